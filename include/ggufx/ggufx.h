@@ -1,0 +1,25 @@
+/*
+ * ggufx/ggufx.h: GGUF models through a stable C interface; includes every public header.
+ *
+ *   base.h    status codes, errors, host hooks, the runtime
+ *   types.h   tensor types and KV types
+ *   file.h    open a GGUF file, read its metadata, find its tensors
+ *   quant.h   dequantize
+ *   matmul.h  quantized weights times f32 vectors and matrices
+ *   kv.h      the KV cache and attention over it
+ *   model.h   tokenizer, model, session, sampler, perplexity
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_GGUFX_H
+#define GGUFX_GGUFX_H
+
+#include "base.h"
+#include "file.h"
+#include "kv.h"
+#include "matmul.h"
+#include "model.h"
+#include "quant.h"
+#include "types.h"
+#include "version.h"
+
+#endif

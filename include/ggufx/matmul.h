@@ -1,0 +1,64 @@
+/*
+ * ggufx/matmul.h: weights in their on-disk blocks times f32 vectors and matrices.
+ *
+ * The bits of every result are defined in src/matmul/README.md: they depend on the call and its
+ * mode, never on instruction set, thread count or executor. n = 1..3 and n >= 4 columns have
+ * different (each fixed) bits.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_MATMUL_H
+#define GGUFX_MATMUL_H
+
+#include "file.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Use f32 activations with quantized weights too (about 1e-6 instead of 1e-2 relative error).
+ * F16, BF16 and F32 weights always do. */
+#define GGUFX_MATMUL_F32 1u
+
+typedef struct ggufx_matmul_options {
+    uint32_t struct_size;
+    uint32_t flags; /* GGUFX_MATMUL_* */
+    const void *next;
+    const ggufx_progress *progress; /* NULL: cannot be cancelled */
+    uint64_t reserved[2];
+} ggufx_matmul_options;
+
+/* Fill with defaults.   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_matmul_options_init(ggufx_matmul_options *options);
+
+/*
+ * y = W x for one vector.
+ *
+ * w  a tensor of any type with GGUFX_TYPE_HAS_MATVEC: rows = ne1 * ne2 * ne3, columns = ne0.
+ * x  f32, n_x = ne0 values.   y  f32, n_y = rows values; must not overlap x.
+ * A NaN or infinity in x gives NaN (bits 0x7fc00000) in every y; -0 is stored as +0.
+ * Errors: ARGUMENT (lengths), TYPE, UNSUPPORTED, LIMIT (x does not fit the runtime's workspace),
+ * CANCELLED.
+ * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_matvec(float *y, size_t n_y, const ggufx_runtime *rt,
+                                    const ggufx_tensor *w, const float *x, size_t n_x,
+                                    const ggufx_matmul_options *options, ggufx_error *error);
+
+/*
+ * Y = W X for n vectors: column j of X is x + j * ldx, column j of Y is y + j * ldy.
+ *
+ * ldx, ldy  distance of two columns in floats, 0 = dense (ne0, rows).
+ * n_x, n_y  floats in the buffers, at least (n - 1) * ld + length of a column.
+ * Otherwise as ggufx_matvec, whose bits it has for n = 1..3.
+ * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
+                                    const ggufx_tensor *w, const float *x, size_t ldx, size_t n_x,
+                                    size_t n, const ggufx_matmul_options *options,
+                                    ggufx_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * ggufx/types.h: tensor types (numerically the ids in the file) and KV cache types.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_TYPES_H
+#define GGUFX_TYPES_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Tensor type ids as they stand in GGUF files. 4, 5, 31..33 and 36..38 were removed. */
+enum {
+    GGUFX_TYPE_F32 = 0,
+    GGUFX_TYPE_F16 = 1,
+    GGUFX_TYPE_Q4_0 = 2,
+    GGUFX_TYPE_Q4_1 = 3,
+    GGUFX_TYPE_Q5_0 = 6,
+    GGUFX_TYPE_Q5_1 = 7,
+    GGUFX_TYPE_Q8_0 = 8,
+    GGUFX_TYPE_Q8_1 = 9,
+    GGUFX_TYPE_Q2_K = 10,
+    GGUFX_TYPE_Q3_K = 11,
+    GGUFX_TYPE_Q4_K = 12,
+    GGUFX_TYPE_Q5_K = 13,
+    GGUFX_TYPE_Q6_K = 14,
+    GGUFX_TYPE_Q8_K = 15,
+    GGUFX_TYPE_IQ2_XXS = 16,
+    GGUFX_TYPE_IQ2_XS = 17,
+    GGUFX_TYPE_IQ3_XXS = 18,
+    GGUFX_TYPE_IQ1_S = 19,
+    GGUFX_TYPE_IQ4_NL = 20,
+    GGUFX_TYPE_IQ3_S = 21,
+    GGUFX_TYPE_IQ2_S = 22,
+    GGUFX_TYPE_IQ4_XS = 23,
+    GGUFX_TYPE_I8 = 24,
+    GGUFX_TYPE_I16 = 25,
+    GGUFX_TYPE_I32 = 26,
+    GGUFX_TYPE_I64 = 27,
+    GGUFX_TYPE_F64 = 28,
+    GGUFX_TYPE_IQ1_M = 29,
+    GGUFX_TYPE_BF16 = 30,
+    GGUFX_TYPE_TQ1_0 = 34,
+    GGUFX_TYPE_TQ2_0 = 35,
+    GGUFX_TYPE_MXFP4 = 39,
+    GGUFX_TYPE_NVFP4 = 40,
+    GGUFX_TYPE_Q1_0 = 41,
+    GGUFX_TYPE_Q2_0 = 42
+};
+
+#define GGUFX_TYPE_IS_QUANTIZED 1u  /* blocks of codes with scales */
+#define GGUFX_TYPE_IS_FLOAT 2u      /* F64, F32, F16, BF16 */
+#define GGUFX_TYPE_IS_INTEGER 4u    /* I8..I64 */
+#define GGUFX_TYPE_IS_ACTIVATION 8u /* Q8_1, Q8_K: made at run time, not meant for files */
+#define GGUFX_TYPE_HAS_MATVEC 16u   /* may be the weight of ggufx_matvec */
+
+typedef struct ggufx_type_facts {
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* GGUFX_TYPE_IS_*, GGUFX_TYPE_HAS_* */
+    uint32_t id;
+    uint32_t block_values; /* values per block */
+    uint32_t block_bytes;  /* bytes per block */
+    uint32_t reserved;
+    const char *name; /* ggml's spelling, "q4_K"; valid for ever */
+} ggufx_type_facts;
+
+/*
+ * Describe a tensor type; out->struct_size must be set.
+ * Errors: ARGUMENT; TYPE with a text of its own for removed and for unknown ids.
+ * Threads: any.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_type_info(ggufx_type_facts *out, uint32_t type, ggufx_error *error);
+
+/* Find a tensor type by name, without regard to case ("Q4_K"). Errors: ARGUMENT, NOT_FOUND (the
+ * text names the nearest type).   Threads: any.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_type_from_name(uint32_t *out, const char *name, ggufx_error *error);
+
+/* Bytes of a row of n values. Errors: ARGUMENT, TYPE, SHAPE (n is not a multiple of the block),
+ * OVERFLOW.   Threads: any.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_row_bytes(uint64_t *out, uint32_t type, uint64_t n,
+                                       ggufx_error *error);
+
+/* KV cache types: a space of their own, never written as a GGUF tensor type. */
+enum {
+    GGUFX_KV_DEFAULT = 0, /* F16 */
+    GGUFX_KV_F32 = 1,
+    GGUFX_KV_F16 = 2,
+    GGUFX_KV_BF16 = 3,
+    GGUFX_KV_Q8_0 = 8
+};
+
+typedef struct ggufx_kv_type_facts {
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* GGUFX_TYPE_IS_* */
+    uint32_t id;
+    uint32_t block_values; /* head_dim is padded to a multiple of it */
+    uint32_t block_bytes;
+    uint32_t reserved;
+    const char *name; /* "f16"; valid for ever */
+} ggufx_kv_type_facts;
+
+/* Describe a KV type; out->struct_size must be set. Errors: ARGUMENT, TYPE.
+ * Threads: any.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, uint32_t type,
+                                          ggufx_error *error);
+
+/* Find a KV type by name, without regard to case. Errors: ARGUMENT, NOT_FOUND.
+ * Threads: any.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
+                                               ggufx_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
