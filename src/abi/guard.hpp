@@ -1,0 +1,77 @@
+// The border: every exported function that can fail runs its body inside guard(), which lets no
+// exception out and fills the caller's error.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "abi/handles.hpp"
+#include "base/status.hpp"
+
+#include <ggufx/base.h>
+#include <new>
+#include <string.h>
+
+namespace ggufx::abi {
+
+inline Failure *failure_of(ggufx_error *error) {
+    return reinterpret_cast<Failure *>(error);
+}
+
+// Body returns Status, or void for success; it may throw Error or std::bad_alloc.
+template <class Body> ggufx_status guard(ggufx_error *error, Body &&body) noexcept {
+    try {
+        if constexpr (std::is_void_v<decltype(body())>) {
+            body();
+            return GGUFX_OK;
+        } else {
+            return static_cast<ggufx_status>(body());
+        }
+    } catch (const Error &e) {
+        if (error) memcpy(error, &e.failure, sizeof *error);
+        return e.failure.status;
+    } catch (const std::bad_alloc &) {
+        return static_cast<ggufx_status>(
+            set_failure(failure_of(error), Status::memory, {}, "the allocator has no memory left"));
+    } catch (...) {
+        return static_cast<ggufx_status>(set_failure(failure_of(error), Status::internal, {},
+                                                     "an unexpected exception reached the border"));
+    }
+}
+
+// A live object of the right kind behind a handle?
+template <class T> bool alive(const T *handle, Tag tag) {
+    return handle && (reinterpret_cast<uintptr_t>(handle) & (alignof(T) - 1)) == 0 &&
+           handle->tag == tag;
+}
+
+// Check of a public argument inside guard(): throws. `condition` false -> ARGUMENT.
+inline void require(bool condition, const char *text) {
+    if (!condition) fail(Status::argument, {}, "%s", text);
+}
+
+// Import an option struct that starts {struct_size, flags, next}: all-zero defaults, shorter
+// accepted, longer only when the extra bytes are zero, unknown flags and chained extensions
+// refused. `in` may be null. Throws.
+template <class T> T import_options(const T *in, uint32_t known_flags, const char *name);
+
+// Write an output struct: the caller's struct_size says how much of it exists. Throws ARGUMENT
+// when that is smaller than the header.
+template <class T> void export_struct(T *out, T value, const char *name);
+
+namespace detail {
+void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, const char *name);
+void export_bytes(void *out, const void *value, size_t size, const char *name);
+} // namespace detail
+
+template <class T> T import_options(const T *in, uint32_t known_flags, const char *name) {
+    T out;
+    memset(&out, 0, sizeof out);
+    out.struct_size = sizeof out;
+    if (in) detail::import_bytes(&out, sizeof out, in, known_flags, name);
+    return out;
+}
+template <class T> void export_struct(T *out, T value, const char *name) {
+    value.struct_size = sizeof value;
+    detail::export_bytes(out, &value, sizeof value, name);
+}
+
+} // namespace ggufx::abi

@@ -1,0 +1,165 @@
+// What the host lends the library: memory, log, executor. One Host per runtime; every object made
+// from the runtime keeps it alive. Internal mirror of the hooks in include/ggufx/base.h.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/refcount.hpp"
+#include "base/status.hpp"
+
+#include <new>
+#include <stddef.h>
+#include <stdint.h>
+#include <type_traits>
+#include <vector>
+
+namespace ggufx {
+
+struct AllocatorHooks {
+    void *user;
+    void *(*alloc)(void *user, size_t size, size_t align);
+    void (*free)(void *user, void *ptr, size_t size, size_t align);
+    void (*destroy)(void *user);
+    const char *name; // "mimalloc", "system" or "host"
+};
+
+struct LogHooks {
+    void *user;
+    void (*write)(void *user, int32_t level, const char *text, size_t length);
+    void (*destroy)(void *user);
+};
+
+using TaskFn = void (*)(void *ctx, uint32_t index, uint32_t worker);
+
+struct ExecutorHooks {
+    uint32_t max_workers;
+    void *user;
+    Status (*parallel_for)(void *user, uint32_t n_tasks, TaskFn task, void *ctx);
+    void (*destroy)(void *user);
+};
+
+// Progress hook of one call; report == nullptr: never cancels.
+struct Progress {
+    void *user = nullptr;
+    int32_t (*report)(void *user, uint64_t done, uint64_t total) = nullptr;
+    bool cancelled(uint64_t done, uint64_t total) const {
+        return report && report(user, done, total) != 0;
+    }
+};
+
+enum class LogLevel : int32_t { error = 1, warning = 2, info = 3, debug = 4 };
+
+struct HostOptions {
+    const AllocatorHooks *allocator; // null: default_allocator()
+    const LogHooks *log;             // null: silent
+    const ExecutorHooks *executor;   // null: own pool, made on first use
+    uint32_t threads;                // of the own pool; 0 = usable processors
+};
+
+class Host {
+public:
+    // Takes over the hooks: their destroy runs when the last reference is gone, or here on failure.
+    static Ref<Host> create(const HostOptions &options); // throws Error (memory)
+
+    void retain() { refs_.retain(); }
+    void release();
+
+    // size > 0, align a power of two; null when there is no memory.
+    void *alloc(size_t size, size_t align) const;
+    void free(void *ptr, size_t size, size_t align) const; // null is fine
+
+    void log(LogLevel level, const char *format, ...) const GGUFX_PRINTF(3, 4);
+    bool logs() const { return log_.write != nullptr; }
+
+    // Run task(ctx, 0 .. n_tasks-1, worker) on the executor and wait; worker < max_workers(). In a
+    // forked child, inside another task of the own pool, or for one task: serially, here, worker 0.
+    // Each task runs under the canonical floating-point environment (base/fpenv.hpp).
+    Status parallel_for(uint32_t n_tasks, TaskFn task, void *ctx) const;
+    uint32_t max_workers() const { return max_workers_; }
+
+    const char *allocator_name() const { return allocator_.name; }
+
+private:
+    Host() = default;
+    ~Host();
+    RefCount refs_;
+    AllocatorHooks allocator_{};
+    LogHooks log_{};
+    ExecutorHooks executor_{};
+    uint32_t max_workers_ = 1;
+    class Pool *pool_ = nullptr; // own pool, or null when the host has an executor
+};
+
+AllocatorHooks default_allocator(); // mimalloc when it can be loaded, else the system's
+
+// Standard allocator over a Host, for the containers of load-time code. Throws std::bad_alloc.
+template <class T> class HostAllocator {
+public:
+    using value_type = T;
+    using propagate_on_container_move_assignment = std::true_type;
+    using propagate_on_container_swap = std::true_type;
+    explicit HostAllocator(const Host *host) : host_(host) {}
+    template <class U> HostAllocator(const HostAllocator<U> &o) : host_(o.host()) {}
+    T *allocate(size_t n) {
+        if (n > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+        void *p = host_->alloc(n * sizeof(T), alignof(T));
+        if (!p) throw std::bad_alloc();
+        return static_cast<T *>(p);
+    }
+    void deallocate(T *p, size_t n) { host_->free(p, n * sizeof(T), alignof(T)); }
+    const Host *host() const { return host_; }
+    template <class U> bool operator==(const HostAllocator<U> &o) const {
+        return host_ == o.host();
+    }
+
+private:
+    const Host *host_;
+};
+
+template <class T> using Vector = std::vector<T, HostAllocator<T>>;
+
+// One object from the host's memory; throws std::bad_alloc or what the constructor throws.
+template <class T, class... A> T *make(const Host &host, A &&...args) {
+    void *p = host.alloc(sizeof(T), alignof(T));
+    if (!p) throw std::bad_alloc();
+    try {
+        return new (p) T(std::forward<A>(args)...);
+    } catch (...) {
+        host.free(p, sizeof(T), alignof(T));
+        throw;
+    }
+}
+template <class T> void unmake(const Host &host, T *p) {
+    if (!p) return;
+    p->~T();
+    host.free(p, sizeof(T), alignof(T));
+}
+
+// Aligned bytes of the host's memory, freed with the object.
+class Buffer {
+public:
+    Buffer() = default;
+    // Throws std::bad_alloc; n may be 0.
+    Buffer(Ref<Host> host, size_t n, size_t align = 64);
+    Buffer(Buffer &&o) noexcept { swap(o); }
+    Buffer &operator=(Buffer &&o) noexcept {
+        swap(o);
+        return *this;
+    }
+    ~Buffer();
+    uint8_t *data() const { return data_; }
+    size_t size() const { return size_; }
+
+private:
+    void swap(Buffer &o) noexcept {
+        std::swap(host_, o.host_);
+        std::swap(data_, o.data_);
+        std::swap(size_, o.size_);
+        std::swap(align_, o.align_);
+    }
+    Ref<Host> host_;
+    uint8_t *data_ = nullptr;
+    size_t size_ = 0;
+    size_t align_ = 64;
+};
+
+} // namespace ggufx

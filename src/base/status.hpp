@@ -1,0 +1,98 @@
+// Status codes and the error record: internal mirror of include/ggufx/base.h (abi/layout.cpp
+// asserts that both agree).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdint.h>
+
+namespace ggufx {
+
+enum class Status : int32_t {
+    ok = 0,
+    argument = -1,
+    memory = -2,
+    io = -3,
+    truncated = -4,
+    magic = -5,
+    version = -6,
+    endian = -7,
+    malformed = -8,
+    limit = -9,
+    type = -10,
+    unsupported = -11,
+    not_found = -12,
+    capacity = -13,
+    cancelled = -14,
+    checksum = -15,
+    mismatch = -16,
+    state = -17,
+    internal = -18,
+    count = -32,
+    length = -33,
+    key = -34,
+    kvtype = -35,
+    value = -36,
+    duplicate = -37,
+    alignment = -38,
+    name = -39,
+    ndims = -40,
+    shape = -41,
+    overflow = -42,
+    offset = -43,
+    bounds = -44,
+    split = -45,
+    vocab = -48,
+    hparam = -49,
+    missing = -50,
+};
+
+constexpr uint64_t kNone = UINT64_MAX;
+
+// Same layout as ggufx_error.
+struct Failure {
+    int32_t status;
+    int32_t system_error;
+    uint64_t offset;
+    uint64_t index;
+    uint64_t reserved[5];
+    char message[448];
+};
+
+// Where a fault sits: byte offset in the file, index of key, tensor, row, token or argument.
+struct At {
+    uint64_t offset = kNone;
+    uint64_t index = kNone;
+    int32_t system_error = 0;
+};
+
+#if defined(__GNUC__)
+#define GGUFX_PRINTF(format_arg, first_arg) __attribute__((format(printf, format_arg, first_arg)))
+#else
+#define GGUFX_PRINTF(format_arg, first_arg)
+#endif
+
+// Fill `failure` (may be null) and give its status back: for calls that must not throw.
+// Only %s %.*s %d %u %x %c and their PRI* forms: no %f, which follows the host's locale.
+Status set_failure(Failure *failure, Status status, At at, const char *format, ...)
+    GGUFX_PRINTF(4, 5);
+
+// Thrown at load time only; abi/guard.hpp turns it into a status and the caller's error.
+struct Error {
+    Failure failure;
+};
+[[noreturn]] void fail(Status status, At at, const char *format, ...) GGUFX_PRINTF(3, 4);
+
+// printf arguments of a byte string that may be long or hold anything: at most `limit` bytes;
+// bytes that are not printable ASCII or valid UTF-8 are shown as \xNN by `Quoted`.
+class Quoted {
+public:
+    Quoted(const char *data, uint64_t size);
+    const char *c_str() const { return text_; }
+
+private:
+    char text_[100];
+};
+
+const char *status_name(int32_t status); // "TRUNCATED", never null
+
+} // namespace ggufx

@@ -1,0 +1,27 @@
+// A typed, shaped, strided view of weight bytes: what files, wraps and slices have in common.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string_view>
+
+namespace ggufx::gguf {
+
+struct Tensor {
+    std::string_view name;
+    uint32_t type = 0; // id of the file; formats/format.hpp has its facts
+    uint32_t n_dims = 0;
+    uint64_t ne[4] = {1, 1, 1, 1};
+    uint64_t row_bytes = 0;
+    uint64_t row_stride = 0;      // >= row_bytes; rows of all outer dimensions are evenly spaced
+    uint64_t n_rows = 1;          // ne1 * ne2 * ne3
+    uint64_t n_bytes = 0;         // n_rows * row_bytes
+    uint64_t offset = UINT64_MAX; // from the start of the data section
+    uint64_t file_offset = UINT64_MAX; // from the start of the file
+    uint64_t info_offset = UINT64_MAX; // of its entry in the tensor directory
+    uint32_t part = 0;
+    const uint8_t *data = nullptr; // null: not in memory
+};
+
+} // namespace ggufx::gguf

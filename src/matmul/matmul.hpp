@@ -1,0 +1,59 @@
+// Weights in their on-disk blocks times f32 vectors and matrices: checks, workspace, tasks.
+// The bits of every result are defined in README.md beside this file.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ggufx::kernels {
+struct Kernels;
+}
+
+namespace ggufx::matmul {
+
+// Rows of blocks of one type; stride >= bytes of a row of n_cols values.
+struct Weights {
+    uint32_t type;
+    const uint8_t *data;
+    uint64_t stride;
+    uint64_t n_rows;
+    uint64_t n_cols;
+};
+
+struct Options {
+    bool f32_activations = false; // GGUFX_MATMUL_F32
+    Progress progress;
+};
+
+// Executor, chosen kernels and the scratch of concurrent calls; one per runtime.
+class Engine {
+public:
+    // workspace_bytes 0 = default. Throws Error / std::bad_alloc.
+    static Engine *create(Ref<Host> host, const kernels::Kernels *kernels,
+                          uint64_t workspace_bytes);
+    static void destroy(Engine *engine);
+
+    const Host &host() const;
+    const kernels::Kernels &kernels() const;
+    uint64_t workspace_bytes() const;
+
+    // y[j * ldy + r] = sum_c w[r][c] * x[j * ldx + c] for n columns j; ld in floats, >= the column.
+    // Never allocates or throws. Lengths are the caller's duty; type and size are checked here.
+    Status matmul(float *y, size_t ldy, const Weights &w, const float *x, size_t ldx, size_t n,
+                  const Options &options, Failure *failure) const;
+
+    // out[n_rows][n_cols] = decoded rows first_row ..; never allocates or throws.
+    Status dequantize(float *out, const Weights &w, uint64_t first_row, uint64_t n_rows,
+                      Failure *failure) const;
+
+private:
+    Engine() = default;
+    ~Engine() = default;
+    struct State;
+    State *state_ = nullptr;
+};
+
+} // namespace ggufx::matmul
