@@ -1,0 +1,51 @@
+// Scalar decode of whole blocks to f32, one template over the pieces that traits.hpp describes.
+// Every product is exact (types.md section 0), so only the addition of a minimum rounds.
+// Internal linkage on purpose: kernels of every instruction set include this (architecture.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/traits.hpp"
+
+namespace ggufx {
+namespace fmt {
+namespace {
+
+// NaN arises from an infinite or NaN scale alone. Hosts differ in its sign and payload; the
+// decoder gives the x86 default everywhere, which is also what the golden vectors hold.
+inline float fixed_nan(float y) {
+    return y == y ? y : f32_from_bits(0xffc00000u);
+}
+
+template <class F> float offset(const typename F::Block &b, [[maybe_unused]] unsigned g) {
+    if constexpr (F::kMins == Mins::kFloat) {
+        return F::m(b);
+    } else {
+        return -(F::dmin(b) * static_cast<float>(F::min(b, g)));
+    }
+}
+
+template <class F> void decode_block(float *out, const typename F::Block &b) {
+    for (unsigned g = 0; g < F::kValues / F::kGroup; g++) {
+        const float scale = F::d(b, g) * static_cast<float>(F::scale(b, g));
+        for (unsigned i = g * F::kGroup; i < (g + 1) * F::kGroup; i++) {
+            float y = scale * static_cast<float>(F::code(b, i));
+            if constexpr (F::kMins != Mins::kNone) y = y + offset<F>(b, g);
+            out[i] = fixed_nan(y);
+        }
+    }
+}
+
+template <class F> void decode_blocks(float *out, const uint8_t *bytes, size_t n_blocks) {
+    for (size_t k = 0; k < n_blocks; k++, bytes += sizeof(typename F::Block), out += F::kValues) {
+        const auto &b = *reinterpret_cast<const typename F::Block *>(bytes); // bytes only inside
+        if constexpr (F::kGroup == 0) {
+            *out = F::value(b);
+        } else {
+            decode_block<F>(out, b);
+        }
+    }
+}
+
+} // namespace
+} // namespace fmt
+} // namespace ggufx

@@ -1,0 +1,25 @@
+// MXFP4: 32 values in 17 bytes; e2m1 codes times one power of two.
+// Codes are doubled and d halved: both stay exact, e = 0 and 1 are f32 subnormals.
+// Layout source: format notes sections 2, 3 + golden vectors deq/mxfp4.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/grids/grids.hpp"
+#include "formats/traits.hpp"
+
+namespace ggufx {
+namespace fmt {
+namespace {
+
+struct MXFP4 : BlockFormat<32, 32> {
+    struct Block {
+        uint8_t e;
+        uint8_t qs[16];
+    };
+    static int code(const Block &b, unsigned i) { return kCodesFp4[nibble(b.qs, i)]; }
+    static float d(const Block &b, unsigned = 0) { return e8m0_half_to_f32(b.e); }
+};
+
+} // namespace
+} // namespace fmt
+} // namespace ggufx

@@ -1,0 +1,27 @@
+// Q4_K: 256 values in 144 bytes; 8 groups of 32 with 6-bit scale and minimum.
+// Layout source: format notes section 4 + golden vectors deq/q4_K.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/traits.hpp"
+
+namespace ggufx {
+namespace fmt {
+namespace {
+
+struct Q4_K : BlockFormat<256, 32, Mins::kInteger> {
+    struct Block {
+        uint8_t d[2], dmin[2];
+        uint8_t scales[12];
+        uint8_t qs[128];
+    };
+    static int code(const Block &b, unsigned i) { return nibble256(b.qs, i); }
+    static int scale(const Block &b, unsigned g) { return scale6(b.scales, g); }
+    static int min(const Block &b, unsigned g) { return min6(b.scales, g); }
+    static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
+    static float dmin(const Block &b) { return load_f16(b.dmin); }
+};
+
+} // namespace
+} // namespace fmt
+} // namespace ggufx

@@ -1,0 +1,24 @@
+// TQ2_0: 256 ternary values in 66 bytes; 2-bit codes minus 1 (code 3 decodes as +2); the f16
+// scale comes last.
+// Layout source: format notes section 3 + golden vectors deq/tq2_0.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/traits.hpp"
+
+namespace ggufx {
+namespace fmt {
+namespace {
+
+struct TQ2_0 : BlockFormat<256, 32> {
+    struct Block {
+        uint8_t qs[64];
+        uint8_t d[2];
+    };
+    static int code(const Block &b, unsigned i) { return crumb(b.qs, i) - 1; }
+    static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
+};
+
+} // namespace
+} // namespace fmt
+} // namespace ggufx
