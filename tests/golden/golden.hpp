@@ -1,0 +1,58 @@
+// The golden suite: decoders, conversions, grids and the formats table against published bits.
+// One program, one case per argument: golden CASE FOLDER; without CASE it runs all of them.
+// Plain C++ without a test library, so that it also runs on emulated hosts that have none.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/half.hpp"
+#include "formats/format.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string>
+#include <vector>
+
+namespace golden {
+
+using Bytes = std::vector<uint8_t>;
+
+constexpr int kSkip = 77; // the exit code that Meson shows as a skip
+
+// Counts failures of the running case and prints the first few of them.
+class Report {
+public:
+    explicit Report(const char *name) : name_(name) {}
+    // printf-like; returns ok.
+    [[gnu::format(printf, 3, 4)]] bool check(bool ok, const char *format, ...);
+    [[gnu::format(printf, 2, 3)]] void note(const char *format, ...);
+    int exit_code() const { return n_failed_ == 0 ? 0 : 1; }
+    long n_failed() const { return n_failed_; }
+
+private:
+    const char *name_;
+    long n_failed_ = 0;
+};
+
+// Whole file; false when it cannot be read.
+bool read_file(Bytes *out, const std::string &path);
+
+// GGUFX_TEST_DATA/formats/SUB; empty when the variable or the folder is absent.
+std::string shared_folder(const char *sub);
+
+// Decodes rows of q and compares every bit with the little-endian floats in deq.
+void compare_decoded(Report &r, const char *item, const ggufx::fmt::TypeInfo &type,
+                     const uint8_t *q, const uint8_t *deq, size_t n_rows, size_t n_values);
+
+// The cases: 0 passed, 1 failed, 77 skipped. `folder` is tests/golden in the source tree.
+int test_conversions_match_their_definition(Report &r, const std::string &folder);
+int test_conversions_match_shared_vectors(Report &r, const std::string &folder);
+int test_decode_matches_carried_rows(Report &r, const std::string &folder);
+int test_decode_matches_shared_vectors(Report &r, const std::string &folder);
+int test_decode_of_plain_types(Report &r, const std::string &folder);
+int test_decode_stays_in_bounds(Report &r, const std::string &folder);
+int test_grids_have_their_checksums(Report &r, const std::string &folder);
+int test_grids_match_shared_tables(Report &r, const std::string &folder);
+int test_table_answers_lookups(Report &r, const std::string &folder);
+int test_table_swaps_block_fields(Report &r, const std::string &folder);
+
+} // namespace golden
