@@ -40,7 +40,9 @@ Leaf cpuid(unsigned leaf, unsigned sub) {
     return r;
 }
 
-bool bit(unsigned word, int n) { return (word >> n) & 1; }
+bool bit(unsigned word, int n) {
+    return (word >> n) & 1;
+}
 
 // Register states the system saves: bits 1, 2 = XMM, YMM; 5..7 = opmask and ZMM.
 uint64_t enabled_states(const Leaf &leaf1) {
@@ -91,7 +93,9 @@ uint64_t detect() {
     return found;
 }
 #else
-uint64_t detect() { return neon; }
+uint64_t detect() {
+    return neon;
+}
 #endif
 
 #if defined(GGUFX_WITH_CPUINFO)
@@ -102,9 +106,13 @@ uint64_t known_to_cpuinfo() {
 
 #else
 
-uint64_t detect() { return 0; }
+uint64_t detect() {
+    return 0;
+}
 #if defined(GGUFX_WITH_CPUINFO)
-uint64_t known_to_cpuinfo() { return 0; }
+uint64_t known_to_cpuinfo() {
+    return 0;
+}
 #endif
 
 #endif
@@ -126,7 +134,9 @@ uint64_t narrowed_by_cpuinfo(uint64_t found) {
 
 } // namespace
 
-uint64_t features_builtin() { return detect(); }
+uint64_t features_builtin() {
+    return detect();
+}
 
 uint64_t features() {
     static std::atomic<uint64_t> word{0};

@@ -100,7 +100,8 @@ Status Host::parallel_for(uint32_t n_tasks, TaskFn task, void *ctx) const {
     if (n_tasks == 0) return Status::ok;
     Trampoline trampoline = {task, ctx};
     if (n_tasks > 1 && executor_.parallel_for)
-        return executor_.parallel_for(executor_.user, n_tasks, Trampoline::run, &trampoline);
+        return static_cast<Status>(
+            executor_.parallel_for(executor_.user, n_tasks, Trampoline::run, &trampoline));
     if (n_tasks > 1 && pool_ && pool_->run(n_tasks, Trampoline::run, &trampoline))
         return Status::ok;
     for (uint32_t i = 0; i < n_tasks; i++) Trampoline::run(&trampoline, i, 0);

@@ -33,7 +33,7 @@ using TaskFn = void (*)(void *ctx, uint32_t index, uint32_t worker);
 struct ExecutorHooks {
     uint32_t max_workers;
     void *user;
-    Status (*parallel_for)(void *user, uint32_t n_tasks, TaskFn task, void *ctx);
+    int32_t (*parallel_for)(void *user, uint32_t n_tasks, TaskFn task, void *ctx);
     void (*destroy)(void *user);
 };
 

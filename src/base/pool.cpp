@@ -51,8 +51,7 @@ Pool::~Pool() {
 bool Pool::start_threads() {
     if (workers_) return n_workers_ > 0;
     const uint32_t wanted = max_workers_ - 1;
-    auto *memory =
-        static_cast<Worker *>(host_.alloc(sizeof(Worker) * wanted, alignof(Worker)));
+    auto *memory = static_cast<Worker *>(host_.alloc(sizeof(Worker) * wanted, alignof(Worker)));
     if (!memory) return false;
     workers_ = memory;
     pid_ = process_id();

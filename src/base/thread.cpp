@@ -19,12 +19,14 @@ bool Thread::start(void (*run)(void *), void *arg) {
     try {
         thread_ = std::thread(run, arg);
         return true;
-    } catch (...) {
-        return false;
-    }
+    } catch (...) { return false; }
 }
-void Thread::join() { thread_.join(); }
-int64_t process_id() { return _getpid(); }
+void Thread::join() {
+    thread_.join();
+}
+int64_t process_id() {
+    return _getpid();
+}
 int64_t monotonic_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
@@ -55,8 +57,12 @@ bool Thread::start(void (*run)(void *), void *arg) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return ok;
 }
-void Thread::join() { pthread_join(thread_, nullptr); }
-int64_t process_id() { return getpid(); }
+void Thread::join() {
+    pthread_join(thread_, nullptr);
+}
+int64_t process_id() {
+    return getpid();
+}
 int64_t monotonic_ns() {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

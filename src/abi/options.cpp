@@ -1,0 +1,60 @@
+// Import of option structs and export of fact structs whose size the caller states.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+
+namespace ggufx::abi::detail {
+
+namespace {
+
+// The start of every option struct.
+struct Header {
+    uint32_t struct_size;
+    uint32_t flags;
+    const void *next;
+};
+
+struct Extension {
+    uint32_t type;
+    uint32_t struct_size;
+};
+
+} // namespace
+
+void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, const char *name) {
+    uint32_t given = 0;
+    memcpy(&given, in, sizeof given);
+    if (given < 2 * sizeof(uint32_t))
+        fail(Status::argument, {}, "%s.struct_size is %u: set it to sizeof(%s)", name, given, name);
+    const auto *bytes = static_cast<const unsigned char *>(in);
+    for (size_t i = size; i < given; i++)
+        if (bytes[i])
+            fail(Status::version, {},
+                 "%s has %u bytes and sets byte %zu; this library knows %zu bytes of it", name,
+                 given, i, size);
+    memcpy(out, in, given < size ? given : size);
+    Header header = {};
+    memcpy(&header, out, sizeof header < size ? sizeof header : size);
+    const uint32_t own_size = static_cast<uint32_t>(size);
+    memcpy(out, &own_size, sizeof own_size);
+    if (header.flags & ~known_flags)
+        fail(Status::argument, {}, "%s.flags has the unknown bits 0x%x", name,
+             header.flags & ~known_flags);
+    if (header.next) {
+        Extension extension;
+        memcpy(&extension, header.next, sizeof extension);
+        fail(Status::unsupported, {}, "%s.next holds an extension of unknown type %u", name,
+             extension.type);
+    }
+}
+
+void export_bytes(void *out, const void *value, size_t size, const char *name) {
+    uint32_t room = 0;
+    memcpy(&room, out, sizeof room);
+    if (room < 2 * sizeof(uint32_t))
+        fail(Status::argument, {}, "%s.struct_size is %u: set it to sizeof(%s)", name, room, name);
+    memcpy(out, value, room < size ? room : size);
+    if (room > size) memset(static_cast<unsigned char *>(out) + size, 0, room - size);
+    memcpy(out, &room, sizeof room);
+}
+
+} // namespace ggufx::abi::detail
