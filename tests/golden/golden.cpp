@@ -85,6 +85,7 @@ constexpr Case kCases[] = {
     CASE(decode_stays_in_bounds),
     CASE(grids_have_their_checksums),
     CASE(grids_match_shared_tables),
+    CASE(pieces_reach_canonical_bounds),
     CASE(table_answers_lookups),
     CASE(table_swaps_block_fields),
 #undef CASE

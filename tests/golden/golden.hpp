@@ -52,6 +52,7 @@ int test_decode_of_plain_types(Report &r, const std::string &folder);
 int test_decode_stays_in_bounds(Report &r, const std::string &folder);
 int test_grids_have_their_checksums(Report &r, const std::string &folder);
 int test_grids_match_shared_tables(Report &r, const std::string &folder);
+int test_pieces_reach_canonical_bounds(Report &r, const std::string &folder);
 int test_table_answers_lookups(Report &r, const std::string &folder);
 int test_table_swaps_block_fields(Report &r, const std::string &folder);
 
