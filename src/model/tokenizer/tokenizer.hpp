@@ -1,0 +1,51 @@
+// Text to token ids and back, for vocabularies of kind "llama" (sentencepiece BPE).
+// The contract is that of include/ggufx/model.h.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/vocab.hpp"
+
+namespace ggufx::model {
+
+struct TokenizeOptions {
+    bool add_special = false;   // BOS and EOS as the file asks
+    bool parse_special = false; // control tokens in the text are themselves
+};
+
+struct DetokenizeOptions {
+    bool keep_special = false;
+    bool keep_space = false;
+};
+
+class Tokenizer {
+public:
+    // Throws Error / std::bad_alloc.
+    explicit Tokenizer(Ref<gguf::File> file);
+
+    const Vocab &vocab() const { return vocab_; }
+    static const char *kind() { return "llama"; }
+
+    // Appends to ids. Throws Error (argument: over 2^29 bytes; vocab) / std::bad_alloc.
+    void tokenize(Vector<int32_t> &ids, std::string_view text,
+                  const TokenizeOptions &options) const;
+
+    // Writes at most `capacity` bytes and returns how many there are; ids are checked before.
+    size_t detokenize(char *out, size_t capacity, const int32_t *ids, size_t n_ids,
+                      const DetokenizeOptions &options) const;
+
+private:
+    struct Piece { // a token found whole in the text
+        size_t start, length;
+        int32_t id;
+    };
+    void find_whole(Vector<Piece> &pieces, std::string_view text, bool parse_special) const;
+    void tokenize_plain(Vector<int32_t> &ids, std::string_view text, bool add_space) const;
+
+    Vocab vocab_;
+    Vector<int32_t> whole_;     // tokens matched whole: the longest first, then by id
+    Vector<uint32_t> by_first_; // indices into whole_ grouped by first byte, ascending
+    uint32_t first_[257];       // group c is by_first_[first_[c] .. first_[c + 1])
+    bool add_bos_ = true, add_eos_ = false, add_space_ = true;
+};
+
+} // namespace ggufx::model
