@@ -1,0 +1,62 @@
+// Activations as kernels read them: int8 codes with a f32 scale per 32 values (matmul/README.md,
+// C1), made once per call from a column of f32. About 1.4 bytes per value.
+// Internal linkage on purpose: kernels of every instruction set include this (architecture.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ggufx {
+namespace kernels {
+
+// One packed column. All arrays are 64-byte aligned and padded with zeros to whole kActPad values
+// (16 blocks of 32: one 16-lane step), so kernels may read whole steps of activations; weights
+// must still not be read past the end of the row (masked loads or a tail).
+struct Act {
+    int8_t *q;    // [k] codes, |q| <= 127, in the order the kernel that packed them wants
+    float *d;     // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
+    float *s;     // [k/32] s_a = fl(d_a * sum of q)
+    int16_t *s16; // [k/16] sums of q over 16 values, natural order; <= 16 * 127
+    size_t k;     // values, a multiple of 32
+};
+
+// f32 activations (C4, C6): the caller's column itself and, for types with minimums, its sums.
+struct ActF32 {
+    const float *x;     // [k], aligned as float only, not padded
+    const float *sum32; // [k/32] C6 x_sum, null unless the kernel wants_sums == 32
+    const float *sum16; // [k/16] the same over 16 values, null unless wants_sums == 16
+    size_t k;
+};
+
+namespace {
+
+constexpr size_t kActPad = 512;
+constexpr size_t kActAlign = 64;
+
+// Bytes of one packed column, a multiple of 64: q | d | s | s16. k below 2^48.
+constexpr size_t act_bytes(size_t k) {
+    const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
+    return padded + 2 * (padded / 32 * sizeof(float)) + padded / 16 * sizeof(int16_t);
+}
+
+// The view of a column in act_bytes(k) bytes at a 64-byte aligned address.
+inline Act act_at(uint8_t *memory, size_t k) {
+    const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
+    Act act;
+    act.q = reinterpret_cast<int8_t *>(memory);
+    act.d = reinterpret_cast<float *>(memory + padded);
+    act.s = act.d + padded / 32;
+    act.s16 = reinterpret_cast<int16_t *>(act.s + padded / 32);
+    act.k = k;
+    return act;
+}
+
+// C1's limits on u = integer maximum of bits(x) & 0x7fffffff over the block.
+constexpr uint32_t kActTiny = 0x0d800000u;      // below 2^-100: the block is zero
+constexpr uint32_t kActNotFinite = 0x7f800000u; // from here: d_a = NaN, q = 0
+constexpr uint32_t kFixedNan = 0x7fc00000u;     // bits of every NaN that is stored (C2)
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,84 @@
+// Stacks of layers, lowest set first. A set that was not compiled for this processor family is
+// absent; GGUFX_KERNELS_* come from meson.build.
+// SPDX-License-Identifier: MIT
+#include "kernels/dispatch.hpp"
+
+#include "base/cpu.hpp"
+
+namespace ggufx::kernels {
+
+extern const Layer kScalarLayer;
+extern const Layer kAvx2Layer;
+extern const Layer kAvxVnniLayer;
+extern const Layer kAvx512Layer;
+extern const Layer kNeonLayer;
+extern const Layer kNeonDotLayer;
+
+namespace {
+
+struct Choice {
+    uint64_t needs; // features, all of them
+    Kernels kernels;
+};
+
+constexpr Choice kChoices[] = {
+    {0, {Isa::scalar, "scalar", {&kScalarLayer}}},
+#ifdef GGUFX_KERNELS_AVX2
+    {cpu::avx2, {Isa::avx2, "avx2", {&kAvx2Layer, &kScalarLayer}}},
+#endif
+#ifdef GGUFX_KERNELS_AVXVNNI
+    {cpu::avx2 | cpu::avxvnni,
+     {Isa::avxvnni, "avxvnni", {&kAvxVnniLayer, &kAvx2Layer, &kScalarLayer}}},
+#endif
+#ifdef GGUFX_KERNELS_AVX512
+    {cpu::avx2 | cpu::avx512, {Isa::avx512, "avx512", {&kAvx512Layer, &kAvx2Layer, &kScalarLayer}}},
+#endif
+#ifdef GGUFX_KERNELS_NEON
+    {cpu::neon, {Isa::neon, "neon", {&kNeonLayer, &kScalarLayer}}},
+#endif
+#ifdef GGUFX_KERNELS_NEON_DOT
+    {cpu::neon | cpu::neon_dot,
+     {Isa::neon_dot, "neon_dot", {&kNeonDotLayer, &kNeonLayer, &kScalarLayer}}},
+#endif
+};
+
+bool usable(const Choice &choice, uint64_t features) {
+    return (choice.needs & ~features) == 0;
+}
+
+} // namespace
+
+const Kernels *select(int32_t request, uint64_t features) {
+    const Kernels *best = nullptr;
+    for (const Choice &choice : kChoices) {
+        if (!usable(choice, features)) continue;
+        if (request == 0 || static_cast<int32_t>(choice.kernels.isa) == request) {
+            best = &choice.kernels;
+        }
+    }
+    return best;
+}
+
+const char *kernel_name(const Kernels &kernels, uint32_t type) {
+    const Layer *layer = nullptr;
+    if (find(kernels, &Layer::matvec, type, &layer)) return layer->name;
+    if (find(kernels, &Layer::matvec_f32, type, &layer)) return layer->name;
+    if (find(kernels, &Layer::dequant, type, &layer)) return layer->name;
+    return nullptr;
+}
+
+bool has_matvec(const Kernels &kernels, uint32_t type) {
+    return find(kernels, &Layer::matvec_f32, type) != nullptr;
+}
+
+size_t list(const Kernels **out, size_t n, uint64_t features) {
+    size_t found = 0;
+    for (const Choice &choice : kChoices) {
+        if (!usable(choice, features)) continue;
+        if (found < n) out[found] = &choice.kernels;
+        found++;
+    }
+    return found;
+}
+
+} // namespace ggufx::kernels

@@ -1,0 +1,24 @@
+// Which kernels run: a stack of layers chosen by name and CPU features.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/table.hpp"
+
+namespace ggufx::kernels {
+
+// request: GGUFX_ISA_* (0 = the best there is); features: cpu::features(). Null when this build
+// or these features lack the requested set. The result is constant data, valid for ever.
+const Kernels *select(int32_t request, uint64_t features);
+
+// The set whose kernel multiplies this type ("avx512"; "scalar" for a type no set multiplies but
+// scalar decodes), null for unknown or removed ids.
+const char *kernel_name(const Kernels &kernels, uint32_t type);
+
+// May this type be the weight of a product?
+bool has_matvec(const Kernels &kernels, uint32_t type);
+
+// Every choice of this build that the features allow, scalar first: select(0, f) is the last.
+// For tests and `bench --isa all`. Writes at most n, returns how many there are.
+size_t list(const Kernels **out, size_t n, uint64_t features);
+
+} // namespace ggufx::kernels

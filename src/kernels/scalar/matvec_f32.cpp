@@ -1,0 +1,116 @@
+// n = 1..3 columns with f32 activations: the text C4 (float types) and C6 (block types).
+// SPDX-License-Identifier: MIT
+#include "kernels/scalar/canonical.hpp"
+#include "kernels/scalar/families.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace scalar {
+namespace {
+
+constexpr size_t kMaxColumns = 3;
+
+// C4: one chain per lane k % 16.
+template <class F> void matvec_values(Out y, Rows w, const ActF32 *act, size_t n) {
+    for (size_t r = 0; r < w.n; r++) {
+        const uint8_t *row = w.data + r * w.stride;
+        for (size_t c = 0; c < n; c++) {
+            float lanes[kLanes] = {};
+            for (size_t i = 0; i < w.k; i++) {
+                float &lane = lanes[i % kLanes];
+                lane = fmaf(F::value(block_at<F>(row, i)), act[c].x[i], lane);
+            }
+            y.y[c * y.ld + r] = finish(tree(lanes));
+        }
+    }
+}
+
+// C6: the minimum step of block b, the j-th 32 values of blk.
+template <class F>
+float add_min(float lane, const typename F::Block &blk, unsigned j, const ActF32 &act, size_t b) {
+    if constexpr (F::kMins == fmt::Mins::kFloat) {
+        return fmaf(F::m(blk), act.sum32[b], lane);
+    } else if constexpr (F::kGroup == 32) {
+        const float m = F::dmin(blk) * static_cast<float>(F::min(blk, j));
+        return fmaf(-m, act.sum32[b], lane);
+    } else {
+        for (unsigned z = 0; z < 2; z++) {
+            const float m = F::dmin(blk) * static_cast<float>(F::min(blk, 2 * j + z));
+            lane = fmaf(-m, act.sum16[2 * b + z], lane);
+        }
+        return lane;
+    }
+}
+
+template <class F>
+void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes, unsigned j,
+               const ActF32 &act, size_t b) {
+    const float *x = act.x + 32 * b;
+    float c[32];
+    for (unsigned i = 0; i < 32; i++) c[i] = static_cast<float>(codes.c[32 * j + i]);
+    if constexpr (F::kGroup == 32) {
+        const float scale = F::d(blk) * static_cast<float>(F::scale(blk, j));
+        for (unsigned i = 0; i < 16; i++) {
+            const float t = fmaf(c[16 + i], x[16 + i], c[i] * x[i]);
+            lanes[i] = fmaf(t, scale, lanes[i]);
+        }
+    } else {
+        for (unsigned z = 0; z < 2; z++) {
+            const unsigned g = 2 * j + z;
+            const float scale = F::d(blk, g) * static_cast<float>(F::scale(blk, g));
+            for (unsigned i = 0; i < 16; i++) {
+                lanes[i] = fmaf(c[16 * z + i] * x[16 * z + i], scale, lanes[i]);
+            }
+        }
+    }
+    if constexpr (F::kMins != fmt::Mins::kNone) {
+        lanes[b % kLanes] = add_min<F>(lanes[b % kLanes], blk, j, act, b);
+    }
+}
+
+template <class F> void matvec_blocks(Out y, Rows w, const ActF32 *act, size_t n) {
+    constexpr unsigned n_parts = F::kValues / 32;
+    for (size_t r = 0; r < w.n; r++) {
+        const uint8_t *row = w.data + r * w.stride;
+        float lanes[kMaxColumns][kLanes] = {};
+        for (size_t i = 0; i < w.k / F::kValues; i++) {
+            const auto &blk = block_at<F>(row, i);
+            const Codes<F> codes(blk);
+            for (size_t c = 0; c < n; c++) {
+                for (unsigned j = 0; j < n_parts; j++) {
+                    add_block<F>(lanes[c], blk, codes, j, act[c], i * n_parts + j);
+                }
+            }
+        }
+        for (size_t c = 0; c < n; c++) y.y[c * y.ld + r] = finish(tree(lanes[c]));
+    }
+}
+
+template <class F> constexpr MatvecF32 entry_Quantized() {
+    return {matvec_blocks<F>, F::kMins == fmt::Mins::kNone ? 0 : F::kGroup};
+}
+template <class F> constexpr MatvecF32 entry_Float() {
+    if constexpr (sizeof(typename F::Block) > sizeof(float)) {
+        return {nullptr, 0}; // F64
+    } else {
+        return {matvec_values<F>, 0};
+    }
+}
+template <class F> constexpr MatvecF32 entry_Integer() {
+    return {nullptr, 0};
+}
+template <class F> constexpr MatvecF32 entry_Activation() {
+    return {nullptr, 0};
+}
+
+} // namespace
+} // namespace scalar
+
+const MatvecF32 kScalarMatvecF32[fmt::kTypeIds] = {
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry_##KIND<fmt::NAME>(),
+#define REMOVED(...) {nullptr, 0},
+#include "formats/formats.def"
+};
+
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,159 @@
+// Tables of kernels: per instruction set one Layer of families (arrays indexed by type id), and
+// per choice a Kernels that stacks layers, best first. An entry a layer lacks (run == nullptr)
+// is served by the next lower one; scalar has them all. Constant data only.
+//
+// Adding an instruction set: kernels/<isa>/ with one object per family, each exporting one const
+// array, and one exporting its Layer; a flag set in meson.build; a stack in dispatch.cpp.
+// Bits: every kernel gives exactly what matmul/README.md says, whatever its shape. All run under
+// the canonical floating-point environment (C7), which their caller sets.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/format.hpp"
+#include "kernels/act.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ggufx {
+namespace kernels {
+
+// Values as GGUFX_ISA_* in include/ggufx/base.h.
+enum class Isa : int32_t {
+    none = 0,
+    scalar = 1,
+    avx2 = 2,
+    avxvnni = 3,
+    avx512 = 4,
+    neon = 16,
+    neon_dot = 17,
+};
+
+// Rows of blocks of one type, at any alignment: row r starts at data + r * stride. Nothing past
+// the last block of a row may be read (a page boundary may follow the last row).
+struct Rows {
+    const uint8_t *data;
+    size_t stride;
+    size_t n; // rows of this task, any number
+    size_t k; // values per row, a multiple of the type's block (0 is possible: results are +0)
+};
+
+// Result of row r and column c goes to y[c * ld + r]; aligned as float only.
+struct Out {
+    float *y;
+    size_t ld;
+};
+
+// ---- n = 1..3 columns (C2): int8 activations ----------------------------------------------------
+
+// act: a view with memory (act_at); fills all of it including the zero padding. x[k].
+using PackFn = void (*)(const Act &act, const float *x);
+// A task: all its rows times 1..3 columns act[0..n-1]. Far streams live inside: the caller hands
+// over >= 128 rows where it can, the kernel splits them into quarters as it likes.
+using MatvecFn = void (*)(Out y, Rows w, const Act *act, size_t n);
+
+// pack and run belong together (order of the codes); types with equal pack share packed columns.
+struct Matvec {
+    PackFn pack;
+    MatvecFn run;
+};
+
+// ---- n = 1..3 columns: f32 activations (C4 for F32, F16, BF16; C6 for block types) --------------
+
+using MatvecF32Fn = void (*)(Out y, Rows w, const ActF32 *act, size_t n);
+struct MatvecF32 {
+    MatvecF32Fn run;
+    uint32_t wants_sums; // 0, 32 or 16: which sums of x the caller provides (see SumFn)
+};
+// sums[k/group] of x[k] by the tree of C6. Not per type: part of the layer.
+using SumFn = void (*)(float *sums, const float *x, size_t k, size_t group);
+
+// ---- n >= 4 columns (C3, C4): tiles -------------------------------------------------------------
+
+// Activations of all columns as the ISA's micro-kernel wants them.
+struct GemmAct {
+    const uint8_t *packed; // what pack made, 64-byte aligned; null when bytes() is 0
+    const float *x;        // the caller's f32 columns, x[c * ldx + i]
+    size_t ldx;
+    size_t n; // columns
+    size_t k;
+};
+
+// Working memory of one task, 64-byte aligned, at least kScratchMin bytes. A tile that needs more
+// for the whole of k goes through k in panels and keeps its f32 accumulators in y between them:
+// the bits do not depend on the panels.
+struct Scratch {
+    uint8_t *data;
+    size_t n_bytes;
+};
+namespace {
+constexpr size_t kScratchMin = 12 * 1024;   // from the stack when memory is short
+constexpr size_t kScratchBest = 192 * 1024; // what the engine gives when it can
+} // namespace
+
+struct Gemm {
+    // Bytes of packed activations of n columns of k values, a multiple of 64 (0: none needed).
+    size_t (*bytes)(size_t k, size_t n);
+    // Pack columns first .. first + count - 1 of act.n; first is a multiple of column_group and
+    // packed points at the memory of all columns. Tasks pack disjoint ranges at once.
+    void (*pack)(uint8_t *packed, const GemmAct &act, size_t first, size_t count);
+    // All rows of w times all columns of act.
+    void (*run)(Out y, Rows w, const GemmAct &act, Scratch scratch);
+    uint32_t column_group; // >= 1
+    uint32_t tile_rows;    // tasks get multiples of it where they can
+};
+
+// ---- blocks to f32 ------------------------------------------------------------------------------
+
+// n_blocks blocks in a row, out[n_blocks * block_values]; NaN bits as formats/decode.hpp.
+struct Dequant {
+    void (*run)(float *out, const uint8_t *blocks, size_t n_blocks);
+};
+
+// ---- tables -------------------------------------------------------------------------------------
+
+// What one instruction set has itself. Family pointers: arrays of fmt::kTypeIds entries, null
+// when it has none. Families of the KV cache are added at the end.
+struct Layer {
+    Isa isa;
+    const char *name; // "avx2"
+    const Dequant *dequant;
+    const Matvec *matvec;        // block types
+    const MatvecF32 *matvec_f32; // float and block types
+    const Gemm *gemm;            // block types
+    const Gemm *gemm_f32;        // float and block types
+    SumFn sum;                   // null: the next layer's
+};
+
+namespace {
+constexpr size_t kMaxLayers = 4;
+}
+
+// A choice of dispatch.cpp; one per runtime, never changes.
+struct Kernels {
+    Isa isa;
+    const char *name;
+    const Layer *layers[kMaxLayers]; // best first, the last one is scalar, then null
+};
+
+namespace {
+
+// The best entry of a family for a type, e.g. find(kernels, &Layer::matvec, type); null when the
+// type has none. *layer (may be null) says who serves it.
+template <class T>
+const T *find(const Kernels &kernels, const T *Layer::*family, uint32_t type,
+              const Layer **layer = nullptr) {
+    if (type >= fmt::kTypeIds) return nullptr;
+    for (const Layer *l : kernels.layers) {
+        if (!l) break;
+        const T *entries = l->*family;
+        if (!entries || !entries[type].run) continue;
+        if (layer) *layer = l;
+        return entries + type;
+    }
+    return nullptr;
+}
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx
