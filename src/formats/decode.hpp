@@ -16,26 +16,30 @@ inline float fixed_nan(float y) {
     return y == y ? y : f32_from_bits(0xffc00000u);
 }
 
-template <class F> float offset(const typename F::Block &b, [[maybe_unused]] unsigned g) {
-    if constexpr (F::kMins == Mins::kFloat) {
-        return F::m(b);
-    } else {
+// What is added to every value of group g.
+template <class F>
+float offset([[maybe_unused]] const typename F::Block &b, [[maybe_unused]] unsigned g) {
+    if constexpr (F::kMins == Mins::kFloat) return F::m(b);
+    if constexpr (F::kMins == Mins::kInteger)
         return -(F::dmin(b) * static_cast<float>(F::min(b, g)));
-    }
+    return 0.0f; // not used: it would turn -0 into +0
 }
 
-template <class F> void decode_block(float *out, const typename F::Block &b) {
+// __restrict: else each float stored might change a byte of the block, and all is loaded anew.
+template <class F> void decode_block(float *__restrict out, const typename F::Block &__restrict b) {
     for (unsigned g = 0; g < F::kValues / F::kGroup; g++) {
         const float scale = F::d(b, g) * static_cast<float>(F::scale(b, g));
+        const float shift = offset<F>(b, g);
         for (unsigned i = g * F::kGroup; i < (g + 1) * F::kGroup; i++) {
             float y = scale * static_cast<float>(F::code(b, i));
-            if constexpr (F::kMins != Mins::kNone) y = y + offset<F>(b, g);
+            if constexpr (F::kMins != Mins::kNone) y = y + shift;
             out[i] = fixed_nan(y);
         }
     }
 }
 
-template <class F> void decode_blocks(float *out, const uint8_t *bytes, size_t n_blocks) {
+template <class F>
+void decode_blocks(float *__restrict out, const uint8_t *__restrict bytes, size_t n_blocks) {
     for (size_t k = 0; k < n_blocks; k++, bytes += sizeof(typename F::Block), out += F::kValues) {
         const auto &b = *reinterpret_cast<const typename F::Block *>(bytes); // bytes only inside
         if constexpr (F::kGroup == 0) {

@@ -14,7 +14,7 @@ struct Q1_0 : BlockFormat<128, 32> {
         uint8_t d[2];
         uint8_t qs[16];
     };
-    static int code(const Block &b, unsigned i) { return (b.qs[i / 8] >> (i % 8)) & 1 ? 1 : -1; }
+    static int code(const Block &b, unsigned i) { return 2 * ((b.qs[i / 8] >> (i % 8)) & 1) - 1; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };
 

@@ -98,6 +98,15 @@ void check_bytes(Report &r) {
             r.check(f32_to_ue4m3(static_cast<float>(v)) == (e < 120 ? e : 0x7e),
                     "UE4M3 %d does not come back", e);
     }
+    // A tie rounds up, also to odd codes; bits below the first dropped one never count.
+    for (int e = 0; e < 119; e++) {
+        const double v = e < 8 ? ldexp(e, -9) : ldexp(8 + (e & 7), (e >> 3) - 10);
+        const double half_step = ldexp(0.5, e < 8 ? -9 : (e >> 3) - 10);
+        const float tie = static_cast<float>(v + half_step);
+        r.check(f32_to_ue4m3(tie) == (e == 7 ? 7 : e + 1), "UE4M3 %d tie", e);
+        const float below = e < 8 ? tie * 0.999f : nextafterf(tie, 0.0f);
+        r.check(f32_to_ue4m3(below) == e, "UE4M3 %d below the tie", e);
+    }
     r.check(f32_to_ue4m3(1e9f) == 0x7e, "UE4M3 does not saturate");
     r.check(f32_to_ue4m3(-1.0f) == 0, "UE4M3 of a negative number");
 }
