@@ -5,6 +5,8 @@
 
 #include "base/cpu.hpp"
 
+#include <string.h>
+
 namespace ggufx::kernels {
 
 extern const Layer kScalarLayer;
@@ -59,7 +61,22 @@ const Kernels *select(int32_t request, uint64_t features) {
     return best;
 }
 
-const char *kernel_name(const Kernels &kernels, uint32_t type) {
+Isa isa_of(const Kernels &kernels) {
+    return kernels.isa;
+}
+
+const char *name_of(const Kernels &kernels) {
+    return kernels.name;
+}
+
+bool built_in(const char *isa_name) {
+    for (const Choice &choice : kChoices) {
+        if (strcmp(choice.kernels.name, isa_name) == 0) return true;
+    }
+    return false;
+}
+
+const char *type_isa_name(const Kernels &kernels, uint32_t type) {
     const Layer *layer = nullptr;
     if (find(kernels, &Layer::matvec, type, &layer)) return layer->name;
     if (find(kernels, &Layer::matvec_f32, type, &layer)) return layer->name;

@@ -10,9 +10,13 @@ namespace ggufx::kernels {
 // or these features lack the requested set. The result is constant data, valid for ever.
 const Kernels *select(int32_t request, uint64_t features);
 
-// The set whose kernel multiplies this type ("avx512"; "scalar" for a type no set multiplies but
-// scalar decodes), null for unknown or removed ids.
-const char *kernel_name(const Kernels &kernels, uint32_t type);
+// What callers that know no more than `struct Kernels` ask.
+Isa isa_of(const Kernels &kernels);
+const char *name_of(const Kernels &kernels); // "avx512"
+// The set whose kernel multiplies this type ("avx512"; for a type that is only decoded, the set
+// that decodes it), null for unknown or removed ids.
+const char *type_isa_name(const Kernels &kernels, uint32_t type);
+bool built_in(const char *isa_name); // is this set compiled into the library?
 
 // May this type be the weight of a product?
 bool has_matvec(const Kernels &kernels, uint32_t type);

@@ -154,6 +154,14 @@ const T *find(const Kernels &kernels, const T *Layer::*family, uint32_t type,
     return nullptr;
 }
 
+// The sums of C6 of the best layer that has them; scalar does.
+inline SumFn sum_of(const Kernels &kernels) {
+    for (const Layer *l : kernels.layers) {
+        if (l && l->sum) return l->sum;
+    }
+    return nullptr;
+}
+
 } // namespace
 } // namespace kernels
 } // namespace ggufx

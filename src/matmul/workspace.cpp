@@ -1,0 +1,72 @@
+// Claims runs of chunks in one 64-bit word.
+// SPDX-License-Identifier: MIT
+#include "matmul/workspace.hpp"
+
+#include "base/thread.hpp"
+
+#include <inttypes.h>
+#include <thread>
+
+namespace ggufx::matmul {
+
+namespace {
+
+constexpr int64_t kWaitNs = 5'000'000'000;
+constexpr uint64_t kMaxPerCall = SIZE_MAX / 8; // 4 of them must fit the address space
+
+size_t chunk_bytes_for(uint64_t per_call) {
+    if (per_call == 0) per_call = Workspace::kDefaultPerCall;
+    if (per_call < Workspace::kMinPerCall) per_call = Workspace::kMinPerCall;
+    if (per_call > kMaxPerCall) {
+        fail(Status::limit, {}, "workspace_bytes %" PRIu64 " is over the limit of %" PRIu64,
+             per_call, kMaxPerCall);
+    }
+    const uint64_t chunk = (per_call + Workspace::kChunksPerCall - 1) / Workspace::kChunksPerCall;
+    return static_cast<size_t>((chunk + 63) / 64 * 64);
+}
+
+} // namespace
+
+Workspace::Workspace(Ref<Host> host, uint64_t per_call)
+    : chunk_bytes_(chunk_bytes_for(per_call)), memory_(std::move(host), chunk_bytes_ * kChunks) {}
+
+// The bits of a free run that now belong to the caller, or 0.
+uint64_t Workspace::try_claim(uint32_t n_chunks) const {
+    uint64_t taken = taken_.load(std::memory_order_relaxed);
+    const uint64_t run = (uint64_t{1} << n_chunks) - 1; // n_chunks <= 16
+    for (uint32_t first = 0; first + n_chunks <= kChunks;) {
+        const uint64_t wanted = run << first;
+        if (taken & wanted) {
+            first++;
+        } else if (taken_.compare_exchange_weak(taken, taken | wanted, std::memory_order_acquire)) {
+            return wanted;
+        } else {
+            first = 0; // the word changed: look again
+        }
+    }
+    return 0;
+}
+
+Workspace::Lease::Lease(const Workspace &workspace, size_t n_bytes) : workspace_(workspace) {
+    const size_t wanted = n_bytes ? n_bytes : 1;
+    const auto n_chunks =
+        static_cast<uint32_t>((wanted + workspace.chunk_bytes_ - 1) / workspace.chunk_bytes_);
+    if (n_chunks > kChunksPerCall) return; // the caller's mistake
+    chunks_ = workspace.try_claim(n_chunks);
+    if (!chunks_) {
+        const int64_t end = monotonic_ns() + kWaitNs;
+        do {
+            std::this_thread::yield();
+            chunks_ = workspace.try_claim(n_chunks);
+        } while (!chunks_ && monotonic_ns() < end);
+    }
+    if (!chunks_) return;
+    const auto first = static_cast<size_t>(__builtin_ctzll(chunks_));
+    data_ = workspace.memory_.data() + first * workspace.chunk_bytes_;
+}
+
+Workspace::Lease::~Lease() {
+    if (chunks_) workspace_.taken_.fetch_and(~chunks_, std::memory_order_release);
+}
+
+} // namespace ggufx::matmul

@@ -1,0 +1,49 @@
+// Scratch of the calls that run at one time: 64 chunks of memory taken at create, claimed in runs
+// without locks. One call gets at most 16 chunks (workspace_bytes), a small one a single chunk, so
+// 4 large or 64 small calls run side by side; memory is touched only when used.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+
+#include <atomic>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ggufx::matmul {
+
+class Workspace {
+public:
+    static constexpr uint32_t kChunks = 64, kChunksPerCall = 16;
+    static constexpr uint64_t kDefaultPerCall = 1 << 20; // 4 MiB in all
+    static constexpr uint64_t kMinPerCall = 64 << 10;
+
+    // per_call is rounded up to whole chunks. Throws Error (limit) or std::bad_alloc.
+    Workspace(Ref<Host> host, uint64_t per_call);
+
+    size_t per_call() const { return chunk_bytes_ * kChunksPerCall; }
+
+    // n_bytes <= per_call() at a 64-byte boundary, given back with the lease. Waits while other
+    // calls hold too much; data is null when that lasts longer than seconds.
+    class Lease {
+    public:
+        Lease(const Workspace &workspace, size_t n_bytes);
+        ~Lease();
+        Lease(const Lease &) = delete;
+        Lease &operator=(const Lease &) = delete;
+        uint8_t *data() const { return data_; }
+
+    private:
+        const Workspace &workspace_;
+        uint64_t chunks_ = 0; // bits this lease owns
+        uint8_t *data_ = nullptr;
+    };
+
+private:
+    uint64_t try_claim(uint32_t n_chunks) const;
+    size_t chunk_bytes_;
+    Buffer memory_;
+    mutable std::atomic<uint64_t> taken_{0}; // bit i: chunk i is in use
+};
+
+} // namespace ggufx::matmul
