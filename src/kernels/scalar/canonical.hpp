@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/bytes.hpp"
 #include "formats/all.hpp"
 #include "kernels/act.hpp"
 

@@ -1,0 +1,43 @@
+"""The border: every public function that returns a status is defined in src/abi, once, and runs
+its body inside guard(); nothing else has C linkage.
+
+usage: guards.py SOURCE_ROOT
+SPDX-License-Identifier: MIT
+"""
+import pathlib
+import re
+import sys
+
+import public
+
+DEFINITION = re.compile(r'^extern "C" (.*?)\b(ggufx_\w+)\((.*?)\) (?:noexcept )?\{\n(.*?)^\}', re.M | re.S)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    declared = {p.name: p for p in public.prototypes(root / "include")}
+    defined, faults = {}, []
+    for path in sorted((root / "src").rglob("*.cpp")):
+        text = path.read_text(encoding="utf-8")
+        found = DEFINITION.findall(text)
+        n_linkage = len(re.findall(r'^extern "C"', text, re.M))
+        if n_linkage and path.parent.name != "abi":
+            faults.append(f"{path}: extern \"C\" outside of src/abi")
+        if n_linkage != len(found):
+            faults.append(f"{path}: {n_linkage} extern \"C\", {len(found)} understood")
+        for result, name, _, body in found:
+            if name in defined:
+                faults.append(f"{name}: defined twice")
+            defined[name] = path
+            if name not in declared:
+                faults.append(f"{path.name}: {name} is not in a public header")
+            if "ggufx_status" in result and not re.search(r"\bguard\(", body):
+                faults.append(f"{path.name}: {name} does not use guard()")
+            if re.search(r"\bthrow\b", body):
+                faults.append(f"{path.name}: {name} throws itself; use fail() or require()")
+    for name in sorted(set(declared) - set(defined)):
+        faults.append(f"{declared[name]}: no definition in src/abi")
+    public.finish("public functions", faults, len(defined))
+
+
+main()
