@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/host.hpp"
+#include "base/io.hpp"
 #include "gguf/file.hpp"
 #include "matmul/matmul.hpp"
 
@@ -42,13 +43,41 @@ namespace ggufx::abi {
 using RuntimeRef = Ref<ggufx_runtime>;
 }
 
+namespace ggufx::abi {
+// Keeps memory that a host wrapped as a tensor, until the last slice of it is gone.
+struct Wrapped {
+    Wrapped(Ref<Host> h, io::OnEnd e) : host(std::move(h)), end(std::move(e)) {}
+    void retain() { refs.retain(); }
+    void release() {
+        if (!refs.release()) return;
+        const Ref<Host> keep = host;
+        unmake(*keep, this);
+    }
+    RefCount refs;
+    Ref<Host> host;
+    io::OnEnd end;
+    Buffer name;
+};
+} // namespace ggufx::abi
+
 // A tensor is owned by its file (borrowed handle), or holds a reference on what it views.
 struct ggufx_tensor {
     ggufx::abi::Tag tag = ggufx::abi::Tag::tensor;
     bool borrowed = false;
     ggufx::gguf::Tensor view;
+    ggufx::gguf::File *home = nullptr; // file of the data, null when they are wrapped
     // of owned handles only:
-    ggufx::abi::RuntimeRef runtime;
-    ggufx::Ref<ggufx::gguf::File> file; // set when the data belong to a file
-    struct Wrapped *wrapped = nullptr;  // reference-counted owner of wrapped memory, else null
+    ggufx::Ref<ggufx::Host> host;
+    ggufx::Ref<ggufx::gguf::File> file;
+    ggufx::Ref<ggufx::abi::Wrapped> wrapped;
+};
+
+// An opened file with the handles of its tensors.
+struct ggufx_file {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::file;
+    ggufx::Ref<ggufx::gguf::File> file;
+    ggufx::Vector<ggufx_tensor> tensors;
+
+    explicit ggufx_file(ggufx::Ref<ggufx::gguf::File> f)
+        : file(std::move(f)), tensors(ggufx::HostAllocator<ggufx_tensor>(file->host().get())) {}
 };

@@ -1,34 +1,22 @@
 // An opened GGUF file or split set: metadata and tensor directory, immutable after open.
+// Every accessor may be called by any number of threads at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/host.hpp"
+#include "gguf/part.hpp"
 #include "gguf/tensor.hpp"
+#include "gguf/value.hpp"
 
+#include <atomic>
 #include <stddef.h>
 #include <stdint.h>
 #include <string_view>
 
 namespace ggufx::gguf {
 
-enum class ValueType : uint32_t {
-    u8 = 0,
-    i8 = 1,
-    u16 = 2,
-    i16 = 3,
-    u32 = 4,
-    i32 = 5,
-    f32 = 6,
-    boolean = 7,
-    string = 8,
-    array = 9,
-    u64 = 10,
-    i64 = 11,
-    f64 = 12,
-};
-
 struct MetaEntry {
-    std::string_view key;
+    std::string_view key; // data() is null for a nested array
     ValueType type;
     ValueType element; // of an array
     uint64_t count;    // elements of an array, bytes of a string, else 1
@@ -37,30 +25,75 @@ struct MetaEntry {
 
 constexpr size_t kNotFound = SIZE_MAX;
 
-// Throwing accessors are for load time. Indices are those of the public API.
+// Throwing accessors are for load time. Indices are those of the public API: 0 .. n_meta()-1 are
+// keys, larger ones are nested arrays.
 class File {
 public:
-    virtual ~File() = default;
-    virtual void retain() = 0;
-    virtual void release() = 0;
-    virtual const Ref<Host> &host() const = 0;
+    void retain() { refs_.retain(); }
+    void release();
+    const Ref<Host> &host() const { return host_; }
 
-    virtual size_t n_meta() const = 0;
-    virtual MetaEntry meta(size_t index) const = 0;           // index checked: fails with argument
-    virtual size_t find_meta(std::string_view key) const = 0; // kNotFound when absent
+    size_t n_meta() const { return n_keys_; }
+    MetaEntry meta(size_t index) const;           // index checked: fails with argument
+    size_t find_meta(std::string_view key) const; // kNotFound when absent
 
-    // Scalars and array elements with the documented widening; fail with kvtype or value, and the
-    // key and offset in the text.
-    virtual uint64_t get_u64(size_t index, uint64_t element = 0) const = 0;
-    virtual int64_t get_i64(size_t index, uint64_t element = 0) const = 0;
-    virtual double get_f64(size_t index, uint64_t element = 0) const = 0;
-    virtual bool get_bool(size_t index) const = 0;
-    virtual std::string_view get_string(size_t index) const = 0;
-    virtual std::string_view get_array_string(size_t index, uint64_t element) const = 0;
+    // A scalar, or the only element of an array of one, with the documented widening; fail with
+    // kvtype or value, and the key and offset in the text.
+    uint64_t get_u64(size_t index) const { return get_u64(index, only_element(index)); }
+    int64_t get_i64(size_t index) const { return get_i64(index, only_element(index)); }
+    double get_f64(size_t index) const { return get_f64(index, only_element(index)); }
+    bool get_bool(size_t index) const { return get_bool(index, only_element(index)); }
+    std::string_view get_string(size_t index) const;
 
-    virtual size_t n_tensors() const = 0;
-    virtual const Tensor &tensor(size_t index) const = 0;        // index < n_tensors()
-    virtual size_t find_tensor(std::string_view name) const = 0; // kNotFound when absent
+    // An element of an array; a scalar is an array of one. Outside of it: argument.
+    uint64_t get_u64(size_t index, uint64_t element) const;
+    int64_t get_i64(size_t index, uint64_t element) const;
+    double get_f64(size_t index, uint64_t element) const;
+    bool get_bool(size_t index, uint64_t element) const;
+    // Builds a sparse table of offsets at the first call for an array.
+    std::string_view get_array_string(size_t index, uint64_t element) const;
+    size_t get_nested(size_t index, uint64_t element) const; // index of the inner array
+
+    size_t n_tensors() const { return tensors_.size(); }
+    const Tensor &tensor(size_t index) const { return tensors_[index]; } // index < n_tensors()
+    size_t find_tensor(std::string_view name) const;                     // kNotFound when absent
+
+    size_t n_parts() const { return parts_.size(); }
+    const Part &part(size_t index) const { return *parts_[index]; }
+    bool metadata_only() const { return metadata_only_; }
+
+    File(const File &) = delete;
+    File &operator=(const File &) = delete;
+
+private:
+    friend class Opener;
+    template <class T, class... A> friend T *ggufx::make(const Host &, A &&...);
+    template <class T> friend void ggufx::unmake(const Host &, T *);
+    explicit File(Ref<Host> host);
+    ~File();
+
+    struct Strings {
+        std::atomic<uint64_t *> table{nullptr}; // offset of every 32nd string
+    };
+
+    const Value &value(size_t index) const; // checked
+    const Directory &first() const { return parts_[0]->directory; }
+    uint64_t only_element(size_t index) const;
+    const uint8_t *element(size_t index, uint64_t element, ValueType *type) const;
+    const uint64_t *string_table(const Value &value) const;
+    std::string_view key_of(size_t index) const;
+    [[noreturn]] void fail_type(size_t index, const char *wanted) const;
+    [[noreturn]] void fail_value(size_t index, uint64_t element, const char *wanted) const;
+
+    RefCount refs_;
+    Ref<Host> host_;
+    size_t n_keys_ = 0;
+    bool metadata_only_ = false;
+    Vector<Part *> parts_;
+    Vector<Tensor> tensors_;        // of all parts, in order
+    Vector<uint32_t> keys_by_name_; // sorted
+    Vector<uint32_t> tensors_by_name_;
+    mutable Vector<Strings> strings_; // one per array of strings, filled at first access
 };
 
 } // namespace ggufx::gguf

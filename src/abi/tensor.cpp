@@ -1,0 +1,235 @@
+// Tensors of files, wrapped memory and slices: include/ggufx/file.h.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "base/checked.hpp"
+#include "formats/format.hpp"
+
+#include <ggufx/file.h>
+#include <inttypes.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+extern "C" size_t ggufx_file_tensor_count(const ggufx_file *file) {
+    return alive(file, Tag::file) ? file->tensors.size() : 0;
+}
+
+extern "C" const ggufx_tensor *ggufx_file_tensor(const ggufx_file *file, size_t index) {
+    if (!alive(file, Tag::file) || index >= file->tensors.size()) return nullptr;
+    return &file->tensors[index];
+}
+
+extern "C" ggufx_status ggufx_file_tensor_find(size_t *out, const ggufx_file *file,
+                                               const char *name, size_t length,
+                                               ggufx_error *error) {
+    return guard(error, [&]() -> Status {
+        require(out && alive(file, Tag::file), "out and file must be set");
+        require(name || length == 0, "name must be set");
+        const size_t index = file->file->find_tensor({name ? name : "", length});
+        if (index == gguf::kNotFound)
+            return set_failure(failure_of(error), Status::not_found, {},
+                               "there is no tensor \"%s\"",
+                               Quoted(name ? name : "", length).c_str());
+        *out = index;
+        return Status::ok;
+    });
+}
+
+extern "C" ggufx_status ggufx_tensor_info(ggufx_tensor_facts *out, const ggufx_tensor *tensor,
+                                          ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(tensor, Tag::tensor), "out and tensor must be set");
+        const gguf::Tensor &t = tensor->view;
+        ggufx_tensor_facts facts = {};
+        facts.type = t.type;
+        facts.n_dims = t.n_dims;
+        for (int i = 0; i < GGUFX_MAX_DIMS; i++) facts.ne[i] = t.ne[i];
+        facts.row_bytes = t.row_bytes;
+        facts.row_stride = t.row_stride;
+        facts.n_rows = t.n_rows;
+        facts.n_bytes = t.n_bytes;
+        facts.offset = t.offset;
+        facts.file_offset = t.file_offset;
+        facts.part = t.part;
+        facts.name = t.name.data();
+        facts.name_length = t.name.size();
+        export_struct(out, facts, "ggufx_tensor_facts");
+    });
+}
+
+extern "C" const void *ggufx_tensor_data(const ggufx_tensor *tensor) {
+    return alive(tensor, Tag::tensor) ? tensor->view.data : nullptr;
+}
+
+namespace {
+
+// Shape and size of a view that wraps the caller's blocks; throws what ggufx_tensor_wrap says.
+gguf::Tensor wrapped_view(uint32_t type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride) {
+    require(n_dims <= GGUFX_MAX_DIMS, "n_dims must be 0..4");
+    require(ne || n_dims == 0, "ne must be set");
+    const fmt::TypeInfo *info = fmt::type_info(type);
+    if (!info) {
+        const char *removed = fmt::removed_type_text(type);
+        fail(Status::type, {}, "tensor type %" PRIu32 " is %s", type,
+             removed ? removed : "unknown");
+    }
+    gguf::Tensor t;
+    t.type = type;
+    t.n_dims = n_dims;
+    for (uint32_t i = 0; i < n_dims; i++) t.ne[i] = ne[i];
+    if (t.ne[0] % info->block_values != 0)
+        fail(Status::shape, {}, "rows of %" PRIu64 " values are not whole %s blocks of %" PRIu32,
+             t.ne[0], info->name, info->block_values);
+    uint64_t n_values = 1;
+    bool fits = fmt::row_bytes(&t.row_bytes, *info, t.ne[0]);
+    for (uint64_t n : t.ne) fits = fits && checked::mul(&n_values, n_values, n);
+    t.n_rows = 1;
+    for (int i = 1; i < GGUFX_MAX_DIMS; i++)
+        fits = fits && checked::mul(&t.n_rows, t.n_rows, t.ne[i]);
+    fits = fits && checked::mul(&t.n_bytes, t.row_bytes, t.n_rows);
+    if (!fits || t.n_bytes > INT64_MAX || n_values > INT64_MAX)
+        fail(Status::overflow, {}, "the tensor's size exceeds 2^63 - 1");
+    t.row_stride = row_stride ? row_stride : t.row_bytes;
+    if (t.row_stride < t.row_bytes)
+        fail(Status::argument, {},
+             "row_stride %" PRIu64 " is smaller than a row, %" PRIu64 " bytes", row_stride,
+             t.row_bytes);
+    return t;
+}
+
+// Bytes from the first row's start to the last row's end.
+uint64_t extent(const gguf::Tensor &t) {
+    uint64_t n = 0;
+    if (t.n_bytes == 0) return 0;
+    if (!checked::mul(&n, t.row_stride, t.n_rows - 1) || !checked::add(&n, n, t.row_bytes))
+        fail(Status::overflow, {}, "the rows' extent exceeds 2^64 - 1 bytes");
+    return n;
+}
+
+Ref<Wrapped> keep_wrapped(const Ref<Host> &host, io::OnEnd end, const char *name, size_t n_name) {
+    auto wrapped = Ref<Wrapped>::adopt(make<Wrapped>(*host, host, std::move(end)));
+    wrapped->name = Buffer(host, n_name + 1, 1);
+    if (n_name) memcpy(wrapped->name.data(), name, n_name);
+    wrapped->name.data()[n_name] = 0;
+    return wrapped;
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt,
+                                          uint32_t type, uint32_t n_dims, const uint64_t *ne,
+                                          uint64_t row_stride, const void *data, uint64_t n_bytes,
+                                          const char *name, void (*destroy)(void *user), void *user,
+                                          ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        io::OnEnd end(destroy, user);
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        gguf::Tensor view = wrapped_view(type, n_dims, ne, row_stride);
+        const uint64_t need = extent(view);
+        if (need > n_bytes)
+            fail(Status::bounds, {},
+                 "n_bytes is %" PRIu64 ", but %" PRIu64 " rows with a stride of %" PRIu64
+                 " bytes need %" PRIu64,
+                 n_bytes, view.n_rows, view.row_stride, need);
+        require(data || need == 0, "data must be set");
+        const size_t n_name = name ? strlen(name) : 0;
+        Ref<Wrapped> wrapped = keep_wrapped(rt->host, std::move(end), name, n_name);
+        view.name = {reinterpret_cast<const char *>(wrapped->name.data()), n_name};
+        view.data = view.n_bytes ? static_cast<const uint8_t *>(data) : nullptr;
+        auto *made = make<ggufx_tensor>(*rt->host);
+        made->view = view;
+        made->host = rt->host;
+        made->wrapped = std::move(wrapped);
+        *out = made;
+    });
+}
+
+namespace {
+
+[[noreturn]] void fail_uneven(uint32_t dim) {
+    fail(Status::unsupported, {},
+         "a part of dimension %" PRIu32
+         " of a tensor with further dimensions is not a list of evenly "
+         "spaced rows; slice the outer dimensions first",
+         dim);
+}
+
+gguf::Tensor slice_columns(gguf::Tensor t, uint64_t first, uint64_t n) {
+    const fmt::TypeInfo *info = fmt::type_info(t.type);
+    if (!info) fail(Status::type, {}, "a tensor of unknown type has no columns");
+    const uint64_t block = info->block_values;
+    if (first % block != 0 || n % block != 0)
+        fail(Status::shape, {},
+             "columns %" PRIu64 " + %" PRIu64 " are not on the border of %s blocks of %" PRIu64,
+             first, n, info->name, block);
+    const uint64_t skip = first / block * info->block_bytes;
+    t.row_bytes = n / block * info->block_bytes;
+    if (t.data) t.data += skip;
+    if (t.offset != UINT64_MAX) t.offset += skip, t.file_offset += skip;
+    return t;
+}
+
+// One run of rows when the outer dimensions have one index or the slice is whole; one row per outer
+// index, evenly spaced, when a single index of single rows is taken.
+gguf::Tensor slice_rows(gguf::Tensor t, uint32_t dim, uint64_t first, uint64_t n) {
+    uint64_t inner = 1, outer = 1; // rows per index of dim, indices outside of it
+    for (uint32_t i = 1; i < dim; i++) inner *= t.ne[i];
+    for (uint32_t i = dim + 1; i < GGUFX_MAX_DIMS; i++) outer *= t.ne[i];
+    const bool run = n == t.ne[dim] || outer == 1 || t.n_bytes == 0;
+    if (!run && (n != 1 || inner != 1)) fail_uneven(dim);
+    const uint64_t skip = t.n_bytes ? first * inner * t.row_stride : 0;
+    if (!run) t.row_stride *= t.ne[dim];
+    if (t.data) t.data += skip;
+    if (t.offset != UINT64_MAX) t.offset += skip, t.file_offset += skip;
+    return t;
+}
+
+uint64_t count_rows(const gguf::Tensor &t) {
+    uint64_t n = 1;
+    for (int i = 1; i < GGUFX_MAX_DIMS; i++)
+        if (!checked::mul(&n, n, t.ne[i])) return 0; // only without values
+    return n;
+}
+
+gguf::Tensor slice_view(const gguf::Tensor &t, uint32_t dim, uint64_t first, uint64_t n) {
+    require(dim < GGUFX_MAX_DIMS, "dim must be 0..3");
+    if (first > t.ne[dim] || n > t.ne[dim] - first)
+        fail(Status::argument, {},
+             "indices %" PRIu64 " + %" PRIu64 " of dimension %" PRIu32 ", which has %" PRIu64,
+             first, n, dim, t.ne[dim]);
+    gguf::Tensor out = dim == 0 ? slice_columns(t, first, n) : slice_rows(t, dim, first, n);
+    out.ne[dim] = n;
+    out.n_rows = count_rows(out);
+    if (n == 0) out.data = nullptr;
+    if (dim >= out.n_dims && n != 1) out.n_dims = dim + 1;
+    out.n_bytes = t.n_bytes ? out.n_rows * out.row_bytes : 0;
+    return out;
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_tensor_slice(ggufx_tensor **out, const ggufx_tensor *tensor,
+                                           uint32_t dim, uint64_t first, uint64_t n,
+                                           ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(tensor, Tag::tensor), "out and tensor must be set");
+        const gguf::Tensor view = slice_view(tensor->view, dim, first, n);
+        const Ref<Host> &host = tensor->home ? tensor->home->host() : tensor->host;
+        auto *made = make<ggufx_tensor>(*host);
+        made->view = view;
+        made->host = host;
+        made->home = tensor->home;
+        made->file = Ref<gguf::File>::share(tensor->home);
+        made->wrapped = tensor->wrapped;
+        *out = made;
+    });
+}
+
+extern "C" void ggufx_tensor_destroy(ggufx_tensor *tensor) {
+    if (!alive(tensor, Tag::tensor) || tensor->borrowed) return;
+    tensor->tag = Tag::dead;
+    const Ref<Host> host = tensor->host;
+    unmake(*host, tensor);
+}

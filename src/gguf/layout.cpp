@@ -1,0 +1,124 @@
+// Where tensor data stand in the file: aligned, inside of it, not overlapping.
+// Gaps and any order are accepted unless strict (ggml's reader refuses them).
+// SPDX-License-Identifier: MIT
+#include "base/checked.hpp"
+#include "formats/format.hpp"
+#include "gguf/reader.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+
+namespace ggufx::gguf {
+
+namespace {
+
+class Layout {
+public:
+    Layout(const Part &part, const OpenOptions &options)
+        : part_(part), dir_(part.directory), options_(options) {
+        // A file of nothing but its padded directory (as ggml writes for metadata alone) is whole
+        // for who only wants metadata.
+        header_only_ = options.metadata_only && part.size == dir_.data_offset;
+    }
+
+    void check() {
+        uint64_t expected = 0; // the offset ggml's writer would have given
+        for (uint32_t i = 0; i < dir_.tensors.size(); i++) {
+            check_tensor(i, expected);
+            uint64_t end = 0;
+            if (!checked::add(&end, expected, dir_.tensors[i].n_bytes) ||
+                !checked::round_up(&expected, end, dir_.alignment))
+                expected = UINT64_MAX;
+        }
+        check_overlaps();
+        if (options_.strict && !options_.metadata_only) check_final_padding(expected);
+    }
+
+private:
+    void check_tensor(uint32_t i, uint64_t expected) const {
+        const Tensor &t = dir_.tensors[i];
+        if (t.offset % dir_.alignment != 0)
+            fail_offset(Status::offset, i, "is not a multiple of the alignment", dir_.alignment);
+        if (options_.strict && t.offset != expected)
+            fail_offset(Status::offset, i, "is not where strict mode expects it, as ggml does, at",
+                        expected);
+        uint64_t end = 0;
+        if (!checked::add(&end, t.offset, t.n_bytes) ||
+            !checked::add(&end, end, dir_.data_offset) || end > INT64_MAX)
+            fail_offset(Status::bounds, i, "ends beyond 2^63 - 1; its bytes are", t.n_bytes);
+        if (!header_only_ && end > part_.size) fail_bounds(i, end, t.offset == expected);
+    }
+
+    // Which field is at fault? An offset nobody would have written; a size no file comes near; or
+    // else nothing but the end of the file, which was cut.
+    [[noreturn]] void fail_bounds(uint32_t i, uint64_t end, bool expected) const {
+        const Tensor &t = dir_.tensors[i];
+        const TensorFields at = fields(i);
+        const bool absurd = t.n_bytes / kPlausibleTimes > part_.size;
+        const uint64_t where = !expected ? at.offset : absurd ? at.dims : part_.size;
+        fail(Status::bounds, {.offset = where, .index = i},
+             "tensor %" PRIu32 " \"%s\": offset %" PRIu64 " + %" PRIu64 " bytes end at %" PRIu64
+             " after the file (%" PRIu64 " bytes)",
+             i, Quoted(t.name.data(), t.name.size()).c_str(), t.offset, t.n_bytes, end, part_.size);
+    }
+
+    void check_overlaps() const {
+        Vector<uint32_t> order((HostAllocator<uint32_t>(part_.host.get())));
+        for (uint32_t i = 0; i < dir_.tensors.size(); i++)
+            if (dir_.tensors[i].n_bytes > 0) order.push_back(i);
+        const auto before = [&](uint32_t a, uint32_t b) {
+            const Tensor &x = dir_.tensors[a], &y = dir_.tensors[b];
+            return x.offset != y.offset ? x.offset < y.offset : a < b;
+        };
+        if (!std::is_sorted(order.begin(), order.end(), before))
+            std::sort(order.begin(), order.end(), before);
+        for (size_t k = 1; k < order.size(); k++) {
+            const Tensor &a = dir_.tensors[order[k - 1]];
+            if (dir_.tensors[order[k]].offset - a.offset < a.n_bytes)
+                fail_offset(Status::offset, order[k],
+                            "overlaps the tensor before it, which ends at", a.offset + a.n_bytes);
+        }
+    }
+
+    void check_final_padding(uint64_t expected) const {
+        uint64_t end = 0;
+        if (!checked::add(&end, dir_.data_offset, expected) || end > part_.size)
+            fail(Status::truncated, {.offset = part_.size},
+                 "the padding after the last tensor ends at %" PRIu64 ", after the file (%" PRIu64
+                 " bytes), which strict mode refuses as ggml does",
+                 end, part_.size);
+    }
+
+    TensorFields fields(uint32_t i) const {
+        const Tensor &t = dir_.tensors[i];
+        return {t, t.name.size(), dir_.wire};
+    }
+
+    [[noreturn]] void fail_offset(Status status, uint32_t i, const char *what,
+                                  uint64_t limit) const {
+        const Tensor &t = dir_.tensors[i];
+        fail(status, {.offset = fields(i).offset, .index = i},
+             "tensor %" PRIu32 " \"%s\": offset %" PRIu64 " %s %" PRIu64, i,
+             Quoted(t.name.data(), t.name.size()).c_str(), t.offset, what, limit);
+    }
+
+    const Part &part_;
+    const Directory &dir_;
+    const OpenOptions &options_;
+    bool header_only_;
+};
+
+} // namespace
+
+void check_layout(const Part &part, const OpenOptions &options) {
+    const Directory &dir = part.directory;
+    if (dir.n_tensors == 0) return;
+    if (dir.data_offset > part.size)
+        fail(Status::bounds, {.offset = part.size},
+             "tensor data start at offset %" PRIu64 " (directory end %" PRIu64
+             ", alignment %" PRIu64 "), after the end of the file (%" PRIu64 " bytes)",
+             dir.data_offset, dir.meta_end, dir.alignment, part.size);
+    Layout(part, options).check();
+}
+
+} // namespace ggufx::gguf

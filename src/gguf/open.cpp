@@ -1,0 +1,98 @@
+// From sources to a File: parse each part, load its tensor data, merge the directories.
+// SPDX-License-Identifier: MIT
+#include "base/checked.hpp"
+#include "gguf/opener.hpp"
+#include "gguf/reader.hpp"
+#include "gguf/sort.hpp"
+
+#include <inttypes.h>
+
+namespace ggufx::gguf {
+
+Opener::Opener(const Ref<Host> &host, const OpenOptions &options)
+    : host_(host), options_(options), file_(Ref<File>::adopt(make<File>(*host, host))),
+      sources_(HostAllocator<Ref<io::Source>>(host.get())) {
+    file_->metadata_only_ = options.metadata_only;
+}
+
+Ref<File> Opener::open_source(Ref<io::Source> source) {
+    place_part(0, std::move(source));
+    warn_if_part();
+    finish();
+    return std::move(file_);
+}
+
+// Parse one file into the slot of its part; the vectors already have room for it.
+void Opener::place_part(size_t slot, Ref<io::Source> source) {
+    if (sources_.size() <= slot) {
+        sources_.resize(slot + 1);
+        file_->parts_.resize(slot + 1, nullptr);
+    }
+    Part *part = make<Part>(*host_, host_);
+    file_->parts_[slot] = part; // owned from here on
+    sources_[slot] = source;
+    part->size = source->size();
+    Reader(*part, *source, options_).read();
+    Directory &dir = part->directory;
+    dir.data_offset = dir.meta_end;
+    if (dir.n_tensors > 0 && !checked::round_up(&dir.data_offset, dir.meta_end, dir.alignment))
+        fail(Status::alignment, {}, "general.alignment %" PRIu64 " is too large", dir.alignment);
+    for (Tensor &t : dir.tensors) {
+        const uint8_t *p = part->bytes + t.info_offset;
+        t.name = {reinterpret_cast<const char *>(p) + dir.wire.count_bytes(),
+                  static_cast<size_t>(dir.wire.count(p))};
+        t.file_offset = t.offset + dir.data_offset;
+        t.part = static_cast<uint32_t>(slot);
+    }
+    check_layout(*part, options_);
+}
+
+void Opener::finish() {
+    load_all();
+    merge();
+    index_names();
+    for (Ref<io::Source> &source : sources_) source->finish();
+    sources_.clear();
+}
+
+void Opener::merge() {
+    size_t n = 0;
+    for (const Part *part : file_->parts_) n += part->directory.tensors.size();
+    file_->tensors_.reserve(n);
+    for (Part *part : file_->parts_) {
+        Vector<Tensor> &from = part->directory.tensors;
+        for (Tensor &t : from) {
+            if (part->tensor_data && t.n_bytes > 0) t.data = part->tensor_data + t.offset;
+            file_->tensors_.push_back(t);
+        }
+        Vector<Tensor>(from.get_allocator()).swap(from);
+    }
+}
+
+void Opener::index_names() {
+    File &f = *file_;
+    f.n_keys_ = static_cast<size_t>(f.first().n_keys);
+    NamePair same{};
+    sort_by_name(
+        f.keys_by_name_, f.n_keys_, [&](uint32_t i) { return f.key_of(i); }, &same);
+    if (!sort_by_name(
+            f.tensors_by_name_, f.tensors_.size(), [&](uint32_t i) { return f.tensors_[i].name; },
+            &same)) {
+        const Tensor &t = f.tensors_[same.second];
+        fail(Status::duplicate, {.offset = t.info_offset, .index = same.second},
+             "tensor %" PRIu32 " \"%s\": the same name as tensor %" PRIu32, same.second,
+             Quoted(t.name.data(), t.name.size()).c_str(), same.first);
+    }
+    f.strings_ =
+        Vector<File::Strings>(f.first().n_string_arrays, HostAllocator<File::Strings>(host_.get()));
+}
+
+Ref<File> open_source(const Ref<Host> &host, Ref<io::Source> source, const OpenOptions &options) {
+    return Opener(host, options).open_source(std::move(source));
+}
+
+Ref<File> open_path(const Ref<Host> &host, const char *path, const OpenOptions &options) {
+    return Opener(host, options).open_path(path);
+}
+
+} // namespace ggufx::gguf

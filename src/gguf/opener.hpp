@@ -1,0 +1,49 @@
+// One open call at work: sources -> parts -> tensor data -> File.
+// open.cpp: parts and merging; load.cpp: tensor data; split.cpp: sets of files.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "gguf/open.hpp"
+
+namespace ggufx::gguf {
+
+class Opener {
+public:
+    Opener(const Ref<Host> &host, const OpenOptions &options);
+
+    Ref<File> open_path(const char *path);
+    Ref<File> open_source(Ref<io::Source> source);
+
+private:
+    // open.cpp
+    Part *read_part(io::Source &source); // parsed and checked, owned by file_
+    void place_part(size_t slot, Ref<io::Source> source);
+    void finish();
+    void merge();
+    void index_names();
+
+    // load.cpp
+    void load_all();
+    uint64_t bytes_to_load(const Part &part) const;
+    void load(Part &part, io::Source &source);
+    void load_mapped(Part &part);
+    void load_read(Part &part, io::Source &source, uint64_t n);
+    void swap_tensors(Part &part);
+    void lock_pages(Part &part, uint64_t n);
+    void step(uint64_t n); // progress; throws cancelled
+
+    // split.cpp
+    uint64_t split_value(const Part &part, const char *key, bool *present) const;
+    void check_split(const Part &part, uint64_t number, uint64_t count, const char *name) const;
+    void check_total() const;
+    void warn_if_part() const;
+    bool has_split_key(const Part &part) const;
+
+    const Ref<Host> &host_;
+    const OpenOptions &options_;
+    Ref<File> file_;
+    Vector<Ref<io::Source>> sources_;
+    uint64_t done_ = 0, total_ = 0;
+};
+
+} // namespace ggufx::gguf

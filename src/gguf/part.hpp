@@ -1,0 +1,63 @@
+// One file of an opened GGUF: its bytes in memory and what its directory says.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/io.hpp"
+#include "gguf/tensor.hpp"
+#include "gguf/value.hpp"
+#include "gguf/wire.hpp"
+
+namespace ggufx::gguf {
+
+// Values of ggufx_open_options.
+enum class IoMode : int32_t { automatic = 0, map = 1, read = 2 };
+
+struct OpenOptions {
+    bool metadata_only = false;
+    bool populate = false;
+    bool huge_pages = false;
+    bool lock = false;
+    bool strict = false;
+    bool legacy_v1 = false;
+    bool unknown_types = false;
+    bool single = false;
+    IoMode io = IoMode::automatic;
+    uint64_t max_metadata_bytes = 0; // 0: kMaxMetadata
+    Progress progress;
+};
+
+struct Directory {
+    explicit Directory(const Host *host)
+        : values(HostAllocator<Value>(host)), tensors(HostAllocator<Tensor>(host)) {}
+    Wire wire;
+    uint32_t version = 0;
+    uint32_t n_string_arrays = 0;
+    uint64_t n_keys = 0;
+    uint64_t n_tensors = 0;
+    uint64_t alignment = 32;
+    uint64_t meta_end = 0;
+    uint64_t data_offset = 0;
+    Vector<Value> values;   // the keys in file order, then the inner arrays
+    Vector<Tensor> tensors; // moved into the File at the end
+};
+
+struct Part {
+    explicit Part(Ref<Host> h) : host(std::move(h)), directory(host.get()) {}
+    ~Part() {
+        if (locked) io::unlock(tensor_data, static_cast<size_t>(locked));
+    }
+    Part(const Part &) = delete;
+    Part &operator=(const Part &) = delete;
+
+    Ref<Host> host;
+    uint64_t size = 0;
+    io::Mapping mapping;                  // of the whole file, or nothing
+    Buffer meta_buffer;                   // the first bytes of a file that was read
+    Buffer data_buffer;                   // tensor data that were read or swapped
+    const uint8_t *bytes = nullptr;       // the metadata, directory.meta_end bytes
+    const uint8_t *tensor_data = nullptr; // at directory.data_offset, or null
+    uint64_t locked = 0;                  // bytes from tensor_data on that are locked
+    Directory directory;
+};
+
+} // namespace ggufx::gguf

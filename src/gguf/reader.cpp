@@ -1,0 +1,140 @@
+// Header, strings and messages of the parser.
+// Order of checks and offsets of errors: README.md beside this file.
+// SPDX-License-Identifier: MIT
+#include "gguf/reader.hpp"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+namespace ggufx::gguf {
+
+Reader::Reader(Part &part, io::Source &source, const OpenOptions &options)
+    : part_(part), out_(part.directory), options_(options), window_(part, source, options),
+      max_metadata_(options.max_metadata_bytes ? options.max_metadata_bytes : kMaxMetadata),
+      inner_(HostAllocator<Value>(part.host.get())) {}
+
+void Reader::read() {
+    read_header();
+    read_keys();
+    read_tensors();
+    out_.meta_end = pos_;
+    part_.bytes = window_.data();
+}
+
+void Reader::read_header() {
+    const uint8_t *magic = take(4, "magic");
+    if (memcmp(magic, "GGUF", 4) != 0) {
+        const bool old = memcmp(magic, "tjgg", 4) == 0 || memcmp(magic, "fmgg", 4) == 0 ||
+                         memcmp(magic, "lmgg", 4) == 0 || memcmp(magic, "algg", 4) == 0 ||
+                         memcmp(magic, "GGJT", 4) == 0 || memcmp(magic, "GGML", 4) == 0 ||
+                         memcmp(magic, "GGMF", 4) == 0 || memcmp(magic, "GGLA", 4) == 0;
+        fail_at(Status::magic, 0, "magic is \"%s\", not \"GGUF\"%s",
+                Quoted(reinterpret_cast<const char *>(magic), 4).c_str(),
+                old ? ": a format from before GGUF; convert the original model again" : "");
+    }
+    read_version();
+    // Both counts are read before either is judged: a file cut here is truncated, not miscounted.
+    const unsigned width = out_.wire.count_bytes();
+    const uint8_t *counts = take(2 * width, "counts of tensors and keys");
+    out_.n_tensors = out_.wire.count(counts);
+    out_.n_keys = out_.wire.count(counts + width);
+    check_counts();
+}
+
+void Reader::read_version() {
+    uint32_t version = take_u32("version");
+    const uint32_t swapped = bswap32(version);
+    if ((version & 0xffff) == 0 && version != 0) {
+        if (swapped < 1 || swapped > 3)
+            fail_at(Status::version, 4,
+                    "version %" PRIu32 " (byte-swapped: %" PRIu32 ") is not one of 1..3", version,
+                    swapped);
+        out_.wire.big_endian = true;
+        version = swapped;
+        if (options_.strict)
+            fail_at(Status::endian, 4, "a big-endian file, which strict mode refuses as ggml does");
+    }
+    if (version < 1 || version > 3)
+        fail_at(Status::version, 4, "version %" PRIu32 " is not one of 1..3", version);
+    if (version == 1 && !options_.legacy_v1)
+        fail_at(Status::version, 4,
+                "version 1 (of 2023, 32-bit counts) is only read with GGUFX_OPEN_LEGACY_V1");
+    out_.version = version;
+    out_.wire.narrow = version == 1;
+}
+
+void Reader::check_counts() {
+    const uint64_t min_tensor = out_.wire.narrow ? kMinTensorV1 : kMinTensor;
+    const uint64_t min_pair = out_.wire.narrow ? kMinPairV1 : kMinPair;
+    const bool tensors_fit = out_.n_tensors <= left() / min_tensor;
+    const bool keys_fit = out_.n_keys <= left() / min_pair;
+    if (tensors_fit && keys_fit) return;
+    if (out_.wire.big_endian)
+        fail_at(Status::endian, 4,
+                "the version says big-endian, but then %" PRIu64 " tensors and %" PRIu64
+                " keys do not fit the file",
+                out_.n_tensors, out_.n_keys);
+    const uint64_t n = tensors_fit ? out_.n_keys : out_.n_tensors;
+    fail_at(Status::count, tensors_fit ? 8 + out_.wire.count_bytes() : 8,
+            "%" PRIu64 " %s need at least %" PRIu64 " bytes each, but only %" PRIu64
+            " bytes are left",
+            n, tensors_fit ? "keys" : "tensors", tensors_fit ? min_pair : min_tensor, left());
+}
+
+const uint8_t *Reader::take(uint64_t n, const char *field) {
+    if (n > left())
+        fail_at(Status::truncated, part_.size,
+                "the file ends inside %s: %" PRIu64 " bytes at offset %" PRIu64 ", %" PRIu64
+                " left",
+                field, n, pos_, left());
+    skip(n, field);
+    return window_.data() + (pos_ - n);
+}
+
+void Reader::skip(uint64_t n, const char *field) {
+    pos_ += n;
+    check_limit(field);
+    window_.require(pos_);
+}
+
+void Reader::check_limit(const char *field) {
+    if (pos_ > max_metadata_)
+        fail_at(Status::limit, pos_,
+                "%s ends at %" PRIu64 ": metadata over the limit of %" PRIu64 " bytes", field, pos_,
+                max_metadata_);
+}
+
+// A string's length that does not fit: absurd lengths are at fault themselves, others show that
+// the file was cut.
+void Reader::check_length(uint64_t n, uint64_t field_offset, const char *field) {
+    if (n <= left()) return;
+    const bool absurd = n >= kPlausibleBytes;
+    fail_at(absurd ? Status::length : Status::truncated, absurd ? field_offset : part_.size,
+            "%s of %" PRIu64 " bytes at offset %" PRIu64 ", but only %" PRIu64 " bytes are left",
+            field, n, field_offset, left());
+}
+
+std::string_view Reader::string_at(uint64_t offset) const {
+    const uint8_t *p = window_.data() + offset;
+    const auto n = static_cast<size_t>(out_.wire.count(p));
+    return {reinterpret_cast<const char *>(p) + out_.wire.count_bytes(), n};
+}
+
+void Reader::fail_at(Status status, uint64_t offset, const char *format, ...) {
+    char detail[320];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    const At at{.offset = offset, .index = where_ == Where::header ? kNone : index_};
+    if (where_ == Where::header) fail(status, at, "%s", detail);
+    const char *what = where_ == Where::key ? "key" : "tensor";
+    if (name_at_ == kNone) fail(status, at, "%s %" PRIu64 ": %s", what, index_, detail);
+    const std::string_view name = string_at(name_at_);
+    fail(status, at, "%s %" PRIu64 " \"%s\": %s", what, index_,
+         Quoted(name.data(), name.size()).c_str(), detail);
+}
+
+} // namespace ggufx::gguf

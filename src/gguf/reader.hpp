@@ -1,0 +1,82 @@
+// The parser: header, keys and tensor directory of one file into its Directory, every number
+// checked before use. reader.cpp: header and strings; reader_keys.cpp; reader_tensors.cpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "gguf/limits.hpp"
+#include "gguf/part.hpp"
+#include "gguf/window.hpp"
+
+namespace ggufx::gguf {
+
+class Reader {
+public:
+    Reader(Part &part, io::Source &source, const OpenOptions &options);
+    void read(); // throws
+
+private:
+    // reader.cpp
+    void read_header();
+    void read_version();
+    void check_counts();
+    const uint8_t *take(uint64_t n, const char *field); // n bytes; throws truncated, limit
+    uint32_t take_u32(const char *field) { return out_.wire.u32(take(4, field)); }
+    uint64_t take_u64(const char *field) { return out_.wire.u64(take(8, field)); }
+    uint64_t take_count(const char *field) {
+        return out_.wire.count(take(out_.wire.count_bytes(), field));
+    }
+    void skip(uint64_t n, const char *field); // n <= left()
+    uint64_t left() const { return part_.size - pos_; }
+    void check_length(uint64_t n, uint64_t field_offset, const char *field);
+    void check_limit(const char *field);
+    std::string_view string_at(uint64_t offset) const;
+    [[noreturn]] void fail_at(Status status, uint64_t offset, const char *format, ...)
+        GGUFX_PRINTF(4, 5);
+
+    // reader_keys.cpp
+    void read_keys();
+    void read_key();
+    ValueType take_type(const char *field);
+    void read_value(Value &value);
+    Value take_array();
+    void skip_elements(const Value &array);
+    void skip_strings(uint64_t n, uint64_t count_offset);
+    void read_nested(Value &outer);
+    void check_alignment(const Value &value);
+
+    // reader_tensors.cpp
+    void read_tensors();
+    void read_tensor();
+    uint64_t check_shape(Tensor &tensor, uint64_t dims_offset);
+    void check_type(Tensor &tensor, uint64_t type_offset, uint64_t dims_offset);
+
+    // What is being read, for messages.
+    enum class Where { header, key, tensor };
+    Part &part_;
+    Directory &out_;
+    const OpenOptions &options_;
+    Window window_;
+    uint64_t pos_ = 0;
+    uint64_t max_metadata_;
+    Where where_ = Where::header;
+    uint64_t index_ = 0;
+    uint64_t name_at_ = kNone; // offset of the name's length field, once it is known to be whole
+    Vector<Value> inner_;
+};
+
+// Checks offsets against alignment, file and each other. Throws.
+void check_layout(const Part &part, const OpenOptions &options);
+
+// Offsets of the fields of a tensor's directory entry.
+struct TensorFields {
+    uint64_t name, n_dims, dims, type, offset;
+    TensorFields(const Tensor &tensor, uint64_t name_bytes, const Wire &wire) {
+        name = tensor.info_offset;
+        n_dims = name + wire.count_bytes() + name_bytes;
+        dims = n_dims + 4;
+        type = dims + uint64_t{wire.count_bytes()} * tensor.n_dims;
+        offset = type + 4;
+    }
+};
+
+} // namespace ggufx::gguf

@@ -1,0 +1,155 @@
+// Split sets: "<prefix>-%05d-of-%05d.gguf" numbered from 1, with the keys split.no (from 0),
+// split.count and split.tensors.count in every part. The first part has the model's metadata.
+// SPDX-License-Identifier: MIT
+#include "gguf/opener.hpp"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+namespace ggufx::gguf {
+
+namespace {
+
+constexpr size_t kTail = sizeof "-00001-of-00003.gguf" - 1;
+
+// Number and count in a part's name; false when it is not named like one.
+bool parse_name(const char *path, size_t n, uint32_t *number, uint32_t *count) {
+    if (n < kTail) return false;
+    const char *p = path + n - kTail;
+    if (p[0] != '-' || memcmp(p + 6, "-of-", 4) != 0 || memcmp(p + 15, ".gguf", 5) != 0)
+        return false;
+    *number = *count = 0;
+    for (int i = 0; i < 5; i++) {
+        if (p[1 + i] < '0' || p[1 + i] > '9' || p[10 + i] < '0' || p[10 + i] > '9') return false;
+        *number = *number * 10 + static_cast<uint32_t>(p[1 + i] - '0');
+        *count = *count * 10 + static_cast<uint32_t>(p[10 + i] - '0');
+    }
+    return *number >= 1 && *number <= *count;
+}
+
+// Errors of one part of a set say which one.
+[[noreturn]] void fail_in_part(const Error &e, uint32_t number, uint32_t count) {
+    Error told = e;
+    snprintf(told.failure.message, sizeof told.failure.message,
+             "part %" PRIu32 " of %" PRIu32 ": %.*s", number, count, 400, e.failure.message);
+    throw told;
+}
+
+} // namespace
+
+Ref<File> Opener::open_path(const char *path) {
+    const size_t n = strlen(path);
+    uint32_t number = 0, count = 0;
+    if (options_.single || !parse_name(path, n, &number, &count) || count < 2)
+        return open_source(io::open_path(host_, path));
+    place_part(number - 1, io::open_path(host_, path));
+    if (!has_split_key(*file_->parts_[number - 1])) { // only named like a part
+        file_->parts_[0] = std::exchange(file_->parts_[number - 1], file_->parts_[0]);
+        std::swap(sources_[0], sources_[number - 1]);
+        file_->parts_.resize(1);
+        sources_.resize(1, Ref<io::Source>());
+        for (Tensor &t : file_->parts_[0]->directory.tensors) t.part = 0;
+        finish();
+        return std::move(file_);
+    }
+    check_split(*file_->parts_[number - 1], number, count, path);
+    Vector<char> name(path, path + n + 1, HostAllocator<char>(host_.get()));
+    for (uint32_t i = 1; i <= count; i++) {
+        if (i == number) continue;
+        char digits[16];
+        snprintf(digits, sizeof digits, "%05" PRIu32, i);
+        memcpy(name.data() + n - kTail + 1, digits, 5);
+        try {
+            place_part(i - 1, io::open_path(host_, name.data()));
+            check_split(*file_->parts_[i - 1], i, count, name.data());
+        } catch (const Error &e) { fail_in_part(e, i, count); }
+    }
+    check_total();
+    finish();
+    return std::move(file_);
+}
+
+// Value of an integer key of a part, of whatever width it was written.
+uint64_t Opener::split_value(const Part &part, const char *key, bool *present) const {
+    const Directory &dir = part.directory;
+    *present = false;
+    for (size_t i = 0; i < dir.n_keys; i++) {
+        const Value &v = dir.values[i];
+        const uint8_t *k = part.bytes + v.key;
+        const uint64_t n = dir.wire.count(k);
+        if (n != strlen(key) || memcmp(k + dir.wire.count_bytes(), key, strlen(key)) != 0) continue;
+        *present = true;
+        const uint8_t *p = part.bytes + v.data;
+        switch (v.type) {
+        case ValueType::u8:
+        case ValueType::i8:
+            return *p;
+        case ValueType::u16:
+        case ValueType::i16:
+            return dir.wire.u16(p);
+        case ValueType::u32:
+        case ValueType::i32:
+            return dir.wire.u32(p);
+        case ValueType::u64:
+        case ValueType::i64:
+            return dir.wire.u64(p);
+        default:
+            fail(Status::split, {.offset = v.offset, .index = i},
+                 "key \"%s\": type %s, not an integer", key, value_type_name(v.type));
+        }
+    }
+    return 0;
+}
+
+bool Opener::has_split_key(const Part &part) const {
+    bool present = false;
+    split_value(part, "split.count", &present);
+    return present;
+}
+
+void Opener::check_split(const Part &part, uint64_t number, uint64_t count,
+                         const char *name) const {
+    bool has_no = false, has_count = false;
+    const uint64_t no = split_value(part, "split.no", &has_no);
+    const uint64_t n = split_value(part, "split.count", &has_count);
+    const Quoted shown(name, strlen(name));
+    if (!has_no || !has_count)
+        fail(Status::split, {}, "%s: it has no %s", shown.c_str(),
+             has_no ? "split.count" : "split.no");
+    if (n != count)
+        fail(Status::split, {}, "%s: split.count is %" PRIu64 ", but the name says %" PRIu64,
+             shown.c_str(), n, count);
+    if (no != number - 1)
+        fail(Status::split, {},
+             "%s: split.no is %" PRIu64 ", but the name says part %" PRIu64 " (split.no %" PRIu64
+             ")",
+             shown.c_str(), no, number, number - 1);
+}
+
+void Opener::check_total() const {
+    uint64_t n = 0;
+    for (const Part *part : file_->parts_) n += part->directory.n_tensors;
+    bool present = false;
+    const uint64_t stated = split_value(*file_->parts_[0], "split.tensors.count", &present);
+    if (present && stated != n)
+        fail(Status::split, {},
+             "split.tensors.count is %" PRIu64 ", but the %llu parts hold %" PRIu64 " tensors",
+             stated, static_cast<unsigned long long>(file_->parts_.size()), n);
+}
+
+// A part of a set opened alone (asked for, renamed, or not from a path).
+void Opener::warn_if_part() const {
+    if (options_.single || !host_->logs()) return;
+    bool present = false;
+    uint64_t n = 0;
+    try {
+        n = split_value(*file_->parts_[0], "split.count", &present);
+    } catch (const Error &) { return; } // of a wrong type: who needs the value will say so
+    if (n > 1)
+        host_->log(LogLevel::warning,
+                   "this file is one of %llu parts of a split model, and is opened alone",
+                   static_cast<unsigned long long>(n));
+}
+
+} // namespace ggufx::gguf
