@@ -102,8 +102,10 @@ void Merger::write(Vector<int32_t> &ids) const {
     for (uint32_t i = symbols_.empty() ? kEnd : 0; i != kEnd; i = symbols_[i].next) {
         const std::string_view piece = text_.substr(symbols_[i].start, symbols_[i].length);
         const int32_t id = vocab_.find(piece);
-        if (id >= 0) ids.push_back(id);
-        else write_bytes(ids, piece);
+        if (id >= 0)
+            ids.push_back(id);
+        else
+            write_bytes(ids, piece);
     }
 }
 

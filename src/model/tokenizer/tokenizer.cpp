@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr size_t kMaxText = size_t{1} << 29; // spaces grow to 3 bytes, offsets are 32-bit
+constexpr size_t kMaxText = size_t{1} << 29;        // spaces grow to 3 bytes, offsets are 32-bit
 constexpr std::string_view kSpace = "\xe2\x96\x81"; // U+2581 stands for a space in the tokens
 
 void check_kind(const gguf::File &file) {
@@ -47,8 +47,8 @@ Tokenizer::Tokenizer(Ref<gguf::File> file)
     add_space_ = flag_key(vocab_.file(), "tokenizer.ggml.add_space_prefix", true);
     for (size_t i = 0; i < vocab_.size(); i++) {
         const TokenKind kind = vocab_[i].kind;
-        const bool whole = kind == TokenKind::user || kind == TokenKind::control ||
-                           kind == TokenKind::unknown;
+        const bool whole =
+            kind == TokenKind::user || kind == TokenKind::control || kind == TokenKind::unknown;
         if (whole && vocab_[i].length > 0) whole_.push_back(static_cast<int32_t>(i));
     }
     const auto length = [&](int32_t id) { return vocab_[static_cast<size_t>(id)].length; };
@@ -72,8 +72,7 @@ Tokenizer::Tokenizer(Ref<gguf::File> file)
 
 // All places where a whole token stands, then claimed in the order (longest token, lowest id,
 // leftmost place). A longer or equal claim that overlaps covers one of the two ends.
-void Tokenizer::find_whole(Vector<Piece> &pieces, std::string_view text,
-                           bool parse_special) const {
+void Tokenizer::find_whole(Vector<Piece> &pieces, std::string_view text, bool parse_special) const {
     const Host *host = vocab_.host().get();
     Vector<uint64_t> hits{HostAllocator<uint64_t>(host)}; // rank, place
     for (size_t i = 0; i < text.size(); i++) {
@@ -106,8 +105,10 @@ void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text, bool
     escaped.reserve(text.size() + 2 * spaces + kSpace.size());
     if (add_space) escaped.insert(escaped.end(), kSpace.begin(), kSpace.end());
     for (const char c : text) {
-        if (c == ' ') escaped.insert(escaped.end(), kSpace.begin(), kSpace.end());
-        else escaped.push_back(c);
+        if (c == ' ')
+            escaped.insert(escaped.end(), kSpace.begin(), kSpace.end());
+        else
+            escaped.push_back(c);
     }
     merge_by_score(ids, vocab_, {escaped.data(), escaped.size()});
 }

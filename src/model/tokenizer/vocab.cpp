@@ -19,9 +19,9 @@ constexpr uint32_t kMaxTokenBytes = 1u << 20;
 // Texts that end a turn in the model families of the field. Some files store them as user-defined;
 // they are control tokens all the same, so that plain text cannot end a generation.
 constexpr std::string_view kEndTexts[] = {
-    "</s>",          "<|endoftext|>",   "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>",
-    "<|im_end|>",    "<|end|>",         "<end_of_turn>",   "<EOT>",      "<|EOT|>",
-    "<|return|>",    "<|endofprompt|>", "<|endofturn|>",
+    "</s>",       "<|endoftext|>",   "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>",
+    "<|im_end|>", "<|end|>",         "<end_of_turn>",   "<EOT>",      "<|EOT|>",
+    "<|return|>", "<|endofprompt|>", "<|endofturn|>",
 };
 
 uint64_t hash_text(std::string_view text) {
@@ -37,10 +37,14 @@ int32_t parse_byte(std::string_view text) {
     for (size_t i = 3; i < 5; i++) {
         const char c = text[i];
         int32_t digit;
-        if (c >= '0' && c <= '9') digit = c - '0';
-        else if (c >= 'A' && c <= 'F') digit = c - 'A' + 10;
-        else if (c >= 'a' && c <= 'f') digit = c - 'a' + 10;
-        else return -1;
+        if (c >= '0' && c <= '9')
+            digit = c - '0';
+        else if (c >= 'A' && c <= 'F')
+            digit = c - 'A' + 10;
+        else if (c >= 'a' && c <= 'f')
+            digit = c - 'a' + 10;
+        else
+            return -1;
         value = value * 16 + digit;
     }
     return value;

@@ -1,0 +1,214 @@
+// Shapes: n tokens, E = n_embd, F = n_ff; matrices of activations are [n][values], dense.
+// RMS norm, rotation of adjacent pairs, grouped-query attention, SwiGLU; see README.md.
+// SPDX-License-Identifier: MIT
+#include "model/arch/llama.hpp"
+
+#include "base/checked.hpp"
+#include "base/math.hpp"
+#include "model/rows.hpp"
+
+#include <inttypes.h>
+#include <math.h>
+
+namespace ggufx::model {
+
+namespace {
+
+// Parts of a buffer of floats, each starting on a cache line.
+class Layout {
+public:
+    // Reserves n_batch rows of `values` floats and gives the offset of the first.
+    size_t add(uint64_t n_batch, uint64_t values) {
+        const size_t start = static_cast<size_t>(at_);
+        uint64_t size = 0;
+        ok_ = ok_ && checked::mul(&size, n_batch, values) && checked::round_up(&size, size, 16) &&
+              checked::add(&at_, at_, size);
+        return start;
+    }
+    void back_to(size_t start) { at_ = start; }
+    void keep_maximum() { maximum_ = at_ > maximum_ ? at_ : maximum_; }
+    size_t bytes() const {
+        uint64_t n = 0;
+        size_t out = 0;
+        if (!ok_ || !checked::mul(&n, maximum_, sizeof(float)) || !checked::to_size(&out, n)) {
+            fail(Status::limit, {}, "the activations of one batch exceed the address space");
+        }
+        return out;
+    }
+
+private:
+    uint64_t at_ = 0, maximum_ = 0;
+    bool ok_ = true;
+};
+
+// 8 partial sums in binary64, where the squares are exact; lane = index % 8.
+double sum_of_squares(const float *x, size_t n) {
+    double lane[8] = {};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (size_t j = 0; j < 8; j++) {
+            lane[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
+        }
+    }
+    for (; i < n; i++) lane[i % 8] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    for (size_t j = 0; j < 4; j++) lane[j] += lane[j + 4];
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
+}
+
+void normalize_row(float *out, const float *x, const float *weight, size_t n, float epsilon) {
+    const double mean = sum_of_squares(x, n) / static_cast<double>(n);
+    // Division and square root are correctly rounded everywhere.
+    const float scale = static_cast<float>(1.0 / sqrt(mean + static_cast<double>(epsilon)));
+    for (size_t i = 0; i < n; i++) out[i] = (x[i] * scale) * weight[i];
+}
+
+// gate = silu(gate) * up, silu(x) = x / (1 + exp(-x)).
+void swiglu_row(float *gate, const float *up, size_t n) {
+    for (size_t i = 0; i < n; i++) gate[i] = (gate[i] / (1.0f + exp_f32(-gate[i]))) * up[i];
+}
+
+} // namespace
+
+Scratch::Scratch(const Ref<Host> &host, const HyperParameters &hp, size_t n_batch) {
+    Layout layout;
+    const size_t at_x = layout.add(n_batch, hp.n_embd);
+    const size_t at_h = layout.add(n_batch, hp.n_embd);
+    const size_t at_angles = layout.add(n_batch, hp.rope_dims);
+    const size_t at_q = layout.add(n_batch, uint64_t{hp.n_heads} * hp.head_dim_k);
+    const size_t at_k = layout.add(n_batch, uint64_t{hp.n_kv_heads} * hp.head_dim_k);
+    const size_t at_v = layout.add(n_batch, uint64_t{hp.n_kv_heads} * hp.head_dim_v);
+    const size_t at_a = layout.add(n_batch, uint64_t{hp.n_heads} * hp.head_dim_v);
+    layout.keep_maximum();
+    layout.back_to(at_q); // attention and feed-forward never live at once
+    const size_t at_gate = layout.add(n_batch, hp.n_ff);
+    const size_t at_up = layout.add(n_batch, hp.n_ff);
+    layout.keep_maximum();
+    memory_ = Buffer(host, layout.bytes());
+    float *base = reinterpret_cast<float *>(memory_.data());
+    x = base + at_x;
+    h = base + at_h;
+    angles = base + at_angles;
+    q = base + at_q;
+    k = base + at_k;
+    v = base + at_v;
+    a = base + at_a;
+    gate = base + at_gate;
+    up = base + at_up;
+}
+
+Status Graph::product(float *y, const matmul::Weights &w, const float *x, size_t n,
+                      Failure *failure) {
+    return model_.engine().matmul(y, static_cast<size_t>(w.n_rows), w, x,
+                                  static_cast<size_t>(w.n_cols), n, options_, failure);
+}
+
+Status Graph::embed(const int32_t *tokens, size_t n, Failure *failure) {
+    const size_t embd = model_.hyper().n_embd;
+    for (size_t i = 0; i < n; i++) {
+        const Status status = model_.engine().dequantize(
+            s_.x + i * embd, model_.embedding(), static_cast<uint64_t>(tokens[i]), 1, failure);
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
+}
+
+Status Graph::normalize(const float *x, const float *weight, size_t n, Failure *failure) {
+    const size_t embd = model_.hyper().n_embd;
+    const float epsilon = model_.hyper().rms_epsilon;
+    const Status status = for_rows(*model_.host(), n, embd, [&](size_t row) {
+        normalize_row(s_.h + row * embd, x + row * embd, weight, embd, epsilon);
+    });
+    return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
+}
+
+// Angles in binary64, cos and sin rounded once: right for positions up to 2^31.
+Status Graph::set_angles(uint64_t first, size_t n, Failure *failure) {
+    const size_t pairs = model_.hyper().rope_dims / 2;
+    const double *frequencies = model_.rope_frequencies();
+    const Status status = for_rows(*model_.host(), n, 32 * pairs, [&](size_t row) {
+        const double position = static_cast<double>(first + row);
+        for (size_t i = 0; i < pairs; i++) {
+            const SinCos angle = sin_cos_f64(position * frequencies[i]);
+            s_.angles[2 * (row * pairs + i)] = static_cast<float>(angle.cos);
+            s_.angles[2 * (row * pairs + i) + 1] = static_cast<float>(angle.sin);
+        }
+    });
+    return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
+}
+
+// Pairs (2i, 2i+1) of the first rope_dims values of each head turn by their token's angles.
+Status Graph::rotate(float *heads, size_t n_heads, size_t n, Failure *failure) {
+    const size_t pairs = model_.hyper().rope_dims / 2, dim = model_.hyper().head_dim_k;
+    const Status status = for_rows(*model_.host(), n, n_heads * dim, [&](size_t row) {
+        const float *angles = s_.angles + 2 * row * pairs;
+        for (size_t head = 0; head < n_heads; head++) {
+            float *x = heads + (row * n_heads + head) * dim;
+            for (size_t i = 0; i < pairs; i++) {
+                const float c = angles[2 * i], s = angles[2 * i + 1];
+                const float x0 = x[2 * i], x1 = x[2 * i + 1];
+                x[2 * i] = x0 * c - x1 * s;
+                x[2 * i + 1] = x0 * s + x1 * c;
+            }
+        }
+    });
+    return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
+}
+
+Status Graph::add_to_stream(size_t n, Failure *failure) {
+    const size_t embd = model_.hyper().n_embd;
+    const Status status = for_rows(*model_.host(), n, embd / 4, [&](size_t row) {
+        float *x = s_.x + row * embd;
+        const float *h = s_.h + row * embd;
+        for (size_t i = 0; i < embd; i++) x[i] += h[i];
+    });
+    return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
+}
+
+Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *failure) {
+    const HyperParameters &hp = model_.hyper();
+    Status status = normalize(s_.x, model_.vector(layer.attn_norm), n, failure);
+    if (status == Status::ok) status = product(s_.q, layer.q, s_.h, n, failure);
+    if (status == Status::ok) status = product(s_.k, layer.k, s_.h, n, failure);
+    if (status == Status::ok) status = product(s_.v, layer.v, s_.h, n, failure);
+    if (status == Status::ok) status = rotate(s_.q, hp.n_heads, n, failure);
+    if (status == Status::ok) status = rotate(s_.k, hp.n_kv_heads, n, failure);
+    if (status == Status::ok) status = cache_.append(index, 0, n, nullptr, s_.k, s_.v, failure);
+    if (status == Status::ok)
+        status = cache_.attend(s_.a, nullptr, index, 0, s_.q, n, nullptr, {}, failure);
+    if (status == Status::ok) status = product(s_.h, layer.attn_output, s_.a, n, failure);
+    if (status == Status::ok) status = add_to_stream(n, failure);
+    return status;
+}
+
+Status Graph::feed_forward(const Layer &layer, size_t n, Failure *failure) {
+    const size_t ff = model_.hyper().n_ff;
+    Status status = normalize(s_.x, model_.vector(layer.ffn_norm), n, failure);
+    if (status == Status::ok) status = product(s_.gate, layer.gate, s_.h, n, failure);
+    if (status == Status::ok) status = product(s_.up, layer.up, s_.h, n, failure);
+    if (status != Status::ok) return status;
+    status = for_rows(*model_.host(), n, 8 * ff,
+                      [&](size_t row) { swiglu_row(s_.gate + row * ff, s_.up + row * ff, ff); });
+    if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
+    status = product(s_.h, layer.down, s_.gate, n, failure);
+    return status == Status::ok ? add_to_stream(n, failure) : status;
+}
+
+Status Graph::forward(const int32_t *tokens, size_t n, uint64_t first, Failure *failure) {
+    Status status = embed(tokens, n, failure);
+    if (status == Status::ok) status = set_angles(first, n, failure);
+    for (uint32_t i = 0; i < model_.hyper().n_layers && status == Status::ok; i++) {
+        const Layer &layer = model_.layer(i);
+        status = attention(layer, i, n, failure);
+        if (status == Status::ok) status = feed_forward(layer, n, failure);
+        if (status == Status::ok && poll_) status = poll_->layer_done(i, failure);
+    }
+    return status;
+}
+
+Status Graph::project(float *logits, size_t row, size_t n, Failure *failure) {
+    const float *x = s_.x + row * model_.hyper().n_embd;
+    const Status status = normalize(x, model_.output_norm(), n, failure);
+    return status == Status::ok ? product(logits, model_.output(), s_.h, n, failure) : status;
+}
+
+} // namespace ggufx::model

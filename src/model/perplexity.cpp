@@ -1,0 +1,142 @@
+// Chunk by chunk: decode all but the last token, project only the second half's rows, 32 at a time,
+// and add up the negative log-likelihoods in order of position.
+// SPDX-License-Identifier: MIT
+#include "model/perplexity.hpp"
+
+#include "base/math.hpp"
+#include "model/rows.hpp"
+#include "model/sampler.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+#include <math.h>
+
+namespace ggufx::model {
+
+namespace {
+
+constexpr size_t kGroup = 32; // rows projected at once
+
+class Run {
+public:
+    Run(Session &session, const PerplexityTask &task)
+        : session_(session), task_(task),
+          n_vocab_(static_cast<size_t>(session.model().hyper().n_vocab)),
+          chunk_(task.n_context, HostAllocator<int32_t>(session.model().host().get())),
+          logits_(kGroup * n_vocab_, HostAllocator<float>(session.model().host().get())) {}
+
+    Status chunk(size_t index, Failure *failure);
+    PerplexityResult result() const;
+
+private:
+    Status score(size_t position, size_t row, size_t n, Failure *failure);
+
+    Session &session_;
+    const PerplexityTask &task_;
+    size_t n_vocab_;
+    Vector<int32_t> chunk_;
+    Vector<float> logits_;
+    double losses_[kGroup];
+    double sum_ = 0.0, sum_of_squares_ = 0.0;
+    uint64_t n_chunks_ = 0, n_scored_ = 0;
+};
+
+// Rows row .. row + n - 1 of the last batch stand at positions position .. of the chunk and predict
+// the token after theirs.
+Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
+    Status status = session_.project(logits_.data(), row, n, failure);
+    if (status != Status::ok) return status;
+    status = for_rows(*session_.model().host(), n, 8 * n_vocab_, [&](size_t i) {
+        const float *logits = logits_.data() + i * n_vocab_;
+        float largest = logits[0];
+        for (size_t k = 1; k < n_vocab_; k++) largest = std::max(largest, logits[k]);
+        const size_t next = static_cast<size_t>(chunk_[position + i + 1]);
+        const double hit = static_cast<double>(logits[next]) - static_cast<double>(largest);
+        losses_[i] = log_sum_exp(logits, n_vocab_, largest) - hit;
+    });
+    if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
+    for (size_t i = 0; i < n; i++) {
+        sum_ += losses_[i];
+        sum_of_squares_ += losses_[i] * losses_[i];
+    }
+    n_scored_ += n;
+    return Status::ok;
+}
+
+Status Run::chunk(size_t index, Failure *failure) {
+    const size_t n_context = task_.n_context;
+    std::copy_n(task_.tokens + index * n_context, n_context, chunk_.begin());
+    if (task_.bos >= 0) chunk_[0] = task_.bos;
+    const size_t first = n_context / 2, end = n_context - 1; // scored: first .. end - 1
+    Status status = Status::ok;
+    for (size_t done = 0; done < end && status == Status::ok;) {
+        const size_t batch = std::min<size_t>(end - done, session_.n_batch());
+        status = session_.advance(chunk_.data() + done, batch, failure);
+        for (size_t at = std::max(first, done); at < done + batch && status == Status::ok;) {
+            const size_t n = std::min(kGroup, done + batch - at);
+            status = score(at, at - done, n, failure);
+            at += n;
+        }
+        done += batch;
+    }
+    n_chunks_++;
+    return status;
+}
+
+PerplexityResult Run::result() const {
+    const CanonicalFp canonical;
+    const double n = static_cast<double>(n_scored_);
+    const double mean = sum_ / n;
+    const double variance = sum_of_squares_ / n - mean * mean;
+    const double perplexity = exp_f64(mean);
+    const double error = variance > 0.0 && n_scored_ > 1 ? sqrt(variance / (n - 1.0)) : 0.0;
+    return {perplexity, error * perplexity, n_chunks_, n_chunks_ * task_.n_context, n_scored_};
+}
+
+Status check(const Session &session, const PerplexityTask &task, Failure *failure) {
+    if (session.length() != 0) {
+        return set_failure(failure, Status::state, {},
+                           "the session holds %" PRIu64 " tokens, it must be empty",
+                           session.length());
+    }
+    if (task.n_context < 4 || task.n_context > session.n_context()) {
+        return set_failure(failure, Status::argument, {},
+                           "n_context is %" PRIu32 ", the session allows 4 to %" PRIu32,
+                           task.n_context, session.n_context());
+    }
+    if (task.n_tokens < task.n_context) {
+        return set_failure(failure, Status::argument, {},
+                           "%" PRIu64 " tokens are fewer than one chunk of %" PRIu32,
+                           static_cast<uint64_t>(task.n_tokens), task.n_context);
+    }
+    const uint64_t n_vocab = session.model().hyper().n_vocab;
+    if (task.bos < -1 || (task.bos >= 0 && static_cast<uint64_t>(task.bos) >= n_vocab)) {
+        return set_failure(failure, Status::argument, {},
+                           "bos is %" PRId32 ", the vocabulary has %" PRIu64 " tokens", task.bos,
+                           n_vocab);
+    }
+    return session.check_ids(task.tokens, task.n_tokens, failure);
+}
+
+} // namespace
+
+Status perplexity(PerplexityResult *out, Session &session, const PerplexityTask &task,
+                  Failure *failure) {
+    Status status = check(session, task, failure);
+    if (status != Status::ok) return status;
+    Run run(session, task);
+    for (size_t i = 0; i < task.n_tokens / task.n_context && status == Status::ok; i++) {
+        status = run.chunk(i, failure);
+        (void)session.truncate(0, nullptr); // to nothing: cannot fail
+        if (status != Status::ok || !task.report) continue;
+        if (task.report(task.user, run.result()) != 0) {
+            status =
+                set_failure(failure, Status::cancelled, {}, "cancelled after %" PRIu64 " chunks",
+                            static_cast<uint64_t>(i + 1));
+        }
+    }
+    if (status == Status::ok) *out = run.result();
+    return status;
+}
+
+} // namespace ggufx::model

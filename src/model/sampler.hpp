@@ -1,0 +1,53 @@
+// Logits to one id: greedy, or a draw after the filters top-k, top-p, min-p and temperature.
+// The same seed, options and logits give the same ids on every machine (README.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+
+namespace ggufx::model {
+
+struct SamplerOptions {
+    float temperature = 0.0f; // 0 = greedy
+    float top_p = 0.0f;       // 0 or >= 1 = off
+    float min_p = 0.0f;       // 0 = off
+    uint32_t top_k = 0;       // 0 = off
+    uint64_t seed = 0;
+};
+
+class Sampler {
+public:
+    // Throws std::bad_alloc; the options are checked by the caller.
+    Sampler(const Ref<Host> &host, uint32_t n_vocab, const SamplerOptions &options);
+
+    uint32_t n_vocab() const { return static_cast<uint32_t>(candidates_.size()); }
+
+    // n in 1 .. n_vocab. Never allocates or throws. Fails with value.
+    Status sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
+                  Failure *failure);
+
+private:
+    struct Candidate {
+        float logit;
+        int32_t id;
+        float weight; // exp(logit - largest), later with the temperature
+        // Order of likelihood: the larger logit, the lower id among equals.
+        bool operator<(const Candidate &o) const {
+            return logit < o.logit || (logit == o.logit && id > o.id);
+        }
+    };
+    size_t gather(const float *logits, size_t n, float largest);
+    size_t keep_likeliest(size_t n);
+    size_t drop_unlikely(size_t n);
+    int32_t draw(size_t n, float largest);
+    double next_uniform();
+
+    SamplerOptions options_;
+    Vector<Candidate> candidates_;
+    uint64_t state_;
+};
+
+// log of the sum of exp(logits - largest), in binary64, ascending ids. Needs CanonicalFp.
+double log_sum_exp(const float *logits, size_t n, float largest);
+
+} // namespace ggufx::model
