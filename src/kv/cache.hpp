@@ -26,6 +26,7 @@ struct TypeFacts {
 };
 const TypeFacts *type_facts(uint32_t id);                       // null when unknown
 const TypeFacts *type_by_name(const char *name, size_t length); // without regard to case
+const TypeFacts *type_at(size_t index);                         // 0, 1, ... then null
 
 struct Config {
     uint32_t n_layers = 1;
@@ -50,6 +51,8 @@ struct Stats {
 
 class Cache {
 public:
+    struct State; // state.hpp: for the files of this folder
+
     // Throws Error / std::bad_alloc.
     static Cache *create(Ref<Host> host, const kernels::Kernels *kernels, const Config &config);
     static void destroy(Cache *cache);
@@ -75,7 +78,6 @@ public:
 private:
     Cache() = default;
     ~Cache() = default;
-    struct State;
     State *state_ = nullptr;
 };
 

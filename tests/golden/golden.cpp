@@ -35,7 +35,7 @@ bool read_file(Bytes *out, const std::string &path) {
     FILE *f = fopen(path.c_str(), "rb");
     if (!f) return false;
     out->clear();
-    uint8_t chunk[16384];
+    uint8_t chunk[8192];
     size_t n;
     while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) out->insert(out->end(), chunk, chunk + n);
     const bool ok = ferror(f) == 0;

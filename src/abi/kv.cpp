@@ -1,0 +1,271 @@
+// KV caches and their types: include/ggufx/kv.h and the end of types.h.
+// Calls of a decoding loop (append, attend, truncate, ...) report misuse without throwing.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "abi/names.hpp"
+#include "base/checked.hpp"
+#include "kv/cache.hpp"
+
+#include <ggufx/kv.h>
+#include <string.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+struct ggufx_kv {
+    Tag tag = Tag::kv;
+    RuntimeRef runtime;
+    kv::Cache *cache = nullptr;
+};
+
+// ---- types ------------------------------------------------------------------------------------
+
+namespace {
+
+uint32_t type_or_default(uint32_t type) {
+    return type == GGUFX_KV_DEFAULT ? uint32_t(GGUFX_KV_F16) : type;
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, uint32_t type,
+                                           ggufx_error *error) {
+    return guard(error, [&] {
+        require(out, "out must be set");
+        const kv::TypeFacts *info = kv::type_facts(type_or_default(type));
+        if (!info) fail(Status::type, {}, "KV type %u is unknown", type);
+        ggufx_kv_type_facts facts = {};
+        facts.flags = info->flags;
+        facts.id = info->id;
+        facts.block_values = info->block_values;
+        facts.block_bytes = info->block_bytes;
+        facts.name = info->name;
+        export_struct(out, facts, "ggufx_kv_type_facts");
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
+                                                ggufx_error *error) {
+    if (out) *out = 0;
+    return guard(error, [&] {
+        require(out && name, "out and name must be set");
+        const size_t length = strlen(name);
+        if (const kv::TypeFacts *info = kv::type_by_name(name, length)) {
+            *out = info->id;
+            return;
+        }
+        NearestName nearest(name, length);
+        for (size_t i = 0; kv::type_at(i); i++) nearest.offer(kv::type_at(i)->name);
+        fail(Status::not_found, {}, "no KV type is called \"%s\"; did you mean \"%s\"?",
+             Quoted(name, length).c_str(), nearest.name());
+    });
+}
+
+// ---- life -------------------------------------------------------------------------------------
+
+namespace {
+
+kv::Config import_config(const ggufx_kv_options *options) {
+    require(options, "options must be set: a cache has no default shape");
+    const auto in = import_options(options, 0, "ggufx_kv_options");
+    for (const uint64_t reserved : in.reserved)
+        require(reserved == 0, "ggufx_kv_options.reserved must be 0");
+    kv::Config config;
+    config.n_layers = in.n_layers;
+    config.n_kv_heads = in.n_kv_heads;
+    config.n_q_heads = in.n_q_heads;
+    config.head_dim_k = in.head_dim_k;
+    config.head_dim_v = in.head_dim_v;
+    config.type_k = in.type_k;
+    config.type_v = in.type_v;
+    config.n_sequences = in.n_sequences;
+    config.max_tokens = in.max_tokens;
+    return config;
+}
+
+} // namespace
+
+extern "C" void ggufx_kv_options_init(ggufx_kv_options *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+extern "C" ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
+                                        const ggufx_kv_options *options, ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        const kv::Config config = import_config(options);
+        const Host &host = *rt->host;
+        ggufx_kv *handle = make<ggufx_kv>(host);
+        try {
+            handle->cache = kv::Cache::create(rt->host, &rt->engine->kernels(), config);
+        } catch (...) {
+            unmake(host, handle);
+            throw;
+        }
+        handle->runtime = RuntimeRef::share(const_cast<ggufx_runtime *>(rt));
+        *out = handle;
+    });
+}
+
+extern "C" void ggufx_kv_destroy(ggufx_kv *kv) {
+    if (!alive(kv, Tag::kv)) return;
+    kv::Cache::destroy(kv->cache);
+    const RuntimeRef keep = kv->runtime;
+    kv->tag = Tag::dead;
+    unmake(*keep->host, kv);
+}
+
+// ---- calls ------------------------------------------------------------------------------------
+
+namespace {
+
+Status refuse(ggufx_error *error, const char *text) {
+    return set_failure(failure_of(error), Status::argument, {}, "%s", text);
+}
+
+Status no_cache(ggufx_error *error) {
+    return refuse(error, "kv must be a living cache");
+}
+
+// A buffer of `tokens` rows of heads * head_dim floats: set, and of exactly that length.
+Status check_floats(const float *data, size_t given, const char *name, uint64_t tokens,
+                    uint32_t heads, uint32_t head_dim, ggufx_error *error) {
+    uint64_t want = 0;
+    const bool fits = checked::mul(&want, tokens, uint64_t(heads) * head_dim);
+    if (!fits || want != given)
+        return set_failure(failure_of(error), Status::argument, {},
+                           "%s has %zu floats; %llu tokens of %u heads of %u need %llu", name,
+                           given, static_cast<unsigned long long>(tokens), heads, head_dim,
+                           static_cast<unsigned long long>(want));
+    if (!data && given)
+        return set_failure(failure_of(error), Status::argument, {}, "%s must be set", name);
+    return Status::ok;
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens,
+                                         ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->reserve(sequence, n_tokens, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
+                                        size_t n_tokens, const int32_t *positions, const float *k,
+                                        size_t n_k, const float *v, size_t n_v,
+                                        ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        const kv::Config &c = kv->cache->config();
+        Status status = check_floats(k, n_k, "k", n_tokens, c.n_kv_heads, c.head_dim_k, error);
+        if (status == Status::ok)
+            status = check_floats(v, n_v, "v", n_tokens, c.n_kv_heads, c.head_dim_v, error);
+        if (status != Status::ok) return status;
+        return kv->cache->append(layer, sequence, n_tokens, positions, k, v, failure_of(error));
+    });
+}
+
+extern "C" void ggufx_attend_options_init(ggufx_attend_options *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+extern "C" ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, const ggufx_kv *kv,
+                                        uint32_t layer, uint32_t sequence, const float *q,
+                                        size_t n_q, size_t n_queries, const int32_t *positions,
+                                        const ggufx_attend_options *options, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        const auto in = import_options(options, GGUFX_ATTEND_ALL, "ggufx_attend_options");
+        const kv::Config &c = kv->cache->config();
+        Status status = check_floats(q, n_q, "q", n_queries, c.n_q_heads, c.head_dim_k, error);
+        if (status == Status::ok)
+            status = check_floats(out, n_out, "out", n_queries, c.n_q_heads, c.head_dim_v, error);
+        if (status != Status::ok) return status;
+        kv::AttendOptions attend;
+        attend.causal = !(in.flags & GGUFX_ATTEND_ALL);
+        attend.scale = in.scale;
+        return kv->cache->attend(out, lse, layer, sequence, q, n_queries, positions, attend,
+                                 failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v,
+                                      const ggufx_kv *kv, uint32_t layer, uint32_t sequence,
+                                      uint64_t first, uint64_t n_tokens, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        const kv::Config &c = kv->cache->config();
+        Status status = Status::ok;
+        if (k || n_k)
+            status = check_floats(k, n_k, "k", n_tokens, c.n_kv_heads, c.head_dim_k, error);
+        if (status == Status::ok && (v || n_v))
+            status = check_floats(v, n_v, "v", n_tokens, c.n_kv_heads, c.head_dim_v, error);
+        if (status != Status::ok) return status;
+        return kv->cache->read(k, v, layer, sequence, first, n_tokens, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_length(uint64_t *out, const ggufx_kv *kv, uint32_t sequence,
+                                        ggufx_error *error) {
+    if (out) *out = 0;
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!out) return refuse(error, "out must be set");
+        return kv->cache->length(out, sequence, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_positions(int32_t *out, const ggufx_kv *kv, uint32_t sequence,
+                                           uint64_t first, uint64_t n, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!out && n) return refuse(error, "out must be set");
+        return kv->cache->positions(out, sequence, first, n, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens,
+                                          ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->truncate(sequence, n_tokens, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->rollback(sequence, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        kv->cache->clear();
+        return Status::ok;
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_stats(ggufx_kv_facts *out, const ggufx_kv *kv,
+                                       ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(kv, Tag::kv), "out and kv must be set");
+        const kv::Stats stats = kv->cache->stats();
+        ggufx_kv_facts facts = {};
+        facts.type_k = kv->cache->config().type_k;
+        facts.type_v = kv->cache->config().type_v;
+        facts.n_tokens = stats.n_tokens;
+        facts.n_pages = stats.n_pages;
+        facts.page_bytes = stats.page_bytes;
+        facts.bytes_per_token = stats.bytes_per_token;
+        export_struct(out, facts, "ggufx_kv_facts");
+    });
+}

@@ -1,0 +1,299 @@
+// Every kernel of every instruction set this machine has against the scalar reference: equal
+// bits, nothing read or written outside. Scalar itself runs too, for the bounds.
+//   checkasm [--isa NAME] [--type NAME] [--seed N]    checkasm --coverage
+// SPDX-License-Identifier: MIT
+#include "base/cpu.hpp"
+#include "base/fpenv.hpp"
+#include "data.hpp"
+#include "product.hpp"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+using namespace ggufx;
+using namespace ggufx::kernels;
+using namespace testdata;
+
+long n_checked, n_failed;
+
+constexpr uint32_t kCanary = 0xdeadbeefu;
+
+struct Shape {
+    size_t rows, blocks, n;
+};
+
+// Rows and columns around what kernels step by: 4 streams, 16 lanes, 6 columns, 32 rows.
+constexpr Shape kShapes[] = {
+    {1, 1, 1},  {4, 1, 1},   {1, 2, 2},   {3, 3, 3},   {5, 5, 1},   {8, 7, 2},  {9, 8, 1},
+    {17, 9, 3}, {130, 1, 1}, {131, 2, 1}, {33, 4, 3},  {2, 16, 1},  {7, 17, 2}, {4, 31, 1},
+    {5, 33, 1}, {3, 64, 3},  {2, 100, 1}, {1, 1, 4},   {31, 2, 5},  {32, 1, 6}, {33, 3, 7},
+    {2, 5, 8},  {65, 2, 13}, {5, 17, 4},  {16, 4, 12}, {1, 33, 30}, {40, 9, 4}, {3, 64, 6},
+};
+
+const char *shape_text(const Shape &s) {
+    static char text[64];
+    snprintf(text, sizeof text, "%zu rows x %zu blocks, n = %zu", s.rows, s.blocks, s.n);
+    return text;
+}
+
+// A matrix of floats with room between the columns, all of it canaries at first.
+class Output {
+public:
+    Output(size_t n_rows, size_t n_columns)
+        : ld(n_rows + 3), n_rows_(n_rows), n_columns_(n_columns),
+          memory_((ld * (n_columns - 1) + n_rows + 1) * sizeof(float)) {
+        for (size_t i = 0; i < size(); i++) memory_.floats()[i] = f32_from_bits(kCanary);
+    }
+    Out out() const { return {memory_.floats() + 1, ld}; } // not aligned to 8 or more
+    uint32_t bits(size_t r, size_t c) const { return f32_bits(memory_.floats()[1 + c * ld + r]); }
+    bool canaries_live() const {
+        for (size_t i = 0; i < size(); i++) {
+            const bool inside = i > 0 && (i - 1) % ld < n_rows_;
+            if (!inside && f32_bits(memory_.floats()[i]) != kCanary) return false;
+        }
+        return true;
+    }
+    const size_t ld;
+
+private:
+    size_t size() const { return ld * (n_columns_ - 1) + n_rows_ + 1; }
+    size_t n_rows_, n_columns_;
+    Guarded memory_;
+};
+
+void compare(const Kernels &kernels, const fmt::TypeInfo &type, const char *what, const Shape &s,
+             const Output &got, const Output &want) {
+    n_checked++;
+    for (size_t c = 0; c < s.n; c++) {
+        for (size_t r = 0; r < s.rows; r++) {
+            if (got.bits(r, c) == want.bits(r, c)) continue;
+            if (n_failed++ < 40) {
+                printf("FAILED %s %s %s, %s: row %zu column %zu: bits %08x, scalar %08x\n",
+                       kernels.name, type.name, what, shape_text(s), r, c,
+                       static_cast<unsigned>(got.bits(r, c)),
+                       static_cast<unsigned>(want.bits(r, c)));
+            }
+            return;
+        }
+    }
+    if (!got.canaries_live() && n_failed++ < 40) {
+        printf("FAILED %s %s %s, %s: wrote outside of y\n", kernels.name, type.name, what,
+               shape_text(s));
+    }
+}
+
+size_t row_values(const fmt::TypeInfo &type, const Shape &s) {
+    // Float types have any length, also ones that no vector divides.
+    return type.block_values == 1 ? s.blocks * 16 + (s.rows % 16) : s.blocks * type.block_values;
+}
+
+void check_products(const Kernels &kernels, const Kernels &scalar, const fmt::TypeInfo &type,
+                    const Shape &s, Blocks blocks, Values values, Random &random) {
+    const size_t k = row_values(type, s), row_bytes = k / type.block_values * type.block_bytes;
+    const size_t stride = row_bytes + random.below(2) * (1 + random.below(70));
+    const Guarded w(stride * (s.rows - 1) + row_bytes);
+    for (size_t r = 0; r < s.rows; r++) {
+        fill_blocks(w.data() + r * stride, type.id, k / type.block_values, blocks, random);
+    }
+    const size_t ldx = k + random.below(5);
+    const Guarded x((ldx * (s.n - 1) + k) * sizeof(float));
+    fill_values(x.floats(), ldx * (s.n - 1) + k, values, random);
+    for (const Mode mode : {Mode::int8, Mode::f32}) {
+        const size_t scratch = random.below(2) ? kScratchMin : kScratchBest;
+        const Product p = {type.id, {w.data(), stride, s.rows, k}, x.floats(), ldx, s.n, mode,
+                           scratch};
+        const Output got(s.rows, s.n), want(s.rows, s.n);
+        if (!multiply(want.out(), scalar, p)) continue;
+        multiply(got.out(), kernels, p);
+        const char *what = mode == Mode::int8 ? (s.n < 4 ? "matvec" : "gemm")
+                                              : (s.n < 4 ? "matvec_f32" : "gemm_f32");
+        compare(kernels, type, what, s, got, want);
+    }
+}
+
+void check_dequant(const Kernels &kernels, const Kernels &scalar, const fmt::TypeInfo &type,
+                   size_t n_blocks, Blocks blocks, Random &random) {
+    const size_t n = n_blocks * type.block_values;
+    const Guarded w(n_blocks * type.block_bytes);
+    fill_blocks(w.data(), type.id, n_blocks, blocks, random);
+    const Output got(n, 1), want(n, 1);
+    const CanonicalFp canonical;
+    find(scalar, &Layer::dequant, type.id)->run(want.out().y, w.data(), n_blocks);
+    find(kernels, &Layer::dequant, type.id)->run(got.out().y, w.data(), n_blocks);
+    compare(kernels, type, "dequant", {n, n_blocks, 1}, got, want);
+}
+
+// The parts of packed activations whose order is fixed, and the padding.
+void check_pack(const Kernels &kernels, const Kernels &scalar, const fmt::TypeInfo &type, size_t k,
+                Values values, Random &random) {
+    const Matvec *tested = find(kernels, &Layer::matvec, type.id);
+    if (!tested || k % 32 != 0) return;
+    const Guarded x(k * sizeof(float));
+    fill_values(x.floats(), k, values, random);
+    alignas(64) static uint8_t memory[2][64 * 1024];
+    if (act_bytes(k) > sizeof memory[0]) return;
+    memset(memory, 0x5a, sizeof memory);
+    const Act got = act_at(memory[0], k), want = act_at(memory[1], k);
+    const CanonicalFp canonical;
+    tested->pack(got, x.floats());
+    find(scalar, &Layer::matvec, type.id)->pack(want, x.floats());
+    n_checked++;
+    const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
+    bool ok = memcmp(got.d, want.d, padded / 32 * sizeof(float)) == 0 &&
+              memcmp(got.s16, want.s16, padded / 16 * sizeof(int16_t)) == 0;
+    for (size_t b = 0; b < padded / 32; b++) { // the NaN of s is not fixed
+        ok = ok && (f32_bits(got.s[b]) == f32_bits(want.s[b]) ||
+                    (got.s[b] != got.s[b] && want.s[b] != want.s[b]));
+    }
+    int64_t squares[2] = {0, 0};
+    for (size_t i = 0; i < padded; i++) {
+        squares[0] += got.q[i] * got.q[i];
+        squares[1] += want.q[i] * want.q[i];
+    }
+    if ((!ok || squares[0] != squares[1]) && n_failed++ < 40) {
+        printf("FAILED %s %s pack, k = %zu\n", kernels.name, type.name, k);
+    }
+}
+
+void check_sums(const Kernels &kernels, const Kernels &scalar, Values values, Random &random) {
+    for (const size_t group : {size_t{16}, size_t{32}}) {
+        const size_t k = 32 * (1 + random.below(40));
+        const Guarded x(k * sizeof(float)), got(k / group * sizeof(float)),
+            want(k / group * sizeof(float));
+        fill_values(x.floats(), k, values, random);
+        const CanonicalFp canonical;
+        sum_of(scalar)(want.floats(), x.floats(), k, group);
+        sum_of(kernels)(got.floats(), x.floats(), k, group);
+        n_checked++;
+        for (size_t g = 0; g < k / group; g++) {
+            const float a = got.floats()[g], b = want.floats()[g];
+            if (f32_bits(a) == f32_bits(b) || (a != a && b != b)) continue;
+            if (n_failed++ < 40) printf("FAILED %s sum, group %zu\n", kernels.name, group);
+            break;
+        }
+    }
+}
+
+void check_type(const Kernels &kernels, const Kernels &scalar, const fmt::TypeInfo &type,
+                uint64_t seed) {
+    Random random(seed * 1000 + type.id);
+    for (const Blocks blocks : kAllBlocks) {
+        for (const size_t n : {size_t{1}, size_t{2}, size_t{17}, size_t{64}, size_t{131}}) {
+            check_dequant(kernels, scalar, type, n, blocks, random);
+        }
+        for (const Values values : kAllValues) {
+            for (const Shape &s : kShapes) {
+                check_products(kernels, scalar, type, s, blocks, values, random);
+            }
+        }
+    }
+    for (const Values values : kAllValues) {
+        for (const Shape &s : kShapes) {
+            check_pack(kernels, scalar, type, row_values(type, s), values, random);
+        }
+    }
+}
+
+// The scalar reference calls fmaf: one rounding, also where the product alone would be rounded,
+// overflow or vanish.
+void check_fmaf() {
+    struct Case {
+        uint32_t a, b, c, want;
+    };
+    constexpr Case kCases[] = {
+        {0x3f800001, 0x3f800001, 0xbf800002, 0x28800000}, // (1+e)^2 - (1+2e) = e^2 = 2^-46
+        {0x3f7fffff, 0x3f7fffff, 0xbf7ffffe, 0x27800000}, // (1-e)^2 - (1-2e) = 2^-48
+        {0x7f7fffff, 0x40000000, 0xff7fffff, 0x7f7fffff}, // max * 2 - max = max
+        {0x3f800001, 0x3f7fffff, 0xbf800000, 0x337ffffe}, // 1 + 2^-24 - 2^-47 - 1
+        {0x1a000001, 0x1a000001, 0x00000000, 0x00000001}, // 2^-150 and a bit: up
+        {0x1a000000, 0x1a000000, 0x00000000, 0x00000000}, // 2^-150: a tie, to even
+        {0x00800000, 0x3f000000, 0x00000001, 0x00400001}, // subnormal result is kept
+        {0x4b800000, 0x3f800000, 0x3f7fffff, 0x4b800000}, // 2^24 + (1 - e): down
+        {0x4b800000, 0x3f800000, 0x3f800001, 0x4b800001}, // 2^24 + (1 + e): up, no double rounding
+        {0x4b800001, 0x3f800001, 0x3f800000, 0x4b800003},
+    };
+    const CanonicalFp canonical;
+    for (const Case &c : kCases) {
+        volatile float a = f32_from_bits(c.a), b = f32_from_bits(c.b), d = f32_from_bits(c.c);
+        const uint32_t got = f32_bits(fmaf(a, b, d));
+        n_checked++;
+        if (got == c.want) continue;
+        n_failed++;
+        printf("FAILED fmaf(%08x, %08x, %08x): %08x, expected %08x: this libm cannot be used\n",
+               static_cast<unsigned>(c.a), static_cast<unsigned>(c.b), static_cast<unsigned>(c.c),
+               static_cast<unsigned>(got), static_cast<unsigned>(c.want));
+    }
+}
+
+// ---- coverage -----------------------------------------------------------------------------------
+
+template <class T> void print_cell(const Kernels &kernels, const T *Layer::*family, uint32_t type) {
+    const Layer *layer = nullptr;
+    const bool found = find(kernels, family, type, &layer) != nullptr;
+    printf(" %-10s", !found ? "-" : layer->isa == kernels.isa ? "own" : layer->name);
+}
+
+void print_coverage(const Kernels *const *list, size_t n) {
+    printf("own = this set's kernel, a name = inherited from that set, - = no such product\n");
+    for (size_t i = 0; i < n; i++) {
+        printf("\n%-10s %-10s %-10s %-10s %-10s %-10s\n", list[i]->name, "dequant", "matvec",
+               "matvec_f32", "gemm", "gemm_f32");
+        for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
+            const fmt::TypeInfo *type = fmt::type_info(id);
+            if (!type) continue;
+            printf("%-10s", type->name);
+            print_cell(*list[i], &Layer::dequant, id);
+            print_cell(*list[i], &Layer::matvec, id);
+            print_cell(*list[i], &Layer::matvec_f32, id);
+            print_cell(*list[i], &Layer::gemm, id);
+            print_cell(*list[i], &Layer::gemm_f32, id);
+            printf("\n");
+        }
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *only_isa = nullptr, *only_type = nullptr;
+    uint64_t seed = 1;
+    const Kernels *list[8];
+    const size_t n = kernels::list(list, 8, cpu::features());
+    for (int i = 1; i < argc; i++) {
+        const bool more = i + 1 < argc;
+        if (strcmp(argv[i], "--coverage") == 0) {
+            print_coverage(list, n);
+            return 0;
+        }
+        if (strcmp(argv[i], "--isa") == 0 && more)
+            only_isa = argv[++i];
+        else if (strcmp(argv[i], "--type") == 0 && more)
+            only_type = argv[++i];
+        else if (strcmp(argv[i], "--seed") == 0 && more)
+            seed = strtoull(argv[++i], nullptr, 0);
+        else {
+            fprintf(stderr, "use: checkasm [--isa NAME] [--type NAME] [--seed N] | --coverage\n");
+            return 2;
+        }
+    }
+    check_fmaf();
+    for (size_t i = 0; i < n; i++) {
+        if (only_isa && strcmp(list[i]->name, only_isa) != 0) continue;
+        const long failed_before = n_failed, checked_before = n_checked;
+        Random random(seed);
+        for (const Values values : kAllValues) check_sums(*list[i], *list[0], values, random);
+        for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
+            const fmt::TypeInfo *type = fmt::type_info(id);
+            if (!type || (only_type && strcmp(type->name, only_type) != 0)) continue;
+            check_type(*list[i], *list[0], *type, seed);
+        }
+        printf("%s: %ld checks, %ld failed\n", list[i]->name, n_checked - checked_before,
+               n_failed - failed_before);
+    }
+    printf("%ld checks, %ld failed\n", n_checked, n_failed);
+    return n_failed == 0 && n_checked > 0 ? 0 : 1;
+}

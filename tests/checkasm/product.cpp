@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "product.hpp"
+
+#include "base/fpenv.hpp"
+
+#include <vector>
+
+namespace testdata {
+
+using namespace ggufx;
+using namespace ggufx::kernels;
+
+namespace {
+
+// n_bytes at a 64-byte boundary, filled with a byte that is no harmless zero.
+class Aligned {
+public:
+    explicit Aligned(size_t n_bytes) : memory_(n_bytes + 64, 0x5a) {}
+    uint8_t *data() {
+        const auto address = reinterpret_cast<uintptr_t>(memory_.data());
+        return memory_.data() + (64 - address % 64) % 64;
+    }
+
+private:
+    std::vector<uint8_t> memory_;
+};
+
+void matvec(Out y, const Matvec &kernel, const Product &p) {
+    const size_t column_bytes = act_bytes(p.w.k);
+    Aligned memory(column_bytes * p.n);
+    Act act[3];
+    for (size_t c = 0; c < p.n; c++) {
+        act[c] = act_at(memory.data() + c * column_bytes, p.w.k);
+        kernel.pack(act[c], p.x + c * p.ldx);
+    }
+    kernel.run(y, p.w, act, p.n);
+}
+
+void matvec_f32(Out y, const Kernels &kernels, const MatvecF32 &kernel, const Product &p) {
+    const uint32_t group = kernel.wants_sums;
+    const size_t n_sums = group ? p.w.k / group : 0;
+    std::vector<float> sums(n_sums * p.n);
+    ActF32 act[3];
+    for (size_t c = 0; c < p.n; c++) {
+        act[c] = {p.x + c * p.ldx, nullptr, nullptr, p.w.k};
+        if (!group) continue;
+        float *s = sums.data() + c * n_sums;
+        sum_of(kernels)(s, act[c].x, p.w.k, group);
+        (group == 32 ? act[c].sum32 : act[c].sum16) = s;
+    }
+    kernel.run(y, p.w, act, p.n);
+}
+
+void gemm(Out y, const Gemm &kernel, const Product &p) {
+    Aligned packed(kernel.bytes(p.w.k, p.n)), scratch(p.scratch_bytes);
+    GemmAct act = {packed.data(), p.x, p.ldx, p.n, p.w.k};
+    // Two ranges, the second one first: packing is done by tasks.
+    const size_t half =
+        (p.n / 2 + kernel.column_group - 1) / kernel.column_group * kernel.column_group;
+    const size_t middle = half < p.n ? half : p.n;
+    if (middle < p.n) kernel.pack(packed.data(), act, middle, p.n - middle);
+    if (middle > 0) kernel.pack(packed.data(), act, 0, middle);
+    kernel.run(y, p.w, act, {scratch.data(), p.scratch_bytes});
+}
+
+const Gemm *find_gemm(const Kernels &kernels, uint32_t type, Mode mode) {
+    return mode == Mode::int8 ? find(kernels, &Layer::gemm, type)
+                              : find(kernels, &Layer::gemm_f32, type);
+}
+
+} // namespace
+
+bool has_product(const Kernels &kernels, uint32_t type, size_t n, Mode mode) {
+    if (n >= 4) return find_gemm(kernels, type, mode) != nullptr;
+    return mode == Mode::int8 ? find(kernels, &Layer::matvec, type) != nullptr
+                              : find(kernels, &Layer::matvec_f32, type) != nullptr;
+}
+
+bool multiply(Out y, const Kernels &kernels, const Product &p) {
+    const CanonicalFp canonical;
+    if (!has_product(kernels, p.type, p.n, p.mode)) return false;
+    if (p.n >= 4) {
+        gemm(y, *find_gemm(kernels, p.type, p.mode), p);
+    } else if (p.mode == Mode::int8) {
+        matvec(y, *find(kernels, &Layer::matvec, p.type), p);
+    } else {
+        matvec_f32(y, kernels, *find(kernels, &Layer::matvec_f32, p.type), p);
+    }
+    return true;
+}
+
+} // namespace testdata

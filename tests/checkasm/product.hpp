@@ -1,0 +1,31 @@
+// One product straight through the kernels, without engine or threads.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/dispatch.hpp"
+#include "kernels/table.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace testdata {
+
+enum class Mode { int8, f32 };
+
+struct Product {
+    uint32_t type;
+    ggufx::kernels::Rows w;
+    const float *x;
+    size_t ldx;
+    size_t n; // 1..3: matvec families, from 4 on: tiles
+    Mode mode;
+    size_t scratch_bytes = ggufx::kernels::kScratchBest;
+};
+
+// False when the type has no such product.
+bool multiply(ggufx::kernels::Out y, const ggufx::kernels::Kernels &kernels, const Product &p);
+
+// Has the type the product of this mode and n?
+bool has_product(const ggufx::kernels::Kernels &kernels, uint32_t type, size_t n, Mode mode);
+
+} // namespace testdata
