@@ -33,8 +33,8 @@ uint16_t scale_bits(Blocks kind, Random &r) {
                                      0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x3c00};
     if (kind == Blocks::raw) return static_cast<uint16_t>(r.next());
     if (kind == Blocks::special && r.below(2)) return kSpecial[r.below(12)];
-    const uint32_t exponent = 1 + r.below(15);
-    return static_cast<uint16_t>(r.below(2) << 15 | exponent << 10 | r.below(1024));
+    const uint32_t exponent = 1 + r.below(15), sign = r.below(2), mantissa = r.below(1024);
+    return static_cast<uint16_t>(sign << 15 | exponent << 10 | mantissa);
 }
 
 uint8_t pattern(Random &r) {

@@ -77,6 +77,7 @@ struct Case {
 constexpr Case kCases[] = {
 #define CASE(name)                                                                                 \
     { #name, test_##name }
+    CASE(canonical_hashes),
     CASE(conversions_match_their_definition),
     CASE(conversions_match_shared_vectors),
     CASE(decode_matches_carried_rows),
@@ -86,6 +87,8 @@ constexpr Case kCases[] = {
     CASE(grids_have_their_checksums),
     CASE(grids_match_shared_tables),
     CASE(pieces_reach_canonical_bounds),
+    CASE(products_match_shared_sums),
+    CASE(products_match_sums_of_carried_rows),
     CASE(table_answers_lookups),
     CASE(table_swaps_block_fields),
 #undef CASE
@@ -117,6 +120,8 @@ int main(int argc, char **argv) {
         for (const Case &c : kCases) {
             if (strcmp(c.name, argv[1]) == 0) return run(c, argv[2]);
         }
+        Report report("print_canonical");
+        if (strcmp(argv[1], "print_canonical") == 0) return test_print_canonical(report, argv[2]);
     }
     fprintf(stderr, "use: golden [CASE] FOLDER; a CASE is one of\n");
     for (const Case &c : kCases) fprintf(stderr, "  %s\n", c.name);

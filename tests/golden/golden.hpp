@@ -44,6 +44,10 @@ void compare_decoded(Report &r, const char *item, const ggufx::fmt::TypeInfo &ty
                      const uint8_t *q, const uint8_t *deq, size_t n_rows, size_t n_values);
 
 // The cases: 0 passed, 1 failed, 77 skipped. `folder` is tests/golden in the source tree.
+int test_canonical_hashes(Report &r, const std::string &folder);
+int test_print_canonical(Report &r, const std::string &folder);
+int test_products_match_shared_sums(Report &r, const std::string &folder);
+int test_products_match_sums_of_carried_rows(Report &r, const std::string &folder);
 int test_conversions_match_their_definition(Report &r, const std::string &folder);
 int test_conversions_match_shared_vectors(Report &r, const std::string &folder);
 int test_decode_matches_carried_rows(Report &r, const std::string &folder);
