@@ -1,0 +1,15 @@
+#!/bin/bash
+# Build into build/ and run the tests. Suites whose tool or data are absent skip and are named in
+# the last line. usage: tests/run.sh [BUILD_FOLDER [MESON_OPTION...]]
+# SPDX-License-Identifier: MIT
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+shift $(($# < 1 ? $# : 1))
+[ -e "$build/build.ninja" ] || meson setup "$build" "$@"
+meson compile -C "$build"
+rm -f "$build/meson-logs/testlog.json"
+status=0
+meson test -C "$build" --print-errorlogs || status=$?
+python3 tests/summary.py "=$build/meson-logs/testlog.json" || status=1
+exit "$status"
