@@ -1,0 +1,225 @@
+// Model and session: include/ggufx/model.h. (Tokenizer and sampler: files of their own.)
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "abi/model_handles.hpp"
+#include "base/checked.hpp"
+#include "model/perplexity.hpp"
+
+#include <ggufx/matmul.h>
+#include <ggufx/model.h>
+#include <inttypes.h>
+#include <string.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+template <class T> void init_options(T *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+// For calls that allocate nothing, also not an exception.
+Status refuse(ggufx_error *error, const char *text) {
+    return set_failure(failure_of(error), Status::argument, {}, "%s", text);
+}
+
+model::SessionOptions import_session_options(const ggufx_session_options *in) {
+    const auto options = import_options(in, 0, "ggufx_session_options");
+    if (options.matmul_flags & ~GGUFX_MATMUL_F32) {
+        fail(Status::argument, {}, "ggufx_session_options.matmul_flags: unknown flags 0x%x",
+             options.matmul_flags & ~GGUFX_MATMUL_F32);
+    }
+    model::SessionOptions out;
+    out.n_context = options.n_context;
+    out.n_batch = options.n_batch;
+    out.type_k = options.type_k;
+    out.type_v = options.type_v;
+    out.f32_activations = (options.matmul_flags & GGUFX_MATMUL_F32) != 0;
+    return out;
+}
+
+model::DecodeOptions import_decode_options(const ggufx_decode_options *in, size_t n_tokens,
+                                           uint64_t n_vocab) {
+    const auto options = import_options(in, GGUFX_DECODE_ALL_LOGITS, "ggufx_decode_options");
+    model::DecodeOptions out;
+    if (options.progress) {
+        const auto progress = import_options(options.progress, 0, "ggufx_progress");
+        out.progress = {progress.user, progress.report};
+    }
+    if (options.flags & GGUFX_DECODE_ALL_LOGITS) {
+        uint64_t needed = 0;
+        if (!checked::mul(&needed, n_tokens, n_vocab)) needed = UINT64_MAX;
+        if (!options.logits || options.n_logits != needed) {
+            fail(Status::argument, {},
+                 "logits must hold %" PRIu64 " tokens x %" PRIu64 " floats, n_logits is %" PRIu64,
+                 static_cast<uint64_t>(n_tokens), n_vocab, static_cast<uint64_t>(options.n_logits));
+        }
+        out.all_logits = options.logits;
+    } else {
+        require(!options.logits && options.n_logits == 0,
+                "ggufx_decode_options.logits needs GGUFX_DECODE_ALL_LOGITS");
+    }
+    return out;
+}
+
+ggufx_perplexity_facts facts_of(const model::PerplexityResult &result) {
+    ggufx_perplexity_facts facts = {};
+    facts.struct_size = sizeof facts;
+    facts.perplexity = result.perplexity;
+    facts.standard_error = result.standard_error;
+    facts.n_chunks = result.n_chunks;
+    facts.n_tokens = result.n_tokens;
+    facts.n_scored = result.n_scored;
+    return facts;
+}
+
+} // namespace
+
+void ggufx_model::release() {
+    if (!refs.release()) return;
+    const RuntimeRef keep = runtime; // its engine must outlive the model
+    destroy_object(keep->host, this);
+}
+
+extern "C" void ggufx_model_options_init(ggufx_model_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtime *rt,
+                                           const ggufx_file *file,
+                                           const ggufx_model_options *options, ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        require(alive(file, Tag::file), "file must be set");
+        (void)import_options(options, 0, "ggufx_model_options");
+        const auto runtime = RuntimeRef::share(const_cast<ggufx_runtime *>(rt)); // counts only
+        *out = make<ggufx_model>(*runtime->host, runtime, file->file);
+    });
+}
+
+extern "C" void ggufx_model_destroy(ggufx_model *model) {
+    if (alive(model, Tag::model)) model->release();
+}
+
+extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_model *model,
+                                         ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(model, Tag::model), "out and model must be set");
+        const model::HyperParameters &hp = model->model.hyper();
+        ggufx_model_facts facts = {};
+        facts.architecture = model::Model::architecture();
+        facts.n_parameters = model->model.n_parameters();
+        facts.weight_bytes = model->model.weight_bytes();
+        facts.n_vocab = static_cast<uint32_t>(hp.n_vocab);
+        facts.n_context = hp.n_context;
+        facts.n_embedding = hp.n_embd;
+        facts.n_layers = hp.n_layers;
+        facts.n_heads = hp.n_heads;
+        facts.n_kv_heads = hp.n_kv_heads;
+        facts.head_dim = hp.head_dim_k;
+        export_struct(out, facts, "ggufx_model_facts");
+    });
+}
+
+extern "C" void ggufx_session_options_init(ggufx_session_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_model *model,
+                                             const ggufx_session_options *options,
+                                             ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(model, Tag::model), "out and model must be set");
+        const model::SessionOptions imported = import_session_options(options);
+        const auto shared = Ref<ggufx_model>::share(const_cast<ggufx_model *>(model));
+        *out = make<ggufx_session>(*model->model.host(), shared, imported);
+    });
+}
+
+extern "C" void ggufx_session_destroy(ggufx_session *session) {
+    if (!alive(session, Tag::session)) return;
+    destroy_object(session->model->model.host(), session);
+}
+
+extern "C" void ggufx_decode_options_init(ggufx_decode_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const int32_t *tokens,
+                                             size_t n_tokens, const ggufx_decode_options *options,
+                                             ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(session, Tag::session) || !tokens || n_tokens == 0) {
+            return refuse(error, "session must be set and tokens must hold at least one id");
+        }
+        const model::DecodeOptions imported =
+            import_decode_options(options, n_tokens, session->model->model.hyper().n_vocab);
+        return session->session.decode(tokens, n_tokens, imported, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_session_logits(float *out, size_t n_out, const ggufx_session *session,
+                                             ggufx_error *error) {
+    return guard(error, [&] {
+        if (!out || !alive(session, Tag::session)) {
+            return refuse(error, "out and session must be set");
+        }
+        const uint64_t n_vocab = session->model->model.hyper().n_vocab;
+        if (n_out != n_vocab) {
+            return set_failure(failure_of(error), Status::argument, {},
+                               "n_out is %" PRIu64 ", the vocabulary has %" PRIu64 " tokens",
+                               static_cast<uint64_t>(n_out), n_vocab);
+        }
+        return session->session.logits(out, failure_of(error));
+    });
+}
+
+extern "C" uint64_t ggufx_session_length(const ggufx_session *session) {
+    return alive(session, Tag::session) ? session->session.length() : 0;
+}
+
+extern "C" ggufx_status ggufx_session_truncate(ggufx_session *session, uint64_t n_tokens,
+                                               ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(session, Tag::session)) return refuse(error, "session must be set");
+        return session->session.truncate(n_tokens, failure_of(error));
+    });
+}
+
+namespace {
+
+// The public report callback behind the internal one.
+struct Reporter {
+    int32_t (*report)(void *user, const ggufx_perplexity_facts *running);
+    void *user;
+    static int32_t call(void *self, const model::PerplexityResult &running) {
+        const ggufx_perplexity_facts facts = facts_of(running);
+        const auto *reporter = static_cast<Reporter *>(self);
+        return reporter->report(reporter->user, &facts);
+    }
+};
+
+} // namespace
+
+extern "C" ggufx_status
+ggufx_perplexity(ggufx_perplexity_facts *out, ggufx_session *session, const int32_t *tokens,
+                 size_t n_tokens, uint32_t n_context, int32_t bos,
+                 int32_t (*report)(void *user, const ggufx_perplexity_facts *running), void *user,
+                 ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(session, Tag::session), "out and session must be set");
+        require(tokens && n_tokens > 0, "tokens must hold at least one id");
+        Reporter reporter{report, user};
+        const model::PerplexityTask task{tokens, n_tokens,  n_context,
+                                         bos,    &reporter, report ? Reporter::call : nullptr};
+        model::PerplexityResult result{};
+        const Status status = model::perplexity(&result, session->session, task, failure_of(error));
+        if (status == Status::ok) export_struct(out, facts_of(result), "ggufx_perplexity_facts");
+        return status;
+    });
+}

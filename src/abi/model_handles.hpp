@@ -1,0 +1,54 @@
+// Handles of include/ggufx/model.h and how they hold each other: a session keeps its model, a model
+// its file and runtime, a tokenizer its file.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "abi/handles.hpp"
+#include "model/sampler.hpp"
+#include "model/session.hpp"
+#include "model/tokenizer/tokenizer.hpp"
+
+struct ggufx_tokenizer {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::tokenizer;
+    ggufx::model::Tokenizer tokenizer;
+    explicit ggufx_tokenizer(ggufx::Ref<ggufx::gguf::File> file) : tokenizer(std::move(file)) {}
+};
+
+struct ggufx_model {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::model;
+    ggufx::RefCount refs;
+    ggufx::abi::RuntimeRef runtime; // before the model, which uses its engine
+    ggufx::model::Model model;
+    ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file)
+        : runtime(std::move(rt)), model(std::move(file), runtime->host, *runtime->engine) {}
+
+    void retain() { refs.retain(); }
+    void release(); // frees itself and then its runtime
+};
+
+struct ggufx_session {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::session;
+    ggufx::Ref<ggufx_model> model; // before the session, which uses it
+    ggufx::model::Session session;
+    ggufx_session(ggufx::Ref<ggufx_model> m, const ggufx::model::SessionOptions &options)
+        : model(std::move(m)), session(model->model, options) {}
+};
+
+struct ggufx_sampler {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::sampler;
+    ggufx::Ref<ggufx::Host> host;
+    ggufx::model::Sampler sampler;
+    ggufx_sampler(const ggufx::Ref<ggufx::Host> &h, uint32_t n_vocab,
+                  const ggufx::model::SamplerOptions &options)
+        : host(h), sampler(h, n_vocab, options) {}
+};
+
+namespace ggufx::abi {
+
+// Last act of an object: poison the tag, free the memory, then let go of the host.
+template <class T> void destroy_object(Ref<Host> host, T *object) {
+    object->tag = Tag::dead;
+    unmake(*host, object);
+}
+
+} // namespace ggufx::abi

@@ -1,0 +1,73 @@
+// Sampler: include/ggufx/model.h.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "abi/model_handles.hpp"
+
+#include <ggufx/model.h>
+#include <inttypes.h>
+#include <string.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+void check_number(float value, const char *name) {
+    if (value >= 0.0f && value < __builtin_inff()) return;
+    fail(Status::argument, {}, "ggufx_sampler_options.%s is negative or not a finite number", name);
+}
+
+model::SamplerOptions import_sampler_options(const ggufx_sampler_options *in) {
+    const auto options = import_options(in, 0, "ggufx_sampler_options");
+    check_number(options.temperature, "temperature");
+    check_number(options.top_p, "top_p");
+    check_number(options.min_p, "min_p");
+    if (options.min_p > 1.0f) {
+        fail(Status::argument, {},
+             "ggufx_sampler_options.min_p is above 1: no token would be left");
+    }
+    return {options.temperature, options.top_p, options.min_p, options.top_k, options.seed};
+}
+
+} // namespace
+
+extern "C" void ggufx_sampler_options_init(ggufx_sampler_options *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+extern "C" ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_runtime *rt,
+                                             uint32_t n_vocab, const ggufx_sampler_options *options,
+                                             ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        require(n_vocab > 0 && n_vocab <= INT32_MAX, "n_vocab must be 1 to 2^31 - 1");
+        const model::SamplerOptions imported = import_sampler_options(options);
+        *out = make<ggufx_sampler>(*rt->host, rt->host, n_vocab, imported);
+    });
+}
+
+extern "C" void ggufx_sampler_destroy(ggufx_sampler *sampler) {
+    if (!alive(sampler, Tag::sampler)) return;
+    destroy_object(sampler->host, sampler);
+}
+
+extern "C" ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob,
+                                             ggufx_sampler *sampler, const float *logits, size_t n,
+                                             ggufx_error *error) {
+    return guard(error, [&] {
+        Failure *failure = failure_of(error);
+        if (!out_id || !logits || !alive(sampler, Tag::sampler)) {
+            return set_failure(failure, Status::argument, {},
+                               "out_id, sampler and logits must be set");
+        }
+        if (n == 0 || n > sampler->sampler.n_vocab()) {
+            return set_failure(failure, Status::argument, {},
+                               "n is %" PRIu64 ", the sampler takes 1 to %" PRIu32 " logits",
+                               static_cast<uint64_t>(n), sampler->sampler.n_vocab());
+        }
+        return sampler->sampler.sample(out_id, out_logprob, logits, n, failure);
+    });
+}
