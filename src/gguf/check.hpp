@@ -1,0 +1,55 @@
+// What an opened file can still be blamed for: remarks on metadata and layout, values in the data.
+// check.cpp: metadata and layout; check_data.cpp: the deep look at tensor data.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "gguf/file.hpp"
+
+namespace ggufx::gguf {
+
+struct Finding {
+    LogLevel severity;
+    Status status; // what an open would give, or ok for a remark
+    uint64_t offset;
+    uint64_t index;
+    const char *text;
+    std::string_view name; // of the key or tensor; data() null when it is about the file
+};
+
+struct CheckOptions {
+    bool deep = false;
+    bool strict = false;
+    // Non-zero stops: Error (cancelled).
+    int32_t (*report)(void *user, const Finding &finding) = nullptr;
+    void *user = nullptr;
+    Progress progress;
+};
+
+// Throws cancelled, memory; unsupported for a deep check of a metadata-only open.
+void check_file(const File &file, const CheckOptions &options);
+
+// The parts of it.
+class Checker {
+public:
+    Checker(const File &file, const CheckOptions &options) : file_(file), options_(options) {}
+    void check_metadata();
+    void check_tensors();
+    void check_layout();
+    void check_data();
+
+private:
+    void report(LogLevel severity, Status status, uint64_t offset, uint64_t index,
+                std::string_view name, const char *format, ...) GGUFX_PRINTF(7, 8);
+    void check_key(size_t index);
+    void check_bools(size_t index, const MetaEntry &entry);
+    void check_names_as_text();
+    void check_part(uint32_t part);
+    void check_tensor_data(size_t index, uint8_t *scratch);
+    void step(uint64_t n);
+
+    const File &file_;
+    const CheckOptions &options_;
+    uint64_t done_ = 0, total_ = 0;
+};
+
+} // namespace ggufx::gguf
