@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "fault.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void *fault_alloc(void *user, size_t size, size_t align) {
+    fault *f = user;
+    void *p = NULL;
+    f->calls++;
+    if (f->fail_at && f->calls == f->fail_at) return NULL;
+    if (posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size)) return NULL;
+    memset(p, 0xa5, size < 65536 ? size : 65536); /* nobody may count on zeros */
+    f->live++;
+    f->live_bytes += (long long)size;
+    if (f->live_bytes > f->peak_bytes) f->peak_bytes = f->live_bytes;
+    return p;
+}
+
+static void fault_free(void *user, void *ptr, size_t size, size_t align) {
+    fault *f = user;
+    (void)align;
+    f->live--;
+    f->live_bytes -= (long long)size;
+    free(ptr);
+}
+
+static void fault_destroy(void *user) {
+    ((fault *)user)->destroyed++;
+}
+
+void fault_init(fault *f) {
+    memset(f, 0, sizeof *f);
+    f->allocator.struct_size = sizeof f->allocator;
+    f->allocator.user = f;
+    f->allocator.alloc = fault_alloc;
+    f->allocator.free = fault_free;
+    f->allocator.destroy = fault_destroy;
+}
+
+ggufx_runtime *fault_runtime(fault *f, uint32_t threads) {
+    ggufx_runtime *rt = NULL;
+    ggufx_error error;
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.allocator = &f->allocator;
+    options.threads = threads;
+    if (ggufx_runtime_create(&rt, &options, &error) != GGUFX_OK) fail_msg("%s", error.message);
+    return rt;
+}
+
+void fault_reset(fault *f) {
+    f->calls = 0;
+    f->fail_at = 0;
+    f->peak_bytes = f->live_bytes;
+}
+
+long fault_run(fault_body body, void *context) {
+    ggufx_status status = GGUFX_E_MEMORY;
+    long k = 0;
+    while (status != GGUFX_OK) {
+        fault f;
+        ggufx_runtime *rt;
+        ggufx_error error;
+        long live;
+        fault_init(&f);
+        rt = fault_runtime(&f, 1);
+        fault_reset(&f);
+        live = f.live;
+        f.fail_at = ++k;
+        memset(&error, 0, sizeof error);
+        status = body(context, rt, &error);
+        if (status != GGUFX_OK && status != GGUFX_E_MEMORY)
+            fail_msg("allocation %ld: status %s: %s", k, ggufx_status_name(status), error.message);
+        assert_int_equal(error.status, status);
+        if (f.live != live) fail_msg("allocation %ld: %ld blocks leaked", k, f.live - live);
+        ggufx_runtime_destroy(rt);
+        assert_int_equal(f.live, 0);
+        assert_int_equal(f.live_bytes, 0);
+        assert_int_equal(f.destroyed, 1);
+        assert_true(k < 100000);
+    }
+    return k;
+}
