@@ -1,0 +1,185 @@
+// The parts of src/base that the public headers show only indirectly: own pool, processor
+// features, floating-point environment, error texts.
+// SPDX-License-Identifier: MIT
+#include "base/cpu.hpp"
+#include "base/fpenv.hpp"
+#include "base/host.hpp"
+#include "base/status.hpp"
+
+#include <atomic>
+#include <stdio.h>
+#include <string.h>
+#include <thread>
+#include <vector>
+
+#if defined(__unix__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+#if defined(GGUFX_TEST_CPUINFO)
+#include <cpuinfo.h>
+#endif
+
+using namespace ggufx;
+
+namespace {
+
+int failures = 0;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);                                 \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
+
+// Counts how often each task ran and which worker ids were inside at once.
+struct Probe {
+    static constexpr uint32_t kMax = 512;
+    std::atomic<uint32_t> ran[kMax] = {};
+    std::atomic<bool> inside[8] = {};
+    std::atomic<bool> clash{false};
+    const Host *host = nullptr;
+    std::atomic<uint32_t> nested{0};
+
+    static void task(void *self, uint32_t index, uint32_t worker) {
+        auto *p = static_cast<Probe *>(self);
+        if (worker >= 8 || p->inside[worker].exchange(true)) p->clash = true;
+        p->ran[index]++;
+        if (p->host && index == 0) p->host->parallel_for(5, count_nested, p);
+        if (worker < 8) p->inside[worker] = false;
+    }
+    static void count_nested(void *self, uint32_t, uint32_t) {
+        static_cast<Probe *>(self)->nested++;
+    }
+};
+
+void every_task_runs_once_under_a_worker_id_of_its_own(uint32_t threads) {
+    const auto host = Host::create({nullptr, nullptr, nullptr, threads});
+    CHECK(host->max_workers() == threads);
+    for (uint32_t n = 0; n < 200; n++) {
+        Probe probe;
+        CHECK(host->parallel_for(n, Probe::task, &probe) == Status::ok);
+        for (uint32_t i = 0; i < Probe::kMax; i++) CHECK(probe.ran[i] == (i < n ? 1 : 0));
+        CHECK(!probe.clash);
+    }
+}
+
+void a_nested_call_runs_serially() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 2});
+    Probe probe;
+    probe.host = host.get();
+    CHECK(host->parallel_for(8, Probe::task, &probe) == Status::ok);
+    CHECK(probe.nested == 5);
+}
+
+void several_callers_share_one_host() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 3});
+    std::atomic<int> bad{0};
+    std::vector<std::thread> callers;
+    for (int t = 0; t < 4; t++)
+        callers.emplace_back([&] {
+            for (int i = 0; i < 200; i++) {
+                Probe probe;
+                host->parallel_for(17, Probe::task, &probe);
+                for (uint32_t k = 0; k < 17; k++) bad += probe.ran[k] != 1;
+                bad += probe.clash;
+            }
+        });
+    for (auto &c : callers) c.join();
+    CHECK(bad == 0);
+}
+
+#if defined(__unix__)
+void a_forked_child_works_alone() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 4});
+    Probe warm;
+    host->parallel_for(64, Probe::task, &warm);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        Probe probe;
+        const bool ok = host->parallel_for(64, Probe::task, &probe) == Status::ok;
+        for (uint32_t i = 0; i < 64; i++)
+            if (probe.ran[i] != 1) _exit(1);
+        _exit(ok ? 0 : 2);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
+
+void features_are_stable_and_consistent() {
+    const uint64_t found = cpu::features();
+    CHECK(found == cpu::features());
+    CHECK((found & ~cpu::features_builtin()) == 0);
+    if (found & (cpu::avx512 | cpu::avxvnni)) CHECK(found & cpu::avx2);
+    CHECK(cpu::usable_processors() >= 1);
+#if defined(GGUFX_TEST_CPUINFO) && defined(__x86_64__)
+    if (cpuinfo_initialize()) {
+        const uint64_t own = cpu::features_builtin();
+        CHECK(((own & cpu::avx2) != 0) ==
+              (cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3() && cpuinfo_has_x86_f16c()));
+        CHECK(((own & cpu::avx512) != 0) ==
+              (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512bw() &&
+               cpuinfo_has_x86_avx512vl() && cpuinfo_has_x86_avx512dq() &&
+               cpuinfo_has_x86_avx512vnni()));
+        if (own & cpu::avx512)
+            CHECK(((own & cpu::avx512vbmi) != 0) == cpuinfo_has_x86_avx512vbmi());
+    }
+#endif
+}
+
+void the_floating_point_mode_is_restored() {
+#if defined(__SSE__)
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040 | 0x2000); // FTZ, DAZ, round down
+    const unsigned host_mode = _mm_getcsr();
+    {
+        const CanonicalFp canonical;
+        CHECK(_mm_getcsr() == 0x1f80);
+        volatile float tiny = 1e-39f;
+        CHECK(tiny * 2.0f != 0.0f);
+    }
+    CHECK((_mm_getcsr() & 0xffc0) == (host_mode & 0xffc0));
+    _mm_setcsr(before);
+#endif
+}
+
+void messages_are_cut_at_a_character() {
+    Failure f;
+    char text[600];
+    memset(text, 'x', sizeof text);
+    text[599] = 0;
+    for (size_t i = 440; i + 2 < sizeof text; i += 2) memcpy(text + i, "\xc3\xa9", 2);
+    for (size_t shift = 0; shift < 3; shift++) {
+        set_failure(&f, Status::io, {}, "%s", text + shift);
+        const size_t n = strlen(f.message);
+        CHECK(n >= 440 && n < sizeof f.message);
+        CHECK((f.message[n - 1] & 0xc0) != 0xc0); // no lone lead byte
+    }
+    CHECK(strcmp(Quoted("a\x01\xff\xc3\xa9", 5).c_str(), "a\\x01\\xff\xc3\xa9") == 0);
+    const Quoted cut(text, sizeof text - 1);
+    CHECK(strlen(cut.c_str()) < 100 && strstr(cut.c_str(), "..."));
+    CHECK(strcmp(Quoted("", 0).c_str(), "") == 0);
+    CHECK(set_failure(nullptr, Status::limit, {}, "ignored") == Status::limit);
+}
+
+} // namespace
+
+int main() {
+    for (uint32_t threads : {1u, 2u, 3u, 8u})
+        every_task_runs_once_under_a_worker_id_of_its_own(threads);
+    a_nested_call_runs_serially();
+    several_callers_share_one_host();
+#if defined(__unix__)
+    a_forked_child_works_alone();
+#endif
+    features_are_stable_and_consistent();
+    the_floating_point_mode_is_restored();
+    messages_are_cut_at_a_character();
+    printf("%d failures\n", failures);
+    return failures != 0;
+}
