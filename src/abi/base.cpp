@@ -36,21 +36,12 @@ const char *after(const char *feature, const char *prefix) {
     return strncmp(feature, prefix, n) == 0 ? feature + n : nullptr;
 }
 
-// Built for this processor family, whether this machine has it or not?
-bool has_isa(const char *name) {
-    const kernels::Kernels *all[16];
-    const size_t n = kernels::list(all, 16, UINT64_MAX);
-    for (size_t i = 0; i < n && i < 16; i++)
-        if (strcmp(all[i]->name, name) == 0) return true;
-    return false;
-}
-
 bool has_feature(const char *feature) {
     if (const char *name = after(feature, "type:"))
         return fmt::type_by_name(name, strlen(name)) != nullptr;
     if (const char *name = after(feature, "kv:"))
         return kv::type_by_name(name, strlen(name)) != nullptr;
-    if (const char *name = after(feature, "isa:")) return has_isa(name);
+    if (const char *name = after(feature, "isa:")) return kernels::built_in(name);
     if (const char *name = after(feature, "arch:")) return strcmp(name, "llama") == 0;
     if (const char *name = after(feature, "tokenizer:")) return strcmp(name, "llama") == 0;
 #if defined(GGUFX_WITH_MIMALLOC)
@@ -145,7 +136,7 @@ ggufx_runtime *create_runtime(const ggufx_runtime_options *public_options) {
     auto rt = Ref<ggufx_runtime>::adopt(make<ggufx_runtime>(*host));
     rt->host = host;
     rt->engine = matmul::Engine::create(host, chosen, options.workspace_bytes);
-    rt->isa = static_cast<int32_t>(chosen->isa);
+    rt->isa = static_cast<int32_t>(kernels::isa_of(*chosen));
     return rt.detach();
 }
 
@@ -191,7 +182,7 @@ extern "C" ggufx_status ggufx_runtime_info(ggufx_runtime_facts *out, const ggufx
         facts.isa = rt->isa;
         facts.threads = rt->host->max_workers();
         facts.features = cpu::features();
-        facts.isa_name = rt->engine->kernels().name;
+        facts.isa_name = kernels::name_of(rt->engine->kernels());
         facts.allocator_name = rt->host->allocator_name();
         facts.workspace_bytes = rt->engine->workspace_bytes();
         export_struct(out, facts, "ggufx_runtime_facts");
@@ -200,5 +191,5 @@ extern "C" ggufx_status ggufx_runtime_info(ggufx_runtime_facts *out, const ggufx
 
 extern "C" const char *ggufx_runtime_kernel_name(const ggufx_runtime *rt, uint32_t type) {
     if (!alive(rt, Tag::runtime)) return nullptr;
-    return kernels::kernel_name(rt->engine->kernels(), type);
+    return kernels::type_isa_name(rt->engine->kernels(), type);
 }
