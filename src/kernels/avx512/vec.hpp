@@ -1,0 +1,152 @@
+// AVX-512 F+BW+VL+DQ+VNNI: sixteen lanes per vector, 512 values (16 blocks) per step.
+// Codes of a chunk (256 values, 8 blocks) lie in four vectors, vector j = block j, block 4 + j;
+// then the sums of 16 come out so that one addition of lane pairs gives blocks in order.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/common.hpp"
+
+#include <immintrin.h>
+
+namespace ggufx {
+namespace kernels {
+namespace avx512 {
+namespace {
+
+struct Vec {
+    static constexpr unsigned kLanes = 16;
+    using Vf = __m512;   // f32
+    using Vi = __m512i;  // int32
+    using V8 = __m512i;  // codes
+    using V16 = __m512i; // int16
+
+    static GGUFX_INLINE Vf zero() { return _mm512_setzero_ps(); }
+    static GGUFX_INLINE Vf set1(float v) { return _mm512_set1_ps(v); }
+    static GGUFX_INLINE Vf load(const float *p) { return _mm512_loadu_ps(p); }
+    static GGUFX_INLINE void store(float *p, Vf v) { _mm512_storeu_ps(p, v); }
+    static GGUFX_INLINE Vf add(Vf a, Vf b) { return _mm512_add_ps(a, b); }
+    static GGUFX_INLINE Vf sub(Vf a, Vf b) { return _mm512_sub_ps(a, b); }
+    static GGUFX_INLINE Vf mul(Vf a, Vf b) { return _mm512_mul_ps(a, b); }
+    static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) { return _mm512_fmadd_ps(a, b, c); }
+    static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { return _mm512_fnmadd_ps(a, b, c); }
+    static GGUFX_INLINE Vf to_float(Vi v) { return _mm512_cvtepi32_ps(v); }
+    static GGUFX_INLINE Vi set1_i(int32_t v) { return _mm512_set1_epi32(v); }
+    static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm512_sub_epi32(a, b); }
+    static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm512_mullo_epi32(a, b); }
+    static GGUFX_INLINE Vi widen_u8(const uint8_t *p) {
+        return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+    }
+    static GGUFX_INLINE Vi widen_i8(const uint8_t *p) {
+        return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+    }
+    static GGUFX_INLINE Vf load_f16(const uint8_t *p) {
+        return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+    }
+    static GGUFX_INLINE Vf broadcast_f16(const uint8_t *p) {
+        int16_t h;
+        __builtin_memcpy(&h, p, sizeof h);
+        return _mm512_cvtph_ps(_mm256_set1_epi16(h));
+    }
+    static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
+        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+    }
+    // NaN becomes the one NaN of decoded blocks.
+    static GGUFX_INLINE Vf fix_nan(Vf v) {
+        const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+        const Vf fixed = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(0xffc00000u)));
+        return _mm512_mask_mov_ps(v, nan, fixed);
+    }
+    // a * b + c in one lane, c in the others.
+    static GGUFX_INLINE Vf fma_lane(unsigned lane, Vf a, Vf b, Vf c) {
+        return _mm512_mask3_fmadd_ps(a, b, c, static_cast<__mmask16>(1u << lane));
+    }
+
+    // The tree of C2 over sixteen lanes.
+    static GGUFX_INLINE float tree(const Vf (&l)[1]) {
+        const __m256 r8 =
+            _mm256_add_ps(_mm512_castps512_ps256(l[0]), _mm512_extractf32x8_ps(l[0], 1));
+        const __m128 r4 = _mm_add_ps(_mm256_castps256_ps128(r8), _mm256_extractf128_ps(r8, 1));
+        const __m128 r2 = _mm_add_ps(r4, _mm_movehl_ps(r4, r4));
+        return _mm_cvtss_f32(_mm_add_ss(r2, _mm_movehdup_ps(r2)));
+    }
+
+    // Sums of 16 products; 128-bit lane L, element j = lane L of vector j.
+    template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
+        const __m512i z = _mm512_setzero_si512();
+        const __m512i p0 = _mm512_dpbusd_epi32(z, c[0], _mm512_load_si512(q));
+        const __m512i p1 = _mm512_dpbusd_epi32(z, c[1], _mm512_load_si512(q + 64));
+        const __m512i p2 = _mm512_dpbusd_epi32(z, c[2], _mm512_load_si512(q + 128));
+        const __m512i p3 = _mm512_dpbusd_epi32(z, c[3], _mm512_load_si512(q + 192));
+        const __m512i t0 =
+            _mm512_add_epi32(_mm512_unpacklo_epi32(p0, p1), _mm512_unpackhi_epi32(p0, p1));
+        const __m512i t1 =
+            _mm512_add_epi32(_mm512_unpacklo_epi32(p2, p3), _mm512_unpackhi_epi32(p2, p3));
+        return _mm512_add_epi32(_mm512_unpacklo_epi64(t0, t1), _mm512_unpackhi_epi64(t0, t1));
+    }
+    // Sums of 16 of two chunks to sums of 32, blocks in order.
+    static GGUFX_INLINE Vi pair_sums(Vi u0, Vi u1) {
+        return _mm512_add_epi32(_mm512_shuffle_i64x2(u0, u1, 0x88),
+                                _mm512_shuffle_i64x2(u0, u1, 0xdd));
+    }
+    // offset * (sum of q) of each block.
+    static GGUFX_INLINE Vi offset_sums(const int16_t *s16, int16_t offset) {
+        return _mm512_madd_epi16(_mm512_loadu_si512(s16), _mm512_set1_epi16(offset));
+    }
+
+    // Products of int16, pairs added.
+    static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
+        return _mm512_madd_epi16(a, _mm512_loadu_si512(b));
+    }
+    template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm512_slli_epi32(v, N); }
+
+    // Where block b of a row of codes lies, see the head of this file.
+    static GGUFX_INLINE size_t block_position(size_t b) {
+        return b / 8 * 256 + b % 4 * 64 + b / 4 % 2 * 32;
+    }
+    // The 256 codes of a chunk in the order of the row.
+    static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < 4; j++) {
+            auto *to = reinterpret_cast<__m256i *>(out + 32 * j);
+            _mm256_storeu_si256(to, _mm512_castsi512_si256(c[j]));
+            _mm256_storeu_si256(to + 4, _mm512_extracti64x4_epi64(c[j], 1));
+        }
+    }
+
+    static GGUFX_INLINE uint32_t max_bits32(const float *x) {
+        const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+        const __m512i a = _mm512_and_si512(_mm512_loadu_si512(x), magnitude);
+        const __m512i b = _mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude);
+        return static_cast<uint32_t>(_mm512_reduce_max_epi32(_mm512_max_epi32(a, b)));
+    }
+    static GGUFX_INLINE void quantize32(int8_t *q, int16_t *s16, const float *x, float id) {
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 2; i++) {
+            const __m512i v = _mm512_cvtps_epi32(mul(load(x + 16 * i), set1(id)));
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(q + 16 * i), _mm512_cvtepi32_epi8(v));
+            s16[i] = static_cast<int16_t>(_mm512_reduce_add_epi32(v));
+        }
+    }
+};
+
+template <class F> struct Unpack; // one specialisation per format, in its own header
+
+// d of sixteen 32-blocks.
+template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
+    const auto d = [b](unsigned i) { return static_cast<int16_t>(load_u16le(b[i].d)); };
+    const __m128i low = _mm_setr_epi16(d(0), d(1), d(2), d(3), d(4), d(5), d(6), d(7));
+    const __m128i high = _mm_setr_epi16(d(8), d(9), d(10), d(11), d(12), d(13), d(14), d(15));
+    return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+}
+
+GGUFX_INLINE __m512i load_halves(const uint8_t *low, const uint8_t *high) {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(low));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(high));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+}
+
+} // namespace
+} // namespace avx512
+} // namespace kernels
+} // namespace ggufx

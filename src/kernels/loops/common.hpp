@@ -1,0 +1,54 @@
+// What all loop templates share: inlining, prefetch, steps of a row and its tail.
+// A step is 32 * kLanes values: one vector of block sums. Loops are written over U, an Unpack
+// struct of an instruction set (README.md), which inherits that set's primitives (vec.hpp).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/table.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Vectors stay in registers only where everything is inlined.
+#define GGUFX_INLINE inline __attribute__((always_inline))
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+// Far enough to cover DRAM latency, near enough not to be evicted: flat from 1 to 4 KiB.
+constexpr size_t kPrefetchAhead = 2048;
+
+// always_inline is needed: gcc takes a function that only prefetches for pure and deletes calls.
+template <size_t Bytes> GGUFX_INLINE void prefetch(const uint8_t *p) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + kPrefetchAhead + i, 0, 3);
+}
+
+// The blocks of a row behind its last whole step, followed by zero blocks. A zero block times
+// zero activations adds +0 to a lane, which changes nothing but a -0 (gone after "+ 0.0f").
+template <class U> struct Tail {
+    typename U::Block blocks[U::kStepBlocks] = {};
+
+    GGUFX_INLINE const typename U::Block *fill(const uint8_t *from, size_t n_blocks) {
+        __builtin_memcpy(blocks, from, n_blocks * sizeof(typename U::Block));
+        return blocks;
+    }
+};
+
+template <class U> constexpr size_t kStepBytes = U::kStepBlocks * sizeof(typename U::Block);
+template <class U> constexpr size_t kStepValues = 32 * U::kLanes;
+
+template <class U> GGUFX_INLINE const typename U::Block *blocks_at(const uint8_t *p) {
+    return reinterpret_cast<const typename U::Block *>(p); // bytes only inside: any alignment
+}
+
+// What is stored: no -0, one NaN (C2).
+GGUFX_INLINE float finish(float y) {
+    y = y + 0.0f;
+    return y == y ? y : __builtin_nanf("");
+}
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx

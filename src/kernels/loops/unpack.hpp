@@ -1,0 +1,93 @@
+// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: three
+// families, by where the format has its scales. V is the primitives of an instruction set.
+//
+// An Unpack struct U has, besides the primitives:
+//   Format, Block, kValues, kMins, kStepBlocks   of the format; blocks per step
+//   kOffset    load_u8 gives code + kOffset, unsigned; kMaxCode the largest of them
+//   load_u8(codes[4], b, i)     chunk i (0 or 1) of the step that starts at block b
+//   load_scales(b) -> Scales    of the step
+//   fold(scales, u0, u1, s16)   C2's T of each block from the sums of 16 of both chunks
+//   store_scales(scale, shift, scales, b)   f32 arrays in order: scale of each kGroup values,
+//                               what is added to each 32 values (if kMins)
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/common.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+template <class V, class F, int Offset, int MaxCode> struct UnpackBase : V {
+    using Format = F;
+    using Block = typename F::Block;
+    static constexpr unsigned kValues = F::kValues, kGroup = F::kGroup;
+    static constexpr unsigned kStepBlocks = 32 * V::kLanes / F::kValues;
+    static constexpr fmt::Mins kMins = F::kMins;
+    static constexpr int kOffset = Offset, kMaxCode = MaxCode;
+    static constexpr bool kSigned = false; // true: load_u8 gives int8 codes, no offset
+};
+
+// 32-blocks: one d each, no integer scale.
+template <class V, class F, int Offset, int MaxCode>
+struct PlainBlocks : UnpackBase<V, F, Offset, MaxCode> {
+    using Vi = typename V::Vi;
+    struct Scales {
+        typename V::Vf d;
+    };
+    static GGUFX_INLINE Vi fold(const Scales &, Vi u0, Vi u1, const int16_t *s16) {
+        const Vi sums = V::pair_sums(u0, u1);
+        return Offset ? V::sub_i(sums, V::offset_sums(s16, Offset)) : sums;
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
+                                          const typename F::Block *) {
+        V::store(scale, s.d);
+    }
+};
+
+// 256-blocks with an integer scale and minimum per 32 values; codes have no offset.
+template <class V, class F, int MaxCode> struct ScaledBlocks : UnpackBase<V, F, 0, MaxCode> {
+    using Vi = typename V::Vi;
+    struct Scales {
+        typename V::Vf d, dmin;
+        Vi scale;
+        typename V::Vf min; // a small integer
+    };
+    static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *) {
+        return V::mul_i(V::pair_sums(u0, u1), s.scale);
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *shift, const Scales &s,
+                                          const typename F::Block *) {
+        V::store(scale, V::mul(s.d, V::to_float(s.scale)));
+        V::store(shift, V::mul(V::sub(V::set1(-0.0f), s.min), s.dmin)); // -min * dmin
+    }
+};
+
+// 256-blocks with an int8 scale per 16 values in b.scales.
+template <class V, class F, int OffsetLog2, int MaxCode>
+struct ScaledGroups : UnpackBase<V, F, 1 << OffsetLog2, MaxCode> {
+    using Vi = typename V::Vi;
+    struct Scales {
+        typename V::Vf d;
+        Vi chunk[2];             // in the order of group_sums
+        typename V::V16 scale16; // in order, as int16
+    };
+    static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
+        const Vi sums = V::pair_sums(V::mul_i(u0, s.chunk[0]), V::mul_i(u1, s.chunk[1]));
+        return V::sub_i(sums, V::template shift_left<OffsetLog2>(V::madd16(s.scale16, s16)));
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &,
+                                          const typename F::Block *b) {
+        constexpr unsigned n_vectors = 16 / V::kLanes;
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < ScaledGroups::kStepBlocks * n_vectors; i++) {
+            const auto &block = b[i / n_vectors];
+            const Vi s = V::widen_i8(block.scales + i % n_vectors * V::kLanes);
+            V::store(scale + i * V::kLanes, V::mul(V::broadcast_f16(block.d), V::to_float(s)));
+        }
+    }
+};
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx
