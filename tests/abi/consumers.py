@@ -1,0 +1,97 @@
+"""An installed tree as others use it: README's C example linked by plain cc with what pkg-config
+says, against the shared library, against libggufx.a with shared dependencies and, where the
+library was built without mimalloc and cpuinfo, with cc -static. The tree is moved first.
+
+usage: consumers.py SOURCE_ROOT BUILD_ROOT WORKDIR MODEL READELF [static]
+SPDX-License-Identifier: MIT
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import public
+import readme
+
+
+def install(build, work):
+    """Install under WORKDIR, move the tree, and return its prefix and the .pc file."""
+    shutil.rmtree(work, ignore_errors=True)
+    subprocess.run(["meson", "install", "--no-rebuild", "-C", str(build), "--destdir",
+                    str(work / "first")], check=True, capture_output=True)
+    (work / "first").rename(work / "moved")
+    found = list((work / "moved").rglob("ggufx.pc"))
+    if len(found) != 1:
+        sys.exit(f"FAIL: {len(found)} files ggufx.pc")
+    return found[0]
+
+
+def pkg_config(pc, *arguments):
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}
+    out = subprocess.run(["pkg-config", *arguments, "ggufx"], env=environment, check=True,
+                         capture_output=True, text=True).stdout
+    return out.split()
+
+
+def link_and_run(name, work, flags, model, library, expect_needed, readelf):
+    """Compile the example; its output must be the same for each kind of link."""
+    program = work / name
+    command = ["cc", "-std=c11", "-Wall", "-Werror", str(work / "example.c"), "-o", str(program),
+               *flags]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        return [f"{name}: {' '.join(command)}\n{result.stderr}"], ""
+    needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.run(
+        [readelf, "-d", str(program)], capture_output=True, text=True).stdout)
+    faults = []
+    if any("ggufx" in n for n in needed) != expect_needed:
+        faults.append(f"{name}: needs {needed}")
+    if any("mimalloc" in n for n in needed):
+        faults.append(f"{name}: mimalloc is linked: {needed}")
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(library)}
+    result = subprocess.run([str(program), str(model)], env=environment, capture_output=True,
+                            text=True)
+    if result.returncode:
+        faults.append(f"{name}: exit {result.returncode}: {result.stderr}")
+    return faults, result.stdout
+
+
+def check_pc(pc):
+    lines = pc.read_text().splitlines()
+    faults = [f"ggufx.pc: absolute path: {line}" for line in lines
+              if re.search(r"(^|[\s=]|-[LI])/", line)]
+    wanted = ("prefix=${pcfiledir}", "Cflags.private: -DGGUFX_STATIC", "-lstdc++", "Libs: ")
+    return faults + [f"ggufx.pc has no {w}" for w in wanted if w not in pc.read_text()]
+
+
+def main():
+    root, build, work, model = (pathlib.Path(a).resolve() for a in sys.argv[1:5])
+    readelf, fully_static = sys.argv[5], "static" in sys.argv[6:]
+    pc = install(build, work)
+    library = pc.parent.parent
+    text = (root / "README.md").read_text(encoding="utf-8")
+    (work / "example.c").write_text(readme.blocks(text, "c")[0])
+    shared = pkg_config(pc, "--cflags", "--libs")
+    static = ["-Wl,-Bstatic" if f == "-lggufx" else f for f in
+              pkg_config(pc, "--static", "--cflags", "--libs")]
+    at = static.index("-Wl,-Bstatic")
+    static[at + 1:at + 1] = ["-lggufx", "-Wl,-Bdynamic"]
+    faults = check_pc(pc)
+    if "-DGGUFX_STATIC" not in static or "-DGGUFX_STATIC" in shared:
+        faults.append(f"GGUFX_STATIC: shared {shared}, static {static}")
+    runs = [("shared", shared, True), ("archive", static, False)]
+    if fully_static:
+        runs.append(("static", ["-static", *pkg_config(pc, "--static", "--cflags", "--libs")], False))
+    outputs = set()
+    for name, flags, needs_library in runs:
+        more, output = link_and_run(name, work, flags, model, library, needs_library, readelf)
+        faults += more
+        outputs.add(output)
+    if len(outputs) != 1:
+        faults.append(f"the results differ: {sorted(outputs)}")
+    public.finish("consumers", faults, len(runs))
+
+
+main()
