@@ -1,13 +1,15 @@
 // The AVX2 layer: what this set has itself; the rest comes from the layers below.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx2/families.hpp"
+#include "kernels/avx2/vec.hpp"
+#include "kernels/loops/matvec_f32.hpp"
 
 namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx2Layer;
-const Layer kAvx2Layer = {Isa::avx2, "avx2",  nullptr, kAvx2Matvec,
-                          nullptr,   nullptr, nullptr, nullptr};
+const Layer kAvx2Layer = {Isa::avx2,      "avx2",  kAvx2Dequant, kAvx2Matvec,
+                          kAvx2MatvecF32, nullptr, nullptr,      sum_groups<avx2::Vec>};
 
 } // namespace kernels
 } // namespace ggufx

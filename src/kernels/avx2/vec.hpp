@@ -54,9 +54,9 @@ struct Vec {
     static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load16(p)), 16));
     }
-    // NaN becomes the one NaN of decoded blocks.
-    static GGUFX_INLINE Vf fix_nan(Vf v) {
-        const Vf fixed = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xffc00000u)));
+    // NaN becomes the NaN with these bits.
+    static GGUFX_INLINE Vf fix_nan(Vf v, uint32_t bits) {
+        const Vf fixed = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(bits)));
         return _mm256_blendv_ps(v, fixed, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
     }
     // a * b + c in one lane, c in the others.

@@ -1,13 +1,15 @@
 // The AVX-512 layer: what this set has itself; the rest comes from the layers below.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/families.hpp"
+#include "kernels/avx512/vec.hpp"
+#include "kernels/loops/matvec_f32.hpp"
 
 namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx512Layer;
-const Layer kAvx512Layer = {Isa::avx512, "avx512", nullptr, kAvx512Matvec,
-                            nullptr,     nullptr,  nullptr, nullptr};
+const Layer kAvx512Layer = {Isa::avx512,      "avx512", kAvx512Dequant, kAvx512Matvec,
+                            kAvx512MatvecF32, nullptr,  nullptr,        sum_groups<avx512::Vec>};
 
 } // namespace kernels
 } // namespace ggufx

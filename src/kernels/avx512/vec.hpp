@@ -51,10 +51,10 @@ struct Vec {
         const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
     }
-    // NaN becomes the one NaN of decoded blocks.
-    static GGUFX_INLINE Vf fix_nan(Vf v) {
+    // NaN becomes the NaN with these bits.
+    static GGUFX_INLINE Vf fix_nan(Vf v, uint32_t bits) {
         const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-        const Vf fixed = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(0xffc00000u)));
+        const Vf fixed = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(bits)));
         return _mm512_mask_mov_ps(v, nan, fixed);
     }
     // a * b + c in one lane, c in the others.
