@@ -1,0 +1,323 @@
+/*
+ * Attention over a KV cache: against plain attention in double precision, and the same bits
+ * whatever the split of the work.
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_fixture.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+
+#define FNV_START 0xcbf29ce484222325u
+
+static const uint32_t kTypes[] = {GGUFX_KV_F32, GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0};
+
+typedef struct data {
+    ggufx_kv_options shape;
+    size_t n, n_queries, n_out;
+    float *k, *v, *q, *out, *lse;
+} data;
+
+static data make_data(ggufx_kv_options shape, size_t n, size_t n_queries, uint32_t seed) {
+    data d = {.shape = shape, .n = n, .n_queries = n_queries};
+    d.k = kv_random(n * shape.n_kv_heads * shape.head_dim_k, seed);
+    d.v = kv_random(n * shape.n_kv_heads * shape.head_dim_v, seed + 1);
+    d.q = kv_random(n_queries * shape.n_q_heads * shape.head_dim_k, seed + 2);
+    d.n_out = n_queries * shape.n_q_heads * shape.head_dim_v;
+    d.out = calloc(d.n_out, sizeof *d.out);
+    d.lse = calloc(n_queries * shape.n_q_heads, sizeof *d.lse);
+    assert_true(d.out && d.lse);
+    return d;
+}
+
+static void free_data(data *d) {
+    free(d->k);
+    free(d->v);
+    free(d->q);
+    free(d->out);
+    free(d->lse);
+}
+
+/* Fill, attend in both masks, compare. Queries stand at the first, a middle and the last token. */
+static void check_shape(const ggufx_runtime *rt, ggufx_kv_options shape, size_t n, float scale) {
+    data d = make_data(shape, n, 3, shape.head_dim_k + shape.n_q_heads);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    kv_fill(kv, &shape, 0, n, n, NULL, d.k, d.v);
+    int32_t *own = malloc(n * sizeof *own);
+    assert_non_null(own);
+    for (size_t i = 0; i < n; i++) own[i] = (int32_t)i;
+    const int32_t positions[3] = {0, (int32_t)n / 2, (int32_t)n - 1};
+    kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 3, positions, 0, scale);
+    kv_check(d.out, d.lse, kv, &shape, 0, d.q, 3, positions, own, (double)scale);
+    kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 3, NULL, 0, scale); /* the last three tokens */
+    kv_check(d.out, d.lse, kv, &shape, 0, d.q, 3, own + n - 3, own, (double)scale);
+    kv_attend(d.out, NULL, kv, &shape, 0, d.q, 3, NULL, GGUFX_ATTEND_ALL, scale);
+    kv_check(d.out, NULL, kv, &shape, 0, d.q, 3, NULL, own, (double)scale);
+    ggufx_kv_destroy(kv);
+    free(own);
+    free_data(&d);
+}
+
+static void test_attention_matches_doubles_for_every_type_and_shape(void **state) {
+    (void)state;
+    static const uint32_t shapes[][4] = {/* kv heads, query heads, dim k, dim v */
+                                         {1, 1, 8, 8},   {2, 2, 64, 64},  {2, 4, 80, 80},
+                                         {2, 8, 128, 128}, {1, 7, 64, 32}, {1, 4, 576, 512},
+                                         {3, 6, 33, 17}, {1, 1, 1, 1},    {2, 2, 129, 257}};
+    ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (size_t k = 0; k < 4; k++)
+            for (size_t v = 0; v < 4; v++) {
+                if (i > 1 && v != k && v != (k + 1) % 4) continue;
+                const uint32_t *s = shapes[i];
+                check_shape(rt, kv_shape(s[0], s[1], s[2], s[3], kTypes[k], kTypes[v]), 150, 0);
+            }
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_long_context_with_rising_and_steep_scores_matches_doubles(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
+    const ggufx_kv_options shape = kv_shape(1, 2, 16, 24, GGUFX_KV_F32, GGUFX_KV_F32);
+    for (int steep = 0; steep < 2; steep++) {
+        data d = make_data(shape, 2000, 3, 7);
+        for (size_t t = 0; t < d.n; t++) /* scores climb past the slack of 8 many times */
+            for (size_t i = 0; i < 16; i++)
+                d.k[t * 16 + i] += steep ? (float)t * 0.05f : 0.0f;
+        for (size_t i = 0; i < 3 * 2 * 16; i++) d.q[i] = fabsf(d.q[i]);
+        ggufx_kv *kv = kv_make(rt, &shape);
+        kv_fill(kv, &shape, 0, d.n, 333, NULL, d.k, d.v);
+        kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 3, NULL, GGUFX_ATTEND_ALL, 0);
+        kv_check(d.out, d.lse, kv, &shape, 0, d.q, 3, NULL, NULL, 0);
+        kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 3, NULL, GGUFX_ATTEND_ALL, -0.7f);
+        kv_check(d.out, d.lse, kv, &shape, 0, d.q, 3, NULL, NULL, (double)-0.7f);
+        ggufx_kv_destroy(kv);
+        free_data(&d);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_number_of_queries_and_sizes_of_appends_do_not_change_bits(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
+    static const size_t steps[] = {200, 1, 7, 64};
+    for (size_t type = 0; type < 4; type++) {
+        const ggufx_kv_options shape = kv_shape(2, 4, 40, 40, kTypes[type], kTypes[type]);
+        data d = make_data(shape, 600, 20, 3);
+        float *first = malloc(d.n_out * sizeof *first);
+        assert_non_null(first);
+        for (size_t i = 0; i < 4; i++) {
+            ggufx_kv *kv = kv_make(rt, &shape);
+            kv_fill(kv, &shape, 0, d.n, steps[i], NULL, d.k, d.v);
+            kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 20, NULL, 0, 0);
+            if (i == 0) memcpy(first, d.out, d.n_out * sizeof *first);
+            assert_memory_equal(first, d.out, d.n_out * sizeof *first);
+            for (size_t query = 0; query < 20; query++) {
+                const int32_t position = 580 + (int32_t)query;
+                float one[160], lse[4];
+                kv_attend(one, lse, kv, &shape, 0, d.q + query * 160, 1, &position, 0, 0);
+                assert_memory_equal(one, first + query * 160, sizeof one);
+                assert_memory_equal(lse, d.lse + query * 4, sizeof lse);
+            }
+            ggufx_kv_destroy(kv);
+        }
+        free(first);
+        free_data(&d);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+static ggufx_status run_backwards(void *user, uint32_t n, void (*task)(void *, uint32_t, uint32_t),
+                                  void *ctx) {
+    ++*(int *)user;
+    while (n-- > 0) task(ctx, n, 0);
+    return GGUFX_OK;
+}
+
+static void test_threads_executors_and_modes_do_not_change_bits(void **state) {
+    (void)state;
+    int calls = 0;
+    const ggufx_executor executor = {.struct_size = sizeof executor,
+                                     .max_workers = 1,
+                                     .user = &calls,
+                                     .parallel_for = run_backwards};
+    const ggufx_kv_options shape = kv_shape(2, 8, 64, 64, GGUFX_KV_Q8_0, GGUFX_KV_F16);
+    data d = make_data(shape, 700, 9, 11);
+    float *first = malloc(d.n_out * sizeof *first);
+    assert_non_null(first);
+    for (uint32_t i = 0; i < 6; i++) {
+        ggufx_runtime *rt = kv_runtime(NULL, i, i == 4 ? &executor : NULL);
+        ggufx_kv *kv = kv_make(rt, &shape);
+#if defined(__SSE__) || defined(__aarch64__)
+        if (i == 5) fesetround(FE_UPWARD);
+#endif
+        kv_fill(kv, &shape, 0, d.n, d.n, NULL, d.k, d.v);
+        kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 9, NULL, 0, 0);
+#if defined(__SSE__) || defined(__aarch64__)
+        if (i == 5) assert_int_equal(fegetround(), FE_UPWARD);
+#endif
+        fesetround(FE_TONEAREST);
+        if (i == 0) memcpy(first, d.out, d.n_out * sizeof *first);
+        assert_memory_equal(first, d.out, d.n_out * sizeof *first);
+        ggufx_kv_destroy(kv);
+        ggufx_runtime_destroy(rt);
+    }
+    assert_true(calls >= 2); /* append and attend were both large enough to be split */
+    free(first);
+    free_data(&d);
+}
+
+typedef struct worker {
+    const ggufx_kv *kv;
+    const data *d;
+    float *out;
+} worker;
+
+static void *attend_repeatedly(void *user) {
+    worker *w = user;
+    for (int i = 0; i < 20; i++) {
+        memset(w->out, 0, w->d->n_out * sizeof *w->out);
+        if (ggufx_kv_attend(w->out, w->d->n_out, NULL, w->kv, 0, 0, w->d->q,
+                            w->d->n_queries * 4 * 32, w->d->n_queries, NULL, NULL,
+                            NULL) != GGUFX_OK)
+            return NULL;
+        if (memcmp(w->out, w->d->out, w->d->n_out * sizeof *w->out) != 0) return NULL;
+    }
+    return w;
+}
+
+static void test_attends_may_run_at_once(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
+    const ggufx_kv_options shape = kv_shape(2, 4, 32, 32, GGUFX_KV_F16, GGUFX_KV_F16);
+    data d = make_data(shape, 500, 4, 5);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    kv_fill(kv, &shape, 0, d.n, d.n, NULL, d.k, d.v);
+    kv_attend(d.out, NULL, kv, &shape, 0, d.q, 4, NULL, 0, 0);
+    pthread_t threads[4];
+    worker workers[4];
+    for (int i = 0; i < 4; i++) {
+        workers[i] = (worker){kv, &d, malloc(d.n_out * sizeof *d.out)};
+        assert_int_equal(pthread_create(&threads[i], NULL, attend_repeatedly, &workers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *result = NULL;
+        pthread_join(threads[i], &result);
+        assert_ptr_equal(result, &workers[i]);
+        free(workers[i].out);
+    }
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free_data(&d);
+}
+
+static void test_many_value_columns_are_summed_in_parts_with_the_same_bits(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv_options wide = kv_shape(1, 2, 16, 1100, GGUFX_KV_F32, GGUFX_KV_F32), narrow = wide;
+    narrow.head_dim_v = 300;
+    data d = make_data(wide, 100, 1, 21), e = make_data(narrow, 100, 1, 21);
+    for (size_t t = 0; t < 100; t++)
+        memcpy(e.v + t * 300, d.v + t * 1100 + 800, 300 * sizeof *e.v);
+    ggufx_kv *a = kv_make(rt, &wide), *b = kv_make(rt, &narrow);
+    kv_fill(a, &wide, 0, 100, 100, NULL, d.k, d.v);
+    kv_fill(b, &narrow, 0, 100, 100, NULL, d.k, e.v);
+    kv_attend(d.out, d.lse, a, &wide, 0, d.q, 1, NULL, 0, 0);
+    kv_attend(e.out, e.lse, b, &narrow, 0, d.q, 1, NULL, 0, 0);
+    kv_check(d.out, d.lse, a, &wide, 0, d.q, 1, NULL, NULL, 0);
+    assert_memory_equal(d.out + 800, e.out, 300 * sizeof *e.out);
+    assert_memory_equal(d.lse, e.lse, 2 * sizeof *e.lse);
+    ggufx_kv_destroy(a);
+    ggufx_kv_destroy(b);
+    ggufx_runtime_destroy(rt);
+    free_data(&d);
+    free_data(&e);
+}
+
+static void test_a_query_that_is_not_finite_spoils_its_head_alone(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options shape = kv_shape(1, 3, 8, 8, GGUFX_KV_F32, GGUFX_KV_F32);
+    data d = make_data(shape, 10, 1, 9);
+    float clean[24], clean_lse[3];
+    ggufx_kv *kv = kv_make(rt, &shape);
+    kv_fill(kv, &shape, 0, 10, 10, NULL, d.k, d.v);
+    kv_attend(clean, clean_lse, kv, &shape, 0, d.q, 1, NULL, 0, 0);
+    const float bad[] = {NAN, -NAN, INFINITY, -INFINITY, 3.4e38f /* the score overflows */};
+    for (size_t i = 0; i < 5; i++) {
+        const float kept = d.q[8 + 5];
+        d.q[8 + 5] = bad[i];
+        kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 1, NULL, 0, i == 4 ? 100.0f : 0);
+        for (int j = 0; j < 8; j++) assert_int_equal(kv_bits(d.out[8 + j]), 0x7fc00000u);
+        assert_int_equal(kv_bits(d.lse[1]), 0x7fc00000u);
+        if (i < 4) {
+            assert_memory_equal(d.out, clean, 8 * sizeof *clean);
+            assert_memory_equal(d.out + 16, clean + 16, 8 * sizeof *clean);
+            assert_int_equal(kv_bits(d.lse[2]), kv_bits(clean_lse[2]));
+        }
+        d.q[8 + 5] = kept;
+    }
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free_data(&d);
+}
+
+static void test_a_query_that_sees_nothing_gives_zero(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options shape = kv_shape(1, 1, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    data d = make_data(shape, 3, 1, 9);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    const int32_t keys[3] = {5, 9, 9}, queries[2] = {4, 5};
+    kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 1, NULL, GGUFX_ATTEND_ALL, 0); /* empty cache */
+    assert_int_equal(kv_bits(d.out[0]), 0);
+    assert_true(d.lse[0] == -INFINITY);
+    kv_fill(kv, &shape, 0, 3, 3, keys, d.k, d.v);
+    kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 1, queries, 0, 0);
+    for (int j = 0; j < 8; j++) assert_int_equal(kv_bits(d.out[j]), 0);
+    assert_true(d.lse[0] == -INFINITY);
+    kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 1, queries + 1, 0, 0);
+    kv_check(d.out, d.lse, kv, &shape, 0, d.q, 1, queries + 1, keys, 0);
+    assert_false(isinf(d.lse[0]));
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free_data(&d);
+}
+
+/* The bits of src/kv/README.md on every processor: a change is a `bits:` line in CHANGELOG.md. */
+static void test_attention_has_its_published_bits(void **state) {
+    (void)state;
+    static const uint64_t want[4] = {0, 0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    for (size_t type = 0; type < 4; type++) {
+        const ggufx_kv_options shape = kv_shape(2, 4, 48, 40, kTypes[type], kTypes[type]);
+        data d = make_data(shape, 1100, 2, 77);
+        for (size_t i = 0; i < 2 * 4 * 48; i++) d.q[i] *= 4.0f; /* spread the weights */
+        ggufx_kv *kv = kv_make(rt, &shape);
+        kv_fill(kv, &shape, 0, d.n, d.n, NULL, d.k, d.v);
+        kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 2, NULL, 0, 0);
+        const uint64_t got = kv_hash(kv_hash(FNV_START, d.out, d.n_out), d.lse, 8);
+        if (got != want[type])
+            print_error("type %u: 0x%016llx\n", kTypes[type], (unsigned long long)got);
+        assert_true(got == want[type]);
+        ggufx_kv_destroy(kv);
+        free_data(&d);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attention_matches_doubles_for_every_type_and_shape),
+        cmocka_unit_test(test_long_context_with_rising_and_steep_scores_matches_doubles),
+        cmocka_unit_test(test_number_of_queries_and_sizes_of_appends_do_not_change_bits),
+        cmocka_unit_test(test_threads_executors_and_modes_do_not_change_bits),
+        cmocka_unit_test(test_attends_may_run_at_once),
+        cmocka_unit_test(test_many_value_columns_are_summed_in_parts_with_the_same_bits),
+        cmocka_unit_test(test_a_query_that_is_not_finite_spoils_its_head_alone),
+        cmocka_unit_test(test_a_query_that_sees_nothing_gives_zero),
+        cmocka_unit_test(test_attention_has_its_published_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
