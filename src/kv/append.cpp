@@ -44,7 +44,8 @@ Status check_values(const float *x, size_t n, const TypeOps &type, const char *n
 Status check_positions(const int32_t *positions, size_t n, const int32_t *last, Failure *failure) {
     if (!positions) {
         const int64_t first = last ? int64_t(*last) + 1 : 0;
-        if (uint64_t(n) - 1 <= uint64_t(INT32_MAX - first)) return Status::ok;
+        const int64_t room = INT32_MAX - first + 1;
+        if (room > 0 && n <= uint64_t(room)) return Status::ok;
         return set_failure(failure, Status::argument, {},
                            "%zu tokens after position %lld exceed the largest position %d", n,
                            static_cast<long long>(first - 1), INT32_MAX);

@@ -1,0 +1,399 @@
+/*
+ * Misuse of a KV cache and lack of memory: the right status, a text that names the fault, and
+ * nothing changed.
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_fixture.h"
+
+#include <math.h>
+
+/* Run a call with and without an error record: the same status, the record filled. */
+#define EXPECT(status_wanted, text, call)                                                          \
+    do {                                                                                           \
+        ggufx_error error_record, *error = NULL;                                                   \
+        assert_int_equal(call, status_wanted);                                                     \
+        memset(&error_record, 0xee, sizeof error_record);                                          \
+        error = &error_record;                                                                     \
+        assert_int_equal(call, status_wanted);                                                     \
+        assert_int_equal(error->status, status_wanted);                                            \
+        if (!strstr(error->message, text))                                                         \
+            fail_msg("\"%s\" does not say \"%s\"", error->message, text);                          \
+        last_index = error->index;                                                                 \
+    } while (0)
+
+static uint64_t last_index;
+
+static void test_create_refuses_bad_shapes(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options good = kv_shape(2, 4, 8, 8, GGUFX_KV_F32, GGUFX_KV_F32);
+    ggufx_kv_options o;
+    ggufx_kv *kv = (ggufx_kv *)&o;
+    EXPECT(GGUFX_E_ARGUMENT, "out and rt", ggufx_kv_create(NULL, rt, &good, error));
+    EXPECT(GGUFX_E_ARGUMENT, "out and rt", ggufx_kv_create(&kv, NULL, &good, error));
+    assert_null(kv);
+    EXPECT(GGUFX_E_ARGUMENT, "options", ggufx_kv_create(&kv, rt, NULL, error));
+#define BAD(field, value, status, text)                                                            \
+    do {                                                                                           \
+        o = good;                                                                                  \
+        o.field = value;                                                                           \
+        kv = (ggufx_kv *)&o;                                                                       \
+        EXPECT(status, text, ggufx_kv_create(&kv, rt, &o, error));                                 \
+        assert_null(kv);                                                                           \
+    } while (0)
+    BAD(n_layers, 0, GGUFX_E_ARGUMENT, "n_layers");
+    BAD(n_kv_heads, 0, GGUFX_E_ARGUMENT, "n_kv_heads");
+    BAD(n_q_heads, 3, GGUFX_E_ARGUMENT, "n_q_heads");
+    BAD(n_q_heads, 0, GGUFX_E_ARGUMENT, "n_q_heads");
+    BAD(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
+    BAD(type_k, 77, GGUFX_E_TYPE, "77 of the keys");
+    BAD(type_v, 77, GGUFX_E_TYPE, "77 of the values");
+    BAD(flags, 1, GGUFX_E_ARGUMENT, "flags");
+    BAD(next, &good, GGUFX_E_UNSUPPORTED, "next");
+    BAD(struct_size, 4, GGUFX_E_ARGUMENT, "struct_size");
+    BAD(reserved[1], 1, GGUFX_E_ARGUMENT, "reserved");
+    o = good;
+    o.n_kv_heads = o.n_q_heads = o.head_dim_k = o.head_dim_v = UINT32_MAX;
+    EXPECT(GGUFX_E_ARGUMENT, "too big", ggufx_kv_create(&kv, rt, &o, error));
+    o = good;
+    o.n_layers = o.n_sequences = UINT32_MAX;
+    EXPECT(GGUFX_E_MEMORY, "memory", ggufx_kv_create(&kv, rt, &o, error));
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_append_refuses_bad_arguments_and_changes_nothing(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv_options shape = kv_shape(2, 2, 4, 6, GGUFX_KV_F32, GGUFX_KV_F32);
+    shape.n_layers = 2;
+    shape.n_sequences = 3;
+    shape.max_tokens = 5;
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *k = kv_random(80, 1), *v = kv_random(80, 2);
+    const int32_t down[2] = {5, 4}, before[2] = {1, 1}, last[2] = {INT32_MAX, INT32_MAX};
+    const int32_t two[2] = {2, 2};
+    kv_fill(kv, &shape, 0, 2, 2, two, k, v);
+    EXPECT(GGUFX_E_ARGUMENT, "living cache",
+           ggufx_kv_append(NULL, 0, 0, 2, NULL, k, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "layer 2", ggufx_kv_append(kv, 2, 0, 2, NULL, k, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 3", ggufx_kv_append(kv, 0, 3, 2, NULL, k, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "k has 15", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 15, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "v has 25", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 16, v, 25, error));
+    EXPECT(GGUFX_E_ARGUMENT, "k must", ggufx_kv_append(kv, 0, 0, 2, NULL, NULL, 16, v, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "v must", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 16, NULL, 24, error));
+    EXPECT(GGUFX_E_ARGUMENT, "k has", ggufx_kv_append(kv, 0, 0, SIZE_MAX, NULL, k, 8, v, 12, error));
+    EXPECT(GGUFX_E_ARGUMENT, "positions[1] is 4 after 5",
+           ggufx_kv_append(kv, 0, 0, 2, down, k, 16, v, 24, error));
+    assert_int_equal(last_index, 1);
+    EXPECT(GGUFX_E_ARGUMENT, "positions[0] is 1 after 2",
+           ggufx_kv_append(kv, 0, 0, 2, before, k, 16, v, 24, error));
+    EXPECT(GGUFX_E_CAPACITY, "max_tokens of the cache is 5",
+           ggufx_kv_append(kv, 0, 0, 4, NULL, k, 32, v, 48, error));
+    uint64_t length = 0;
+    int32_t positions[2];
+    assert_int_equal(ggufx_kv_positions(positions, kv, 0, 0, 2, NULL), GGUFX_OK);
+    assert_memory_equal(positions, two, sizeof two);
+    EXPECT(GGUFX_E_ARGUMENT, "tokens 0 + 3", ggufx_kv_positions(positions, kv, 0, 0, 3, error));
+    assert_int_equal(ggufx_kv_append(kv, 0, 1, 2, last, k, 16, v, 24, NULL), GGUFX_OK);
+    EXPECT(GGUFX_E_ARGUMENT, "largest position",
+           ggufx_kv_append(kv, 0, 1, 1, NULL, k, 8, v, 12, error));
+    assert_int_equal(ggufx_kv_append(kv, 0, 0, 0, NULL, NULL, 0, NULL, 0, NULL), GGUFX_OK);
+    kv_fill(kv, &shape, 0, 3, 3, NULL, k, v); /* exactly full */
+    EXPECT(GGUFX_E_CAPACITY, "max_tokens", ggufx_kv_append(kv, 0, 0, 1, NULL, k, 8, v, 12, error));
+    EXPECT(GGUFX_E_CAPACITY, "max_tokens", ggufx_kv_reserve(kv, 0, 6, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 3", ggufx_kv_reserve(kv, 3, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_reserve(NULL, 0, 1, error));
+    assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
+    assert_int_equal(length, 0); /* layer 1 has none */
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free(k);
+    free(v);
+}
+
+static void test_values_that_a_stream_cannot_hold_are_refused_with_their_index(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t type;
+        float largest, refused;
+    } limits[] = {{GGUFX_KV_F32, 0x1.fffffep127f, INFINITY},
+                  {GGUFX_KV_F16, 65504.0f, 65504.004f},
+                  {GGUFX_KV_BF16, 0x1.fefffep127f, 0x1.ffp127f},
+                  {GGUFX_KV_Q8_0, 8319008.0f, 8319009.0f}};
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    for (size_t i = 0; i < 4; i++) {
+        const ggufx_kv_options shape = kv_shape(1, 1, 300, 10, limits[i].type, limits[i].type);
+        ggufx_kv *kv = kv_make(rt, &shape);
+        float *k = kv_random(600, 1), *v = kv_random(20, 2), back[10];
+        const float bad[] = {NAN, -INFINITY, limits[i].refused, -limits[i].refused};
+        for (size_t j = 0; j < 4; j++) {
+            k[577] = bad[j];
+            EXPECT(GGUFX_E_VALUE, "k[577]",
+                   ggufx_kv_append(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
+            assert_int_equal(last_index, 577);
+            k[577] = 0;
+            v[19] = bad[j];
+            EXPECT(GGUFX_E_VALUE, "v[19]", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
+            assert_int_equal(last_index, 19);
+            v[19] = 0;
+        }
+        uint64_t length = 99;
+        assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
+        assert_int_equal(length, 0);
+        k[577] = limits[i].largest;
+        v[19] = -limits[i].largest;
+        kv_fill(kv, &shape, 0, 2, 2, NULL, k, v);
+        assert_int_equal(ggufx_kv_read(NULL, 0, back, 10, kv, 0, 0, 1, 1, NULL), GGUFX_OK);
+        assert_true(isfinite(back[9]) && back[9] < -1);
+        ggufx_kv_destroy(kv);
+        free(k);
+        free(v);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_questions_refuse_bad_arguments(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options shape = kv_shape(1, 2, 4, 6, GGUFX_KV_F32, GGUFX_KV_F32);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *k = kv_random(80, 1), out[24];
+    int32_t position[2] = {0, 0};
+    uint64_t n = 0;
+    kv_fill(kv, &shape, 0, 2, 2, NULL, k, k);
+    ggufx_attend_options options;
+    ggufx_attend_options_init(&options);
+#define ATTEND(n_out, cache, layer, sequence, q, n_q, n_queries)                                   \
+    ggufx_kv_attend(out, n_out, NULL, cache, layer, sequence, q, n_q, n_queries, NULL, &options,   \
+                    error)
+    EXPECT(GGUFX_E_ARGUMENT, "living", ATTEND(12, NULL, 0, 0, k, 8, 1));
+    EXPECT(GGUFX_E_ARGUMENT, "layer 1", ATTEND(12, kv, 1, 0, k, 8, 1));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 1", ATTEND(12, kv, 0, 1, k, 8, 1));
+    EXPECT(GGUFX_E_ARGUMENT, "q has 9", ATTEND(12, kv, 0, 0, k, 9, 1));
+    EXPECT(GGUFX_E_ARGUMENT, "out has 11", ATTEND(11, kv, 0, 0, k, 8, 1));
+    EXPECT(GGUFX_E_ARGUMENT, "q must", ATTEND(12, kv, 0, 0, NULL, 8, 1));
+    EXPECT(GGUFX_E_ARGUMENT, "out must",
+           ggufx_kv_attend(NULL, 12, NULL, kv, 0, 0, k, 8, 1, NULL, NULL, error));
+    EXPECT(GGUFX_E_ARGUMENT, "3 queries without positions", ATTEND(36, kv, 0, 0, k, 24, 3));
+    options.flags = 2;
+    EXPECT(GGUFX_E_ARGUMENT, "flags", ATTEND(12, kv, 0, 0, k, 8, 1));
+    options.flags = 0;
+    options.scale = NAN;
+    EXPECT(GGUFX_E_ARGUMENT, "scale", ATTEND(12, kv, 0, 0, k, 8, 1));
+    options.scale = 0;
+    assert_int_equal(
+        ggufx_kv_attend(NULL, 0, NULL, kv, 0, 0, NULL, 0, 0, NULL, NULL, NULL), GGUFX_OK);
+    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_read(out, 4, NULL, 0, NULL, 0, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "k has 5", ggufx_kv_read(out, 5, NULL, 0, kv, 0, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "v has 5", ggufx_kv_read(NULL, 0, out, 5, kv, 0, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "tokens 1 + 2", ggufx_kv_read(out, 8, NULL, 0, kv, 0, 0, 1, 2, error));
+    EXPECT(GGUFX_E_ARGUMENT, "tokens 18446744073709551615",
+           ggufx_kv_read(out, 4, NULL, 0, kv, 0, 0, UINT64_MAX, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "layer 1", ggufx_kv_read(out, 4, NULL, 0, kv, 1, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 1", ggufx_kv_read(out, 4, NULL, 0, kv, 0, 1, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_length(&n, NULL, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_length(NULL, kv, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_length(&n, kv, 9, error));
+    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_positions(position, NULL, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_positions(NULL, kv, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_positions(position, kv, 9, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_truncate(NULL, 0, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "truncate to 3", ggufx_kv_truncate(kv, 0, 3, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_truncate(kv, 9, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_rollback(NULL, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_rollback(kv, 9, error));
+    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_clear(NULL, error));
+    ggufx_kv_facts facts = {.struct_size = sizeof facts};
+    EXPECT(GGUFX_E_ARGUMENT, "kv", ggufx_kv_stats(&facts, NULL, error));
+    EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_stats(NULL, kv, error));
+    facts.struct_size = 0;
+    EXPECT(GGUFX_E_ARGUMENT, "struct_size", ggufx_kv_stats(&facts, kv, error));
+    ggufx_kv_options_init(NULL);
+    ggufx_attend_options_init(NULL);
+    ggufx_kv_destroy(NULL);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free(k);
+}
+
+static void test_create_survives_any_allocation_that_fails(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    const long before = memory.live;
+    const ggufx_kv_options shape = kv_shape(2, 2, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    long failures = 0;
+    for (long at = 1;; at++) {
+        ggufx_kv *kv = NULL;
+        ggufx_error error;
+        memory.fail_at = at;
+        const ggufx_status status = ggufx_kv_create(&kv, rt, &shape, &error);
+        const long unused = memory.fail_at;
+        memory.fail_at = 0;
+        if (status == GGUFX_OK) {
+            assert_true(unused > 0);
+            ggufx_kv_destroy(kv);
+            break;
+        }
+        assert_int_equal(status, GGUFX_E_MEMORY);
+        assert_null(kv);
+        assert_int_equal(memory.live, before);
+        failures++;
+    }
+    assert_true(failures >= 3);
+    assert_int_equal(memory.live, before);
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+}
+
+/* State that must not move when a call fails. */
+static void snapshot(uint64_t out[3], const ggufx_kv *kv) {
+    ggufx_kv_facts facts = {.struct_size = sizeof facts};
+    assert_int_equal(ggufx_kv_stats(&facts, kv, NULL), GGUFX_OK);
+    out[0] = facts.n_tokens;
+    out[1] = facts.n_pages;
+    out[2] = facts.page_bytes;
+}
+
+static void test_append_and_reserve_survive_any_allocation_that_fails(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_KV_Q8_0, GGUFX_KV_F32);
+    shape.n_layers = 3;
+    float *x = kv_random(1000 * 8, 1), want[16], got[16];
+    for (int reserve = 0; reserve < 2; reserve++) {
+        long failures = 0;
+        ggufx_kv *kv = kv_make(rt, &shape);
+        kv_fill(kv, &shape, 0, 70, 70, NULL, x, x);
+        kv_attend(want, NULL, kv, &shape, 0, x, 1, NULL, 0, 0);
+        for (long at = 1;; at++) {
+            uint64_t before[3], after[3];
+            ggufx_error error;
+            snapshot(before, kv);
+            memory.fail_at = at;
+            const ggufx_status status =
+                reserve ? ggufx_kv_reserve(kv, 0, 1000, &error)
+                        : ggufx_kv_append(kv, 0, 0, 930, NULL, x, 930 * 8, x, 930 * 8, &error);
+            memory.fail_at = 0;
+            if (status == GGUFX_OK) break;
+            assert_int_equal(status, GGUFX_E_MEMORY);
+            assert_int_equal(error.status, GGUFX_E_MEMORY);
+            snapshot(after, kv);
+            assert_memory_equal(before, after, sizeof before);
+            kv_attend(got, NULL, kv, &shape, 0, x, 1, NULL, 0, 0);
+            assert_memory_equal(got, want, sizeof got);
+            failures++;
+        }
+        assert_true(failures >= (reserve ? 3 * 16 - 2 : 14));
+        ggufx_kv_destroy(kv);
+    }
+    const ggufx_kv_options one = kv_shape(1, 1, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    ggufx_kv *kv = kv_make(rt, &one);
+    assert_int_equal(ggufx_kv_reserve(kv, 0, UINT64_MAX, NULL), GGUFX_E_MEMORY);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+    free(x);
+}
+
+static void test_nothing_is_allocated_after_reserve_nor_by_questions(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 2, NULL);
+    ggufx_kv_options shape = kv_shape(2, 4, 64, 64, GGUFX_KV_F16, GGUFX_KV_Q8_0);
+    shape.n_layers = 2;
+    float *x = kv_random(600 * 128, 1), *out = malloc(600 * 128 * sizeof *out);
+    assert_non_null(out);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    kv_fill(kv, &shape, 0, 600, 600, NULL, x, x); /* starts the threads of the pool */
+    assert_int_equal(ggufx_kv_truncate(kv, 0, 0, NULL), GGUFX_OK);
+    kv_attend(out, NULL, kv, &shape, 0, x, 64, NULL, GGUFX_ATTEND_ALL, 0);
+    assert_int_equal(ggufx_kv_reserve(kv, 0, 600, NULL), GGUFX_OK);
+    const long before = memory.requests;
+    memory.fail_at = 1; /* any request would fail, and be counted */
+    ggufx_error error;
+    for (uint32_t layer = 0; layer < 2; layer++)
+        for (size_t i = 0; i < 600; i += 100)
+            assert_int_equal(ggufx_kv_append(kv, layer, 0, 100, NULL, x + i * 128, 12800,
+                                             x + i * 128, 12800, &error),
+                             GGUFX_OK);
+    kv_attend(out, NULL, kv, &shape, 0, x, 64, NULL, 0, 0);
+    assert_int_equal(ggufx_kv_read(out, 600 * 128, NULL, 0, kv, 1, 0, 0, 600, &error), GGUFX_OK);
+    assert_int_equal(ggufx_kv_truncate(kv, 0, 10, &error), GGUFX_OK);
+    assert_int_equal(ggufx_kv_rollback(kv, 0, &error), GGUFX_OK);
+    x[5] = NAN; /* failures take no memory either */
+    assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, 128, x, 128, &error), GGUFX_E_VALUE);
+    assert_int_equal(memory.requests, before);
+    memory.fail_at = 0;
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+    free(x);
+    free(out);
+}
+
+static ggufx_status refuse_tasks(void *user, uint32_t n, void (*task)(void *, uint32_t, uint32_t),
+                                 void *ctx) {
+    (void)n;
+    (void)task;
+    (void)ctx;
+    return *(int *)user ? GGUFX_E_CANCELLED : GGUFX_OK;
+}
+
+static void test_an_executor_that_fails_fails_the_call_and_changes_nothing(void **state) {
+    (void)state;
+    int fails = 1;
+    const ggufx_executor executor = {.struct_size = sizeof executor,
+                                     .max_workers = 4,
+                                     .user = &fails,
+                                     .parallel_for = refuse_tasks};
+    ggufx_runtime *rt = kv_runtime(NULL, 0, &executor);
+    const ggufx_kv_options shape = kv_shape(2, 4, 64, 64, GGUFX_KV_F16, GGUFX_KV_F16);
+    float *x = kv_random(600 * 128, 1), *out = malloc(64 * 256 * sizeof *out);
+    assert_non_null(out);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    uint64_t before[3], after[3];
+    snapshot(before, kv);
+    EXPECT(GGUFX_E_CANCELLED, "executor",
+           ggufx_kv_append(kv, 0, 0, 600, NULL, x, 600 * 128, x, 600 * 128, error));
+    snapshot(after, kv);
+    assert_memory_equal(before, after, sizeof before);
+    kv_fill(kv, &shape, 0, 600, 20, NULL, x, x); /* small appends do not need it */
+    EXPECT(GGUFX_E_CANCELLED, "executor",
+           ggufx_kv_attend(out, 64 * 256, NULL, kv, 0, 0, x, 64 * 256, 64, NULL, NULL, error));
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free(x);
+    free(out);
+}
+
+static void test_a_cache_outlives_its_runtime(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    const ggufx_kv_options shape = kv_shape(1, 1, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    ggufx_runtime_destroy(rt);
+    float *x = kv_random(200 * 8, 1), out[8];
+    kv_fill(kv, &shape, 0, 200, 200, NULL, x, x);
+    kv_attend(out, NULL, kv, &shape, 0, x, 1, NULL, 0, 0);
+    ggufx_kv_destroy(kv);
+    assert_int_equal(memory.live, 0);
+    free(x);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_create_refuses_bad_shapes),
+        cmocka_unit_test(test_append_refuses_bad_arguments_and_changes_nothing),
+        cmocka_unit_test(test_values_that_a_stream_cannot_hold_are_refused_with_their_index),
+        cmocka_unit_test(test_questions_refuse_bad_arguments),
+        cmocka_unit_test(test_create_survives_any_allocation_that_fails),
+        cmocka_unit_test(test_append_and_reserve_survive_any_allocation_that_fails),
+        cmocka_unit_test(test_nothing_is_allocated_after_reserve_nor_by_questions),
+        cmocka_unit_test(test_an_executor_that_fails_fails_the_call_and_changes_nothing),
+        cmocka_unit_test(test_a_cache_outlives_its_runtime),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
