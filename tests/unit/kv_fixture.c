@@ -152,10 +152,11 @@ void kv_check(const float *out, const float *lse, const ggufx_kv *kv, const gguf
     const uint32_t dk = shape->head_dim_k, dv = shape->head_dim_v;
     const size_t row_k = (size_t)shape->n_kv_heads * dk, row_v = (size_t)shape->n_kv_heads * dv;
     const size_t n = (size_t)length;
-    float *k = malloc((n ? n : 1) * row_k * sizeof *k), *v = malloc((n ? n : 1) * row_v * sizeof *v);
+    float *k = malloc((n ? n : 1) * row_k * sizeof *k),
+          *v = malloc((n ? n : 1) * row_v * sizeof *v);
     assert_true(k && v);
-    assert_int_equal(
-        ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, sequence, 0, length, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, sequence, 0, length, NULL),
+                     GGUFX_OK);
     if (scale == 0) scale = 1 / sqrt((double)dk);
     for (size_t i = 0; i < n_queries * shape->n_q_heads; i++) {
         const size_t query = i / shape->n_q_heads, head = i % shape->n_q_heads;

@@ -54,6 +54,13 @@ void kv_check(const float *out, const float *lse, const ggufx_kv *kv, const gguf
               uint32_t sequence, const float *q, size_t n_queries, const int32_t *positions,
               const int32_t *key_positions, double scale);
 
+/*
+ * One query head by the text of src/kv/README.md, bit for bit: decoded rows of its KV head, row_k
+ * and row_v floats apart, n >= 1 visible tokens. lse is m + log(l), left to the caller.
+ */
+void kv_reference(float *out, float *m, float *l, const float *q, const float *k, size_t row_k,
+                  const float *v, size_t row_v, size_t n, uint32_t dk, uint32_t dv, float scale);
+
 /* FNV-1a over the bits of n floats. */
 uint64_t kv_hash(uint64_t hash, const float *x, size_t n);
 uint32_t kv_bits(float x);

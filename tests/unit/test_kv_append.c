@@ -33,7 +33,8 @@ static void check_stored(uint32_t type, const float *x, const float *want, uint3
 
 static void test_f32_keeps_every_bit(void **state) {
     (void)state;
-    const float x[] = {0.0f, -0.0f, 0x1p-149f, -0x1.fffffep127f, 1.5f, 0x1.fffffcp-127f, -3.25e-20f};
+    const float x[] = {0.0f,      -0.0f, 0x1p-149f, -0x1.fffffep127f, 1.5f, 0x1.fffffcp-127f,
+                       -3.25e-20f};
     check_stored(GGUFX_KV_F32, x, x, 7);
 }
 
@@ -49,20 +50,25 @@ static void test_f16_keeps_every_finite_half_and_rounds_to_nearest_even(void **s
     }
     check_stored(GGUFX_KV_F16, halves, halves, 2 * 31744);
     free(halves);
-    const float x[] = {1.0f + 0x1p-11f,  1.0f + 3 * 0x1p-11f,       1.0f + 0x1.002p-11f, 0x1p-25f,
-                       0x1.000002p-25f,  -3 * 0x1p-25f,             65504.0f,            -65504.0f,
-                       2047.5f * 0x1p-5f};
-    const float want[] = {1.0f,     1.0f + 0x1p-9f, 1.0f + 0x1p-10f, 0.0f,  0x1p-24f,
+    const float x[] = {1.0f + 0x1p-11f, 1.0f + 3 * 0x1p-11f, 1.0f + 0x1.002p-11f,
+                       0x1p-25f,        0x1.000002p-25f,     -3 * 0x1p-25f,
+                       65504.0f,        -65504.0f,           2047.5f * 0x1p-5f};
+    const float want[] = {1.0f,      1.0f + 0x1p-9f, 1.0f + 0x1p-10f, 0.0f, 0x1p-24f,
                           -0x1p-23f, 65504.0f,       -65504.0f,       64.0f};
     check_stored(GGUFX_KV_F16, x, want, 9);
 }
 
 static void test_bf16_rounds_to_nearest_even(void **state) {
     (void)state;
-    const float x[] = {1.0f + 0x1p-8f, 1.0f + 3 * 0x1p-8f, 1.0f + 0x1.0002p-8f, 0x1.fefffep127f,
-                       -0x1p-134f,     0x1.8p-133f,        3.0f};
-    const float want[] = {1.0f,  1.0f + 0x1p-6f, 1.0f + 0x1p-7f, 0x1.fep127f,
-                          -0.0f, 0x1p-132f,      3.0f};
+    const float x[] = {1.0f + 0x1p-8f,
+                       1.0f + 3 * 0x1p-8f,
+                       1.0f + 0x1.0002p-8f,
+                       0x1.fefffep127f,
+                       -0x1p-134f,
+                       0x1.8p-133f,
+                       3.0f};
+    const float want[] = {1.0f, 1.0f + 0x1p-6f, 1.0f + 0x1p-7f, 0x1.fep127f, -0.0f, 0x1p-132f,
+                          3.0f};
     check_stored(GGUFX_KV_BF16, x, want, 7);
 }
 
@@ -70,7 +76,8 @@ static void test_q8_0_rounds_ties_away_and_stores_zero_blocks(void **state) {
     (void)state;
     float x[40] = {0}, want[40] = {0};
     /* amax 127: d = id = 1, codes are the rounded values */
-    const float ties[] = {127.0f, 0.5f, -0.5f, 1.5f, -1.5f, 2.5f, -2.5f, 0.49999997f, 126.5f, -126.5f};
+    const float ties[] = {127.0f, 0.5f,  -0.5f,       1.5f,   -1.5f,
+                          2.5f,   -2.5f, 0.49999997f, 126.5f, -126.5f};
     const float codes[] = {127.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.0f, 127.0f, -127.0f};
     memcpy(x, ties, sizeof ties);
     memcpy(want, codes, sizeof codes);
@@ -208,7 +215,8 @@ static void test_length_is_the_shortest_layer_and_rollback_cuts_to_it(void **sta
         assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
         assert_int_equal(length, 0);
         const size_t n = counts[layer];
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, x, n * 4, x, n * 4, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, x, n * 4, x, n * 4, NULL),
+                         GGUFX_OK);
     }
     assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
     assert_int_equal(length, 65);
@@ -248,8 +256,8 @@ static void test_sequences_and_layers_do_not_see_each_other(void **state) {
         kv_attend(want, NULL, alone, &shape, 0, q, 1, NULL, 0, 0);
         kv_attend(got, NULL, both, &shape, s, q, 1, NULL, 0, 0);
         assert_memory_equal(got, want, sizeof got);
-        assert_int_equal(
-            ggufx_kv_attend(got, 16, NULL, both, 1, 1 - s, q, 16, 1, NULL, NULL, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_attend(got, 16, NULL, both, 1, 1 - s, q, 16, 1, NULL, NULL, NULL),
+                         GGUFX_OK);
         assert_memory_equal(got, want, sizeof got);
         ggufx_kv_destroy(alone);
     }

@@ -81,7 +81,8 @@ static void test_append_refuses_bad_arguments_and_changes_nothing(void **state) 
     EXPECT(GGUFX_E_ARGUMENT, "v has 25", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 16, v, 25, error));
     EXPECT(GGUFX_E_ARGUMENT, "k must", ggufx_kv_append(kv, 0, 0, 2, NULL, NULL, 16, v, 24, error));
     EXPECT(GGUFX_E_ARGUMENT, "v must", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 16, NULL, 24, error));
-    EXPECT(GGUFX_E_ARGUMENT, "k has", ggufx_kv_append(kv, 0, 0, SIZE_MAX, NULL, k, 8, v, 12, error));
+    EXPECT(GGUFX_E_ARGUMENT, "k has",
+           ggufx_kv_append(kv, 0, 0, SIZE_MAX, NULL, k, 8, v, 12, error));
     EXPECT(GGUFX_E_ARGUMENT, "positions[1] is 4 after 5",
            ggufx_kv_append(kv, 0, 0, 2, down, k, 16, v, 24, error));
     assert_int_equal(last_index, 1);
@@ -133,7 +134,8 @@ static void test_values_that_a_stream_cannot_hold_are_refused_with_their_index(v
             assert_int_equal(last_index, 577);
             k[577] = 0;
             v[19] = bad[j];
-            EXPECT(GGUFX_E_VALUE, "v[19]", ggufx_kv_append(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
+            EXPECT(GGUFX_E_VALUE, "v[19]",
+                   ggufx_kv_append(kv, 0, 0, 2, NULL, k, 600, v, 20, error));
             assert_int_equal(last_index, 19);
             v[19] = 0;
         }
@@ -181,8 +183,8 @@ static void test_questions_refuse_bad_arguments(void **state) {
     options.scale = NAN;
     EXPECT(GGUFX_E_ARGUMENT, "scale", ATTEND(12, kv, 0, 0, k, 8, 1));
     options.scale = 0;
-    assert_int_equal(
-        ggufx_kv_attend(NULL, 0, NULL, kv, 0, 0, NULL, 0, 0, NULL, NULL, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_attend(NULL, 0, NULL, kv, 0, 0, NULL, 0, 0, NULL, NULL, NULL),
+                     GGUFX_OK);
     EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_read(out, 4, NULL, 0, NULL, 0, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "k has 5", ggufx_kv_read(out, 5, NULL, 0, kv, 0, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "v has 5", ggufx_kv_read(NULL, 0, out, 5, kv, 0, 0, 0, 1, error));
