@@ -1,0 +1,17 @@
+// ggufx bench: the group of benchmark verbs.
+// SPDX-License-Identifier: MIT
+#include "bench.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace ggufx::cli {
+
+void add_bench(Tool &tool) {
+    CLI::App *bench = tool.app.add_subcommand("bench", "measure products, reads and opens");
+    bench->require_subcommand(1);
+    add_bench_matvec(tool, *bench);
+    add_bench_read(tool, *bench);
+    add_bench_open(tool, *bench);
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,141 @@
+// ggufx bench read: plain reads of cold memory, the roof of every product with large weights.
+// SPDX-License-Identifier: MIT
+#include "bench.hpp"
+#include "blocks.hpp"
+#include "json.hpp"
+#include "read_loop.hpp"
+#include "signals.hpp"
+#include "table.hpp"
+#include "timing.hpp"
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstring>
+#include <fmt/format.h>
+#include <new>
+#include <sys/mman.h>
+#include <thread>
+
+namespace ggufx::cli {
+
+const ReadVariant kReadVariants[4] = {{1, false}, {1, true}, {4, false}, {4, true}};
+
+ColdBuffer::ColdBuffer(size_t n_bytes) : size_(n_bytes), mapped_(n_bytes + (1u << 16)) {
+    // Loops may prefetch beyond the end: the slack makes those addresses ours.
+    void *memory =
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    madvise(memory, mapped_, MADV_HUGEPAGE); // only a wish: without huge pages all still works
+#endif
+    data_ = static_cast<uint8_t *>(memory);
+}
+
+ColdBuffer::~ColdBuffer() {
+    munmap(data_, mapped_);
+}
+
+void ColdBuffer::fill(const std::vector<uint8_t> &pattern) {
+    for (size_t at = 0; at < size_; at += pattern.size()) {
+        std::memcpy(data_ + at, pattern.data(), std::min(pattern.size(), size_ - at));
+    }
+}
+
+static uint64_t features_of(const ggufx_runtime *rt) {
+    return facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
+               return ggufx_runtime_info(out, rt, error);
+           })
+        .features;
+}
+
+const char *read_isa(const ggufx_runtime *rt) {
+    const uint64_t features = features_of(rt);
+    if ((features & GGUFX_CPU_AVX512) && read_loop_avx512(1, false)) return "avx512";
+    return (features & GGUFX_CPU_AVX2) && read_loop_avx2(1, false) ? "avx2" : "vector16";
+}
+
+static ReadLoop choose_loop(const ggufx_runtime *rt, const ReadVariant &variant) {
+    const std::string isa = read_isa(rt);
+    if (isa == "avx512") return read_loop_avx512(variant.streams, variant.prefetch);
+    if (isa == "avx2") return read_loop_avx2(variant.streams, variant.prefetch);
+    return read_loop_baseline(variant.streams, variant.prefetch);
+}
+
+double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigned threads,
+                 const ReadVariant &variant) {
+    const ReadLoop loop = choose_loop(rt, variant);
+    const size_t part = n / threads / 1024 * 1024;
+    std::atomic<uint64_t> digest = 0; // keeps the loads alive
+    const double seconds = seconds_of([&] {
+        std::vector<std::jthread> others;
+        for (unsigned t = 1; t < threads; ++t) {
+            others.emplace_back([&, t] { digest += loop(data + t * part, part); });
+        }
+        digest += loop(data, part);
+    });
+    return static_cast<double>(part) * threads / seconds / 1e9;
+}
+
+struct ReadOptions {
+    unsigned repeats = 5;
+};
+
+static unsigned thread_count(const ggufx_runtime *rt) {
+    return facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
+               return ggufx_runtime_info(out, rt, error);
+           })
+        .threads;
+}
+
+static int bench_read(const Globals &globals, const ReadOptions &options) {
+    const Runtime rt = make_runtime(globals);
+    const unsigned threads = thread_count(rt.get());
+    ColdBuffer buffer(kColdBytes);
+    Random random(1);
+    std::vector<uint8_t> pattern(1u << 20);
+    for (uint8_t &byte : pattern) byte = static_cast<uint8_t>(random.next());
+    buffer.fill(pattern);
+
+    std::vector<double> rates[4];
+    for (unsigned r = 0; r < options.repeats; ++r) {
+        for (size_t v = 0; v < 4; ++v) {
+            check_interrupt();
+            rates[v].push_back(
+                read_gbps(rt.get(), buffer.data(), buffer.size(), threads, kReadVariants[v]));
+        }
+    }
+    Output out(globals);
+    Table table({"loads", ">streams", "prefetch", ">threads", ">GB/s"});
+    for (size_t v = 0; v < 4; ++v) {
+        const ReadVariant &variant = kReadVariants[v];
+        const double gbps = median(rates[v]);
+        table.row({read_isa(rt.get()), fmt::format("{}", variant.streams),
+                   variant.prefetch ? "yes" : "no", fmt::format("{}", threads),
+                   fmt::format("{:.2f}", gbps)});
+        if (!globals.json) continue;
+        Json line = json_object();
+        line.update(Json{{"bench", "read"},
+                         {"loads", read_isa(rt.get())},
+                         {"streams", variant.streams},
+                         {"prefetch", variant.prefetch},
+                         {"pages", "huge if available"},
+                         {"threads", threads},
+                         {"bytes", buffer.size()},
+                         {"gbps", gbps}});
+        print_json_line(out, line);
+    }
+    if (!globals.json) table.print(out, make_style(globals, out));
+    out.finish();
+    return kOk;
+}
+
+void add_bench_read(Tool &tool, CLI::App &bench) {
+    auto options = std::make_shared<ReadOptions>();
+    CLI::App *sub = bench.add_subcommand("read", "plain reads of memory");
+    sub->add_option("-r,--repeats", options->repeats, "medians of N runs; 5")
+        ->check(CLI::Range(1u, 1000u));
+    sub->footer("  ggufx bench read -t 1 --json");
+    tool.verbs.emplace_back(sub, [&tool, options] { return bench_read(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

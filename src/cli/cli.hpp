@@ -1,0 +1,73 @@
+// What every verb of the tool shares: common options, exit codes, the failure that carries one.
+// The tool uses the public headers only; conventions are in README.md beside this file.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ggufx/ggufx.h>
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ggufx::cli {
+
+enum Exit : int {
+    kOk = 0,
+    kRuntimeError = 1, // also: a write failed, no such file
+    kUsage = 2,
+    kInvalidFile = 3,
+    kUnsupported = 4,
+    kNoMemory = 5,
+    kCheckFailed = 6,
+    kInterrupted = 130,
+};
+
+// Ends a verb with a message on stderr and an exit code.
+struct Failure : std::runtime_error {
+    Failure(int code, const std::string &message) : std::runtime_error(message), exit_code(code) {}
+    Failure(int code, const ggufx_error &error)
+        : std::runtime_error(error.message), exit_code(code), detail(error) {}
+    int exit_code;
+    std::optional<ggufx_error> detail; // what the library said
+};
+
+// Options every verb takes.
+struct Globals {
+    bool json = false;
+    bool quiet = false;
+    bool verbose = false;
+    bool force = false;
+    std::string color = "auto";
+    std::string progress = "auto";
+    std::string isa = "best";
+    std::string output = "-";
+    unsigned threads = 0; // 0 = all
+};
+
+// The parser and, per verb (a leaf of its tree), what to run.
+struct Tool {
+    CLI::App &app;
+    Globals &globals;
+    std::vector<std::pair<CLI::App *, std::function<int()>>> verbs;
+};
+
+void add_demo(Tool &tool);
+void add_info(Tool &tool);
+void add_validate(Tool &tool);
+void add_types(Tool &tool);
+void add_cpu(Tool &tool);
+void add_dequant(Tool &tool);
+void add_run(Tool &tool);
+void add_perplexity(Tool &tool);
+void add_bench(Tool &tool);
+void add_selftest(Tool &tool);
+void add_version(Tool &tool);
+
+} // namespace ggufx::cli

@@ -1,0 +1,47 @@
+// The parts of ggufx info: options and its JSON dump.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "api.hpp"
+#include "json.hpp"
+
+#include <regex>
+
+namespace ggufx::cli {
+
+struct InfoOptions {
+    std::vector<std::string> files;
+    bool kv = false;      // only the metadata
+    bool tensors = false; // only the tensors
+    bool set = false;     // the whole split set, not this file alone
+    bool array_full = false;
+    bool markdown = false;
+    bool sha256 = false;
+    std::string filter;
+    uint64_t limit = 0; // rows per table; 0 = all
+
+    bool show_kv() const { return kv || !tensors; }
+    bool show_tensors() const { return tensors || !kv; }
+};
+
+ggufx_file_facts file_facts(const ggufx_file *file);
+
+// True when tensor data lie inside of the file (a header-only copy of a model has none).
+bool is_complete(const ggufx_file_facts &file, const ggufx_tensor_facts &tensor);
+
+// Keys and tensors whose name matches --filter.
+class NameFilter {
+public:
+    explicit NameFilter(const std::string &pattern);
+    bool matches(std::string_view name) const;
+
+private:
+    std::optional<std::regex> pattern_;
+};
+
+Json info_json(const ggufx_file *file, const InfoOptions &options);
+
+// Hash of bytes as hexadecimal; throws Failure when the tool was built without nettle.
+std::string sha256_hex(const void *data, size_t n);
+
+} // namespace ggufx::cli

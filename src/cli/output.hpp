@@ -1,0 +1,53 @@
+// Where data go: stdout or a file that appears complete or not at all. A write that fails
+// (full disk, closed descriptor) throws; nothing is lost silently.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli.hpp"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace ggufx::cli {
+
+class Output {
+public:
+    // "-" is stdout. A file is written as PATH.part and renamed by finish(); an existing one is
+    // refused without `force`; special files (/dev/full, a pipe) are written directly.
+    explicit Output(const std::string &path, bool force);
+    explicit Output(const Globals &globals) : Output(globals.output, globals.force) {}
+    ~Output(); // removes the unfinished file
+    Output(const Output &) = delete;
+    Output &operator=(const Output &) = delete;
+
+    void write(std::string_view bytes);
+    void flush();
+    void finish(); // flush, and for a file: sync, close, rename
+
+    bool is_stdout() const { return stream_ == stdout; }
+    bool is_terminal() const { return terminal_; }
+
+private:
+    [[noreturn]] void fail(const char *what) const;
+    void open_part(bool force);
+
+    std::string path_;
+    std::string part_; // empty when written directly
+    FILE *stream_ = nullptr;
+    bool terminal_ = false;
+};
+
+// The whole of a file, "-" = stdin.
+std::string read_text(const std::string &path);
+
+// Escape codes, all empty when colours are off (--color, NO_COLOR, not a terminal).
+struct Style {
+    const char *bold = "";
+    const char *dim = "";
+    const char *accent = "";
+    const char *reset = "";
+};
+Style make_style(const Globals &globals, const Output &out);
+
+} // namespace ggufx::cli

@@ -1,0 +1,41 @@
+// ggufx version: the library's version and what it was built with.
+// SPDX-License-Identifier: MIT
+#include "json.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+static int print_version(const Globals &globals) {
+    static const char *const kFeatures[] = {"mimalloc",        "cpuinfo",  "isa:avx2",
+                                            "isa:avx512",      "isa:neon", "arch:llama",
+                                            "tokenizer:llama", "kv:q8_0"};
+    Json features = Json::object();
+    std::string text;
+    for (const char *feature : kFeatures) {
+        const bool has = ggufx_has(feature) != 0;
+        features[feature] = has;
+        if (has) text += std::string(" ") + feature;
+    }
+    Output out(globals);
+    if (globals.json) {
+        Json line = json_object();
+        line["version"] = ggufx_version();
+        line["abi"] = ggufx_abi_version();
+        line["features"] = features;
+        print_json(out, line);
+    } else {
+        out.write(fmt::format("ggufx {} (abi {}){}{}\n", ggufx_version(), ggufx_abi_version(),
+                              text.empty() ? "" : ":", text));
+    }
+    out.finish();
+    return kOk;
+}
+
+void add_version(Tool &tool) {
+    CLI::App *sub = tool.app.add_subcommand("version", "version and build features");
+    tool.verbs.emplace_back(sub, [&tool] { return print_version(tool.globals); });
+}
+
+} // namespace ggufx::cli
