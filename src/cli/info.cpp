@@ -129,8 +129,10 @@ static void print_kv(Output &out, const ggufx_file *file, const InfoOptions &opt
 static std::string shape_text(const ggufx_tensor_facts &info) {
     if (info.n_dims == 0) return "scalar";
     std::string text;
-    for (uint32_t d = 0; d < info.n_dims; ++d)
-        text += (d ? " x " : "") + std::to_string(info.ne[d]);
+    for (uint32_t d = 0; d < info.n_dims; ++d) {
+        if (d > 0) text += " x ";
+        text += fmt::format("{}", info.ne[d]);
+    }
     return text;
 }
 

@@ -98,7 +98,7 @@ std::string read_text(const std::string &path) {
     };
     if (!in) fail();
     std::string text;
-    char chunk[65536 / 4];
+    char chunk[8192];
     size_t n = 0;
     while ((n = std::fread(chunk, 1, sizeof chunk, in)) > 0) text.append(chunk, n);
     const bool bad = std::ferror(in) != 0;

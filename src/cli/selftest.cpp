@@ -129,7 +129,8 @@ static void test_type(const ggufx_type_facts &type, const ggufx_runtime *scalar,
     Random random(seed + type.id);
     const size_t first = results.size();
     for (const Contender &c : contenders) {
-        results.push_back({type.name, c.name, ggufx_runtime_kernel_name(c.rt.get(), type.id)});
+        results.push_back(
+            {type.name, c.name, ggufx_runtime_kernel_name(c.rt.get(), type.id), 0, 0, ""});
     }
     const std::vector<uint8_t> blocks = random_blocks(scalar, type, 97, Blocks::wild, random);
     const std::vector<float> values = decoded(scalar, type, blocks);
