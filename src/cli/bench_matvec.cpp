@@ -10,6 +10,7 @@
 #include "timing.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -30,6 +31,7 @@ struct Racer {
     Runtime rt;
     unsigned threads = 1;
     std::vector<double> gbps; // per round
+    double peak_gops = 0;     // with weights that stay in the first cache levels
     bool bits_equal = true;
 };
 
@@ -53,7 +55,7 @@ static std::vector<Racer> make_racers(const Globals &globals) {
                 facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
                     return ggufx_runtime_info(out, rt.get(), error);
                 });
-            racers.push_back({info.isa_name, std::move(rt), info.threads, {}, true});
+            racers.push_back({info.isa_name, std::move(rt), info.threads, {}, 0, true});
         }
     }
     if (racers.empty()) {
@@ -142,6 +144,21 @@ static double race(Racer &racer, Weights &w, const MatvecOptions &options) {
     return static_cast<double>(bytes) / elapsed / 1e9;
 }
 
+// Speed without memory in the way: a few rows, again and again.
+static double peak_gops(const Racer &racer, const Weights &w, const MatvecOptions &options) {
+    constexpr uint64_t kHotBytes = 128u << 10; // inside of a second-level cache
+    const uint64_t row_bytes = w.matrix_bytes / options.m;
+    const uint64_t n_rows = std::clamp<uint64_t>(kHotBytes / row_bytes, 1, options.m);
+    MatvecOptions hot = options;
+    hot.m = n_rows;
+    const void *data = ggufx_tensor_data(w.matrices[0].get());
+    const Tensor matrix =
+        wrap_matrix(racer.rt.get(), w.type.id, options.k, n_rows, 0, data, n_rows * row_bytes);
+    const double seconds =
+        median_seconds(0.1, [&] { multiply(racer.rt.get(), matrix.get(), w.x, hot); });
+    return 2 * static_cast<double>(n_rows * options.k * options.n) / seconds / 1e9;
+}
+
 // Reads a part of the buffer that no kernel touched in this round.
 static void race_read(std::vector<double> (&rates)[4], const Racer &racer, const ColdBuffer &buffer,
                       unsigned round) {
@@ -192,7 +209,7 @@ static void print_type(Report &report, const std::vector<Racer> &racers, const W
                          {"read_gbps", read},
                          {"ratio", gbps / read},
                          {"gops", gops},
-                         {"peak_gops", nullptr},
+                         {"peak_gops", racer.peak_gops},
                          {"bits_equal", racer.bits_equal}});
         print_json_line(report.out, line);
     }
@@ -209,6 +226,7 @@ static int bench_matvec(const Globals &globals, const MatvecOptions &options) {
     for (const std::string &type : options.types) {
         Weights w = make_weights(racers[0].rt.get(), type, options, buffer);
         compare_bits(racers, w, options);
+        for (Racer &racer : racers) racer.peak_gops = peak_gops(racer, w, options);
         Progress progress(globals, "bench " + std::string(w.type.name));
         std::vector<double> reads[4];
         for (unsigned round = 0; round < options.rounds; ++round) {

@@ -97,7 +97,7 @@ void add_demo(Tool &tool) {
     auto options = std::make_shared<DemoOptions>();
     CLI::App *sub = tool.app.add_subcommand("demo", "the embedded model tells a story");
     sub->add_option("--seed", options->generate.seed, "another seed, another story; 1");
-    sub->add_option("-n,--predict", options->generate.n_predict, "tokens at most; 256");
+    sub->add_option("-n,--predict", options->generate.n_predict, "tokens at most; 400");
     sub->add_option("--export", options->export_path, "only write the embedded model to FILE");
     sub->add_flag("-f", tool.globals.force, "replace existing output files");
     sub->footer("  ggufx demo --seed 7\n  ggufx demo --export story.gguf && ggufx run story.gguf");

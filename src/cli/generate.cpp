@@ -187,7 +187,7 @@ void TextStream::finish() {
 
 void add_sampling_options(CLI::App &sub, GenerateOptions &options) {
     const auto real = CLI::Range(0.0, 1e6);
-    sub.add_option("-n,--predict", options.n_predict, "tokens to generate at most; default 256");
+    sub.add_option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
     sub.add_option("--temp", options.temperature, "temperature, 0 = always the likeliest; 0.8")
         ->check(real);
     sub.add_option("--top-k", options.top_k, "keep the k likeliest, 0 = all; 40");

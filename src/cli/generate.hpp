@@ -14,7 +14,7 @@ class App;
 namespace ggufx::cli {
 
 struct GenerateOptions {
-    uint32_t n_predict = 256;
+    uint32_t n_predict = 400;
     float temperature = 0.8f;
     uint32_t top_k = 40;
     float top_p = 0.95f;

@@ -59,10 +59,13 @@ void Table::print(Output &out, const Style &style) const {
     for (const auto &cells : rows_) out.write(aligned(cells, widths, right_) + "\n");
 }
 
-static std::string markdown_cell(std::string cell) {
-    for (size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2)
-        cell.insert(at, "\\");
-    return cell;
+static std::string markdown_cell(const std::string &cell) {
+    std::string out;
+    for (const char c : cell) {
+        if (c == '|') out += '\\';
+        out += c;
+    }
+    return out;
 }
 
 void Table::print_markdown(Output &out) const {
