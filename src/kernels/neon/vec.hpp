@@ -1,0 +1,260 @@
+// NEON of armv8-a (GGUFX_NEON_DOT: with sdot): a vector is a pair of registers, eight lanes, so
+// that a step is 256 values (8 blocks) as on AVX2; a chunk is 128 values in the order of the row.
+// Codes are signed bytes; products of int8 are added in int16 while they provably fit.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/common.hpp"
+
+#include <arm_neon.h>
+
+namespace ggufx {
+namespace kernels {
+namespace neon {
+namespace {
+
+// Not float32x4x2_t and the like: those want neighbouring registers.
+struct F32x8 {
+    float32x4_t lo, hi;
+};
+struct S32x8 {
+    int32x4_t lo, hi;
+};
+struct S16x16 {
+    int16x8_t lo, hi;
+};
+struct S8x32 {
+    int8x16_t lo, hi;
+};
+
+struct Vec {
+    static constexpr unsigned kLanes = 8;
+    using Vf = F32x8;
+    using Vi = S32x8;
+    using V8 = S8x32; // codes
+    using V16 = S16x16;
+
+    static GGUFX_INLINE Vf zero() { return set1(0.0f); }
+    static GGUFX_INLINE Vf set1(float v) { return {vdupq_n_f32(v), vdupq_n_f32(v)}; }
+    static GGUFX_INLINE Vf load(const float *p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
+    static GGUFX_INLINE void store(float *p, Vf v) {
+        vst1q_f32(p, v.lo);
+        vst1q_f32(p + 4, v.hi);
+    }
+    static GGUFX_INLINE Vf add(Vf a, Vf b) {
+        return {vaddq_f32(a.lo, b.lo), vaddq_f32(a.hi, b.hi)};
+    }
+    static GGUFX_INLINE Vf sub(Vf a, Vf b) {
+        return {vsubq_f32(a.lo, b.lo), vsubq_f32(a.hi, b.hi)};
+    }
+    static GGUFX_INLINE Vf mul(Vf a, Vf b) {
+        return {vmulq_f32(a.lo, b.lo), vmulq_f32(a.hi, b.hi)};
+    }
+    static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) {
+        return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
+    }
+    static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { // c - a * b
+        return {vfmsq_f32(c.lo, a.lo, b.lo), vfmsq_f32(c.hi, a.hi, b.hi)};
+    }
+    static GGUFX_INLINE Vf to_float(Vi v) { return {vcvtq_f32_s32(v.lo), vcvtq_f32_s32(v.hi)}; }
+    static GGUFX_INLINE Vi set1_i(int32_t v) { return {vdupq_n_s32(v), vdupq_n_s32(v)}; }
+    static GGUFX_INLINE Vi sub_i(Vi a, Vi b) {
+        return {vsubq_s32(a.lo, b.lo), vsubq_s32(a.hi, b.hi)};
+    }
+    static GGUFX_INLINE Vi mul_i(Vi a, Vi b) {
+        return {vmulq_s32(a.lo, b.lo), vmulq_s32(a.hi, b.hi)};
+    }
+    template <int N> static GGUFX_INLINE Vi shift_left(Vi v) {
+        return {vshlq_n_s32(v.lo, N), vshlq_n_s32(v.hi, N)};
+    }
+
+    static GGUFX_INLINE V16 widen_i8(int8x16_t v) {
+        return {vmovl_s8(vget_low_s8(v)), vmovl_high_s8(v)};
+    }
+    static GGUFX_INLINE Vi widen_i16(int16x8_t v) {
+        return {vmovl_s16(vget_low_s16(v)), vmovl_high_s16(v)};
+    }
+    static GGUFX_INLINE Vi widen_i8(const uint8_t *p) {
+        return widen_i16(vmovl_s8(vreinterpret_s8_u8(vld1_u8(p))));
+    }
+    static GGUFX_INLINE Vi widen_u8(uint8x8_t v) {
+        return widen_i16(vreinterpretq_s16_u16(vmovl_u8(v)));
+    }
+    static GGUFX_INLINE Vf f16_to_f32(uint16x8_t h) {
+        const float16x8_t v = vreinterpretq_f16_u16(h);
+        return {vcvt_f32_f16(vget_low_f16(v)), vcvt_high_f32_f16(v)};
+    }
+    static GGUFX_INLINE uint16x8_t load_u16(const uint8_t *p) {
+        return vreinterpretq_u16_u8(vld1q_u8(p));
+    }
+    static GGUFX_INLINE Vf load_f16(const uint8_t *p) { return f16_to_f32(load_u16(p)); }
+    static GGUFX_INLINE Vf broadcast_f16(const uint8_t *p) {
+        const float16x4_t h = vreinterpret_f16_u16(vdup_n_u16(load_u16le(p)));
+        const float32x4_t v = vcvt_f32_f16(h);
+        return {v, v};
+    }
+    static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
+        const uint16x8_t v = load_u16(p);
+        return {vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(v), 16)),
+                vreinterpretq_f32_u32(vshll_high_n_u16(v, 16))};
+    }
+    static GGUFX_INLINE float32x4_t fix_nan(float32x4_t v) {
+        return vbslq_f32(vceqq_f32(v, v), v, vreinterpretq_f32_u32(vdupq_n_u32(0xffc00000u)));
+    }
+    // NaN becomes the one NaN of decoded blocks.
+    static GGUFX_INLINE Vf fix_nan(Vf v) { return {fix_nan(v.lo), fix_nan(v.hi)}; }
+    // a * b + c in one lane, c in the others.
+    static GGUFX_INLINE Vf fma_lane(unsigned lane, Vf a, Vf b, Vf c) {
+        constexpr uint32_t kIndex[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+        const uint32x4_t here = vdupq_n_u32(lane);
+        const Vf all = fma(a, b, c);
+        return {vbslq_f32(vceqq_u32(vld1q_u32(kIndex), here), all.lo, c.lo),
+                vbslq_f32(vceqq_u32(vld1q_u32(kIndex + 4), here), all.hi, c.hi)};
+    }
+
+    // The tree of C2 over sixteen lanes.
+    static GGUFX_INLINE float tree(const Vf (&l)[2]) {
+        const Vf r8 = add(l[0], l[1]);
+        const float32x4_t r4 = vaddq_f32(r8.lo, r8.hi);
+        const float32x2_t r2 = vadd_f32(vget_low_f32(r4), vget_high_f32(r4));
+        return vget_lane_f32(r2, 0) + vget_lane_f32(r2, 1);
+    }
+
+    // Sums that pair_sums finishes: of 16 values in order, or halves of sums of 32 where the
+    // format has no scale per 16 and fewer additions do.
+    template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
+        static_assert(U::kMaxCode <= 128);
+        const int8x16_t q0 = vld1q_s8(q), q1 = vld1q_s8(q + 16), q2 = vld1q_s8(q + 32),
+                        q3 = vld1q_s8(q + 48), q4 = vld1q_s8(q + 64), q5 = vld1q_s8(q + 80),
+                        q6 = vld1q_s8(q + 96), q7 = vld1q_s8(q + 112);
+        if constexpr (U::kGroup == 32) {
+            return {add_two(block_sum<U>(c[0], q0, q1), block_sum<U>(c[1], q2, q3)),
+                    add_two(block_sum<U>(c[2], q4, q5), block_sum<U>(c[3], q6, q7))};
+        } else {
+            return {vpaddq_s32(add_two(products<U>(c[0].lo, q0), products<U>(c[0].hi, q1)),
+                               add_two(products<U>(c[1].lo, q2), products<U>(c[1].hi, q3))),
+                    vpaddq_s32(add_two(products<U>(c[2].lo, q4), products<U>(c[2].hi, q5)),
+                               add_two(products<U>(c[3].lo, q6), products<U>(c[3].hi, q7)))};
+        }
+    }
+    // Sums of 32 of two chunks, blocks in order.
+    static GGUFX_INLINE Vi pair_sums(Vi u0, Vi u1) {
+        return {vpaddq_s32(u0.lo, u0.hi), vpaddq_s32(u1.lo, u1.hi)};
+    }
+    // offset * (sum of q) of each block.
+    static GGUFX_INLINE Vi offset_sums(const int16_t *s16, int16_t offset) {
+        return {vmulq_n_s32(vpaddlq_s16(vld1q_s16(s16)), offset),
+                vmulq_n_s32(vpaddlq_s16(vld1q_s16(s16 + 8)), offset)};
+    }
+    static GGUFX_INLINE int32x4_t madd16(int16x8_t a, int16x8_t b) {
+        return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
+    }
+    // Products of int16, pairs added.
+    static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
+        return {madd16(a.lo, vld1q_s16(b)), madd16(a.hi, vld1q_s16(b + 8))};
+    }
+
+    static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
+    // The 128 codes of a chunk in the order of the row.
+    static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < 4; j++) {
+            vst1q_u8(out + 32 * j, vreinterpretq_u8_s8(c[j].lo));
+            vst1q_u8(out + 32 * j + 16, vreinterpretq_u8_s8(c[j].hi));
+        }
+    }
+
+    static GGUFX_INLINE uint32_t max_bits32(const float *x) {
+        uint32x4_t m = vdupq_n_u32(0);
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++) {
+            const uint32x4_t bits = vreinterpretq_u32_f32(vld1q_f32(x + 4 * i));
+            m = vmaxq_u32(m, vandq_u32(bits, vdupq_n_u32(0x7fffffff)));
+        }
+        return vmaxvq_u32(m);
+    }
+    static GGUFX_INLINE int16x8_t quantize8(const float *x, float id) {
+        const int32x4_t a = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x), id));
+        const int32x4_t b = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4), id));
+        return vcombine_s16(vmovn_s32(a), vmovn_s32(b));
+    }
+    static GGUFX_INLINE void quantize32(int8_t *q, int16_t *s16, const float *x, float id) {
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 2; i++) {
+            const int16x8_t a = quantize8(x + 16 * i, id), b = quantize8(x + 16 * i + 8, id);
+            vst1q_s8(q + 16 * i, vcombine_s8(vmovn_s16(a), vmovn_s16(b)));
+            s16[i] = vaddvq_s16(vaddq_s16(a, b)); // |sum| <= 16 * 127
+        }
+    }
+
+private:
+#ifdef GGUFX_NEON_DOT
+    using Partial = int32x4_t;
+    template <class U> static GGUFX_INLINE Partial products(int8x16_t c, int8x16_t q) {
+        return vdotq_s32(vdupq_n_s32(0), c, q);
+    }
+    template <class U> static GGUFX_INLINE Partial block_sum(V8 c, int8x16_t q0, int8x16_t q1) {
+        return vdotq_s32(products<U>(c.lo, q0), c.hi, q1);
+    }
+    // Both halved: neighbours of a, then neighbours of b.
+    static GGUFX_INLINE int32x4_t add_two(Partial a, Partial b) {
+        return vpaddq_s32(a, b);
+    }
+#else
+    // n products of a code and an activation fit int16.
+    template <class U> static constexpr bool fits(int n) {
+        return n * U::kMaxCode * 127 <= INT16_MAX;
+    }
+    // Eight sums of two products each: |sum| <= 2 * 128 * 127.
+    static GGUFX_INLINE int16x8_t products16(int8x16_t c, int8x16_t q) {
+        return vmlal_high_s8(vmull_s8(vget_low_s8(c), vget_low_s8(q)), c, q);
+    }
+    // int16 where four (a group) or eight (a block) products fit.
+    template <class U> static GGUFX_INLINE auto products(int8x16_t c, int8x16_t q) {
+        if constexpr (fits<U>(4)) {
+            return products16(c, q);
+        } else {
+            return vpaddlq_s16(products16(c, q));
+        }
+    }
+    template <class U> static GGUFX_INLINE auto block_sum(V8 c, int8x16_t q0, int8x16_t q1) {
+        const int16x8_t first = products16(c.lo, q0);
+        if constexpr (fits<U>(8)) {
+            const int16x8_t three = vmlal_s8(first, vget_low_s8(c.hi), vget_low_s8(q1));
+            return vmlal_high_s8(three, c.hi, q1);
+        } else {
+            return vpadalq_s16(vpaddlq_s16(first), products16(c.hi, q1));
+        }
+    }
+    static GGUFX_INLINE int32x4_t add_two(int32x4_t a, int32x4_t b) {
+        return vpaddq_s32(a, b);
+    }
+    static GGUFX_INLINE int32x4_t add_two(int16x8_t a, int16x8_t b) {
+        return vpaddlq_s16(vpaddq_s16(a, b));
+    }
+#endif
+};
+
+template <class F> struct Unpack; // one specialisation per format, in its own header
+
+// d of eight 32-blocks.
+template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
+    uint16x8_t d = vdupq_n_u16(load_u16le(b[0].d));
+    d = vsetq_lane_u16(load_u16le(b[1].d), d, 1);
+    d = vsetq_lane_u16(load_u16le(b[2].d), d, 2);
+    d = vsetq_lane_u16(load_u16le(b[3].d), d, 3);
+    d = vsetq_lane_u16(load_u16le(b[4].d), d, 4);
+    d = vsetq_lane_u16(load_u16le(b[5].d), d, 5);
+    d = vsetq_lane_u16(load_u16le(b[6].d), d, 6);
+    d = vsetq_lane_u16(load_u16le(b[7].d), d, 7);
+    return Vec::f16_to_f32(d);
+}
+
+GGUFX_INLINE Vec::V8 codes32(uint8x16_t lo, uint8x16_t hi) {
+    return {vreinterpretq_s8_u8(lo), vreinterpretq_s8_u8(hi)};
+}
+
+} // namespace
+} // namespace neon
+} // namespace kernels
+} // namespace ggufx
