@@ -35,7 +35,8 @@ GGUFX_API void ggufx_matmul_options_init(ggufx_matmul_options *options);
  *
  * w  a tensor of any type with GGUFX_TYPE_HAS_MATVEC: rows = ne1 * ne2 * ne3, columns = ne0.
  * x  f32, n_x = ne0 values.   y  f32, n_y = rows values; must not overlap x.
- * A NaN or infinity in x gives NaN (bits 0x7fc00000) in every y; -0 is stored as +0.
+ * A NaN in x gives NaN (bits 0x7fc00000) in every y, an infinity too with 8-bit activations (with
+ * f32 ones it follows IEEE); -0 is stored as +0.
  * Errors: ARGUMENT (lengths), TYPE, UNSUPPORTED, LIMIT (x does not fit the runtime's workspace),
  * CANCELLED.
  * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.

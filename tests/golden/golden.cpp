@@ -77,6 +77,7 @@ struct Case {
 constexpr Case kCases[] = {
 #define CASE(name)                                                                                 \
     { #name, test_##name }
+    CASE(activations_at_their_limits),
     CASE(canonical_hashes),
     CASE(conversions_match_their_definition),
     CASE(conversions_match_shared_vectors),

@@ -44,6 +44,7 @@ void compare_decoded(Report &r, const char *item, const ggufx::fmt::TypeInfo &ty
                      const uint8_t *q, const uint8_t *deq, size_t n_rows, size_t n_values);
 
 // The cases: 0 passed, 1 failed, 77 skipped. `folder` is tests/golden in the source tree.
+int test_activations_at_their_limits(Report &r, const std::string &folder);
 int test_canonical_hashes(Report &r, const std::string &folder);
 int test_print_canonical(Report &r, const std::string &folder);
 int test_products_match_shared_sums(Report &r, const std::string &folder);

@@ -19,6 +19,25 @@ void pack(uint8_t *, const GemmAct &, size_t, size_t) {}
 constexpr size_t kPanel = 1024; // values of a row decoded at a time; whole blocks of every type
 static_assert(kPanel * sizeof(float) <= kScratchMin);
 
+// Chains side by side, each in its own order: one alone waits for its FMA.
+constexpr size_t kColumns = 4;
+
+// y[c * ldy] continues over n values of the row and of each column.
+void add_panel(float *y, size_t ldy, const float *values, const float *x, size_t ldx,
+               size_t n_columns, size_t n) {
+    float acc[kColumns] = {};
+    const float *column[kColumns];
+    for (size_t c = 0; c < kColumns; c++) {
+        const size_t valid = c < n_columns ? c : 0; // surplus chains repeat the first one
+        acc[c] = y[valid * ldy];
+        column[c] = x + valid * ldx;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t c = 0; c < kColumns; c++) acc[c] = fmaf(values[i], column[c][i], acc[c]);
+    }
+    for (size_t c = 0; c < n_columns; c++) y[c * ldy] = acc[c];
+}
+
 template <class F> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch) {
     float *values = reinterpret_cast<float *>(scratch.data);
     for (size_t r = 0; r < w.n; r++) {
@@ -28,11 +47,9 @@ template <class F> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch)
             const size_t n = w.k - first < kPanel ? w.k - first : kPanel;
             const uint8_t *blocks = row + first / F::kValues * sizeof(typename F::Block);
             fmt::decode_blocks<F>(values, blocks, n / F::kValues);
-            for (size_t c = 0; c < act.n; c++) {
-                const float *x = act.x + c * act.ldx + first;
-                float acc = y.y[c * y.ld + r];
-                for (size_t i = 0; i < n; i++) acc = fmaf(values[i], x[i], acc);
-                y.y[c * y.ld + r] = acc;
+            for (size_t c = 0; c < act.n; c += kColumns) {
+                add_panel(y.y + c * y.ld + r, y.ld, values, act.x + c * act.ldx + first, act.ldx,
+                          act.n - c < kColumns ? act.n - c : kColumns, n);
             }
         }
         for (size_t c = 0; c < act.n; c++) y.y[c * y.ld + r] = finish(y.y[c * y.ld + r]);
