@@ -34,14 +34,14 @@ namespace {
 constexpr uint32_t kCanonicalNan = 0x7fc00000u;
 
 // Nearest even integer of |v| < 2^22, as float and as integer.
-inline float round_even_f32(float v) {
+[[gnu::always_inline]] inline float round_even_f32(float v) {
     const float magic = 0x1.8p23f; // pushes the fraction out of the mantissa
     return (v + magic) - magic;
 }
 
 // exp of the canonical text (D3), continued upwards: relative error <= 1.2e-7 for -87 <= x
 // <= 88.72, +0 below -87, +Inf above 88.722832.
-inline float exp_f32(float x) {
+[[gnu::always_inline]] inline float exp_f32(float x) {
     if (x < -87.0f) return 0.0f;
     if (!(x <= 0x1.62e42ep6f)) return x > 0.0f ? f32_from_bits(0x7f800000u) : x + x; // NaN stays
     const float n = round_even_f32(x * 1.44269504f);
@@ -60,7 +60,7 @@ inline float exp_f32(float x) {
 }
 
 // The one NaN of every result: x86 makes 0xffc00000 where Arm makes 0x7fc00000.
-inline float canonical_nan(float x) {
+[[gnu::always_inline]] inline float canonical_nan(float x) {
     return x != x ? f32_from_bits(kCanonicalNan) : x;
 }
 

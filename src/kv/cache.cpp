@@ -2,7 +2,7 @@
 // once, so that no later product of sizes can wrap.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
-#include "kv/state.hpp"
+#include "kv/attend_head.hpp"
 
 #include <string.h>
 
@@ -96,7 +96,7 @@ Cache *Cache::create(Ref<Host> host, const kernels::Kernels *kernels, const Conf
     memset(state->tracks, 0, n * sizeof(Track));
     state->n_tracks = n;
     state->host = std::move(host);
-    state->kernels = kernels;
+    state->attend_head = choose_attend_head(kernels);
     state->config = config;
     state->k_type = &k;
     state->v_type = &v;

@@ -23,9 +23,11 @@ struct Track {
     uint64_t n_tokens;
 };
 
+struct Head;
+
 struct Cache::State {
     Ref<Host> host;
-    const kernels::Kernels *kernels = nullptr;
+    void (*attend_head)(const Head &head, float *out, float *lse) = nullptr; // attend_head.hpp
     Config config;
     const TypeOps *k_type = nullptr, *v_type = nullptr;
     Layout layout{};

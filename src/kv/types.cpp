@@ -45,31 +45,36 @@ void decode_bf16(float *out, const uint8_t *row, uint32_t first, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) out[i] = bf16_to_f32(load_u16le(row + 2 * i));
 }
 
-// Nearest integer, ties away from zero, |v| < 2^22.
+// Nearest integer, ties away from zero, |v| < 2^22. No branch, so that the loop becomes vectors.
 int32_t round_away(float v) {
-    const float magnitude = v < 0.0f ? -v : v;
-    int32_t whole = static_cast<int32_t>(magnitude);
-    if (magnitude - static_cast<float>(whole) >= 0.5f) whole++; // the difference is exact
-    return v < 0.0f ? -whole : whole;
+    const float magnitude = f32_from_bits(f32_bits(v) & 0x7fffffffu);
+    const int32_t whole = static_cast<int32_t>(magnitude);
+    const float rest = magnitude - static_cast<float>(whole); // exact
+    const int32_t rounded = whole + (rest >= 0.5f ? 1 : 0);
+    return v < 0.0f ? -rounded : rounded;
 }
 
-void encode_q8_0_block(uint8_t *block, const float *x, uint32_t n) {
-    float amax = 0.0f;
-    for (uint32_t i = 0; i < n; i++) {
-        const float magnitude = x[i] < 0.0f ? -x[i] : x[i];
-        if (magnitude > amax) amax = magnitude;
+void encode_q8_0_block(uint8_t *block, const float *x) {
+    int32_t largest = 0; // bits of |x| order as integers
+    for (uint32_t i = 0; i < kBlock; i++) {
+        const int32_t magnitude = static_cast<int32_t>(f32_bits(x[i]) & 0x7fffffffu);
+        largest = magnitude > largest ? magnitude : largest;
     }
-    const float d = amax / 127.0f;
+    const float d = f32_from_bits(static_cast<uint32_t>(largest)) / 127.0f;
     float id = d != 0.0f ? 1.0f / d : 0.0f;
     if (!(id <= 0x1.fffffep127f)) id = 0.0f; // amax < 2^-121: the f16 scale is 0 anyway
     store_u16le(block, f32_to_f16(d));
     for (uint32_t i = 0; i < kBlock; i++)
-        block[2 + i] = i < n ? static_cast<uint8_t>(round_away(x[i] * id)) : uint8_t(0);
+        block[2 + i] = static_cast<uint8_t>(round_away(x[i] * id));
 }
 
 void encode_q8_0(uint8_t *row, const float *x, uint32_t n) {
-    for (uint32_t i = 0; i < n; i += kBlock, row += kBlockBytes)
-        encode_q8_0_block(row, x + i, n - i < kBlock ? n - i : kBlock);
+    uint32_t i = 0;
+    for (; i + kBlock <= n; i += kBlock, row += kBlockBytes) encode_q8_0_block(row, x + i);
+    if (i == n) return;
+    float padded[kBlock] = {};
+    memcpy(padded, x + i, (n - i) * sizeof *x);
+    encode_q8_0_block(row, padded);
 }
 
 void decode_q8_0(float *out, const uint8_t *row, uint32_t first, uint32_t n) {

@@ -23,6 +23,15 @@ static void memory_free(void *user, void *ptr, size_t size, size_t align) {
     free(ptr);
 }
 
+ggufx_runtime *kv_scalar_runtime(void) {
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.isa = GGUFX_ISA_SCALAR;
+    ggufx_runtime *rt = NULL;
+    assert_int_equal(ggufx_runtime_create(&rt, &options, NULL), GGUFX_OK);
+    return rt;
+}
+
 ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_executor *executor) {
     ggufx_allocator allocator = {.struct_size = sizeof allocator,
                                  .user = memory,

@@ -23,6 +23,7 @@ typedef struct kv_memory {
 
 /* NULL memory = the default allocator; threads 0 = default. */
 ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_executor *executor);
+ggufx_runtime *kv_scalar_runtime(void); /* GGUFX_ISA_SCALAR */
 
 /* One layer, one sequence unless changed by the caller. */
 ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head_dim_k,

@@ -134,7 +134,7 @@ static ggufx_status run_backwards(void *user, uint32_t n, void (*task)(void *, u
     return GGUFX_OK;
 }
 
-static void test_threads_executors_and_modes_do_not_change_bits(void **state) {
+static void test_threads_executors_modes_and_instructions_do_not_change_bits(void **state) {
     (void)state;
     int calls = 0;
     const ggufx_executor executor = {.struct_size = sizeof executor,
@@ -145,8 +145,9 @@ static void test_threads_executors_and_modes_do_not_change_bits(void **state) {
     data d = make_data(shape, 700, 9, 11);
     float *first = malloc(d.n_out * sizeof *first);
     assert_non_null(first);
-    for (uint32_t i = 0; i < 6; i++) {
-        ggufx_runtime *rt = kv_runtime(NULL, i, i == 4 ? &executor : NULL);
+    for (uint32_t i = 0; i < 7; i++) {
+        ggufx_runtime *rt =
+            i == 6 ? kv_scalar_runtime() : kv_runtime(NULL, i, i == 4 ? &executor : NULL);
         ggufx_kv *kv = kv_make(rt, &shape);
 #if defined(__SSE__) || defined(__aarch64__)
         if (i == 5) fesetround(FE_UPWARD);
@@ -334,7 +335,7 @@ int main(void) {
         cmocka_unit_test(test_attention_matches_doubles_for_every_type_and_shape),
         cmocka_unit_test(test_long_context_with_rising_and_steep_scores_matches_doubles),
         cmocka_unit_test(test_number_of_queries_and_sizes_of_appends_do_not_change_bits),
-        cmocka_unit_test(test_threads_executors_and_modes_do_not_change_bits),
+        cmocka_unit_test(test_threads_executors_modes_and_instructions_do_not_change_bits),
         cmocka_unit_test(test_attends_may_run_at_once),
         cmocka_unit_test(test_many_value_columns_are_summed_in_parts_with_the_same_bits),
         cmocka_unit_test(test_a_query_that_is_not_finite_spoils_its_head_alone),
