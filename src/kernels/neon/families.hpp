@@ -14,11 +14,11 @@
 namespace ggufx {
 namespace kernels {
 
-extern const Dequant GGUFX_NEON_TABLE(Dequant)[fmt::kTypeIds];
+extern const Dequant kNeonDequant[fmt::kTypeIds];
 extern const Matvec GGUFX_NEON_TABLE(Matvec)[fmt::kTypeIds];
-extern const MatvecF32 GGUFX_NEON_TABLE(MatvecF32)[fmt::kTypeIds];
+extern const MatvecF32 kNeonMatvecF32[fmt::kTypeIds];
 extern const Gemm GGUFX_NEON_TABLE(Gemm)[fmt::kTypeIds];
-extern const Gemm GGUFX_NEON_TABLE(GemmF32)[fmt::kTypeIds];
+extern const Gemm kNeonGemmF32[fmt::kTypeIds];
 
 } // namespace kernels
 } // namespace ggufx

@@ -1,18 +1,21 @@
-// The NEON layer: what this set has itself; the rest comes from the layers below.
+// The NEON layers: what these sets have themselves; the rest comes from the layers below.
 // SPDX-License-Identifier: MIT
+#include "kernels/loops/matvec_f32.hpp"
 #include "kernels/neon/families.hpp"
+#include "kernels/neon/vec.hpp"
 
 namespace ggufx {
 namespace kernels {
 
 #ifdef GGUFX_NEON_DOT
+// Decoding and f32 activations have no dot products of bytes: those of the NEON layer.
 extern const Layer kNeonDotLayer;
 const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot", nullptr, kNeonDotMatvec,
                              nullptr,       nullptr,    nullptr, nullptr};
 #else
 extern const Layer kNeonLayer;
-const Layer kNeonLayer = {Isa::neon, "neon",  nullptr, kNeonMatvec,
-                          nullptr,   nullptr, nullptr, nullptr};
+const Layer kNeonLayer = {Isa::neon,      "neon",  kNeonDequant, kNeonMatvec,
+                          kNeonMatvecF32, nullptr, nullptr,      sum_groups<neon::Vec>};
 #endif
 
 } // namespace kernels

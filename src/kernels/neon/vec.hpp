@@ -80,6 +80,7 @@ struct Vec {
     static GGUFX_INLINE Vi widen_u8(uint8x8_t v) {
         return widen_i16(vreinterpretq_s16_u16(vmovl_u8(v)));
     }
+    static GGUFX_INLINE Vi widen_u8(const uint8_t *p) { return widen_u8(vld1_u8(p)); }
     static GGUFX_INLINE Vf f16_to_f32(uint16x8_t h) {
         const float16x8_t v = vreinterpretq_f16_u16(h);
         return {vcvt_f32_f16(vget_low_f16(v)), vcvt_high_f32_f16(v)};
@@ -98,11 +99,12 @@ struct Vec {
         return {vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(v), 16)),
                 vreinterpretq_f32_u32(vshll_high_n_u16(v, 16))};
     }
-    static GGUFX_INLINE float32x4_t fix_nan(float32x4_t v) {
-        return vbslq_f32(vceqq_f32(v, v), v, vreinterpretq_f32_u32(vdupq_n_u32(0xffc00000u)));
+    static GGUFX_INLINE float32x4_t fix_nan(float32x4_t v, uint32_t bits) {
+        return vbslq_f32(vceqq_f32(v, v), v, vreinterpretq_f32_u32(vdupq_n_u32(bits)));
     }
-    // NaN becomes the one NaN of decoded blocks.
-    static GGUFX_INLINE Vf fix_nan(Vf v) { return {fix_nan(v.lo), fix_nan(v.hi)}; }
+    static GGUFX_INLINE Vf fix_nan(Vf v, uint32_t bits) {
+        return {fix_nan(v.lo, bits), fix_nan(v.hi, bits)};
+    }
     // a * b + c in one lane, c in the others.
     static GGUFX_INLINE Vf fma_lane(unsigned lane, Vf a, Vf b, Vf c) {
         constexpr uint32_t kIndex[8] = {0, 1, 2, 3, 4, 5, 6, 7};
