@@ -16,10 +16,12 @@ namespace {
 
 struct Vec {
     static constexpr unsigned kLanes = 8;
-    using Vf = __m256;   // f32
-    using Vi = __m256i;  // int32
-    using V8 = __m256i;  // codes
-    using V16 = __m256i; // int16
+    static constexpr unsigned kColumns = 4; // of a tile: 8 sums, results in the first cache
+    static constexpr int kCodeLimit = 129;  // largest unsigned code that cannot saturate
+    using Vf = __m256;                      // f32
+    using Vi = __m256i;                     // int32
+    using V8 = __m256i;                     // codes
+    using V16 = __m256i;                    // int16
 
     static GGUFX_INLINE Vf zero() { return _mm256_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm256_set1_ps(v); }
@@ -32,6 +34,10 @@ struct Vec {
     static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { return _mm256_fnmadd_ps(a, b, c); }
     static GGUFX_INLINE Vf to_float(Vi v) { return _mm256_cvtepi32_ps(v); }
     static GGUFX_INLINE Vi set1_i(int32_t v) { return _mm256_set1_epi32(v); }
+    static GGUFX_INLINE Vi load_i(const void *p) { return load32(p); }
+    static GGUFX_INLINE void store_i(void *p, Vi v) {
+        _mm256_storeu_si256(static_cast<__m256i *>(p), v);
+    }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm256_sub_epi32(a, b); }
     static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm256_mullo_epi32(a, b); }
     static GGUFX_INLINE __m128i load8(const void *p) {
@@ -80,7 +86,7 @@ struct Vec {
         if constexpr (U::kSigned) {
             return _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c));
         } else {
-            static_assert(U::kMaxCode <= 129);
+            static_assert(U::kMaxCode <= kCodeLimit);
             return _mm256_maddubs_epi16(c, q);
         }
     }
@@ -135,6 +141,67 @@ struct Vec {
         for (unsigned j = 0; j < 4; j++) {
             _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + 32 * j), c[j]);
         }
+    }
+
+    // sums[m][c] += codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
+    // column c (four, q + 4 * kColumns * i + 4 * c), i = 0 .. Quads - 1. As many products as fit
+    // are added in int16.
+    template <class K, size_t Quads, unsigned M, unsigned Columns>
+    static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
+                                          const int8_t *q) {
+        constexpr size_t n_fit = 32767 / (2 * 127 * K::kMaxCode);
+        constexpr size_t n_fold = n_fit >= 8 ? 8 : n_fit >= 4 ? 4 : n_fit >= 2 ? 2 : 1;
+        constexpr size_t n = n_fold < Quads ? n_fold : Quads;
+#pragma GCC unroll 8
+        for (size_t first = 0; first < Quads; first += n) {
+            __m256i pairs[M][Columns];
+#pragma GCC unroll 8
+            for (size_t i = first; i < first + n; i++) {
+#pragma GCC unroll 4
+                for (unsigned c = 0; c < Columns; c++) {
+                    int32_t four;
+                    __builtin_memcpy(&four, q + (i * kColumns + c) * 4, 4);
+                    const __m256i a = _mm256_set1_epi32(four);
+#pragma GCC unroll 2
+                    for (unsigned m = 0; m < M; m++) {
+                        const __m256i p = products<K>(load32(u + (i * M + m) * 32), a);
+                        pairs[m][c] = i == first ? p : _mm256_add_epi16(pairs[m][c], p);
+                    }
+                }
+            }
+#pragma GCC unroll 4
+            for (unsigned c = 0; c < Columns; c++) {
+#pragma GCC unroll 2
+                for (unsigned m = 0; m < M; m++) {
+                    const __m256i s = _mm256_madd_epi16(pairs[m][c], _mm256_set1_epi16(1));
+                    sums[m][c] = _mm256_add_epi32(sums[m][c], s);
+                }
+            }
+        }
+    }
+
+    // Element t of row r <-> element r of row t.
+    static GGUFX_INLINE void transpose(Vi (&r)[8]) {
+        __m256i t[8];
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 8; i += 2) {
+            t[i] = _mm256_unpacklo_epi32(r[i], r[i + 1]);
+            t[i + 1] = _mm256_unpackhi_epi32(r[i], r[i + 1]);
+        }
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 8; i += 4) {
+            r[i] = _mm256_unpacklo_epi64(t[i], t[i + 2]);
+            r[i + 1] = _mm256_unpackhi_epi64(t[i], t[i + 2]);
+            r[i + 2] = _mm256_unpacklo_epi64(t[i + 1], t[i + 3]);
+            r[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
+        }
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) { // now 2 x 2 lanes of 128 bits
+            t[i] = _mm256_permute2x128_si256(r[i], r[4 + i], 0x20);
+            t[4 + i] = _mm256_permute2x128_si256(r[i], r[4 + i], 0x31);
+        }
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++) r[i] = t[i];
     }
 
     static GGUFX_INLINE __m128i max4(__m128i a, __m128i b) {

@@ -8,8 +8,8 @@ namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx512Layer;
-const Layer kAvx512Layer = {Isa::avx512,      "avx512", kAvx512Dequant, kAvx512Matvec,
-                            kAvx512MatvecF32, nullptr,  nullptr,        sum_groups<avx512::Vec>};
+const Layer kAvx512Layer = {Isa::avx512,      "avx512",    kAvx512Dequant, kAvx512Matvec,
+                            kAvx512MatvecF32, kAvx512Gemm, nullptr,        sum_groups<avx512::Vec>};
 
 } // namespace kernels
 } // namespace ggufx

@@ -15,10 +15,12 @@ namespace {
 
 struct Vec {
     static constexpr unsigned kLanes = 16;
-    using Vf = __m512;   // f32
-    using Vi = __m512i;  // int32
-    using V8 = __m512i;  // codes
-    using V16 = __m512i; // int16
+    static constexpr unsigned kColumns = 6; // of a tile: 12 sums, 12 results, 2 weights, 4 more
+    static constexpr int kCodeLimit = 255;  // largest unsigned code of the dot instruction
+    using Vf = __m512;                      // f32
+    using Vi = __m512i;                     // int32
+    using V8 = __m512i;                     // codes
+    using V16 = __m512i;                    // int16
 
     static GGUFX_INLINE Vf zero() { return _mm512_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm512_set1_ps(v); }
@@ -31,6 +33,8 @@ struct Vec {
     static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { return _mm512_fnmadd_ps(a, b, c); }
     static GGUFX_INLINE Vf to_float(Vi v) { return _mm512_cvtepi32_ps(v); }
     static GGUFX_INLINE Vi set1_i(int32_t v) { return _mm512_set1_epi32(v); }
+    static GGUFX_INLINE Vi load_i(const void *p) { return _mm512_loadu_si512(p); }
+    static GGUFX_INLINE void store_i(void *p, Vi v) { _mm512_storeu_si512(p, v); }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm512_sub_epi32(a, b); }
     static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm512_mullo_epi32(a, b); }
     static GGUFX_INLINE Vi widen_u8(const uint8_t *p) {
@@ -112,6 +116,59 @@ struct Vec {
             _mm256_storeu_si256(to, _mm512_castsi512_si256(c[j]));
             _mm256_storeu_si256(to + 4, _mm512_extracti64x4_epi64(c[j], 1));
         }
+    }
+
+    // sums[m][c] += codes (four per lane, u + 128 * i + 64 * m for M = 2) times activations of
+    // column c (four, q + 4 * kColumns * i + 4 * c), i = 0 .. Quads - 1.
+    template <class K, size_t Quads, unsigned M, unsigned Columns>
+    static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
+                                          const int8_t *q) {
+#pragma GCC unroll 8
+        for (size_t i = 0; i < Quads; i++) {
+            __m512i w[M];
+#pragma GCC unroll 2
+            for (unsigned m = 0; m < M; m++) w[m] = _mm512_load_si512(u + (i * M + m) * 64);
+#pragma GCC unroll 8
+            for (unsigned c = 0; c < Columns; c++) {
+                int32_t four;
+                __builtin_memcpy(&four, q + (i * kColumns + c) * 4, 4);
+                const __m512i a = _mm512_set1_epi32(four);
+#pragma GCC unroll 2
+                for (unsigned m = 0; m < M; m++) {
+                    sums[m][c] = _mm512_dpbusd_epi32(sums[m][c], w[m], a);
+                }
+            }
+        }
+    }
+
+    // Element t of row r <-> element r of row t.
+    static GGUFX_INLINE void transpose(Vi (&r)[16]) {
+        __m512i t[16];
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++) {
+            t[2 * i] = _mm512_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+            t[2 * i + 1] = _mm512_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+        }
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 16; i += 4) {
+            r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+            r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+            r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+            r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+        }
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < 4; j++) { // now 4 x 4 lanes of 128 bits
+            const __m512i a = _mm512_shuffle_i32x4(r[j], r[4 + j], 0x88);
+            const __m512i b = _mm512_shuffle_i32x4(r[j], r[4 + j], 0xdd);
+            const __m512i c = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0x88);
+            const __m512i d = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0xdd);
+            t[j] = _mm512_shuffle_i32x4(a, c, 0x88);
+            t[8 + j] = _mm512_shuffle_i32x4(a, c, 0xdd);
+            t[4 + j] = _mm512_shuffle_i32x4(b, d, 0x88);
+            t[12 + j] = _mm512_shuffle_i32x4(b, d, 0xdd);
+        }
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < 16; i++) r[i] = t[i];
     }
 
     static GGUFX_INLINE uint32_t max_bits32(const float *x) {

@@ -19,6 +19,7 @@ namespace kernels {
 namespace {
 
 template <class V, class F, int Offset, int MaxCode> struct UnpackBase : V {
+    using Set = V;
     using Format = F;
     using Block = typename F::Block;
     static constexpr unsigned kValues = F::kValues, kGroup = F::kGroup;

@@ -1,0 +1,31 @@
+// n >= 4 columns of int8 activations.
+// SPDX-License-Identifier: MIT
+#include "kernels/loops/gemm.hpp"
+#include "kernels/avx512/families.hpp"
+#include "kernels/avx512/formats.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx512 {
+namespace {
+
+template <class F> constexpr Gemm entry() {
+    if constexpr (requires { Unpack<F>::kOffset; }) {
+        using U = Unpack<F>;
+        return {gemm_bytes<Vec>, gemm_pack<U>, gemm<U>, U::kColumns, 2 * U::kLanes};
+    } else {
+        return {};
+    }
+}
+
+} // namespace
+} // namespace avx512
+
+const Gemm kAvx512Gemm[fmt::kTypeIds] = {
+#define X(NAME, ...) avx512::entry<fmt::NAME>(),
+#define REMOVED(...) {},
+#include "formats/formats.def"
+};
+
+} // namespace kernels
+} // namespace ggufx
