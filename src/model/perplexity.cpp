@@ -55,6 +55,7 @@ Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
         losses_[i] = log_sum_exp(logits, n_vocab_, largest) - hit;
     });
     if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
+    const CanonicalFp canonical;
     for (size_t i = 0; i < n; i++) {
         sum_ += losses_[i];
         sum_of_squares_ += losses_[i] * losses_[i];

@@ -97,7 +97,7 @@ def check_info(readme, tool, model):
     texts = blocks(readme, "text")
     if len(texts) != 1:
         return ["README has no output of info"]
-    status, out, err = run([tool, "info", model.name], cwd=model.parent)
+    status, out, err = run([tool, "info", str(model)])
     if status:
         return [f"info: exit {status}: {err}"]
     said = [" ".join(line.split()) for line in out.splitlines()]

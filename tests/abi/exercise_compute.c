@@ -1,0 +1,211 @@
+/*
+ * The computing half of exercise_run(): products, caches, the demo model.
+ * SPDX-License-Identifier: MIT
+ */
+#include "exercise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+enum { kColumns = 256, kRows = 96, kVectors = 5 };
+
+static void fill(float *x, size_t n) {
+    uint32_t state = 1;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (float)((int32_t)state >> 8) * 0x1p-23f; /* exact in any mode */
+    }
+}
+
+static ggufx_status run_slices(exercise *e, const ggufx_runtime *rt, const ggufx_tensor *w,
+                               float *out) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_tensor *slice = NULL, *wrapped = NULL;
+    ggufx_tensor_facts facts = {.struct_size = sizeof facts};
+    const uint64_t shape[2] = {kColumns, 8};
+    TRY(a->tensor_slice(&slice, w, 1, 8, 8, &e->error));
+    TRY(a->tensor_info(&facts, slice, &e->error));
+    MUST(facts.n_rows == 8 && facts.row_bytes * 8 == facts.n_bytes);
+    TRY(a->tensor_wrap(&wrapped, rt, facts.type, 2, shape, 0, a->tensor_data(slice), facts.n_bytes,
+                       "rows", NULL, NULL, &e->error));
+    TRY(a->dequantize(out, kColumns * 8, rt, wrapped, 0, 8, &e->error));
+    exercise_mix(e, out, kColumns * 8, sizeof *out);
+    TRY(a->dequantize_blocks(out, kColumns, rt, facts.type, a->tensor_data(slice),
+                             (size_t)facts.row_bytes, &e->error));
+    exercise_mix(e, out, kColumns, sizeof *out);
+end:
+    a->tensor_destroy(wrapped);
+    a->tensor_destroy(slice);
+    return status;
+}
+
+ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_tensor *rows = NULL;
+    size_t at = 0;
+    float *x = calloc(kColumns * kVectors, sizeof *x), *y = calloc(kColumns * 8, sizeof *y);
+    ggufx_matmul_options options;
+    a->matmul_options_init(&options);
+    options.progress = e->progress;
+    fill(x, kColumns * kVectors);
+    TRY(a->file_tensor_find(&at, file, "token_embd.weight", 17, &e->error));
+    TRY(run_slices(e, rt, a->file_tensor(file, at), y));
+    TRY(a->tensor_slice(&rows, a->file_tensor(file, at), 1, 0, kRows, &e->error));
+    for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+        options.flags = flags;
+        TRY(a->matvec(y, kRows, rt, rows, x, kColumns, &options, &e->error));
+        exercise_mix(e, y, kRows, sizeof *y);
+        TRY(a->matmul(y, 0, kRows * kVectors, rt, rows, x, 0, kColumns * kVectors, kVectors,
+                      &options, &e->error));
+        exercise_mix(e, y, kRows * kVectors, sizeof *y);
+    }
+end:
+    a->tensor_destroy(rows);
+    free(x);
+    free(y);
+    return status;
+}
+
+/* ---- KV cache ------------------------------------------------------------------------------- */
+
+enum { kTokens = 70, kHeads = 2, kQueries = 4, kDim = 64, kRow = kHeads * kDim };
+
+static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *out) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_attend_options options;
+    ggufx_kv_facts facts = {.struct_size = sizeof facts};
+    uint64_t length = 0;
+    int32_t positions[3];
+    a->attend_options_init(&options);
+    TRY(a->kv_reserve(kv, 0, kTokens, &e->error));
+    TRY(a->kv_append(kv, 0, 0, kTokens, NULL, in, kTokens * kRow, in, kTokens * kRow, &e->error));
+    TRY(a->kv_attend(out, 2 * kQueries * kDim, NULL, kv, 0, 0, in, 2 * kQueries * kDim, 2, NULL,
+                     &options, &e->error));
+    exercise_mix(e, out, 2 * kQueries * kDim, sizeof *out);
+    TRY(a->kv_read(out, 3 * kRow, out + 3 * kRow, 3 * kRow, kv, 0, 0, 1, 3, &e->error));
+    exercise_mix(e, out, 6 * kRow, sizeof *out);
+    TRY(a->kv_positions(positions, kv, 0, 5, 3, &e->error));
+    TRY(a->kv_truncate(kv, 0, 10, &e->error));
+    TRY(a->kv_rollback(kv, 0, &e->error));
+    TRY(a->kv_length(&length, kv, 0, &e->error));
+    MUST(length == 10 && positions[2] == 7);
+    TRY(a->kv_stats(&facts, kv, &e->error));
+    TRY(a->kv_clear(kv, &e->error));
+end:
+    return status;
+}
+
+ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_kv *kv = NULL;
+    ggufx_kv_options options;
+    float *in = calloc(kTokens * kRow, sizeof *in), *out = calloc(kTokens * kRow, sizeof *out);
+    fill(in, kTokens * kRow);
+    a->kv_options_init(&options);
+    options.n_layers = 1;
+    options.n_kv_heads = kHeads;
+    options.n_q_heads = kQueries;
+    options.head_dim_k = kDim;
+    options.type_k = GGUFX_KV_Q8_0;
+    options.type_v = GGUFX_KV_F16;
+    TRY(a->kv_create(&kv, rt, &options, &e->error));
+    TRY(use_kv(e, kv, in, out));
+end:
+    a->kv_destroy(kv);
+    free(in);
+    free(out);
+    return status;
+}
+
+/* ---- model ---------------------------------------------------------------------------------- */
+
+enum { kIds = 16 };
+
+static ggufx_status run_tokenizer(exercise *e, const ggufx_file *file, int32_t *ids) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_tokenizer *tokenizer = NULL;
+    ggufx_tokenizer_facts facts = {.struct_size = sizeof facts};
+    ggufx_token_facts token = {.struct_size = sizeof token};
+    static const char text[] = "Once upon a time a small fox";
+    char back[64];
+    size_t n = 0, n_back = 0;
+    TRY(a->tokenizer_create(&tokenizer, file, &e->error));
+    TRY(a->tokenizer_info(&facts, tokenizer, &e->error));
+    TRY(a->tokenize(ids, kIds, &n, tokenizer, text, sizeof text - 1, 0, &e->error));
+    MUST(n >= 4);
+    TRY(a->detokenize(back, sizeof back, &n_back, tokenizer, ids, n, 0, &e->error));
+    MUST(n_back == sizeof text - 1 && memcmp(back, text, n_back) == 0);
+    TRY(a->token_info(&token, tokenizer, ids[0], &e->error));
+    for (size_t i = n; i < kIds; i++) ids[i] = ids[i % n];
+end:
+    a->tokenizer_destroy(tokenizer);
+    return status;
+}
+
+static int32_t on_chunk(void *user, const ggufx_perplexity_facts *running) {
+    const ggufx_progress *progress = ((exercise *)user)->progress;
+    return progress ? progress->report(progress->user, running->n_chunks, 0) : 0;
+}
+
+static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
+                                const int32_t *ids, float *logits, uint32_t n_vocab) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_sampler *sampler = NULL;
+    ggufx_sampler_options sampling;
+    ggufx_decode_options options;
+    ggufx_perplexity_facts perplexity = {.struct_size = sizeof perplexity};
+    int32_t id = 0;
+    a->decode_options_init(&options);
+    options.progress = e->progress;
+    TRY(a->session_decode(session, ids, 5, &options, &e->error));
+    TRY(a->session_logits(logits, n_vocab, session, &e->error));
+    exercise_mix(e, logits, n_vocab, sizeof *logits);
+    a->sampler_options_init(&sampling);
+    sampling.temperature = 0.8f;
+    sampling.top_k = 40;
+    TRY(a->sampler_create(&sampler, rt, n_vocab, &sampling, &e->error));
+    TRY(a->sampler_sample(&id, NULL, sampler, logits, n_vocab, &e->error));
+    exercise_mix(e, &id, 1, sizeof id);
+    MUST(a->session_length(session) == 5);
+    TRY(a->session_truncate(session, 0, &e->error));
+    TRY(a->perplexity(&perplexity, session, ids, kIds, kIds, -1, on_chunk, e, &e->error));
+    exercise_mix(e, &perplexity.perplexity, 1, sizeof perplexity.perplexity);
+end:
+    a->sampler_destroy(sampler);
+    return status;
+}
+
+ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
+    const struct api *a = e->api;
+    ggufx_model *model = NULL;
+    ggufx_session *session = NULL;
+    ggufx_model_options options;
+    ggufx_session_options session_options;
+    ggufx_model_facts facts = {.struct_size = sizeof facts};
+    int32_t ids[kIds];
+    float *logits = NULL;
+    ggufx_status status = run_tokenizer(e, file, ids);
+    if (status != GGUFX_OK) return status;
+    a->model_options_init(&options);
+    TRY(a->model_create(&model, rt, file, &options, &e->error));
+    TRY(a->model_info(&facts, model, &e->error));
+    logits = calloc(facts.n_vocab, sizeof *logits);
+    a->session_options_init(&session_options);
+    session_options.n_context = 2 * kIds;
+    session_options.n_batch = 8;
+    TRY(a->session_create(&session, model, &session_options, &e->error));
+    TRY(use_session(e, rt, session, ids, logits, facts.n_vocab));
+end:
+    a->session_destroy(session);
+    a->model_destroy(model);
+    free(logits);
+    return status;
+}

@@ -1,0 +1,285 @@
+/*
+ * The library under surroundings a host may have: every instruction set and executor, a 64 KiB
+ * stack, foreign floating-point modes, failing allocations, cancelled calls, a forked child.
+ * usage: surroundings CASE MODEL
+ * SPDX-License-Identifier: MIT
+ */
+#include "exercise.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+static const struct api kApi = API_DIRECT;
+static const char *model_path;
+
+/* Hash of a run that must succeed. */
+static uint64_t run(exercise *e) {
+    const ggufx_status status = exercise_run(e);
+    if (status != GGUFX_OK) {
+        fprintf(stderr, "%s: %s: %s\n", e->where, ggufx_status_name(status), e->error.message);
+        exit(1);
+    }
+    return e->hash;
+}
+
+static uint64_t plain_hash(uint32_t parts) {
+    exercise e;
+    exercise_init(&e, &kApi, model_path);
+    e.parts = parts;
+    return run(&e);
+}
+
+/* ---- instruction sets, threads, executors --------------------------------------------------- */
+
+static ggufx_status serial(void *user, uint32_t n_tasks, void (*task)(void *, uint32_t, uint32_t),
+                           void *ctx) {
+    (void)user;
+    for (uint32_t i = 0; i < n_tasks; i++) task(ctx, i, 0);
+    return GGUFX_OK;
+}
+static ggufx_status reversed(void *user, uint32_t n_tasks,
+                             void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+    (void)user;
+    while (n_tasks-- > 0) task(ctx, n_tasks, n_tasks % 3);
+    return GGUFX_OK;
+}
+
+/* Hash of all computed results, on every machine. A change is a change of canonical bits: it needs a
+ * line in CHANGELOG.md. */
+static const uint64_t kResults = 0x92d099f28549a131ull;
+
+static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
+    static const int32_t kIsas[] = {GGUFX_ISA_SCALAR, GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
+                                    GGUFX_ISA_AVX512, GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT};
+    const uint64_t expected = plain_hash(EXERCISE_ALL);
+    const uint64_t computed = plain_hash(EXERCISE_PRODUCTS | EXERCISE_KV | EXERCISE_MODEL);
+    exercise e;
+    printf("hash of the results: 0x%016llx\n", (unsigned long long)computed);
+    MUST(computed == kResults);
+    exercise_init(&e, &kApi, model_path);
+    for (size_t i = 0; i < sizeof kIsas / sizeof *kIsas; i++) {
+        ggufx_runtime *rt = NULL;
+        e.options.isa = kIsas[i];
+        if (ggufx_runtime_create(&rt, &e.options, NULL) != GGUFX_OK) continue; /* not here */
+        ggufx_runtime_destroy(rt);
+        MUST(run(&e) == expected);
+    }
+    e.options.isa = GGUFX_ISA_BEST;
+    e.options.threads = 4;
+    MUST(run(&e) == expected);
+    ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = 1,
+                               .parallel_for = serial};
+    e.options.executor = &executor;
+    MUST(run(&e) == expected);
+    executor.max_workers = 3;
+    executor.parallel_for = reversed;
+    MUST(run(&e) == expected);
+}
+
+/* ---- stack ---------------------------------------------------------------------------------- */
+
+static void *run_here(void *user) {
+    run(user);
+    return NULL;
+}
+
+static void test_no_call_needs_more_than_64_kib_of_stack(void) {
+    exercise e;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    exercise_init(&e, &kApi, model_path);
+    MUST(pthread_attr_init(&attributes) == 0);
+    MUST(pthread_attr_setstacksize(&attributes, 64 * 1024) == 0); /* guard page included */
+    MUST(pthread_create(&thread, &attributes, run_here, &e) == 0);
+    pthread_join(thread, NULL);
+    MUST(e.hash == plain_hash(EXERCISE_ALL));
+    pthread_attr_destroy(&attributes);
+}
+
+/* ---- floating-point environment -------------------------------------------------------------- */
+
+#if defined(__SSE2__)
+static const uint64_t kForeignMode = 0x1f80 | 0x8040 | 0x4000; /* FTZ, DAZ, round up */
+static uint64_t get_mode(void) {
+    return _mm_getcsr() & ~0x3fu; /* without the sticky exception flags */
+}
+static void set_mode(uint64_t mode) {
+    _mm_setcsr((unsigned)mode);
+}
+#elif defined(__aarch64__)
+static const uint64_t kForeignMode = (1u << 24) | (1u << 22); /* FZ, round up */
+static uint64_t get_mode(void) {
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+static void set_mode(uint64_t mode) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+}
+#endif
+
+static void test_callers_floating_point_mode_changes_no_bit_and_is_kept(void) {
+#if defined(__SSE2__) || defined(__aarch64__)
+    const uint64_t usual = get_mode(), expected = plain_hash(EXERCISE_ALL);
+    exercise e;
+    exercise_init(&e, &kApi, model_path);
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        e.options.threads = threads;
+        set_mode(kForeignMode);
+        const ggufx_status status = exercise_run(&e);
+        const uint64_t after = get_mode();
+        set_mode(usual);
+        MUST(status == GGUFX_OK && after == kForeignMode);
+        MUST(e.hash == expected);
+    }
+#else
+    puts("skipped: no floating-point mode known for this processor");
+    exit(77);
+#endif
+}
+
+/* ---- failing allocations and cancelled calls ------------------------------------------------- */
+
+typedef struct counter {
+    long calls, fail_at, live;
+} counter;
+
+static void *counting_alloc(void *user, size_t size, size_t align) {
+    counter *c = user;
+    void *p = NULL;
+    if (++c->calls == c->fail_at) return NULL;
+    if (posix_memalign(&p, align < sizeof p ? sizeof p : align, size) != 0) return NULL;
+    c->live++;
+    return p;
+}
+static void counting_free(void *user, void *p, size_t size, size_t align) {
+    (void)size, (void)align;
+    if (p) ((counter *)user)->live--;
+    free(p);
+}
+
+static void test_every_failing_allocation_is_an_error_without_a_leak(void) {
+    for (uint32_t parts = 1; parts <= EXERCISE_ALL; parts *= 2) {
+        long n_failures = 0;
+        for (long k = 1;; k++) {
+            counter c = {0, k, 0};
+            ggufx_allocator allocator = {.struct_size = sizeof allocator, .user = &c,
+                                         .alloc = counting_alloc, .free = counting_free};
+            exercise e;
+            exercise_init(&e, &kApi, model_path);
+            e.options.allocator = &allocator;
+            e.parts = parts;
+            const ggufx_status status = exercise_run(&e);
+            if (c.live != 0) fprintf(stderr, "allocation %ld: %ld leak, in %s\n", k, c.live, e.where);
+            MUST(c.live == 0);
+            if (c.calls < k) {
+                MUST(status == GGUFX_OK);
+                break;
+            }
+            /* A call may also manage with less memory: then all succeed. */
+            if (status == GGUFX_OK) continue;
+            if (status != GGUFX_E_MEMORY || e.error.status != status || !e.error.message[0])
+                fprintf(stderr, "allocation %ld: %s in %s\n", k, ggufx_status_name(status), e.where);
+            MUST(status == GGUFX_E_MEMORY && e.error.status == status && e.error.message[0]);
+            n_failures++;
+        }
+        printf("part %u: %ld allocations failed\n", (unsigned)parts, n_failures);
+        MUST(n_failures > 2);
+    }
+}
+
+static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
+    counter *c = user;
+    (void)done, (void)total;
+    return ++c->calls == c->fail_at;
+}
+
+static void test_every_poll_can_cancel(void) {
+    long n_cancelled = 0;
+    for (long k = 1;; k++) {
+        counter c = {0, k, 0};
+        ggufx_progress progress = {.struct_size = sizeof progress, .user = &c,
+                                   .report = count_polls};
+        exercise e;
+        exercise_init(&e, &kApi, model_path);
+        e.progress = &progress;
+        const ggufx_status status = exercise_run(&e);
+        if (c.calls < k) {
+            MUST(status == GGUFX_OK);
+            break;
+        }
+        if (status != GGUFX_E_CANCELLED)
+            fprintf(stderr, "poll %ld: %s in %s\n", k, ggufx_status_name(status), e.where);
+        MUST(status == GGUFX_E_CANCELLED && e.error.status == status);
+        n_cancelled++;
+    }
+    printf("%ld polls cancelled\n", n_cancelled);
+    MUST(n_cancelled > 8);
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+static void test_child_of_a_fork_computes_the_same(void) {
+    enum { kRows = 64, kColumns = 256 };
+    static float x[kColumns], parent[kRows], child[kRows];
+    ggufx_runtime_options options = {.struct_size = sizeof options, .threads = 4};
+    ggufx_runtime *rt = NULL;
+    ggufx_file *file = NULL;
+    ggufx_tensor *w = NULL;
+    size_t at = 0;
+    int pipes[2], status = 1;
+    for (int i = 0; i < kColumns; i++) x[i] = (float)(i % 17) - 8;
+    MUST(ggufx_runtime_create(&rt, &options, NULL) == GGUFX_OK);
+    MUST(ggufx_open(&file, rt, model_path, NULL, NULL) == GGUFX_OK);
+    MUST(ggufx_file_tensor_find(&at, file, "token_embd.weight", 17, NULL) == GGUFX_OK);
+    MUST(ggufx_tensor_slice(&w, ggufx_file_tensor(file, at), 1, 0, kRows, NULL) == GGUFX_OK);
+    MUST(ggufx_matvec(parent, kRows, rt, w, x, kColumns, NULL, NULL) == GGUFX_OK);
+    MUST(pipe(pipes) == 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60); /* a child that waits for threads it does not have */
+        const int bad = ggufx_matvec(child, kRows, rt, w, x, kColumns, NULL, NULL);
+        ggufx_tensor_destroy(w);
+        ggufx_file_destroy(file);
+        ggufx_runtime_destroy(rt);
+        _exit(bad != GGUFX_OK || write(pipes[1], child, sizeof child) != sizeof child);
+    }
+    MUST(read(pipes[0], child, sizeof child) == sizeof child);
+    MUST(waitpid(pid, &status, 0) == pid && status == 0);
+    MUST(memcmp(parent, child, sizeof child) == 0);
+    MUST(ggufx_matvec(child, kRows, rt, w, x, kColumns, NULL, NULL) == GGUFX_OK);
+    MUST(memcmp(parent, child, sizeof child) == 0);
+    ggufx_tensor_destroy(w);
+    ggufx_file_destroy(file);
+    ggufx_runtime_destroy(rt);
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } kCases[] = {
+        {"results", test_results_do_not_depend_on_isa_threads_or_executor},
+        {"stack", test_no_call_needs_more_than_64_kib_of_stack},
+        {"fpenv", test_callers_floating_point_mode_changes_no_bit_and_is_kept},
+        {"allocations", test_every_failing_allocation_is_an_error_without_a_leak},
+        {"polls", test_every_poll_can_cancel},
+        {"fork", test_child_of_a_fork_computes_the_same},
+    };
+    if (argc < 3) return 2;
+    model_path = argv[2];
+    for (size_t i = 0; i < sizeof kCases / sizeof *kCases; i++)
+        if (strcmp(argv[1], kCases[i].name) == 0) {
+            kCases[i].run();
+            return 0;
+        }
+    return 2;
+}
