@@ -9,7 +9,8 @@ namespace ggufx::gguf {
 constexpr uint32_t kMaxDims = 4;
 constexpr uint64_t kMaxNameBytes = 63;    // of a tensor: ggml keeps 64 with the terminator
 constexpr uint32_t kMaxDepth = 8;         // arrays inside of arrays
-constexpr uint32_t kMaxNested = 1u << 18; // inner arrays of a file
+constexpr uint32_t kMaxNested = 1u << 16; // inner arrays of a file
+constexpr uint64_t kMaxCount = INT32_MAX; // keys, and tensors, of a file
 constexpr uint64_t kMaxMetadata = 1ull << 30;
 constexpr uint64_t kDefaultAlignment = 32;
 

@@ -68,8 +68,8 @@ void Reader::read_version() {
 void Reader::check_counts() {
     const uint64_t min_tensor = out_.wire.narrow ? kMinTensorV1 : kMinTensor;
     const uint64_t min_pair = out_.wire.narrow ? kMinPairV1 : kMinPair;
-    const bool tensors_fit = out_.n_tensors <= left() / min_tensor;
-    const bool keys_fit = out_.n_keys <= left() / min_pair;
+    const bool tensors_fit = out_.n_tensors <= left() / min_tensor && out_.n_tensors <= kMaxCount;
+    const bool keys_fit = out_.n_keys <= left() / min_pair && out_.n_keys <= kMaxCount;
     if (tensors_fit && keys_fit) return;
     if (out_.wire.big_endian)
         fail_at(Status::endian, 4,

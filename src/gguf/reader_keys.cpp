@@ -158,15 +158,14 @@ void Reader::read_nested(Value &outer) {
         if (inner_.size() >= kMaxNested)
             fail_at(Status::limit, pos_, "more than %" PRIu32 " arrays inside of arrays",
                     kMaxNested);
+        if (depth == kMaxDepth)
+            fail_at(Status::limit, pos_, "arrays nested deeper than %" PRIu32, kMaxDepth);
         Value inner = take_array();
         inner.inner = at(inner_.size() + 1);
         inner_.push_back(inner);
         if (inner.element != ValueType::array) {
             skip_elements(inner);
         } else {
-            if (depth == kMaxDepth)
-                fail_at(Status::limit, inner.offset, "arrays nested deeper than %" PRIu32,
-                        kMaxDepth);
             stack[depth++] = {inner.count, inner_.size() - 1};
         }
     }
