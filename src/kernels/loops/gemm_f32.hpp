@@ -1,0 +1,173 @@
+// n >= 4 columns of f32 activations (C4, and C6 on decoded values): a tile of rows is decoded
+// once, [k][M * kLanes rows]; the micro-kernel runs one fma chain over k per output, rows in the
+// lanes, the caller's columns as they are.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/dequant.hpp"
+#include "kernels/loops/gemm.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+constexpr unsigned kColumnsF32 = 6;
+
+inline size_t gemm_f32_bytes(size_t, size_t) {
+    return 0;
+}
+inline void gemm_f32_pack(uint8_t *, const GemmAct &, size_t, size_t) {}
+
+// Values first .. first + n - 1 of kLanes rows; `to` is their place in the tile, `stride` its
+// rows. A row behind the last one repeats it.
+template <class V> struct TileFill {
+    float *to;
+    size_t stride, first, n;
+    const uint8_t *rows[V::kLanes];
+    size_t k;
+};
+
+// Float types: kLanes values of kLanes rows at a time.
+template <class V, class F> void fill_floats(const TileFill<V> &fill) {
+    constexpr size_t n_bytes = sizeof(typename F::Block);
+    alignas(64) float values[V::kLanes][V::kLanes];
+    for (size_t i = 0; i < fill.n; i += V::kLanes) {
+        const size_t n = fill.n - i < V::kLanes ? fill.n - i : V::kLanes;
+        for (unsigned r = 0; r < V::kLanes; r++) {
+            const uint8_t *p = fill.rows[r] + (fill.first + i) * n_bytes;
+            uint8_t last[V::kLanes * n_bytes] = {};
+            if (n < V::kLanes) {
+                __builtin_memcpy(last, p, n * n_bytes);
+                p = last;
+            }
+            V::store(values[r], LoadFloat<V, F>::load(p));
+        }
+        if (n == V::kLanes) {
+            transpose_rows<V>(fill.to + i * fill.stride, fill.stride, values);
+        } else {
+            for (size_t j = 0; j < n; j++)
+                for (unsigned r = 0; r < V::kLanes; r++)
+                    fill.to[(i + j) * fill.stride + r] = values[r][j];
+        }
+    }
+}
+
+// Block types: a step of one row at a time. A panel smaller than a step (little memory) decodes
+// the step again for each panel.
+template <class U> void fill_blocks(const TileFill<typename U::Set> &fill, Tail<U> &tail) {
+    alignas(64) float values[kStepValues<U>];
+    const size_t end = fill.first + fill.n;
+    for (size_t step = fill.first / kStepValues<U>; step * kStepValues<U> < end; step++) {
+        const size_t start = step * kStepValues<U>, n_left = (fill.k - start) / U::kValues;
+        const size_t from = start > fill.first ? start : fill.first;
+        const size_t to = start + kStepValues<U> < end ? start + kStepValues<U> : end;
+        for (unsigned r = 0; r < U::kLanes; r++) {
+            const uint8_t *p = fill.rows[r] + step * kStepBytes<U>;
+            const auto *b = n_left >= U::kStepBlocks ? blocks_at<U>(p) : tail.fill(p, n_left);
+            decode_step<U>(values, b);
+            for (size_t i = from; i < to; i++) {
+                fill.to[(i - fill.first) * fill.stride + r] = values[i - start];
+            }
+        }
+    }
+}
+
+template <class V, unsigned M, unsigned Columns>
+__attribute__((noinline)) void micro_f32(const TileOut &out, const float *tile, const float *x,
+                                         size_t ldx, size_t n) {
+    typename V::Vf acc[M][Columns];
+    load_acc<V, M, Columns>(acc, out);
+    for (size_t k = 0; k < n; k++, tile += M * V::kLanes) {
+#pragma GCC unroll 8
+        for (unsigned c = 0; c < Columns; c++) {
+            const auto a = V::set1(x[c * ldx + k]);
+#pragma GCC unroll 2
+            for (unsigned m = 0; m < M; m++) {
+                acc[m][c] = V::fma(V::load(tile + m * V::kLanes), a, acc[m][c]);
+            }
+        }
+    }
+    store_acc<V, M, Columns>(acc, out);
+}
+
+template <class V, unsigned M>
+void micro_f32_columns(size_t n_columns, const TileOut &out, const float *tile, const float *x,
+                       size_t ldx, size_t n) {
+    switch (n_columns) {
+    case 1:
+        return micro_f32<V, M, 1>(out, tile, x, ldx, n);
+    case 2:
+        return micro_f32<V, M, 2>(out, tile, x, ldx, n);
+    case 3:
+        return micro_f32<V, M, 3>(out, tile, x, ldx, n);
+    case 4:
+        return micro_f32<V, M, 4>(out, tile, x, ldx, n);
+    case 5:
+        return micro_f32<V, M, 5>(out, tile, x, ldx, n);
+    default:
+        return micro_f32<V, M, 6>(out, tile, x, ldx, n);
+    }
+}
+
+// All k and all columns of M * kLanes rows from `row` on. fill(TileFill) decodes.
+template <class V, unsigned M, class Fill>
+void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
+                   const Fill &fill) {
+    constexpr size_t n_rows = M * V::kLanes;
+    constexpr size_t n_step = 512; // whole steps of every set where they fit
+    const size_t n_fit = scratch.n_bytes / (n_rows * sizeof(float));
+    const size_t n_panel = n_fit >= n_step ? n_fit / n_step * n_step : n_fit / 64 * 64;
+    float *tile = reinterpret_cast<float *>(scratch.data);
+    TileOut out = {nullptr, y.ld, w.n - row < n_rows ? w.n - row : n_rows, true, false};
+    size_t k = 0;
+    do {
+        const size_t n = w.k - k < n_panel ? w.k - k : n_panel;
+        for (unsigned m = 0; m < M; m++) {
+            TileFill<V> part = {tile + m * V::kLanes, n_rows, k, n, {}, w.k};
+            for (unsigned r = 0; r < V::kLanes; r++) {
+                const size_t at = row + m * V::kLanes + r;
+                part.rows[r] = w.data + (at < w.n ? at : w.n - 1) * w.stride;
+            }
+            fill(part);
+        }
+        out.last = k + n == w.k;
+        for (size_t c = 0; c < act.n; c += kColumnsF32) {
+            out.y = y.y + c * y.ld + row;
+            const size_t n_columns = act.n - c < kColumnsF32 ? act.n - c : kColumnsF32;
+            micro_f32_columns<V, M>(n_columns, out, tile, act.x + c * act.ldx + k, act.ldx, n);
+        }
+        out.first = false;
+        k += n;
+    } while (k < w.k);
+}
+
+template <class V, class Fill>
+void gemm_f32_tiles(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
+                    const Fill &fill) {
+    static_assert(64 * V::kLanes * sizeof(float) <= kScratchMin);
+    const bool two = scratch.n_bytes >= 512 * 2 * V::kLanes * sizeof(float);
+    for (size_t row = 0; row < w.n;) {
+        if (two && w.n - row > V::kLanes) {
+            gemm_f32_rows<V, 2>(y, w, act, scratch, row, fill);
+            row += 2 * V::kLanes;
+        } else {
+            gemm_f32_rows<V, 1>(y, w, act, scratch, row, fill);
+            row += V::kLanes;
+        }
+    }
+}
+
+template <class V, class F> void gemm_floats(Out y, Rows w, const GemmAct &act, Scratch scratch) {
+    gemm_f32_tiles<V>(y, w, act, scratch, fill_floats<V, F>);
+}
+
+template <class U> void gemm_blocks_f32(Out y, Rows w, const GemmAct &act, Scratch scratch) {
+    using V = typename U::Set;
+    Tail<U> tail;
+    gemm_f32_tiles<V>(y, w, act, scratch,
+                      [&tail](const TileFill<V> &part) { fill_blocks<U>(part, tail); });
+}
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx
