@@ -1,0 +1,98 @@
+// The scalar reference calls fmaf: one rounding, also where the product alone would be rounded,
+// overflow or vanish. A libm whose fmaf rounds twice cannot be used; this test says so.
+// SPDX-License-Identifier: MIT
+#include "fmaf.hpp"
+
+#include "base/fpenv.hpp"
+#include "data.hpp"
+
+#include <math.h>
+#include <stdio.h>
+
+namespace testdata {
+
+using namespace ggufx;
+
+namespace {
+
+struct Case {
+    uint32_t a, b, c, want;
+};
+constexpr Case kCases[] = {
+    {0x3f800001, 0x3f800001, 0xbf800002, 0x28800000}, // (1+e)^2 - (1+2e) = e^2 = 2^-46
+    {0x3f7fffff, 0x3f7fffff, 0xbf7ffffe, 0x27800000}, // (1-e)^2 - (1-2e) = 2^-48
+    {0x7f7fffff, 0x40000000, 0xff7fffff, 0x7f7fffff}, // max * 2 - max = max
+    {0x3f800001, 0x3f7fffff, 0xbf800000, 0x337ffffe}, // 1 + 2^-24 - 2^-47 - 1
+    {0x1a000001, 0x1a000001, 0x00000000, 0x00000001}, // 2^-150 and a bit: up
+    {0x1a000000, 0x1a000000, 0x00000000, 0x00000000}, // 2^-150: a tie, to even
+    {0x00800000, 0x3f000000, 0x00000001, 0x00400001}, // subnormal result is kept
+    {0x4b800000, 0x3f800000, 0x3f7fffff, 0x4b800000}, // 2^24 + (1 - e): down
+    {0x4b800000, 0x3f800000, 0x3f800001, 0x4b800001}, // 2^24 + (1 + e): up, rounded once
+    {0x4b800001, 0x3f800001, 0x3f800000, 0x4b800003},
+};
+
+// a * b + c by arithmetic of its own: the product of two f32 is exact in f64; the sum is made odd
+// where it is inexact, so that rounding it to f32 is the only rounding that shows.
+float fma_by_round_to_odd(float a, float b, float c) {
+    const double p = static_cast<double>(a) * static_cast<double>(b), d = static_cast<double>(c);
+    const volatile double sum = p + d;
+    const volatile double of_d = sum - p, of_p = sum - of_d;
+    const double error = (p - of_p) + (d - of_d);
+    uint64_t bits = f64_bits(sum);
+    if (error != 0.0 && (bits & 1u) == 0) {
+        const bool away = (error > 0.0) == (sum > 0.0); // the exact sum is larger in magnitude
+        bits = away ? bits + 1 : bits - 1;
+    }
+    return static_cast<float>(f64_from_bits(bits));
+}
+
+// Near-cancelling sums, ties and results down to the subnormals.
+Case random_case(Random &r) {
+    const auto number = [&](uint32_t exponent) {
+        const uint32_t mantissa = r.below(3) ? r.below(1u << 23) : (r.below(2) ? 0x7fffff : 1);
+        const uint32_t sign = r.below(2);
+        return sign << 31 | exponent << 23 | mantissa;
+    };
+    const uint32_t ea = 40 + r.below(130), eb = 40 + r.below(130);
+    const uint32_t product = ea + eb > 127 ? ea + eb - 127 : 0;
+    const uint32_t spread = r.below(60);
+    uint32_t ec = product + 30 > spread ? product + 30 - spread : 0;
+    if (ec > 253) ec = 253;
+    Case c = {};
+    c.a = number(ea);
+    c.b = number(eb);
+    c.c = number(ec);
+    return c;
+}
+
+bool check(const Case &c, uint32_t want) {
+    const volatile float a = f32_from_bits(c.a), b = f32_from_bits(c.b), d = f32_from_bits(c.c);
+    const uint32_t got = f32_bits(fmaf(a, b, d));
+    if (got == want) return true;
+    printf("FAILED fmaf(%08x, %08x, %08x): %08x, expected %08x: this libm cannot be used\n",
+           static_cast<unsigned>(c.a), static_cast<unsigned>(c.b), static_cast<unsigned>(c.c),
+           static_cast<unsigned>(got), static_cast<unsigned>(want));
+    return false;
+}
+
+} // namespace
+
+long count_wrong_fmaf(long *n_checked) {
+    const CanonicalFp canonical;
+    long n_wrong = 0;
+    for (const Case &c : kCases) {
+        n_wrong += !check(c, c.want);
+        ++*n_checked;
+    }
+    Random random(3);
+    for (int i = 0; i < 200000 && n_wrong < 10; i++) {
+        const Case c = random_case(random);
+        const float want =
+            fma_by_round_to_odd(f32_from_bits(c.a), f32_from_bits(c.b), f32_from_bits(c.c));
+        n_wrong += !check(c, f32_bits(want));
+        ++*n_checked;
+    }
+    return n_wrong;
+}
+
+} // namespace testdata
