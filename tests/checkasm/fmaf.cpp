@@ -29,6 +29,7 @@ constexpr Case kCases[] = {
     {0x4b800000, 0x3f800000, 0x3f7fffff, 0x4b800000}, // 2^24 + (1 - e): down
     {0x4b800000, 0x3f800000, 0x3f800001, 0x4b800001}, // 2^24 + (1 + e): up, rounded once
     {0x4b800001, 0x3f800001, 0x3f800000, 0x4b800003},
+    {0x3f800001, 0x3f7ffffe, 0x4b800001, 0x4b800001}, // 2^24 + 2 + (1 - 2^-46): below the tie
 };
 
 // a * b + c by arithmetic of its own: the product of two f32 is exact in f64; the sum is made odd
@@ -44,6 +45,21 @@ float fma_by_round_to_odd(float a, float b, float c) {
         bits = away ? bits + 1 : bits - 1;
     }
     return static_cast<float>(f64_from_bits(bits));
+}
+
+// Products next to half a unit of c, closer to the tie than f64 can show: where an fmaf made of f64
+// arithmetic rounds twice.
+Case near_tie(Random &r) {
+    const uint32_t a = (1u << 23) | r.below(1u << 23);
+    const uint64_t quotient = (uint64_t{1} << 47) / a + r.below(2); // a * b is about 2^47
+    const uint32_t b = quotient < (1u << 24) ? static_cast<uint32_t>(quotient) : (1u << 24) - 1;
+    const uint32_t ea = 110 + r.below(30), eb = 110 + r.below(30), signs = r.below(4);
+    const uint32_t ec = ea + eb - 102; // unit of c: about twice the product
+    Case c = {};
+    c.a = (signs & 1u) << 31 | ea << 23 | (a & 0x7fffffu);
+    c.b = eb << 23 | (b & 0x7fffffu);
+    c.c = (signs & 2u) << 30 | ec << 23 | r.below(1u << 23);
+    return c;
 }
 
 // Near-cancelling sums, ties and results down to the subnormals.
@@ -86,7 +102,7 @@ long count_wrong_fmaf(long *n_checked) {
     }
     Random random(3);
     for (int i = 0; i < 200000 && n_wrong < 10; i++) {
-        const Case c = random_case(random);
+        const Case c = i % 2 ? near_tie(random) : random_case(random);
         const float want =
             fma_by_round_to_odd(f32_from_bits(c.a), f32_from_bits(c.b), f32_from_bits(c.c));
         n_wrong += !check(c, f32_bits(want));
