@@ -1,0 +1,89 @@
+/*
+ * Runs a fuzz target over built-in seeds, and over the files and folders it is given.
+ * Folders that are absent are named and passed over.
+ * SPDX-License-Identifier: MIT
+ */
+#include "../unit/gguf_builder.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static long n_run;
+
+static void run_file(const char *path) {
+    FILE *f = fopen(path, "rb");
+    unsigned char *data;
+    size_t n;
+    long size;
+    if (!f) return;
+    fseek(f, 0, SEEK_END);
+    size = ftell(f);
+    rewind(f);
+    if (size >= 0 && size < (16 << 20) && (data = malloc((size_t)size + 1))) {
+        n = fread(data, 1, (size_t)size, f);
+        LLVMFuzzerTestOneInput(data, n);
+        free(data);
+        n_run++;
+    }
+    fclose(f);
+}
+
+static void run_folder(const char *path) {
+    DIR *d = opendir(path);
+    struct dirent *e;
+    if (!d) {
+        printf("skipped: %s is absent\n", path);
+        return;
+    }
+    while ((e = readdir(d))) {
+        char file[4096];
+        struct stat st;
+        snprintf(file, sizeof file, "%s/%s", path, e->d_name);
+        if (stat(file, &st) == 0 && S_ISREG(st.st_mode)) run_file(file);
+    }
+    closedir(d);
+}
+
+/* Small files of each version and byte order, cut and changed with a fixed sequence. */
+static void run_seeds(void) {
+    uint32_t version, seed = 7;
+    int big_endian, i;
+    for (version = 1; version <= 3; version++)
+        for (big_endian = 0; big_endian < 2; big_endian++) {
+            gb b;
+            gb_everything(&b, version, big_endian);
+            LLVMFuzzerTestOneInput(b.data, b.n);
+            for (i = 0; i < 200; i++) {
+                unsigned char old;
+                size_t at;
+                seed = seed * 1664525u + 1013904223u;
+                at = (seed >> 4) % b.n;
+                old = b.data[at];
+                b.data[at] = (unsigned char)(seed >> 24);
+                LLVMFuzzerTestOneInput(b.data, i % 5 ? b.n : at);
+                b.data[at] = old;
+                n_run++;
+            }
+            gb_free(&b);
+        }
+}
+
+int main(int argc, char **argv) {
+    int i;
+    run_seeds();
+    for (i = 1; i < argc; i++) {
+        struct stat st;
+        if (stat(argv[i], &st) == 0 && S_ISREG(st.st_mode))
+            run_file(argv[i]);
+        else
+            run_folder(argv[i]);
+    }
+    printf("%ld inputs\n", n_run);
+    return 0;
+}

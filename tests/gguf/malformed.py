@@ -1,0 +1,62 @@
+"""Open every hostile file in six ways; verdict, error class, offset and heap must be as expected.
+
+usage: malformed.py REPLAY_PROGRAM   (files: $GGUFX_TEST_DATA/data/malformed)
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import subprocess
+import sys
+
+HEAP_LIMIT = 16 << 20  # bytes, of a metadata-only open
+
+
+def fault(case, status, offset):
+    """What is wrong with this end of a case, or None."""
+    accepted = status == "OK"
+    codes = case["code"].split("|")
+    expect = case["expect"]
+    if expect == "accept" or expect.startswith("open_ok_model"):
+        return None if accepted else "must be accepted"
+    if accepted:
+        return "must be refused" if expect == "reject" else None
+    if status not in codes:
+        return "error class must be %s" % case["code"]
+    if case["error_offset"] is not None and offset != case["error_offset"]:
+        return "error offset must be %d" % case["error_offset"]
+    return None
+
+
+def main():
+    folder = os.path.join(os.environ.get("GGUFX_TEST_DATA", ""), "data", "malformed")
+    if not os.path.isdir(folder):
+        print("skipped: no data/malformed in GGUFX_TEST_DATA")
+        return 77
+    cases = json.load(open(os.path.join(folder, "expected.json"), encoding="utf-8"))["cases"]
+    by_path = {os.path.join(folder, case["file"]): case for case in cases}
+    done = subprocess.run([sys.argv[1]] + list(by_path), capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        print(done.stderr[-4000:])
+        print("the program ended with %d" % done.returncode)
+        return 1
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    wrong, peak = 0, 0
+    for path, way, status, offset, heap in lines:
+        case = by_path[path]
+        if way.endswith("-meta"):
+            peak = max(peak, int(heap))
+        says = fault(case, status, int(offset))
+        if not says and way.endswith("-meta") and int(heap) > HEAP_LIMIT:
+            says = "took %s bytes of heap" % heap
+        if says:
+            wrong += 1
+            print("%s [%s]: %s, got %s at %s" % (case["name"], way, says, status, offset))
+    if len(lines) != 6 * len(by_path):
+        print("%d lines for %d files" % (len(lines), len(by_path)))
+        wrong += 1
+    print("%d files in 6 ways, %d wrong, at most %d bytes of heap for metadata"
+          % (len(by_path), wrong, peak))
+    return 1 if wrong else 0
+
+
+sys.exit(main())
