@@ -152,13 +152,13 @@ Status Session::decode_batches(const int32_t *tokens, size_t n, const DecodeOpti
 Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &options,
                        Failure *failure) {
     const size_t n_vocab = static_cast<size_t>(model_.hyper().n_vocab);
-    Status status = check_ids(tokens, n, failure);
-    if (status != Status::ok) return status;
     if (n > n_context_ - length_) {
         return set_failure(failure, Status::capacity, {},
                            "%" PRIu64 " tokens do not fit: %" PRIu64 " of %" PRIu32 " are used",
                            static_cast<uint64_t>(n), length_, n_context_);
     }
+    Status status = check_ids(tokens, n, failure);
+    if (status != Status::ok) return status;
     status = decode_batches(tokens, n, options, failure);
     if (status == Status::ok) {
         const float *all = options.all_logits;

@@ -11,8 +11,8 @@ void must(ggufx_status status, const ggufx_error *error, const char *call) {
 void fails(ggufx_status status, ggufx_status expected, ggufx_error *error, const char *text,
            const char *call) {
     if (status != expected) {
-        fail_msg("%s: %s, not %s: %s", call, ggufx_status_name(status),
-                 ggufx_status_name(expected), error->message);
+        fail_msg("%s: %s, not %s: %s", call, ggufx_status_name(status), ggufx_status_name(expected),
+                 error->message);
     }
     assert_int_equal(error->status, expected);
     if (!strstr(error->message, text)) {

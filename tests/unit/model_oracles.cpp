@@ -113,8 +113,7 @@ std::string detokenize(const ggufx_tokenizer *tokenizer, const Ids &ids) {
     ggufx_error error;
     std::string out(64 + 64 * ids.size(), '\0');
     size_t n = 0;
-    must(ggufx_detokenize(out.data(), out.size(), &n, tokenizer, ids.data(), ids.size(), 0,
-                          &error),
+    must(ggufx_detokenize(out.data(), out.size(), &n, tokenizer, ids.data(), ids.size(), 0, &error),
          error, "detokenize");
     out.resize(n);
     return out;
@@ -160,7 +159,8 @@ void test_vocab_pairs(const std::string &name) {
         const std::string text = texts.substr(at, end == std::string::npos ? end : end - at);
         Ids want;
         char *rest = line.data();
-        for (char *next; want.push_back(static_cast<int32_t>(strtol(rest, &next, 10))), next != rest;
+        for (char *next;
+             want.push_back(static_cast<int32_t>(strtol(rest, &next, 10))), next != rest;
              rest = next) {}
         want.pop_back();
         const Ids got = tokenize(opened.tokenizer, text, 0);
@@ -231,9 +231,9 @@ void test_model_case(const Opened &opened, const std::string &folder, const std:
         if (got.size() == want.size() && logits.size() == n_rows * n_vocab) break;
         must(ggufx_session_decode(session, &got.back(), 1, nullptr, &error), error, "decode");
         logits.resize(logits.size() + n_vocab);
-        must(ggufx_session_logits(logits.data() + logits.size() - n_vocab, n_vocab, session,
-                                  &error),
-             error, "logits");
+        must(
+            ggufx_session_logits(logits.data() + logits.size() - n_vocab, n_vocab, session, &error),
+            error, "logits");
     }
     CHECK(got == want, "%s: greedy ids %s, not %s", name.c_str(), show(got).c_str(),
           show(want).c_str());
@@ -311,9 +311,9 @@ void test_split_and_big_endian_files_equal_their_original() {
         return greedy(opened, prompt, 24, logits);
     };
     const Ids ids = run("stories260K-f16.gguf", &want);
-    for (const char *path : {"stories260K-f16-bigendian.gguf",
-                             "split/stories260K-f16-00001-of-00003.gguf",
-                             "split/stories260K-f16-00003-of-00003.gguf"}) {
+    for (const char *path :
+         {"stories260K-f16-bigendian.gguf", "split/stories260K-f16-00001-of-00003.gguf",
+          "split/stories260K-f16-00003-of-00003.gguf"}) {
         CHECK(run(path, &got) == ids, "%s: greedy ids", path);
         CHECK(memcmp(got.data(), want.data(), want.size() * sizeof(float)) == 0, "%s: bits", path);
     }
@@ -339,9 +339,9 @@ void test_perplexity(const Expected &e) {
         return int32_t{0};
     };
     ggufx_error error;
-    must(ggufx_perplexity(&facts, session, ids.data(), ids.size(), 512, 1, report, &running,
-                          &error),
-         error, "perplexity");
+    must(
+        ggufx_perplexity(&facts, session, ids.data(), ids.size(), 512, 1, report, &running, &error),
+        error, "perplexity");
     printf("%s: perplexity %.4f +- %.4f, %llu chunks\n", e.file, facts.perplexity,
            facts.standard_error, static_cast<unsigned long long>(facts.n_chunks));
     CHECK(fabs(facts.perplexity - e.perplexity) <= e.tolerance, "%s: perplexity %.5f", e.file,
@@ -385,8 +385,8 @@ int main() {
     test_model_case(tiny, "/data/tiny/oracle-public/llama3/", "single");
     test_tiny_stories_greedy_ids();
     test_split_and_big_endian_files_equal_their_original();
-    test_perplexity({"stories260K/stories260K-f32.gguf", "corpus/tinystories-valid-public.txt",
-                     3.8928, 5e-4});
+    test_perplexity(
+        {"stories260K/stories260K-f32.gguf", "corpus/tinystories-valid-public.txt", 3.8928, 5e-4});
     test_perplexity({"tinymodel/tiny-stories-f32.gguf", "tinymodel/valid.txt", 1.4545, 5e-4});
     ggufx_runtime_destroy(g_runtime);
     printf("%d checks, %d failed\n", g_checks, g_failed);

@@ -25,7 +25,8 @@ static void test_model_info_tells_the_hyper_parameters(void **state) {
     assert_int_equal(facts.n_kv_heads, TINY_KV_HEADS);
     assert_int_equal(facts.head_dim, TINY_HEAD_DIM);
     /* Embedding, its norm; per layer two norms, q and o, k and v, three of the feed-forward. */
-    assert_int_equal(facts.n_parameters, 302 * 32 + 32 + 2 * (2 * 32 + 2 * 1024 + 2 * 512 + 3 * 2048));
+    assert_int_equal(facts.n_parameters,
+                     302 * 32 + 32 + 2 * (2 * 32 + 2 * 1024 + 2 * 512 + 3 * 2048));
     assert_int_equal(facts.weight_bytes, 4 * facts.n_parameters);
     assert_int_equal(ggufx_has("arch:llama"), 1);
     end(&f);

@@ -11,7 +11,7 @@
 enum { N = 8, DRAWS = 4000 };
 
 /* Probabilities 0.4 0.3 0.15 0.1 0.05 and three of about 0, shuffled. */
-static const float logits[N] = {-1.8971200f, -40.0f, -0.9162907f, -2.3025851f,
+static const float logits[N] = {-1.8971200f, -40.0f,      -0.9162907f, -2.3025851f,
                                 -41.0f,      -1.2039728f, -2.9957323f, -42.0f};
 static const int order[5] = {2, 5, 0, 3, 6};
 
@@ -207,17 +207,20 @@ static void test_sampler_calls_refuse_bad_arguments(void **state) {
     begin(&f, NULL);
     FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_sampler_create(NULL, f.rt, N, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "rt", ggufx_sampler_create(&sampler, NULL, N, NULL, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "n_vocab",
-          ggufx_sampler_create(&sampler, f.rt, 0, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "n_vocab", ggufx_sampler_create(&sampler, f.rt, 0, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "n_vocab",
           ggufx_sampler_create(&sampler, f.rt, 0x80000000u, NULL, &f.error));
     for (int field = 0; field < 3; field++) {
         static const float bad[3] = {-1.0f, NAN, INFINITY};
         for (int i = 0; i < 3; i++) {
             ggufx_sampler_options_init(&options);
-            *(field == 0 ? &options.temperature : field == 1 ? &options.top_p : &options.min_p) =
-                bad[i];
-            FAILS(&f, GGUFX_E_ARGUMENT, field == 0 ? "temperature" : field == 1 ? "top_p" : "min_p",
+            *(field == 0   ? &options.temperature
+              : field == 1 ? &options.top_p
+                           : &options.min_p) = bad[i];
+            FAILS(&f, GGUFX_E_ARGUMENT,
+                  field == 0   ? "temperature"
+                  : field == 1 ? "top_p"
+                               : "min_p",
                   ggufx_sampler_create(&sampler, f.rt, N, &options, &f.error));
             assert_null(sampler);
         }

@@ -96,7 +96,7 @@ static void test_decode_agrees_with_doubles_for_each_variant_of_the_graph(void *
 /* The greedy continuation of the random model: the same ids on every machine. */
 static void test_greedy_ids_are_those_of_every_machine(void **state) {
     static const int32_t plain[12] = {6, 301, 169, 56, 108, 41, 50, 156, 156, 156, 156, 296};
-    static const int32_t q8_0[12] = {Q8_0_IDS};
+    static const int32_t q8_0[12] = {6, 6, 6, 6, 206, 301, 249, 249, 108, 214, 296, 296};
     (void)state;
     for (int quantized = 0; quantized < 2; quantized++) {
         tiny_options options;
@@ -267,8 +267,7 @@ static void test_unknown_ids_are_refused_with_their_index(void **state) {
     assert_int_equal(ggufx_session_decode(f.session, tokens, 4, NULL, &f.error), GGUFX_E_ARGUMENT);
     assert_int_equal(f.error.index, 2);
     tokens[2] = -1;
-    FAILS(&f, GGUFX_E_ARGUMENT, "-1",
-          ggufx_session_decode(f.session, tokens, 4, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "-1", ggufx_session_decode(f.session, tokens, 4, NULL, &f.error));
     assert_int_equal(ggufx_session_length(f.session), 0);
     end(&f);
 }
@@ -287,8 +286,7 @@ static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state
         begin_session(&f, &options, 0);
         FAILS(&f, GGUFX_E_VALUE, "", ggufx_session_decode(f.session, tokens, 3, NULL, &f.error));
         assert_int_equal(ggufx_session_length(f.session), 0);
-        FAILS(&f, GGUFX_E_STATE, "",
-              ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
+        FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
         end(&f);
     }
 }
@@ -434,8 +432,7 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_logits(NULL, TINY_VOCAB, f.session, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_logits(logits, TINY_VOCAB, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "n_out", ggufx_session_logits(logits, 5, f.session, &f.error));
-    FAILS(&f, GGUFX_E_STATE, "",
-          ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(NULL, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(f.session, 1, &f.error));
     assert_int_equal(ggufx_session_length(NULL), 0);

@@ -82,8 +82,14 @@ static void test_tokenize_falls_back_to_bytes(void **state) {
     begin_tokenizer(&f, 0);
     assert_pieces(&f, "\xc3\xa9", 0, SP "|\xc3\xa9");
     assert_pieces(&f, "\xe6\x97\xa5!", 0, SP "|<0xE6>|<0x97>|<0xA5>|<0x21>");
-    assert_pieces(&f, "\xff" "e\x80", 0, SP "|<0xFF>|<0x65>|<0x80>"); /* a lead byte takes four */
-    assert_pieces(&f, "\x80" "e", 0, SP "|<0x80>|e");
+    assert_pieces(&f,
+                  "\xff"
+                  "e\x80",
+                  0, SP "|<0xFF>|<0x65>|<0x80>"); /* a lead byte takes four */
+    assert_pieces(&f,
+                  "\x80"
+                  "e",
+                  0, SP "|<0x80>|e");
     end(&f);
 }
 
@@ -178,8 +184,13 @@ static void test_tokenize_reports_the_needed_capacity(void **state) {
 }
 
 static void test_detokenize_gives_the_text_back(void **state) {
-    static const char *const texts[] = {
-        "the sand", " the", "", "  ", "a \xe6\x97\xa5 b\n\t", "<|user|>the", "the \xc3\xa9t\xc3\xa9."};
+    static const char *const texts[] = {"the sand",
+                                        " the",
+                                        "",
+                                        "  ",
+                                        "a \xe6\x97\xa5 b\n\t",
+                                        "<|user|>the",
+                                        "the \xc3\xa9t\xc3\xa9."};
     fixture f;
     (void)state;
     begin_tokenizer(&f, 0);
@@ -189,8 +200,10 @@ static void test_detokenize_gives_the_text_back(void **state) {
         size_t n = encode(&f, ids, texts[i], strlen(texts[i]), GGUFX_TOKENIZE_ADD_SPECIAL);
         MUST(&f, ggufx_detokenize(text, sizeof text - 1, &n, f.tokenizer, ids, n, 0, &f.error));
         text[n] = '\0';
-        if (i == 5) assert_string_equal(text, "<|user|> the"); /* a space before each piece */
-        else assert_string_equal(text, texts[i]);
+        if (i == 5)
+            assert_string_equal(text, "<|user|> the"); /* a space before each piece */
+        else
+            assert_string_equal(text, texts[i]);
     }
     end(&f);
 }
@@ -339,10 +352,8 @@ static void test_tokenizer_calls_refuse_bad_arguments(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "file",
           ggufx_tokenizer_create(&(ggufx_tokenizer *){NULL}, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_tokenize(ids, 4, &n, NULL, "a", 1, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "",
-          ggufx_tokenize(NULL, 4, &n, f.tokenizer, "a", 1, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "",
-          ggufx_tokenize(ids, 4, NULL, f.tokenizer, "a", 1, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_tokenize(NULL, 4, &n, f.tokenizer, "a", 1, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_tokenize(ids, 4, NULL, f.tokenizer, "a", 1, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "text",
           ggufx_tokenize(ids, 4, &n, f.tokenizer, NULL, 1, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "flags",
@@ -351,8 +362,7 @@ static void test_tokenizer_calls_refuse_bad_arguments(void **state) {
           ggufx_detokenize(NULL, 4, &n, f.tokenizer, ids, 1, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "",
           ggufx_detokenize(text, 4, NULL, f.tokenizer, ids, 1, 0, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "",
-          ggufx_detokenize(text, 4, &n, NULL, ids, 1, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_detokenize(text, 4, &n, NULL, ids, 1, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "",
           ggufx_detokenize(text, 4, &n, f.tokenizer, NULL, 1, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "flags",
@@ -363,8 +373,7 @@ static void test_tokenizer_calls_refuse_bad_arguments(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "-1",
           ggufx_detokenize(text, 4, &n, f.tokenizer, ids + 2, 1, 0, &f.error));
     facts.struct_size = sizeof facts;
-    FAILS(&f, GGUFX_E_ARGUMENT, "302",
-          ggufx_token_info(&facts, f.tokenizer, TINY_VOCAB, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "302", ggufx_token_info(&facts, f.tokenizer, TINY_VOCAB, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_token_info(&facts, f.tokenizer, -1, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_token_info(NULL, f.tokenizer, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_token_info(&facts, NULL, 0, &f.error));

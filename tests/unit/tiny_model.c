@@ -48,13 +48,53 @@ static int begin_array(writer *w, const char *key, uint32_t element, uint64_t n)
     return 1;
 }
 
-/* ---- vocabulary: 0 <unk> 1 <s> 2 </s>, 3..258 bytes, pieces, one user and one control token ---- */
+/* ---- vocabulary: 0 <unk> 1 <s> 2 </s>, 3..258 bytes, pieces, one user and one control token ----
+ */
 
 static const char *const pieces[TINY_USER - 259] = {
-    "\xe2\x96\x81", "e", "t", "a", "o", "n", "h", "i", "s", "r", "d", "l", "u", "c", "w", ".",
-    "\xe2\x96\x81t", "he", "\xe2\x96\x81the", "in", "an", "\xe2\x96\x81" "a", "ing", "er",
-    "\xe2\x96\x81s", "\xe2\x96\x81h", "nd", "\xe2\x96\x81" "and", "re", "on", "ed", "or", "\xc3\xa9",
-    "ee", "th", "ou", "\xe2\x96\x81i", "is", "at", "en", "it",
+    "\xe2\x96\x81",
+    "e",
+    "t",
+    "a",
+    "o",
+    "n",
+    "h",
+    "i",
+    "s",
+    "r",
+    "d",
+    "l",
+    "u",
+    "c",
+    "w",
+    ".",
+    "\xe2\x96\x81t",
+    "he",
+    "\xe2\x96\x81the",
+    "in",
+    "an",
+    "\xe2\x96\x81"
+    "a",
+    "ing",
+    "er",
+    "\xe2\x96\x81s",
+    "\xe2\x96\x81h",
+    "nd",
+    "\xe2\x96\x81"
+    "and",
+    "re",
+    "on",
+    "ed",
+    "or",
+    "\xc3\xa9",
+    "ee",
+    "th",
+    "ou",
+    "\xe2\x96\x81i",
+    "is",
+    "at",
+    "en",
+    "it",
 };
 
 static const char *token_text(char *buffer, int id, int fault) {
@@ -102,8 +142,10 @@ static void write_vocab(writer *w) {
         begin_array(w, "tokenizer.ggml.token_type", narrow ? GGUFX_VALUE_U8 : GGUFX_VALUE_I32,
                     (uint64_t)n_types)) {
         for (int i = 0; i < n_types; i++) {
-            if (narrow) gb_u8(&w->file, (unsigned)token_type(i, fault));
-            else gb_u32(&w->file, (uint32_t)token_type(i, fault));
+            if (narrow)
+                gb_u8(&w->file, (unsigned)token_type(i, fault));
+            else
+                gb_u32(&w->file, (uint32_t)token_type(i, fault));
         }
     }
     key_u32(w, "tokenizer.ggml.bos_token_id", TINY_BOS);
@@ -115,7 +157,8 @@ static void write_vocab(writer *w) {
     }
 }
 
-/* ---- weights ---------------------------------------------------------------------------------- */
+/* ---- weights ----------------------------------------------------------------------------------
+ */
 
 static void tensor_entry(writer *w, const char *name, uint64_t columns, uint64_t rows,
                          uint32_t type) {
@@ -137,8 +180,10 @@ static void f32_tensor(writer *w, const char *name, uint32_t columns, uint32_t r
     if (skipped(w, name)) return;
     tensor_entry(w, name, columns, rows, retype ? GGUFX_TYPE_I32 : GGUFX_TYPE_F32);
     for (uint32_t i = 0; i < wide * rows; i++) {
-        if (nan && i == 0) gb_u32(&w->data, 0x7fc00000u);
-        else gb_f32(&w->data, norm ? norm_weight(seed, i) : weight(seed, i, scale));
+        if (nan && i == 0)
+            gb_u32(&w->data, 0x7fc00000u);
+        else
+            gb_f32(&w->data, norm ? norm_weight(seed, i) : weight(seed, i, scale));
     }
 }
 
@@ -165,10 +210,10 @@ static void write_layer(writer *w, uint32_t layer) {
         float scale; /* a power of two */
     } parts[] = {
         {"attn_norm", TINY_EMBD, 1, 0},
-        {"attn_q", TINY_EMBD, TINY_HEADS *TINY_HEAD_DIM, 0.5f},
-        {"attn_k", TINY_EMBD, TINY_KV_HEADS *TINY_HEAD_DIM, 0.5f},
-        {"attn_v", TINY_EMBD, TINY_KV_HEADS *TINY_HEAD_DIM, 0.5f},
-        {"attn_output", TINY_HEADS *TINY_HEAD_DIM, TINY_EMBD, 0.5f},
+        {"attn_q", TINY_EMBD, TINY_HEADS * TINY_HEAD_DIM, 0.5f},
+        {"attn_k", TINY_EMBD, TINY_KV_HEADS * TINY_HEAD_DIM, 0.5f},
+        {"attn_v", TINY_EMBD, TINY_KV_HEADS * TINY_HEAD_DIM, 0.5f},
+        {"attn_output", TINY_HEADS * TINY_HEAD_DIM, TINY_EMBD, 0.5f},
         {"ffn_norm", TINY_EMBD, 1, 0},
         {"ffn_gate", TINY_EMBD, TINY_FF, 0.5f},
         {"ffn_up", TINY_EMBD, TINY_FF, 0.5f},
@@ -178,8 +223,10 @@ static void write_layer(writer *w, uint32_t layer) {
         const uint32_t seed = layer_seed(layer, i);
         char name[64];
         sprintf(name, "blk.%u.%s.weight", (unsigned)layer, parts[i].name);
-        if (parts[i].rows == 1) f32_tensor(w, name, TINY_EMBD, 1, seed, 0, 1);
-        else matrix(w, name, parts[i].columns, parts[i].rows, seed, parts[i].scale);
+        if (parts[i].rows == 1)
+            f32_tensor(w, name, TINY_EMBD, 1, seed, 0, 1);
+        else
+            matrix(w, name, parts[i].columns, parts[i].rows, seed, parts[i].scale);
     }
 }
 

@@ -25,12 +25,12 @@ enum {
 
 /* What differs from the plain model; all zero = F32, tied output, nothing wrong. */
 typedef struct tiny_options {
-    uint32_t weight_type;     /* 0 = F32 or GGUFX_TYPE_Q8_0 for all matrices */
-    int untied;               /* own output matrix */
-    int rope_freqs;           /* rope_freqs.weight with values 1 .. 4 */
-    float rope_factor;        /* linear rope scaling; 0 = none */
-    const char *skip;         /* key or tensor left out */
-    const char *change;       /* u32 key that gets `value` instead */
+    uint32_t weight_type; /* 0 = F32 or GGUFX_TYPE_Q8_0 for all matrices */
+    int untied;           /* own output matrix */
+    int rope_freqs;       /* rope_freqs.weight with values 1 .. 4 */
+    float rope_factor;    /* linear rope scaling; 0 = none */
+    const char *skip;     /* key or tensor left out */
+    const char *change;   /* u32 key that gets `value` instead */
     uint32_t value;
     const char *misshape;     /* tensor with one column more */
     const char *retype;       /* tensor written as I32 */
@@ -52,9 +52,9 @@ enum {
     TINY_VOCAB_U8_TYPES, /* not a fault */
     TINY_VOCAB_BAD_TYPE,
     TINY_VOCAB_OTHER_KIND,
-    TINY_VOCAB_NO_TYPES, /* not a fault */
-    TINY_VOCAB_EOS,      /* not a fault: add_eos_token, no space prefix */
-    TINY_VOCAB_NO_BYTES, /* not a fault: <unk> for other characters */
+    TINY_VOCAB_NO_TYPES,  /* not a fault */
+    TINY_VOCAB_EOS,       /* not a fault: add_eos_token, no space prefix */
+    TINY_VOCAB_NO_BYTES,  /* not a fault: <unk> for other characters */
     TINY_VOCAB_NO_UNKNOWN /* the same, and token 0 is a normal one */
 };
 

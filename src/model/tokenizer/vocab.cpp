@@ -175,7 +175,8 @@ int32_t Vocab::special_id(const char *key, int32_t fallback) const {
 void Vocab::load_special() {
     bos_ = special_id("tokenizer.ggml.bos_token_id", 1); // the ids sentencepiece gives
     eos_ = special_id("tokenizer.ggml.eos_token_id", 2);
-    const bool implied = tokens_[0].kind == TokenKind::unknown || file_->find_meta(kKinds) == gguf::kNotFound;
+    const bool implied =
+        tokens_[0].kind == TokenKind::unknown || file_->find_meta(kKinds) == gguf::kNotFound;
     unknown_ = special_id("tokenizer.ggml.unknown_token_id", implied ? 0 : -1);
     const int32_t ends[] = {eos_, special_id("tokenizer.ggml.eot_token_id", -1),
                             special_id("tokenizer.ggml.eom_token_id", -1)};
