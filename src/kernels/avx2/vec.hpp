@@ -144,7 +144,7 @@ struct Vec {
     }
 
     // sums[m][c] += codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
-    // column c (four, q + 4 * kColumns * i + 4 * c), i = 0 .. Quads - 1. As many products as fit
+    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1. As many products as fit
     // are added in int16.
     template <class K, size_t Quads, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
@@ -160,7 +160,7 @@ struct Vec {
 #pragma GCC unroll 4
                 for (unsigned c = 0; c < Columns; c++) {
                     int32_t four;
-                    __builtin_memcpy(&four, q + (i * kColumns + c) * 4, 4);
+                    __builtin_memcpy(&four, q + (i * Columns + c) * 4, 4);
                     const __m256i a = _mm256_set1_epi32(four);
 #pragma GCC unroll 2
                     for (unsigned m = 0; m < M; m++) {

@@ -119,7 +119,7 @@ struct Vec {
     }
 
     // sums[m][c] += codes (four per lane, u + 128 * i + 64 * m for M = 2) times activations of
-    // column c (four, q + 4 * kColumns * i + 4 * c), i = 0 .. Quads - 1.
+    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.
     template <class K, size_t Quads, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
                                           const int8_t *q) {
@@ -131,7 +131,7 @@ struct Vec {
 #pragma GCC unroll 8
             for (unsigned c = 0; c < Columns; c++) {
                 int32_t four;
-                __builtin_memcpy(&four, q + (i * kColumns + c) * 4, 4);
+                __builtin_memcpy(&four, q + (i * Columns + c) * 4, 4);
                 const __m512i a = _mm512_set1_epi32(four);
 #pragma GCC unroll 2
                 for (unsigned m = 0; m < M; m++) {

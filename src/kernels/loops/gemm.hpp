@@ -2,8 +2,8 @@
 // of the dot instruction and f32 scales; then a micro-kernel keeps M vectors of rows times up to
 // V::kColumns columns in registers, one fma chain over the blocks of k per output.
 // Tile: codes [k / 4][M * kLanes rows][4], scales and shifts [block or group][M * kLanes rows].
-// Activations: per kColumns columns codes [k / 4][kColumns][4], then per block d, s and
-// -kOffset * sums, [..][kColumns] each.
+// Activations: per group of n = kColumns columns (the last group may have fewer) codes
+// [k / 4][n][4], then per block d, s and -kOffset * sums, [..][n] each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,54 +27,60 @@ using KindOf = TileKind<V, U::kGroup, U::kMins != fmt::Mins::kNone, U::kOffset !
 
 // ---- activations --------------------------------------------------------------------------------
 
-// Pointers into the packed activations of one group of columns.
-template <unsigned Columns> struct GroupAct {
-    static constexpr size_t kBlockBytes = 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
-    static constexpr size_t bytes(size_t k) {
-        return (k / 32 * Columns * kBlockBytes + 63) / 64 * 64;
-    }
+// The packed activations of one group of n columns: kColumns, fewer in the last group.
+struct GroupAct {
+    size_t n;
     int8_t *q;
     float *d, *s;
     int32_t *offset; // per 16 or 32 values
 
-    GroupAct(uint8_t *packed, size_t k, size_t group) {
-        uint8_t *p = packed + group * bytes(k);
-        const size_t n = k / 32 * Columns;
-        q = reinterpret_cast<int8_t *>(p);
-        d = reinterpret_cast<float *>(p + k * Columns);
-        s = d + n;
-        offset = reinterpret_cast<int32_t *>(s + n);
+    static constexpr size_t kBlockBytes = 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
+    static constexpr size_t bytes(size_t k, size_t n_columns) {
+        return (k / 32 * n_columns * kBlockBytes + 63) / 64 * 64;
+    }
+    GroupAct(uint8_t *memory, size_t k, size_t n_columns) : n(n_columns) {
+        q = reinterpret_cast<int8_t *>(memory);
+        d = reinterpret_cast<float *>(memory + k * n);
+        s = d + k / 32 * n;
+        offset = reinterpret_cast<int32_t *>(s + k / 32 * n);
     }
 };
 
+template <class V>
+GGUFX_INLINE GroupAct group_at(uint8_t *packed, size_t k, size_t n, size_t group) {
+    const size_t left = n - group * V::kColumns;
+    return {packed + group * GroupAct::bytes(k, V::kColumns), k,
+            left < V::kColumns ? left : V::kColumns};
+}
+
 template <class V> size_t gemm_bytes(size_t k, size_t n) {
-    return (n + V::kColumns - 1) / V::kColumns * GroupAct<V::kColumns>::bytes(k);
+    return n / V::kColumns * GroupAct::bytes(k, V::kColumns) + GroupAct::bytes(k, n % V::kColumns);
 }
 
 template <class U>
-void gemm_pack_column(const GroupAct<U::kColumns> &to, size_t column, const float *x, size_t k) {
+void gemm_pack_column(const GroupAct &to, size_t column, const float *x, size_t k) {
     for (size_t b = 0; b < k / 32; b++) {
         int8_t q[32];
         int16_t s16[2];
         const float d = pack_codes<U>(q, s16, x + 32 * b);
         for (size_t i = 0; i < 8; i++) {
-            __builtin_memcpy(to.q + ((8 * b + i) * U::kColumns + column) * 4, q + 4 * i, 4);
+            __builtin_memcpy(to.q + ((8 * b + i) * to.n + column) * 4, q + 4 * i, 4);
         }
-        const size_t at = b * U::kColumns + column;
+        const size_t at = b * to.n + column;
         to.d[at] = d;
         to.s[at] = d * static_cast<float>(s16[0] + s16[1]);
         if constexpr (U::kGroup == 32) {
             to.offset[at] = -U::kOffset * (s16[0] + s16[1]);
         } else {
-            to.offset[2 * b * U::kColumns + column] = -U::kOffset * s16[0];
-            to.offset[(2 * b + 1) * U::kColumns + column] = -U::kOffset * s16[1];
+            to.offset[2 * b * to.n + column] = -U::kOffset * s16[0];
+            to.offset[(2 * b + 1) * to.n + column] = -U::kOffset * s16[1];
         }
     }
 }
 
 template <class U> void gemm_pack(uint8_t *packed, const GemmAct &act, size_t first, size_t count) {
     for (size_t c = first; c < first + count; c++) {
-        const GroupAct<U::kColumns> to(packed, act.k, c / U::kColumns);
+        const GroupAct to = group_at<U>(packed, act.k, act.n, c / U::kColumns);
         gemm_pack_column<U>(to, c % U::kColumns, act.x + c * act.ldx, act.k);
     }
 }
@@ -152,10 +158,10 @@ void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size
 // Blocks first .. first + n - 1 of k (the tile begins with block `first`) into acc.
 template <class K, unsigned M, unsigned Columns, class TileT>
 GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
-                           const GroupAct<K::kColumns> &act, size_t first, size_t n) {
+                           const GroupAct &act, size_t first, size_t n) {
     constexpr size_t n_rows = M * K::kLanes, n_groups = 32 / K::kGroup, n_quads = K::kGroup / 4;
     for (size_t b = 0; b < n; b++) {
-        const size_t at = (first + b) * K::kColumns;
+        const size_t at = (first + b) * Columns;
 #pragma GCC unroll 2
         for (size_t z = 0; z < n_groups; z++) {
             const size_t g = n_groups * b + z;
@@ -163,12 +169,12 @@ GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
 #pragma GCC unroll 8
             for (unsigned c = 0; c < Columns; c++) {
                 const int32_t start =
-                    K::kOffset ? act.offset[(n_groups * (first + b) + z) * K::kColumns + c] : 0;
+                    K::kOffset ? act.offset[(n_groups * (first + b) + z) * Columns + c] : 0;
 #pragma GCC unroll 2
                 for (unsigned m = 0; m < M; m++) sums[m][c] = K::set1_i(start);
             }
             K::template add_products<K, n_quads>(sums, tile.codes + g * K::kGroup * n_rows,
-                                                 act.q + 32 * at + z * 16 * K::kColumns);
+                                                 act.q + 32 * at + z * 16 * Columns);
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
                 const auto scale = K::load(tile.scale + g * n_rows + m * K::kLanes);
@@ -237,8 +243,8 @@ GGUFX_INLINE void store_acc(const typename V::Vf (&acc)[M][Columns], const TileO
 }
 
 template <class K, unsigned M, unsigned Columns, class TileT>
-__attribute__((noinline)) void micro(const TileOut &out, const TileT &tile,
-                                     const GroupAct<K::kColumns> &act, size_t first, size_t n) {
+__attribute__((noinline)) void micro(const TileOut &out, const TileT &tile, const GroupAct &act,
+                                     size_t first, size_t n) {
     typename K::Vf acc[M][Columns];
     load_acc<K, M, Columns>(acc, out);
     add_tile<K, M, Columns>(acc, tile, act, first, n);
@@ -246,10 +252,10 @@ __attribute__((noinline)) void micro(const TileOut &out, const TileT &tile,
 }
 
 template <class K, unsigned M, class TileT>
-void micro_columns(unsigned n_columns, const TileOut &out, const TileT &tile,
-                   const GroupAct<K::kColumns> &act, size_t first, size_t n) {
+void micro_columns(const TileOut &out, const TileT &tile, const GroupAct &act, size_t first,
+                   size_t n) {
     static_assert(K::kColumns == 4 || K::kColumns == 6);
-    switch (n_columns) {
+    switch (act.n) {
     case 1:
         return micro<K, M, 1>(out, tile, act, first, n);
     case 2:
@@ -262,7 +268,7 @@ void micro_columns(unsigned n_columns, const TileOut &out, const TileT &tile,
         break;
     }
     if constexpr (K::kColumns == 6) {
-        if (n_columns == 5) return micro<K, M, 5>(out, tile, act, first, n);
+        if (act.n == 5) return micro<K, M, 5>(out, tile, act, first, n);
         return micro<K, M, 6>(out, tile, act, first, n);
     }
 }
@@ -298,12 +304,10 @@ void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
         step += n;
         out.last = step == n_steps;
         for (size_t c = 0; c < act.n; c += U::kColumns) {
-            const size_t n_columns = act.n - c < U::kColumns ? act.n - c : U::kColumns;
-            const GroupAct<U::kColumns> group(const_cast<uint8_t *>(act.packed), w.k,
-                                              c / U::kColumns); // only read
+            const GroupAct group = group_at<U>(const_cast<uint8_t *>(act.packed), w.k, act.n,
+                                               c / U::kColumns); // only read
             out.y = y.y + c * y.ld + row;
-            micro_columns<K, M>(static_cast<unsigned>(n_columns), out, view, group, first,
-                                n_blocks);
+            micro_columns<K, M>(out, view, group, first, n_blocks);
         }
         out.first = false;
     } while (step < n_steps);
