@@ -65,7 +65,7 @@ Out slice(const Out &y, size_t first) {
 Status too_long(const Call &call, size_t need, Failure *failure) {
     return set_failure(failure, Status::limit, {},
                        "one column of %" PRIu64 " values needs %" PRIu64
-                       " bytes of workspace; workspace_bytes is %" PRIu64,
+                       " bytes of workspace, more than 4 * workspace_bytes = 4 * %" PRIu64,
                        uint64_t{call.w.k}, uint64_t{need}, uint64_t{call.workspace.per_call()});
 }
 
@@ -92,7 +92,7 @@ Status matvec(const Call &call, Failure *failure) {
     const Layer *layer = nullptr;
     const auto *kernel = kernels::find(call.kernels, &Layer::matvec, call.type, &layer);
     const size_t column_bytes = kernels::act_bytes(call.w.k);
-    const size_t fit = call.workspace.per_call() / column_bytes;
+    const size_t fit = call.workspace.room_for(column_bytes) / column_bytes;
     if (fit == 0) return too_long(call, column_bytes, failure);
     const size_t batch = fit < call.n ? fit : call.n;
     const Workspace::Lease lease(call.workspace, batch * column_bytes);
@@ -144,7 +144,7 @@ Status matvec_f32(const Call &call, Failure *failure) {
     const uint32_t group = kernel->wants_sums;
     size_t column_bytes = group ? call.w.k / group * sizeof(float) : 0;
     column_bytes = (column_bytes + 63) / 64 * 64;
-    const size_t fit = column_bytes ? call.workspace.per_call() / column_bytes : call.n;
+    const size_t fit = column_bytes ? call.workspace.room_for(column_bytes) / column_bytes : call.n;
     if (fit == 0) return too_long(call, column_bytes, failure);
     const size_t batch = fit < call.n ? fit : call.n;
     const Workspace::Lease lease(call.workspace, batch * column_bytes);
@@ -223,9 +223,10 @@ GemmPlan plan_gemm(const Call &call, const Gemm &kernel, uint64_t mac_ps) {
     if (wanted > call.n) wanted = call.n;
     plan.batch =
         columns_that_fit(kernel, call.w.k, wanted, room - plan.scratch_bytes * plan.workers);
-    if (plan.batch == 0) {
+    if (plan.batch == 0) { // not even one, or one group of a kernel that packs whole groups
         plan.scratch_bytes = 0;
-        plan.batch = columns_that_fit(kernel, call.w.k, wanted, room);
+        plan.batch = columns_that_fit(kernel, call.w.k, wanted,
+                                      call.workspace.room_for(kernel.bytes(call.w.k, 1)));
     }
     if (plan.batch) plan.packed_bytes = kernel.bytes(call.w.k, plan.batch);
     return plan;

@@ -33,7 +33,7 @@ Workspace::Workspace(Ref<Host> host, uint64_t per_call)
 // The bits of a free run that now belong to the caller, or 0.
 uint64_t Workspace::try_claim(uint32_t n_chunks) const {
     uint64_t taken = taken_.load(std::memory_order_relaxed);
-    const uint64_t run = (uint64_t{1} << n_chunks) - 1; // n_chunks <= 16
+    const uint64_t run = ~uint64_t{0} >> (kChunks - n_chunks); // n_chunks = 1..64
     for (uint32_t first = 0; first + n_chunks <= kChunks;) {
         const uint64_t wanted = run << first;
         if (taken & wanted) {
@@ -51,7 +51,7 @@ Workspace::Lease::Lease(const Workspace &workspace, size_t n_bytes) : workspace_
     const size_t wanted = n_bytes ? n_bytes : 1;
     const auto n_chunks =
         static_cast<uint32_t>((wanted + workspace.chunk_bytes_ - 1) / workspace.chunk_bytes_);
-    if (n_chunks > kChunksPerCall) return; // the caller's mistake
+    if (n_chunks > kChunks) return; // the caller's mistake
     chunks_ = workspace.try_claim(n_chunks);
     if (!chunks_) {
         const int64_t end = monotonic_ns() + kWaitNs;

@@ -1,6 +1,7 @@
 // Scratch of the calls that run at one time: 64 chunks of memory taken at create, claimed in runs
-// without locks. One call gets at most 16 chunks (workspace_bytes), a small one a single chunk, so
-// 4 large or 64 small calls run side by side; memory is touched only when used.
+// without locks. A call normally gets at most 16 chunks (workspace_bytes), a small one a single
+// chunk, so 4 large or 64 small calls run side by side; one that cannot do with 16 may take all.
+// Memory is touched only when used.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,8 +23,13 @@ public:
     Workspace(Ref<Host> host, uint64_t per_call);
 
     size_t per_call() const { return chunk_bytes_ * kChunksPerCall; }
+    // What a call should plan with that needs at least n_bytes; 0 when there is not so much.
+    size_t room_for(size_t n_bytes) const {
+        const size_t all = chunk_bytes_ * kChunks;
+        return n_bytes <= per_call() ? per_call() : n_bytes <= all ? all : 0;
+    }
 
-    // n_bytes <= per_call() at a 64-byte boundary, given back with the lease. Waits while other
+    // n_bytes <= room_for(n_bytes), 64-byte aligned, given back with the lease. Waits while other
     // calls hold too much; data is null when that lasts longer than seconds.
     class Lease {
     public:
