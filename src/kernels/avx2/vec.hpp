@@ -16,6 +16,7 @@ namespace {
 
 struct Vec {
     static constexpr unsigned kLanes = 8;
+    static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 4; // of a tile: 8 sums, results in the first cache
     static constexpr int kCodeLimit = 129;  // largest unsigned code that cannot saturate
     using Vf = __m256;                      // f32

@@ -12,7 +12,7 @@ namespace {
 template <class F> constexpr Gemm entry() {
     if constexpr (requires { Unpack<F>::kOffset; }) {
         using U = Unpack<F>;
-        return {gemm_bytes<Vec>, gemm_pack<U>, gemm<U>, U::kColumns, 2 * U::kLanes};
+        return {gemm_bytes<Vec>, gemm_pack<U>, gemm<U>, U::kColumns, U::kTileVectors * U::kLanes};
     } else {
         return {};
     }

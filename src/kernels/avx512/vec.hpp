@@ -15,6 +15,7 @@ namespace {
 
 struct Vec {
     static constexpr unsigned kLanes = 16;
+    static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 6; // of a tile: 12 sums, 12 results, 2 weights, 4 more
     static constexpr int kCodeLimit = 255;  // largest unsigned code of the dot instruction
     using Vf = __m512;                      // f32

@@ -315,11 +315,12 @@ void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
 
 template <class U> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch) {
     static_assert(Tile<U>::step_bytes(U::kLanes) <= kScratchMin);
-    const bool two = scratch.n_bytes >= Tile<U>::step_bytes(2 * U::kLanes);
+    constexpr bool can_two = U::kTileVectors == 2;
+    const bool two = can_two && scratch.n_bytes >= Tile<U>::step_bytes(2 * U::kLanes);
     Tail<U> tail;
     for (size_t row = 0; row < w.n;) {
         if (two && w.n - row > U::kLanes) {
-            gemm_rows<U, 2>(y, w, act, scratch, row, tail);
+            if constexpr (can_two) gemm_rows<U, 2>(y, w, act, scratch, row, tail);
             row += 2 * U::kLanes;
         } else {
             gemm_rows<U, 1>(y, w, act, scratch, row, tail);

@@ -10,12 +10,12 @@ namespace kernels {
 #ifdef GGUFX_NEON_DOT
 // Decoding and f32 activations have no dot products of bytes: those of the NEON layer.
 extern const Layer kNeonDotLayer;
-const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot", nullptr, kNeonDotMatvec,
-                             nullptr,       nullptr,    nullptr, nullptr};
+const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot",   nullptr, kNeonDotMatvec,
+                             nullptr,       kNeonDotGemm, nullptr, nullptr};
 #else
 extern const Layer kNeonLayer;
-const Layer kNeonLayer = {Isa::neon,      "neon",  kNeonDequant, kNeonMatvec,
-                          kNeonMatvecF32, nullptr, nullptr,      sum_groups<neon::Vec>};
+const Layer kNeonLayer = {Isa::neon,      "neon",    kNeonDequant, kNeonMatvec,
+                          kNeonMatvecF32, kNeonGemm, nullptr,      sum_groups<neon::Vec>};
 #endif
 
 } // namespace kernels

@@ -5,30 +5,16 @@
 #pragma once
 
 #include "kernels/loops/common.hpp"
-
-#include <arm_neon.h>
+#include "kernels/neon/products.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace neon {
 namespace {
 
-// Not float32x4x2_t and the like: those want neighbouring registers.
-struct F32x8 {
-    float32x4_t lo, hi;
-};
-struct S32x8 {
-    int32x4_t lo, hi;
-};
-struct S16x16 {
-    int16x8_t lo, hi;
-};
-struct S8x32 {
-    int8x16_t lo, hi;
-};
-
-struct Vec {
+struct Vec : Products {
     static constexpr unsigned kLanes = 8;
+    static constexpr unsigned kTileVectors = 1; // 4 columns: 8 sums and 8 results in registers
     using Vf = F32x8;
     using Vi = S32x8;
     using V8 = S8x32; // codes
@@ -58,6 +44,15 @@ struct Vec {
     }
     static GGUFX_INLINE Vf to_float(Vi v) { return {vcvtq_f32_s32(v.lo), vcvtq_f32_s32(v.hi)}; }
     static GGUFX_INLINE Vi set1_i(int32_t v) { return {vdupq_n_s32(v), vdupq_n_s32(v)}; }
+    static GGUFX_INLINE Vi load_i(const void *p) {
+        const int32_t *v = static_cast<const int32_t *>(p);
+        return {vld1q_s32(v), vld1q_s32(v + 4)};
+    }
+    static GGUFX_INLINE void store_i(void *p, Vi v) {
+        int32_t *to = static_cast<int32_t *>(p);
+        vst1q_s32(to, v.lo);
+        vst1q_s32(to + 4, v.hi);
+    }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) {
         return {vsubq_s32(a.lo, b.lo), vsubq_s32(a.hi, b.hi)};
     }
@@ -133,10 +128,10 @@ struct Vec {
             return {add_two(block_sum<U>(c[0], q0, q1), block_sum<U>(c[1], q2, q3)),
                     add_two(block_sum<U>(c[2], q4, q5), block_sum<U>(c[3], q6, q7))};
         } else {
-            return {vpaddq_s32(add_two(products<U>(c[0].lo, q0), products<U>(c[0].hi, q1)),
-                               add_two(products<U>(c[1].lo, q2), products<U>(c[1].hi, q3))),
-                    vpaddq_s32(add_two(products<U>(c[2].lo, q4), products<U>(c[2].hi, q5)),
-                               add_two(products<U>(c[3].lo, q6), products<U>(c[3].hi, q7)))};
+            return {vpaddq_s32(add_two(group_sum<U>(c[0].lo, q0), group_sum<U>(c[0].hi, q1)),
+                               add_two(group_sum<U>(c[1].lo, q2), group_sum<U>(c[1].hi, q3))),
+                    vpaddq_s32(add_two(group_sum<U>(c[2].lo, q4), group_sum<U>(c[2].hi, q5)),
+                               add_two(group_sum<U>(c[3].lo, q6), group_sum<U>(c[3].hi, q7)))};
         }
     }
     // Sums of 32 of two chunks, blocks in order.
@@ -166,6 +161,30 @@ struct Vec {
         }
     }
 
+    // Rows and columns of 4 x 4 exchanged.
+    static GGUFX_INLINE void transpose4(int32x4_t &a, int32x4_t &b, int32x4_t &c, int32x4_t &d) {
+        const int64x2_t ab0 = vreinterpretq_s64_s32(vtrn1q_s32(a, b)),
+                        ab1 = vreinterpretq_s64_s32(vtrn2q_s32(a, b)),
+                        cd0 = vreinterpretq_s64_s32(vtrn1q_s32(c, d)),
+                        cd1 = vreinterpretq_s64_s32(vtrn2q_s32(c, d));
+        a = vreinterpretq_s32_s64(vtrn1q_s64(ab0, cd0));
+        b = vreinterpretq_s32_s64(vtrn1q_s64(ab1, cd1));
+        c = vreinterpretq_s32_s64(vtrn2q_s64(ab0, cd0));
+        d = vreinterpretq_s32_s64(vtrn2q_s64(ab1, cd1));
+    }
+    static GGUFX_INLINE void transpose(Vi (&r)[8]) {
+        transpose4(r[0].lo, r[1].lo, r[2].lo, r[3].lo);
+        transpose4(r[4].hi, r[5].hi, r[6].hi, r[7].hi);
+        transpose4(r[0].hi, r[1].hi, r[2].hi, r[3].hi);
+        transpose4(r[4].lo, r[5].lo, r[6].lo, r[7].lo);
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) {
+            const int32x4_t corner = r[i].hi;
+            r[i].hi = r[4 + i].lo;
+            r[4 + i].lo = corner;
+        }
+    }
+
     static GGUFX_INLINE uint32_t max_bits32(const float *x) {
         uint32x4_t m = vdupq_n_u32(0);
 #pragma GCC unroll 8
@@ -188,53 +207,6 @@ struct Vec {
             s16[i] = vaddvq_s16(vaddq_s16(a, b)); // |sum| <= 16 * 127
         }
     }
-
-private:
-#ifdef GGUFX_NEON_DOT
-    using Partial = int32x4_t;
-    template <class U> static GGUFX_INLINE Partial products(int8x16_t c, int8x16_t q) {
-        return vdotq_s32(vdupq_n_s32(0), c, q);
-    }
-    template <class U> static GGUFX_INLINE Partial block_sum(V8 c, int8x16_t q0, int8x16_t q1) {
-        return vdotq_s32(products<U>(c.lo, q0), c.hi, q1);
-    }
-    // Both halved: neighbours of a, then neighbours of b.
-    static GGUFX_INLINE int32x4_t add_two(Partial a, Partial b) {
-        return vpaddq_s32(a, b);
-    }
-#else
-    // n products of a code and an activation fit int16.
-    template <class U> static constexpr bool fits(int n) {
-        return n * U::kMaxCode * 127 <= INT16_MAX;
-    }
-    // Eight sums of two products each: |sum| <= 2 * 128 * 127.
-    static GGUFX_INLINE int16x8_t products16(int8x16_t c, int8x16_t q) {
-        return vmlal_high_s8(vmull_s8(vget_low_s8(c), vget_low_s8(q)), c, q);
-    }
-    // int16 where four (a group) or eight (a block) products fit.
-    template <class U> static GGUFX_INLINE auto products(int8x16_t c, int8x16_t q) {
-        if constexpr (fits<U>(4)) {
-            return products16(c, q);
-        } else {
-            return vpaddlq_s16(products16(c, q));
-        }
-    }
-    template <class U> static GGUFX_INLINE auto block_sum(V8 c, int8x16_t q0, int8x16_t q1) {
-        const int16x8_t first = products16(c.lo, q0);
-        if constexpr (fits<U>(8)) {
-            const int16x8_t three = vmlal_s8(first, vget_low_s8(c.hi), vget_low_s8(q1));
-            return vmlal_high_s8(three, c.hi, q1);
-        } else {
-            return vpadalq_s16(vpaddlq_s16(first), products16(c.hi, q1));
-        }
-    }
-    static GGUFX_INLINE int32x4_t add_two(int32x4_t a, int32x4_t b) {
-        return vpaddq_s32(a, b);
-    }
-    static GGUFX_INLINE int32x4_t add_two(int16x8_t a, int16x8_t b) {
-        return vpaddlq_s16(vpaddq_s16(a, b));
-    }
-#endif
 };
 
 template <class F> struct Unpack; // one specialisation per format, in its own header
