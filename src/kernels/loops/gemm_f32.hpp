@@ -19,13 +19,16 @@ inline size_t gemm_f32_bytes(size_t, size_t) {
 inline void gemm_f32_pack(uint8_t *, const GemmAct &, size_t, size_t) {}
 
 // Values first .. first + n - 1 of kLanes rows; `to` is their place in the tile, `stride` its
-// rows. A row behind the last one repeats it.
+// rows. A row behind the last one repeats it. `staging`: room for a decoded step of kLanes rows,
+// null when memory is short.
 template <class V> struct TileFill {
     float *to;
     size_t stride, first, n;
     const uint8_t *rows[V::kLanes];
     size_t k;
+    float *staging;
 };
+template <class V> constexpr size_t kStagingBytes = V::kLanes * 32 * V::kLanes * sizeof(float);
 
 // Float types: kLanes values of kLanes rows at a time.
 template <class V, class F> void fill_floats(const TileFill<V> &fill) {
@@ -52,15 +55,23 @@ template <class V, class F> void fill_floats(const TileFill<V> &fill) {
     }
 }
 
-// Block types: a step of one row at a time. A panel smaller than a step (little memory) decodes
-// the step again for each panel.
+// Block types: a step at a time, transposed behind the staging room. A part of a step is decoded
+// row by row; panels smaller than a step (little memory) decode it once each.
 template <class U> void fill_blocks(const TileFill<typename U::Set> &fill, Tail<U> &tail) {
     alignas(64) float values[kStepValues<U>];
+    auto *staging = reinterpret_cast<float(*)[kStepValues<U>]>(fill.staging);
     const size_t end = fill.first + fill.n;
     for (size_t step = fill.first / kStepValues<U>; step * kStepValues<U> < end; step++) {
         const size_t start = step * kStepValues<U>, n_left = (fill.k - start) / U::kValues;
         const size_t from = start > fill.first ? start : fill.first;
         const size_t to = start + kStepValues<U> < end ? start + kStepValues<U> : end;
+        if (staging && to - from == kStepValues<U>) {
+            for (unsigned r = 0; r < U::kLanes; r++) {
+                decode_step<U>(staging[r], blocks_at<U>(fill.rows[r] + step * kStepBytes<U>));
+            }
+            transpose_rows<U>(fill.to + (from - fill.first) * fill.stride, fill.stride, staging);
+            continue;
+        }
         for (unsigned r = 0; r < U::kLanes; r++) {
             const uint8_t *p = fill.rows[r] + step * kStepBytes<U>;
             const auto *b = n_left >= U::kStepBlocks ? blocks_at<U>(p) : tail.fill(p, n_left);
@@ -115,15 +126,18 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
                    const Fill &fill) {
     constexpr size_t n_rows = M * V::kLanes;
     constexpr size_t n_step = 512; // whole steps of every set where they fit
-    const size_t n_fit = scratch.n_bytes / (n_rows * sizeof(float));
+    const bool roomy = scratch.n_bytes >= kStagingBytes<V> + n_step * n_rows * sizeof(float);
+    const size_t n_tile_bytes = scratch.n_bytes - (roomy ? kStagingBytes<V> : 0);
+    const size_t n_fit = n_tile_bytes / (n_rows * sizeof(float));
     const size_t n_panel = n_fit >= n_step ? n_fit / n_step * n_step : n_fit / 64 * 64;
     float *tile = reinterpret_cast<float *>(scratch.data);
+    float *staging = roomy ? reinterpret_cast<float *>(scratch.data + n_tile_bytes) : nullptr;
     TileOut out = {nullptr, y.ld, w.n - row < n_rows ? w.n - row : n_rows, true, false};
     size_t k = 0;
     do {
         const size_t n = w.k - k < n_panel ? w.k - k : n_panel;
         for (unsigned m = 0; m < M; m++) {
-            TileFill<V> part = {tile + m * V::kLanes, n_rows, k, n, {}, w.k};
+            TileFill<V> part = {tile + m * V::kLanes, n_rows, k, n, {}, w.k, staging};
             for (unsigned r = 0; r < V::kLanes; r++) {
                 const size_t at = row + m * V::kLanes + r;
                 part.rows[r] = w.data + (at < w.n ? at : w.n - 1) * w.stride;
@@ -145,7 +159,7 @@ template <class V, class Fill>
 void gemm_f32_tiles(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
                     const Fill &fill) {
     static_assert(64 * V::kLanes * sizeof(float) <= kScratchMin);
-    const bool two = scratch.n_bytes >= 512 * 2 * V::kLanes * sizeof(float);
+    const bool two = scratch.n_bytes >= kStagingBytes<V> + 512 * 2 * V::kLanes * sizeof(float);
     for (size_t row = 0; row < w.n;) {
         if (two && w.n - row > V::kLanes) {
             gemm_f32_rows<V, 2>(y, w, act, scratch, row, fill);
