@@ -69,19 +69,28 @@ void Opener::merge() {
     }
 }
 
+void Opener::fail_same(NamePair same) const {
+    const Tensor &t = file_->tensors_[same.second];
+    fail(Status::duplicate, {.offset = t.info_offset, .index = same.second},
+         "tensor %" PRIu32 " \"%s\": the same name as tensor %" PRIu32, same.second,
+         Quoted(t.name.data(), t.name.size()).c_str(), same.first);
+}
+
 void Opener::index_names() {
     File &f = *file_;
     f.n_keys_ = static_cast<size_t>(f.first().n_keys);
     NamePair same{};
-    sort_by_name(
-        f.keys_by_name_, f.n_keys_, [&](uint32_t i) { return f.key_of(i); }, &same);
-    if (!sort_by_name(
-            f.tensors_by_name_, f.tensors_.size(), [&](uint32_t i) { return f.tensors_[i].name; },
-            &same)) {
-        const Tensor &t = f.tensors_[same.second];
-        fail(Status::duplicate, {.offset = t.info_offset, .index = same.second},
-             "tensor %" PRIu32 " \"%s\": the same name as tensor %" PRIu32, same.second,
-             Quoted(t.name.data(), t.name.size()).c_str(), same.first);
+    const auto key_of = [&](uint32_t i) { return f.key_of(i); };
+    sort_by_name(f.keys_by_name_, f.n_keys_, key_of, &same); // unique: the reader saw to it
+    const auto name_of = [&](uint32_t i) { return f.tensors_[i].name; };
+    if (!sort_by_name(f.tensors_by_name_, f.tensors_.size(), name_of, &same)) fail_same(same);
+    if (options_.strict) {
+        // ggml compares names as C strings, which end at a NUL byte.
+        const auto as_text = [&](uint32_t i) {
+            return name_of(i).substr(0, name_of(i).find('\0'));
+        };
+        Vector<uint32_t> order((HostAllocator<uint32_t>(host_.get())));
+        if (!sort_by_name(order, f.tensors_.size(), as_text, &same)) fail_same(same);
     }
     f.strings_ =
         Vector<File::Strings>(f.first().n_string_arrays, HostAllocator<File::Strings>(host_.get()));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gguf/open.hpp"
+#include "gguf/sort.hpp"
 
 namespace ggufx::gguf {
 
@@ -21,6 +22,7 @@ private:
     void finish();
     void merge();
     void index_names();
+    [[noreturn]] void fail_same(NamePair same) const;
 
     // load.cpp
     void load_all();

@@ -289,6 +289,24 @@ static void test_tensor_names_are_unique_by_bytes(void **state) {
     gb_data(&b);
     gb_bytes(&b, (unsigned char[64]){0}, 64);
     expect(&b, 0, GGUFX_E_DUPLICATE, at);
+    gb_begin(&b, 3, 0);
+    gb_tensor(&b, "ab", 0, 1, ne, 32);
+    at = gb_tensor(&b, "ab", 0, 1, ne, 32);
+    b.data[at + 9] = 0; /* "a", NUL: other bytes, and no C string like the first */
+    gb_data(&b);
+    gb_bytes(&b, (unsigned char[64]){0}, 64);
+    expect(&b, GGUFX_OPEN_STRICT, GGUFX_OK, 0);
+    gb_begin(&b, 3, 0);
+    gb_tensor(&b, "a", 0, 1, ne, 32);
+    at = gb_tensor(&b, "ax", 0, 1, ne, 32);
+    b.data[at + 9] = 0; /* for ggml the same name */
+    gb_data(&b);
+    gb_bytes(&b, (unsigned char[64]){0}, 64);
+    {
+        ggufx_error error;
+        assert_int_equal(open_as(&b, b.n, 0, &error), GGUFX_OK);
+    }
+    expect(&b, GGUFX_OPEN_STRICT, GGUFX_E_DUPLICATE, at);
 }
 
 static void test_gaps_and_any_order_are_accepted_unless_strict(void **state) {
