@@ -60,7 +60,7 @@ protected:
     Source() = default;
     virtual ~Source() = default;
     uint64_t size_ = 0;
-    char name_[100] = "";
+    char name_[104] = "";
 
 private:
     template <class T, class... A>

@@ -62,7 +62,10 @@ size_t page_bytes() {
 class Descriptor final : public Source {
 public:
     explicit Descriptor(const char *shown) {
-        snprintf(name_, sizeof name_, "%s", Quoted(shown, strlen(shown)).c_str());
+        // Of a long path the end says more than the beginning.
+        const size_t n = strlen(shown), keep = n < kShown ? n : kShown;
+        snprintf(name_, sizeof name_, "%s%s", keep < n ? "..." : "",
+                 Quoted(shown + (n - keep), keep).c_str());
     }
     ~Descriptor() override { finish(); }
 
@@ -86,6 +89,7 @@ private:
              "%s: cannot %s: %s (%d)", name_, what, system_text(error), error);
     }
     void check_kind();
+    static constexpr size_t kShown = 80; // bytes of the name in messages
     int fd_ = -1;
     uint64_t start_ = 0;
 };

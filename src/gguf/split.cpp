@@ -113,7 +113,9 @@ void Opener::check_split(const Part &part, uint64_t number, uint64_t count,
     bool has_no = false, has_count = false;
     const uint64_t no = split_value(part, "split.no", &has_no);
     const uint64_t n = split_value(part, "split.count", &has_count);
-    const Quoted shown(name, strlen(name));
+    const char *slash = strrchr(name, '/');
+    const char *file = slash ? slash + 1 : name;
+    const Quoted shown(file, strlen(file));
     if (!has_no || !has_count)
         fail(Status::split, {}, "%s: it has no %s", shown.c_str(),
              has_no ? "split.count" : "split.no");

@@ -124,6 +124,9 @@ static void test_open_names_what_is_wrong_with_a_path(void **state) {
     assert_null(f);
     assert_int_equal(error.system_error, ENOENT);
     assert_non_null(strstr(error.message, "no/such/file.gguf"));
+    snprintf(fifo, sizeof fifo, "%0200d/missing.gguf", 0);
+    assert_int_equal(ggufx_open(&f, rt, fifo, NULL, &error), GGUFX_E_NOT_FOUND);
+    assert_non_null(strstr(error.message, "/missing.gguf")); /* the end of a long path is shown */
     assert_int_equal(ggufx_open(&f, rt, folder, NULL, &error), GGUFX_E_IO);
     assert_int_equal(error.system_error, EISDIR);
     snprintf(fifo, sizeof fifo, "%s/pipe", folder);
