@@ -114,8 +114,9 @@ std::string Generator::piece(int32_t id) const {
     return text;
 }
 
-bool Generator::next(Token &token) {
+Token Generator::next() {
     check_interrupt();
+    Token token;
     call([&](ggufx_error *error) {
         return ggufx_session_logits(logits_.data(), logits_.size(), session_.get(), error);
     });
@@ -123,14 +124,13 @@ bool Generator::next(Token &token) {
         return ggufx_sampler_sample(&token.id, &token.logprob, sampler_.get(), logits_.data(),
                                     logits_.size(), error);
     });
-    token.piece.reset();
-    if (!tokenizer_) return true;
+    if (!tokenizer_) return token;
     const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *error) {
         return ggufx_token_info(out, tokenizer_.get(), token.id, error);
     });
-    if (info.flags & GGUFX_TOKEN_END) return false;
+    token.is_end = (info.flags & GGUFX_TOKEN_END) != 0;
     token.piece = piece(token.id);
-    return true;
+    return token;
 }
 
 bool Generator::is_full() const {

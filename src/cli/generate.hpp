@@ -29,6 +29,7 @@ struct Token {
     int32_t id = 0;
     float logprob = 0;
     std::optional<std::string> piece; // nothing when the file's tokenizer is not supported
+    bool is_end = false;              // the model ends its text with this token
 };
 
 // A session with its sampler and tokenizer.
@@ -40,8 +41,7 @@ public:
     std::vector<int32_t> tokenize(const std::string &text) const;
     // Appends tokens; the logits of each go to `logits` unless that is NULL.
     void feed(std::span<const int32_t> ids, Output *logits);
-    // Chooses the next token; false when the model ends its text.
-    bool next(Token &token);
+    Token next(); // chooses a token after the last one fed
     bool is_full() const;
 
     const ggufx_model_facts &info() const { return info_; }
@@ -60,14 +60,16 @@ private:
     std::vector<float> logits_;
 };
 
-// Feeds the prompt, then up to n_predict tokens; sink(token) returns false to stop after it.
+// Feeds the prompt, then up to n_predict tokens, the end token included; sink(token) returns
+// false to stop after it.
 template <class Sink>
 void generate(Generator &generator, std::span<const int32_t> prompt, uint32_t n_predict,
               Output *logits, Sink &&sink) {
     generator.feed(prompt, logits);
-    Token token;
-    for (uint32_t i = 0; i < n_predict && generator.next(token); ++i) {
-        if (!sink(token) || i + 1 == n_predict || generator.is_full()) break;
+    for (uint32_t i = 0; i < n_predict; ++i) {
+        const Token token = generator.next();
+        const bool more = sink(token) && !token.is_end && !generator.is_full();
+        if (!more || i + 1 == n_predict) break; // the last token is not fed: nothing follows it
         generator.feed(std::span(&token.id, 1), logits);
     }
 }

@@ -178,16 +178,15 @@ static int print_info(const Globals &globals, const InfoOptions &options) {
     const Runtime rt = make_runtime(globals);
     Output out(globals);
     const ggufx_progress cancel = cancel_hook();
-    uint32_t flags = GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES;
+    uint32_t flags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES;
     if (!options.set) flags |= GGUFX_OPEN_SINGLE;
-    if (!options.sha256) flags |= GGUFX_OPEN_METADATA_ONLY;
     for (const std::string &path : options.files) {
         const File file = open_file(rt.get(), path, flags, &cancel);
         if (!globals.json) {
             print_text(out, globals, file.get(), path, options);
             continue;
         }
-        Json dump = info_json(file.get(), options);
+        Json dump = info_json(file.get(), path, options);
         if (options.files.size() == 1) {
             print_json(out, dump);
         } else {
@@ -209,8 +208,10 @@ void add_info(Tool &tool) {
     sub->add_option("--limit", options->limit, "at most N rows per table");
     sub->add_flag("--array-full", options->array_full, "show all elements of arrays");
     sub->add_flag("--md", options->markdown, "tables in Markdown");
-    sub->add_flag("--set", options->set, "the whole split set, not this file alone");
-    sub->add_flag("--sha256", options->sha256, "hash tensor data (JSON); reads all of them");
+    CLI::Option *set =
+        sub->add_flag("--set", options->set, "the whole split set, not this file alone");
+    sub->add_flag("--sha256", options->sha256, "hash tensor data (with --json); reads all of them")
+        ->excludes(set);
     sub->footer("  ggufx info model.gguf\n  ggufx info model.gguf --tensors --filter 'ffn_.*'\n"
                 "  ggufx info model.gguf --json | jq '.kv[].key'");
     tool.verbs.emplace_back(sub, [&tool, options] { return print_info(tool.globals, *options); });

@@ -39,9 +39,6 @@ private:
     std::optional<std::regex> pattern_;
 };
 
-Json info_json(const ggufx_file *file, const InfoOptions &options);
-
-// Hash of bytes as hexadecimal; throws Failure when the tool was built without nettle.
-std::string sha256_hex(const void *data, size_t n);
+Json info_json(const ggufx_file *file, const std::string &path, const InfoOptions &options);
 
 } // namespace ggufx::cli

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "info.hpp"
 #include "meta_json.hpp"
+#include "signals.hpp"
+
+#include <algorithm>
+#include <fstream>
 
 #if GGUFX_CLI_NETTLE
 #include <nettle/sha2.h>
@@ -34,17 +38,28 @@ bool NameFilter::matches(std::string_view name) const {
     return !pattern_ || std::regex_search(name.begin(), name.end(), *pattern_);
 }
 
+// The bytes as they stand in the file, so that a file of the other byte order hashes the same
+// everywhere; those beyond the end of a cut file are left out.
 #if GGUFX_CLI_NETTLE
-std::string sha256_hex(const void *data, size_t n) {
+static std::string sha256_hex(const std::string &path, uint64_t offset, uint64_t n) {
     sha256_ctx context;
     sha256_init(&context);
-    sha256_update(&context, n, static_cast<const uint8_t *>(data));
+    std::ifstream in(path, std::ios::binary);
+    in.seekg(static_cast<std::streamoff>(offset));
+    std::vector<char> chunk(1u << 20);
+    while (n > 0 && in) {
+        in.read(chunk.data(), static_cast<std::streamsize>(std::min<uint64_t>(n, chunk.size())));
+        const auto got = static_cast<size_t>(in.gcount());
+        sha256_update(&context, got, reinterpret_cast<const uint8_t *>(chunk.data()));
+        n -= got;
+        check_interrupt();
+    }
     uint8_t digest[SHA256_DIGEST_SIZE];
     sha256_digest(&context, sizeof digest, digest);
     return hex({reinterpret_cast<const char *>(digest), sizeof digest});
 }
 #else
-std::string sha256_hex(const void *, size_t) {
+static std::string sha256_hex(const std::string &, uint64_t, uint64_t) {
     throw Failure(kUnsupported, "--sha256: this tool was built without nettle");
 }
 #endif
@@ -63,8 +78,8 @@ static Json kv_json(const ggufx_file *file, const InfoOptions &options, const Na
     return out;
 }
 
-static Json tensor_json(const ggufx_file_facts &file, const ggufx_tensor *tensor,
-                        const InfoOptions &options) {
+static Json tensor_json(const ggufx_file_facts &file, const std::string &path,
+                        const ggufx_tensor *tensor, const InfoOptions &options) {
     const ggufx_tensor_facts info = tensor_facts(tensor);
     Json ne = Json::array();
     for (uint32_t d = 0; d < info.n_dims; ++d) ne.push_back(info.ne[d]);
@@ -76,28 +91,26 @@ static Json tensor_json(const ggufx_file_facts &file, const ggufx_tensor *tensor
                 {"abs_offset", info.file_offset},
                 {"nbytes", info.n_bytes}};
     if (file.n_parts > 1) out["part"] = info.part;
-    const void *data = ggufx_tensor_data(tensor);
-    if (options.sha256 && (data || info.n_bytes == 0)) {
-        out["sha256"] = sha256_hex(data, static_cast<size_t>(info.n_bytes));
-    }
+    if (options.sha256) out["sha256"] = sha256_hex(path, info.file_offset, info.n_bytes);
     out["complete"] = is_complete(file, info);
     return out;
 }
 
 static Json tensors_json(const ggufx_file *file, const ggufx_file_facts &info,
-                         const InfoOptions &options, const NameFilter &filter) {
+                         const std::string &path, const InfoOptions &options,
+                         const NameFilter &filter) {
     Json out = Json::array();
     const uint64_t limit = options.limit ? options.limit : UINT64_MAX;
     for (size_t i = 0; i < ggufx_file_tensor_count(file) && out.size() < limit; ++i) {
         const ggufx_tensor *tensor = ggufx_file_tensor(file, i);
         const ggufx_tensor_facts facts = tensor_facts(tensor);
         if (!filter.matches({facts.name, facts.name_length})) continue;
-        out.push_back(tensor_json(info, tensor, options));
+        out.push_back(tensor_json(info, path, tensor, options));
     }
     return out;
 }
 
-Json info_json(const ggufx_file *file, const InfoOptions &options) {
+Json info_json(const ggufx_file *file, const std::string &path, const InfoOptions &options) {
     const ggufx_file_facts info = file_facts(file);
     const NameFilter filter(options.filter);
     Json out = json_object();
@@ -109,7 +122,7 @@ Json info_json(const ggufx_file *file, const InfoOptions &options) {
     out["data_offset"] = info.data_offset;
     out["file_size"] = info.file_size;
     if (options.show_kv()) out["kv"] = kv_json(file, options, filter);
-    if (options.show_tensors()) out["tensors"] = tensors_json(file, info, options, filter);
+    if (options.show_tensors()) out["tensors"] = tensors_json(file, info, path, options, filter);
     return out;
 }
 

@@ -35,7 +35,8 @@ static void add_common_options(CLI::App &app, Globals &globals) {
 // Every option with a long name can be given as an environment variable: --top-k is GGUFX_TOP_K.
 static void mirror_environment(CLI::App &app) {
     for (CLI::Option *option : app.get_options([](const CLI::Option *) { return true; })) {
-        if (option->get_lnames().empty() || option->get_lnames()[0] == "help") continue;
+        if (option->get_lnames().empty()) continue;
+        if (option->get_lnames()[0] == "help" || option->get_lnames()[0] == "version") continue;
         std::string name = "GGUFX_" + option->get_lnames()[0];
         for (char &c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
         option->envname(name);

@@ -43,13 +43,20 @@ static const char *severity_name(int32_t severity) {
                                            : "info";
 }
 
+// A vocabulary that is broken comes before tensors that are missing; one of a kind that is not
+// supported comes last.
 static void bind_model(const ggufx_runtime *rt, const ggufx_file *file) {
+    ggufx_tokenizer *tokenizer = nullptr;
+    ggufx_error vocabulary = {};
+    const ggufx_status status = ggufx_tokenizer_create(&tokenizer, file, &vocabulary);
+    ggufx_tokenizer_destroy(tokenizer);
+    const Failure failure(exit_code(status), vocabulary);
+    const bool absent = status == GGUFX_E_UNSUPPORTED || status == GGUFX_E_MISSING;
+    if (status != GGUFX_OK && !absent) throw failure;
     ggufx_model *model = nullptr;
     call([&](ggufx_error *error) { return ggufx_model_create(&model, rt, file, nullptr, error); });
-    const Model owner(model);
-    ggufx_tokenizer *tokenizer = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file, error); });
-    ggufx_tokenizer_destroy(tokenizer);
+    ggufx_model_destroy(model);
+    if (absent) throw failure;
 }
 
 static void look_at(const Globals &globals, const ValidateOptions &options,

@@ -1,0 +1,196 @@
+# Exit codes, streams, pipes, signals and files: what every verb has in common.
+# SPDX-License-Identifier: MIT
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+import unittest
+
+import tool
+from tool import MODEL, TOOL, WRAPPER, environment, run
+
+
+class Usage(tool.Case):
+    def test_help_prints_examples_and_succeeds(self):
+        for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["dequant"], ["demo"],
+                     ["bench", "matvec"], ["bench", "read"], ["bench", "open"], ["selftest"]):
+            for flag in ("-h", "--help"):
+                self.assertIn(b"Examples:", self.ok(*verb, flag), verb)
+
+    def test_no_verb_is_a_usage_error(self):
+        self.assertIn("subcommand is required", self.fails(2))
+
+    def test_unknown_verb_names_the_nearest(self):
+        self.assertIn('did you mean "info"?', self.fails(2, "inof"))
+        self.assertIn('did you mean "matvec"?', self.fails(2, "bench", "matvek"))
+
+    def test_unknown_option_names_the_nearest(self):
+        self.assertIn('did you mean "--json"?', self.fails(2, "types", "--jsno"))
+
+    def test_unknown_type_names_the_nearest(self):
+        self.assertIn("q4_K", self.fails(2, "types", "q4_kk"))
+
+    def test_bad_option_values_are_usage_errors(self):
+        for args in (["types", "--color", "pink"], ["types", "-t", "-1"], ["run"],
+                     ["run", MODEL, "--temp", "-1"], ["run", MODEL, "--tokens", "1,x"],
+                     ["run", MODEL, "-p", "a", "--tokens", "1"], ["cpu", "--isa", "sse9"],
+                     ["run", MODEL, "--ctk", "q9"], ["info"], ["bench"]):
+            self.fails(2, *args)
+
+    def test_options_work_before_and_after_the_verb(self):
+        before = run("--json", "types", "f16").stdout
+        self.assertEqual(before, self.ok("types", "f16", "--json"))
+        self.assertEqual(json.loads(before)["types"][0]["id"], 1)
+
+    def test_environment_mirrors_options(self):
+        out = run("types", "f16", env=environment(GGUFX_JSON="1")).stdout
+        self.assertEqual(json.loads(out)["types"][0]["name"], "f16")
+        out = run("run", MODEL, "-n", "3", "--json", env=environment(GGUFX_SEED="9")).stdout
+        self.assertEqual(out, run("run", MODEL, "-n", "3", "--json", "--seed", "9").stdout)
+
+    def test_errors_are_json_on_stderr_with_json(self):
+        error = json.loads(self.fails(1, "info", self.path("absent.gguf"), "--json"))["error"]
+        self.assertEqual((error["exit"], error["status"]), (1, "NOT_FOUND"))
+
+    def test_control_characters_of_arguments_are_not_printed(self):
+        message = self.fails(1, "info", self.path("\x1b[31mred\n.gguf"))
+        self.assertNotIn("\x1b", message)
+        self.assertEqual(message.count("\n"), 1)
+
+
+class Streams(tool.Case):
+    def test_full_disk_is_reported(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for args in (["types"], ["info", MODEL], ["cpu", "--json"], ["demo", "-n", "4"],
+                     ["run", MODEL, "-n", "2"], ["demo", "--export", "-"]):
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run([*WRAPPER, TOOL, *args], stdout=full,
+                                        stderr=subprocess.PIPE, env=environment())
+            self.assertEqual(result.returncode, 1, args)
+            self.assertIn(b"No space left", result.stderr)
+        self.assertIn("No space left", self.fails(1, "types", "-o", "/dev/full"))
+
+    def test_closed_output_is_an_error(self):
+        result = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *WRAPPER, TOOL, "types"],
+                                stderr=subprocess.PIPE, env=environment())
+        self.assertEqual(result.returncode, 1, result.stderr)
+
+    def test_closed_input_and_errors_do_no_harm(self):
+        result = subprocess.run(["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *WRAPPER, TOOL, "types"],
+                                stdout=subprocess.PIPE, env=environment())
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"q4_K", result.stdout)
+        result = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *WRAPPER, TOOL, "run", MODEL,
+                                 "-f", "-"], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+                                env=environment())
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+
+    def test_reader_that_leaves_ends_the_tool_quietly(self):
+        process = subprocess.Popen([*WRAPPER, TOOL, "demo", "--export", "-"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=environment())
+        process.stdout.read(10)
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        self.assertIn(process.wait(timeout=60), (-signal.SIGPIPE, 128 + signal.SIGPIPE))
+
+    def test_pipes_get_tabs_and_no_colour(self):
+        for args in (["types"], ["info", MODEL], ["cpu"]):
+            out = self.ok(*args)
+            self.assertIn(b"\t", out)
+            self.assertNotIn(b"\x1b", out)
+        self.assertIn(b"\x1b[", self.ok("info", MODEL, "--color", "always"))
+
+    def test_progress_is_silent_without_a_terminal_and_json_on_demand(self):
+        text = self.path("text.txt", b"Once there was a fox. " * 80)
+        args = ("perplexity", MODEL, "-f", text, "--ctx", "64")
+        self.ok(*args)
+        result = run(*args, "--progress", "json")
+        lines = [json.loads(line) for line in result.stderr.splitlines()]
+        self.assertEqual(lines[-1]["done"], lines[-1]["total"])
+        self.assertEqual(lines[-1]["progress"], "perplexity")
+
+    def on_terminal(self, *args, **env):
+        """What a terminal gets as standard output."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([*WRAPPER, TOOL, *args], stdout=slave, stdin=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=environment(TERM="xterm", **env))
+        os.close(slave)
+        out = b""
+        while True:
+            try:
+                chunk = os.read(master, 65536)
+            except OSError:  # Linux: the other end is closed
+                break
+            if not chunk:
+                break
+            out += chunk
+        os.close(master)
+        self.assertEqual(process.wait(timeout=60), 0)
+        return out
+
+    def test_terminals_get_alignment_and_colour_unless_refused(self):
+        out = self.on_terminal("types")
+        self.assertIn(b"\x1b[1m", out)
+        self.assertNotIn(b"\t", out)
+        self.assertNotIn(b"\x1b", self.on_terminal("types", NO_COLOR="1"))
+        self.assertNotIn(b"\x1b", self.on_terminal("types", "--color", "never"))
+
+    def test_terminals_never_get_control_characters_of_a_file(self):
+        evil = tool.gguf(kv=[tool.ARCHITECTURE,
+                             ("evil\x1b]0;title\x07", 8, tool.string("\x1b[2J\r\x9b1m‮bad\xff"))])
+        path = self.path("evil.gguf", evil)
+        for out in (self.on_terminal("info", path, NO_COLOR="1"), self.ok("info", path)):
+            text = out.replace(b"\r\n", b"\n")
+            self.assertNotIn(b"\x1b", text)
+            self.assertNotIn(b"\r", text)
+            self.assertNotIn(b"\x07", text)
+            self.assertNotIn("‮".encode(), text)
+            self.assertIn(b"\\x1b[2J", text)
+
+
+class Files(tool.Case):
+    def test_output_replaces_a_file_only_with_force(self):
+        target = self.path("out.json", b"old")
+        self.assertIn("--force", self.fails(1, "types", "--json", "-o", target))
+        with open(target, "rb") as file:
+            self.assertEqual(file.read(), b"old")
+        self.ok("types", "--json", "-o", target, "--force")
+        self.assertEqual(tool.read_json(target)["schema"], 1)
+        self.assertEqual(os.listdir(self.folder), ["out.json"])
+
+    def test_failed_run_leaves_no_file(self):
+        self.fails(1, "dequant", MODEL, "absent.weight", "-o", self.path("out.npy"))
+        self.fails(2, "run", MODEL, "-p", "a", "--ctk", "q9", "-o", self.path("out.txt"))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_unwritable_places_are_reported(self):
+        self.fails(1, "types", "-o", self.path("no/such/folder"))
+        self.fails(1, "types", "-o", self.folder)
+
+    def interrupted(self, number, *args):
+        process = subprocess.Popen([*WRAPPER, TOOL, *args], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, env=environment())
+        deadline = time.monotonic() + 60
+        while not os.listdir(self.folder) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertTrue(os.listdir(self.folder), "the run began no file")
+        process.send_signal(number)
+        process.stderr.read()
+        process.stderr.close()
+        return process.wait(timeout=60)
+
+    def test_interrupt_removes_the_partial_output(self):
+        args = ("bench", "matvec", "-r", "1000", "-o", self.path("bench.txt"))
+        self.assertEqual(self.interrupted(signal.SIGINT, *args), 130)
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(self.interrupted(signal.SIGTERM, *args), 143)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    tool.main()

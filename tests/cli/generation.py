@@ -1,0 +1,145 @@
+# demo, run and perplexity: the same ids everywhere, the published ids and perplexities.
+# SPDX-License-Identifier: MIT
+import glob
+import json
+import os
+import struct
+import unittest
+
+import tool
+from tool import MODEL, read_json, run, shared
+
+
+class Demo(tool.Case):
+    def test_demo_tells_a_story_and_measures_three_calls(self):
+        out = self.ok("demo").decode()
+        story, table = out.split("\n\n", 1)
+        self.assertGreater(len(story.split()), 50)
+        self.assertRegex(story, r"(?s)^[A-Z].*[.!?\"]$")
+        for name in ("ggufx_open", "ggufx_matvec", "ggufx_kv_append"):
+            self.assertIn(name, table)
+
+    def test_export_is_the_model_and_run_gives_the_same_ids(self):
+        target = self.path("story.gguf")
+        self.ok("demo", "--export", target, "--quiet")
+        with open(target, "rb") as a, open(MODEL, "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        self.fails(1, "demo", "--export", target)
+        self.ok("demo", "--export", target, "-f", "--quiet")
+        self.assertEqual(os.listdir(self.folder), ["story.gguf"])
+        demo = self.json("demo", "--seed", "5")
+        ids = [line["id"] for line in self.lines("run", target, "--seed", "5")]
+        self.assertEqual(demo["ids"], ids)
+        self.assertEqual(len(demo["calls"]), 3)
+        self.assertNotEqual(ids, self.json("demo", "--seed", "6")["ids"])
+
+
+class Run(tool.Case):
+    def test_ids_do_not_depend_on_threads_or_instruction_set(self):
+        args = ("run", MODEL, "-p", "Once", "-n", "40")
+        reference = self.lines(*args, "-t", "1", "--isa", "scalar")
+        self.assertEqual(reference, self.lines(*args, "-t", "3"))
+
+    def test_text_and_pieces_agree(self):
+        args = ("run", MODEL, "-p", "The sun", "-n", "12", "--temp", "0")
+        lines = self.lines(*args)
+        text = "".join(line["piece"] for line in lines)
+        self.assertEqual(self.ok(*args).decode(), text + "\n")
+        self.assertEqual(self.ok(*args, "--echo").decode(), "The sun" + text + "\n")
+        self.assertTrue(all(line["logprob"] <= 0 for line in lines))
+
+    def test_prompt_may_come_from_a_file_or_stdin(self):
+        expected = self.ok("run", MODEL, "-p", "The sun", "-n", "5")
+        path = self.path("prompt.txt", b"The sun")
+        self.assertEqual(self.ok("run", MODEL, "-f", path, "-n", "5"), expected)
+        with open(path, "rb") as prompt:
+            self.assertEqual(self.ok("run", MODEL, "-f", "-", "-n", "5", stdin=prompt), expected)
+
+    def test_stop_text_ends_and_is_not_printed(self):
+        whole = self.ok("run", MODEL, "--temp", "0", "-n", "60").decode()
+        stop = whole[30:36]
+        cut = self.ok("run", MODEL, "--temp", "0", "-n", "60", "--stop", stop).decode()
+        self.assertEqual(cut, whole[:whole.index(stop)] + "\n")
+
+    def test_logits_are_all_positions(self):
+        target = self.path("logits.f32")
+        self.ok("run", MODEL, "--tokens", "1,300,301", "-n", "0", "--logits", target)
+        self.assertEqual(os.path.getsize(target), 3 * 1024 * 4)
+        self.ok("run", MODEL, "--tokens", "1,300,301", "-n", "4", "--logits", target, "--force")
+        self.assertEqual(os.path.getsize(target), 6 * 1024 * 4)
+
+    def test_context_and_ids_are_checked(self):
+        self.fails(5, "run", MODEL, "-p", "one two three four five", "--ctx", "4", "-n", "1")
+        self.fails(2, "run", MODEL, "--tokens", "1,5000", "-n", "1")
+
+    def test_a_file_without_a_model_is_refused(self):
+        path = self.path("empty.gguf", tool.gguf([tool.ARCHITECTURE]))
+        self.fails(3, "run", path, "-p", "a")
+        path = self.path("other.gguf", tool.gguf([("general.architecture", 8, tool.string("rwkv7"))]))
+        self.assertIn("rwkv7", self.fails(4, "run", path, "-p", "a"))
+
+    def greedy(self, model, prompt, n):
+        return [line["id"] for line in self.lines("run", model, *prompt, "-n", n, "--temp", "0",
+                                                  "--ctk", "f32", "--ctv", "f32")]
+
+    def test_stories260k_gives_the_oracle_ids_and_logits(self):
+        model = shared("data", "stories260K", "stories260K-f32.gguf")
+        folder = shared("data", "stories260K", "oracle-public")
+        cases = sorted(glob.glob(os.path.join(folder, "*.json")))
+        self.assertEqual(len(cases), 8)
+        for path in cases:
+            self.check_oracle(model, path, lambda oracle: ["-p", oracle["prompt"]])
+
+    def test_tiny_llama3_gives_the_oracle_ids_and_logits(self):
+        model = shared("data", "tiny", "tiny-llama3-f16.gguf")
+        for name in ("seq_a", "single"):
+            path = shared("data", "tiny", "oracle-public", "llama3", name + ".json")
+            self.check_oracle(model, path, lambda oracle: [
+                "--tokens", ",".join(map(str, oracle["prompt_tokens"]))])
+
+    def check_oracle(self, model, path, prompt):
+        oracle = read_json(path)
+        target = self.path("logits.f32")
+        ids = self.greedy(model, [*prompt(oracle), "--logits", target, "--force"],
+                          len(oracle["generated_tokens"]))
+        self.assertEqual(ids, oracle["generated_tokens"], path)
+        with open(target, "rb") as a, open(path.replace(".json", ".logits.f32"), "rb") as b:
+            ours, theirs = a.read(), b.read()
+        self.assertEqual(len(ours), len(theirs), path)
+        n = len(ours) // 4
+        worst = max(abs(x - y) for x, y in zip(struct.unpack("<%df" % n, ours),
+                                               struct.unpack("<%df" % n, theirs)))
+        self.assertLess(worst, 1e-3, path)  # two correct f32 programs differ by up to 5e-5
+
+    def test_tiny_stories_gives_the_published_greedy_ids(self):
+        model = shared("data", "tinymodel", "tiny-stories-f32.gguf")
+        for prompt in read_json(shared("data", "tinymodel", "greedy-public.json"))["prompts"]:
+            expected = prompt["generated_tokens"]
+            self.assertEqual(self.greedy(model, ["-p", prompt["prompt"]], len(expected)), expected)
+
+
+class Perplexity(tool.Case):
+    def test_json_counts_chunks_and_tokens(self):
+        text = self.path("text.txt", b"Once there was a little fox. It had a red ball. " * 30)
+        result = self.json("perplexity", MODEL, "-f", text, "--ctx", "64")
+        self.assertEqual(result["chunks"], result["tokens"] // 64)
+        self.assertEqual(result["scored"], result["chunks"] * 31)
+        self.assertGreater(result["ppl"], 1)
+        self.assertGreater(result["stderr"], 0)
+        first = self.json("perplexity", MODEL, "-f", text, "--ctx", "64", "--chunks", "2")
+        self.assertEqual(first["chunks"], 2)
+
+    def test_short_text_is_a_usage_error(self):
+        self.assertIn("less than a chunk",
+                      self.fails(2, "perplexity", MODEL, "-f", self.path("short.txt", b"Hello.")))
+
+    def test_running_value_of_stories260k_is_the_published_one(self):
+        result = self.json("perplexity", shared("data", "stories260K", "stories260K-f32.gguf"),
+                           "-f", shared("data", "corpus", "tinystories-valid-public.txt"),
+                           "--ctx", "512", "--chunks", "3")
+        self.assertAlmostEqual(result["ppl"], 3.5266, delta=0.0005)
+        self.assertEqual(result["tokens"], 47530)
+
+
+if __name__ == "__main__":
+    tool.main()

@@ -1,0 +1,61 @@
+# bench and selftest: the promised names, equal bits, bounded time.
+# SPDX-License-Identifier: MIT
+import time
+import unittest
+
+import tool
+from tool import run
+
+
+class Bench(tool.Case):
+    def test_matvec_prints_one_line_per_instruction_set(self):
+        start = time.monotonic()
+        lines = self.lines("bench", "matvec", "--type", "q4_K", "--isa", "all", "-t", "1", "-r", "2")
+        self.assertLess(time.monotonic() - start, 60)  # 30 s on an idle machine
+        self.assertIn("scalar", [line["isa"] for line in lines])
+        self.assertEqual(len({line["isa"] for line in lines}), len(lines))
+        for line in lines:
+            self.assertEqual((line["type"], line["n"], line["threads"], line["mode"]),
+                             ("q4_K", 1, 1, "canonical"))
+            self.assertIs(line["bits_equal"], True)
+            self.assertAlmostEqual(line["ratio"], line["gbps"] / line["read_gbps"])
+            weights_per_byte = 256 / 144
+            self.assertAlmostEqual(line["gops"], 2 * weights_per_byte * line["gbps"], places=6)
+            self.assertGreater(line["peak_gops"], 0)
+
+    def test_matvec_refuses_what_it_cannot_multiply(self):
+        self.fails(4, "bench", "matvec", "--type", "i32")
+        self.fails(2, "bench", "matvec", "--type", "q4_z")
+        self.fails(3, "bench", "matvec", "--type", "q4_K", "-k", "100")
+
+    def test_read_measures_four_ways(self):
+        lines = self.lines("bench", "read", "-t", "1", "-r", "1")
+        self.assertEqual([(line["streams"], line["prefetch"]) for line in lines],
+                         [(1, False), (1, True), (4, False), (4, True)])
+        self.assertTrue(all(line["gbps"] > 0 for line in lines))
+
+    def test_open_of_a_large_vocabulary_stays_small(self):
+        result = self.json("bench", "open", "-r", "3")
+        self.assertEqual(result["tokens"], 262144)
+        self.assertGreater(result["file_bytes"], 5 << 20)
+        self.assertLess(result["heap_peak_bytes"], 8 << 10)  # "a few KiB"
+
+
+class Selftest(tool.Case):
+    def test_every_kernel_gives_the_scalar_bits(self):
+        result = self.json("selftest", "--seed", "2")
+        self.assertIs(result["ok"], True)
+        self.assertEqual(result["differences"], 0)
+        self.assertEqual({row["type"] for row in result["results"]},
+                         {t["name"] for t in self.json("types")["types"] if t["matvec"]})
+        self.assertTrue(all(row["checks"] > 50 for row in result["results"]))
+
+    def test_absent_instruction_set_is_not_supported(self):
+        present = self.json("cpu")["features"]
+        for isa in ("neon", "avx512"):
+            if isa not in present:
+                self.assertEqual(run("selftest", "--isa", isa).returncode, 4)
+
+
+if __name__ == "__main__":
+    tool.main()

@@ -1,0 +1,112 @@
+# What the tests of the tool share: running it, the test data, GGUF files made by hand.
+# SPDX-License-Identifier: MIT
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.environ["GGUFX_TOOL"]
+DATA = os.environ.get("GGUFX_TEST_DATA", "")
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODEL = os.path.join(SOURCE, "tests", "data", "tiny-stories-Q8_0.gguf")
+WRAPPER = os.environ.get("GGUFX_TOOL_WRAPPER", "").split()  # an emulator in cross builds
+
+
+def environment(**extra):
+    """The caller's environment without the options the tool reads from it."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GGUFX_") and k != "NO_COLOR"}
+    return {**kept, **extra}
+
+
+def run(*args, env=None, **options):
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("timeout", 300)
+    return subprocess.run([*WRAPPER, TOOL, *map(str, args)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=env or environment(), **options)
+
+
+def shared(*parts):
+    """A file of the shared test data; skips the test where it is absent."""
+    path = os.path.join(DATA, *parts)
+    if not DATA or not os.path.exists(path):
+        raise unittest.SkipTest("no " + os.path.join(*parts) + " (GGUFX_TEST_DATA)")
+    return path
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="ggufx-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder, name)
+        if content is not None:
+            with open(path, "wb") as file:
+                file.write(content)
+        return path
+
+    def ok(self, *args, **options):
+        """Standard output of a run that must succeed and say nothing on stderr."""
+        result = run(*args, **options)
+        self.assertEqual((result.returncode, result.stderr.decode()), (0, ""), args)
+        return result.stdout
+
+    def json(self, *args, **options):
+        value = json.loads(self.ok(*args, "--json", **options))
+        self.assertEqual(value["schema"], 1)
+        return value
+
+    def lines(self, *args, **options):
+        values = [json.loads(line) for line in self.ok(*args, "--json", **options).splitlines()]
+        for value in values:
+            self.assertEqual(value["schema"], 1)
+        return values
+
+    def fails(self, code, *args, **options):
+        """Message of a run that must fail with an exit code and print no data."""
+        result = run(*args, **options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, b"")
+        self.assertTrue(result.stderr.startswith((b"ggufx: ", b'{"schema":1')), result.stderr)
+        return result.stderr.decode()
+
+
+def string(text):
+    text = text if isinstance(text, bytes) else text.encode()
+    return struct.pack("<Q", len(text)) + text
+
+
+def gguf(kv=(), tensors=(), data=b"", version=3):
+    """A little-endian file; kv = (key, type id, value bytes), tensors = (name, ne, type, offset)."""
+    out = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(kv))
+    for key, type_id, value in kv:
+        out += string(key) + struct.pack("<I", type_id) + value
+    for name, ne, type_id, offset in tensors:
+        out += string(name) + struct.pack("<I", len(ne)) + struct.pack("<%dQ" % len(ne), *ne)
+        out += struct.pack("<IQ", type_id, offset)
+    if tensors:
+        out += bytes(-len(out) % 32) + data
+    return out
+
+
+ARCHITECTURE = ("general.architecture", 8, string("llama"))
+
+
+def main():
+    """Runs the tests of the calling file; 77 when all of them were skipped."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(77 if result.testsRun and len(result.skipped) == result.testsRun else 0)
