@@ -175,6 +175,7 @@ static void print_text(Output &out, const Globals &globals, const ggufx_file *fi
 }
 
 static int print_info(const Globals &globals, const InfoOptions &options) {
+    const NameFilter checked(options.filter); // before anything is printed
     const Runtime rt = make_runtime(globals);
     Output out(globals);
     const ggufx_progress cancel = cancel_hook();

@@ -10,7 +10,7 @@ from tool import ARCHITECTURE, MODEL, gguf, read_json, run, shared, string
 
 
 def f32_file(values, ne, name="w"):
-    return gguf([ARCHITECTURE], [(name, ne, 0, 0)], struct.pack("<%df" % len(values), *values))
+    return gguf([ARCHITECTURE], [(name, ne, 0, 0)], struct.pack("<%df" % len(values), *values).ljust(32, b"\0"))
 
 
 class Info(tool.Case):
@@ -115,7 +115,7 @@ class Validate(tool.Case):
         self.check_bad(b"GGJT" + good[4:], "MAGIC", 0)
         self.check_bad(good[:4] + b"\7\0\0\0" + good[8:], "VERSION", 4)
         self.check_bad(gguf([("k", 99, b"")]), "KVTYPE", 24 + 9)
-        result = run("validate", self.path("cut.gguf", good[:-1]), "--json")
+        result = run("validate", self.path("cut.gguf", good[:-5]), "--json")
         self.assertEqual((result.returncode, json.loads(result.stdout)["status"]), (3, "BOUNDS"))
 
     def test_deep_finds_what_a_plain_check_does_not_read(self):
