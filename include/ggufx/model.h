@@ -101,8 +101,9 @@ GGUFX_API void ggufx_model_options_init(ggufx_model_options *options);
 
 /*
  * Bind a file to the graph of its architecture; no weight is copied. options may be NULL.
- * Errors: ARGUMENT, MEMORY, MISSING (key or tensor), KVTYPE, HPARAM, SHAPE, TYPE, UNSUPPORTED (the
- * text says what is not supported).   Threads: any number at once.   Since: 0.1.
+ * Errors: ARGUMENT (also a file opened for metadata only), MEMORY, MISSING (key or tensor), KVTYPE,
+ * HPARAM, SHAPE, TYPE, SPLIT (parts are missing), UNSUPPORTED (the text says what is not supported).
+ * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtime *rt,
                                           const ggufx_file *file,
@@ -232,7 +233,7 @@ GGUFX_API ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_run
 GGUFX_API void ggufx_sampler_destroy(ggufx_sampler *sampler);
 
 /* Choose an id from n logits. out_logprob may be NULL: natural logarithm of the id's probability
- * before the filters. Errors: ARGUMENT, VALUE (a NaN, or no finite logit).
+ * before the filters. Errors: ARGUMENT, VALUE (a NaN or +infinity, or no finite logit).
  * Threads: exclusive on sampler.   Allocates: no.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob,
                                             ggufx_sampler *sampler, const float *logits, size_t n,
