@@ -323,6 +323,31 @@ static void test_workspace_size_does_not_change_bits(void **state) {
     ggufx_runtime_destroy(large);
 }
 
+/* One or two of three columns fit at a time: packed codes, and sums of x in the f32 mode. */
+static void test_columns_that_do_not_fit_together_have_the_same_bits(void **state) {
+    (void)state;
+    enum { rows = 3, cols = 131072, n = 3 };
+    const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K};
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.workspace_bytes = 64 << 10;
+    ggufx_runtime *small = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 1);
+    float *x = random_values(n * cols, 15);
+    for (size_t t = 0; t < 2; t++) {
+        matrix m = random_matrix(types[t], rows, cols, 0);
+        for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+            float *want = product(large, &m, x, n, flags), *y = product(small, &m, x, n, flags);
+            assert_equal_bits(y, want, n * rows);
+            free(want);
+            free(y);
+        }
+        free_matrix(&m);
+    }
+    free(x);
+    ggufx_runtime_destroy(small);
+    ggufx_runtime_destroy(large);
+}
+
 static void test_column_that_does_not_fit_the_workspace_is_a_limit(void **state) {
     (void)state;
     enum { cols = 262144 };
@@ -628,6 +653,7 @@ int main(void) {
         cmocka_unit_test(test_bits_do_not_depend_on_threads_or_executor),
         cmocka_unit_test(test_bits_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(test_workspace_size_does_not_change_bits),
+        cmocka_unit_test(test_columns_that_do_not_fit_together_have_the_same_bits),
         cmocka_unit_test(test_column_that_does_not_fit_the_workspace_is_a_limit),
         cmocka_unit_test(test_nan_and_infinity_in_x_give_one_nan_and_minus_zero_is_not_stored),
         cmocka_unit_test(test_rows_without_values_give_zeros),
