@@ -51,7 +51,7 @@ struct Products {
         }
     }
     // sums[0][c] += codes (four per row of eight, u + 32 * i) times activations of column c (four,
-    // q + 4 * kColumns * i + 4 * c), i = 0 .. Quads - 1.
+    // q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.
     template <class K, size_t Quads, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_products(S32x8 (&sums)[M][Columns], const uint8_t *u,
                                           const int8_t *q) {
@@ -59,7 +59,7 @@ struct Products {
         for (size_t i = 0; i < Quads; i++) {
             const S8x32 codes = {vreinterpretq_s8_u8(vld1q_u8(u + 32 * i)),
                                  vreinterpretq_s8_u8(vld1q_u8(u + 32 * i + 16))};
-            const int8x16_t four = vld1q_s8(q + 4 * kColumns * i); // of each column
+            const int8x16_t four = vld1q_s8(q + 4 * Columns * i); // of each column
             add_column<0>(sums, codes, four);
             add_column<1>(sums, codes, four);
             add_column<2>(sums, codes, four);
@@ -138,7 +138,7 @@ struct Products {
         }
     }
     // sums[0][c] += codes (four per row of eight, u + 32 * i) times activations of column c (four,
-    // q + 4 * kColumns * i + 4 * c), i = 0 .. Quads - 1.
+    // q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.
     template <class K, size_t Quads, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_products(S32x8 (&sums)[M][Columns], const uint8_t *u,
                                           const int8_t *q) {
@@ -152,7 +152,7 @@ struct Products {
 #pragma GCC unroll 8
             for (size_t i = 0; i < Quads; i++) {
                 int32_t v;
-                __builtin_memcpy(&v, q + (i * kColumns + c) * 4, 4);
+                __builtin_memcpy(&v, q + (i * Columns + c) * 4, 4);
                 four[i] = vreinterpretq_s8_s32(vdupq_n_s32(v));
             }
             S32x8 &s = sums[0][c];
