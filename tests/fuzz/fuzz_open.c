@@ -4,7 +4,7 @@
  * replay_main.c runs it over stored files instead.
  * SPDX-License-Identifier: MIT
  */
-#include "../gguf/look.h"
+#include "../unit/file_look.h"
 
 #include <stddef.h>
 #include <stdint.h>

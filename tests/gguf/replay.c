@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look.h"
+#include "../unit/file_look.h"
 
 static unsigned char *load(const char *path, size_t *n) {
     FILE *f = fopen(path, "rb");

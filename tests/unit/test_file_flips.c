@@ -3,8 +3,8 @@
  * opens must survive a look at all of it, and no metadata-only open takes more than 16 MiB.
  * SPDX-License-Identifier: MIT
  */
-#include "../gguf/look.h"
 #include "fault.h"
+#include "file_look.h"
 #include "gguf_builder.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
  * Touch everything an opened file offers: every key, element, tensor, value; results are not
- * judged, only survived. Shared by replay.c and the fuzz target.
+ * judged, only survived. Shared by the flips, the replay of hostile files and the fuzz target.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TEST_LOOK_H
