@@ -116,7 +116,10 @@ class Streams(tool.Case):
 
     def on_terminal(self, *args, **env):
         """What a terminal gets as standard output."""
-        master, slave = pty.openpty()
+        try:
+            master, slave = pty.openpty()
+        except OSError as error:  # a bare chroot has none
+            self.skipTest("no pseudo terminal: %s" % error)
         process = subprocess.Popen([*WRAPPER, TOOL, *args], stdout=slave, stdin=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env=environment(TERM="xterm", **env))
         os.close(slave)
