@@ -59,7 +59,8 @@ struct Products {
         for (size_t i = 0; i < Quads; i++) {
             const S8x32 codes = {vreinterpretq_s8_u8(vld1q_u8(u + 32 * i)),
                                  vreinterpretq_s8_u8(vld1q_u8(u + 32 * i + 16))};
-            const int8x16_t four = vld1q_s8(q + 4 * Columns * i); // of each column
+            // of each column; the scales that follow the codes are memory enough for 16 bytes
+            const int8x16_t four = vld1q_s8(q + 4 * Columns * i);
             add_column<0>(sums, codes, four);
             add_column<1>(sums, codes, four);
             add_column<2>(sums, codes, four);
@@ -107,56 +108,69 @@ struct Products {
         return vpaddlq_s16(vpaddq_s16(a, b));
     }
 
-    // N quads of four rows in int16: rows 0 and 1 in lo, 2 and 3 in hi.
-    template <size_t N>
-    static GGUFX_INLINE S16x16 fold_quads(const int8x16_t *u, const int8x16_t *q) {
-        S16x16 s = {vmull_s8(vget_low_s8(u[0]), vget_low_s8(q[0])), vmull_high_s8(u[0], q[0])};
-#pragma GCC unroll 8
-        for (size_t i = 1; i < N; i++) {
-            s.lo = vmlal_s8(s.lo, vget_low_s8(u[2 * i]), vget_low_s8(q[i]));
-            s.hi = vmlal_high_s8(s.hi, u[2 * i], q[i]);
-        }
-        return s;
-    }
-    // One column of four rows: codes u[2 * i] (four per row) times q[i].
-    template <class K, size_t Quads>
-    static GGUFX_INLINE int32x4_t add_rows(int32x4_t sums, const int8x16_t *u, const int8x16_t *q) {
-        if constexpr (fits<K>(2 * Quads)) {
-            const S16x16 s = fold_quads<Quads>(u, q);
-            return vpadalq_s16(sums, vpaddq_s16(s.lo, s.hi));
-        } else {
-            constexpr size_t n = fits<K>(4) && Quads == 4 ? 4 : 2;
-            const S16x16 s = fold_quads<n>(u, q);
-            int32x4_t lo = vpaddlq_s16(s.lo), hi = vpaddlq_s16(s.hi);
-#pragma GCC unroll 4
-            for (size_t first = n; first < Quads; first += n) {
-                const S16x16 more = fold_quads<n>(u + 2 * first, q + first);
-                lo = vpadalq_s16(lo, more.lo);
-                hi = vpadalq_s16(hi, more.hi);
-            }
-            return vaddq_s32(sums, vpaddq_s32(lo, hi));
-        }
-    }
     // sums[0][c] += codes (four per row of eight, u + 32 * i) times activations of column c (four,
     // q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.
     template <class K, size_t Quads, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_products(S32x8 (&sums)[M][Columns], const uint8_t *u,
                                           const int8_t *q) {
         static_assert(M == 1 && fits<K>(2));
-        int8x16_t codes[2 * Quads];
-#pragma GCC unroll 16
-        for (size_t i = 0; i < 2 * Quads; i++) codes[i] = vreinterpretq_s8_u8(vld1q_u8(u + 16 * i));
+        constexpr size_t n_fit = fits<K>(8) ? 8 : fits<K>(4) ? 4 : 2;
+        constexpr size_t n = n_fit < Quads ? n_fit : Quads; // quads added in int16
+        S16x16 s[2][Columns];                               // of four rows each, two per vector
+        if constexpr (n == Quads && fits<K>(2 * n)) {
+            add_quads<n>(s, u, q);
 #pragma GCC unroll 4
-        for (unsigned c = 0; c < Columns; c++) {
-            int8x16_t four[Quads];
-#pragma GCC unroll 8
-            for (size_t i = 0; i < Quads; i++) {
-                int32_t v;
-                __builtin_memcpy(&v, q + (i * Columns + c) * 4, 4);
-                four[i] = vreinterpretq_s8_s32(vdupq_n_s32(v));
+            for (unsigned c = 0; c < Columns; c++) {
+                S32x8 &to = sums[0][c];
+                to.lo = vpadalq_s16(to.lo, vpaddq_s16(s[0][c].lo, s[0][c].hi));
+                to.hi = vpadalq_s16(to.hi, vpaddq_s16(s[1][c].lo, s[1][c].hi));
             }
-            S32x8 &s = sums[0][c];
-            s = {add_rows<K, Quads>(s.lo, codes, four), add_rows<K, Quads>(s.hi, codes + 1, four)};
+        } else {
+            S32x8 wide[2][Columns];
+#pragma GCC unroll 4
+            for (size_t first = 0; first < Quads; first += n) {
+                add_quads<n>(s, u + 32 * first, q + 4 * Columns * first);
+#pragma GCC unroll 4
+                for (unsigned c = 0; c < Columns; c++) {
+#pragma GCC unroll 2
+                    for (unsigned h = 0; h < 2; h++) {
+                        S32x8 &to = wide[h][c];
+                        const S16x16 &x = s[h][c];
+                        to.lo = first == 0 ? vpaddlq_s16(x.lo) : vpadalq_s16(to.lo, x.lo);
+                        to.hi = first == 0 ? vpaddlq_s16(x.hi) : vpadalq_s16(to.hi, x.hi);
+                    }
+                }
+            }
+#pragma GCC unroll 4
+            for (unsigned c = 0; c < Columns; c++) {
+                S32x8 &to = sums[0][c];
+                to.lo = vaddq_s32(to.lo, vpaddq_s32(wide[0][c].lo, wide[0][c].hi));
+                to.hi = vaddq_s32(to.hi, vpaddq_s32(wide[1][c].lo, wide[1][c].hi));
+            }
+        }
+    }
+
+private:
+    // N quads of all columns: sum or, for the first quad, set.
+    template <size_t N, unsigned Columns>
+    static GGUFX_INLINE void add_quads(S16x16 (&s)[2][Columns], const uint8_t *u, const int8_t *q) {
+#pragma GCC unroll 8
+        for (size_t i = 0; i < N; i++) {
+            const int8x16_t w[2] = {vreinterpretq_s8_u8(vld1q_u8(u + 32 * i)),
+                                    vreinterpretq_s8_u8(vld1q_u8(u + 32 * i + 16))};
+#pragma GCC unroll 4
+            for (unsigned c = 0; c < Columns; c++) {
+                const int8_t *four = q + (i * Columns + c) * 4; // aligned as the tile is
+                const int8x16_t a =
+                    vreinterpretq_s8_s32(vld1q_dup_s32(reinterpret_cast<const int32_t *>(four)));
+#pragma GCC unroll 2
+                for (unsigned h = 0; h < 2; h++) {
+                    S16x16 &x = s[h][c];
+                    x.lo = i == 0 ? vmull_s8(vget_low_s8(w[h]), vget_low_s8(a))
+                                  : vmlal_s8(x.lo, vget_low_s8(w[h]), vget_low_s8(a));
+                    x.hi = i == 0 ? vmull_high_s8(w[h], a) : vmlal_high_s8(x.hi, w[h], a);
+                }
+            }
         }
     }
 };

@@ -15,7 +15,7 @@ const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot",   nullptr, kNeonDotMatve
 #else
 extern const Layer kNeonLayer;
 const Layer kNeonLayer = {Isa::neon,      "neon",    kNeonDequant, kNeonMatvec,
-                          kNeonMatvecF32, kNeonGemm, nullptr,      sum_groups<neon::Vec>};
+                          kNeonMatvecF32, kNeonGemm, kNeonGemmF32, sum_groups<neon::Vec>};
 #endif
 
 } // namespace kernels
