@@ -639,6 +639,63 @@ static void test_concurrent_calls_share_one_runtime(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+typedef struct nested {
+    const ggufx_runtime *rt;
+    const ggufx_tensor *w;
+    const float *x;
+    float *y;
+    size_t rows, cols;
+    int busy, n_calls;
+} nested;
+
+/* A job system that runs other products on this stack before the tasks of this one. */
+static ggufx_status run_others_first(void *user, uint32_t n_tasks,
+                                     void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+    nested *other = user;
+    if (!other->busy) {
+        other->busy = 1;
+        for (int i = 0; i < 3; i++) {
+            other->n_calls += ggufx_matvec(other->y, other->rows, other->rt, other->w, other->x,
+                                           other->cols, NULL, NULL) == GGUFX_OK;
+        }
+        other->busy = 0;
+    }
+    for (uint32_t i = 0; i < n_tasks; i++) task(ctx, i, 0);
+    return GGUFX_OK;
+}
+
+static void test_calls_inside_calls_have_workspace_of_their_own(void **state) {
+    (void)state;
+    enum { rows = 600, cols = 512 };
+    nested other = {.rows = rows, .cols = cols};
+    ggufx_executor executor = serial_executor();
+    ggufx_runtime_options options;
+    executor.user = &other;
+    executor.parallel_for = run_others_first;
+    ggufx_runtime_options_init(&options);
+    options.executor = &executor;
+    options.isa = GGUFX_ISA_SCALAR; /* slow enough for tasks */
+    ggufx_runtime *rt = make_runtime_with(&options), *plain = make_runtime(GGUFX_ISA_SCALAR, 1);
+    matrix m = random_matrix(GGUFX_TYPE_Q4_0, rows, cols, 0);
+    float *x = random_values(2 * cols, 16), y[rows], inner[rows];
+    float *want = product(plain, &m, x, 1, 0), *want_inner = product(plain, &m, x + cols, 1, 0);
+    other.rt = rt;
+    other.w = wrap_matrix(rt, &m);
+    other.x = x + cols;
+    other.y = inner;
+    assert_int_equal(ggufx_matvec(y, rows, rt, other.w, x, cols, NULL, NULL), GGUFX_OK);
+    assert_int_equal(other.n_calls, 3);
+    assert_equal_bits(y, want, rows);
+    assert_equal_bits(inner, want_inner, rows);
+    free(want);
+    free(want_inner);
+    free(x);
+    ggufx_tensor_destroy((ggufx_tensor *)(uintptr_t)other.w);
+    free_matrix(&m);
+    ggufx_runtime_destroy(plain);
+    ggufx_runtime_destroy(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matvec_of_a_known_block_is_the_defined_sum),
@@ -662,6 +719,7 @@ int main(void) {
         cmocka_unit_test(test_cancel_at_each_poll_ends_the_product),
         cmocka_unit_test(test_failure_of_the_executor_is_returned),
         cmocka_unit_test(test_concurrent_calls_share_one_runtime),
+        cmocka_unit_test(test_calls_inside_calls_have_workspace_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
