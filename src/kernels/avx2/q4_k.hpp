@@ -20,8 +20,11 @@ template <> struct Unpack<fmt::Q4_K> : ScaledBlocks<Vec, fmt::Q4_K, 15> {
         c[2] = _mm256_and_si256(second, low);
         c[3] = _mm256_and_si256(_mm256_srli_epi16(second, 4), low);
     }
-    static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const __m128i head = load16(b), six = scales6(head);
+    static GGUFX_INLINE Scales load_scales(const Block *b) { return header_scales<Scales>(b->d); }
+
+    // From the 16 bytes of a header; Q5_K has the same.
+    template <class S> static GGUFX_INLINE S header_scales(const uint8_t *p) {
+        const __m128i head = load16(p), six = scales6(head);
         const __m128 dd = _mm_cvtph_ps(head); // d, dmin, ...
         return {_mm256_broadcastss_ps(dd), _mm256_broadcastss_ps(_mm_movehdup_ps(dd)),
                 _mm256_cvtepu8_epi32(six),

@@ -5,5 +5,6 @@
 #include "formats/all.hpp"
 #include "kernels/avx512/q4_0.hpp"
 #include "kernels/avx512/q4_k.hpp"
+#include "kernels/avx512/q5_k.hpp"
 #include "kernels/avx512/q6_k.hpp"
 #include "kernels/avx512/q8_0.hpp"

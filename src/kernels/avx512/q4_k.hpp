@@ -23,8 +23,13 @@ template <> struct Unpack<fmt::Q4_K> : ScaledBlocks<Vec, fmt::Q4_K, 15> {
         c[3] = _mm512_and_si512(_mm512_srli_epi16(odd, 4), low);
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const __m128i h0 = _mm_loadu_si128(reinterpret_cast<const __m128i *>(b));
-        const __m128i h1 = _mm_loadu_si128(reinterpret_cast<const __m128i *>(b + 1));
+        return header_scales<Scales>(b[0].d, b[1].d);
+    }
+
+    // From the 16 bytes of two headers; Q5_K has the same.
+    template <class S> static GGUFX_INLINE S header_scales(const uint8_t *p0, const uint8_t *p1) {
+        const __m128i h0 = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p0));
+        const __m128i h1 = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p1));
         const __m256i head = _mm256_inserti128_si256(_mm256_castsi128_si256(h0), h1, 1);
         const __m256i six = scales6(head); // per lane 8 scales, 8 minimums
         const __m128i scale = _mm256_castsi256_si128(_mm256_permute4x64_epi64(six, 0x08));
