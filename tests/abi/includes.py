@@ -26,7 +26,7 @@ RULES = {
     "src/job/": ["gguf/", "quant/", "base/"],
     "src/formats/": ["base/half.hpp"],
     "src/base/": [],
-    "tests/unit/": ["ggufx/"],
+    "tests/unit/": ["ggufx/", "tests/"],
     "tests/checkasm/": ["kernels/", "formats/", "base/"],
     "bindings/": ["ggufx/"],
 }
