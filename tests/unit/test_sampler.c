@@ -108,6 +108,25 @@ static void test_sampler_top_k_keeps_the_k_likeliest(void **state) {
     end(&f);
 }
 
+static void test_sampler_top_k_keeps_the_lowest_ids_of_equals(void **state) {
+    const float equal[N] = {0, 2, 2, 2, 2, 0, 2, 1};
+    int seen[N] = {0};
+    fixture f;
+    ggufx_sampler *sampler;
+    (void)state;
+    begin(&f, NULL);
+    sampler = new_sampler(&f, 1.0f, 2, 0, 0, 8);
+    for (int i = 0; i < 100; i++) {
+        int32_t id = 0;
+        MUST(&f, ggufx_sampler_sample(&id, NULL, sampler, equal, N, &f.error));
+        seen[id]++;
+    }
+    assert_true(seen[1] > 0 && seen[2] > 0);
+    assert_int_equal(seen[1] + seen[2], 100);
+    ggufx_sampler_destroy(sampler);
+    end(&f);
+}
+
 static void test_sampler_top_p_keeps_enough_mass(void **state) {
     fixture f;
     int counts[5];
@@ -281,6 +300,7 @@ int main(void) {
         cmocka_unit_test(test_sampler_draws_with_the_model_probabilities),
         cmocka_unit_test(test_sampler_temperature_sharpens_and_flattens),
         cmocka_unit_test(test_sampler_top_k_keeps_the_k_likeliest),
+        cmocka_unit_test(test_sampler_top_k_keeps_the_lowest_ids_of_equals),
         cmocka_unit_test(test_sampler_top_p_keeps_enough_mass),
         cmocka_unit_test(test_sampler_min_p_drops_the_unlikely),
         cmocka_unit_test(test_sampler_repeats_itself_with_the_same_seed),
