@@ -16,13 +16,15 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Far enough to cover DRAM latency, near enough not to be evicted: flat from 1 to 4 KiB.
-constexpr size_t kPrefetchAhead = 2048;
+// Far enough to cover DRAM latency, near enough not to be evicted. Into the second cache: with
+// prefetch into the first, 2 KiB ahead, Zen 4 read Q8_0 at 16 GB/s instead of 28 (Q6_K 16, 25);
+// Emerald Rapids does not mind.
+constexpr size_t kPrefetchAhead = 1024;
 
 // always_inline is needed: gcc takes a function that only prefetches for pure and deletes calls.
 template <size_t Bytes> GGUFX_INLINE void prefetch(const uint8_t *p) {
 #pragma GCC unroll 16
-    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + kPrefetchAhead + i, 0, 3);
+    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + kPrefetchAhead + i, 0, 2);
 }
 
 // The blocks of a row behind its last whole step, followed by zero blocks. A zero block times
