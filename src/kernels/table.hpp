@@ -110,10 +110,26 @@ struct Dequant {
     void (*run)(float *out, const uint8_t *blocks, size_t n_blocks);
 };
 
+// ---- attention over decoded rows of the KV cache (kv/README.md)
+// ----------------------------------
+
+namespace {
+constexpr size_t kKvKeys = 8; // keys scored at once: 16 independent chains
+}
+
+struct KvFloat {
+    // Goes on with two chains per key over `width` coordinates: even[t] = fma(q[i], keys[t][i],
+    // even[t]) for even i, odd[t] for odd i, i ascending.
+    void (*score)(float even[kKvKeys], float odd[kKvKeys], const float *q,
+                  const float *const keys[kKvKeys], size_t width);
+    // o[j] = fma(p, value[j], o[j]) for j < n.
+    void (*accumulate)(float *o, float p, const float *value, size_t n);
+};
+
 // ---- tables -------------------------------------------------------------------------------------
 
 // What one instruction set has itself. Family pointers: arrays of fmt::kTypeIds entries, null
-// when it has none. Families of the KV cache are added at the end.
+// when it has none.
 struct Layer {
     Isa isa;
     const char *name; // "avx2"
@@ -123,6 +139,7 @@ struct Layer {
     const Gemm *gemm;            // block types
     const Gemm *gemm_f32;        // float and block types
     SumFn sum;                   // null: the next layer's
+    const KvFloat *kv;           // null: the next layer's
 };
 
 namespace {
@@ -158,6 +175,14 @@ const T *find(const Kernels &kernels, const T *Layer::*family, uint32_t type,
 inline SumFn sum_of(const Kernels &kernels) {
     for (const Layer *l : kernels.layers) {
         if (l && l->sum) return l->sum;
+    }
+    return nullptr;
+}
+
+// The attention kernels of the best layer that has them; scalar does.
+inline const KvFloat *kv_of(const Kernels &kernels) {
+    for (const Layer *l : kernels.layers) {
+        if (l && l->kv) return l->kv;
     }
     return nullptr;
 }

@@ -56,7 +56,7 @@ void run_item(const Call &call, uint64_t item) {
     head.scale = call.scale;
     float unwanted;
     float *lse = call.lse ? call.lse + static_cast<size_t>(item) : &unwanted;
-    call.state->attend_head(head, call.out + static_cast<size_t>(item) * c.head_dim_v, lse);
+    attend_head(head, call.out + static_cast<size_t>(item) * c.head_dim_v, lse);
 }
 
 void task(void *ctx, uint32_t index, uint32_t) {

@@ -4,20 +4,16 @@
 #include "kv/attend_head.hpp"
 
 #include "base/math.hpp"
-#include "kernels/table.hpp"
 
 namespace ggufx::kv {
 
 namespace {
 
-// Everything below is inlined into each of the entries at the end, with that entry's instructions.
-#define GGUFX_INLINE [[gnu::always_inline]] inline
-
 constexpr uint32_t kChunkTokens = 512;
-constexpr uint32_t kColumns = 512; // of V at once: two rows of sums of 2 KiB
-constexpr uint32_t kTile = 128;    // values decoded at once
-constexpr uint32_t kGroup = 8;     // tokens scored at once: 16 independent chains
-constexpr float kSlack = 8.0f;     // a maximum may be passed by this before sums are scaled
+constexpr uint32_t kColumns = 512;            // of V at once: two rows of sums of 2 KiB
+constexpr uint32_t kTile = 128;               // values decoded at once
+constexpr uint32_t kGroup = kernels::kKvKeys; // tokens scored at once
+constexpr float kSlack = 8.0f; // a maximum may be passed by this before sums are scaled
 constexpr float kInfinity = __builtin_inff();
 
 // Sums of one chunk, or of all chunks so far, relative to the reference m.
@@ -30,7 +26,7 @@ struct Columns { // of V
     uint32_t first, n;
 };
 
-GGUFX_INLINE void clear(Sums &s, uint32_t n) {
+void clear(Sums &s, uint32_t n) {
     s.m = -kInfinity;
     s.l = 0.0f;
     for (uint32_t j = 0; j < n; j++) s.o[j] = 0.0f;
@@ -38,7 +34,7 @@ GGUFX_INLINE void clear(Sums &s, uint32_t n) {
 
 // Scores of n <= 8 tokens. Per token two chains over even and odd coordinates, added, times the
 // scale; chains without a token repeat the first one.
-GGUFX_INLINE void score_group(const Head &head, uint64_t token, uint32_t n, float *scores) {
+void score_group(const Head &head, uint64_t token, uint32_t n, float *scores) {
     const Cache::State &s = *head.state;
     float even[kGroup] = {}, odd[kGroup] = {}, tile[kGroup][kTile];
     const float *key[kGroup];
@@ -47,22 +43,13 @@ GGUFX_INLINE void score_group(const Head &head, uint64_t token, uint32_t n, floa
         const uint32_t left = s.config.head_dim_k - first, width = left < kTile ? left : kTile;
         for (uint32_t t = 0; t < n; t++)
             s.k_type->decode(tile[t], s.k_row(*head.track, token + t, head.kv_head), first, width);
-        const float *q = head.q + first;
-        for (uint32_t i = 0; i + 1 < width; i += 2)
-            for (uint32_t t = 0; t < kGroup; t++) {
-                even[t] = __builtin_fmaf(q[i], key[t][i], even[t]);
-                odd[t] = __builtin_fmaf(q[i + 1], key[t][i + 1], odd[t]);
-            }
-        if (width % 2)
-            for (uint32_t t = 0; t < kGroup; t++)
-                even[t] = __builtin_fmaf(q[width - 1], key[t][width - 1], even[t]);
+        s.kernel->score(even, odd, head.q + first, key, width);
     }
     for (uint32_t t = 0; t < n; t++) scores[t] = (even[t] + odd[t]) * head.scale;
 }
 
 // Scores of a page's first n tokens; false when one is not finite.
-GGUFX_INLINE bool page_scores(const Head &head, uint64_t first, uint32_t n, float *scores,
-                              float *largest) {
+bool page_scores(const Head &head, uint64_t first, uint32_t n, float *scores, float *largest) {
     for (uint32_t t = 0; t < n; t += kGroup)
         score_group(head, first + t, n - t < kGroup ? n - t : kGroup, scores + t);
     uint32_t worst = 0;
@@ -77,7 +64,7 @@ GGUFX_INLINE bool page_scores(const Head &head, uint64_t first, uint32_t n, floa
 }
 
 // The sum of a page's weights: 16 lanes by token, added as a tree.
-GGUFX_INLINE float sum_weights(const float *p, uint32_t n) {
+float sum_weights(const float *p, uint32_t n) {
     float lane[16] = {};
     for (uint32_t t = 0; t < n; t++) lane[t % 16] += p[t];
     for (uint32_t width = 8; width >= 4; width /= 2)
@@ -85,8 +72,8 @@ GGUFX_INLINE float sum_weights(const float *p, uint32_t n) {
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
-GGUFX_INLINE void add_values(const Head &head, Columns columns, uint64_t first, uint32_t n,
-                             const float *p, float *o) {
+void add_values(const Head &head, Columns columns, uint64_t first, uint32_t n, const float *p,
+                float *o) {
     const Cache::State &s = *head.state;
     float value[kTile];
     for (uint32_t t = 0; t < n; t++) {
@@ -94,15 +81,13 @@ GGUFX_INLINE void add_values(const Head &head, Columns columns, uint64_t first, 
         for (uint32_t c = 0; c < columns.n; c += kTile) {
             const uint32_t left = columns.n - c, width = left < kTile ? left : kTile;
             s.v_type->decode(value, row, columns.first + c, width);
-            for (uint32_t j = 0; j < width; j++)
-                o[c + j] = __builtin_fmaf(p[t], value[j], o[c + j]);
+            s.kernel->accumulate(o + c, p[t], value, width);
         }
     }
 }
 
 // One page into the sums of its chunk; false when a score is not finite.
-GGUFX_INLINE bool add_page(const Head &head, Columns columns, uint64_t first, uint32_t n,
-                           Sums &sums) {
+bool add_page(const Head &head, Columns columns, uint64_t first, uint32_t n, Sums &sums) {
     float p[kPageTokens], largest;
     if (!page_scores(head, first, n, p, &largest)) return false;
     if (largest > sums.m + kSlack) {
@@ -117,7 +102,7 @@ GGUFX_INLINE bool add_page(const Head &head, Columns columns, uint64_t first, ui
     return true;
 }
 
-GGUFX_INLINE void merge(Sums &total, const Sums &chunk, uint32_t n_columns) {
+void merge(Sums &total, const Sums &chunk, uint32_t n_columns) {
     const float m = total.m > chunk.m ? total.m : chunk.m;
     const float a = exp_f32(total.m - m), b = exp_f32(chunk.m - m);
     total.l = __builtin_fmaf(chunk.l, b, total.l * a);
@@ -127,7 +112,7 @@ GGUFX_INLINE void merge(Sums &total, const Sums &chunk, uint32_t n_columns) {
 }
 
 // All visible tokens; false when a score is not finite.
-GGUFX_INLINE bool add_all(const Head &head, Columns columns, Sums &total) {
+bool add_all(const Head &head, Columns columns, Sums &total) {
     Sums chunk;
     clear(total, columns.n);
     for (uint64_t start = 0; start < head.n_visible; start += kChunkTokens) {
@@ -143,11 +128,11 @@ GGUFX_INLINE bool add_all(const Head &head, Columns columns, Sums &total) {
     return true;
 }
 
-GGUFX_INLINE void fill(float *out, uint32_t n, float value) {
+void fill(float *out, uint32_t n, float value) {
     for (uint32_t j = 0; j < n; j++) out[j] = value;
 }
 
-GGUFX_INLINE bool all_finite(const float *x, uint32_t n) {
+bool all_finite(const float *x, uint32_t n) {
     uint32_t largest = 0;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
@@ -157,7 +142,7 @@ GGUFX_INLINE bool all_finite(const float *x, uint32_t n) {
 }
 
 // False when the result is not a number.
-GGUFX_INLINE bool attend_finite(const Head &head, float *out, float *lse) {
+bool attend_finite(const Head &head, float *out, float *lse) {
     const Config &c = head.state->config;
     if (!all_finite(head.q, c.head_dim_k)) return false;
     if (head.n_visible == 0) {
@@ -178,31 +163,12 @@ GGUFX_INLINE bool attend_finite(const Head &head, float *out, float *lse) {
     return true;
 }
 
-GGUFX_INLINE void attend_any(const Head &head, float *out, float *lse) {
+} // namespace
+
+void attend_head(const Head &head, float *out, float *lse) {
     if (attend_finite(head, out, lse)) return;
     *lse = f32_from_bits(kCanonicalNan);
     fill(out, head.state->config.head_dim_v, *lse);
-}
-
-void attend_baseline(const Head &head, float *out, float *lse) {
-    attend_any(head, out, lse);
-}
-
-#if defined(__x86_64__) || defined(__i386__)
-// fmaf is one instruction here and a call into libm above, with the same result: 138 against 625 ns
-// per token and head (F32, head_dim 128).
-[[gnu::target("avx2,fma")]] void attend_avx2(const Head &head, float *out, float *lse) {
-    attend_any(head, out, lse);
-}
-#endif
-
-} // namespace
-
-AttendHead choose_attend_head([[maybe_unused]] const kernels::Kernels *kernels) {
-#if defined(__x86_64__) || defined(__i386__)
-    if (kernels && kernels->isa >= kernels::Isa::avx2) return attend_avx2;
-#endif
-    return attend_baseline;
 }
 
 } // namespace ggufx::kv

@@ -16,9 +16,6 @@ struct Head {
 };
 
 // Writes head_dim_v floats and the lse. Runs under CanonicalFp.
-using AttendHead = void (*)(const Head &head, float *out, float *lse);
-
-// The same bits from each; the choice is about fused multiply-add instructions.
-AttendHead choose_attend_head(const kernels::Kernels *kernels);
+void attend_head(const Head &head, float *out, float *lse);
 
 } // namespace ggufx::kv

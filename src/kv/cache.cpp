@@ -1,8 +1,9 @@
 // A cache's life: create, lengths, truncate, rollback, clear, stats. Page sizes are checked here
 // once, so that no later product of sizes can wrap.
 // SPDX-License-Identifier: MIT
+#include "kv/state.hpp"
+
 #include "base/checked.hpp"
-#include "kv/attend_head.hpp"
 
 #include <string.h>
 
@@ -96,7 +97,7 @@ Cache *Cache::create(Ref<Host> host, const kernels::Kernels *kernels, const Conf
     memset(state->tracks, 0, n * sizeof(Track));
     state->n_tracks = n;
     state->host = std::move(host);
-    state->attend_head = choose_attend_head(kernels);
+    state->kernel = kernels::kv_of(*kernels);
     state->config = config;
     state->k_type = &k;
     state->v_type = &v;

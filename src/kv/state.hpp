@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernels/table.hpp"
 #include "kv/types.hpp"
 
 namespace ggufx::kv {
@@ -23,11 +24,9 @@ struct Track {
     uint64_t n_tokens;
 };
 
-struct Head;
-
 struct Cache::State {
     Ref<Host> host;
-    void (*attend_head)(const Head &head, float *out, float *lse) = nullptr; // attend_head.hpp
+    const kernels::KvFloat *kernel = nullptr;
     Config config;
     const TypeOps *k_type = nullptr, *v_type = nullptr;
     Layout layout{};

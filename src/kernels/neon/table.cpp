@@ -10,12 +10,13 @@ namespace kernels {
 #ifdef GGUFX_NEON_DOT
 // Decoding and f32 activations have no dot products of bytes: those of the NEON layer.
 extern const Layer kNeonDotLayer;
-const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot",   nullptr, kNeonDotMatvec,
-                             nullptr,       kNeonDotGemm, nullptr, nullptr};
+const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot", nullptr, kNeonDotMatvec, nullptr,
+                             kNeonDotGemm,  nullptr,    nullptr, nullptr};
 #else
 extern const Layer kNeonLayer;
 const Layer kNeonLayer = {Isa::neon,      "neon",    kNeonDequant, kNeonMatvec,
-                          kNeonMatvecF32, kNeonGemm, kNeonGemmF32, sum_groups<neon::Vec>};
+                          kNeonMatvecF32, kNeonGemm, kNeonGemmF32, sum_groups<neon::Vec>,
+                          nullptr};
 #endif
 
 } // namespace kernels

@@ -12,6 +12,7 @@ extern const Matvec kScalarMatvec[fmt::kTypeIds];
 extern const MatvecF32 kScalarMatvecF32[fmt::kTypeIds];
 extern const Gemm kScalarGemm[fmt::kTypeIds];
 extern const Gemm kScalarGemmF32[fmt::kTypeIds];
+extern const KvFloat kScalarKv;
 
 } // namespace kernels
 } // namespace ggufx
