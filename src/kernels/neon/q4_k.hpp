@@ -23,7 +23,12 @@ template <> struct Unpack<fmt::Q4_K> : ScaledBlocks<Vec, fmt::Q4_K, 15> {
         }
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const uint8x16_t head = vld1q_u8(b->d), six = scales6(head);
+        return header_scales<Scales>(b->d);
+    }
+
+    // Of the 16 bytes d, dmin, scales: Q5_K begins with them too.
+    template <class S> static GGUFX_INLINE S header_scales(const uint8_t *header) {
+        const uint8x16_t head = vld1q_u8(header), six = scales6(head);
         const float32x4_t dd = vcvt_f32_f16(vreinterpret_f16_u8(vget_low_u8(head)));
         const float32x4_t d = vdupq_laneq_f32(dd, 0), dmin = vdupq_laneq_f32(dd, 1);
         return {{d, d},
