@@ -6,7 +6,10 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
 shift $(($# < 1 ? $# : 1))
-[ -e "$build/build.ninja" ] || meson setup "$build" "$@"
+# An older configuration may not have found what is installed now.
+again=()
+[ -e "$build/build.ninja" ] && again=(--reconfigure)
+meson setup "${again[@]}" "$build" "$@"
 meson compile -C "$build"
 rm -f "$build/meson-logs/testlog.json"
 status=0
