@@ -1,5 +1,5 @@
 /*
- * ggufx/quant.h: blocks to f32.
+ * ggufx/quant.h: blocks to f32 and back.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_QUANT_H
@@ -36,6 +36,43 @@ GGUFX_API ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_ru
 GGUFX_API ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const ggufx_runtime *rt,
                                                uint32_t type, const void *bytes, size_t n_bytes,
                                                ggufx_error *error);
+
+/* Ways to choose scales and codes. */
+enum {
+    GGUFX_QUANTIZE_REFERENCE = 0 /* the bytes that ggml's quantizer writes */
+};
+
+/* All zero means default. */
+typedef struct ggufx_quantize_options {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    const void *next;
+    int32_t mode; /* GGUFX_QUANTIZE_* */
+    uint32_t reserved0;
+    const float *imatrix;           /* n_cols weights >= 0 of the columns, or NULL */
+    const ggufx_progress *progress; /* counts blocks; NULL: none */
+    uint64_t reserved[2];
+} ggufx_quantize_options;
+
+/* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_quantize_options_init(ggufx_quantize_options *options);
+
+/*
+ * Quantize rows of f32 to blocks of `type`, the same bytes on every machine and thread count.
+ *
+ * out      n_bytes >= n_rows * ggufx_row_bytes(type, n_cols), written dense, little-endian fields;
+ *          must not overlap rows.
+ * rows     f32, [n_rows][n_cols], dense. All are looked at before the first byte is written.
+ * options  may be NULL. The imatrix is ignored by types without a search (Q8_0, F16, ...).
+ * Errors: ARGUMENT (n_bytes too small, no or unusable imatrix), TYPE, UNSUPPORTED (the type has no
+ * encoder: see GGUFX_TYPE_HAS_QUANTIZE), SHAPE (n_cols is not whole blocks), VALUE (Inf or NaN:
+ * the text names row and column, error->index is the row), CANCELLED (out holds some rows).
+ * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const ggufx_runtime *rt,
+                                             uint32_t type, const float *rows, size_t n_rows,
+                                             size_t n_cols, const ggufx_quantize_options *options,
+                                             ggufx_error *error);
 
 #ifdef __cplusplus
 }

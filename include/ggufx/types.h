@@ -55,6 +55,7 @@ enum {
 #define GGUFX_TYPE_IS_INTEGER 4u    /* I8..I64 */
 #define GGUFX_TYPE_IS_ACTIVATION 8u /* Q8_1, Q8_K: made at run time, not meant for files */
 #define GGUFX_TYPE_HAS_MATVEC 16u   /* may be the weight of ggufx_matvec */
+#define GGUFX_TYPE_HAS_QUANTIZE 32u /* may be the result of ggufx_quantize_blocks */
 
 typedef struct ggufx_type_facts {
     uint32_t struct_size; /* set by the caller */
@@ -108,8 +109,7 @@ GGUFX_API ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, uint32_t typ
 
 /* Find a KV type by name, without regard to case. Errors: ARGUMENT, NOT_FOUND.
  * Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
-                                               ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,9 @@
-// Blocks to f32: include/ggufx/quant.h.
+// Blocks to f32 and back: include/ggufx/quant.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "base/checked.hpp"
 #include "formats/format.hpp"
+#include "quant/quantize.hpp"
 
 #include <ggufx/quant.h>
 #include <inttypes.h>
@@ -56,5 +57,36 @@ extern "C" ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const gguf
         const matmul::Weights weights = {type, static_cast<const uint8_t *>(bytes), n_bytes, 1,
                                          n_values};
         return rt->engine->dequantize(out, weights, 0, 1, failure);
+    });
+}
+
+extern "C" void ggufx_quantize_options_init(ggufx_quantize_options *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+extern "C" ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const ggufx_runtime *rt,
+                                              uint32_t type, const float *rows, size_t n_rows,
+                                              size_t n_cols, const ggufx_quantize_options *options,
+                                              ggufx_error *error) {
+    return guard(error, [&] {
+        Failure *failure = failure_of(error);
+        if (!alive(rt, Tag::runtime)) {
+            return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
+        }
+        const auto in = import_options(options, 0, "ggufx_quantize_options");
+        if (in.mode != GGUFX_QUANTIZE_REFERENCE) {
+            return set_failure(failure, Status::unsupported, {},
+                               "quantize mode %" PRId32 " is unknown; this library knows 0",
+                               in.mode);
+        }
+        Progress progress;
+        if (in.progress) {
+            const auto hook = import_options(in.progress, 0, "ggufx_progress");
+            progress = {hook.user, hook.report};
+        }
+        return quant::quantize(static_cast<uint8_t *>(out), n_bytes, *rt->host, type,
+                               {rows, n_rows, n_cols, in.imatrix}, progress, failure);
     });
 }

@@ -3,6 +3,7 @@
 #include "abi/guard.hpp"
 #include "abi/names.hpp"
 #include "formats/format.hpp"
+#include "quant/encoder.hpp"
 
 #include <ggufx/types.h>
 #include <string.h>
@@ -42,7 +43,7 @@ extern "C" ggufx_status ggufx_type_info(ggufx_type_facts *out, uint32_t type, gg
         require(out, "out must be set");
         const fmt::TypeInfo &info = find_type(type);
         ggufx_type_facts facts = {};
-        facts.flags = flags_of(info);
+        facts.flags = flags_of(info) | (quant::encoder(type) ? GGUFX_TYPE_HAS_QUANTIZE : 0u);
         facts.id = info.id;
         facts.block_values = info.block_values;
         facts.block_bytes = info.block_bytes;

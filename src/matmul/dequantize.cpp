@@ -1,7 +1,7 @@
 // Rows to f32. Work is cut by blocks, not rows: one row may hold the whole tensor.
 // SPDX-License-Identifier: MIT
+#include "base/loop.hpp"
 #include "matmul/engine.hpp"
-#include "matmul/loop.hpp"
 
 #include <inttypes.h>
 

@@ -3,8 +3,8 @@
 // workspace nor threads can change a bit.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
+#include "base/loop.hpp"
 #include "matmul/engine.hpp"
-#include "matmul/loop.hpp"
 
 #include <inttypes.h>
 

@@ -42,6 +42,31 @@ end:
     return status;
 }
 
+/* x[kColumns * kVectors] to blocks, plain and weighted. */
+static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const float *x) {
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K,
+                                     GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ4_XS, GGUFX_TYPE_MXFP4};
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    enum { kBytes = 272 * kVectors }; /* Q8_0 is the longest */
+    uint8_t *out = calloc(kBytes, 1);
+    float *imatrix = calloc(kColumns, sizeof *imatrix);
+    ggufx_quantize_options options;
+    a->quantize_options_init(&options);
+    options.progress = e->progress;
+    for (size_t i = 0; i < kColumns; i++) imatrix[i] = 0.5f + (float)(i % 7);
+    for (size_t i = 0; i < 2 * sizeof types / sizeof *types; i++) {
+        options.imatrix = i % 2 ? imatrix : NULL;
+        TRY(a->quantize_blocks(out, kBytes, rt, types[i / 2], x, kVectors, kColumns, &options,
+                               &e->error));
+        exercise_mix(e, out, kBytes, 1);
+    }
+end:
+    free(imatrix);
+    free(out);
+    return status;
+}
+
 ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -52,6 +77,7 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
     a->matmul_options_init(&options);
     options.progress = e->progress;
     fill(x, kColumns * kVectors);
+    TRY(run_quantize(e, rt, x));
     TRY(a->file_tensor_find(&at, file, "token_embd.weight", 17, &e->error));
     TRY(run_slices(e, rt, a->file_tensor(file, at), y));
     TRY(a->tensor_slice(&rows, a->file_tensor(file, at), 1, 0, kRows, &e->error));

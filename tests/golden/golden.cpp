@@ -85,6 +85,8 @@ constexpr Case kCases[] = {
     CASE(decode_matches_shared_vectors),
     CASE(decode_of_plain_types),
     CASE(decode_stays_in_bounds),
+    CASE(encode_matches_carried_rows),
+    CASE(encode_matches_shared_vectors),
     CASE(grids_have_their_checksums),
     CASE(grids_match_shared_tables),
     CASE(pieces_reach_canonical_bounds),

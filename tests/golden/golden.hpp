@@ -55,6 +55,8 @@ int test_decode_matches_carried_rows(Report &r, const std::string &folder);
 int test_decode_matches_shared_vectors(Report &r, const std::string &folder);
 int test_decode_of_plain_types(Report &r, const std::string &folder);
 int test_decode_stays_in_bounds(Report &r, const std::string &folder);
+int test_encode_matches_carried_rows(Report &r, const std::string &folder);
+int test_encode_matches_shared_vectors(Report &r, const std::string &folder);
 int test_grids_have_their_checksums(Report &r, const std::string &folder);
 int test_grids_match_shared_tables(Report &r, const std::string &folder);
 int test_pieces_reach_canonical_bounds(Report &r, const std::string &folder);

@@ -1,13 +1,13 @@
 // Guided chunks: large ones first, down to a quarter at the end, claimed from one counter. Their
 // sizes depend on the position alone, so their number is known before they run.
 // SPDX-License-Identifier: MIT
-#include "matmul/loop.hpp"
+#include "base/loop.hpp"
 
 #include "base/fpenv.hpp"
 
 #include <atomic>
 
-namespace ggufx::matmul {
+namespace ggufx {
 
 namespace {
 
@@ -104,4 +104,4 @@ Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx) {
     return Status::ok;
 }
 
-} // namespace ggufx::matmul
+} // namespace ggufx

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace ggufx::matmul {
+namespace ggufx {
 
 struct Loop {
     size_t n;                 // items
@@ -29,4 +29,4 @@ Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx);
 // Will run() use the executor?
 bool runs_parallel(const Host &host, const Loop &loop);
 
-} // namespace ggufx::matmul
+} // namespace ggufx

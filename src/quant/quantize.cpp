@@ -1,0 +1,163 @@
+// Work is cut by blocks, not rows: one row may hold the whole tensor.
+// SPDX-License-Identifier: MIT
+#include "quant/quantize.hpp"
+
+#include "base/checked.hpp"
+#include "base/loop.hpp"
+#include "formats/format.hpp"
+#include "quant/round.hpp"
+
+#include <atomic>
+#include <inttypes.h>
+
+namespace ggufx::quant {
+
+namespace {
+
+constexpr size_t kUnitValues = 256;
+constexpr uint64_t kScanPs = 500; // one value looked at
+
+bool is_finite(float v) {
+    return (f32_bits(v) & 0x7f800000u) != 0x7f800000u;
+}
+
+struct Job {
+    const Encoder *encoder;
+    uint8_t *out;
+    const Rows &rows;
+    size_t row_blocks, block_values, block_bytes;
+    mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
+
+    // Both loops count blocks over all rows.
+    static void scan(const void *self, size_t first, size_t count, uint32_t);
+    static void encode(const void *self, size_t first, size_t count, uint32_t);
+};
+
+void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
+    const auto *job = static_cast<const Job *>(self);
+    const size_t end = (first + count) * job->block_values;
+    for (size_t i = first * job->block_values; i < end; i++) {
+        if (is_finite(job->rows.data[i])) continue;
+        uint64_t seen = job->first_bad.load(std::memory_order_relaxed);
+        while (i < seen &&
+               !job->first_bad.compare_exchange_weak(seen, i, std::memory_order_relaxed)) {}
+        return;
+    }
+}
+
+void Job::encode(const void *self, size_t first, size_t count, uint32_t) {
+    const auto *job = static_cast<const Job *>(self);
+    const Rows &rows = job->rows;
+    while (count > 0) {
+        const size_t row = first / job->row_blocks, block = first % job->row_blocks;
+        const size_t rest = job->row_blocks - block, n = count < rest ? count : rest;
+        const float *x = rows.data + row * rows.n_cols;
+        Context context = {rows.imatrix, 0.0f};
+        if (rows.imatrix) {
+            context.imatrix += block * job->block_values;
+            if (job->encoder->row_sum) {
+                context.row_mean_square =
+                    sum_squares(x, rows.n_cols) / static_cast<float>(rows.n_cols);
+            }
+        }
+        job->encoder->run(job->out + first * job->block_bytes, x + block * job->block_values, n,
+                          context);
+        first += n;
+        count -= n;
+    }
+}
+
+Status check_type(const fmt::TypeInfo **info, const Encoder **found, uint32_t type,
+                  Failure *failure) {
+    *info = fmt::type_info(type);
+    if (!*info) {
+        const char *removed = fmt::removed_type_text(type);
+        return set_failure(failure, Status::type, {}, "tensor type %" PRIu32 " is %s", type,
+                           removed ? removed : "unknown");
+    }
+    *found = encoder(type);
+    if (*found) return Status::ok;
+    return set_failure(failure, Status::unsupported, {},
+                       "this library has no encoder for type %s (%" PRIu32 ")", (*info)->name,
+                       type);
+}
+
+Status check_sizes(const fmt::TypeInfo &info, size_t n_bytes, const void *out, const Rows &rows,
+                   Failure *failure) {
+    uint64_t row_bytes, wanted, n_values;
+    if (rows.n_cols % info.block_values != 0) {
+        return set_failure(failure, Status::shape, {},
+                           "a row of %zu values is not whole blocks of %" PRIu32 " (type %s)",
+                           rows.n_cols, info.block_values, info.name);
+    }
+    if (!fmt::row_bytes(&row_bytes, info, rows.n_cols) ||
+        !checked::mul(&wanted, row_bytes, rows.n_rows) ||
+        !checked::mul(&n_values, rows.n_cols, rows.n_rows) || n_values > SIZE_MAX / 16 ||
+        wanted > n_bytes) {
+        return set_failure(failure, Status::argument, {},
+                           "out holds %zu bytes; %zu rows of %zu values of type %s need more",
+                           n_bytes, rows.n_rows, rows.n_cols, info.name);
+    }
+    if (n_values && (!out || !rows.data)) {
+        return set_failure(failure, Status::argument, {}, "out and rows must be set");
+    }
+    return Status::ok;
+}
+
+Status check_imatrix(const Encoder &e, const fmt::TypeInfo &info, const Rows &rows,
+                     Failure *failure) {
+    if (!rows.imatrix) {
+        if (!e.needs_imatrix) return Status::ok;
+        return set_failure(failure, Status::argument, {}, "type %s needs an imatrix", info.name);
+    }
+    for (size_t i = 0; i < rows.n_cols; i++) {
+        if (is_finite(rows.imatrix[i]) && !(rows.imatrix[i] < 0.0f)) continue;
+        return set_failure(failure, Status::argument, {kNone, i, 0},
+                           "imatrix value %zu is negative, infinite or not a number", i);
+    }
+    return Status::ok;
+}
+
+Status executor_failure(Status status, Failure *failure) {
+    if (status == Status::cancelled)
+        return set_failure(failure, status, {}, "a progress callback stopped the quantization");
+    return set_failure(failure, status, {}, "the host's executor failed");
+}
+
+Status check_values(const Host &host, const Job &job, Loop loop, Failure *failure) {
+    loop.picoseconds = kScanPs * job.block_values;
+    loop.weight = 0; // reading is not progress
+    const Status status = run(host, loop, Job::scan, &job);
+    if (status != Status::ok) return executor_failure(status, failure);
+    const uint64_t bad = job.first_bad.load(std::memory_order_relaxed);
+    if (bad == kNone) return Status::ok;
+    const uint64_t row = bad / job.rows.n_cols, column = bad % job.rows.n_cols;
+    return set_failure(failure, Status::value, {kNone, row, 0},
+                       "row %" PRIu64 ", column %" PRIu64 " is infinite or not a number", row,
+                       column);
+}
+
+} // namespace
+
+Status quantize(uint8_t *out, size_t n_bytes, const Host &host, uint32_t type, const Rows &rows,
+                const Progress &progress, Failure *failure) {
+    const fmt::TypeInfo *info;
+    const Encoder *e;
+    Status status = check_type(&info, &e, type, failure);
+    if (status == Status::ok) status = check_sizes(*info, n_bytes, out, rows, failure);
+    if (status == Status::ok) status = check_imatrix(*e, *info, rows, failure);
+    if (status != Status::ok) return status;
+    const Job job = {
+        e, out, rows, rows.n_cols / info->block_values, info->block_values, info->block_bytes};
+    const size_t n_blocks = rows.n_rows * job.row_blocks;
+    const size_t unit = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
+    const Loop loop = {n_blocks, unit, unit, uint64_t{e->value_ps} * job.block_values,
+                       progress, 0,    1,    n_blocks};
+    if (n_blocks == 0) return Status::ok;
+    status = check_values(host, job, loop, failure);
+    if (status != Status::ok) return status;
+    status = run(host, loop, Job::encode, &job);
+    return status == Status::ok ? status : executor_failure(status, failure);
+}
+
+} // namespace ggufx::quant

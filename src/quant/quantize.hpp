@@ -1,0 +1,22 @@
+// Rows of f32 to rows of blocks on the host's executor.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+#include "quant/encoder.hpp"
+
+namespace ggufx::quant {
+
+struct Rows {
+    const float *data; // [n_rows][n_cols], dense
+    size_t n_rows, n_cols;
+    const float *imatrix; // n_cols weights, or null
+};
+
+// out: n_rows * n_cols / block_values blocks of `type`. All values are looked at before the first
+// block is written; the bytes do not depend on the number of threads. Allocates nothing.
+// Fills `failure` (may be null): type, unsupported, shape, argument, value, cancelled.
+Status quantize(uint8_t *out, size_t n_bytes, const Host &host, uint32_t type, const Rows &rows,
+                const Progress &progress, Failure *failure);
+
+} // namespace ggufx::quant
