@@ -3,8 +3,13 @@
 #pragma once
 
 #include "formats/all.hpp"
+#include "kernels/avx2/iq4_nl.hpp"
+#include "kernels/avx2/mxfp4.hpp"
 #include "kernels/avx2/q4_0.hpp"
+#include "kernels/avx2/q4_1.hpp"
 #include "kernels/avx2/q4_k.hpp"
+#include "kernels/avx2/q5_0.hpp"
+#include "kernels/avx2/q5_1.hpp"
 #include "kernels/avx2/q5_k.hpp"
 #include "kernels/avx2/q6_k.hpp"
 #include "kernels/avx2/q8_0.hpp"

@@ -239,10 +239,18 @@ struct Vec {
 
 template <class F> struct Unpack; // one specialisation per format, in its own header
 
-// d of eight 32-blocks.
+// One f16 each of eight 32-blocks; field(i) is where that of block i is.
+template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
+    const auto h = [&](unsigned i) __attribute__((always_inline)) {
+        return static_cast<int16_t>(load_u16le(field(i)));
+    };
+    return _mm256_cvtph_ps(_mm_setr_epi16(h(0), h(1), h(2), h(3), h(4), h(5), h(6), h(7)));
+}
 template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    const auto d = [b](unsigned i) { return static_cast<int16_t>(load_u16le(b[i].d)); };
-    return _mm256_cvtph_ps(_mm_setr_epi16(d(0), d(1), d(2), d(3), d(4), d(5), d(6), d(7)));
+    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].d; });
+}
+template <class Block> GGUFX_INLINE Vec::Vf gather_m(const Block *b) {
+    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; });
 }
 
 } // namespace

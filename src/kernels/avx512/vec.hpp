@@ -190,12 +190,20 @@ struct Vec {
 
 template <class F> struct Unpack; // one specialisation per format, in its own header
 
-// d of sixteen 32-blocks.
-template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    const auto d = [b](unsigned i) { return static_cast<int16_t>(load_u16le(b[i].d)); };
-    const __m128i low = _mm_setr_epi16(d(0), d(1), d(2), d(3), d(4), d(5), d(6), d(7));
-    const __m128i high = _mm_setr_epi16(d(8), d(9), d(10), d(11), d(12), d(13), d(14), d(15));
+// One f16 each of sixteen 32-blocks; field(i) is where that of block i is.
+template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
+    const auto h = [&](unsigned i) __attribute__((always_inline)) {
+        return static_cast<int16_t>(load_u16le(field(i)));
+    };
+    const __m128i low = _mm_setr_epi16(h(0), h(1), h(2), h(3), h(4), h(5), h(6), h(7));
+    const __m128i high = _mm_setr_epi16(h(8), h(9), h(10), h(11), h(12), h(13), h(14), h(15));
     return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+}
+template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
+    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].d; });
+}
+template <class Block> GGUFX_INLINE Vec::Vf gather_m(const Block *b) {
+    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; });
 }
 
 GGUFX_INLINE __m512i load_halves(const uint8_t *low, const uint8_t *high) {

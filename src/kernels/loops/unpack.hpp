@@ -1,4 +1,4 @@
-// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: three
+// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: four
 // families, by where the format has its scales. V is the primitives of an instruction set.
 //
 // An Unpack struct U has, besides the primitives:
@@ -43,6 +43,22 @@ struct PlainBlocks : UnpackBase<V, F, Offset, MaxCode> {
     static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
                                           const typename F::Block *) {
         V::store(scale, s.d);
+    }
+};
+
+// 32-blocks with one d and one float minimum each; codes have no offset.
+template <class V, class F, int MaxCode> struct MinBlocks : PlainBlocks<V, F, 0, MaxCode> {
+    using Vi = typename V::Vi;
+    struct Scales {
+        typename V::Vf d, min;
+    };
+    static GGUFX_INLINE Vi fold(const Scales &, Vi u0, Vi u1, const int16_t *) {
+        return V::pair_sums(u0, u1);
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *shift, const Scales &s,
+                                          const typename F::Block *) {
+        V::store(scale, s.d);
+        V::store(shift, s.min);
     }
 };
 
