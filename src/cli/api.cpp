@@ -90,7 +90,14 @@ File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
     options.flags = flags;
     options.progress = progress;
     ggufx_file *file = nullptr;
-    call([&](ggufx_error *error) { return ggufx_open(&file, rt, path.c_str(), &options, error); });
+    try {
+        call([&](ggufx_error *error) {
+            return ggufx_open(&file, rt, path.c_str(), &options, error);
+        });
+    } catch (const Failure &failure) {
+        if (std::string_view(failure.what()).starts_with(path)) throw;
+        throw Failure(failure, path);
+    }
     return File(file);
 }
 

@@ -34,6 +34,10 @@ struct Failure : std::runtime_error {
     Failure(int code, const std::string &message) : std::runtime_error(message), exit_code(code) {}
     Failure(int code, const ggufx_error &error)
         : std::runtime_error(error.message), exit_code(code), detail(error) {}
+    // The library names a path only where it could not be opened: put it before faults inside.
+    Failure(const Failure &failure, const std::string &path)
+        : std::runtime_error(path + ": " + failure.what()), exit_code(failure.exit_code),
+          detail(failure.detail) {}
     int exit_code;
     std::optional<ggufx_error> detail; // what the library said
 };

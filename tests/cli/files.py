@@ -73,7 +73,8 @@ class Info(tool.Case):
         self.fails(4, "dequant", path, "w")
 
     def test_files_that_are_no_gguf_give_3(self):
-        self.fails(3, "info", self.path("text", b"no model at all"))
+        path = self.path("text", b"no model at all")
+        self.assertIn(path + ": magic", self.fails(3, "info", path))
         self.fails(3, "info", self.path("empty", b""))
 
     def test_golden_files_dump_to_the_expected_values(self):
