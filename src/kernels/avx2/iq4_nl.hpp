@@ -15,7 +15,7 @@ GGUFX_INLINE __m256i codebook(const int8_t *codes) {
     return _mm256_broadcastsi128_si256(Vec::load16(codes));
 }
 
-template <> struct Unpack<fmt::IQ4_NL> : PlainBlocks<Vec, fmt::IQ4_NL, 0, 127> {
+template <> struct Unpack<fmt::IQ4_NL> : PlainBlocks<Vec, fmt::IQ4_NL, 0, 128> {
     static constexpr bool kSigned = true;
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m256i values = codebook(fmt::kCodesIq4);

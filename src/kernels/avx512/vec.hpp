@@ -206,6 +206,11 @@ template <class Block> GGUFX_INLINE Vec::Vf gather_m(const Block *b) {
     return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; });
 }
 
+// d of two 256-blocks, one in each half.
+template <class Block> GGUFX_INLINE Vec::Vf two_d(const Block *b) {
+    return _mm512_mask_mov_ps(Vec::broadcast_f16(b[0].d), 0xff00, Vec::broadcast_f16(b[1].d));
+}
+
 GGUFX_INLINE __m512i load_halves(const uint8_t *low, const uint8_t *high) {
     const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(low));
     const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(high));

@@ -1,9 +1,10 @@
-// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: four
+// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: five
 // families, by where the format has its scales. V is the primitives of an instruction set.
 //
 // An Unpack struct U has, besides the primitives:
 //   Format, Block, kValues, kMins, kStepBlocks   of the format; blocks per step
-//   kOffset    load_u8 gives code + kOffset, unsigned; kMaxCode the largest of them
+//   kOffset    load_u8 gives code + kOffset, unsigned; kMaxCode bounds them (equal
+//              bounds and offsets share the code of a tile)
 //   load_u8(codes[4], b, i)     chunk i (0 or 1) of the step that starts at block b
 //   load_scales(b) -> Scales    of the step
 //   fold(scales, u0, u1, s16)   C2's T of each block from the sums of 16 of both chunks
@@ -29,7 +30,7 @@ template <class V, class F, int Offset, int MaxCode> struct UnpackBase : V {
     static constexpr bool kSigned = false; // true: load_u8 gives int8 codes, no offset
 };
 
-// 32-blocks: one d each, no integer scale.
+// One d per 32 values or more, no integer scale.
 template <class V, class F, int Offset, int MaxCode>
 struct PlainBlocks : UnpackBase<V, F, Offset, MaxCode> {
     using Vi = typename V::Vi;
@@ -59,6 +60,24 @@ template <class V, class F, int MaxCode> struct MinBlocks : PlainBlocks<V, F, 0,
                                           const typename F::Block *) {
         V::store(scale, s.d);
         V::store(shift, s.min);
+    }
+};
+
+// 256-blocks with a signed integer scale per 32 values and no minimum.
+template <class V, class F, int Offset, int MaxCode>
+struct ScaledCodes : UnpackBase<V, F, Offset, MaxCode> {
+    using Vi = typename V::Vi;
+    struct Scales {
+        typename V::Vf d;
+        Vi scale;
+    };
+    static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
+        const Vi sums = V::pair_sums(u0, u1);
+        return V::mul_i(Offset ? V::sub_i(sums, V::offset_sums(s16, Offset)) : sums, s.scale);
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
+                                          const typename F::Block *) {
+        V::store(scale, V::mul(s.d, V::to_float(s.scale)));
     }
 };
 

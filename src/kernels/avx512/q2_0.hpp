@@ -1,0 +1,40 @@
+// Q2_0 on AVX-512: bytes of four neighbours, widened to 32 bits and spread by shifts.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/q2_0.hpp"
+#include "kernels/avx512/vec.hpp"
+#include "kernels/loops/unpack.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx512 {
+namespace {
+
+template <> struct Unpack<fmt::Q2_0> : PlainBlocks<Vec, fmt::Q2_0, 1, 3> {
+    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < 4; j++) {
+            const __m512i v = widen_halves(b[4 * i + j / 2].qs + 8 * (j % 2),
+                                           b[4 * i + 2 + j / 2].qs + 8 * (j % 2));
+            const __m512i even = _mm512_or_si512(v, _mm512_slli_epi32(v, 12));
+            const __m512i all = _mm512_or_si512(even, _mm512_slli_epi32(even, 6));
+            c[j] = _mm512_and_si512(all, _mm512_set1_epi8(3));
+        }
+    }
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        return {gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i / 2].d; })};
+    }
+
+    // Eight bytes each, to 32 bits.
+    static GGUFX_INLINE __m512i widen_halves(const uint8_t *low, const uint8_t *high) {
+        const __m128i a = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(low));
+        const __m128i b = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(high));
+        return _mm512_cvtepu8_epi32(_mm_unpacklo_epi64(a, b));
+    }
+};
+
+} // namespace
+} // namespace avx512
+} // namespace kernels
+} // namespace ggufx
