@@ -14,6 +14,8 @@ EncodeFn encode_q4_0, encode_q4_1, encode_q5_0, encode_q5_1, encode_q8_0, encode
 EncodeFn encode_mxfp4, encode_nvfp4, encode_tq1_0, encode_tq2_0;
 EncodeFn encode_q2_k, encode_q3_k, encode_q4_k, encode_q5_k, encode_q6_k;
 EncodeFn encode_iq4_nl, encode_iq4_xs;
+EncodeFn encode_iq2_xxs, encode_iq2_xs, encode_iq2_s, encode_iq3_xxs, encode_iq3_s;
+EncodeFn encode_iq1_s, encode_iq1_m;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include "base/checked.hpp"
 #include "base/loop.hpp"
 #include "formats/format.hpp"
+#include "quant/neighbours.hpp"
 #include "quant/round.hpp"
 
 #include <atomic>
@@ -26,6 +27,7 @@ struct Job {
     uint8_t *out;
     const Rows &rows;
     size_t row_blocks, block_values, block_bytes;
+    const Neighbours *grid = nullptr;
     mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
 
     // Both loops count blocks over all rows.
@@ -52,7 +54,7 @@ void Job::encode(const void *self, size_t first, size_t count, uint32_t) {
         const size_t row = first / job->row_blocks, block = first % job->row_blocks;
         const size_t rest = job->row_blocks - block, n = count < rest ? count : rest;
         const float *x = rows.data + row * rows.n_cols;
-        Context context = {rows.imatrix, 0.0f};
+        Context context = {rows.imatrix, 0.0f, job->grid};
         if (rows.imatrix) {
             context.imatrix += block * job->block_values;
             if (job->encoder->row_sum) {
@@ -137,6 +139,19 @@ Status check_values(const Host &host, const Job &job, Loop loop, Failure *failur
                        column);
 }
 
+Status encode_all(const Host &host, Job *job, const Loop &loop, Failure *failure) {
+    const auto encode = [&] {
+        const Status status = run(host, loop, Job::encode, job);
+        return status == Status::ok ? status : executor_failure(status, failure);
+    };
+    if (!job->encoder->grid) return encode();
+    Neighbours grid(host, *job->encoder->grid);
+    const Status status = grid.fill(loop.progress, loop.total);
+    if (status != Status::ok) return executor_failure(status, failure);
+    job->grid = &grid;
+    return encode();
+}
+
 } // namespace
 
 Status quantize(uint8_t *out, size_t n_bytes, const Host &host, uint32_t type, const Rows &rows,
@@ -147,7 +162,7 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, uint32_t type, c
     if (status == Status::ok) status = check_sizes(*info, n_bytes, out, rows, failure);
     if (status == Status::ok) status = check_imatrix(*e, *info, rows, failure);
     if (status != Status::ok) return status;
-    const Job job = {
+    Job job = {
         e, out, rows, rows.n_cols / info->block_values, info->block_values, info->block_bytes};
     const size_t n_blocks = rows.n_rows * job.row_blocks;
     const size_t unit = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
@@ -156,8 +171,7 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, uint32_t type, c
     if (n_blocks == 0) return Status::ok;
     status = check_values(host, job, loop, failure);
     if (status != Status::ok) return status;
-    status = run(host, loop, Job::encode, &job);
-    return status == Status::ok ? status : executor_failure(status, failure);
+    return encode_all(host, &job, loop, failure);
 }
 
 } // namespace ggufx::quant

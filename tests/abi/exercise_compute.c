@@ -45,7 +45,7 @@ end:
 /* x[kColumns * kVectors] to blocks, plain and weighted. */
 static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const float *x) {
     static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K,
-                                     GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ4_XS, GGUFX_TYPE_MXFP4};
+                                     GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4};
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     enum { kBytes = 272 * kVectors }; /* Q8_0 is the longest */

@@ -1,0 +1,307 @@
+// IQ1_S and IQ1_M: groups of 8 are points of a codebook of -1, 0, 1, all shifted up or down by 1/8.
+// The values are sorted; every way to cut them into three levels is tried.
+// Source: format notes section 6.6.
+// SPDX-License-Identifier: MIT
+#include "quant/blocks.hpp"
+#include "quant/neighbours.hpp"
+
+#include <float.h>
+#include <string.h>
+
+namespace ggufx::quant {
+
+namespace {
+
+constexpr int kSuper = 256;
+constexpr float kUp[3] = {-0.875f, 0.125f, 1.125f};
+constexpr float kDown[3] = {-1.125f, -0.125f, 0.875f};
+
+// Positions in ascending order of their values; equal values keep theirs.
+void sort_values(uint8_t *order, const float *x, int n) {
+    for (int i = 0; i < n; i++) {
+        int at = i;
+        for (; at > 0 && x[i] < x[order[at - 1]]; at--) order[at] = order[at - 1];
+        order[at] = low8(i);
+    }
+}
+
+// The first `first` values in order get 0, the ones up to `second` 1, the rest 2.
+struct Cut {
+    int first = 0, second = 0;
+    void set_levels(uint8_t *levels, const uint8_t *order, int n) const {
+        for (int j = 0; j < n; j++) levels[order[j]] = j < first ? 0 : j < second ? 1 : 2;
+    }
+};
+
+struct Best {
+    float score = -FLT_MAX, scale = 0.0f;
+    bool found = false; // not when all weights are zero
+    Cut cut;
+    int shifts = 0;
+    void offer(float qx, float q2, Cut c, int s) {
+        if (!(q2 > 0.0f && qx * qx > score * q2)) return;
+        scale = qx / q2;
+        score = scale * qx;
+        found = true;
+        cut = c;
+        shifts = s;
+    }
+};
+
+// The nearest listed point for levels that are no point; true when there was need of it.
+bool move_to_grid(uint8_t *levels, const Neighbours &grid, const float *x, const float *w,
+                  float scale, const float *values) {
+    const unsigned key = grid.key(levels);
+    if (grid.index(key) >= 0) return false;
+    int n;
+    const uint16_t *list = grid.list(key, &n);
+    float least = FLT_MAX;
+    int best = list[0];
+    for (int k = 0; k < n; k++) {
+        const uint8_t *point = grid.levels(list[k]);
+        float error = 0.0f;
+        for (int i = 0; i < 8; i++) {
+            const float diff = scale * values[point[i]] - x[i];
+            error += w[i] * diff * diff;
+        }
+        if (error < least) {
+            least = error;
+            best = list[k];
+        }
+    }
+    memcpy(levels, grid.levels(best), 8);
+    return true;
+}
+
+struct Sums {
+    float qx = 0.0f, q2 = 0.0f;
+    void add(const uint8_t *levels, const float *x, const float *w, const float *values,
+             float factor) {
+        for (int i = 0; i < 8; i++) {
+            const float q = values[levels[i]] * factor;
+            qx += w[i] * q * x[i];
+            q2 += w[i] * q * q;
+        }
+    }
+};
+
+void mirror(uint8_t *levels, int n) {
+    for (int i = 0; i < n; i++) levels[i] = low8(2 - levels[i]);
+}
+
+// w = x^2 without an imatrix (IQ1_M alone has that).
+void set_weights(float *w, const float *x, const float *qw, int n, float sigma2) {
+    if (qw) {
+        imatrix_weights(w, x, qw, n, sigma2);
+    } else {
+        for (int i = 0; i < n; i++) w[i] = x[i] * x[i];
+    }
+}
+
+int scale_code(float id, float scale) {
+    return clamp(nearest(0.5f * (id * scale - 1.0f)), 0, 7);
+}
+
+// ---- IQ1_S: 32 values, one shift ----
+
+// Sums of the three runs of a cut from prefix sums.
+float cut_sum(const float *prefix, Cut c, const float *a) {
+    return (prefix[c.first] - prefix[0]) * a[0] + (prefix[c.second] - prefix[c.first]) * a[1] +
+           (prefix[32] - prefix[c.second]) * a[2];
+}
+float cut_square(const float *prefix, Cut c, const float *a) {
+    return (prefix[c.first] - prefix[0]) * a[0] * a[0] +
+           (prefix[c.second] - prefix[c.first]) * a[1] * a[1] +
+           (prefix[32] - prefix[c.second]) * a[2] * a[2];
+}
+
+struct Fit {
+    float scale = 0.0f;
+    int shifts = 0; // IQ1_S: 1 = down; IQ1_M: bit 1 = first group down, bit 0 = second
+    uint8_t levels[32] = {};
+};
+
+// False: nothing fits, the sub-block counts as zero.
+bool search_s(Fit *f, const float *x, const float *w) {
+    uint8_t order[32];
+    float sum_x[33], sum_w[33];
+    sort_values(order, x, 32);
+    sum_x[0] = sum_w[0] = 0.0f;
+    for (int j = 0; j < 32; j++) {
+        sum_x[j + 1] = sum_x[j] + w[order[j]] * x[order[j]];
+        sum_w[j + 1] = sum_w[j] + w[order[j]];
+    }
+    Best best;
+    for (int first = 0; first <= 32; first++) {
+        for (int second = first; second <= 32; second++) {
+            const Cut c = {first, second};
+            best.offer(cut_sum(sum_x, c, kUp), cut_square(sum_w, c, kUp), c, 0);
+            best.offer(cut_sum(sum_x, c, kDown), cut_square(sum_w, c, kDown), c, 1);
+        }
+    }
+    if (!best.found) return false;
+    best.cut.set_levels(f->levels, order, 32);
+    f->scale = best.scale;
+    f->shifts = best.shifts;
+    if (f->scale < 0.0f) {
+        mirror(f->levels, 32);
+        f->scale = -f->scale;
+        f->shifts ^= 1;
+    }
+    return true;
+}
+
+void encode_iq1_s_block(uint8_t *out, const float *x, const float *qw, const Neighbours &grid) {
+    const float sigma2 = 2.0f * sum_squares(x, kSuper) / to_f32(kSuper);
+    float scales[8], max_scale = 0.0f;
+    uint32_t high[8] = {};
+    memset(out, 0, 50);
+    for (int ib = 0; ib < 8; ib++) {
+        const float *from = x + 32 * ib;
+        float w[32];
+        Fit f;
+        set_weights(w, from, qw + 32 * ib, 32, sigma2);
+        scales[ib] = 0.0f;
+        if (largest_magnitude(from, 32) < 1e-12f) continue;
+        if (!search_s(&f, from, w)) continue;
+        const float *values = f.shifts ? kDown : kUp;
+        bool moved = false;
+        Sums sums;
+        for (int k = 0; k < 4; k++) {
+            moved |= move_to_grid(f.levels + 8 * k, grid, from + 8 * k, w + 8 * k, f.scale, values);
+            sums.add(f.levels + 8 * k, from + 8 * k, w + 8 * k, values, 1.0f);
+        }
+        if (moved && sums.qx > 0.0f && sums.q2 > 0.0f) f.scale = sums.qx / sums.q2;
+        for (int k = 0; k < 4; k++) {
+            const auto index = static_cast<uint32_t>(grid.index(grid.key(f.levels + 8 * k)));
+            out[2 + 4 * ib + k] = static_cast<uint8_t>(index & 255u);
+            high[ib] |= index >> 8 << (3 * k);
+        }
+        store_u16le(out + 34 + 2 * ib, static_cast<uint16_t>(high[ib]));
+        scales[ib] = f.scale;
+        high[ib] |= f.shifts ? 0x8000u : 0u;
+        max_scale = max_scale > f.scale ? max_scale : f.scale;
+    }
+    if (max_scale == 0.0f) return; // the indices stay
+    const float d = max_scale / 15.0f, id = 1.0f / d;
+    store_f16(out, d * 1.125f);
+    for (int ib = 0; ib < 8; ib++) {
+        const auto code = static_cast<uint32_t>(scale_code(id, scales[ib]));
+        store_u16le(out + 34 + 2 * ib, static_cast<uint16_t>(high[ib] | code << 12));
+    }
+}
+
+// ---- IQ1_M: 16 values, a shift for each half ----
+
+// Values of half k under the shifts.
+const float *values_of(int shifts, int k) {
+    return (k == 0 ? shifts >> 1 : shifts) & 1 ? kDown : kUp;
+}
+
+bool search_m(Fit *f, const float *x, const float *w) {
+    uint8_t order[16];
+    sort_values(order, x, 16);
+    Best best;
+    for (int first = 0; first <= 16; first++) {
+        for (int second = first; second <= 16; second++) {
+            const Cut c = {first, second};
+            float qx[4] = {}, q2[4] = {};
+            for (int j = 0; j < 16; j++) {
+                const int i = order[j], level = j < first ? 0 : j < second ? 1 : 2;
+                for (int s = 0; s < 4; s++) {
+                    const float q = values_of(s, i / 8)[level];
+                    qx[s] += w[i] * q * x[i];
+                    q2[s] += w[i] * q * q;
+                }
+            }
+            for (int s = 0; s < 4; s++) best.offer(qx[s], q2[s], c, s);
+        }
+    }
+    if (!best.found) return false;
+    best.cut.set_levels(f->levels, order, 16);
+    f->scale = best.scale;
+    f->shifts = best.shifts;
+    if (f->scale < 0.0f) {
+        mirror(f->levels, 16);
+        f->scale = -f->scale;
+        f->shifts = 3 - f->shifts;
+    }
+    return true;
+}
+
+bool fit_m(Fit *f, const float *x, const float *w, const Neighbours &grid) {
+    if (!search_m(f, x, w)) return false;
+    bool moved = false;
+    Sums sums;
+    for (int k = 0; k < 2; k++) {
+        const float *values = values_of(f->shifts, k);
+        moved |= move_to_grid(f->levels + 8 * k, grid, x + 8 * k, w + 8 * k, f->scale, values);
+        sums.add(f->levels + 8 * k, x + 8 * k, w + 8 * k, values, 1.0f);
+    }
+    if (moved && sums.qx > 0.0f && sums.q2 > 0.0f) f->scale = sums.qx / sums.q2;
+    return true;
+}
+
+// The f16 scale has no field: four bits of it stand on top of each word of scales.
+void spread_scale(uint8_t *scales, const uint32_t *codes, float d) {
+    uint8_t stored[2];
+    store_f16(stored, d);
+    const uint32_t bits = load_u16le(stored);
+    for (int i = 0; i < 4; i++) {
+        const uint32_t nibble = bits >> (4 * i) & 15u;
+        store_u16le(scales + 2 * i, static_cast<uint16_t>(codes[i] | nibble << 12));
+    }
+}
+
+void encode_iq1_m_block(uint8_t *out, const float *x, const float *qw, const Neighbours &grid) {
+    constexpr uint8_t kShiftBits[4] = {0x00, 0x80, 0x08, 0x88};
+    const float sigma2 = qw ? 2.0f * sum_squares(x, kSuper) / to_f32(kSuper) : 0.0f;
+    Fit fits[16];
+    float w[kSuper], max_scale = 0.0f;
+    memset(out, 0, 56);
+    set_weights(w, x, qw, kSuper, sigma2);
+    for (int ib = 0; ib < 16; ib++) {
+        Fit &f = fits[ib];
+        memcpy(f.levels, grid.levels(0), 8); // a zero sub-block decodes as point 0
+        memcpy(f.levels + 8, grid.levels(0), 8);
+        if (largest_magnitude(x + 16 * ib, 16) < 1e-7f) continue;
+        if (!fit_m(&f, x + 16 * ib, w + 16 * ib, grid)) continue;
+        const int low = grid.index(grid.key(f.levels)), high = grid.index(grid.key(f.levels + 8));
+        out[2 * ib] = low8(low & 255);
+        out[2 * ib + 1] = low8(high & 255);
+        out[32 + ib] = low8(low >> 8 | high >> 8 << 4);
+        max_scale = max_scale > f.scale ? max_scale : f.scale;
+    }
+    if (max_scale == 0.0f) return; // the indices stay
+    float d = max_scale / 15.0f;
+    const float id = 1.0f / d;
+    uint32_t codes[4] = {};
+    Sums sums;
+    for (int ib = 0; ib < 16; ib++) {
+        const Fit &f = fits[ib];
+        const int code = scale_code(id, f.scale);
+        codes[ib / 4] |= static_cast<uint32_t>(code) << (3 * (ib % 4));
+        out[32 + ib] = low8(out[32 + ib] | kShiftBits[f.shifts]);
+        for (int k = 0; k < 2; k++) {
+            const int at = 16 * ib + 8 * k;
+            sums.add(f.levels + 8 * k, x + at, w + at, values_of(f.shifts, k),
+                     to_f32(2 * code + 1));
+        }
+    }
+    if (sums.q2 > 0.0f) d = sums.qx / sums.q2;
+    spread_scale(out + 48, codes, d * 1.1125f);
+}
+
+} // namespace
+
+void encode_iq1_s(uint8_t *out, const float *x, size_t n_blocks, const Context &c) {
+    for (size_t b = 0; b < n_blocks; b++)
+        encode_iq1_s_block(out + 50 * b, x + kSuper * b, block_imatrix(c, b, kSuper), *c.grid);
+}
+
+void encode_iq1_m(uint8_t *out, const float *x, size_t n_blocks, const Context &c) {
+    for (size_t b = 0; b < n_blocks; b++)
+        encode_iq1_m_block(out + 56 * b, x + kSuper * b, block_imatrix(c, b, kSuper), *c.grid);
+}
+
+} // namespace ggufx::quant

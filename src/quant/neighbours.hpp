@@ -1,0 +1,63 @@
+// Codebook points near any vector of levels. IQ1 and IQ2: 8 values of 3 levels, IQ3: 4 of 8.
+// A vector that is on the grid knows its index, any other one the points of the few smallest
+// distances, sorted by (distance, index). Source: format notes section 6.2.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+#include "base/loop.hpp"
+
+namespace ggufx::quant {
+
+struct GridSpec {
+    const int8_t *values; // [n_points][n_dims] as they are decoded
+    int n_points, n_dims;
+    int first, step;   // level = (value - first) / step, rounded down
+    int n_distances;   // distinct distances of a list
+    uint32_t n_listed; // u16 words of all lists
+};
+extern const GridSpec kSpecIq2Xxs, kSpecIq2Xs, kSpecIq2S, kSpecIq1, kSpecIq3Xxs, kSpecIq3S;
+
+// Lists of one grid, made for one call: 0.2 to 1.1 MB.
+class Neighbours {
+public:
+    Neighbours(const Host &host, const GridSpec &spec); // throws bad_alloc
+    ~Neighbours();
+    Neighbours(const Neighbours &) = delete;
+    Neighbours &operator=(const Neighbours &) = delete;
+    Status fill(const Progress &progress, uint64_t total); // reports (0, total)
+
+    // levels[n_dims] -> key
+    unsigned key(const uint8_t *levels) const {
+        unsigned k = 0;
+        for (int i = 0; i < dims_; i++) k |= static_cast<unsigned>(levels[i]) << (bits_ * i);
+        return k;
+    }
+    // Index of the point, or -1 when the key is not on the grid.
+    int index(unsigned key) const {
+        const uint16_t *entry = words_ + slots_[key];
+        return entry[0] == 0 ? entry[1] : -1;
+    }
+    // n > 0 indices of the list of a key that is not on the grid.
+    const uint16_t *list(unsigned key, int *n) const {
+        const uint16_t *entry = words_ + slots_[key];
+        *n = entry[0];
+        return entry + 1;
+    }
+    const uint8_t *levels(int index) const { return levels_ + index * dims_; }
+    int dims() const { return dims_; }
+
+private:
+    static void fill_chunk(const void *self, size_t first, size_t count, uint32_t worker);
+    void fill_key(unsigned vector);
+    const Host &host_;
+    const GridSpec &spec_;
+    const int dims_, bits_;
+    size_t n_keys_, n_vectors_;
+    uint32_t *slots_ = nullptr;
+    uint16_t *words_ = nullptr;
+    uint8_t *levels_ = nullptr;
+    std::atomic<uint32_t> n_words_{0};
+};
+
+} // namespace ggufx::quant
