@@ -1,18 +1,19 @@
-// Claims runs of chunks in one 64-bit word.
+// Claims runs of chunks in one 64-bit word; a queue for those who find none.
 // SPDX-License-Identifier: MIT
 #include "matmul/workspace.hpp"
 
 #include "base/thread.hpp"
 
+#include <chrono>
 #include <inttypes.h>
-#include <thread>
 
 namespace ggufx::matmul {
 
 namespace {
 
-constexpr int64_t kWaitNs = 5'000'000'000;
-constexpr uint64_t kMaxPerCall = SIZE_MAX / 8; // 4 of them must fit the address space
+constexpr int64_t kWaitNs = 30'000'000'000;
+constexpr std::chrono::milliseconds kSlice(20); // between two looks at the clock
+constexpr uint64_t kMaxPerCall = SIZE_MAX / 8;  // 4 of them must fit the address space
 
 size_t chunk_bytes_for(uint64_t per_call) {
     if (per_call == 0) per_call = Workspace::kDefaultPerCall;
@@ -47,26 +48,53 @@ uint64_t Workspace::try_claim(uint32_t n_chunks) const {
     return 0;
 }
 
+void Workspace::leave(const Waiter &waiter) const {
+    Waiter **link = &head_;
+    while (*link != &waiter) link = &(*link)->next;
+    *link = waiter.next;
+    n_waiting_.fetch_sub(1);
+    freed_.notify_all(); // there may be enough for the next one
+}
+
+uint64_t Workspace::claim_in_turn(uint32_t n_chunks) const {
+    Waiter self;
+    const int64_t end = monotonic_ns() + kWaitNs;
+    std::unique_lock lock(mutex_);
+    Waiter **tail = &head_;
+    while (*tail) tail = &(*tail)->next;
+    *tail = &self;
+    n_waiting_.fetch_add(1);
+    uint64_t chunks = 0;
+    for (;;) {
+        if (head_ == &self) chunks = try_claim(n_chunks);
+        if (chunks || monotonic_ns() >= end) break;
+        freed_.wait_until(lock, std::chrono::system_clock::now() + kSlice);
+    }
+    leave(self);
+    return chunks;
+}
+
+void Workspace::give_back(uint64_t chunks) const {
+    taken_.fetch_and(~chunks);
+    if (n_waiting_.load() == 0) return;
+    const std::lock_guard lock(mutex_); // a waiter is either in wait_until or sees the chunks
+    freed_.notify_all();
+}
+
 Workspace::Lease::Lease(const Workspace &workspace, size_t n_bytes) : workspace_(workspace) {
     const size_t wanted = n_bytes ? n_bytes : 1;
     const auto n_chunks =
         static_cast<uint32_t>((wanted + workspace.chunk_bytes_ - 1) / workspace.chunk_bytes_);
     if (n_chunks > kChunks) return; // the caller's mistake
-    chunks_ = workspace.try_claim(n_chunks);
-    if (!chunks_) {
-        const int64_t end = monotonic_ns() + kWaitNs;
-        do {
-            std::this_thread::yield();
-            chunks_ = workspace.try_claim(n_chunks);
-        } while (!chunks_ && monotonic_ns() < end);
-    }
+    if (workspace.n_waiting_.load() == 0) chunks_ = workspace.try_claim(n_chunks);
+    if (!chunks_) chunks_ = workspace.claim_in_turn(n_chunks);
     if (!chunks_) return;
     const auto first = static_cast<size_t>(__builtin_ctzll(chunks_));
     data_ = workspace.memory_.data() + first * workspace.chunk_bytes_;
 }
 
 Workspace::Lease::~Lease() {
-    if (chunks_) workspace_.taken_.fetch_and(~chunks_, std::memory_order_release);
+    if (chunks_) workspace_.give_back(chunks_);
 }
 
 } // namespace ggufx::matmul

@@ -1,13 +1,16 @@
 // Scratch of the calls that run at one time: 64 chunks of memory taken at create, claimed in runs
 // without locks. A call normally gets at most 16 chunks (workspace_bytes), a small one a single
 // chunk, so 4 large or 64 small calls run side by side; one that cannot do with 16 may take all.
-// Memory is touched only when used.
+// Memory is touched only when used. Calls that find too little wait parked, first come, first
+// served, so that small ones cannot starve a large one.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/host.hpp"
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +33,8 @@ public:
     }
 
     // n_bytes <= room_for(n_bytes), 64-byte aligned, given back with the lease. Waits while other
-    // calls hold too much; data is null when that lasts longer than seconds.
+    // calls hold too much; data is null when that lasts half a minute: a host whose threads run
+    // other jobs while they wait could make a call wait for itself.
     class Lease {
     public:
         Lease(const Workspace &workspace, size_t n_bytes);
@@ -46,10 +50,22 @@ public:
     };
 
 private:
+    // A call in the queue; lives on its stack.
+    struct Waiter {
+        Waiter *next = nullptr;
+    };
     uint64_t try_claim(uint32_t n_chunks) const;
+    uint64_t claim_in_turn(uint32_t n_chunks) const; // 0: not within kWaitNs
+    void leave(const Waiter &waiter) const;
+    void give_back(uint64_t chunks) const;
+
     size_t chunk_bytes_;
     Buffer memory_;
     mutable std::atomic<uint64_t> taken_{0}; // bit i: chunk i is in use
+    mutable std::atomic<uint32_t> n_waiting_{0};
+    mutable std::mutex mutex_; // guards the queue
+    mutable std::condition_variable freed_;
+    mutable Waiter *head_ = nullptr;
 };
 
 } // namespace ggufx::matmul
