@@ -8,6 +8,8 @@
 #include "kernels/avx2/mxfp4.hpp"
 #include "kernels/avx2/q1_0.hpp"
 #include "kernels/avx2/q2_0.hpp"
+#include "kernels/avx2/q2_k.hpp"
+#include "kernels/avx2/q3_k.hpp"
 #include "kernels/avx2/q4_0.hpp"
 #include "kernels/avx2/q4_1.hpp"
 #include "kernels/avx2/q4_k.hpp"

@@ -172,6 +172,18 @@ struct Vec {
         for (unsigned i = 0; i < 16; i++) r[i] = t[i];
     }
 
+    // 16 codes times `by` plus `add`, low bytes.
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, int by, int add) {
+        auto *const p = reinterpret_cast<__m128i *>(codes);
+        const __m256i v = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(p)),
+                                             _mm256_set1_epi16(static_cast<int16_t>(by)));
+        const __m256i low =
+            _mm256_and_si256(_mm256_add_epi16(v, _mm256_set1_epi16(static_cast<int16_t>(add))),
+                             _mm256_set1_epi16(255));
+        _mm_storeu_si128(
+            p, _mm_packus_epi16(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+    }
+
     static GGUFX_INLINE uint32_t max_bits32(const float *x) {
         const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
         const __m512i a = _mm512_and_si512(_mm512_loadu_si512(x), magnitude);

@@ -14,7 +14,7 @@ namespace {
 template <class U> struct Step {
     alignas(64) uint8_t codes[kStepValues<U>];
     alignas(64) float scale[kStepValues<U> / U::kGroup]; // d * sub-scale
-    alignas(64) float shift[kStepValues<U> / 32];        // added to values; if kMins
+    alignas(64) float shift[kStepValues<U> / U::kGroup]; // added to values; if kMins
 
     GGUFX_INLINE void load(const typename U::Block *b) {
 #pragma GCC unroll 2
@@ -37,7 +37,8 @@ template <class U> GGUFX_INLINE void decode_step(float *out, const typename U::B
     step.load(b);
     for (size_t i = 0; i < kStepValues<U>; i += U::kLanes) {
         auto y = U::mul(U::set1(step.scale[i / U::kGroup]), step.code(i));
-        if constexpr (U::kMins != fmt::Mins::kNone) y = U::add(y, U::set1(step.shift[i / 32]));
+        if constexpr (U::kMins != fmt::Mins::kNone)
+            y = U::add(y, U::set1(step.shift[i / U::kGroup]));
         U::store(out + i, U::fix_nan(y, 0xffc00000u)); // as formats/decode.hpp
     }
 }

@@ -15,14 +15,15 @@ namespace kernels {
 namespace {
 
 // What the micro-kernel has to know of a format; formats with equal kinds share its code.
-template <class V, unsigned Group, bool Shift, bool Offset, bool Signed, int MaxCode>
+template <class V, unsigned Group, unsigned Shifts, bool Offset, bool Signed, int MaxCode>
 struct TileKind : V {
     static constexpr unsigned kGroup = Group;
-    static constexpr bool kShift = Shift, kOffset = Offset, kSigned = Signed;
+    static constexpr unsigned kShifts = Shifts; // per block
+    static constexpr bool kOffset = Offset, kSigned = Signed;
     static constexpr int kMaxCode = MaxCode;
 };
 template <class U, class V>
-using KindOf = TileKind<V, U::kGroup, U::kMins != fmt::Mins::kNone, U::kOffset != 0, U::kSigned,
+using KindOf = TileKind<V, U::kGroup, U::kShifts, U::kOffset != 0, U::kSigned,
                         V::kCodeLimit == 255 ? 255 : U::kMaxCode>;
 
 // ---- activations --------------------------------------------------------------------------------
@@ -68,6 +69,12 @@ void gemm_pack_column(const GroupAct &to, size_t column, const float *x, size_t 
         }
         const size_t at = b * to.n + column;
         to.d[at] = d;
+        if constexpr (U::kShifts == 2) { // s16 per group, in the room of the offsets too
+            static_assert(U::kOffset == 0);
+            to.s[2 * b * to.n + column] = d * static_cast<float>(s16[0]);
+            to.s[(2 * b + 1) * to.n + column] = d * static_cast<float>(s16[1]);
+            continue;
+        }
         to.s[at] = d * static_cast<float>(s16[0] + s16[1]);
         if constexpr (U::kGroup == 32) {
             to.offset[at] = -U::kOffset * (s16[0] + s16[1]);
@@ -89,14 +96,14 @@ template <class U> void gemm_pack(uint8_t *packed, const GemmAct &act, size_t fi
 
 template <class U> struct Tile {
     static constexpr size_t n_groups = 32 / U::kGroup; // scales per 32 values
-    static constexpr bool has_shift = U::kMins != fmt::Mins::kNone;
+    static constexpr size_t n_shifts = U::kShifts;
     uint8_t *codes;
     float *scale, *shift;
     size_t n_rows; // M * kLanes
 
     // Bytes of one step of n_rows rows.
     static constexpr size_t step_bytes(size_t n_rows) {
-        return n_rows * U::kLanes * (32 + (n_groups + has_shift) * sizeof(float));
+        return n_rows * U::kLanes * (32 + (n_groups + n_shifts) * sizeof(float));
     }
     Tile(uint8_t *memory, size_t rows, size_t n_steps) : n_rows(rows) {
         codes = memory;
@@ -131,7 +138,7 @@ void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size
                Tail<U> &tail) {
     alignas(64) uint8_t codes[U::kLanes][kStepValues<U>];
     alignas(64) float scale[U::kLanes][U::kLanes * Tile<U>::n_groups];
-    alignas(64) float shift[U::kLanes][U::kLanes];
+    alignas(64) float shift[U::kLanes][U::kLanes * (U::kShifts ? U::kShifts : 1)];
     const size_t n_left = w.k / U::kValues - step * U::kStepBlocks;
     for (size_t r = 0; r < U::kLanes; r++) {
         const size_t from = row + r < w.n ? row + r : w.n - 1;
@@ -143,13 +150,14 @@ void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size
             U::load_u8(c, b, i);
             U::store_codes(codes[r] + i * kStepValues<U> / 2, c);
         }
+        if constexpr (U::kFolded) U::fold_codes(codes[r], b);
         U::store_scales(scale[r], shift[r], U::load_scales(b), b);
     }
     const size_t n = tile.n_rows, first = at * U::kLanes;
     transpose_rows<U>(tile.codes + (first * 8 * n + lane) * 4, 4 * n, codes);
     transpose_rows<U>(tile.scale + first * Tile<U>::n_groups * n + lane, n, scale);
-    if constexpr (Tile<U>::has_shift) {
-        transpose_rows<U>(tile.shift + first * n + lane, n, shift);
+    if constexpr (U::kShifts != 0) {
+        transpose_rows<U>(tile.shift + first * U::kShifts * n + lane, n, shift);
     }
 }
 
@@ -185,13 +193,16 @@ GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
                 }
             }
         }
-        if constexpr (K::kShift) {
+#pragma GCC unroll 2
+        for (size_t z = 0; z < K::kShifts; z++) {
+            const float *s = act.s + ((first + b) * K::kShifts + z) * Columns;
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
-                const auto shift = K::load(tile.shift + b * n_rows + m * K::kLanes);
+                const auto shift =
+                    K::load(tile.shift + (b * K::kShifts + z) * n_rows + m * K::kLanes);
 #pragma GCC unroll 8
                 for (unsigned c = 0; c < Columns; c++) {
-                    acc[m][c] = K::fma(shift, K::set1(act.s[at + c]), acc[m][c]);
+                    acc[m][c] = K::fma(shift, K::set1(s[c]), acc[m][c]);
                 }
             }
         }

@@ -34,7 +34,10 @@ GGUFX_INLINE void add_step(typename U::Vf *lanes, const typename U::Block *b, co
         const size_t first = step * U::kLanes; // block
         const auto t = U::fold(s, sums[0][c], sums[1][c], act[c].s16 + 2 * first);
         lanes[c] = U::fma(U::to_float(t), U::mul(s.d, U::load(act[c].d + first)), lanes[c]);
-        if constexpr (U::kMins == fmt::Mins::kInteger) {
+        if constexpr (U::kMins == fmt::Mins::kInteger && U::kGroup == 16) {
+            const auto m = U::to_float(U::madd16(s.sum16, act[c].s16 + 2 * first));
+            lanes[c] = U::fnma(m, U::mul(s.dmin, U::load(act[c].d + first)), lanes[c]);
+        } else if constexpr (U::kMins == fmt::Mins::kInteger) {
             lanes[c] = U::fnma(s.min, U::mul(s.dmin, U::load(act[c].s + first)), lanes[c]);
         } else if constexpr (U::kMins == fmt::Mins::kFloat) {
             lanes[c] = U::fma(s.min, U::load(act[c].s + first), lanes[c]);

@@ -114,7 +114,6 @@ GGUFX_INLINE void add_block_f32(typename U::Vf (&lanes)[Parts], const Step<U> &s
 
 template <class U, unsigned Columns>
 void block_row_f32(Out y, const Rows &w, const ActF32 *act, size_t row, Tail<U> &tail) {
-    static_assert(U::kMins == fmt::Mins::kNone || U::kGroup == 32, "minimums per 16: not yet");
     constexpr unsigned n_parts = 16 / U::kLanes;
     const uint8_t *at = w.data + row * w.stride;
     typename U::Vf lanes[Columns][n_parts];
@@ -128,9 +127,12 @@ void block_row_f32(Out y, const Rows &w, const ActF32 *act, size_t row, Tail<U> 
 #pragma GCC unroll 3
             for (unsigned c = 0; c < Columns; c++) {
                 add_block_f32<U>(lanes[c], step, j, act[c].x + 32 * (b + j));
-                if constexpr (U::kMins != fmt::Mins::kNone) {
-                    lanes[c][part] = U::fma_lane(static_cast<unsigned>(j), U::set1(step.shift[j]),
-                                                 U::set1(act[c].sum32[b + j]), lanes[c][part]);
+                const float *sums = U::kGroup == 32 ? act[c].sum32 : act[c].sum16;
+#pragma GCC unroll 2
+                for (size_t z = 0; z < U::kShifts; z++) {
+                    lanes[c][part] = U::fma_lane(
+                        static_cast<unsigned>(j), U::set1(step.shift[U::kShifts * j + z]),
+                        U::set1(sums[U::kShifts * (b + j) + z]), lanes[c][part]);
                 }
             }
         }

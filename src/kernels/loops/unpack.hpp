@@ -1,4 +1,4 @@
-// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: five
+// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: six
 // families, by where the format has its scales. V is the primitives of an instruction set.
 //
 // An Unpack struct U has, besides the primitives:
@@ -27,6 +27,8 @@ template <class V, class F, int Offset, int MaxCode> struct UnpackBase : V {
     static constexpr unsigned kStepBlocks = 32 * V::kLanes / F::kValues;
     static constexpr fmt::Mins kMins = F::kMins;
     static constexpr int kOffset = Offset, kMaxCode = MaxCode;
+    static constexpr unsigned kShifts = F::kMins == fmt::Mins::kNone ? 0 : 32 / F::kGroup;
+    static constexpr bool kFoldSubScales = false, kFolded = false; // see Folded
     static constexpr bool kSigned = false; // true: load_u8 gives int8 codes, no offset
 };
 
@@ -123,6 +125,81 @@ struct ScaledGroups : UnpackBase<V, F, 1 << OffsetLog2, MaxCode> {
         }
     }
 };
+
+// 256-blocks with packed integer scales per 16 values (and minimums, if without an offset) that
+// stay in the integer sums of tiles. U is the format's struct and has, per block,
+// group_scales(block) -> {scale[16], min[16]}.
+template <class U, class V, class F, int OffsetLog2, int MaxCode>
+struct PackedGroups : UnpackBase<V, F, OffsetLog2 ? 1 << OffsetLog2 : 0, MaxCode> {
+    static constexpr bool kFoldSubScales = true;
+    using Vi = typename V::Vi;
+    using Block = typename F::Block;
+    struct Scales {
+        typename V::Vf d, dmin;
+        Vi chunk[2];           // in the order of group_sums
+        typename V::V16 sum16; // minimums, or for the offset the scales, in order
+    };
+    struct GroupScales {
+        alignas(16) int8_t scale[16], min[16];
+    };
+    static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
+        const Vi sums = V::pair_sums(V::mul_i(u0, s.chunk[0]), V::mul_i(u1, s.chunk[1]));
+        if constexpr (OffsetLog2 == 0) return sums;
+        return V::sub_i(sums, V::template shift_left<OffsetLog2>(V::madd16(s.sum16, s16)));
+    }
+    static GGUFX_INLINE void store_groups(float *to, const int8_t *group, typename V::Vf d) {
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 16; i += V::kLanes) {
+            const Vi s = V::widen_i8(reinterpret_cast<const uint8_t *>(group) + i);
+            V::store(to + i, V::mul(V::to_float(s), d));
+        }
+    }
+    static GGUFX_INLINE void store_shifts(float *shift, const Block *b) {
+        const auto zero = V::set1(-0.0f);
+        for (unsigned i = 0; i < PackedGroups::kStepBlocks; i++) {
+            const auto dmin = V::broadcast_f16(b[i].dmin);
+            store_groups(shift + 16 * i, U::group_scales(b[i]).min, V::sub(zero, dmin));
+        }
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *shift, const Scales &,
+                                          const Block *b) {
+        for (unsigned i = 0; i < PackedGroups::kStepBlocks; i++) {
+            const auto d = V::broadcast_f16(b[i].d);
+            store_groups(scale + 16 * i, U::group_scales(b[i]).scale, d);
+        }
+        if constexpr (PackedGroups::kShifts != 0) store_shifts(shift, b);
+    }
+};
+
+// ---- as gemm.hpp wants it -----------------------------------------------------------------------
+
+// A format whose integer sub-scales per 16 stay in the sums (C3: Q2_K, Q3_K): a tile holds the
+// products of codes and sub-scales, which fit a byte, and has one f32 scale per 32 values. With an
+// offset they are -128 .. 124 with the sign turned, so the f32 scale is -d.
+template <class U> struct Folded : U {
+    static constexpr bool kTurned = U::kOffset != 0;
+    static constexpr unsigned kGroup = 32;
+    static constexpr bool kFolded = true, kSigned = kTurned && U::kCodeLimit < 255;
+    static constexpr int kOffset = kTurned && !kSigned ? 128 : 0;
+    static constexpr int kMaxCode = !kTurned ? 45 : kSigned ? 128 : 255;
+
+    static GGUFX_INLINE void fold_codes(uint8_t *codes, const typename U::Block *b) {
+        for (unsigned i = 0; i < U::kStepBlocks; i++) {
+            const auto scales = U::group_scales(b[i]);
+            for (unsigned g = 0; g < 16; g++) {
+                const int s = scales.scale[g], to = kTurned ? U::kOffset * s + kOffset : 0;
+                U::scale_codes(codes + 256 * i + 16 * g, kTurned ? -s : s, to);
+            }
+        }
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *shift, const typename U::Scales &s,
+                                          const typename U::Block *b) {
+        U::store(scale, kTurned ? U::sub(U::set1(-0.0f), s.d) : s.d);
+        if constexpr (U::kShifts != 0) U::store_shifts(shift, b);
+    }
+};
+template <class U, bool = U::kFoldSubScales> struct TileUnpack { using Type = U; };
+template <class U> struct TileUnpack<U, true> { using Type = Folded<U>; };
 
 } // namespace
 } // namespace kernels
