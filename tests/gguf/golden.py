@@ -6,11 +6,13 @@ SPDX-License-Identifier: MIT
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 
 TYPES = ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "str", "arr", "u64", "i64", "f64"]
 ELEMENT_BYTES = {"f32": 4, "f16": 2, "f64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "bf16": 2}
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
 
 
 def flat(value):
@@ -72,7 +74,7 @@ def same_data(got, want, big_endian, data):
 
 
 def run(program, flags, path):
-    done = subprocess.run([program, "x" + flags, path], capture_output=True)
+    done = subprocess.run([*EMULATOR, program, "x" + flags, path], capture_output=True)
     if done.returncode not in (0, 1) or done.stderr:
         raise SystemExit("%s %s: exit %d %s" % (flags, path, done.returncode, done.stderr[:2000]))
     return json.loads(done.stdout) if done.returncode == 0 else done.stdout.decode("utf-8", "replace")

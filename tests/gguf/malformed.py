@@ -5,10 +5,12 @@ SPDX-License-Identifier: MIT
 """
 import json
 import os
+import shlex
 import subprocess
 import sys
 
 HEAP_LIMIT = 16 << 20  # bytes, of a metadata-only open
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
 
 
 def fault(case, status, offset):
@@ -34,7 +36,7 @@ def main():
         return 77
     cases = json.load(open(os.path.join(folder, "expected.json"), encoding="utf-8"))["cases"]
     by_path = {os.path.join(folder, case["file"]): case for case in cases}
-    done = subprocess.run([sys.argv[1]] + list(by_path), capture_output=True, text=True)
+    done = subprocess.run([*EMULATOR, sys.argv[1], *by_path], capture_output=True, text=True)
     if done.returncode != 0 or done.stderr:
         print(done.stderr[-4000:])
         print("the program ended with %d" % done.returncode)
