@@ -19,7 +19,7 @@ RULES = {
     "src/abi/": ["ggufx/", "base/", "gguf/", "formats/", "quant/", "job/", "matmul/", "kv/",
                  "model/", "kernels/dispatch.hpp"],  # a runtime chooses its kernels at create
     "src/model/": ["job/", "matmul/", "kv/", "gguf/", "formats/", "base/"],
-    "src/kv/": ["quant/", "kernels/table.hpp", "formats/", "base/"],
+    "src/kv/": ["quant/", "kernels/table.hpp", "kernels/kv", "formats/", "base/"],
     "src/matmul/": ["kernels/table.hpp", "formats/", "base/"],
     "src/quant/": ["kernels/table.hpp", "formats/", "base/"],
     "src/gguf/": ["formats/", "base/"],
@@ -40,7 +40,7 @@ PUBLIC_SYSTEM = {"stdint.h", "stddef.h"}
 
 
 def may_include_in_kernels(path, name):
-    """kernels/<isa> -> kernels/loops, kernels/act, kernels/table, formats, base/half."""
+    """kernels/<isa> -> kernels/loops, kernels/act, kernels/table, kernels/kv*, formats, base/half."""
     folder = path.relative_to("src").parent.as_posix()
     if folder == "kernels":
         if path.stem == "dispatch":
@@ -49,10 +49,10 @@ def may_include_in_kernels(path, name):
             or name == "base/half.hpp"
     own = folder + "/"
     shared = ("kernels/loops/", "kernels/act", "kernels/table.hpp", "formats/", "base/half.hpp",
-              "kernels/kv.hpp")
+              "kernels/kv")
     if folder == "kernels/loops":
         return name.startswith(("kernels/loops/", "kernels/act", "kernels/table.hpp", "formats/",
-                                "base/half.hpp", "kernels/kv.hpp"))
+                                "base/half.hpp", "kernels/kv"))
     return name.startswith((own, *shared))
 
 

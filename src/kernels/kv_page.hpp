@@ -1,0 +1,295 @@
+// Pages of the KV cache: where the bits of a token lie in a page of 64 tokens of one KV head, for
+// K and for V, and what a stored code means. Both sides use it: what encodes pages and what reads
+// them. README of src/kv, "Encoded pages", shows the same as a picture.
+//
+// Everything is made of registers of 64 bytes. K: 16 tokens lie in the dword lanes, a lane's four
+// bytes are four neighbouring coordinates. V: 16 coordinates lie in the lanes, a lane's four bytes
+// are four neighbouring tokens. Codes of less than 8 bits share a byte: a plane of 2, 4 or 8 bits
+// (`low`) and for 3 and 5 bits one of a single bit (`high`).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/half.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ggufx {
+namespace kernels {
+
+// How a page is laid out and read. Rotated types use the kind of their unrotated one.
+enum class KvKind : uint32_t {
+    f32,
+    f16,
+    bf16,
+    q8_0,
+    q5_1,
+    q5_0,
+    q4_1,
+    q4_0,
+    iq4_nl, // scale per 32 coordinates, as the GGUF blocks
+    tq3_0,
+    tq3_0_residual, // the same bits, the third one unread or read
+    gx2,
+    gx3,
+    gx4, // scale per vector, additive trellis of 4 states
+};
+
+namespace {
+
+constexpr uint32_t kKvKinds = 14;
+constexpr uint32_t kKvTokens = 64; // of a page
+constexpr uint32_t kKvGroup = 16;  // tokens of K in the lanes of a register
+constexpr uint32_t kKvStrip = 32;  // coordinates: a block of K, a strip of V (two registers)
+
+// Integer kinds: value = fl(scale * unit) * c (+ minimum) with c = table[code], for trellises
+// c = table[code] + step[previous code % 4]; |c| <= 127, only Q8_0's may be -128. Q8_0 stores
+// c + 128.
+struct KvFormat {
+    uint32_t bits;        // stored per value; 0: floats
+    uint32_t float_bytes; // of a value; 0: integers
+    bool mins;            // f16 minimum beside each scale
+    bool vector_scale;    // one scale per token, not one per 32 coordinates
+    bool trellis;
+    bool wide_query; // 15-bit query codes instead of +-127
+    int32_t offset;  // no table: c = code - offset
+    float unit;
+    int8_t table[16], step[4];
+
+    constexpr uint32_t low_bits() const { return bits & ~1u; } // 2, 4 or 8
+    constexpr uint32_t high_bits() const { return bits & 1u; }
+};
+
+constexpr KvFormat kKvFormats[kKvKinds] = {
+    {0, 4, false, false, false, false, 0, 1.0f, {}, {}},
+    {0, 2, false, false, false, false, 0, 1.0f, {}, {}},
+    {0, 2, false, false, false, false, 0, 1.0f, {}, {}},
+    {8, 0, false, false, false, true, 128, 1.0f, {}, {}},
+    {5, 0, true, false, false, false, 0, 1.0f, {}, {}},
+    {5, 0, false, false, false, false, 16, 1.0f, {}, {}},
+    {4, 0, true, false, false, false, 0, 1.0f, {}, {}},
+    {4, 0, false, false, false, false, 8, 1.0f, {}, {}},
+    {4,
+     0,
+     false,
+     false,
+     false,
+     true,
+     0,
+     1.0f,
+     {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},
+     {}},
+    // codes index + 4 * residual bit; 0.453 / 1.51 is exactly 3 / 10
+    {3, 0, false, false, false, false, 0, 0.151f, {-10, -3, 3, 10, -10, -3, 3, 10}, {}},
+    // 1.51 / 127 and the mean of a Gaussian block's values given index and residual bit
+    {3,
+     0,
+     false,
+     false,
+     false,
+     false,
+     0,
+     0.0118897638f,
+     {-127, -58, 19, 103, -103, -19, 58, 127},
+     {}},
+    {2, 0, false, true, true, false, 0, 1.0f / 64.9992f, {-88, 26, -25, 90}, {-18, -37, 37, 17}},
+    {3,
+     0,
+     false,
+     true,
+     true,
+     false,
+     0,
+     1.0f / 50.053f,
+     {34, 103, -34, 61, -60, -103, 11, -11},
+     {-24, -1, 0, 24}},
+    {4,
+     0,
+     false,
+     true,
+     true,
+     false,
+     0,
+     1.0f / 42.8659f,
+     {-119, -67, -89, -51, -39, -16, -27, -6, 5, 27, 16, 39, 51, 89, 67, 120},
+     {-5, -7, 7, 5}},
+};
+
+constexpr const KvFormat &kv_format(KvKind kind) {
+    return kKvFormats[static_cast<uint32_t>(kind)];
+}
+
+// The integer c of a stored code; previous is the code before it in the chain, 0 at the start.
+constexpr int32_t kv_code_value(const KvFormat &f, uint32_t code, uint32_t previous = 0) {
+    if (f.table[0] == 0) return static_cast<int32_t>(code) - f.offset;
+    return f.table[code] + (f.trellis ? f.step[previous % 4] : 0);
+}
+
+// ---- the chain of a trellis ---------------------------------------------------------------------
+// One chain of d codes per vector, d a multiple of 16. Step j of the chain is the coordinate
+// k_chain(d, j) in K and v_chain(d, j) in V: orders in which the code before a register of codes is
+// the register before it. The code before step 0 is 0.
+
+constexpr uint32_t k_chain(uint32_t d, uint32_t j) {
+    return j % (d / 4) * 4 + j / (d / 4);
+}
+constexpr uint32_t v_chain(uint32_t d, uint32_t j) {
+    return j % (d / 16) * 16 + j / (d / 16);
+}
+// The coordinate whose code precedes that of c in the chain, -1 for the first.
+constexpr int32_t k_previous(uint32_t d, uint32_t c) {
+    if (c >= 4) return static_cast<int32_t>(c - 4);
+    return c == 0 ? -1 : static_cast<int32_t>(d - 5 + c);
+}
+constexpr int32_t v_previous(uint32_t d, uint32_t c) {
+    if (c >= 16) return static_cast<int32_t>(c - 16);
+    return c == 0 ? -1 : static_cast<int32_t>(d - 17 + c);
+}
+
+// ---- layout -------------------------------------------------------------------------------------
+
+// Offsets in bytes from the start of a page; all are multiples of 64.
+struct KvLayout {
+    uint32_t d;      // coordinates of a vector
+    uint32_t strips; // of 32; integer kinds store whole ones (coordinates behind d: any code)
+    uint32_t high;   // plane of single bits
+    uint32_t scales, mins;
+    uint32_t bytes;
+};
+
+// K and V of integer kinds have equal sizes; the order within a plane differs.
+constexpr KvLayout kv_layout_codes(const KvFormat &f, uint32_t d) {
+    KvLayout l{};
+    l.d = d;
+    l.strips = (d + kKvStrip - 1) / kKvStrip;
+    const uint32_t plane = l.strips * kKvStrip * kKvTokens / 8; // one bit per value
+    const uint32_t scales = (f.vector_scale ? 1 : l.strips) * kKvTokens * 2;
+    l.high = plane * f.low_bits();
+    l.scales = l.high + plane * f.high_bits();
+    l.mins = l.scales + scales;
+    l.bytes = l.mins + (f.mins ? scales : 0);
+    return l;
+}
+constexpr KvLayout k_layout(const KvFormat &f, uint32_t d) {
+    if (f.bits) return kv_layout_codes(f, d);
+    return {d, 0, 0, 0, 0, d * kKvTokens * f.float_bytes};
+}
+// Rows of V floats are padded to 16 coordinates (zeros), so that registers are whole.
+constexpr KvLayout v_layout(const KvFormat &f, uint32_t d) {
+    if (f.bits) return kv_layout_codes(f, d);
+    return {d, 0, 0, 0, 0, (d + 15) / 16 * 16 * kKvTokens * f.float_bytes};
+}
+
+// Float pages, in elements. K: [group of 16 tokens][coordinate][16 tokens]. V: columns of 64
+// coordinates (the last one narrower), each [64 tokens][coordinates].
+constexpr uint32_t k_float_at(uint32_t d, uint32_t token, uint32_t c) {
+    return (token / kKvGroup * d + c) * kKvGroup + token % kKvGroup;
+}
+constexpr uint32_t v_float_width(uint32_t d, uint32_t column) {
+    const uint32_t left = (d + 15) / 16 * 16 - column * 64;
+    return left < 64 ? left : 64;
+}
+constexpr uint32_t v_float_at(uint32_t d, uint32_t token, uint32_t c) {
+    return c / 64 * (64 * kKvTokens) + token * v_float_width(d, c / 64) + c % 64;
+}
+
+// A field of a byte: `bits` bits from `shift` on.
+struct KvField {
+    uint32_t byte, shift;
+};
+
+// Codes of a plane of `bits` bits follow each other in registers of 64 codes. K: register of codes
+// (group, coordinate / 4), byte = lane 4 * (token % 16) + coordinate % 4. V: register of codes
+// (strip, token / 4, half of the strip), byte = 4 * (coordinate % 16) + token % 4. A stored
+// register holds 8 / bits of them, the first in the low bits.
+constexpr KvField kv_field(uint32_t bits, uint32_t reg, uint32_t byte) {
+    const uint32_t per = 8 / bits;
+    return {reg / per * 64 + byte, reg % per * bits};
+}
+constexpr KvField k_field(uint32_t strips, uint32_t bits, uint32_t token, uint32_t c) {
+    const uint32_t reg = token / kKvGroup * (strips * 8) + c / 4;
+    return kv_field(bits, reg, token % kKvGroup * 4 + c % 4);
+}
+constexpr KvField v_field(uint32_t bits, uint32_t token, uint32_t c) {
+    const uint32_t reg = c / kKvStrip * 32 + token / 4 * 2 + c / 16 % 2;
+    return kv_field(bits, reg, c % 16 * 4 + token % 4);
+}
+
+// Byte offset of the scale of (token, strip of 32) from `scales`, of the minimum from `mins`.
+// Kinds with one scale per vector take strip 0. K: [group][strip][16]. V: [strip][64].
+constexpr uint32_t k_scale_at(const KvFormat &f, uint32_t strips, uint32_t token, uint32_t strip) {
+    const uint32_t n = f.vector_scale ? 1 : strips;
+    return ((token / kKvGroup * n + strip) * kKvGroup + token % kKvGroup) * 2;
+}
+constexpr uint32_t v_scale_at(uint32_t token, uint32_t strip) {
+    return (strip * kKvTokens + token) * 2;
+}
+
+// ---- one token --------------------------------------------------------------------------------
+
+enum class KvStream { k, v };
+
+inline void kv_put(uint8_t *plane, KvField at, uint32_t bits, uint32_t value) {
+    const uint32_t mask = ((1u << bits) - 1) << at.shift;
+    plane[at.byte] = static_cast<uint8_t>((plane[at.byte] & ~mask) | value << at.shift);
+}
+inline uint32_t kv_get(const uint8_t *plane, KvField at, uint32_t bits) {
+    return plane[at.byte] >> at.shift & ((1u << bits) - 1);
+}
+
+// codes[d], one per coordinate; touches no bit of another token.
+inline void kv_place_codes(uint8_t *page, KvStream stream, const KvFormat &f, uint32_t d,
+                           uint32_t token, const uint8_t *codes) {
+    const KvLayout l = kv_layout_codes(f, d);
+    const uint32_t low = f.low_bits();
+    for (uint32_t c = 0; c < d; c++) {
+        const bool k = stream == KvStream::k;
+        kv_put(page, k ? k_field(l.strips, low, token, c) : v_field(low, token, c), low,
+               codes[c] & ((1u << low) - 1));
+        if (f.high_bits())
+            kv_put(page + l.high, k ? k_field(l.strips, 1, token, c) : v_field(1, token, c), 1,
+                   codes[c] >> low & 1u);
+    }
+}
+inline void kv_read_codes(uint8_t *codes, const uint8_t *page, KvStream stream, const KvFormat &f,
+                          uint32_t d, uint32_t token) {
+    const KvLayout l = kv_layout_codes(f, d);
+    const uint32_t low = f.low_bits();
+    for (uint32_t c = 0; c < d; c++) {
+        const bool k = stream == KvStream::k;
+        uint32_t code =
+            kv_get(page, k ? k_field(l.strips, low, token, c) : v_field(low, token, c), low);
+        if (f.high_bits())
+            code |=
+                kv_get(page + l.high, k ? k_field(l.strips, 1, token, c) : v_field(1, token, c), 1)
+                << low;
+        codes[c] = static_cast<uint8_t>(code);
+    }
+}
+
+// Where the f16 scale of a strip lies (kinds with one per vector: strip 0), and its minimum.
+inline size_t kv_scale_at(KvStream stream, const KvFormat &f, uint32_t d, uint32_t token,
+                          uint32_t strip) {
+    const KvLayout l = kv_layout_codes(f, d);
+    return l.scales + (stream == KvStream::k ? k_scale_at(f, l.strips, token, strip)
+                                             : v_scale_at(token, strip));
+}
+inline size_t kv_min_at(KvStream stream, const KvFormat &f, uint32_t d, uint32_t token,
+                        uint32_t strip) {
+    const KvLayout l = kv_layout_codes(f, d);
+    return kv_scale_at(stream, f, d, token, strip) + (l.mins - l.scales);
+}
+
+// The integers c of a vector from its codes: the reference of what the kernels decode.
+inline void kv_values(int32_t *values, const uint8_t *codes, KvStream stream, const KvFormat &f,
+                      uint32_t d) {
+    for (uint32_t c = 0; c < d; c++) {
+        int32_t before = -1;
+        if (f.trellis) before = stream == KvStream::k ? k_previous(d, c) : v_previous(d, c);
+        values[c] = kv_code_value(f, codes[c], before < 0 ? 0 : codes[before]);
+    }
+}
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx
