@@ -250,6 +250,7 @@ int main(int argc, char **argv) {
         }
     }
     n_failed += count_wrong_fmaf(&n_checked);
+    long n_done = 0; // types of sets
     for (size_t i = 0; i < n; i++) {
         if (only_isa && strcmp(list[i]->name, only_isa) != 0) continue;
         const long failed_before = n_failed, checked_before = n_checked;
@@ -259,10 +260,15 @@ int main(int argc, char **argv) {
             const fmt::TypeInfo *type = fmt::type_info(id);
             if (!type || (only_type && strcmp(type->name, only_type) != 0)) continue;
             check_type(*list[i], *list[0], *type, seed);
+            n_done++;
         }
         printf("%s: %ld checks, %ld failed\n", list[i]->name, n_checked - checked_before,
                n_failed - failed_before);
     }
     printf("%ld checks, %ld failed\n", n_checked, n_failed);
+    if (n_done == 0) {
+        fprintf(stderr, "checkasm: no such type, or not a set of this machine\n");
+        return 2;
+    }
     return n_failed == 0 && n_checked > 0 ? 0 : 1;
 }

@@ -18,6 +18,7 @@ struct Vec {
     static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 6; // of a tile: 12 sums, 12 results, 2 weights, 4 more
     static constexpr int kCodeLimit = 255;  // largest unsigned code of the dot instruction
+    static constexpr bool kExactDot = true; // sums of any codes: formats share the tiles' code
     using Vf = __m512;                      // f32
     using Vi = __m512i;                     // int32
     using V8 = __m512i;                     // codes

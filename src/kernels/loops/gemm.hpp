@@ -24,7 +24,7 @@ struct TileKind : V {
 };
 template <class U, class V>
 using KindOf = TileKind<V, U::kGroup, U::kShifts, U::kOffset != 0, U::kSigned,
-                        V::kCodeLimit == 255 ? 255 : U::kMaxCode>;
+                        V::kExactDot ? 255 : U::kMaxCode>;
 
 // ---- activations --------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ namespace {
 
 template <class F> constexpr Gemm entry() {
     if constexpr (requires { Unpack<F>::kOffset; }) {
-        using U = Unpack<F>;
+        using U = typename TileUnpack<Unpack<F>>::Type;
         return {gemm_bytes<Vec>, gemm_pack<U>, gemm<U>, U::kColumns, U::kTileVectors * U::kLanes};
     } else {
         return {};

@@ -30,7 +30,8 @@ struct S8x32 {
 
 struct Products {
     static constexpr unsigned kColumns = 4; // of a tile: the lanes of a register
-    static constexpr int kCodeLimit = 255;  // none: every format shares the tile's code
+    static constexpr int kCodeLimit = 127;  // largest unsigned code of a signed byte
+    static constexpr bool kExactDot = true; // sums of any codes: formats share the tiles' code
 
     // Of a group of 16 and of a block of 32, in four partial sums.
     template <class U> static GGUFX_INLINE int32x4_t group_sum(int8x16_t c, int8x16_t q) {
@@ -73,7 +74,8 @@ struct Products {
 
 struct Products {
     static constexpr unsigned kColumns = 4;
-    static constexpr int kCodeLimit = 128; // two products fit int16
+    static constexpr int kCodeLimit = 127; // largest unsigned code of a signed byte
+    static constexpr bool kExactDot = false;
 
     template <class U> static constexpr bool fits(size_t n_products) {
         return n_products * U::kMaxCode * 127 <= INT16_MAX;

@@ -161,6 +161,12 @@ struct Vec : Products {
         }
     }
 
+    // 16 codes times `by` plus `add`, low bytes.
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, int by, int add) {
+        const uint8x16_t from = vdupq_n_u8(static_cast<uint8_t>(add));
+        vst1q_u8(codes, vmlaq_u8(from, vld1q_u8(codes), vdupq_n_u8(static_cast<uint8_t>(by))));
+    }
+
     // Rows and columns of 4 x 4 exchanged.
     static GGUFX_INLINE void transpose4(int32x4_t &a, int32x4_t &b, int32x4_t &c, int32x4_t &d) {
         const int64x2_t ab0 = vreinterpretq_s64_s32(vtrn1q_s32(a, b)),
@@ -211,17 +217,23 @@ struct Vec : Products {
 
 template <class F> struct Unpack; // one specialisation per format, in its own header
 
-// d of eight 32-blocks.
+// One f16 each of eight 32-blocks; field(i) is where that of block i is.
+template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
+    uint16x8_t h = vdupq_n_u16(load_u16le(field(0)));
+    h = vsetq_lane_u16(load_u16le(field(1)), h, 1);
+    h = vsetq_lane_u16(load_u16le(field(2)), h, 2);
+    h = vsetq_lane_u16(load_u16le(field(3)), h, 3);
+    h = vsetq_lane_u16(load_u16le(field(4)), h, 4);
+    h = vsetq_lane_u16(load_u16le(field(5)), h, 5);
+    h = vsetq_lane_u16(load_u16le(field(6)), h, 6);
+    h = vsetq_lane_u16(load_u16le(field(7)), h, 7);
+    return Vec::f16_to_f32(h);
+}
 template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    uint16x8_t d = vdupq_n_u16(load_u16le(b[0].d));
-    d = vsetq_lane_u16(load_u16le(b[1].d), d, 1);
-    d = vsetq_lane_u16(load_u16le(b[2].d), d, 2);
-    d = vsetq_lane_u16(load_u16le(b[3].d), d, 3);
-    d = vsetq_lane_u16(load_u16le(b[4].d), d, 4);
-    d = vsetq_lane_u16(load_u16le(b[5].d), d, 5);
-    d = vsetq_lane_u16(load_u16le(b[6].d), d, 6);
-    d = vsetq_lane_u16(load_u16le(b[7].d), d, 7);
-    return Vec::f16_to_f32(d);
+    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].d; });
+}
+template <class Block> GGUFX_INLINE Vec::Vf gather_m(const Block *b) {
+    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; });
 }
 
 GGUFX_INLINE Vec::V8 codes32(uint8x16_t lo, uint8x16_t hi) {
