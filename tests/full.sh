@@ -28,7 +28,7 @@ sanitizers=(--buildtype debugoptimized)
 suite plain ""
 suite repeated "--repeat 5 --suite unit --suite checkasm --suite abi"
 suite asan "--timeout-multiplier 4" "${sanitizers[@]}" -Db_sanitize=address,undefined
-suite tsan "--timeout-multiplier 10" "${sanitizers[@]}" -Db_sanitize=thread
+suite tsan "--timeout-multiplier 20" "${sanitizers[@]}" -Db_sanitize=thread
 suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
 suite lto "" -Db_lto=true
 suite runtime_inside "" -Dstatic_cxx_runtime=true
