@@ -234,13 +234,16 @@ static void test_products_that_wrap_are_refused(void **state) {
         {UINT64_C(1) << 61, 1, 1, 1},
         {(UINT64_C(1) << 62) - 1, 1, 1, 1},
     };
-    size_t i;
+    const uint64_t halves[2] = {UINT64_C(1) << 32, UINT64_C(1) << 31}; /* bytes would fit */
+    size_t i, at;
+    gb b;
     (void)state;
     for (i = 0; i < sizeof dims / sizeof *dims; i++) {
-        gb b;
-        const size_t at = one_tensor(&b, "w", GGUFX_TYPE_F64, 4, dims[i], 0, 128);
+        at = one_tensor(&b, "w", GGUFX_TYPE_F64, 4, dims[i], 0, 128);
         expect(&b, 0, GGUFX_E_OVERFLOW, at + 13);
     }
+    at = one_tensor(&b, "w", GGUFX_TYPE_Q4_0, 2, halves, 0, 128);
+    expect(&b, 0, GGUFX_E_OVERFLOW, at + 13);
 }
 
 static void test_a_zero_dimension_makes_an_empty_tensor(void **state) {
@@ -256,11 +259,13 @@ static void test_a_zero_dimension_makes_an_empty_tensor(void **state) {
 }
 
 static void test_offsets_stay_aligned_inside_and_apart(void **state) {
-    const uint64_t ne[1] = {32}, huge[1] = {UINT64_C(1) << 50};
+    const uint64_t ne[1] = {32}, huge[1] = {UINT64_C(1) << 50}, odd[1] = {33};
     size_t at;
     gb b;
     (void)state;
     at = one_tensor(&b, "w", 0, 1, ne, 31, 256);
+    expect(&b, 0, GGUFX_E_OFFSET, at + 25);
+    at = one_tensor(&b, "w", 0, 1, ne, 16, 256);
     expect(&b, 0, GGUFX_E_OFFSET, at + 25);
     at = one_tensor(&b, "w", 0, 1, ne, 256, 256);
     expect(&b, 0, GGUFX_E_BOUNDS, at + 25);
@@ -273,6 +278,12 @@ static void test_offsets_stay_aligned_inside_and_apart(void **state) {
     gb_begin(&b, 3, 0);
     gb_tensor_at(&b, "a", 0, 1, ne, 0);
     at = gb_tensor_at(&b, "b", 0, 1, ne, 96);
+    gb_data(&b);
+    gb_bytes(&b, (unsigned char[256]){0}, 256);
+    expect(&b, 0, GGUFX_E_OFFSET, at + 25);
+    gb_begin(&b, 3, 0);
+    gb_tensor_at(&b, "a", GGUFX_TYPE_I8, 1, odd, 0); /* its last byte is the first one of b */
+    at = gb_tensor_at(&b, "b", 0, 1, ne, 32);
     gb_data(&b);
     gb_bytes(&b, (unsigned char[256]){0}, 256);
     expect(&b, 0, GGUFX_E_OFFSET, at + 25);
