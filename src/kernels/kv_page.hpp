@@ -51,8 +51,9 @@ struct KvFormat {
     bool mins;            // f16 minimum beside each scale
     bool vector_scale;    // one scale per token, not one per 32 coordinates
     bool trellis;
-    bool wide_query; // 15-bit query codes instead of +-127
-    int32_t offset;  // no table: c = code - offset
+    bool signed_scales; // others are never negative
+    bool wide_query;    // 15-bit query codes instead of +-127
+    int32_t offset;     // no table: c = code - offset
     float unit;
     int8_t table[16], step[4];
 
@@ -60,60 +61,32 @@ struct KvFormat {
     constexpr uint32_t high_bits() const { return bits & 1u; }
 };
 
+// clang-format off
 constexpr KvFormat kKvFormats[kKvKinds] = {
-    {0, 4, false, false, false, false, 0, 1.0f, {}, {}},
-    {0, 2, false, false, false, false, 0, 1.0f, {}, {}},
-    {0, 2, false, false, false, false, 0, 1.0f, {}, {}},
-    {8, 0, false, false, false, true, 128, 1.0f, {}, {}},
-    {5, 0, true, false, false, false, 0, 1.0f, {}, {}},
-    {5, 0, false, false, false, false, 16, 1.0f, {}, {}},
-    {4, 0, true, false, false, false, 0, 1.0f, {}, {}},
-    {4, 0, false, false, false, false, 8, 1.0f, {}, {}},
-    {4,
-     0,
-     false,
-     false,
-     false,
-     true,
-     0,
-     1.0f,
-     {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113},
-     {}},
+    // bits, float bytes, mins, vector scale, trellis, signed scales, wide query, offset, unit
+    {0, 4, false, false, false, false, false, 0, 1.0f, {}, {}},
+    {0, 2, false, false, false, false, false, 0, 1.0f, {}, {}},
+    {0, 2, false, false, false, false, false, 0, 1.0f, {}, {}},
+    {8, 0, false, false, false, false, true, 128, 1.0f, {}, {}},
+    {5, 0, true, false, false, true, false, 0, 1.0f, {}, {}},
+    {5, 0, false, false, false, true, false, 16, 1.0f, {}, {}},
+    {4, 0, true, false, false, true, false, 0, 1.0f, {}, {}},
+    {4, 0, false, false, false, true, false, 8, 1.0f, {}, {}},
+    {4, 0, false, false, false, true, true, 0, 1.0f,
+     {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}, {}},
     // codes index + 4 * residual bit; 0.453 / 1.51 is exactly 3 / 10
-    {3, 0, false, false, false, false, 0, 0.151f, {-10, -3, 3, 10, -10, -3, 3, 10}, {}},
-    // 1.51 / 127 and the mean of a Gaussian block's values given index and residual bit
-    {3,
-     0,
-     false,
-     false,
-     false,
-     false,
-     0,
-     0.0118897638f,
-     {-127, -58, 19, 103, -103, -19, 58, 127},
-     {}},
-    {2, 0, false, true, true, false, 0, 1.0f / 64.9992f, {-88, 26, -25, 90}, {-18, -37, 37, 17}},
-    {3,
-     0,
-     false,
-     true,
-     true,
-     false,
-     0,
-     1.0f / 50.053f,
-     {34, 103, -34, 61, -60, -103, 11, -11},
-     {-24, -1, 0, 24}},
-    {4,
-     0,
-     false,
-     true,
-     true,
-     false,
-     0,
-     1.0f / 42.8659f,
-     {-119, -67, -89, -51, -39, -16, -27, -6, 5, 27, 16, 39, 51, 89, 67, 120},
-     {-5, -7, 7, 5}},
+    {3, 0, false, false, false, false, false, 0, 0.151f, {-10, -3, 3, 10, -10, -3, 3, 10}, {}},
+    // the means of a Gaussian block's values given index and residual bit
+    {3, 0, false, false, false, false, false, 0, 0.0119f,
+     {-127, -57, 18, 103, -103, -18, 57, 127}, {}},
+    {2, 0, false, true, true, false, false, 0, 1.0f / 64.9992f,
+     {-88, 26, -25, 90}, {-18, -37, 37, 17}},
+    {3, 0, false, true, true, false, false, 0, 1.0f / 50.053f,
+     {34, 103, -34, 61, -60, -103, 11, -11}, {-24, -1, 0, 24}},
+    {4, 0, false, true, true, false, false, 0, 1.0f / 42.8659f,
+     {-119, -67, -89, -51, -39, -16, -27, -6, 5, 27, 16, 39, 51, 89, 67, 120}, {-5, -7, 7, 5}},
 };
+// clang-format on
 
 constexpr const KvFormat &kv_format(KvKind kind) {
     return kKvFormats[static_cast<uint32_t>(kind)];
@@ -123,6 +96,21 @@ constexpr const KvFormat &kv_format(KvKind kind) {
 constexpr int32_t kv_code_value(const KvFormat &f, uint32_t code, uint32_t previous = 0) {
     if (f.table[0] == 0) return static_cast<int32_t>(code) - f.offset;
     return f.table[code] + (f.trellis ? f.step[previous % 4] : 0);
+}
+
+// c + kv_offset is unsigned, at most kv_largest.
+constexpr int32_t kv_offset(const KvFormat &f) {
+    if (f.table[0] == 0) return f.offset;
+    if (f.trellis) return 128;
+    int32_t least = 0;
+    for (uint32_t i = 0; i < 16; i++) least = f.table[i] < least ? f.table[i] : least;
+    return -least;
+}
+constexpr int32_t kv_largest(const KvFormat &f) {
+    if (f.table[0] == 0) return (1 << f.bits) - 1;
+    int32_t most = 0;
+    for (uint32_t i = 0; i < 16; i++) most = f.table[i] > most ? f.table[i] : most;
+    return (f.trellis ? 127 : most) + kv_offset(f);
 }
 
 // ---- the chain of a trellis ---------------------------------------------------------------------

@@ -11,6 +11,7 @@
 
 #include "formats/format.hpp"
 #include "kernels/act.hpp"
+#include "kernels/kv.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -140,6 +141,7 @@ struct Layer {
     const Gemm *gemm_f32;        // float and block types
     SumFn sum;                   // null: the next layer's
     const KvFloat *kv;           // null: the next layer's
+    const KvPages *kv_pages;     // null: the next layer's
 };
 
 namespace {
@@ -175,6 +177,14 @@ const T *find(const Kernels &kernels, const T *Layer::*family, uint32_t type,
 inline SumFn sum_of(const Kernels &kernels) {
     for (const Layer *l : kernels.layers) {
         if (l && l->sum) return l->sum;
+    }
+    return nullptr;
+}
+
+// The kernels for pages of the best layer that has them; scalar does.
+inline const KvPages *kv_pages_of(const Kernels &kernels) {
+    for (const Layer *l : kernels.layers) {
+        if (l && l->kv_pages) return l->kv_pages;
     }
     return nullptr;
 }

@@ -8,9 +8,9 @@ namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx512Layer;
-const Layer kAvx512Layer = {Isa::avx512,      "avx512",    kAvx512Dequant, kAvx512Matvec,
-                            kAvx512MatvecF32, kAvx512Gemm, kAvx512GemmF32, sum_groups<avx512::Vec>,
-                            nullptr};
+const Layer kAvx512Layer = {
+    Isa::avx512, "avx512",       kAvx512Dequant,          kAvx512Matvec, kAvx512MatvecF32,
+    kAvx512Gemm, kAvx512GemmF32, sum_groups<avx512::Vec>, nullptr,       &kAvx512KvPages};
 
 } // namespace kernels
 } // namespace ggufx

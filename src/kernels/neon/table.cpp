@@ -10,13 +10,14 @@ namespace kernels {
 #ifdef GGUFX_NEON_DOT
 // Decoding and f32 activations have no dot products of bytes: those of the NEON layer.
 extern const Layer kNeonDotLayer;
-const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot", nullptr, kNeonDotMatvec, nullptr,
-                             kNeonDotGemm,  nullptr,    nullptr, nullptr};
+const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot",   nullptr, kNeonDotMatvec,
+                             nullptr,       kNeonDotGemm, nullptr, nullptr,
+                             nullptr,       nullptr,      nullptr};
 #else
 extern const Layer kNeonLayer;
 const Layer kNeonLayer = {Isa::neon,      "neon",    kNeonDequant, kNeonMatvec,
                           kNeonMatvecF32, kNeonGemm, kNeonGemmF32, sum_groups<neon::Vec>,
-                          nullptr};
+                          nullptr,        nullptr};
 #endif
 
 } // namespace kernels

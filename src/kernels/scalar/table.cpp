@@ -16,9 +16,9 @@ void sum_groups(float *sums, const float *x, size_t k, size_t group) {
 } // namespace scalar
 
 extern const Layer kScalarLayer;
-const Layer kScalarLayer = {Isa::scalar,    "scalar",           kScalarDequant,
-                            kScalarMatvec,  kScalarMatvecF32,   kScalarGemm,
-                            kScalarGemmF32, scalar::sum_groups, &kScalarKv};
+const Layer kScalarLayer = {Isa::scalar,      "scalar",       kScalarDequant, kScalarMatvec,
+                            kScalarMatvecF32, kScalarGemm,    kScalarGemmF32, scalar::sum_groups,
+                            &kScalarKv,       &kScalarKvPages};
 
 } // namespace kernels
 } // namespace ggufx

@@ -1,0 +1,121 @@
+// What the loops over KV pages need of AVX-512 VNNI beside vec.hpp. Codes are unsigned bytes times
+// signed weights or query codes; where no scale is negative, unsigned weights times signed codes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx512/vec.hpp"
+#include "kernels/kv.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx512 {
+namespace {
+
+struct KvVec : Vec {
+    static constexpr unsigned kStripHalves = 2; // 16 sums of 4 rows
+    static constexpr unsigned kFloatTile = 4;
+    template <KvKind> static constexpr bool kSignedCodes = false;
+
+    static GGUFX_INLINE Vi zero_i() { return _mm512_setzero_si512(); }
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm512_add_epi32(a, b); }
+    static GGUFX_INLINE Vi and_i(Vi a, Vi b) { return _mm512_and_si512(a, b); }
+    static GGUFX_INLINE Vi or_i(Vi a, Vi b) { return _mm512_or_si512(a, b); }
+    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm512_srai_epi32(v, N); }
+    static GGUFX_INLINE Vi round(Vf v) { return _mm512_cvtps_epi32(v); }
+
+    // ---- bytes
+    static GGUFX_INLINE Vi set1_8(int v) { return _mm512_set1_epi8(static_cast<char>(v)); }
+    static GGUFX_INLINE Vi add8(Vi a, Vi b) { return _mm512_add_epi8(a, b); }
+    static GGUFX_INLINE Vi flip_signs(Vi v) { return _mm512_xor_si512(v, set1_8(-128)); }
+    static GGUFX_INLINE Vi load_table(const int8_t *t) {
+        return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i *>(t)));
+    }
+    static GGUFX_INLINE Vi lookup(Vi table, Vi index) { return _mm512_shuffle_epi8(table, index); }
+    // Bits bits of each byte, from bit Shift on.
+    template <unsigned Shift, unsigned Bits> static GGUFX_INLINE Vi field(Vi x) {
+        const Vi mask = set1_8((1 << Bits) - 1);
+        if constexpr (Shift == 0) return and_i(x, mask);
+        if constexpr (Shift + Bits == 8 && Bits == 4) return and_i(_mm512_srli_epi16(x, 4), mask);
+        return and_i(_mm512_srli_epi16(x, Shift), mask);
+    }
+    // Bit From of each byte, alone at bit To.
+    template <unsigned From, unsigned To> static GGUFX_INLINE Vi bit(Vi x) {
+        if constexpr (From > To) x = _mm512_srli_epi16(x, From - To);
+        if constexpr (From < To) x = _mm512_slli_epi16(x, To - From);
+        return and_i(x, set1_8(1 << To));
+    }
+    // Each byte times 4; bytes are small.
+    template <unsigned N> static GGUFX_INLINE Vi shift_up(Vi x) { return _mm512_slli_epi16(x, N); }
+    static GGUFX_INLINE void store_low_bytes(int8_t *to, Vi v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm512_cvtepi32_epi8(v));
+    }
+    // Lane i - 1 of the register at p in lane i; lane 0: zero when it is the first of all.
+    static GGUFX_INLINE Vi load_lane_up(const uint8_t *p, bool) {
+        const Vi v = load_i(p);
+        return _mm512_maskz_alignr_epi32(0xfffe, v, v, 15);
+    }
+
+    // ---- dot products of four bytes per lane
+    template <KvKind> static GGUFX_INLINE Vi prepare(Vi codes) { return codes; }
+    static GGUFX_INLINE Vi four_bytes(const int8_t *four) {
+        int32_t v;
+        __builtin_memcpy(&v, four, 4);
+        return _mm512_set1_epi32(v);
+    }
+    static GGUFX_INLINE Vi dot_query(Vi sum, Vi codes, const int8_t *four) {
+        return _mm512_dpbusd_epi32(sum, codes, four_bytes(four));
+    }
+    template <bool Unsigned>
+    static GGUFX_INLINE Vi dot_weights(Vi sum, Vi codes, const int8_t *four) {
+        if constexpr (Unsigned) return _mm512_dpbusd_epi32(sum, four_bytes(four), codes);
+        return _mm512_dpbusd_epi32(sum, codes, four_bytes(four));
+    }
+
+    // ---- floats
+    template <KvKind Kind> static GGUFX_INLINE Vf load_value(const uint8_t *p) {
+        if constexpr (Kind == KvKind::f32) return _mm512_loadu_ps(p);
+        if constexpr (Kind == KvKind::bf16) return load_bf16(p);
+        return load_f16(p);
+    }
+    template <size_t N> static GGUFX_INLINE uint32_t largest_bits(const Vf (&x)[N]) {
+        const Vi magnitude = _mm512_set1_epi32(0x7fffffff);
+        Vi most = zero_i();
+#pragma GCC unroll 4
+        for (size_t i = 0; i < N; i++)
+            most = _mm512_max_epu32(most, and_i(_mm512_castps_si512(x[i]), magnitude));
+        return _mm512_reduce_max_epu32(most);
+    }
+    static GGUFX_INLINE int32_t reduce_add(Vi v) {
+        return _mm512_reduce_add_epi32(v);
+    }
+    static GGUFX_INLINE Vf max(Vf a, Vf b) {
+        return _mm512_max_ps(a, b);
+    }
+    static GGUFX_INLINE float reduce_max(Vf v) {
+        return _mm512_reduce_max_ps(v);
+    }
+    static GGUFX_INLINE float first(Vf v) {
+        return _mm512_cvtss_f32(v);
+    }
+    // Register i of 64 lanes: a where the mask has a one.
+    static GGUFX_INLINE Vf select(Vf a, Vf b, uint64_t mask, unsigned i) {
+        return _mm512_mask_mov_ps(b, static_cast<__mmask16>(mask >> (16 * i)), a);
+    }
+    static GGUFX_INLINE Vf zero_below(Vf v, Vf x, Vf limit) {
+        return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, limit, _CMP_NLT_UQ), v);
+    }
+    static GGUFX_INLINE Vf add_exponent(Vf v, Vi n) {
+        return _mm512_castsi512_ps(add_i(_mm512_castps_si512(v), shift_left<23>(n)));
+    }
+    static GGUFX_INLINE void divide4(float (&out)[4], float a, const float (&b)[4]) {
+        _mm_storeu_ps(out, _mm_div_ps(_mm_set1_ps(a), _mm_loadu_ps(b)));
+    }
+    static GGUFX_INLINE void divide4_by(float (&out)[4], const float (&a)[4], float b) {
+        _mm_storeu_ps(out, _mm_div_ps(_mm_loadu_ps(a), _mm_set1_ps(b)));
+    }
+};
+
+} // namespace
+} // namespace avx512
+} // namespace kernels
+} // namespace ggufx

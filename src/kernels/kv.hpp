@@ -1,0 +1,80 @@
+// Attention on pages of the KV cache: scores of keys, weights, sums of values, for up to four query
+// rows at a time (rows: query heads of one KV head, of one or more queries). The arithmetic is that
+// of kv/README.md, "Attention bits"; a kernel is free in everything else.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/kv_page.hpp"
+
+namespace ggufx {
+namespace kernels {
+
+namespace {
+constexpr uint32_t kKvRows = 4; // of a call: 1, 2 or 4; entry kv_rows_index(n) of a table serves n
+
+constexpr uint32_t kv_rows_index(uint32_t rows) {
+    return rows <= 2 ? rows - 1 : 2;
+}
+// Floats of one row of sums over V of d coordinates: whole registers and whole strips.
+constexpr uint32_t kv_sum_floats(uint32_t d) {
+    return (d + kKvStrip - 1) / kKvStrip * kKvStrip;
+}
+} // namespace
+
+// Rows packed for keys of one kind, side by side so that one address serves them all.
+struct KvQuery {
+    uint32_t d;     // coordinates
+    float scale;    // of the attention, the last factor of a score
+    const float *x; // float kinds: [d][rows]
+    // Integer kinds. Codes [strips * 8][planes][rows][4]: four coordinates each; planes: hi, lo
+    // (Q = 128 * hi + lo) where the kind has wide queries, else Q itself. Zeros behind d.
+    const int8_t *q;
+    const float *d_q;     // [scales][rows] fl(d_a * unit)
+    const float *s_q;     // [scales][rows] fl(d_a * S), for minimums
+    const int32_t *q_sum; // [scales][rows] S, the exact sum of Q
+};
+
+// Lines of 64 bytes the caller will want next; a kernel prefetches them while it computes.
+struct KvAhead {
+    const uint8_t *data;
+    uint32_t lines;
+};
+
+// Tokens first .. end - 1 of a page; the results of others mean nothing and may be left out.
+struct KvTokens {
+    uint32_t first, end;
+};
+
+// s[row * 64 + token] for the tokens; s holds 64 * rows floats, 64-byte aligned as pages are.
+using KvScoreFn = void (*)(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
+                           KvAhead ahead);
+// o[row * kv_sum_floats(d) + j] += what the weights p[row * 64 + token] make of the page (D1).
+// Weights outside of tokens are +0; float pages are read inside of tokens only.
+using KvAccumulateFn = void (*)(float *o, uint32_t d, const float *p, const uint8_t *page,
+                                KvTokens tokens, KvAhead ahead);
+
+struct KvKernels {
+    KvScoreFn score[3]; // for 1, 2, 4 rows
+    KvAccumulateFn accumulate[3];
+};
+
+// The softmax step of one row and page: scores to weights. Raises m to the largest score when that
+// passes it by more than 8, adds the weights to l; returns the factor that sums so far must be
+// multiplied with (1: nothing to do), NaN when a score is not finite. Weights outside of tokens
+// become +0.
+using KvWeighFn = float (*)(float *s, KvTokens tokens, float *m, float *l);
+// o[j] = fl(o[j] * a).
+using KvScaleFn = void (*)(float *o, float a, uint32_t n);
+// total[j] = fma(chunk[j], b, fl(total[j] * a)).
+using KvMergeFn = void (*)(float *total, const float *chunk, float a, float b, uint32_t n);
+
+// What an instruction set has; kinds[kKvKinds]. A layer has all of it or none.
+struct KvPages {
+    const KvKernels *kinds;
+    KvWeighFn weigh;
+    KvScaleFn scale;
+    KvMergeFn merge;
+};
+
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,296 @@
+// Sums over a page of values (kv/README.md, D1): coordinates lie in the lanes, four tokens in the
+// bytes of a lane. The weights of a page become 15-bit integers in two planes of bytes, so that a
+// register of codes costs two dot products per row.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/kv_codes.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+constexpr float kKvWeightCodes = 16256.0f;      // 127 * 128
+constexpr uint32_t kKvTinyWeight = 0x0d800000u; // bits of 2^-100
+
+// The weights of a page in one block: W = 128 * high + low, per row four tokens after each other.
+template <unsigned Rows> struct KvWeights {
+    alignas(64) int8_t plane[Rows][2][kKvTokens];
+    float back[Rows];  // what takes sums of W back
+    int32_t sum[Rows]; // of W
+};
+
+template <class V, unsigned Rows, bool Unsigned> struct KvWeigher {
+    using F = typename V::Vf;
+    using I = typename V::Vi;
+    static constexpr unsigned kRegs = kKvTokens / V::kLanes;
+
+    static GGUFX_INLINE void store_planes(KvWeights<Rows> &w, unsigned r, const F (&x)[kRegs],
+                                          float inverse) {
+        I sum = V::zero_i();
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < kRegs; i++) {
+            const I q = V::round(V::mul(x[i], V::set1(inverse)));
+            I high, low;
+            if constexpr (Unsigned) {
+                high = V::template shift_right<7>(q);
+                low = V::and_i(q, V::set1_i(127));
+            } else {
+                high = V::template shift_right<7>(V::add_i(q, V::set1_i(64)));
+                low = V::sub_i(q, V::template shift_left<7>(high));
+                sum = V::add_i(sum, q);
+            }
+            V::store_low_bytes(w.plane[r][0] + i * V::kLanes, high);
+            V::store_low_bytes(w.plane[r][1] + i * V::kLanes, low);
+        }
+        w.sum[r] = Unsigned ? 0 : V::reduce_add(sum);
+    }
+
+    static GGUFX_INLINE void run(KvWeights<Rows> &w, const float *p, const uint8_t *scales,
+                                 float unit) {
+        F x[Rows][kRegs];
+        float largest[4] = {1.0f, 1.0f, 1.0f, 1.0f}, inverse[4], back[4];
+        bool none[Rows];
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < kRegs; i++) {
+            const F d = V::load_f16(scales + i * V::kLanes * 2);
+#pragma GCC unroll 4
+            for (unsigned r = 0; r < Rows; r++)
+                x[r][i] = V::mul(V::load(p + r * kKvTokens + i * V::kLanes), d);
+        }
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < Rows; r++) {
+            const uint32_t bits = V::largest_bits(x[r]);
+            none[r] = bits < kKvTinyWeight;
+            if (!none[r]) largest[r] = f32_from_bits(bits);
+        }
+        V::divide4(inverse, kKvWeightCodes, largest);
+        V::divide4_by(back, largest, kKvWeightCodes);
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < Rows; r++) {
+            store_planes(w, r, x[r], none[r] ? 0.0f : inverse[r]);
+            w.back[r] = none[r] ? 0.0f : back[r] * unit;
+        }
+    }
+};
+
+// Integer values.
+template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
+    using F = typename V::Vf;
+    using I = typename V::Vi;
+    using C = KvCodes<V, Kind, true>;
+    static constexpr KvFormat kFormat = C::kFormat;
+    static constexpr unsigned kHalves = V::kStripHalves; // worked on at once, 1 or 2
+    static constexpr unsigned kParts = 16 / V::kLanes;
+    static constexpr size_t kLowStrip = 256 * C::kLow, kHighStrip = 256;
+    using Weights = KvWeights<Rows>;
+
+    // One strip of a page, for kLanes coordinates of it.
+    struct Strip {
+        const uint8_t *low, *high;               // its planes
+        const uint8_t *before_low, *before_high; // those of the last step before it
+        uint32_t before_half;                    // of the strip before: 1, or 0 at the chain's end
+        bool first;                              // the strip before is the last one, a lane up
+        uint32_t part;
+    };
+
+    // Stored register of half `half` of quad 4 * u + Q in a plane of Bits bits, and its shift.
+    template <unsigned Bits, unsigned Q>
+    static GGUFX_INLINE size_t offset(unsigned u, unsigned half) {
+        constexpr unsigned per = 8 / Bits;
+        return (u * 8 + Q * 2 + half) / per * 64;
+    }
+    template <unsigned Q, unsigned Half>
+    static GGUFX_INLINE I raw(const uint8_t *low, const uint8_t *high, unsigned u) {
+        constexpr unsigned shift = (Q * 2 + Half) % (8 / C::kLow) * C::kLow;
+        I h = V::zero_i();
+        if constexpr (C::kHigh) h = V::load_i(high + offset<1, Q>(u, Half));
+        return C::template raw<shift, Q * 2 + Half>(V::load_i(low + offset<C::kLow, Q>(u, Half)),
+                                                    h);
+    }
+    template <unsigned Q, unsigned Half>
+    static GGUFX_INLINE I raw_lane_up(const uint8_t *low, const uint8_t *high, unsigned u,
+                                      uint32_t part) {
+        constexpr unsigned shift = (Q * 2 + Half) % (8 / C::kLow) * C::kLow;
+        I h = V::zero_i();
+        if constexpr (C::kHigh) h = V::load_lane_up(high + offset<1, Q>(u, Half), part == 0);
+        return C::template raw<shift, Q * 2 + Half>(
+            V::load_lane_up(low + offset<C::kLow, Q>(u, Half), part == 0), h);
+    }
+    // The codes before those of the strip's first half.
+    template <unsigned Q> static GGUFX_INLINE I before(const Strip &s, unsigned u) {
+        if (!s.first) return raw<Q, 1>(s.before_low, s.before_high, u);
+        if (s.before_half) return raw_lane_up<Q, 1>(s.before_low, s.before_high, u, s.part);
+        return raw_lane_up<Q, 0>(s.before_low, s.before_high, u, s.part);
+    }
+
+    template <unsigned Q, unsigned Half>
+    static GGUFX_INLINE I values(const C &codes, const Strip &s, unsigned u) {
+        const I code = raw<Q, Half>(s.low, s.high, u);
+        I last = V::zero_i();
+        if constexpr (kFormat.trellis)
+            last = Half == 0 ? before<Q>(s, u) : raw<Q, 0>(s.low, s.high, u);
+        return codes.value(code, last);
+    }
+
+    template <unsigned First> // half
+    static GGUFX_INLINE void strip_sums(I (&sums)[Rows][kHalves][2], const C &codes, const Strip &s,
+                                        const Weights &w, KvAheadLines &ahead) {
+        for (unsigned u = 0; u < 4; u++) {
+            ahead.step();
+            unrolled<0, 4>([&](auto quad) __attribute__((always_inline)) {
+                unrolled<0, kHalves>([&](auto half) __attribute__((always_inline)) {
+                    constexpr unsigned q = decltype(quad)::value, i = decltype(half)::value;
+                    const auto c = V::template prepare<Kind>(values<q, First + i>(codes, s, u));
+#pragma GCC unroll 4
+                    for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+                        for (unsigned p = 0; p < 2; p++) {
+                            const int8_t *four = w.plane[r][p] + 16 * u + 4 * q;
+                            sums[r][i][p] = V::template dot_weights<C::kUnsignedWeights>(
+                                sums[r][i][p], c, four);
+                        }
+                });
+            });
+        }
+    }
+
+    template <unsigned First>
+    static GGUFX_INLINE void add_halves(float *o, size_t stride, const C &codes, const Strip &s,
+                                        const Weights &w, const float *minimums,
+                                        KvAheadLines &ahead) {
+        I sums[Rows][kHalves][2];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+            for (unsigned i = 0; i < kHalves; i++) {
+                sums[r][i][0] = V::zero_i();
+                sums[r][i][1] = V::set1_i(-C::kOffset * w.sum[r]);
+            }
+        strip_sums<First>(sums, codes, s, w, ahead);
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+            for (unsigned i = 0; i < kHalves; i++) {
+                float *to = o + r * stride + (First + i) * 16 + s.part * V::kLanes;
+                const I a = V::add_i(V::template shift_left<7>(sums[r][i][0]), sums[r][i][1]);
+                F v = V::fma(V::to_float(a), V::set1(w.back[r]), V::load(to));
+                if constexpr (kFormat.mins) v = V::add(v, V::set1(minimums[r]));
+                V::store(to, v);
+            }
+    }
+
+    static GGUFX_INLINE void sum_minimums(float (&out)[Rows], const float *p, const uint8_t *mins) {
+        for (unsigned r = 0; r < Rows; r++) {
+            F lane[kParts];
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < kParts; i++) lane[i] = V::zero();
+            for (unsigned t = 0; t < kKvTokens; t += 16)
+#pragma GCC unroll 4
+                for (unsigned i = 0; i < kParts; i++) {
+                    const unsigned at = t + i * V::kLanes;
+                    lane[i] = V::fma(V::load(p + r * kKvTokens + at), V::load_f16(mins + 2 * at),
+                                     lane[i]);
+                }
+            out[r] = V::tree(lane);
+        }
+    }
+
+    static GGUFX_INLINE Strip strip_at(const uint8_t *page, const KvLayout &l, uint32_t b,
+                                       uint32_t part) {
+        const uint32_t byte = part * V::kLanes * 4, last = l.d / 16 - 1; // last step of the chain
+        const uint32_t from = b ? b - 1 : last / 2;
+        const uint8_t *high = page + l.high + byte;
+        page += byte;
+        return {page + b * kLowStrip,
+                high + b * kHighStrip,
+                page + from * kLowStrip,
+                high + from * kHighStrip,
+                b ? 1 : last % 2,
+                b == 0,
+                part};
+    }
+
+    static void run(float *o, uint32_t d, const float *p, const uint8_t *page, KvAhead next) {
+        const KvLayout l = v_layout(kFormat, d);
+        const size_t stride = kv_sum_floats(d);
+        const C codes;
+        Weights w;
+        float minimums[Rows] = {};
+        KvAheadLines ahead(next, l.strips * (8 / kHalves) * kParts);
+        for (uint32_t b = 0; b < l.strips; b++) {
+            const uint8_t *scales = page + l.scales + b * (kKvTokens * 2);
+            if (b == 0 || !kFormat.vector_scale)
+                KvWeigher<V, Rows, C::kUnsignedWeights>::run(w, p, scales, kFormat.unit);
+            if constexpr (kFormat.mins) sum_minimums(minimums, p, scales + (l.mins - l.scales));
+            for (uint32_t part = 0; part < kParts; part++) {
+                const Strip s = strip_at(page, l, b, part);
+                add_halves<0>(o + b * kKvStrip, stride, codes, s, w, minimums, ahead);
+                if constexpr (kHalves == 1)
+                    add_halves<1>(o + b * kKvStrip, stride, codes, s, w, minimums, ahead);
+            }
+        }
+    }
+};
+
+// Float values: o[j] = fma(p[t], v[t][j], o[j]), t ascending.
+template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateFloats {
+    using F = typename V::Vf;
+    static constexpr unsigned kBytes = kv_format(Kind).float_bytes;
+
+    // Regs registers of coordinates; rows of `width` values.
+    template <unsigned Regs>
+    static GGUFX_INLINE void add_tile(float *o, size_t stride, const float *p, const uint8_t *v,
+                                      uint32_t width, KvTokens tokens, KvAheadLines &ahead) {
+        F sum[Rows][Regs];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < Regs; i++) sum[r][i] = V::load(o + r * stride + i * V::kLanes);
+        for (uint32_t t = tokens.first; t < tokens.end; t++) {
+            const uint8_t *row = v + size_t(t) * width * kBytes;
+            if (t % 4 == 0) ahead.step();
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < Regs; i++) {
+                const F x = V::template load_value<Kind>(row + i * V::kLanes * kBytes);
+#pragma GCC unroll 4
+                for (unsigned r = 0; r < Rows; r++)
+                    sum[r][i] = V::fma(V::set1(p[r * kKvTokens + t]), x, sum[r][i]);
+            }
+        }
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < Regs; i++) V::store(o + r * stride + i * V::kLanes, sum[r][i]);
+    }
+
+    static void run(float *o, uint32_t d, const float *p, const uint8_t *page, KvTokens tokens,
+                    KvAhead next) {
+        constexpr unsigned regs = V::kFloatTile, tile = regs * V::kLanes;
+        const size_t stride = kv_sum_floats(d);
+        KvAheadLines ahead(next, (d + tile - 1) / tile * (kKvTokens / 4));
+        for (uint32_t column = 0; column * 64 < d; column++) {
+            const uint32_t width = v_float_width(d, column);
+            const uint8_t *v = page + size_t(v_float_at(d, 0, column * 64)) * kBytes;
+            float *to = o + column * 64;
+            uint32_t c = 0;
+            for (; c + tile <= width; c += tile)
+                add_tile<regs>(to + c, stride, p, v + c * kBytes, width, tokens, ahead);
+            for (; c < width; c += V::kLanes)
+                add_tile<1>(to + c, stride, p, v + c * kBytes, width, tokens, ahead);
+        }
+    }
+};
+
+template <class V, KvKind Kind, unsigned Rows>
+void kv_accumulate(float *o, uint32_t d, const float *p, const uint8_t *page, KvTokens tokens,
+                   KvAhead ahead) {
+    if constexpr (kv_format(Kind).bits == 0)
+        KvAccumulateFloats<V, Kind, Rows>::run(o, d, p, page, tokens, ahead);
+    else
+        KvAccumulateCodes<V, Kind, Rows>::run(o, d, p, page, ahead);
+}
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx

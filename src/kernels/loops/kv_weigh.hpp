@@ -1,0 +1,80 @@
+// The softmax step of a row and the arithmetic of rows of sums (kv/README.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/kv_accumulate.hpp"
+#include "kernels/loops/kv_score.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+// exp of step 4 for x <= 8; lanes below -87 give +0.
+template <class V> GGUFX_INLINE typename V::Vf kv_exp(typename V::Vf x) {
+    using F = typename V::Vf;
+    const typename V::Vi n = V::round(V::mul(x, V::set1(1.44269504f)));
+    const F whole = V::to_float(n);
+    F r = V::fnma(whole, V::set1(0.693359375f), x);
+    r = V::fnma(whole, V::set1(-2.12194440e-4f), r);
+    F p = V::set1(1.9875691500e-4f);
+    p = V::fma(p, r, V::set1(1.3981999507e-3f));
+    p = V::fma(p, r, V::set1(8.3334519073e-3f));
+    p = V::fma(p, r, V::set1(4.1665795894e-2f));
+    p = V::fma(p, r, V::set1(1.6666665459e-1f));
+    p = V::fma(p, r, V::set1(5.0000001201e-1f));
+    p = V::fma(p, V::mul(r, r), V::add(r, V::set1(1.0f)));
+    return V::zero_below(V::add_exponent(p, n), x, V::set1(-87.0f));
+}
+
+template <class V> float kv_weigh(float *s, KvTokens tokens, float *m, float *l) {
+    using F = typename V::Vf;
+    constexpr unsigned regs = kKvTokens / V::kLanes, lanes = 16 / V::kLanes;
+    const uint64_t upto = tokens.end < 64 ? (uint64_t(1) << tokens.end) - 1 : ~uint64_t(0);
+    const uint64_t mask = tokens.first < 64 ? upto & ~uint64_t(0) << tokens.first : 0;
+    F x[regs], seen[regs], largest = V::set1(-__builtin_inff());
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < regs; i++) {
+        x[i] = V::load(s + i * V::kLanes);
+        seen[i] = V::select(x[i], V::zero(), mask, i);
+        largest = V::max(largest, V::select(x[i], V::set1(-__builtin_inff()), mask, i));
+    }
+    if (V::largest_bits(seen) >= 0x7f800000u) return __builtin_nanf("");
+    const float top = V::reduce_max(largest) + 0.0f; // no -0
+    float factor = 1.0f;
+    if (top > *m + 8.0f) {
+        factor = V::first(kv_exp<V>(V::set1(*m - top)));
+        *l = *l * factor;
+        *m = top;
+    }
+    const F reference = V::set1(*m);
+    F lane[lanes];
+#pragma GCC unroll 16
+    for (unsigned i = 0; i < regs; i++) {
+        const F p = V::select(kv_exp<V>(V::sub(x[i], reference)), V::zero(), mask, i);
+        lane[i % lanes] = i < lanes ? V::add(V::zero(), p) : V::add(lane[i % lanes], p);
+        V::store(s + i * V::kLanes, p);
+    }
+    *l = *l + V::tree(lane);
+    return factor;
+}
+
+// n: a multiple of 16.
+template <class V> void kv_scale(float *o, float a, uint32_t n) {
+    for (uint32_t j = 0; j < n; j += V::kLanes) V::store(o + j, V::mul(V::load(o + j), V::set1(a)));
+}
+
+template <class V> void kv_merge(float *total, const float *chunk, float a, float b, uint32_t n) {
+    for (uint32_t j = 0; j < n; j += V::kLanes)
+        V::store(total + j,
+                 V::fma(V::load(chunk + j), V::set1(b), V::mul(V::load(total + j), V::set1(a))));
+}
+
+// The entries of one kind; a set's kv_pages.cpp makes its array of them.
+template <class V, KvKind K>
+constexpr KvKernels kKvKind = {
+    {kv_score<V, K, 1>, kv_score<V, K, 2>, kv_score<V, K, 4>},
+    {kv_accumulate<V, K, 1>, kv_accumulate<V, K, 2>, kv_accumulate<V, K, 4>}};
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx
