@@ -10,6 +10,7 @@ void add_bench(Tool &tool) {
     CLI::App *bench = tool.app.add_subcommand("bench", "measure products, reads and opens");
     bench->require_subcommand(1);
     add_bench_matvec(tool, *bench);
+    add_bench_dequant(tool, *bench);
     add_bench_read(tool, *bench);
     add_bench_open(tool, *bench);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api.hpp"
+#include "timing.hpp"
 
 #include <cstdint>
 
@@ -45,10 +46,11 @@ const char *read_isa(const ggufx_runtime *rt);
 
 // Reads n bytes once with `threads` threads; returns GB/s.
 double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigned threads,
-                 const ReadVariant &variant);
+                 const ReadVariant &variant, Clock clock = Clock::wall);
 
 void add_bench_read(Tool &tool, CLI::App &bench);
-void add_bench_matvec(Tool &tool, CLI::App &bench);
+void add_bench_matvec(Tool &tool, CLI::App &bench); // and matmul
+void add_bench_dequant(Tool &tool, CLI::App &bench);
 void add_bench_open(Tool &tool, CLI::App &bench);
 
 } // namespace ggufx::cli

@@ -62,11 +62,11 @@ static ReadLoop choose_loop(const ggufx_runtime *rt, const ReadVariant &variant)
 }
 
 double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigned threads,
-                 const ReadVariant &variant) {
+                 const ReadVariant &variant, Clock clock) {
     const ReadLoop loop = choose_loop(rt, variant);
     const size_t part = n / threads / 1024 * 1024;
     std::atomic<uint64_t> digest = 0; // keeps the loads alive
-    const double seconds = seconds_of([&] {
+    const double seconds = seconds_of(clock, threads, [&] {
         std::vector<std::jthread> others;
         for (unsigned t = 1; t < threads; ++t) {
             others.emplace_back([&, t] { digest += loop(data + t * part, part); });

@@ -52,7 +52,8 @@ struct Globals {
     std::string progress = "auto";
     std::string isa = "best";
     std::string output = "-";
-    unsigned threads = 0; // 0 = all
+    unsigned threads = 0;                      // 0 = all
+    std::vector<unsigned> thread_counts = {0}; // all that -t named; more than one: bench only
 };
 
 // The parser and, per verb (a leaf of its tree), what to run.

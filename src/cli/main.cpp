@@ -18,10 +18,14 @@ static constexpr const char *kCommonHelp =
 static void add_common_options(CLI::App &app, Globals &globals) {
     app.add_flag("--json", globals.json, "print JSON (\"schema\": 1)");
     app.add_option("-o,--output", globals.output, "write data to FILE instead of stdout (-)");
-    app.add_option("-t,--threads", globals.threads, "threads; 0 = one per processor")
+    app.add_option("-t,--threads", globals.thread_counts,
+                   "threads; 0 = one per processor (bench: also a list)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
         ->check(CLI::Range(0u, 4096u));
-    app.add_option("--isa", globals.isa,
-                   "best, scalar, avx2, avxvnni, avx512, neon or neon_dot (bench: also all)");
+    app.add_option(
+        "--isa", globals.isa,
+        "best, scalar, avx2, avxvnni, avx512, neon or neon_dot (bench: also all, a list)");
     app.add_flag("--force", globals.force, "replace existing output files");
     app.add_flag("-q,--quiet", globals.quiet, "no progress, no remarks");
     app.add_flag("-v,--verbose", globals.verbose, "show the library's messages on stderr");
@@ -119,9 +123,21 @@ static void report(const Globals &globals, const Failure &failure) {
     std::fputs(json_text(line, -1).c_str(), stderr);
 }
 
+// One number of threads, but for the benchmarks of products.
+static void use_thread_counts(Globals &globals, const CLI::App &verb) {
+    const std::string &name = verb.get_name();
+    const bool takes_list = name == "matvec" || name == "matmul" || name == "dequant";
+    const bool in_bench = verb.get_parent() && verb.get_parent()->get_name() == "bench";
+    globals.threads = globals.thread_counts[0];
+    if (globals.thread_counts.size() > 1 && !(takes_list && in_bench)) {
+        throw Failure(kUsage, "-t: only benchmarks of kernels take more than one number");
+    }
+}
+
 static int run_verb(Tool &tool) {
     for (auto &[app, action] : tool.verbs) {
         if (!app->parsed()) continue;
+        use_thread_counts(tool.globals, *app);
         const int code = action();
         if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
             throw Failure(kRuntimeError,

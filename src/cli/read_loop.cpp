@@ -14,7 +14,7 @@ typedef uint64_t V32 __attribute__((vector_size(32)));
 typedef uint64_t V64 __attribute__((vector_size(64)));
 
 constexpr size_t kStep = 256;      // bytes per stream and turn: four cache lines
-constexpr size_t kAhead = 8 * 256; // prefetch distance in bytes
+constexpr size_t kAhead = 4096;     // prefetch distance in bytes
 
 template <class V, unsigned Streams, bool Prefetch>
 [[gnu::always_inline]] inline uint64_t read_all(const uint8_t *data, size_t n) {

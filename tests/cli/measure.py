@@ -28,6 +28,44 @@ class Bench(tool.Case):
         self.fails(2, "bench", "matvec", "--type", "q4_z")
         self.fails(3, "bench", "matvec", "--type", "q4_K", "-k", "100")
 
+    def test_matmul_takes_lists(self):
+        lines = self.lines("bench", "matmul", "--type", "q8_0,f16", "--isa", "scalar", "-n", "4,9",
+                           "-t", "1,2", "-m", "64", "-k", "256", "-r", "1")
+        self.assertEqual([(line["type"], line["threads"], line["n"]) for line in lines],
+                         [(t, threads, n) for t in ("q8_0", "f16") for threads in (1, 2)
+                          for n in (4, 9)])
+        for line in lines:
+            self.assertEqual((line["bench"], line["m"], line["k"]), ("matmul", 64, 256))
+            self.assertIs(line["bits_equal"], True)
+            self.assertAlmostEqual(line["peak_ratio"], line["gops"] / line["peak_gops"])
+
+    def test_weights_in_cache_and_processor_time(self):
+        line, = self.lines("bench", "matvec", "-t", "1", "-r", "1", "--cache", "l2", "--clock",
+                           "cpu", "--isa", "scalar")
+        self.assertEqual((line["cache"], line["clock"]), ("l2", "cpu"))
+        self.assertLess(line["m"] * 4096 * 144 / 256, (1 << 20) + 1)
+
+    def test_markdown_is_a_table(self):
+        text = self.ok("bench", "matvec", "-t", "1", "-r", "1", "--isa", "scalar", "-m", "64",
+                         "--markdown")
+        titles, rule, row = text.decode().splitlines()
+        self.assertTrue(titles.startswith("| type | isa | mode | n |"))
+        self.assertEqual(rule.count("|"), titles.count("|"))
+        self.assertEqual(row.count("|"), titles.count("|"))
+
+    def test_dequant_has_the_scalar_bits(self):
+        lines = self.lines("bench", "dequant", "--type", "q4_K", "--isa", "all", "-t", "1", "-r",
+                           "1")
+        self.assertIn("scalar", [line["isa"] for line in lines])
+        for line in lines:
+            self.assertIs(line["bits_equal"], True)
+            self.assertGreater(line["gbps"], 0)
+
+    def test_only_kernels_take_lists(self):
+        self.fails(2, "bench", "read", "-t", "1,2")
+        self.fails(2, "bench", "matvec", "--isa", "scalar,avx9")
+        self.fails(2, "bench", "matvec", "--clock", "sun")
+
     def test_read_measures_four_ways(self):
         lines = self.lines("bench", "read", "-t", "1", "-r", "1")
         self.assertEqual([(line["streams"], line["prefetch"]) for line in lines],
