@@ -111,6 +111,35 @@ static void test_odd_metadata_gets_warnings(void **state) {
     gb_free(&b);
 }
 
+/* Table 3-7 of the Unicode standard: the first and last sequence of each row, and their neighbours.
+ */
+static void test_keys_are_utf8_to_the_letter(void **state) {
+    static const char *const good[] = {
+        "\x7f",         "\xc2\x80",     "\xdf\xbf",     "\xe0\xa0\x80",     "\xe1\x80\x80",
+        "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf",
+        "a\xc3\xa4z"};
+    static const char *const bad[] = {"\x80",         "\xc1\xbf",         "\xc2",
+                                      "\xc2\x7f",     "\xc2\xc0",         "\xe0\x9f\xbf",
+                                      "\xed\xa0\x80", "\xef\xbf",         "\xf0\x8f\xbf\xbf",
+                                      "\xf1\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+                                      "\xff"};
+    const size_t n_good = sizeof good / sizeof *good, n_bad = sizeof bad / sizeof *bad;
+    size_t i;
+    (void)state;
+    for (i = 0; i < n_good + n_bad; i++) {
+        const char *key = i < n_good ? good[i] : bad[i - n_good];
+        gb b;
+        int warnings;
+        gb_begin(&b, 3, 0);
+        gb_key(&b, key, GGUFX_VALUE_U8), gb_u8(&b, 0);
+        gb_data(&b);
+        warnings = validate(&b, 0).warnings;
+        if (warnings != (i >= n_good))
+            fail_msg("key %zu (first byte %02x): %d warnings", i, (unsigned char)*key, warnings);
+        gb_free(&b);
+    }
+}
+
 static void test_deep_finds_nan_and_infinity_with_their_place(void **state) {
     const uint64_t ne[2] = {64, 1000};
     gb b;
@@ -261,6 +290,7 @@ int main(void) {
         cmocka_unit_test(test_a_clean_file_has_no_findings),
         cmocka_unit_test(test_strict_reports_what_ggml_refuses),
         cmocka_unit_test(test_odd_metadata_gets_warnings),
+        cmocka_unit_test(test_keys_are_utf8_to_the_letter),
         cmocka_unit_test(test_deep_finds_nan_and_infinity_with_their_place),
         cmocka_unit_test(test_deep_finds_broken_scales),
         cmocka_unit_test(test_f64_beyond_f32_is_not_infinite),
