@@ -12,7 +12,7 @@ namespace kernels {
 extern const Layer kNeonDotLayer;
 const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot",   nullptr, kNeonDotMatvec,
                              nullptr,       kNeonDotGemm, nullptr, nullptr,
-                             nullptr,       nullptr,      nullptr};
+                             nullptr,       nullptr};
 #else
 extern const Layer kNeonLayer;
 const Layer kNeonLayer = {Isa::neon,      "neon",    kNeonDequant, kNeonMatvec,
