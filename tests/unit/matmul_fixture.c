@@ -170,28 +170,39 @@ ggufx_executor thread_executor(uint32_t max_workers) {
     return executor(max_workers, (void *)(uintptr_t)max_workers, run_on_threads);
 }
 
-static void *count_alloc(void *user, size_t size, size_t align) {
-    counting *count = user;
-    void *p = aligned_alloc(align, (size + align - 1) / align * align);
-    count->calls++;
-    if (p) count->live++;
-    return p;
+const uint32_t product_types[N_PRODUCT_TYPES] = {
+    GGUFX_TYPE_F32,  GGUFX_TYPE_F16,  GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q8_0,
+    GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_1};
+
+float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags) {
+    ggufx_matmul_options options;
+    ggufx_error error;
+    ggufx_tensor *w = wrap_matrix(rt, m);
+    const size_t rows = (size_t)m->n_rows, cols = (size_t)m->n_cols;
+    float *y = malloc((n * rows + 1) * sizeof *y);
+    ggufx_matmul_options_init(&options);
+    options.flags = flags;
+    if (ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, &error) != GGUFX_OK) {
+        fail_msg("matmul: %s", error.message);
+    }
+    ggufx_tensor_destroy(w);
+    return y;
 }
 
-static void count_free(void *user, void *ptr, size_t size, size_t align) {
-    counting *count = user;
-    (void)size;
-    (void)align;
-    count->live--;
-    free(ptr);
+static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
+    polls *p = user;
+    assert_true(done >= p->last && done <= total);
+    assert_true(p->n_polls == 0 || total == p->total);
+    p->last = done;
+    p->total = total;
+    return p->n_polls++ == p->cancel_at;
 }
 
-ggufx_allocator counting_allocator(counting *count) {
-    ggufx_allocator a = {.struct_size = sizeof a};
-    a.user = count;
-    a.alloc = count_alloc;
-    a.free = count_free;
-    return a;
+ggufx_progress poll_progress(polls *p) {
+    ggufx_progress progress = {.struct_size = sizeof progress};
+    progress.user = p;
+    progress.report = count_polls;
+    return progress;
 }
 
 uint32_t bits_of(float f) {

@@ -1,6 +1,6 @@
 /*
- * What the tests of products and decoding share: made-up weights, runtimes, executors, a counting
- * allocator.
+ * What the tests of products and decoding share: made-up weights, runtimes, executors,
+ * polls.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TESTS_MATMUL_FIXTURE_H
@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <ggufx/ggufx.h>
+
+#include "fault.h"
 
 /* Fixed integer generator: the same data on every host. */
 uint32_t next_random(uint64_t *state);
@@ -39,11 +40,18 @@ ggufx_executor serial_executor(void);
 ggufx_executor reverse_executor(void);
 ggufx_executor thread_executor(uint32_t max_workers);
 
-/* Counts what it gives out; *live and *calls outlive the runtime. */
-typedef struct counting {
-    size_t live, calls;
-} counting;
-ggufx_allocator counting_allocator(counting *count);
+/* Types of all kinds: float, offsets, minimums, scales per 32 and per 16. */
+#define N_PRODUCT_TYPES 8
+extern const uint32_t product_types[N_PRODUCT_TYPES];
+
+/* y[n][n_rows] of m times n columns of x, columns dense; to be freed. */
+float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags);
+
+/* Progress that checks its numbers and cancels at poll number cancel_at, from 0. */
+typedef struct polls {
+    uint64_t n_polls, cancel_at, last, total;
+} polls;
+ggufx_progress poll_progress(polls *p);
 
 uint32_t bits_of(float f);
 float float_of(uint32_t bits);

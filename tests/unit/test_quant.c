@@ -148,18 +148,18 @@ static void test_strided_rows_decode_like_dense_ones_on_any_number_of_threads(vo
 static void test_dequantize_never_allocates(void **state) {
     (void)state;
     enum { rows = 900, cols = 512 };
-    counting count = {0, 0};
-    const ggufx_allocator allocator = counting_allocator(&count);
+    fault count;
     const ggufx_executor executor = serial_executor();
     ggufx_runtime_options options;
+    fault_init(&count);
     ggufx_runtime_options_init(&options);
-    options.allocator = &allocator;
+    options.allocator = &count.allocator;
     options.executor = &executor;
     ggufx_runtime *rt = make_runtime_with(&options);
     matrix m = random_matrix(GGUFX_TYPE_Q6_K, rows, cols, 0);
     ggufx_tensor *w = wrap_matrix(rt, &m);
     float *out = malloc(rows * cols * sizeof *out);
-    const size_t calls = count.calls;
+    const long calls = count.calls;
     assert_int_equal(ggufx_dequantize(out, rows * cols, rt, w, 0, rows, NULL), GGUFX_OK);
     assert_int_equal(ggufx_dequantize_blocks(out, rows * cols, rt, GGUFX_TYPE_Q6_K, m.data,
                                              m.n_bytes, NULL),

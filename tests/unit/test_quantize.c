@@ -276,18 +276,6 @@ static void test_threads_and_executors_change_no_byte(void **state) {
     free(x);
 }
 
-typedef struct polls {
-    uint64_t n, stop_at, last, total;
-} polls;
-
-static int32_t poll(void *user, uint64_t done, uint64_t total) {
-    polls *p = user;
-    assert_true(done >= p->last && done <= total);
-    p->last = done;
-    p->total = total;
-    return ++p->n == p->stop_at;
-}
-
 static void test_progress_counts_blocks_and_every_poll_can_cancel(void **state) {
     (void)state;
     enum { rows = 64 };
@@ -295,23 +283,23 @@ static void test_progress_counts_blocks_and_every_poll_can_cancel(void **state) 
     float *x = random_values(rows * kColumns, 2);
     const size_t n_bytes = (size_t)row_bytes_of(GGUFX_TYPE_Q4_K, kColumns) * rows;
     uint8_t *out = malloc(n_bytes);
-    polls p = {0, 0, 0, 0};
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = poll};
+    polls p = {0, UINT64_MAX, 0, 0};
+    ggufx_progress progress = poll_progress(&p);
     ggufx_quantize_options options = defaults();
     options.progress = &progress;
     assert_int_equal(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns,
                                            &options, NULL),
                      GGUFX_OK);
     assert_int_equal(p.total, rows * kColumns / 256);
-    assert_true(p.n > 3);
-    for (uint64_t k = 1; k <= p.n; k++) {
+    assert_true(p.n_polls > 3);
+    for (uint64_t k = 0; k < p.n_polls; k++) {
         ggufx_error e;
         polls stop = {0, k, 0, 0};
         progress.user = &stop;
         assert_int_equal(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows,
                                                kColumns, &options, &e),
                          GGUFX_E_CANCELLED);
-        assert_int_equal(stop.n, k);
+        assert_int_equal(stop.n_polls, k + 1);
         assert_int_equal(e.status, GGUFX_E_CANCELLED);
     }
     free(out);

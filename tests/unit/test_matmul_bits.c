@@ -1,0 +1,195 @@
+/*
+ * What the bits of a product do not depend on: columns beside it, threads, executors, instruction
+ * sets, workspace, the caller's floating-point mode.
+ * SPDX-License-Identifier: MIT
+ */
+#include "matmul_fixture.h"
+
+#include <stdlib.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+static void test_one_to_three_columns_have_the_bits_of_matvec(void **state) {
+    (void)state;
+    enum { rows = 37, cols = 512 };
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);
+    float *x = random_values(3 * cols, 2);
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+        matrix m = random_matrix(product_types[t], rows, cols, 0);
+        ggufx_tensor *w = wrap_matrix(rt, &m);
+        for (size_t n = 1; n <= 3; n++) {
+            float *y = product(rt, &m, x, n, 0), one[rows];
+            for (size_t c = 0; c < n; c++) {
+                assert_int_equal(ggufx_matvec(one, rows, rt, w, x + c * cols, cols, NULL, NULL),
+                                 GGUFX_OK);
+                assert_equal_bits(one, y + c * rows, rows);
+            }
+            free(y);
+        }
+        ggufx_tensor_destroy(w);
+        free_matrix(&m);
+    }
+    free(x);
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_bits_do_not_depend_on_threads_or_executor(void **state) {
+    (void)state;
+    enum { rows = 1500, cols = 512 };
+    const ggufx_executor hosts[] = {serial_executor(), reverse_executor(), thread_executor(3)};
+    float *x = random_values(6 * cols, 5);
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+        matrix m = random_matrix(product_types[t], rows, cols, 0);
+        const size_t columns[] = {1, 3, 6};
+        for (size_t i = 0; i < 3; i++) {
+            ggufx_runtime *alone = make_runtime(GGUFX_ISA_BEST, 1);
+            float *want = product(alone, &m, x, columns[i], 0);
+            for (uint32_t variant = 0; variant < 5; variant++) {
+                ggufx_runtime_options options;
+                ggufx_runtime_options_init(&options);
+                if (variant < 3) options.executor = &hosts[variant];
+                else options.threads = variant == 3 ? 2 : 8;
+                ggufx_runtime *rt = make_runtime_with(&options);
+                float *y = product(rt, &m, x, columns[i], 0);
+                assert_equal_bits(y, want, columns[i] * rows);
+                free(y);
+                ggufx_runtime_destroy(rt);
+            }
+            free(want);
+            ggufx_runtime_destroy(alone);
+        }
+        free_matrix(&m);
+    }
+    free(x);
+}
+
+static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
+    (void)state;
+    enum { rows = 70, cols = 768, n = 4 };
+    const int32_t sets[] = {GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI, GGUFX_ISA_AVX512, GGUFX_ISA_NEON,
+                            GGUFX_ISA_NEON_DOT, GGUFX_ISA_BEST};
+    float *x = random_values(n * cols, 6);
+    ggufx_runtime *scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
+    for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
+        ggufx_runtime_options options;
+        ggufx_runtime *rt = NULL;
+        ggufx_runtime_options_init(&options);
+        options.isa = sets[s];
+        if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* not this machine */
+        for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+            matrix m = random_matrix(product_types[t], rows, cols, 0);
+            for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+                for (size_t columns = 1; columns <= n; columns += n - 1) {
+                    float *want = product(scalar, &m, x, columns, flags);
+                    float *y = product(rt, &m, x, columns, flags);
+                    assert_equal_bits(y, want, columns * rows);
+                    free(want);
+                    free(y);
+                }
+            }
+            free_matrix(&m);
+        }
+        ggufx_runtime_destroy(rt);
+    }
+    ggufx_runtime_destroy(scalar);
+    free(x);
+}
+
+static void test_workspace_size_does_not_change_bits(void **state) {
+    (void)state;
+    enum { rows = 33, cols = 8192, n = 17 };
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.workspace_bytes = 64 << 10;
+    ggufx_runtime *small = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 0);
+    float *x = random_values(n * cols, 7);
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+        matrix m = random_matrix(product_types[t], rows, cols, 0);
+        for (size_t columns = 3; columns <= n; columns += n - 3) {
+            float *want = product(large, &m, x, columns, 0);
+            float *y = product(small, &m, x, columns, 0);
+            assert_equal_bits(y, want, columns * rows);
+            free(want);
+            free(y);
+        }
+        free_matrix(&m);
+    }
+    free(x);
+    ggufx_runtime_destroy(small);
+    ggufx_runtime_destroy(large);
+}
+
+/* One or two of three columns fit at a time: packed codes, and sums of x in the f32 mode. */
+static void test_columns_that_do_not_fit_together_have_the_same_bits(void **state) {
+    (void)state;
+    enum { rows = 3, cols = 131072, n = 3 };
+    const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K};
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.workspace_bytes = 64 << 10;
+    ggufx_runtime *small = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 1);
+    float *x = random_values(n * cols, 15);
+    for (size_t t = 0; t < 2; t++) {
+        matrix m = random_matrix(types[t], rows, cols, 0);
+        for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+            float *want = product(large, &m, x, n, flags), *y = product(small, &m, x, n, flags);
+            assert_equal_bits(y, want, n * rows);
+            free(want);
+            free(y);
+        }
+        free_matrix(&m);
+    }
+    free(x);
+    ggufx_runtime_destroy(small);
+    ggufx_runtime_destroy(large);
+}
+
+/* MXFP4 with e = 0: scales are subnormal, so a host that flushes them would change the result. */
+static void test_callers_fp_mode_changes_no_bit_and_is_restored(void **state) {
+    (void)state;
+#if defined(__SSE__)
+    enum { rows = 600, cols = 256 };
+    const unsigned modes[] = {0x1f80u, 0x9fc0u, 0x7f80u, 0xffc0u}; /* FTZ + DAZ, to zero, both */
+    float *x = random_values(4 * cols, 10);
+    matrix m = random_matrix(GGUFX_TYPE_MXFP4, rows, cols, 0);
+    for (size_t i = 0; i < m.n_bytes; i += 17) m.data[i] = (uint8_t)(i % 3);
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, threads);
+        for (size_t n = 1; n <= 4; n += 3) {
+            for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+                float *want = product(rt, &m, x, n, flags);
+                int any = 0;
+                for (size_t i = 0; i < n * rows; i++) any |= want[i] != 0.0f;
+                assert_true(any);
+                for (size_t k = 1; k < 4; k++) {
+                    const unsigned before = _mm_getcsr();
+                    _mm_setcsr(modes[k]);
+                    float *y = product(rt, &m, x, n, flags);
+                    const unsigned after = _mm_getcsr();
+                    _mm_setcsr(before);
+                    assert_int_equal(after & 0xffc0u, modes[k] & 0xffc0u);
+                    assert_equal_bits(y, want, n * rows);
+                    free(y);
+                }
+                free(want);
+            }
+        }
+        ggufx_runtime_destroy(rt);
+    }
+    free_matrix(&m);
+    free(x);
+#endif
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_to_three_columns_have_the_bits_of_matvec),
+        cmocka_unit_test(test_bits_do_not_depend_on_threads_or_executor),
+        cmocka_unit_test(test_bits_do_not_depend_on_the_instruction_set),
+        cmocka_unit_test(test_workspace_size_does_not_change_bits),
+        cmocka_unit_test(test_columns_that_do_not_fit_together_have_the_same_bits),
+        cmocka_unit_test(test_callers_fp_mode_changes_no_bit_and_is_restored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

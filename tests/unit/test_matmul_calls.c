@@ -1,0 +1,275 @@
+/*
+ * What products ask of their surroundings: workspace, memory, the executor, polls, other callers.
+ * SPDX-License-Identifier: MIT
+ */
+#include "matmul_fixture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+static void test_column_that_does_not_fit_the_workspace_is_a_limit(void **state) {
+    (void)state;
+    enum { cols = 262144 };
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.workspace_bytes = 64 << 10;
+    ggufx_runtime *rt = make_runtime_with(&options);
+    matrix m = random_matrix(GGUFX_TYPE_Q4_0, 1, cols, 0);
+    ggufx_tensor *w = wrap_matrix(rt, &m);
+    float *x = random_values(4 * cols, 8), y[4];
+    ggufx_error e;
+    assert_int_equal(ggufx_matvec(y, 1, rt, w, x, cols, NULL, &e), GGUFX_E_LIMIT);
+    assert_non_null(strstr(e.message, "workspace_bytes"));
+    assert_int_equal(ggufx_matmul(y, 0, 4, rt, w, x, 0, 4 * cols, 4, NULL, &e), GGUFX_E_LIMIT);
+    ggufx_tensor_destroy(w);
+    free_matrix(&m);
+    ggufx_runtime_destroy(rt);
+    free(x);
+}
+
+static size_t heap_in_use(void) {
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+static void test_products_never_allocate(void **state) {
+    (void)state;
+    enum { rows = 900, cols = 512, n = 9 };
+    fault count;
+    const ggufx_executor executor = reverse_executor();
+    ggufx_runtime_options options;
+    fault_init(&count);
+    ggufx_runtime_options_init(&options);
+    options.allocator = &count.allocator;
+    options.executor = &executor;
+    ggufx_runtime *rt = make_runtime_with(&options);
+    float *x = random_values(n * cols, 11), *y = malloc(n * rows * sizeof *y);
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+        matrix m = random_matrix(product_types[t], rows, cols, 0);
+        ggufx_tensor *w = wrap_matrix(rt, &m);
+        for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+            ggufx_matmul_options mm;
+            ggufx_matmul_options_init(&mm);
+            mm.flags = flags;
+            const long calls = count.calls;
+            const size_t heap = heap_in_use();
+            for (size_t columns = 1; columns <= n; columns += 4) {
+                assert_int_equal(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, columns, &mm,
+                                              NULL),
+                                 GGUFX_OK);
+            }
+            assert_int_equal(count.calls, calls);
+            assert_int_equal(heap_in_use(), heap);
+        }
+        ggufx_tensor_destroy(w);
+        free_matrix(&m);
+    }
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(count.live, 0);
+    free(x);
+    free(y);
+}
+
+static ggufx_status polled_product(const ggufx_runtime *rt, const ggufx_tensor *w, float *y,
+                                   const float *x, size_t n, polls *p, ggufx_error *e) {
+    ggufx_matmul_options options;
+    const ggufx_progress progress = poll_progress(p);
+    ggufx_tensor_facts facts = {.struct_size = sizeof facts};
+    ggufx_matmul_options_init(&options);
+    options.progress = &progress;
+    assert_int_equal(ggufx_tensor_info(&facts, w, NULL), GGUFX_OK);
+    const size_t cols = (size_t)facts.ne[0], rows = (size_t)facts.ne[1];
+    return ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, e);
+}
+
+static void test_cancel_at_each_poll_ends_the_product(void **state) {
+    (void)state;
+    enum { rows = 3000, cols = 1024, n = 5 };
+    matrix m = random_matrix(GGUFX_TYPE_Q4_0, rows, cols, 0);
+    float *x = random_values(n * cols, 12), *y = malloc(n * rows * sizeof *y);
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        ggufx_runtime *rt = make_runtime(GGUFX_ISA_SCALAR, threads);
+        ggufx_tensor *w = wrap_matrix(rt, &m);
+        for (size_t columns = 1; columns <= n; columns += n - 1) {
+            polls never = {0, UINT64_MAX, 0, 0};
+            ggufx_error e;
+            float *want = product(rt, &m, x, columns, 0);
+            assert_int_equal(polled_product(rt, w, y, x, columns, &never, &e), GGUFX_OK);
+            assert_equal_bits(y, want, columns * rows);
+            assert_true(never.n_polls >= 2);
+            for (uint64_t k = 0; k < never.n_polls; k++) {
+                polls one = {0, k, 0, 0};
+                assert_int_equal(polled_product(rt, w, y, x, columns, &one, &e),
+                                 GGUFX_E_CANCELLED);
+                assert_int_equal(one.n_polls, k + 1);
+            }
+            free(want);
+        }
+        ggufx_tensor_destroy(w);
+        ggufx_runtime_destroy(rt);
+    }
+    free(x);
+    free(y);
+    free_matrix(&m);
+}
+
+static ggufx_status refuse(void *user, uint32_t n_tasks,
+                           void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+    (void)user;
+    (void)n_tasks;
+    (void)task;
+    (void)ctx;
+    return GGUFX_E_STATE;
+}
+
+static void test_failure_of_the_executor_is_returned(void **state) {
+    (void)state;
+    ggufx_executor broken = serial_executor();
+    broken.parallel_for = refuse;
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.executor = &broken;
+    options.isa = GGUFX_ISA_SCALAR;
+    ggufx_runtime *rt = make_runtime_with(&options);
+    matrix m = random_matrix(GGUFX_TYPE_Q4_0, 2000, 1024, 0);
+    ggufx_tensor *w = wrap_matrix(rt, &m);
+    float *x = random_values(1024, 13), *y = malloc(2000 * sizeof *y);
+    ggufx_error e;
+    assert_int_equal(ggufx_matvec(y, 2000, rt, w, x, 1024, NULL, &e), GGUFX_E_STATE);
+    assert_int_equal(e.status, GGUFX_E_STATE);
+    free(x);
+    free(y);
+    ggufx_tensor_destroy(w);
+    free_matrix(&m);
+    ggufx_runtime_destroy(rt);
+}
+
+typedef struct caller {
+    const ggufx_runtime *rt;
+    const matrix *m;
+    float *x, *want; /* its own: shared memory would show */
+    int n_wrong;
+} caller;
+
+static void *call_often(void *arg) {
+    caller *c = arg;
+    const size_t rows = (size_t)c->m->n_rows, cols = (size_t)c->m->n_cols;
+    ggufx_tensor *w = NULL;
+    const uint64_t ne[2] = {cols, rows};
+    float *y = malloc(4 * rows * sizeof *y);
+    c->n_wrong += ggufx_tensor_wrap(&w, c->rt, c->m->type, 2, ne, 0, c->m->data, c->m->n_bytes,
+                                    NULL, NULL, NULL, NULL) != GGUFX_OK;
+    for (int i = 0; i < 20; i++) {
+        const ggufx_status status =
+            ggufx_matmul(y, 0, 4 * rows, c->rt, w, c->x, 0, 4 * cols, 4, NULL, NULL);
+        c->n_wrong += status != GGUFX_OK || memcmp(y, c->want, 4 * rows * sizeof *y) != 0;
+    }
+    ggufx_tensor_destroy(w);
+    free(y);
+    return NULL;
+}
+
+/* More callers than the small workspace serves at once: they wait for each other. */
+static void test_concurrent_calls_share_one_runtime(void **state) {
+    (void)state;
+    enum { n_callers = 12, rows = 64, cols = 4096 };
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.workspace_bytes = 64 << 10;
+    options.threads = 2;
+    ggufx_runtime *rt = make_runtime_with(&options);
+    matrix m = random_matrix(GGUFX_TYPE_Q4_K, rows, cols, 0);
+    pthread_t threads[n_callers];
+    caller callers[n_callers];
+    for (int i = 0; i < n_callers; i++) {
+        float *x = random_values(4 * cols, 14 + (uint64_t)i);
+        callers[i] = (caller){rt, &m, x, product(rt, &m, x, 4, 0), 0};
+    }
+    for (int i = 0; i < n_callers; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+    }
+    for (int i = 0; i < n_callers; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(callers[i].n_wrong, 0);
+        free(callers[i].x);
+        free(callers[i].want);
+    }
+    free_matrix(&m);
+    ggufx_runtime_destroy(rt);
+}
+
+typedef struct nested {
+    const ggufx_runtime *rt;
+    const ggufx_tensor *w;
+    const float *x;
+    float *y;
+    size_t rows, cols;
+    int busy, n_calls;
+} nested;
+
+/* A job system that runs other products on this stack before the tasks of this one. */
+static ggufx_status run_others_first(void *user, uint32_t n_tasks,
+                                     void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+    nested *other = user;
+    if (!other->busy) {
+        other->busy = 1;
+        for (int i = 0; i < 3; i++) {
+            other->n_calls += ggufx_matvec(other->y, other->rows, other->rt, other->w, other->x,
+                                           other->cols, NULL, NULL) == GGUFX_OK;
+        }
+        other->busy = 0;
+    }
+    for (uint32_t i = 0; i < n_tasks; i++) task(ctx, i, 0);
+    return GGUFX_OK;
+}
+
+static void test_calls_inside_calls_have_workspace_of_their_own(void **state) {
+    (void)state;
+    enum { rows = 600, cols = 512 };
+    nested other = {.rows = rows, .cols = cols};
+    ggufx_executor executor = serial_executor();
+    ggufx_runtime_options options;
+    executor.user = &other;
+    executor.parallel_for = run_others_first;
+    ggufx_runtime_options_init(&options);
+    options.executor = &executor;
+    options.isa = GGUFX_ISA_SCALAR; /* slow enough for tasks */
+    ggufx_runtime *rt = make_runtime_with(&options), *plain = make_runtime(GGUFX_ISA_SCALAR, 1);
+    matrix m = random_matrix(GGUFX_TYPE_Q4_0, rows, cols, 0);
+    float *x = random_values(2 * cols, 16), y[rows], inner[rows];
+    float *want = product(plain, &m, x, 1, 0), *want_inner = product(plain, &m, x + cols, 1, 0);
+    other.rt = rt;
+    other.w = wrap_matrix(rt, &m);
+    other.x = x + cols;
+    other.y = inner;
+    assert_int_equal(ggufx_matvec(y, rows, rt, other.w, x, cols, NULL, NULL), GGUFX_OK);
+    assert_int_equal(other.n_calls, 3);
+    assert_equal_bits(y, want, rows);
+    assert_equal_bits(inner, want_inner, rows);
+    free(want);
+    free(want_inner);
+    free(x);
+    ggufx_tensor_destroy((ggufx_tensor *)(uintptr_t)other.w);
+    free_matrix(&m);
+    ggufx_runtime_destroy(plain);
+    ggufx_runtime_destroy(rt);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_column_that_does_not_fit_the_workspace_is_a_limit),
+        cmocka_unit_test(test_products_never_allocate),
+        cmocka_unit_test(test_cancel_at_each_poll_ends_the_product),
+        cmocka_unit_test(test_failure_of_the_executor_is_returned),
+        cmocka_unit_test(test_concurrent_calls_share_one_runtime),
+        cmocka_unit_test(test_calls_inside_calls_have_workspace_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
