@@ -58,6 +58,47 @@ GGUFX_API ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const gguf
                                     size_t n, const ggufx_matmul_options *options,
                                     ggufx_error *error);
 
+/* Most matrices of one ggufx_matvec_many. */
+#define GGUFX_MATVEC_MAX_MATRICES 64
+
+/*
+ * y[i] = W[i] x for several matrices and one vector, e.g. query, key and value: x is packed once,
+ * and the rows of all matrices are shared out to the executor together. The bits of each y[i] are
+ * those of ggufx_matvec.
+ *
+ * w    n_w <= GGUFX_MATVEC_MAX_MATRICES tensors of any types, all with ne0 = n_x; 0 is allowed.
+ * y    n_w buffers, y[i] with n_y[i] = rows of w[i] values; they overlap neither x nor each other.
+ * Otherwise as ggufx_matvec; the arrays are only read during the call. Nothing is computed before
+ * all arguments are checked.
+ * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_matvec_many(float *const *y, const size_t *n_y,
+                                         const ggufx_runtime *rt, const ggufx_tensor *const *w,
+                                         size_t n_w, const float *x, size_t n_x,
+                                         const ggufx_matmul_options *options, ggufx_error *error);
+
+/*
+ * Mixture of experts: each of n columns of x goes through n_used of the matrices of w. Result
+ * r = j * n_used + i, at y + r * ldy, is expert ids[r] times column j.
+ *
+ * w         experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
+ * ids       n * n_used numbers below ne2, in any order; the same one may occur more than once.
+ * x         column j at x + j * ldx. A column per result (down projection): n results with
+ *           n_used = 1.
+ * ldx, ldy  distance of two columns in floats, 0 = dense (ne0, ne1).
+ * n_x, n_y  floats in the buffers, at least (columns - 1) * ld + length of a column.
+ * All results of one expert are one product: their bits are those of ggufx_matmul with as many
+ * columns as the expert has results in this call (1..3, or 4 and more).
+ * Errors: ARGUMENT (lengths, shape, overlap; an id out of range: error->index says which), else as
+ * ggufx_matvec; LIMIT also when 4 bytes per result and expert do not fit the workspace. Nothing is
+ * computed before all arguments are checked.
+ * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_matmul_id(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
+                                       const ggufx_tensor *w, const uint32_t *ids, size_t n_used,
+                                       const float *x, size_t ldx, size_t n_x, size_t n,
+                                       const ggufx_matmul_options *options, ggufx_error *error);
+
 #ifdef __cplusplus
 }
 #endif

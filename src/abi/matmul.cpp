@@ -54,22 +54,16 @@ Status check_columns(const Columns &c, uint64_t n, Failure *failure) {
     return Status::ok;
 }
 
-bool overlap(const Columns &a, const Columns &b, uint64_t n) {
+bool overlap(const Columns &a, uint64_t n_a, const Columns &b, uint64_t n_b) {
     uint64_t na = 0, nb = 0;
-    if (!a.extent(&na, n) || !b.extent(&nb, n)) return true;
+    if (!a.extent(&na, n_a) || !b.extent(&nb, n_b)) return true;
     const auto begin_a = reinterpret_cast<uintptr_t>(a.data);
     const auto begin_b = reinterpret_cast<uintptr_t>(b.data);
     return na && nb && begin_a < begin_b + nb * sizeof(float) &&
            begin_b < begin_a + na * sizeof(float);
 }
 
-struct Operands {
-    float *y;
-    Columns to, from;
-    uint64_t n;
-};
-
-Status check_operands(const ggufx_runtime *rt, const ggufx_tensor *w, Failure *failure) {
+Status check_handles(const ggufx_runtime *rt, const ggufx_tensor *w, Failure *failure) {
     if (!alive(rt, Tag::runtime)) {
         return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
     }
@@ -77,6 +71,11 @@ Status check_operands(const ggufx_runtime *rt, const ggufx_tensor *w, Failure *f
         return set_failure(failure, Status::argument, {}, "w is not a live tensor");
     }
     return Status::ok;
+}
+
+matmul::Weights weights_of(const ggufx_tensor *w) {
+    const gguf::Tensor &t = w->view;
+    return {t.type, t.data, t.row_stride, t.n_rows, t.ne[0]};
 }
 
 matmul::Options import_matmul_options(const ggufx_matmul_options *public_options) {
@@ -90,20 +89,34 @@ matmul::Options import_matmul_options(const ggufx_matmul_options *public_options
     return options;
 }
 
-Status multiply(const Operands &o, const ggufx_runtime *rt, const ggufx_tensor *w,
-                const ggufx_matmul_options *public_options, Failure *failure) {
-    for (const Columns *c : {&o.to, &o.from}) {
-        const Status status = check_columns(*c, o.n, failure);
-        if (status != Status::ok) return status;
-    }
-    if (overlap(o.to, o.from, o.n)) {
+// n_to columns of results from n_from columns of input, which must not overlap.
+Status check_buffers(const Columns &to, uint64_t n_to, const Columns &from, uint64_t n_from,
+                     Failure *failure) {
+    Status status = check_columns(to, n_to, failure);
+    if (status == Status::ok) status = check_columns(from, n_from, failure);
+    if (status != Status::ok) return status;
+    if (overlap(to, n_to, from, n_from)) {
         return set_failure(failure, Status::argument, {}, "y overlaps x");
     }
-    const gguf::Tensor &t = w->view;
-    const matmul::Weights weights = {t.type, t.data, t.row_stride, t.n_rows, t.ne[0]};
-    return rt->engine->matmul(o.y, static_cast<size_t>(o.to.ld), weights, o.from.data,
-                              static_cast<size_t>(o.from.ld), static_cast<size_t>(o.n),
-                              import_matmul_options(public_options), failure);
+    return Status::ok;
+}
+
+Status check_lengths(const ggufx_tensor *w, size_t n_y, size_t n_x, Failure *failure) {
+    const uint64_t rows = w->view.n_rows, cols = w->view.ne[0];
+    if (n_y == rows && n_x == cols) return Status::ok;
+    return set_failure(failure, Status::argument, {},
+                       "n_y is %zu for %" PRIu64 " rows, n_x is %zu for %" PRIu64 " columns", n_y,
+                       rows, n_x, cols);
+}
+
+Status multiply(float *y, const Columns &to, const ggufx_runtime *rt, const ggufx_tensor *w,
+                const Columns &from, size_t n, const ggufx_matmul_options *options,
+                Failure *failure) {
+    const Status status = check_buffers(to, n, from, n, failure);
+    if (status != Status::ok) return status;
+    return rt->engine->matmul(y, static_cast<size_t>(to.ld), weights_of(w), from.data,
+                              static_cast<size_t>(from.ld), n, import_matmul_options(options),
+                              failure);
 }
 
 } // namespace
@@ -113,17 +126,11 @@ extern "C" ggufx_status ggufx_matvec(float *y, size_t n_y, const ggufx_runtime *
                                      const ggufx_matmul_options *options, ggufx_error *error) {
     return guard(error, [&] {
         Failure *failure = failure_of(error);
-        const Status status = check_operands(rt, w, failure);
+        Status status = check_handles(rt, w, failure);
+        if (status == Status::ok) status = check_lengths(w, n_y, n_x, failure);
         if (status != Status::ok) return status;
-        const uint64_t rows = w->view.n_rows, cols = w->view.ne[0];
-        if (n_y != rows || n_x != cols) {
-            return set_failure(failure, Status::argument, {},
-                               "n_y is %zu for %" PRIu64 " rows, n_x is %zu for %" PRIu64
-                               " columns",
-                               n_y, rows, n_x, cols);
-        }
-        const Operands o = {y, {"y", y, rows, n_y, rows}, {"x", x, cols, n_x, cols}, 1};
-        return multiply(o, rt, w, options, failure);
+        return multiply(y, {"y", y, n_y, n_y, n_y}, rt, w, {"x", x, n_x, n_x, n_x}, 1, options,
+                        failure);
     });
 }
 
@@ -133,11 +140,104 @@ extern "C" ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggu
                                      ggufx_error *error) {
     return guard(error, [&] {
         Failure *failure = failure_of(error);
-        const Status status = check_operands(rt, w, failure);
+        const Status status = check_handles(rt, w, failure);
         if (status != Status::ok) return status;
         const uint64_t rows = w->view.n_rows, cols = w->view.ne[0];
-        const Operands o = {
-            y, {"y", y, ldy ? ldy : rows, n_y, rows}, {"x", x, ldx ? ldx : cols, n_x, cols}, n};
-        return multiply(o, rt, w, options, failure);
+        return multiply(y, {"y", y, ldy ? ldy : rows, n_y, rows}, rt, w,
+                        {"x", x, ldx ? ldx : cols, n_x, cols}, n, options, failure);
+    });
+}
+
+namespace {
+
+struct Outputs {
+    float *const *y;
+    const size_t *n_y;
+    const ggufx_tensor *const *w;
+    size_t n;
+
+    Columns at(size_t i) const { return {"y", y[i], n_y[i], n_y[i], n_y[i]}; }
+};
+
+// Lengths, and that no result overlaps the input or an earlier result.
+Status check_output(const Outputs &out, size_t i, const Columns &x, Failure *failure) {
+    Status status = check_lengths(out.w[i], out.n_y[i], static_cast<size_t>(x.n_given), failure);
+    if (status == Status::ok) status = check_buffers(out.at(i), 1, x, 1, failure);
+    for (size_t j = 0; j < i && status == Status::ok; j++) {
+        if (!overlap(out.at(i), 1, out.at(j), 1)) continue;
+        status = set_failure(failure, Status::argument, {kNone, i}, "y[%zu] overlaps y[%zu]", i, j);
+    }
+    return status;
+}
+
+Status multiply_many(const Outputs &out, const ggufx_runtime *rt, const Columns &x,
+                     const ggufx_matmul_options *options, Failure *failure) {
+    if (out.n > GGUFX_MATVEC_MAX_MATRICES) {
+        return set_failure(failure, Status::argument, {}, "%zu matrices, the limit is %d", out.n,
+                           GGUFX_MATVEC_MAX_MATRICES);
+    }
+    if (out.n && !(out.y && out.n_y && out.w)) {
+        return set_failure(failure, Status::argument, {}, "y, n_y and w must be set");
+    }
+    matmul::Product products[GGUFX_MATVEC_MAX_MATRICES];
+    for (size_t i = 0; i < out.n; i++) {
+        Status status = check_handles(rt, out.w[i], failure);
+        if (status == Status::ok) status = check_output(out, i, x, failure);
+        if (status != Status::ok) return status;
+        products[i] = {weights_of(out.w[i]), out.y[i], out.n_y[i]};
+    }
+    if (!alive(rt, Tag::runtime)) {
+        return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
+    }
+    return rt->engine->matmul_many(products, out.n, x.data, static_cast<size_t>(x.ld), 1,
+                                   import_matmul_options(options), failure);
+}
+
+// The shape of w as experts: ne2 matrices of ne1 rows.
+Status check_experts(const gguf::Tensor &w, const uint32_t *ids, size_t n_used, size_t n,
+                     Failure *failure) {
+    uint64_t n_results;
+    if (w.ne[3] != 1) {
+        return set_failure(failure, Status::argument, {},
+                           "w has ne3 = %" PRIu64 ": experts are matrices along ne2", w.ne[3]);
+    }
+    if (!checked::mul(&n_results, uint64_t{n}, uint64_t{n_used}) || n_results > SIZE_MAX / 16) {
+        return set_failure(failure, Status::argument, {}, "%zu columns of %zu ids are too many", n,
+                           n_used);
+    }
+    if (n_results && !ids) return set_failure(failure, Status::argument, {}, "ids must be set");
+    return Status::ok;
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_matvec_many(float *const *y, const size_t *n_y,
+                                          const ggufx_runtime *rt, const ggufx_tensor *const *w,
+                                          size_t n_w, const float *x, size_t n_x,
+                                          const ggufx_matmul_options *options, ggufx_error *error) {
+    return guard(error, [&] {
+        return multiply_many({y, n_y, w, n_w}, rt, {"x", x, n_x, n_x, n_x}, options,
+                             failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_matmul_id(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
+                                        const ggufx_tensor *w, const uint32_t *ids, size_t n_used,
+                                        const float *x, size_t ldx, size_t n_x, size_t n,
+                                        const ggufx_matmul_options *options, ggufx_error *error) {
+    return guard(error, [&] {
+        Failure *failure = failure_of(error);
+        Status status = check_handles(rt, w, failure);
+        if (status == Status::ok) status = check_experts(w->view, ids, n_used, n, failure);
+        if (status != Status::ok) return status;
+        const uint64_t rows = w->view.ne[1], cols = w->view.ne[0];
+        const Columns to = {"y", y, ldy ? ldy : rows, n_y, rows};
+        const Columns from = {"x", x, ldx ? ldx : cols, n_x, cols};
+        status = check_buffers(to, uint64_t{n} * n_used, from, n, failure);
+        if (status != Status::ok) return status;
+        const matmul::Experts experts = {weights_of(w), w->view.ne[2], ids, n_used};
+        return rt->engine->matmul_id(y, static_cast<size_t>(to.ld), experts, x,
+                                     static_cast<size_t>(from.ld), n,
+                                     import_matmul_options(options), failure);
     });
 }

@@ -95,12 +95,12 @@ constexpr size_t kScratchBest = 192 * 1024; // what the engine gives when it can
 struct Gemm {
     // Bytes of packed activations of n columns of k values, a multiple of 64 (0: none needed).
     size_t (*bytes)(size_t k, size_t n);
-    // Pack columns first .. first + count - 1 of act.n; first is a multiple of column_group and
-    // packed points at the memory of all columns. Tasks pack disjoint ranges at once.
+    // Pack columns first .. first + count - 1 of act.n, any range; column c is act.x + c * act.ldx
+    // and packed points at the memory of all columns. Tasks pack disjoint ranges at once.
     void (*pack)(uint8_t *packed, const GemmAct &act, size_t first, size_t count);
     // All rows of w times all columns of act.
     void (*run)(Out y, Rows w, const GemmAct &act, Scratch scratch);
-    uint32_t column_group; // >= 1
+    uint32_t column_group; // what is best packed and taken together, >= 1
     uint32_t tile_rows;    // tasks get multiples of it where they can
 };
 

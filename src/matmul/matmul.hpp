@@ -23,6 +23,22 @@ struct Weights {
     uint64_t n_cols;
 };
 
+// y[j * ldy + r] = sum_c w[r][c] * x[j * ldx + c] for n columns j; ld in floats, >= the column.
+struct Product {
+    Weights w;
+    float *y;
+    size_t ldy;
+};
+
+// Matrices of equal shape one after another, and which of them each column goes through: result
+// j * n_used + i is expert ids[j * n_used + i] times column j.
+struct Experts {
+    Weights w; // the rows of all
+    uint64_t n_experts;
+    const uint32_t *ids; // [n][n_used]
+    size_t n_used;
+};
+
 struct Options {
     bool f32_activations = false; // GGUFX_MATMUL_F32
     Progress progress;
@@ -40,10 +56,21 @@ public:
     const kernels::Kernels &kernels() const;
     uint64_t workspace_bytes() const;
 
-    // y[j * ldy + r] = sum_c w[r][c] * x[j * ldx + c] for n columns j; ld in floats, >= the column.
-    // Never allocates or throws. Lengths are the caller's duty; type and size are checked here.
+    // Products of several matrices with one input; for n < 4 they share packed columns and one
+    // fork and join. Never allocates or throws. Lengths are the caller's duty; types and sizes
+    // are checked here, before anything is computed.
+    Status matmul_many(const Product *products, size_t n_products, const float *x, size_t ldx,
+                       size_t n, const Options &options, Failure *failure) const;
     Status matmul(float *y, size_t ldy, const Weights &w, const float *x, size_t ldx, size_t n,
-                  const Options &options, Failure *failure) const;
+                  const Options &options, Failure *failure) const {
+        const Product product = {w, y, ldy};
+        return matmul_many(&product, 1, x, ldx, n, options, failure);
+    }
+
+    // y[n * n_used] results of `rows of one expert` values, ldy apart; ids and types are checked
+    // here. Never allocates or throws.
+    Status matmul_id(float *y, size_t ldy, const Experts &experts, const float *x, size_t ldx,
+                     size_t n, const Options &options, Failure *failure) const;
 
     // out[n_rows][n_cols] = decoded rows first_row ..; never allocates or throws.
     Status dequantize(float *out, const Weights &w, uint64_t first_row, uint64_t n_rows,

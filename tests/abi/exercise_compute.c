@@ -67,6 +67,32 @@ end:
     return status;
 }
 
+/* Several matrices at once, and the same rows as experts. */
+static ggufx_status run_lists(exercise *e, const ggufx_runtime *rt, const ggufx_tensor *rows,
+                              const float *x, float *y, const ggufx_matmul_options *options) {
+    enum { kExperts = 4, kUsed = 2, kResults = kUsed * kVectors };
+    static const uint32_t ids[kResults] = {0, 3, 3, 1, 0, 3, 3, 0, 2, 3};
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_tensor *experts = NULL;
+    ggufx_tensor_facts facts = {.struct_size = sizeof facts};
+    const ggufx_tensor *const w[2] = {rows, rows};
+    float *const to[2] = {y, y + kRows};
+    const size_t n_to[2] = {kRows, kRows};
+    const uint64_t shape[3] = {kColumns, kRows / kExperts, kExperts};
+    TRY(a->matvec_many(to, n_to, rt, w, 2, x, kColumns, options, &e->error));
+    exercise_mix(e, y, 2 * kRows, sizeof *y);
+    TRY(a->tensor_info(&facts, rows, &e->error));
+    TRY(a->tensor_wrap(&experts, rt, facts.type, 3, shape, 0, a->tensor_data(rows), facts.n_bytes,
+                       "experts", NULL, NULL, &e->error));
+    TRY(a->matmul_id(y, 0, kRows / kExperts * kResults, rt, experts, ids, kUsed, x, 0,
+                     kColumns * kVectors, kVectors, options, &e->error));
+    exercise_mix(e, y, kRows / kExperts * kResults, sizeof *y);
+end:
+    a->tensor_destroy(experts);
+    return status;
+}
+
 ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -88,6 +114,7 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
         TRY(a->matmul(y, 0, kRows * kVectors, rt, rows, x, 0, kColumns * kVectors, kVectors,
                       &options, &e->error));
         exercise_mix(e, y, kRows * kVectors, sizeof *y);
+        TRY(run_lists(e, rt, rows, x, y, &options));
     }
 end:
     a->tensor_destroy(rows);

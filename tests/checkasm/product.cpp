@@ -54,12 +54,13 @@ void matvec_f32(Out y, const Kernels &kernels, const MatvecF32 &kernel, const Pr
 void gemm(Out y, const Gemm &kernel, const Product &p) {
     Aligned packed(kernel.bytes(p.w.k, p.n)), scratch(p.scratch_bytes);
     GemmAct act = {packed.data(), p.x, p.ldx, p.n, p.w.k};
-    // Two ranges, the second one first: packing is done by tasks.
-    const size_t half =
-        (p.n / 2 + kernel.column_group - 1) / kernel.column_group * kernel.column_group;
-    const size_t middle = half < p.n ? half : p.n;
-    if (middle < p.n) kernel.pack(packed.data(), act, middle, p.n - middle);
-    if (middle > 0) kernel.pack(packed.data(), act, 0, middle);
+    // Any ranges in any order, columns from anywhere: packing is done by tasks, for experts too.
+    const size_t middle = p.n / 2;
+    kernel.pack(packed.data(), act, middle, p.n - middle);
+    for (size_t c = 0; c < middle; c++) {
+        const GemmAct one = {packed.data(), p.x + c * p.ldx, 0, p.n, p.w.k};
+        kernel.pack(packed.data(), one, c, 1);
+    }
     kernel.run(y, p.w, act, {scratch.data(), p.scratch_bytes});
 }
 

@@ -67,6 +67,11 @@ void swiglu_row(float *gate, const float *up, size_t n) {
     for (size_t i = 0; i < n; i++) gate[i] = (gate[i] / (1.0f + exp_f32(-gate[i]))) * up[i];
 }
 
+// Dense columns.
+matmul::Product to(float *y, const matmul::Weights &w) {
+    return {w, y, static_cast<size_t>(w.n_rows)};
+}
+
 } // namespace
 
 Scratch::Scratch(const Ref<Host> &host, const HyperParameters &hp, size_t n_batch) {
@@ -100,6 +105,13 @@ Status Graph::product(float *y, const matmul::Weights &w, const float *x, size_t
                       Failure *failure) {
     return model_.engine().matmul(y, static_cast<size_t>(w.n_rows), w, x,
                                   static_cast<size_t>(w.n_cols), n, options_, failure);
+}
+
+// Several matrices times the same input.
+Status Graph::products(const matmul::Product *list, size_t n_list, const float *x, size_t n,
+                       Failure *failure) {
+    return model_.engine().matmul_many(list, n_list, x, static_cast<size_t>(list[0].w.n_cols), n,
+                                       options_, failure);
 }
 
 Status Graph::embed(const int32_t *tokens, size_t n, Failure *failure) {
@@ -167,9 +179,8 @@ Status Graph::add_to_stream(size_t n, Failure *failure) {
 Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *failure) {
     const HyperParameters &hp = model_.hyper();
     Status status = normalize(s_.x, model_.vector(layer.attn_norm), n, failure);
-    if (status == Status::ok) status = product(s_.q, layer.q, s_.h, n, failure);
-    if (status == Status::ok) status = product(s_.k, layer.k, s_.h, n, failure);
-    if (status == Status::ok) status = product(s_.v, layer.v, s_.h, n, failure);
+    const matmul::Product inputs[] = {to(s_.q, layer.q), to(s_.k, layer.k), to(s_.v, layer.v)};
+    if (status == Status::ok) status = products(inputs, 3, s_.h, n, failure);
     if (status == Status::ok) status = rotate(s_.q, hp.n_heads, n, failure);
     if (status == Status::ok) status = rotate(s_.k, hp.n_kv_heads, n, failure);
     if (status == Status::ok) status = cache_.append(index, 0, n, nullptr, s_.k, s_.v, failure);
@@ -183,8 +194,8 @@ Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *f
 Status Graph::feed_forward(const Layer &layer, size_t n, Failure *failure) {
     const size_t ff = model_.hyper().n_ff;
     Status status = normalize(s_.x, model_.vector(layer.ffn_norm), n, failure);
-    if (status == Status::ok) status = product(s_.gate, layer.gate, s_.h, n, failure);
-    if (status == Status::ok) status = product(s_.up, layer.up, s_.h, n, failure);
+    const matmul::Product inputs[] = {to(s_.gate, layer.gate), to(s_.up, layer.up)};
+    if (status == Status::ok) status = products(inputs, 2, s_.h, n, failure);
     if (status != Status::ok) return status;
     status = for_rows(*model_.host(), n, 8 * ff,
                       [&](size_t row) { swiglu_row(s_.gate + row * ff, s_.up + row * ff, ff); });

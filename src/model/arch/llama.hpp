@@ -56,6 +56,8 @@ private:
     Status set_angles(uint64_t first, size_t n, Failure *failure);
     Status add_to_stream(size_t n, Failure *failure);
     Status product(float *y, const matmul::Weights &w, const float *x, size_t n, Failure *failure);
+    Status products(const matmul::Product *list, size_t n_list, const float *x, size_t n,
+                    Failure *failure);
 
     const Model &model_;
     kv::Cache &cache_;

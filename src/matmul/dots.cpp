@@ -1,0 +1,265 @@
+// n = 1..3 columns: packs what the kernels read of them, then one loop over the rows of all
+// matrices of a batch.
+// SPDX-License-Identifier: MIT
+#include "base/fpenv.hpp"
+#include "matmul/product.hpp"
+
+#include <string.h>
+
+namespace ggufx::matmul {
+
+namespace {
+
+using kernels::Act;
+using kernels::ActF32;
+using kernels::Layer;
+using kernels::Out;
+using kernels::Rows;
+
+constexpr size_t kMinRows = 128; // per task: four far streams of >= 32 rows
+constexpr Cost kCost = {1500, 40}, kCostF32 = {3000, 60};
+
+// How a kernel wants its columns; kernels that agree share them.
+struct Form {
+    kernels::PackFn pack; // 8-bit activations, or null: f32 with
+    uint32_t group;       // sums of so many values, 0 = none
+    bool operator==(const Form &) const = default;
+
+    size_t bytes(size_t k) const {
+        if (pack) return kernels::act_bytes(k);
+        return group ? (k / group * sizeof(float) + 63) / 64 * 64 : 0;
+    }
+};
+
+struct Column {
+    const float *x;
+    size_t k;
+    Form form;
+    size_t at; // bytes from the start of the batch's memory
+};
+
+struct Job {
+    const Dots *dots;
+    const kernels::Matvec *kernel;        // either this one
+    const kernels::MatvecF32 *kernel_f32; // or this
+    uint64_t mac_ps;
+    size_t column[kDotColumns]; // of the batch
+    Act act[kDotColumns];
+    ActF32 act_f32[kDotColumns];
+
+    void run(const Out &y, const Rows &w) const {
+        if (kernel) {
+            kernel->run(y, w, act, dots->n);
+        } else {
+            kernel_f32->run(y, w, act_f32, dots->n);
+        }
+    }
+    // Rows first .. first + count - 1; columns that are not evenly spaced by way of the stack.
+    void rows(size_t first, size_t count) const {
+        float *const *y = dots->y;
+        if (dots->n < 3 || y[2] - y[1] == y[1] - y[0]) {
+            const size_t ld = dots->n > 1 ? static_cast<size_t>(y[1] - y[0]) : 0;
+            return run({y[0] + first, ld}, slice(dots->w, first, count));
+        }
+        constexpr size_t n_part = 256;
+        float part[kDotColumns * n_part];
+        for (size_t done = 0; done < count; done += n_part) {
+            const size_t n = count - done < n_part ? count - done : n_part;
+            run({part, n}, slice(dots->w, first + done, n));
+            for (size_t c = 0; c < kDotColumns; c++) {
+                memcpy(y[c] + first + done, part + c * n, n * sizeof(float));
+            }
+        }
+    }
+};
+
+bool same_rows(const Rows &a, const Rows &b) {
+    return a.data == b.data && a.stride == b.stride && a.n == b.n && a.k == b.k;
+}
+
+// Jobs that run together, and the columns they read.
+class Batch {
+public:
+    explicit Batch(const Call &call) : call_(call) {}
+    bool empty() const { return n_jobs_ == 0; }
+    size_t bytes() const { return bytes_; }
+    void clear() { n_jobs_ = n_columns_ = bytes_ = 0; }
+
+    // False when the list is full or its columns would take more than `limit` bytes.
+    bool add(const Dots &dots, size_t limit) {
+        if (n_jobs_ == kListed) return false;
+        const size_t n_columns = n_columns_, n_bytes = bytes_;
+        Job &job = jobs_[n_jobs_];
+        const Layer *layer = nullptr;
+        const bool f32 = call_.f32(dots.type);
+        job.dots = &dots;
+        job.kernel =
+            f32 ? nullptr : kernels::find(call_.kernels, &Layer::matvec, dots.type, &layer);
+        job.kernel_f32 =
+            f32 ? kernels::find(call_.kernels, &Layer::matvec_f32, dots.type, &layer) : nullptr;
+        job.mac_ps = (f32 ? kCostF32 : kCost).of(*layer);
+        const Form form =
+            f32 ? Form{nullptr, job.kernel_f32->wants_sums} : Form{job.kernel->pack, 0};
+        for (size_t c = 0; c < dots.n; c++) job.column[c] = column(dots.x[c], dots.w.k, form);
+        if (bytes_ <= limit) {
+            n_jobs_++;
+            return true;
+        }
+        n_columns_ = n_columns;
+        bytes_ = n_bytes;
+        return false;
+    }
+
+    Status run(Call &call, uint8_t *memory) {
+        pack(memory);
+        const Status status = ggufx::run(call.host, loop(call), chunk, this);
+        for (size_t i = 0; i < n_jobs_; i++) call.done += jobs_[i].dots->w.n * jobs_[i].dots->n;
+        return status;
+    }
+
+private:
+    size_t column(const float *x, size_t k, const Form &form) {
+        for (size_t i = 0; i < n_columns_; i++) {
+            const Column &c = columns_[i];
+            if (c.x == x && c.k == k && c.form == form) return i;
+        }
+        columns_[n_columns_] = {x, k, form, bytes_};
+        bytes_ += form.bytes(k);
+        return n_columns_++;
+    }
+
+    void pack(uint8_t *memory) {
+        const CanonicalFp canonical;
+        for (size_t i = 0; i < n_columns_; i++) {
+            const Column &c = columns_[i];
+            if (c.form.pack) {
+                c.form.pack(kernels::act_at(memory + c.at, c.k), c.x);
+            } else if (c.form.group) {
+                auto *sums = reinterpret_cast<float *>(memory + c.at);
+                kernels::sum_of(call_.kernels)(sums, c.x, c.k, c.form.group);
+            }
+        }
+        for (size_t i = 0; i < n_jobs_; i++) {
+            Job &job = jobs_[i];
+            for (size_t c = 0; c < job.dots->n; c++) {
+                const Column &column = columns_[job.column[c]];
+                uint8_t *at = memory + column.at;
+                if (job.kernel) {
+                    job.act[c] = kernels::act_at(at, column.k);
+                    continue;
+                }
+                job.act_f32[c] = {column.x, nullptr, nullptr, column.k};
+                const auto *sums = reinterpret_cast<const float *>(at);
+                if (column.form.group == 32) job.act_f32[c].sum32 = sums;
+                if (column.form.group == 16) job.act_f32[c].sum16 = sums;
+            }
+        }
+    }
+
+    // Jobs from `first` on that have its rows; each is one pass over them while they are cached.
+    size_t run_of(size_t first) const {
+        size_t n = 1;
+        while (first + n < n_jobs_ && same_rows(jobs_[first].dots->w, jobs_[first + n].dots->w)) {
+            n++;
+        }
+        return n;
+    }
+
+    Loop loop(const Call &call) const {
+        size_t n_rows = 0, weight = SIZE_MAX;
+        uint64_t longest = 0;
+        for (size_t i = 0; i < n_jobs_; i += run_of(i)) {
+            uint64_t row_ps = 0;
+            size_t n = 0;
+            for (size_t j = i; j < i + run_of(i); j++) {
+                row_ps += jobs_[j].mac_ps * (jobs_[j].dots->w.k + 1) * jobs_[j].dots->n;
+                n += jobs_[j].dots->n;
+            }
+            longest = row_ps > longest ? row_ps : longest;
+            weight = n < weight ? n : weight;
+            n_rows += jobs_[i].dots->w.n;
+        }
+        return {n_rows, 1, kMinRows, longest, call.options.progress, call.done, weight, call.total};
+    }
+
+    // Rows first .. of all matrices one after another.
+    static void chunk(const void *self, size_t first, size_t count, uint32_t) {
+        const auto *batch = static_cast<const Batch *>(self);
+        for (size_t i = 0; i < batch->n_jobs_ && count > 0; i += batch->run_of(i)) {
+            const size_t n_rows = batch->jobs_[i].dots->w.n;
+            if (first >= n_rows) {
+                first -= n_rows;
+                continue;
+            }
+            const size_t n = n_rows - first < count ? n_rows - first : count;
+            batch->run_rows(i, batch->run_of(i), first, n);
+            first = 0;
+            count -= n;
+        }
+    }
+
+    void run_rows(size_t job, size_t n_run, size_t first, size_t count) const {
+        constexpr size_t kCached = 256 << 10; // bytes that stay in the second cache
+        const size_t stride = jobs_[job].dots->w.stride;
+        size_t n_part = count;
+        if (n_run > 1 && kCached / stride < count)
+            n_part = kCached / stride < 32 ? 32 : kCached / stride;
+        for (size_t done = 0; done < count; done += n_part) {
+            const size_t n = count - done < n_part ? count - done : n_part;
+            for (size_t j = job; j < job + n_run; j++) jobs_[j].rows(first + done, n);
+        }
+    }
+
+    const Call &call_;
+    size_t n_jobs_ = 0, n_columns_ = 0, bytes_ = 0;
+    Job jobs_[kListed];
+    Column columns_[kListed * kDotColumns];
+};
+
+Status run_batch(Call &call, Batch &batch, const Memory &memory, Failure *failure) {
+    if (batch.empty()) return Status::ok;
+    Status status;
+    if (memory.data) {
+        status = batch.run(call, memory.data);
+    } else {
+        const Workspace::Lease lease(call.workspace, batch.bytes());
+        if (!lease.data()) return no_workspace(failure);
+        status = batch.run(call, lease.data());
+    }
+    batch.clear();
+    return status;
+}
+
+// One matrix whose columns do not fit the usual memory together: column by column.
+Status multiply_single_columns(Call &call, const Dots &dots, const Memory &memory,
+                               Failure *failure) {
+    Batch batch(call);
+    for (size_t c = 0; c < dots.n; c++) {
+        const Dots one = {dots.type, dots.w, 1, {dots.x[c]}, {dots.y[c]}};
+        if (!batch.add(one, SIZE_MAX)) return Status::internal; // not: it is empty
+        const size_t room = memory.data ? memory.n_bytes : call.workspace.room_for(batch.bytes());
+        if (batch.bytes() > room) return too_long(call, dots.w.k, batch.bytes(), failure);
+        const Status status = run_batch(call, batch, memory, failure);
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
+}
+
+} // namespace
+
+Status multiply_dots(Call &call, const Dots *list, size_t n_list, const Memory &memory,
+                     Failure *failure) {
+    const size_t limit = memory.data ? memory.n_bytes : call.workspace.per_call();
+    Batch batch(call);
+    for (size_t i = 0; i < n_list; i++) {
+        if (batch.add(list[i], limit)) continue;
+        Status status = run_batch(call, batch, memory, failure);
+        if (status == Status::ok && !batch.add(list[i], limit)) {
+            status = multiply_single_columns(call, list[i], memory, failure);
+        }
+        if (status != Status::ok) return status;
+    }
+    return run_batch(call, batch, memory, failure);
+}
+
+} // namespace ggufx::matmul

@@ -1,0 +1,306 @@
+// n >= 4 columns: two loops per batch, the first packs columns, the second runs over tiles of rows.
+// SPDX-License-Identifier: MIT
+#include "matmul/product.hpp"
+
+#include <string.h>
+
+namespace ggufx::matmul {
+
+namespace {
+
+using kernels::Gemm;
+using kernels::GemmAct;
+using kernels::Layer;
+using kernels::Out;
+using kernels::Rows;
+using kernels::Scratch;
+
+constexpr Cost kCost = {1000, 10}, kCostF32 = {3000, 20}, kPackCost = {3000, 300};
+
+// Results of columns that are not evenly spaced go by way of `part`, a few rows at a time.
+constexpr size_t kPartBest = 64 << 10, kPartMin = 2 << 10;
+
+struct Kernel {
+    const Gemm *gemm;
+    uint64_t mac_ps, pack_ps; // per value
+    bool copies;              // gathered columns are copied: the kernel reads the caller's f32
+
+    // Of n columns of k values; `ordered`: gathered.
+    size_t bytes(size_t k, size_t n, bool ordered) const {
+        return copies && ordered ? (k * n * sizeof(float) + 63) / 64 * 64 : gemm->bytes(k, n);
+    }
+};
+
+Kernel kernel_for(const Call &call, uint32_t type) {
+    const bool f32 = call.f32(type);
+    const Layer *layer = nullptr;
+    const Gemm *gemm =
+        kernels::find(call.kernels, f32 ? &Layer::gemm_f32 : &Layer::gemm, type, &layer);
+    return {gemm, (f32 ? kCostF32 : kCost).of(*layer), kPackCost.of(*layer),
+            gemm->bytes(32, 1) == 0};
+}
+
+// Memory of one worker.
+struct Share {
+    size_t scratch, part;
+    size_t bytes() const { return scratch + part; }
+};
+
+// Columns first .. first + n - 1 of one of the listed matrices.
+struct Job {
+    const Tiles *tiles;
+    size_t first, n;
+    GemmAct act;
+    uint8_t *packed;
+
+    size_t n_tiles(size_t tile_rows) const { return (tiles->w.n + tile_rows - 1) / tile_rows; }
+};
+
+class Batch {
+public:
+    Batch(Call &call, const Kernel &kernel, const Share &share, const Memory &memory)
+        : call_(call), kernel_(kernel), share_(share), memory_(memory) {
+        used_ = share.bytes() * call.host.max_workers();
+    }
+    bool empty() const { return n_jobs_ == 0; }
+    bool full() const { return n_jobs_ == kListed; }
+    size_t room() const { return memory_.n_bytes - used_; }
+
+    // n columns whose packed form fits room(); not when full.
+    void add(const Tiles &tiles, size_t first, size_t n) {
+        Job &job = jobs_[n_jobs_++];
+        job.tiles = &tiles;
+        job.first = first;
+        job.n = n;
+        job.packed = memory_.data + used_;
+        used_ += kernel_.bytes(tiles.w.k, n, tiles.order != nullptr);
+        const bool copied = kernel_.copies && tiles.order;
+        const float *x = copied ? reinterpret_cast<const float *>(job.packed) : tiles.column(first);
+        job.act = {job.packed, x, copied ? tiles.w.k : tiles.ldx, n, tiles.w.k};
+    }
+
+    Status run() {
+        Status status = Status::ok;
+        if (!kernel_.copies || jobs_[0].tiles->order)
+            status = ggufx::run(call_.host, columns(), pack, this);
+        if (status == Status::ok) status = ggufx::run(call_.host, tiles(), multiply, this);
+        for (size_t i = 0; i < n_jobs_; i++) call_.done += jobs_[i].n * jobs_[i].tiles->w.n;
+        n_jobs_ = 0;
+        used_ = share_.bytes() * call_.host.max_workers();
+        return status;
+    }
+
+private:
+    Loop columns() const {
+        const size_t group = kernel_.gemm->column_group;
+        size_t n = 0;
+        for (size_t i = 0; i < n_jobs_; i++) n += jobs_[i].n;
+        return {n,
+                group,
+                group,
+                kernel_.pack_ps * jobs_[0].tiles->w.k,
+                call_.options.progress,
+                call_.done,
+                0,
+                call_.total};
+    }
+    Loop tiles() const {
+        const size_t tile_rows = kernel_.gemm->tile_rows;
+        size_t n = 0, widest = 0;
+        uint64_t values = 0;
+        for (size_t i = 0; i < n_jobs_; i++) {
+            n += jobs_[i].n_tiles(tile_rows);
+            values += uint64_t{jobs_[i].n} * jobs_[i].tiles->w.n;
+            widest = jobs_[i].n > widest ? jobs_[i].n : widest;
+        }
+        const uint64_t tile_ps = kernel_.mac_ps * (jobs_[0].tiles->w.k + 1) * tile_rows * widest;
+        return {n, 1, 1, tile_ps, call_.options.progress, call_.done, values / n, call_.total};
+    }
+
+    // Columns first .. of all jobs one after another.
+    static void pack(const void *self, size_t first, size_t count, uint32_t) {
+        const auto *batch = static_cast<const Batch *>(self);
+        for (size_t i = 0; i < batch->n_jobs_ && count > 0; i++) {
+            const Job &job = batch->jobs_[i];
+            if (first >= job.n) {
+                first -= job.n;
+                continue;
+            }
+            const size_t n = job.n - first < count ? job.n - first : count;
+            batch->pack_columns(job, first, n);
+            first = 0;
+            count -= n;
+        }
+    }
+    void pack_columns(const Job &job, size_t first, size_t n) const {
+        const size_t k = job.act.k;
+        if (!job.tiles->order) return kernel_.gemm->pack(job.packed, job.act, first, n);
+        for (size_t c = first; c < first + n; c++) {
+            const float *x = job.tiles->column(job.first + c);
+            if (kernel_.copies) {
+                memcpy(job.packed + c * k * sizeof(float), x, k * sizeof(float));
+            } else {
+                GemmAct one = job.act; // column c is x whatever c
+                one.x = x;
+                one.ldx = 0;
+                kernel_.gemm->pack(job.packed, one, c, 1);
+            }
+        }
+    }
+
+    // Tiles first .. of all jobs one after another.
+    static void multiply(const void *self, size_t first, size_t count, uint32_t worker) {
+        const auto *batch = static_cast<const Batch *>(self);
+        const size_t tile_rows = batch->kernel_.gemm->tile_rows;
+        for (size_t i = 0; i < batch->n_jobs_ && count > 0; i++) {
+            const Job &job = batch->jobs_[i];
+            const size_t n_tiles = job.n_tiles(tile_rows);
+            if (first >= n_tiles) {
+                first -= n_tiles;
+                continue;
+            }
+            const size_t n = n_tiles - first < count ? n_tiles - first : count;
+            const size_t row = first * tile_rows, end = (first + n) * tile_rows;
+            batch->run_rows(job, row, (end < job.tiles->w.n ? end : job.tiles->w.n) - row, worker);
+            first = 0;
+            count -= n;
+        }
+    }
+    void run_rows(const Job &job, size_t row, size_t n, uint32_t worker) const {
+        if (share_.scratch) {
+            uint8_t *own = memory_.data + worker * share_.bytes();
+            return run_rows(job, row, n, {own, share_.scratch},
+                            reinterpret_cast<float *>(own + share_.scratch), share_.part);
+        }
+        alignas(64) uint8_t stack[kernels::kScratchMin];
+        alignas(64) float part[kPartMin / sizeof(float)];
+        run_rows(job, row, n, {stack, sizeof stack}, part, sizeof part);
+    }
+    void run_rows(const Job &job, size_t row, size_t n, const Scratch &scratch, float *part,
+                  size_t part_bytes) const {
+        const Tiles &tiles = *job.tiles;
+        const Gemm &gemm = *kernel_.gemm;
+        if (!tiles.order) {
+            const Out y = {tiles.result(job.first) + row, tiles.ldy};
+            return gemm.run(y, slice(tiles.w, row, n), job.act, scratch);
+        }
+        const size_t n_fit = part_bytes / sizeof(float) / job.n; // at least one tile
+        for (size_t end = row + n; row < end;) {
+            const size_t n_part =
+                end - row < n_fit ? end - row : n_fit / gemm.tile_rows * gemm.tile_rows;
+            gemm.run({part, n_part}, slice(tiles.w, row, n_part), job.act, scratch);
+            for (size_t c = 0; c < job.n; c++) {
+                memcpy(tiles.result(job.first + c) + row, part + c * n_part,
+                       n_part * sizeof(float));
+            }
+            row += n_part;
+        }
+    }
+
+    Call &call_;
+    const Kernel &kernel_;
+    const Share &share_;
+    const Memory &memory_;
+    size_t n_jobs_ = 0, used_;
+    Job jobs_[kListed];
+};
+
+// The most columns, at most n, that fit `room` bytes; whole groups where more than one fits.
+size_t columns_that_fit(const Kernel &kernel, const Tiles &tiles, size_t n, size_t room) {
+    const bool ordered = tiles.order != nullptr;
+    if (kernel.bytes(tiles.w.k, n, ordered) <= room) return n;
+    size_t low = 0, high = n; // low fits, high does not
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        (kernel.bytes(tiles.w.k, middle, ordered) <= room ? low : high) = middle;
+    }
+    const size_t group = kernel.gemm->column_group;
+    return low > group ? low / group * group : low;
+}
+
+// Columns worth taking at once: a tile must not take much more than 1 ms, and all its results
+// must fit the way over `part` if they need it.
+size_t most_columns(const Kernel &kernel, const Tiles &tiles, const Share &share) {
+    constexpr uint64_t kTilePs = 1'000'000'000;
+    const size_t group = kernel.gemm->column_group, tile_rows = kernel.gemm->tile_rows;
+    const uint64_t in_time = kTilePs / (kernel.mac_ps * (tiles.w.k + 1) * tile_rows) + 1;
+    size_t n = in_time < tiles.n ? static_cast<size_t>(in_time) : tiles.n;
+    n = (n + group - 1) / group * group;
+    if (tiles.order) {
+        const size_t part = share.scratch ? share.part : kPartMin;
+        const size_t n_fit = part / (tile_rows * sizeof(float));
+        if (n_fit < n) n = n_fit > group ? n_fit / group * group : n_fit;
+    }
+    return n < tiles.n ? n : tiles.n;
+}
+
+// Half of the memory for the workers, if that is enough to be of use.
+Share share_of(size_t room, uint32_t n_workers, bool ordered) {
+    const size_t all = room / 2 / n_workers / 64 * 64;
+    size_t part = 0;
+    if (ordered) part = all / 4 / 64 * 64 < kPartBest ? all / 4 / 64 * 64 : kPartBest;
+    if (all < kernels::kScratchMin + part) return {0, 0};
+    const size_t scratch = all - part;
+    return {scratch < kernels::kScratchBest ? scratch : kernels::kScratchBest, part};
+}
+
+Status multiply_list(Call &call, const Kernel &kernel, const Tiles *list, size_t n_list,
+                     const Share &share, const Memory &memory) {
+    Batch batch(call, kernel, share, memory);
+    for (size_t i = 0; i < n_list; i++) {
+        const Tiles &tiles = list[i];
+        const size_t most = most_columns(kernel, tiles, share);
+        for (size_t first = 0; first < tiles.n;) {
+            const size_t left = tiles.n - first, wanted = left < most ? left : most;
+            size_t n = batch.full() ? 0 : columns_that_fit(kernel, tiles, wanted, batch.room());
+            if (n < wanted && !batch.empty()) { // rather all of them in the next batch
+                const Status status = batch.run();
+                if (status != Status::ok) return status;
+                n = columns_that_fit(kernel, tiles, wanted, batch.room());
+            }
+            batch.add(tiles, first, n);
+            first += n;
+        }
+    }
+    return batch.empty() ? Status::ok : batch.run();
+}
+
+// Bytes of all columns of the list side by side, as far as they are worth taking at once.
+size_t wanted_bytes(const Kernel &kernel, const Tiles *list, size_t n_list, const Share &share) {
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < n_list && i < kListed; i++) {
+        const size_t n = most_columns(kernel, list[i], share);
+        n_bytes += kernel.bytes(list[i].w.k, n, list[i].order != nullptr);
+    }
+    return n_bytes;
+}
+
+} // namespace
+
+size_t column_bytes(const Call &call, uint32_t type, size_t k) {
+    const size_t tile = kernel_for(call, type).bytes(k, 1, true);
+    const size_t dot =
+        call.f32(type) ? (k / 16 * sizeof(float) + 63) / 64 * 64 : kernels::act_bytes(k);
+    return tile > dot ? tile : dot;
+}
+
+Status multiply_tiles(Call &call, uint32_t type, const Tiles *list, size_t n_list,
+                      const Memory &memory, Failure *failure) {
+    const Kernel kernel = kernel_for(call, type);
+    const uint32_t n_workers = call.host.max_workers();
+    const bool ordered = list[0].order != nullptr;
+    const size_t k = list[0].w.k, least = kernel.bytes(k, 1, ordered);
+    size_t room = memory.data ? memory.n_bytes : call.workspace.per_call();
+    Share share = share_of(room, n_workers, ordered);
+    if (least + share.bytes() * n_workers > room) share = {0, 0};
+    if (least > room && !memory.data) room = call.workspace.room_for(least);
+    if (least > room) return too_long(call, k, least, failure);
+    if (memory.data) return multiply_list(call, kernel, list, n_list, share, memory);
+    const size_t wanted = wanted_bytes(kernel, list, n_list, share) + share.bytes() * n_workers;
+    const size_t n_bytes = wanted < room ? wanted : room;
+    const Workspace::Lease lease(call.workspace, n_bytes);
+    if (!lease.data()) return no_workspace(failure);
+    return multiply_list(call, kernel, list, n_list, share, {lease.data(), n_bytes});
+}
+
+} // namespace ggufx::matmul
