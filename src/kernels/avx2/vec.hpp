@@ -126,6 +126,19 @@ struct Vec {
     static GGUFX_INLINE Vi offset_sums(const int16_t *s16, int16_t offset) {
         return _mm256_madd_epi16(load32(s16), _mm256_set1_epi16(offset));
     }
+    // Sums of 16 as group_sums gives them, in order.
+    static GGUFX_INLINE Vi order_groups(Vi u) {
+        return _mm256_permutevar8x32_epi32(u, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    }
+    // offset * (sum of q) of kLanes groups of 16.
+    static GGUFX_INLINE Vi group_offsets(const int16_t *s16, int16_t offset) {
+        return _mm256_madd_epi16(_mm256_cvtepi16_epi32(load16(s16)), set1_i(offset));
+    }
+    // Each of kLanes / 2 values twice.
+    static GGUFX_INLINE Vf load_pairs(const float *p) {
+        return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)),
+                                        _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+    }
     // Products of int16, pairs added.
     static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
         return _mm256_madd_epi16(a, load32(b));

@@ -3,9 +3,17 @@
 #pragma once
 
 #include "formats/all.hpp"
+#include "kernels/avx512/iq1_m.hpp"
+#include "kernels/avx512/iq1_s.hpp"
+#include "kernels/avx512/iq2_s.hpp"
+#include "kernels/avx512/iq2_xs.hpp"
+#include "kernels/avx512/iq2_xxs.hpp"
+#include "kernels/avx512/iq3_s.hpp"
+#include "kernels/avx512/iq3_xxs.hpp"
 #include "kernels/avx512/iq4_nl.hpp"
 #include "kernels/avx512/iq4_xs.hpp"
 #include "kernels/avx512/mxfp4.hpp"
+#include "kernels/avx512/nvfp4.hpp"
 #include "kernels/avx512/q1_0.hpp"
 #include "kernels/avx512/q2_0.hpp"
 #include "kernels/avx512/q2_k.hpp"

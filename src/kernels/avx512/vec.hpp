@@ -100,6 +100,23 @@ struct Vec {
         return _mm512_madd_epi16(_mm512_loadu_si512(s16), _mm512_set1_epi16(offset));
     }
 
+    // Sums of 16 as group_sums gives them, in order.
+    static GGUFX_INLINE Vi order_groups(Vi u) {
+        return _mm512_permutexvar_epi32(
+            _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), u);
+    }
+    // offset * (sum of q) of kLanes groups of 16.
+    static GGUFX_INLINE Vi group_offsets(const int16_t *s16, int16_t offset) {
+        const __m256i s = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(s16));
+        return _mm512_madd_epi16(_mm512_cvtepi16_epi32(s), set1_i(offset));
+    }
+    // Each of kLanes / 2 values twice.
+    static GGUFX_INLINE Vf load_pairs(const float *p) {
+        return _mm512_permutexvar_ps(
+            _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7),
+            _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+    }
+
     // Products of int16, pairs added.
     static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
         return _mm512_madd_epi16(a, _mm512_loadu_si512(b));

@@ -12,10 +12,41 @@ namespace {
 
 constexpr size_t kStreams = 4;
 
-// One step of one row into the lanes of each column.
-template <class U, unsigned Columns>
-GGUFX_INLINE void add_step(typename U::Vf *lanes, const typename U::Block *b, const Act *act,
-                           size_t step) {
+// Lanes of rows: vectors per sixteen lanes, streams, columns.
+template <class U, unsigned Streams, unsigned Columns>
+using Lanes = typename U::Vf[16 / U::kLanes][Streams][Columns];
+
+// C2 of the blocks of a step, from sums of 16 of both chunks.
+template <class U>
+GGUFX_INLINE void add_blocks(typename U::Vf &lane, const typename U::Scales &s,
+                             const typename U::Vi &u0, const typename U::Vi &u1, const Act &act,
+                             size_t step) {
+    const size_t first = step * U::kLanes; // block
+    const auto t = U::fold(s, u0, u1, act.s16 + 2 * first);
+    lane = U::fma(U::to_float(t), U::mul(s.d, U::load(act.d + first)), lane);
+    if constexpr (U::kMins == fmt::Mins::kInteger && U::kGroup == 16) {
+        const auto m = U::to_float(U::madd16(s.sum16, act.s16 + 2 * first));
+        lane = U::fnma(m, U::mul(s.dmin, U::load(act.d + first)), lane);
+    } else if constexpr (U::kMins == fmt::Mins::kInteger) {
+        lane = U::fnma(s.min, U::mul(s.dmin, U::load(act.s + first)), lane);
+    } else if constexpr (U::kMins == fmt::Mins::kFloat) {
+        lane = U::fma(s.min, U::load(act.s + first), lane);
+    }
+}
+
+// C2 of a type whose lanes count groups: chunk i of the step.
+template <class U>
+GGUFX_INLINE void add_groups(typename U::Vf &lane, const typename U::Scales &s,
+                             const typename U::Vi &sums, const Act &act, size_t step, unsigned i) {
+    const size_t first = (2 * step + i) * U::kLanes; // group
+    const auto t = U::to_float(U::fold_groups(sums, act.s16 + first));
+    lane = U::fma(t, U::mul(s.chunk[i], U::load_pairs(act.d + first / 2)), lane);
+}
+
+// One step of a row of a stream into vector `part` of the lanes of each column.
+template <class U, unsigned Streams, unsigned Columns>
+GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, unsigned stream,
+                           const typename U::Block *b, const Act *act, size_t step) {
     constexpr size_t n_chunk = 16 * U::kLanes;
     typename U::Vi sums[2][Columns]; // of 16 values each
 #pragma GCC unroll 2
@@ -31,16 +62,11 @@ GGUFX_INLINE void add_step(typename U::Vf *lanes, const typename U::Block *b, co
     const typename U::Scales s = U::load_scales(b);
 #pragma GCC unroll 3
     for (unsigned c = 0; c < Columns; c++) {
-        const size_t first = step * U::kLanes; // block
-        const auto t = U::fold(s, sums[0][c], sums[1][c], act[c].s16 + 2 * first);
-        lanes[c] = U::fma(U::to_float(t), U::mul(s.d, U::load(act[c].d + first)), lanes[c]);
-        if constexpr (U::kMins == fmt::Mins::kInteger && U::kGroup == 16) {
-            const auto m = U::to_float(U::madd16(s.sum16, act[c].s16 + 2 * first));
-            lanes[c] = U::fnma(m, U::mul(s.dmin, U::load(act[c].d + first)), lanes[c]);
-        } else if constexpr (U::kMins == fmt::Mins::kInteger) {
-            lanes[c] = U::fnma(s.min, U::mul(s.dmin, U::load(act[c].s + first)), lanes[c]);
-        } else if constexpr (U::kMins == fmt::Mins::kFloat) {
-            lanes[c] = U::fma(s.min, U::load(act[c].s + first), lanes[c]);
+        if constexpr (U::kScalePerGroup) { // chunk 1 fills the next vector, if there is one
+            add_groups<U>(lanes[0][stream][c], s, sums[0][c], act[c], step, 0);
+            add_groups<U>(lanes[16 / U::kLanes - 1][stream][c], s, sums[1][c], act[c], step, 1);
+        } else {
+            add_blocks<U>(lanes[part][stream][c], s, sums[0][c], sums[1][c], act[c], step);
         }
     }
 }
@@ -53,7 +79,7 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
     const size_t n_steps = w.k / kStepValues<U>;
     const size_t n_tail = w.k % kStepValues<U> / U::kValues; // blocks
     const uint8_t *rows[Streams];
-    typename U::Vf lanes[n_parts][Streams][Columns];
+    Lanes<U, Streams, Columns> lanes;
 #pragma GCC unroll 4
     for (unsigned s = 0; s < Streams; s++) {
         rows[s] = w.data + (row + s * far) * w.stride;
@@ -69,7 +95,7 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
             for (unsigned s = 0; s < Streams; s++) {
                 const uint8_t *at = rows[s] + (step + p) * kStepBytes<U>;
                 prefetch<kStepBytes<U>>(at);
-                add_step<U, Columns>(lanes[p][s], blocks_at<U>(at), act, step + p);
+                add_step<U, Streams, Columns>(lanes, p, s, blocks_at<U>(at), act, step + p);
             }
         }
     }
@@ -79,7 +105,7 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
         for (unsigned s = 0; s < Streams; s++) {
             const uint8_t *at = rows[s] + step * kStepBytes<U>;
             const auto *b = step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail);
-            add_step<U, Columns>(lanes[p][s], b, act, step);
+            add_step<U, Streams, Columns>(lanes, p, s, b, act, step);
         }
     }
 #pragma GCC unroll 4

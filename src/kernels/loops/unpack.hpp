@@ -1,4 +1,4 @@
-// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales: six
+// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales:
 // families, by where the format has its scales. V is the primitives of an instruction set.
 //
 // An Unpack struct U has, besides the primitives:
@@ -29,7 +29,8 @@ template <class V, class F, int Offset, int MaxCode> struct UnpackBase : V {
     static constexpr int kOffset = Offset, kMaxCode = MaxCode;
     static constexpr unsigned kShifts = F::kMins == fmt::Mins::kNone ? 0 : 32 / F::kGroup;
     static constexpr bool kFoldSubScales = false, kFolded = false; // see Folded
-    static constexpr bool kSigned = false; // true: load_u8 gives int8 codes, no offset
+    static constexpr bool kSigned = false;        // true: load_u8 gives int8 codes, no offset
+    static constexpr bool kScalePerGroup = false; // see FloatGroups
 };
 
 // One d per 32 values or more, no integer scale.
@@ -123,6 +124,44 @@ struct ScaledGroups : UnpackBase<V, F, 1 << OffsetLog2, MaxCode> {
             const Vi s = V::widen_i8(block.scales + i % n_vectors * V::kLanes);
             V::store(scale + i * V::kLanes, V::mul(V::broadcast_f16(block.d), V::to_float(s)));
         }
+    }
+};
+
+// The same with scales that have to be unpacked. U is the format's struct and has, per block,
+// scales16(to, block) and block_d(block).
+template <class U, class V, class F, int OffsetLog2, int MaxCode>
+struct UnpackedGroups : ScaledGroups<V, F, OffsetLog2, MaxCode> {
+    using Scales = typename ScaledGroups<V, F, OffsetLog2, MaxCode>::Scales;
+    static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &,
+                                          const typename F::Block *b) {
+        for (unsigned i = 0; i < UnpackedGroups::kStepBlocks; i++) {
+            alignas(16) uint8_t groups[16];
+            U::scales16(groups, b[i]);
+            const auto d = U::block_d(b[i]);
+#pragma GCC unroll 4
+            for (unsigned g = 0; g < 16; g += V::kLanes) {
+                V::store(scale + 16 * i + g, V::mul(d, V::to_float(V::widen_i8(groups + g))));
+            }
+        }
+    }
+};
+
+// A float scale per 16 values: lanes count groups, a chunk fills kLanes of them.
+template <class V, class F, int Offset, int MaxCode>
+struct FloatGroups : UnpackBase<V, F, Offset, MaxCode> {
+    static constexpr bool kScalePerGroup = true;
+    using Vi = typename V::Vi;
+    struct Scales {
+        typename V::Vf chunk[2]; // of the groups in order
+    };
+    // C2's T of the groups of a chunk, in order.
+    static GGUFX_INLINE Vi fold_groups(Vi u, const int16_t *s16) {
+        return V::sub_i(V::order_groups(u), V::group_offsets(s16, Offset));
+    }
+    static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
+                                          const typename F::Block *) {
+        V::store(scale, s.chunk[0]);
+        V::store(scale + V::kLanes, s.chunk[1]);
     }
 };
 
