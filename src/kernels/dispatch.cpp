@@ -13,6 +13,7 @@ extern const Layer kScalarLayer;
 extern const Layer kAvx2Layer;
 extern const Layer kAvxVnniLayer;
 extern const Layer kAvx512Layer;
+extern const Layer kAvx512VbmiLayer;
 extern const Layer kNeonLayer;
 extern const Layer kNeonDotLayer;
 
@@ -34,6 +35,10 @@ constexpr Choice kChoices[] = {
 #endif
 #ifdef GGUFX_KERNELS_AVX512
     {cpu::avx2 | cpu::avx512, {Isa::avx512, "avx512", {&kAvx512Layer, &kAvx2Layer, &kScalarLayer}}},
+#endif
+#ifdef GGUFX_KERNELS_AVX512VBMI
+    {cpu::avx2 | cpu::avx512 | cpu::avx512vbmi,
+     {Isa::avx512, "avx512", {&kAvx512VbmiLayer, &kAvx512Layer, &kAvx2Layer, &kScalarLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_NEON
     {cpu::neon, {Isa::neon, "neon", {&kNeonLayer, &kScalarLayer}}},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "formats/grids/grids.hpp"
+#include "formats/grids/levels.hpp"
 
 namespace ggufx {
 namespace fmt {
@@ -18,6 +19,25 @@ constexpr Grid<N, W> expand(const uint16_t (&packed)[N], const int8_t (&levels)[
         }
     }
     return grid;
+}
+
+// The level numbers alone, of rows of 8 and of 4 values.
+template <unsigned N> constexpr GridLevels<N> levels8(const uint16_t (&packed)[N]) {
+    GridLevels<N> to{};
+    for (unsigned i = 0; i < N; i++) {
+        to.first[i] = static_cast<uint8_t>(packed[i] & 255u);
+        to.second[i] = static_cast<uint8_t>(packed[i] >> 8);
+    }
+    return to;
+}
+template <unsigned N> constexpr GridLevels<N> levels4(const uint16_t (&packed)[N]) {
+    GridLevels<N> to{};
+    for (unsigned i = 0; i < N; i++) {
+        const unsigned v = packed[i];
+        to.first[i] = static_cast<uint8_t>((v & 7u) << 3 | (v >> 9 & 7u));
+        to.second[i] = static_cast<uint8_t>((v >> 6 & 7u) << 3 | (v >> 3 & 7u));
+    }
+    return to;
 }
 
 } // namespace

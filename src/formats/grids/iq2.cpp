@@ -151,5 +151,9 @@ constinit const Grid<256, 8> kGridIq2Xxs = expand<8, 2>(kIq2Xxs, kLevels);
 constinit const Grid<512, 8> kGridIq2Xs = expand<8, 2>(kIq2Xs, kLevels);
 constinit const Grid<1024, 8> kGridIq2S = expand<8, 2>(kIq2S, kLevels);
 
+constinit const GridLevels<256> kLevelsIq2Xxs = levels8(kIq2Xxs);
+constinit const GridLevels<512> kLevelsIq2Xs = levels8(kIq2Xs);
+constinit const GridLevels<1024> kLevelsIq2S = levels8(kIq2S);
+
 } // namespace fmt
 } // namespace ggufx

@@ -68,5 +68,8 @@ constexpr int8_t kLevelsS[8] = {1, 3, 5, 7, 9, 11, 13, 15};
 constinit const Grid<256, 4> kGridIq3Xxs = expand<4, 3>(kIq3Xxs, kLevelsXxs);
 constinit const Grid<512, 4> kGridIq3S = expand<4, 3>(kIq3S, kLevelsS);
 
+constinit const GridLevels<256> kLevelsIq3Xxs = levels4(kIq3Xxs);
+constinit const GridLevels<512> kLevelsIq3S = levels4(kIq3S);
+
 } // namespace fmt
 } // namespace ggufx

@@ -64,11 +64,14 @@ template <class U, class F> struct NibbleScales : UnpackedGroups<U, Vec, F, 6, 6
         load_grid<U>(c, b, i);
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return group_scales<Scales>(Vec::mul(two_d(b), Vec::set1(0.125f)), odd_nibbles(b[0].scales),
-                                    odd_nibbles(b[1].scales));
+        return group_scales<Scales>(two_block_d(b), group_bytes(b[0]), group_bytes(b[1]));
     }
+    static GGUFX_INLINE Vec::Vf two_block_d(const Block *b) {
+        return Vec::mul(two_d(b), Vec::set1(0.125f));
+    }
+    static GGUFX_INLINE __m128i group_bytes(const Block &b) { return odd_nibbles(b.scales); }
     static GGUFX_INLINE void scales16(uint8_t *to, const Block &b) {
-        _mm_store_si128(reinterpret_cast<__m128i *>(to), odd_nibbles(b.scales));
+        _mm_store_si128(reinterpret_cast<__m128i *>(to), group_bytes(b));
     }
     static GGUFX_INLINE Vec::Vf block_d(const Block &b) {
         return Vec::mul(Vec::broadcast_f16(b.d), Vec::set1(0.125f));

@@ -16,18 +16,20 @@ struct Unpack<fmt::IQ1_M> : UnpackedGroups<Unpack<fmt::IQ1_M>, Vec, fmt::IQ1_M, 
         load_grid<Unpack>(c, b, i);
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const Vf d = _mm512_mask_mov_ps(block_d(b[0]), 0xff00, block_d(b[1]));
-        return group_scales<Scales>(d, odd_thirds(b[0]), odd_thirds(b[1]));
+        return group_scales<Scales>(two_block_d(b), group_bytes(b[0]), group_bytes(b[1]));
+    }
+    static GGUFX_INLINE Vf two_block_d(const Block *b) {
+        return _mm512_mask_mov_ps(block_d(b[0]), 0xff00, block_d(b[1]));
     }
     static GGUFX_INLINE void scales16(uint8_t *to, const Block &b) {
-        _mm_store_si128(reinterpret_cast<__m128i *>(to), odd_thirds(b));
+        _mm_store_si128(reinterpret_cast<__m128i *>(to), group_bytes(b));
     }
     static GGUFX_INLINE Vf block_d(const Block &b) {
         return mul(broadcast_f16(iq1_m_d(b).bits), set1(0.125f));
     }
 
     // 2 * s + 1 of four 3-bit fields in each of four words.
-    static GGUFX_INLINE __m128i odd_thirds(const Block &b) {
+    static GGUFX_INLINE __m128i group_bytes(const Block &b) {
         const __m128i words = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b.scales));
         const __m256i four = _mm256_permutexvar_epi16(
             _mm256_setr_epi16(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3),

@@ -1,0 +1,32 @@
+// n = 1..3 columns of int8 activations: the IQ types with codebooks.
+// SPDX-License-Identifier: MIT
+#include "kernels/loops/matvec.hpp"
+#include "formats/all.hpp"
+#include "kernels/avx512vbmi/families.hpp"
+#include "kernels/avx512vbmi/rows4.hpp"
+#include "kernels/avx512vbmi/rows8.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx512vbmi {
+namespace {
+
+template <class F> constexpr Matvec entry() {
+    if constexpr (requires { Unpack<F>::kOffset; }) {
+        return {pack_planes, matvec<Unpack<F>>};
+    } else {
+        return {nullptr, nullptr};
+    }
+}
+
+} // namespace
+} // namespace avx512vbmi
+
+const Matvec kAvx512VbmiMatvec[fmt::kTypeIds] = {
+#define X(NAME, ...) avx512vbmi::entry<fmt::NAME>(),
+#define REMOVED(...) {nullptr, nullptr},
+#include "formats/formats.def"
+};
+
+} // namespace kernels
+} // namespace ggufx

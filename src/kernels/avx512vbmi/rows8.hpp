@@ -1,0 +1,200 @@
+// IQ2_* and IQ1_*: a grid row is 8 values of 3 levels. The 64 rows of two blocks are looked up at
+// once, lane L: rows 8 * L .. 8 * L + 7 of the first block, then those of the second.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx512/iq1_m.hpp"
+#include "kernels/avx512/iq1_s.hpp"
+#include "kernels/avx512/iq2_s.hpp"
+#include "kernels/avx512/iq2_xs.hpp"
+#include "kernels/avx512/iq2_xxs.hpp"
+#include "kernels/avx512vbmi/planes.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx512vbmi {
+namespace {
+
+// Level numbers of values 0..3 and of 4..7, and a byte with their signs, of 64 rows.
+struct Rows8 {
+    __m512i first, second, signs;
+};
+
+// The rows of chunk i as rows of 4; `second` has the signs of values 4..7 in its low half.
+GGUFX_INLINE __m512i interleave(__m512i first, __m512i second, unsigned i) {
+    return i == 0 ? _mm512_unpacklo_epi8(first, second) : _mm512_unpackhi_epi8(first, second);
+}
+
+// Codes from the four level numbers in a byte; bit n of the signs belongs to value n (or bit 0 to
+// all).
+struct Codes8 {
+    Codes plane[4];
+
+    GGUFX_INLINE void planes(__m512i (&c)[4], __m512i levels, __m512i signs) const {
+        constexpr char low = 0x0c, high = 0x30;
+        c[0] = avx512vbmi::plane(plane[0], low, _mm512_slli_epi16(levels, 2), signs);
+        c[1] = avx512vbmi::plane(plane[1], low, levels, signs);
+        c[2] = avx512vbmi::plane(plane[2], high, levels, signs);
+        c[3] = avx512vbmi::plane(plane[3], high, _mm512_srli_epi16(levels, 2), signs);
+    }
+};
+
+// Bytes 32 of each of two blocks, in the order of the rows.
+GGUFX_INLINE __m512i two_by_eight(const uint8_t *first, const uint8_t *second) {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(first));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(second));
+    return _mm512_permutex2var_epi64(_mm512_castsi256_si512(a),
+                                     _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11),
+                                     _mm512_castsi256_si512(b));
+}
+
+// ---- IQ2 ----------------------------------------------------------------------------------------
+
+constexpr uint8_t kLevelsIq2[8] = {8, 25, 43};
+constexpr Codes8 kCodesIq2 = {
+    {signed_codes<2, 2, 0>(kLevelsIq2, 64), signed_codes<2, 2, 1>(kLevelsIq2, 64),
+     signed_codes<2, 4, 2>(kLevelsIq2, 64), signed_codes<2, 4, 3>(kLevelsIq2, 64)}};
+
+GGUFX_INLINE void iq2_planes(__m512i (&c)[4], const Rows8 &rows, unsigned i) {
+    kCodesIq2.planes(c, interleave(rows.first, rows.second, i),
+                     interleave(rows.signs, _mm512_srli_epi16(rows.signs, 4), i));
+}
+
+template <> struct Unpack<fmt::IQ2_XXS> : ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 + 43> {
+    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
+        const __m512 v0 = _mm512_loadu_ps(b[0].qs), v1 = _mm512_loadu_ps(b[1].qs);
+        const __m512i index = _mm512_castps_si512(_mm512_shuffle_ps(v0, v1, 0x88));
+        const __m512i words = _mm512_castps_si512(_mm512_shuffle_ps(v0, v1, 0xdd));
+        const __m512i fields =
+            _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x352e2720150e0700), words);
+        const __mmask64 high[1] = {_mm512_movepi8_mask(index)};
+        iq2_planes(c,
+                   {look_up<256>(fmt::kLevelsIq2Xxs.first, index, high),
+                    look_up<256>(fmt::kLevelsIq2Xxs.second, index, high),
+                    look_up7(fmt::kSigns7.byte, fields)},
+                   i);
+    }
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        const auto s = avx512::Unpack<fmt::IQ2_XXS>::load_scales(b);
+        return {s.d, s.scale};
+    }
+};
+
+// Types with a scale per 16 values.
+template <class F, int OffsetLog2, int MaxCode>
+struct GroupedRows8 : ScaledGroups<Vec, F, OffsetLog2, MaxCode> {
+    using Scales = typename ScaledGroups<Vec, F, OffsetLog2, MaxCode>::Scales;
+    static GGUFX_INLINE Scales load_scales(const typename F::Block *b) {
+        const __m128i s0 = avx512::Unpack<F>::group_bytes(b[0]);
+        const __m128i s1 = avx512::Unpack<F>::group_bytes(b[1]);
+        return {avx512::Unpack<F>::two_block_d(b),
+                {_mm512_cvtepi8_epi32(s0), _mm512_cvtepi8_epi32(s1)},
+                _mm512_cvtepi8_epi16(_mm256_inserti128_si256(_mm256_castsi128_si256(s0), s1, 1))};
+    }
+};
+
+// Low or high bytes of the words of two blocks, in the order of the rows.
+struct WordBytes {
+    alignas(64) uint8_t at[64];
+    constexpr explicit WordBytes(unsigned high) : at{} {
+        for (unsigned j = 0; j < 64; j++) {
+            const unsigned lane = j / 16, block = j / 8 % 2;
+            at[j] = static_cast<uint8_t>(64 * block + 2 * (8 * lane + j % 8) + high);
+        }
+    }
+};
+constexpr WordBytes kLowBytes{0}, kHighBytes{1};
+
+template <> struct Unpack<fmt::IQ2_XS> : GroupedRows8<fmt::IQ2_XS, 6, 64 + 43> {
+    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
+        const __m512i v0 = _mm512_loadu_si512(b[0].qs), v1 = _mm512_loadu_si512(b[1].qs);
+        const __m512i index = _mm512_permutex2var_epi8(v0, load64(kLowBytes.at), v1);
+        const __m512i upper = _mm512_permutex2var_epi8(v0, load64(kHighBytes.at), v1);
+        const __mmask64 high[2] = {_mm512_movepi8_mask(index),
+                                   _mm512_test_epi8_mask(upper, _mm512_set1_epi8(1))};
+        iq2_planes(c,
+                   {look_up<512>(fmt::kLevelsIq2Xs.first, index, high),
+                    look_up<512>(fmt::kLevelsIq2Xs.second, index, high),
+                    look_up7(fmt::kSigns7.byte, _mm512_srli_epi16(upper, 1))},
+                   i);
+    }
+};
+
+template <> struct Unpack<fmt::IQ2_S> : GroupedRows8<fmt::IQ2_S, 6, 64 + 43> {
+    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
+        const __m512i index = two_by_eight(b[0].qs, b[1].qs);
+        const __m128i q0 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[0].qh));
+        const __m128i q1 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[1].qh));
+        const __m512i upper = _mm512_multishift_epi64_epi8( // two bits per row
+            _mm512_set1_epi64(0x0e0c0a0806040200),
+            _mm512_cvtepu16_epi64(_mm_unpacklo_epi16(q0, q1)));
+        const __mmask64 high[3] = {_mm512_movepi8_mask(index),
+                                   _mm512_test_epi8_mask(upper, _mm512_set1_epi8(1)),
+                                   _mm512_test_epi8_mask(upper, _mm512_set1_epi8(2))};
+        iq2_planes(c,
+                   {look_up<1024>(fmt::kLevelsIq2S.first, index, high),
+                    look_up<1024>(fmt::kLevelsIq2S.second, index, high),
+                    two_by_eight(b[0].signs, b[1].signs)},
+                   i);
+    }
+};
+
+// ---- IQ1 ----------------------------------------------------------------------------------------
+
+constexpr uint8_t kCodesIq1Plus[8] = {16 - 8 + 1, 16 + 1, 16 + 8 + 1}; // 8 * grid + 1
+template <unsigned Shift> constexpr Codes iq1_codes() {
+    Codes to{};
+    for (unsigned i = 0; i < 64; i++) {
+        const unsigned plus = kCodesIq1Plus[i >> Shift & 3u];
+        to.code[i] = static_cast<uint8_t>(plus - 2 * (i & 1u));
+    }
+    return to;
+}
+constexpr Codes8 kCodesIq1 = {{iq1_codes<2>(), iq1_codes<2>(), iq1_codes<4>(), iq1_codes<4>()}};
+
+// `upper` has bits 8..10 of the indices, `shifts` in bit 0 the shift's sign, per row.
+GGUFX_INLINE void iq1_planes(__m512i (&c)[4], __m512i index, __m512i upper, __m512i shifts,
+                             unsigned i) {
+    const __mmask64 high[4] = {_mm512_movepi8_mask(index),
+                               _mm512_test_epi8_mask(upper, _mm512_set1_epi8(1)),
+                               _mm512_test_epi8_mask(upper, _mm512_set1_epi8(2)),
+                               _mm512_test_epi8_mask(upper, _mm512_set1_epi8(4))};
+    const __m512i first = look_up<2048>(fmt::kLevelsIq1.first, index, high);
+    const __m512i second = look_up<2048>(fmt::kLevelsIq1.second, index, high);
+    kCodesIq1.planes(c, interleave(first, second, i), interleave(shifts, shifts, i));
+}
+
+// 16 bytes of each of two blocks, four of them per 64 bits, in the order of the rows.
+GGUFX_INLINE __m512i two_by_four(const uint8_t *first, const uint8_t *second) {
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i *>(first));
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i *>(second));
+    return _mm512_cvtepu32_epi64(_mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm_unpacklo_epi32(a, b)), _mm_unpackhi_epi32(a, b), 1));
+}
+
+template <> struct Unpack<fmt::IQ1_S> : ScaledCodes<Vec, fmt::IQ1_S, 16, 16 + 9> {
+    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
+        const __m512i words = two_by_four(b[0].qh, b[1].qh); // of two groups of 32 each
+        iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),
+                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1916131009060300), words),
+                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1f1f1f1f0f0f0f0f), words), i);
+    }
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        const auto s = avx512::Unpack<fmt::IQ1_S>::load_scales(b);
+        return {s.d, s.scale};
+    }
+};
+
+template <> struct Unpack<fmt::IQ1_M> : GroupedRows8<fmt::IQ1_M, 4, 16 + 9> {
+    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
+        const __m512i nibbles = two_by_four(b[0].qh, b[1].qh); // of eight rows each
+        iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),
+                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1c1814100c080400), nibbles),
+                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1f1b17130f0b0703), nibbles), i);
+    }
+};
+
+} // namespace
+} // namespace avx512vbmi
+} // namespace kernels
+} // namespace ggufx
