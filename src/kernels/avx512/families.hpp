@@ -12,6 +12,7 @@ extern const Matvec kAvx512Matvec[fmt::kTypeIds];
 extern const MatvecF32 kAvx512MatvecF32[fmt::kTypeIds];
 extern const Gemm kAvx512Gemm[fmt::kTypeIds];
 extern const Gemm kAvx512GemmF32[fmt::kTypeIds];
+extern const Matvec kAvx512VbmiMatvec[fmt::kTypeIds]; // where the processor has VBMI
 extern const KvPages kAvx512KvPages;
 
 } // namespace kernels

@@ -1,10 +1,10 @@
 // n = 1..3 columns of int8 activations: the IQ types with codebooks.
 // SPDX-License-Identifier: MIT
-#include "kernels/loops/matvec.hpp"
 #include "formats/all.hpp"
-#include "kernels/avx512vbmi/families.hpp"
-#include "kernels/avx512vbmi/rows4.hpp"
-#include "kernels/avx512vbmi/rows8.hpp"
+#include "kernels/avx512/families.hpp"
+#include "kernels/avx512/vbmi_rows4.hpp"
+#include "kernels/avx512/vbmi_rows8.hpp"
+#include "kernels/loops/matvec.hpp"
 
 namespace ggufx {
 namespace kernels {

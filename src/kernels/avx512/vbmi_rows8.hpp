@@ -8,7 +8,7 @@
 #include "kernels/avx512/iq2_s.hpp"
 #include "kernels/avx512/iq2_xs.hpp"
 #include "kernels/avx512/iq2_xxs.hpp"
-#include "kernels/avx512vbmi/planes.hpp"
+#include "kernels/avx512/vbmi_planes.hpp"
 
 namespace ggufx {
 namespace kernels {

@@ -4,7 +4,7 @@
 
 #include "kernels/avx512/iq3_s.hpp"
 #include "kernels/avx512/iq3_xxs.hpp"
-#include "kernels/avx512vbmi/planes.hpp"
+#include "kernels/avx512/vbmi_planes.hpp"
 
 namespace ggufx {
 namespace kernels {
