@@ -17,9 +17,31 @@ extern "C" {
 
 typedef struct ggufx_kv ggufx_kv;
 
+/* What differs from layer to layer. */
+typedef struct ggufx_kv_layer {
+    uint32_t type_k; /* GGUFX_KV_*; GGUFX_KV_DEFAULT = that of the cache */
+    uint32_t type_v;
+    uint32_t window; /* tokens see those less than `window` positions before; 0 = all. Pages that
+                        no later token can see are given back. */
+    uint32_t reserved;
+} ggufx_kv_layer;
+
+#define GGUFX_KV_FIT_TQ3_0 1u   /* TQ3_0 searches its scales: less error, same bytes to read */
+#define GGUFX_KV_CENTRE_ALL 2u  /* centre and equalise channels for every quantized type; */
+#define GGUFX_KV_CENTRE_NONE 4u /* for none. Else for GX types. See ggufx_kv_calibrate. */
+#define GGUFX_KV_NO_SINKS 0xffffffffu
+
+/* How keys carry their positions, for ggufx_kv_shift. */
+enum {
+    GGUFX_KV_ROPE_UNKNOWN = 0, /* cannot be shifted */
+    GGUFX_KV_ROPE_NONE = 1,    /* not at all */
+    GGUFX_KV_ROPE_PAIRS = 2,   /* coordinates 2i and 2i+1 turn together */
+    GGUFX_KV_ROPE_HALVES = 3   /* i and i + rope_dims / 2 */
+};
+
 typedef struct ggufx_kv_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_* */
     const void *next;
     uint32_t n_layers;    /* >= 1 */
     uint32_t n_kv_heads;  /* >= 1 */
@@ -30,6 +52,15 @@ typedef struct ggufx_kv_options {
     uint32_t type_v;      /* GGUFX_KV_* */
     uint32_t n_sequences; /* 0 = 1 */
     uint64_t max_tokens;  /* per sequence; 0 = as memory allows */
+    uint32_t n_sinks;     /* first tokens kept as F16 in streams of quantized types; 0 = 4,
+                             GGUFX_KV_NO_SINKS = none, at most 64 */
+    uint32_t rope_style;  /* GGUFX_KV_ROPE_* */
+    uint32_t rope_dims;   /* coordinates that turn, from the first on; 0 = head_dim_k */
+    float rope_base;      /* 0 = 10000 */
+    float rope_scale;     /* of positions; 0 = 1 */
+    uint32_t n_layer_options;      /* 0, or n_layers */
+    const ggufx_kv_layer *layers;  /* [n_layer_options], read by the call only; NULL when 0 */
+    uint64_t model;       /* a number of the caller's; snapshots of another one are refused */
     uint64_t reserved[4];
 } ggufx_kv_options;
 
@@ -39,17 +70,33 @@ GGUFX_API void ggufx_kv_options_init(ggufx_kv_options *options);
 /*
  * Create an empty cache. Pages of 64 tokens are taken from the runtime's allocator as they are
  * needed; ggufx_kv_reserve takes them before.
+ *
+ * Streams of quantized types hold the last tokens of a sequence, up to 64, and the first n_sinks as
+ * F16; a page is encoded when it is full and never again. Heads of quantized types have at most
+ * 1024 values, those of GX types a multiple of 16.
  * Errors: ARGUMENT, MEMORY, TYPE.   Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
                                        const ggufx_kv_options *options, ggufx_error *error);
+
+/*
+ * Bytes that such a cache takes from the allocator once n_tokens are reserved in every sequence
+ * (appending them takes no more). The object of the handle itself is included.
+ * Errors: ARGUMENT, MEMORY (more than can be counted), TYPE.
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_estimate(uint64_t *out, const ggufx_runtime *rt,
+                                         const ggufx_kv_options *options, uint64_t n_tokens,
+                                         ggufx_error *error);
 
 /* Free a cache.   Threads: exclusive on kv.   Since: 0.1. */
 GGUFX_API void ggufx_kv_destroy(ggufx_kv *kv);
 
 /*
  * Take all pages that n_tokens tokens of a sequence need, in every layer: until the sequence is
- * longer than that, no append can fail for want of memory, and none allocates.
+ * longer than that, no append can fail for want of memory, and none allocates. In layers with a
+ * window that holds for appends of at most 1024 tokens. A copy or a removal made later can cost
+ * pages that were not reserved.
  * Errors: ARGUMENT, MEMORY (nothing was changed), CAPACITY.
  * Threads: exclusive on kv.   Since: 0.1.
  */
@@ -70,6 +117,27 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
 GGUFX_API ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
                                        size_t n_tokens, const int32_t *positions, const float *k,
                                        size_t n_k, const float *v, size_t n_v, ggufx_error *error);
+
+enum { GGUFX_KV_HALF_F16 = 1, GGUFX_KV_HALF_BF16 = 2 };
+
+/* ggufx_kv_append from values of 16 bits, `format` GGUFX_KV_HALF_*; n_k and n_v count values.
+ * Errors: as there.   Threads: exclusive on kv.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
+                                            size_t n_tokens, const int32_t *positions,
+                                            uint32_t format, const uint16_t *k, size_t n_k,
+                                            const uint16_t *v, size_t n_v, ggufx_error *error);
+
+/*
+ * Append tokens of several sequences to one layer, all or nothing: token i goes to sequences[i] at
+ * positions[i]; positions do not descend within a sequence. k and v as for ggufx_kv_append. An
+ * executor that fails costs parallelism only.
+ * Errors: as ggufx_kv_append.
+ * Threads: exclusive on kv.   Allocates: only new pages.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_t n_tokens,
+                                             const uint32_t *sequences, const int32_t *positions,
+                                             const float *k, size_t n_k, const float *v, size_t n_v,
+                                             ggufx_error *error);
 
 #define GGUFX_ATTEND_ALL 1u /* every query sees every token; else only those not after it */
 
@@ -105,8 +173,9 @@ GGUFX_API ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, con
                                        const ggufx_attend_options *options, ggufx_error *error);
 
 /*
- * Decode tokens first..first+n_tokens-1 of a layer back to f32; k and v may each be NULL. Layouts
- * as for ggufx_kv_append. Errors: ARGUMENT.
+ * Decode tokens first..first+n_tokens-1 of a layer back to f32, in the basis they were appended in,
+ * shifted keys at their present positions; k and v may each be NULL. Layouts as for
+ * ggufx_kv_append. Errors: ARGUMENT (range, or tokens that the window of the layer has dropped).
  * Threads: any number at once (const).   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v,
@@ -123,9 +192,12 @@ GGUFX_API ggufx_status ggufx_kv_length(uint64_t *out, const ggufx_kv *kv, uint32
 GGUFX_API ggufx_status ggufx_kv_positions(int32_t *out, const ggufx_kv *kv, uint32_t sequence,
                                           uint64_t first, uint64_t n, ggufx_error *error);
 
-/* Keep the first n_tokens tokens of a sequence in every layer; never re-encodes anything, keeps
- * the pages. Errors: ARGUMENT (longer than the sequence).
- * Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
+/*
+ * Keep the first n_tokens tokens of a sequence in every layer; never re-encodes anything, keeps the
+ * memory. A page that was encoded stays as it is, cut; the next token begins a new one.
+ * Errors: ARGUMENT (longer than the sequence), STATE (the window of a layer has dropped tokens that
+ * the next one would see).   Threads: exclusive on kv.   Allocates: no.   Since: 0.1.
+ */
 GGUFX_API ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens,
                                          ggufx_error *error);
 
@@ -133,24 +205,77 @@ GGUFX_API ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint64
  * layers. Errors: ARGUMENT.   Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
 
+/*
+ * Remove the tokens at positions p0 .. p1-1 of a sequence from every layer; the others keep their
+ * positions. Memory of a page is given back when none of its tokens is left.
+ * Errors: ARGUMENT, MEMORY (a table; nothing was changed), STATE (a part of what a window dropped).
+ * Threads: exclusive on kv.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
+                                       ggufx_error *error);
+
+/*
+ * Let an empty sequence begin with the tokens at positions p0 .. p1-1 of another one. Both share
+ * the pages; an append to a shared page copies it first.
+ * Errors: ARGUMENT, MEMORY (a table; nothing was changed), STATE (`to` is not empty, or `from`
+ * itself; a part of what a window dropped).   Threads: exclusive on kv.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0,
+                                     int32_t p1, ggufx_error *error);
+
+/*
+ * Add delta to the positions p0 .. p1-1 of a sequence, without touching what is stored: queries are
+ * rotated the other way instead, so shifting back restores every bit.
+ * Errors: ARGUMENT (positions would descend or leave 32 bits), UNSUPPORTED (rope_style unknown),
+ * MEMORY (a table; nothing was changed), STATE (a part of what a window dropped).
+ * Threads: exclusive on kv.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
+                                      int32_t delta, ggufx_error *error);
+
+/* Drop all sequences but one and give their pages back. Errors: ARGUMENT.
+ * Threads: exclusive on kv.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_kv_keep(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
+
+/*
+ * Set the means and equalisers of a layer, which else come from the first page it encodes: stored
+ * keys are (k - mu_k) / eq_k, stored values v - mu_v; results are as if nothing had been done.
+ *
+ * mu_k, eq_k  f32, [n_kv_heads][head_dim_k], n_k floats each; NULL = 0 and 1. eq_k > 0.
+ * mu_v        f32, [n_kv_heads][head_dim_v], n_v floats; NULL = 0.
+ * Errors: ARGUMENT (lengths, values), UNSUPPORTED (the layer does not centre), STATE (frozen: pages
+ * are encoded already).   Threads: exclusive on kv.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const float *mu_k,
+                                          const float *eq_k, size_t n_k, const float *mu_v,
+                                          size_t n_v, ggufx_error *error);
+
 /* Drop all tokens of all sequences and give the pages back. Errors: ARGUMENT.
  * Threads: exclusive on kv.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);
 
+#define GGUFX_KV_ALL_LAYERS 0xffffffffu
+
 typedef struct ggufx_kv_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    uint32_t type_k;
+    uint32_t type_k;      /* of the layer; of the cache for GGUFX_KV_ALL_LAYERS */
     uint32_t type_v;
-    uint64_t n_tokens;        /* over all sequences, first layer */
-    uint64_t n_pages;         /* taken, used or not */
-    uint64_t page_bytes;      /* bytes of those pages */
-    uint64_t bytes_per_token; /* encoded K and V of all layers */
+    uint64_t n_tokens;        /* over all sequences; of the first layer for all */
+    uint64_t n_pages;         /* taken, used or not; shared ones count once */
+    uint64_t n_plain_pages;   /* of those: F16 pages of layers with a quantized type */
+    uint64_t n_shared_pages;  /* places in sequences that hold a page others hold too */
+    uint64_t page_bytes;      /* bytes of the pages */
+    uint64_t bytes_per_token; /* encoded K and V */
+    double bits_per_value;    /* the same per value, as stored in full pages */
+    double k_error;           /* mean squared error over mean square of what was encoded, in the */
+    double v_error;           /* basis of the type; 0 when nothing was */
 } ggufx_kv_facts;
 
-/* Describe a cache; out->struct_size must be set. Errors: ARGUMENT.
- * Threads: any number at once (const).   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_kv_stats(ggufx_kv_facts *out, const ggufx_kv *kv, ggufx_error *error);
+/* Describe a layer, or the cache (GGUFX_KV_ALL_LAYERS); out->struct_size must be set.
+ * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_kv_stats(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer,
+                                      ggufx_error *error);
 
 #ifdef __cplusplus
 }

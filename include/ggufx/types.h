@@ -89,15 +89,28 @@ enum {
     GGUFX_KV_F32 = 1,
     GGUFX_KV_F16 = 2,
     GGUFX_KV_BF16 = 3,
-    GGUFX_KV_Q8_0 = 8
+    GGUFX_KV_Q8_0 = 8, /* this and the next: blocks of 32 as in GGUF files */
+    GGUFX_KV_Q5_1 = 9,
+    GGUFX_KV_Q5_0 = 10,
+    GGUFX_KV_Q4_1 = 11,
+    GGUFX_KV_Q4_0 = 12,
+    GGUFX_KV_IQ4_NL = 13,
+    GGUFX_KV_ROT_Q5_0 = 32, /* the same after a Hadamard transform of the head */
+    GGUFX_KV_ROT_Q4_0 = 33,
+    GGUFX_KV_ROT_IQ4_NL = 34,
+    GGUFX_KV_TQ3_0 = 64,          /* 32 values in 14 bytes, as published: the third bit is unread */
+    GGUFX_KV_TQ3_0_RESIDUAL = 65, /* the same bytes, all three bits read */
+    GGUFX_KV_GX2 = 72, /* 2, 3, 4 bits per value and one scale per head; heads of 16, 32, ... */
+    GGUFX_KV_GX3 = 73,
+    GGUFX_KV_GX4 = 74
 };
 
 typedef struct ggufx_kv_type_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* GGUFX_TYPE_IS_* */
     uint32_t id;
-    uint32_t block_values; /* head_dim is padded to a multiple of it */
-    uint32_t block_bytes;
+    uint32_t block_values; /* head_dim is padded to a multiple of it; 0: the head is the block */
+    uint32_t block_bytes;  /* 0 when block_values is */
     uint32_t reserved;
     const char *name; /* "f16"; valid for ever */
 } ggufx_kv_type_facts;

@@ -65,11 +65,22 @@ extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
 
 namespace {
 
+constexpr uint32_t kFlags = GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE;
+
+static_assert(sizeof(ggufx_kv_layer) == sizeof(kv::LayerConfig), "the same struct");
+
 kv::Config import_config(const ggufx_kv_options *options) {
     require(options, "options must be set: a cache has no default shape");
-    const auto in = import_options(options, 0, "ggufx_kv_options");
+    const auto in = import_options(options, kFlags, "ggufx_kv_options");
     for (const uint64_t reserved : in.reserved)
         require(reserved == 0, "ggufx_kv_options.reserved must be 0");
+    require(in.rope_style <= GGUFX_KV_ROPE_HALVES, "ggufx_kv_options.rope_style is unknown");
+    const bool all = in.flags & GGUFX_KV_CENTRE_ALL, none = in.flags & GGUFX_KV_CENTRE_NONE;
+    require(!all || !none, "ggufx_kv_options.flags centre all types and none");
+    require(in.n_layer_options == 0 || (in.n_layer_options == in.n_layers && in.layers),
+            "ggufx_kv_options.n_layer_options must be 0, or n_layers with layers set");
+    for (uint32_t i = 0; i < in.n_layer_options; i++)
+        require(in.layers[i].reserved == 0, "ggufx_kv_layer.reserved must be 0");
     kv::Config config;
     config.n_layers = in.n_layers;
     config.n_kv_heads = in.n_kv_heads;
@@ -80,6 +91,17 @@ kv::Config import_config(const ggufx_kv_options *options) {
     config.type_v = in.type_v;
     config.n_sequences = in.n_sequences;
     config.max_tokens = in.max_tokens;
+    if (in.n_sinks) config.n_sinks = in.n_sinks == GGUFX_KV_NO_SINKS ? 0 : in.n_sinks;
+    config.fit_tq3 = in.flags & GGUFX_KV_FIT_TQ3_0;
+    config.centring = all    ? kv::Centring::always
+                      : none ? kv::Centring::never
+                             : kv::Centring::by_type;
+    config.rope_style = static_cast<kv::RopeStyle>(in.rope_style);
+    config.rope_dims = in.rope_dims;
+    if (in.rope_base != 0.0f) config.rope_base = in.rope_base;
+    if (in.rope_scale != 0.0f) config.rope_scale = in.rope_scale;
+    config.model = in.model;
+    if (in.n_layer_options) config.layers = reinterpret_cast<const kv::LayerConfig *>(in.layers);
     return config;
 }
 
@@ -110,6 +132,17 @@ extern "C" ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
     });
 }
 
+extern "C" ggufx_status ggufx_kv_estimate(uint64_t *out, const ggufx_runtime *rt,
+                                          const ggufx_kv_options *options, uint64_t n_tokens,
+                                          ggufx_error *error) {
+    if (out) *out = 0;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        const kv::Config config = import_config(options);
+        *out = kv::Cache::estimate(*rt->host, config, n_tokens) + sizeof(ggufx_kv);
+    });
+}
+
 extern "C" void ggufx_kv_destroy(ggufx_kv *kv) {
     if (!alive(kv, Tag::kv)) return;
     kv::Cache::destroy(kv->cache);
@@ -131,7 +164,7 @@ Status no_cache(ggufx_error *error) {
 }
 
 // A buffer of `tokens` rows of heads * head_dim floats: set, and of exactly that length.
-Status check_floats(const float *data, size_t given, const char *name, uint64_t tokens,
+Status check_floats(const void *data, size_t given, const char *name, uint64_t tokens,
                     uint32_t heads, uint32_t head_dim, ggufx_error *error) {
     uint64_t want = 0;
     const bool fits = checked::mul(&want, tokens, uint64_t(heads) * head_dim);
@@ -166,7 +199,44 @@ extern "C" ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t s
         if (status == Status::ok)
             status = check_floats(v, n_v, "v", n_tokens, c.n_kv_heads, c.head_dim_v, error);
         if (status != Status::ok) return status;
-        return kv->cache->append(layer, sequence, n_tokens, positions, k, v, failure_of(error));
+        return kv->cache->append(layer, sequence, n_tokens, positions, {k, v}, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
+                                             size_t n_tokens, const int32_t *positions,
+                                             uint32_t format, const uint16_t *k, size_t n_k,
+                                             const uint16_t *v, size_t n_v, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        const kv::Config &c = kv->cache->config();
+        if (format != GGUFX_KV_HALF_F16 && format != GGUFX_KV_HALF_BF16)
+            return refuse(error, "format must be GGUFX_KV_HALF_F16 or GGUFX_KV_HALF_BF16");
+        Status status = check_floats(k, n_k, "k", n_tokens, c.n_kv_heads, c.head_dim_k, error);
+        if (status == Status::ok)
+            status = check_floats(v, n_v, "v", n_tokens, c.n_kv_heads, c.head_dim_v, error);
+        if (status != Status::ok) return status;
+        const kv::Source source = {
+            k, v, format == GGUFX_KV_HALF_F16 ? kv::SourceType::f16 : kv::SourceType::bf16};
+        return kv->cache->append(layer, sequence, n_tokens, positions, source, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_t n_tokens,
+                                              const uint32_t *sequences, const int32_t *positions,
+                                              const float *k, size_t n_k, const float *v,
+                                              size_t n_v, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        const kv::Config &c = kv->cache->config();
+        Status status = check_floats(k, n_k, "k", n_tokens, c.n_kv_heads, c.head_dim_k, error);
+        if (status == Status::ok)
+            status = check_floats(v, n_v, "v", n_tokens, c.n_kv_heads, c.head_dim_v, error);
+        if (status != Status::ok) return status;
+        if (n_tokens && (!sequences || !positions))
+            return refuse(error, "sequences and positions must be set");
+        return kv->cache->append_batch(layer, n_tokens, sequences, positions, {k, v},
+                                       failure_of(error));
     });
 }
 
@@ -246,6 +316,52 @@ extern "C" ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx
     });
 }
 
+extern "C" ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->remove(sequence, p0, p1, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0, int32_t p1, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->copy(from, to, p0, p1, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->shift(sequence, p0, p1, delta, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_keep(ggufx_kv *kv, uint32_t sequence, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->keep(sequence, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const float *mu_k,
+                                           const float *eq_k, size_t n_k, const float *mu_v,
+                                           size_t n_v, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        const kv::Config &c = kv->cache->config();
+        Status status = Status::ok;
+        for (const float *floats : {mu_k, eq_k})
+            if (status == Status::ok && (floats || n_k))
+                status = check_floats(&n_k, n_k, floats == mu_k ? "mu_k" : "eq_k", 1, c.n_kv_heads,
+                                      c.head_dim_k, error);
+        if (status == Status::ok && (mu_v || n_v))
+            status = check_floats(mu_v, n_v, "mu_v", 1, c.n_kv_heads, c.head_dim_v, error);
+        if (status != Status::ok) return status;
+        return kv->cache->calibrate(layer, mu_k, eq_k, mu_v, failure_of(error));
+    });
+}
+
 extern "C" ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
@@ -254,18 +370,26 @@ extern "C" ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error) {
     });
 }
 
-extern "C" ggufx_status ggufx_kv_stats(ggufx_kv_facts *out, const ggufx_kv *kv,
+extern "C" ggufx_status ggufx_kv_stats(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer,
                                        ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(kv, Tag::kv), "out and kv must be set");
-        const kv::Stats stats = kv->cache->stats();
+        kv::Stats stats;
+        const Status status = kv->cache->stats(&stats, layer, failure_of(error));
+        if (status != Status::ok) return status;
         ggufx_kv_facts facts = {};
-        facts.type_k = kv->cache->config().type_k;
-        facts.type_v = kv->cache->config().type_v;
+        facts.type_k = stats.type_k;
+        facts.type_v = stats.type_v;
         facts.n_tokens = stats.n_tokens;
         facts.n_pages = stats.n_pages;
+        facts.n_plain_pages = stats.n_plain_pages;
+        facts.n_shared_pages = stats.n_shared_pages;
         facts.page_bytes = stats.page_bytes;
         facts.bytes_per_token = stats.bytes_per_token;
+        facts.bits_per_value = stats.bits_per_value;
+        facts.k_error = stats.k_error;
+        facts.v_error = stats.v_error;
         export_struct(out, facts, "ggufx_kv_facts");
+        return Status::ok;
     });
 }

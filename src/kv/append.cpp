@@ -1,144 +1,163 @@
-// Append: everything is checked and all pages are taken before the first byte is written, and the
-// new length is set last, so that a failed append leaves the sequence as it was.
+// Append: everything is checked and all memory is taken before the first byte is written where a
+// reader could see it; pages are filled aside and linked last, so that a failed append leaves the
+// sequence as it was.
 // SPDX-License-Identifier: MIT
-#include "base/bytes.hpp"
+#include "kv/append.hpp"
+
 #include "base/fpenv.hpp"
-#include "kv/state.hpp"
+
+#include <string.h>
 
 namespace ggufx::kv {
 
 namespace {
 
-using ull = unsigned long long;
+constexpr uint64_t kSerialNs = 50000;
 
-constexpr uint32_t kTaskTokens = 16;
-constexpr uint64_t kSerialFloats = 1u << 15; // below: about 50 us of encoding, not worth a task
+} // namespace
 
-// Index of the first float a stream of this type cannot hold, or n.
-size_t first_refused(const float *x, size_t n, uint32_t limit_bits) {
-    constexpr size_t kStep = 256;
-    for (size_t start = 0; start < n; start += kStep) {
-        const size_t end = n - start < kStep ? n : start + kStep;
-        uint32_t largest = 0;
-        for (size_t i = start; i < end; i++) {
-            const uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
-            largest = magnitude > largest ? magnitude : largest;
-        }
-        if (largest <= limit_bits) continue;
-        for (size_t i = start; i < end; i++)
-            if ((f32_bits(x[i]) & 0x7fffffffu) > limit_bits) return i;
+AppendRun::AppendRun(Cache::State &state, Layer &layer, Track &track, const Source &source,
+                     size_t n_tokens)
+    : state_(state), layer_(layer), track_(track), encoder_{&state, &layer, source}, n_(n_tokens) {
+    open_ = open_page(state, layer, track);
+    if (open_)
+        plan_open();
+    else if (layer.encodes && state.n_sinks && track.n_tokens == 0)
+        plan_sink();
+    new_pages_ = track.n_pages + (n_first_ && !open_ ? 1 : 0);
+    const size_t left = n_ - n_first_;
+    n_full_ = left / kPageTokens;
+    n_tail_ = static_cast<uint32_t>(left % kPageTokens);
+    const Form form = layer.encodes ? kEncoded : kPlain;
+    for (size_t i = 0; i < n_full_; i++)
+        track.pages[new_pages_ + i] = {pop_spare(track, form), 0, kPageTokens, 0};
+    if (n_tail_) {
+        // the plain block of a page that gets encoded is free for the tail
+        reuse_ = encodes_first() && first_.from->n_owners == 1;
+        Block *tail = reuse_ ? const_cast<Block *>(first_.from) : pop_spare(track, kPlain);
+        track.pages[new_pages_ + n_full_] = {tail, 0, static_cast<uint16_t>(n_tail_), 0};
     }
-    return n;
 }
 
-Status check_values(const float *x, size_t n, const TypeOps &type, const char *name,
-                    Failure *failure) {
-    const size_t at = first_refused(x, n, type.limit_bits);
-    if (at == n) return Status::ok;
-    const bool finite = (f32_bits(x[at]) & 0x7fffffffu) < 0x7f800000u;
-    return set_failure(failure, Status::value, {.index = at}, "%s[%zu] %s", name, at,
-                       finite ? "is too large for the type of its stream" : "is NaN or infinite");
+void AppendRun::plan_open() {
+    Block *block = open_->block;
+    const uint32_t slot = open_->first + open_->n, room = page_limit(state_, *block) - slot;
+    n_first_ = n_ < room ? static_cast<uint32_t>(n_) : room;
+    first_ = {block, block, open_->first, slot, slot + n_first_, 0};
+    if (layer_.encodes && !block->sink && n_first_ == room) {
+        first_.to = pop_spare(track_, kEncoded);
+    } else if (block->n_owners > 1) {
+        first_.to = pop_spare(track_, kPlain);
+        memcpy(first_.to->data(), block->data(), layer_.shape[kPlain].bytes - sizeof(Block));
+        first_.to->sink = block->sink;
+    }
+    if (first_.to != block) memcpy(first_.to->positions, block->positions, sizeof block->positions);
 }
 
-// The new positions do not descend, from the last one held on.
-Status check_positions(const int32_t *positions, size_t n, const int32_t *last, Failure *failure) {
-    if (!positions) {
-        const int64_t first = last ? int64_t(*last) + 1 : 0;
-        const int64_t room = INT32_MAX - first + 1;
-        if (room > 0 && n <= uint64_t(room)) return Status::ok;
-        return set_failure(failure, Status::argument, {},
-                           "%zu tokens after position %lld exceed the largest position %d", n,
-                           static_cast<long long>(first - 1), INT32_MAX);
+void AppendRun::plan_sink() {
+    n_first_ = n_ < state_.n_sinks ? static_cast<uint32_t>(n_) : state_.n_sinks;
+    Block *block = pop_spare(track_, kPlain);
+    block->sink = 1;
+    first_ = {block, nullptr, 0, 0, n_first_, 0};
+}
+
+// Fills that tasks may run side by side: encoded pages, or all pages of a layer of floats.
+size_t AppendRun::n_parallel() const {
+    if (layer_.encodes) return (encodes_first() ? 1 : 0) + n_full_;
+    return (n_first_ ? 1 : 0) + n_full_ + (n_tail_ ? 1 : 0);
+}
+
+Fill AppendRun::parallel_fill(size_t i) const {
+    const bool first = layer_.encodes ? encodes_first() : n_first_ != 0;
+    if (first && i == 0) return first_;
+    const size_t page = i - (first ? 1 : 0);
+    const PageRef &ref = track_.pages[new_pages_ + page];
+    return {ref.block, nullptr, 0, 0, ref.n, n_first_ + page * kPageTokens};
+}
+
+void AppendRun::task(void *ctx, uint32_t index, uint32_t worker) {
+    const AppendRun &run = *static_cast<AppendRun *>(ctx);
+    const uint32_t heads = run.state_.config.n_kv_heads;
+    run.encoder_.fill_head(run.parallel_fill(index / heads), index % heads,
+                           run.state_.worker_scratch(worker));
+}
+
+void AppendRun::fill_here(const Fill &fill) const {
+    for (uint32_t head = 0; head < state_.config.n_kv_heads; head++)
+        encoder_.fill_head(fill, head, state_.worker_scratch(0));
+}
+
+void AppendRun::get_value(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out) {
+    const AppendRun &run = *static_cast<const AppendRun *>(ctx);
+    run.encoder_.load_slot(run.parallel_fill(0), side, slot, head, out);
+}
+
+void AppendRun::calibrate() {
+    if (!layer_.encodes || layer_.calibrated || !layer_.calibration || n_parallel() == 0) return;
+    const Fill fill = parallel_fill(0);
+    const CanonicalFp fp;
+    calibrate_layer(state_, layer_, {this, get_value, fill.first, fill.end},
+                    state_.worker_scratch(0));
+    layer_.calibrated = calibrated_ = true;
+}
+
+Status AppendRun::fill(bool executor) {
+    calibrate();
+    const uint64_t n_pages = n_parallel(), heads = state_.config.n_kv_heads;
+    const bool small = encode_cost(state_, layer_) * n_ <= kSerialNs;
+    if (executor && !small && n_pages && n_pages <= UINT32_MAX / heads) {
+        const Status status =
+            state_.host->parallel_for(static_cast<uint32_t>(n_pages * heads), task, this);
+        if (status != Status::ok) return status;
+    } else {
+        const CanonicalFp fp;
+        for (size_t i = 0; i < n_pages; i++) fill_here(parallel_fill(i));
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!last || positions[i] >= *last) {
-            last = positions + i;
-            continue;
-        }
-        return set_failure(failure, Status::argument, {.index = i},
-                           "positions[%zu] is %d after %d: positions must not descend", i,
-                           positions[i], *last);
+    if (!layer_.encodes) return Status::ok;
+    const CanonicalFp fp;
+    if (n_first_ && !encodes_first()) fill_here(first_);
+    if (n_tail_) {
+        const PageRef &tail = track_.pages[new_pages_ + n_full_];
+        fill_here({tail.block, nullptr, 0, 0, n_tail_, n_ - n_tail_});
     }
     return Status::ok;
 }
 
-struct Encode {
-    const Config *config;
-    const Layout *layout;
-    const TypeOps *k_type, *v_type;
-    const Track *track;
-    const int32_t *positions; // null: first_position, +1, ...
-    int64_t first_position;
-    const float *k, *v;
-    size_t n_tokens;
-
-    void token(size_t t) const {
-        const uint32_t heads = config->n_kv_heads, dk = config->head_dim_k, dv = config->head_dim_v;
-        const uint64_t at = track->n_tokens + t;
-        const size_t slot = static_cast<size_t>(at % kPageTokens);
-        uint8_t *page = track->pages[static_cast<size_t>(at / kPageTokens)];
-        for (uint32_t h = 0; h < heads; h++) {
-            const size_t row = size_t(h) * kPageTokens + slot, source = t * heads + h;
-            k_type->encode(page + row * layout->k_row, k + source * dk, dk);
-            v_type->encode(page + layout->v_offset + row * layout->v_row, v + source * dv, dv);
-        }
-        auto *page_positions = reinterpret_cast<int32_t *>(page + layout->positions_offset);
-        page_positions[slot] =
-            positions ? positions[t] : static_cast<int32_t>(first_position + int64_t(t));
-    }
-    static void task(void *ctx, uint32_t index, uint32_t) {
-        const Encode &e = *static_cast<const Encode *>(ctx);
-        const size_t first = size_t(index) * kTaskTokens;
-        const size_t left = e.n_tokens - first, n = left < kTaskTokens ? left : kTaskTokens;
-        for (size_t t = first; t < first + n; t++) e.token(t);
-    }
-};
-
-Status encode_all(const Host &host, Encode &e, uint64_t n_floats, Failure *failure) {
-    const uint64_t n_tasks = (uint64_t(e.n_tokens) + kTaskTokens - 1) / kTaskTokens;
-    if (n_floats <= kSerialFloats || n_tasks > UINT32_MAX) {
-        const CanonicalFp fp;
-        for (size_t t = 0; t < e.n_tokens; t++) e.token(t);
-        return Status::ok;
-    }
-    const Status status = host.parallel_for(static_cast<uint32_t>(n_tasks), Encode::task, &e);
-    if (status == Status::ok) return status;
-    return set_failure(failure, status, {}, "the executor did not run the tasks of an append");
+void AppendRun::put_positions(Block &block, uint32_t slot, uint32_t n, size_t token,
+                              const Positions &positions) const {
+    for (uint32_t i = 0; i < n; i++) block.positions[slot + i] = positions.at(token + i);
 }
 
-} // namespace
+void AppendRun::commit(const Positions &positions) {
+    if (n_first_) put_positions(*first_.to, first_.slot, n_first_, 0, positions);
+    if (open_) {
+        Block *old = open_->block;
+        open_->n = static_cast<uint16_t>(open_->n + n_first_);
+        if (first_.to != old) {
+            open_->block = first_.to;
+            first_.to->n_owners = 1;
+            if (!reuse_) release_block(*state_.host, layer_, old, &track_);
+        }
+    } else if (n_first_) {
+        first_.to->n_owners = 1;
+        track_.pages[track_.n_pages] = {first_.to, 0, static_cast<uint16_t>(n_first_), 0};
+    }
+    const size_t n_new = n_full_ + (n_tail_ ? 1 : 0);
+    for (size_t i = 0; i < n_new; i++) {
+        const PageRef &page = track_.pages[new_pages_ + i];
+        page.block->n_owners = 1;
+        put_positions(*page.block, 0, page.n, n_first_ + i * kPageTokens, positions);
+    }
+    track_.n_pages = new_pages_ + n_new;
+    track_.n_tokens += n_;
+    drop_window(state_, layer_, track_, positions.at(0));
+}
 
-Status Cache::append(uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions,
-                     const float *k, const float *v, Failure *failure) {
-    State &s = *state_;
-    const Config &c = s.config;
-    Status status = check_layer(c, layer, failure);
-    if (status == Status::ok) status = check_sequence(c, sequence, failure);
-    if (status != Status::ok || n_tokens == 0) return status;
-    Track &track = s.track(layer, sequence);
-    const int32_t *last = track.n_tokens ? s.positions(track, track.n_tokens - 1) : nullptr;
-    status = check_positions(positions, n_tokens, last, failure);
-    if (status != Status::ok) return status;
-    if (c.max_tokens && (track.n_tokens > c.max_tokens || n_tokens > c.max_tokens - track.n_tokens))
-        return set_failure(failure, Status::capacity, {},
-                           "append %zu tokens to %llu: max_tokens of the cache is %llu", n_tokens,
-                           ull(track.n_tokens), ull(c.max_tokens));
-    const size_t n_k = n_tokens * c.n_kv_heads * c.head_dim_k;
-    const size_t n_v = n_tokens * c.n_kv_heads * c.head_dim_v;
-    status = check_values(k, n_k, *s.k_type, "k", failure);
-    if (status == Status::ok) status = check_values(v, n_v, *s.v_type, "v", failure);
-    const size_t n_pages_before = track.n_pages;
-    if (status == Status::ok)
-        status = take_pages(*s.host, s.layout, &track, 1, 1, track.n_tokens + n_tokens, failure);
-    if (status != Status::ok) return status;
-    Encode e = {&c, &s.layout, s.k_type, s.v_type, &track, positions, last ? int64_t(*last) + 1 : 0,
-                k,  v,         n_tokens};
-    status = encode_all(*s.host, e, uint64_t(n_k) + n_v, failure);
-    if (status == Status::ok)
-        track.n_tokens += n_tokens;
-    else
-        drop_pages_from(*s.host, s.layout, track, n_pages_before);
-    return status;
+void AppendRun::abandon() {
+    if (calibrated_) layer_.calibrated = false;
+    for (size_t i = 0; i < n_full_ + (n_tail_ && !reuse_ ? 1 : 0); i++)
+        push_spare(track_, track_.pages[new_pages_ + i].block);
+    if (n_first_ && (!open_ || first_.to != open_->block)) push_spare(track_, first_.to);
 }
 
 } // namespace ggufx::kv

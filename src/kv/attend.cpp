@@ -14,6 +14,7 @@ constexpr uint64_t kTaskNs = 100000, kSerialNs = 50000;
 
 struct Call {
     const Cache::State *state;
+    const Layer *layer;
     const Track *track;
     const float *q;
     bool causal;
@@ -25,23 +26,23 @@ struct Call {
     uint64_t group;   // items of one task
 };
 
-// Tokens that a query sees: those whose position is at most its own. Positions do not descend.
-uint64_t visible_tokens(const Call &call, size_t query) {
-    const Cache::State &s = *call.state;
+int32_t position_of_token(const Track &track, uint64_t token) {
+    size_t page = track.n_pages;
+    uint64_t end = track.n_tokens;
+    while (end - track.pages[page - 1].n > token) end -= track.pages[--page].n;
+    const PageRef &ref = track.pages[page - 1];
+    return position_at(ref, static_cast<uint32_t>(token - (end - ref.n)));
+}
+
+// Positions that a query sees: up to its own, not behind the window of the layer.
+void set_visible(const Call &call, size_t query, Head &head) {
+    head.after = INT64_MIN;
+    head.until = INT64_MAX;
+    if (!call.causal) return;
     const Track &track = *call.track;
-    if (!call.causal) return track.n_tokens;
-    const int32_t position = call.positions
-                                 ? call.positions[query]
-                                 : *s.positions(track, track.n_tokens - call.n_queries + query);
-    uint64_t low = 0, high = track.n_tokens;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (*s.positions(track, middle) <= position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    head.until = call.positions ? call.positions[query]
+                                : position_of_token(track, track.n_tokens - call.n_queries + query);
+    if (call.layer->window) head.after = head.until - int64_t(call.layer->window);
 }
 
 void run_item(const Call &call, uint64_t item) {
@@ -49,10 +50,11 @@ void run_item(const Call &call, uint64_t item) {
     const uint32_t q_head = static_cast<uint32_t>(item % c.n_q_heads);
     Head head{};
     head.state = call.state;
+    head.layer = call.layer;
     head.track = call.track;
     head.q = call.q + static_cast<size_t>(item) * c.head_dim_k;
     head.kv_head = q_head / (c.n_q_heads / c.n_kv_heads);
-    head.n_visible = visible_tokens(call, static_cast<size_t>(item / c.n_q_heads));
+    set_visible(call, static_cast<size_t>(item / c.n_q_heads), head);
     head.scale = call.scale;
     float unwanted;
     float *lse = call.lse ? call.lse + static_cast<size_t>(item) : &unwanted;
@@ -105,7 +107,7 @@ Status Cache::attend(float *out, float *lse, uint32_t layer, uint32_t sequence, 
     if (status == Status::ok) status = check_sequence(c, sequence, failure);
     if (status != Status::ok || n_queries == 0) return status;
     const Track &track = s.track(layer, sequence);
-    if (options.causal && !positions && n_queries > track.n_tokens)
+    if (options.causal && !positions && n_queries > track.n_tokens - track.n_dropped)
         return set_failure(failure, Status::argument, {},
                            "%zu queries without positions: the sequence has %llu tokens", n_queries,
                            static_cast<unsigned long long>(track.n_tokens));
@@ -113,6 +115,7 @@ Status Cache::attend(float *out, float *lse, uint32_t layer, uint32_t sequence, 
         return set_failure(failure, Status::argument, {}, "the scale is NaN or infinite");
     Call call{};
     call.state = &s;
+    call.layer = &s.layers[layer];
     call.track = &track;
     call.q = q;
     call.causal = options.causal;

@@ -8,10 +8,11 @@ namespace ggufx::kv {
 
 struct Head {
     const Cache::State *state;
+    const Layer *layer;
     const Track *track;
     const float *q;
     uint32_t kv_head;
-    uint64_t n_visible; // the first n tokens of the track
+    int64_t after, until; // positions of visible tokens: after < position <= until
     float scale;
 };
 

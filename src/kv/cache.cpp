@@ -1,9 +1,8 @@
-// A cache's life: create, lengths, truncate, rollback, clear, stats. Page sizes are checked here
-// once, so that no later product of sizes can wrap.
+// A cache's life: create, estimate, reserve, clear, stats. Sizes are checked here once, so that no
+// later product of sizes can wrap.
 // SPDX-License-Identifier: MIT
-#include "kv/state.hpp"
-
 #include "base/checked.hpp"
+#include "kv/state.hpp"
 
 #include <string.h>
 
@@ -13,10 +12,29 @@ namespace {
 
 using ull = unsigned long long;
 
-const TypeOps &find_type(uint32_t id, const char *stream) {
+constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
+
+const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
     const TypeOps *type = type_ops(id);
     if (!type) fail(Status::type, {}, "KV type %u of the %s is unknown", id, stream);
-    return *type;
+    if (!type->is_float() && head_dim > kMaxCodes)
+        fail(Status::argument, {}, "heads of %u: type %s of the %s holds at most %u", head_dim,
+             type->facts.name, stream, kMaxCodes);
+    if (head_dim % type->multiple)
+        fail(Status::argument, {}, "heads of %u: type %s of the %s needs a multiple of %u",
+             head_dim, type->facts.name, stream, type->multiple);
+    return c.fit_tq3 && type->encode == type_ops(64)->encode && id == 64 ? fitted_tq3() : *type;
+}
+
+void check_rope(Config &c) {
+    if (c.rope_style != RopeStyle::pairs && c.rope_style != RopeStyle::halves) return;
+    if (c.rope_dims == 0) c.rope_dims = c.head_dim_k;
+    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes && c.rope_dims <= c.head_dim_k && c.rope_base > 0.0f &&
+                    c.rope_base < 1e30f && c.rope_scale > 0.0f && c.rope_scale < 1e30f;
+    if (!ok)
+        fail(Status::argument, {}, "rope_dims must be even and at most %u (it is %u), rope_base "
+                                   "and rope_scale positive",
+             c.head_dim_k, c.rope_dims);
 }
 
 Config checked_config(Config c) {
@@ -24,40 +42,81 @@ Config checked_config(Config c) {
         if (!ok) fail(Status::argument, {}, "%s (it is %u)", text, value);
     };
     if (c.head_dim_v == 0) c.head_dim_v = c.head_dim_k;
-    if (c.type_k == 0) c.type_k = static_cast<uint32_t>(Type::f16);
-    if (c.type_v == 0) c.type_v = static_cast<uint32_t>(Type::f16);
+    if (c.type_k == 0) c.type_k = kTypeF16;
+    if (c.type_v == 0) c.type_v = kTypeF16;
     if (c.n_sequences == 0) c.n_sequences = 1;
     need(c.n_layers >= 1, "n_layers must be at least 1", c.n_layers);
     need(c.n_kv_heads >= 1, "n_kv_heads must be at least 1", c.n_kv_heads);
     need(c.n_q_heads >= 1 && c.n_q_heads % c.n_kv_heads == 0,
          "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);
     need(c.head_dim_k >= 1, "head_dim_k must be at least 1", c.head_dim_k);
+    need(c.n_sinks <= kPageTokens, "n_sinks must be at most 64", c.n_sinks);
+    check_rope(c);
     return c;
 }
 
-// Also bounds the floats of one token (K, V and query), so that counts of floats fit size_t.
-Layout make_layout(const Config &c, const TypeOps &k, const TypeOps &v) {
-    const uint64_t k_row = row_bytes(k, c.head_dim_k), v_row = row_bytes(v, c.head_dim_v);
-    const uint64_t tokens = uint64_t(c.n_kv_heads) * kPageTokens;
-    const uint64_t widest = c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v;
-    uint64_t k_bytes, v_bytes, all, floats;
-    size_t bytes, unused;
-    const bool ok = checked::mul(&k_bytes, tokens, k_row) &&
-                    checked::mul(&v_bytes, tokens, v_row) && checked::add(&all, k_bytes, v_bytes) &&
-                    checked::add(&all, all, kPageTokens * sizeof(int32_t)) &&
-                    checked::mul(&floats, uint64_t(c.n_q_heads) * sizeof(float), widest) &&
-                    all <= SIZE_MAX / 2 && floats <= SIZE_MAX / 2 &&
-                    checked::to_size(&bytes, all) && checked::to_size(&unused, floats);
-    if (!ok)
-        fail(Status::argument, {}, "a page of 64 tokens of %u heads of %u and %u values is too big",
-             c.n_kv_heads, c.head_dim_k, c.head_dim_v);
-    Layout layout{};
-    layout.k_row = static_cast<size_t>(k_row);
-    layout.v_row = static_cast<size_t>(v_row);
-    layout.v_offset = static_cast<size_t>(k_bytes); // a multiple of 64, as are all offsets
-    layout.positions_offset = static_cast<size_t>(k_bytes + v_bytes);
-    layout.bytes = bytes;
-    return layout;
+bool centres(const Config &c, const TypeOps &type) {
+    if (type.is_float() || c.centring == Centring::never) return false;
+    return c.centring == Centring::always || type.calibrated;
+}
+
+Layer make_layer(const Config &c, uint32_t index) {
+    const LayerConfig own = c.layers ? c.layers[index] : LayerConfig{};
+    Layer layer;
+    layer.k = &find_type(c, own.type_k ? own.type_k : c.type_k, c.head_dim_k, "keys");
+    layer.v = &find_type(c, own.type_v ? own.type_v : c.type_v, c.head_dim_v, "values");
+    layer.window = own.window;
+    layer.encodes = !layer.k->is_float() || !layer.v->is_float();
+    const TypeOps &half = *type_ops(kTypeF16);
+    layer.shape[kPlain] = block_shape(c, layer.k->is_float() ? *layer.k : half,
+                                      layer.v->is_float() ? *layer.v : half);
+    layer.shape[kEncoded] = block_shape(c, *layer.k, *layer.v);
+    layer.centre_k = centres(c, *layer.k);
+    layer.centre_v = centres(c, *layer.v);
+    return layer;
+}
+
+// Bytes of the arrays of a cache beside pages.
+struct Sizes {
+    size_t layers, tracks, scratch_one, scratch, calibration_one, calibration;
+};
+
+Sizes sizes_of(const Host &host, const Config &c) {
+    Sizes sizes{};
+    bool encodes = false, centred = false;
+    for (uint32_t i = 0; i < c.n_layers; i++) {
+        const Layer layer = make_layer(c, i);
+        encodes |= layer.encodes;
+        centred |= layer.centre_k || layer.centre_v;
+        if (!c.layers) break;
+    }
+    uint64_t bytes = 0;
+    const uint64_t tracks = uint64_t(c.n_layers) * c.n_sequences;
+    const bool ok = checked::mul(&bytes, tracks, sizeof(Track)) &&
+                    checked::to_size(&sizes.tracks, bytes) &&
+                    checked::mul(&bytes, c.n_layers, sizeof(Layer)) &&
+                    checked::to_size(&sizes.layers, bytes) && sizes.tracks <= SIZE_MAX / 4 &&
+                    sizes.layers <= SIZE_MAX / 4;
+    if (!ok) throw std::bad_alloc();
+    if (encodes) {
+        sizes.scratch_one = Scratch::bytes(c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v);
+        sizes.scratch = sizes.scratch_one * host.max_workers();
+    }
+    if (centred) {
+        sizes.calibration_one = calibration_floats(c) * sizeof(float);
+        if (!checked::mul(&bytes, sizes.calibration_one, c.n_layers) ||
+            !checked::to_size(&sizes.calibration, bytes))
+            throw std::bad_alloc();
+    }
+    return sizes;
+}
+
+template <class T> T *take_array(const Host &host, size_t bytes, size_t align) {
+    if (bytes == 0) return nullptr;
+    void *memory = host.alloc(bytes, align);
+    if (!memory) throw std::bad_alloc();
+    memset(memory, 0, bytes);
+    return static_cast<T *>(memory);
 }
 
 } // namespace
@@ -74,45 +133,60 @@ Status check_sequence(const Config &config, uint32_t sequence, Failure *failure)
                        "sequence %u: the cache has %u sequences", sequence, config.n_sequences);
 }
 
+// Arrays, or bad_alloc; destroy() frees what there is.
+void Cache::build(const Config &config) {
+    State &s = *state_;
+    const Host &host = *s.host;
+    const Sizes sizes = sizes_of(host, config);
+    s.config = config;
+    s.config.layers = nullptr;
+    s.n_sinks = config.n_sinks;
+    s.layers = take_array<Layer>(host, sizes.layers, alignof(Layer));
+    for (uint32_t i = 0; i < config.n_layers; i++) new (s.layers + i) Layer(make_layer(config, i));
+    s.tracks = take_array<Track>(host, sizes.tracks, alignof(Track));
+    s.n_tracks = sizes.tracks / sizeof(Track);
+    s.scratch = take_array<uint8_t>(host, sizes.scratch, kPageAlign);
+    s.scratch_bytes = sizes.scratch_one;
+    s.calibration = take_array<float>(host, sizes.calibration, kPageAlign);
+    s.n_calibration = sizes.calibration / sizeof(float);
+    for (uint32_t i = 0; s.calibration && i < config.n_layers; i++) {
+        Layer &layer = s.layers[i];
+        if (layer.centre_k || layer.centre_v)
+            layer.calibration = s.calibration + i * (sizes.calibration_one / sizeof(float));
+    }
+}
+
 Cache *Cache::create(Ref<Host> host, const kernels::Kernels *kernels, const Config &given) {
     const Config config = checked_config(given);
-    const TypeOps &k = find_type(config.type_k, "keys"), &v = find_type(config.type_v, "values");
-    const Layout layout = make_layout(config, k, v);
-    const uint64_t n_tracks = uint64_t(config.n_layers) * config.n_sequences;
-    if (n_tracks > SIZE_MAX / sizeof(Track)) throw std::bad_alloc();
-    const size_t n = static_cast<size_t>(n_tracks);
-    void *memory = host->alloc(sizeof(Cache), alignof(Cache));
+    const Ref<Host> keep = host;
+    void *memory = keep->alloc(sizeof(Cache), alignof(Cache));
     if (!memory) throw std::bad_alloc();
     Cache *cache = new (memory) Cache();
-    State *state = nullptr;
     try {
-        state = make<State>(*host);
-        state->tracks = static_cast<Track *>(host->alloc(n * sizeof(Track), alignof(Track)));
-        if (!state->tracks) throw std::bad_alloc();
+        cache->state_ = make<State>(*keep);
+        cache->state_->host = std::move(host);
+        cache->state_->kernel = kernels::kv_of(*kernels);
+        cache->build(config);
     } catch (...) {
-        unmake(*host, state);
-        host->free(cache, sizeof(Cache), alignof(Cache));
+        if (cache->state_)
+            destroy(cache);
+        else
+            keep->free(cache, sizeof(Cache), alignof(Cache));
         throw;
     }
-    memset(state->tracks, 0, n * sizeof(Track));
-    state->n_tracks = n;
-    state->host = std::move(host);
-    state->kernel = kernels::kv_of(*kernels);
-    state->config = config;
-    state->k_type = &k;
-    state->v_type = &v;
-    state->layout = layout;
-    cache->state_ = state;
     return cache;
 }
 
 void Cache::destroy(Cache *cache) {
     if (!cache) return;
     cache->clear();
-    State *state = cache->state_;
-    const Ref<Host> host = state->host;
-    host->free(state->tracks, state->n_tracks * sizeof(Track), alignof(Track));
-    unmake(*host, state);
+    State *s = cache->state_;
+    const Ref<Host> host = s->host;
+    host->free(s->calibration, s->n_calibration * sizeof(float), kPageAlign);
+    host->free(s->scratch, s->scratch_bytes * host->max_workers(), kPageAlign);
+    host->free(s->tracks, s->n_tracks * sizeof(Track), alignof(Track));
+    host->free(s->layers, s->layers ? s->config.n_layers * sizeof(Layer) : 0, alignof(Layer));
+    unmake(*host, s);
     cache->~Cache();
     host->free(cache, sizeof(Cache), alignof(Cache));
 }
@@ -123,22 +197,43 @@ const Config &Cache::config() const {
 
 namespace {
 
-// Longest token count that every layer of a sequence has.
-uint64_t common_length(const Cache::State &state, uint32_t sequence) {
-    uint64_t least = UINT64_MAX;
-    for (uint32_t layer = 0; layer < state.config.n_layers; layer++) {
-        const uint64_t n = state.track(layer, sequence).n_tokens;
-        if (n < least) least = n;
-    }
-    return least;
-}
-
-void cut(Cache::State &state, uint32_t sequence, uint64_t n_tokens) {
-    for (uint32_t layer = 0; layer < state.config.n_layers; layer++)
-        state.track(layer, sequence).n_tokens = n_tokens;
+// What reserve(n_tokens) provides for beyond what a track has.
+uint64_t reserved_tokens(const Layer &layer, const Track &track, uint64_t n_tokens) {
+    const uint64_t more = n_tokens > track.n_tokens ? n_tokens - track.n_tokens : 0;
+    const uint64_t most = uint64_t(layer.window) + kWindowAppend;
+    return layer.window && more > most ? most : more;
 }
 
 } // namespace
+
+uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_tokens) {
+    const Config config = checked_config(given);
+    const Sizes sizes = sizes_of(host, config);
+    State state;
+    state.config = config;
+    state.n_sinks = config.n_sinks;
+    uint64_t total = sizeof(Cache) + sizeof(State) + sizes.layers + sizes.tracks + sizes.scratch +
+                     sizes.calibration;
+    bool ok = true;
+    for (uint32_t i = 0; i < config.n_layers; i++) {
+        const Layer layer = make_layer(config, i);
+        const Track empty{};
+        const Needs needs =
+            needs_of(state, layer, empty, reserved_tokens(layer, empty, n_tokens));
+        uint64_t one = 0, part = 0;
+        if (needs.n_pages) one = uint64_t(table_size_for(needs.n_pages)) * sizeof(PageRef);
+        for (const Form form : {kPlain, kEncoded}) {
+            ok = ok && checked::mul(&part, uint64_t(needs.blocks[form]),
+                                    uint64_t(layer.shape[form].bytes));
+            ok = ok && checked::add(&one, one, part);
+        }
+        ok = ok && checked::mul(&one, one, uint64_t(config.n_sequences)) &&
+             checked::add(&total, total, one);
+    }
+    if (!ok || n_tokens > UINT64_MAX / 2)
+        fail(Status::argument, {}, "%llu tokens need more bytes than 64 bits count", ull(n_tokens));
+    return total;
+}
 
 Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
     State &s = *state_;
@@ -148,48 +243,90 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
         return set_failure(failure, Status::capacity, {},
                            "reserve %llu tokens: max_tokens of the cache is %llu", ull(n_tokens),
                            ull(s.config.max_tokens));
-    return take_pages(*s.host, s.layout, &s.track(0, sequence), s.config.n_layers,
-                      s.config.n_sequences, n_tokens, failure);
-}
-
-Status Cache::length(uint64_t *out, uint32_t sequence, Failure *failure) const {
-    const Status status = check_sequence(state_->config, sequence, failure);
-    if (status == Status::ok) *out = common_length(*state_, sequence);
-    return status;
-}
-
-Status Cache::truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
-    const Status status = check_sequence(state_->config, sequence, failure);
-    if (status != Status::ok) return status;
-    const uint64_t length = common_length(*state_, sequence);
-    if (n_tokens > length)
-        return set_failure(failure, Status::argument, {},
-                           "truncate to %llu tokens: sequence %u has %llu", ull(n_tokens), sequence,
-                           ull(length));
-    cut(*state_, sequence, n_tokens);
-    return Status::ok;
-}
-
-Status Cache::rollback(uint32_t sequence, Failure *failure) {
-    const Status status = check_sequence(state_->config, sequence, failure);
-    if (status == Status::ok) cut(*state_, sequence, common_length(*state_, sequence));
-    return status;
+    bool ok = true;
+    uint32_t n = 0;
+    for (; ok && n < s.config.n_layers; n++) {
+        Track &track = s.track(n, sequence);
+        for (const Form form : {kPlain, kEncoded}) track.n_marked[form] = track.n_spare[form];
+        ok = prepare(s, s.layers[n], track, reserved_tokens(s.layers[n], track, n_tokens));
+    }
+    if (ok) {
+        for (uint32_t i = 0; i < n; i++) s.track(i, sequence).reserved = true;
+        return status;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        for (const Form form : {kPlain, kEncoded})
+            drop_spares(*s.host, s.layers[i], s.track(i, sequence), form,
+                        s.track(i, sequence).n_marked[form]);
+    return set_failure(failure, Status::memory, {},
+                       "no memory for the pages of %llu tokens in each of %u layers", ull(n_tokens),
+                       s.config.n_layers);
 }
 
 void Cache::clear() {
-    for (size_t i = 0; i < state_->n_tracks; i++)
-        drop_pages(*state_->host, state_->layout, state_->tracks[i]);
+    State &s = *state_;
+    for (size_t i = 0; i < s.n_tracks; i++)
+        clear_track(s, s.layers[i / s.config.n_sequences], s.tracks[i]);
+    for (uint32_t i = 0; s.layers && i < s.config.n_layers; i++)
+        if (!s.layers[i].given) s.layers[i].calibrated = false;
 }
 
-Stats Cache::stats() const {
+namespace {
+
+struct Sums {
+    double k_error = 0, k_square = 0, v_error = 0, v_square = 0;
+};
+
+void add_layer(Stats &out, Sums &sums, const Cache::State &s, uint32_t index) {
+    const Layer &layer = s.layers[index];
+    out.bytes_per_token += s.config.n_kv_heads * (vector_bytes(*layer.k, s.config.head_dim_k) +
+                                                  vector_bytes(*layer.v, s.config.head_dim_v));
+    for (const Form form : {kPlain, kEncoded}) {
+        out.n_pages += layer.n_blocks[form];
+        out.page_bytes += layer.n_blocks[form] * layer.shape[form].bytes;
+    }
+    out.n_plain_pages += layer.encodes ? layer.n_blocks[kPlain] : 0;
+    for (uint32_t i = 0; i < s.config.n_sequences; i++) {
+        const Track &track = s.track(index, i);
+        for (size_t p = 0; p < track.n_pages; p++) {
+            const Block &block = *track.pages[p].block;
+            out.n_shared_pages += block.n_owners > 1;
+            if (block.form == kPlain) continue;
+            const auto *errors =
+                reinterpret_cast<const HeadErrors *>(block.data() + layer.shape[kEncoded].errors);
+            for (uint32_t h = 0; h < s.config.n_kv_heads; h++) {
+                sums.k_error += static_cast<double>(errors[h].k_error);
+                sums.k_square += static_cast<double>(errors[h].k_square);
+                sums.v_error += static_cast<double>(errors[h].v_error);
+                sums.v_square += static_cast<double>(errors[h].v_square);
+            }
+        }
+    }
+}
+
+} // namespace
+
+Status Cache::stats(Stats *out, uint32_t layer, Failure *failure) const {
     const State &s = *state_;
-    Stats stats{};
-    for (uint32_t i = 0; i < s.config.n_sequences; i++) stats.n_tokens += s.track(0, i).n_tokens;
-    for (size_t i = 0; i < s.n_tracks; i++) stats.n_pages += s.tracks[i].n_pages;
-    stats.page_bytes = stats.n_pages * s.layout.bytes;
-    stats.bytes_per_token = uint64_t(s.config.n_layers) * s.config.n_kv_heads *
-                            (uint64_t(s.layout.k_row) + s.layout.v_row);
-    return stats;
+    *out = {};
+    if (layer != kAllLayers) {
+        const Status status = check_layer(s.config, layer, failure);
+        if (status != Status::ok) return status;
+    }
+    Sums sums;
+    const bool all = layer == kAllLayers;
+    out->type_k = all ? s.config.type_k : s.layers[layer].k->facts.id;
+    out->type_v = all ? s.config.type_v : s.layers[layer].v->facts.id;
+    for (uint32_t i = 0; i < s.config.n_layers; i++)
+        if (layer == kAllLayers || layer == i) add_layer(*out, sums, s, i);
+    for (uint32_t i = 0; i < s.config.n_sequences; i++)
+        out->n_tokens += s.track(layer == kAllLayers ? 0 : layer, i).n_tokens;
+    const double values = static_cast<double>(all ? s.config.n_layers : 1) * s.config.n_kv_heads *
+                          (double{1} * s.config.head_dim_k + s.config.head_dim_v);
+    out->bits_per_value = static_cast<double>(out->bytes_per_token) * 8 / values;
+    out->k_error = sums.k_square > 0 ? sums.k_error / sums.k_square : 0;
+    out->v_error = sums.v_square > 0 ? sums.v_error / sums.v_square : 0;
+    return Status::ok;
 }
 
 } // namespace ggufx::kv

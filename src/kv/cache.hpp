@@ -14,8 +14,7 @@ struct Kernels;
 
 namespace ggufx::kv {
 
-// Ids of include/ggufx/types.h.
-enum class Type : uint32_t { f32 = 1, f16 = 2, bf16 = 3, q8_0 = 8 };
+constexpr uint32_t kTypeF16 = 2; // GGUFX_KV_F16
 
 struct TypeFacts {
     uint32_t id;
@@ -28,6 +27,17 @@ const TypeFacts *type_facts(uint32_t id);                       // null when unk
 const TypeFacts *type_by_name(const char *name, size_t length); // without regard to case
 const TypeFacts *type_at(size_t index);                         // 0, 1, ... then null
 
+enum class Centring : uint8_t { by_type, always, never };
+
+// How keys carry their positions: `unknown` ones cannot be shifted.
+enum class RopeStyle : uint8_t { unknown, none, pairs, halves };
+
+struct LayerConfig {
+    uint32_t type_k, type_v; // 0: those of the cache
+    uint32_t window;         // 0: none
+    uint32_t reserved;
+};
+
 struct Config {
     uint32_t n_layers = 1;
     uint32_t n_kv_heads = 1;
@@ -38,6 +48,14 @@ struct Config {
     uint32_t type_v = 2;
     uint32_t n_sequences = 1;
     uint64_t max_tokens = 0; // 0 = as memory allows
+    uint32_t n_sinks = 4;    // first tokens kept as floats by types that are none
+    bool fit_tq3 = false;
+    Centring centring = Centring::by_type;
+    RopeStyle rope_style = RopeStyle::unknown;
+    uint32_t rope_dims = 0; // 0 = head_dim_k
+    float rope_base = 10000.0f, rope_scale = 1.0f;
+    uint64_t model = 0;             // told apart by snapshots
+    const LayerConfig *layers = nullptr; // [n_layers], read at create only; null: all alike
 };
 
 struct AttendOptions {
@@ -46,8 +64,20 @@ struct AttendOptions {
 };
 
 struct Stats {
-    uint64_t n_tokens, n_pages, page_bytes, bytes_per_token;
+    uint64_t n_tokens, n_pages, n_plain_pages, n_shared_pages, page_bytes, bytes_per_token;
+    uint32_t type_k, type_v;
+    double bits_per_value;   // as stored in full pages
+    double k_error, v_error; // relative mean squared errors of what was encoded
 };
+
+// What an append copies from: k and v as f32, f16 or bf16, [n_tokens][n_kv_heads][head_dim].
+enum class SourceType : uint8_t { f32, f16, bf16 };
+struct Source {
+    const void *k, *v;
+    SourceType type = SourceType::f32;
+};
+
+constexpr uint32_t kAllLayers = UINT32_MAX;
 
 class Cache {
 public:
@@ -56,12 +86,17 @@ public:
     // Throws Error / std::bad_alloc.
     static Cache *create(Ref<Host> host, const kernels::Kernels *kernels, const Config &config);
     static void destroy(Cache *cache);
+    // Bytes that a cache takes which has reserved n_tokens in all sequences. Throws Error.
+    static uint64_t estimate(const Host &host, const Config &config, uint64_t n_tokens);
     const Config &config() const;
 
     // The contracts of include/ggufx/kv.h; none throws. positions may be null.
     Status reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status append(uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions,
-                  const float *k, const float *v, Failure *failure);
+                  const Source &source, Failure *failure);
+    // One (sequence, position) per token.
+    Status append_batch(uint32_t layer, size_t n_tokens, const uint32_t *sequences,
+                        const int32_t *positions, const Source &source, Failure *failure);
     Status attend(float *out, float *lse, uint32_t layer, uint32_t sequence, const float *q,
                   size_t n_queries, const int32_t *positions, const AttendOptions &options,
                   Failure *failure) const;
@@ -72,12 +107,21 @@ public:
                      Failure *failure) const;
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status rollback(uint32_t sequence, Failure *failure);
+    // Tokens whose position is in p0 .. p1 - 1.
+    Status remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure);
+    Status copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure);
+    Status shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure);
+    Status keep(uint32_t sequence, Failure *failure);
+    // Null pointers: 0, 1, 0.
+    Status calibrate(uint32_t layer, const float *mu_k, const float *eq_k, const float *mu_v,
+                     Failure *failure);
     void clear();
-    Stats stats() const;
+    Status stats(Stats *out, uint32_t layer, Failure *failure) const; // kAllLayers: of all
 
 private:
     Cache() = default;
     ~Cache() = default;
+    void build(const Config &config);
     State *state_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Reading back: decoded rows and positions.
+// Reading back: decoded vectors at their present positions, and positions.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
 #include "kv/state.hpp"
@@ -7,32 +7,62 @@ namespace ggufx::kv {
 
 namespace {
 
-Status check_range(uint64_t first, uint64_t n, uint64_t length, Failure *failure) {
-    if (first <= length && n <= length - first) return Status::ok;
+using ull = unsigned long long;
+
+Status check_range(const Track &track, uint64_t first, uint64_t n, Failure *failure) {
+    const uint64_t length = track.n_tokens;
+    if (first > length || n > length - first)
+        return set_failure(failure, Status::argument, {.index = first},
+                           "tokens %llu + %llu end after the last of %llu", ull(first), ull(n),
+                           ull(length));
+    if (n == 0 || first >= track.n_dropped) return Status::ok;
     return set_failure(failure, Status::argument, {.index = first},
-                       "tokens %llu + %llu end after the last of %llu",
-                       static_cast<unsigned long long>(first), static_cast<unsigned long long>(n),
-                       static_cast<unsigned long long>(length));
+                       "token %llu is behind the window of its layer, which keeps those from %llu "
+                       "on",
+                       ull(first), ull(track.n_dropped));
 }
+
+// The page and slot of tokens one after the other.
+struct Walk {
+    const Track &track;
+    size_t page = 0;
+    uint64_t skip;
+
+    Walk(const Track &t, uint64_t first) : track(t), skip(first - t.n_dropped) { settle(); }
+    void settle() {
+        while (page < track.n_pages && skip >= track.pages[page].n) skip -= track.pages[page++].n;
+    }
+    const PageRef &ref() const { return track.pages[page]; }
+    uint32_t slot() const { return ref().first + static_cast<uint32_t>(skip); }
+    void next() {
+        skip++;
+        settle();
+    }
+};
 
 } // namespace
 
-Status Cache::read(float *k, float *v, uint32_t layer, uint32_t sequence, uint64_t first,
+Status Cache::read(float *k, float *v, uint32_t layer_index, uint32_t sequence, uint64_t first,
                    uint64_t n_tokens, Failure *failure) const {
     const State &s = *state_;
     const Config &c = s.config;
-    Status status = check_layer(c, layer, failure);
+    Status status = check_layer(c, layer_index, failure);
     if (status == Status::ok) status = check_sequence(c, sequence, failure);
     if (status != Status::ok) return status;
-    const Track &track = s.track(layer, sequence);
-    status = check_range(first, n_tokens, track.n_tokens, failure);
-    if (status != Status::ok) return status;
+    const Layer &layer = s.layers[layer_index];
+    const Track &track = s.track(layer_index, sequence);
+    status = check_range(track, first, n_tokens, failure);
+    if (status != Status::ok || n_tokens == 0) return status;
     const CanonicalFp fp;
-    for (uint64_t t = first; t < first + n_tokens; t++) {
-        for (uint32_t h = 0; k && h < c.n_kv_heads; h++, k += c.head_dim_k)
-            s.k_type->decode(k, s.k_row(track, t, h), 0, c.head_dim_k);
+    Walk walk(track, first);
+    for (uint64_t t = 0; t < n_tokens; t++, walk.next()) {
+        const PageRef &page = walk.ref();
+        for (uint32_t h = 0; k && h < c.n_kv_heads; h++, k += c.head_dim_k) {
+            read_part(s, layer, *page.block, walk.slot(), h, Side::k, 0, c.head_dim_k, k);
+            rotate_position(c, k, page.delta);
+        }
         for (uint32_t h = 0; v && h < c.n_kv_heads; h++, v += c.head_dim_v)
-            s.v_type->decode(v, s.v_row(track, t, h), 0, c.head_dim_v);
+            read_part(s, layer, *page.block, walk.slot(), h, Side::v, 0, c.head_dim_v, v);
     }
     return Status::ok;
 }
@@ -43,9 +73,11 @@ Status Cache::positions(int32_t *out, uint32_t sequence, uint64_t first, uint64_
     Status status = check_sequence(s.config, sequence, failure);
     if (status != Status::ok) return status;
     const Track &track = s.track(0, sequence);
-    status = check_range(first, n, track.n_tokens, failure);
-    if (status != Status::ok) return status;
-    for (uint64_t i = 0; i < n; i++) out[i] = *s.positions(track, first + i);
+    status = check_range(track, first, n, failure);
+    if (status != Status::ok || n == 0) return status;
+    Walk walk(track, first);
+    for (uint64_t i = 0; i < n; i++, walk.next())
+        out[i] = walk.ref().block->positions[walk.slot()] + walk.ref().delta;
     return Status::ok;
 }
 

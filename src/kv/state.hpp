@@ -1,66 +1,174 @@
-// What a cache holds: a track of pages per (layer, sequence), and the layout of one page.
+// What a cache holds: per layer and sequence a track of references to blocks of 64 tokens, which
+// sequences share until one of them writes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/table.hpp"
 #include "kv/types.hpp"
+#include "kv/view.hpp"
 
 namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
 
-// Bytes of a page: per head 64 rows of K, per head 64 rows of V, then 64 positions (int32).
-struct Layout {
-    size_t k_row, v_row; // one head of one token
-    size_t v_offset, positions_offset, bytes;
+// A plain block holds floats (F16, or the stream's own type when that is a float); an encoded one
+// the types of the streams.
+enum Form : uint32_t { kPlain, kEncoded };
+
+// In front of the pages of all heads of K, then V, then the errors of encoding.
+struct alignas(kPageAlign) Block {
+    Block *next;       // in a list of spare blocks
+    Block *moved;      // requantize: its successor
+    uint32_t n_owners; // references from tracks
+    uint32_t form;
+    uint32_t sink;  // plain for ever: the first tokens of a sequence
+    int32_t positions[kPageTokens];
+
+    uint8_t *data() { return reinterpret_cast<uint8_t *>(this + 1); }
+    const uint8_t *data() const { return reinterpret_cast<const uint8_t *>(this + 1); }
 };
 
-// The tokens of one layer of one sequence; pages never move.
+// Squared errors and squares of what one head of a block encoded.
+struct HeadErrors {
+    float k_error, k_square, v_error, v_square;
+};
+
+struct BlockShape {
+    const TypeOps *k = nullptr, *v = nullptr;
+    size_t k_head = 0, v_head = 0;   // bytes of one head's page
+    size_t v_offset = 0, errors = 0; // from data()
+    size_t bytes = 0;                // of a block
+};
+
+struct Layer {
+    const TypeOps *k = nullptr, *v = nullptr;
+    BlockShape shape[2]; // by Form
+    bool encodes = false;
+    uint32_t window = 0;           // 0: none
+    float *calibration = nullptr; // mu_k, eq_k, mu_v of all heads; null: never used
+    bool centre_k = false, centre_v = false; // streams that are calibrated
+    bool calibrated = false, given = false;  // frozen; set by the caller
+    uint64_t n_blocks[2] = {};
+};
+
+// Tokens first .. first + n - 1 of a block; positions are the block's plus delta.
+struct PageRef {
+    Block *block;
+    uint16_t first, n;
+    int32_t delta;
+};
+
+// The tokens of one layer of one sequence.
 struct Track {
-    uint8_t **pages;
-    size_t table_size; // entries of `pages`
-    size_t n_pages;    // taken
-    uint64_t n_tokens;
+    PageRef *pages;
+    size_t table_size, n_pages;
+    uint64_t n_tokens;  // dropped ones included
+    uint64_t n_dropped; // behind the layer's window, the oldest
+    int32_t dropped_first, dropped_last; // their positions
+    Block *spare[2];
+    size_t n_spare[2], n_marked[2]; // marked: before a batch
+    bool reserved;
 };
 
 struct Cache::State {
     Ref<Host> host;
     const kernels::KvFloat *kernel = nullptr;
     Config config;
-    const TypeOps *k_type = nullptr, *v_type = nullptr;
-    Layout layout{};
+    Layer *layers = nullptr;
     Track *tracks = nullptr; // [layer][sequence]
     size_t n_tracks = 0;
+    uint32_t n_sinks = 0;
+    uint8_t *scratch = nullptr; // of each worker
+    size_t scratch_bytes = 0;   // of one
+    float *calibration = nullptr;
+    size_t n_calibration = 0;
 
     Track &track(uint32_t layer, uint32_t sequence) const {
         return tracks[size_t(layer) * config.n_sequences + sequence];
     }
-    const uint8_t *k_row(const Track &track, uint64_t token, uint32_t head) const {
-        return page(track, token) +
-               (size_t(head) * kPageTokens + token % kPageTokens) * layout.k_row;
+    Scratch worker_scratch(uint32_t worker) const {
+        const uint32_t dk = config.head_dim_k, dv = config.head_dim_v;
+        return Scratch(scratch + worker * scratch_bytes, dk > dv ? dk : dv);
     }
-    const uint8_t *v_row(const Track &track, uint64_t token, uint32_t head) const {
-        return page(track, token) + layout.v_offset +
-               (size_t(head) * kPageTokens + token % kPageTokens) * layout.v_row;
+    uint32_t head_dim(Side side) const {
+        return side == Side::k ? config.head_dim_k : config.head_dim_v;
     }
-    const int32_t *positions(const Track &track, uint64_t token) const { // up to the page's end
-        return reinterpret_cast<const int32_t *>(page(track, token) + layout.positions_offset) +
-               token % kPageTokens;
-    }
-    static uint8_t *page(const Track &track, uint64_t token) {
-        return track.pages[size_t(token / kPageTokens)];
-    }
+    PageView view(const Layer &layer, const PageRef &page) const;
+    Calibration calibration_of(const Layer &layer) const; // null pointers until frozen
 };
 
 // Checks of arguments that all calls share; they name the limit.
 Status check_layer(const Config &config, uint32_t layer, Failure *failure);
 Status check_sequence(const Config &config, uint32_t sequence, Failure *failure);
 
-// Pages (pages.cpp). Missing pages of `n` tracks (step apart) up to n_tokens: all or none.
-Status take_pages(const Host &host, const Layout &layout, Track *tracks, size_t n, size_t step,
-                  uint64_t n_tokens, Failure *failure);
-void drop_pages_from(const Host &host, const Layout &layout, Track &track, size_t first);
-void drop_pages(const Host &host, const Layout &layout, Track &track);
+// ---- blocks (blocks.cpp) ------------------------------------------------------------------------
+
+BlockShape block_shape(const Config &config, const TypeOps &k, const TypeOps &v); // throws
+Block *take_block(const Host &host, Layer &layer, Form form); // zeros; null: no memory
+void free_block(const Host &host, Layer &layer, Block *block);
+// One owner less; a block without owners becomes a spare of the track, or is freed.
+void release_block(const Host &host, Layer &layer, Block *block, Track *spares);
+void drop_spares(const Host &host, Layer &layer, Track &track, Form form, size_t keep);
+void push_spare(Track &track, Block *block);
+Block *pop_spare(Track &track, Form form);
+
+// ---- tracks (tracks.cpp) ------------------------------------------------------------------------
+
+// What appending n tokens to a track takes, in whatever steps.
+struct Needs {
+    size_t blocks[2]; // by Form, spare ones included
+    size_t n_pages;   // entries of the table
+};
+Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n);
+bool grow_table(const Host &host, Track &track, size_t n_pages);
+size_t table_size_for(size_t n_pages);
+// Makes blocks and table sufficient, or changes nothing.
+bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n);
+// The last page, when tokens may go on in it; null otherwise. Slots end at page_limit.
+PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track);
+uint32_t page_limit(const Cache::State &state, const Block &block);
+
+void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
+void clear_track(const Cache::State &state, Layer &layer, Track &track);
+int32_t position_at(const PageRef &page, uint32_t i);
+int32_t last_position(const Track &track);
+// Makes a page begin at the first token whose position is at least p; its index. The table must
+// have room for one more.
+size_t split_at(Track &track, int32_t p);
+void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position);
+
+// ---- vectors (vectors.cpp) ----------------------------------------------------------------------
+
+// Values first .. first + n - 1 of a head of a token, in the basis it was appended in.
+void read_part(const Cache::State &state, const Layer &layer, const Block &block, uint32_t slot,
+               uint32_t head, Side side, uint32_t first, uint32_t n, float *out);
+// Slot `slot` of a float page from values at, at + 1, ... of an append's source.
+void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t slot,
+                  const void *data, SourceType type, size_t at);
+void copy_floats(uint8_t *to, const uint8_t *from, KvKind kind, Side side, uint32_t n,
+                 uint32_t slot);
+float source_value(const void *data, SourceType type, size_t at);
+void read_floats(float *out, const uint8_t *page, KvKind kind, Side side, uint32_t head_dim,
+                 uint32_t slot, uint32_t first, uint32_t n);
+
+// ---- calibration (calibrate.cpp), shift (rope.cpp) ----------------------------------------------
+
+// Of one head; null pointers for streams that are not calibrated.
+struct HeadCalibration {
+    float *mu_k, *eq_k, *mu_v;
+};
+HeadCalibration calibration_head(const Cache::State &state, const Layer &layer, uint32_t head);
+size_t calibration_floats(const Config &config); // of a layer
+// A getter of vectors of the page that decides: n floats of (side, slot, head).
+struct PageValues {
+    const void *ctx;
+    void (*get)(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
+    uint32_t first, end; // slots
+};
+void calibrate_layer(const Cache::State &state, const Layer &layer, const PageValues &values,
+                     const Scratch &scratch);
+// One head of q or k as if its position were `delta` larger.
+void rotate_position(const Config &config, float *x, int32_t delta);
 
 } // namespace ggufx::kv

@@ -1,102 +1,43 @@
-// F32, F16, BF16 and Q8_0 rows: bytes as in GGUF files, little-endian on every host.
-// Encoders: nearest even; Q8_0 as the reference encoder of format notes section 3, d = amax / 127.
+// THE TABLE of KV types, and what integer kinds have in common: rotation, padding, decoding.
 // SPDX-License-Identifier: MIT
 #include "kv/types.hpp"
 
 #include "base/half.hpp"
-
-#include <string.h>
+#include "kv/types/encoders.hpp"
+#include "kv/types/rotate.hpp"
 
 namespace ggufx::kv {
 
 namespace {
 
-constexpr uint32_t kBlock = 32, kBlockBytes = 34; // Q8_0: f16 scale, 32 codes
-
-void encode_f32(uint8_t *row, const float *x, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) store_f32le(row + 4 * i, x[i]);
-}
-
-void decode_f32(float *out, const uint8_t *row, uint32_t first, uint32_t n) {
-    row += 4 * size_t(first);
-    for (uint32_t i = 0; i < n; i++) out[i] = load_f32le(row + 4 * i);
-}
-
-void encode_f16(uint8_t *row, const float *x, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) store_u16le(row + 2 * i, f32_to_f16(x[i]));
-}
-
-// Rows hold no Inf or NaN: a shift and one exact product cover normal and subnormal values alike.
-void decode_f16(float *out, const uint8_t *row, uint32_t first, uint32_t n) {
-    row += 2 * size_t(first);
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t h = load_u16le(row + 2 * i);
-        const float magnitude = f32_from_bits((h & 0x7fffu) << 13) * 0x1p112f;
-        out[i] = f32_from_bits(f32_bits(magnitude) | (h & 0x8000u) << 16);
-    }
-}
-
-void encode_bf16(uint8_t *row, const float *x, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) store_u16le(row + 2 * i, f32_to_bf16(x[i]));
-}
-
-void decode_bf16(float *out, const uint8_t *row, uint32_t first, uint32_t n) {
-    row += 2 * size_t(first);
-    for (uint32_t i = 0; i < n; i++) out[i] = bf16_to_f32(load_u16le(row + 2 * i));
-}
-
-// Nearest integer, ties away from zero, |v| < 2^22. No branch, so that the loop becomes vectors.
-int32_t round_away(float v) {
-    const float magnitude = f32_from_bits(f32_bits(v) & 0x7fffffffu);
-    const int32_t whole = static_cast<int32_t>(magnitude);
-    const float rest = magnitude - static_cast<float>(whole); // exact
-    const int32_t rounded = whole + (rest >= 0.5f ? 1 : 0);
-    return v < 0.0f ? -rounded : rounded;
-}
-
-void encode_q8_0_block(uint8_t *block, const float *x) {
-    int32_t largest = 0; // bits of |x| order as integers
-    for (uint32_t i = 0; i < kBlock; i++) {
-        const int32_t magnitude = static_cast<int32_t>(f32_bits(x[i]) & 0x7fffffffu);
-        largest = magnitude > largest ? magnitude : largest;
-    }
-    const float d = f32_from_bits(static_cast<uint32_t>(largest)) / 127.0f;
-    float id = d != 0.0f ? 1.0f / d : 0.0f;
-    if (!(id <= 0x1.fffffep127f)) id = 0.0f; // amax < 2^-121: the f16 scale is 0 anyway
-    store_u16le(block, f32_to_f16(d));
-    for (uint32_t i = 0; i < kBlock; i++)
-        block[2 + i] = static_cast<uint8_t>(round_away(x[i] * id));
-}
-
-void encode_q8_0(uint8_t *row, const float *x, uint32_t n) {
-    uint32_t i = 0;
-    for (; i + kBlock <= n; i += kBlock, row += kBlockBytes) encode_q8_0_block(row, x + i);
-    if (i == n) return;
-    float padded[kBlock] = {};
-    memcpy(padded, x + i, (n - i) * sizeof *x);
-    encode_q8_0_block(row, padded);
-}
-
-void decode_q8_0(float *out, const uint8_t *row, uint32_t first, uint32_t n) {
-    row += size_t(first / kBlock) * kBlockBytes;
-    for (uint32_t i = 0; i < n; i += kBlock, row += kBlockBytes) {
-        const float d = f16_to_f32(load_u16le(row));
-        const uint32_t end = n - i < kBlock ? n - i : kBlock;
-        for (uint32_t j = 0; j < end; j++)
-            out[i + j] = static_cast<float>(load_i8(row + 2 + j)) * d;
-    }
-}
-
 constexpr uint32_t kQuantized = 1, kFloat = 2; // GGUFX_TYPE_IS_*
+constexpr uint32_t kF32 = 0x7f7fffff, kF16 = 0x477fe000 /* 65504 */;
+constexpr uint32_t kBf16 = 0x7f7f7fff; // the last value below the tie to infinity
 
-// Limits: f16 65504; bf16 the last value below the tie to infinity; q8_0 127 * 65504.
+// Types that are not floats keep recent tokens in F16: its limit is theirs.
 // clang-format off
 constexpr TypeOps kTypes[] = {
-    {{1, "f32",  1,      4,           kFloat},     0x7f7fffff, encode_f32,  decode_f32},
-    {{2, "f16",  1,      2,           kFloat},     0x477fe000, encode_f16,  decode_f16},
-    {{3, "bf16", 1,      2,           kFloat},     0x7f7f7fff, encode_bf16, decode_bf16},
-    {{8, "q8_0", kBlock, kBlockBytes, kQuantized}, 0x4afde040, encode_q8_0, decode_q8_0},
+    //id  name                 values bytes            kind                    rotation   calib. mult. limit  encode
+    {{ 1, "f32",            1,  4, kFloat},     KvKind::f32,            Rotation::none, false,  1, kF32,  nullptr},
+    {{ 2, "f16",            1,  2, kFloat},     KvKind::f16,            Rotation::none, false,  1, kF16,  nullptr},
+    {{ 3, "bf16",           1,  2, kFloat},     KvKind::bf16,           Rotation::none, false,  1, kBf16, nullptr},
+    {{ 8, "q8_0",          32, 34, kQuantized}, KvKind::q8_0,           Rotation::none, false,  1, kF16,  encode_q8_0},
+    {{ 9, "q5_1",          32, 24, kQuantized}, KvKind::q5_1,           Rotation::none, false,  1, kF16,  encode_q5_1},
+    {{10, "q5_0",          32, 22, kQuantized}, KvKind::q5_0,           Rotation::none, false,  1, kF16,  encode_q5_0},
+    {{11, "q4_1",          32, 20, kQuantized}, KvKind::q4_1,           Rotation::none, false,  1, kF16,  encode_q4_1},
+    {{12, "q4_0",          32, 18, kQuantized}, KvKind::q4_0,           Rotation::none, false,  1, kF16,  encode_q4_0},
+    {{13, "iq4_nl",        32, 18, kQuantized}, KvKind::iq4_nl,         Rotation::none, false,  1, kF16,  encode_iq4_nl},
+    {{32, "rot_q5_0",      32, 22, kQuantized}, KvKind::q5_0,           Rotation::head, false,  1, kF16,  encode_q5_0},
+    {{33, "rot_q4_0",      32, 18, kQuantized}, KvKind::q4_0,           Rotation::head, false,  1, kF16,  encode_q4_0},
+    {{34, "rot_iq4_nl",    32, 18, kQuantized}, KvKind::iq4_nl,         Rotation::head, false,  1, kF16,  encode_iq4_nl},
+    {{64, "tq3_0",         32, 14, kQuantized}, KvKind::tq3_0,          Rotation::tq3,  false,  1, kF16,  encode_tq3},
+    {{65, "tq3_0_residual",32, 14, kQuantized}, KvKind::tq3_0_residual, Rotation::tq3,  false,  1, kF16,  encode_tq3},
+    {{72, "gx2",            0,  0, kQuantized}, KvKind::gx2,            Rotation::head, true,  16, kF16,  encode_gx2},
+    {{73, "gx3",            0,  0, kQuantized}, KvKind::gx3,            Rotation::head, true,  16, kF16,  encode_gx3},
+    {{74, "gx4",            0,  0, kQuantized}, KvKind::gx4,            Rotation::head, true,  16, kF16,  encode_gx4},
 };
+constexpr TypeOps kFittedTq3 =
+    {{64, "tq3_0",         32, 14, kQuantized}, KvKind::tq3_0,          Rotation::tq3,  false,  1, kF16,  encode_tq3_fitted};
 // clang-format on
 
 char lower(char c) {
@@ -110,6 +51,16 @@ bool same_name(const char *name, const char *given, size_t length) {
     return i == length && name[i] == 0;
 }
 
+void rotate(Rotation rotation, float *x, uint32_t n, uint32_t padded) {
+    if (rotation == Rotation::head) rotate_head(x, n);
+    for (uint32_t i = 0; rotation == Rotation::tq3 && i < padded; i += 32) rotate_tq3(x + i);
+}
+
+void unrotate(Rotation rotation, float *x, uint32_t n, uint32_t padded) {
+    if (rotation == Rotation::head) unrotate_head(x, n);
+    for (uint32_t i = 0; rotation == Rotation::tq3 && i < padded; i += 32) unrotate_tq3(x + i);
+}
+
 } // namespace
 
 const TypeOps *type_ops(uint32_t id) {
@@ -118,10 +69,63 @@ const TypeOps *type_ops(uint32_t id) {
     return nullptr;
 }
 
-uint64_t row_bytes(const TypeOps &type, uint32_t n_values) {
-    const uint64_t n = n_values;
-    const uint64_t blocks = (n + type.facts.block_values - 1) / type.facts.block_values;
+const TypeOps &fitted_tq3() {
+    return kFittedTq3;
+}
+
+uint32_t padded_values(const TypeOps &type, uint32_t n) {
+    return type.facts.block_values == 32 ? (n + 31) / 32 * 32 : n;
+}
+
+uint64_t vector_bytes(const TypeOps &type, uint32_t n) {
+    if (type.facts.block_values == 0) return uint64_t(n) * type.format().bits / 8 + 2;
+    const uint64_t blocks = (uint64_t(n) + type.facts.block_values - 1) / type.facts.block_values;
     return blocks * type.facts.block_bytes;
+}
+
+size_t Scratch::bytes(uint32_t head_dim) {
+    const size_t n = (size_t(head_dim) + 31) / 32 * 32;
+    const size_t all = kBatch * n * (2 * sizeof(float) + 4 + 1) + kBatch * n / 32 * 4;
+    return (all + 63) / 64 * 64;
+}
+
+Scratch::Scratch(uint8_t *memory, uint32_t head_dim) {
+    stride = (head_dim + 31) / 32 * 32;
+    const size_t n = size_t(kBatch) * stride;
+    vectors = reinterpret_cast<float *>(memory);
+    lanes = vectors + n;
+    path = memory + n * 2 * sizeof(float);
+    code = path + n * 4;
+    scale = reinterpret_cast<uint16_t *>(code + n);
+}
+
+void encode_vectors(const TypeOps &type, const Scratch &scratch, uint32_t count, uint32_t n,
+                    Side side) {
+    const uint32_t padded = padded_values(type, n);
+    for (uint32_t i = 0; i < count; i++) {
+        float *x = scratch.vector(i);
+        for (uint32_t j = n; j < padded; j++) x[j] = 0.0f;
+        rotate(type.rotation, x, n, padded);
+    }
+    type.encode(scratch, count, padded, side);
+}
+
+void decode_rotated(const TypeOps &type, float *out, const Codes &codes, uint32_t n, Side side) {
+    const KvFormat &format = type.format();
+    const uint32_t padded = padded_values(type, n);
+    int32_t values[kMaxCodes];
+    kernels::kv_values(values, codes.code, kernel_stream(side), format, padded);
+    for (uint32_t i = 0; i < padded; i++) {
+        const uint32_t strip = format.vector_scale ? 0 : i / 32;
+        const float d = f16_to_f32(codes.scale[strip]) * format.unit;
+        const float product = static_cast<float>(values[i]) * d;
+        out[i] = format.mins ? product + f16_to_f32(codes.min[strip]) : product;
+    }
+}
+
+void decode_vector(const TypeOps &type, float *out, const Codes &codes, uint32_t n, Side side) {
+    decode_rotated(type, out, codes, n, side);
+    unrotate(type.rotation, out, n, padded_values(type, n));
 }
 
 const TypeFacts *type_facts(uint32_t id) {

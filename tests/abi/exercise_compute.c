@@ -127,6 +127,30 @@ end:
 
 enum { kTokens = 70, kHeads = 2, kQueries = 4, kDim = 64, kRow = kHeads * kDim };
 
+/* Sequence 0 holds 10 tokens. */
+static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, float *out) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    const uint32_t sequences[4] = {1, 0, 1, 1};
+    const int32_t positions[4] = {10, 20, 10, 11};
+    uint64_t length = 0;
+    uint16_t half[2 * kRow];
+    for (size_t i = 0; i < 2 * kRow; i++) half[i] = (uint16_t)(0x3800 + i);
+    TRY(a->kv_copy(kv, 0, 1, 0, 10, &e->error));
+    TRY(a->kv_append_batch(kv, 0, 4, sequences, positions, in, 4 * kRow, in, 4 * kRow, &e->error));
+    TRY(a->kv_append_half(kv, 0, 1, 2, NULL, GGUFX_KV_HALF_BF16, half, 2 * kRow, half, 2 * kRow,
+                          &e->error));
+    TRY(a->kv_shift(kv, 1, 5, 100, 3, &e->error));
+    TRY(a->kv_remove(kv, 1, 2, 9, &e->error));
+    TRY(a->kv_length(&length, kv, 1, &e->error));
+    MUST(length == 13);
+    TRY(a->kv_read(out, 13 * kRow, NULL, 0, kv, 0, 1, 0, 13, &e->error));
+    exercise_mix(e, out, 13 * kRow, sizeof *out);
+    TRY(a->kv_keep(kv, 1, &e->error));
+end:
+    return status;
+}
+
 static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *out) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -147,7 +171,9 @@ static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *ou
     TRY(a->kv_rollback(kv, 0, &e->error));
     TRY(a->kv_length(&length, kv, 0, &e->error));
     MUST(length == 10 && positions[2] == 7);
-    TRY(a->kv_stats(&facts, kv, &e->error));
+    TRY(a->kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, &e->error));
+    MUST(facts.n_plain_pages > 0);
+    TRY(use_sequences(e, kv, in, out));
     TRY(a->kv_clear(kv, &e->error));
 end:
     return status;
@@ -157,6 +183,7 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_kv *kv = NULL;
+    uint64_t bytes = 0;
     ggufx_kv_options options;
     float *in = calloc(kTokens * kRow, sizeof *in), *out = calloc(kTokens * kRow, sizeof *out);
     fill(in, kTokens * kRow);
@@ -165,9 +192,14 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     options.n_kv_heads = kHeads;
     options.n_q_heads = kQueries;
     options.head_dim_k = kDim;
-    options.type_k = GGUFX_KV_Q8_0;
-    options.type_v = GGUFX_KV_F16;
+    options.type_k = GGUFX_KV_GX4;
+    options.type_v = GGUFX_KV_Q8_0;
+    options.n_sequences = 2;
+    options.rope_style = GGUFX_KV_ROPE_HALVES;
+    TRY(a->kv_estimate(&bytes, rt, &options, kTokens, &e->error));
+    MUST(bytes > 0);
     TRY(a->kv_create(&kv, rt, &options, &e->error));
+    TRY(a->kv_calibrate(kv, 0, in, NULL, kRow, NULL, 0, &e->error));
     TRY(use_kv(e, kv, in, out));
 end:
     a->kv_destroy(kv);

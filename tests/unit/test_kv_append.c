@@ -6,12 +6,15 @@
 
 #include <math.h>
 
-/* Store n floats as one head of one token (keys; values likewise) and read them back. */
+/* Store n floats as one head of the first token (keys; values likewise) of a page that gets encoded
+ * when the type is, and read them back. */
 static void store(float *out_k, float *out_v, uint32_t type, const float *x, uint32_t n) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = kv_shape(1, 1, n, n, type, type);
+    ggufx_kv_options shape = kv_shape(1, 1, n, n, type, type);
+    shape.n_sinks = GGUFX_KV_NO_SINKS;
     ggufx_kv *kv = kv_make(rt, &shape);
-    kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
+    for (size_t i = 0; i < (type < GGUFX_KV_Q8_0 ? 1 : 64); i++)
+        kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
     assert_int_equal(ggufx_kv_read(out_k, n, out_v, n, kv, 0, 0, 0, 1, NULL), GGUFX_OK);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
@@ -77,17 +80,17 @@ static void test_q8_0_rounds_ties_away_and_stores_zero_blocks(void **state) {
     float x[40] = {0}, want[40] = {0};
     /* amax 127: d = id = 1, codes are the rounded values */
     const float ties[] = {127.0f, 0.5f,  -0.5f,       1.5f,   -1.5f,
-                          2.5f,   -2.5f, 0.49999997f, 126.5f, -126.5f};
+                          2.5f,   -2.5f, 0x1.ffcp-2f, 126.5f, -126.5f};
     const float codes[] = {127.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.0f, 127.0f, -127.0f};
     memcpy(x, ties, sizeof ties);
     memcpy(want, codes, sizeof codes);
     check_stored(GGUFX_KV_Q8_0, x, want, 40); /* the second block: 8 zeros and padding */
 
     /* amax 1: the stored scale is f16(1/127) = 0x2008, the codes use the unrounded 1/127:
-     * 0.9803 * 127 = 124.498 is code 124 (with the rounded scale it would be 125). */
+     * 1927/2048 * 127 = 119.497 is code 119 (with the rounded scale it would be 120). */
     const float d = 0x1.02p-7f;
-    const float y[] = {1.0f, -1.0f, 0.5f, 0.9803f, 0.0f};
-    const float wanted[] = {127 * d, -127 * d, 64 * d, 124 * d, 0.0f};
+    const float y[] = {1.0f, -1.0f, 0.5f, 1927 / 2048.0f, 0.0f};
+    const float wanted[] = {127 * d, -127 * d, 64 * d, 119 * d, 0.0f};
     check_stored(GGUFX_KV_Q8_0, y, wanted, 5);
 
     /* Scales down to f16 subnormals and zero; the largest scale. */
@@ -97,8 +100,8 @@ static void test_q8_0_rounds_ties_away_and_stores_zero_blocks(void **state) {
     float back[2], same[2];
     store(back, same, GGUFX_KV_Q8_0, vanishing, 2);
     assert_true(back[0] == zeros[0] && back[1] == zeros[1]);
-    const float large[] = {8319008.0f, -65504.0f};
-    check_stored(GGUFX_KV_Q8_0, large, large, 2);
+    const float large[] = {65504.0f, -65504.0f}, stored[] = {127 * 516.0f, -127 * 516.0f};
+    check_stored(GGUFX_KV_Q8_0, large, stored, 2);
 }
 
 static void test_types_are_described_and_found_by_name(void **state) {
@@ -173,7 +176,7 @@ static void test_truncating_and_appending_again_gives_the_bits_of_a_fresh_cache(
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     const uint64_t cuts[] = {0, 1, 63, 64, 65, 128, 149, 150};
-    const ggufx_kv_options shape = kv_shape(2, 4, 20, 12, GGUFX_KV_Q8_0, GGUFX_KV_F16);
+    const ggufx_kv_options shape = kv_shape(2, 4, 20, 12, GGUFX_KV_BF16, GGUFX_KV_F16);
     float *k = kv_random(150 * 40, 1), *v = kv_random(150 * 24, 2), *other = kv_random(150 * 40, 3);
     float *q = kv_random(80, 4), fresh[48], again[48], lse[4], lse_again[4];
     ggufx_kv *a = kv_make(rt, &shape), *b = kv_make(rt, &shape);
@@ -284,15 +287,23 @@ static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
     float *k = kv_random(10 * 160, 1), *v = kv_random(10 * 48, 2);
     kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
     kv_fill(kv, &shape, 1, 5, 5, NULL, k, v);
-    assert_int_equal(ggufx_kv_stats(&facts, kv, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
     assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
     assert_int_equal(facts.type_v, GGUFX_KV_F16);
     assert_int_equal(facts.n_tokens, 15);
-    assert_int_equal(facts.n_pages, 7); /* 3 layers x 2 pages, and one */
+    assert_int_equal(facts.n_pages, 8); /* for sinks and for the last tokens: 3 layers, and one */
+    assert_int_equal(facts.n_plain_pages, 8);
     assert_int_equal(facts.bytes_per_token, 3 * 2 * (3 * 34 + 24 * 2)); /* 80 padded to 96 */
-    assert_int_equal(facts.page_bytes, 7 * 64 * (2 * (3 * 34 + 24 * 2) + 4));
+    assert_true(facts.bits_per_value == (3 * 34 + 24 * 2) * 8 / 104.0);
+    /* F16 pages: rows of V padded to 32; positions and owners, errors per head, whole lines */
+    assert_int_equal(facts.page_bytes, 8 * (64 * 2 * (80 + 32) * 2 + 320 + 64));
+    kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
+    assert_int_equal(ggufx_kv_stats(&facts, kv, 1, NULL), GGUFX_OK);
+    assert_int_equal(facts.n_pages, 2);
+    assert_int_equal(facts.n_tokens, 0);
+    assert_int_equal(facts.bytes_per_token, 2 * (3 * 34 + 24 * 2));
     assert_int_equal(ggufx_kv_clear(kv, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_stats(&facts, kv, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
     assert_int_equal(facts.n_tokens, 0);
     assert_int_equal(facts.n_pages, 0);
     assert_int_equal(facts.page_bytes, 0);

@@ -48,7 +48,39 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
     BAD(type_k, 77, GGUFX_E_TYPE, "77 of the keys");
     BAD(type_v, 77, GGUFX_E_TYPE, "77 of the values");
-    BAD(flags, 1, GGUFX_E_ARGUMENT, "flags");
+    BAD(flags, 8, GGUFX_E_ARGUMENT, "flags");
+    BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "all types and none");
+    BAD(n_sinks, 65, GGUFX_E_ARGUMENT, "n_sinks");
+    BAD(rope_style, 4, GGUFX_E_ARGUMENT, "rope_style");
+    BAD(n_layer_options, 2, GGUFX_E_ARGUMENT, "n_layer_options");
+    BAD(n_layer_options, 1, GGUFX_E_ARGUMENT, "n_layer_options");
+    BAD(type_k, GGUFX_KV_GX3, GGUFX_E_ARGUMENT, "multiple of 16"); /* heads of 8 */
+    o = good;
+    o.rope_style = GGUFX_KV_ROPE_PAIRS;
+    o.rope_dims = 7;
+    EXPECT(GGUFX_E_ARGUMENT, "rope_dims", ggufx_kv_create(&kv, rt, &o, error));
+    o.rope_dims = 10;
+    EXPECT(GGUFX_E_ARGUMENT, "rope_dims", ggufx_kv_create(&kv, rt, &o, error));
+    o.rope_dims = 0;
+    o.rope_base = -1;
+    EXPECT(GGUFX_E_ARGUMENT, "rope_base", ggufx_kv_create(&kv, rt, &o, error));
+    o = good;
+    o.head_dim_k = 1056;
+    o.type_k = GGUFX_KV_Q4_0;
+    EXPECT(GGUFX_E_ARGUMENT, "at most 1024", ggufx_kv_create(&kv, rt, &o, error));
+    ggufx_kv_layer layer = {0, 0, 0, 1};
+    o = good;
+    o.layers = &layer;
+    o.n_layer_options = 1;
+    EXPECT(GGUFX_E_ARGUMENT, "reserved", ggufx_kv_create(&kv, rt, &o, error));
+    layer.reserved = 0;
+    layer.type_v = 99;
+    EXPECT(GGUFX_E_TYPE, "99 of the values", ggufx_kv_create(&kv, rt, &o, error));
+    uint64_t bytes = 1;
+    EXPECT(GGUFX_E_TYPE, "99", ggufx_kv_estimate(&bytes, rt, &o, 100, error));
+    assert_int_equal(bytes, 0);
+    EXPECT(GGUFX_E_ARGUMENT, "out and rt", ggufx_kv_estimate(NULL, rt, &good, 100, error));
+    EXPECT(GGUFX_E_ARGUMENT, "64 bits", ggufx_kv_estimate(&bytes, rt, &good, UINT64_MAX, error));
     BAD(next, &good, GGUFX_E_UNSUPPORTED, "next");
     BAD(struct_size, 4, GGUFX_E_ARGUMENT, "struct_size");
     BAD(reserved[1], 1, GGUFX_E_ARGUMENT, "reserved");
@@ -120,7 +152,7 @@ static void test_values_that_a_stream_cannot_hold_are_refused_with_their_index(v
     } limits[] = {{GGUFX_KV_F32, 0x1.fffffep127f, INFINITY},
                   {GGUFX_KV_F16, 65504.0f, 65504.004f},
                   {GGUFX_KV_BF16, 0x1.fefffep127f, 0x1.ffp127f},
-                  {GGUFX_KV_Q8_0, 8319008.0f, 8319009.0f}};
+                  {GGUFX_KV_Q8_0, 65504.0f, 65504.004f}};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     for (size_t i = 0; i < 4; i++) {
         const ggufx_kv_options shape = kv_shape(1, 1, 300, 10, limits[i].type, limits[i].type);
@@ -206,10 +238,10 @@ static void test_questions_refuse_bad_arguments(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_rollback(kv, 9, error));
     EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_clear(NULL, error));
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    EXPECT(GGUFX_E_ARGUMENT, "kv", ggufx_kv_stats(&facts, NULL, error));
-    EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_stats(NULL, kv, error));
+    EXPECT(GGUFX_E_ARGUMENT, "kv", ggufx_kv_stats(&facts, NULL, GGUFX_KV_ALL_LAYERS, error));
+    EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_stats(NULL, kv, GGUFX_KV_ALL_LAYERS, error));
     facts.struct_size = 0;
-    EXPECT(GGUFX_E_ARGUMENT, "struct_size", ggufx_kv_stats(&facts, kv, error));
+    EXPECT(GGUFX_E_ARGUMENT, "struct_size", ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, error));
     ggufx_kv_options_init(NULL);
     ggufx_attend_options_init(NULL);
     ggufx_kv_destroy(NULL);
@@ -251,7 +283,7 @@ static void test_create_survives_any_allocation_that_fails(void **state) {
 /* State that must not move when a call fails. */
 static void snapshot(uint64_t out[3], const ggufx_kv *kv) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_kv_stats(&facts, kv, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
     out[0] = facts.n_tokens;
     out[1] = facts.n_pages;
     out[2] = facts.page_bytes;

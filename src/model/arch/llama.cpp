@@ -183,7 +183,7 @@ Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *f
     if (status == Status::ok) status = products(inputs, 3, s_.h, n, failure);
     if (status == Status::ok) status = rotate(s_.q, hp.n_heads, n, failure);
     if (status == Status::ok) status = rotate(s_.k, hp.n_kv_heads, n, failure);
-    if (status == Status::ok) status = cache_.append(index, 0, n, nullptr, s_.k, s_.v, failure);
+    if (status == Status::ok) status = cache_.append(index, 0, n, nullptr, {s_.k, s_.v}, failure);
     if (status == Status::ok)
         status = cache_.attend(s_.a, nullptr, index, 0, s_.q, n, nullptr, {}, failure);
     if (status == Status::ok) status = product(s_.h, layer.attn_output, s_.a, n, failure);

@@ -1,0 +1,238 @@
+// The append calls: checks of values and positions, memory for all tokens, then runs.
+// SPDX-License-Identifier: MIT
+#include "base/bytes.hpp"
+#include "base/half.hpp"
+#include "kv/append.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+using ull = unsigned long long;
+
+uint32_t magnitude_of(const void *data, SourceType type, size_t i) {
+    return f32_bits(source_value(data, type, i)) & 0x7fffffffu;
+}
+
+// Index of the first value a stream of this type cannot hold, or n.
+size_t first_refused(const void *x, SourceType type, size_t n, uint32_t limit_bits) {
+    constexpr size_t kStep = 256;
+    for (size_t start = 0; start < n; start += kStep) {
+        const size_t end = n - start < kStep ? n : start + kStep;
+        uint32_t largest = 0;
+        for (size_t i = start; i < end; i++) {
+            const uint32_t magnitude = magnitude_of(x, type, i);
+            largest = magnitude > largest ? magnitude : largest;
+        }
+        if (largest <= limit_bits) continue;
+        for (size_t i = start; i < end; i++)
+            if (magnitude_of(x, type, i) > limit_bits) return i;
+    }
+    return n;
+}
+
+Status check_values(const void *x, SourceType source, size_t n, const TypeOps &type,
+                    const char *name, Failure *failure) {
+    const size_t at = first_refused(x, source, n, type.limit_bits);
+    if (at == n) return Status::ok;
+    const bool finite = magnitude_of(x, source, at) < 0x7f800000u;
+    return set_failure(failure, Status::value, {.index = at}, "%s[%zu] %s", name, at,
+                       finite ? "is too large for the type of its stream" : "is NaN or infinite");
+}
+
+Status check_all_values(const Cache::State &s, const Layer &layer, const Source &source,
+                        size_t n_tokens, Failure *failure) {
+    const size_t heads = n_tokens * s.config.n_kv_heads;
+    const Status status =
+        check_values(source.k, source.type, heads * s.config.head_dim_k, *layer.k, "k", failure);
+    if (status != Status::ok) return status;
+    return check_values(source.v, source.type, heads * s.config.head_dim_v, *layer.v, "v", failure);
+}
+
+// Position after which a track goes on, -1 for an empty one.
+int64_t last_of(const Track &track) {
+    return track.n_pages ? last_position(track) : -1;
+}
+
+// The new positions do not descend, from the last one held on.
+Status check_positions(const int32_t *positions, size_t n, const Track &track, Failure *failure) {
+    const bool empty = track.n_pages == 0;
+    const int32_t last_held = empty ? 0 : last_position(track);
+    const int32_t *last = empty ? nullptr : &last_held;
+    if (!positions) {
+        const int64_t room = INT32_MAX - last_of(track);
+        if (room > 0 && n <= uint64_t(room)) return Status::ok;
+        return set_failure(failure, Status::argument, {},
+                           "%zu tokens after position %lld exceed the largest position %d", n,
+                           static_cast<long long>(last_of(track)), INT32_MAX);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!last || positions[i] >= *last) {
+            last = positions + i;
+            continue;
+        }
+        return set_failure(failure, Status::argument, {.index = i},
+                           "positions[%zu] is %d after %d: positions must not descend", i,
+                           positions[i], *last);
+    }
+    return Status::ok;
+}
+
+Status check_capacity(const Config &c, const Track &track, uint64_t n, Failure *failure) {
+    if (!c.max_tokens || (track.n_tokens <= c.max_tokens && n <= c.max_tokens - track.n_tokens))
+        return Status::ok;
+    return set_failure(failure, Status::capacity, {},
+                       "append %llu tokens to %llu: max_tokens of the cache is %llu", ull(n),
+                       ull(track.n_tokens), ull(c.max_tokens));
+}
+
+Status no_memory(const Cache::State &s, uint64_t n, Failure *failure) {
+    return set_failure(failure, Status::memory, {},
+                       "no memory for the pages of %llu tokens of %u heads", ull(n),
+                       s.config.n_kv_heads);
+}
+
+struct Spares {
+    size_t n[2];
+    explicit Spares(const Track &track) : n{track.n_spare[kPlain], track.n_spare[kEncoded]} {}
+    void restore(const Cache::State &s, Layer &layer, Track &track) const {
+        for (const Form form : {kPlain, kEncoded})
+            drop_spares(*s.host, layer, track, form, n[form]);
+    }
+};
+
+} // namespace
+
+Status Cache::append(uint32_t layer_index, uint32_t sequence, size_t n_tokens,
+                     const int32_t *positions, const Source &source, Failure *failure) {
+    State &s = *state_;
+    Status status = check_layer(s.config, layer_index, failure);
+    if (status == Status::ok) status = check_sequence(s.config, sequence, failure);
+    if (status != Status::ok || n_tokens == 0) return status;
+    Layer &layer = s.layers[layer_index];
+    Track &track = s.track(layer_index, sequence);
+    status = check_positions(positions, n_tokens, track, failure);
+    if (status == Status::ok) status = check_capacity(s.config, track, n_tokens, failure);
+    if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
+    if (status != Status::ok) return status;
+    const Spares before(track);
+    if (!prepare(s, layer, track, n_tokens)) return no_memory(s, n_tokens, failure);
+    const Positions at = {positions, last_of(track) + 1};
+    AppendRun run(s, layer, track, source, n_tokens);
+    status = run.fill(true);
+    if (status == Status::ok) {
+        run.commit(at);
+        return status;
+    }
+    run.abandon();
+    before.restore(s, layer, track);
+    return set_failure(failure, status, {}, "the executor did not run the tasks of an append");
+}
+
+// ---- batches: runs of tokens of one sequence ----------------------------------------------------
+
+namespace {
+
+struct Batch {
+    Cache::State &state;
+    uint32_t layer;
+    size_t n;
+    const uint32_t *sequences;
+    const int32_t *positions;
+
+    size_t run_end(size_t begin) const {
+        size_t end = begin + 1;
+        while (end < n && sequences[end] == sequences[begin]) end++;
+        return end;
+    }
+    bool seen_before(size_t i) const {
+        for (size_t j = 0; j < i; j++)
+            if (sequences[j] == sequences[i]) return true;
+        return false;
+    }
+    uint64_t count(uint32_t sequence) const {
+        uint64_t total = 0;
+        for (size_t j = 0; j < n; j++) total += sequences[j] == sequence;
+        return total;
+    }
+    Track &track(size_t i) const { return state.track(layer, sequences[i]); }
+};
+
+// Of one sequence of the batch, whose first token is `first`.
+Status check_batch_positions(const Batch &b, size_t first, Failure *failure) {
+    const Track &track = b.track(first);
+    int64_t last = track.n_pages ? last_position(track) : INT32_MIN;
+    for (size_t i = first; i < b.n; i++) {
+        if (b.sequences[i] != b.sequences[first]) continue;
+        if (b.positions[i] < last)
+            return set_failure(failure, Status::argument, {.index = i},
+                               "positions[%zu] is %d after %lld in sequence %u: positions must not "
+                               "descend",
+                               i, b.positions[i], static_cast<long long>(last), b.sequences[i]);
+        last = b.positions[i];
+    }
+    return Status::ok;
+}
+
+Status check_batch(const Batch &b, Failure *failure) {
+    for (size_t i = 0; i < b.n; i++) {
+        Status status = check_sequence(b.state.config, b.sequences[i], failure);
+        if (status != Status::ok) return status;
+        if (b.seen_before(i)) continue;
+        status = check_batch_positions(b, i, failure);
+        if (status == Status::ok)
+            status = check_capacity(b.state.config, b.track(i), b.count(b.sequences[i]), failure);
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
+}
+
+// Memory for all sequences, or for none.
+bool prepare_batch(const Batch &b, Layer &layer) {
+    for (size_t i = 0; i < b.n; i++) {
+        if (b.seen_before(i)) continue;
+        Track &track = b.track(i);
+        track.n_marked[kPlain] = track.n_spare[kPlain];
+        track.n_marked[kEncoded] = track.n_spare[kEncoded];
+        if (prepare(b.state, layer, track, b.count(b.sequences[i]))) continue;
+        for (size_t j = 0; j < i; j++)
+            for (const Form form : {kPlain, kEncoded})
+                drop_spares(*b.state.host, layer, b.track(j), form, b.track(j).n_marked[form]);
+        return false;
+    }
+    return true;
+}
+
+const void *advance(const void *data, SourceType type, size_t n) {
+    const size_t bytes = type == SourceType::f32 ? sizeof(float) : sizeof(uint16_t);
+    return static_cast<const uint8_t *>(data) + n * bytes;
+}
+
+} // namespace
+
+Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t *sequences,
+                           const int32_t *positions, const Source &source, Failure *failure) {
+    State &s = *state_;
+    Status status = check_layer(s.config, layer_index, failure);
+    if (status != Status::ok || n_tokens == 0) return status;
+    Layer &layer = s.layers[layer_index];
+    const Batch batch = {s, layer_index, n_tokens, sequences, positions};
+    status = check_batch(batch, failure);
+    if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
+    if (status != Status::ok) return status;
+    if (!prepare_batch(batch, layer)) return no_memory(s, n_tokens, failure);
+    for (size_t i = 0; i < n_tokens;) {
+        const size_t end = batch.run_end(i), heads = i * s.config.n_kv_heads;
+        Source part = source;
+        part.k = advance(source.k, source.type, heads * s.config.head_dim_k);
+        part.v = advance(source.v, source.type, heads * s.config.head_dim_v);
+        AppendRun run(s, layer, batch.track(i), part, end - i);
+        // Earlier runs are linked: when the executor fails, this thread does the work.
+        if (run.fill(true) != Status::ok) run.fill(false);
+        run.commit({positions + i, 0});
+        i = end;
+    }
+    return Status::ok;
+}
+
+} // namespace ggufx::kv

@@ -1,0 +1,152 @@
+// Centring and equalising: the mean of every channel of K and V and the spread of those of K, taken
+// from the first page that is encoded, then frozen. Exact identities undo them (view.hpp).
+// SPDX-License-Identifier: MIT
+#include "base/math.hpp"
+#include "kv/state.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+// Equalisers stay within this of their geometric mean.
+constexpr double kMostSpread = 16.0;
+
+// Sums over the tokens in the order of their slots.
+struct Channel {
+    double sum, squares;
+};
+
+double spread_of(const Channel &c, uint32_t n) {
+    const double mean = c.sum / n, variance = c.squares / n - mean * mean;
+    return variance > 1e-12 * (c.squares / n) ? __builtin_sqrt(variance) : 0.0;
+}
+
+// The square root of the spread over the geometric mean of those, within limits; 1 for channels
+// that do not move.
+void equalise(float *eq, uint32_t n) { // eq holds spreads
+    double logs = 0.0;
+    uint32_t moving = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(eq[i] > 0.0f)) continue;
+        logs += log_f64(static_cast<double>(eq[i]));
+        moving++;
+    }
+    const double mean = moving ? exp_f64(logs / moving) : 1.0;
+    for (uint32_t i = 0; i < n; i++) {
+        double s = eq[i] > 0.0f ? __builtin_sqrt(static_cast<double>(eq[i]) / mean) : 1.0;
+        s = s > kMostSpread ? kMostSpread : s < 1.0 / kMostSpread ? 1.0 / kMostSpread : s;
+        eq[i] = static_cast<float>(s);
+    }
+}
+
+} // namespace
+
+size_t calibration_floats(const Config &config) {
+    return size_t(config.n_kv_heads) * (2 * size_t(config.head_dim_k) + config.head_dim_v);
+}
+
+HeadCalibration calibration_head(const Cache::State &state, const Layer &layer, uint32_t head) {
+    HeadCalibration c = {nullptr, nullptr, nullptr};
+    if (!layer.calibration) return c;
+    const size_t dk = state.config.head_dim_k, dv = state.config.head_dim_v;
+    const size_t all = state.config.n_kv_heads * dk;
+    if (layer.centre_k) {
+        c.mu_k = layer.calibration + head * dk;
+        c.eq_k = c.mu_k + all;
+    }
+    if (layer.centre_v) c.mu_v = layer.calibration + 2 * all + head * dv;
+    return c;
+}
+
+namespace {
+
+void calibrate_side(float *mu, float *eq, Side side, uint32_t head, uint32_t n,
+                    const PageValues &values, const Scratch &scratch) {
+    float *x = scratch.vectors; // one vector, then sums of all channels
+    auto *sums = reinterpret_cast<Channel *>(scratch.vectors + scratch.stride);
+    static_assert(sizeof(Channel) <= (kBatch - 1) * sizeof(float));
+    const uint32_t n_tokens = values.end - values.first;
+    for (uint32_t i = 0; i < n; i++) sums[i] = {0.0, 0.0};
+    for (uint32_t t = values.first; t < values.end; t++) {
+        values.get(values.ctx, side, t, head, x);
+        for (uint32_t i = 0; i < n; i++) {
+            const double v = static_cast<double>(x[i]);
+            sums[i].sum += v;
+            sums[i].squares += v * v;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        mu[i] = static_cast<float>(sums[i].sum / n_tokens);
+        if (eq) eq[i] = static_cast<float>(spread_of(sums[i], n_tokens));
+    }
+    if (eq) equalise(eq, n);
+}
+
+} // namespace
+
+void calibrate_layer(const Cache::State &state, const Layer &layer, const PageValues &values,
+                     const Scratch &scratch) {
+    for (uint32_t head = 0; head < state.config.n_kv_heads; head++) {
+        const HeadCalibration c = calibration_head(state, layer, head);
+        if (c.mu_k)
+            calibrate_side(c.mu_k, c.eq_k, Side::k, head, state.config.head_dim_k, values, scratch);
+        if (c.mu_v)
+            calibrate_side(c.mu_v, nullptr, Side::v, head, state.config.head_dim_v, values,
+                           scratch);
+    }
+}
+
+namespace {
+
+Status check_floats(const float *x, size_t n, bool positive, const char *name, Failure *failure) {
+    for (size_t i = 0; x && i < n; i++) {
+        const bool finite = (f32_bits(x[i]) & 0x7fffffffu) < 0x7f800000u;
+        if (finite && (!positive || x[i] >= 0x1p-40f)) continue;
+        return set_failure(failure, Status::argument, {.index = i}, "%s[%zu] is %s", name, i,
+                           finite ? "not positive" : "NaN or infinite");
+    }
+    return Status::ok;
+}
+
+bool holds_encoded(const Cache::State &s, uint32_t layer) {
+    for (uint32_t i = 0; i < s.config.n_sequences; i++) {
+        const Track &track = s.track(layer, i);
+        for (size_t p = 0; p < track.n_pages; p++)
+            if (track.pages[p].block->form == kEncoded) return true;
+    }
+    return false;
+}
+
+void set_floats(float *to, const float *from, size_t n, float otherwise) {
+    for (size_t i = 0; to && i < n; i++) to[i] = from ? from[i] : otherwise;
+}
+
+} // namespace
+
+Status Cache::calibrate(uint32_t index, const float *mu_k, const float *eq_k, const float *mu_v,
+                        Failure *failure) {
+    State &s = *state_;
+    Status status = check_layer(s.config, index, failure);
+    if (status != Status::ok) return status;
+    Layer &layer = s.layers[index];
+    const size_t n_k = size_t(s.config.n_kv_heads) * s.config.head_dim_k;
+    const size_t n_v = size_t(s.config.n_kv_heads) * s.config.head_dim_v;
+    if ((!layer.centre_k && (mu_k || eq_k)) || (!layer.centre_v && mu_v) || !layer.calibration)
+        return set_failure(failure, Status::unsupported, {.index = index},
+                           "calibrate: layer %u does not centre that stream", index);
+    status = check_floats(mu_k, n_k, false, "mu_k", failure);
+    if (status == Status::ok) status = check_floats(eq_k, n_k, true, "eq_k", failure);
+    if (status == Status::ok) status = check_floats(mu_v, n_v, false, "mu_v", failure);
+    if (status != Status::ok) return status;
+    if (holds_encoded(s, index) || (layer.calibrated && !layer.given))
+        return set_failure(failure, Status::state, {.index = index},
+                           "calibrate: layer %u has encoded pages", index);
+    const HeadCalibration c = calibration_head(s, layer, 0);
+    set_floats(c.mu_k, mu_k, n_k, 0.0f);
+    set_floats(c.eq_k, eq_k, n_k, 1.0f);
+    set_floats(c.mu_v, mu_v, n_v, 0.0f);
+    layer.calibrated = layer.given = true;
+    return Status::ok;
+}
+
+} // namespace ggufx::kv

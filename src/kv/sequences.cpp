@@ -1,0 +1,236 @@
+// Sequences as wholes: truncate, rollback, remove, copy, shift, keep. Nothing is ever re-encoded;
+// parts of pages are references to the same block.
+// SPDX-License-Identifier: MIT
+#include "kv/state.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+using ull = unsigned long long;
+
+uint64_t common_length(const Cache::State &s, uint32_t sequence) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
+        const uint64_t n = s.track(layer, sequence).n_tokens;
+        if (n < least) least = n;
+    }
+    return least;
+}
+
+void cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens) {
+    for (uint32_t layer = 0; layer < s.config.n_layers; layer++)
+        cut_track(s, s.layers[layer], s.track(layer, sequence), n_tokens);
+}
+
+// Tables with room for `more` pages in every layer of a sequence.
+Status grow_tables(const Cache::State &s, uint32_t sequence, size_t more, Failure *failure) {
+    for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
+        Track &track = s.track(layer, sequence);
+        if (grow_table(*s.host, track, track.n_pages + more)) continue;
+        return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",
+                           track.n_pages + more);
+    }
+    return Status::ok;
+}
+
+// Whether the token after the first n_tokens would see tokens that the window has dropped.
+bool behind_window(const Layer &layer, const Track &track, uint64_t n_tokens) {
+    if (track.n_dropped == 0 || n_tokens == 0 || n_tokens >= track.n_tokens) return false;
+    if (n_tokens <= track.n_dropped) return true;
+    uint64_t left = n_tokens - track.n_dropped;
+    size_t page = 0;
+    while (left > track.pages[page].n) left -= track.pages[page++].n;
+    const int64_t last = position_at(track.pages[page], static_cast<uint32_t>(left) - 1u);
+    return track.dropped_last > last + 1 - int64_t(layer.window);
+}
+
+// A span of positions takes all tokens behind the window or none.
+bool takes_dropped(const Track &track, int32_t p0, int32_t p1) {
+    return track.n_dropped && p0 <= track.dropped_first && p1 > track.dropped_last;
+}
+Status check_dropped(const Cache::State &s, uint32_t sequence, int32_t p0, int32_t p1,
+                     Failure *failure) {
+    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+        const Track &track = s.track(l, sequence);
+        if (track.n_dropped == 0 || takes_dropped(track, p0, p1) || p1 <= track.dropped_first ||
+            p0 > track.dropped_last)
+            continue;
+        return set_failure(failure, Status::state, {.index = l},
+                           "positions %d to %d hold a part of the tokens that the window of layer "
+                           "%u has dropped",
+                           p0, p1, l);
+    }
+    return Status::ok;
+}
+
+Status check_span(int32_t p0, int32_t p1, Failure *failure) {
+    if (p0 <= p1) return Status::ok;
+    return set_failure(failure, Status::argument, {}, "positions %d to %d: the end is first", p0,
+                       p1);
+}
+
+} // namespace
+
+Status Cache::length(uint64_t *out, uint32_t sequence, Failure *failure) const {
+    const Status status = check_sequence(state_->config, sequence, failure);
+    if (status == Status::ok) *out = common_length(*state_, sequence);
+    return status;
+}
+
+Status Cache::truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
+    State &s = *state_;
+    const Status status = check_sequence(s.config, sequence, failure);
+    if (status != Status::ok) return status;
+    const uint64_t length = common_length(s, sequence);
+    if (n_tokens > length)
+        return set_failure(failure, Status::argument, {},
+                           "truncate to %llu tokens: sequence %u has %llu", ull(n_tokens), sequence,
+                           ull(length));
+    for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
+        if (!behind_window(s.layers[layer], s.track(layer, sequence), n_tokens)) continue;
+        return set_failure(failure, Status::state, {.index = layer},
+                           "truncate to %llu tokens: the window of layer %u has dropped tokens "
+                           "that the next one would see",
+                           ull(n_tokens), layer);
+    }
+    cut(s, sequence, n_tokens);
+    return Status::ok;
+}
+
+Status Cache::rollback(uint32_t sequence, Failure *failure) {
+    const Status status = check_sequence(state_->config, sequence, failure);
+    if (status == Status::ok) cut(*state_, sequence, common_length(*state_, sequence));
+    return status;
+}
+
+Status Cache::remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure) {
+    State &s = *state_;
+    Status status = check_sequence(s.config, sequence, failure);
+    if (status == Status::ok) status = check_span(p0, p1, failure);
+    if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
+    if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
+    if (status != Status::ok) return status;
+    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+        Track &track = s.track(l, sequence);
+        if (takes_dropped(track, p0, p1)) {
+            track.n_tokens -= track.n_dropped;
+            track.n_dropped = 0;
+        }
+        const size_t first = split_at(track, p0), end = split_at(track, p1);
+        for (size_t i = first; i < end; i++) {
+            track.n_tokens -= track.pages[i].n;
+            release_block(*s.host, s.layers[l], track.pages[i].block, nullptr);
+        }
+        for (size_t i = end; i < track.n_pages; i++)
+            track.pages[i - (end - first)] = track.pages[i];
+        track.n_pages -= end - first;
+        if (track.n_pages == 0) track.n_tokens = track.n_dropped = 0;
+    }
+    return Status::ok;
+}
+
+Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure) {
+    State &s = *state_;
+    Status status = check_sequence(s.config, from, failure);
+    if (status == Status::ok) status = check_sequence(s.config, to, failure);
+    if (status == Status::ok) status = check_span(p0, p1, failure);
+    if (status == Status::ok) status = check_dropped(s, from, p0, p1, failure);
+    if (status != Status::ok) return status;
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        if (from == to || s.track(l, to).n_tokens)
+            return set_failure(failure, Status::state, {.index = to},
+                               "copy to sequence %u: it must be another one and empty", to);
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        if (!grow_table(*s.host, s.track(l, to), s.track(l, from).n_pages))
+            return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",
+                               s.track(l, from).n_pages);
+    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+        const Track &source = s.track(l, from);
+        Track &target = s.track(l, to);
+        if (takes_dropped(source, p0, p1)) {
+            target.n_tokens = target.n_dropped = source.n_dropped;
+            target.dropped_first = source.dropped_first;
+            target.dropped_last = source.dropped_last;
+        }
+        for (size_t i = 0; i < source.n_pages; i++) {
+            PageRef page = source.pages[i];
+            while (page.n && position_at(page, 0) < p0) {
+                page.first++;
+                page.n--;
+            }
+            while (page.n && position_at(page, page.n - 1u) >= p1) page.n--;
+            if (page.n == 0) continue;
+            page.block->n_owners++;
+            target.pages[target.n_pages++] = page;
+            target.n_tokens += page.n;
+        }
+    }
+    return Status::ok;
+}
+
+namespace {
+
+// Whether positions of a track would still not descend, and fit, after a shift.
+Status check_shift(const Track &track, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < track.n_pages; i++) {
+        for (uint32_t t = 0; t < track.pages[i].n; t++) {
+            const int32_t old = position_at(track.pages[i], t);
+            const int64_t now = int64_t(old) + (old >= p0 && old < p1 ? delta : 0);
+            if (now < last || now > INT32_MAX || now < INT32_MIN)
+                return set_failure(failure, Status::argument, {},
+                                   "shift by %d: position %d would become %lld, after %lld", delta,
+                                   old, static_cast<long long>(now), static_cast<long long>(last));
+            last = now;
+        }
+    }
+    return Status::ok;
+}
+
+// PageRef.delta must hold the sum of all shifts.
+bool delta_fits(const PageRef &page, int32_t delta) {
+    const int64_t sum = int64_t(page.delta) + delta;
+    return sum >= INT32_MIN && sum <= INT32_MAX;
+}
+
+} // namespace
+
+Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
+    State &s = *state_;
+    Status status = check_sequence(s.config, sequence, failure);
+    if (status == Status::ok) status = check_span(p0, p1, failure);
+    if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
+    if (status == Status::ok && s.config.rope_style == RopeStyle::unknown)
+        status = set_failure(failure, Status::unsupported, {},
+                             "shift: rope_style of the cache does not say how keys are rotated");
+    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
+        const Track &track = s.track(l, sequence);
+        status = check_shift(track, p0, p1, delta, failure);
+        for (size_t i = 0; status == Status::ok && i < track.n_pages; i++)
+            if (!delta_fits(track.pages[i], delta))
+                status = set_failure(failure, Status::argument, {},
+                                     "shift by %d: with earlier shifts it leaves 32 bits", delta);
+    }
+    if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
+    if (status != Status::ok || delta == 0) return status;
+    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+        Track &track = s.track(l, sequence);
+        const bool dropped = takes_dropped(track, p0, p1);
+        const size_t first = split_at(track, p0), end = split_at(track, p1);
+        for (size_t i = first; i < end; i++) track.pages[i].delta += delta;
+        if (dropped) track.dropped_first += delta, track.dropped_last += delta;
+    }
+    return Status::ok;
+}
+
+Status Cache::keep(uint32_t sequence, Failure *failure) {
+    State &s = *state_;
+    const Status status = check_sequence(s.config, sequence, failure);
+    for (uint32_t i = 0; status == Status::ok && i < s.config.n_sequences; i++)
+        for (uint32_t l = 0; i != sequence && l < s.config.n_layers; l++)
+            clear_track(s, s.layers[l], s.track(l, i));
+    return status;
+}
+
+} // namespace ggufx::kv

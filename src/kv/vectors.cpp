@@ -1,0 +1,123 @@
+// One head of one token in a page: floats in and out, encoded vectors back to floats.
+// SPDX-License-Identifier: MIT
+#include "base/half.hpp"
+#include "kv/state.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+using namespace kernels;
+
+size_t element_at(Side side, uint32_t n, uint32_t slot, uint32_t i) {
+    return side == Side::k ? k_float_at(n, slot, i) : v_float_at(n, slot, i);
+}
+
+// k * eq + mu, v + mu.
+void undo_calibration(const HeadCalibration &c, Side side, float *x, uint32_t n) {
+    for (uint32_t i = 0; side == Side::k && c.mu_k && i < n; i++)
+        x[i] = x[i] * c.eq_k[i] + c.mu_k[i];
+    for (uint32_t i = 0; side == Side::v && c.mu_v && i < n; i++) x[i] += c.mu_v[i];
+}
+
+} // namespace
+
+float source_value(const void *data, SourceType type, size_t at) {
+    if (type == SourceType::f32) return static_cast<const float *>(data)[at];
+    const uint16_t half = static_cast<const uint16_t *>(data)[at];
+    return type == SourceType::f16 ? f16_to_f32(half) : bf16_to_f32(half);
+}
+
+void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t slot,
+                  const void *data, SourceType type, size_t at) {
+    for (uint32_t i = 0; i < n; i++) {
+        const size_t to = element_at(side, n, slot, i);
+        const float x = source_value(data, type, at + i);
+        if (kind == KvKind::f32)
+            store_f32le(page + 4 * to, x);
+        else
+            store_u16le(page + 2 * to, kind == KvKind::f16 ? f32_to_f16(x) : f32_to_bf16(x));
+    }
+}
+
+void copy_floats(uint8_t *to, const uint8_t *from, KvKind kind, Side side, uint32_t n,
+                 uint32_t slot) {
+    const size_t bytes = kv_format(kind).float_bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        const size_t at = element_at(side, n, slot, i) * bytes;
+        for (size_t b = 0; b < bytes; b++) to[at + b] = from[at + b];
+    }
+}
+
+void read_floats(float *out, const uint8_t *page, KvKind kind, Side side, uint32_t head_dim,
+                 uint32_t slot, uint32_t first, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const size_t at = element_at(side, head_dim, slot, first + i);
+        if (kind == KvKind::f32)
+            out[i] = load_f32le(page + 4 * at);
+        else
+            out[i] = kind == KvKind::f16 ? f16_to_f32(load_u16le(page + 2 * at))
+                                         : bf16_to_f32(load_u16le(page + 2 * at));
+    }
+}
+
+namespace {
+
+// Codes, scales and minima of one slot.
+struct Held {
+    uint8_t code[kMaxCodes];
+    uint16_t scale[kMaxCodes / 32], min[kMaxCodes / 32];
+
+    void read(const uint8_t *page, const KvFormat &format, Side side, uint32_t padded,
+              uint32_t slot) {
+        const KvStream stream = kernel_stream(side);
+        kv_read_codes(code, page, stream, format, padded, slot);
+        const uint32_t n_scales = format.vector_scale ? 1 : padded / 32;
+        for (uint32_t i = 0; i < n_scales; i++) {
+            scale[i] = load_u16le(page + kv_scale_at(stream, format, padded, slot, i));
+            if (format.mins) min[i] = load_u16le(page + kv_min_at(stream, format, padded, slot, i));
+        }
+    }
+};
+
+} // namespace
+
+void read_part(const Cache::State &state, const Layer &layer, const Block &block, uint32_t slot,
+               uint32_t head, Side side, uint32_t first, uint32_t n, float *out) {
+    const BlockShape &shape = layer.shape[block.form];
+    const bool k = side == Side::k;
+    const TypeOps &type = k ? *shape.k : *shape.v;
+    const uint32_t all = state.head_dim(side);
+    const uint8_t *page =
+        block.data() + (k ? head * shape.k_head : shape.v_offset + head * shape.v_head);
+    if (type.is_float()) {
+        read_floats(out, page, type.kind, side, all, slot, first, n);
+        return;
+    }
+    Held held;
+    float x[kMaxCodes];
+    held.read(page, type.format(), side, padded_values(type, all), slot);
+    decode_vector(type, x, {held.code, held.scale, held.min}, all, side);
+    undo_calibration(calibration_head(state, layer, head), side, x, all);
+    for (uint32_t i = 0; i < n; i++) out[i] = x[first + i];
+}
+
+PageView Cache::State::view(const Layer &layer, const PageRef &page) const {
+    const Block &block = *page.block;
+    const BlockShape &shape = layer.shape[block.form];
+    const bool plain = block.form == kPlain;
+    return {{block.data(), shape.k_head, shape.k->facts.id, plain},
+            {block.data() + shape.v_offset, shape.v_head, shape.v->facts.id, plain},
+            block.positions,
+            page.first,
+            page.n,
+            page.delta};
+}
+
+Calibration Cache::State::calibration_of(const Layer &layer) const {
+    if (!layer.calibrated) return {nullptr, nullptr, nullptr};
+    const HeadCalibration c = calibration_head(*this, layer, 0);
+    return {c.mu_k, c.eq_k, c.mu_v};
+}
+
+} // namespace ggufx::kv
