@@ -275,8 +275,9 @@ GGUFX_API const void *ggufx_tensor_data(const ggufx_tensor *tensor);
 
 /*
  * Wrap blocks of the caller's as a tensor: ne[0..n_dims-1] values, rows `row_stride` bytes apart
- * (0 = dense; not smaller than a row). data must stay valid until destroy(user) is called, once,
- * also when this call fails; destroy may be NULL. name may be NULL.
+ * (0 = dense; not smaller than a row), fields little-endian as in a file, on any host. data must
+ * stay valid until destroy(user) is called, once, also when this call fails; destroy may be NULL.
+ * name may be NULL.
  * Errors: ARGUMENT, MEMORY, TYPE, SHAPE, OVERFLOW, BOUNDS (n_bytes is too small).
  * Threads: any number at once.   Since: 0.1.
  */

@@ -36,10 +36,21 @@ static void count_one(void *user) {
 }
 
 /* f32 [4][3][2], values 100 * i2 + 10 * i1 + i0, rows `stride` floats apart */
+/* A float as files hold it: little-endian, on any host. */
+static void put_le(float *to, float value) {
+    unsigned char bytes[4];
+    uint32_t bits;
+    int i;
+    memcpy(&bits, &value, 4);
+    for (i = 0; i < 4; i++) bytes[i] = (unsigned char)(bits >> 8 * i);
+    memcpy(to, bytes, 4);
+}
+
 static void fill(float *x, size_t stride) {
     size_t i, k;
     for (i = 0; i < 6; i++)
-        for (k = 0; k < 4; k++) x[i * stride + k] = (float)(100 * (i / 3) + 10 * (i % 3) + k);
+        for (k = 0; k < 4; k++)
+            put_le(x + i * stride + k, (float)(100 * (i / 3) + 10 * (i % 3) + k));
 }
 
 static ggufx_tensor *wrap(const float *x, uint64_t stride, int *destroyed) {
@@ -184,8 +195,9 @@ static void test_wrap_refuses_what_does_not_fit_and_destroys_once(void **state) 
 
 static float first_of(const ggufx_tensor *t, uint64_t row) {
     const ggufx_tensor_facts facts = facts_of(t);
-    float y = -1;
-    memcpy(&y, (const char *)ggufx_tensor_data(t) + row * facts.row_stride, sizeof y);
+    float stored, y;
+    memcpy(&stored, (const char *)ggufx_tensor_data(t) + row * facts.row_stride, sizeof stored);
+    put_le(&y, stored); /* its own inverse */
     return y;
 }
 
