@@ -188,6 +188,24 @@ Status check_shift(const Track &track, int32_t p0, int32_t p1, int32_t delta, Fa
     return Status::ok;
 }
 
+// Parts of a page that belong together again become one, so that shifting back restores the order
+// of all sums.
+void merge_parts(Track &track) {
+    size_t n = 0;
+    for (size_t i = 1; i < track.n_pages; i++) {
+        PageRef &last = track.pages[n];
+        const PageRef &page = track.pages[i];
+        if (page.block == last.block && page.delta == last.delta &&
+            page.first == last.first + last.n) {
+            last.n = static_cast<uint16_t>(last.n + page.n);
+            last.block->n_owners--;
+        } else {
+            track.pages[++n] = page;
+        }
+    }
+    if (track.n_pages) track.n_pages = n + 1;
+}
+
 // PageRef.delta must hold the sum of all shifts.
 bool delta_fits(const PageRef &page, int32_t delta) {
     const int64_t sum = int64_t(page.delta) + delta;
@@ -220,6 +238,7 @@ Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Fa
         const size_t first = split_at(track, p0), end = split_at(track, p1);
         for (size_t i = first; i < end; i++) track.pages[i].delta += delta;
         if (dropped) track.dropped_first += delta, track.dropped_last += delta;
+        merge_parts(track);
     }
     return Status::ok;
 }

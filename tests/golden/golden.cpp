@@ -89,6 +89,8 @@ constexpr Case kCases[] = {
     CASE(encode_matches_shared_vectors),
     CASE(grids_have_their_checksums),
     CASE(grids_match_shared_tables),
+    CASE(kv_tq3_matches_shared_vectors),
+    CASE(kv_tq3_of_simple_blocks),
     CASE(pieces_reach_canonical_bounds),
     CASE(products_match_shared_sums),
     CASE(products_match_sums_of_carried_rows),

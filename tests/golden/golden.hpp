@@ -59,6 +59,8 @@ int test_encode_matches_carried_rows(Report &r, const std::string &folder);
 int test_encode_matches_shared_vectors(Report &r, const std::string &folder);
 int test_grids_have_their_checksums(Report &r, const std::string &folder);
 int test_grids_match_shared_tables(Report &r, const std::string &folder);
+int test_kv_tq3_matches_shared_vectors(Report &r, const std::string &folder);
+int test_kv_tq3_of_simple_blocks(Report &r, const std::string &folder);
 int test_pieces_reach_canonical_bounds(Report &r, const std::string &folder);
 int test_table_answers_lookups(Report &r, const std::string &folder);
 int test_table_swaps_block_fields(Report &r, const std::string &folder);

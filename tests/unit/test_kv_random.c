@@ -1,0 +1,255 @@
+/*
+ * Random operations on a KV cache beside a plain model of it: lists of tokens per sequence. Every
+ * token's key carries its name, so that what is read says which token it is.
+ * usage: test_kv_random [OPERATIONS]
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { kDim = 16, kSequences = 4, kLayers = 2, kMost = 400 };
+
+typedef struct token {
+    float value;
+    int32_t position;
+} token;
+
+typedef struct list {
+    token tokens[kMost];
+    size_t n;
+} list;
+
+typedef struct world {
+    ggufx_kv *kv;
+    list lists[kSequences];
+    uint64_t random;
+    kv_memory *memory;
+} world;
+
+static uint32_t draw(world *w, uint32_t n) {
+    w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(w->random >> 33) % n;
+}
+
+/* Half-integers below 256: exact in F16, told apart after Q8_0. */
+static float new_value(world *w) {
+    return (float)(1 + draw(w, 500)) * 0.5f;
+}
+
+static int32_t last_position(const list *l) {
+    return l->n ? l->tokens[l->n - 1].position : -1;
+}
+
+static void append(world *w, uint32_t s) {
+    list *l = &w->lists[s];
+    const size_t room = kMost - l->n, want = draw(w, 4) ? 1 + draw(w, 8) : 1 + draw(w, 150);
+    const size_t n = want < room ? want : room;
+    const int given = (int)draw(w, 3) == 0;
+    int32_t positions[kMost], next = last_position(l) + 1;
+    float *x = calloc(n * kDim + 1, sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++) {
+        const float value = new_value(w);
+        positions[i] = next + (given ? (int32_t)draw(w, 3) : 0);
+        next = positions[i] + 1;
+        for (size_t j = 0; j < kDim; j++) x[i * kDim + j] = value;
+        l->tokens[l->n + i] = (token){value, positions[i]};
+    }
+    w->memory->fail_at = draw(w, 10) ? 0 : 1 + draw(w, 4);
+    ggufx_status status = GGUFX_OK;
+    for (uint32_t layer = 0; status == GGUFX_OK && layer < kLayers; layer++)
+        status = ggufx_kv_append(w->kv, layer, s, n, given ? positions : NULL, x, n * kDim, x,
+                                 n * kDim, NULL);
+    w->memory->fail_at = 0;
+    if (status == GGUFX_OK)
+        l->n += n;
+    else
+        assert_int_equal(status, GGUFX_E_MEMORY);
+    if (status != GGUFX_OK) assert_int_equal(ggufx_kv_rollback(w->kv, s, NULL), GGUFX_OK);
+    free(x);
+}
+
+static void cut(world *w, uint32_t s) {
+    list *l = &w->lists[s];
+    const uint64_t n = draw(w, (uint32_t)l->n + 1);
+    assert_int_equal(ggufx_kv_truncate(w->kv, s, n, NULL), GGUFX_OK);
+    l->n = (size_t)n;
+}
+
+static void span(world *w, const list *l, int32_t *p0, int32_t *p1) {
+    const int32_t last = last_position(l), end = (last > 0 ? last : 0) + 3; /* shifts go below 0 */
+    const int32_t a = (int32_t)draw(w, (uint32_t)end + 1), b = (int32_t)draw(w, (uint32_t)end + 1);
+    *p0 = a < b ? a : b;
+    *p1 = a < b ? b : a;
+}
+
+static int may_fail(world *w) {
+    const int fails = draw(w, 8) == 0;
+    w->memory->fail_at = fails ? 1 : 0;
+    return fails;
+}
+
+static void take_out(world *w, uint32_t s) {
+    list *l = &w->lists[s];
+    int32_t p0, p1;
+    span(w, l, &p0, &p1);
+    may_fail(w);
+    const ggufx_status status = ggufx_kv_remove(w->kv, s, p0, p1, NULL);
+    w->memory->fail_at = 0;
+    if (status == GGUFX_E_MEMORY) return;
+    assert_int_equal(status, GGUFX_OK);
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->tokens[i].position < p0 || l->tokens[i].position >= p1) l->tokens[n++] = l->tokens[i];
+    l->n = n;
+}
+
+static void copy(world *w, uint32_t from) {
+    const uint32_t to = draw(w, kSequences);
+    int32_t p0, p1;
+    span(w, &w->lists[from], &p0, &p1);
+    may_fail(w);
+    const ggufx_status status = ggufx_kv_copy(w->kv, from, to, p0, p1, NULL);
+    w->memory->fail_at = 0;
+    if (status == GGUFX_E_MEMORY) return;
+    if (from == to || w->lists[to].n) {
+        assert_int_equal(status, GGUFX_E_STATE);
+        return;
+    }
+    assert_int_equal(status, GGUFX_OK);
+    const list *l = &w->lists[from];
+    list *target = &w->lists[to];
+    for (size_t i = 0; i < l->n; i++)
+        if (l->tokens[i].position >= p0 && l->tokens[i].position < p1)
+            target->tokens[target->n++] = l->tokens[i];
+}
+
+static void shift(world *w, uint32_t s) {
+    list *l = &w->lists[s];
+    int32_t p0, p1, last = INT32_MIN;
+    span(w, l, &p0, &p1);
+    const int32_t delta = (int32_t)draw(w, 21) - 10;
+    int fits = 1;
+    for (size_t i = 0; i < l->n; i++) {
+        const int32_t p = l->tokens[i].position, now = p + (p >= p0 && p < p1 ? delta : 0);
+        fits &= now >= last;
+        last = now;
+    }
+    may_fail(w);
+    const ggufx_status status = ggufx_kv_shift(w->kv, s, p0, p1, delta, NULL);
+    w->memory->fail_at = 0;
+    if (status == GGUFX_E_MEMORY) return;
+    assert_int_equal(status, fits ? GGUFX_OK : GGUFX_E_ARGUMENT);
+    for (size_t i = 0; fits && i < l->n; i++)
+        if (l->tokens[i].position >= p0 && l->tokens[i].position < p1) l->tokens[i].position += delta;
+}
+
+static void check(world *w, uint32_t s) {
+    const list *l = &w->lists[s];
+    uint64_t length = 0;
+    static int32_t positions[kMost];
+    static float k[kMost * kDim], v[kMost * kDim];
+    assert_int_equal(ggufx_kv_length(&length, w->kv, s, NULL), GGUFX_OK);
+    assert_int_equal(length, l->n);
+    assert_int_equal(ggufx_kv_positions(positions, w->kv, s, 0, l->n, NULL), GGUFX_OK);
+    for (size_t i = 0; i < l->n; i++) assert_int_equal(positions[i], l->tokens[i].position);
+    const size_t first = draw(w, (uint32_t)l->n + 1), n = draw(w, (uint32_t)(l->n - first) + 1);
+    for (uint32_t layer = 0; layer < kLayers; layer++) {
+        assert_int_equal(ggufx_kv_read(k, n * kDim, v, n * kDim, w->kv, layer, s, first, n, NULL),
+                         GGUFX_OK);
+        for (size_t i = 0; i < n; i++) {
+            const float want = l->tokens[first + i].value;
+            for (size_t j = 0; j < kDim; j++)
+                if (!(fabsf(k[i * kDim + j] - want) <= want * 0x1p-8f) ||
+                    !(fabsf(v[i * kDim + j] - want) <= want * 0x1p-8f))
+                    fail_msg("sequence %u token %zu: %g, %g, want %g", s, first + i,
+                             (double)k[i * kDim + j], (double)v[i * kDim + j], (double)want);
+        }
+    }
+}
+
+/* Attention gives a mean of the values it sees. */
+static void attend(world *w, uint32_t s) {
+    const list *l = &w->lists[s];
+    if (l->n == 0) return;
+    float q[kDim] = {0}, out[kDim];
+    const int32_t last = last_position(l);
+    const int32_t position = (int32_t)draw(w, (uint32_t)(last > 0 ? last : 0) + 3);
+    assert_int_equal(ggufx_kv_attend(out, kDim, NULL, w->kv, draw(w, kLayers), s, q, kDim, 1,
+                                     &position, NULL, NULL),
+                     GGUFX_OK);
+    double sum = 0;
+    size_t n = 0;
+    for (; n < l->n && l->tokens[n].position <= position; n++) sum += (double)l->tokens[n].value;
+    const double want = n ? sum / (double)n : 0;
+    if (!(fabs((double)out[3] - want) <= 0.01 * want))
+        fail_msg("sequence %u: mean %g, want %g", s, (double)out[3], want);
+}
+
+static void operate(world *w) {
+    const uint32_t s = draw(w, kSequences), what = draw(w, 100);
+    if (what < 45)
+        append(w, s);
+    else if (what < 53)
+        cut(w, s);
+    else if (what < 65)
+        take_out(w, s);
+    else if (what < 73)
+        copy(w, s);
+    else if (what < 83)
+        shift(w, s);
+    else if (what < 88)
+        attend(w, s);
+    else if (what == 88) {
+        assert_int_equal(ggufx_kv_keep(w->kv, s, NULL), GGUFX_OK);
+        for (uint32_t i = 0; i < kSequences; i++)
+            if (i != s) w->lists[i].n = 0;
+    } else if (what == 89) {
+        (void)ggufx_kv_reserve(w->kv, s, draw(w, kMost), NULL);
+    } else
+        check(w, s);
+}
+
+static long n_operations = 100000; /* 1.2 s of one core */
+
+static void test_random_operations_agree_with_lists_of_tokens(void **state) {
+    (void)state;
+    static world w;
+    static const uint32_t types[3][4] = {
+        {GGUFX_KV_F16, GGUFX_KV_F32, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
+        {GGUFX_KV_Q8_0, GGUFX_KV_BF16, GGUFX_KV_F32, GGUFX_KV_Q8_0},
+        {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, GGUFX_KV_F16, GGUFX_KV_F16}};
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    const long live = memory.live;
+    for (int t = 0; t < 3; t++) {
+        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, 0, 0);
+        const ggufx_kv_layer layers[2] = {{types[t][0], types[t][1], 0, 0},
+                                          {types[t][2], types[t][3], 0, 0}};
+        shape.n_layers = shape.n_layer_options = kLayers;
+        shape.layers = layers;
+        shape.n_sequences = kSequences;
+        shape.rope_style = GGUFX_KV_ROPE_NONE; /* keys keep their values when shifted */
+        shape.n_sinks = t == 2 ? GGUFX_KV_NO_SINKS : 0;
+        memset(&w, 0, sizeof w);
+        w.kv = kv_make(rt, &shape);
+        w.memory = &memory;
+        w.random = 77 + (uint64_t)t;
+        for (long i = 0; i < n_operations / 3; i++) operate(&w);
+        for (uint32_t s = 0; s < kSequences; s++) check(&w, s);
+        ggufx_kv_destroy(w.kv);
+        assert_int_equal(memory.live, live);
+    }
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) n_operations = atol(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_operations_agree_with_lists_of_tokens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
