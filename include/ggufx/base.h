@@ -178,7 +178,8 @@ enum {
     GGUFX_ISA_AVXVNNI = 3,
     GGUFX_ISA_AVX512 = 4,
     GGUFX_ISA_NEON = 16,
-    GGUFX_ISA_NEON_DOT = 17
+    GGUFX_ISA_NEON_DOT = 17,
+    GGUFX_ISA_NEON_I8MM = 18
 };
 
 /* All zero means default. */

@@ -8,10 +8,10 @@
 
 namespace ggufx::cli {
 
-const IsaName kIsaNames[7] = {
-    {"best", GGUFX_ISA_BEST},         {"scalar", GGUFX_ISA_SCALAR}, {"avx2", GGUFX_ISA_AVX2},
-    {"avxvnni", GGUFX_ISA_AVXVNNI},   {"avx512", GGUFX_ISA_AVX512}, {"neon", GGUFX_ISA_NEON},
-    {"neon_dot", GGUFX_ISA_NEON_DOT},
+const IsaName kIsaNames[8] = {
+    {"best", GGUFX_ISA_BEST},         {"scalar", GGUFX_ISA_SCALAR},       {"avx2", GGUFX_ISA_AVX2},
+    {"avxvnni", GGUFX_ISA_AVXVNNI},   {"avx512", GGUFX_ISA_AVX512},       {"neon", GGUFX_ISA_NEON},
+    {"neon_dot", GGUFX_ISA_NEON_DOT}, {"neon_i8mm", GGUFX_ISA_NEON_I8MM},
 };
 
 int exit_code(ggufx_status status) {

@@ -45,7 +45,7 @@ struct IsaName {
     const char *name;
     int32_t isa;
 };
-extern const IsaName kIsaNames[7]; // "best" first
+extern const IsaName kIsaNames[8]; // "best" first
 int32_t isa_from_name(const std::string &name);
 
 // Runtime with the common options; `isa` overrides --isa when it is not negative.

@@ -23,9 +23,9 @@ static void add_common_options(CLI::App &app, Globals &globals) {
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::Range(0u, 4096u));
-    app.add_option(
-        "--isa", globals.isa,
-        "best, scalar, avx2, avxvnni, avx512, neon or neon_dot (bench: also all, a list)");
+    app.add_option("--isa", globals.isa,
+                   "best, scalar, avx2, avxvnni, avx512, neon, neon_dot or neon_i8mm (bench: also "
+                   "all, a list)");
     app.add_flag("--force", globals.force, "replace existing output files");
     app.add_flag("-q,--quiet", globals.quiet, "no progress, no remarks");
     app.add_flag("-v,--verbose", globals.verbose, "show the library's messages on stderr");

@@ -16,6 +16,7 @@ extern const Layer kAvx512Layer;
 extern const Layer kAvx512VbmiLayer;
 extern const Layer kNeonLayer;
 extern const Layer kNeonDotLayer;
+extern const Layer kNeonI8mmLayer;
 
 namespace {
 
@@ -46,6 +47,10 @@ constexpr Choice kChoices[] = {
 #ifdef GGUFX_KERNELS_NEON_DOT
     {cpu::neon | cpu::neon_dot,
      {Isa::neon_dot, "neon_dot", {&kNeonDotLayer, &kNeonLayer, &kScalarLayer}}},
+#endif
+#ifdef GGUFX_KERNELS_NEON_I8MM
+    {cpu::neon | cpu::neon_dot | cpu::neon_i8mm,
+     {Isa::neon_i8mm, "neon_i8mm", {&kNeonI8mmLayer, &kNeonDotLayer, &kNeonLayer, &kScalarLayer}}},
 #endif
 };
 

@@ -28,6 +28,7 @@ enum class Isa : int32_t {
     avx512 = 4,
     neon = 16,
     neon_dot = 17,
+    neon_i8mm = 18,
 };
 
 // Rows of blocks of one type, at any alignment: row r starts at data + r * stride. Nothing past

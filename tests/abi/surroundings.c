@@ -59,7 +59,8 @@ static const uint64_t kResults = 0x7e9bc90ef84499c1ull;
 
 static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
     static const int32_t kIsas[] = {GGUFX_ISA_SCALAR, GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
-                                    GGUFX_ISA_AVX512, GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT};
+                                    GGUFX_ISA_AVX512, GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
+                                    GGUFX_ISA_NEON_I8MM};
     const uint64_t expected = plain_hash(EXERCISE_ALL);
     const uint64_t computed = plain_hash(EXERCISE_PRODUCTS | EXERCISE_KV | EXERCISE_MODEL);
     exercise e;

@@ -68,7 +68,7 @@ static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
     (void)state;
     enum { rows = 70, cols = 768, n = 4 };
     const int32_t sets[] = {GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI, GGUFX_ISA_AVX512, GGUFX_ISA_NEON,
-                            GGUFX_ISA_NEON_DOT, GGUFX_ISA_BEST};
+                            GGUFX_ISA_NEON_DOT, GGUFX_ISA_NEON_I8MM, GGUFX_ISA_BEST};
     float *x = random_values(n * cols, 6);
     ggufx_runtime *scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
     for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {

@@ -20,6 +20,7 @@ struct Vec {
     static constexpr unsigned kColumns = 4; // of a tile: 8 sums, results in the first cache
     static constexpr int kCodeLimit = 129;  // largest unsigned code that cannot saturate
     static constexpr bool kExactDot = false;
+    static constexpr unsigned kDepth = 4; // neighbouring codes of a row in tiles
     using Vf = __m256;                      // f32
     using Vi = __m256i;                     // int32
     using V8 = __m256i;                     // codes

@@ -19,6 +19,7 @@ struct Vec {
     static constexpr unsigned kColumns = 6; // of a tile: 12 sums, 12 results, 2 weights, 4 more
     static constexpr int kCodeLimit = 255;  // largest unsigned code of the dot instruction
     static constexpr bool kExactDot = true; // sums of any codes: formats share the tiles' code
+    static constexpr unsigned kDepth = 4;   // neighbouring codes of a row in tiles
     using Vf = __m512;                      // f32
     using Vi = __m512i;                     // int32
     using V8 = __m512i;                     // codes

@@ -1,9 +1,10 @@
 // n >= 4 columns of int8 activations (C3): a tile of rows is unpacked once to codes in the order
 // of the dot instruction and f32 scales; then a micro-kernel keeps M vectors of rows times up to
 // V::kColumns columns in registers, one fma chain over the blocks of k per output.
-// Tile: codes [k / 4][M * kLanes rows][4], scales and shifts [block or group][M * kLanes rows].
+// Tile: codes [k / kDepth][M * kLanes rows][kDepth], scales and shifts
+// [block or group][M * kLanes rows]. kDepth is 4 for dot products, 8 for products of matrices.
 // Activations: per group of n = kColumns columns (the last group may have fewer) codes
-// [k / 4][n][4], then per block d, s and -kOffset * sums, [..][n] each.
+// [k / kDepth][n][kDepth], then per block d, s and -kOffset * sums, [..][n] each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -64,8 +65,10 @@ void gemm_pack_column(const GroupAct &to, size_t column, const float *x, size_t 
         int8_t q[32];
         int16_t s16[2];
         const float d = pack_codes<U>(q, s16, x + 32 * b);
-        for (size_t i = 0; i < 8; i++) {
-            __builtin_memcpy(to.q + ((8 * b + i) * to.n + column) * 4, q + 4 * i, 4);
+        constexpr size_t n_units = 32 / U::kDepth;
+        for (size_t i = 0; i < n_units; i++) {
+            int8_t *const unit = to.q + ((n_units * b + i) * to.n + column) * U::kDepth;
+            __builtin_memcpy(unit, q + U::kDepth * i, U::kDepth);
         }
         const size_t at = b * to.n + column;
         to.d[at] = d;
@@ -131,6 +134,22 @@ GGUFX_INLINE void transpose_rows(T *to, size_t stride, const T (*from)[N]) {
     }
 }
 
+// Codes of kLanes rows: [values / kDepth][n_rows][kDepth].
+template <class U>
+GGUFX_INLINE void place_codes(uint8_t *to, size_t n_rows, const uint8_t (*from)[kStepValues<U>]) {
+    if constexpr (U::kDepth == 4) {
+        transpose_rows<U>(to, 4 * n_rows, from);
+    } else {
+        for (size_t i = 0; i < kStepValues<U> / U::kDepth; i++) {
+#pragma GCC unroll 8
+            for (size_t r = 0; r < U::kLanes; r++) {
+                __builtin_memcpy(to + (i * n_rows + r) * U::kDepth, from[r] + i * U::kDepth,
+                                 U::kDepth);
+            }
+        }
+    }
+}
+
 // Step `step` of the rows from `row` on (the last one repeated behind the end) into lanes
 // lane .. lane + kLanes - 1 of the tile's step `at`.
 template <class U>
@@ -154,7 +173,7 @@ void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size
         U::store_scales(scale[r], shift[r], U::load_scales(b), b);
     }
     const size_t n = tile.n_rows, first = at * U::kLanes;
-    transpose_rows<U>(tile.codes + (first * 8 * n + lane) * 4, 4 * n, codes);
+    place_codes<U>(tile.codes + first * 32 * n + lane * U::kDepth, n, codes);
     transpose_rows<U>(tile.scale + first * Tile<U>::n_groups * n + lane, n, scale);
     if constexpr (U::kShifts != 0) {
         transpose_rows<U>(tile.shift + first * U::kShifts * n + lane, n, shift);

@@ -1,11 +1,14 @@
 // The arrays the NEON objects export, one each; table.cpp puts them into a layer. All files here
-// are compiled twice: for armv8-a and, with GGUFX_NEON_DOT, for the dot product instructions.
+// are compiled for armv8-a, some again with GGUFX_NEON_DOT for the dot product instructions and
+// with GGUFX_NEON_I8MM for those that multiply matrices of bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/table.hpp"
 
-#ifdef GGUFX_NEON_DOT
+#ifdef GGUFX_NEON_I8MM
+#define GGUFX_NEON_TABLE(family) kNeonI8mm##family
+#elif defined(GGUFX_NEON_DOT)
 #define GGUFX_NEON_TABLE(family) kNeonDot##family
 #else
 #define GGUFX_NEON_TABLE(family) kNeon##family

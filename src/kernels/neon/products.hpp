@@ -1,5 +1,6 @@
 // Sums of products of int8 on NEON, with sdot (GGUFX_NEON_DOT) and without: there, products are
-// added in int16 while they provably fit; |activation| <= 127.
+// added in int16 while they provably fit; |activation| <= 127. With smmla (GGUFX_NEON_I8MM, which
+// has sdot too) tiles are built from squares of two rows and two columns, see i8mm.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -28,10 +29,11 @@ struct S8x32 {
 
 #ifdef GGUFX_NEON_DOT
 
-struct Products {
+struct DotProducts {
     static constexpr unsigned kColumns = 4; // of a tile: the lanes of a register
     static constexpr int kCodeLimit = 127;  // largest unsigned code of a signed byte
     static constexpr bool kExactDot = true; // sums of any codes: formats share the tiles' code
+    static constexpr unsigned kDepth = 4;   // neighbouring codes of a row in tiles
 
     // Of a group of 16 and of a block of 32, in four partial sums.
     template <class U> static GGUFX_INLINE int32x4_t group_sum(int8x16_t c, int8x16_t q) {
@@ -70,12 +72,17 @@ struct Products {
     }
 };
 
+#ifndef GGUFX_NEON_I8MM
+using Products = DotProducts;
+#endif
+
 #else
 
 struct Products {
     static constexpr unsigned kColumns = 4;
     static constexpr int kCodeLimit = 127; // largest unsigned code of a signed byte
     static constexpr bool kExactDot = false;
+    static constexpr unsigned kDepth = 4; // neighbouring codes of a row in tiles
 
     template <class U> static constexpr bool fits(size_t n_products) {
         return n_products * U::kMaxCode * 127 <= INT16_MAX;

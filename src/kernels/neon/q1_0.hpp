@@ -22,8 +22,8 @@ template <> struct Unpack<fmt::Q1_0> : PlainBlocks<Vec, fmt::Q1_0, 0, 16> {
         }
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return {f16_to_f32(vcombine_u16(vdup_n_u16(load_u16le(b[0].d)),
-                                        vdup_n_u16(load_u16le(b[1].d))))};
+        return {f16_to_f32(
+            vcombine_u16(vdup_n_u16(load_u16le(b[0].d)), vdup_n_u16(load_u16le(b[1].d))))};
     }
 };
 

@@ -24,9 +24,7 @@ template <> struct Unpack<fmt::TQ2_0> : PlainBlocks<Vec, fmt::TQ2_0, 1, 15> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         two_bit_planes(c, b->qs + 32 * i);
     }
-    static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return {broadcast_f16(b->d)};
-    }
+    static GGUFX_INLINE Scales load_scales(const Block *b) { return {broadcast_f16(b->d)}; }
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/loops/common.hpp"
+#include "kernels/neon/i8mm.hpp"
 #include "kernels/neon/products.hpp"
 
 namespace ggufx {
