@@ -102,9 +102,9 @@ template <class V, class F, int MaxCode> struct ScaledBlocks : UnpackBase<V, F, 
     }
 };
 
-// 256-blocks with an int8 scale per 16 values in b.scales.
+// 256-blocks with an int8 scale per 16 values in b.scales. OffsetLog2 0: codes have no offset.
 template <class V, class F, int OffsetLog2, int MaxCode>
-struct ScaledGroups : UnpackBase<V, F, 1 << OffsetLog2, MaxCode> {
+struct ScaledGroups : UnpackBase<V, F, OffsetLog2 ? 1 << OffsetLog2 : 0, MaxCode> {
     using Vi = typename V::Vi;
     struct Scales {
         typename V::Vf d;
@@ -113,7 +113,10 @@ struct ScaledGroups : UnpackBase<V, F, 1 << OffsetLog2, MaxCode> {
     };
     static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
         const Vi sums = V::pair_sums(V::mul_i(u0, s.chunk[0]), V::mul_i(u1, s.chunk[1]));
-        return V::sub_i(sums, V::template shift_left<OffsetLog2>(V::madd16(s.scale16, s16)));
+        if constexpr (OffsetLog2 == 0)
+            return sums;
+        else
+            return V::sub_i(sums, V::template shift_left<OffsetLog2>(V::madd16(s.scale16, s16)));
     }
     static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &,
                                           const typename F::Block *b) {
@@ -156,7 +159,10 @@ struct FloatGroups : UnpackBase<V, F, Offset, MaxCode> {
     };
     // C2's T of the groups of a chunk, in order.
     static GGUFX_INLINE Vi fold_groups(Vi u, const int16_t *s16) {
-        return V::sub_i(V::order_groups(u), V::group_offsets(s16, Offset));
+        if constexpr (Offset == 0)
+            return V::order_groups(u);
+        else
+            return V::sub_i(V::order_groups(u), V::group_offsets(s16, Offset));
     }
     static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
                                           const typename F::Block *) {

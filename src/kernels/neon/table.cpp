@@ -10,8 +10,9 @@ namespace kernels {
 #ifdef GGUFX_NEON_I8MM
 // Useful where two columns meet two rows: in tiles.
 extern const Layer kNeonI8mmLayer;
-const Layer kNeonI8mmLayer = {Isa::neon_i8mm, "neon_i8mm", nullptr, nullptr, nullptr,
-                              kNeonI8mmGemm,  nullptr,     nullptr, nullptr};
+const Layer kNeonI8mmLayer = {Isa::neon_i8mm, "neon_i8mm",   nullptr, nullptr,
+                              nullptr,        kNeonI8mmGemm, nullptr, nullptr,
+                              nullptr,        nullptr};
 #elif defined(GGUFX_NEON_DOT)
 // Decoding and f32 activations have no dot products of bytes: those of the NEON layer.
 extern const Layer kNeonDotLayer;
