@@ -66,16 +66,44 @@ GGUFX_INLINE __m512i look_up7(const uint8_t *table, __m512i index) {
     return _mm512_permutex2var_epi8(load64(table), index, load64(table + 64));
 }
 
-// The same of N bytes; high[i] holds bit 7 + i of the 64 indices.
-template <unsigned N>
-GGUFX_INLINE __m512i look_up(const uint8_t *table, __m512i index, const __mmask64 *high) {
-    if constexpr (N == 128) {
-        return look_up7(table, index);
+// 64 indices into a table of more than 256 bytes: bits 0..7, and masks of what lies above.
+struct Indices {
+    __m512i low;
+    __mmask64 quarter[3]; // bits 6 and 7 are 1, 2, 3
+    __mmask64 high[3];    // bit 8 + i
+
+    GGUFX_INLINE explicit Indices(__m512i v) : low(v), high{0, 0, 0} {
+        const __mmask64 bit7 = _mm512_movepi8_mask(v);
+        const __mmask64 bit6 = _mm512_movepi8_mask(_mm512_slli_epi16(v, 1));
+        quarter[0] = bit6 & ~bit7;
+        quarter[1] = bit7 & ~bit6;
+        quarter[2] = bit6 & bit7;
+    }
+    // Bits 0 .. Bits - 1 of each byte are bits 8 and up of the index.
+    template <unsigned Bits> GGUFX_INLINE void set_high(__m512i v) {
+#pragma GCC unroll 3
+        for (unsigned i = 0; i < Bits; i++) {
+            high[i] = _mm512_test_epi8_mask(v, _mm512_set1_epi8(static_cast<char>(1 << i)));
+        }
+    }
+};
+
+// Byte i = table[index i]. A shuffle under a mask takes one instruction per 64 bytes of table and
+// no blend; vpermi2b takes three per 128.
+template <unsigned N> GGUFX_INLINE __m512i look_up(const uint8_t *table, const Indices &index) {
+    if constexpr (N == 256) {
+        __m512i v = _mm512_permutexvar_epi8(index.low, load64(table));
+#pragma GCC unroll 3
+        for (unsigned i = 0; i < 3; i++) {
+            v = _mm512_mask_permutexvar_epi8(v, index.quarter[i], index.low,
+                                             load64(table + 64 * (i + 1)));
+        }
+        return v;
     } else {
-        constexpr unsigned n_bits = N == 256 ? 0 : N == 512 ? 1 : N == 1024 ? 2 : 3;
-        static_assert(N == 256u << n_bits);
-        return _mm512_mask_blend_epi8(high[n_bits], look_up<N / 2>(table, index, high),
-                                      look_up<N / 2>(table + N / 2, index, high));
+        constexpr unsigned bit = N == 512 ? 0 : N == 1024 ? 1 : 2;
+        static_assert(N == 512u << bit);
+        return _mm512_mask_blend_epi8(index.high[bit], look_up<N / 2>(table, index),
+                                      look_up<N / 2>(table + N / 2, index));
     }
 }
 

@@ -29,6 +29,7 @@ struct Codes4 {
 
 template <class F, int Offset, int MaxCode> struct Rows4 : ScaledCodes<Vec, F, Offset, MaxCode> {
     using Scales = typename ScaledCodes<Vec, F, Offset, MaxCode>::Scales;
+    static constexpr bool kLongChains = true;
     static GGUFX_INLINE Scales load_scales(const typename F::Block *b) {
         const auto s = avx512::Unpack<F>::load_scales(b);
         return {s.d, s.scale};
@@ -39,14 +40,13 @@ constexpr Codes4 kCodesIq3S({1, 3, 5, 7, 9, 11, 13, 15}, 16);
 
 template <> struct Unpack<fmt::IQ3_S> : Rows4<fmt::IQ3_S, 16, 16 + 15> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
-        const __m512i index = _mm512_loadu_si512(b[i].qs);
-        __mmask64 high[2] = {_mm512_movepi8_mask(index), 0};
-        __builtin_memcpy(&high[1], b[i].qh, 8);
+        Indices index(_mm512_loadu_si512(b[i].qs));
+        __builtin_memcpy(&index.high[0], b[i].qh, 8);
         const __m512i bytes =
             _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(b[i].signs)));
         const __m512i signs = _mm512_or_si512(bytes, _mm512_slli_epi16(bytes, 4)); // per row of 4
-        kCodesIq3S.planes(c, look_up<512>(fmt::kLevelsIq3S.first, index, high),
-                          look_up<512>(fmt::kLevelsIq3S.second, index, high), signs);
+        kCodesIq3S.planes(c, look_up<512>(fmt::kLevelsIq3S.first, index),
+                          look_up<512>(fmt::kLevelsIq3S.second, index), signs);
     }
 };
 
@@ -54,10 +54,9 @@ constexpr Codes4 kCodesIq3Xxs({4, 12, 20, 28, 36, 44, 52, 62}, 64);
 
 template <> struct Unpack<fmt::IQ3_XXS> : Rows4<fmt::IQ3_XXS, 64, 64 + 62> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
-        const __m512i index = _mm512_loadu_si512(b[i].qs);
-        const __mmask64 high[1] = {_mm512_movepi8_mask(index)};
-        kCodesIq3Xxs.planes(c, look_up<256>(fmt::kLevelsIq3Xxs.first, index, high),
-                            look_up<256>(fmt::kLevelsIq3Xxs.second, index, high), signs(b[i].gas));
+        const Indices index(_mm512_loadu_si512(b[i].qs));
+        kCodesIq3Xxs.planes(c, look_up<256>(fmt::kLevelsIq3Xxs.first, index),
+                            look_up<256>(fmt::kLevelsIq3Xxs.second, index), signs(b[i].gas));
     }
 
     // Of each row of 4: every 7-bit field twice, its sign byte, half of that.

@@ -61,16 +61,16 @@ GGUFX_INLINE void iq2_planes(__m512i (&c)[4], const Rows8 &rows, unsigned i) {
 }
 
 template <> struct Unpack<fmt::IQ2_XXS> : ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 + 43> {
+    static constexpr bool kLongChains = true;
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512 v0 = _mm512_loadu_ps(b[0].qs), v1 = _mm512_loadu_ps(b[1].qs);
-        const __m512i index = _mm512_castps_si512(_mm512_shuffle_ps(v0, v1, 0x88));
+        const Indices index(_mm512_castps_si512(_mm512_shuffle_ps(v0, v1, 0x88)));
         const __m512i words = _mm512_castps_si512(_mm512_shuffle_ps(v0, v1, 0xdd));
         const __m512i fields =
             _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x352e2720150e0700), words);
-        const __mmask64 high[1] = {_mm512_movepi8_mask(index)};
         iq2_planes(c,
-                   {look_up<256>(fmt::kLevelsIq2Xxs.first, index, high),
-                    look_up<256>(fmt::kLevelsIq2Xxs.second, index, high),
+                   {look_up<256>(fmt::kLevelsIq2Xxs.first, index),
+                    look_up<256>(fmt::kLevelsIq2Xxs.second, index),
                     look_up7(fmt::kSigns7.byte, fields)},
                    i);
     }
@@ -84,6 +84,7 @@ template <> struct Unpack<fmt::IQ2_XXS> : ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 
 template <class F, int OffsetLog2, int MaxCode>
 struct GroupedRows8 : ScaledGroups<Vec, F, OffsetLog2, MaxCode> {
     using Scales = typename ScaledGroups<Vec, F, OffsetLog2, MaxCode>::Scales;
+    static constexpr bool kLongChains = true;
     static GGUFX_INLINE Scales load_scales(const typename F::Block *b) {
         const __m128i s0 = avx512::Unpack<F>::group_bytes(b[0]);
         const __m128i s1 = avx512::Unpack<F>::group_bytes(b[1]);
@@ -108,13 +109,12 @@ constexpr WordBytes kLowBytes{0}, kHighBytes{1};
 template <> struct Unpack<fmt::IQ2_XS> : GroupedRows8<fmt::IQ2_XS, 6, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i v0 = _mm512_loadu_si512(b[0].qs), v1 = _mm512_loadu_si512(b[1].qs);
-        const __m512i index = _mm512_permutex2var_epi8(v0, load64(kLowBytes.at), v1);
+        Indices index(_mm512_permutex2var_epi8(v0, load64(kLowBytes.at), v1));
         const __m512i upper = _mm512_permutex2var_epi8(v0, load64(kHighBytes.at), v1);
-        const __mmask64 high[2] = {_mm512_movepi8_mask(index),
-                                   _mm512_test_epi8_mask(upper, _mm512_set1_epi8(1))};
+        index.set_high<1>(upper);
         iq2_planes(c,
-                   {look_up<512>(fmt::kLevelsIq2Xs.first, index, high),
-                    look_up<512>(fmt::kLevelsIq2Xs.second, index, high),
+                   {look_up<512>(fmt::kLevelsIq2Xs.first, index),
+                    look_up<512>(fmt::kLevelsIq2Xs.second, index),
                     look_up7(fmt::kSigns7.byte, _mm512_srli_epi16(upper, 1))},
                    i);
     }
@@ -122,18 +122,16 @@ template <> struct Unpack<fmt::IQ2_XS> : GroupedRows8<fmt::IQ2_XS, 6, 64 + 43> {
 
 template <> struct Unpack<fmt::IQ2_S> : GroupedRows8<fmt::IQ2_S, 6, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
-        const __m512i index = two_by_eight(b[0].qs, b[1].qs);
+        Indices index(two_by_eight(b[0].qs, b[1].qs));
         const __m128i q0 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[0].qh));
         const __m128i q1 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[1].qh));
         const __m512i upper = _mm512_multishift_epi64_epi8( // two bits per row
             _mm512_set1_epi64(0x0e0c0a0806040200),
             _mm512_cvtepu16_epi64(_mm_unpacklo_epi16(q0, q1)));
-        const __mmask64 high[3] = {_mm512_movepi8_mask(index),
-                                   _mm512_test_epi8_mask(upper, _mm512_set1_epi8(1)),
-                                   _mm512_test_epi8_mask(upper, _mm512_set1_epi8(2))};
+        index.set_high<2>(upper);
         iq2_planes(c,
-                   {look_up<1024>(fmt::kLevelsIq2S.first, index, high),
-                    look_up<1024>(fmt::kLevelsIq2S.second, index, high),
+                   {look_up<1024>(fmt::kLevelsIq2S.first, index),
+                    look_up<1024>(fmt::kLevelsIq2S.second, index),
                     two_by_eight(b[0].signs, b[1].signs)},
                    i);
     }
@@ -153,14 +151,12 @@ template <unsigned Shift> constexpr Codes iq1_codes() {
 constexpr Codes8 kCodesIq1 = {{iq1_codes<2>(), iq1_codes<2>(), iq1_codes<4>(), iq1_codes<4>()}};
 
 // `upper` has bits 8..10 of the indices, `shifts` in bit 0 the shift's sign, per row.
-GGUFX_INLINE void iq1_planes(__m512i (&c)[4], __m512i index, __m512i upper, __m512i shifts,
+GGUFX_INLINE void iq1_planes(__m512i (&c)[4], __m512i low, __m512i upper, __m512i shifts,
                              unsigned i) {
-    const __mmask64 high[4] = {_mm512_movepi8_mask(index),
-                               _mm512_test_epi8_mask(upper, _mm512_set1_epi8(1)),
-                               _mm512_test_epi8_mask(upper, _mm512_set1_epi8(2)),
-                               _mm512_test_epi8_mask(upper, _mm512_set1_epi8(4))};
-    const __m512i first = look_up<2048>(fmt::kLevelsIq1.first, index, high);
-    const __m512i second = look_up<2048>(fmt::kLevelsIq1.second, index, high);
+    Indices index(low);
+    index.set_high<3>(upper);
+    const __m512i first = look_up<2048>(fmt::kLevelsIq1.first, index);
+    const __m512i second = look_up<2048>(fmt::kLevelsIq1.second, index);
     kCodesIq1.planes(c, interleave(first, second, i), interleave(shifts, shifts, i));
 }
 
@@ -173,6 +169,7 @@ GGUFX_INLINE __m512i two_by_four(const uint8_t *first, const uint8_t *second) {
 }
 
 template <> struct Unpack<fmt::IQ1_S> : ScaledCodes<Vec, fmt::IQ1_S, 16, 16 + 9> {
+    static constexpr bool kLongChains = true;
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i words = two_by_four(b[0].qh, b[1].qh); // of two groups of 32 each
         iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),

@@ -43,30 +43,42 @@ GGUFX_INLINE void add_groups(typename U::Vf &lane, const typename U::Scales &s,
     lane = U::fma(t, U::mul(s.chunk[i], U::load_pairs(act.d + first / 2)), lane);
 }
 
-// One step of a row of a stream into vector `part` of the lanes of each column.
-template <class U, unsigned Streams, unsigned Columns>
-GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, unsigned stream,
-                           const typename U::Block *b, const Act *act, size_t step) {
+// One step of N streams from `first` on, b their blocks, into vector `part` of the lanes of each
+// column. What is done is done for all N before the next thing, so that their chains of
+// dependent instructions stand side by side.
+template <class U, unsigned N, unsigned Streams, unsigned Columns>
+GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, unsigned first,
+                           const typename U::Block *const *b, const Act *act, size_t step) {
     constexpr size_t n_chunk = 16 * U::kLanes;
-    typename U::Vi sums[2][Columns]; // of 16 values each
+    typename U::Vi sums[N][2][Columns]; // of 16 values each
 #pragma GCC unroll 2
     for (unsigned i = 0; i < 2; i++) {
-        typename U::V8 codes[4];
-        U::load_u8(codes, b, i);
+        typename U::V8 codes[N][4];
+#pragma GCC unroll 4
+        for (unsigned s = 0; s < N; s++) U::load_u8(codes[s], b[s], i);
+#pragma GCC unroll 4
+        for (unsigned s = 0; s < N; s++) {
 #pragma GCC unroll 3
-        for (unsigned c = 0; c < Columns; c++) {
-            const int8_t *q = act[c].q + (2 * step + i) * n_chunk;
-            sums[i][c] = U::template group_sums<U>(codes, q);
+            for (unsigned c = 0; c < Columns; c++) {
+                const int8_t *q = act[c].q + (2 * step + i) * n_chunk;
+                sums[s][i][c] = U::template group_sums<U>(codes[s], q);
+            }
         }
     }
-    const typename U::Scales s = U::load_scales(b);
+#pragma GCC unroll 4
+    for (unsigned s = 0; s < N; s++) {
+        const typename U::Scales scales = U::load_scales(b[s]);
 #pragma GCC unroll 3
-    for (unsigned c = 0; c < Columns; c++) {
-        if constexpr (U::kScalePerGroup) { // chunk 1 fills the next vector, if there is one
-            add_groups<U>(lanes[0][stream][c], s, sums[0][c], act[c], step, 0);
-            add_groups<U>(lanes[16 / U::kLanes - 1][stream][c], s, sums[1][c], act[c], step, 1);
-        } else {
-            add_blocks<U>(lanes[part][stream][c], s, sums[0][c], sums[1][c], act[c], step);
+        for (unsigned c = 0; c < Columns; c++) {
+            const auto &u = sums[s];
+            auto &lane = lanes[U::kScalePerGroup ? 0 : part][first + s][c];
+            if constexpr (U::kScalePerGroup) { // chunk 1 fills the next vector, if there is one
+                auto &next = lanes[16 / U::kLanes - 1][first + s][c];
+                add_groups<U>(lane, scales, u[0][c], act[c], step, 0);
+                add_groups<U>(next, scales, u[1][c], act[c], step, 1);
+            } else {
+                add_blocks<U>(lane, scales, u[0][c], u[1][c], act[c], step);
+            }
         }
     }
 }
@@ -91,11 +103,17 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
     for (; step + n_parts <= n_steps; step += n_parts) {
 #pragma GCC unroll 4
         for (unsigned p = 0; p < n_parts; p++) {
+            const typename U::Block *b[Streams];
 #pragma GCC unroll 4
             for (unsigned s = 0; s < Streams; s++) {
                 const uint8_t *at = rows[s] + (step + p) * kStepBytes<U>;
+                b[s] = blocks_at<U>(at);
                 prefetch<kStepBytes<U>>(at);
-                add_step<U, Streams, Columns>(lanes, p, s, blocks_at<U>(at), act, step + p);
+            }
+            constexpr unsigned n_side = U::kLongChains ? Streams : 1;
+#pragma GCC unroll 4
+            for (unsigned s = 0; s < Streams; s += n_side) {
+                add_step<U, n_side, Streams, Columns>(lanes, p, s, b + s, act, step + p);
             }
         }
     }
@@ -105,7 +123,7 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
         for (unsigned s = 0; s < Streams; s++) {
             const uint8_t *at = rows[s] + step * kStepBytes<U>;
             const auto *b = step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail);
-            add_step<U, Streams, Columns>(lanes, p, s, b, act, step);
+            add_step<U, 1, Streams, Columns>(lanes, p, s, &b, act, step);
         }
     }
 #pragma GCC unroll 4

@@ -31,6 +31,7 @@ template <class V, class F, int Offset, int MaxCode> struct UnpackBase : V {
     static constexpr bool kFoldSubScales = false, kFolded = false; // see Folded
     static constexpr bool kSigned = false;        // true: load_u8 gives int8 codes, no offset
     static constexpr bool kScalePerGroup = false; // see FloatGroups
+    static constexpr bool kLongChains = false;    // matvec.hpp steps all streams side by side
 };
 
 // One d per 32 values or more, no integer scale.
