@@ -7,10 +7,11 @@
 namespace ggufx {
 namespace kernels {
 
+extern const KvPages kAvx2KvPages;
 extern const Layer kAvx2Layer;
-const Layer kAvx2Layer = {Isa::avx2,      "avx2",    kAvx2Dequant, kAvx2Matvec,
-                          kAvx2MatvecF32, kAvx2Gemm, kAvx2GemmF32, sum_groups<avx2::Vec>,
-                          &kAvx2Kv,       nullptr};
+const Layer kAvx2Layer = {Isa::avx2,      "avx2",       kAvx2Dequant, kAvx2Matvec,
+                          kAvx2MatvecF32, kAvx2Gemm,    kAvx2GemmF32, sum_groups<avx2::Vec>,
+                          &kAvx2Kv,       &kAvx2KvPages};
 
 } // namespace kernels
 } // namespace ggufx

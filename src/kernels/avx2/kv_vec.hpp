@@ -1,0 +1,146 @@
+// What the loops over KV pages need of AVX2 beside vec.hpp. vpmaddubsw adds two products in int16:
+// codes that could saturate it stay signed, and their magnitude meets the other factor with their
+// sign (except where weights are unsigned).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx2/vec.hpp"
+#include "kernels/kv.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx2 {
+namespace {
+
+struct KvVec : Vec {
+    static constexpr unsigned kStripHalves = 1; // 8 sums of 4 rows
+    static constexpr unsigned kFloatTile = 2;
+    template <KvKind Kind>
+    static constexpr bool kSignedCodes = kv_largest(kv_format(Kind)) > kCodeLimit;
+
+    static GGUFX_INLINE Vi zero_i() { return _mm256_setzero_si256(); }
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
+    static GGUFX_INLINE Vi and_i(Vi a, Vi b) { return _mm256_and_si256(a, b); }
+    static GGUFX_INLINE Vi or_i(Vi a, Vi b) { return _mm256_or_si256(a, b); }
+    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm256_srai_epi32(v, N); }
+    static GGUFX_INLINE Vi round(Vf v) { return _mm256_cvtps_epi32(v); }
+
+    // ---- bytes
+    static GGUFX_INLINE Vi set1_8(int v) { return _mm256_set1_epi8(static_cast<char>(v)); }
+    static GGUFX_INLINE Vi add8(Vi a, Vi b) { return _mm256_add_epi8(a, b); }
+    static GGUFX_INLINE Vi flip_signs(Vi v) { return _mm256_xor_si256(v, set1_8(-128)); }
+    static GGUFX_INLINE Vi load_table(const int8_t *t) {
+        return _mm256_broadcastsi128_si256(load16(t));
+    }
+    static GGUFX_INLINE Vi lookup(Vi table, Vi index) { return _mm256_shuffle_epi8(table, index); }
+    // Bits bits of each byte, from bit Shift on.
+    template <unsigned Shift, unsigned Bits> static GGUFX_INLINE Vi field(Vi x) {
+        if constexpr (Shift != 0) x = _mm256_srli_epi16(x, Shift);
+        return and_i(x, set1_8((1 << Bits) - 1));
+    }
+    // Bit From of each byte, alone at bit To.
+    template <unsigned From, unsigned To> static GGUFX_INLINE Vi bit(Vi x) {
+        if constexpr (From > To) x = _mm256_srli_epi16(x, From - To);
+        if constexpr (From < To) x = _mm256_slli_epi16(x, To - From);
+        return and_i(x, set1_8(1 << To));
+    }
+    // Each byte times 2^N; bytes are small.
+    template <unsigned N> static GGUFX_INLINE Vi shift_up(Vi x) { return _mm256_slli_epi16(x, N); }
+    static GGUFX_INLINE void store_low_bytes(int8_t *to, Vi v) {
+        const __m128i low =
+            _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(to), _mm_packs_epi16(low, low));
+    }
+    // Lane i - 1 of the 16 lanes at p's register in lane i; before the first one: zero.
+    static GGUFX_INLINE Vi load_lane_up(const uint8_t *p, bool first) {
+        if (!first) return load_i(p - 4);
+        const Vi up =
+            _mm256_permutevar8x32_epi32(load_i(p), _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6));
+        return _mm256_blend_epi32(up, zero_i(), 1);
+    }
+
+    // ---- dot products of four bytes per lane
+    template <bool Signed> struct Codes {
+        Vi magnitude, value; // without Signed both are the unsigned codes
+    };
+    template <KvKind Kind> static GGUFX_INLINE Codes<kSignedCodes<Kind>> prepare(Vi codes) {
+        if constexpr (kSignedCodes<Kind>) return {_mm256_abs_epi8(codes), codes};
+        return {codes, codes};
+    }
+    static GGUFX_INLINE Vi four_bytes(const int8_t *four) {
+        int32_t v;
+        __builtin_memcpy(&v, four, 4);
+        return _mm256_set1_epi32(v);
+    }
+    static GGUFX_INLINE Vi add_products(Vi sum, Vi u, Vi s) {
+        return add_i(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(u, s), _mm256_set1_epi16(1)));
+    }
+    template <bool Signed>
+    static GGUFX_INLINE Vi dot_query(Vi sum, Codes<Signed> codes, const int8_t *four) {
+        if constexpr (!Signed) return add_products(sum, codes.value, four_bytes(four));
+        return add_products(sum, codes.magnitude, _mm256_sign_epi8(four_bytes(four), codes.value));
+    }
+    template <bool Unsigned, bool Signed>
+    static GGUFX_INLINE Vi dot_weights(Vi sum, Codes<Signed> codes, const int8_t *four) {
+        if constexpr (Unsigned) return add_products(sum, four_bytes(four), codes.value);
+        return dot_query(sum, codes, four);
+    }
+
+    // ---- floats
+    template <KvKind Kind> static GGUFX_INLINE Vf load_value(const uint8_t *p) {
+        if constexpr (Kind == KvKind::f32) return load(reinterpret_cast<const float *>(p));
+        if constexpr (Kind == KvKind::bf16) return load_bf16(p);
+        return load_f16(p);
+    }
+    template <size_t N> static GGUFX_INLINE uint32_t largest_bits(const Vf (&x)[N]) {
+        const Vi magnitude = _mm256_set1_epi32(0x7fffffff);
+        Vi most = zero_i();
+#pragma GCC unroll 8
+        for (size_t i = 0; i < N; i++)
+            most = _mm256_max_epi32(most, and_i(_mm256_castps_si256(x[i]), magnitude));
+        __m128i m = _mm_max_epi32(_mm256_castsi256_si128(most), _mm256_extracti128_si256(most, 1));
+        m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+        m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
+        return static_cast<uint32_t>(_mm_cvtsi128_si32(m));
+    }
+    static GGUFX_INLINE int32_t reduce_add(Vi v) {
+        __m128i m = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        m = _mm_add_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+        return _mm_cvtsi128_si32(_mm_add_epi32(m, _mm_shuffle_epi32(m, 0xb1)));
+    }
+    static GGUFX_INLINE Vf max(Vf a, Vf b) {
+        return _mm256_max_ps(a, b);
+    }
+    static GGUFX_INLINE float reduce_max(Vf v) {
+        __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+        m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+        return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
+    }
+    static GGUFX_INLINE float first(Vf v) {
+        return _mm256_cvtss_f32(v);
+    }
+    // Register i of 64 lanes: a where the mask has a one.
+    static GGUFX_INLINE Vf select(Vf a, Vf b, uint64_t mask, unsigned i) {
+        const Vi bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        const Vi eight = set1_i(static_cast<int32_t>(mask >> (8 * i) & 255));
+        const Vi on = _mm256_cmpeq_epi32(and_i(eight, bits), bits);
+        return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(on));
+    }
+    static GGUFX_INLINE Vf zero_below(Vf v, Vf x, Vf limit) {
+        return _mm256_and_ps(v, _mm256_cmp_ps(x, limit, _CMP_NLT_UQ));
+    }
+    static GGUFX_INLINE Vf add_exponent(Vf v, Vi n) {
+        return _mm256_castsi256_ps(add_i(_mm256_castps_si256(v), shift_left<23>(n)));
+    }
+    static GGUFX_INLINE void divide4(float (&out)[4], float a, const float (&b)[4]) {
+        _mm_storeu_ps(out, _mm_div_ps(_mm_set1_ps(a), _mm_loadu_ps(b)));
+    }
+    static GGUFX_INLINE void divide4_by(float (&out)[4], const float (&a)[4], float b) {
+        _mm_storeu_ps(out, _mm_div_ps(_mm_loadu_ps(a), _mm_set1_ps(b)));
+    }
+};
+
+} // namespace
+} // namespace avx2
+} // namespace kernels
+} // namespace ggufx
