@@ -16,4 +16,14 @@
  * half a step of amax / 127 per value; 1.07e-2 with outlier channels x60 is the worst known. */
 #define TOLERANCE_INT8_RMS 1.1e-2
 
+/* Of attention over a cache against f64 over what ggufx_kv_read gives: error of a row relative to the
+ * length of a value, scores of a few units. Floats: as kv_fixture.h derives. 15-bit weights lose
+ * half of 1/16256 of the largest weight per token. 15-bit query codes lose half a step of
+ * amax / 16256 per coordinate, +-127 codes half of amax / 127: rms 0.0065 of the query's length, so
+ * a score of a few units errs by about 0.01 and a weight by as much relatively. */
+#define TOL_KV_FLOAT 1e-5
+#define TOL_KV_WEIGHT_15 1e-3
+#define TOL_KV_QUERY_15 2e-3
+#define TOL_KV_QUERY_7 5e-2
+
 #endif

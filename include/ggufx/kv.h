@@ -145,9 +145,18 @@ typedef struct ggufx_attend_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_ATTEND_*; 0 = causal */
     const void *next;
-    float scale; /* of the scores; 0 = 1 / sqrt(head_dim_k) */
+    float scale;        /* of the scores; 0 = 1 / sqrt(head_dim_k) */
+    float softcap;      /* 0 = none; else scores become softcap * tanh(score / softcap) */
+    uint32_t window;    /* tokens a causal query sees, itself included; 0 = as the layer. The
+                           smaller window of both counts. */
     uint32_t reserved0;
-    uint64_t reserved[3];
+    const float *alibi_slopes; /* one per query head, or NULL: slope * (key - query position) is
+                                  added to a score */
+    size_t n_alibi_slopes;     /* n_q_heads; 0 without slopes */
+    const float *sink_logits;  /* one per query head, or NULL: a score without a value */
+    size_t n_sink_logits;      /* n_q_heads; 0 without sinks */
+    const ggufx_progress *progress; /* NULL: cannot be cancelled */
+    uint64_t reserved[2];
 } ggufx_attend_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -162,15 +171,33 @@ GGUFX_API void ggufx_attend_options_init(ggufx_attend_options *options);
  * q          f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
  * positions  one per query, or NULL = those of the last n_queries tokens.
  * options    NULL = causal.
- * A query that sees no token gives 0 and lse = -infinity. A NaN or infinity in a query head gives
- * NaN (0x7fc00000) in that head's output and lse.
- * Errors: ARGUMENT.
- * Threads: any number at once (const); uses the runtime's executor.   Allocates: no.   Since: 0.1.
+ * A query that sees no token gives 0 and lse = -infinity (with a sink, lse is its logit). A NaN or
+ * infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
+ * and lse. A cancelled call leaves out and lse unspecified.
+ * Errors: ARGUMENT, CANCELLED, MEMORY (only beside another call on this cache).
+ * Threads: any number at once (const); uses the runtime's executor.
+ * Allocates: no, except while another call on this cache runs.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, const ggufx_kv *kv,
                                        uint32_t layer, uint32_t sequence, const float *q,
                                        size_t n_q, size_t n_queries, const int32_t *positions,
                                        const ggufx_attend_options *options, ggufx_error *error);
+
+/*
+ * ggufx_kv_attend for one query of each of n sequences: query i is of sequences[i] (any, also one
+ * several times), at positions[i], or NULL = the last token of its sequence.
+ *
+ * out  f32, [n][n_q_heads][head_dim_v].   lse  NULL, or f32 [n][n_q_heads].
+ * q    f32, [n][n_q_heads][head_dim_k].
+ * The bits of each query are those of ggufx_kv_attend. Errors, threads, memory: as there.
+ * Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *lse,
+                                             const ggufx_kv *kv, uint32_t layer,
+                                             const uint32_t *sequences, const float *q, size_t n_q,
+                                             size_t n, const int32_t *positions,
+                                             const ggufx_attend_options *options,
+                                             ggufx_error *error);
 
 /*
  * Decode tokens first..first+n_tokens-1 of a layer back to f32, in the basis they were appended in,

@@ -246,23 +246,88 @@ extern "C" void ggufx_attend_options_init(ggufx_attend_options *options) {
     options->struct_size = sizeof *options;
 }
 
+namespace {
+
+Status check_per_head(const float *data, size_t n, const char *name, uint32_t heads,
+                      ggufx_error *error) {
+    if (n == (data ? heads : 0)) return Status::ok;
+    return set_failure(failure_of(error), Status::argument, {},
+                       "%s has %zu values; there are %u query heads", name, n, heads);
+}
+
+Status import_attend(kv::AttendOptions &out, const kv::Config &c,
+                     const ggufx_attend_options *options, ggufx_error *error) {
+    const auto in = import_options(options, GGUFX_ATTEND_ALL, "ggufx_attend_options");
+    require(in.reserved0 == 0 && in.reserved[0] == 0 && in.reserved[1] == 0,
+            "ggufx_attend_options.reserved must be 0");
+    Status status =
+        check_per_head(in.alibi_slopes, in.n_alibi_slopes, "alibi_slopes", c.n_q_heads, error);
+    if (status == Status::ok)
+        status =
+            check_per_head(in.sink_logits, in.n_sink_logits, "sink_logits", c.n_q_heads, error);
+    out.causal = !(in.flags & GGUFX_ATTEND_ALL);
+    out.scale = in.scale;
+    out.softcap = in.softcap;
+    out.window = in.window;
+    out.alibi_slopes = in.alibi_slopes;
+    out.sink_logits = in.sink_logits;
+    if (in.progress) {
+        const auto progress = import_options(in.progress, 0, "ggufx_progress");
+        out.progress = {progress.user, progress.report};
+    }
+    return status;
+}
+
+// n_queries of each of n sequences.
+struct Queries {
+    const uint32_t *sequences;
+    size_t n, n_queries;
+    const float *q;
+    size_t n_q;
+    const int32_t *positions;
+};
+
+Status attend(float *out, size_t n_out, float *lse, const ggufx_kv *kv, uint32_t layer,
+              const Queries &queries, const ggufx_attend_options *options, ggufx_error *error) {
+    const kv::Config &c = kv->cache->config();
+    kv::AttendOptions attend;
+    Status status = import_attend(attend, c, options, error);
+    uint64_t rows = 0;
+    if (status == Status::ok && !checked::mul(&rows, queries.n, queries.n_queries))
+        return refuse(error, "there are too many queries");
+    if (status == Status::ok)
+        status = check_floats(queries.q, queries.n_q, "q", rows, c.n_q_heads, c.head_dim_k, error);
+    if (status == Status::ok)
+        status = check_floats(out, n_out, "out", rows, c.n_q_heads, c.head_dim_v, error);
+    if (status != Status::ok) return status;
+    return kv->cache->attend(out, lse, layer, queries.sequences, queries.n, queries.q,
+                             queries.n_queries, queries.positions, attend, failure_of(error));
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, const ggufx_kv *kv,
                                         uint32_t layer, uint32_t sequence, const float *q,
                                         size_t n_q, size_t n_queries, const int32_t *positions,
                                         const ggufx_attend_options *options, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
-        const auto in = import_options(options, GGUFX_ATTEND_ALL, "ggufx_attend_options");
-        const kv::Config &c = kv->cache->config();
-        Status status = check_floats(q, n_q, "q", n_queries, c.n_q_heads, c.head_dim_k, error);
-        if (status == Status::ok)
-            status = check_floats(out, n_out, "out", n_queries, c.n_q_heads, c.head_dim_v, error);
-        if (status != Status::ok) return status;
-        kv::AttendOptions attend;
-        attend.causal = !(in.flags & GGUFX_ATTEND_ALL);
-        attend.scale = in.scale;
-        return kv->cache->attend(out, lse, layer, sequence, q, n_queries, positions, attend,
-                                 failure_of(error));
+        return attend(out, n_out, lse, kv, layer, {&sequence, 1, n_queries, q, n_q, positions},
+                      options, error);
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *lse,
+                                              const ggufx_kv *kv, uint32_t layer,
+                                              const uint32_t *sequences, const float *q, size_t n_q,
+                                              size_t n, const int32_t *positions,
+                                              const ggufx_attend_options *options,
+                                              ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!sequences && n) return refuse(error, "sequences must be set");
+        return attend(out, n_out, lse, kv, layer, {sequences, n, 1, q, n_q, positions}, options,
+                      error);
     });
 }
 
@@ -316,21 +381,24 @@ extern "C" ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx
     });
 }
 
-extern "C" ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1, ggufx_error *error) {
+extern "C" ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
+                                        ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
         return kv->cache->remove(sequence, p0, p1, failure_of(error));
     });
 }
 
-extern "C" ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0, int32_t p1, ggufx_error *error) {
+extern "C" ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0,
+                                      int32_t p1, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
         return kv->cache->copy(from, to, p0, p1, failure_of(error));
     });
 }
 
-extern "C" ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, ggufx_error *error) {
+extern "C" ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
+                                       int32_t delta, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
         return kv->cache->shift(sequence, p0, p1, delta, failure_of(error));

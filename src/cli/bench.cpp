@@ -11,6 +11,7 @@ void add_bench(Tool &tool) {
     bench->require_subcommand(1);
     add_bench_matvec(tool, *bench);
     add_bench_dequant(tool, *bench);
+    add_bench_kv(tool, *bench);
     add_bench_read(tool, *bench);
     add_bench_open(tool, *bench);
 }

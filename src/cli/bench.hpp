@@ -51,6 +51,7 @@ double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigne
 void add_bench_read(Tool &tool, CLI::App &bench);
 void add_bench_matvec(Tool &tool, CLI::App &bench); // and matmul
 void add_bench_dequant(Tool &tool, CLI::App &bench);
+void add_bench_kv(Tool &tool, CLI::App &bench);
 void add_bench_open(Tool &tool, CLI::App &bench);
 
 } // namespace ggufx::cli

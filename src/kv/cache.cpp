@@ -2,7 +2,7 @@
 // later product of sizes can wrap.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
-#include "kv/state.hpp"
+#include "kv/attend.hpp"
 
 #include <string.h>
 
@@ -29,11 +29,13 @@ const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const 
 void check_rope(Config &c) {
     if (c.rope_style != RopeStyle::pairs && c.rope_style != RopeStyle::halves) return;
     if (c.rope_dims == 0) c.rope_dims = c.head_dim_k;
-    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes && c.rope_dims <= c.head_dim_k && c.rope_base > 0.0f &&
-                    c.rope_base < 1e30f && c.rope_scale > 0.0f && c.rope_scale < 1e30f;
+    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes &&
+                    c.rope_dims <= c.head_dim_k && c.rope_base > 0.0f && c.rope_base < 1e30f &&
+                    c.rope_scale > 0.0f && c.rope_scale < 1e30f;
     if (!ok)
-        fail(Status::argument, {}, "rope_dims must be even and at most %u (it is %u), rope_base "
-                                   "and rope_scale positive",
+        fail(Status::argument, {},
+             "rope_dims must be even and at most %u (it is %u), rope_base "
+             "and rope_scale positive",
              c.head_dim_k, c.rope_dims);
 }
 
@@ -92,14 +94,14 @@ Sizes sizes_of(const Host &host, const Config &c) {
     }
     uint64_t bytes = 0;
     const uint64_t tracks = uint64_t(c.n_layers) * c.n_sequences;
-    const bool ok = checked::mul(&bytes, tracks, sizeof(Track)) &&
-                    checked::to_size(&sizes.tracks, bytes) &&
-                    checked::mul(&bytes, c.n_layers, sizeof(Layer)) &&
-                    checked::to_size(&sizes.layers, bytes) && sizes.tracks <= SIZE_MAX / 4 &&
-                    sizes.layers <= SIZE_MAX / 4;
+    const bool ok =
+        checked::mul(&bytes, tracks, sizeof(Track)) && checked::to_size(&sizes.tracks, bytes) &&
+        checked::mul(&bytes, c.n_layers, sizeof(Layer)) && checked::to_size(&sizes.layers, bytes) &&
+        sizes.tracks <= SIZE_MAX / 4 && sizes.layers <= SIZE_MAX / 4;
     if (!ok) throw std::bad_alloc();
     if (encodes) {
-        sizes.scratch_one = Scratch::bytes(c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v);
+        sizes.scratch_one =
+            Scratch::bytes(c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v);
         sizes.scratch = sizes.scratch_one * host.max_workers();
     }
     if (centred) {
@@ -147,6 +149,7 @@ void Cache::build(const Config &config) {
     s.n_tracks = sizes.tracks / sizeof(Track);
     s.scratch = take_array<uint8_t>(host, sizes.scratch, kPageAlign);
     s.scratch_bytes = sizes.scratch_one;
+    s.attend = AttendMemory::make(host, config);
     s.calibration = take_array<float>(host, sizes.calibration, kPageAlign);
     s.n_calibration = sizes.calibration / sizeof(float);
     for (uint32_t i = 0; s.calibration && i < config.n_layers; i++) {
@@ -165,7 +168,7 @@ Cache *Cache::create(Ref<Host> host, const kernels::Kernels *kernels, const Conf
     try {
         cache->state_ = make<State>(*keep);
         cache->state_->host = std::move(host);
-        cache->state_->kernel = kernels::kv_of(*kernels);
+        cache->state_->kernels = kernels;
         cache->build(config);
     } catch (...) {
         if (cache->state_)
@@ -182,6 +185,7 @@ void Cache::destroy(Cache *cache) {
     cache->clear();
     State *s = cache->state_;
     const Ref<Host> host = s->host;
+    AttendMemory::destroy(*host, s->attend);
     host->free(s->calibration, s->n_calibration * sizeof(float), kPageAlign);
     host->free(s->scratch, s->scratch_bytes * host->max_workers(), kPageAlign);
     host->free(s->tracks, s->n_tracks * sizeof(Track), alignof(Track));
@@ -213,13 +217,13 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
     state.config = config;
     state.n_sinks = config.n_sinks;
     uint64_t total = sizeof(Cache) + sizeof(State) + sizes.layers + sizes.tracks + sizes.scratch +
-                     sizes.calibration;
+                     sizes.calibration + sizeof(AttendMemory) +
+                     AttendShape(config, host.max_workers()).bytes;
     bool ok = true;
     for (uint32_t i = 0; i < config.n_layers; i++) {
         const Layer layer = make_layer(config, i);
         const Track empty{};
-        const Needs needs =
-            needs_of(state, layer, empty, reserved_tokens(layer, empty, n_tokens));
+        const Needs needs = needs_of(state, layer, empty, reserved_tokens(layer, empty, n_tokens));
         uint64_t one = 0, part = 0;
         if (needs.n_pages) one = uint64_t(table_size_for(needs.n_pages)) * sizeof(PageRef);
         for (const Form form : {kPlain, kEncoded}) {

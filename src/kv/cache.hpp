@@ -54,13 +54,18 @@ struct Config {
     RopeStyle rope_style = RopeStyle::unknown;
     uint32_t rope_dims = 0; // 0 = head_dim_k
     float rope_base = 10000.0f, rope_scale = 1.0f;
-    uint64_t model = 0;             // told apart by snapshots
+    uint64_t model = 0;                  // told apart by snapshots
     const LayerConfig *layers = nullptr; // [n_layers], read at create only; null: all alike
 };
 
 struct AttendOptions {
     bool causal = true;
-    float scale = 0.0f; // 0 = 1 / sqrt(head_dim_k)
+    float scale = 0.0f;                  // 0 = 1 / sqrt(head_dim_k)
+    float softcap = 0.0f;                // 0: none; else scores become cap * tanh(score / cap)
+    uint32_t window = 0;                 // 0: that of the layer; else the smaller one counts
+    const float *alibi_slopes = nullptr; // [n_q_heads] or null
+    const float *sink_logits = nullptr;  // [n_q_heads] or null
+    Progress progress;
 };
 
 struct Stats {
@@ -97,9 +102,10 @@ public:
     // One (sequence, position) per token.
     Status append_batch(uint32_t layer, size_t n_tokens, const uint32_t *sequences,
                         const int32_t *positions, const Source &source, Failure *failure);
-    Status attend(float *out, float *lse, uint32_t layer, uint32_t sequence, const float *q,
-                  size_t n_queries, const int32_t *positions, const AttendOptions &options,
-                  Failure *failure) const;
+    // n_queries queries of each of n_sequences sequences, one sequence after the other.
+    Status attend(float *out, float *lse, uint32_t layer, const uint32_t *sequences,
+                  size_t n_sequences, const float *q, size_t n_queries, const int32_t *positions,
+                  const AttendOptions &options, Failure *failure) const;
     Status read(float *k, float *v, uint32_t layer, uint32_t sequence, uint64_t first,
                 uint64_t n_tokens, Failure *failure) const;
     Status length(uint64_t *out, uint32_t sequence, Failure *failure) const;

@@ -22,7 +22,7 @@ struct alignas(kPageAlign) Block {
     Block *moved;      // requantize: its successor
     uint32_t n_owners; // references from tracks
     uint32_t form;
-    uint32_t sink;  // plain for ever: the first tokens of a sequence
+    uint32_t sink; // plain for ever: the first tokens of a sequence
     int32_t positions[kPageTokens];
 
     uint8_t *data() { return reinterpret_cast<uint8_t *>(this + 1); }
@@ -45,8 +45,8 @@ struct Layer {
     const TypeOps *k = nullptr, *v = nullptr;
     BlockShape shape[2]; // by Form
     bool encodes = false;
-    uint32_t window = 0;           // 0: none
-    float *calibration = nullptr; // mu_k, eq_k, mu_v of all heads; null: never used
+    uint32_t window = 0;                     // 0: none
+    float *calibration = nullptr;            // mu_k, eq_k, mu_v of all heads; null: never used
     bool centre_k = false, centre_v = false; // streams that are calibrated
     bool calibrated = false, given = false;  // frozen; set by the caller
     uint64_t n_blocks[2] = {};
@@ -63,17 +63,19 @@ struct PageRef {
 struct Track {
     PageRef *pages;
     size_t table_size, n_pages;
-    uint64_t n_tokens;  // dropped ones included
-    uint64_t n_dropped; // behind the layer's window, the oldest
+    uint64_t n_tokens;                   // dropped ones included
+    uint64_t n_dropped;                  // behind the layer's window, the oldest
     int32_t dropped_first, dropped_last; // their positions
     Block *spare[2];
     size_t n_spare[2], n_marked[2]; // marked: before a batch
     bool reserved;
 };
 
+struct AttendMemory;
+
 struct Cache::State {
     Ref<Host> host;
-    const kernels::KvFloat *kernel = nullptr;
+    const kernels::Kernels *kernels = nullptr;
     Config config;
     Layer *layers = nullptr;
     Track *tracks = nullptr; // [layer][sequence]
@@ -83,6 +85,7 @@ struct Cache::State {
     size_t scratch_bytes = 0;   // of one
     float *calibration = nullptr;
     size_t n_calibration = 0;
+    AttendMemory *attend = nullptr; // attend.hpp
 
     Track &track(uint32_t layer, uint32_t sequence) const {
         return tracks[size_t(layer) * config.n_sequences + sequence];

@@ -73,6 +73,16 @@ const TypeOps &fitted_tq3() {
     return kFittedTq3;
 }
 
+void rotate_vector(const TypeOps &type, float *x, uint32_t n) {
+    const uint32_t padded = padded_values(type, n);
+    for (uint32_t i = n; i < padded; i++) x[i] = 0.0f;
+    rotate(type.rotation, x, n, padded);
+}
+
+void unrotate_vector(const TypeOps &type, float *x, uint32_t n) {
+    unrotate(type.rotation, x, n, padded_values(type, n));
+}
+
 uint32_t padded_values(const TypeOps &type, uint32_t n) {
     return type.facts.block_values == 32 ? (n + 31) / 32 * 32 : n;
 }

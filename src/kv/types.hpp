@@ -65,6 +65,11 @@ struct TypeOps {
 const TypeOps *type_ops(uint32_t id); // null when unknown
 const TypeOps &fitted_tq3();          // TQ3_0 by the encoder that searches the scale
 
+// A vector of integer kinds into the basis of its type and back, in place; x holds padded_values(n)
+// floats, zeros behind n.
+void rotate_vector(const TypeOps &type, float *x, uint32_t n);
+void unrotate_vector(const TypeOps &type, float *x, uint32_t n);
+
 // Integer kinds: head_dim rounded up to whole blocks.
 uint32_t padded_values(const TypeOps &type, uint32_t n);
 // The first `count` vectors of the scratch, n values each, to its codes; leaves them rotated.

@@ -158,11 +158,16 @@ static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *ou
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
     uint64_t length = 0;
     int32_t positions[3];
+    const uint32_t both[2] = {0, 0};
     a->attend_options_init(&options);
+    options.progress = e->progress;
     TRY(a->kv_reserve(kv, 0, kTokens, &e->error));
     TRY(a->kv_append(kv, 0, 0, kTokens, NULL, in, kTokens * kRow, in, kTokens * kRow, &e->error));
     TRY(a->kv_attend(out, 2 * kQueries * kDim, NULL, kv, 0, 0, in, 2 * kQueries * kDim, 2, NULL,
                      &options, &e->error));
+    exercise_mix(e, out, 2 * kQueries * kDim, sizeof *out);
+    TRY(a->kv_attend_batch(out, 2 * kQueries * kDim, NULL, kv, 0, both, in, 2 * kQueries * kDim, 2,
+                           NULL, &options, &e->error));
     exercise_mix(e, out, 2 * kQueries * kDim, sizeof *out);
     TRY(a->kv_read(out, 3 * kRow, out + 3 * kRow, 3 * kRow, kv, 0, 0, 1, 3, &e->error));
     exercise_mix(e, out, 6 * kRow, sizeof *out);

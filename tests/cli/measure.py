@@ -28,6 +28,19 @@ class Bench(tool.Case):
         self.fails(2, "bench", "matvec", "--type", "q4_z")
         self.fails(3, "bench", "matvec", "--type", "q4_K", "-k", "100")
 
+    def test_kv_prints_one_line_per_type_and_length(self):
+        lines = self.lines("bench", "kv", "--types", "f16,q8_0,gx4/gx3", "--kv", "100,300",
+                           "--cache", "cpu", "-r", "1", "-t", "1")
+        self.assertEqual([(line["k"], line["v"], line["kv"]) for line in lines],
+                         [(k, v, n) for k, v in (("f16", "f16"), ("q8_0", "q8_0"), ("gx4", "gx3"))
+                          for n in (100, 300)])
+        for line in lines:
+            self.assertEqual((line["bench"], line["threads"], line["layers"]), ("kv", 1, 1))
+            self.assertIs(line["bits_equal"], True)
+            self.assertGreater(line["ms"], 0)
+            self.assertAlmostEqual(line["ratio"], line["gbps"] / line["read_gbps"])
+        self.fails(2, "bench", "kv", "--types", "q9")
+
     def test_matmul_takes_lists(self):
         lines = self.lines("bench", "matmul", "--type", "q8_0,f16", "--isa", "scalar", "-n", "4,9",
                            "-t", "1,2", "-m", "64", "-k", "256", "-r", "1")

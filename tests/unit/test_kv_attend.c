@@ -307,7 +307,7 @@ static void check_text(const ggufx_kv *kv, const data *d) {
 static void test_attention_follows_its_text_and_keeps_its_bits(void **state) {
     (void)state;
     static const uint64_t want[4] = {0x0aa07e01a9892d04u, 0xd548785f96dcc732u, 0xcc310bc484fbd171u,
-                                     0x6d8b7c401047451cu};
+                                     0xb16c86387ec87621u};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     int differ = 0;
     for (size_t type = 0; type < 4; type++) {
@@ -323,7 +323,7 @@ static void test_attention_follows_its_text_and_keeps_its_bits(void **state) {
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, d.n, d.n, NULL, d.k, d.v);
         kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 2, NULL, 0, 0);
-        check_text(kv, &d);
+        if (type < 3) check_text(kv, &d); /* encoded pages: checkasm and test_kv_fused */
         const uint64_t got = kv_hash(kv_hash(FNV_START, d.out, d.n_out), d.lse, 8);
         if (got != want[type])
             print_error("type %u: 0x%016llx\n", kTypes[type], (unsigned long long)got);

@@ -176,6 +176,13 @@ Status Graph::add_to_stream(size_t n, Failure *failure) {
     return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
 }
 
+Status Graph::attend(uint32_t index, size_t n, Failure *failure) {
+    const uint32_t sequence = 0;
+    kv::AttendOptions options;
+    options.progress = options_.progress;
+    return cache_.attend(s_.a, nullptr, index, &sequence, 1, s_.q, n, nullptr, options, failure);
+}
+
 Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *failure) {
     const HyperParameters &hp = model_.hyper();
     Status status = normalize(s_.x, model_.vector(layer.attn_norm), n, failure);
@@ -185,7 +192,7 @@ Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *f
     if (status == Status::ok) status = rotate(s_.k, hp.n_kv_heads, n, failure);
     if (status == Status::ok) status = cache_.append(index, 0, n, nullptr, {s_.k, s_.v}, failure);
     if (status == Status::ok)
-        status = cache_.attend(s_.a, nullptr, index, 0, s_.q, n, nullptr, {}, failure);
+        status = attend(index, n, failure);
     if (status == Status::ok) status = product(s_.h, layer.attn_output, s_.a, n, failure);
     if (status == Status::ok) status = add_to_stream(n, failure);
     return status;

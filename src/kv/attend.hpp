@@ -1,0 +1,132 @@
+// Attention inside: a call is cut into groups of up to four query rows of one
+// KV head, and groups into chunks of eight pages. README.md, "Attention bits",
+// says in which order results meet. SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/kv.hpp"
+#include "kv/state.hpp"
+
+#include <atomic>
+
+namespace ggufx::kv {
+
+constexpr size_t kChunkPages = 8;
+constexpr uint32_t kRows = kernels::kKvRows;
+// Sums over values: those of pages as they came, and those in the basis of the
+// stream's type.
+constexpr uint32_t kSums = 2;
+enum SumBasis : uint32_t { kOwnBasis, kTypeBasis };
+
+struct AttendCall {
+    const Cache::State *state;
+    const Layer *layer;
+    uint32_t layer_index;
+    const kernels::KvPages *kernels;
+    AttendOptions options; // the scale is set
+    // `n_sets` sequences with n_queries queries each, one after the other.
+    const uint32_t *sequences;
+    size_t n_sets, n_queries;
+    const float *q;
+    const int32_t *positions; // null: those of the last tokens of each sequence
+    float *out, *lse;         // lse may be null
+
+    uint32_t ratio() const { return state->config.n_q_heads / state->config.n_kv_heads; }
+    size_t groups_per_head() const { return (n_queries * ratio() + kRows - 1) / kRows; }
+    size_t n_groups() const { return n_sets * state->config.n_kv_heads * groups_per_head(); }
+};
+
+// Up to four rows of a query as keys want them, for keys stored before a shift
+// by `delta`.
+struct PackedQuery {
+    int32_t delta;
+    kernels::KvQuery plain,
+        coded;         // for float pages, for the integer kind of the layer
+    float bias[kRows]; // q.mu_k of centred keys, times the scale
+    float *x;          // memory that plain and coded point to
+    int8_t *codes;
+    float *d_q, *s_q;
+    int32_t *q_sum;
+};
+
+// Per row, of a chunk or of all chunks so far, relative to the reference m.
+struct RowSums {
+    float m[kRows];
+    float l[kSums][kRows];
+    bool not_finite[kRows]; // a score, or the query itself
+    bool used[kSums];       // o holds something
+    float *o[kSums];        // [kRows][kv_sum_floats(head_dim_v)]
+};
+
+struct Row {
+    size_t query, head; // of out: query * n_q_heads + head
+    const float *q;
+    int64_t after, until; // positions it sees: after < p <= until
+    int32_t position;
+};
+
+struct Group {
+    const Track *track;
+    uint32_t kv_head, n_rows;
+    uint32_t width; // rows the kernels are asked for: 1, 2 or 4
+    Row rows[kRows];
+    PackedQuery query;
+    RowSums total;
+};
+
+// What a worker needs for itself.
+struct AttendLocal {
+    float *s;                // [kRows][64] scores, then weights
+    float *vector;           // one query head, or one row of values
+    PackedQuery query;       // for a page with another delta than most
+    const Group *packed_for; // whose query that is
+    RowSums sums;
+};
+
+// Memory of one call, taken at create.
+struct AttendShape {
+    uint32_t n_groups, n_parts, n_locals;
+    size_t query_bytes, sums_bytes; // of one
+    size_t vector_bytes, bytes;     // bytes: of all
+
+    // Throws std::bad_alloc when it does not fit size_t.
+    AttendShape(const Config &config, uint32_t n_workers);
+};
+struct AttendMemory {
+    AttendShape shape;
+    uint8_t *data;
+    std::atomic<bool> busy; // a call has it
+
+    // Throws std::bad_alloc.
+    static AttendMemory *make(const Host &host, const Config &config);
+    static void destroy(const Host &host, AttendMemory *memory);
+};
+struct AttendSpace {
+    Group *groups;  // null: no memory
+    RowSums *parts; // results of chunks that wait for those before them
+    AttendLocal *locals;
+    AttendSpace(const AttendShape &shape, const Config &config, uint8_t *memory);
+};
+
+// ---- steps
+// --------------------------------------------------------------------------------------
+
+// Fills a group and packs its queries; index < call.n_groups().
+void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local);
+// attend_rounds.cpp: all groups; CANCELLED or what the executor failed with.
+Status run_groups(const AttendCall &call, const AttendShape &shape, const AttendSpace &space,
+                  Failure *failure);
+// attend_pack.cpp: false per row whose query is not finite.
+void pack_query(const AttendCall &call, const Group &group, int32_t delta, PackedQuery &out,
+                float *vector, bool not_finite[kRows]);
+// attend_chunk.cpp: pages chunk * 8 .. + 7 of the group's track.
+void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,
+                  AttendLocal &local);
+// attend_finish.cpp
+void clear_sums(RowSums &sums);
+void merge_chunk(const AttendCall &call, Group &group, const RowSums &chunk);
+void finish_group(const AttendCall &call, Group &group, AttendLocal &local);
+
+// The type of the values of encoded pages sums in a basis of its own.
+bool sums_in_type_basis(const Layer &layer);
+
+} // namespace ggufx::kv

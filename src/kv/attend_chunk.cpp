@@ -1,0 +1,164 @@
+// A group of rows over the eight pages of a chunk. While a page's keys are
+// scored, its values are prefetched; while those are summed up, the keys of the
+// next page. SPDX-License-Identifier: MIT
+#include "kv/attend.hpp"
+
+#include "base/math.hpp"
+
+#include <string.h>
+
+namespace ggufx::kv {
+
+namespace {
+
+using namespace kernels;
+
+// One head of K and V of a page.
+struct HeadPage {
+    const TypeOps *k_type, *v_type;
+    const uint8_t *k, *v;
+    uint32_t k_lines, v_lines;
+
+    HeadPage(const Layer &layer, const Block &block, uint32_t head) {
+        const BlockShape &shape = layer.shape[block.form];
+        k_type = shape.k;
+        v_type = shape.v;
+        k = block.data() + head * shape.k_head;
+        v = block.data() + shape.v_offset + head * shape.v_head;
+        k_lines = static_cast<uint32_t>(shape.k_head / 64);
+        v_lines = static_cast<uint32_t>(shape.v_head / 64);
+    }
+};
+
+// Slots of a page that a row sees; positions do not descend within a page.
+KvTokens visible(const PageRef &page, const Row &row) {
+    const int32_t *position = page.block->positions;
+    const int64_t delta = page.delta;
+    uint32_t first = page.first, end = uint32_t(page.first) + page.n;
+    while (end > first && position[end - 1] + delta > row.until) end--;
+    while (first < end && position[first] + delta <= row.after) first++;
+    return {first, end};
+}
+
+struct Visible {
+    KvTokens row[kRows];
+    KvTokens all; // their union, as one range
+
+    Visible(const PageRef &page, const Group &group) : all{kKvTokens, 0} {
+        for (uint32_t r = 0; r < group.n_rows; r++) {
+            const Row &now = group.rows[r], &last = group.rows[r ? r - 1 : 0];
+            const bool same = r && now.until == last.until && now.after == last.after;
+            row[r] = same ? row[r - 1] : visible(page, now);
+            if (row[r].first >= row[r].end) continue;
+            if (row[r].first < all.first) all.first = row[r].first;
+            if (row[r].end > all.end) all.end = row[r].end;
+        }
+    }
+};
+
+// cap * tanh(s / cap) by the exp of README.md.
+float soft_cap(float s, float cap) {
+    float x = s / cap * 2.0f;
+    x = x > 20.0f ? 20.0f : x < -20.0f ? -20.0f : x;
+    return cap * (1.0f - 2.0f / (exp_f32(x) + 1.0f));
+}
+
+void adjust_scores(const AttendCall &call, const Row &row, const PageRef &page, KvTokens tokens,
+                   float *s) {
+    const float cap = call.options.softcap;
+    const float *slopes = call.options.alibi_slopes;
+    for (uint32_t t = tokens.first; cap != 0.0f && t < tokens.end; t++) s[t] = soft_cap(s[t], cap);
+    for (uint32_t t = tokens.first; slopes && t < tokens.end; t++) {
+        const int64_t distance = int64_t(page.block->positions[t]) + page.delta - row.position;
+        s[t] = __builtin_fmaf(slopes[row.head], static_cast<float>(distance), s[t]);
+    }
+}
+
+// Scores to weights, row by row; sums so far follow a new reference.
+void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
+                const Visible &seen, SumBasis basis, const float *bias, float *s, RowSums &sums) {
+    const bool adjusts = call.options.softcap != 0.0f || call.options.alibi_slopes;
+    const uint32_t stride = kv_sum_floats(call.state->config.head_dim_v);
+    for (uint32_t r = 0; r < group.width; r++, s += kKvTokens) {
+        const bool none = r >= group.n_rows || seen.row[r].first >= seen.row[r].end;
+        if (none || sums.not_finite[r]) {
+            memset(s, 0, kKvTokens * sizeof *s);
+            continue;
+        }
+        for (uint32_t t = 0; bias && t < kKvTokens; t++) s[t] += bias[r];
+        if (adjusts) adjust_scores(call, group.rows[r], page, seen.row[r], s);
+        const float factor = call.kernels->weigh(s, seen.row[r], &sums.m[r], &sums.l[basis][r]);
+        if (factor != factor) {
+            sums.not_finite[r] = true;
+            memset(s, 0, kKvTokens * sizeof *s);
+            continue;
+        }
+        if (factor == 1.0f) continue;
+        sums.l[1 - basis][r] *= factor;
+        for (uint32_t b = 0; b < kSums; b++)
+            if (sums.used[b]) call.kernels->scale(sums.o[b] + r * stride, factor, stride);
+    }
+}
+
+const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t delta,
+                             AttendLocal &local) {
+    if (delta == group.query.delta) return group.query;
+    bool not_finite[kRows] = {}; // found when the group was packed
+    if (local.packed_for != &group || local.query.delta != delta)
+        pack_query(call, group, delta, local.query, local.vector, not_finite);
+    local.packed_for = &group;
+    return local.query;
+}
+
+void add_page(const AttendCall &call, const Group &group, size_t index, RowSums &sums,
+              AttendLocal &local) {
+    const Track &track = *group.track;
+    const PageRef &page = track.pages[index];
+    const PageRef *next = index + 1 < track.n_pages ? &page + 1 : nullptr;
+    if (next) {
+        __builtin_prefetch(next->block->positions + next->first);
+        __builtin_prefetch(next->block->positions + next->first + next->n - 1);
+    }
+    const Visible seen(page, group);
+    if (seen.all.first >= seen.all.end) return;
+    const HeadPage head(*call.layer, *page.block, group.kv_head);
+    const uint32_t dv = call.state->config.head_dim_v, width = kv_rows_index(group.width);
+    const bool typed = !head.v_type->is_float() && sums_in_type_basis(*call.layer);
+    const SumBasis basis = typed ? kTypeBasis : kOwnBasis;
+    const PackedQuery &query = query_for(call, group, page.delta, local);
+    const KvKernels *kinds = call.kernels->kinds;
+
+    const KvKernels &k = kinds[static_cast<uint32_t>(head.k_type->kind)];
+    k.score[width](local.s, head.k_type->is_float() ? query.plain : query.coded, head.k, seen.all,
+                   {head.v, head.v_lines});
+    const bool biased = call.layer->centre_k && !head.k_type->is_float();
+    weigh_rows(call, group, page, seen, basis, biased ? query.bias : nullptr, local.s, sums);
+    if (!sums.used[basis])
+        memset(sums.o[basis], 0, group.width * kv_sum_floats(dv) * sizeof(float));
+    sums.used[basis] = true;
+    KvAhead ahead = {head.v, 0};
+    if (next) {
+        const HeadPage then(*call.layer, *next->block, group.kv_head);
+        ahead = {then.k, then.k_lines};
+    }
+    const KvKernels &v = kinds[static_cast<uint32_t>(head.v_type->kind)];
+    v.accumulate[width](sums.o[basis], dv, local.s, head.v, seen.all, ahead);
+}
+
+} // namespace
+
+bool sums_in_type_basis(const Layer &layer) {
+    return layer.v->rotation != Rotation::none || layer.centre_v;
+}
+
+void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,
+                  AttendLocal &local) {
+    clear_sums(sums);
+    local.packed_for = nullptr;
+    for (uint32_t r = 0; r < group.n_rows; r++) sums.not_finite[r] = group.total.not_finite[r];
+    const size_t first = chunk * kChunkPages, n = group.track->n_pages;
+    for (size_t i = first; i < n && i < first + kChunkPages; i++)
+        add_page(call, group, i, sums, local);
+}
+
+} // namespace ggufx::kv

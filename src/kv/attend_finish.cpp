@@ -1,0 +1,133 @@
+// Chunks into totals, ascending; totals into results.
+// SPDX-License-Identifier: MIT
+#include "kv/attend.hpp"
+
+#include "base/math.hpp"
+
+#include <string.h>
+
+namespace ggufx::kv {
+
+namespace {
+
+using namespace kernels;
+
+constexpr float kInfinity = __builtin_inff();
+
+uint32_t stride_of(const AttendCall &call) {
+    return kv_sum_floats(call.state->config.head_dim_v);
+}
+
+// What a reference of m does to row r of the totals: `a` is the factor of what
+// is there.
+void raise_reference(const AttendCall &call, RowSums &total, uint32_t r, float m, float a) {
+    total.m[r] = m;
+    for (uint32_t b = 0; b < kSums; b++) {
+        total.l[b][r] *= a;
+        if (a != 1.0f && total.used[b])
+            call.kernels->scale(total.o[b] + r * stride_of(call), a, stride_of(call));
+    }
+}
+
+void merge_row(const AttendCall &call, RowSums &total, const RowSums &chunk, uint32_t r) {
+    const float m = total.m[r] > chunk.m[r] ? total.m[r] : chunk.m[r];
+    const float a = exp_f32(total.m[r] - m), b = exp_f32(chunk.m[r] - m);
+    const uint32_t stride = stride_of(call);
+    total.m[r] = m;
+    for (uint32_t i = 0; i < kSums; i++) {
+        total.l[i][r] = __builtin_fmaf(chunk.l[i][r], b, total.l[i][r] * a);
+        float *o = total.o[i] + r * stride;
+        if (chunk.used[i])
+            call.kernels->merge(o, chunk.o[i] + r * stride, a, b, stride);
+        else if (total.used[i] && a != 1.0f)
+            call.kernels->scale(o, a, stride);
+    }
+}
+
+// A sink takes part in the softmax and has no value.
+void add_sink(const AttendCall &call, RowSums &total, uint32_t r, float sink) {
+    const float m = total.m[r] > sink ? total.m[r] : sink;
+    raise_reference(call, total, r, m, exp_f32(total.m[r] - m));
+    total.l[kOwnBasis][r] += exp_f32(sink - m);
+}
+
+void fill(float *out, uint32_t n, float value) {
+    for (uint32_t j = 0; j < n; j++) out[j] = value;
+}
+
+// The values of a row, both bases together, in x.
+void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x) {
+    const RowSums &total = group.total;
+    const Layer &layer = *call.layer;
+    const uint32_t n = call.state->config.head_dim_v;
+    const float *own = total.o[kOwnBasis] + r * stride_of(call);
+    if (!total.used[kTypeBasis]) {
+        memcpy(x, own, n * sizeof(float));
+        return;
+    }
+    memcpy(x, total.o[kTypeBasis] + r * stride_of(call),
+           padded_values(*layer.v, n) * sizeof(float));
+    unrotate_vector(*layer.v, x, n);
+    const HeadCalibration calibration =
+        layer.calibrated ? calibration_head(*call.state, layer, group.kv_head) : HeadCalibration{};
+    for (uint32_t j = 0; calibration.mu_v && j < n; j++)
+        x[j] = __builtin_fmaf(calibration.mu_v[j], total.l[kTypeBasis][r], x[j]);
+    for (uint32_t j = 0; total.used[kOwnBasis] && j < n; j++) x[j] = x[j] + own[j];
+}
+
+void finish_row(const AttendCall &call, Group &group, uint32_t r, float *x) {
+    const Config &c = call.state->config;
+    const Row &row = group.rows[r];
+    const size_t item = row.query * c.n_q_heads + row.head;
+    float *out = call.out + item * c.head_dim_v, unwanted;
+    float *lse = call.lse ? call.lse + item : &unwanted;
+    RowSums &total = group.total;
+    if (total.not_finite[r]) {
+        *lse = f32_from_bits(kCanonicalNan);
+        fill(out, c.head_dim_v, *lse);
+        return;
+    }
+    if (call.options.sink_logits) add_sink(call, total, r, call.options.sink_logits[row.head]);
+    const float l = total.l[kOwnBasis][r] + total.l[kTypeBasis][r];
+    if (!(l > 0.0f)) { // it sees nothing
+        *lse = -kInfinity;
+        fill(out, c.head_dim_v, 0.0f);
+        return;
+    }
+    if (total.used[kOwnBasis] || total.used[kTypeBasis])
+        join_bases(call, group, r, x);
+    else
+        fill(x, c.head_dim_v, 0.0f); // nothing but a sink
+    for (uint32_t j = 0; j < c.head_dim_v; j++) out[j] = canonical_nan(x[j] / l + 0.0f);
+    *lse = static_cast<float>(static_cast<double>(total.m[r]) + log_f64(static_cast<double>(l)));
+}
+
+} // namespace
+
+void clear_sums(RowSums &sums) {
+    for (uint32_t r = 0; r < kRows; r++) {
+        sums.m[r] = -kInfinity;
+        sums.l[kOwnBasis][r] = sums.l[kTypeBasis][r] = 0.0f;
+        sums.not_finite[r] = false;
+    }
+    sums.used[kOwnBasis] = sums.used[kTypeBasis] = false;
+}
+
+void merge_chunk(const AttendCall &call, Group &group, const RowSums &chunk) {
+    RowSums &total = group.total;
+    for (uint32_t i = 0; i < kSums; i++) {
+        if (!chunk.used[i] || total.used[i]) continue;
+        memset(total.o[i], 0, group.width * size_t(stride_of(call)) * sizeof(float));
+        total.used[i] = true;
+    }
+    for (uint32_t r = 0; r < group.n_rows; r++) {
+        total.not_finite[r] |= chunk.not_finite[r];
+        if (chunk.m[r] > -kInfinity && !total.not_finite[r]) merge_row(call, total, chunk, r);
+    }
+}
+
+void finish_group(const AttendCall &call, Group &group, AttendLocal &local) {
+    for (uint32_t r = 0; r < group.n_rows; r++) finish_row(call, group, r, local.vector);
+}
+
+} // namespace ggufx::kv

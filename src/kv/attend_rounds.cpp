@@ -1,0 +1,212 @@
+// How attention runs: batches of groups, rounds of chunks short enough to be cancelled between and
+// to share one long sequence. No split changes a bit.
+// SPDX-License-Identifier: MIT
+#include "kv/attend.hpp"
+
+#include "base/fpenv.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+constexpr uint64_t kSerialNs = 50000;  // below: in the caller's thread
+constexpr uint64_t kTaskNs = 500000;   // of a task, about
+constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
+
+// Token `index` of a sequence, counted from its first one.
+int32_t position_of_token(const Track &track, uint64_t index) {
+    size_t page = track.n_pages;
+    uint64_t end = track.n_tokens;
+    while (end - track.pages[page - 1].n > index) end -= track.pages[--page].n;
+    const PageRef &ref = track.pages[page - 1];
+    return position_at(ref, static_cast<uint32_t>(index - (end - ref.n)));
+}
+
+// What one query sees: up to its own position, not behind the window.
+void set_visible(const AttendCall &call, const Track &track, size_t query, Row &row) {
+    const size_t in_set = query % call.n_queries;
+    const AttendOptions &options = call.options;
+    row.after = INT64_MIN;
+    row.until = INT64_MAX;
+    if (call.positions)
+        row.position = call.positions[query];
+    else if (call.n_queries - in_set <= track.n_tokens - track.n_dropped)
+        row.position = position_of_token(track, track.n_tokens - call.n_queries + in_set);
+    else
+        row.position = 0; // every query sees all of too short a sequence
+    if (!options.causal) return;
+    row.until = row.position;
+    uint32_t window = call.layer->window;
+    if (options.window && (window == 0 || options.window < window)) window = options.window;
+    if (window) row.after = row.until - int64_t(window);
+}
+
+} // namespace
+
+void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local) {
+    const Config &c = call.state->config;
+    const size_t per_head = call.groups_per_head(), per_set = per_head * c.n_kv_heads;
+    const size_t set = index / per_set, first = index % per_head * kRows;
+    const uint32_t ratio = call.ratio();
+    const size_t left = call.n_queries * ratio - first;
+    group.track = &call.state->track(call.layer_index, call.sequences[set]);
+    group.kv_head = static_cast<uint32_t>(index % per_set / per_head);
+    group.n_rows = static_cast<uint32_t>(left < kRows ? left : kRows);
+    group.width = group.n_rows == 3 ? 4 : group.n_rows;
+    for (uint32_t r = 0; r < group.n_rows; r++) {
+        Row &row = group.rows[r];
+        row.query = set * call.n_queries + (first + r) / ratio;
+        row.head = size_t(group.kv_head) * ratio + (first + r) % ratio;
+        row.q = call.q + (row.query * c.n_q_heads + row.head) * c.head_dim_k;
+        set_visible(call, *group.track, row.query, row);
+    }
+    clear_sums(group.total);
+    const Track &track = *group.track;
+    const int32_t delta = track.n_pages ? track.pages[track.n_pages - 1].delta : 0;
+    pack_query(call, group, delta, group.query, local.vector, group.total.not_finite);
+}
+
+namespace {
+
+// Groups first .. first + n - 1 of a call, over chunks c .. c_end - 1 at a
+// time.
+struct Batch {
+    const AttendCall *call;
+    const AttendSpace *space;
+    size_t first, n;
+    size_t chunk, chunk_end;
+    uint64_t chunk_ns; // of one group
+
+    static void prepare(void *ctx, uint32_t index, uint32_t worker) {
+        const Batch &b = *static_cast<const Batch *>(ctx);
+        prepare_group(*b.call, b.first + index, b.space->groups[index], b.space->locals[worker]);
+    }
+    // All chunks of a round of one group.
+    static void group(void *ctx, uint32_t index, uint32_t worker) {
+        const Batch &b = *static_cast<const Batch *>(ctx);
+        Group &group = b.space->groups[index];
+        AttendLocal &local = b.space->locals[worker];
+        for (size_t c = b.chunk; c < b.chunk_end; c++) {
+            attend_chunk(*b.call, group, c, local.sums, local);
+            merge_chunk(*b.call, group, local.sums);
+        }
+    }
+    // One chunk of one group, to be merged when all of the round are there.
+    static void part(void *ctx, uint32_t index, uint32_t worker) {
+        const Batch &b = *static_cast<const Batch *>(ctx);
+        attend_chunk(*b.call, b.space->groups[index % b.n], b.chunk + index / b.n,
+                     b.space->parts[index], b.space->locals[worker]);
+    }
+    static void finish(void *ctx, uint32_t index, uint32_t worker) {
+        const Batch &b = *static_cast<const Batch *>(ctx);
+        finish_group(*b.call, b.space->groups[index], b.space->locals[worker]);
+    }
+    void merge_parts() const {
+        const CanonicalFp fp;
+        for (size_t c = chunk; c < chunk_end; c++)
+            for (size_t g = 0; g < n; g++)
+                merge_chunk(*call, space->groups[g], space->parts[(c - chunk) * n + g]);
+    }
+};
+
+// How the tasks of a call run.
+struct Runner {
+    const Host &host;
+    bool serial;
+    Failure *failure;
+
+    Status run(size_t n, TaskFn task, void *ctx) const {
+        if (!serial) {
+            const Status status = host.parallel_for(static_cast<uint32_t>(n), task, ctx);
+            if (status == Status::ok) return status;
+            return set_failure(failure, status, {},
+                               "the executor did not run the tasks of an attention");
+        }
+        const CanonicalFp fp; // not around parallel_for: the host's code keeps its own mode
+        for (size_t i = 0; i < n; i++) task(ctx, static_cast<uint32_t>(i), 0);
+        return Status::ok;
+    }
+};
+
+size_t at_least_one(uint64_t n) {
+    return n < 1 ? 1 : static_cast<size_t>(n);
+}
+
+// Chunks of a round: as many as a poll may wait for and, in parts, as there is
+// memory for.
+size_t round_chunks(const Batch &b, const AttendShape &shape, uint32_t workers, bool in_parts) {
+    if (in_parts) return at_least_one(shape.n_parts / b.n);
+    const uint64_t by_poll = kRoundNs * (workers < b.n ? workers : b.n) / (b.n * b.chunk_ns);
+    const uint64_t by_task = kTaskNs / b.chunk_ns;
+    return at_least_one(by_poll < by_task ? by_poll : by_task);
+}
+
+Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_t n_chunks,
+                 uint64_t done, uint64_t total) {
+    const uint32_t workers = runner.serial ? 1 : runner.host.max_workers();
+    const bool in_parts = workers > 1 && b.n < size_t(workers) * 4 && b.n <= shape.n_parts;
+    const size_t step = round_chunks(b, shape, workers, in_parts);
+    Status status = runner.run(b.n, Batch::prepare, &b);
+    for (b.chunk = 0; status == Status::ok && b.chunk < n_chunks; b.chunk = b.chunk_end) {
+        if (b.call->options.progress.cancelled(done + b.chunk * b.n, total))
+            return set_failure(runner.failure, Status::cancelled, {},
+                               "the progress callback cancelled the attention");
+        b.chunk_end = n_chunks - b.chunk < step ? n_chunks : b.chunk + step;
+        if (in_parts) {
+            status = runner.run((b.chunk_end - b.chunk) * b.n, Batch::part, &b);
+            if (status == Status::ok) b.merge_parts();
+        } else {
+            status = runner.run(b.n, Batch::group, &b);
+        }
+    }
+    return status == Status::ok ? runner.run(b.n, Batch::finish, &b) : status;
+}
+
+// The most chunks any sequence of the call has, and the tokens of the longest.
+size_t count_chunks(const AttendCall &call) {
+    size_t most = 0;
+    for (size_t i = 0; i < call.n_sets; i++) {
+        const Track &track = call.state->track(call.layer_index, call.sequences[i]);
+        if (track.n_pages > most) most = track.n_pages;
+    }
+    return (most + kChunkPages - 1) / kChunkPages;
+}
+
+// Of four rows and a full chunk: measured per coordinate, row and token, in
+// picoseconds.
+uint64_t nanoseconds_per_chunk(const AttendCall &call) {
+    const Config &c = call.state->config;
+    const uint64_t values = uint64_t(c.head_dim_k) + c.head_dim_v;
+    const uint64_t rows = call.n_queries * call.ratio();
+    const uint64_t picoseconds = call.state->kernels->isa == kernels::Isa::scalar ? 8000 : 80;
+    return (values * (rows < kRows ? rows : kRows) * kPageTokens * kChunkPages * picoseconds) /
+               1000 +
+           1;
+}
+
+} // namespace
+
+Status run_groups(const AttendCall &call, const AttendShape &shape, const AttendSpace &space,
+                  Failure *failure) {
+    const size_t n_chunks = count_chunks(call), n_groups = call.n_groups();
+    const uint64_t chunk_ns = nanoseconds_per_chunk(call), total = uint64_t(n_chunks) * n_groups;
+    uint64_t tokens = 0;
+    for (size_t i = 0; i < call.n_sets && tokens < kPageTokens * kChunkPages; i++)
+        tokens += call.state->track(call.layer_index, call.sequences[i]).n_tokens;
+    const uint64_t full = tokens < kPageTokens * kChunkPages && call.n_sets == 1
+                              ? chunk_ns * (tokens + kPageTokens) / (kPageTokens * kChunkPages)
+                              : chunk_ns;
+    const Runner runner = {*call.state->host, total <= kSerialNs / full, failure};
+    // slow kernels: fewer groups, so that a round stays short
+    const uint64_t by_poll = kRoundNs / chunk_ns;
+    const size_t most = at_least_one(by_poll < shape.n_groups ? by_poll : shape.n_groups);
+    for (size_t first = 0; first < n_groups; first += most) {
+        Batch batch = {&call, &space, first,   n_groups - first < most ? n_groups - first : most,
+                       0,     0,      chunk_ns};
+        const Status status = run_batch(batch, shape, runner, n_chunks, first * n_chunks, total);
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
+}
+
+} // namespace ggufx::kv
