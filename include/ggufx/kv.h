@@ -277,6 +277,37 @@ GGUFX_API ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const fl
                                           const float *eq_k, size_t n_k, const float *mu_v,
                                           size_t n_v, ggufx_error *error);
 
+#define GGUFX_KV_ALL_SEQUENCES 0xffffffffu
+
+/*
+ * Write a snapshot of a sequence, or of all (GGUFX_KV_ALL_SEQUENCES): what is encoded stays as it
+ * is, shared pages are written for each sequence that holds them.
+ *
+ * write  called with consecutive pieces of the snapshot; a status other than GGUFX_OK ends the
+ *        call, which returns it.
+ * Errors: ARGUMENT; what `write` returns.
+ * Threads: any number at once (const).   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_save(const ggufx_kv *kv, uint32_t sequence,
+                                     ggufx_status (*write)(void *user, const void *data, size_t n),
+                                     void *user, ggufx_error *error);
+
+/*
+ * Replace a sequence, or all, by a snapshot that ggufx_kv_save wrote of one sequence, or of all.
+ * The cache must have the layers, heads, types, windows, sinks, RoPE and model of the one that was
+ * saved. Loaded tokens give every bit that the saved ones gave. Memory that was reserved for a
+ * replaced sequence is given back.
+ *
+ * read   fills all n bytes and returns GGUFX_OK, or another status (at the end of the data:
+ *        GGUFX_E_TRUNCATED), which ends the call.
+ * Errors: ARGUMENT, MAGIC, VERSION, MISMATCH (what differs), MALFORMED, CHECKSUM, CAPACITY, MEMORY,
+ * STATE (other sequences hold pages that are centred differently); what `read` returns. In all of
+ * them the cache is as it was.   Threads: exclusive on kv.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
+                                     ggufx_status (*read)(void *user, void *data, size_t n),
+                                     void *user, ggufx_error *error);
+
 /* Drop all tokens of all sequences and give the pages back. Errors: ARGUMENT.
  * Threads: exclusive on kv.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);

@@ -430,6 +430,26 @@ extern "C" ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const f
     });
 }
 
+extern "C" ggufx_status ggufx_kv_save(const ggufx_kv *kv, uint32_t sequence,
+                                      ggufx_status (*write)(void *user, const void *data, size_t n),
+                                      void *user, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!write) return refuse(error, "write must be set");
+        return kv->cache->save(sequence, write, user, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
+                                      ggufx_status (*read)(void *user, void *data, size_t n),
+                                      void *user, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!read) return refuse(error, "read must be set");
+        return kv->cache->load(sequence, read, user, failure_of(error));
+    });
+}
+
 extern "C" ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);

@@ -82,7 +82,11 @@ struct Source {
     SourceType type = SourceType::f32;
 };
 
-constexpr uint32_t kAllLayers = UINT32_MAX;
+constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX;
+
+// Statuses of include/ggufx/base.h; a reader gives all n bytes or fails.
+using WriteFn = int32_t (*)(void *user, const void *data, size_t n);
+using ReadFn = int32_t (*)(void *user, void *data, size_t n);
 
 class Cache {
 public:
@@ -121,6 +125,9 @@ public:
     // Null pointers: 0, 1, 0.
     Status calibrate(uint32_t layer, const float *mu_k, const float *eq_k, const float *mu_v,
                      Failure *failure);
+    // One sequence or kAllSequences; a failed load changes nothing.
+    Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
+    Status load(uint32_t sequence, ReadFn read, void *user, Failure *failure);
     void clear();
     Status stats(Stats *out, uint32_t layer, Failure *failure) const; // kAllLayers: of all
 

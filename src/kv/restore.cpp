@@ -1,0 +1,291 @@
+// Loading: everything is read, checked and built aside; the cache changes last. Numbers of a
+// snapshot are believed only when their checksum was right, memory is taken page by page before.
+// SPDX-License-Identifier: MIT
+#include "base/bytes.hpp"
+#include "kv/snapshot.hpp"
+
+#include <string.h>
+
+namespace ggufx::kv {
+
+namespace {
+
+using ull = unsigned long long;
+
+class Input {
+public:
+    Input(ReadFn read, void *user) : read_(read), user_(user) {}
+    bool bytes(void *data, size_t n) {
+        if (status_ == Status::ok && n) status_ = static_cast<Status>(read_(user_, data, n));
+        if (status_ != Status::ok) return false;
+        crc_ = crc64(crc_, data, n);
+        return true;
+    }
+    uint32_t u32() {
+        uint8_t b[4] = {};
+        bytes(b, sizeof b);
+        return load_u32le(b);
+    }
+    uint64_t u64() {
+        const uint64_t low = u32();
+        return low | static_cast<uint64_t>(u32()) << 32;
+    }
+    int32_t i32() { return static_cast<int32_t>(u32()); }
+    bool checksum() {
+        const uint64_t want = crc_;
+        return u64() == want;
+    }
+    Status status() const { return status_; }
+
+private:
+    ReadFn read_;
+    void *user_;
+    uint64_t crc_ = 0;
+    Status status_ = Status::ok;
+};
+
+} // namespace
+
+// What is built aside: tracks [layer][n_sequences of the snapshot], calibrations.
+class Restore {
+public:
+    Restore(Cache::State &state, ReadFn read, void *user, Failure *failure)
+        : s_(state), in_(read, user), failure_(failure) {}
+    ~Restore();
+    Status run(uint32_t sequence);
+
+private:
+    Status fail_read();
+    Status bad(const char *what);
+    Status header(uint32_t sequence);
+    Status take_memory();
+    Status calibrations(uint32_t sequence);
+    Status track(uint32_t layer, Track &track);
+    Status page(Layer &layer, Track &track);
+    Status page_body(const Layer &layer, Track &track, const PageHead &head, Block &block);
+    void commit(uint32_t sequence);
+    bool holds_encoded_besides(uint32_t layer, uint32_t sequence) const;
+    Track &at(uint32_t layer, uint32_t i) { return tracks_[size_t(layer) * n_sequences_ + i]; }
+
+    Cache::State &s_;
+    Input in_;
+    Failure *failure_;
+    uint32_t n_sequences_ = 0;
+    Track *tracks_ = nullptr;
+    float *calibration_ = nullptr;
+    uint8_t *calibrated_ = nullptr; // [n_layers]
+};
+
+Restore::~Restore() {
+    const Host &host = *s_.host;
+    const uint32_t n_layers = s_.config.n_layers;
+    for (uint32_t l = 0; tracks_ && l < n_layers; l++)
+        for (uint32_t i = 0; i < n_sequences_; i++) clear_track(s_, s_.layers[l], at(l, i));
+    host.free(tracks_, sizeof(Track) * n_layers * n_sequences_, alignof(Track));
+    host.free(calibration_, s_.n_calibration * sizeof(float), alignof(float));
+    host.free(calibrated_, n_layers, 1);
+}
+
+Status Restore::fail_read() {
+    return set_failure(failure_, in_.status(), {}, "the reader of a snapshot failed");
+}
+
+Status Restore::bad(const char *what) {
+    if (in_.status() != Status::ok) return fail_read();
+    return set_failure(failure_, Status::malformed, {}, "snapshot: %s", what);
+}
+
+Status Restore::take_memory() {
+    const Host &host = *s_.host;
+    const uint32_t n_layers = s_.config.n_layers;
+    calibrated_ = static_cast<uint8_t *>(host.alloc(n_layers, 1));
+    const size_t bytes = sizeof(Track) * n_layers * n_sequences_; // as many as the cache has, or 1
+    tracks_ = static_cast<Track *>(host.alloc(bytes, alignof(Track)));
+    if (tracks_) memset(static_cast<void *>(tracks_), 0, bytes);
+    if (s_.n_calibration)
+        calibration_ =
+            static_cast<float *>(host.alloc(s_.n_calibration * sizeof(float), alignof(float)));
+    if (calibrated_ && tracks_ && (calibration_ || !s_.n_calibration)) return Status::ok;
+    return set_failure(failure_, Status::memory, {}, "no memory to load a snapshot");
+}
+
+Status Restore::header(uint32_t sequence) {
+    char magic[8] = {};
+    in_.bytes(magic, sizeof magic);
+    const uint32_t version = in_.u32(), n_sequences = in_.u32();
+    if (in_.status() != Status::ok) return fail_read();
+    if (memcmp(magic, kSnapshotMagic, sizeof magic) != 0)
+        return set_failure(failure_, Status::magic, {}, "this is no snapshot of a KV cache");
+    if (version != kSnapshotVersion)
+        return set_failure(failure_, Status::version, {}, "snapshot of version %u, not %u", version,
+                           kSnapshotVersion);
+    const uint32_t wanted = sequence == kAllSequences ? s_.config.n_sequences : 1;
+    if (n_sequences != wanted)
+        return set_failure(failure_, Status::mismatch, {},
+                           "the snapshot holds %u sequences, asked for are %u", n_sequences,
+                           wanted);
+    n_sequences_ = n_sequences;
+    const Identity identity = {s_};
+    for (uint32_t i = 0; i < identity.count(); i++) {
+        const uint32_t value = in_.u32();
+        if (in_.status() != Status::ok) return fail_read();
+        if (value != identity.value(i))
+            return set_failure(failure_, Status::mismatch, {.index = i},
+                               "the snapshot has %s %u, the cache %u", identity.name(i), value,
+                               identity.value(i));
+    }
+    const Status status = take_memory();
+    if (status != Status::ok) return status;
+    for (uint32_t l = 0; l < s_.config.n_layers; l++) {
+        const uint32_t flag = in_.u32();
+        if (flag > 1 || (flag && !s_.layers[l].calibration)) return bad("odd calibration");
+        calibrated_[l] = static_cast<uint8_t>(flag);
+    }
+    if (in_.checksum()) return Status::ok;
+    if (in_.status() != Status::ok) return fail_read();
+    return set_failure(failure_, Status::checksum, {}, "the header of the snapshot is damaged");
+}
+
+bool Restore::holds_encoded_besides(uint32_t layer, uint32_t sequence) const {
+    for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
+        const Track &track = s_.track(layer, i);
+        for (size_t p = 0; i != sequence && p < track.n_pages; p++)
+            if (track.pages[p].block->form == kEncoded) return true;
+    }
+    return false;
+}
+
+// Means and equalisers must be those of the pages that stay.
+Status Restore::calibrations(uint32_t sequence) {
+    const size_t n = calibration_floats(s_.config);
+    for (uint32_t l = 0; l < s_.config.n_layers; l++) {
+        Layer &layer = s_.layers[l];
+        if (!calibrated_[l]) continue;
+        float *to = calibration_ + (layer.calibration - s_.calibration);
+        for (size_t i = 0; i < n; i++) to[i] = f32_from_bits(in_.u32());
+        if (in_.status() != Status::ok) return fail_read();
+        const bool same = layer.calibrated && memcmp(to, layer.calibration, n * sizeof *to) == 0;
+        if (!same && sequence != kAllSequences && holds_encoded_besides(l, sequence))
+            return set_failure(failure_, Status::state, {.index = l},
+                               "layer %u has pages of other sequences that are centred differently",
+                               l);
+    }
+    return Status::ok;
+}
+
+Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head, Block &block) {
+    for (int32_t &p : block.positions) p = in_.i32();
+    const BlockShape &shape = layer.shape[block.form];
+    if (!in_.bytes(block.data(), shape.errors)) return fail_read();
+    const PageRef page = {&block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n),
+                          head.delta};
+    for (uint32_t i = 0; i < head.n; i++) {
+        const int64_t p = int64_t(block.positions[head.first + i]) + head.delta;
+        if (p < INT32_MIN || p > INT32_MAX) return bad("a position leaves 32 bits");
+        const bool first = i == 0 && track.n_pages == 0;
+        const int32_t before = first ? INT32_MIN : i ? position_at(page, i - 1) : last_position(track);
+        if (p < before) return bad("positions descend");
+    }
+    track.pages[track.n_pages++] = page;
+    return Status::ok;
+}
+
+Status Restore::page(Layer &layer, Track &track) {
+    PageHead head{};
+    head.form = in_.u32();
+    head.sink = in_.u32();
+    head.first = in_.u32();
+    head.n = in_.u32();
+    head.delta = in_.i32();
+    if (in_.status() != Status::ok) return fail_read();
+    const uint32_t limit = head.sink ? s_.n_sinks : kPageTokens;
+    if (head.form > kEncoded || head.sink > 1 || head.n == 0 || head.n > limit ||
+        head.first > limit - head.n || (head.form == kEncoded && (!layer.encodes || head.sink)))
+        return bad("an odd page");
+    const auto form = static_cast<Form>(head.form);
+    Block *block = grow_table(*s_.host, track, track.n_pages + 1)
+                       ? take_block(*s_.host, layer, form)
+                       : nullptr;
+    if (!block)
+        return set_failure(failure_, Status::memory, {}, "no memory for a page of a snapshot");
+    block->n_owners = 1;
+    block->sink = head.sink;
+    const Status status = page_body(layer, track, head, *block);
+    if (status != Status::ok) free_block(*s_.host, layer, block);
+    return status;
+}
+
+Status Restore::track(uint32_t index, Track &track) {
+    Layer &layer = s_.layers[index];
+    const uint64_t n_tokens = in_.u64(), n_dropped = in_.u64();
+    track.dropped_first = in_.i32();
+    track.dropped_last = in_.i32();
+    const uint64_t n_pages = in_.u64();
+    if (in_.status() != Status::ok) return fail_read();
+    if (n_dropped > n_tokens || n_pages > n_tokens - n_dropped || (n_dropped && !layer.window))
+        return bad("odd numbers of tokens");
+    uint64_t held = 0;
+    for (uint64_t i = 0; i < n_pages; i++) {
+        const Status status = page(layer, track);
+        if (status != Status::ok) return status;
+        held += track.pages[track.n_pages - 1].n;
+        if (track.pages[track.n_pages - 1].block->form == kEncoded && layer.calibration &&
+            !calibrated_[index])
+            return bad("encoded pages without their centring");
+    }
+    if (held != n_tokens - n_dropped) return bad("tokens are missing");
+    if (s_.config.max_tokens && n_tokens > s_.config.max_tokens)
+        return set_failure(failure_, Status::capacity, {},
+                           "the snapshot has %llu tokens: max_tokens of the cache is %llu",
+                           ull(n_tokens), ull(s_.config.max_tokens));
+    track.n_tokens = n_tokens;
+    track.n_dropped = n_dropped;
+    return Status::ok;
+}
+
+// Old tracks move here and end with this object.
+void Restore::commit(uint32_t sequence) {
+    const size_t n = calibration_floats(s_.config);
+    for (uint32_t l = 0; l < s_.config.n_layers; l++) {
+        Layer &layer = s_.layers[l];
+        for (uint32_t i = 0; i < n_sequences_; i++) {
+            Track &old = s_.track(l, sequence == kAllSequences ? i : sequence);
+            const Track loaded = at(l, i);
+            at(l, i) = old;
+            old = loaded;
+        }
+        if (calibrated_[l]) {
+            memcpy(layer.calibration, calibration_ + (layer.calibration - s_.calibration),
+                   n * sizeof(float));
+            layer.calibrated = true;
+        } else if (sequence == kAllSequences && !layer.given) {
+            layer.calibrated = false;
+        }
+    }
+}
+
+Status Restore::run(uint32_t sequence) {
+    Status status = header(sequence);
+    if (status == Status::ok) status = calibrations(sequence);
+    for (uint32_t i = 0; i < n_sequences_; i++)
+        for (uint32_t l = 0; status == Status::ok && l < s_.config.n_layers; l++)
+            status = track(l, at(l, i));
+    if (status != Status::ok) return status;
+    if (!in_.checksum()) {
+        if (in_.status() != Status::ok) return fail_read();
+        return set_failure(failure_, Status::checksum, {}, "the snapshot is damaged");
+    }
+    commit(sequence);
+    return Status::ok;
+}
+
+Status Cache::load(uint32_t sequence, ReadFn read, void *user, Failure *failure) {
+    if (sequence != kAllSequences) {
+        const Status status = check_sequence(state_->config, sequence, failure);
+        if (status != Status::ok) return status;
+    }
+    Restore restore(*state_, read, user, failure);
+    return restore.run(sequence);
+}
+
+} // namespace ggufx::kv

@@ -1,0 +1,141 @@
+// Saving: see snapshot.hpp. Calls the writer with pieces of up to a page.
+// SPDX-License-Identifier: MIT
+#include "kv/snapshot.hpp"
+
+#include "base/bytes.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+struct CrcTable {
+    uint64_t entry[256];
+    constexpr CrcTable() : entry{} {
+        for (uint32_t i = 0; i < 256; i++) {
+            uint64_t c = i;
+            for (int bit = 0; bit < 8; bit++) c = c >> 1 ^ (c & 1 ? 0xc96c5795d7870f42u : 0);
+            entry[i] = c;
+        }
+    }
+};
+constexpr CrcTable kCrcTable;
+
+class Output {
+public:
+    Output(WriteFn write, void *user) : write_(write), user_(user) {}
+    void bytes(const void *data, size_t n) {
+        if (status_ != Status::ok || n == 0) return;
+        crc_ = crc64(crc_, data, n);
+        status_ = static_cast<Status>(write_(user_, data, n));
+    }
+    void u32(uint32_t v) {
+        uint8_t b[4];
+        store_u32le(b, v);
+        bytes(b, sizeof b);
+    }
+    void u64(uint64_t v) {
+        u32(static_cast<uint32_t>(v));
+        u32(static_cast<uint32_t>(v >> 32));
+    }
+    void i32(int32_t v) { u32(static_cast<uint32_t>(v)); }
+    void checksum() { u64(crc_); }
+    Status status() const { return status_; }
+
+private:
+    WriteFn write_;
+    void *user_;
+    uint64_t crc_ = 0;
+    Status status_ = Status::ok;
+};
+
+void write_page(Output &out, const Layer &layer, const PageRef &page) {
+    const Block &block = *page.block;
+    for (const uint32_t v : {block.form, block.sink, uint32_t{page.first}, uint32_t{page.n}})
+        out.u32(v);
+    out.i32(page.delta);
+    for (const int32_t p : block.positions) out.i32(p);
+    const BlockShape &shape = layer.shape[block.form];
+    out.bytes(block.data(), shape.errors);
+}
+
+void write_track(Output &out, const Layer &layer, const Track &track) {
+    out.u64(track.n_tokens);
+    out.u64(track.n_dropped);
+    out.i32(track.dropped_first);
+    out.i32(track.dropped_last);
+    out.u64(track.n_pages);
+    for (size_t i = 0; i < track.n_pages; i++) write_page(out, layer, track.pages[i]);
+}
+
+void write_header(Output &out, const Cache::State &s, uint32_t n_sequences) {
+    out.bytes(kSnapshotMagic, 8);
+    out.u32(kSnapshotVersion);
+    out.u32(n_sequences);
+    const Identity identity = {s};
+    for (uint32_t i = 0; i < identity.count(); i++) out.u32(identity.value(i));
+    for (uint32_t l = 0; l < s.config.n_layers; l++) out.u32(s.layers[l].calibrated);
+    out.checksum();
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        for (size_t i = 0; s.layers[l].calibrated && i < calibration_floats(s.config); i++)
+            out.u32(f32_bits(s.layers[l].calibration[i]));
+}
+
+} // namespace
+
+uint64_t crc64(uint64_t crc, const void *data, size_t n) {
+    const auto *p = static_cast<const uint8_t *>(data);
+    crc = ~crc;
+    for (size_t i = 0; i < n; i++) crc = crc >> 8 ^ kCrcTable.entry[(crc ^ p[i]) & 0xffu];
+    return ~crc;
+}
+
+uint32_t Identity::value(uint32_t index) const {
+    const Config &c = state.config;
+    if (index >= kShared) {
+        const Layer &layer = state.layers[(index - kShared) / kPerLayer];
+        const uint32_t options = (layer.centre_k ? 1u : 0u) | (layer.centre_v ? 2u : 0u);
+        const uint32_t values[kPerLayer] = {layer.k->facts.id, layer.v->facts.id, layer.window,
+                                            options};
+        return values[(index - kShared) % kPerLayer];
+    }
+    const uint32_t values[kShared] = {static_cast<uint32_t>(c.model),
+                                      static_cast<uint32_t>(c.model >> 32),
+                                      c.n_layers,
+                                      c.n_kv_heads,
+                                      c.head_dim_k,
+                                      c.head_dim_v,
+                                      c.n_sinks,
+                                      static_cast<uint32_t>(c.rope_style),
+                                      c.rope_dims,
+                                      f32_bits(c.rope_base),
+                                      f32_bits(c.rope_scale)};
+    return values[index];
+}
+
+const char *Identity::name(uint32_t index) const {
+    static constexpr const char *kNames[kShared] = {
+        "model",   "model",      "n_layers",  "n_kv_heads", "head_dim_k", "head_dim_v",
+        "n_sinks", "rope_style", "rope_dims", "rope_base",  "rope_scale"};
+    static constexpr const char *kLayerNames[kPerLayer] = {"type_k", "type_v", "window",
+                                                           "centring"};
+    return index < kShared ? kNames[index] : kLayerNames[(index - kShared) % kPerLayer];
+}
+
+Status Cache::save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const {
+    const State &s = *state_;
+    const bool all = sequence == kAllSequences;
+    if (!all) {
+        const Status status = check_sequence(s.config, sequence, failure);
+        if (status != Status::ok) return status;
+    }
+    Output out(write, user);
+    write_header(out, s, all ? s.config.n_sequences : 1);
+    for (uint32_t i = 0; i < s.config.n_sequences; i++)
+        for (uint32_t l = 0; (all || i == sequence) && l < s.config.n_layers; l++)
+            write_track(out, s.layers[l], s.track(l, i));
+    out.checksum();
+    if (out.status() == Status::ok) return Status::ok;
+    return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
+}
+
+} // namespace ggufx::kv

@@ -1,0 +1,32 @@
+// Snapshots of sequences: a header that names the cache they belong to, tracks page by page, a
+// checksum. All numbers little-endian; the layout of pages is a part of version 1.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kv/state.hpp"
+
+namespace ggufx::kv {
+
+constexpr char kSnapshotMagic[9] = "GGUFXKV\n";
+constexpr uint32_t kSnapshotVersion = 1;
+
+// CRC-64 of ECMA-182, reflected.
+uint64_t crc64(uint64_t crc, const void *data, size_t n);
+
+// What must be equal in the snapshot and the cache: a list of named numbers.
+struct Identity {
+    const Cache::State &state;
+    uint32_t count() const { return kShared + kPerLayer * state.config.n_layers; }
+    uint32_t value(uint32_t index) const;
+    const char *name(uint32_t index) const;
+
+    static constexpr uint32_t kShared = 11, kPerLayer = 4;
+};
+
+// Of a page, in front of its bytes.
+struct PageHead {
+    uint32_t form, sink, first, n;
+    int32_t delta;
+};
+
+} // namespace ggufx::kv

@@ -1,0 +1,226 @@
+/*
+ * Snapshots of a KV cache: what was saved comes back bit for bit, what is damaged or belongs to
+ * another cache is refused and changes nothing.
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_bytes.h"
+
+enum { kDim = 16, kHeads = 2, kRow = kDim * kHeads };
+
+static ggufx_kv_options shape_of(uint32_t type_k, uint32_t type_v) {
+    ggufx_kv_options shape = kv_shape(kHeads, 2 * kHeads, kDim, kDim, type_k, type_v);
+    shape.n_layers = 2;
+    shape.n_sequences = 2;
+    shape.rope_style = GGUFX_KV_ROPE_PAIRS;
+    return shape;
+}
+
+/* Sinks, encoded pages, parts of pages, a shift, a hot page; the second sequence shares some. */
+static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape, uint32_t seed) {
+    ggufx_kv *kv = kv_make(rt, shape);
+    float *x = kv_random(200 * kRow, seed);
+    for (uint32_t layer = 0; layer < 2; layer++)
+        assert_int_equal(ggufx_kv_append(kv, layer, 0, 200, NULL, x, 200 * kRow, x, 200 * kRow,
+                                         NULL),
+                         GGUFX_OK);
+    assert_int_equal(ggufx_kv_remove(kv, 0, 20, 30, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 100, INT32_MAX, -5, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 100, INT32_MAX, 5, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 10, 150, NULL), GGUFX_OK);
+    free(x);
+    return kv;
+}
+
+static void attend_both(const ggufx_kv *kv, float out[2][2 * kRow]) {
+    float *q = kv_random(2 * kRow, 5);
+    for (uint32_t s = 0; s < 2; s++)
+        assert_int_equal(ggufx_kv_attend(out[s], 2 * kRow, NULL, kv, 1, s, q, 2 * kRow, 1, NULL,
+                                         NULL, NULL),
+                         GGUFX_OK);
+    free(q);
+}
+
+static void assert_same(const kv_bytes *a, const kv_bytes *b) {
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->data, b->data, a->n);
+}
+
+static void test_what_was_saved_comes_back_and_goes_on(void **state) {
+    (void)state;
+    static const uint32_t types[][2] = {{GGUFX_KV_F32, GGUFX_KV_BF16},
+                                        {GGUFX_KV_GX4, GGUFX_KV_GX3},
+                                        {GGUFX_KV_Q5_1, GGUFX_KV_TQ3_0},
+                                        {GGUFX_KV_F16, GGUFX_KV_ROT_IQ4_NL}};
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    for (size_t t = 0; t < 4; t++) {
+        const ggufx_kv_options shape = shape_of(types[t][0], types[t][1]);
+        ggufx_kv *a = filled(rt, &shape, 1), *b = filled(rt, &shape, 2), *c = kv_make(rt, &shape);
+        float want[2][2 * kRow], got[2][2 * kRow];
+        attend_both(a, want);
+        kv_bytes all = kv_saved(a, GGUFX_KV_ALL_SEQUENCES);
+        assert_int_equal(ggufx_kv_load(b, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &all, NULL),
+                         GGUFX_OK);
+        assert_int_equal(all.at, all.n);
+        attend_both(b, got);
+        assert_memory_equal(want, got, sizeof want);
+        kv_bytes again = kv_saved(b, GGUFX_KV_ALL_SEQUENCES);
+        assert_same(&all, &again);
+        kv_bytes one = kv_saved(a, 1); /* into a place of its own */
+        assert_int_equal(ggufx_kv_load(c, 0, kv_bytes_read, &one, NULL), GGUFX_OK);
+        kv_bytes back = kv_saved(c, 0);
+        assert_same(&one, &back);
+        /* both go on alike */
+        float *x = kv_random(100 * kRow, 9);
+        for (size_t i = 0; i < 2; i++) {
+            ggufx_kv *kv = i ? b : a;
+            for (uint32_t layer = 0; layer < 2; layer++)
+                assert_int_equal(ggufx_kv_append(kv, layer, 0, 100, NULL, x, 100 * kRow, x,
+                                                 100 * kRow, NULL),
+                                 GGUFX_OK);
+        }
+        attend_both(a, want);
+        attend_both(b, got);
+        assert_memory_equal(want, got, sizeof want);
+        ggufx_kv_destroy(a);
+        ggufx_kv_destroy(b);
+        ggufx_kv_destroy(c);
+        free(all.data);
+        free(again.data);
+        free(one.data);
+        free(back.data);
+        free(x);
+    }
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+}
+
+/* A load that must fail; everything the cache holds and takes stays. */
+static ggufx_status refused(ggufx_kv *kv, uint32_t sequence, kv_bytes *from, const kv_bytes *held,
+                            kv_memory *memory) {
+    const long live = memory->live;
+    ggufx_error error;
+    from->at = 0;
+    const ggufx_status status = ggufx_kv_load(kv, sequence, kv_bytes_read, from, &error);
+    if (status == GGUFX_OK) fail_msg("%zu bytes were accepted", from->n);
+    assert_int_equal(error.status, status);
+    assert_true(error.message[0] != 0);
+    assert_int_equal(memory->live, live);
+    memory->fail_at = 0;
+    kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+    assert_same(held, &now);
+    free(now.data);
+    return status;
+}
+
+static void test_damaged_snapshots_are_refused_and_nothing_is_changed(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX2, GGUFX_KV_Q4_0);
+    ggufx_kv *a = filled(rt, &shape, 1), *b = filled(rt, &shape, 2);
+    kv_bytes good = kv_saved(a, GGUFX_KV_ALL_SEQUENCES), held = kv_saved(b, GGUFX_KV_ALL_SEQUENCES);
+    const size_t n = good.n;
+    for (size_t cut = 0; cut < n; cut += cut < 400 ? 1 : 509) {
+        good.n = cut;
+        assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory),
+                         GGUFX_E_TRUNCATED);
+    }
+    good.n = n;
+    for (size_t at = 0; at < n; at += at < 600 ? 1 : 211) {
+        good.data[at] ^= (uint8_t)(1u << at % 8);
+        refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory);
+        good.data[at] ^= (uint8_t)(1u << at % 8);
+    }
+    good.data[n / 2] ^= 4;
+    assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_CHECKSUM);
+    good.data[n / 2] ^= 4;
+    for (long at = 1; at < 40; at++) {
+        good.fail_at = at * at;
+        assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_IO);
+    }
+    good.fail_at = 0;
+    for (long at = 1; at < 30; at++) {
+        memory.fail_at = at;
+        assert_int_equal(refused(b, GGUFX_KV_ALL_SEQUENCES, &good, &held, &memory), GGUFX_E_MEMORY);
+    }
+    ggufx_error error;
+    assert_int_equal(ggufx_kv_load(b, 0, NULL, NULL, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_load(NULL, 0, kv_bytes_read, &good, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_load(b, 2, kv_bytes_read, &good, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_save(b, 2, kv_bytes_write, &good, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_save(b, 0, NULL, NULL, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_save(NULL, 0, kv_bytes_write, &good, &error), GGUFX_E_ARGUMENT);
+    kv_bytes broken = {.fail_at = 5};
+    assert_int_equal(ggufx_kv_save(b, 0, kv_bytes_write, &broken, &error), GGUFX_E_IO);
+    assert_int_equal(broken.calls, 5);
+    good.at = 0; /* and undamaged it is taken */
+    assert_int_equal(ggufx_kv_load(b, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &good, &error),
+                     GGUFX_OK);
+    ggufx_kv_destroy(a);
+    ggufx_kv_destroy(b);
+    ggufx_runtime_destroy(rt);
+    free(good.data);
+    free(held.data);
+    free(broken.data);
+    assert_int_equal(memory.live, 0);
+}
+
+static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX3, GGUFX_KV_Q8_0);
+    ggufx_kv *a = filled(rt, &shape, 1);
+    kv_bytes saved = kv_saved(a, 0), held = kv_saved(a, GGUFX_KV_ALL_SEQUENCES);
+    assert_int_equal(refused(a, GGUFX_KV_ALL_SEQUENCES, &saved, &held, &memory), GGUFX_E_MISMATCH);
+    assert_int_equal(refused(a, 0, &held, &held, &memory), GGUFX_E_MISMATCH);
+    const ggufx_kv_layer layers[2] = {{0, 0, 0, 0}, {0, 0, 77, 0}};
+    for (int what = 0; what < 9; what++) {
+        static const char *names[] = {"type_k",  "type_v",     "n_sinks",   "rope_style", "model",
+                                      "window",  "head_dim_v", "rope_base", "centring"};
+        ggufx_kv_options o = shape;
+        if (what == 0) o.type_k = GGUFX_KV_GX4;
+        if (what == 1) o.type_v = GGUFX_KV_Q5_0;
+        if (what == 2) o.n_sinks = 5;
+        if (what == 3) o.rope_style = GGUFX_KV_ROPE_HALVES;
+        if (what == 4) o.model = 1;
+        if (what == 5) o.layers = layers, o.n_layer_options = 2;
+        if (what == 6) o.head_dim_v = 32;
+        if (what == 7) o.rope_base = 500000;
+        if (what == 8) o.flags = GGUFX_KV_CENTRE_NONE;
+        ggufx_kv *b = kv_make(rt, &o);
+        ggufx_error error;
+        saved.at = 0;
+        assert_int_equal(ggufx_kv_load(b, 0, kv_bytes_read, &saved, &error), GGUFX_E_MISMATCH);
+        if (!strstr(error.message, names[what])) fail_msg("\"%s\"", error.message);
+        ggufx_kv_destroy(b);
+    }
+    ggufx_kv_options small = shape;
+    small.max_tokens = 100;
+    ggufx_kv *b = kv_make(rt, &small);
+    saved.at = 0;
+    assert_int_equal(ggufx_kv_load(b, 0, kv_bytes_read, &saved, NULL), GGUFX_E_CAPACITY);
+    ggufx_kv_destroy(b);
+    b = filled(rt, &shape, 2); /* other means, in pages of sequence 1 */
+    saved.at = 0;
+    assert_int_equal(ggufx_kv_load(b, 0, kv_bytes_read, &saved, NULL), GGUFX_E_STATE);
+    assert_int_equal(ggufx_kv_truncate(b, 1, 0, NULL), GGUFX_OK);
+    saved.at = 0;
+    assert_int_equal(ggufx_kv_load(b, 0, kv_bytes_read, &saved, NULL), GGUFX_OK);
+    ggufx_kv_destroy(b);
+    ggufx_kv_destroy(a);
+    ggufx_runtime_destroy(rt);
+    free(saved.data);
+    free(held.data);
+    assert_int_equal(memory.live, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_was_saved_comes_back_and_goes_on),
+        cmocka_unit_test(test_damaged_snapshots_are_refused_and_nothing_is_changed),
+        cmocka_unit_test(test_snapshots_of_other_caches_are_refused_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
