@@ -1,0 +1,111 @@
+/*
+ * Opening that ends early: the limit of metadata, a cancel at each poll, memory that fails.
+ * SPDX-License-Identifier: MIT
+ */
+#include "open_fixture.h"
+
+static void test_open_refuses_more_metadata_than_allowed(void **state) {
+    ggufx_open_options o = options_of(0, 0);
+    ggufx_file_facts facts = {.struct_size = sizeof facts};
+    ggufx_error error;
+    ggufx_file *f = NULL;
+    (void)state;
+    assert_int_equal(ggufx_open(&f, rt, path, NULL, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_file_info(&facts, f, NULL), GGUFX_OK);
+    ggufx_file_destroy(f);
+    for (o.io = GGUFX_IO_AUTO; o.io <= GGUFX_IO_READ; o.io++) {
+        o.max_metadata_bytes = facts.meta_end;
+        assert_int_equal(ggufx_open(&f, rt, path, &o, NULL), GGUFX_OK);
+        ggufx_file_destroy(f);
+        o.max_metadata_bytes = facts.meta_end - 1;
+        assert_int_equal(ggufx_open(&f, rt, path, &o, &error), GGUFX_E_LIMIT);
+        o.max_metadata_bytes = 1000; /* inside of the array of strings */
+        assert_int_equal(ggufx_open(&f, rt, path, &o, &error), GGUFX_E_LIMIT);
+    }
+}
+
+typedef struct canceller {
+    long polls, stop_at;
+    uint64_t last, total;
+} canceller;
+
+static int32_t poll(void *user, uint64_t done, uint64_t total) {
+    canceller *c = user;
+    c->polls++;
+    c->last = done;
+    c->total = total;
+    return c->polls == c->stop_at;
+}
+
+static void test_open_stops_at_every_poll_and_leaves_nothing(void **state) {
+    int32_t io;
+    (void)state;
+    for (io = GGUFX_IO_MAP; io <= GGUFX_IO_READ; io++) {
+        ggufx_status status = GGUFX_E_CANCELLED;
+        long k;
+        fault memory;
+        ggufx_runtime *own;
+        long live;
+        fault_init(&memory);
+        own = fault_runtime(&memory, 1);
+        live = memory.live;
+        for (k = 1; status != GGUFX_OK; k++) {
+            canceller c = {.stop_at = k};
+            const ggufx_progress progress = {
+                .struct_size = sizeof progress, .user = &c, .report = poll};
+            ggufx_open_options o = options_of(GGUFX_OPEN_POPULATE, io);
+            ggufx_error error;
+            ggufx_file *f = NULL;
+            o.progress = &progress;
+            status = ggufx_open(&f, own, path, &o, &error);
+            if (status != GGUFX_OK) {
+                assert_int_equal(status, GGUFX_E_CANCELLED);
+                assert_null(f);
+                assert_int_equal(memory.live, live);
+            } else {
+                assert_int_equal(c.polls, k - 1);
+                assert_int_equal(c.last, c.total); /* all tensor data were loaded */
+            }
+            ggufx_file_destroy(f);
+            assert_true(k < 1000);
+        }
+        assert_true(k > 3);
+        ggufx_runtime_destroy(own);
+        assert_int_equal(memory.live, 0);
+    }
+}
+
+static ggufx_status open_any(void *context, ggufx_runtime *own, ggufx_error *error) {
+    const int kind = *(const int *)context;
+    const ggufx_open_options o =
+        options_of(kind & 4 ? GGUFX_OPEN_COPY : 0, kind & 1 ? GGUFX_IO_READ : GGUFX_IO_AUTO);
+    int closed = 0;
+    size_t length, array = 0;
+    const char *text;
+    ggufx_file *f = NULL;
+    ggufx_status status = kind & 2 ? ggufx_open_memory(&f, own, file_bytes.data, file_bytes.n,
+                                                       count_one, &closed, &o, error)
+                                   : ggufx_open(&f, own, path, &o, error);
+    if (status == GGUFX_OK) {
+        assert_int_equal(ggufx_file_meta_find(&array, f, "a.string", 8, NULL), GGUFX_OK);
+        status = ggufx_file_meta_array_string(&text, &length, f, array, 199, error);
+    }
+    ggufx_file_destroy(f);
+    if (kind & 2) assert_int_equal(closed, 1);
+    return status;
+}
+
+static void test_open_survives_each_failing_allocation(void **state) {
+    int kind;
+    (void)state;
+    for (kind = 0; kind < 8; kind++) assert_true(fault_run(open_any, &kind) > 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_open_refuses_more_metadata_than_allowed),
+        cmocka_unit_test(test_open_stops_at_every_poll_and_leaves_nothing),
+        cmocka_unit_test(test_open_survives_each_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, open_setup, open_teardown);
+}
