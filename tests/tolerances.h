@@ -26,4 +26,7 @@
 #define TOL_KV_QUERY_15 2e-3
 #define TOL_KV_QUERY_7 5e-2
 
+/* Relative rms of results with 15-bit activations: the step of 8 bits divided by 128. */
+#define TOLERANCE_INT15_RMS 8.6e-5
+
 #endif

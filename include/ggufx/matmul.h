@@ -3,7 +3,7 @@
  *
  * The bits of every result are defined in src/matmul/README.md: they depend on the call and its
  * mode, never on instruction set, thread count or executor. n = 1..3 and n >= 4 columns have
- * different (each fixed) bits.
+ * different (each fixed) bits, unless GGUFX_MATMUL_BATCH_INVARIANT is set.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_MATMUL_H
@@ -18,6 +18,14 @@ extern "C" {
 /* Use f32 activations with quantized weights too (about 1e-6 instead of 1e-2 relative error).
  * F16, BF16 and F32 weights always do. */
 #define GGUFX_MATMUL_F32 1u
+/* Each column of a result has the bits of ggufx_matvec of that column, however many columns there
+ * are. Up to about ten columns cost nothing more, many of quantized weights two to four times as
+ * much. */
+#define GGUFX_MATMUL_BATCH_INVARIANT 2u
+/* Activations of 15 bits instead of 8 with quantized weights (about 4e-5 instead of 1e-2 relative
+ * error). In this version without vector instructions, so many times slower. Not together with
+ * F32; without effect on F16, BF16 and F32 weights. */
+#define GGUFX_MATMUL_PRECISE 4u
 
 typedef struct ggufx_matmul_options {
     uint32_t struct_size;

@@ -1,6 +1,7 @@
 // Products: include/ggufx/matmul.h. Nothing allocates, also not on the way to an error.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/matmul_flags.hpp"
 #include "base/checked.hpp"
 
 #include <ggufx/matmul.h>
@@ -79,9 +80,8 @@ matmul::Weights weights_of(const ggufx_tensor *w) {
 }
 
 matmul::Options import_matmul_options(const ggufx_matmul_options *public_options) {
-    const auto in = import_options(public_options, GGUFX_MATMUL_F32, "ggufx_matmul_options");
-    matmul::Options options;
-    options.f32_activations = (in.flags & GGUFX_MATMUL_F32) != 0;
+    const auto in = import_options(public_options, kMatmulFlags, "ggufx_matmul_options");
+    matmul::Options options = matmul_options(in.flags, "ggufx_matmul_options.flags");
     if (in.progress) {
         const auto progress = import_options(in.progress, 0, "ggufx_progress");
         options.progress = {progress.user, progress.report};

@@ -1,6 +1,7 @@
 // Model and session: include/ggufx/model.h. (Tokenizer and sampler: files of their own.)
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/matmul_flags.hpp"
 #include "abi/model_handles.hpp"
 #include "base/checked.hpp"
 #include "model/perplexity.hpp"
@@ -28,16 +29,16 @@ Status refuse(ggufx_error *error, const char *text) {
 
 model::SessionOptions import_session_options(const ggufx_session_options *in) {
     const auto options = import_options(in, 0, "ggufx_session_options");
-    if (options.matmul_flags & ~GGUFX_MATMUL_F32) {
+    if (options.matmul_flags & ~kMatmulFlags) {
         fail(Status::argument, {}, "ggufx_session_options.matmul_flags: unknown flags 0x%x",
-             options.matmul_flags & ~GGUFX_MATMUL_F32);
+             options.matmul_flags & ~kMatmulFlags);
     }
     model::SessionOptions out;
     out.n_context = options.n_context;
     out.n_batch = options.n_batch;
     out.type_k = options.type_k;
     out.type_v = options.type_v;
-    out.f32_activations = (options.matmul_flags & GGUFX_MATMUL_F32) != 0;
+    out.matmul = matmul_options(options.matmul_flags, "ggufx_session_options.matmul_flags");
     return out;
 }
 

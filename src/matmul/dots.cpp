@@ -17,16 +17,17 @@ using kernels::Out;
 using kernels::Rows;
 
 constexpr size_t kMinRows = 128; // per task: four far streams of >= 32 rows
-constexpr Cost kCost = {1500, 40}, kCostF32 = {3000, 60};
+constexpr Cost kCost = {1500, 40}, kCostPrecise = {1500, 60}, kCostF32 = {3000, 60};
 
 // How a kernel wants its columns; kernels that agree share them.
 struct Form {
-    kernels::PackFn pack; // 8-bit activations, or null: f32 with
+    kernels::PackFn pack; // integer activations, or null: f32 with
     uint32_t group;       // sums of so many values, 0 = none
+    bool precise;         // packed as two planes
     bool operator==(const Form &) const = default;
 
     size_t bytes(size_t k) const {
-        if (pack) return kernels::act_bytes(k);
+        if (pack) return precise ? kernels::act_precise_bytes(k) : kernels::act_bytes(k);
         return group ? (k / group * sizeof(float) + 63) / 64 * 64 : 0;
     }
 };
@@ -93,13 +94,12 @@ public:
         const Layer *layer = nullptr;
         const bool f32 = call_.f32(dots.type);
         job.dots = &dots;
-        job.kernel =
-            f32 ? nullptr : kernels::find(call_.kernels, &Layer::matvec, dots.type, &layer);
+        job.kernel = f32 ? nullptr : call_.matvec(dots.type, &layer);
         job.kernel_f32 =
             f32 ? kernels::find(call_.kernels, &Layer::matvec_f32, dots.type, &layer) : nullptr;
-        job.mac_ps = (f32 ? kCostF32 : kCost).of(*layer);
-        const Form form =
-            f32 ? Form{nullptr, job.kernel_f32->wants_sums} : Form{job.kernel->pack, 0};
+        job.mac_ps = (f32 ? kCostF32 : call_.options.precise ? kCostPrecise : kCost).of(*layer);
+        const Form form = f32 ? Form{nullptr, job.kernel_f32->wants_sums, false}
+                              : Form{job.kernel->pack, 0, call_.options.precise};
         for (size_t c = 0; c < dots.n; c++) job.column[c] = column(dots.x[c], dots.w.k, form);
         if (bytes_ <= limit) {
             n_jobs_++;

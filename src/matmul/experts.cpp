@@ -78,10 +78,12 @@ struct Mixture {
         const size_t n = all.n / static_cast<size_t>(experts.n_experts);
         return slice(all, expert * n, n);
     }
-    Dots dots(const Group &group) const {
-        Dots d = {experts.w.type, rows(group.expert), group.n, {}, {}};
-        for (size_t i = 0; i < group.n; i++) {
-            const size_t result = index.order()[group.first + i];
+    // Up to kDotColumns results of the group from `first` on.
+    Dots dots(const Group &group, size_t first) const {
+        const size_t n = group.n - first < kDotColumns ? group.n - first : kDotColumns;
+        Dots d = {experts.w.type, rows(group.expert), n, {}, {}};
+        for (size_t i = 0; i < n; i++) {
+            const size_t result = index.order()[group.first + first + i];
             d.x[i] = x + result / experts.n_used * ldx;
             d.y[i] = y + result * ldy;
         }
@@ -92,25 +94,27 @@ struct Mixture {
                 index.order() + group.first, experts.n_used};
     }
 
-    Status small_groups(Failure *failure) const {
+    Status groups_of_dots(Failure *failure) const {
         Dots list[kListed];
         size_t n_list = 0;
         Group group;
         for (uint32_t e = 0; index.next(&group, e); e = group.expert + 1) {
-            if (group.n < kTileColumns) list[n_list++] = dots(group);
-            if (n_list < kListed) continue;
-            const Status status = multiply_dots(call, list, n_list, memory, failure);
-            if (status != Status::ok) return status;
-            n_list = 0;
+            for (size_t i = 0; call.dots(group.n) && i < group.n; i += kDotColumns) {
+                list[n_list++] = dots(group, i);
+                if (n_list < kListed) continue;
+                const Status status = multiply_dots(call, list, n_list, memory, failure);
+                if (status != Status::ok) return status;
+                n_list = 0;
+            }
         }
         return multiply_dots(call, list, n_list, memory, failure);
     }
-    Status large_groups(Failure *failure) const {
+    Status groups_of_tiles(Failure *failure) const {
         Tiles list[kListed];
         size_t n_list = 0;
         Group group;
         for (uint32_t e = 0; index.next(&group, e); e = group.expert + 1) {
-            if (group.n >= kTileColumns) list[n_list++] = tiles(group);
+            if (!call.dots(group.n)) list[n_list++] = tiles(group);
             if (n_list < kListed) continue;
             const Status status =
                 multiply_tiles(call, experts.w.type, list, n_list, memory, failure);
@@ -160,8 +164,8 @@ Status Engine::matmul_id(float *y, size_t ldy, const Experts &experts, const flo
     const Index index(lease.data(), experts, n_results);
     const Mixture mixture = {
         call, experts, index, y, ldy, x, ldx, {lease.data() + index_bytes, n_bytes - index_bytes}};
-    status = mixture.small_groups(failure);
-    if (status == Status::ok) status = mixture.large_groups(failure);
+    status = mixture.groups_of_dots(failure);
+    if (status == Status::ok) status = mixture.groups_of_tiles(failure);
     return explain(status, failure);
 }
 

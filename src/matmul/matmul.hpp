@@ -41,6 +41,8 @@ struct Experts {
 
 struct Options {
     bool f32_activations = false; // GGUFX_MATMUL_F32
+    bool batch_invariant = false; // GGUFX_MATMUL_BATCH_INVARIANT
+    bool precise = false;         // GGUFX_MATMUL_PRECISE, without effect beside f32_activations
     Progress progress;
 };
 

@@ -58,17 +58,15 @@ public:
         const Rows w = rows_of(p.w);
         if (w.k == 0) store_zeros(p.y, p.ldy, w.n, n_);
         if (w.k == 0 || w.n == 0 || n_ == 0) return Status::ok;
-        if (n_ >= kTileColumns) {
+        if (!call_.dots(n_)) {
             const Tiles tiles = {w, n_, x_, ldx_, p.y, p.ldy, nullptr, 1};
             return multiply_tiles(call_, p.w.type, &tiles, 1, {nullptr, 0}, failure);
         }
-        Dots &dots = list_[n_list_++];
-        dots = {p.w.type, w, n_, {}, {}};
-        for (size_t c = 0; c < n_; c++) {
-            dots.x[c] = x_ + c * ldx_;
-            dots.y[c] = p.y + c * p.ldy;
+        for (size_t c = 0; c < n_; c += kDotColumns) {
+            const Status status = add_columns(p, w, c, failure);
+            if (status != Status::ok) return status;
         }
-        return n_list_ == kListed ? end(failure) : Status::ok;
+        return Status::ok;
     }
     // Whatever is still waiting for others.
     Status end(Failure *failure) {
@@ -78,6 +76,18 @@ public:
     }
 
 private:
+    // Up to kDotColumns columns from `first` on.
+    Status add_columns(const Product &p, const Rows &w, size_t first, Failure *failure) {
+        const size_t n = n_ - first < kDotColumns ? n_ - first : kDotColumns;
+        Dots &dots = list_[n_list_++];
+        dots = {p.w.type, w, n, {}, {}};
+        for (size_t c = 0; c < n; c++) {
+            dots.x[c] = x_ + (first + c) * ldx_;
+            dots.y[c] = p.y + (first + c) * p.ldy;
+        }
+        return n_list_ == kListed ? end(failure) : Status::ok;
+    }
+
     Call &call_;
     const float *x_;
     size_t ldx_, n_, n_list_ = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/loop.hpp"
+#include "kernels/precise.hpp"
 #include "matmul/engine.hpp"
 
 namespace ggufx::matmul {
@@ -30,6 +31,18 @@ struct Call {
     uint64_t done, total; // values of y, for progress
 
     // Types without codes (F32, F16, BF16) have no integer family: always f32.
+    const kernels::Matvec *matvec(uint32_t type, const kernels::Layer **layer) const {
+        using namespace kernels;
+        return options.precise ? find_precise(this->kernels, &PreciseLayer::matvec, type, layer)
+                               : find(this->kernels, &Layer::matvec, type, layer);
+    }
+    const kernels::Gemm *gemm(uint32_t type, const kernels::Layer **layer) const {
+        using namespace kernels;
+        return options.precise ? find_precise(this->kernels, &PreciseLayer::gemm, type, layer)
+                               : find(this->kernels, &Layer::gemm, type, layer);
+    }
+    // Are n columns of one product dot products of rows, or do they go through tiles?
+    bool dots(size_t n) const { return n < kTileColumns || options.batch_invariant; }
     bool f32(uint32_t type) const {
         return options.f32_activations || !kernels::find(kernels, &kernels::Layer::matvec, type);
     }

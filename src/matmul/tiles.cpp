@@ -15,7 +15,8 @@ using kernels::Out;
 using kernels::Rows;
 using kernels::Scratch;
 
-constexpr Cost kCost = {1000, 10}, kCostF32 = {3000, 20}, kPackCost = {3000, 300};
+constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
+               kPackCost = {3000, 300};
 
 // Results of columns that are not evenly spaced go by way of `part`, a few rows at a time.
 constexpr size_t kPartBest = 64 << 10, kPartMin = 2 << 10;
@@ -35,9 +36,9 @@ Kernel kernel_for(const Call &call, uint32_t type) {
     const bool f32 = call.f32(type);
     const Layer *layer = nullptr;
     const Gemm *gemm =
-        kernels::find(call.kernels, f32 ? &Layer::gemm_f32 : &Layer::gemm, type, &layer);
-    return {gemm, (f32 ? kCostF32 : kCost).of(*layer), kPackCost.of(*layer),
-            gemm->bytes(32, 1) == 0};
+        f32 ? kernels::find(call.kernels, &Layer::gemm_f32, type, &layer) : call.gemm(type, &layer);
+    const Cost &cost = f32 ? kCostF32 : call.options.precise ? kCostPrecise : kCost;
+    return {gemm, cost.of(*layer), kPackCost.of(*layer), gemm->bytes(32, 1) == 0};
 }
 
 // Memory of one worker.
@@ -279,8 +280,8 @@ size_t wanted_bytes(const Kernel &kernel, const Tiles *list, size_t n_list, cons
 
 size_t column_bytes(const Call &call, uint32_t type, size_t k) {
     const size_t tile = kernel_for(call, type).bytes(k, 1, true);
-    const size_t dot =
-        call.f32(type) ? (k / 16 * sizeof(float) + 63) / 64 * 64 : kernels::act_bytes(k);
+    size_t dot = call.options.precise ? kernels::act_precise_bytes(k) : kernels::act_bytes(k);
+    if (call.f32(type)) dot = (k / 16 * sizeof(float) + 63) / 64 * 64;
     return tile > dot ? tile : dot;
 }
 

@@ -64,11 +64,10 @@ private:
 };
 
 Session::Session(const Model &model, const SessionOptions &options)
-    : model_(model), n_context_(context_of(model, options)),
+    : model_(model), matmul_(options.matmul), n_context_(context_of(model, options)),
       n_batch_(batch_of(options, n_context_)), scratch_(model.host(), model.hyper(), n_batch_),
       logits_(HostAllocator<float>(model.host().get())),
       next_logits_(HostAllocator<float>(model.host().get())) {
-    matmul_.f32_activations = options.f32_activations;
     const HyperParameters &hp = model.hyper();
     logits_.resize(static_cast<size_t>(hp.n_vocab));
     next_logits_.resize(static_cast<size_t>(hp.n_vocab));

@@ -12,7 +12,7 @@ struct SessionOptions {
     uint32_t n_batch = 0;   // 0 = 512
     uint32_t type_k = 0;    // 0 = F16
     uint32_t type_v = 0;
-    bool f32_activations = false;
+    matmul::Options matmul; // without progress
 };
 
 struct DecodeOptions {

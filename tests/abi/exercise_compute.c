@@ -107,7 +107,7 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
     TRY(a->file_tensor_find(&at, file, "token_embd.weight", 17, &e->error));
     TRY(run_slices(e, rt, a->file_tensor(file, at), y));
     TRY(a->tensor_slice(&rows, a->file_tensor(file, at), 1, 0, kRows, &e->error));
-    for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+    for (uint32_t flags = 0; flags <= GGUFX_MATMUL_PRECISE; flags++) {
         options.flags = flags;
         TRY(a->matvec(y, kRows, rt, rows, x, kColumns, &options, &e->error));
         exercise_mix(e, y, kRows, sizeof *y);

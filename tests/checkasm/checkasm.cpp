@@ -100,6 +100,12 @@ size_t row_values(const fmt::TypeInfo &type, const Shape &s) {
     return type.block_values == 1 ? s.blocks * 16 + (s.rows % 16) : s.blocks * type.block_values;
 }
 
+const char *product_name(Mode mode, size_t n) {
+    if (mode == Mode::int8) return n < 4 ? "matvec" : "gemm";
+    if (mode == Mode::precise) return n < 4 ? "matvec_precise" : "gemm_precise";
+    return n < 4 ? "matvec_f32" : "gemm_f32";
+}
+
 void check_products(const Kernels &kernels, const Kernels &scalar, const fmt::TypeInfo &type,
                     const Shape &s, Blocks blocks, Values values, Random &random) {
     const size_t k = row_values(type, s), row_bytes = k / type.block_values * type.block_bytes;
@@ -111,16 +117,15 @@ void check_products(const Kernels &kernels, const Kernels &scalar, const fmt::Ty
     const size_t ldx = k + random.below(5);
     const Guarded x((ldx * (s.n - 1) + k) * sizeof(float));
     fill_values(x.floats(), ldx * (s.n - 1) + k, values, random);
-    for (const Mode mode : {Mode::int8, Mode::f32}) {
+    for (const Mode mode : kAllModes) {
         const size_t scratch = random.below(2) ? kScratchMin : kScratchBest;
         const Product p = {type.id, {w.data(), stride, s.rows, k}, x.floats(), ldx, s.n, mode,
                            scratch};
+        if (&kernels != &scalar && same_kernel(kernels, scalar, type.id, s.n, mode)) continue;
         const Output got(s.rows, s.n), want(s.rows, s.n);
         if (!multiply(want.out(), scalar, p)) continue;
         multiply(got.out(), kernels, p);
-        const char *what = mode == Mode::int8 ? (s.n < 4 ? "matvec" : "gemm")
-                                              : (s.n < 4 ? "matvec_f32" : "gemm_f32");
-        compare(kernels, type, what, s, got, want);
+        compare(kernels, type, product_name(mode, s.n), s, got, want);
     }
 }
 
@@ -136,24 +141,43 @@ void check_dequant(const Kernels &kernels, const Kernels &scalar, const fmt::Typ
     compare(kernels, type, "dequant", {n, n_blocks, 1}, got, want);
 }
 
+// The low planes: how a code is split is free, so only the whole counts.
+bool equal_planes(const Act &a, const Act &b, size_t padded) {
+    int64_t squares[2] = {0, 0};
+    for (size_t i = 0; i < padded; i++) {
+        const int low_a = low_codes(a)[i], low_b = low_codes(b)[i];
+        const int64_t qa = 128 * a.q[i] + low_a, qb = 128 * b.q[i] + low_b;
+        if (low_a < -64 || low_a > 64 || low_b < -64 || low_b > 64) return false;
+        squares[0] += qa * qa;
+        squares[1] += qb * qb;
+    }
+    bool equal = squares[0] == squares[1];
+    for (size_t g = 0; g < padded / 16; g++) {
+        equal = equal && 128 * a.s16[g] + low_sums(a)[g] == 128 * b.s16[g] + low_sums(b)[g];
+    }
+    return equal;
+}
+
 // The parts of packed activations whose order is fixed, and the padding.
 void check_pack(const Kernels &kernels, const Kernels &scalar, const fmt::TypeInfo &type, size_t k,
-                Values values, Random &random) {
-    const Matvec *tested = find(kernels, &Layer::matvec, type.id);
+                Mode mode, Values values, Random &random) {
+    const bool precise = mode == Mode::precise;
+    const Matvec *tested = find_matvec(kernels, type.id, mode);
     if (!tested || k % 32 != 0) return;
     const Guarded x(k * sizeof(float));
     fill_values(x.floats(), k, values, random);
     alignas(64) static uint8_t memory[2][64 * 1024];
-    if (act_bytes(k) > sizeof memory[0]) return;
+    if (act_precise_bytes(k) > sizeof memory[0]) return;
     memset(memory, 0x5a, sizeof memory);
     const Act got = act_at(memory[0], k), want = act_at(memory[1], k);
     const CanonicalFp canonical;
     tested->pack(got, x.floats());
-    find(scalar, &Layer::matvec, type.id)->pack(want, x.floats());
+    find_matvec(scalar, type.id, mode)->pack(want, x.floats());
     n_checked++;
     const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
-    bool ok = memcmp(got.d, want.d, padded / 32 * sizeof(float)) == 0 &&
-              memcmp(got.s16, want.s16, padded / 16 * sizeof(int16_t)) == 0;
+    bool ok = memcmp(got.d, want.d, padded / 32 * sizeof(float)) == 0;
+    ok = ok && (precise ? equal_planes(got, want, padded)
+                        : memcmp(got.s16, want.s16, padded / 16 * sizeof(int16_t)) == 0);
     for (size_t b = 0; b < padded / 32; b++) { // the NaN of s is not fixed
         ok = ok && (f32_bits(got.s[b]) == f32_bits(want.s[b]) ||
                     (got.s[b] != got.s[b] && want.s[b] != want.s[b]));
@@ -163,8 +187,9 @@ void check_pack(const Kernels &kernels, const Kernels &scalar, const fmt::TypeIn
         squares[0] += got.q[i] * got.q[i];
         squares[1] += want.q[i] * want.q[i];
     }
-    if ((!ok || squares[0] != squares[1]) && n_failed++ < 40) {
-        printf("FAILED %s %s pack, k = %zu\n", set_name(kernels), type.name, k);
+    if ((!ok || (!precise && squares[0] != squares[1])) && n_failed++ < 40) {
+        printf("FAILED %s %s pack%s, k = %zu\n", set_name(kernels), type.name,
+               precise ? " in two planes" : "", k);
     }
 }
 
@@ -202,7 +227,8 @@ void check_type(const Kernels &kernels, const Kernels &scalar, const fmt::TypeIn
     }
     for (const Values values : kAllValues) {
         for (const Shape &s : kShapes) {
-            check_pack(kernels, scalar, type, row_values(type, s), values, random);
+            check_pack(kernels, scalar, type, row_values(type, s), Mode::int8, values, random);
+            check_pack(kernels, scalar, type, row_values(type, s), Mode::precise, values, random);
         }
     }
 }
@@ -214,12 +240,18 @@ template <class T> void print_cell(const Kernels &kernels, const T *Layer::*fami
     const bool found = find(kernels, family, type, &layer) != nullptr;
     printf(" %-10s", !found ? "-" : layer == kernels.layers[0] ? "own" : layer->name);
 }
+template <class T>
+void print_cell(const Kernels &kernels, const T *PreciseLayer::*family, uint32_t type) {
+    const Layer *layer = nullptr;
+    const bool found = find_precise(kernels, family, type, &layer) != nullptr;
+    printf(" %-10s", !found ? "-" : layer == kernels.layers[0] ? "own" : layer->name);
+}
 
 void print_coverage(const Kernels *const *list, size_t n) {
     printf("own = this set's kernel, a name = inherited from that set, - = no such product\n");
     for (size_t i = 0; i < n; i++) {
-        printf("\n%-10s %-10s %-10s %-10s %-10s %-10s\n", set_name(*list[i]), "dequant", "matvec",
-               "matvec_f32", "gemm", "gemm_f32");
+        printf("\n%-10s %-10s %-10s %-10s %-10s %-10s %-10s %-10s\n", set_name(*list[i]), "dequant",
+               "matvec", "matvec_f32", "gemm", "gemm_f32", "matvec_15", "gemm_15");
         for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
             const fmt::TypeInfo *type = fmt::type_info(id);
             if (!type) continue;
@@ -229,6 +261,8 @@ void print_coverage(const Kernels *const *list, size_t n) {
             print_cell(*list[i], &Layer::matvec_f32, id);
             print_cell(*list[i], &Layer::gemm, id);
             print_cell(*list[i], &Layer::gemm_f32, id);
+            print_cell(*list[i], &PreciseLayer::matvec, id);
+            print_cell(*list[i], &PreciseLayer::gemm, id);
             printf("\n");
         }
     }

@@ -26,11 +26,13 @@ private:
 };
 
 void matvec(Out y, const Matvec &kernel, const Product &p) {
-    const size_t column_bytes = act_bytes(p.w.k);
+    const bool precise = p.mode == Mode::precise;
+    const size_t column_bytes = precise ? act_precise_bytes(p.w.k) : act_bytes(p.w.k);
     Aligned memory(column_bytes * p.n);
     Act act[3];
     for (size_t c = 0; c < p.n; c++) {
-        act[c] = act_at(memory.data() + c * column_bytes, p.w.k);
+        uint8_t *at = memory.data() + c * column_bytes;
+        act[c] = act_at(at, p.w.k);
         kernel.pack(act[c], p.x + c * p.ldx);
     }
     kernel.run(y, p.w, act, p.n);
@@ -65,16 +67,27 @@ void gemm(Out y, const Gemm &kernel, const Product &p) {
 }
 
 const Gemm *find_gemm(const Kernels &kernels, uint32_t type, Mode mode) {
-    return mode == Mode::int8 ? find(kernels, &Layer::gemm, type)
-                              : find(kernels, &Layer::gemm_f32, type);
+    if (mode == Mode::precise) return find_precise(kernels, &PreciseLayer::gemm, type);
+    return find(kernels, mode == Mode::int8 ? &Layer::gemm : &Layer::gemm_f32, type);
 }
 
 } // namespace
 
+const Matvec *find_matvec(const Kernels &kernels, uint32_t type, Mode mode) {
+    return mode == Mode::int8 ? find(kernels, &Layer::matvec, type)
+                              : find_precise(kernels, &PreciseLayer::matvec, type);
+}
+
+bool same_kernel(const Kernels &a, const Kernels &b, uint32_t type, size_t n, Mode mode) {
+    if (n >= 4) return find_gemm(a, type, mode) == find_gemm(b, type, mode);
+    if (mode != Mode::f32) return find_matvec(a, type, mode) == find_matvec(b, type, mode);
+    return find(a, &Layer::matvec_f32, type) == find(b, &Layer::matvec_f32, type);
+}
+
 bool has_product(const Kernels &kernels, uint32_t type, size_t n, Mode mode) {
     if (n >= 4) return find_gemm(kernels, type, mode) != nullptr;
-    return mode == Mode::int8 ? find(kernels, &Layer::matvec, type) != nullptr
-                              : find(kernels, &Layer::matvec_f32, type) != nullptr;
+    return mode == Mode::f32 ? find(kernels, &Layer::matvec_f32, type) != nullptr
+                             : find_matvec(kernels, type, mode) != nullptr;
 }
 
 bool multiply(Out y, const Kernels &kernels, const Product &p) {
@@ -82,10 +95,10 @@ bool multiply(Out y, const Kernels &kernels, const Product &p) {
     if (!has_product(kernels, p.type, p.n, p.mode)) return false;
     if (p.n >= 4) {
         gemm(y, *find_gemm(kernels, p.type, p.mode), p);
-    } else if (p.mode == Mode::int8) {
-        matvec(y, *find(kernels, &Layer::matvec, p.type), p);
-    } else {
+    } else if (p.mode == Mode::f32) {
         matvec_f32(y, kernels, *find(kernels, &Layer::matvec_f32, p.type), p);
+    } else {
+        matvec(y, *find_matvec(kernels, p.type, p.mode), p);
     }
     return true;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/dispatch.hpp"
+#include "kernels/precise.hpp"
 #include "kernels/table.hpp"
 
 #include <stddef.h>
@@ -10,7 +11,8 @@
 
 namespace testdata {
 
-enum class Mode { int8, f32 };
+enum class Mode { int8, precise, f32 };
+constexpr Mode kAllModes[] = {Mode::int8, Mode::precise, Mode::f32};
 
 struct Product {
     uint32_t type;
@@ -24,6 +26,14 @@ struct Product {
 
 // False when the type has no such product.
 bool multiply(ggufx::kernels::Out y, const ggufx::kernels::Kernels &kernels, const Product &p);
+
+// The kernels of n = 1..3 in integers (not Mode::f32); null when the type has none.
+const ggufx::kernels::Matvec *find_matvec(const ggufx::kernels::Kernels &kernels, uint32_t type,
+                                          Mode mode);
+
+// Do both choices use one kernel? Then comparing them shows nothing.
+bool same_kernel(const ggufx::kernels::Kernels &a, const ggufx::kernels::Kernels &b, uint32_t type,
+                 size_t n, Mode mode);
 
 // Has the type the product of this mode and n?
 bool has_product(const ggufx::kernels::Kernels &kernels, uint32_t type, size_t n, Mode mode);

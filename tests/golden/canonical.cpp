@@ -27,9 +27,10 @@ struct Kind {
     size_t n;
     Mode mode;
 };
-constexpr Kind kKinds[] = {{"n1", 1, Mode::int8},   {"n3", 3, Mode::int8},
-                           {"n4", 4, Mode::int8},   {"f32n1", 1, Mode::f32},
-                           {"f32n3", 3, Mode::f32}, {"f32n4", 4, Mode::f32}};
+constexpr Kind kKinds[] = {
+    {"n1", 1, Mode::int8},    {"n3", 3, Mode::int8},    {"n4", 4, Mode::int8},
+    {"f32n1", 1, Mode::f32},  {"f32n3", 3, Mode::f32},  {"f32n4", 4, Mode::f32},
+    {"p1", 1, Mode::precise}, {"p3", 3, Mode::precise}, {"p4", 4, Mode::precise}};
 
 constexpr size_t kRows = 7;
 

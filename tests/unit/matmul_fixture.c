@@ -174,6 +174,14 @@ const uint32_t product_types[N_PRODUCT_TYPES] = {
     GGUFX_TYPE_F32,  GGUFX_TYPE_F16,  GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q8_0,
     GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_1};
 
+const uint32_t product_modes[N_PRODUCT_MODES] = {
+    0,
+    GGUFX_MATMUL_F32,
+    GGUFX_MATMUL_PRECISE,
+    GGUFX_MATMUL_BATCH_INVARIANT,
+    GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32,
+    GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_PRECISE};
+
 float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags) {
     ggufx_matmul_options options;
     ggufx_error error;

@@ -44,6 +44,10 @@ ggufx_executor thread_executor(uint32_t max_workers);
 #define N_PRODUCT_TYPES 8
 extern const uint32_t product_types[N_PRODUCT_TYPES];
 
+/* Flags of every way to multiply. */
+#define N_PRODUCT_MODES 6
+extern const uint32_t product_modes[N_PRODUCT_MODES];
+
 /* y[n][n_rows] of m times n columns of x, columns dense; to be freed. */
 float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags);
 

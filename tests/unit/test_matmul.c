@@ -101,7 +101,8 @@ static void test_every_type_that_says_so_has_all_products(void **state) {
         assert_non_null(ggufx_runtime_kernel_name(rt, type));
         if (!(facts.flags & GGUFX_TYPE_HAS_MATVEC)) continue;
         matrix m = random_matrix(type, 5, 256, 0);
-        for (uint32_t flags = 0; flags < 2; flags++) {
+        for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
+            const uint32_t flags = product_modes[mode];
             free(product(rt, &m, x, 1, flags));
             free(product(rt, &m, x, 4, flags));
         }
@@ -111,7 +112,7 @@ static void test_every_type_that_says_so_has_all_products(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-static void test_options_with_unknown_flags_are_refused(void **state) {
+static void test_options_with_unknown_or_contrary_flags_are_refused(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     matrix m = random_matrix(GGUFX_TYPE_F32, 1, 4, 0);
@@ -121,6 +122,10 @@ static void test_options_with_unknown_flags_are_refused(void **state) {
     ggufx_matmul_options_init(&options);
     options.flags = 0x8000u;
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
+    options.flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;
+    assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
+    options.flags = GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_BATCH_INVARIANT;
+    assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_OK);
     ggufx_tensor_destroy(w);
     free_matrix(&m);
     ggufx_runtime_destroy(rt);
@@ -205,7 +210,8 @@ static void test_nan_and_infinity_in_x_give_one_nan_and_minus_zero_is_not_stored
         }
         for (size_t i = 0; i < 4 * cols; i++) x[i] = -0.0f;
         for (size_t n = 1; n <= 4; n += 3) {
-            for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+            for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
+                const uint32_t flags = product_modes[mode];
                 float *y = product(rt, &m, x, n, flags);
                 for (size_t i = 0; i < n * rows; i++) assert_int_equal(bits_of(y[i]), 0u);
                 free(y);
@@ -237,7 +243,7 @@ int main(void) {
         cmocka_unit_test(test_matmul_refuses_overlap_short_buffers_and_narrow_columns),
         cmocka_unit_test(test_matvec_refuses_types_that_are_only_decoded),
         cmocka_unit_test(test_every_type_that_says_so_has_all_products),
-        cmocka_unit_test(test_options_with_unknown_flags_are_refused),
+        cmocka_unit_test(test_options_with_unknown_or_contrary_flags_are_refused),
         cmocka_unit_test(test_columns_apart_leave_the_floats_between_alone),
         cmocka_unit_test(test_strided_rows_and_slices_have_the_bits_of_dense_ones),
         cmocka_unit_test(test_nan_and_infinity_in_x_give_one_nan_and_minus_zero_is_not_stored),

@@ -5,6 +5,7 @@
  */
 #include "matmul_fixture.h"
 
+#include <math.h>
 #include <stdlib.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -28,6 +29,93 @@ static void test_one_to_three_columns_have_the_bits_of_matvec(void **state) {
             free(y);
         }
         ggufx_tensor_destroy(w);
+        free_matrix(&m);
+    }
+    free(x);
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_invariant_columns_have_the_bits_of_matvec_whatever_their_number(void **state) {
+    (void)state;
+    enum { rows = 37, cols = 512, most = 50 };
+    const size_t numbers[] = {1, 3, 4, 5, 6, 47, 48, 49, most};
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);
+    float *x = random_values(most * cols, 17);
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+        matrix m = random_matrix(product_types[t], rows, cols, 0);
+        const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_PRECISE};
+        for (size_t mode = 0; mode < 3; mode++) {
+            const uint32_t flags = modes[mode];
+            for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+                float *y = product(rt, &m, x, numbers[i], flags | GGUFX_MATMUL_BATCH_INVARIANT);
+                for (size_t c = 0; c < numbers[i]; c++) {
+                    float *want = product(rt, &m, x + c * cols, 1, flags);
+                    assert_equal_bits(y + c * rows, want, rows);
+                    free(want);
+                }
+                free(y);
+            }
+        }
+        free_matrix(&m);
+    }
+    free(x);
+    ggufx_runtime_destroy(rt);
+}
+
+/* Large enough that rows are walked in parts, once per three columns while they are cached. */
+static void test_invariant_bits_of_long_rows(void **state) {
+    (void)state;
+    enum { rows = 150, cols = 16384, n = 7 };
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    matrix m = random_matrix(GGUFX_TYPE_Q8_0, rows, cols, 0);
+    float *x = random_values(n * cols, 18);
+    float *y = product(rt, &m, x, n, GGUFX_MATMUL_BATCH_INVARIANT);
+    for (size_t c = 0; c < n; c++) {
+        float *want = product(rt, &m, x + c * cols, 1, 0);
+        assert_equal_bits(y + c * rows, want, rows);
+        free(want);
+    }
+    free(y);
+    free(x);
+    free_matrix(&m);
+    ggufx_runtime_destroy(rt);
+}
+
+/* Root mean square of a - b over that of b. */
+static double relative_error(const float *a, const float *b, size_t n) {
+    double errors = 0.0, squares = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const double d = (double)a[i] - (double)b[i];
+        errors += d * d;
+        squares += (double)b[i] * (double)b[i];
+    }
+    return sqrt(errors / squares);
+}
+
+static void test_precise_products_are_between_the_default_and_f32(void **state) {
+    (void)state;
+    enum { rows = 200, cols = 1024 };
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    float *x = random_values(5 * cols, 19);
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+        matrix m = random_matrix(product_types[t], rows, cols, 0);
+        const int quantized =
+            product_types[t] != GGUFX_TYPE_F32 && product_types[t] != GGUFX_TYPE_F16;
+        for (size_t n = 1; n <= 5; n += 4) {
+            float *exact = product(rt, &m, x, n, GGUFX_MATMUL_F32);
+            float *y8 = product(rt, &m, x, n, 0), *y15 = product(rt, &m, x, n, GGUFX_MATMUL_PRECISE);
+            if (quantized) {
+                const double e8 = relative_error(y8, exact, n * rows);
+                const double e15 = relative_error(y15, exact, n * rows);
+                assert_true(e8 > 1e-3 && e8 < 2e-2);
+                assert_true(e15 > 1e-6 && e15 < e8 / 60);
+            } else {
+                assert_equal_bits(y15, y8, n * rows);
+            }
+            free(exact);
+            free(y8);
+            free(y15);
+        }
         free_matrix(&m);
     }
     free(x);
@@ -79,7 +167,8 @@ static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
         if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* not this machine */
         for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
             matrix m = random_matrix(product_types[t], rows, cols, 0);
-            for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+            for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
+                const uint32_t flags = product_modes[mode];
                 for (size_t columns = 1; columns <= n; columns += n - 1) {
                     float *want = product(scalar, &m, x, columns, flags);
                     float *y = product(rt, &m, x, columns, flags);
@@ -123,7 +212,7 @@ static void test_workspace_size_does_not_change_bits(void **state) {
 /* One or two of three columns fit at a time: packed codes, and sums of x in the f32 mode. */
 static void test_columns_that_do_not_fit_together_have_the_same_bits(void **state) {
     (void)state;
-    enum { rows = 3, cols = 131072, n = 3 };
+    enum { rows = 3, cols = 98304, n = 3 };
     const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K};
     ggufx_runtime_options options;
     ggufx_runtime_options_init(&options);
@@ -132,7 +221,8 @@ static void test_columns_that_do_not_fit_together_have_the_same_bits(void **stat
     float *x = random_values(n * cols, 15);
     for (size_t t = 0; t < 2; t++) {
         matrix m = random_matrix(types[t], rows, cols, 0);
-        for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+        for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
+            const uint32_t flags = product_modes[mode];
             float *want = product(large, &m, x, n, flags), *y = product(small, &m, x, n, flags);
             assert_equal_bits(y, want, n * rows);
             free(want);
@@ -157,7 +247,8 @@ static void test_callers_fp_mode_changes_no_bit_and_is_restored(void **state) {
     for (uint32_t threads = 1; threads <= 2; threads++) {
         ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, threads);
         for (size_t n = 1; n <= 4; n += 3) {
-            for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+            for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
+                const uint32_t flags = product_modes[mode];
                 float *want = product(rt, &m, x, n, flags);
                 int any = 0;
                 for (size_t i = 0; i < n * rows; i++) any |= want[i] != 0.0f;
@@ -185,6 +276,9 @@ static void test_callers_fp_mode_changes_no_bit_and_is_restored(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_to_three_columns_have_the_bits_of_matvec),
+        cmocka_unit_test(test_invariant_columns_have_the_bits_of_matvec_whatever_their_number),
+        cmocka_unit_test(test_invariant_bits_of_long_rows),
+        cmocka_unit_test(test_precise_products_are_between_the_default_and_f32),
         cmocka_unit_test(test_bits_do_not_depend_on_threads_or_executor),
         cmocka_unit_test(test_bits_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(test_workspace_size_does_not_change_bits),

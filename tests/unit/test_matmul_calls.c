@@ -54,7 +54,8 @@ static void test_products_never_allocate(void **state) {
     for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
         ggufx_tensor *w = wrap_matrix(rt, &m);
-        for (uint32_t flags = 0; flags <= GGUFX_MATMUL_F32; flags++) {
+        for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
+            const uint32_t flags = product_modes[mode];
             ggufx_matmul_options mm;
             ggufx_matmul_options_init(&mm);
             mm.flags = flags;

@@ -177,6 +177,31 @@ static void test_decode_gives_the_same_bits_however_single_tokens_come(void **st
     end(&f);
 }
 
+static void test_invariant_products_make_batches_and_single_tokens_equal(void **state) {
+    float a[TINY_VOCAB], b[TINY_VOCAB], plain[TINY_VOCAB];
+    int32_t tokens[N];
+    ggufx_session_options options;
+    fixture f;
+    (void)state;
+    make_tokens(tokens, N);
+    begin_session(&f, NULL, 0);
+    decode(&f, tokens, N);
+    get_logits(&f, plain);
+    ggufx_session_destroy(f.session);
+    ggufx_session_options_init(&options);
+    options.type_k = options.type_v = GGUFX_KV_F32;
+    options.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT;
+    MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
+    decode(&f, tokens, N);
+    get_logits(&f, a);
+    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
+    for (int i = 0; i < N; i++) decode(&f, tokens + i, 1);
+    get_logits(&f, b);
+    assert_memory_equal(a, b, sizeof a);
+    assert_memory_not_equal(a, plain, sizeof a);
+    end(&f);
+}
+
 static void test_truncate_forgets_and_repeats_exactly(void **state) {
     float a[TINY_VOCAB], b[TINY_VOCAB];
     int32_t tokens[N];
@@ -394,6 +419,9 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     session.matmul_flags = 8;
     FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
           ggufx_session_create(&made, f.model, &session, &f.error));
+    session.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;
+    FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
+          ggufx_session_create(&made, f.model, &session, &f.error));
     ggufx_session_options_init(&session);
     session.n_context = 0x80000000u;
     FAILS(&f, GGUFX_E_ARGUMENT, "n_context",
@@ -437,6 +465,7 @@ int main(void) {
         cmocka_unit_test(test_greedy_ids_are_those_of_every_machine),
         cmocka_unit_test(test_logits_have_the_same_bits_for_any_isa_and_thread_count),
         cmocka_unit_test(test_decode_gives_the_same_bits_however_single_tokens_come),
+        cmocka_unit_test(test_invariant_products_make_batches_and_single_tokens_equal),
         cmocka_unit_test(test_truncate_forgets_and_repeats_exactly),
         cmocka_unit_test(test_session_kv_types_stay_near_f32),
         cmocka_unit_test(test_full_context_is_refused_and_nothing_changes),

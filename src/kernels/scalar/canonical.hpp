@@ -3,7 +3,7 @@
 #pragma once
 
 #include "formats/all.hpp"
-#include "kernels/act.hpp"
+#include "kernels/precise.hpp"
 
 #include <math.h>
 #include <stddef.h>
@@ -59,27 +59,45 @@ template <class F> struct Codes {
     }
 };
 
-// Exact sum of `n` products of codes and activations.
-inline int32_t dot(const int32_t *c, const int8_t *q, unsigned n) {
-    int32_t sum = 0;
-    for (unsigned i = 0; i < n; i++) sum += c[i] * q[i];
+// One column of packed activations: 8 bits, or 15 bits in two planes. Sum holds any T.
+template <bool Precise> struct Column {
+    using Sum = int32_t;
+    const Act &act;
+    Sum q(size_t i) const { return act.q[i]; }
+    Sum s16(size_t g) const { return act.s16[g]; }
+};
+template <> struct Column<true> {
+    using Sum = int64_t;
+    const Act &act;
+    Sum q(size_t i) const { return 128 * act.q[i] + low_codes(act)[i]; }
+    Sum s16(size_t g) const { return 128 * act.s16[g] + low_sums(act)[g]; }
+};
+
+// Exact sum of `n` products of codes and the activations from `first` on.
+template <class Col>
+typename Col::Sum dot(const int32_t *c, const Col &column, size_t first, unsigned n) {
+    typename Col::Sum sum = 0;
+    for (unsigned i = 0; i < n; i++) sum += c[i] * column.q(first + i);
     return sum;
 }
 
-// C2's T of the 32 values from j * 32 on in the block: sub-scales folded in.
-template <class F>
-int32_t scaled_dot(const typename F::Block &b, const Codes<F> &codes, unsigned j, const int8_t *q) {
+// C2's T of block b, the 32 values from j * 32 on in the block of weights: sub-scales folded in.
+template <class F, class Col>
+typename Col::Sum scaled_dot(const typename F::Block &blk, const Codes<F> &codes, unsigned j,
+                             const Col &column, size_t b) {
     constexpr unsigned n_groups = 32 / F::kGroup;
-    int32_t t = 0;
+    typename Col::Sum t = 0;
     for (unsigned z = 0; z < n_groups; z++) {
         const unsigned g = j * n_groups + z;
-        t += F::scale(b, g) * dot(codes.c + g * F::kGroup, q + z * F::kGroup, F::kGroup);
+        t += F::scale(blk, g) *
+             dot(codes.c + g * F::kGroup, column, 32 * b + z * F::kGroup, F::kGroup);
     }
     return t;
 }
 
-// C1: one block of 32.
-inline void pack_block(const Act &act, size_t b, const float *x) {
+// C1, C5: one block of 32 values.
+template <bool Precise> void pack_block(const Act &act, size_t b, const float *x) {
+    constexpr float kLimit = Precise ? 16256.0f : 127.0f;
     uint32_t u = 0;
     for (unsigned i = 0; i < 32; i++) {
         const uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
@@ -87,28 +105,38 @@ inline void pack_block(const Act &act, size_t b, const float *x) {
     }
     const bool finite = u < kActNotFinite, zero = u < kActTiny || !finite;
     const float amax = f32_from_bits(zero ? 0x3f800000u : u);
-    const float id = 127.0f / amax;
-    int32_t sum16[2] = {0, 0};
+    const float id = kLimit / amax;
+    int32_t sums[2] = {0, 0}, sums_lo[2] = {0, 0};
     for (unsigned i = 0; i < 32; i++) {
         const int32_t q = zero ? 0 : nearest_even(x[i] * id);
-        act.q[32 * b + i] = static_cast<int8_t>(q);
-        sum16[i / 16] += q;
+        const int32_t hi = Precise ? (q + 64) >> 7 : q, lo = q - 128 * hi;
+        act.q[32 * b + i] = static_cast<int8_t>(hi);
+        sums[i / 16] += hi;
+        if (Precise) low_codes(act)[32 * b + i] = static_cast<int8_t>(lo);
+        if (Precise) sums_lo[i / 16] += lo;
     }
-    act.d[b] = !finite ? f32_from_bits(kFixedNan) : zero ? 0.0f : amax / 127.0f;
-    act.s[b] = act.d[b] * static_cast<float>(sum16[0] + sum16[1]);
-    act.s16[2 * b] = static_cast<int16_t>(sum16[0]);
-    act.s16[2 * b + 1] = static_cast<int16_t>(sum16[1]);
+    for (unsigned z = 0; z < 2; z++) {
+        act.s16[2 * b + z] = static_cast<int16_t>(sums[z]);
+        if (Precise) low_sums(act)[2 * b + z] = static_cast<int16_t>(sums_lo[z]);
+    }
+    const int32_t sum =
+        Precise ? 128 * (sums[0] + sums[1]) + sums_lo[0] + sums_lo[1] : sums[0] + sums[1];
+    act.d[b] = !finite ? f32_from_bits(kFixedNan) : zero ? 0.0f : amax / kLimit;
+    act.s[b] = act.d[b] * static_cast<float>(sum);
 }
 
-// C1: a whole column in natural order, zeros behind it.
-inline void pack_column(const Act &act, const float *x) {
+// C1, C5: a whole column in natural order, zeros behind it.
+template <bool Precise> void pack_column(const Act &act, const float *x) {
     const size_t n_blocks = act.k / 32;
-    for (size_t b = 0; b < n_blocks; b++) pack_block(act, b, x + 32 * b);
+    for (size_t b = 0; b < n_blocks; b++) pack_block<Precise>(act, b, x + 32 * b);
     const size_t n_padded = (act.k + kActPad - 1) / kActPad * (kActPad / 32);
     for (size_t b = n_blocks; b < n_padded; b++) {
         for (unsigned i = 0; i < 32; i++) act.q[32 * b + i] = 0;
         act.d[b] = act.s[b] = 0.0f;
         act.s16[2 * b] = act.s16[2 * b + 1] = 0;
+        if (!Precise) continue;
+        for (unsigned i = 0; i < 32; i++) low_codes(act)[32 * b + i] = 0;
+        low_sums(act)[2 * b] = low_sums(act)[2 * b + 1] = 0;
     }
 }
 

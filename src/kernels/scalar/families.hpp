@@ -9,8 +9,10 @@ namespace kernels {
 
 extern const Dequant kScalarDequant[fmt::kTypeIds];
 extern const Matvec kScalarMatvec[fmt::kTypeIds];
+extern const Matvec kScalarMatvecPrecise[fmt::kTypeIds];
 extern const MatvecF32 kScalarMatvecF32[fmt::kTypeIds];
 extern const Gemm kScalarGemm[fmt::kTypeIds];
+extern const Gemm kScalarGemmPrecise[fmt::kTypeIds];
 extern const Gemm kScalarGemmF32[fmt::kTypeIds];
 extern const KvFloat kScalarKv;
 extern const KvPages kScalarKvPages;

@@ -1,0 +1,103 @@
+// n >= 4 columns with integer activations: the text C3, one chain per output. A block is decoded
+// once and goes to all columns; their accumulators stand in y. Its two precisions are objects of
+// their own (gemm.cpp, gemm_precise.cpp).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/scalar/canonical.hpp"
+#include "kernels/table.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace scalar {
+namespace {
+
+// Q2_K and Q3_K keep the sub-scale inside the integer sum, other 16-groups have a step each.
+template <class F> constexpr bool kFolded = false;
+template <> constexpr bool kFolded<fmt::Q2_K> = true;
+template <> constexpr bool kFolded<fmt::Q3_K> = true;
+
+// The product steps of block b, the j-th 32 values of blk.
+template <class F, class Col>
+float add_product(float acc, const typename F::Block &blk, const Codes<F> &codes, unsigned j,
+                  const Col &column, size_t b) {
+    const Act &act = column.act;
+    if constexpr (kFolded<F>) {
+        const auto t = scaled_dot(blk, codes, j, column, b);
+        return fmaf(static_cast<float>(t), F::d(blk) * act.d[b], acc);
+    } else {
+        constexpr unsigned n_groups = 32 / F::kGroup;
+        for (unsigned z = 0; z < n_groups; z++) {
+            const unsigned g = j * n_groups + z;
+            const auto i = dot(codes.c + g * F::kGroup, column, 32 * b + z * F::kGroup, F::kGroup);
+            const float scale = F::d(blk, g) * static_cast<float>(F::scale(blk, g));
+            acc = fmaf(static_cast<float>(i), scale * act.d[b], acc);
+        }
+        return acc;
+    }
+}
+
+// The minimum steps of the same values.
+template <class F, class Col>
+float add_min(float acc, const typename F::Block &blk, unsigned j, const Col &column, size_t b) {
+    const Act &act = column.act;
+    if constexpr (F::kMins == fmt::Mins::kFloat) {
+        return fmaf(F::m(blk), act.s[b], acc);
+    } else if constexpr (F::kGroup == 32) {
+        const float m = F::dmin(blk) * static_cast<float>(F::min(blk, j));
+        return fmaf(-m, act.s[b], acc);
+    } else {
+        for (unsigned z = 0; z < 2; z++) {
+            const float m = F::dmin(blk) * static_cast<float>(F::min(blk, 2 * j + z));
+            const float s16 = act.d[b] * static_cast<float>(column.s16(2 * b + z));
+            acc = fmaf(-m, s16, acc);
+        }
+        return acc;
+    }
+}
+
+template <bool Precise> Act column_at(uint8_t *packed, size_t k, size_t c) {
+    return act_at(packed + c * (Precise ? act_precise_bytes(k) : act_bytes(k)), k);
+}
+
+template <bool Precise> size_t packed_bytes(size_t k, size_t n) {
+    return (Precise ? act_precise_bytes(k) : act_bytes(k)) * n;
+}
+
+template <bool Precise> void pack(uint8_t *packed, const GemmAct &act, size_t first, size_t count) {
+    for (size_t c = first; c < first + count; c++) {
+        pack_column<Precise>(column_at<Precise>(packed, act.k, c), act.x + c * act.ldx);
+    }
+}
+
+template <class F, bool Precise> void gemm(Out y, Rows w, const GemmAct &act, Scratch) {
+    constexpr unsigned n_parts = F::kValues / 32;
+    uint8_t *packed = const_cast<uint8_t *>(act.packed); // only read
+    for (size_t r = 0; r < w.n; r++) {
+        const uint8_t *row = w.data + r * w.stride;
+        for (size_t c = 0; c < act.n; c++) y.y[c * y.ld + r] = 0.0f;
+        for (size_t i = 0; i < w.k / F::kValues; i++) {
+            const auto &blk = block_at<F>(row, i);
+            const Codes<F> codes(blk);
+            for (size_t c = 0; c < act.n; c++) {
+                const Act planes = column_at<Precise>(packed, w.k, c);
+                const Column<Precise> column = {planes};
+                float acc = y.y[c * y.ld + r];
+                for (unsigned j = 0; j < n_parts; j++) {
+                    const size_t b = i * n_parts + j;
+                    acc = add_product<F>(acc, blk, codes, j, column, b);
+                    if constexpr (F::kMins != fmt::Mins::kNone) {
+                        acc = add_min<F>(acc, blk, j, column, b);
+                    }
+                }
+                y.y[c * y.ld + r] = acc;
+            }
+        }
+        for (size_t c = 0; c < act.n; c++) y.y[c * y.ld + r] = finish(y.y[c * y.ld + r]);
+    }
+}
+
+} // namespace
+} // namespace scalar
+} // namespace kernels
+} // namespace ggufx
