@@ -1,9 +1,8 @@
-// What the IQ types share on AVX2: 32 codes from grid rows and signs, scales.
+// What the IQ types share on AVX2: codes of a chunk, scales.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx2/vec.hpp"
-#include "kernels/loops/grid.hpp"
+#include "kernels/avx2/grid_rows.hpp"
 #include "kernels/loops/unpack.hpp"
 
 namespace ggufx {
@@ -11,36 +10,9 @@ namespace kernels {
 namespace avx2 {
 namespace {
 
-// Bytes of -1 where a bit is set, of 0 elsewhere.
-GGUFX_INLINE __m256i sign_bytes(uint32_t signs) {
-    const __m256i spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2,
-                                            2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
-    const __m256i bits = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
-    const __m256i v = _mm256_shuffle_epi8(Vec::set1_i(static_cast<int32_t>(signs)), spread);
-    return _mm256_cmpeq_epi8(_mm256_and_si256(v, bits), bits);
-}
-
-// Codes + U::kOffset of 32 values of a block.
-template <class U> GGUFX_INLINE __m256i grid_codes(const typename U::Block &b, unsigned j) {
-    const Grid32 g = GridRows<typename U::Format>::load(b, j);
-    const auto row = [&g](unsigned l) __attribute__((always_inline)) {
-        return static_cast<int64_t>(g.rows[l]);
-    };
-    const __m256i v = _mm256_setr_epi64x(row(0), row(1), row(2), row(3));
-    const __m256i offset = _mm256_set1_epi8(U::kOffset);
-    const __m256i one = _mm256_or_si256(sign_bytes(g.signs), _mm256_set1_epi8(1)); // or -1
-    if constexpr (kTernaryGrid<typename U::Format>) {
-        const __m256i eight = _mm256_and_si256(_mm256_slli_epi16(v, 3), _mm256_set1_epi8(-8));
-        return _mm256_add_epi8(_mm256_add_epi8(eight, one), offset);
-    } else {
-        return _mm256_add_epi8(_mm256_sign_epi8(v, one), offset);
-    }
-}
-
 template <class U>
 GGUFX_INLINE void load_grid(__m256i (&c)[4], const typename U::Block *b, unsigned i) {
-#pragma GCC unroll 4
-    for (unsigned j = 0; j < 4; j++) c[j] = grid_codes<U>(*b, 4 * i + j);
+    load_half<typename U::Format, U::kOffset>(c, *b, i);
 }
 
 // 2 * v + 1.
