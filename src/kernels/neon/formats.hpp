@@ -3,9 +3,17 @@
 #pragma once
 
 #include "formats/all.hpp"
+#include "kernels/neon/iq1_m.hpp"
+#include "kernels/neon/iq1_s.hpp"
+#include "kernels/neon/iq2_s.hpp"
+#include "kernels/neon/iq2_xs.hpp"
+#include "kernels/neon/iq2_xxs.hpp"
+#include "kernels/neon/iq3_s.hpp"
+#include "kernels/neon/iq3_xxs.hpp"
 #include "kernels/neon/iq4_nl.hpp"
 #include "kernels/neon/iq4_xs.hpp"
 #include "kernels/neon/mxfp4.hpp"
+#include "kernels/neon/nvfp4.hpp"
 #include "kernels/neon/q1_0.hpp"
 #include "kernels/neon/q2_0.hpp"
 #include "kernels/neon/q2_k.hpp"

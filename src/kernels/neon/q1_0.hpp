@@ -17,7 +17,7 @@ template <> struct Unpack<fmt::Q1_0> : PlainBlocks<Vec, fmt::Q1_0, 0, 16> {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) {
             uint8x16_t lo, hi;
-            spread_bits(lo, hi, b[i].qs + 4 * j);
+            spread_bits(lo, hi, load_u32le(b[i].qs + 4 * j));
             c[j] = codes32(vornq_u8(one, lo), vornq_u8(one, hi)); // a clear bit: 0xff
         }
     }

@@ -17,7 +17,7 @@ template <> struct Unpack<fmt::Q5_1> : MinBlocks<Vec, fmt::Q5_1, 31> {
         for (unsigned j = 0; j < 4; j++) {
             const V8 low = nibbles(b[4 * i + j].qs);
             uint8x16_t lo, hi;
-            spread_bits(lo, hi, b[4 * i + j].qh);
+            spread_bits(lo, hi, load_u32le(b[4 * i + j].qh));
             c[j] = codes32(vorrq_u8(vreinterpretq_u8_s8(low.lo), vandq_u8(fifth, lo)),
                            vorrq_u8(vreinterpretq_u8_s8(low.hi), vandq_u8(fifth, hi)));
         }

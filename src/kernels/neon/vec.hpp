@@ -147,6 +147,13 @@ struct Vec : Products {
     static GGUFX_INLINE int32x4_t madd16(int16x8_t a, int16x8_t b) {
         return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
     }
+    // Sums of 16 are in order (groups of a chunk).
+    static GGUFX_INLINE Vi order_groups(Vi u) { return u; }
+    // Each of kLanes / 2 values twice.
+    static GGUFX_INLINE Vf load_pairs(const float *p) {
+        const float32x4_t v = vld1q_f32(p);
+        return {vzip1q_f32(v, v), vzip2q_f32(v, v)};
+    }
     // Products of int16, pairs added.
     static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
         return {madd16(a.lo, vld1q_s16(b)), madd16(a.hi, vld1q_s16(b + 8))};
