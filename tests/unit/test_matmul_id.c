@@ -97,7 +97,7 @@ static void test_each_expert_has_the_bits_of_its_own_product(void **state) {
     static const struct {
         size_t n_experts, rows, cols, n, n_used;
     } shapes[] = {{8, 70, 256, 1, 8}, {8, 300, 256, 2, 3},  {8, 33, 512, 3, 2},
-                  {16, 37, 256, 40, 2}, {3, 65, 256, 50, 1}, {60, 20, 256, 70, 4}};
+                  {16, 37, 256, 40, 2}, {3, 65, 256, 50, 1}, {60, 20, 256, 70, 4},  {1, 400, 256, 100, 1}};
     for (uint32_t threads = 1; threads <= 2; threads++) {
         ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, threads);
         for (size_t type = 0; type < N_PRODUCT_TYPES; type++) {
@@ -158,6 +158,19 @@ static void test_a_column_per_result_is_a_call_with_one_expert_each(void **state
     size_t n_groups[2] = {0, 0};
     make_mixture(&t, rt, GGUFX_TYPE_Q4_K);
     for (size_t i = 0; i < t.n; i++) t.ids[i] = (uint32_t)(i / 2 % 4); /* two of each in a row */
+    assert_int_equal(run(&t, rt, 0, NULL, NULL), GGUFX_OK);
+    assert_groups(&t, rt, 0, n_groups);
+    free_mixture(&t);
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_three_results_at_uneven_distances_of_many_rows(void **state) {
+    (void)state;
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    mixture t = {2, 600, 256, 4, 1, .w = NULL};
+    size_t n_groups[2] = {0, 0};
+    make_mixture(&t, rt, GGUFX_TYPE_Q4_0);
+    for (size_t i = 0; i < t.n; i++) t.ids[i] = i == 2; /* 0, 1, 3 go through one expert */
     assert_int_equal(run(&t, rt, 0, NULL, NULL), GGUFX_OK);
     assert_groups(&t, rt, 0, n_groups);
     free_mixture(&t);
@@ -285,6 +298,7 @@ int main(void) {
         cmocka_unit_test(test_each_expert_has_the_bits_of_its_own_product),
         cmocka_unit_test(test_workspace_and_workers_change_no_bit),
         cmocka_unit_test(test_a_column_per_result_is_a_call_with_one_expert_each),
+        cmocka_unit_test(test_three_results_at_uneven_distances_of_many_rows),
         cmocka_unit_test(test_ids_and_shapes_are_checked_before_anything_is_computed),
         cmocka_unit_test(test_more_results_than_the_workspace_can_sort_are_a_limit),
         cmocka_unit_test(test_rows_without_values_give_zeros),
