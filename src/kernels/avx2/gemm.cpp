@@ -3,6 +3,7 @@
 #include "kernels/loops/gemm.hpp"
 #include "kernels/avx2/families.hpp"
 #include "kernels/avx2/formats.hpp"
+#include "kernels/avx2/tile_products.hpp"
 
 namespace ggufx {
 namespace kernels {

@@ -1,186 +1,44 @@
 // n >= 4 columns of int8 activations (C3): a tile of rows is unpacked once to codes in the order
 // of the dot instruction and f32 scales; then a micro-kernel keeps M vectors of rows times up to
 // V::kColumns columns in registers, one fma chain over the blocks of k per output.
-// Tile: codes [k / kDepth][M * kLanes rows][kDepth], scales and shifts
-// [block or group][M * kLanes rows]. kDepth is 4 for dot products, 8 for products of matrices.
-// Activations: per group of n = kColumns columns (the last group may have fewer) codes
-// [k / kDepth][n][kDepth], then per block d, s and -kOffset * sums, [..][n] each.
+// Tiles and packed activations: gemm_tile.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/common.hpp"
-#include "kernels/loops/pack_act.hpp"
+#include "kernels/loops/gemm_tile.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace {
 
-// What the micro-kernel has to know of a format; formats with equal kinds share its code.
-template <class V, unsigned Group, unsigned Shifts, bool Offset, bool Signed, int MaxCode>
-struct TileKind : V {
-    static constexpr unsigned kGroup = Group;
-    static constexpr unsigned kShifts = Shifts; // per block
-    static constexpr bool kOffset = Offset, kSigned = Signed;
-    static constexpr int kMaxCode = MaxCode;
-};
-template <class U, class V>
-using KindOf = TileKind<V, U::kGroup, U::kShifts, U::kOffset != 0, U::kSigned,
-                        V::kExactDot ? 255 : U::kMaxCode>;
-
-// ---- activations --------------------------------------------------------------------------------
-
-// The packed activations of one group of n columns: kColumns, fewer in the last group.
-struct GroupAct {
-    size_t n;
-    int8_t *q;
-    float *d, *s;
-    int32_t *offset; // per 16 or 32 values
-
-    static constexpr size_t kBlockBytes = 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
-    static constexpr size_t bytes(size_t k, size_t n_columns) {
-        return (k / 32 * n_columns * kBlockBytes + 63) / 64 * 64;
-    }
-    GroupAct(uint8_t *memory, size_t k, size_t n_columns) : n(n_columns) {
-        q = reinterpret_cast<int8_t *>(memory);
-        d = reinterpret_cast<float *>(memory + k * n);
-        s = d + k / 32 * n;
-        offset = reinterpret_cast<int32_t *>(s + k / 32 * n);
-    }
-};
-
-template <class V>
-GGUFX_INLINE GroupAct group_at(uint8_t *packed, size_t k, size_t n, size_t group) {
-    const size_t left = n - group * V::kColumns;
-    return {packed + group * GroupAct::bytes(k, V::kColumns), k,
-            left < V::kColumns ? left : V::kColumns};
+// Activations of many columns come from the third cache.
+template <size_t Bytes> GGUFX_INLINE void prefetch_codes(const int8_t *q) {
+#pragma GCC unroll 4
+    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(q + 12 * Bytes + i);
 }
 
-template <class V> size_t gemm_bytes(size_t k, size_t n) {
-    return n / V::kColumns * GroupAct::bytes(k, V::kColumns) + GroupAct::bytes(k, n % V::kColumns);
-}
-
-template <class U>
-void gemm_pack_column(const GroupAct &to, size_t column, const float *x, size_t k) {
-    for (size_t b = 0; b < k / 32; b++) {
-        int8_t q[32];
-        int16_t s16[2];
-        const float d = pack_codes<U>(q, s16, x + 32 * b);
-        constexpr size_t n_units = 32 / U::kDepth;
-        for (size_t i = 0; i < n_units; i++) {
-            int8_t *const unit = to.q + ((n_units * b + i) * to.n + column) * U::kDepth;
-            __builtin_memcpy(unit, q + U::kDepth * i, U::kDepth);
-        }
-        const size_t at = b * to.n + column;
-        to.d[at] = d;
-        if constexpr (U::kShifts == 2) { // s16 per group, in the room of the offsets too
-            static_assert(U::kOffset == 0);
-            to.s[2 * b * to.n + column] = d * static_cast<float>(s16[0]);
-            to.s[(2 * b + 1) * to.n + column] = d * static_cast<float>(s16[1]);
-            continue;
-        }
-        to.s[at] = d * static_cast<float>(s16[0] + s16[1]);
-        if constexpr (U::kGroup == 32) {
-            to.offset[at] = -U::kOffset * (s16[0] + s16[1]);
-        } else {
-            to.offset[2 * b * to.n + column] = -U::kOffset * s16[0];
-            to.offset[(2 * b + 1) * to.n + column] = -U::kOffset * s16[1];
-        }
+// Products of one group, from the offsets on.
+template <class K, size_t Quads, unsigned M, unsigned Columns>
+GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8_t *codes,
+                                 const int8_t *q, const int32_t *offset) {
+    if constexpr (K::kOffsetLast) {
+        K::template set_products<K, Quads>(sums, codes, q);
+        if constexpr (!K::kOffset) return;
     }
-}
-
-template <class U> void gemm_pack(uint8_t *packed, const GemmAct &act, size_t first, size_t count) {
-    for (size_t c = first; c < first + count; c++) {
-        const GroupAct to = group_at<U>(packed, act.k, act.n, c / U::kColumns);
-        gemm_pack_column<U>(to, c % U::kColumns, act.x + c * act.ldx, act.k);
-    }
-}
-
-// ---- weights ------------------------------------------------------------------------------------
-
-template <class U> struct Tile {
-    static constexpr size_t n_groups = 32 / U::kGroup; // scales per 32 values
-    static constexpr size_t n_shifts = U::kShifts;
-    uint8_t *codes;
-    float *scale, *shift;
-    size_t n_rows; // M * kLanes
-
-    // Bytes of one step of n_rows rows.
-    static constexpr size_t step_bytes(size_t n_rows) {
-        return n_rows * U::kLanes * (32 + (n_groups + n_shifts) * sizeof(float));
-    }
-    Tile(uint8_t *memory, size_t rows, size_t n_steps) : n_rows(rows) {
-        codes = memory;
-        scale = reinterpret_cast<float *>(memory + n_steps * kStepValues<U> * rows);
-        shift = scale + n_steps * U::kLanes * n_groups * rows;
-    }
-};
-
-// kLanes rows of N vectors each in `from`; element t of vector j of all rows goes to
-// to + (j * kLanes + t) * stride, rows side by side.
-template <class V, size_t N, class T>
-GGUFX_INLINE void transpose_rows(T *to, size_t stride, const T (*from)[N]) {
-    constexpr size_t n_lane = 4 / sizeof(T); // elements per lane
-    for (size_t j = 0; j < N / (V::kLanes * n_lane); j++) {
-        typename V::Vi rows[V::kLanes];
-#pragma GCC unroll 16
-        for (unsigned r = 0; r < V::kLanes; r++) {
-            rows[r] = V::load_i(from[r] + j * V::kLanes * n_lane);
-        }
-        V::transpose(rows);
-#pragma GCC unroll 16
-        for (unsigned t = 0; t < V::kLanes; t++) {
-            V::store_i(to + (j * V::kLanes + t) * stride, rows[t]);
-        }
-    }
-}
-
-// Codes of kLanes rows: [values / kDepth][n_rows][kDepth].
-template <class U>
-GGUFX_INLINE void place_codes(uint8_t *to, size_t n_rows, const uint8_t (*from)[kStepValues<U>]) {
-    if constexpr (U::kDepth == 4) {
-        transpose_rows<U>(to, 4 * n_rows, from);
-    } else {
-        for (size_t i = 0; i < kStepValues<U> / U::kDepth; i++) {
 #pragma GCC unroll 8
-            for (size_t r = 0; r < U::kLanes; r++) {
-                __builtin_memcpy(to + (i * n_rows + r) * U::kDepth, from[r] + i * U::kDepth,
-                                 U::kDepth);
+    for (unsigned c = 0; c < Columns; c++) {
+#pragma GCC unroll 2
+        for (unsigned m = 0; m < M; m++) {
+            const auto start = K::set1_i(K::kOffset ? offset[c] : 0);
+            if constexpr (K::kOffsetLast) {
+                sums[m][c] = K::add_i(sums[m][c], start);
+            } else {
+                sums[m][c] = start;
             }
         }
     }
+    if constexpr (!K::kOffsetLast) K::template add_products<K, Quads>(sums, codes, q);
 }
-
-// Step `step` of the rows from `row` on (the last one repeated behind the end) into lanes
-// lane .. lane + kLanes - 1 of the tile's step `at`.
-template <class U>
-void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size_t lane, size_t at,
-               Tail<U> &tail) {
-    alignas(64) uint8_t codes[U::kLanes][kStepValues<U>];
-    alignas(64) float scale[U::kLanes][U::kLanes * Tile<U>::n_groups];
-    alignas(64) float shift[U::kLanes][U::kLanes * (U::kShifts ? U::kShifts : 1)];
-    const size_t n_left = w.k / U::kValues - step * U::kStepBlocks;
-    for (size_t r = 0; r < U::kLanes; r++) {
-        const size_t from = row + r < w.n ? row + r : w.n - 1;
-        const uint8_t *p = w.data + from * w.stride + step * kStepBytes<U>;
-        const auto *b = n_left >= U::kStepBlocks ? blocks_at<U>(p) : tail.fill(p, n_left);
-#pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            typename U::V8 c[4];
-            U::load_u8(c, b, i);
-            U::store_codes(codes[r] + i * kStepValues<U> / 2, c);
-        }
-        if constexpr (U::kFolded) U::fold_codes(codes[r], b);
-        U::store_scales(scale[r], shift[r], U::load_scales(b), b);
-    }
-    const size_t n = tile.n_rows, first = at * U::kLanes;
-    place_codes<U>(tile.codes + first * 32 * n + lane * U::kDepth, n, codes);
-    transpose_rows<U>(tile.scale + first * Tile<U>::n_groups * n + lane, n, scale);
-    if constexpr (U::kShifts != 0) {
-        transpose_rows<U>(tile.shift + first * U::kShifts * n + lane, n, shift);
-    }
-}
-
-// ---- the micro-kernel ---------------------------------------------------------------------------
 
 // Blocks first .. first + n - 1 of k (the tile begins with block `first`) into acc.
 template <class K, unsigned M, unsigned Columns, class TileT>
@@ -189,19 +47,14 @@ GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
     constexpr size_t n_rows = M * K::kLanes, n_groups = 32 / K::kGroup, n_quads = K::kGroup / 4;
     for (size_t b = 0; b < n; b++) {
         const size_t at = (first + b) * Columns;
+        prefetch_codes<32 * Columns>(act.q + 32 * at);
 #pragma GCC unroll 2
         for (size_t z = 0; z < n_groups; z++) {
             const size_t g = n_groups * b + z;
             typename K::Vi sums[M][Columns];
-#pragma GCC unroll 8
-            for (unsigned c = 0; c < Columns; c++) {
-                const int32_t start =
-                    K::kOffset ? act.offset[(n_groups * (first + b) + z) * Columns + c] : 0;
-#pragma GCC unroll 2
-                for (unsigned m = 0; m < M; m++) sums[m][c] = K::set1_i(start);
-            }
-            K::template add_products<K, n_quads>(sums, tile.codes + g * K::kGroup * n_rows,
-                                                 act.q + 32 * at + z * 16 * Columns);
+            group_products<K, n_quads>(sums, tile.codes + g * K::kGroup * n_rows,
+                                       act.q + 32 * at + z * 16 * Columns,
+                                       act.offset + n_groups * at + z * Columns);
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
                 const auto scale = K::load(tile.scale + g * n_rows + m * K::kLanes);

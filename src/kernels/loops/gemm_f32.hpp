@@ -38,6 +38,7 @@ template <class V, class F> void fill_floats(const TileFill<V> &fill) {
         const size_t n = fill.n - i < V::kLanes ? fill.n - i : V::kLanes;
         for (unsigned r = 0; r < V::kLanes; r++) {
             const uint8_t *p = fill.rows[r] + (fill.first + i) * n_bytes;
+            prefetch<V::kLanes * n_bytes>(p);
             uint8_t last[V::kLanes * n_bytes] = {};
             if (n < V::kLanes) {
                 __builtin_memcpy(last, p, n * n_bytes);
@@ -89,6 +90,10 @@ __attribute__((noinline)) void micro_f32(const TileOut &out, const float *tile, 
     typename V::Vf acc[M][Columns];
     load_acc<V, M, Columns>(acc, out);
     for (size_t k = 0; k < n; k++, tile += M * V::kLanes) {
+        if (k % 16 == 0) { // a line of each column, from the third cache when there are many
+#pragma GCC unroll 8
+            for (unsigned c = 0; c < Columns; c++) __builtin_prefetch(x + c * ldx + k + 128);
+        }
 #pragma GCC unroll 8
         for (unsigned c = 0; c < Columns; c++) {
             const auto a = V::set1(x[c * ldx + k]);

@@ -1,0 +1,103 @@
+// Products of tiles on AVX2. What has to stay in the sixteen registers is chosen here, because gcc
+// else computes all products of a block before it adds them: 118 accesses to the stack per block,
+// Q4_0 at 0.57 of the peak instead of 0.76 (tests/bench/README.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx2/vec.hpp"
+#include "kernels/loops/gemm_tile.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+template <> struct TileProducts<avx2::Vec> : avx2::Vec {
+    using V = avx2::Vec;
+    static constexpr bool kOffsetLast = true; // a sum with its offset would hold a register
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
+
+    // sums[m][c] = codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
+    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1, added. As many products as
+    // fit are added in int16.
+    template <class K, size_t Quads, unsigned M, unsigned Columns>
+    static GGUFX_INLINE void set_products(Vi (&sums)[M][Columns], const uint8_t *u,
+                                          const int8_t *q) {
+        constexpr size_t n_fit = 32767 / (2 * 127 * K::kMaxCode);
+        constexpr size_t n_fold = n_fit >= 8 ? 8 : n_fit >= 4 ? 4 : n_fit >= 2 ? 2 : 1;
+        if constexpr (n_fold >= Quads) {
+            set_small<K, Quads>(sums, u, q);
+        } else {
+#pragma GCC unroll 8
+            for (size_t i = 0; i < Quads; i += n_fold) {
+#pragma GCC unroll 2
+                for (unsigned m = 0; m < M; m++) {
+                    add_some<K, n_fold, M>(sums[m], u + (i * M + m) * 32, q + 4 * Columns * i,
+                                           i == 0);
+                }
+            }
+        }
+    }
+
+    // All products fit int16: a code meets all columns at once.
+    template <class K, size_t Quads, unsigned M, unsigned Columns>
+    static GGUFX_INLINE void set_small(Vi (&sums)[M][Columns], const uint8_t *u, const int8_t *q) {
+        __m256i pairs[M][Columns];
+#pragma GCC unroll 8
+        for (size_t i = 0; i < Quads; i++) {
+            V8 w[M];
+#pragma GCC unroll 2
+            for (unsigned m = 0; m < M; m++) w[m] = V::load32(u + (i * M + m) * 32);
+#pragma GCC unroll 4
+            for (unsigned c = 0; c < Columns; c++) {
+                const __m256i a = four_of(q, i * Columns + c);
+#pragma GCC unroll 2
+                for (unsigned m = 0; m < M; m++) {
+                    const __m256i p = V::template products<K>(w[m], a);
+                    pairs[m][c] = i == 0 ? p : _mm256_add_epi16(pairs[m][c], p);
+                    stay_in_register(pairs[m][c]);
+                }
+            }
+        }
+#pragma GCC unroll 4
+        for (unsigned c = 0; c < Columns; c++) {
+#pragma GCC unroll 2
+            for (unsigned m = 0; m < M; m++) {
+                sums[m][c] = _mm256_madd_epi16(pairs[m][c], _mm256_set1_epi16(1));
+            }
+        }
+    }
+    // N quads of one vector of rows: the codes stay in registers, columns follow one another, or
+    // sums and pairs together would need more registers than there are.
+    template <class K, size_t N, unsigned M, unsigned Columns>
+    static GGUFX_INLINE void add_some(Vi (&sums)[Columns], const uint8_t *u, const int8_t *q,
+                                      bool first) {
+        V8 w[N];
+#pragma GCC unroll 4
+        for (size_t i = 0; i < N; i++) w[i] = V::load32(u + i * M * 32);
+#pragma GCC unroll 4
+        for (unsigned c = 0; c < Columns; c++) {
+            __m256i pairs = V::template products<K>(w[0], four_of(q, c));
+#pragma GCC unroll 4
+            for (size_t i = 1; i < N; i++) {
+                pairs = _mm256_add_epi16(
+                    pairs, V::template products<K>(w[i], four_of(q, i * Columns + c)));
+            }
+            const __m256i s = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+            sums[c] = first ? s : _mm256_add_epi32(sums[c], s);
+            stay_in_register(sums[c]);
+        }
+    }
+    // gcc computes all products before it adds them, and spills them, unless it must not.
+    static GGUFX_INLINE void stay_in_register(__m256i &v) {
+        __asm__ volatile("" : "+x"(v));
+    }
+    static GGUFX_INLINE __m256i four_of(const int8_t *q, size_t at) {
+        int32_t four;
+        __builtin_memcpy(&four, q + 4 * at, 4);
+        return _mm256_set1_epi32(four);
+    }
+};
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx
