@@ -189,8 +189,8 @@ GGUFX_API ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, con
  *
  * out  f32, [n][n_q_heads][head_dim_v].   lse  NULL, or f32 [n][n_q_heads].
  * q    f32, [n][n_q_heads][head_dim_k].
- * The bits of each query are those of ggufx_kv_attend. Errors, threads, memory: as there.
- * Since: 0.1.
+ * The bits of each query are those of ggufx_kv_attend. Errors, memory: as there.
+ * Threads: any number at once (const); uses the runtime's executor.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *lse,
                                              const ggufx_kv *kv, uint32_t layer,
@@ -208,6 +208,20 @@ GGUFX_API ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *ls
 GGUFX_API ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v,
                                      const ggufx_kv *kv, uint32_t layer, uint32_t sequence,
                                      uint64_t first, uint64_t n_tokens, ggufx_error *error);
+
+/*
+ * Scores of queries against every token of a layer, without masks and biases: q.k * scale over the
+ * keys that ggufx_kv_read gives, in f32. Attention scores encoded keys in integers, so its own
+ * differ in the last bits. Tokens that a window has dropped score -infinity.
+ *
+ * out    f32, [n_queries][n_q_heads][tokens of the layer], n_out floats in all.
+ * q      f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
+ * scale  0 = 1 / sqrt(head_dim_k).
+ * Errors: ARGUMENT.   Threads: any number at once (const).   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_scores(float *out, size_t n_out, const ggufx_kv *kv, uint32_t layer,
+                                       uint32_t sequence, const float *q, size_t n_q,
+                                       size_t n_queries, float scale, ggufx_error *error);
 
 /* Tokens of a sequence: the minimum over its layers. Errors: ARGUMENT.
  * Threads: any number at once (const).   Since: 0.1. */

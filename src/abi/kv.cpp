@@ -347,6 +347,22 @@ extern "C" ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v
     });
 }
 
+extern "C" ggufx_status ggufx_kv_scores(float *out, size_t n_out, const ggufx_kv *kv,
+                                        uint32_t layer, uint32_t sequence, const float *q,
+                                        size_t n_q, size_t n_queries, float scale,
+                                        ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        const kv::Config &c = kv->cache->config();
+        const Status status =
+            check_floats(q, n_q, "q", n_queries, c.n_q_heads, c.head_dim_k, error);
+        if (status != Status::ok) return status;
+        if (!out && n_out) return refuse(error, "out must be set");
+        return kv->cache->scores(out, n_out, layer, sequence, q, n_queries, scale,
+                                 failure_of(error));
+    });
+}
+
 extern "C" ggufx_status ggufx_kv_length(uint64_t *out, const ggufx_kv *kv, uint32_t sequence,
                                         ggufx_error *error) {
     if (out) *out = 0;

@@ -14,8 +14,8 @@ namespace {
 size_t page_bytes(const TypeOps &type, Side side, uint32_t n) {
     if (type.is_float()) {
         const uint64_t padded = (uint64_t(n) + 15) / 16 * 16;
-        const uint64_t bytes = (side == Side::k ? uint64_t(n) : padded) * kPageTokens *
-                               type.format().float_bytes;
+        const uint64_t bytes =
+            (side == Side::k ? uint64_t(n) : padded) * kPageTokens * type.format().float_bytes;
         return bytes <= UINT32_MAX ? static_cast<size_t>(bytes) : 0;
     }
     const uint32_t padded = padded_values(type, n);
@@ -35,15 +35,15 @@ BlockShape block_shape(const Config &c, const TypeOps &k, const TypeOps &v) {
     const uint64_t widest = c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v;
     uint64_t k_bytes = 0, v_bytes = 0, all = 0, errors = 0, floats = 0;
     size_t bytes = 0, unused = 0;
-    const bool ok =
-        shape.k_head && shape.v_head && checked::mul(&k_bytes, shape.k_head, c.n_kv_heads) &&
-        checked::mul(&v_bytes, shape.v_head, c.n_kv_heads) &&
-        checked::mul(&errors, sizeof(HeadErrors), c.n_kv_heads) &&
-        checked::add(&all, k_bytes, v_bytes) &&
-        checked::add(&all, all, errors + sizeof(Block) + kPageAlign) &&
-        checked::mul(&floats, uint64_t(c.n_q_heads) * sizeof(float), widest) &&
-        all <= SIZE_MAX / 2 && floats <= SIZE_MAX / 2 && checked::to_size(&bytes, all) &&
-        checked::to_size(&unused, floats);
+    const bool ok = shape.k_head && shape.v_head &&
+                    checked::mul(&k_bytes, shape.k_head, c.n_kv_heads) &&
+                    checked::mul(&v_bytes, shape.v_head, c.n_kv_heads) &&
+                    checked::mul(&errors, sizeof(HeadErrors), c.n_kv_heads) &&
+                    checked::add(&all, k_bytes, v_bytes) &&
+                    checked::add(&all, all, errors + sizeof(Block) + kPageAlign) &&
+                    checked::mul(&floats, uint64_t(c.n_q_heads) * sizeof(float), widest) &&
+                    all <= SIZE_MAX / 2 && floats <= SIZE_MAX / 2 &&
+                    checked::to_size(&bytes, all) && checked::to_size(&unused, floats);
     if (!ok)
         fail(Status::argument, {}, "a page of 64 tokens of %u heads of %u and %u values is too big",
              c.n_kv_heads, c.head_dim_k, c.head_dim_v);

@@ -112,6 +112,9 @@ public:
                   const AttendOptions &options, Failure *failure) const;
     Status read(float *k, float *v, uint32_t layer, uint32_t sequence, uint64_t first,
                 uint64_t n_tokens, Failure *failure) const;
+    // All tokens of a layer, without masks; -infinity behind the window.
+    Status scores(float *out, size_t n_out, uint32_t layer, uint32_t sequence, const float *q,
+                  size_t n_queries, float scale, Failure *failure) const;
     Status length(uint64_t *out, uint32_t sequence, Failure *failure) const;
     Status positions(int32_t *out, uint32_t sequence, uint64_t first, uint64_t n,
                      Failure *failure) const;

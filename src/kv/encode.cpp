@@ -88,8 +88,8 @@ void fill_floats(const Encoder &e, const Fill &fill, const TypeOps &type, Side s
     const uint32_t begin = fill.to->form == kEncoded ? fill.first : fill.slot;
     for (uint32_t slot = begin; slot < fill.end; slot++) {
         if (slot < fill.slot) {
-            const uint8_t *from = page_of(const_cast<Block &>(*fill.from), e.layer->shape[kPlain],
-                                          side, head);
+            const uint8_t *from =
+                page_of(const_cast<Block &>(*fill.from), e.layer->shape[kPlain], side, head);
             copy_floats(page, from, type.kind, side, n, slot);
         } else {
             const Source &s = e.source;

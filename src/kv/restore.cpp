@@ -183,7 +183,9 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
         const int64_t p = int64_t(block.positions[head.first + i]) + head.delta;
         if (p < INT32_MIN || p > INT32_MAX) return bad("a position leaves 32 bits");
         const bool first = i == 0 && track.n_pages == 0;
-        const int32_t before = first ? INT32_MIN : i ? position_at(page, i - 1) : last_position(track);
+        const int32_t before = first ? INT32_MIN
+                               : i   ? position_at(page, i - 1)
+                                     : last_position(track);
         if (p < before) return bad("positions descend");
     }
     track.pages[track.n_pages++] = page;

@@ -115,8 +115,7 @@ void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n
 
 void clear_track(const Cache::State &state, Layer &layer, Track &track) {
     const Host &host = *state.host;
-    while (track.n_pages)
-        release_block(host, layer, track.pages[--track.n_pages].block, nullptr);
+    while (track.n_pages) release_block(host, layer, track.pages[--track.n_pages].block, nullptr);
     drop_spares(host, layer, track, kPlain, 0);
     drop_spares(host, layer, track, kEncoded, 0);
     host.free(track.pages, track.table_size * sizeof(PageRef), alignof(PageRef));

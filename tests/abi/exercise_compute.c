@@ -169,6 +169,8 @@ static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, fl
     MUST(length == 11);
     TRY(a->kv_read(out, 11 * kRow, NULL, 0, kv, 0, 1, 0, 11, &e->error));
     exercise_mix(e, out, 11 * kRow, sizeof *out);
+    TRY(a->kv_scores(out, kQueries * 11, kv, 0, 1, in, kQueries * kDim, 1, 0, &e->error));
+    exercise_mix(e, out, kQueries * 11, sizeof *out);
     TRY(a->kv_keep(kv, 1, &e->error));
     TRY(a->kv_save(kv, 1, write_snapshot, snapshot, &e->error));
     TRY(a->kv_load(kv, 0, read_snapshot, snapshot, &e->error));

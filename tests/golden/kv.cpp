@@ -101,8 +101,7 @@ void check_blocks(Report &r, const Blocks &b, uint32_t n) {
     const size_t n_rows = b.input.size() / n, n_queries = b.query.size() / n;
     const size_t row_bytes = n / kValues * kv::kTq3BlockBytes;
     if (!r.check(b.bytes.size() == n_rows * row_bytes && b.values.size() == b.input.size() &&
-                     b.dots.size() == n_rows * n_queries * 8 &&
-                     b.qr_mask.size() == b.input.size(),
+                     b.dots.size() == n_rows * n_queries * 8 && b.qr_mask.size() == b.input.size(),
                  "files of odd sizes"))
         return;
     for (size_t i = 0; i < b.input.size() / kValues; i++) {
@@ -115,8 +114,8 @@ void check_blocks(Report &r, const Blocks &b, uint32_t n) {
                       b.qs_mask.data() + i * kValues, b.qr_mask.data() + i * kValues);
     }
     for (size_t i = 0; i < n_rows; i++) {
-        const std::vector<float> row = compare_values(r, i, b.bytes.data() + i * row_bytes,
-                                                      b.values.data() + i * n, n);
+        const std::vector<float> row =
+            compare_values(r, i, b.bytes.data() + i * row_bytes, b.values.data() + i * n, n);
         for (size_t k = 0; k < n_queries; k++) {
             double dot = 0, lengths[2] = {0, 0};
             for (size_t j = 0; j < n; j++) {
@@ -138,8 +137,8 @@ void check_blocks(Report &r, const Blocks &b, uint32_t n) {
 int test_kv_tq3_matches_shared_vectors(Report &r, const std::string &) {
     const std::string folder = kv_folder();
     Blocks blocks, rows;
-    if (folder.empty() || !read_blocks(&blocks, folder, "input.f32", "", "query.f32",
-                                       "dot_seed.f64")) {
+    if (folder.empty() ||
+        !read_blocks(&blocks, folder, "input.f32", "", "query.f32", "dot_seed.f64")) {
         r.note("no GGUFX_TEST_DATA/kv: skipped");
         return kSkip;
     }

@@ -102,7 +102,8 @@ static void take_out(world *w, uint32_t s) {
     assert_int_equal(status, GGUFX_OK);
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
-        if (l->tokens[i].position < p0 || l->tokens[i].position >= p1) l->tokens[n++] = l->tokens[i];
+        if (l->tokens[i].position < p0 || l->tokens[i].position >= p1)
+            l->tokens[n++] = l->tokens[i];
     l->n = n;
 }
 
@@ -143,7 +144,8 @@ static void shift(world *w, uint32_t s) {
     if (status == GGUFX_E_MEMORY) return;
     assert_int_equal(status, fits ? GGUFX_OK : GGUFX_E_ARGUMENT);
     for (size_t i = 0; fits && i < l->n; i++)
-        if (l->tokens[i].position >= p0 && l->tokens[i].position < p1) l->tokens[i].position += delta;
+        if (l->tokens[i].position >= p0 && l->tokens[i].position < p1)
+            l->tokens[i].position += delta;
 }
 
 static void check(world *w, uint32_t s) {

@@ -118,7 +118,57 @@ static void test_copies_share_pages_until_one_of_them_writes(void **state) {
     free(back);
 }
 
-/* Scores of all queries, by way of the log-sum-exp of what each of them sees. */
+/* Scores are products with what is read; shifting there and back gives the same ones. */
+static void test_scores_are_products_with_the_keys_at_their_positions(void **state) {
+    (void)state;
+    enum { kTokens = 90, kHeadsQ = 2 * kHeads };
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options shape = shape_of(GGUFX_KV_GX3, GGUFX_KV_F16, 1);
+    float *x = kv_random(kTokens * kRow, 1), *q = kv_random(2 * kHeadsQ * kDim, 3);
+    static float scores[3][2 * kHeadsQ * kTokens], k[kTokens * kRow], v[kTokens * kRow];
+    ggufx_kv *kv = kv_make(rt, &shape);
+    kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, x, x);
+    for (int pass = 0; pass < 3; pass++) {
+        if (pass == 1) assert_int_equal(ggufx_kv_shift(kv, 0, 30, 200, 7, NULL), GGUFX_OK);
+        if (pass == 2) assert_int_equal(ggufx_kv_shift(kv, 0, 37, 207, -7, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_scores(scores[pass], 2 * kHeadsQ * kTokens, kv, 0, 0, q,
+                                         2 * kHeadsQ * kDim, 2, pass == 1 ? 2.0f : 0, NULL),
+                         GGUFX_OK);
+        read_all(kv, 0, 0, kTokens, k, v);
+        for (size_t i = 0; i < 2 * kHeadsQ * kTokens; i++) {
+            const size_t row = i / kTokens, token = i % kTokens, head = row % kHeadsQ / 2;
+            double want = 0;
+            for (size_t c = 0; c < kDim; c++)
+                want += (double)q[row * kDim + c] * (double)k[token * kRow + head * kDim + c];
+            want *= pass == 1 ? 2 : 1 / sqrt(kDim);
+            if (!(fabs(want - (double)scores[pass][i]) <= 2e-5))
+                fail_msg("pass %d score %zu: %g, want %g", pass, i, (double)scores[pass][i], want);
+        }
+    }
+    assert_memory_equal(scores[0], scores[2], sizeof scores[0]);
+    ggufx_error error;
+    assert_int_equal(ggufx_kv_scores(scores[0], 5, kv, 0, 0, q, kHeadsQ * kDim, 1, 0, &error),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_scores(scores[0], kHeadsQ * kTokens, kv, 0, 0, q, 7, 1, 0, &error),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(
+        ggufx_kv_scores(scores[0], kHeadsQ * kTokens, kv, 0, 0, q, kHeadsQ * kDim, 1, NAN, &error),
+        GGUFX_E_ARGUMENT);
+    assert_int_equal(
+        ggufx_kv_scores(scores[0], kHeadsQ * kTokens, kv, 1, 0, q, kHeadsQ * kDim, 1, 0, &error),
+        GGUFX_E_ARGUMENT);
+    assert_int_equal(
+        ggufx_kv_scores(NULL, kHeadsQ * kTokens, kv, 0, 0, q, kHeadsQ * kDim, 1, 0, &error),
+        GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_scores(scores[0], 0, NULL, 0, 0, q, 0, 0, 0, &error),
+                     GGUFX_E_ARGUMENT);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free(x);
+    free(q);
+}
+
+/* A query that sees all tokens. */
 static void attend_all(const ggufx_kv *kv, const ggufx_kv_options *shape, const float *q,
                        float *out, float *lse) {
     const int32_t position = 100000;
@@ -256,9 +306,8 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
     const long live = memory.live;
     for (long at = 1;; at++) { /* nothing is left behind by any allocation that fails */
         memory.fail_at = at;
-        const ggufx_status status =
-            ggufx_kv_append_batch(batch, 0, kTokens, sequences, positions, x, kTokens * kRow, x,
-                                  kTokens * kRow, NULL);
+        const ggufx_status status = ggufx_kv_append_batch(
+            batch, 0, kTokens, sequences, positions, x, kTokens * kRow, x, kTokens * kRow, NULL);
         memory.fail_at = 0;
         if (status == GGUFX_OK) break;
         assert_int_equal(status, GGUFX_E_MEMORY);
@@ -293,9 +342,9 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
                      GGUFX_E_ARGUMENT);
     x[kRow + 1] = NAN;
     for (int32_t i = 0; i < 2; i++) positions[i] = 1000;
-    assert_int_equal(ggufx_kv_append_batch(batch, 0, 2, sequences, positions, x, 2 * kRow, x,
-                                           2 * kRow, &error),
-                     GGUFX_E_VALUE);
+    assert_int_equal(
+        ggufx_kv_append_batch(batch, 0, 2, sequences, positions, x, 2 * kRow, x, 2 * kRow, &error),
+        GGUFX_E_VALUE);
     assert_int_equal(error.index, kRow + 1);
     assert_int_equal(length_of(batch, 0), next[0]);
     ggufx_kv_destroy(batch);
@@ -322,9 +371,9 @@ static void test_halves_are_stored_as_the_floats_they_are(void **state) {
         }
         ggufx_kv *one = kv_make(rt, &shape), *two = kv_make(rt, &shape);
         kv_fill(one, &shape, 0, kTokens, kTokens, NULL, x, x);
-        assert_int_equal(ggufx_kv_append_half(two, 0, 0, kTokens, NULL, format, half, kN, half, kN,
-                                              NULL),
-                         GGUFX_OK);
+        assert_int_equal(
+            ggufx_kv_append_half(two, 0, 0, kTokens, NULL, format, half, kN, half, kN, NULL),
+            GGUFX_OK);
         read_all(one, 0, 0, kTokens, a, a + kN);
         read_all(two, 0, 0, kTokens, b, b + kN);
         assert_memory_equal(a, b, 2 * kN * sizeof *a);
@@ -416,6 +465,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_of_appends_change_no_bit_of_any_type),
         cmocka_unit_test(test_copies_share_pages_until_one_of_them_writes),
+        cmocka_unit_test(test_scores_are_products_with_the_keys_at_their_positions),
         cmocka_unit_test(test_shifting_there_and_back_restores_every_bit),
         cmocka_unit_test(test_a_window_gives_pages_back_and_hides_what_is_behind_it),
         cmocka_unit_test(test_a_batch_is_the_same_as_single_appends_and_all_or_nothing),

@@ -20,9 +20,8 @@ static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape, 
     ggufx_kv *kv = kv_make(rt, shape);
     float *x = kv_random(200 * kRow, seed);
     for (uint32_t layer = 0; layer < 2; layer++)
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, 200, NULL, x, 200 * kRow, x, 200 * kRow,
-                                         NULL),
-                         GGUFX_OK);
+        assert_int_equal(
+            ggufx_kv_append(kv, layer, 0, 200, NULL, x, 200 * kRow, x, 200 * kRow, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_remove(kv, 0, 20, 30, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_shift(kv, 0, 100, INT32_MAX, -5, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_shift(kv, 0, 100, INT32_MAX, 5, NULL), GGUFX_OK);
@@ -34,9 +33,9 @@ static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape, 
 static void attend_both(const ggufx_kv *kv, float out[2][2 * kRow]) {
     float *q = kv_random(2 * kRow, 5);
     for (uint32_t s = 0; s < 2; s++)
-        assert_int_equal(ggufx_kv_attend(out[s], 2 * kRow, NULL, kv, 1, s, q, 2 * kRow, 1, NULL,
-                                         NULL, NULL),
-                         GGUFX_OK);
+        assert_int_equal(
+            ggufx_kv_attend(out[s], 2 * kRow, NULL, kv, 1, s, q, 2 * kRow, 1, NULL, NULL, NULL),
+            GGUFX_OK);
     free(q);
 }
 
@@ -75,9 +74,9 @@ static void test_what_was_saved_comes_back_and_goes_on(void **state) {
         for (size_t i = 0; i < 2; i++) {
             ggufx_kv *kv = i ? b : a;
             for (uint32_t layer = 0; layer < 2; layer++)
-                assert_int_equal(ggufx_kv_append(kv, layer, 0, 100, NULL, x, 100 * kRow, x,
-                                                 100 * kRow, NULL),
-                                 GGUFX_OK);
+                assert_int_equal(
+                    ggufx_kv_append(kv, layer, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, NULL),
+                    GGUFX_OK);
         }
         attend_both(a, want);
         attend_both(b, got);
@@ -177,8 +176,8 @@ static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
     assert_int_equal(refused(a, 0, &held, &held, &memory), GGUFX_E_MISMATCH);
     const ggufx_kv_layer layers[2] = {{0, 0, 0, 0}, {0, 0, 77, 0}};
     for (int what = 0; what < 9; what++) {
-        static const char *names[] = {"type_k",  "type_v",     "n_sinks",   "rope_style", "model",
-                                      "window",  "head_dim_v", "rope_base", "centring"};
+        static const char *names[] = {"type_k", "type_v",     "n_sinks",   "rope_style", "model",
+                                      "window", "head_dim_v", "rope_base", "centring"};
         ggufx_kv_options o = shape;
         if (what == 0) o.type_k = GGUFX_KV_GX4;
         if (what == 1) o.type_v = GGUFX_KV_Q5_0;

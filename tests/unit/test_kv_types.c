@@ -25,14 +25,22 @@ typedef struct row {
 /* Limits of the design: GX2 0.100, GX3 0.028, GX4 0.0075, TQ3_0 0.19 (0.05, 0.11); of the blocks
  * what their step is worth, a few per cent above the measured value. */
 static const row kRows[] = {
-    {GGUFX_KV_F16, 0, 1e-6},          {GGUFX_KV_Q8_0, 0, 4e-5},
-    {GGUFX_KV_Q5_1, 0, 0.0016},       {GGUFX_KV_Q5_0, 0, 0.0020},
-    {GGUFX_KV_Q4_1, 0, 0.0066},       {GGUFX_KV_Q4_0, 0, 0.0080},
-    {GGUFX_KV_IQ4_NL, 0, 0.0067},     {GGUFX_KV_ROT_Q5_0, 0, 0.0020},
-    {GGUFX_KV_ROT_Q4_0, 0, 0.0080},   {GGUFX_KV_ROT_IQ4_NL, 0, 0.0067},
-    {GGUFX_KV_TQ3_0, 0, 0.195},       {GGUFX_KV_TQ3_0, GGUFX_KV_FIT_TQ3_0, 0.11},
-    {GGUFX_KV_TQ3_0_RESIDUAL, 0, 0.05}, {GGUFX_KV_GX2, 0, 0.100},
-    {GGUFX_KV_GX3, 0, 0.028},         {GGUFX_KV_GX4, 0, 0.0075},
+    {GGUFX_KV_F16, 0, 1e-6},
+    {GGUFX_KV_Q8_0, 0, 4e-5},
+    {GGUFX_KV_Q5_1, 0, 0.0016},
+    {GGUFX_KV_Q5_0, 0, 0.0020},
+    {GGUFX_KV_Q4_1, 0, 0.0066},
+    {GGUFX_KV_Q4_0, 0, 0.0080},
+    {GGUFX_KV_IQ4_NL, 0, 0.0067},
+    {GGUFX_KV_ROT_Q5_0, 0, 0.0020},
+    {GGUFX_KV_ROT_Q4_0, 0, 0.0080},
+    {GGUFX_KV_ROT_IQ4_NL, 0, 0.0067},
+    {GGUFX_KV_TQ3_0, 0, 0.195},
+    {GGUFX_KV_TQ3_0, GGUFX_KV_FIT_TQ3_0, 0.11},
+    {GGUFX_KV_TQ3_0_RESIDUAL, 0, 0.05},
+    {GGUFX_KV_GX2, 0, 0.100},
+    {GGUFX_KV_GX3, 0, 0.028},
+    {GGUFX_KV_GX4, 0, 0.0075},
 };
 enum { kNRows = sizeof kRows / sizeof *kRows };
 
@@ -88,7 +96,8 @@ static void test_every_length_of_head_comes_back(void **state) {
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
         const uint32_t dk = dims[d], dv = dims[(d + 4) % 9];
         float *k = gaussian(kTokens * dk, 3), *v = gaussian(kTokens * dv, 4);
-        float *k_back = malloc(kTokens * dk * sizeof *k), *v_back = malloc(kTokens * dv * sizeof *v);
+        float *k_back = malloc(kTokens * dk * sizeof *k),
+              *v_back = malloc(kTokens * dv * sizeof *v);
         assert_true(k_back && v_back);
         for (size_t i = 0; i < kNRows; i++) {
             const row *other = kRows + (i + 3) % kNRows;

@@ -1,9 +1,9 @@
 // Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 and IQ4_NL, plain or rotated: blocks of 32 by the encoders of GGUF
 // files; IQ4_NL by one least-squares step, since their search takes 28 us a head of 128.
 // SPDX-License-Identifier: MIT
+#include "quant/blocks.hpp"
 #include "formats/grids/grids.hpp"
 #include "kv/types/encoders.hpp"
-#include "quant/blocks.hpp"
 
 namespace ggufx::kv {
 

@@ -193,8 +193,7 @@ void encode(const Scratch &scratch, uint32_t count, uint32_t n, Side side, KvKin
     Lanes sum, rms, scale;
     Mask zero;
     sum_squares(sum, x, n);
-    for (uint32_t i = 0; i < kBatch; i++)
-        rms[i] = __builtin_sqrtf(sum[i] / static_cast<float>(n));
+    for (uint32_t i = 0; i < kBatch; i++) rms[i] = __builtin_sqrtf(sum[i] / static_cast<float>(n));
     zero = ~(rms >= 0x1p-30f); // their scale would be 0 in f16
     rms = zero ? Lanes{} + 1.0f : rms;
     search_scale(scale, x, n, rms, plain);
@@ -206,8 +205,9 @@ void encode(const Scratch &scratch, uint32_t count, uint32_t n, Side side, KvKin
     for (uint32_t i = 0; i < count; i++) {
         const Codes codes = scratch.codes(i);
         if (zero[i]) memset(codes.code, 0, n);
-        codes.scale[0] = zero[i] ? uint16_t{0}
-                                 : fitted_scale(codes, scratch.lanes + i, n, side, format, scale[i]);
+        codes.scale[0] = zero[i]
+                             ? uint16_t{0}
+                             : fitted_scale(codes, scratch.lanes + i, n, side, format, scale[i]);
     }
 }
 

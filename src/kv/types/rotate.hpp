@@ -10,8 +10,8 @@ namespace ggufx::kv {
 // distances 1, 2, 4, ...
 void hadamard(float *x, uint32_t n);
 
-// A whole head of n values: signs (bit 31 of (i + 1) * 0x9e3779b9: negative), then blocks of the largest power of two that
-// divides n, times fl(1 / sqrt(block)). unrotate_head is its inverse.
+// A whole head of n values: signs (bit 31 of (i + 1) * 0x9e3779b9: negative), then blocks of the
+// largest power of two that divides n, times fl(1 / sqrt(block)). unrotate_head is its inverse.
 void rotate_head(float *x, uint32_t n);
 void unrotate_head(float *x, uint32_t n);
 
