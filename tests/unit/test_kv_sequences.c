@@ -250,7 +250,7 @@ static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **st
                                              x + i * kRow, 10 * kRow, NULL),
                              GGUFX_OK);
     assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
-    assert_in_range(facts.n_pages, 3, 6);
+    assert_in_range(facts.n_pages, 3, 4); /* 110 tokens in view */
     assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
     assert_int_equal(ggufx_kv_stats(&facts, kv, 1, NULL), GGUFX_OK);
     assert_int_equal(facts.n_pages, 16);

@@ -200,6 +200,32 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     free(x);
 }
 
+/* The stored bits of src/kv/README.md, of all types at once: a change is a `bits:` line in
+ * CHANGELOG.md. */
+static void test_stored_bits_are_the_same_everywhere(void **state) {
+    (void)state;
+    enum { kTokens = 140, kDim = 80, kN = kTokens * kDim };
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    float *k = kv_random(kN, 11), *v = kv_random(kN, 12), *back = malloc(2 * kN * sizeof *back);
+    assert_non_null(back);
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < kNRows; i++) {
+        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, kRows[i].type, kRows[i].type);
+        shape.flags = kRows[i].flags;
+        ggufx_kv *kv = kv_make(rt, &shape);
+        kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
+        assert_int_equal(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, NULL),
+                         GGUFX_OK);
+        hash = kv_hash(hash, back, 2 * kN);
+        ggufx_kv_destroy(kv);
+    }
+    if (hash != 0xeba8d08973c136a3ull) fail_msg("hash 0x%016llx", (unsigned long long)hash);
+    ggufx_runtime_destroy(rt);
+    free(k);
+    free(v);
+    free(back);
+}
+
 /* One token, one head: -0, zeros, one value, the largest and the smallest. */
 static void test_extreme_vectors_come_back_finite(void **state) {
     (void)state;
@@ -238,6 +264,7 @@ int main(void) {
         cmocka_unit_test(test_every_length_of_head_comes_back),
         cmocka_unit_test(test_centring_lowers_the_error_of_biased_channels),
         cmocka_unit_test(test_given_means_and_equalisers_are_used_and_frozen),
+        cmocka_unit_test(test_stored_bits_are_the_same_everywhere),
         cmocka_unit_test(test_extreme_vectors_come_back_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
