@@ -138,7 +138,7 @@ static void test_threads_executors_modes_and_instructions_do_not_change_bits(voi
     (void)state;
     int calls = 0;
     const ggufx_executor executor = {.struct_size = sizeof executor,
-                                     .max_workers = 1,
+                                     .max_workers = 2,
                                      .user = &calls,
                                      .parallel_for = run_backwards};
     const ggufx_kv_options shape = kv_shape(2, 8, 64, 64, GGUFX_KV_Q8_0, GGUFX_KV_F16);
