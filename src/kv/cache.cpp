@@ -1,5 +1,5 @@
-// A cache's life: create, estimate, reserve, clear, stats. Sizes are checked here once, so that no
-// later product of sizes can wrap.
+// A cache's life: create, estimate, reserve, clear. Sizes are checked here once, so that no later
+// product of sizes can wrap.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "kv/attend.hpp"
@@ -11,72 +11,6 @@ namespace ggufx::kv {
 namespace {
 
 using ull = unsigned long long;
-
-constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
-
-const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
-    const TypeOps *type = type_ops(id);
-    if (!type) fail(Status::type, {}, "KV type %u of the %s is unknown", id, stream);
-    if (!type->is_float() && head_dim > kMaxCodes)
-        fail(Status::argument, {}, "heads of %u: type %s of the %s holds at most %u", head_dim,
-             type->facts.name, stream, kMaxCodes);
-    if (head_dim % type->multiple)
-        fail(Status::argument, {}, "heads of %u: type %s of the %s needs a multiple of %u",
-             head_dim, type->facts.name, stream, type->multiple);
-    return c.fit_tq3 && type->encode == type_ops(64)->encode && id == 64 ? fitted_tq3() : *type;
-}
-
-void check_rope(Config &c) {
-    if (c.rope_style != RopeStyle::pairs && c.rope_style != RopeStyle::halves) return;
-    if (c.rope_dims == 0) c.rope_dims = c.head_dim_k;
-    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes &&
-                    c.rope_dims <= c.head_dim_k && c.rope_base > 0.0f && c.rope_base < 1e30f &&
-                    c.rope_scale > 0.0f && c.rope_scale < 1e30f;
-    if (!ok)
-        fail(Status::argument, {},
-             "rope_dims must be even and at most %u (it is %u), rope_base "
-             "and rope_scale positive",
-             c.head_dim_k, c.rope_dims);
-}
-
-Config checked_config(Config c) {
-    const auto need = [](bool ok, const char *text, uint32_t value) {
-        if (!ok) fail(Status::argument, {}, "%s (it is %u)", text, value);
-    };
-    if (c.head_dim_v == 0) c.head_dim_v = c.head_dim_k;
-    if (c.type_k == 0) c.type_k = kTypeF16;
-    if (c.type_v == 0) c.type_v = kTypeF16;
-    if (c.n_sequences == 0) c.n_sequences = 1;
-    need(c.n_layers >= 1, "n_layers must be at least 1", c.n_layers);
-    need(c.n_kv_heads >= 1, "n_kv_heads must be at least 1", c.n_kv_heads);
-    need(c.n_q_heads >= 1 && c.n_q_heads % c.n_kv_heads == 0,
-         "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);
-    need(c.head_dim_k >= 1, "head_dim_k must be at least 1", c.head_dim_k);
-    need(c.n_sinks <= kPageTokens, "n_sinks must be at most 64", c.n_sinks);
-    check_rope(c);
-    return c;
-}
-
-bool centres(const Config &c, const TypeOps &type) {
-    if (type.is_float() || c.centring == Centring::never) return false;
-    return c.centring == Centring::always || type.calibrated;
-}
-
-Layer make_layer(const Config &c, uint32_t index) {
-    const LayerConfig own = c.layers ? c.layers[index] : LayerConfig{};
-    Layer layer;
-    layer.k = &find_type(c, own.type_k ? own.type_k : c.type_k, c.head_dim_k, "keys");
-    layer.v = &find_type(c, own.type_v ? own.type_v : c.type_v, c.head_dim_v, "values");
-    layer.window = own.window;
-    layer.encodes = !layer.k->is_float() || !layer.v->is_float();
-    const TypeOps &half = *type_ops(kTypeF16);
-    layer.shape[kPlain] = block_shape(c, layer.k->is_float() ? *layer.k : half,
-                                      layer.v->is_float() ? *layer.v : half);
-    layer.shape[kEncoded] = block_shape(c, *layer.k, *layer.v);
-    layer.centre_k = centres(c, *layer.k);
-    layer.centre_v = centres(c, *layer.v);
-    return layer;
-}
 
 // Bytes of the arrays of a cache beside pages.
 struct Sizes {
@@ -273,64 +207,6 @@ void Cache::clear() {
         clear_track(s, s.layers[i / s.config.n_sequences], s.tracks[i]);
     for (uint32_t i = 0; s.layers && i < s.config.n_layers; i++)
         if (!s.layers[i].given) s.layers[i].calibrated = false;
-}
-
-namespace {
-
-struct Sums {
-    double k_error = 0, k_square = 0, v_error = 0, v_square = 0;
-};
-
-void add_layer(Stats &out, Sums &sums, const Cache::State &s, uint32_t index) {
-    const Layer &layer = s.layers[index];
-    out.bytes_per_token += s.config.n_kv_heads * (vector_bytes(*layer.k, s.config.head_dim_k) +
-                                                  vector_bytes(*layer.v, s.config.head_dim_v));
-    for (const Form form : {kPlain, kEncoded}) {
-        out.n_pages += layer.n_blocks[form];
-        out.page_bytes += layer.n_blocks[form] * layer.shape[form].bytes;
-    }
-    out.n_plain_pages += layer.encodes ? layer.n_blocks[kPlain] : 0;
-    for (uint32_t i = 0; i < s.config.n_sequences; i++) {
-        const Track &track = s.track(index, i);
-        for (size_t p = 0; p < track.n_pages; p++) {
-            const Block &block = *track.pages[p].block;
-            out.n_shared_pages += block.n_owners > 1;
-            if (block.form == kPlain) continue;
-            const auto *errors =
-                reinterpret_cast<const HeadErrors *>(block.data() + layer.shape[kEncoded].errors);
-            for (uint32_t h = 0; h < s.config.n_kv_heads; h++) {
-                sums.k_error += static_cast<double>(errors[h].k_error);
-                sums.k_square += static_cast<double>(errors[h].k_square);
-                sums.v_error += static_cast<double>(errors[h].v_error);
-                sums.v_square += static_cast<double>(errors[h].v_square);
-            }
-        }
-    }
-}
-
-} // namespace
-
-Status Cache::stats(Stats *out, uint32_t layer, Failure *failure) const {
-    const State &s = *state_;
-    *out = {};
-    if (layer != kAllLayers) {
-        const Status status = check_layer(s.config, layer, failure);
-        if (status != Status::ok) return status;
-    }
-    Sums sums;
-    const bool all = layer == kAllLayers;
-    out->type_k = all ? s.config.type_k : s.layers[layer].k->facts.id;
-    out->type_v = all ? s.config.type_v : s.layers[layer].v->facts.id;
-    for (uint32_t i = 0; i < s.config.n_layers; i++)
-        if (layer == kAllLayers || layer == i) add_layer(*out, sums, s, i);
-    for (uint32_t i = 0; i < s.config.n_sequences; i++)
-        out->n_tokens += s.track(layer == kAllLayers ? 0 : layer, i).n_tokens;
-    const double values = static_cast<double>(all ? s.config.n_layers : 1) * s.config.n_kv_heads *
-                          (double{1} * s.config.head_dim_k + s.config.head_dim_v);
-    out->bits_per_value = static_cast<double>(out->bytes_per_token) * 8 / values;
-    out->k_error = sums.k_square > 0 ? sums.k_error / sums.k_square : 0;
-    out->v_error = sums.v_square > 0 ? sums.v_error / sums.v_square : 0;
-    return Status::ok;
 }
 
 } // namespace ggufx::kv

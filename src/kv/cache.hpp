@@ -14,7 +14,7 @@ struct Kernels;
 
 namespace ggufx::kv {
 
-constexpr uint32_t kTypeF16 = 2; // GGUFX_KV_F16
+constexpr uint32_t kTypeF16 = 2, kTypeTq3 = 64; // GGUFX_KV_F16, GGUFX_KV_TQ3_0
 
 struct TypeFacts {
     uint32_t id;

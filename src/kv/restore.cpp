@@ -281,12 +281,12 @@ Status Restore::run(uint32_t sequence) {
     return Status::ok;
 }
 
-Status Cache::load(uint32_t sequence, ReadFn read, void *user, Failure *failure) {
+Status Cache::load(uint32_t sequence, ReadFn reader, void *user, Failure *failure) {
     if (sequence != kAllSequences) {
         const Status status = check_sequence(state_->config, sequence, failure);
         if (status != Status::ok) return status;
     }
-    Restore restore(*state_, read, user, failure);
+    Restore restore(*state_, reader, user, failure);
     return restore.run(sequence);
 }
 

@@ -11,6 +11,7 @@ namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
+constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
 
 // A plain block holds floats (F16, or the stream's own type when that is a float); an encoded one
 // the types of the streams.
@@ -100,6 +101,10 @@ struct Cache::State {
     PageView view(const Layer &layer, const PageRef &page) const;
     Calibration calibration_of(const Layer &layer) const; // null pointers until frozen
 };
+
+// Options with their defaults filled in, or Error.
+Config checked_config(Config config);
+Layer make_layer(const Config &config, uint32_t index); // of checked ones; throws Error
 
 // Checks of arguments that all calls share; they name the limit.
 Status check_layer(const Config &config, uint32_t layer, Failure *failure);

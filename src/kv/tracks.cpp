@@ -7,7 +7,6 @@ namespace ggufx::kv {
 namespace {
 
 constexpr size_t kLeastTable = 8;
-constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
 
 uint64_t pages_for(uint64_t n) {
     return n / kPageTokens + (n % kPageTokens != 0);

@@ -113,7 +113,8 @@ void pack_tq3_block_fitted(uint8_t *block, const float *r) {
 
 void unpack_tq3_block(uint8_t *codes, uint16_t *scale, const uint8_t *block) {
     for (uint32_t j = 0; j < kBlock; j++) {
-        const uint32_t low = block[j / 4] >> 2 * (j % 4) & 3u, bit = block[8 + j / 8] >> j % 8 & 1u;
+        const uint32_t low = uint32_t{block[j / 4]} >> 2 * (j % 4) & 3u;
+        const uint32_t bit = uint32_t{block[8 + j / 8]} >> j % 8 & 1u;
         codes[j] = static_cast<uint8_t>(low | bit << 2);
     }
     *scale = load_u16le(block + 12);

@@ -1,0 +1,79 @@
+// What a cache may be: its options checked and completed, its layers described.
+// SPDX-License-Identifier: MIT
+#include "kv/state.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
+    const TypeOps *type = type_ops(id);
+    if (!type) fail(Status::type, {}, "KV type %u of the %s is unknown", id, stream);
+    if (!type->is_float() && head_dim > kMaxCodes)
+        fail(Status::argument, {}, "heads of %u: type %s of the %s holds at most %u", head_dim,
+             type->facts.name, stream, kMaxCodes);
+    if (head_dim % type->multiple)
+        fail(Status::argument, {}, "heads of %u: type %s of the %s needs a multiple of %u",
+             head_dim, type->facts.name, stream, type->multiple);
+    return c.fit_tq3 && id == kTypeTq3 ? fitted_tq3() : *type;
+}
+
+void check_rope(Config &c) {
+    if (c.rope_style != RopeStyle::pairs && c.rope_style != RopeStyle::halves) return;
+    if (c.rope_dims == 0) c.rope_dims = c.head_dim_k;
+    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes &&
+                    c.rope_dims <= c.head_dim_k && c.rope_base > 0.0f && c.rope_base < 1e30f &&
+                    c.rope_scale > 0.0f && c.rope_scale < 1e30f;
+    if (!ok)
+        fail(Status::argument, {},
+             "rope_dims must be even and at most %u (it is %u), rope_base "
+             "and rope_scale positive",
+             c.head_dim_k, c.rope_dims);
+}
+
+} // namespace
+
+Config checked_config(Config c) {
+    const auto need = [](bool ok, const char *text, uint32_t value) {
+        if (!ok) fail(Status::argument, {}, "%s (it is %u)", text, value);
+    };
+    if (c.head_dim_v == 0) c.head_dim_v = c.head_dim_k;
+    if (c.type_k == 0) c.type_k = kTypeF16;
+    if (c.type_v == 0) c.type_v = kTypeF16;
+    if (c.n_sequences == 0) c.n_sequences = 1;
+    need(c.n_layers >= 1, "n_layers must be at least 1", c.n_layers);
+    need(c.n_kv_heads >= 1, "n_kv_heads must be at least 1", c.n_kv_heads);
+    need(c.n_q_heads >= 1 && c.n_q_heads % c.n_kv_heads == 0,
+         "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);
+    need(c.head_dim_k >= 1, "head_dim_k must be at least 1", c.head_dim_k);
+    need(c.n_sinks <= kPageTokens, "n_sinks must be at most 64", c.n_sinks);
+    check_rope(c);
+    return c;
+}
+
+namespace {
+
+bool centres(const Config &c, const TypeOps &type) {
+    if (type.is_float() || c.centring == Centring::never) return false;
+    return c.centring == Centring::always || type.calibrated;
+}
+
+} // namespace
+
+Layer make_layer(const Config &c, uint32_t index) {
+    const LayerConfig own = c.layers ? c.layers[index] : LayerConfig{};
+    Layer layer;
+    layer.k = &find_type(c, own.type_k ? own.type_k : c.type_k, c.head_dim_k, "keys");
+    layer.v = &find_type(c, own.type_v ? own.type_v : c.type_v, c.head_dim_v, "values");
+    layer.window = own.window;
+    layer.encodes = !layer.k->is_float() || !layer.v->is_float();
+    const TypeOps &half = *type_ops(kTypeF16);
+    layer.shape[kPlain] = block_shape(c, layer.k->is_float() ? *layer.k : half,
+                                      layer.v->is_float() ? *layer.v : half);
+    layer.shape[kEncoded] = block_shape(c, *layer.k, *layer.v);
+    layer.centre_k = centres(c, *layer.k);
+    layer.centre_v = centres(c, *layer.v);
+    return layer;
+}
+
+} // namespace ggufx::kv

@@ -1,0 +1,159 @@
+/*
+ * Attention calls: no split changes a bit; batches, cancelling, options that are refused.
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_naive.h"
+
+/* The same bits from every instruction set and any number of threads, whatever the split. */
+static uint64_t hash_of(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_v, size_t n,
+                        size_t at_once) {
+    const ggufx_kv_options shape = kv_shape(2, 10, 96, 64, type_k, type_v);
+    filled f = fill(rt, &shape);
+    const size_t rows = n * shape.n_q_heads, n_out = rows * 64;
+    float *q = kv_random(rows * 96, 9), *out = calloc(n_out, sizeof *out);
+    float *lse = calloc(rows, sizeof *lse);
+    assert_true(q && out && lse);
+    int32_t at[64];
+    for (size_t i = 0; i < n; i++) at[i] = (int32_t)(i * 37 % kTokens);
+    for (size_t i = 0; i < n; i += at_once) {
+        const size_t count = n - i < at_once ? n - i : at_once, first = i * shape.n_q_heads;
+        kv_attend(out + first * 64, lse + first, f.kv, &shape, 0, q + first * 96, count, at + i, 0,
+                  0);
+    }
+    const uint64_t hash = kv_hash(kv_hash(0xcbf29ce484222325u, out, n_out), lse, rows);
+    free(q);
+    free(out);
+    free(lse);
+    release(&f);
+    return hash;
+}
+
+static void test_split_threads_and_instructions_do_not_change_bits(void **state) {
+    (void)state;
+    ggufx_runtime *one = kv_runtime(NULL, 1, NULL), *four = kv_runtime(NULL, 4, NULL);
+    ggufx_runtime *scalar = kv_scalar_runtime();
+    for (size_t t = 0; t < kTypeCount; t++) {
+        const uint32_t k = kTypes[t], v = kTypes[(t + 1) % kTypeCount];
+        const uint64_t want = hash_of(one, k, v, 7, 7);
+        assert_true(hash_of(one, k, v, 7, 1) == want);
+        assert_true(hash_of(four, k, v, 7, 2) == want);
+        assert_true(hash_of(four, k, v, 7, 7) == want);
+        assert_true(hash_of(scalar, k, v, 7, 3) == want);
+    }
+    ggufx_runtime_destroy(one);
+    ggufx_runtime_destroy(four);
+    ggufx_runtime_destroy(scalar);
+}
+
+static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
+    ggufx_runtime *rt = *state;
+    ggufx_kv_options shape = kv_shape(2, 6, 64, 64, GGUFX_KV_GX4, GGUFX_KV_Q4_1);
+    shape.n_sequences = 3;
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *x = kv_random(700 * 128, 1), *q = kv_random(5 * 6 * 64, 2);
+    static const size_t lengths[3] = {700, 70, 0};
+    for (uint32_t i = 0; i < 3; i++) kv_fill(kv, &shape, i, lengths[i], 100, NULL, x, x);
+    const uint32_t sequences[5] = {1, 0, 2, 0, 1};
+    const int32_t positions[5] = {69, 300, 10, 699, 3};
+    float batch[5 * 6 * 64], batch_lse[5 * 6], single[6 * 64], lse[6];
+    assert_int_equal(ggufx_kv_attend_batch(batch, 5 * 6 * 64, batch_lse, kv, 0, sequences, q,
+                                           5 * 6 * 64, 5, positions, NULL, NULL),
+                     GGUFX_OK);
+    for (size_t i = 0; i < 5; i++) {
+        kv_attend(single, lse, kv, &shape, sequences[i], q + i * 6 * 64, 1, positions + i, 0, 0);
+        assert_memory_equal(single, batch + i * 6 * 64, sizeof single);
+        assert_memory_equal(lse, batch_lse + i * 6, sizeof lse);
+    }
+    ggufx_error error; /* the last token of an empty sequence */
+    assert_int_equal(ggufx_kv_attend_batch(batch, 3 * 6 * 64, NULL, kv, 0, sequences, q, 3 * 6 * 64,
+                                           3, NULL, NULL, &error),
+                     GGUFX_E_ARGUMENT);
+    const uint32_t wrong[1] = {3};
+    assert_int_equal(ggufx_kv_attend_batch(batch, 6 * 64, NULL, kv, 0, wrong, q, 6 * 64, 1,
+                                           positions, NULL, &error),
+                     GGUFX_E_ARGUMENT);
+    ggufx_kv_destroy(kv);
+    free(x);
+    free(q);
+}
+
+static int32_t stop_at(void *user, uint64_t done, uint64_t total) {
+    (void)done;
+    (void)total;
+    return --*(int *)user == 0;
+}
+
+static void test_an_attention_is_cancelled_at_any_poll(void **state) {
+    enum { kLong = 12000 }; /* several rounds */
+    ggufx_runtime *rt = *state;
+    const ggufx_kv_options shape = kv_shape(2, 8, 128, 128, GGUFX_KV_GX3, GGUFX_KV_F16);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *x = kv_random(kLong * 256, 1), *q = kv_random(8 * 128, 2), want[8 * 128], out[8 * 128];
+    kv_fill(kv, &shape, 0, kLong, kLong, NULL, x, x);
+    int left = 0;
+    const ggufx_progress progress = {
+        .struct_size = sizeof progress, .user = &left, .report = stop_at};
+    ggufx_attend_options options;
+    ggufx_attend_options_init(&options);
+    options.progress = &progress;
+    kv_attend(want, NULL, kv, &shape, 0, q, 1, NULL, 0, 0);
+    int polls = 0;
+    for (ggufx_status status = GGUFX_E_CANCELLED; status != GGUFX_OK;) {
+        left = ++polls;
+        ggufx_error error;
+        status =
+            ggufx_kv_attend(out, 8 * 128, NULL, kv, 0, 0, q, 8 * 128, 1, NULL, &options, &error);
+        if (status != GGUFX_OK) assert_int_equal(status, GGUFX_E_CANCELLED);
+        if (status != GGUFX_OK) assert_non_null(strstr(error.message, "progress"));
+    }
+    assert_true(polls > 2); /* more than one poll, and the call that ran to its end */
+    assert_memory_equal(out, want, sizeof out);
+    ggufx_kv_destroy(kv);
+    free(x);
+    free(q);
+}
+
+static void test_options_that_mean_nothing_are_refused(void **state) {
+    ggufx_runtime *rt = *state;
+    const ggufx_kv_options shape = kv_shape(1, 2, 8, 8, GGUFX_KV_F16, GGUFX_KV_F16);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float x[16] = {1.0f}, out[16];
+    kv_fill(kv, &shape, 0, 2, 2, NULL, x, x);
+    const float bad[2] = {0.0f, NAN}, good[2] = {1.0f, 2.0f};
+    for (int i = 0; i < 8; i++) {
+        ggufx_attend_options o;
+        ggufx_attend_options_init(&o);
+        if (i == 1) o.softcap = -1.0f;
+        if (i == 2) o.softcap = INFINITY;
+        if (i == 3 || i == 4) o.alibi_slopes = i == 3 ? bad : good;
+        if (i == 3 || i == 4) o.n_alibi_slopes = i == 3 ? 2 : 1;
+        if (i == 5) o.n_alibi_slopes = 2;
+        if (i == 6) o.sink_logits = bad;
+        if (i == 6) o.n_sink_logits = 2;
+        if (i == 7) o.reserved[1] = 1;
+        ggufx_error error;
+        assert_int_equal(ggufx_kv_attend(out, 16, NULL, kv, 0, 0, x, 16, 1, NULL, &o, &error),
+                         i ? GGUFX_E_ARGUMENT : GGUFX_OK);
+    }
+    ggufx_kv_destroy(kv);
+}
+
+static int set_up(void **state) {
+    *state = kv_runtime(NULL, 2, NULL);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    ggufx_runtime_destroy(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_split_threads_and_instructions_do_not_change_bits),
+        cmocka_unit_test(test_a_batch_gives_the_bits_of_single_calls),
+        cmocka_unit_test(test_an_attention_is_cancelled_at_any_poll),
+        cmocka_unit_test(test_options_that_mean_nothing_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
