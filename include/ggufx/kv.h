@@ -322,6 +322,23 @@ GGUFX_API ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
                                      ggufx_status (*read)(void *user, void *data, size_t n),
                                      void *user, ggufx_error *error);
 
+/*
+ * ggufx_kv_save to a file (UTF-8). It is written beside its name, as PATH.part, brought to the disk
+ * and renamed: a file that is there is replaced by the whole snapshot or stays as it was, and a call
+ * that failed leaves nothing behind.
+ * Errors: ARGUMENT, MEMORY, IO (with system_error; also when `path` is there and no regular file),
+ * STATE (another call is writing PATH.part).
+ * Threads: any number at once (const), on different paths.   Allocates: a buffer.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence, const char *path,
+                                          ggufx_error *error);
+
+/* ggufx_kv_load from a file (UTF-8), which must end with the snapshot. Errors: as there, IO (with
+ * system_error), TRUNCATED. In all of them the cache is as it was.
+ * Threads: exclusive on kv.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const char *path,
+                                          ggufx_error *error);
+
 /* Drop all tokens of all sequences and give the pages back. Errors: ARGUMENT.
  * Threads: exclusive on kv.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);

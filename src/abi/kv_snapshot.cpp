@@ -21,6 +21,24 @@ extern "C" ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);
         if (!read) return refuse(error, "read must be set");
-        return kv->cache->load(sequence, read, user, failure_of(error));
+        return kv->cache->load(sequence, {read, user}, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence, const char *path,
+                                           ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!path) return refuse(error, "path must be set");
+        return kv->cache->save_path(sequence, path, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const char *path,
+                                           ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        if (!path) return refuse(error, "path must be set");
+        return kv->cache->load_path(sequence, path, failure_of(error));
     });
 }

@@ -87,6 +87,12 @@ constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX;
 // Statuses of include/ggufx/base.h; a reader gives all n bytes or fails.
 using WriteFn = int32_t (*)(void *user, const void *data, size_t n);
 using ReadFn = int32_t (*)(void *user, void *data, size_t n);
+// Where a snapshot comes from; `ended` (may be null) is asked before anything changes.
+struct Reader {
+    ReadFn read;
+    void *user;
+    Status (*ended)(void *user) = nullptr;
+};
 
 class Cache {
 public:
@@ -130,7 +136,9 @@ public:
                      Failure *failure);
     // One sequence or kAllSequences; a failed load changes nothing.
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
-    Status load(uint32_t sequence, ReadFn read, void *user, Failure *failure);
+    Status load(uint32_t sequence, const Reader &reader, Failure *failure);
+    Status save_path(uint32_t sequence, const char *path, Failure *failure) const;
+    Status load_path(uint32_t sequence, const char *path, Failure *failure);
     void clear();
     Status stats(Stats *out, uint32_t layer, Failure *failure) const; // kAllLayers: of all
 

@@ -14,9 +14,9 @@ using ull = unsigned long long;
 
 class Input {
 public:
-    Input(ReadFn read, void *user) : read_(read), user_(user) {}
+    explicit Input(const Reader &reader) : reader_(reader) {}
     bool bytes(void *data, size_t n) {
-        if (status_ == Status::ok && n) status_ = static_cast<Status>(read_(user_, data, n));
+        if (status_ == Status::ok && n) status_ = static_cast<Status>(reader_.read(reader_.user, data, n));
         if (status_ != Status::ok) return false;
         crc_ = crc64(crc_, data, n);
         return true;
@@ -36,10 +36,10 @@ public:
         return u64() == want;
     }
     Status status() const { return status_; }
+    Status ended() const { return reader_.ended ? reader_.ended(reader_.user) : Status::ok; }
 
 private:
-    ReadFn read_;
-    void *user_;
+    Reader reader_;
     uint64_t crc_ = 0;
     Status status_ = Status::ok;
 };
@@ -49,8 +49,8 @@ private:
 // What is built aside: tracks [layer][n_sequences of the snapshot], calibrations.
 class Restore {
 public:
-    Restore(Cache::State &state, ReadFn read, void *user, Failure *failure)
-        : s_(state), in_(read, user), failure_(failure) {}
+    Restore(Cache::State &state, const Reader &reader, Failure *failure)
+        : s_(state), in_(reader), failure_(failure) {}
     ~Restore();
     Status run(uint32_t sequence);
 
@@ -277,16 +277,17 @@ Status Restore::run(uint32_t sequence) {
         if (in_.status() != Status::ok) return fail_read();
         return set_failure(failure_, Status::checksum, {}, "the snapshot is damaged");
     }
-    commit(sequence);
-    return Status::ok;
+    status = in_.ended();
+    if (status == Status::ok) commit(sequence);
+    return status;
 }
 
-Status Cache::load(uint32_t sequence, ReadFn reader, void *user, Failure *failure) {
+Status Cache::load(uint32_t sequence, const Reader &reader, Failure *failure) {
     if (sequence != kAllSequences) {
         const Status status = check_sequence(state_->config, sequence, failure);
         if (status != Status::ok) return status;
     }
-    Restore restore(*state_, reader, user, failure);
+    Restore restore(*state_, reader, failure);
     return restore.run(sequence);
 }
 

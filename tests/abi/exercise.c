@@ -1,6 +1,6 @@
 /*
  * Every public function once, on small inputs; coverage.py checks that none is missing. Here: the
- * runtime, types and files; exercise_compute.c has the rest.
+ * runtime, types and files; exercise_compute.c and exercise_kv.c have the rest.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"

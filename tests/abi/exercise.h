@@ -46,6 +46,9 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
 /* Add n numbers of width 1, 4 or 8 bytes to the hash, the same on every host. */
 void exercise_mix(exercise *e, const void *data, size_t n, size_t width);
 
+/* n numbers below 1 that are exact in any mode. */
+void exercise_fill(float *x, size_t n);
+
 /* In a function with e, status and a label end: leave on failure, remember the innermost call. */
 #define TRY(call) \
     do { \

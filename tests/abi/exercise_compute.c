@@ -11,7 +11,7 @@
 
 enum { kColumns = 256, kRows = 96, kVectors = 5 };
 
-static void fill(float *x, size_t n) {
+void exercise_fill(float *x, size_t n) {
     uint32_t state = 1;
     for (size_t i = 0; i < n; i++) {
         state = state * 1664525u + 1013904223u;
@@ -102,7 +102,7 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
     ggufx_matmul_options options;
     a->matmul_options_init(&options);
     options.progress = e->progress;
-    fill(x, kColumns * kVectors);
+    exercise_fill(x, kColumns * kVectors);
     TRY(run_quantize(e, rt, x));
     TRY(a->file_tensor_find(&at, file, "token_embd.weight", 17, &e->error));
     TRY(run_slices(e, rt, a->file_tensor(file, at), y));
@@ -120,126 +120,6 @@ end:
     a->tensor_destroy(rows);
     free(x);
     free(y);
-    return status;
-}
-
-/* ---- KV cache ------------------------------------------------------------------------------- */
-
-enum { kTokens = 70, kHeads = 2, kQueries = 4, kDim = 64, kRow = kHeads * kDim };
-
-struct snapshot {
-    uint8_t data[1 << 17];
-    size_t n, at;
-};
-
-static ggufx_status write_snapshot(void *user, const void *data, size_t n) {
-    struct snapshot *s = user;
-    if (n > sizeof s->data - s->n) return GGUFX_E_IO;
-    memcpy(s->data + s->n, data, n);
-    s->n += n;
-    return GGUFX_OK;
-}
-
-static ggufx_status read_snapshot(void *user, void *data, size_t n) {
-    struct snapshot *s = user;
-    if (n > s->n - s->at) return GGUFX_E_TRUNCATED;
-    memcpy(data, s->data + s->at, n);
-    s->at += n;
-    return GGUFX_OK;
-}
-
-/* Sequence 0 holds 10 tokens. */
-static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, float *out) {
-    const struct api *a = e->api;
-    ggufx_status status = GGUFX_OK;
-    const uint32_t sequences[4] = {1, 0, 1, 1};
-    const int32_t positions[4] = {10, 20, 10, 11};
-    uint64_t length = 0;
-    uint16_t half[2 * kRow];
-    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
-    MUST(snapshot != NULL);
-    for (size_t i = 0; i < 2 * kRow; i++) half[i] = (uint16_t)(0x3800 + i);
-    TRY(a->kv_copy(kv, 0, 1, 0, 10, &e->error));
-    TRY(a->kv_append_batch(kv, 0, 4, sequences, positions, in, 4 * kRow, in, 4 * kRow, &e->error));
-    TRY(a->kv_append_half(kv, 0, 1, 2, NULL, GGUFX_KV_HALF_BF16, half, 2 * kRow, half, 2 * kRow,
-                          &e->error));
-    TRY(a->kv_shift(kv, 1, 5, 100, 3, &e->error));
-    TRY(a->kv_remove(kv, 1, 2, 9, &e->error));
-    TRY(a->kv_length(&length, kv, 1, &e->error));
-    MUST(length == 11);
-    TRY(a->kv_read(out, 11 * kRow, NULL, 0, kv, 0, 1, 0, 11, &e->error));
-    exercise_mix(e, out, 11 * kRow, sizeof *out);
-    TRY(a->kv_scores(out, kQueries * 11, kv, 0, 1, in, kQueries * kDim, 1, 0, &e->error));
-    exercise_mix(e, out, kQueries * 11, sizeof *out);
-    TRY(a->kv_keep(kv, 1, &e->error));
-    TRY(a->kv_save(kv, 1, write_snapshot, snapshot, &e->error));
-    TRY(a->kv_load(kv, 0, read_snapshot, snapshot, &e->error));
-    TRY(a->kv_length(&length, kv, 0, &e->error));
-    MUST(length == 11 && snapshot->at == snapshot->n);
-end:
-    free(snapshot);
-    return status;
-}
-
-static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *out) {
-    const struct api *a = e->api;
-    ggufx_status status = GGUFX_OK;
-    ggufx_attend_options options;
-    ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    uint64_t length = 0;
-    int32_t positions[3];
-    const uint32_t both[2] = {0, 0};
-    a->attend_options_init(&options);
-    options.progress = e->progress;
-    TRY(a->kv_reserve(kv, 0, kTokens, &e->error));
-    TRY(a->kv_append(kv, 0, 0, kTokens, NULL, in, kTokens * kRow, in, kTokens * kRow, &e->error));
-    TRY(a->kv_attend(out, 2 * kQueries * kDim, NULL, kv, 0, 0, in, 2 * kQueries * kDim, 2, NULL,
-                     &options, &e->error));
-    exercise_mix(e, out, 2 * kQueries * kDim, sizeof *out);
-    TRY(a->kv_attend_batch(out, 2 * kQueries * kDim, NULL, kv, 0, both, in, 2 * kQueries * kDim, 2,
-                           NULL, &options, &e->error));
-    exercise_mix(e, out, 2 * kQueries * kDim, sizeof *out);
-    TRY(a->kv_read(out, 3 * kRow, out + 3 * kRow, 3 * kRow, kv, 0, 0, 1, 3, &e->error));
-    exercise_mix(e, out, 6 * kRow, sizeof *out);
-    TRY(a->kv_positions(positions, kv, 0, 5, 3, &e->error));
-    TRY(a->kv_truncate(kv, 0, 10, &e->error));
-    TRY(a->kv_rollback(kv, 0, &e->error));
-    TRY(a->kv_length(&length, kv, 0, &e->error));
-    MUST(length == 10 && positions[2] == 7);
-    TRY(a->kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, &e->error));
-    MUST(facts.n_plain_pages > 0);
-    TRY(use_sequences(e, kv, in, out));
-    TRY(a->kv_clear(kv, &e->error));
-end:
-    return status;
-}
-
-ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
-    ggufx_status status = GGUFX_OK;
-    ggufx_kv *kv = NULL;
-    uint64_t bytes = 0;
-    ggufx_kv_options options;
-    float *in = calloc(kTokens * kRow, sizeof *in), *out = calloc(kTokens * kRow, sizeof *out);
-    fill(in, kTokens * kRow);
-    a->kv_options_init(&options);
-    options.n_layers = 1;
-    options.n_kv_heads = kHeads;
-    options.n_q_heads = kQueries;
-    options.head_dim_k = kDim;
-    options.type_k = GGUFX_KV_GX4;
-    options.type_v = GGUFX_KV_Q8_0;
-    options.n_sequences = 2;
-    options.rope_style = GGUFX_KV_ROPE_HALVES;
-    TRY(a->kv_estimate(&bytes, rt, &options, kTokens, &e->error));
-    MUST(bytes > 0);
-    TRY(a->kv_create(&kv, rt, &options, &e->error));
-    TRY(a->kv_calibrate(kv, 0, in, NULL, kRow, NULL, 0, &e->error));
-    TRY(use_kv(e, kv, in, out));
-end:
-    a->kv_destroy(kv);
-    free(in);
-    free(out);
     return status;
 }
 
