@@ -48,8 +48,10 @@ def may_include_in_kernels(path, name):
         return name.startswith(("formats/", "kernels/")) and name != "kernels/dispatch.hpp" \
             or name == "base/half.hpp"
     own = folder + "/"
-    shared = ("kernels/loops/", "kernels/act", "kernels/table.hpp", "kernels/precise.hpp", "formats/", "base/half.hpp",
-              "kernels/kv")
+    if folder == "kernels/avxvnni" and name.startswith("kernels/avx2/"):
+        return True  # the same formats with other products
+    shared = ("kernels/loops/", "kernels/act", "kernels/table.hpp", "kernels/precise.hpp", "formats/",
+              "base/half.hpp", "kernels/kv")
     if folder == "kernels/loops":
         return name.startswith(("kernels/loops/", "kernels/act", "kernels/table.hpp", "formats/",
                                 "base/half.hpp", "kernels/kv", "kernels/precise.hpp"))

@@ -1,33 +1,8 @@
 // n >= 4 columns of f32 activations.
 // SPDX-License-Identifier: MIT
-#include "kernels/loops/gemm_f32.hpp"
 #include "kernels/avx2/families.hpp"
 #include "kernels/avx2/formats.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx2 {
-namespace {
-
-template <class F> constexpr Gemm entry() {
-    constexpr uint32_t tile_rows = 2 * Vec::kLanes;
-    if constexpr (kIsFloat<F>) {
-        return {gemm_f32_bytes, gemm_f32_pack, gemm_floats<Vec, F>, 1, tile_rows};
-    } else if constexpr (requires { Unpack<F>::kOffset; }) {
-        return {gemm_f32_bytes, gemm_f32_pack, gemm_blocks_f32<Unpack<F>>, 1, tile_rows};
-    } else {
-        return {};
-    }
-}
-
-} // namespace
-} // namespace avx2
-
-const Gemm kAvx2GemmF32[fmt::kTypeIds] = {
-#define X(NAME, ...) avx2::entry<fmt::NAME>(),
-#define REMOVED(...) {},
-#include "formats/formats.def"
-};
-
-} // namespace kernels
-} // namespace ggufx
+#define GGUFX_SET avx2
+#define GGUFX_ARRAY kAvx2GemmF32
+#include "kernels/loops/gemm_f32_array.hpp"

@@ -1,11 +1,14 @@
 // AVX2 + FMA + F16C: eight lanes per vector, 256 values (8 blocks) per step.
 // Codes lie in the order of the row: a chunk (128 values) is four vectors, one block each.
-// vpmaddubsw adds two products in int16, so codes above 129 would saturate: such formats are
-// kSigned and use |w| * (q with the sign of w).
+// Products come from products.hpp, or that of avxvnni included before.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/loops/common.hpp"
+
+#ifndef GGUFX_AVX2_PRODUCTS
+#include "kernels/avx2/products.hpp"
+#endif
 
 #include <immintrin.h>
 
@@ -14,17 +17,12 @@ namespace kernels {
 namespace avx2 {
 namespace {
 
-struct Vec {
+struct Vec : Products {
     static constexpr unsigned kLanes = 8;
     static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 4; // of a tile: 8 sums, results in the first cache
-    static constexpr int kCodeLimit = 129;  // largest unsigned code that cannot saturate
-    static constexpr bool kExactDot = false;
-    static constexpr unsigned kDepth = 4; // neighbouring codes of a row in tiles
+    static constexpr unsigned kDepth = 4;   // neighbouring codes of a row in tiles
     using Vf = __m256;                      // f32
-    using Vi = __m256i;                     // int32
-    using V8 = __m256i;                     // codes
-    using V16 = __m256i;                    // int16
 
     static GGUFX_INLINE Vf zero() { return _mm256_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm256_set1_ps(v); }
@@ -48,9 +46,6 @@ struct Vec {
     }
     static GGUFX_INLINE __m128i load16(const void *p) {
         return _mm_loadu_si128(static_cast<const __m128i *>(p));
-    }
-    static GGUFX_INLINE __m256i load32(const void *p) {
-        return _mm256_loadu_si256(static_cast<const __m256i *>(p));
     }
     static GGUFX_INLINE Vi widen_u8(const uint8_t *p) { return _mm256_cvtepu8_epi32(load8(p)); }
     static GGUFX_INLINE Vi widen_i8(const uint8_t *p) { return _mm256_cvtepi8_epi32(load8(p)); }
@@ -84,40 +79,6 @@ struct Vec {
         return _mm_cvtss_f32(_mm_add_ss(r2, _mm_movehdup_ps(r2)));
     }
 
-    // Products of one vector of codes, neighbours added.
-    template <class U> static GGUFX_INLINE V16 products(V8 c, __m256i q) {
-        if constexpr (U::kSigned) {
-            return _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c));
-        } else {
-            static_assert(U::kMaxCode <= kCodeLimit);
-            return _mm256_maddubs_epi16(c, q);
-        }
-    }
-    // Sums of 16 products; lane L, element j = lane L of vector j. Small codes are added in
-    // int16 to the end: half the additions.
-    template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
-        const __m256i one = _mm256_set1_epi16(1);
-        __m256i p[4];
-#pragma GCC unroll 4
-        for (unsigned j = 0; j < 4; j++) p[j] = products<U>(c[j], load32(q + 32 * j));
-        if constexpr (8 * U::kMaxCode * 127 <= 32767) {
-            const __m256i t0 = _mm256_add_epi16(_mm256_unpacklo_epi32(p[0], p[1]),
-                                                _mm256_unpackhi_epi32(p[0], p[1]));
-            const __m256i t1 = _mm256_add_epi16(_mm256_unpacklo_epi32(p[2], p[3]),
-                                                _mm256_unpackhi_epi32(p[2], p[3]));
-            return _mm256_madd_epi16(
-                _mm256_add_epi16(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1)),
-                one);
-        } else {
-#pragma GCC unroll 4
-            for (unsigned j = 0; j < 4; j++) p[j] = _mm256_madd_epi16(p[j], one);
-            const __m256i t0 = _mm256_add_epi32(_mm256_unpacklo_epi32(p[0], p[1]),
-                                                _mm256_unpackhi_epi32(p[0], p[1]));
-            const __m256i t1 = _mm256_add_epi32(_mm256_unpacklo_epi32(p[2], p[3]),
-                                                _mm256_unpackhi_epi32(p[2], p[3]));
-            return _mm256_add_epi32(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
-        }
-    }
     // Sums of 16 of two chunks to sums of 32, blocks in order.
     static GGUFX_INLINE Vi pair_sums(Vi u0, Vi u1) {
         return _mm256_add_epi32(_mm256_permute2x128_si256(u0, u1, 0x20),
@@ -144,55 +105,14 @@ struct Vec {
     static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
         return _mm256_madd_epi16(a, load32(b));
     }
-    template <int N> static GGUFX_INLINE Vi shift_left(Vi v) {
-        return _mm256_slli_epi32(v, N);
-    }
+    template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm256_slli_epi32(v, N); }
 
-    static GGUFX_INLINE size_t block_position(size_t b) {
-        return 32 * b;
-    }
+    static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
     // The 128 codes of a chunk in the order of the row.
     static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) {
             _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + 32 * j), c[j]);
-        }
-    }
-
-    // sums[m][c] += codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
-    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1. As many products as fit
-    // are added in int16.
-    template <class K, size_t Quads, unsigned M, unsigned Columns>
-    static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
-                                          const int8_t *q) {
-        constexpr size_t n_fit = 32767 / (2 * 127 * K::kMaxCode);
-        constexpr size_t n_fold = n_fit >= 8 ? 8 : n_fit >= 4 ? 4 : n_fit >= 2 ? 2 : 1;
-        constexpr size_t n = n_fold < Quads ? n_fold : Quads;
-#pragma GCC unroll 8
-        for (size_t first = 0; first < Quads; first += n) {
-            __m256i pairs[M][Columns];
-#pragma GCC unroll 8
-            for (size_t i = first; i < first + n; i++) {
-#pragma GCC unroll 4
-                for (unsigned c = 0; c < Columns; c++) {
-                    int32_t four;
-                    __builtin_memcpy(&four, q + (i * Columns + c) * 4, 4);
-                    const __m256i a = _mm256_set1_epi32(four);
-#pragma GCC unroll 2
-                    for (unsigned m = 0; m < M; m++) {
-                        const __m256i p = products<K>(load32(u + (i * M + m) * 32), a);
-                        pairs[m][c] = i == first ? p : _mm256_add_epi16(pairs[m][c], p);
-                    }
-                }
-            }
-#pragma GCC unroll 4
-            for (unsigned c = 0; c < Columns; c++) {
-#pragma GCC unroll 2
-                for (unsigned m = 0; m < M; m++) {
-                    const __m256i s = _mm256_madd_epi16(pairs[m][c], _mm256_set1_epi16(1));
-                    sums[m][c] = _mm256_add_epi32(sums[m][c], s);
-                }
-            }
         }
     }
 
@@ -222,6 +142,13 @@ struct Vec {
 
     static GGUFX_INLINE __m128i max4(__m128i a, __m128i b) {
         return _mm_max_epu32(a, b);
+    }
+    // int8 codes + 128.
+    static GGUFX_INLINE void make_unsigned(uint8_t *codes, size_t n) {
+        for (size_t i = 0; i < n; i += 32) {
+            const __m256i v = load32(codes + i);
+            store_i(codes + i, _mm256_xor_si256(v, _mm256_set1_epi8(-128)));
+        }
     }
     // 16 codes times `by` plus `add`, low bytes.
     static GGUFX_INLINE void scale_codes(uint8_t *codes, int by, int add) {

@@ -1,31 +1,8 @@
 // n >= 4 columns of int8 activations.
 // SPDX-License-Identifier: MIT
-#include "kernels/loops/gemm.hpp"
 #include "kernels/avx512/families.hpp"
 #include "kernels/avx512/formats.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512 {
-namespace {
-
-template <class F> constexpr Gemm entry() {
-    if constexpr (requires { Unpack<F>::kOffset; }) {
-        using U = typename TileUnpack<Unpack<F>>::Type;
-        return {gemm_bytes<Vec>, gemm_pack<U>, gemm<U>, U::kColumns, U::kTileVectors * U::kLanes};
-    } else {
-        return {};
-    }
-}
-
-} // namespace
-} // namespace avx512
-
-const Gemm kAvx512Gemm[fmt::kTypeIds] = {
-#define X(NAME, ...) avx512::entry<fmt::NAME>(),
-#define REMOVED(...) {},
-#include "formats/formats.def"
-};
-
-} // namespace kernels
-} // namespace ggufx
+#define GGUFX_SET avx512
+#define GGUFX_ARRAY kAvx512Gemm
+#include "kernels/loops/gemm_array.hpp"

@@ -244,8 +244,24 @@ template <class U> struct Folded : U {
         if constexpr (U::kShifts != 0) U::store_shifts(shift, b);
     }
 };
-template <class U, bool = U::kFoldSubScales> struct TileUnpack { using Type = U; };
-template <class U> struct TileUnpack<U, true> { using Type = Folded<U>; };
+// Signed codes where the set's tiles want unsigned ones (V::kUnsignedTiles): 128 is added.
+template <class U> struct MadeUnsigned : U {
+    static constexpr bool kFolded = true, kSigned = false;
+    static constexpr int kOffset = 128, kMaxCode = 255;
+
+    static GGUFX_INLINE void fold_codes(uint8_t *codes, const typename U::Block *) {
+        U::make_unsigned(codes, 32 * U::kLanes);
+    }
+};
+template <class U> constexpr bool kWantsUnsigned = U::kSigned &&requires {
+    U::kUnsignedTiles;
+};
+
+template <class U, bool = U::kFoldSubScales, bool = kWantsUnsigned<U>> struct TileUnpack {
+    using Type = U;
+};
+template <class U> struct TileUnpack<U, true, false> { using Type = Folded<U>; };
+template <class U> struct TileUnpack<U, false, true> { using Type = MadeUnsigned<U>; };
 
 } // namespace
 } // namespace kernels

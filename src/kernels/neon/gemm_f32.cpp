@@ -1,33 +1,8 @@
 // n >= 4 columns of f32 activations.
 // SPDX-License-Identifier: MIT
-#include "kernels/loops/gemm_f32.hpp"
 #include "kernels/neon/families.hpp"
 #include "kernels/neon/formats.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace neon {
-namespace {
-
-template <class F> constexpr Gemm entry() {
-    constexpr uint32_t tile_rows = 2 * Vec::kLanes;
-    if constexpr (kIsFloat<F>) {
-        return {gemm_f32_bytes, gemm_f32_pack, gemm_floats<Vec, F>, 1, tile_rows};
-    } else if constexpr (requires { Unpack<F>::kOffset; }) {
-        return {gemm_f32_bytes, gemm_f32_pack, gemm_blocks_f32<Unpack<F>>, 1, tile_rows};
-    } else {
-        return {};
-    }
-}
-
-} // namespace
-} // namespace neon
-
-const Gemm kNeonGemmF32[fmt::kTypeIds] = {
-#define X(NAME, ...) neon::entry<fmt::NAME>(),
-#define REMOVED(...) {},
-#include "formats/formats.def"
-};
-
-} // namespace kernels
-} // namespace ggufx
+#define GGUFX_SET neon
+#define GGUFX_ARRAY kNeonGemmF32
+#include "kernels/loops/gemm_f32_array.hpp"

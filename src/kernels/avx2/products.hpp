@@ -1,0 +1,64 @@
+// Sums of products of int8 on AVX2: vpmaddubsw adds two products in int16, so codes above 129 would
+// saturate: such formats are kSigned and use |w| * (q with the sign of w).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/common.hpp"
+
+#include <immintrin.h>
+
+namespace ggufx {
+namespace kernels {
+namespace avx2 {
+namespace {
+
+struct Products {
+    using V8 = __m256i;                    // codes
+    using V16 = __m256i;                   // int16
+    using Vi = __m256i;                    // int32
+    static constexpr int kCodeLimit = 129; // largest unsigned code that cannot saturate
+    static constexpr bool kExactDot = false;
+
+    static GGUFX_INLINE __m256i load32(const void *p) {
+        return _mm256_loadu_si256(static_cast<const __m256i *>(p));
+    }
+    // Products of one vector of codes, neighbours added.
+    template <class U> static GGUFX_INLINE V16 products(V8 c, __m256i q) {
+        if constexpr (U::kSigned) {
+            return _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c));
+        } else {
+            static_assert(U::kMaxCode <= kCodeLimit);
+            return _mm256_maddubs_epi16(c, q);
+        }
+    }
+    // Sums of 16 products; lane L, element j = lane L of vector j. Small codes are added in
+    // int16 to the end: half the additions.
+    template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
+        const __m256i one = _mm256_set1_epi16(1);
+        __m256i p[4];
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < 4; j++) p[j] = products<U>(c[j], load32(q + 32 * j));
+        if constexpr (8 * U::kMaxCode * 127 <= 32767) {
+            const __m256i t0 = _mm256_add_epi16(_mm256_unpacklo_epi32(p[0], p[1]),
+                                                _mm256_unpackhi_epi32(p[0], p[1]));
+            const __m256i t1 = _mm256_add_epi16(_mm256_unpacklo_epi32(p[2], p[3]),
+                                                _mm256_unpackhi_epi32(p[2], p[3]));
+            return _mm256_madd_epi16(
+                _mm256_add_epi16(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1)),
+                one);
+        } else {
+#pragma GCC unroll 4
+            for (unsigned j = 0; j < 4; j++) p[j] = _mm256_madd_epi16(p[j], one);
+            const __m256i t0 = _mm256_add_epi32(_mm256_unpacklo_epi32(p[0], p[1]),
+                                                _mm256_unpackhi_epi32(p[0], p[1]));
+            const __m256i t1 = _mm256_add_epi32(_mm256_unpacklo_epi32(p[2], p[3]),
+                                                _mm256_unpackhi_epi32(p[2], p[3]));
+            return _mm256_add_epi32(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
+        }
+    }
+};
+
+} // namespace
+} // namespace avx2
+} // namespace kernels
+} // namespace ggufx

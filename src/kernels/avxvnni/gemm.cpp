@@ -1,0 +1,10 @@
+// n >= 4 columns of int8 activations: avx2's formats with the products of this set.
+// SPDX-License-Identifier: MIT
+#include "kernels/avxvnni/families.hpp"
+#include "kernels/avxvnni/products.hpp"
+
+#include "kernels/avx2/formats.hpp"
+
+#define GGUFX_SET avx2
+#define GGUFX_ARRAY kAvxVnniGemm
+#include "kernels/loops/gemm_array.hpp"

@@ -1,0 +1,78 @@
+// Sums of products of int8 on AVX-VNNI: vpdpbusd adds four products of an unsigned and a signed
+// byte to int32. This takes the place of avx2/products.hpp when avx2's files are compiled for it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/common.hpp"
+
+#include <immintrin.h>
+
+#define GGUFX_AVX2_PRODUCTS // these, not avx2's own
+
+namespace ggufx {
+namespace kernels {
+namespace avx2 {
+namespace {
+
+struct Products {
+    using V8 = __m256i;  // codes
+    using V16 = __m256i; // int16
+    using Vi = __m256i;  // int32
+    static constexpr int kCodeLimit = 255;
+    static constexpr bool kExactDot = true;      // sums of any codes: formats share the tiles' code
+    static constexpr bool kUnsignedTiles = true; // signed codes get an offset there
+
+    static GGUFX_INLINE __m256i load32(const void *p) {
+        return _mm256_loadu_si256(static_cast<const __m256i *>(p));
+    }
+    // sums + products of one vector of codes, four added; signed ones as |c| * (q with their sign).
+    template <class U> static GGUFX_INLINE Vi add_dots(Vi sums, V8 c, __m256i q) {
+        if constexpr (U::kSigned) {
+            return _mm256_dpbusd_avx_epi32(sums, _mm256_abs_epi8(c), _mm256_sign_epi8(q, c));
+        } else {
+            return _mm256_dpbusd_avx_epi32(sums, c, q);
+        }
+    }
+    // Sums of 16 products; lane L, element j = lane L of vector j.
+    template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
+        __m256i p[4];
+#pragma GCC unroll 4
+        for (unsigned j = 0; j < 4; j++) {
+            p[j] = add_dots<U>(_mm256_setzero_si256(), c[j], load32(q + 32 * j));
+        }
+        const __m256i t0 =
+            _mm256_add_epi32(_mm256_unpacklo_epi32(p[0], p[1]), _mm256_unpackhi_epi32(p[0], p[1]));
+        const __m256i t1 =
+            _mm256_add_epi32(_mm256_unpacklo_epi32(p[2], p[3]), _mm256_unpackhi_epi32(p[2], p[3]));
+        return _mm256_add_epi32(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
+    }
+
+    // sums[m][c] += codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
+    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.
+    template <class K, size_t Quads, unsigned M, unsigned Columns>
+    static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
+                                          const int8_t *q) {
+        static_assert(!K::kSigned);
+#pragma GCC unroll 8
+        for (size_t i = 0; i < Quads; i++) {
+            __m256i w[M];
+#pragma GCC unroll 2
+            for (unsigned m = 0; m < M; m++) w[m] = load32(u + (i * M + m) * 32);
+#pragma GCC unroll 4
+            for (unsigned c = 0; c < Columns; c++) {
+                int32_t four;
+                __builtin_memcpy(&four, q + (i * Columns + c) * 4, 4);
+                const __m256i a = _mm256_set1_epi32(four);
+#pragma GCC unroll 2
+                for (unsigned m = 0; m < M; m++) {
+                    sums[m][c] = _mm256_dpbusd_avx_epi32(sums[m][c], w[m], a);
+                }
+            }
+        }
+    }
+};
+
+} // namespace
+} // namespace avx2
+} // namespace kernels
+} // namespace ggufx
