@@ -11,7 +11,6 @@
 
 #include "formats/format.hpp"
 #include "kernels/act.hpp"
-#include "kernels/kv.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -112,37 +111,22 @@ struct Dequant {
     void (*run)(float *out, const uint8_t *blocks, size_t n_blocks);
 };
 
-// ---- attention over decoded rows of the KV cache (kv/README.md)
-// ----------------------------------
-
-namespace {
-constexpr size_t kKvKeys = 8; // keys scored at once: 16 independent chains
-}
-
-struct KvFloat {
-    // Goes on with two chains per key over `width` coordinates: even[t] = fma(q[i], keys[t][i],
-    // even[t]) for even i, odd[t] for odd i, i ascending.
-    void (*score)(float even[kKvKeys], float odd[kKvKeys], const float *q,
-                  const float *const keys[kKvKeys], size_t width);
-    // o[j] = fma(p, value[j], o[j]) for j < n.
-    void (*accumulate)(float *o, float p, const float *value, size_t n);
-};
-
 // ---- tables -------------------------------------------------------------------------------------
 
-// What one instruction set has itself. Family pointers: arrays of fmt::kTypeIds entries, null
-// when it has none.
+struct KvPages;
+
+// What one instruction set has itself. Family pointers: arrays of fmt::kTypeIds entries; null, as
+// for the functions, when it has none.
 struct Layer {
     Isa isa;
     const char *name; // "avx2"
-    const Dequant *dequant;
-    const Matvec *matvec;        // block types
-    const MatvecF32 *matvec_f32; // float and block types
-    const Gemm *gemm;            // block types
-    const Gemm *gemm_f32;        // float and block types
-    SumFn sum;                   // null: the next layer's
-    const KvFloat *kv;           // null: the next layer's
-    const KvPages *kv_pages;     // null: the next layer's
+    const Dequant *dequant = nullptr;
+    const Matvec *matvec = nullptr;        // block types
+    const MatvecF32 *matvec_f32 = nullptr; // float and block types
+    const Gemm *gemm = nullptr;            // block types
+    const Gemm *gemm_f32 = nullptr;        // float and block types
+    SumFn sum = nullptr;
+    const KvPages *kv_pages = nullptr; // kernels/kv.hpp
 };
 
 namespace {
@@ -186,14 +170,6 @@ inline SumFn sum_of(const Kernels &kernels) {
 inline const KvPages *kv_pages_of(const Kernels &kernels) {
     for (const Layer *l : kernels.layers) {
         if (l && l->kv_pages) return l->kv_pages;
-    }
-    return nullptr;
-}
-
-// The attention kernels of the best layer that has them; scalar does.
-inline const KvFloat *kv_of(const Kernels &kernels) {
-    for (const Layer *l : kernels.layers) {
-        if (l && l->kv) return l->kv;
     }
     return nullptr;
 }

@@ -5,6 +5,7 @@
 #include "base/fpenv.hpp"
 #include "data.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/kv.hpp"
 
 #include <stdio.h>
 #include <string.h>

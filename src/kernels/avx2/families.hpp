@@ -12,7 +12,7 @@ extern const Matvec kAvx2Matvec[fmt::kTypeIds];
 extern const MatvecF32 kAvx2MatvecF32[fmt::kTypeIds];
 extern const Gemm kAvx2Gemm[fmt::kTypeIds];
 extern const Gemm kAvx2GemmF32[fmt::kTypeIds];
-extern const KvFloat kAvx2Kv;
+extern const KvPages kAvx2KvPages;
 
 } // namespace kernels
 } // namespace ggufx

@@ -7,11 +7,16 @@
 namespace ggufx {
 namespace kernels {
 
-extern const KvPages kAvx2KvPages;
 extern const Layer kAvx2Layer;
-const Layer kAvx2Layer = {Isa::avx2,      "avx2",       kAvx2Dequant, kAvx2Matvec,
-                          kAvx2MatvecF32, kAvx2Gemm,    kAvx2GemmF32, sum_groups<avx2::Vec>,
-                          &kAvx2Kv,       &kAvx2KvPages};
+const Layer kAvx2Layer = {.isa = Isa::avx2,
+                          .name = "avx2",
+                          .dequant = kAvx2Dequant,
+                          .matvec = kAvx2Matvec,
+                          .matvec_f32 = kAvx2MatvecF32,
+                          .gemm = kAvx2Gemm,
+                          .gemm_f32 = kAvx2GemmF32,
+                          .sum = sum_groups<avx2::Vec>,
+                          .kv_pages = &kAvx2KvPages};
 
 } // namespace kernels
 } // namespace ggufx

@@ -8,9 +8,15 @@ namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx512Layer;
-const Layer kAvx512Layer = {
-    Isa::avx512, "avx512",       kAvx512Dequant,          kAvx512Matvec, kAvx512MatvecF32,
-    kAvx512Gemm, kAvx512GemmF32, sum_groups<avx512::Vec>, nullptr,       &kAvx512KvPages};
+const Layer kAvx512Layer = {.isa = Isa::avx512,
+                            .name = "avx512",
+                            .dequant = kAvx512Dequant,
+                            .matvec = kAvx512Matvec,
+                            .matvec_f32 = kAvx512MatvecF32,
+                            .gemm = kAvx512Gemm,
+                            .gemm_f32 = kAvx512GemmF32,
+                            .sum = sum_groups<avx512::Vec>,
+                            .kv_pages = &kAvx512KvPages};
 
 } // namespace kernels
 } // namespace ggufx

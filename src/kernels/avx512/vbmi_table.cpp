@@ -6,8 +6,8 @@ namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx512VbmiLayer;
-const Layer kAvx512VbmiLayer = {Isa::avx512, "avx512vbmi", nullptr, kAvx512VbmiMatvec, nullptr,
-                                nullptr,     nullptr,      nullptr, nullptr,           nullptr};
+const Layer kAvx512VbmiLayer = {
+    .isa = Isa::avx512, .name = "avx512vbmi", .matvec = kAvx512VbmiMatvec};
 
 } // namespace kernels
 } // namespace ggufx

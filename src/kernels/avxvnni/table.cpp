@@ -6,8 +6,8 @@ namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvxVnniLayer;
-const Layer kAvxVnniLayer = {Isa::avxvnni, "avxvnni", nullptr, kAvxVnniMatvec, nullptr,
-                             kAvxVnniGemm, nullptr,   nullptr, nullptr,        nullptr};
+const Layer kAvxVnniLayer = {
+    .isa = Isa::avxvnni, .name = "avxvnni", .matvec = kAvxVnniMatvec, .gemm = kAvxVnniGemm};
 
 } // namespace kernels
 } // namespace ggufx

@@ -75,6 +75,27 @@ constexpr KvKernels kKvKind = {
     {kv_score<V, K, 1>, kv_score<V, K, 2>, kv_score<V, K, 4>},
     {kv_accumulate<V, K, 1>, kv_accumulate<V, K, 2>, kv_accumulate<V, K, 4>}};
 
+// Every kind of page, in the order of KvKind.
+template <class V>
+constexpr KvKernels kKvKindsOf[kKvKinds] = {
+    kKvKind<V, KvKind::f32>,
+    kKvKind<V, KvKind::f16>,
+    kKvKind<V, KvKind::bf16>,
+    kKvKind<V, KvKind::q8_0>,
+    kKvKind<V, KvKind::q5_1>,
+    kKvKind<V, KvKind::q5_0>,
+    kKvKind<V, KvKind::q4_1>,
+    kKvKind<V, KvKind::q4_0>,
+    kKvKind<V, KvKind::iq4_nl>,
+    kKvKind<V, KvKind::tq3_0>,
+    kKvKind<V, KvKind::tq3_0_residual>,
+    kKvKind<V, KvKind::gx2>,
+    kKvKind<V, KvKind::gx3>,
+    kKvKind<V, KvKind::gx4>,
+};
+template <class V>
+constexpr KvPages kKvPagesOf = {kKvKindsOf<V>, kv_weigh<V>, kv_scale<V>, kv_merge<V>};
+
 } // namespace
 } // namespace kernels
 } // namespace ggufx

@@ -100,7 +100,7 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
             for (unsigned c = 0; c < Columns; c++) lanes[p][s][c] = U::zero();
     }
     size_t step = 0;
-    for (; step + n_parts <= n_steps; step += n_parts) {
+    for (; Streams > 1 && step + n_parts <= n_steps; step += n_parts) {
 #pragma GCC unroll 4
         for (unsigned p = 0; p < n_parts; p++) {
             const typename U::Block *b[Streams];
@@ -117,13 +117,16 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
             }
         }
     }
-#pragma GCC unroll 4
-    for (unsigned p = 0; p < n_parts; p++, step++) {
-        if (step > n_steps || (step == n_steps && n_tail == 0)) break;
+    // The rest is a loop over lanes in memory: unrolled it would double the code.
+    Lanes<U, Streams, Columns> rest;
+    __builtin_memcpy(&rest, &lanes, sizeof rest);
+#pragma GCC unroll 1
+    for (; step < n_steps + (n_tail != 0); step++) {
+#pragma GCC unroll 1
         for (unsigned s = 0; s < Streams; s++) {
             const uint8_t *at = rows[s] + step * kStepBytes<U>;
             const auto *b = step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail);
-            add_step<U, 1, Streams, Columns>(lanes, p, s, &b, act, step);
+            add_step<U, 1, Streams, Columns>(rest, step % n_parts, s, &b, act, step);
         }
     }
 #pragma GCC unroll 4
@@ -132,7 +135,7 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
         for (unsigned c = 0; c < Columns; c++) {
             typename U::Vf all[n_parts];
 #pragma GCC unroll 4
-            for (unsigned p = 0; p < n_parts; p++) all[p] = lanes[p][s][c];
+            for (unsigned p = 0; p < n_parts; p++) all[p] = rest[p][s][c];
             y.y[c * y.ld + row + s * far] = finish(U::tree(all));
         }
     }

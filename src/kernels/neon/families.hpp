@@ -22,6 +22,7 @@ extern const Matvec GGUFX_NEON_TABLE(Matvec)[fmt::kTypeIds];
 extern const MatvecF32 kNeonMatvecF32[fmt::kTypeIds];
 extern const Gemm GGUFX_NEON_TABLE(Gemm)[fmt::kTypeIds];
 extern const Gemm kNeonGemmF32[fmt::kTypeIds];
+extern const KvPages GGUFX_NEON_TABLE(KvPages); // not of i8mm
 
 } // namespace kernels
 } // namespace ggufx

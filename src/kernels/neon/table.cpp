@@ -7,24 +7,29 @@
 namespace ggufx {
 namespace kernels {
 
-extern const KvPages GGUFX_NEON_TABLE(KvPages); // not of i8mm
-
 #ifdef GGUFX_NEON_I8MM
 // Useful where two columns meet two rows: in tiles.
 extern const Layer kNeonI8mmLayer;
-const Layer kNeonI8mmLayer = {Isa::neon_i8mm, "neon_i8mm",   nullptr, nullptr,
-                              nullptr,        kNeonI8mmGemm, nullptr, nullptr,
-                              nullptr,        nullptr};
+const Layer kNeonI8mmLayer = {.isa = Isa::neon_i8mm, .name = "neon_i8mm", .gemm = kNeonI8mmGemm};
 #elif defined(GGUFX_NEON_DOT)
 // Decoding and f32 activations have no dot products of bytes: those of the NEON layer.
 extern const Layer kNeonDotLayer;
-const Layer kNeonDotLayer = {Isa::neon_dot, "neon_dot", nullptr, kNeonDotMatvec, nullptr,
-                             kNeonDotGemm,  nullptr,    nullptr, nullptr,        &kNeonDotKvPages};
+const Layer kNeonDotLayer = {.isa = Isa::neon_dot,
+                             .name = "neon_dot",
+                             .matvec = kNeonDotMatvec,
+                             .gemm = kNeonDotGemm,
+                             .kv_pages = &kNeonDotKvPages};
 #else
 extern const Layer kNeonLayer;
-const Layer kNeonLayer = {Isa::neon,      "neon",       kNeonDequant, kNeonMatvec,
-                          kNeonMatvecF32, kNeonGemm,    kNeonGemmF32, sum_groups<neon::Vec>,
-                          nullptr,        &kNeonKvPages};
+const Layer kNeonLayer = {.isa = Isa::neon,
+                          .name = "neon",
+                          .dequant = kNeonDequant,
+                          .matvec = kNeonMatvec,
+                          .matvec_f32 = kNeonMatvecF32,
+                          .gemm = kNeonGemm,
+                          .gemm_f32 = kNeonGemmF32,
+                          .sum = sum_groups<neon::Vec>,
+                          .kv_pages = &kNeonKvPages};
 #endif
 
 } // namespace kernels

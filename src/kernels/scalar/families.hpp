@@ -14,7 +14,6 @@ extern const MatvecF32 kScalarMatvecF32[fmt::kTypeIds];
 extern const Gemm kScalarGemm[fmt::kTypeIds];
 extern const Gemm kScalarGemmPrecise[fmt::kTypeIds];
 extern const Gemm kScalarGemmF32[fmt::kTypeIds];
-extern const KvFloat kScalarKv;
 extern const KvPages kScalarKvPages;
 
 } // namespace kernels

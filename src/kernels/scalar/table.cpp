@@ -16,9 +16,15 @@ void sum_groups(float *sums, const float *x, size_t k, size_t group) {
 } // namespace scalar
 
 extern const Layer kScalarLayer;
-const Layer kScalarLayer = {Isa::scalar,      "scalar",       kScalarDequant, kScalarMatvec,
-                            kScalarMatvecF32, kScalarGemm,    kScalarGemmF32, scalar::sum_groups,
-                            &kScalarKv,       &kScalarKvPages};
+const Layer kScalarLayer = {.isa = Isa::scalar,
+                            .name = "scalar",
+                            .dequant = kScalarDequant,
+                            .matvec = kScalarMatvec,
+                            .matvec_f32 = kScalarMatvecF32,
+                            .gemm = kScalarGemm,
+                            .gemm_f32 = kScalarGemmF32,
+                            .sum = scalar::sum_groups,
+                            .kv_pages = &kScalarKvPages};
 
 } // namespace kernels
 } // namespace ggufx
