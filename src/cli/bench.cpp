@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include "bench.hpp"
 
-#include <CLI/CLI.hpp>
-
 namespace ggufx::cli {
 
 void add_bench(Tool &tool) {
-    CLI::App *bench = tool.app.add_subcommand("bench", "measure products, reads and opens");
-    bench->require_subcommand(1);
-    add_bench_matvec(tool, *bench);
-    add_bench_dequant(tool, *bench);
-    add_bench_kv(tool, *bench);
-    add_bench_read(tool, *bench);
-    add_bench_open(tool, *bench);
+    Command bench = tool.app.add_command("bench", "measure products, reads and opens");
+    bench.require_command();
+    add_bench_matvec(tool, bench);
+    add_bench_dequant(tool, bench);
+    add_bench_kv(tool, bench);
+    add_bench_read(tool, bench);
+    add_bench_open(tool, bench);
 }
 
 } // namespace ggufx::cli

@@ -7,10 +7,6 @@
 
 #include <cstdint>
 
-namespace CLI {
-class App;
-}
-
 namespace ggufx::cli {
 
 // Cold memory: more than any last-level cache, and well above 600 MB.
@@ -48,10 +44,10 @@ const char *read_isa(const ggufx_runtime *rt);
 double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigned threads,
                  const ReadVariant &variant, Clock clock = Clock::wall);
 
-void add_bench_read(Tool &tool, CLI::App &bench);
-void add_bench_matvec(Tool &tool, CLI::App &bench); // and matmul
-void add_bench_dequant(Tool &tool, CLI::App &bench);
-void add_bench_kv(Tool &tool, CLI::App &bench);
-void add_bench_open(Tool &tool, CLI::App &bench);
+void add_bench_read(Tool &tool, Command &bench);
+void add_bench_matvec(Tool &tool, Command &bench); // and matmul
+void add_bench_dequant(Tool &tool, Command &bench);
+void add_bench_kv(Tool &tool, Command &bench);
+void add_bench_open(Tool &tool, Command &bench);
 
 } // namespace ggufx::cli

@@ -9,7 +9,6 @@
 #include "table.hpp"
 #include "timing.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -143,19 +142,16 @@ static int bench_dequant(const Globals &globals, const ProductOptions &options) 
     return all_equal ? kOk : kCheckFailed;
 }
 
-void add_bench_dequant(Tool &tool, CLI::App &bench) {
+void add_bench_dequant(Tool &tool, Command &bench) {
     auto options = std::make_shared<ProductOptions>();
     options->m = 64;
-    CLI::App *sub = bench.add_subcommand("dequant", "weights to f32, per instruction set");
-    sub->add_option("--type", options->types, "tensor types, or all; q4_K")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    sub->add_option("-k,--k", options->k, "values of a row; 4096")->check(CLI::Range(1u, 1u << 20));
-    sub->add_option("-r,--rounds", options->rounds, "rounds of kernels and reads; 9")
-        ->check(CLI::Range(1u, 1000u));
-    add_clock(*sub, options->clock);
-    sub->add_flag("--markdown", options->markdown, "print the table as Markdown");
-    sub->footer("  ggufx bench dequant --type q4_K,q8_0 --isa all -t 1");
+    Command sub = bench.add_command("dequant", "weights to f32, per instruction set");
+    sub.option("--type", options->types, "tensor types, or all; q4_K").list();
+    sub.option("-k,--k", options->k, "values of a row; 4096").between(1u, 1u << 20);
+    sub.option("-r,--rounds", options->rounds, "rounds of kernels and reads; 9").between(1u, 1000u);
+    add_clock(sub, options->clock);
+    sub.flag("--markdown", options->markdown, "print the table as Markdown");
+    sub.examples("  ggufx bench dequant --type q4_K,q8_0 --isa all -t 1");
     tool.verbs.emplace_back(sub,
                             [&tool, options] { return bench_dequant(tool.globals, *options); });
 }

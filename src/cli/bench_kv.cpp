@@ -8,7 +8,6 @@
 #include "signals.hpp"
 #include "table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstring>
 #include <fmt/format.h>
@@ -292,25 +291,22 @@ int bench_kv(const Globals &globals, const KvOptions &options) {
 
 } // namespace
 
-void add_bench_kv(Tool &tool, CLI::App &bench) {
+void add_bench_kv(Tool &tool, Command &bench) {
     auto options = std::make_shared<KvOptions>();
-    CLI::App *sub = bench.add_subcommand("kv", "attention of a decoding step over a KV cache");
-    sub->add_option("--types", options->types, "of keys and values, or keys/values; f16,q8_0,gx4")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    sub->add_option("--kv", options->lengths, "tokens in the cache; 4096,32768")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 24));
-    sub->add_option("--head-dim", options->head_dim, "values of a head; 128")
-        ->check(CLI::Range(1u, 1024u));
-    sub->add_option("-r,--rounds", options->rounds, "rounds over all layers and reads; 9")
-        ->check(CLI::Range(1u, 1000u));
-    sub->add_option("--cache", options->cache,
-                    "memory: layers that no processor's cache holds; cpu: one layer")
-        ->check(CLI::IsMember({"memory", "cpu"}));
-    add_clock(*sub, options->clock);
-    sub->footer("  ggufx bench kv --types f16,q8_0,gx4 --kv 4096,32768 -t 1 --json");
+    Command sub = bench.add_command("kv", "attention of a decoding step over a KV cache");
+    sub.option("--types", options->types, "of keys and values, or keys/values; f16,q8_0,gx4")
+        .list();
+    sub.option("--kv", options->lengths, "tokens in the cache; 4096,32768")
+        .list()
+        .between(uint64_t{1}, uint64_t{1} << 24);
+    sub.option("--head-dim", options->head_dim, "values of a head; 128").between(1u, 1024u);
+    sub.option("-r,--rounds", options->rounds, "rounds over all layers and reads; 9")
+        .between(1u, 1000u);
+    sub.option("--cache", options->cache,
+               "memory: layers that no processor's cache holds; cpu: one layer")
+        .one_of({"memory", "cpu"});
+    add_clock(sub, options->clock);
+    sub.examples("  ggufx bench kv --types f16,q8_0,gx4 --kv 4096,32768 -t 1 --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_kv(tool.globals, *options); });
 }
 

@@ -9,7 +9,6 @@
 #include "table.hpp"
 #include "timing.hpp"
 
-#include <CLI/CLI.hpp>
 #include <deque>
 #include <fmt/format.h>
 
@@ -137,36 +136,31 @@ static int bench_products(const Globals &globals, const ProductOptions &options)
     return all_equal ? kOk : kCheckFailed;
 }
 
-static void add_verb(Tool &tool, CLI::App &bench, const char *name, const char *text,
+static void add_verb(Tool &tool, Command &bench, const char *name, const char *text,
                      const ProductOptions &defaults, const char *example) {
     auto options = std::make_shared<ProductOptions>(defaults);
     options->verb = name;
-    CLI::App *sub = bench.add_subcommand(name, text);
-    sub->add_option("--type", options->types, "tensor types, or all; q4_K")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    sub->add_option("-n,--n", options->n, fmt::format("numbers of vectors; {}", defaults.n[0]))
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(CLI::Range(1u, 4096u));
-    sub->add_option("-m,--m", options->m, fmt::format("rows of a matrix; {}", defaults.m))
-        ->check(CLI::Range(1u, 1u << 20));
-    sub->add_option("-k,--k", options->k, "columns of a matrix; 4096")
-        ->check(CLI::Range(1u, 1u << 20));
-    sub->add_option("-r,--rounds", options->rounds, "rounds of kernels, reads and peaks; 9")
-        ->check(CLI::Range(1u, 1000u));
-    sub->add_option("--cache", options->cache,
-                    "where the weights are: memory, or l2 (1 MiB per thread)")
-        ->check(CLI::IsMember({"memory", "l2"}));
-    add_clock(*sub, options->clock);
-    sub->add_flag("--f32", options->f32, "f32 activations with quantized weights too");
-    sub->add_flag("--markdown", options->markdown, "print the table as Markdown");
-    sub->footer(example);
+    Command sub = bench.add_command(name, text);
+    sub.option("--type", options->types, "tensor types, or all; q4_K").list();
+    sub.option("-n,--n", options->n, fmt::format("numbers of vectors; {}", defaults.n[0]))
+        .list()
+        .between(1u, 4096u);
+    sub.option("-m,--m", options->m, fmt::format("rows of a matrix; {}", defaults.m))
+        .between(1u, 1u << 20);
+    sub.option("-k,--k", options->k, "columns of a matrix; 4096").between(1u, 1u << 20);
+    sub.option("-r,--rounds", options->rounds, "rounds of kernels, reads and peaks; 9")
+        .between(1u, 1000u);
+    sub.option("--cache", options->cache, "where the weights are: memory, or l2 (1 MiB per thread)")
+        .one_of({"memory", "l2"});
+    add_clock(sub, options->clock);
+    sub.flag("--f32", options->f32, "f32 activations with quantized weights too");
+    sub.flag("--markdown", options->markdown, "print the table as Markdown");
+    sub.examples(example);
     tool.verbs.emplace_back(sub,
                             [&tool, options] { return bench_products(tool.globals, *options); });
 }
 
-void add_bench_matvec(Tool &tool, CLI::App &bench) {
+void add_bench_matvec(Tool &tool, Command &bench) {
     add_verb(tool, bench, "matvec", "weights times vectors, per instruction set", {},
              "  ggufx bench matvec --type q4_K,q8_0 --isa all -t 1,2 --json");
     ProductOptions many;

@@ -5,7 +5,6 @@
 #include "signals.hpp"
 #include "timing.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -172,15 +171,14 @@ static int bench_open(const Globals &globals, const OpenOptions &options) {
     return kOk;
 }
 
-void add_bench_open(Tool &tool, CLI::App &bench) {
+void add_bench_open(Tool &tool, Command &bench) {
     auto options = std::make_shared<OpenOptions>();
-    CLI::App *sub = bench.add_subcommand("open", "metadata-only open of a large vocabulary");
-    sub->add_option("FILE", options->file, "this file instead of a generated one");
-    sub->add_option("-n,--tokens", options->tokens, "tokens of the generated file; 262144")
-        ->check(CLI::Range(1u, 1u << 24));
-    sub->add_option("-r,--repeats", options->repeats, "median of N opens; 20")
-        ->check(CLI::Range(1u, 1000u));
-    sub->footer("  ggufx bench open --json");
+    Command sub = bench.add_command("open", "metadata-only open of a large vocabulary");
+    sub.option("FILE", options->file, "this file instead of a generated one");
+    sub.option("-n,--tokens", options->tokens, "tokens of the generated file; 262144")
+        .between(1u, 1u << 24);
+    sub.option("-r,--repeats", options->repeats, "median of N opens; 20").between(1u, 1000u);
+    sub.examples("  ggufx bench open --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_open(tool.globals, *options); });
 }
 

@@ -5,7 +5,6 @@
 #include "text.hpp"
 #include "timing.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -46,11 +45,11 @@ std::vector<Runner> make_runners(const Globals &globals, const std::vector<uint6
     return runners;
 }
 
-void add_clock(CLI::App &sub, Clock &clock) {
-    const std::map<std::string, Clock> names = {{"wall", Clock::wall}, {"cpu", Clock::cpu}};
-    sub.add_option("--clock", clock,
-                   "wall, or cpu: processor time per thread, for machines that are not idle")
-        ->transform(CLI::CheckedTransformer(names));
+void add_clock(Command &sub, Clock &clock) {
+    sub.choice(
+        "--clock", {"wall", "cpu"},
+        [&clock](size_t index) { clock = index == 0 ? Clock::wall : Clock::cpu; },
+        "wall, or cpu: processor time per thread, for machines that are not idle");
 }
 
 std::vector<std::string> product_types(const std::vector<std::string> &names) {

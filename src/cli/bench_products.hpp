@@ -74,7 +74,7 @@ private:
     std::vector<double> seconds_; // per row
 };
 
-void add_clock(CLI::App &sub, Clock &clock);
+void add_clock(Command &sub, Clock &clock);
 
 // One per instruction set (--isa: names, or all), number of threads and n.
 std::vector<Runner> make_runners(const Globals &globals, const std::vector<uint64_t> &n);

@@ -8,7 +8,6 @@
 #include "table.hpp"
 #include "timing.hpp"
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstring>
 #include <fmt/format.h>
@@ -129,12 +128,11 @@ static int bench_read(const Globals &globals, const ReadOptions &options) {
     return kOk;
 }
 
-void add_bench_read(Tool &tool, CLI::App &bench) {
+void add_bench_read(Tool &tool, Command &bench) {
     auto options = std::make_shared<ReadOptions>();
-    CLI::App *sub = bench.add_subcommand("read", "plain reads of memory");
-    sub->add_option("-r,--repeats", options->repeats, "medians of N runs; 5")
-        ->check(CLI::Range(1u, 1000u));
-    sub->footer("  ggufx bench read -t 1 --json");
+    Command sub = bench.add_command("read", "plain reads of memory");
+    sub.option("-r,--repeats", options->repeats, "medians of N runs; 5").between(1u, 1000u);
+    sub.examples("  ggufx bench read -t 1 --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_read(tool.globals, *options); });
 }
 

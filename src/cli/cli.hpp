@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "command_line.hpp"
+
 #include <ggufx/ggufx.h>
 
 #include <functional>
@@ -11,10 +13,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace ggufx::cli {
 
@@ -58,9 +56,9 @@ struct Globals {
 
 // The parser and, per verb (a leaf of its tree), what to run.
 struct Tool {
-    CLI::App &app;
+    Command app;
     Globals &globals;
-    std::vector<std::pair<CLI::App *, std::function<int()>>> verbs;
+    std::vector<std::pair<Command, std::function<int()>>> verbs;
 };
 
 void add_demo(Tool &tool);

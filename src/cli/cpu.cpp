@@ -4,7 +4,6 @@
 #include "json.hpp"
 #include "table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -76,8 +75,8 @@ static int print_cpu(const Globals &globals) {
 }
 
 void add_cpu(Tool &tool) {
-    CLI::App *sub = tool.app.add_subcommand("cpu", "processor features and chosen kernels");
-    sub->footer("  ggufx cpu\n  ggufx cpu --isa scalar --json");
+    Command sub = tool.app.add_command("cpu", "processor features and chosen kernels");
+    sub.examples("  ggufx cpu\n  ggufx cpu --isa scalar --json");
     tool.verbs.emplace_back(sub, [&tool] { return print_cpu(tool.globals); });
 }
 

@@ -5,7 +5,6 @@
 #include "json.hpp"
 #include "table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -95,12 +94,12 @@ static int demo(const Globals &globals, const DemoOptions &options) {
 
 void add_demo(Tool &tool) {
     auto options = std::make_shared<DemoOptions>();
-    CLI::App *sub = tool.app.add_subcommand("demo", "the embedded model tells a story");
-    sub->add_option("--seed", options->generate.seed, "another seed, another story; 1");
-    sub->add_option("-n,--predict", options->generate.n_predict, "tokens at most; 400");
-    sub->add_option("--export", options->export_path, "only write the embedded model to FILE");
-    sub->add_flag("-f", tool.globals.force, "replace existing output files");
-    sub->footer("  ggufx demo --seed 7\n  ggufx demo --export story.gguf && ggufx run story.gguf");
+    Command sub = tool.app.add_command("demo", "the embedded model tells a story");
+    sub.option("--seed", options->generate.seed, "another seed, another story; 1");
+    sub.option("-n,--predict", options->generate.n_predict, "tokens at most; 400");
+    sub.option("--export", options->export_path, "only write the embedded model to FILE");
+    sub.flag("-f", tool.globals.force, "replace existing output files");
+    sub.examples("  ggufx demo --seed 7\n  ggufx demo --export story.gguf && ggufx run story.gguf");
     tool.verbs.emplace_back(sub, [&tool, options] { return demo(tool.globals, *options); });
 }
 

@@ -5,7 +5,6 @@
 #include "json.hpp"
 #include "signals.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -133,18 +132,18 @@ static int dequant(const Globals &globals, const DequantOptions &options) {
 
 void add_dequant(Tool &tool) {
     auto options = std::make_shared<DequantOptions>();
-    CLI::App *sub = tool.app.add_subcommand("dequant", "rows of a tensor as f32");
-    sub->add_option("FILE", options->file, "GGUF file")->required();
-    sub->add_option("TENSOR", options->tensor, "name of the tensor")->required();
-    sub->add_option("--rows", options->rows, "a:b = rows a..b-1 over all outer dimensions");
-    CLI::Option *npy = sub->add_flag("--npy", options->npy, "NumPy file (default for -o *.npy)");
-    CLI::Option *raw = sub->add_flag("--raw", options->raw, "raw little-endian f32");
-    CLI::Option *text = sub->add_flag("--text", options->text, "one row per line (default)");
-    npy->excludes(raw)->excludes(text);
-    raw->excludes(text);
-    sub->add_flag("-f", tool.globals.force, "replace existing output files");
-    sub->footer("  ggufx dequant model.gguf token_embd.weight --rows 0:4\n"
-                "  ggufx dequant model.gguf output.weight -o output.npy");
+    Command sub = tool.app.add_command("dequant", "rows of a tensor as f32");
+    sub.option("FILE", options->file, "GGUF file").required();
+    sub.option("TENSOR", options->tensor, "name of the tensor").required();
+    sub.option("--rows", options->rows, "a:b = rows a..b-1 over all outer dimensions");
+    Option npy = sub.flag("--npy", options->npy, "NumPy file (default for -o *.npy)");
+    Option raw = sub.flag("--raw", options->raw, "raw little-endian f32");
+    Option text = sub.flag("--text", options->text, "one row per line (default)");
+    npy.excludes(raw).excludes(text);
+    raw.excludes(text);
+    sub.flag("-f", tool.globals.force, "replace existing output files");
+    sub.examples("  ggufx dequant model.gguf token_embd.weight --rows 0:4\n"
+                 "  ggufx dequant model.gguf output.weight -o output.npy");
     tool.verbs.emplace_back(sub, [&tool, options] { return dequant(tool.globals, *options); });
 }
 

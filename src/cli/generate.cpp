@@ -6,7 +6,6 @@
 #include "signals.hpp"
 #include "text.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -185,20 +184,19 @@ void TextStream::finish() {
     emit(pending_.size());
 }
 
-void add_sampling_options(CLI::App &sub, GenerateOptions &options) {
-    const auto real = CLI::Range(0.0, 1e6);
-    sub.add_option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
-    sub.add_option("--temp", options.temperature, "temperature, 0 = always the likeliest; 0.8")
-        ->check(real);
-    sub.add_option("--top-k", options.top_k, "keep the k likeliest, 0 = all; 40");
-    sub.add_option("--top-p", options.top_p, "keep the likeliest up to this probability; 0.95")
-        ->check(CLI::Range(0.0, 1.0));
-    sub.add_option("--min-p", options.min_p, "drop below this share of the likeliest; 0.05")
-        ->check(CLI::Range(0.0, 1.0));
-    sub.add_option("--seed", options.seed, "random seed; the same seed gives the same ids; 1");
-    sub.add_option("--ctx", options.n_context, "tokens of context; default the model's");
-    sub.add_option("--ctk", options.type_k, "type of the cached keys; f16");
-    sub.add_option("--ctv", options.type_v, "type of the cached values; f16");
+void add_sampling_options(Command &sub, GenerateOptions &options) {
+    sub.option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
+    sub.option("--temp", options.temperature, "temperature, 0 = always the likeliest; 0.8")
+        .within(0.0, 1e6);
+    sub.option("--top-k", options.top_k, "keep the k likeliest, 0 = all; 40");
+    sub.option("--top-p", options.top_p, "keep the likeliest up to this probability; 0.95")
+        .within(0.0, 1.0);
+    sub.option("--min-p", options.min_p, "drop below this share of the likeliest; 0.05")
+        .within(0.0, 1.0);
+    sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; 1");
+    sub.option("--ctx", options.n_context, "tokens of context; default the model's");
+    sub.option("--ctk", options.type_k, "type of the cached keys; f16");
+    sub.option("--ctv", options.type_v, "type of the cached values; f16");
 }
 
 } // namespace ggufx::cli

@@ -7,10 +7,6 @@
 
 #include <span>
 
-namespace CLI {
-class App;
-}
-
 namespace ggufx::cli {
 
 struct GenerateOptions {
@@ -91,6 +87,6 @@ private:
     std::string pending_;
 };
 
-void add_sampling_options(CLI::App &sub, GenerateOptions &options);
+void add_sampling_options(Command &sub, GenerateOptions &options);
 
 } // namespace ggufx::cli

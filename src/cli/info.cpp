@@ -5,7 +5,6 @@
 #include "signals.hpp"
 #include "table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -201,20 +200,19 @@ static int print_info(const Globals &globals, const InfoOptions &options) {
 
 void add_info(Tool &tool) {
     auto options = std::make_shared<InfoOptions>();
-    CLI::App *sub = tool.app.add_subcommand("info", "what is in a file: card, metadata, tensors");
-    sub->add_option("FILE", options->files, "GGUF files")->required();
-    sub->add_flag("--kv", options->kv, "only the metadata");
-    sub->add_flag("--tensors", options->tensors, "only the tensors");
-    sub->add_option("--filter", options->filter, "only names that match a regular expression");
-    sub->add_option("--limit", options->limit, "at most N rows per table");
-    sub->add_flag("--array-full", options->array_full, "show all elements of arrays");
-    sub->add_flag("--md", options->markdown, "tables in Markdown");
-    CLI::Option *set =
-        sub->add_flag("--set", options->set, "the whole split set, not this file alone");
-    sub->add_flag("--sha256", options->sha256, "hash tensor data (with --json); reads all of them")
-        ->excludes(set);
-    sub->footer("  ggufx info model.gguf\n  ggufx info model.gguf --tensors --filter 'ffn_.*'\n"
-                "  ggufx info model.gguf --json | jq '.kv[].key'");
+    Command sub = tool.app.add_command("info", "what is in a file: card, metadata, tensors");
+    sub.option("FILE", options->files, "GGUF files").required();
+    sub.flag("--kv", options->kv, "only the metadata");
+    sub.flag("--tensors", options->tensors, "only the tensors");
+    sub.option("--filter", options->filter, "only names that match a regular expression");
+    sub.option("--limit", options->limit, "at most N rows per table");
+    sub.flag("--array-full", options->array_full, "show all elements of arrays");
+    sub.flag("--md", options->markdown, "tables in Markdown");
+    Option set = sub.flag("--set", options->set, "the whole split set, not this file alone");
+    sub.flag("--sha256", options->sha256, "hash tensor data (with --json); reads all of them")
+        .excludes(set);
+    sub.examples("  ggufx info model.gguf\n  ggufx info model.gguf --tensors --filter 'ffn_.*'\n"
+                 "  ggufx info model.gguf --json | jq '.kv[].key'");
     tool.verbs.emplace_back(sub, [&tool, options] { return print_info(tool.globals, *options); });
 }
 

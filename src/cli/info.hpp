@@ -5,8 +5,6 @@
 #include "api.hpp"
 #include "json.hpp"
 
-#include <regex>
-
 namespace ggufx::cli {
 
 struct InfoOptions {
@@ -36,7 +34,8 @@ public:
     bool matches(std::string_view name) const;
 
 private:
-    std::optional<std::regex> pattern_;
+    struct Pattern;
+    std::shared_ptr<const Pattern> pattern_; // NULL: every name
 };
 
 Json info_json(const ggufx_file *file, const std::string &path, const InfoOptions &options);

@@ -24,20 +24,6 @@ bool is_complete(const ggufx_file_facts &file, const ggufx_tensor_facts &tensor)
            tensor.n_bytes <= file.file_size - tensor.file_offset;
 }
 
-NameFilter::NameFilter(const std::string &pattern) {
-    if (pattern.empty()) return;
-    try {
-        pattern_.emplace(pattern, std::regex::ECMAScript | std::regex::icase);
-    } catch (const std::regex_error &error) {
-        throw Failure(kUsage, "--filter: \"" + escape(pattern) +
-                                  "\" is no regular expression: " + error.what());
-    }
-}
-
-bool NameFilter::matches(std::string_view name) const {
-    return !pattern_ || std::regex_search(name.begin(), name.end(), *pattern_);
-}
-
 // The bytes as they stand in the file, so that a file of the other byte order hashes the same
 // everywhere; those beyond the end of a cut file are left out.
 #if GGUFX_CLI_NETTLE

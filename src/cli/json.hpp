@@ -1,46 +1,89 @@
 // JSON output: members in the order they are added, numbers and strings as the file has them.
+// A value of our own rather than a library's: such headers cost seconds in each file that prints.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "output.hpp"
 #include "text.hpp"
 
-#include <nlohmann/json.hpp>
+#include <concepts>
+#include <initializer_list>
+#include <variant>
 
 namespace ggufx::cli {
 
-using Json = nlohmann::ordered_json;
+class Json {
+public:
+    struct Member; // {"key", value}
+    using Array = std::vector<Json>;
+
+    Json();                                      // null
+    Json(std::initializer_list<Member> members); // an object
+    Json(const char *text);
+    Json(std::string_view text);
+    Json(const std::string &text);
+    Json(double value); // null unless it is finite
+    template <std::integral T> Json(T value) {
+        if constexpr (std::same_as<T, bool>) {
+            value_ = value;
+        } else if constexpr (std::signed_integral<T>) {
+            value_ = static_cast<int64_t>(value);
+        } else {
+            value_ = static_cast<uint64_t>(value);
+        }
+    }
+    template <class T> Json(const std::vector<T> &values) : value_(Array()) {
+        for (const T &value : values) push_back(value);
+    }
+    Json(const Json &);
+    Json(Json &&) noexcept;
+    Json &operator=(Json);
+    ~Json();
+
+    static Json array();
+    static Json object();
+
+    Json &operator[](std::string_view key); // of an object; added when it is absent
+    void update(const Json &other);         // sets its members here
+    void push_back(Json element);
+
+    // What was put in; find and text: NULL where there is none.
+    const Json *find(std::string_view key) const;
+    const std::string *text() const;
+    uint64_t natural() const;
+    const Array &elements() const;
+    size_t size() const; // elements or members
+
+    // indent < 0: on one line. Text that is not UTF-8 gets U+FFFD in its places.
+    std::string dump(int indent = -1) const;
+
+private:
+    struct Object {
+        std::vector<std::string> keys;
+        Array values;
+    };
+    void append_to(std::string &out, int indent, int depth) const;
+    std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object>
+        value_ = nullptr;
+};
+
+struct Json::Member {
+    std::string key;
+    Json value;
+};
 
 constexpr int kSchema = 1; // of every object the tool prints
 
-inline Json json_object() {
-    return Json{{"schema", kSchema}};
-}
-
+Json json_object();
 // A string, or {"hex": ...} when its bytes are not UTF-8.
-inline Json json_bytes(std::string_view bytes) {
-    if (is_utf8(bytes)) return std::string(bytes);
-    return Json{{"hex", hex(bytes)}};
-}
-
+Json json_bytes(std::string_view bytes);
 // Absent offsets and indices are null.
-inline Json json_place(uint64_t place) {
-    return place == GGUFX_NONE ? Json() : Json(place);
-}
-
-inline std::string json_text(const Json &value, int indent) {
-    return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+Json json_place(uint64_t place);
+std::string json_text(const Json &value, int indent);
 
 // One object: readable on a terminal, one line elsewhere.
-inline void print_json(Output &out, const Json &value) {
-    out.write(json_text(value, out.is_terminal() ? 2 : -1));
-}
-
+void print_json(Output &out, const Json &value);
 // One of many objects: always one line, out at once.
-inline void print_json_line(Output &out, const Json &value) {
-    out.write(json_text(value, -1));
-    out.flush();
-}
+void print_json_line(Output &out, const Json &value);
 
 } // namespace ggufx::cli

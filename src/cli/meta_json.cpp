@@ -146,7 +146,8 @@ Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit) {
     const ggufx_meta_entry entry = meta_entry(file, index);
     if (entry.type == GGUFX_VALUE_STRING) return json_bytes(string_value(file, index));
     if (entry.type != GGUFX_VALUE_ARRAY) {
-        return elements_json(file, index, entry.type, 1, limit)[0]; // a scalar is an array of one
+        return elements_json(file, index, entry.type, 1, limit)
+            .elements()[0]; // a scalar is an array of one
     }
     const uint64_t n = std::min(entry.count, limit);
     return {{"elem", value_type_name(entry.element_type)},
@@ -156,20 +157,21 @@ Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit) {
 
 static std::string plain_text(const Json &value) {
     constexpr size_t kLongest = 60; // characters of a string in a table
-    if (value.is_string()) return shorten(value.get<std::string>(), kLongest);
-    if (value.contains("v")) {
-        const std::string bits = value["bits"];
-        if (bits.size() == 16) return value["v"];
+    if (const std::string *text = value.text()) return shorten(*text, kLongest);
+    if (const Json *real = value.find("v")) {
+        const std::string &bits = *value.find("bits")->text();
+        if (bits.size() == 16) return *real->text();
         const auto word = static_cast<uint32_t>(std::stoul(bits, nullptr, 16));
         return fmt::format("{}", std::bit_cast<float>(word)); // 0.1, not 0.10000000149011612
     }
-    if (value.contains("hex")) return "0x" + value["hex"].get<std::string>();
-    if (!value.contains("values")) return value.dump();
+    if (const Json *bytes = value.find("hex")) return "0x" + *bytes->text();
+    const Json *values = value.find("values");
+    if (!values) return value.dump();
     std::string text = "[";
-    for (const Json &element : value["values"]) {
+    for (const Json &element : values->elements()) {
         text += (text.size() > 1 ? ", " : "") + plain_text(element);
     }
-    const bool cut = value["values"].size() < value["n"].get<uint64_t>();
+    const bool cut = values->size() < value.find("n")->natural();
     return text + (cut ? ", …" : "") + "]";
 }
 

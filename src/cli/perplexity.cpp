@@ -5,7 +5,6 @@
 #include "progress.hpp"
 #include "signals.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -126,15 +125,14 @@ static int perplexity(const Globals &globals, const PerplexityOptions &options) 
 
 void add_perplexity(Tool &tool) {
     auto options = std::make_shared<PerplexityOptions>();
-    CLI::App *sub = tool.app.add_subcommand("perplexity", "perplexity of a model over a text");
-    sub->add_option("MODEL", options->model, "GGUF file")->required();
-    sub->add_option("-f,--file", options->text, "text to predict (- = stdin)")->required();
-    sub->add_option("--ctx", options->n_context, "tokens per chunk; 512")
-        ->check(CLI::Range(4u, 1u << 24));
-    sub->add_option("--chunks", options->chunks, "only the first N chunks");
-    sub->add_option("--ctk", options->type_k, "type of the cached keys; f16");
-    sub->add_option("--ctv", options->type_v, "type of the cached values; f16");
-    sub->footer("  ggufx perplexity model.gguf -f text.txt --ctx 512 --json");
+    Command sub = tool.app.add_command("perplexity", "perplexity of a model over a text");
+    sub.option("MODEL", options->model, "GGUF file").required();
+    sub.option("-f,--file", options->text, "text to predict (- = stdin)").required();
+    sub.option("--ctx", options->n_context, "tokens per chunk; 512").between(4u, 1u << 24);
+    sub.option("--chunks", options->chunks, "only the first N chunks");
+    sub.option("--ctk", options->type_k, "type of the cached keys; f16");
+    sub.option("--ctv", options->type_v, "type of the cached values; f16");
+    sub.examples("  ggufx perplexity model.gguf -f text.txt --ctx 512 --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return perplexity(tool.globals, *options); });
 }
 

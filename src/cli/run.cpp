@@ -4,7 +4,6 @@
 #include "json.hpp"
 #include "signals.hpp"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <chrono>
 #include <fmt/format.h>
@@ -107,24 +106,23 @@ static int run(const Globals &globals, const RunOptions &options) {
 
 void add_run(Tool &tool) {
     auto options = std::make_shared<RunOptions>();
-    CLI::App *sub = tool.app.add_subcommand("run", "generate text from a model");
-    sub->add_option("MODEL", options->model, "GGUF file")->required();
-    CLI::Option *prompt = sub->add_option("-p,--prompt", options->prompt, "text to continue");
-    CLI::Option *file =
-        sub->add_option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)");
-    CLI::Option *tokens =
-        sub->add_option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added");
-    prompt->excludes(file)->excludes(tokens);
-    file->excludes(tokens);
-    add_sampling_options(*sub, options->generate);
-    sub->add_option("--stop", options->stops, "end before this text; may be given again")
-        ->allow_extra_args(false);
-    sub->add_option("--logits", options->logits,
-                    "write the logits of all positions as raw f32 [positions][vocabulary]");
-    sub->add_flag("--echo", options->echo, "print the prompt too (always on a terminal)");
-    sub->footer("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
-                "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"
-                "  ggufx run model.gguf -f prompt.txt -n 0 --logits logits.f32");
+    Command sub = tool.app.add_command("run", "generate text from a model");
+    sub.option("MODEL", options->model, "GGUF file").required();
+    Option prompt = sub.option("-p,--prompt", options->prompt, "text to continue");
+    Option file =
+        sub.option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)");
+    Option tokens =
+        sub.option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added");
+    prompt.excludes(file).excludes(tokens);
+    file.excludes(tokens);
+    add_sampling_options(sub, options->generate);
+    sub.option("--stop", options->stops, "end before this text; may be given again").repeatable();
+    sub.option("--logits", options->logits,
+               "write the logits of all positions as raw f32 [positions][vocabulary]");
+    sub.flag("--echo", options->echo, "print the prompt too (always on a terminal)");
+    sub.examples("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
+                 "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"
+                 "  ggufx run model.gguf -f prompt.txt -n 0 --logits logits.f32");
     tool.verbs.emplace_back(sub, [&tool, options] { return run(tool.globals, *options); });
 }
 

@@ -7,7 +7,6 @@
 #include "signals.hpp"
 #include "table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -222,11 +221,10 @@ static int selftest(const Globals &globals, const SelftestOptions &options) {
 
 void add_selftest(Tool &tool) {
     auto options = std::make_shared<SelftestOptions>();
-    CLI::App *sub = tool.app.add_subcommand("selftest", "compare all kernels with the scalar ones");
-    sub->add_option("--type", options->types, "only this type; may be given again")
-        ->allow_extra_args(false);
-    sub->add_option("--seed", options->seed, "of the random weights; 1");
-    sub->footer("  ggufx selftest\n  ggufx selftest --isa avx2 --type q4_k");
+    Command sub = tool.app.add_command("selftest", "compare all kernels with the scalar ones");
+    sub.option("--type", options->types, "only this type; may be given again").repeatable();
+    sub.option("--seed", options->seed, "of the random weights; 1");
+    sub.examples("  ggufx selftest\n  ggufx selftest --isa avx2 --type q4_k");
     tool.verbs.emplace_back(sub, [&tool, options] { return selftest(tool.globals, *options); });
 }
 

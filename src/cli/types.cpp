@@ -4,7 +4,6 @@
 #include "json.hpp"
 #include "table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -57,9 +56,9 @@ static int print_types(const Globals &globals, const std::vector<std::string> &n
 
 void add_types(Tool &tool) {
     auto names = std::make_shared<std::vector<std::string>>();
-    CLI::App *sub = tool.app.add_subcommand("types", "list the tensor types");
-    sub->add_option("name", *names, "types to show; default all");
-    sub->footer("  ggufx types\n  ggufx types q4_k q6_k --json");
+    Command sub = tool.app.add_command("types", "list the tensor types");
+    sub.option("name", *names, "types to show; default all");
+    sub.examples("  ggufx types\n  ggufx types q4_k q6_k --json");
     tool.verbs.emplace_back(sub, [&tool, names] { return print_types(tool.globals, *names); });
 }
 

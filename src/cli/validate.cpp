@@ -6,7 +6,6 @@
 #include "progress.hpp"
 #include "table.hpp"
 
-#include <CLI/CLI.hpp>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -156,13 +155,13 @@ static int validate(const Globals &globals, const ValidateOptions &options) {
 
 void add_validate(Tool &tool) {
     auto options = std::make_shared<ValidateOptions>();
-    CLI::App *sub = tool.app.add_subcommand("validate", "check that a file is well-formed");
-    sub->add_option("FILE", options->file, "GGUF file")->required();
-    sub->add_flag("--deep", options->deep, "look at all tensor data: NaN, infinities, scales");
-    sub->add_flag("--strict", options->strict, "refuse what ggml's own reader refuses");
-    sub->add_flag("--model", options->model, "also require a model that can run");
-    sub->add_flag("--legacy", options->legacy, "accept GGUF version 1");
-    sub->footer("  ggufx validate model.gguf\n  ggufx validate model.gguf --deep --json");
+    Command sub = tool.app.add_command("validate", "check that a file is well-formed");
+    sub.option("FILE", options->file, "GGUF file").required();
+    sub.flag("--deep", options->deep, "look at all tensor data: NaN, infinities, scales");
+    sub.flag("--strict", options->strict, "refuse what ggml's own reader refuses");
+    sub.flag("--model", options->model, "also require a model that can run");
+    sub.flag("--legacy", options->legacy, "accept GGUF version 1");
+    sub.examples("  ggufx validate model.gguf\n  ggufx validate model.gguf --deep --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return validate(tool.globals, *options); });
 }
 

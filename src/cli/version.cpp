@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "json.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -34,7 +33,7 @@ static int print_version(const Globals &globals) {
 }
 
 void add_version(Tool &tool) {
-    CLI::App *sub = tool.app.add_subcommand("version", "version and build features");
+    Command sub = tool.app.add_command("version", "version and build features");
     tool.verbs.emplace_back(sub, [&tool] { return print_version(tool.globals); });
 }
 
