@@ -140,6 +140,13 @@ uint32_t kv_type_from_name(const std::string &name) {
     return type;
 }
 
+std::string kv_type_name(uint32_t type) {
+    return facts<ggufx_kv_type_facts>([&](ggufx_kv_type_facts *out, ggufx_error *error) {
+               return ggufx_kv_type_info(out, type, error);
+           })
+        .name;
+}
+
 ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index) {
     return facts<ggufx_meta_entry>([&](ggufx_meta_entry *out, ggufx_error *error) {
         return ggufx_file_meta_at(out, file, index, error);

@@ -61,6 +61,7 @@ std::string type_name(uint32_t type); // "unknown" for ids that are not in the t
 uint32_t type_from_name(const std::string &name);
 std::vector<ggufx_type_facts> all_types();
 uint32_t kv_type_from_name(const std::string &name);
+std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
 
 ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index);
 ggufx_tensor_facts tensor_facts(const ggufx_tensor *tensor);

@@ -112,7 +112,9 @@ static int perplexity(const Globals &globals, const PerplexityOptions &options) 
                          {"chunks", result.n_chunks},
                          {"tokens", ids.size()},
                          {"scored", result.n_scored},
-                         {"ctx", options.n_context}});
+                         {"ctx", options.n_context},
+                         {"ctk", kv_type_name(kv_type_from_name(options.type_k))},
+                         {"ctv", kv_type_name(kv_type_from_name(options.type_v))}});
         print_json(out, line);
     } else {
         out.write(fmt::format("perplexity {:.4f} +- {:.5f} ({} chunks of {} of {} tokens)\n",

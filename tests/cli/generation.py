@@ -68,6 +68,15 @@ class Run(tool.Case):
         self.ok("run", MODEL, "--tokens", "1,300,301", "-n", "4", "--logits", target, "--force")
         self.assertEqual(os.path.getsize(target), 6 * 1024 * 4)
 
+    def test_cache_types_change_what_is_computed(self):
+        args = ("run", MODEL, "-p", "Once there was a little fox. It had a red ball. " * 10, "-n", "1",
+                "--temp", "0")
+        plain = self.lines(*args)
+        for option in ("--ctk", "--ctv"):
+            self.assertNotEqual(plain, self.lines(*args, option, "GX2"))
+            self.assertEqual(plain, self.lines(*args, option, "F16"))
+            self.assertIn('"tq3_0"', self.fails(2, *args, option, "tq3"))
+
     def test_context_and_ids_are_checked(self):
         self.fails(5, "run", MODEL, "-p", "one two three four five", "--ctx", "4", "-n", "1")
         self.fails(2, "run", MODEL, "--tokens", "1,5000", "-n", "1")
@@ -128,6 +137,20 @@ class Perplexity(tool.Case):
         self.assertGreater(result["stderr"], 0)
         first = self.json("perplexity", MODEL, "-f", text, "--ctx", "64", "--chunks", "2")
         self.assertEqual(first["chunks"], 2)
+
+    def test_cache_types_are_named_without_case_and_used(self):
+        text = self.path("text.txt", b"Once there was a little fox. It had a red ball. " * 30)
+        args = ("perplexity", MODEL, "-f", text, "--ctx", "256", "--chunks", "1")
+        plain = self.json(*args)
+        self.assertEqual((plain["ctk"], plain["ctv"]), ("f16", "f16"))
+        values = {plain["ppl"]}
+        for keys, of_values in (("GX2", "f16"), ("f16", "Gx2"), ("tq3_0", "rot_Q4_0")):
+            result = self.json(*args, "--ctk", keys, "--ctv", of_values)
+            self.assertEqual((result["ctk"], result["ctv"]), (keys.lower(), of_values.lower()))
+            values.add(result["ppl"])
+        self.assertEqual(len(values), 4)  # each pair of types has its own
+        for option in ("--ctk", "--ctv"):
+            self.assertIn('"rot_q4_0"', self.fails(2, *args, option, "rot_q4"))
 
     def test_short_text_is_a_usage_error(self):
         self.assertIn("less than a chunk",
