@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "json.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace ggufx::cli {
 
@@ -79,90 +78,30 @@ size_t Json::size() const {
     return object ? object->values.size() : elements().size();
 }
 
-static void append_character(std::string &out, unsigned char c) {
-    static constexpr std::string_view kNamed = "\"\\\b\f\n\r\t", kNames = "\"\\bfnrt";
-    const size_t named = kNamed.find(static_cast<char>(c));
-    if (named != std::string_view::npos) {
-        out += '\\';
-        out += kNames[named];
-    } else if (c < 0x20) {
-        out += fmt::format("\\u{:04x}", c);
-    } else {
-        out += static_cast<char>(c);
-    }
-}
+namespace {
 
-static void append_string(std::string &out, std::string_view text) {
-    out += '"';
-    while (!text.empty()) {
-        const size_t length = utf8_length(text);
-        if (length > 1) {
-            out += text.substr(0, length);
-        } else if (length == 1) {
-            append_character(out, static_cast<unsigned char>(text[0]));
-        } else {
-            out += "\xef\xbf\xbd"; // U+FFFD for a byte that belongs to no character
-        }
-        text.remove_prefix(std::max<size_t>(length, 1));
-    }
-    out += '"';
-}
+using Library = nlohmann::ordered_json;
 
-// The shortest text that reads back as the same number, and as a real one.
-static void append_real(std::string &out, double value) {
-    const std::string text = fmt::format("{}", value);
-    out += text;
-    if (text.find_first_of(".e") == std::string::npos) out += ".0";
-}
+} // namespace
 
-// Elements or members between two brackets, each on a line of its own when indented.
-template <class Append>
-static void append_list(std::string &out, const char *brackets, size_t n, int indent, int depth,
-                        Append &&append) {
-    const auto new_line = [&](int level) {
-        if (indent < 0) return;
-        out += '\n';
-        out.append(static_cast<size_t>(indent * level), ' ');
-    };
-    out += brackets[0];
-    for (size_t i = 0; i < n; ++i) {
-        if (i > 0) out += ',';
-        new_line(depth + 1);
-        append(i);
+// What the value is to the library that writes it.
+struct Json::Writer {
+    Library operator()(const Array &array) const {
+        Library out = Library::array();
+        for (const Json &element : array) out.push_back(std::visit(*this, element.value_));
+        return out;
     }
-    if (n > 0) new_line(depth);
-    out += brackets[1];
-}
-
-void Json::append_to(std::string &out, int indent, int depth) const {
-    if (const auto *boolean = std::get_if<bool>(&value_)) {
-        out += *boolean ? "true" : "false";
-    } else if (const auto *integer = std::get_if<int64_t>(&value_)) {
-        out += fmt::format("{}", *integer);
-    } else if (const auto *natural = std::get_if<uint64_t>(&value_)) {
-        out += fmt::format("{}", *natural);
-    } else if (const auto *real = std::get_if<double>(&value_)) {
-        append_real(out, *real);
-    } else if (const auto *string = std::get_if<std::string>(&value_)) {
-        append_string(out, *string);
-    } else if (const auto *array = std::get_if<Array>(&value_)) {
-        append_list(out, "[]", array->size(), indent, depth,
-                    [&](size_t i) { (*array)[i].append_to(out, indent, depth + 1); });
-    } else if (const auto *object = std::get_if<Object>(&value_)) {
-        append_list(out, "{}", object->keys.size(), indent, depth, [&](size_t i) {
-            append_string(out, object->keys[i]);
-            out += indent >= 0 ? ": " : ":";
-            object->values[i].append_to(out, indent, depth + 1);
-        });
-    } else {
-        out += "null";
+    Library operator()(const Object &object) const {
+        Library out = Library::object();
+        for (size_t i = 0; i < object.keys.size(); ++i)
+            out.push_back({object.keys[i], std::visit(*this, object.values[i].value_)});
+        return out;
     }
-}
+    Library operator()(const auto &scalar) const { return scalar; }
+};
 
 std::string Json::dump(int indent) const {
-    std::string out;
-    append_to(out, indent, 0);
-    return out;
+    return std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace);
 }
 
 Json json_object() {

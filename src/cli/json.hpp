@@ -1,5 +1,5 @@
 // JSON output: members in the order they are added, numbers and strings as the file has them.
-// A value of our own rather than a library's: such headers cost seconds in each file that prints.
+// nlohmann-json writes it; its header stays in json.cpp, since it costs seconds in each file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -62,7 +62,7 @@ private:
         std::vector<std::string> keys;
         Array values;
     };
-    void append_to(std::string &out, int indent, int depth) const;
+    struct Writer;
     std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object>
         value_ = nullptr;
 };
