@@ -339,11 +339,50 @@ GGUFX_API ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence,
 GGUFX_API ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const char *path,
                                           ggufx_error *error);
 
+#define GGUFX_KV_KEEP_TYPE 0xffffffffu
+#define GGUFX_KV_ALL_LAYERS 0xffffffffu
+
+/*
+ * Give the streams of a layer, or of all (GGUFX_KV_ALL_LAYERS), other types, for want of memory or
+ * to have it back: what they hold is decoded and encoded again. A step down loses what the new type
+ * loses, a step up regains nothing. Positions, shifts and shared pages stay; sequences that share
+ * pages share them afterwards. The last tokens of a sequence and, where a sequence still begins at
+ * its first page, its first n_sinks stay F16 in streams of quantized types. A stream that has its
+ * type already keeps every bit.
+ *
+ * type_k, type_v  GGUFX_KV_*; GGUFX_KV_DEFAULT = F16, GGUFX_KV_KEEP_TYPE = as it is.
+ * progress        NULL: cannot be cancelled. Counts heads of pages.
+ * The new pages of all layers of the call stand beside the old ones until it ends: layer after layer
+ * takes least. Pages that were reserved and hold nothing are given back; reserve them again. Means
+ * and equalisers stay in streams that were centred; others get theirs from the first page that is
+ * encoded. Pages keep their tokens, so that ggufx_kv_estimate for the new types can be a page per
+ * sequence and layer more or less.
+ * Errors: ARGUMENT, TYPE, UNSUPPORTED (heads of more than 1024), VALUE (a float is too large for its
+ * new type), MEMORY, CANCELLED. In all of them nothing was changed.
+ * Threads: exclusive on kv; uses the runtime's executor.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32_t type_k,
+                                           uint32_t type_v, const ggufx_progress *progress,
+                                           ggufx_error *error);
+
+/*
+ * Make few pages of the parts of pages that cuts, removals and shifts left in a sequence, or in all
+ * (GGUFX_KV_ALL_SEQUENCES), and give spare ones back that were not reserved. Parts beside each other
+ * that were shifted alike become as few pages as they fill; full pages, pages that other sequences
+ * hold too, sinks and the page that tokens are appended to are left alone.
+ *
+ * Lossy for streams of quantized types: the tokens of those parts are decoded and encoded once more.
+ * Streams of floats keep their values.
+ * progress  NULL: cannot be cancelled. Counts heads of pages.
+ * Errors: ARGUMENT, UNSUPPORTED (heads of more than 1024), MEMORY, CANCELLED. In all of them nothing
+ * was changed.   Threads: exclusive on kv; uses the runtime's executor.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_compact(ggufx_kv *kv, uint32_t sequence,
+                                        const ggufx_progress *progress, ggufx_error *error);
+
 /* Drop all tokens of all sequences and give the pages back. Errors: ARGUMENT.
  * Threads: exclusive on kv.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);
-
-#define GGUFX_KV_ALL_LAYERS 0xffffffffu
 
 typedef struct ggufx_kv_facts {
     uint32_t struct_size; /* set by the caller */

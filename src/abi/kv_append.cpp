@@ -76,3 +76,31 @@ extern "C" ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const f
         return kv->cache->calibrate(layer, mu_k, eq_k, mu_v, failure_of(error));
     });
 }
+
+namespace {
+
+Progress import_progress(const ggufx_progress *progress) {
+    if (!progress) return {};
+    const auto in = import_options(progress, 0, "ggufx_progress");
+    return {in.user, in.report};
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32_t type_k,
+                                            uint32_t type_v, const ggufx_progress *progress,
+                                            ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->requantize(layer, type_k, type_v, import_progress(progress),
+                                     failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_compact(ggufx_kv *kv, uint32_t sequence,
+                                         const ggufx_progress *progress, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->compact(sequence, import_progress(progress), failure_of(error));
+    });
+}

@@ -14,7 +14,8 @@ using ull = unsigned long long;
 
 // Bytes of the arrays of a cache beside pages.
 struct Sizes {
-    size_t layers, tracks, scratch_one, scratch, calibration_one, calibration;
+    size_t layers, tracks;
+    LayerMemory more;
 };
 
 Sizes sizes_of(const Host &host, const Config &c) {
@@ -33,17 +34,7 @@ Sizes sizes_of(const Host &host, const Config &c) {
         checked::mul(&bytes, c.n_layers, sizeof(Layer)) && checked::to_size(&sizes.layers, bytes) &&
         sizes.tracks <= SIZE_MAX / 4 && sizes.layers <= SIZE_MAX / 4;
     if (!ok) throw std::bad_alloc();
-    if (encodes) {
-        sizes.scratch_one =
-            Scratch::bytes(c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v);
-        sizes.scratch = sizes.scratch_one * host.max_workers();
-    }
-    if (centred) {
-        sizes.calibration_one = calibration_floats(c) * sizeof(float);
-        if (!checked::mul(&bytes, sizes.calibration_one, c.n_layers) ||
-            !checked::to_size(&sizes.calibration, bytes))
-            throw std::bad_alloc();
-    }
+    sizes.more = layer_memory(host, c, encodes, centred);
     return sizes;
 }
 
@@ -81,15 +72,15 @@ void Cache::build(const Config &config) {
     for (uint32_t i = 0; i < config.n_layers; i++) new (s.layers + i) Layer(make_layer(config, i));
     s.tracks = take_array<Track>(host, sizes.tracks, alignof(Track));
     s.n_tracks = sizes.tracks / sizeof(Track);
-    s.scratch = take_array<uint8_t>(host, sizes.scratch, kPageAlign);
-    s.scratch_bytes = sizes.scratch_one;
+    s.scratch = take_array<uint8_t>(host, sizes.more.scratch, kPageAlign);
+    s.scratch_bytes = sizes.more.scratch_one;
     s.attend = AttendMemory::make(host, config);
-    s.calibration = take_array<float>(host, sizes.calibration, kPageAlign);
-    s.n_calibration = sizes.calibration / sizeof(float);
+    s.calibration = take_array<float>(host, sizes.more.calibration, kPageAlign);
+    s.n_calibration = sizes.more.calibration / sizeof(float);
     for (uint32_t i = 0; s.calibration && i < config.n_layers; i++) {
         Layer &layer = s.layers[i];
         if (layer.centre_k || layer.centre_v)
-            layer.calibration = s.calibration + i * (sizes.calibration_one / sizeof(float));
+            layer.calibration = s.calibration + i * (sizes.more.calibration_one / sizeof(float));
     }
 }
 
@@ -150,8 +141,8 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
     State state;
     state.config = config;
     state.n_sinks = config.n_sinks;
-    uint64_t total = sizeof(Cache) + sizeof(State) + sizes.layers + sizes.tracks + sizes.scratch +
-                     sizes.calibration + sizeof(AttendMemory) +
+    uint64_t total = sizeof(Cache) + sizeof(State) + sizes.layers + sizes.tracks + sizes.more.scratch +
+                     sizes.more.calibration + sizeof(AttendMemory) +
                      AttendShape(config, host.max_workers()).bytes;
     bool ok = true;
     for (uint32_t i = 0; i < config.n_layers; i++) {

@@ -82,7 +82,7 @@ struct Source {
     SourceType type = SourceType::f32;
 };
 
-constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX;
+constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX, kKeepType = UINT32_MAX;
 
 // Statuses of include/ggufx/base.h; a reader gives all n bytes or fails.
 using WriteFn = int32_t (*)(void *user, const void *data, size_t n);
@@ -139,6 +139,10 @@ public:
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
     Status save_path(uint32_t sequence, const char *path, Failure *failure) const;
     Status load_path(uint32_t sequence, const char *path, Failure *failure);
+    // One layer or kAllLayers; kKeepType: the type it has. Throws Error for types that do not fit.
+    Status requantize(uint32_t layer, uint32_t type_k, uint32_t type_v, const Progress &progress,
+                      Failure *failure);
+    Status compact(uint32_t sequence, const Progress &progress, Failure *failure);
     void clear();
     Status stats(Stats *out, uint32_t layer, Failure *failure) const; // kAllLayers: of all
 

@@ -1,5 +1,6 @@
 // What a cache may be: its options checked and completed, its layers described.
 // SPDX-License-Identifier: MIT
+#include "base/checked.hpp"
 #include "kv/state.hpp"
 
 namespace ggufx::kv {
@@ -60,8 +61,7 @@ bool centres(const Config &c, const TypeOps &type) {
 
 } // namespace
 
-Layer make_layer(const Config &c, uint32_t index) {
-    const LayerConfig own = c.layers ? c.layers[index] : LayerConfig{};
+Layer layer_of(const Config &c, const LayerConfig &own) {
     Layer layer;
     layer.k = &find_type(c, own.type_k ? own.type_k : c.type_k, c.head_dim_k, "keys");
     layer.v = &find_type(c, own.type_v ? own.type_v : c.type_v, c.head_dim_v, "values");
@@ -74,6 +74,27 @@ Layer make_layer(const Config &c, uint32_t index) {
     layer.centre_k = centres(c, *layer.k);
     layer.centre_v = centres(c, *layer.v);
     return layer;
+}
+
+Layer make_layer(const Config &c, uint32_t index) {
+    return layer_of(c, c.layers ? c.layers[index] : LayerConfig{});
+}
+
+LayerMemory layer_memory(const Host &host, const Config &c, bool encodes, bool centred) {
+    LayerMemory sizes{};
+    uint64_t bytes = 0;
+    if (encodes) {
+        sizes.scratch_one =
+            Scratch::bytes(c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v);
+        sizes.scratch = sizes.scratch_one * host.max_workers();
+    }
+    if (centred) {
+        sizes.calibration_one = calibration_floats(c) * sizeof(float);
+        if (!checked::mul(&bytes, sizes.calibration_one, c.n_layers) ||
+            !checked::to_size(&sizes.calibration, bytes))
+            throw std::bad_alloc();
+    }
+    return sizes;
 }
 
 } // namespace ggufx::kv

@@ -118,15 +118,17 @@ void Encoder::load_slot(const Fill &fill, Side side, uint32_t slot, uint32_t hea
     round_to_half(out, n);
 }
 
-void Encoder::fill_head(const Fill &fill, uint32_t head, const Scratch &scratch) const {
+void Encoder::fill_side(const Fill &fill, Side side, uint32_t head, const Scratch &scratch) const {
     const BlockShape &shape = layer->shape[fill.to->form];
-    for (const Side side : {Side::k, Side::v}) {
-        const TypeOps &type = side == Side::k ? *shape.k : *shape.v;
-        if (type.is_float())
-            fill_floats(*this, fill, type, side, head);
-        else
-            fill_codes(*this, fill, side, head, scratch);
-    }
+    const TypeOps &type = side == Side::k ? *shape.k : *shape.v;
+    if (type.is_float())
+        fill_floats(*this, fill, type, side, head);
+    else
+        fill_codes(*this, fill, side, head, scratch);
+}
+
+void Encoder::fill_head(const Fill &fill, uint32_t head, const Scratch &scratch) const {
+    for (const Side side : {Side::k, Side::v}) fill_side(fill, side, head, scratch);
 }
 
 uint64_t encode_cost(const Cache::State &state, const Layer &layer) {

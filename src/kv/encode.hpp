@@ -22,6 +22,7 @@ struct Encoder {
 
     // One head of K and V of a page.
     void fill_head(const Fill &fill, uint32_t head, const Scratch &scratch) const;
+    void fill_side(const Fill &fill, Side side, uint32_t head, const Scratch &scratch) const;
     // The value of a slot as a plain page holds it: rounded to F16.
     void load_slot(const Fill &fill, Side side, uint32_t slot, uint32_t head, float *out) const;
 };

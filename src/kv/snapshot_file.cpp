@@ -1,5 +1,5 @@
-// Snapshots in files. A file is written beside its name (PATH.part), brought to the disk and renamed:
-// whoever opens PATH finds the old snapshot or the new one, never a half.
+// Snapshots in files. A file is written beside its name (PATH.part), brought to the disk and
+// renamed: whoever opens PATH finds the old snapshot or the new one, never a half.
 // SPDX-License-Identifier: MIT
 #include "base/io.hpp"
 #include "kv/snapshot.hpp"

@@ -20,7 +20,7 @@ enum Form : uint32_t { kPlain, kEncoded };
 // In front of the pages of all heads of K, then V, then the errors of encoding.
 struct alignas(kPageAlign) Block {
     Block *next;       // in a list of spare blocks
-    Block *moved;      // requantize: its successor
+    struct Move *move; // requantize: what becomes of it; null but during that call
     uint32_t n_owners; // references from tracks
     uint32_t form;
     uint32_t sink; // plain for ever: the first tokens of a sequence
@@ -105,6 +105,13 @@ struct Cache::State {
 // Options with their defaults filled in, or Error.
 Config checked_config(Config config);
 Layer make_layer(const Config &config, uint32_t index); // of checked ones; throws Error
+Layer layer_of(const Config &config, const LayerConfig &own); // types 0: those of the cache
+
+// Memory that encoding and centring take in caches that have such layers.
+struct LayerMemory {
+    size_t scratch_one, scratch, calibration_one, calibration; // bytes
+};
+LayerMemory layer_memory(const Host &host, const Config &config, bool encodes, bool centred);
 
 // Checks of arguments that all calls share; they name the limit.
 Status check_layer(const Config &config, uint32_t layer, Failure *failure);

@@ -78,6 +78,11 @@ static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, fl
     TRY(a->kv_length(&length, kv, 0, &e->error));
     MUST(length == 11 && snapshot->at == snapshot->n);
     TRY(use_file(e, kv));
+    TRY(a->kv_remove(kv, 1, 12, 14, &e->error));
+    TRY(a->kv_compact(kv, GGUFX_KV_ALL_SEQUENCES, e->progress, &e->error));
+    TRY(a->kv_requantize(kv, 0, GGUFX_KV_GX3, GGUFX_KV_F32, e->progress, &e->error));
+    TRY(a->kv_read(out, 11 * kRow, NULL, 0, kv, 0, 0, 0, 11, &e->error));
+    exercise_mix(e, out, 11 * kRow, sizeof *out);
 end:
     free(snapshot);
     return status;

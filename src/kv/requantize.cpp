@@ -1,0 +1,239 @@
+// What every block becomes, its successors filled aside: see requantize.hpp.
+// SPDX-License-Identifier: MIT
+#include "kv/requantize.hpp"
+
+#include <string.h>
+
+namespace ggufx::kv {
+
+namespace {
+
+// Bits first .. end - 1, end > first.
+uint64_t slots(uint32_t first, uint32_t end) {
+    return UINT64_MAX >> (kPageTokens - (end - first)) << first;
+}
+
+} // namespace
+
+Requantize::~Requantize() {
+    for (uint32_t i = 0; i < n_taken_; i++) {
+        LayerPlan &plan = *plans_[i];
+        for (size_t m = 0; m < plan.n_moves && !committed_; m++) {
+            Move &move = plan.moves[m];
+            if (move.sinks) free_block(host_, plan.next, move.sinks);
+            if (move.to && move.to != move.old) free_block(host_, plan.next, move.to);
+            move.old->move = nullptr;
+        }
+        unmake(host_, &plan);
+    }
+    host_.free(plans_, sizeof *plans_ * n_plans_, alignof(LayerPlan *));
+    if (committed_) return;
+    if (scratch_ != s_.scratch) host_.free(scratch_, sizes_.scratch, kPageAlign);
+    host_.free(calibration_, sizes_.calibration, kPageAlign);
+}
+
+Status Requantize::no_memory() {
+    return set_failure(failure_, Status::memory, {},
+                       "requantize: no memory for the new pages beside the old ones");
+}
+
+// Every block once, in the order of sequences and pages, with the slots that are in use.
+bool Requantize::find_moves(LayerPlan &plan) {
+    const Layer &old = s_.layers[plan.index];
+    const size_t n_blocks = static_cast<size_t>(old.n_blocks[kPlain] + old.n_blocks[kEncoded]);
+    if (!plan.moves.take(n_blocks)) return false;
+    for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
+        Track &track = s_.track(plan.index, i);
+        for (size_t p = 0; p < track.n_pages; p++) {
+            const PageRef &page = track.pages[p];
+            Block &block = *page.block;
+            const auto end = static_cast<uint16_t>(page.first + page.n);
+            if (!block.move) {
+                block.move = &plan.moves[plan.n_moves++];
+                *block.move = {&block, nullptr, nullptr, page.first, end, 0, false, false};
+            }
+            Move &move = *block.move;
+            move.first = page.first < move.first ? page.first : move.first;
+            move.end = end > move.end ? end : move.end;
+            move.used |= slots(page.first, end);
+            move.tail |= p + 1 == track.n_pages;
+            move.head |= p == 0 && page.first == 0 && track.n_dropped == 0;
+        }
+    }
+    return true;
+}
+
+void Requantize::add_target(LayerPlan &plan, Block *block, const Move &move, uint32_t first,
+                            uint32_t end) {
+    Piece &piece = plan.pieces[plan.n_targets];
+    piece = {move.old, static_cast<uint16_t>(first), static_cast<uint16_t>(end - first),
+             static_cast<uint16_t>(first)};
+    plan.targets[plan.n_targets++] = {block, &piece, 1, move.used};
+    memcpy(block->positions, move.old->positions, sizeof block->positions);
+}
+
+// Pages of tokens that may go on, and of sinks, stay plain in a layer that encodes.
+bool Requantize::take_successors(LayerPlan &plan, Move &move) {
+    const Layer &old = s_.layers[plan.index];
+    const Block &block = *move.old;
+    const bool open = block.form == kPlain && move.tail && move.end < page_limit(s_, block);
+    const Form form = plan.next.encodes && !block.sink && !open ? kEncoded : kPlain;
+    const bool splits = move.head && plan.next.encodes && !old.encodes && !block.sink;
+    const uint32_t n_sinks = splits ? s_.n_sinks : 0;
+    const BlockShape &before = old.shape[block.form], &after = plan.next.shape[form];
+    if (n_sinks == 0 && form == block.form && before.k == after.k && before.v == after.v) {
+        move.to = move.old;
+        return true;
+    }
+    if (n_sinks) {
+        move.sinks = take_block(host_, plan.next, kPlain);
+        if (!move.sinks) return false;
+        move.sinks->sink = 1;
+        add_target(plan, move.sinks, move, 0, move.end < n_sinks ? move.end : n_sinks);
+    }
+    if (move.end <= n_sinks) return true;
+    move.to = take_block(host_, plan.next, form);
+    if (!move.to) return false;
+    move.to->sink = block.sink;
+    add_target(plan, move.to, move, move.first < n_sinks ? n_sinks : move.first, move.end);
+    return true;
+}
+
+bool Requantize::take_blocks(LayerPlan &plan) {
+    if (!plan.targets.take(2 * plan.n_moves) || !plan.pieces.take(2 * plan.n_moves)) return false;
+    for (size_t i = 0; i < plan.n_moves; i++)
+        if (!take_successors(plan, plan.moves[i])) return false;
+    return true;
+}
+
+// Pages that hold sinks and other tokens: they become two.
+size_t Requantize::pages_split(const Track &track) const {
+    size_t n = 0;
+    for (size_t p = 0; p < track.n_pages; p++) {
+        const PageRef &page = track.pages[p];
+        n += page.block->move->sinks && page.first < s_.n_sinks && page.first + page.n > s_.n_sinks;
+    }
+    return n;
+}
+
+bool Requantize::grow_tables(const LayerPlan &plan) {
+    for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
+        Track &track = s_.track(plan.index, i);
+        if (!grow_table(host_, track, track.n_pages + pages_split(track))) return false;
+    }
+    return true;
+}
+
+Status Requantize::plan(LayerPlan &plan, uint32_t index, uint32_t type_k, uint32_t type_v) {
+    const Layer &old = s_.layers[index];
+    plan.index = index;
+    plan.next =
+        layer_of(s_.config, {type_k == kKeepType ? old.k->facts.id : type_k,
+                             type_v == kKeepType ? old.v->facts.id : type_v, old.window, 0});
+    plan.same = plan.next.k == old.k && plan.next.v == old.v;
+    if (plan.same) return Status::ok;
+    const bool ok = find_moves(plan) && take_blocks(plan) && grow_tables(plan);
+    return ok ? Status::ok : no_memory();
+}
+
+// Working memory and means as a cache of the new types has them.
+bool Requantize::take_arrays() {
+    bool encodes = false, centred = false;
+    for (uint32_t l = 0; l < s_.config.n_layers; l++) {
+        const Layer *layer = &s_.layers[l];
+        for (uint32_t i = 0; i < n_taken_; i++)
+            if (plans_[i]->index == l) layer = &plans_[i]->next;
+        encodes |= layer->encodes;
+        centred |= layer->centre_k || layer->centre_v;
+    }
+    sizes_ = layer_memory(host_, s_.config, encodes, centred);
+    scratch_ = s_.scratch && sizes_.scratch ? s_.scratch : nullptr;
+    if (!scratch_ && sizes_.scratch)
+        scratch_ = static_cast<uint8_t *>(host_.alloc(sizes_.scratch, kPageAlign));
+    if (sizes_.calibration)
+        calibration_ = static_cast<float *>(host_.alloc(sizes_.calibration, kPageAlign));
+    if (calibration_) memset(calibration_, 0, sizes_.calibration);
+    if (calibration_ && s_.calibration) memcpy(calibration_, s_.calibration, sizes_.calibration);
+    return (scratch_ || !sizes_.scratch) && (calibration_ || !sizes_.calibration);
+}
+
+void Requantize::place_calibration(LayerPlan &plan) {
+    const Layer &old = s_.layers[plan.index];
+    Layer &next = plan.next;
+    const size_t n = sizes_.calibration_one / sizeof(float);
+    next.calibration = next.centre_k || next.centre_v ? calibration_ + plan.index * n : nullptr;
+    if (!next.calibration) return;
+    next.calibrated = old.calibrated;
+    next.given = old.given;
+    // Streams that were not centred: means 0, equalisers 1, until a page is encoded.
+    const size_t n_k = size_t(s_.config.n_kv_heads) * s_.config.head_dim_k;
+    const size_t n_v = size_t(s_.config.n_kv_heads) * s_.config.head_dim_v;
+    const HeadCalibration c = calibration_head(s_, next, 0);
+    for (size_t i = 0; !old.centre_k && c.mu_k && i < n_k; i++) c.mu_k[i] = 0, c.eq_k[i] = 1;
+    for (size_t i = 0; !old.centre_v && c.mu_v && i < n_v; i++) c.mu_v[i] = 0;
+}
+
+// Means of streams that begin to be centred come from the first page that is encoded now; without
+// one, from the next that will be.
+void Requantize::settle_calibration(LayerPlan &plan, const Rebuild &rebuild) {
+    const Layer &old = s_.layers[plan.index];
+    Layer &next = plan.next, probe = next;
+    if (!next.calibration || next.given) return;
+    probe.centre_k = next.centre_k && !(old.calibrated && old.centre_k);
+    probe.centre_v = next.centre_v && !(old.calibrated && old.centre_v);
+    const bool kept = (next.centre_k && !probe.centre_k) || (next.centre_v && !probe.centre_v);
+    next.calibrated = rebuild.calibrate(probe) || (kept && !probe.centre_k && !probe.centre_v);
+}
+
+Status Requantize::fill() {
+    RebuildRun run = {s_, scratch_, sizes_.scratch_one, progress_, 0, 0, "requantize", failure_};
+    for (uint32_t i = 0; i < n_taken_; i++)
+        run.total += plans_[i]->n_targets * s_.config.n_kv_heads;
+    for (uint32_t i = 0; i < n_taken_; i++) {
+        LayerPlan &plan = *plans_[i];
+        if (plan.same) continue;
+        Rebuild rebuild(run, s_.layers[plan.index], plan.next, plan.targets.data(), plan.n_targets);
+        settle_calibration(plan, rebuild);
+        const Status status = rebuild.fill();
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
+}
+
+Status Requantize::run(uint32_t first, uint32_t end, uint32_t type_k, uint32_t type_v) {
+    plans_ = static_cast<LayerPlan **>(
+        host_.alloc(sizeof *plans_ * (end - first), alignof(LayerPlan *)));
+    if (!plans_) return no_memory();
+    n_plans_ = end - first;
+    for (uint32_t i = 0; i < n_plans_; i++) {
+        plans_[i] = make<LayerPlan>(host_, host_);
+        n_taken_++;
+        const Status status = plan(*plans_[i], first + i, type_k, type_v);
+        if (status != Status::ok) return status;
+    }
+    if (!take_arrays()) return no_memory();
+    for (uint32_t i = 0; i < n_plans_; i++)
+        if (!plans_[i]->same) place_calibration(*plans_[i]);
+    const Status status = fill();
+    if (status == Status::ok) commit();
+    return status;
+}
+
+Status Cache::requantize(uint32_t layer, uint32_t type_k, uint32_t type_v, const Progress &progress,
+                         Failure *failure) {
+    State &s = *state_;
+    const bool all = layer == kAllLayers;
+    Status status = all ? Status::ok : check_layer(s.config, layer, failure);
+    if (status == Status::ok) status = check_rebuild(s.config, "requantize", failure);
+    if (status != Status::ok) return status;
+    if (type_k == 0) type_k = kTypeF16;
+    if (type_v == 0) type_v = kTypeF16;
+    Requantize work(s, progress, failure);
+    status = work.run(all ? 0 : layer, all ? s.config.n_layers : layer + 1, type_k, type_v);
+    if (status != Status::ok || !all) return status;
+    if (type_k != kKeepType) s.config.type_k = type_k;
+    if (type_v != kKeepType) s.config.type_v = type_v;
+    return status;
+}
+
+} // namespace ggufx::kv

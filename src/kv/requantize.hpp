@@ -1,0 +1,70 @@
+// Other types for streams that hold tokens. Every block gets a successor, so that sequences share
+// afterwards what they shared before; successors are made aside and take over last.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kv/rebuild.hpp"
+
+namespace ggufx::kv {
+
+// What becomes of a block of which slots first .. end - 1 are in use.
+struct Move {
+    Block *old;
+    Block *to;    // slots from n_sinks on when there are sinks, else all; may be `old` itself
+    Block *sinks; // the slots before, of blocks that began a sequence without a page of sinks
+    uint16_t first, end;
+    uint64_t used;   // a bit per slot
+    bool tail, head; // the last page of a sequence, which goes on; the first one
+};
+
+// One layer: what it will be, and all its blocks.
+struct LayerPlan {
+    explicit LayerPlan(const Host &host) : moves(host), targets(host), pieces(host) {}
+    uint32_t index = 0;
+    Layer next;
+    HostArray<Move> moves;
+    HostArray<Target> targets;
+    HostArray<Piece> pieces;
+    size_t n_moves = 0, n_targets = 0;
+    bool same = true; // nothing to do
+};
+
+class Requantize {
+public:
+    Requantize(Cache::State &state, const Progress &progress, Failure *failure)
+        : s_(state), host_(*state.host), failure_(failure), progress_(progress) {}
+    ~Requantize();
+    Requantize(const Requantize &) = delete;
+    Requantize &operator=(const Requantize &) = delete;
+    Status run(uint32_t first, uint32_t end, uint32_t type_k, uint32_t type_v);
+
+private:
+    Status no_memory();
+    Status plan(LayerPlan &plan, uint32_t index, uint32_t type_k, uint32_t type_v);
+    bool find_moves(LayerPlan &plan);
+    bool take_blocks(LayerPlan &plan);
+    bool take_successors(LayerPlan &plan, Move &move);
+    void add_target(LayerPlan &plan, Block *block, const Move &move, uint32_t first, uint32_t end);
+    bool grow_tables(const LayerPlan &plan);
+    bool take_arrays();
+    void place_calibration(LayerPlan &plan);
+    Status fill();
+    void settle_calibration(LayerPlan &plan, const Rebuild &rebuild);
+    void commit();
+    void commit_layer(LayerPlan &plan);
+    void replace_pages(Track &track);
+    size_t pages_split(const Track &track) const;
+
+    Cache::State &s_;
+    const Host &host_;
+    Failure *failure_;
+    Progress progress_;
+    LayerPlan **plans_ = nullptr;
+    uint32_t n_plans_ = 0, n_taken_ = 0;
+    LayerMemory sizes_{};
+    uint8_t *scratch_ = nullptr;   // what the cache will have; that of the cache or one's own
+    float *calibration_ = nullptr; // one's own
+    bool committed_ = false;
+};
+
+} // namespace ggufx::kv

@@ -1,0 +1,177 @@
+/*
+ * ggufx_kv_compact: part-pages become few, full ones and those of others stay.
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_rebuild.h"
+
+#include <math.h>
+
+enum { kTokens = 64 * 8 };
+
+/* Every third token of pages 1 to 4 is gone; the rest is full. No sinks: pages begin at 0, 64, ...
+ */
+static ggufx_kv *holed(const ggufx_runtime *rt, uint32_t type, uint32_t n_sequences) {
+    ggufx_kv_options shape = shape_of(type, type, n_sequences);
+    shape.n_layers = 2;
+    shape.n_sinks = GGUFX_KV_NO_SINKS;
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *x = kv_random(kTokens * kRow, 1);
+    for (uint32_t layer = 0; layer < 2; layer++)
+        assert_int_equal(ggufx_kv_append(kv, layer, 0, kTokens, NULL, x, kTokens * kRow, x,
+                                         kTokens * kRow, NULL),
+                         GGUFX_OK);
+    for (int32_t p = 66; p < 64 * 5; p += 3)
+        assert_int_equal(ggufx_kv_remove(kv, 0, p, p + 1, NULL), GGUFX_OK);
+    free(x);
+    return kv;
+}
+
+static ggufx_status compact(ggufx_kv *kv, const ggufx_progress *progress, ggufx_error *error) {
+    return ggufx_kv_compact(kv, GGUFX_KV_ALL_SEQUENCES, progress, error);
+}
+
+static const uint32_t kTypes[] = {GGUFX_KV_F32,  GGUFX_KV_F16, GGUFX_KV_BF16,
+                                  GGUFX_KV_Q8_0, GGUFX_KV_GX4, GGUFX_KV_Q5_1};
+
+static void test_parts_become_as_few_pages_as_they_fill(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    static float k[2][kTokens * kRow], v[2][kTokens * kRow];
+    static int32_t positions[2][kTokens];
+    for (size_t t = 0; t < sizeof kTypes / sizeof *kTypes; t++) {
+        ggufx_kv *kv = holed(rt, kTypes[t], 1);
+        const uint64_t n = length_of(kv, 0);
+        assert_int_equal(n, kTokens - 85);
+        read_all(kv, 0, 0, n, k[0], v[0]);
+        assert_int_equal(ggufx_kv_positions(positions[0], kv, 0, 0, n, NULL), GGUFX_OK);
+        const ggufx_kv_facts before = facts_of(kv);
+        assert_int_equal(compact(kv, NULL, NULL), GGUFX_OK);
+        const ggufx_kv_facts after = facts_of(kv);
+        read_all(kv, 0, 0, n, k[1], v[1]);
+        assert_int_equal(ggufx_kv_positions(positions[1], kv, 0, 0, n, NULL), GGUFX_OK);
+        assert_memory_equal(positions[0], positions[1], n * sizeof **positions);
+        /* 256 - 85 tokens of four pages fill three, in both layers */
+        const uint64_t spare = before.n_plain_pages; /* quantized: what appends had left */
+        assert_int_equal(after.n_pages + 2 + spare, before.n_pages);
+        assert_int_equal(after.n_shared_pages, 0);
+        const size_t first = 64, end = (size_t)n - 3 * 64; /* what was touched */
+        for (size_t i = 0; i < n * kRow; i++) {
+            const int touched = i >= first * kRow && i < end * kRow && t >= 3;
+            const double most = touched ? 0.5 : 0;
+            if (fabs((double)k[0][i] - (double)k[1][i]) > most ||
+                fabs((double)v[0][i] - (double)v[1][i]) > most)
+                fail_msg("type %u, value %zu", kTypes[t], i);
+        }
+        double error = 0, square = 0;
+        for (size_t i = 0; i < n * kRow; i++) {
+            error += ((double)k[0][i] - (double)k[1][i]) * ((double)k[0][i] - (double)k[1][i]);
+            square += (double)k[0][i] * (double)k[0][i];
+        }
+        assert_true(error <= 0.01 * square);
+        kv_bytes once = kv_saved(kv, 0); /* again: there is nothing to do */
+        assert_int_equal(compact(kv, NULL, NULL), GGUFX_OK);
+        kv_bytes twice = kv_saved(kv, 0);
+        kv_assert_same(&once, &twice);
+        free(once.data);
+        free(twice.data);
+        /* and it goes on */
+        float *x = kv_random(3 * kRow, 4);
+        for (uint32_t layer = 0; layer < 2; layer++)
+            assert_int_equal(ggufx_kv_append(kv, layer, 0, 3, NULL, x, 3 * kRow, x, 3 * kRow, NULL),
+                             GGUFX_OK);
+        assert_int_equal(length_of(kv, 0), n + 3);
+        free(x);
+        ggufx_kv_destroy(kv);
+    }
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+}
+
+static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    for (size_t t = 0; t < sizeof kTypes / sizeof *kTypes; t++) {
+        ggufx_kv *kv = holed(rt, kTypes[t], 2);
+        assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
+        kv_bytes held = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        for (uint32_t s = 0; s < 2; s++)
+            assert_int_equal(ggufx_kv_compact(kv, s, NULL, NULL), GGUFX_OK);
+        kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        kv_assert_same(&held, &now);
+        free(held.data);
+        free(now.data);
+        ggufx_kv_destroy(kv);
+
+        /* three pages with ten tokens each, the second one shifted: none fits with another */
+        kv = holed(rt, kTypes[t], 2);
+        assert_int_equal(ggufx_kv_truncate(kv, 0, 64, NULL), GGUFX_OK);
+        float *x = kv_random(192 * kRow, 2);
+        for (uint32_t layer = 0; layer < 2; layer++)
+            assert_int_equal(
+                ggufx_kv_append(kv, layer, 0, 192, NULL, x, 192 * kRow, x, 192 * kRow, NULL),
+                GGUFX_OK);
+        for (int32_t p = 64; p < 256; p += 64)
+            assert_int_equal(ggufx_kv_remove(kv, 0, p + 10, p + 64, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_shift(kv, 0, 128, 192, 1, NULL), GGUFX_OK);
+        held = kv_saved(kv, 0);
+        assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK);
+        now = kv_saved(kv, 0);
+        kv_assert_same(&held, &now);
+        assert_int_equal(ggufx_kv_shift(kv, 0, 128, 192, -1, NULL), GGUFX_OK);
+        const uint64_t pages = facts_of(kv).n_pages;
+        assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK); /* now they do */
+        assert_in_range(facts_of(kv).n_pages, pages - 4, pages - 4);
+        free(held.data);
+        free(now.data);
+        free(x);
+        ggufx_kv_destroy(kv);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_reserved_pages_stay_and_spare_ones_go(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options shape = shape_of(GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, 2);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *x = kv_random(300 * kRow, 2);
+    kv_fill(kv, &shape, 0, 300, 300, NULL, x, x);
+    assert_int_equal(ggufx_kv_truncate(kv, 0, 40, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_reserve(kv, 1, 300, NULL), GGUFX_OK);
+    const uint64_t pages = facts_of(kv).n_pages;
+    assert_int_equal(ggufx_kv_compact(kv, 1, NULL, NULL), GGUFX_OK);
+    assert_int_equal(facts_of(kv).n_pages, pages);
+    assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK);
+    assert_true(facts_of(kv).n_pages < pages - 2);
+    ggufx_kv_destroy(kv);
+    free(x);
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_a_call_that_fails_anywhere_changes_nothing(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    ggufx_error error;
+    for (size_t t = 0; t < sizeof kTypes / sizeof *kTypes; t++)
+        for (int polls = 0; polls < 2; polls++) {
+            ggufx_kv *kv = holed(rt, kTypes[t], 2);
+            assert_true(kv_fail_each(kv, &memory, compact, polls) >= 1);
+            assert_int_equal(ggufx_kv_compact(kv, 2, NULL, &error), GGUFX_E_ARGUMENT);
+            ggufx_kv_destroy(kv);
+        }
+    assert_int_equal(ggufx_kv_compact(NULL, 0, NULL, &error), GGUFX_E_ARGUMENT);
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts_become_as_few_pages_as_they_fill),
+        cmocka_unit_test(test_pages_of_other_sequences_and_other_shifts_stay),
+        cmocka_unit_test(test_reserved_pages_stay_and_spare_ones_go),
+        cmocka_unit_test(test_a_call_that_fails_anywhere_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

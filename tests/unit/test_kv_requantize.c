@@ -1,0 +1,322 @@
+/*
+ * ggufx_kv_requantize: what a cache holds in other types. Where pages stand as appends would have
+ * put them, the result is that of appends, bit for bit.
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_rebuild.h"
+
+#include <math.h>
+
+static const uint32_t kTypes[] = {
+    GGUFX_KV_F32,      GGUFX_KV_F16,
+    GGUFX_KV_BF16,     GGUFX_KV_Q8_0,
+    GGUFX_KV_Q5_1,     GGUFX_KV_Q5_0,
+    GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,
+    GGUFX_KV_IQ4_NL,   GGUFX_KV_ROT_Q5_0,
+    GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL,
+    GGUFX_KV_TQ3_0,    GGUFX_KV_TQ3_0_RESIDUAL,
+    GGUFX_KV_GX2,      GGUFX_KV_GX3,
+    GGUFX_KV_GX4,
+};
+enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kTokens = 300 };
+
+static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape) {
+    ggufx_kv *kv = kv_make(rt, shape);
+    float *k = kv_random(kTokens * kRow, 1), *v = kv_random(kTokens * kRow, 2);
+    for (size_t i = 0; i < kTokens * kRow; i++) k[i] += i % 7 == 0 ? 0.5f : 0.0f;
+    for (uint32_t layer = 0; layer < shape->n_layers; layer++)
+        assert_int_equal(ggufx_kv_append(kv, layer, 0, kTokens, NULL, k, kTokens * kRow, v,
+                                         kTokens * kRow, NULL),
+                         GGUFX_OK);
+    free(k);
+    free(v);
+    return kv;
+}
+
+static void to(ggufx_kv *kv, uint32_t layer, uint32_t type_k, uint32_t type_v) {
+    ggufx_error error;
+    if (ggufx_kv_requantize(kv, layer, type_k, type_v, NULL, &error))
+        fail_msg("to %u, %u: %s", type_k, type_v, error.message);
+}
+
+static void test_floats_become_what_appends_would_have_made(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL), *four = kv_runtime(NULL, 4, NULL);
+    for (size_t t = 0; t < kTypeCount; t++) {
+        const uint32_t type_k = kTypes[t], type_v = kTypes[(t + 5) % kTypeCount];
+        ggufx_kv_options want_shape = shape_of(type_k, type_v, 1), shape = want_shape;
+        want_shape.n_layers = shape.n_layers = 2;
+        want_shape.n_sinks = shape.n_sinks = GGUFX_KV_NO_SINKS; /* pages begin at 0, 64, ... */
+        shape.type_k = GGUFX_KV_F32;
+        shape.type_v = GGUFX_KV_F32;
+        ggufx_kv *want = filled(rt, &want_shape), *kv = filled(t % 2 ? rt : four, &shape);
+        to(kv, GGUFX_KV_ALL_LAYERS, type_k, type_v);
+        kv_bytes a = kv_saved(want, 0), b = kv_saved(kv, 0);
+        kv_assert_same(&a, &b);
+        const ggufx_kv_facts f = facts_of(want), g = facts_of(kv);
+        assert_memory_equal(&f, &g, sizeof f);
+        ggufx_kv_destroy(want);
+        ggufx_kv_destroy(kv);
+        free(a.data);
+        free(b.data);
+    }
+    ggufx_runtime_destroy(rt);
+    ggufx_runtime_destroy(four);
+}
+
+/* Largest relative mean squared error a step to this type may add to these values. */
+static double loss_of(uint32_t type) {
+    switch (type) {
+    case GGUFX_KV_F32:
+        return 0;
+    case GGUFX_KV_F16:
+        return 1e-7;
+    case GGUFX_KV_BF16:
+        return 1e-5;
+    case GGUFX_KV_Q8_0:
+        return 1e-4;
+    case GGUFX_KV_Q5_1:
+    case GGUFX_KV_Q5_0:
+    case GGUFX_KV_ROT_Q5_0:
+        return 0.003;
+    case GGUFX_KV_TQ3_0:
+        return 0.25;
+    case GGUFX_KV_TQ3_0_RESIDUAL:
+        return 0.12; /* of values on the levels of TQ3_0 */
+    case GGUFX_KV_GX2:
+        return 0.15;
+    case GGUFX_KV_GX3:
+        return 0.05;
+    default:
+        return 0.015;
+    }
+}
+
+static double relative_error(const float *x, const float *want, size_t n) {
+    double error = 0, square = 0;
+    for (size_t i = 0; i < n; i++) {
+        error += ((double)x[i] - (double)want[i]) * ((double)x[i] - (double)want[i]);
+        square += (double)want[i] * (double)want[i];
+    }
+    return error / square;
+}
+
+static void test_every_step_loses_what_its_type_loses(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    enum { kAll = kTokens * kRow };
+    static float k[2][kAll], v[2][kAll];
+    for (size_t from = 0; from < kTypeCount; from += 2)
+        for (size_t t = 0; t < kTypeCount; t++) {
+            const uint32_t type = kTypes[t];
+            const ggufx_kv_options shape = shape_of(kTypes[from], kTypes[from], 1);
+            ggufx_kv *kv = filled(rt, &shape);
+            read_all(kv, 0, 0, kTokens, k[0], v[0]);
+            to(kv, 0, type, GGUFX_KV_KEEP_TYPE);
+            read_all(kv, 0, 0, kTokens, k[1], v[1]);
+            assert_memory_equal(v[0], v[1], sizeof v[0]);
+            const ggufx_kv_facts facts = facts_of(kv);
+            assert_int_equal(facts.n_tokens, kTokens);
+            double error = relative_error(k[1], k[0], kAll);
+            const double most = from == t ? 0 : loss_of(type);
+            if (error > most) fail_msg("keys %u to %u: error %g", kTypes[from], type, error);
+            memcpy(k[0], k[1], sizeof k[0]);
+            to(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_KEEP_TYPE, type);
+            read_all(kv, 0, 0, kTokens, k[1], v[1]);
+            assert_memory_equal(k[0], k[1], sizeof k[0]);
+            error = relative_error(v[1], v[0], kAll);
+            if (error > most) fail_msg("values %u to %u: error %g", kTypes[from], type, error);
+            ggufx_kv_facts one = {.struct_size = sizeof one};
+            assert_int_equal(ggufx_kv_stats(&one, kv, 0, NULL), GGUFX_OK);
+            assert_int_equal(one.type_k, type);
+            assert_int_equal(one.type_v, type);
+            ggufx_kv_destroy(kv);
+        }
+    ggufx_runtime_destroy(rt);
+}
+
+/* The first tokens and the last ones are F16 still: they read as they were. */
+static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    static float k[2][(kTokens + 100) * kRow], v[2][(kTokens + 100) * kRow];
+    ggufx_kv_options shape = shape_of(GGUFX_KV_F16, GGUFX_KV_F16, 1);
+    shape.n_sinks = 7;
+    for (size_t n = 1; n < kTokens; n += n < 10 ? 1 : 53) {
+        ggufx_kv *kv = filled(rt, &shape);
+        assert_int_equal(ggufx_kv_truncate(kv, 0, n, NULL), GGUFX_OK);
+        read_all(kv, 0, 0, n, k[0], v[0]);
+        to(kv, 0, GGUFX_KV_GX2, GGUFX_KV_GX2);
+        read_all(kv, 0, 0, n, k[1], v[1]);
+        const size_t full = n / 64 * 64, head = n < 7 ? n : 7;
+        assert_memory_equal(k[0], k[1], head * kRow * sizeof(float));
+        if (full < n)
+            assert_memory_equal(v[0] + full * kRow, v[1] + full * kRow,
+                                (n - full) * kRow * sizeof(float));
+        if (full > 7) assert_true(memcmp(k[0], k[1], full * kRow * sizeof(float)) != 0);
+        /* and the sequence goes on, its page is encoded when it is full */
+        float *x = kv_random(100 * kRow, 4);
+        assert_int_equal(ggufx_kv_append(kv, 0, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, NULL),
+                         GGUFX_OK);
+        read_all(kv, 0, 0, n + 100, k[1], v[1]);
+        assert_memory_equal(k[0], k[1], head * kRow * sizeof(float));
+        free(x);
+        ggufx_kv_destroy(kv);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+/* Two sequences that share most pages, parts of pages, a shift. */
+static ggufx_kv *shared(const ggufx_runtime *rt, uint32_t type) {
+    ggufx_kv_options shape = shape_of(type, type, 3);
+    shape.n_layers = 2;
+    ggufx_kv *kv = filled(rt, &shape);
+    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, 250, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_copy(kv, 0, 2, 2, INT32_MAX, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_remove(kv, 1, 20, 30, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_remove(kv, 2, 1, 80, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_shift(kv, 1, 100, INT32_MAX, 5, NULL), GGUFX_OK);
+    return kv;
+}
+
+static void test_shared_pages_stay_shared_and_apart(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    static const uint32_t from[] = {GGUFX_KV_F16, GGUFX_KV_GX4, GGUFX_KV_F32, GGUFX_KV_Q8_0};
+    static const uint32_t next[] = {GGUFX_KV_GX3, GGUFX_KV_Q4_0, GGUFX_KV_BF16, GGUFX_KV_F32};
+    static float k[2][kTokens * kRow], v[2][kTokens * kRow];
+    static int32_t positions[2][kTokens];
+    for (size_t t = 0; t < 4; t++) {
+        const long live = memory.live;
+        ggufx_kv *kv = shared(rt, from[t]), *loaded = NULL;
+        const ggufx_kv_facts before = facts_of(kv);
+        const uint64_t n = length_of(kv, 1);
+        assert_int_equal(ggufx_kv_positions(positions[0], kv, 1, 0, n, NULL), GGUFX_OK);
+        to(kv, GGUFX_KV_ALL_LAYERS, next[t], next[t]);
+        const ggufx_kv_facts after = facts_of(kv);
+        /* per layer a page of sinks at most, held by all three sequences */
+        assert_in_range(after.n_pages, 1, before.n_pages + 2);
+        assert_in_range(after.n_shared_pages, before.n_shared_pages, before.n_shared_pages + 6);
+        if (after.bits_per_value < before.bits_per_value)
+            assert_true(after.page_bytes < before.page_bytes);
+        assert_int_equal(ggufx_kv_positions(positions[1], kv, 1, 0, n, NULL), GGUFX_OK);
+        assert_memory_equal(positions[0], positions[1], n * sizeof **positions);
+        assert_int_equal(length_of(kv, 0), kTokens);
+        /* what one appends and drops does not reach the other */
+        read_all(kv, 1, 0, n, k[0], v[0]);
+        float *x = kv_random(70 * kRow, 4);
+        for (uint32_t layer = 0; layer < 2; layer++)
+            assert_int_equal(
+                ggufx_kv_append(kv, layer, 0, 70, NULL, x, 70 * kRow, x, 70 * kRow, NULL),
+                GGUFX_OK);
+        assert_int_equal(ggufx_kv_truncate(kv, 2, 5, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_remove(kv, 0, 0, 100, NULL), GGUFX_OK);
+        read_all(kv, 1, 0, n, k[1], v[1]);
+        assert_memory_equal(k[0], k[1], n * kRow * sizeof(float));
+        assert_memory_equal(v[0], v[1], n * kRow * sizeof(float));
+        /* a cache of the new types takes its snapshot */
+        ggufx_kv_options shape = shape_of(next[t], next[t], 3);
+        shape.n_layers = 2;
+        loaded = kv_make(rt, &shape);
+        kv_bytes saved = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        assert_int_equal(ggufx_kv_load(loaded, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &saved, NULL),
+                         GGUFX_OK);
+        read_all(loaded, 1, 0, n, k[1], v[1]);
+        assert_memory_equal(k[0], k[1], n * kRow * sizeof(float));
+        free(saved.data);
+        free(x);
+        ggufx_kv_destroy(kv);
+        ggufx_kv_destroy(loaded);
+        assert_int_equal(memory.live, live);
+    }
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+}
+
+static ggufx_status down(ggufx_kv *kv, const ggufx_progress *progress, ggufx_error *error) {
+    return ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_GX3, GGUFX_KV_Q5_1, progress,
+                               error);
+}
+static ggufx_status up(ggufx_kv *kv, const ggufx_progress *progress, ggufx_error *error) {
+    return ggufx_kv_requantize(kv, 1, GGUFX_KV_F16, GGUFX_KV_F32, progress, error);
+}
+
+static void test_a_call_that_fails_anywhere_changes_nothing(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    static const uint32_t from[] = {GGUFX_KV_F32, GGUFX_KV_GX4, GGUFX_KV_Q8_0};
+    for (size_t t = 0; t < 3; t++)
+        for (int polls = 0; polls < 2; polls++) {
+            const long live = memory.live;
+            ggufx_kv *kv = shared(rt, from[t]);
+            assert_true(kv_fail_each(kv, &memory, down, polls) >= 1);
+            assert_true(kv_fail_each(kv, &memory, up, polls) >= 1);
+            ggufx_kv_destroy(kv);
+            assert_int_equal(memory.live, live);
+        }
+    ggufx_runtime_destroy(rt);
+    assert_int_equal(memory.live, 0);
+}
+
+static void test_what_cannot_be_is_refused(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options shape = shape_of(GGUFX_KV_F32, GGUFX_KV_F32, 1);
+    ggufx_kv *kv = filled(rt, &shape);
+    ggufx_error error;
+    float x[kRow] = {0};
+    x[40] = 65520.0f; /* becomes infinite in F16, not in BF16 */
+    assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, kRow, x, kRow, NULL), GGUFX_OK);
+    kv_bytes held = kv_saved(kv, 0);
+    const struct {
+        uint32_t layer, k, v;
+        ggufx_status want;
+    } bad[] = {
+        {0, GGUFX_KV_F16, GGUFX_KV_KEEP_TYPE, GGUFX_E_VALUE},
+        {0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_GX4, GGUFX_E_VALUE},
+        {1, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, GGUFX_E_ARGUMENT},
+        {0, 4711, GGUFX_KV_Q8_0, GGUFX_E_TYPE},
+        {0, GGUFX_KV_Q8_0, 4711, GGUFX_E_TYPE},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(ggufx_kv_requantize(kv, bad[i].layer, bad[i].k, bad[i].v, NULL, &error),
+                         bad[i].want);
+        assert_true(error.message[0] != 0);
+        kv_bytes now = kv_saved(kv, 0);
+        kv_assert_same(&held, &now);
+        free(now.data);
+    }
+    assert_int_equal(ggufx_kv_requantize(NULL, 0, 0, 0, NULL, &error), GGUFX_E_ARGUMENT);
+    to(kv, 0, GGUFX_KV_BF16, GGUFX_KV_BF16);
+    assert_int_equal(ggufx_kv_truncate(kv, 0, kTokens, NULL), GGUFX_OK);
+    to(kv, 0, GGUFX_KV_GX4, GGUFX_KV_DEFAULT); /* a token that is gone hinders nobody */
+    ggufx_kv_facts facts = {.struct_size = sizeof facts};
+    assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
+    assert_int_equal(facts.type_v, GGUFX_KV_F16);
+    ggufx_kv_destroy(kv);
+    free(held.data);
+    const ggufx_kv_options odd = kv_shape(1, 1, 24, 24, GGUFX_KV_F16, GGUFX_KV_F16);
+    kv = kv_make(rt, &odd); /* GX wants a multiple of 16 */
+    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_GX4, 0, NULL, &error), GGUFX_E_ARGUMENT);
+    ggufx_kv_destroy(kv);
+    const ggufx_kv_options wide = kv_shape(1, 1, 1040, 16, GGUFX_KV_F16, GGUFX_KV_F16);
+    kv = kv_make(rt, &wide);
+    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_F32, 0, NULL, &error),
+                     GGUFX_E_UNSUPPORTED);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_floats_become_what_appends_would_have_made),
+        cmocka_unit_test(test_every_step_loses_what_its_type_loses),
+        cmocka_unit_test(test_sinks_and_the_last_tokens_stay_exact),
+        cmocka_unit_test(test_shared_pages_stay_shared_and_apart),
+        cmocka_unit_test(test_a_call_that_fails_anywhere_changes_nothing),
+        cmocka_unit_test(test_what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
