@@ -162,6 +162,22 @@ GGUFX_API ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_mod
 /* Free a session.   Threads: exclusive on session.   Since: 0.1. */
 GGUFX_API void ggufx_session_destroy(ggufx_session *session);
 
+/*
+ * What the attention of each layer read and gave, shown while a decode runs: for statistics,
+ * calibration and comparisons. `layer` is called on the thread of the decode, for each batch and
+ * layer; the arrays are valid during the call: q and out f32 [n_tokens][n_heads][head_dim], k and v
+ * f32 [n_tokens][n_kv_heads][head_dim], q and k with their positions (first_token ..) turned in.
+ * It returns 0, else the decode ends with CANCELLED. It must not call back into the session.
+ */
+typedef struct ggufx_attention_hook {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    const void *next;
+    void *user;
+    int32_t (*layer)(void *user, uint32_t layer, uint64_t first_token, size_t n_tokens,
+                     const float *q, const float *k, const float *v, const float *out);
+} ggufx_attention_hook;
+
 #define GGUFX_DECODE_ALL_LOGITS 1u /* keep the logits of all n_tokens tokens, not of the last */
 
 typedef struct ggufx_decode_options {
@@ -172,6 +188,7 @@ typedef struct ggufx_decode_options {
     float *logits;                  /* with ALL_LOGITS: f32 [n_tokens][n_vocab] of the caller's */
     size_t n_logits;                /* its floats */
     uint64_t reserved[2];
+    const ggufx_attention_hook *attention; /* NULL: not shown */
 } ggufx_decode_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */

@@ -50,6 +50,11 @@ model::DecodeOptions import_decode_options(const ggufx_decode_options *in, size_
         const auto progress = import_options(options.progress, 0, "ggufx_progress");
         out.progress = {progress.user, progress.report};
     }
+    if (options.attention) {
+        const auto hook = import_options(options.attention, 0, "ggufx_attention_hook");
+        require(hook.layer, "ggufx_attention_hook.layer must be set");
+        out.attention = {hook.user, hook.layer};
+    }
     if (options.flags & GGUFX_DECODE_ALL_LOGITS) {
         uint64_t needed = 0;
         if (!checked::mul(&needed, n_tokens, n_vocab)) needed = UINT64_MAX;

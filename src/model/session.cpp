@@ -37,8 +37,9 @@ bool has_nan(const float *x, size_t n) {
 // large ones are interruptible too. A layer counts for its share of the batch.
 class Session::Poll final : public Graph::Poll {
 public:
-    Poll(const Progress &user, uint64_t total, uint32_t n_layers)
-        : user_(user), total_(total), n_layers_(n_layers) {}
+    Poll(const DecodeOptions &options, uint64_t length, uint64_t total, uint32_t n_layers)
+        : user_(options.progress), hook_(options.attention), length_(length), total_(total),
+          n_layers_(n_layers) {}
 
     Progress progress() { return user_.report ? Progress{this, report} : Progress{}; }
     void begin_batch(uint64_t done, uint64_t n) {
@@ -48,17 +49,27 @@ public:
     bool cancelled() { return user_.cancelled(done_, total_); }
     Status layer_done(uint32_t layer, Failure *failure) override {
         done_ = start_ + n_ * (layer + 1) / (n_layers_ + uint64_t{1});
-        if (!cancelled()) return Status::ok;
-        return set_failure(failure, Status::cancelled, {},
-                           "cancelled after %" PRIu64 " of %" PRIu64 " tokens", done_, total_);
+        return cancelled() ? stop(failure) : Status::ok;
+    }
+    Status attention_done(uint32_t layer, size_t n, const float *q, const float *k, const float *v,
+                          const float *out, Failure *failure) override {
+        const bool stops =
+            hook_.layer && hook_.layer(hook_.user, layer, length_ + start_, n, q, k, v, out);
+        return stops ? stop(failure) : Status::ok;
     }
 
 private:
+    Status stop(Failure *failure) const {
+        return set_failure(failure, Status::cancelled, {},
+                           "cancelled after %" PRIu64 " of %" PRIu64 " tokens", done_, total_);
+    }
     static int32_t report(void *self, uint64_t, uint64_t) {
         return static_cast<Poll *>(self)->cancelled();
     }
 
     const Progress &user_;
+    const AttentionHook &hook_;
+    const uint64_t length_; // tokens before this decode
     uint64_t total_, start_ = 0, n_ = 0, done_ = 0;
     uint32_t n_layers_;
 };
@@ -127,7 +138,7 @@ Status Session::project(float *logits, size_t row, size_t n, Failure *failure) {
 Status Session::decode_batches(const int32_t *tokens, size_t n, const DecodeOptions &options,
                                Failure *failure) {
     const size_t n_vocab = static_cast<size_t>(model_.hyper().n_vocab);
-    Poll poll(options.progress, n, model_.hyper().n_layers);
+    Poll poll(options, length_, n, model_.hyper().n_layers);
     matmul::Options matmul = matmul_;
     matmul.progress = poll.progress();
     Graph graph(model_, *cache_, scratch_, matmul);

@@ -15,8 +15,16 @@ struct SessionOptions {
     matmul::Options matmul; // without progress
 };
 
+// ggufx_attention_hook.
+struct AttentionHook {
+    void *user = nullptr;
+    int32_t (*layer)(void *user, uint32_t layer, uint64_t first, size_t n, const float *q,
+                     const float *k, const float *v, const float *out) = nullptr;
+};
+
 struct DecodeOptions {
-    Progress progress;           // tokens done
+    Progress progress; // tokens done
+    AttentionHook attention;
     float *all_logits = nullptr; // [n_tokens][n_vocab], or null: of the last token alone
 };
 

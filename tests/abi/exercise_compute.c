@@ -44,7 +44,7 @@ end:
 
 /* x[kColumns * kVectors] to blocks, plain and weighted. */
 static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const float *x) {
-    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K,
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0,  GGUFX_TYPE_Q4_K,
                                      GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4};
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -154,6 +154,14 @@ static int32_t on_chunk(void *user, const ggufx_perplexity_facts *running) {
     return progress ? progress->report(progress->user, running->n_chunks, 0) : 0;
 }
 
+static int32_t on_attention(void *user, uint32_t layer, uint64_t first, size_t n, const float *q,
+                            const float *k, const float *v, const float *out) {
+    exercise *e = user;
+    (void)first, (void)n, (void)q, (void)k, (void)v;
+    exercise_mix(e, out, 1, sizeof *out);
+    return e->progress ? e->progress->report(e->progress->user, layer, 0) : 0;
+}
+
 static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
                                 const int32_t *ids, float *logits, uint32_t n_vocab) {
     const struct api *a = e->api;
@@ -161,10 +169,12 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     ggufx_sampler *sampler = NULL;
     ggufx_sampler_options sampling;
     ggufx_decode_options options;
+    ggufx_attention_hook hook = {.struct_size = sizeof hook, .user = e, .layer = on_attention};
     ggufx_perplexity_facts perplexity = {.struct_size = sizeof perplexity};
     int32_t id = 0;
     a->decode_options_init(&options);
     options.progress = e->progress;
+    options.attention = &hook;
     TRY(a->session_decode(session, ids, 5, &options, &e->error));
     TRY(a->session_logits(logits, n_vocab, session, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);

@@ -191,8 +191,9 @@ Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *f
     if (status == Status::ok) status = rotate(s_.q, hp.n_heads, n, failure);
     if (status == Status::ok) status = rotate(s_.k, hp.n_kv_heads, n, failure);
     if (status == Status::ok) status = cache_.append(index, 0, n, nullptr, {s_.k, s_.v}, failure);
-    if (status == Status::ok)
-        status = attend(index, n, failure);
+    if (status == Status::ok) status = attend(index, n, failure);
+    if (status == Status::ok && poll_)
+        status = poll_->attention_done(index, n, s_.q, s_.k, s_.v, s_.a, failure);
     if (status == Status::ok) status = product(s_.h, layer.attn_output, s_.a, n, failure);
     if (status == Status::ok) status = add_to_stream(n, failure);
     return status;

@@ -37,9 +37,11 @@ public:
     // logits [n][n_vocab] of rows row .. row + n - 1 of the last batch.
     Status project(float *logits, size_t row, size_t n, Failure *failure);
 
-    // Called between layers; non-ok stops.
+    // Called between layers, and after the attention of each; non-ok stops.
     class Poll {
     public:
+        virtual Status attention_done(uint32_t layer, size_t n, const float *q, const float *k,
+                                      const float *v, const float *out, Failure *failure) = 0;
         virtual Status layer_done(uint32_t layer, Failure *failure) = 0;
 
     protected:

@@ -1,0 +1,146 @@
+/*
+ * ggufx_attention_hook: what it shows is what a cache of the caller's own gives; it can stop a
+ * decode, which then leaves no trace.
+ * SPDX-License-Identifier: MIT
+ */
+#include "model_fixture.h"
+
+#include <string.h>
+
+enum {
+    N = 30,
+    BATCH = 8,
+    WIDTH_Q = TINY_HEADS * TINY_HEAD_DIM,
+    WIDTH_K = TINY_KV_HEADS * TINY_HEAD_DIM
+};
+
+typedef struct viewer {
+    fixture *f;
+    ggufx_kv *kv;
+    uint64_t seen[TINY_LAYERS]; /* tokens */
+    unsigned calls, stop_at;    /* 0 = never */
+} viewer;
+
+/* The same keys, values and queries through a cache of our own: the same bits. */
+static int32_t look(void *user, uint32_t layer, uint64_t first, size_t n, const float *q,
+                    const float *k, const float *v, const float *out) {
+    viewer *self = user;
+    float mine[BATCH * WIDTH_Q];
+    assert_true(layer < TINY_LAYERS);
+    assert_in_range(n, 1, BATCH);
+    assert_int_equal(first, self->seen[layer]);
+    self->seen[layer] += n;
+    if (++self->calls == self->stop_at) return 1;
+    if (!self->kv) return 0;
+    MUST(self->f, ggufx_kv_append(self->kv, layer, 0, n, NULL, k, n * WIDTH_K, v, n * WIDTH_K,
+                                  &self->f->error));
+    MUST(self->f, ggufx_kv_attend(mine, n * WIDTH_Q, NULL, self->kv, layer, 0, q, n * WIDTH_Q, n,
+                                  NULL, NULL, &self->f->error));
+    assert_memory_equal(mine, out, n * WIDTH_Q * sizeof *mine);
+    return 0;
+}
+
+static ggufx_status decode(fixture *f, size_t n, ggufx_attention_hook *hook) {
+    int32_t tokens[N];
+    ggufx_decode_options options;
+    for (int32_t i = 0; i < N; i++) tokens[i] = (i * 37 + 5) % TINY_VOCAB;
+    ggufx_decode_options_init(&options);
+    options.attention = hook;
+    return ggufx_session_decode(f->session, tokens, n, &options, &f->error);
+}
+
+static ggufx_attention_hook hook_of(viewer *self) {
+    ggufx_attention_hook hook;
+    memset(&hook, 0, sizeof hook);
+    hook.struct_size = sizeof hook;
+    hook.user = self;
+    hook.layer = look;
+    return hook;
+}
+
+static void test_the_hook_shows_what_attention_read_and_gave(void **state) {
+    ggufx_kv_options shape;
+    fixture f;
+    viewer self = {&f, NULL, {0, 0}, 0, 0};
+    ggufx_attention_hook hook = hook_of(&self);
+    (void)state;
+    begin_session(&f, NULL, BATCH);
+    ggufx_kv_options_init(&shape);
+    shape.n_layers = TINY_LAYERS;
+    shape.n_kv_heads = TINY_KV_HEADS;
+    shape.n_q_heads = TINY_HEADS;
+    shape.head_dim_k = TINY_HEAD_DIM;
+    shape.type_k = shape.type_v = GGUFX_KV_F32;
+    MUST(&f, ggufx_kv_create(&self.kv, f.rt, &shape, &f.error));
+    MUST(&f, decode(&f, N, &hook));
+    MUST(&f, decode(&f, 3, &hook)); /* goes on where the first one ended */
+    assert_int_equal(self.calls, TINY_LAYERS * ((N + BATCH - 1) / BATCH + 1));
+    assert_int_equal(self.seen[0], N + 3);
+    assert_int_equal(self.seen[1], N + 3);
+    ggufx_kv_destroy(self.kv);
+    end(&f);
+}
+
+static void test_the_hook_changes_no_bit(void **state) {
+    float plain[TINY_VOCAB], seen[TINY_VOCAB];
+    fixture f;
+    viewer self = {&f, NULL, {0, 0}, 0, 0};
+    ggufx_attention_hook hook = hook_of(&self);
+    (void)state;
+    begin_session(&f, NULL, BATCH);
+    MUST(&f, decode(&f, N, NULL));
+    MUST(&f, ggufx_session_logits(plain, TINY_VOCAB, f.session, &f.error));
+    MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
+    MUST(&f, decode(&f, N, &hook));
+    MUST(&f, ggufx_session_logits(seen, TINY_VOCAB, f.session, &f.error));
+    assert_memory_equal(plain, seen, sizeof plain);
+    end(&f);
+}
+
+static void test_the_hook_can_stop_a_decode_which_leaves_no_trace(void **state) {
+    float before[TINY_VOCAB], after[TINY_VOCAB];
+    fixture f;
+    (void)state;
+    begin_session(&f, NULL, BATCH);
+    MUST(&f, decode(&f, 5, NULL));
+    MUST(&f, ggufx_session_logits(before, TINY_VOCAB, f.session, &f.error));
+    for (unsigned stop_at = 1; stop_at <= TINY_LAYERS * 2; stop_at++) {
+        viewer self = {&f, NULL, {5, 5}, 0, stop_at};
+        ggufx_attention_hook hook = hook_of(&self);
+        FAILS(&f, GGUFX_E_CANCELLED, "of 12 tokens", decode(&f, 12, &hook));
+        assert_int_equal(self.calls, stop_at);
+        assert_int_equal(ggufx_session_length(f.session), 5);
+        MUST(&f, ggufx_session_logits(after, TINY_VOCAB, f.session, &f.error));
+        assert_memory_equal(before, after, sizeof before);
+    }
+    end(&f);
+}
+
+static void test_bad_hooks_are_refused(void **state) {
+    fixture f;
+    viewer self = {&f, NULL, {0, 0}, 0, 0};
+    ggufx_attention_hook hook = hook_of(&self);
+    (void)state;
+    begin_session(&f, NULL, BATCH);
+    hook.layer = NULL;
+    FAILS(&f, GGUFX_E_ARGUMENT, "layer", decode(&f, 2, &hook));
+    hook = hook_of(&self);
+    hook.flags = 1;
+    FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_attention_hook.flags", decode(&f, 2, &hook));
+    hook = hook_of(&self);
+    hook.struct_size = 0;
+    FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_attention_hook.struct_size", decode(&f, 2, &hook));
+    assert_int_equal(self.calls, 0);
+    assert_int_equal(ggufx_session_length(f.session), 0);
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_hook_shows_what_attention_read_and_gave),
+        cmocka_unit_test(test_the_hook_changes_no_bit),
+        cmocka_unit_test(test_the_hook_can_stop_a_decode_which_leaves_no_trace),
+        cmocka_unit_test(test_bad_hooks_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
