@@ -44,7 +44,7 @@ end:
 
 /* x[kColumns * kVectors] to blocks, plain and weighted. */
 static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const float *x) {
-    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0,  GGUFX_TYPE_Q4_K,
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K,
                                      GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4};
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -158,7 +158,7 @@ static int32_t on_attention(void *user, uint32_t layer, uint64_t first, size_t n
                             const float *k, const float *v, const float *out) {
     exercise *e = user;
     (void)first, (void)n, (void)q, (void)k, (void)v;
-    exercise_mix(e, out, 1, sizeof *out);
+    MUST(out[0] == out[0]);
     return e->progress ? e->progress->report(e->progress->user, layer, 0) : 0;
 }
 
