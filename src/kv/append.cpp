@@ -30,12 +30,12 @@ AppendRun::AppendRun(Cache::State &state, Layer &layer, Track &track, const Sour
     n_tail_ = static_cast<uint32_t>(left % kPageTokens);
     const Form form = layer.encodes ? kEncoded : kPlain;
     for (size_t i = 0; i < n_full_; i++)
-        track.pages[new_pages_ + i] = {pop_spare(track, form), 0, kPageTokens, 0};
+        track.pages[new_pages_ + i] = {pop_spare(track, form), 0, kPageTokens, 0, 0};
     if (n_tail_) {
         // the plain block of a page that gets encoded is free for the tail
         reuse_ = encodes_first() && first_.from->n_owners == 1;
         Block *tail = reuse_ ? const_cast<Block *>(first_.from) : pop_spare(track, kPlain);
-        track.pages[new_pages_ + n_full_] = {tail, 0, static_cast<uint16_t>(n_tail_), 0};
+        track.pages[new_pages_ + n_full_] = {tail, 0, static_cast<uint16_t>(n_tail_), 0, 0};
     }
 }
 
@@ -140,11 +140,13 @@ void AppendRun::commit(const Positions &positions) {
         }
     } else if (n_first_) {
         first_.to->n_owners = 1;
-        track_.pages[track_.n_pages] = {first_.to, 0, static_cast<uint16_t>(n_first_), 0};
+        track_.pages[track_.n_pages] = {first_.to, 0, static_cast<uint16_t>(n_first_), 0,
+                                        track_.n_tokens};
     }
     const size_t n_new = n_full_ + (n_tail_ ? 1 : 0);
     for (size_t i = 0; i < n_new; i++) {
-        const PageRef &page = track_.pages[new_pages_ + i];
+        PageRef &page = track_.pages[new_pages_ + i];
+        page.index = track_.n_tokens + n_first_ + i * kPageTokens;
         page.block->n_owners = 1;
         put_positions(*page.block, 0, page.n, n_first_ + i * kPageTokens, positions);
     }

@@ -1,5 +1,5 @@
 // Attention inside: a call is cut into groups of up to four query rows of one
-// KV head, and groups into chunks of eight pages. README.md, "Attention bits",
+// KV head, and groups into chunks of 512 tokens. README.md, "Attention bits",
 // says in which order results meet. SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ggufx::kv {
 
-constexpr size_t kChunkPages = 8;
+constexpr uint64_t kChunkTokens = 512; // pages whose first token is one of them make a chunk
 constexpr uint32_t kRows = kernels::kKvRows;
 // Sums over values: those of pages as they came, and those in the basis of the
 // stream's type.
@@ -118,9 +118,10 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
 // attend_pack.cpp: false per row whose query is not finite.
 void pack_query(const AttendCall &call, const Group &group, int32_t delta, PackedQuery &out,
                 float *vector, bool not_finite[kRows]);
-// attend_chunk.cpp: pages chunk * 8 .. + 7 of the group's track.
+// attend_chunk.cpp: the pages of a chunk, counted from the first one the group's track holds.
 void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,
                   AttendLocal &local);
+size_t chunks_of(const Track &track);
 // attend_finish.cpp
 void clear_sums(RowSums &sums);
 void merge_chunk(const AttendCall &call, Group &group, const RowSums &chunk);

@@ -1,4 +1,4 @@
-// A group of rows over the eight pages of a chunk. While a page's keys are
+// A group of rows over the pages of a chunk. While a page's keys are
 // scored, its values are prefetched; while those are summed up, the keys of the
 // next page. SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
@@ -145,7 +145,30 @@ void add_page(const AttendCall &call, const Group &group, size_t index, RowSums 
     v.accumulate[width](sums.o[basis], dv, local.s, head.v, seen.all, ahead);
 }
 
+uint64_t first_chunk(const Track &track) {
+    return track.n_pages ? track.pages[0].index / kChunkTokens : 0;
+}
+
+// The first page of a chunk or of those after it.
+size_t first_page(const Track &track, uint64_t chunk) {
+    size_t low = 0, high = track.n_pages;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (track.pages[middle].index / kChunkTokens < chunk)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 } // namespace
+
+size_t chunks_of(const Track &track) {
+    if (track.n_pages == 0) return 0;
+    const uint64_t last = track.pages[track.n_pages - 1].index / kChunkTokens;
+    return static_cast<size_t>(last - first_chunk(track)) + 1;
+}
 
 bool sums_in_type_basis(const Layer &layer) {
     return layer.v->rotation != Rotation::none || layer.centre_v;
@@ -156,9 +179,12 @@ void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowS
     clear_sums(sums);
     local.packed_for = nullptr;
     for (uint32_t r = 0; r < group.n_rows; r++) sums.not_finite[r] = group.total.not_finite[r];
-    const size_t first = chunk * kChunkPages, n = group.track->n_pages;
-    for (size_t i = first; i < n && i < first + kChunkPages; i++)
+    const Track &track = *group.track;
+    const uint64_t number = first_chunk(track) + chunk;
+    for (size_t i = first_page(track, number); i < track.n_pages; i++) {
+        if (track.pages[i].index / kChunkTokens > number) break;
         add_page(call, group, i, sums, local);
+    }
 }
 
 } // namespace ggufx::kv

@@ -162,14 +162,14 @@ Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_
     return status == Status::ok ? runner.run(b.n, Batch::finish, &b) : status;
 }
 
-// The most chunks any sequence of the call has, and the tokens of the longest.
+// The most chunks any sequence of the call has.
 size_t count_chunks(const AttendCall &call) {
     size_t most = 0;
     for (size_t i = 0; i < call.n_sets; i++) {
-        const Track &track = call.state->track(call.layer_index, call.sequences[i]);
-        if (track.n_pages > most) most = track.n_pages;
+        const size_t n = chunks_of(call.state->track(call.layer_index, call.sequences[i]));
+        if (n > most) most = n;
     }
-    return (most + kChunkPages - 1) / kChunkPages;
+    return most;
 }
 
 // Of four rows and a full chunk: measured per coordinate, row and token, in
@@ -179,9 +179,14 @@ uint64_t nanoseconds_per_chunk(const AttendCall &call) {
     const uint64_t values = uint64_t(c.head_dim_k) + c.head_dim_v;
     const uint64_t rows = call.n_queries * call.ratio();
     const uint64_t picoseconds = call.state->kernels->isa == kernels::Isa::scalar ? 8000 : 80;
-    return (values * (rows < kRows ? rows : kRows) * kPageTokens * kChunkPages * picoseconds) /
-               1000 +
-           1;
+    uint64_t parts = 1; // pages that hold few tokens cost as much as full ones
+    for (size_t i = 0; i < call.n_sets; i++) {
+        const Track &track = call.state->track(call.layer_index, call.sequences[i]);
+        const uint64_t held = track.n_tokens - track.n_dropped + 2 * kPageTokens;
+        const uint64_t ratio = uint64_t(track.n_pages) * kPageTokens / held;
+        parts = ratio > parts ? ratio : parts;
+    }
+    return values * (rows < kRows ? rows : kRows) * kChunkTokens * parts * picoseconds / 1000 + 1;
 }
 
 } // namespace
@@ -191,10 +196,10 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
     const size_t n_chunks = count_chunks(call), n_groups = call.n_groups();
     const uint64_t chunk_ns = nanoseconds_per_chunk(call), total = uint64_t(n_chunks) * n_groups;
     uint64_t tokens = 0;
-    for (size_t i = 0; i < call.n_sets && tokens < kPageTokens * kChunkPages; i++)
+    for (size_t i = 0; i < call.n_sets && tokens < kChunkTokens; i++)
         tokens += call.state->track(call.layer_index, call.sequences[i]).n_tokens;
-    const uint64_t full = tokens < kPageTokens * kChunkPages && call.n_sets == 1
-                              ? chunk_ns * (tokens + kPageTokens) / (kPageTokens * kChunkPages)
+    const uint64_t full = tokens < kChunkTokens && call.n_sets == 1
+                              ? chunk_ns * (tokens + kPageTokens) / (kChunkTokens)
                               : chunk_ns;
     const Runner runner = {*call.state->host, total <= kSerialNs / full, failure};
     // slow kernels: fewer groups, so that a round stays short

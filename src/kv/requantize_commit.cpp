@@ -16,16 +16,17 @@ void Requantize::replace_pages(Track &track) {
         border = border < page.first ? page.first : border > end ? end : border;
         if (border < end) {
             track.pages[--at] = {move.to, static_cast<uint16_t>(border),
-                                 static_cast<uint16_t>(end - border), page.delta};
+                                 static_cast<uint16_t>(end - border), page.delta, 0};
             move.to->n_owners++;
         }
         if (border > page.first) {
             track.pages[--at] = {move.sinks, page.first, static_cast<uint16_t>(border - page.first),
-                                 page.delta};
+                                 page.delta, 0};
             move.sinks->n_owners++;
         }
     }
     track.n_pages += more;
+    number_pages(track);
 }
 
 void Requantize::commit_layer(LayerPlan &plan) {

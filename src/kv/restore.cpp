@@ -16,7 +16,8 @@ class Input {
 public:
     explicit Input(const Reader &reader) : reader_(reader) {}
     bool bytes(void *data, size_t n) {
-        if (status_ == Status::ok && n) status_ = static_cast<Status>(reader_.read(reader_.user, data, n));
+        if (status_ == Status::ok && n)
+            status_ = static_cast<Status>(reader_.read(reader_.user, data, n));
         if (status_ != Status::ok) return false;
         crc_ = crc64(crc_, data, n);
         return true;
@@ -178,7 +179,7 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     const BlockShape &shape = layer.shape[block.form];
     if (!in_.bytes(block.data(), shape.errors)) return fail_read();
     const PageRef page = {&block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n),
-                          head.delta};
+                          head.delta, 0};
     for (uint32_t i = 0; i < head.n; i++) {
         const int64_t p = int64_t(block.positions[head.first + i]) + head.delta;
         if (p < INT32_MIN || p > INT32_MAX) return bad("a position leaves 32 bits");
@@ -242,6 +243,7 @@ Status Restore::track(uint32_t index, Track &track) {
                            ull(n_tokens), ull(s_.config.max_tokens));
     track.n_tokens = n_tokens;
     track.n_dropped = n_dropped;
+    number_pages(track);
     return Status::ok;
 }
 

@@ -126,6 +126,7 @@ Status Cache::remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure
             track.pages[i - (end - first)] = track.pages[i];
         track.n_pages -= end - first;
         if (track.n_pages == 0) track.n_tokens = track.n_dropped = 0;
+        number_pages(track);
     }
     return Status::ok;
 }
@@ -165,6 +166,7 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
             target.pages[target.n_pages++] = page;
             target.n_tokens += page.n;
         }
+        number_pages(target);
     }
     return Status::ok;
 }

@@ -53,11 +53,13 @@ struct Layer {
     uint64_t n_blocks[2] = {};
 };
 
-// Tokens first .. first + n - 1 of a block; positions are the block's plus delta.
+// Tokens first .. first + n - 1 of a block; positions are the block's plus delta. The first one is
+// token `index` of the sequence, those behind the window included: it decides the chunk.
 struct PageRef {
     Block *block;
     uint16_t first, n;
     int32_t delta;
+    uint64_t index;
 };
 
 // The tokens of one layer of one sequence.
@@ -144,6 +146,8 @@ bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n);
 PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track);
 uint32_t page_limit(const Cache::State &state, const Block &block);
 
+// Sets `index` of all pages.
+void number_pages(Track &track);
 void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
 void clear_track(const Cache::State &state, Layer &layer, Track &track);
 int32_t position_at(const PageRef &page, uint32_t i);

@@ -95,6 +95,12 @@ bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n) 
     return ok;
 }
 
+void number_pages(Track &track) {
+    uint64_t index = track.n_dropped;
+    for (size_t i = 0; i < track.n_pages; index += track.pages[i++].n)
+        track.pages[i].index = index;
+}
+
 void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens) {
     while (track.n_tokens > n_tokens && track.n_pages) {
         PageRef &page = track.pages[track.n_pages - 1];
@@ -142,6 +148,7 @@ size_t split_at(Track &track, int32_t p) {
     PageRef &tail = track.pages[at + 1];
     tail.first = static_cast<uint16_t>(tail.first + head);
     tail.n = static_cast<uint16_t>(tail.n - head);
+    tail.index += head;
     track.pages[at].n = static_cast<uint16_t>(head);
     tail.block->n_owners++;
     return at + 1;

@@ -77,6 +77,46 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
     free(q);
 }
 
+/* A window of the layer drops pages, one of the call hides them: what is seen is the same. */
+static void test_dropped_pages_change_no_bit(void **state) {
+    ggufx_runtime *rt = *state;
+    enum { kDim = 64, kWindow = 700, kLong = 2100 };
+    for (size_t t = 0; t < kTypeCount; t += 3) {
+        const ggufx_kv_options whole = kv_shape(1, 3, kDim, kDim, kTypes[t], kTypes[(t + 2) % 17]);
+        const ggufx_kv_layer layer = {0, 0, kWindow, 0};
+        ggufx_kv_options windowed = whole;
+        windowed.layers = &layer;
+        windowed.n_layer_options = 1;
+        ggufx_kv *a = kv_make(rt, &whole), *b = kv_make(rt, &windowed);
+        float *x = kv_random(kLong * kDim, 1), *q = kv_random(3 * kDim, 2);
+        float want[3 * kDim], got[3 * kDim], lse[2][3];
+        ggufx_attend_options options;
+        ggufx_attend_options_init(&options);
+        options.window = kWindow;
+        for (size_t n = 0; n < kLong; n += 70) {
+            const float *now = x + n * kDim;
+            for (int i = 0; i < 2; i++)
+                assert_int_equal(ggufx_kv_append(i ? b : a, 0, 0, 70, NULL, now, 70 * kDim, now,
+                                                 70 * kDim, NULL),
+                                 GGUFX_OK);
+            assert_int_equal(ggufx_kv_attend(want, 3 * kDim, lse[0], a, 0, 0, q, 3 * kDim, 1, NULL,
+                                             &options, NULL),
+                             GGUFX_OK);
+            assert_int_equal(
+                ggufx_kv_attend(got, 3 * kDim, lse[1], b, 0, 0, q, 3 * kDim, 1, NULL, NULL, NULL),
+                GGUFX_OK);
+            assert_memory_equal(want, got, sizeof want);
+            assert_memory_equal(lse[0], lse[1], sizeof lse[0]);
+        }
+        float k[kDim]; /* the first token is gone there */
+        assert_int_equal(ggufx_kv_read(k, kDim, NULL, 0, b, 0, 0, 0, 1, NULL), GGUFX_E_ARGUMENT);
+        ggufx_kv_destroy(a);
+        ggufx_kv_destroy(b);
+        free(x);
+        free(q);
+    }
+}
+
 static int32_t stop_at(void *user, uint64_t done, uint64_t total) {
     (void)done;
     (void)total;
@@ -151,6 +191,7 @@ static int tear_down(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split_threads_and_instructions_do_not_change_bits),
+        cmocka_unit_test(test_dropped_pages_change_no_bit),
         cmocka_unit_test(test_a_batch_gives_the_bits_of_single_calls),
         cmocka_unit_test(test_an_attention_is_cancelled_at_any_poll),
         cmocka_unit_test(test_options_that_mean_nothing_are_refused),
