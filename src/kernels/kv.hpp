@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/kv_page.hpp"
+#include "kernels/kv_transform.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -68,12 +69,34 @@ using KvScaleFn = void (*)(float *o, float a, uint32_t n);
 // total[j] = fma(chunk[j], b, fl(total[j] * a)).
 using KvMergeFn = void (*)(float *total, const float *chunk, float a, float b, uint32_t n);
 
+// Where a row of a query goes among `width`, for keys of one kind: memory of a KvQuery.
+struct KvQueryRow {
+    KvKind kind;
+    uint32_t row, width;
+    int8_t *codes;
+    float *d_q, *s_q;
+    int32_t *q_sum;
+};
+// n values (padded as the kind wants it, in its basis) to codes, zeros up to whole strips. False:
+// not all are finite, and the row is zeros.
+using KvPackFn = bool (*)(const KvQueryRow &to, const float *x, uint32_t n);
+// One vector into the basis of a type or back, in place; tq3: n is a multiple of 32.
+using KvTurnFn = void (*)(KvTransform transform, float *x, uint32_t n);
+// even + odd of two chains that start at +0: even = fma(a[2i], b[2i], even).
+using KvDotFn = float (*)(const float *a, const float *b, uint32_t n);
+
+struct KvEncoders;
+
 // What an instruction set has; kinds[kKvKinds]. A layer has all of it or none.
 struct KvPages {
+    const KvEncoders *encoders; // kernels/kv_encode.hpp; of a lower set where they are the same
     const KvKernels *kinds;
     KvWeighFn weigh;
     KvScaleFn scale;
     KvMergeFn merge;
+    KvPackFn pack;
+    KvTurnFn rotate, unrotate;
+    KvDotFn dot;
 };
 
 } // namespace kernels

@@ -35,6 +35,8 @@ enum class KvKind : uint32_t {
     gx4, // scale per vector, additive trellis of 4 states
 };
 
+enum class KvStream { k, v };
+
 namespace {
 
 constexpr uint32_t kKvKinds = 14;
@@ -214,8 +216,6 @@ constexpr uint32_t v_scale_at(uint32_t token, uint32_t strip) {
 }
 
 // ---- one token --------------------------------------------------------------------------------
-
-enum class KvStream { k, v };
 
 inline void kv_put(uint8_t *plane, KvField at, uint32_t bits, uint32_t value) {
     const uint32_t mask = ((1u << bits) - 1) << at.shift;

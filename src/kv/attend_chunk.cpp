@@ -171,7 +171,7 @@ size_t chunks_of(const Track &track) {
 }
 
 bool sums_in_type_basis(const Layer &layer) {
-    return layer.v->rotation != Rotation::none || layer.centre_v;
+    return layer.v->transform != KvTransform::none || layer.centre_v;
 }
 
 void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,

@@ -55,6 +55,13 @@ void fill(float *out, uint32_t n, float value) {
     for (uint32_t j = 0; j < n; j++) out[j] = value;
 }
 
+// x[j] = fma(mu[j], l, x[j]); the kernel takes sixteen at a time.
+void add_mean(const AttendCall &call, float *x, const float *mu, float l, uint32_t n) {
+    const uint32_t whole = n / 16 * 16;
+    call.kernels->merge(x, mu, 1.0f, l, whole);
+    for (uint32_t j = whole; j < n; j++) x[j] = __builtin_fmaf(mu[j], l, x[j]);
+}
+
 // The values of a row, both bases together, in x.
 void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x) {
     const RowSums &total = group.total;
@@ -67,11 +74,10 @@ void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x
     }
     memcpy(x, total.o[kTypeBasis] + r * stride_of(call),
            padded_values(*layer.v, n) * sizeof(float));
-    unrotate_vector(*layer.v, x, n);
+    call.kernels->unrotate(layer.v->transform, x, transformed_values(*layer.v, n));
     const HeadCalibration calibration =
         layer.calibrated ? calibration_head(*call.state, layer, group.kv_head) : HeadCalibration{};
-    for (uint32_t j = 0; calibration.mu_v && j < n; j++)
-        x[j] = __builtin_fmaf(calibration.mu_v[j], total.l[kTypeBasis][r], x[j]);
+    if (calibration.mu_v) add_mean(call, x, calibration.mu_v, total.l[kTypeBasis][r], n);
     for (uint32_t j = 0; total.used[kOwnBasis] && j < n; j++) x[j] = x[j] + own[j];
 }
 

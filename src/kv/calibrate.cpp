@@ -62,9 +62,9 @@ namespace {
 
 void calibrate_side(float *mu, float *eq, Side side, uint32_t head, uint32_t n,
                     const PageValues &values, const Scratch &scratch) {
-    float *x = scratch.vectors; // one vector, then sums of all channels
-    auto *sums = reinterpret_cast<Channel *>(scratch.vectors + scratch.stride);
-    static_assert(sizeof(Channel) <= (kBatch - 1) * sizeof(float));
+    float *x = scratch.vectors.x; // one vector, then sums of all channels
+    auto *sums = reinterpret_cast<Channel *>(x + scratch.stride);
+    static_assert(sizeof(Channel) <= (kernels::kKvGroup - 1) * sizeof(float));
     const uint32_t n_tokens = values.end - values.first;
     for (uint32_t i = 0; i < n; i++) sums[i] = {0.0, 0.0};
     for (uint32_t t = values.first; t < values.end; t++) {

@@ -4,6 +4,8 @@
 #include "kv/encode.hpp"
 
 #include "base/half.hpp"
+#include "kernels/kv.hpp"
+#include "kernels/kv_encode.hpp"
 
 namespace ggufx::kv {
 
@@ -16,62 +18,81 @@ uint8_t *page_of(Block &block, const BlockShape &shape, Side side, uint32_t head
            (side == Side::k ? head * shape.k_head : shape.v_offset + head * shape.v_head);
 }
 
-void round_to_half(float *x, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) x[i] = f16_to_f32(f32_to_f16(x[i]));
-}
+// A group of sixteen slots on its way into an encoded page.
+struct GroupFill {
+    const Encoder &e;
+    const Fill &fill;
+    Side side;
+    uint32_t head, group, n; // n: coordinates
+    KvLanes lanes;           // that hold tokens
 
-void apply_calibration(const HeadCalibration &c, Side side, float *x, uint32_t n) {
-    for (uint32_t i = 0; side == Side::k && c.mu_k && i < n; i++)
-        x[i] = (x[i] - c.mu_k[i]) / c.eq_k[i];
-    for (uint32_t i = 0; side == Side::v && c.mu_v && i < n; i++) x[i] -= c.mu_v[i];
-}
-
-void place(uint8_t *page, const TypeOps &type, Side side, uint32_t padded, uint32_t slot,
-           const Codes &codes) {
-    const KvFormat &format = type.format();
-    const KvStream stream = kernel_stream(side);
-    kv_place_codes(page, stream, format, padded, slot, codes.code);
-    const uint32_t n_scales = format.vector_scale ? 1 : padded / 32;
-    for (uint32_t i = 0; i < n_scales; i++) {
-        store_u16le(page + kv_scale_at(stream, format, padded, slot, i), codes.scale[i]);
-        if (format.mins)
-            store_u16le(page + kv_min_at(stream, format, padded, slot, i), codes.min[i]);
+    void load(const KvEncoders &kernels, float *x) const {
+        const uint32_t first = group * kKvGroup;
+        const uint32_t split = fill.slot <= first + lanes.first ? lanes.first
+                               : fill.slot < first + lanes.end  ? fill.slot - first
+                                                                : lanes.end;
+        if (lanes.end - lanes.first < kKvGroup)
+            for (size_t i = 0; i < size_t(n) * kKvGroup; i++) x[i] = 0.0f;
+        if (split > lanes.first) load_page(kernels, x, {lanes.first, split});
+        if (lanes.end > split) load_source(kernels, x, {split, lanes.end});
     }
-}
 
-// Sums over a vector of what encoding lost, in the rotated basis (which keeps lengths).
-void add_errors(float *error, float *square, const float *x, const float *decoded, uint32_t n) {
-    float e = 0.0f, s = 0.0f;
-    for (uint32_t i = 0; i < n; i++) {
-        const float rest = x[i] - decoded[i];
-        e += rest * rest;
-        s += x[i] * x[i];
+private:
+    // Slots that a plain page holds in F16.
+    void load_page(const KvEncoders &kernels, float *x, KvLanes from) const {
+        const uint8_t *page =
+            page_of(const_cast<Block &>(*fill.from), e.layer->shape[kPlain], side, head);
+        const uint32_t first = group * kKvGroup;
+        if (side == Side::k) {
+            kernels.load_columns(x, page + 2 * size_t(k_float_at(n, first, 0)), from, n);
+            return;
+        }
+        for (uint32_t c = 0; c < n; c += 64) {
+            const uint8_t *rows = page + 2 * size_t(v_float_at(n, first + from.first, c));
+            kernels.load_rows(x + size_t(c) * kKvGroup,
+                              {rows, 2 * size_t(v_float_width(n, c / 64)), KvKind::f16}, from,
+                              n - c < 64 ? n - c : 64);
+        }
     }
-    *error += e;
-    *square += s;
-}
+    void load_source(const KvEncoders &kernels, float *x, KvLanes from) const {
+        const Source &s = e.source;
+        const KvKind kind = s.type == SourceType::f32   ? KvKind::f32
+                            : s.type == SourceType::f16 ? KvKind::f16
+                                                        : KvKind::bf16;
+        const size_t bytes = kv_format(kind).float_bytes;
+        const size_t heads = e.state->config.n_kv_heads, stride = heads * n * bytes;
+        const size_t token = fill.token0 + group * kKvGroup + from.first - fill.slot;
+        const void *data = side == Side::k ? s.k : s.v;
+        kernels.load_rows(
+            x, {static_cast<const uint8_t *>(data) + token * stride + head * n * bytes, stride, kind},
+            from, n);
+    }
+};
 
 void fill_codes(const Encoder &e, const Fill &fill, Side side, uint32_t head,
                 const Scratch &scratch) {
     const BlockShape &shape = e.layer->shape[kEncoded];
     const TypeOps &type = side == Side::k ? *shape.k : *shape.v;
+    const KvEncoders &kernels = *kv_pages_of(*e.state->kernels)->encoders;
     const uint32_t n = e.state->head_dim(side), padded = padded_values(type, n);
-    const HeadCalibration calibration = calibration_head(*e.state, *e.layer, head);
+    const HeadCalibration c = calibration_head(*e.state, *e.layer, head);
+    const float *mu = side == Side::k ? c.mu_k : c.mu_v;
     uint8_t *page = page_of(*fill.to, shape, side, head);
-    float error = 0.0f, square = 0.0f, decoded[kMaxCodes];
-    for (uint32_t slot = fill.first; slot < fill.end; slot += kBatch) {
-        const uint32_t count = fill.end - slot < kBatch ? fill.end - slot : kBatch;
-        for (uint32_t i = 0; i < count; i++) {
-            float *x = scratch.vector(i);
-            e.load_slot(fill, side, slot + i, head, x);
-            apply_calibration(calibration, side, x, n);
-        }
-        encode_vectors(type, scratch, count, n, side);
-        for (uint32_t i = 0; i < count; i++) {
-            const Codes codes = scratch.codes(i);
-            place(page, type, side, padded, slot + i, codes);
-            decode_rotated(type, decoded, codes, n, side);
-            add_errors(&error, &square, scratch.vector(i), decoded, padded);
+    float *x = scratch.vectors.x, error = 0.0f, square = 0.0f;
+    for (uint32_t group = fill.first / kKvGroup; group * kKvGroup < fill.end; group++) {
+        const uint32_t slot = group * kKvGroup;
+        const KvLanes lanes = {fill.first > slot ? fill.first - slot : 0,
+                               fill.end - slot < kKvGroup ? fill.end - slot : kKvGroup};
+        GroupFill{e, fill, side, head, group, n, lanes}.load(kernels, x);
+        if (mu) kernels.centre(x, mu, side == Side::k ? c.eq_k : nullptr, n);
+        for (size_t i = size_t(n) * kKvGroup; i < size_t(padded) * kKvGroup; i++) x[i] = 0.0f;
+        kernels.rotate(type.transform, x, transformed_values(type, n));
+        KvLost lost;
+        kernels.encode[type.encoding()]({page, kernel_stream(side), group}, scratch.vectors, padded,
+                                        lost);
+        for (uint32_t t = lanes.first; t < lanes.end; t++) {
+            error += lost.error[t];
+            square += lost.square[t];
         }
     }
     auto *errors = reinterpret_cast<HeadErrors *>(fill.to->data() + shape.errors) + head;
@@ -115,7 +136,7 @@ void Encoder::load_slot(const Fill &fill, Side side, uint32_t slot, uint32_t hea
     const size_t row = (fill.token0 + slot - fill.slot) * state->config.n_kv_heads + head;
     const void *data = side == Side::k ? source.k : source.v;
     for (uint32_t i = 0; i < n; i++) out[i] = source_value(data, source.type, row * n + i);
-    round_to_half(out, n);
+    for (uint32_t i = 0; i < n; i++) out[i] = f16_to_f32(f32_to_f16(out[i]));
 }
 
 void Encoder::fill_side(const Fill &fill, Side side, uint32_t head, const Scratch &scratch) const {
@@ -132,10 +153,11 @@ void Encoder::fill_head(const Fill &fill, uint32_t head, const Scratch &scratch)
 }
 
 uint64_t encode_cost(const Cache::State &state, const Layer &layer) {
+    const uint64_t slow = state.kernels->isa == kernels::Isa::scalar ? 16 : 1;
     uint64_t ns = 0;
     for (const Side side : {Side::k, Side::v}) {
         const TypeOps &type = side == Side::k ? *layer.k : *layer.v;
-        const uint64_t per_value = type.is_float() ? 1 : type.format().trellis ? 100 : 10;
+        const uint64_t per_value = type.is_float() ? 2 : slow * (type.format().trellis ? 6 : 2);
         ns += per_value * state.head_dim(side) * state.config.n_kv_heads;
     }
     return ns;

@@ -1,7 +1,12 @@
 // TQ3_0 of the KV cache against published blocks: bytes, decoded values, dots (../shared/kv).
 // SPDX-License-Identifier: MIT
+#include "base/cpu.hpp"
+#include "base/fpenv.hpp"
 #include "golden.hpp"
-#include "kv/types/encoders.hpp"
+#include "kernels/dispatch.hpp"
+#include "kernels/kv.hpp"
+#include "kernels/kv_encode.hpp"
+#include "kv/types.hpp"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +18,48 @@ using namespace ggufx;
 
 namespace {
 
-constexpr size_t kValues = 32;
+constexpr size_t kValues = 32, kBlockBytes = 14;
+
+// A published block: qs[8] 2-bit codes (value j: bits 2 * (j % 4) of byte j / 4), qr[4] signs of
+// the residuals, f16 scale. Codes as pages keep them have that sign as bit 2.
+struct Block {
+    uint8_t codes[kValues];
+    uint16_t scale;
+};
+
+Block unpack(const uint8_t *bytes) {
+    Block block;
+    for (size_t j = 0; j < kValues; j++) {
+        const uint32_t low = uint32_t{bytes[j / 4]} >> 2 * (j % 4) & 3u;
+        const uint32_t bit = uint32_t{bytes[8 + j / 8]} >> j % 8 & 1u;
+        block.codes[j] = static_cast<uint8_t>(low | bit << 2);
+    }
+    block.scale = load_u16le(bytes + 12);
+    return block;
+}
+
+// Up to sixteen blocks of values through the encoder of an instruction set.
+std::vector<Block> encode(const kernels::Kernels &isa, const float *values, size_t n_blocks) {
+    using namespace kernels;
+    constexpr KvFormat format = kv_format(KvKind::tq3_0);
+    constexpr KvStream stream = KvStream::k;
+    alignas(64) float x[kValues * kKvGroup] = {};
+    alignas(64) uint8_t code[kValues * kKvGroup], page[kv_layout_codes(format, kValues).bytes];
+    for (size_t b = 0; b < n_blocks; b++)
+        for (size_t j = 0; j < kValues; j++) x[j * kKvGroup + b] = values[b * kValues + j];
+    KvLost lost;
+    const CanonicalFp canonical;
+    const KvEncoders &encoders = *kv_pages_of(isa)->encoders;
+    encoders.rotate(KvTransform::tq3, x, kValues);
+    encoders.encode[static_cast<uint32_t>(KvKind::tq3_0)]({page, stream, 0}, {x, code, code},
+                                                         kValues, lost);
+    std::vector<Block> out(n_blocks);
+    for (uint32_t b = 0; b < n_blocks; b++) {
+        kv_read_codes(out[b].codes, page, stream, format, kValues, b);
+        out[b].scale = load_u16le(page + kv_scale_at(stream, format, kValues, b, 0));
+    }
+    return out;
+}
 
 std::string kv_folder() {
     const char *data = getenv("GGUFX_TEST_DATA");
@@ -35,15 +81,12 @@ double double_of(const uint8_t *p) {
 }
 
 // The codes of a block that rounding decides are masked; the rest is exact.
-void compare_block(Report &r, size_t block, const uint8_t *got, const uint8_t *want,
+void compare_block(Report &r, size_t block, const Block &got, const Block &want,
                    const uint8_t *qs_mask, const uint8_t *qr_mask) {
-    uint8_t codes[kValues], expected[kValues];
-    uint16_t scale, expected_scale;
-    kv::unpack_tq3_block(codes, &scale, got);
-    kv::unpack_tq3_block(expected, &expected_scale, want);
-    const int ulps = int{scale} - int{expected_scale};
-    r.check(ulps >= -1 && ulps <= 1, "block %zu: scale %04x, not %04x", block, scale,
-            expected_scale);
+    const uint8_t *const codes = got.codes, *const expected = want.codes;
+    const int ulps = int{got.scale} - int{want.scale};
+    r.check(ulps >= -1 && ulps <= 1, "block %zu: scale %04x, not %04x", block, got.scale,
+            want.scale);
     for (size_t j = 0; j < kValues; j++) {
         if (!qs_mask[j])
             r.check((codes[j] & 3) == (expected[j] & 3), "block %zu value %zu: code %d, not %d",
@@ -60,9 +103,11 @@ std::vector<float> compare_values(Report &r, size_t row, const uint8_t *bytes, c
     std::vector<uint8_t> codes(n);
     std::vector<uint16_t> scales(n / kValues);
     std::vector<float> out(n);
-    for (size_t b = 0; b < n / kValues; b++)
-        kv::unpack_tq3_block(codes.data() + b * kValues, scales.data() + b,
-                             bytes + b * kv::kTq3BlockBytes);
+    for (size_t b = 0; b < n / kValues; b++) {
+        const Block block = unpack(bytes + b * kBlockBytes);
+        memcpy(codes.data() + b * kValues, block.codes, kValues);
+        scales[b] = block.scale;
+    }
     kv::decode_vector(*kv::type_ops(64), out.data(), {codes.data(), scales.data(), nullptr}, n,
                       kv::Side::k);
     float largest = 0;
@@ -99,19 +144,23 @@ bool read_blocks(Blocks *b, const std::string &folder, const std::string &input,
 // Rows of n values: encoded, decoded, multiplied.
 void check_blocks(Report &r, const Blocks &b, uint32_t n) {
     const size_t n_rows = b.input.size() / n, n_queries = b.query.size() / n;
-    const size_t row_bytes = n / kValues * kv::kTq3BlockBytes;
+    const size_t row_bytes = n / kValues * kBlockBytes;
     if (!r.check(b.bytes.size() == n_rows * row_bytes && b.values.size() == b.input.size() &&
                      b.dots.size() == n_rows * n_queries * 8 && b.qr_mask.size() == b.input.size(),
                  "files of odd sizes"))
         return;
-    for (size_t i = 0; i < b.input.size() / kValues; i++) {
-        float x[kValues];
-        uint8_t block[kv::kTq3BlockBytes];
-        memcpy(x, b.input.data() + i * kValues, sizeof x);
-        kv::rotate_tq3(x);
-        kv::pack_tq3_block(block, x);
-        compare_block(r, i, block, b.bytes.data() + i * kv::kTq3BlockBytes,
-                      b.qs_mask.data() + i * kValues, b.qr_mask.data() + i * kValues);
+    const kernels::Kernels *sets[16];
+    const size_t n_sets = kernels::list(sets, 16, cpu::features());
+    const size_t n_blocks = b.input.size() / kValues;
+    for (size_t set = 0; set < n_sets; set++) {
+        for (size_t first = 0; first < n_blocks; first += 16) {
+            const size_t count = n_blocks - first < 16 ? n_blocks - first : 16;
+            const std::vector<Block> got =
+                encode(*sets[set], b.input.data() + first * kValues, count);
+            for (size_t i = first; i < first + count; i++)
+                compare_block(r, i, got[i - first], unpack(b.bytes.data() + i * kBlockBytes),
+                              b.qs_mask.data() + i * kValues, b.qr_mask.data() + i * kValues);
+        }
     }
     for (size_t i = 0; i < n_rows; i++) {
         const std::vector<float> row =
@@ -152,22 +201,19 @@ int test_kv_tq3_matches_shared_vectors(Report &r, const std::string &) {
 
 // Carried here: one block by hand. A single 1 at value 3 becomes +-1/sqrt(32) everywhere.
 int test_kv_tq3_of_simple_blocks(Report &r, const std::string &) {
+    const kernels::Kernels &scalar = *kernels::select(1, 0);
     float x[kValues] = {}, out[kValues];
-    uint8_t block[kv::kTq3BlockBytes], codes[kValues];
-    uint16_t scale;
-    kv::rotate_tq3(x);
-    kv::pack_tq3_block(block, x);
-    for (size_t i = 0; i < 14; i++) {
-        const uint8_t want = i < 8 ? 0xaa : i < 12 ? 0xff : 0;
-        r.check(block[i] == want, "zeros: byte %zu is %02x", i, block[i]);
-    }
-    x[3] = 8.0f;
-    kv::rotate_tq3(x);
-    kv::pack_tq3_block(block, x);
-    kv::unpack_tq3_block(codes, &scale, block);
+    const Block zeros = encode(scalar, x, 1)[0];
     for (size_t j = 0; j < kValues; j++)
-        r.check((codes[j] & 3) == (x[j] < 0 ? 0 : 3), "value %zu: code %d", j, codes[j]);
-    kv::decode_vector(*kv::type_ops(64), out, {codes, &scale, nullptr}, kValues, kv::Side::v);
+        r.check(zeros.codes[j] == (2 | 4), "zeros: value %zu: code %d", j, zeros.codes[j]);
+    r.check(zeros.scale == 0, "zeros: scale %04x", zeros.scale);
+    x[3] = 8.0f;
+    const Block one = encode(scalar, x, 1)[0];
+    for (uint32_t j = 0; j < kValues; j++) // row 3 of the transform; the sign of value 3 is +
+        r.check((one.codes[j] & 3) == (__builtin_popcount(j & 3) % 2 ? 0 : 3),
+                "value %u: code %d", j, one.codes[j]);
+    kv::decode_vector(*kv::type_ops(64), out, {one.codes, &one.scale, nullptr}, kValues,
+                      kv::Side::v);
     for (size_t j = 0; j < kValues; j++)
         r.check(fabsf(out[j] - (j == 3 ? 8.0f : 0.0f)) <= 0.004f, "value %zu: %g", j,
                 static_cast<double>(out[j]));

@@ -87,6 +87,14 @@ struct KvVec : Vec {
     }
 
     // ---- floats
+    // Lanes i and i ^ H change places; the sign bits of `sign` are flipped.
+    template <unsigned H> static GGUFX_INLINE Vf swap_lanes(Vf v) {
+        if constexpr (H == 4) return _mm256_permute2f128_ps(v, v, 1);
+        return _mm256_permute_ps(v, H == 1 ? 0xb1 : 0x4e);
+    }
+    static GGUFX_INLINE Vf flip_where(Vf v, Vi sign) {
+        return _mm256_castsi256_ps(_mm256_xor_si256(_mm256_castps_si256(v), sign));
+    }
     template <KvKind Kind> static GGUFX_INLINE Vf load_value(const uint8_t *p) {
         if constexpr (Kind == KvKind::f32) return load(reinterpret_cast<const float *>(p));
         if constexpr (Kind == KvKind::bf16) return load_bf16(p);

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/families.hpp"
 #include "kernels/avx512/kv_vec.hpp"
+#include "kernels/kv_encode.hpp"
 #include "kernels/loops/kv_weigh.hpp"
 
 namespace ggufx {
 namespace kernels {
-const KvPages kAvx512KvPages = kKvPagesOf<avx512::KvVec>;
+
+const KvPages kAvx512KvPages = kKvPagesOf<avx512::KvVec, kAvx512KvEncoders>;
 
 } // namespace kernels
 } // namespace ggufx

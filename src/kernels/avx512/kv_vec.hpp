@@ -72,6 +72,15 @@ struct KvVec : Vec {
     }
 
     // ---- floats
+    // Lanes i and i ^ H change places; the sign bits of `sign` are flipped.
+    template <unsigned H> static GGUFX_INLINE Vf swap_lanes(Vf v) {
+        if constexpr (H == 1) return _mm512_permute_ps(v, 0xb1);
+        if constexpr (H == 2) return _mm512_permute_ps(v, 0x4e);
+        return _mm512_shuffle_f32x4(v, v, H == 4 ? 0xb1 : 0x4e);
+    }
+    static GGUFX_INLINE Vf flip_where(Vf v, Vi sign) {
+        return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(v), sign));
+    }
     template <KvKind Kind> static GGUFX_INLINE Vf load_value(const uint8_t *p) {
         if constexpr (Kind == KvKind::f32) return _mm512_loadu_ps(p);
         if constexpr (Kind == KvKind::bf16) return load_bf16(p);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/loops/kv_accumulate.hpp"
+#include "kernels/loops/kv_query.hpp"
 #include "kernels/loops/kv_score.hpp"
 
 namespace ggufx {
@@ -93,8 +94,10 @@ constexpr KvKernels kKvKindsOf[kKvKinds] = {
     kKvKind<V, KvKind::gx3>,
     kKvKind<V, KvKind::gx4>,
 };
-template <class V>
-constexpr KvPages kKvPagesOf = {kKvKindsOf<V>, kv_weigh<V>, kv_scale<V>, kv_merge<V>};
+template <class V, const KvEncoders &Encoders>
+constexpr KvPages kKvPagesOf = {&Encoders,   kKvKindsOf<V>, kv_weigh<V>,
+                                kv_scale<V>, kv_merge<V>,   kv_pack<V>,
+                                kv_rotate_row<V>, kv_unrotate_row<V>, kv_dot<V>};
 
 } // namespace
 } // namespace kernels

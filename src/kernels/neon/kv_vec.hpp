@@ -116,6 +116,20 @@ struct KvVec : Vec {
     }
 
     // ---- floats
+    // Lanes i and i ^ H change places; the sign bits of `sign` are flipped.
+    template <unsigned H> static GGUFX_INLINE float32x4_t swap4(float32x4_t v) {
+        return H == 1 ? vrev64q_f32(v) : vextq_f32(v, v, 2);
+    }
+    template <unsigned H> static GGUFX_INLINE Vf swap_lanes(Vf v) {
+        if constexpr (H == 4) return {v.hi, v.lo};
+        return {swap4<H>(v.lo), swap4<H>(v.hi)};
+    }
+    static GGUFX_INLINE float32x4_t flip_where(float32x4_t v, int32x4_t sign) {
+        return vreinterpretq_f32_s32(veorq_s32(vreinterpretq_s32_f32(v), sign));
+    }
+    static GGUFX_INLINE Vf flip_where(Vf v, Vi sign) {
+        return {flip_where(v.lo, sign.lo), flip_where(v.hi, sign.hi)};
+    }
     template <KvKind Kind> static GGUFX_INLINE Vf load_value(const uint8_t *p) {
         if constexpr (Kind == KvKind::f32) return load(reinterpret_cast<const float *>(p));
         if constexpr (Kind == KvKind::bf16) return load_bf16(p);

@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/scalar/canonical.hpp"
 #include "kernels/scalar/families.hpp"
+#include "kernels/scalar/kv_query.hpp"
 
 #include "kernels/kv.hpp"
+#include "kernels/kv_encode.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -223,7 +225,9 @@ constexpr KvKernels kKinds[kKvKinds] = {kKind<0>,  kKind<1>,  kKind<2>,  kKind<3
 } // namespace
 } // namespace scalar
 
-const KvPages kScalarKvPages = {scalar::kKinds, scalar::weigh, scalar::scale, scalar::merge};
+const KvPages kScalarKvPages = {&kScalarKvEncoders, scalar::kKinds,      scalar::weigh,
+                                scalar::scale,      scalar::merge,       scalar::kv_pack,
+                                scalar::kv_rotate,  scalar::kv_unrotate, scalar::kv_dot};
 
 } // namespace kernels
 } // namespace ggufx

@@ -1,0 +1,58 @@
+// What encoding KV pages needs of AVX2 beside kv_vec.hpp: comparisons, divisions, conversions that
+// round as the text does.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx2/kv_vec.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx2 {
+namespace {
+
+struct EncodeVec : KvVec {
+    using Mask = __m256;
+
+    static GGUFX_INLINE Vi as_int(Vf v) { return _mm256_castps_si256(v); }
+    static GGUFX_INLINE Vf as_float(Vi v) { return _mm256_castsi256_ps(v); }
+    static GGUFX_INLINE Mask lt(Vf a, Vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+    static GGUFX_INLINE Mask le(Vf a, Vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+    static GGUFX_INLINE Mask both(Mask a, Mask b) { return _mm256_and_ps(a, b); }
+    static GGUFX_INLINE Vf pick(Mask m, Vf a, Vf b) { return _mm256_blendv_ps(b, a, m); }
+    static GGUFX_INLINE Vi pick_i(Mask m, Vi a, Vi b) {
+        return as_int(pick(m, as_float(a), as_float(b)));
+    }
+    static GGUFX_INLINE Vf greater(Vf a, Vf b) { return _mm256_max_ps(a, b); } // a > b ? a : b
+    static GGUFX_INLINE Vf div(Vf a, Vf b) { return _mm256_div_ps(a, b); }
+    static GGUFX_INLINE Vf sqrt(Vf v) { return _mm256_sqrt_ps(v); }
+    static GGUFX_INLINE Vf absolute(Vf v) { return as_float(and_i(as_int(v), set1_i(INT32_MAX))); }
+    static GGUFX_INLINE Vf flip(Vf v) { return flip_where(v, set1_i(INT32_MIN)); }
+    static GGUFX_INLINE Vi min_i(Vi a, Vi b) { return _mm256_min_epi32(a, b); }
+    // Towards zero; INT32_MIN for NaN and beyond 32 bits.
+    static GGUFX_INLINE Vi to_int(Vf v) { return _mm256_cvttps_epi32(v); }
+    static GGUFX_INLINE Vi shift_right_by(Vi v, Vi n) { return _mm256_srlv_epi32(v, n); }
+
+    static GGUFX_INLINE Vf round_half(Vf v) {
+        return _mm256_cvtph_ps(_mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    }
+    static GGUFX_INLINE void store_half(uint8_t *to, Vf v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
+                         _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    }
+    // Lanes 0 .. 255 to bytes.
+    static GGUFX_INLINE void store_bytes(uint8_t *to, Vi v) {
+        const __m128i words =
+            _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(to), _mm_packus_epi16(words, words));
+    }
+    // Four floats, of which each lane chooses one.
+    static GGUFX_INLINE Vf load_four(const float *four) {
+        return _mm256_broadcast_ps(reinterpret_cast<const __m128 *>(four));
+    }
+    static GGUFX_INLINE Vf choose(Vf four, Vi index) { return _mm256_permutevar_ps(four, index); }
+};
+
+} // namespace
+} // namespace avx2
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,13 @@
+// Encoding pages of the KV cache: the loops for every type.
+// SPDX-License-Identifier: MIT
+#include "kernels/avx512/encode_vec.hpp"
+#include "kernels/avx512/families.hpp"
+#include "kernels/loops/kv_encode_gx.hpp"
+
+namespace ggufx {
+namespace kernels {
+
+const KvEncoders kAvx512KvEncoders = kKvEncodersOf<avx512::EncodeVec>;
+
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,102 @@
+// Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 and IQ4_NL of the KV cache, one vector at a time: blocks of 32 as
+// the encoders of GGUF files make them; IQ4_NL by one least-squares step, since their search takes
+// 28 us a head of 128.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/kv_encode.hpp"
+#include "quant/round.hpp"
+
+#include <float.h>
+
+namespace ggufx {
+namespace kernels {
+namespace scalar {
+namespace {
+
+// A vector and what it becomes.
+struct KvVector {
+    float x[kKvMaxCodes];
+    uint8_t code[kKvMaxCodes];
+    uint16_t scale[kKvMaxCodes / kKvStrip], min[kKvMaxCodes / kKvStrip];
+};
+
+// f16 of a scale or minimum: what f16 cannot hold becomes its largest number, NaN the least one.
+inline uint16_t kv_half(float v) {
+    if (!(v > -kKvLargestHalf)) return 0xfbff;
+    return v < kKvLargestHalf ? f32_to_f16(v) : uint16_t{0x7bff};
+}
+
+inline void encode_q8_0_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
+    const float d = quant::largest_magnitude(x, int{kKvStrip}) / 127.0f, id = quant::inverse(d);
+    *scale = kv_half(d);
+    for (uint32_t i = 0; i < kKvStrip; i++)
+        code[i] = quant::low8(quant::round_away(x[i] * id)) ^ 0x80u;
+}
+
+// Codes 0 .. 2 half - 1 on both sides of zero.
+template <int Half>
+void encode_signed_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
+    const float d = quant::signed_largest(x, int{kKvStrip}) / quant::to_f32(-Half);
+    const float id = quant::inverse(d), shift = quant::to_f32(Half) + 0.5f;
+    *scale = kv_half(d);
+    for (uint32_t i = 0; i < kKvStrip; i++) {
+        const int8_t wrapped = quant::wrap8(quant::to_int(x[i] * id + shift));
+        code[i] = quant::low8(quant::at_most(wrapped, 2 * Half - 1)) & (2 * Half - 1);
+    }
+}
+
+// Codes 0 .. Most over a minimum; those of 4 bits are limited, those of 5 bits wrap.
+template <int Most>
+void encode_line_block(uint8_t *code, uint16_t *scale, uint16_t *min, const float *x) {
+    float least = FLT_MAX, most = -FLT_MAX;
+    for (uint32_t i = 0; i < kKvStrip; i++) {
+        if (x[i] < least) least = x[i];
+        if (x[i] > most) most = x[i];
+    }
+    const float d = (most - least) / quant::to_f32(Most), id = quant::inverse(d);
+    *scale = kv_half(d);
+    *min = kv_half(least);
+    for (uint32_t i = 0; i < kKvStrip; i++) {
+        const int32_t q = quant::to_int((x[i] - least) * id + 0.5f);
+        const int32_t limited = Most == 15 ? quant::at_most(quant::wrap8(q), Most) : q;
+        code[i] = quant::low8(limited) & Most;
+    }
+}
+
+// The nearest level; halfway goes up.
+inline uint8_t nearest_iq4(float v) {
+    const int8_t *const level = kv_format(KvKind::iq4_nl).table;
+    uint32_t code = 0;
+    for (uint32_t c = 1; c < 16; c++)
+        code += v >= static_cast<float>(level[c - 1] + level[c]) * 0.5f ? 1 : 0;
+    return static_cast<uint8_t>(code);
+}
+
+// Codes for the value of largest magnitude at -127, then the scale by least squares with weights
+// x^2, sums in order.
+inline void encode_iq4_nl_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
+    const float d = quant::signed_largest(x, int{kKvStrip}) / -127.0f, id = quant::inverse(d);
+    const bool usable = quant::magnitude(id) <= 0x1p100f; // smaller scales are 0 in f16
+    float qx = 0.0f, q2 = 0.0f;
+    for (uint32_t i = 0; i < kKvStrip; i++) {
+        const float y = usable ? x[i] * id : 0.0f;
+        code[i] = nearest_iq4(y);
+        const float q = static_cast<float>(kv_format(KvKind::iq4_nl).table[code[i]]), w = y * y;
+        qx += w * q * y;
+        q2 += w * q * q;
+    }
+    *scale = kv_half(q2 > 0.0f ? d * (qx / q2) : 0.0f);
+}
+
+using BlockFn = void(uint8_t *code, uint16_t *scale, uint16_t *min, const float *x);
+
+template <BlockFn *Block> void encode_blocks(KvVector &v, uint32_t n, KvStream) {
+    for (uint32_t b = 0; b * kKvStrip < n; b++)
+        Block(v.code + b * kKvStrip, v.scale + b, v.min + b, v.x + b * kKvStrip);
+}
+
+} // namespace
+} // namespace scalar
+} // namespace kernels
+} // namespace ggufx
