@@ -29,6 +29,9 @@ typedef struct ggufx_kv_layer {
 #define GGUFX_KV_FIT_TQ3_0 1u   /* TQ3_0 searches its scales: less error, same bytes to read */
 #define GGUFX_KV_CENTRE_ALL 2u  /* centre and equalise channels for every quantized type; */
 #define GGUFX_KV_CENTRE_NONE 4u /* for none. Else for GX types. See ggufx_kv_calibrate. */
+#define GGUFX_KV_V_IN_K 8u      /* the value of a head is the first head_dim_v coordinates of its key
+                                   (MLA): values take no memory and are not appended. type_v is
+                                   type_k, or 0. RoPE turns coordinates behind head_dim_v. */
 #define GGUFX_KV_NO_SINKS 0xffffffffu
 
 /* How keys carry their positions, for ggufx_kv_shift. */
@@ -41,13 +44,13 @@ enum {
 
 typedef struct ggufx_kv_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_* */
+    uint32_t flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_*, _V_IN_K */
     const void *next;
     uint32_t n_layers;    /* >= 1 */
     uint32_t n_kv_heads;  /* >= 1 */
     uint32_t n_q_heads;   /* a multiple of n_kv_heads */
     uint32_t head_dim_k;  /* >= 1 */
-    uint32_t head_dim_v;  /* 0 = head_dim_k */
+    uint32_t head_dim_v;  /* 0 = head_dim_k; not more than that with GGUFX_KV_V_IN_K */
     uint32_t type_k;      /* GGUFX_KV_* */
     uint32_t type_v;      /* GGUFX_KV_* */
     uint32_t n_sequences; /* 0 = 1 */
@@ -55,7 +58,8 @@ typedef struct ggufx_kv_options {
     uint32_t n_sinks;     /* first tokens kept as F16 in streams of quantized types; 0 = 4,
                              GGUFX_KV_NO_SINKS = none, at most 64 */
     uint32_t rope_style;  /* GGUFX_KV_ROPE_* */
-    uint32_t rope_dims;   /* coordinates that turn, from the first on; 0 = head_dim_k */
+    uint32_t rope_dims;   /* coordinates that turn, from the first on; 0 = head_dim_k. With
+                             GGUFX_KV_V_IN_K from head_dim_v on; 0 = all of those */
     float rope_base;      /* 0 = 10000 */
     float rope_scale;     /* of positions; 0 = 1 */
     uint32_t n_layer_options;      /* 0, or n_layers */
@@ -109,7 +113,8 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
  * positions  one per token, not descending, or NULL = the next ones (0, 1, ... without gaps).
  *            Positions are compared by the causal mask; keys are stored as given (not rotated).
  * k          f32, [n_tokens][n_kv_heads][head_dim_k], n_k floats in all; copied (encoded).
- * v          f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied (encoded).
+ * v          f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied (encoded). NULL and
+ *            0 with GGUFX_KV_V_IN_K.
  * Errors: ARGUMENT (lengths, positions), VALUE (NaN or infinity, or |x| > 65504 into F16; index
  * says which float), CAPACITY (max_tokens; nothing was appended), MEMORY.
  * Threads: exclusive on kv.   Allocates: only a new page, see ggufx_kv_reserve.   Since: 0.1.
@@ -397,7 +402,7 @@ typedef struct ggufx_kv_facts {
     uint64_t bytes_per_token; /* encoded K and V */
     double bits_per_value;    /* the same per value, as stored in full pages */
     double k_error;           /* mean squared error over mean square of what was encoded, in the */
-    double v_error;           /* basis of the type; 0 when nothing was */
+    double v_error;           /* basis of the type; 0 when nothing was. Values in keys: k_error */
 } ggufx_kv_facts;
 
 /* Describe a layer, or the cache (GGUFX_KV_ALL_LAYERS); out->struct_size must be set.

@@ -55,7 +55,8 @@ extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
 
 namespace {
 
-constexpr uint32_t kFlags = GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE;
+constexpr uint32_t kFlags = GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL |
+                            GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K;
 
 static_assert(sizeof(ggufx_kv_layer) == sizeof(kv::LayerConfig), "the same struct");
 
@@ -82,6 +83,7 @@ kv::Config import_config(const ggufx_kv_options *options) {
     config.n_sequences = in.n_sequences;
     config.max_tokens = in.max_tokens;
     if (in.n_sinks) config.n_sinks = in.n_sinks == GGUFX_KV_NO_SINKS ? 0 : in.n_sinks;
+    config.v_in_k = in.flags & GGUFX_KV_V_IN_K;
     config.fit_tq3 = in.flags & GGUFX_KV_FIT_TQ3_0;
     config.centring = all    ? kv::Centring::always
                       : none ? kv::Centring::never

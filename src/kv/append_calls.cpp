@@ -45,7 +45,7 @@ Status check_all_values(const Cache::State &s, const Layer &layer, const Source 
     const size_t heads = n_tokens * s.config.n_kv_heads;
     const Status status =
         check_values(source.k, source.type, heads * s.config.head_dim_k, *layer.k, "k", failure);
-    if (status != Status::ok) return status;
+    if (status != Status::ok || s.config.v_in_k) return status;
     return check_values(source.v, source.type, heads * s.config.head_dim_v, *layer.v, "v", failure);
 }
 
@@ -205,7 +205,7 @@ bool prepare_batch(const Batch &b, Layer &layer) {
 
 const void *advance(const void *data, SourceType type, size_t n) {
     const size_t bytes = type == SourceType::f32 ? sizeof(float) : sizeof(uint16_t);
-    return static_cast<const uint8_t *>(data) + n * bytes;
+    return data ? static_cast<const uint8_t *>(data) + n * bytes : data;
 }
 
 } // namespace

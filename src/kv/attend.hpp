@@ -77,6 +77,9 @@ struct Group {
 struct AttendLocal {
     float *s;                // [kRows][64] scores, then weights
     float *vector;           // one query head, or one row of values
+    float *values;           // a page of keys as values, where values lie in keys
+    const uint8_t *decoded;  // which, and from which slot on
+    uint32_t decoded_from;
     PackedQuery query;       // for a page with another delta than most
     const Group *packed_for; // whose query that is
     RowSums sums;
@@ -86,7 +89,7 @@ struct AttendLocal {
 struct AttendShape {
     uint32_t n_groups, n_parts, n_locals;
     size_t query_bytes, sums_bytes; // of one
-    size_t vector_bytes, bytes;     // bytes: of all
+    size_t vector_bytes, values_bytes, bytes; // bytes: of all
 
     // Throws std::bad_alloc when it does not fit size_t.
     AttendShape(const Config &config, uint32_t n_workers);
@@ -121,6 +124,13 @@ void pack_query(const AttendCall &call, const Group &group, int32_t delta, Packe
 // attend_chunk.cpp: the pages of a chunk, counted from the first one the group's track holds.
 void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,
                   AttendLocal &local);
+// The same of n groups, page by page.
+void attend_chunk_groups(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
+                         RowSums *sums, AttendLocal &local);
+// attend_keys.cpp: the values of a page whose keys hold them, and how many coordinates they have.
+const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, uint32_t head,
+                              AttendLocal &local);
+uint32_t value_coordinates(const AttendCall &call, const TypeOps &k_type);
 size_t chunks_of(const Track &track);
 // attend_finish.cpp
 void clear_sums(RowSums &sums);

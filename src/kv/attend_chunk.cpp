@@ -78,7 +78,7 @@ void adjust_scores(const AttendCall &call, const Row &row, const PageRef &page, 
 void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
                 const Visible &seen, SumBasis basis, const float *bias, float *s, RowSums &sums) {
     const bool adjusts = call.options.softcap != 0.0f || call.options.alibi_slopes;
-    const uint32_t stride = kv_sum_floats(call.state->config.head_dim_v);
+    const uint32_t stride = kv_sum_floats(call.state->config.sum_dim());
     for (uint32_t r = 0; r < group.width; r++, s += kKvTokens) {
         const bool none = r >= group.n_rows || seen.row[r].first >= seen.row[r].end;
         if (none || sums.not_finite[r]) {
@@ -122,7 +122,7 @@ void add_page(const AttendCall &call, const Group &group, size_t index, RowSums 
     const Visible seen(page, group);
     if (seen.all.first >= seen.all.end) return;
     const HeadPage head(*call.layer, *page.block, group.kv_head);
-    const uint32_t dv = call.state->config.head_dim_v, width = kv_rows_index(group.width);
+    const uint32_t sum_dim = call.state->config.sum_dim(), width = kv_rows_index(group.width);
     const bool typed = !head.v_type->is_float() && sums_in_type_basis(*call.layer);
     const SumBasis basis = typed ? kTypeBasis : kOwnBasis;
     const PackedQuery &query = query_for(call, group, page.delta, local);
@@ -134,15 +134,18 @@ void add_page(const AttendCall &call, const Group &group, size_t index, RowSums 
     const bool biased = call.layer->centre_k && !head.k_type->is_float();
     weigh_rows(call, group, page, seen, basis, biased ? query.bias : nullptr, local.s, sums);
     if (!sums.used[basis])
-        memset(sums.o[basis], 0, group.width * kv_sum_floats(dv) * sizeof(float));
+        memset(sums.o[basis], 0, group.width * kv_sum_floats(sum_dim) * sizeof(float));
     sums.used[basis] = true;
     KvAhead ahead = {head.v, 0};
     if (next) {
         const HeadPage then(*call.layer, *next->block, group.kv_head);
         ahead = {then.k, then.k_lines};
     }
-    const KvKernels &v = kinds[static_cast<uint32_t>(head.v_type->kind)];
-    v.accumulate[width](sums.o[basis], dv, local.s, head.v, seen.all, ahead);
+    const bool in_keys = call.layer->v_in_k;
+    const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
+    kinds[static_cast<uint32_t>(kind)].accumulate[width](
+        sums.o[basis], in_keys ? value_coordinates(call, *head.k_type) : sum_dim, local.s,
+        in_keys ? values_of_keys(call, page, group.kv_head, local) : head.v, seen.all, ahead);
 }
 
 uint64_t first_chunk(const Track &track) {
@@ -171,20 +174,35 @@ size_t chunks_of(const Track &track) {
 }
 
 bool sums_in_type_basis(const Layer &layer) {
-    return layer.v->transform != KvTransform::none || layer.centre_v;
+    return layer.v->transform != KvTransform::none ||
+           (layer.v_in_k ? layer.centre_k : layer.centre_v);
+}
+
+void attend_chunk_groups(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
+                         RowSums *sums, AttendLocal &local) {
+    local.packed_for = nullptr;
+    local.decoded = nullptr;
+    for (size_t g = 0; g < n; g++) {
+        clear_sums(sums[g]);
+        for (uint32_t r = 0; r < groups[g].n_rows; r++)
+            sums[g].not_finite[r] = groups[g].total.not_finite[r];
+    }
+    for (size_t first = 0, end = 0; first < n; first = end) {
+        const Track &track = *groups[first].track;
+        for (end = first; end < n && groups[end].track == &track &&
+                          groups[end].kv_head == groups[first].kv_head;)
+            end++;
+        const uint64_t number = first_chunk(track) + chunk;
+        for (size_t i = first_page(track, number); i < track.n_pages; i++) {
+            if (track.pages[i].index / kChunkTokens > number) break;
+            for (size_t g = first; g < end; g++) add_page(call, groups[g], i, sums[g], local);
+        }
+    }
 }
 
 void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,
                   AttendLocal &local) {
-    clear_sums(sums);
-    local.packed_for = nullptr;
-    for (uint32_t r = 0; r < group.n_rows; r++) sums.not_finite[r] = group.total.not_finite[r];
-    const Track &track = *group.track;
-    const uint64_t number = first_chunk(track) + chunk;
-    for (size_t i = first_page(track, number); i < track.n_pages; i++) {
-        if (track.pages[i].index / kChunkTokens > number) break;
-        add_page(call, group, i, sums, local);
-    }
+    attend_chunk_groups(call, &group, 1, chunk, &sums, local);
 }
 
 } // namespace ggufx::kv

@@ -15,7 +15,7 @@ using namespace kernels;
 constexpr float kInfinity = __builtin_inff();
 
 uint32_t stride_of(const AttendCall &call) {
-    return kv_sum_floats(call.state->config.head_dim_v);
+    return kv_sum_floats(call.state->config.sum_dim());
 }
 
 // What a reference of m does to row r of the totals: `a` is the factor of what
@@ -66,18 +66,21 @@ void add_mean(const AttendCall &call, float *x, const float *mu, float l, uint32
 void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x) {
     const RowSums &total = group.total;
     const Layer &layer = *call.layer;
-    const uint32_t n = call.state->config.head_dim_v;
+    const uint32_t n = call.state->config.head_dim_v, all = call.state->config.sum_dim();
     const float *own = total.o[kOwnBasis] + r * stride_of(call);
     if (!total.used[kTypeBasis]) {
         memcpy(x, own, n * sizeof(float));
         return;
     }
     memcpy(x, total.o[kTypeBasis] + r * stride_of(call),
-           padded_values(*layer.v, n) * sizeof(float));
-    call.kernels->unrotate(layer.v->transform, x, transformed_values(*layer.v, n));
+           padded_values(*layer.v, all) * sizeof(float));
+    call.kernels->unrotate(layer.v->transform, x, transformed_values(*layer.v, all));
     const HeadCalibration calibration =
         layer.calibrated ? calibration_head(*call.state, layer, group.kv_head) : HeadCalibration{};
     if (calibration.mu_v) add_mean(call, x, calibration.mu_v, total.l[kTypeBasis][r], n);
+    for (uint32_t j = 0; layer.v_in_k && calibration.mu_k && j < n; j++)
+        x[j] =
+            __builtin_fmaf(calibration.mu_k[j], total.l[kTypeBasis][r], x[j] * calibration.eq_k[j]);
     for (uint32_t j = 0; total.used[kOwnBasis] && j < n; j++) x[j] = x[j] + own[j];
 }
 

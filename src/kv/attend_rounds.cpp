@@ -76,6 +76,7 @@ struct Batch {
     size_t first, n;
     size_t chunk, chunk_end;
     uint64_t chunk_ns; // of one group
+    size_t n_slices;   // values in keys: tasks of a chunk
 
     static void prepare(void *ctx, uint32_t index, uint32_t worker) {
         const Batch &b = *static_cast<const Batch *>(ctx);
@@ -96,6 +97,14 @@ struct Batch {
         const Batch &b = *static_cast<const Batch *>(ctx);
         attend_chunk(*b.call, b.space->groups[index % b.n], b.chunk + index / b.n,
                      b.space->parts[index], b.space->locals[worker]);
+    }
+    // Values in keys: one chunk of a slice of the groups, which share what is decoded.
+    static void keys_part(void *ctx, uint32_t index, uint32_t worker) {
+        const Batch &b = *static_cast<const Batch *>(ctx);
+        const size_t slice = index % b.n_slices, first = b.n * slice / b.n_slices;
+        const size_t end = b.n * (slice + 1) / b.n_slices, c = index / b.n_slices;
+        attend_chunk_groups(*b.call, b.space->groups + first, end - first, b.chunk + c,
+                            b.space->parts + c * b.n + first, b.space->locals[worker]);
     }
     static void finish(void *ctx, uint32_t index, uint32_t worker) {
         const Batch &b = *static_cast<const Batch *>(ctx);
@@ -132,9 +141,19 @@ size_t at_least_one(uint64_t n) {
     return n < 1 ? 1 : static_cast<size_t>(n);
 }
 
+// Of the keys of a chunk, to values.
+uint64_t decode_ns(const AttendCall &call) {
+    return uint64_t(call.state->config.head_dim_k) * kChunkTokens * 4;
+}
+
 // Chunks of a round: as many as a poll may wait for and, in parts, as there is
 // memory for.
 size_t round_chunks(const Batch &b, const AttendShape &shape, uint32_t workers, bool in_parts) {
+    if (b.call->layer->v_in_k) {
+        const uint64_t ns = b.n * b.chunk_ns + decode_ns(*b.call) * b.n_slices;
+        const uint64_t by_poll = kRoundNs * workers / ns, fit = shape.n_parts / b.n;
+        return at_least_one(by_poll < fit ? by_poll : fit);
+    }
     if (in_parts) return at_least_one(shape.n_parts / b.n);
     const uint64_t by_poll = kRoundNs * (workers < b.n ? workers : b.n) / (b.n * b.chunk_ns);
     const uint64_t by_task = kTaskNs / b.chunk_ns;
@@ -144,7 +163,10 @@ size_t round_chunks(const Batch &b, const AttendShape &shape, uint32_t workers, 
 Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_t n_chunks,
                  uint64_t done, uint64_t total) {
     const uint32_t workers = runner.serial ? 1 : runner.host.max_workers();
-    const bool in_parts = workers > 1 && b.n < size_t(workers) * 4 && b.n <= shape.n_parts;
+    const bool in_keys = b.call->layer->v_in_k;
+    b.n_slices = workers < b.n ? workers : b.n;
+    const bool in_parts =
+        !in_keys && workers > 1 && b.n < size_t(workers) * 4 && b.n <= shape.n_parts;
     const size_t step = round_chunks(b, shape, workers, in_parts);
     Status status = runner.run(b.n, Batch::prepare, &b);
     for (b.chunk = 0; status == Status::ok && b.chunk < n_chunks; b.chunk = b.chunk_end) {
@@ -152,7 +174,10 @@ Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_
             return set_failure(runner.failure, Status::cancelled, {},
                                "the progress callback cancelled the attention");
         b.chunk_end = n_chunks - b.chunk < step ? n_chunks : b.chunk + step;
-        if (in_parts) {
+        if (in_keys) {
+            status = runner.run((b.chunk_end - b.chunk) * b.n_slices, Batch::keys_part, &b);
+            if (status == Status::ok) b.merge_parts();
+        } else if (in_parts) {
             status = runner.run((b.chunk_end - b.chunk) * b.n, Batch::part, &b);
             if (status == Status::ok) b.merge_parts();
         } else {
@@ -206,8 +231,8 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
     const uint64_t by_poll = kRoundNs / chunk_ns;
     const size_t most = at_least_one(by_poll < shape.n_groups ? by_poll : shape.n_groups);
     for (size_t first = 0; first < n_groups; first += most) {
-        Batch batch = {&call, &space, first,   n_groups - first < most ? n_groups - first : most,
-                       0,     0,      chunk_ns};
+        Batch batch = {&call, &space, first,    n_groups - first < most ? n_groups - first : most,
+                       0,     0,      chunk_ns, 1};
         const Status status = run_batch(batch, shape, runner, n_chunks, first * n_chunks, total);
         if (status != Status::ok) return status;
     }

@@ -28,7 +28,7 @@ struct QueryBytes {
 };
 
 uint64_t row_floats(const Config &config) {
-    return (uint64_t(config.head_dim_v) + kernels::kKvStrip - 1) / kernels::kKvStrip *
+    return (uint64_t(config.sum_dim()) + kernels::kKvStrip - 1) / kernels::kKvStrip *
            kernels::kKvStrip;
 }
 
@@ -67,13 +67,16 @@ AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
     const uint64_t vector = lines(widest * sizeof(float));
     const uint64_t group = lines(sizeof(Group)) + query + kSums * sums;
     const uint64_t part = lines(sizeof(RowSums)) + kSums * sums;
-    const uint64_t local = lines(sizeof(AttendLocal)) + query + kSums * sums + vector +
+    const uint64_t values =
+        config.v_in_k ? lines(row_floats(config) * kernels::kKvTokens * sizeof(float)) : 0;
+    const uint64_t local = lines(sizeof(AttendLocal)) + query + kSums * sums + vector + values +
                            kRows * kernels::kKvTokens * sizeof(float);
     const uint64_t fit = kGroupsBytes / (group + part);
     n_groups = n_parts = static_cast<uint32_t>(fit < 1 ? 1 : fit > kMostGroups ? kMostGroups : fit);
     n_locals = n_workers;
     sums_bytes = static_cast<size_t>(sums);
     vector_bytes = static_cast<size_t>(vector);
+    values_bytes = static_cast<size_t>(values);
     uint64_t all = 0, some = 0;
     if (!checked::mul(&all, group + part, n_groups) || !checked::mul(&some, local, n_locals) ||
         !checked::add(&all, all, some) || all > SIZE_MAX / 4)
@@ -117,6 +120,8 @@ AttendSpace::AttendSpace(const AttendShape &shape, const Config &config, uint8_t
         carver.query(local.query, query);
         carver.sums(local.sums, shape.sums_bytes);
         local.vector = carver.take<float>(shape.vector_bytes);
+        local.values = carver.take<float>(shape.values_bytes);
+        for (size_t v = 0; v < shape.values_bytes / sizeof(float); v++) local.values[v] = 0.0f;
         local.s = carver.take<float>(kRows * kernels::kKvTokens * sizeof(float));
     }
 }

@@ -31,11 +31,11 @@ BlockShape block_shape(const Config &c, const TypeOps &k, const TypeOps &v) {
     shape.k = &k;
     shape.v = &v;
     shape.k_head = page_bytes(k, Side::k, c.head_dim_k);
-    shape.v_head = page_bytes(v, Side::v, c.head_dim_v);
+    shape.v_head = c.v_in_k ? 0 : page_bytes(v, Side::v, c.head_dim_v);
     const uint64_t widest = c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v;
     uint64_t k_bytes = 0, v_bytes = 0, all = 0, errors = 0, floats = 0;
     size_t bytes = 0, unused = 0;
-    const bool ok = shape.k_head && shape.v_head &&
+    const bool ok = shape.k_head && (shape.v_head || c.v_in_k) &&
                     checked::mul(&k_bytes, shape.k_head, c.n_kv_heads) &&
                     checked::mul(&v_bytes, shape.v_head, c.n_kv_heads) &&
                     checked::mul(&errors, sizeof(HeadErrors), c.n_kv_heads) &&

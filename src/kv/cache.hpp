@@ -50,12 +50,18 @@ struct Config {
     uint64_t max_tokens = 0; // 0 = as memory allows
     uint32_t n_sinks = 4;    // first tokens kept as floats by types that are none
     bool fit_tq3 = false;
+    bool v_in_k = false; // values are the first head_dim_v coordinates of keys
     Centring centring = Centring::by_type;
     RopeStyle rope_style = RopeStyle::unknown;
-    uint32_t rope_dims = 0; // 0 = head_dim_k
+    uint32_t rope_dims = 0; // 0 = those from rope_first() on
     float rope_base = 10000.0f, rope_scale = 1.0f;
     uint64_t model = 0;                  // told apart by snapshots
     const LayerConfig *layers = nullptr; // [n_layers], read at create only; null: all alike
+
+    // Values do not turn.
+    uint32_t rope_first() const { return v_in_k ? head_dim_v : 0; }
+    // Coordinates of a sum over values: whole keys while they are in a basis of their own.
+    uint32_t sum_dim() const { return v_in_k ? head_dim_k : head_dim_v; }
 };
 
 struct AttendOptions {

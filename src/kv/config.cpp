@@ -21,15 +21,16 @@ const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const 
 
 void check_rope(Config &c) {
     if (c.rope_style != RopeStyle::pairs && c.rope_style != RopeStyle::halves) return;
-    if (c.rope_dims == 0) c.rope_dims = c.head_dim_k;
-    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes &&
-                    c.rope_dims <= c.head_dim_k && c.rope_base > 0.0f && c.rope_base < 1e30f &&
-                    c.rope_scale > 0.0f && c.rope_scale < 1e30f;
+    const uint32_t most = c.head_dim_k - c.rope_first();
+    if (c.rope_dims == 0) c.rope_dims = most;
+    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes && c.rope_dims <= most &&
+                    c.rope_base > 0.0f && c.rope_base < 1e30f && c.rope_scale > 0.0f &&
+                    c.rope_scale < 1e30f;
     if (!ok)
         fail(Status::argument, {},
              "rope_dims must be even and at most %u (it is %u), rope_base "
              "and rope_scale positive",
-             c.head_dim_k, c.rope_dims);
+             most, c.rope_dims);
 }
 
 } // namespace
@@ -40,7 +41,7 @@ Config checked_config(Config c) {
     };
     if (c.head_dim_v == 0) c.head_dim_v = c.head_dim_k;
     if (c.type_k == 0) c.type_k = kTypeF16;
-    if (c.type_v == 0) c.type_v = kTypeF16;
+    if (c.type_v == 0) c.type_v = c.v_in_k ? c.type_k : kTypeF16;
     if (c.n_sequences == 0) c.n_sequences = 1;
     need(c.n_layers >= 1, "n_layers must be at least 1", c.n_layers);
     need(c.n_kv_heads >= 1, "n_kv_heads must be at least 1", c.n_kv_heads);
@@ -48,6 +49,12 @@ Config checked_config(Config c) {
          "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);
     need(c.head_dim_k >= 1, "head_dim_k must be at least 1", c.head_dim_k);
     need(c.n_sinks <= kPageTokens, "n_sinks must be at most 64", c.n_sinks);
+    if (c.v_in_k && c.type_v != c.type_k)
+        fail(Status::argument, {}, "values in keys: KV type %u of the values, %u of the keys",
+             c.type_v, c.type_k);
+    if (c.v_in_k && c.head_dim_v > c.head_dim_k)
+        fail(Status::argument, {}, "values in keys: head_dim_v %u is more than head_dim_k %u",
+             c.head_dim_v, c.head_dim_k);
     check_rope(c);
     return c;
 }
@@ -64,7 +71,12 @@ bool centres(const Config &c, const TypeOps &type) {
 Layer layer_of(const Config &c, const LayerConfig &own) {
     Layer layer;
     layer.k = &find_type(c, own.type_k ? own.type_k : c.type_k, c.head_dim_k, "keys");
-    layer.v = &find_type(c, own.type_v ? own.type_v : c.type_v, c.head_dim_v, "values");
+    const uint32_t type_v = own.type_v ? own.type_v : c.type_v;
+    layer.v = c.v_in_k ? layer.k : &find_type(c, type_v, c.head_dim_v, "values");
+    if (c.v_in_k && own.type_v && own.type_v != layer.k->facts.id)
+        fail(Status::argument, {}, "values in keys: KV type %u of the values, %u of the keys",
+             own.type_v, layer.k->facts.id);
+    layer.v_in_k = c.v_in_k;
     layer.window = own.window;
     layer.encodes = !layer.k->is_float() || !layer.v->is_float();
     const TypeOps &half = *type_ops(kTypeF16);
@@ -72,7 +84,7 @@ Layer layer_of(const Config &c, const LayerConfig &own) {
                                       layer.v->is_float() ? *layer.v : half);
     layer.shape[kEncoded] = block_shape(c, *layer.k, *layer.v);
     layer.centre_k = centres(c, *layer.k);
-    layer.centre_v = centres(c, *layer.v);
+    layer.centre_v = !c.v_in_k && centres(c, *layer.v);
     return layer;
 }
 

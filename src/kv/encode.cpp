@@ -140,6 +140,7 @@ void Encoder::load_slot(const Fill &fill, Side side, uint32_t slot, uint32_t hea
 }
 
 void Encoder::fill_side(const Fill &fill, Side side, uint32_t head, const Scratch &scratch) const {
+    if (side == Side::v && state->config.v_in_k) return;
     const BlockShape &shape = layer->shape[fill.to->form];
     const TypeOps &type = side == Side::k ? *shape.k : *shape.v;
     if (type.is_float())

@@ -108,6 +108,7 @@ void Rebuild::fill_unit(const Target &target, Block *stage, uint32_t head, const
     const Encoder encoder = {&run_.state, &next_, {}};
     const uint32_t first = target.first(), end = target.end();
     for (const Side side : {Side::k, Side::v}) {
+        if (side == Side::v && run_.state.config.v_in_k) continue;
         if (copies(target, side)) {
             copy_stream(target, side, head);
             continue;

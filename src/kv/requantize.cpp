@@ -127,6 +127,7 @@ bool Requantize::grow_tables(const LayerPlan &plan) {
 Status Requantize::plan(LayerPlan &plan, uint32_t index, uint32_t type_k, uint32_t type_v) {
     const Layer &old = s_.layers[index];
     plan.index = index;
+    if (s_.config.v_in_k && type_v == kKeepType) type_v = type_k;
     plan.next =
         layer_of(s_.config, {type_k == kKeepType ? old.k->facts.id : type_k,
                              type_v == kKeepType ? old.v->facts.id : type_v, old.window, 0});
@@ -227,12 +228,13 @@ Status Cache::requantize(uint32_t layer, uint32_t type_k, uint32_t type_v, const
     if (status == Status::ok) status = check_rebuild(s.config, "requantize", failure);
     if (status != Status::ok) return status;
     if (type_k == 0) type_k = kTypeF16;
-    if (type_v == 0) type_v = kTypeF16;
+    if (type_v == 0) type_v = s.config.v_in_k ? type_k : kTypeF16;
     Requantize work(s, progress, failure);
     status = work.run(all ? 0 : layer, all ? s.config.n_layers : layer + 1, type_k, type_v);
     if (status != Status::ok || !all) return status;
     if (type_k != kKeepType) s.config.type_k = type_k;
     if (type_v != kKeepType) s.config.type_v = type_v;
+    if (s.config.v_in_k) s.config.type_v = s.config.type_k;
     return status;
 }
 

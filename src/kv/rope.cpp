@@ -8,6 +8,7 @@ namespace ggufx::kv {
 
 void rotate_position(const Config &config, float *x, int32_t delta) {
     if (delta == 0 || config.rope_style == RopeStyle::none) return;
+    x += config.rope_first();
     const uint32_t pairs = config.rope_dims / 2;
     const bool halves = config.rope_style == RopeStyle::halves;
     const double scaled = static_cast<double>(delta) * static_cast<double>(config.rope_scale);

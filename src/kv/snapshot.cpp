@@ -103,7 +103,7 @@ uint32_t Identity::value(uint32_t index) const {
                                       c.n_layers,
                                       c.n_kv_heads,
                                       c.head_dim_k,
-                                      c.head_dim_v,
+                                      c.head_dim_v | (c.v_in_k ? kVInK : 0),
                                       c.n_sinks,
                                       static_cast<uint32_t>(c.rope_style),
                                       c.rope_dims,

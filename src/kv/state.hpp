@@ -46,6 +46,7 @@ struct Layer {
     const TypeOps *k = nullptr, *v = nullptr;
     BlockShape shape[2]; // by Form
     bool encodes = false;
+    bool v_in_k = false; // blocks have no values of their own
     uint32_t window = 0;                     // 0: none
     float *calibration = nullptr;            // mu_k, eq_k, mu_v of all heads; null: never used
     bool centre_k = false, centre_v = false; // streams that are calibrated

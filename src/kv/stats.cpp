@@ -12,8 +12,9 @@ struct Sums {
 
 void add_layer(Stats &out, Sums &sums, const Cache::State &s, uint32_t index) {
     const Layer &layer = s.layers[index];
-    out.bytes_per_token += s.config.n_kv_heads * (vector_bytes(*layer.k, s.config.head_dim_k) +
-                                                  vector_bytes(*layer.v, s.config.head_dim_v));
+    out.bytes_per_token +=
+        s.config.n_kv_heads * (vector_bytes(*layer.k, s.config.head_dim_k) +
+                               (s.config.v_in_k ? 0 : vector_bytes(*layer.v, s.config.head_dim_v)));
     for (const Form form : {kPlain, kEncoded}) {
         out.n_pages += layer.n_blocks[form];
         out.page_bytes += layer.n_blocks[form] * layer.shape[form].bytes;
@@ -54,10 +55,12 @@ Status Cache::stats(Stats *out, uint32_t layer, Failure *failure) const {
         if (layer == kAllLayers || layer == i) add_layer(*out, sums, s, i);
     for (uint32_t i = 0; i < s.config.n_sequences; i++)
         out->n_tokens += s.track(layer == kAllLayers ? 0 : layer, i).n_tokens;
-    const double values = static_cast<double>(all ? s.config.n_layers : 1) * s.config.n_kv_heads *
-                          (double{1} * s.config.head_dim_k + s.config.head_dim_v);
+    const double values =
+        static_cast<double>(all ? s.config.n_layers : 1) * s.config.n_kv_heads *
+        (double{1} * s.config.head_dim_k + (s.config.v_in_k ? 0 : s.config.head_dim_v));
     out->bits_per_value = static_cast<double>(out->bytes_per_token) * 8 / values;
     out->k_error = sums.k_square > 0 ? sums.k_error / sums.k_square : 0;
+    if (s.config.v_in_k) sums.v_error = sums.k_error, sums.v_square = sums.k_square;
     out->v_error = sums.v_square > 0 ? sums.v_error / sums.v_square : 0;
     return Status::ok;
 }

@@ -85,6 +85,7 @@ struct Held {
 void read_part(const Cache::State &state, const Layer &layer, const Block &block, uint32_t slot,
                uint32_t head, Side side, uint32_t first, uint32_t n, float *out) {
     const BlockShape &shape = layer.shape[block.form];
+    if (state.config.v_in_k) side = Side::k; // its first coordinates; they never turn
     const bool k = side == Side::k;
     const TypeOps &type = k ? *shape.k : *shape.v;
     const uint32_t all = state.head_dim(side);

@@ -121,6 +121,28 @@ end:
     return status;
 }
 
+/* Values that lie in keys. */
+static ggufx_status use_keys(exercise *e, const ggufx_runtime *rt, ggufx_kv_options options,
+                             const float *in, float *out) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_kv *kv = NULL;
+    ggufx_attend_options attend;
+    a->attend_options_init(&attend);
+    attend.progress = e->progress;
+    options.flags = GGUFX_KV_V_IN_K;
+    options.type_v = 0;
+    options.head_dim_v = kDim / 2;
+    TRY(a->kv_create(&kv, rt, &options, &e->error));
+    TRY(a->kv_append(kv, 0, 0, kTokens, NULL, in, kTokens * kRow, NULL, 0, &e->error));
+    TRY(a->kv_attend(out, kQueries * kDim / 2, NULL, kv, 0, 0, in, kQueries * kDim, 1, NULL,
+                     &attend, &e->error));
+    exercise_mix(e, out, kQueries * kDim / 2, sizeof *out);
+end:
+    a->kv_destroy(kv);
+    return status;
+}
+
 ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -143,6 +165,7 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     TRY(a->kv_create(&kv, rt, &options, &e->error));
     TRY(a->kv_calibrate(kv, 0, in, NULL, kRow, NULL, 0, &e->error));
     TRY(use_kv(e, kv, in, out));
+    TRY(use_keys(e, rt, options, in, out));
 end:
     a->kv_destroy(kv);
     free(in);
