@@ -4,6 +4,7 @@
  *   base.h    status codes, errors, host hooks, the runtime
  *   types.h   tensor types and KV types
  *   file.h    open a GGUF file, read its metadata, find its tensors
+ *   write.h   write GGUF files and split sets
  *   quant.h   dequantize
  *   matmul.h  quantized weights times f32 vectors and matrices
  *   kv.h      the KV cache and attention over it
@@ -21,5 +22,6 @@
 #include "quant.h"
 #include "types.h"
 #include "version.h"
+#include "write.h"
 
 #endif

@@ -23,6 +23,7 @@ enum class Tag : uint32_t {
     model = 0x4d474758u,
     session = 0x53474758u,
     sampler = 0x41474758u,
+    writer = 0x57474758u,
 };
 
 } // namespace ggufx::abi

@@ -3,6 +3,7 @@
 #include "abi/guard.hpp"
 #include "base/checked.hpp"
 #include "formats/format.hpp"
+#include "gguf/shape.hpp"
 
 #include <ggufx/file.h>
 #include <inttypes.h>
@@ -67,28 +68,7 @@ namespace {
 gguf::Tensor wrapped_view(uint32_t type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride) {
     require(n_dims <= GGUFX_MAX_DIMS, "n_dims must be 0..4");
     require(ne || n_dims == 0, "ne must be set");
-    const fmt::TypeInfo *info = fmt::type_info(type);
-    if (!info) {
-        const char *removed = fmt::removed_type_text(type);
-        fail(Status::type, {}, "tensor type %" PRIu32 " is %s", type,
-             removed ? removed : "unknown");
-    }
-    gguf::Tensor t;
-    t.type = type;
-    t.n_dims = n_dims;
-    for (uint32_t i = 0; i < n_dims; i++) t.ne[i] = ne[i];
-    if (t.ne[0] % info->block_values != 0)
-        fail(Status::shape, {}, "rows of %" PRIu64 " values are not whole %s blocks of %" PRIu32,
-             t.ne[0], info->name, info->block_values);
-    uint64_t n_values = 1;
-    bool fits = fmt::row_bytes(&t.row_bytes, *info, t.ne[0]);
-    for (uint64_t n : t.ne) fits = fits && checked::mul(&n_values, n_values, n);
-    t.n_rows = 1;
-    for (int i = 1; i < GGUFX_MAX_DIMS; i++)
-        fits = fits && checked::mul(&t.n_rows, t.n_rows, t.ne[i]);
-    fits = fits && checked::mul(&t.n_bytes, t.row_bytes, t.n_rows);
-    if (!fits || t.n_bytes > INT64_MAX || n_values > INT64_MAX)
-        fail(Status::overflow, {}, "the tensor's size exceeds 2^63 - 1");
+    gguf::Tensor t = gguf::shaped_tensor(type, n_dims, ne);
     t.row_stride = row_stride ? row_stride : t.row_bytes;
     if (t.row_stride < t.row_bytes)
         fail(Status::argument, {},

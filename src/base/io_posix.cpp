@@ -47,6 +47,18 @@ const char *system_text(int32_t error) {
         return "too large for this system";
     case ESPIPE:
         return "is a pipe";
+    case ENOSPC:
+        return "no space left on the disk";
+    case EFBIG:
+        return "the file would be too large";
+#if defined(EDQUOT)
+    case EDQUOT:
+        return "over the disk quota";
+#endif
+    case EROFS:
+        return "the file system is read-only";
+    case EEXIST:
+        return "something else has this name";
     default:
         return "system error";
     }

@@ -1,6 +1,6 @@
 /*
  * Every public function once, on small inputs; coverage.py checks that none is missing. Here: the
- * runtime, types and files; exercise_compute.c and exercise_kv.c have the rest.
+ * runtime, types and files; exercise_compute.c, exercise_kv.c and exercise_write.c have the rest.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -205,6 +205,7 @@ ggufx_status exercise_run(exercise *e) {
         TRY(a->open(&file, rt, e->path, NULL, &e->error));
     if (e->parts & EXERCISE_PRODUCTS) TRY(exercise_products(e, rt, file));
     if (e->parts & EXERCISE_KV) TRY(exercise_kv(e, rt));
+    if (e->parts & EXERCISE_WRITE) TRY(exercise_write(e, rt));
     if (e->parts & EXERCISE_MODEL) TRY(exercise_model(e, rt, file));
 end:
     a->file_destroy(file);

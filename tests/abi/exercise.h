@@ -12,7 +12,8 @@
 #define EXERCISE_PRODUCTS 2u /* tensors, decoding, products */
 #define EXERCISE_KV 4u
 #define EXERCISE_MODEL 8u
-#define EXERCISE_ALL 15u
+#define EXERCISE_WRITE 16u
+#define EXERCISE_ALL 31u
 
 typedef struct exercise {
     const struct api *api;
@@ -41,6 +42,7 @@ void exercise_init(exercise *e, const struct api *api, const char *path);
 /* The parts that compute; file is the demo model. */
 ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt);
+ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 
 /* Add n numbers of width 1, 4 or 8 bytes to the hash, the same on every host. */

@@ -1,0 +1,261 @@
+// Keys and tensors of a file to be.
+// SPDX-License-Identifier: MIT
+#include "gguf/writer.hpp"
+
+#include "formats/format.hpp"
+#include "gguf/limits.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+
+namespace ggufx::gguf {
+
+namespace {
+
+constexpr Wire kLittle = {};
+
+template <class NameOf>
+size_t place_of(const Vector<uint32_t> &sorted, std::string_view name, const NameOf &name_of) {
+    const auto it =
+        std::lower_bound(sorted.begin(), sorted.end(), name,
+                         [&](uint32_t i, std::string_view s) { return name_of(i) < s; });
+    return static_cast<size_t>(it - sorted.begin());
+}
+
+// Room for more elements without the quadratic cost of exact reservations.
+template <class T> void make_room(Vector<T> &list, size_t more) {
+    const size_t want = list.size() + more;
+    if (want > list.capacity()) list.reserve(std::max(want, 2 * list.capacity()));
+}
+
+bool is_split_key(std::string_view name) {
+    return name == "split.no" || name == "split.count" || name == "split.tensors.count";
+}
+
+} // namespace
+
+Writer::Writer(const Ref<Host> &host, const WriterOptions &options)
+    : host_(host), options_(options), keys_(HostAllocator<WriterKey>(host.get())),
+      keys_by_name_(HostAllocator<uint32_t>(host.get())),
+      tensors_(HostAllocator<WriterTensor>(host.get())),
+      tensors_by_name_(HostAllocator<uint32_t>(host.get())) {
+    wire_.big_endian = options.big_endian;
+}
+
+// ---- keys ----------------------------------------------------------------------------------------
+
+size_t Writer::key_place(std::string_view name) const {
+    return place_of(keys_by_name_, name, [&](uint32_t i) { return keys_[i].name(); });
+}
+
+const WriterKey *Writer::find_key(std::string_view name) const {
+    const size_t at = key_place(name);
+    if (at == keys_by_name_.size() || keys_[keys_by_name_[at]].name() != name) return nullptr;
+    return &keys_[keys_by_name_[at]];
+}
+
+size_t Writer::require_key(std::string_view name) const {
+    const WriterKey *key = find_key(name);
+    if (!key)
+        fail(Status::not_found, {}, "there is no key \"%s\"",
+             Quoted(name.data(), name.size()).c_str());
+    return static_cast<size_t>(key - keys_.data());
+}
+
+WriterKey Writer::begin_key(std::string_view name, ValueType type) const {
+    if (name.empty()) fail(Status::key, {.index = keys_.size()}, "the key is empty");
+    WriterKey key(host_.get());
+    put_string(key.bytes, wire_, name);
+    put_number(key.bytes, wire_, static_cast<uint64_t>(type), 4);
+    key.n_name = name.size();
+    key.type = type;
+    return key;
+}
+
+void Writer::check_alignment(const WriterKey &key) const {
+    if (key.name() != "general.alignment") return;
+    if (key.type != ValueType::u32)
+        fail(Status::kvtype, {}, "key \"general.alignment\": its type must be u32, not %s",
+             value_type_name(key.type));
+    const uint64_t n = wire_.u32(key.bytes.data() + key.value_at());
+    if (n == 0 || (n & (n - 1)) != 0)
+        fail(Status::alignment, {},
+             "key \"general.alignment\": %" PRIu64 " is not a power of two", n);
+}
+
+uint64_t Writer::alignment() const {
+    const WriterKey *key = find_key("general.alignment");
+    return key ? wire_.u32(key->bytes.data() + key->value_at()) : kDefaultAlignment;
+}
+
+void Writer::reserve_keys(size_t more) {
+    if (more > kMaxCount - keys_.size())
+        fail(Status::limit, {}, "more than %" PRIu64 " keys", kMaxCount);
+    make_room(keys_, more);
+    make_room(keys_by_name_, more);
+}
+
+void Writer::put_key(WriterKey key) noexcept {
+    const size_t at = key_place(key.name());
+    if (at < keys_by_name_.size() && keys_[keys_by_name_[at]].name() == key.name()) {
+        keys_[keys_by_name_[at]] = std::move(key);
+        return;
+    }
+    keys_by_name_.insert(keys_by_name_.begin() + static_cast<ptrdiff_t>(at),
+                         static_cast<uint32_t>(keys_.size()));
+    keys_.push_back(std::move(key));
+}
+
+void Writer::finish_key(WriterKey key) {
+    check_alignment(key);
+    reserve_keys(1);
+    put_key(std::move(key));
+}
+
+void Writer::set_value(std::string_view key, ValueType type, const uint8_t *bytes, uint64_t n) {
+    WriterKey made = begin_key(key, type);
+    const RecodeInput in = {bytes, n, kLittle, false, key};
+    const uint64_t used = recode_value(made.bytes, wire_, type, in, &made.n_nested);
+    if (used != n)
+        fail(Status::argument, {.offset = used},
+             "key \"%s\": the value has %" PRIu64 " bytes, but %" PRIu64 " were given",
+             Quoted(key.data(), key.size()).c_str(), used, n);
+    finish_key(std::move(made));
+}
+
+void Writer::set_number(std::string_view key, ValueType type, uint64_t bits) {
+    WriterKey made = begin_key(key, type);
+    put_number(made.bytes, wire_, bits, static_cast<unsigned>(value_bytes(type)));
+    finish_key(std::move(made));
+}
+
+void Writer::set_string(std::string_view key, std::string_view text) {
+    WriterKey made = begin_key(key, ValueType::string);
+    put_string(made.bytes, wire_, text);
+    finish_key(std::move(made));
+}
+
+void Writer::set_array(std::string_view key, ValueType element, const void *elements, size_t n) {
+    WriterKey made = begin_key(key, ValueType::array);
+    put_number(made.bytes, wire_, static_cast<uint64_t>(element), 4);
+    put_number(made.bytes, wire_, n, wire_.count_bytes());
+    put_elements(made.bytes, wire_, element, elements, n);
+    if (element == ValueType::boolean) // any non-zero byte is true
+        for (size_t i = made.bytes.size() - n; i < made.bytes.size(); i++)
+            made.bytes[i] = made.bytes[i] != 0;
+    finish_key(std::move(made));
+}
+
+void Writer::set_strings(std::string_view key, const char *const *texts, const size_t *lengths,
+                         size_t n) {
+    WriterKey made = begin_key(key, ValueType::array);
+    put_number(made.bytes, wire_, static_cast<uint64_t>(ValueType::string), 4);
+    put_number(made.bytes, wire_, n, wire_.count_bytes());
+    for (size_t i = 0; i < n; i++) {
+        if (!texts[i] && lengths[i])
+            fail(Status::argument, {.index = i}, "string %zu of the array is NULL", i);
+        put_string(made.bytes, wire_, {texts[i] ? texts[i] : "", lengths[i]});
+    }
+    finish_key(std::move(made));
+}
+
+// Takes key number `index` out of the sorted list.
+void Writer::forget_name(size_t index) noexcept {
+    keys_by_name_.erase(keys_by_name_.begin() +
+                        static_cast<ptrdiff_t>(key_place(keys_[index].name())));
+}
+
+void Writer::unset(std::string_view key) {
+    const size_t index = require_key(key);
+    forget_name(index);
+    for (uint32_t &i : keys_by_name_)
+        if (i > index) i--;
+    keys_.erase(keys_.begin() + static_cast<ptrdiff_t>(index));
+}
+
+void Writer::rename(std::string_view key, std::string_view new_name) {
+    const size_t index = require_key(key);
+    if (key == new_name) return;
+    if (find_key(new_name))
+        fail(Status::duplicate, {}, "there is a key \"%s\" already",
+             Quoted(new_name.data(), new_name.size()).c_str());
+    const WriterKey &old = keys_[index];
+    WriterKey made = begin_key(new_name, old.type);
+    made.bytes.insert(made.bytes.end(), old.bytes.begin() + static_cast<ptrdiff_t>(old.value_at()),
+                      old.bytes.end());
+    made.n_nested = old.n_nested;
+    check_alignment(made);
+    forget_name(index);
+    const size_t at = key_place(new_name);
+    keys_by_name_.insert(keys_by_name_.begin() + static_cast<ptrdiff_t>(at),
+                         static_cast<uint32_t>(index));
+    keys_[index] = std::move(made);
+}
+
+void Writer::copy_meta(const File &file) {
+    const Part &part = file.part(0);
+    const Directory &dir = part.directory;
+    Vector<WriterKey> made((HostAllocator<WriterKey>(host_.get())));
+    made.reserve(file.n_meta());
+    for (size_t i = 0; i < file.n_meta(); i++) {
+        const std::string_view name = file.meta(i).key;
+        // A set that was opened as one has nothing to say of its parts any more.
+        if (file.n_parts() > 1 && is_split_key(name)) continue;
+        const Value &v = dir.values[i];
+        WriterKey key = begin_key(name, v.type);
+        const RecodeInput in = {part.bytes + v.offset, dir.meta_end - v.offset, dir.wire, true,
+                                name};
+        recode_value(key.bytes, wire_, v.type, in, &key.n_nested);
+        made.push_back(std::move(key));
+    }
+    reserve_keys(made.size());
+    for (WriterKey &key : made) put_key(std::move(key));
+}
+
+// ---- tensors -------------------------------------------------------------------------------------
+
+void Writer::reserve_tensors(size_t n) {
+    if (n > kMaxCount - tensors_.size())
+        fail(Status::limit, {}, "more than %" PRIu64 " tensors", kMaxCount);
+    make_room(tensors_, n);
+    make_room(tensors_by_name_, n);
+}
+
+void Writer::add_tensor(std::string_view name, const Tensor &view, TensorStream stream,
+                        io::OnEnd keep) {
+    const Quoted shown(name.data(), name.size());
+    const At at{.index = tensors_.size()};
+    if (name.size() > kMaxNameBytes)
+        fail(Status::name, at, "tensor \"%s\": a name of %zu bytes; the limit is %" PRIu64,
+             shown.c_str(), name.size(), kMaxNameBytes);
+    const fmt::TypeInfo *type = fmt::type_info(view.type);
+    if (!type)
+        fail(Status::type, at, "tensor \"%s\": tensor type %" PRIu32 " is unknown", shown.c_str(),
+             view.type);
+    if (wire_.big_endian && !fmt::swap_blocks(nullptr, *type, 0))
+        fail(Status::endian, at,
+             "tensor \"%s\": the byte order of type %s in a big-endian file is not defined",
+             shown.c_str(), type->name);
+    const auto name_of = [&](uint32_t i) { return tensors_[i].name(); };
+    const size_t place = place_of(tensors_by_name_, name, name_of);
+    if (place < tensors_by_name_.size() && name_of(tensors_by_name_[place]) == name)
+        fail(Status::duplicate, at, "tensor \"%s\": the same name as tensor %" PRIu32,
+             shown.c_str(), tensors_by_name_[place]);
+    WriterTensor made(host_.get());
+    made.name_bytes.assign(name.begin(), name.end());
+    made.view = view;
+    made.view.name = {};
+    made.stream = stream;
+    made.keep = std::move(keep);
+    reserve_tensors(1);
+    tensors_by_name_.insert(tensors_by_name_.begin() + static_cast<ptrdiff_t>(place),
+                            static_cast<uint32_t>(tensors_.size()));
+    tensors_.push_back(std::move(made));
+}
+
+void Writer::drop_tensors(size_t from) {
+    std::erase_if(tensors_by_name_, [&](uint32_t i) { return i >= from; });
+    while (tensors_.size() > from) tensors_.pop_back();
+}
+
+} // namespace ggufx::gguf

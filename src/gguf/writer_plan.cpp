@@ -1,0 +1,119 @@
+// Parts of a file to be and their exact sizes, as the reader (and ggml's) expects them: tensors in
+// order, each padded to the alignment, also the last one.
+// SPDX-License-Identifier: MIT
+#include "base/checked.hpp"
+#include "gguf/limits.hpp"
+#include "gguf/writer.hpp"
+
+#include <inttypes.h>
+
+namespace ggufx::gguf {
+
+namespace {
+
+constexpr uint64_t kHeader = 4 + 4 + 8 + 8;
+constexpr uint64_t kMaxParts = UINT16_MAX; // split.count is an u16
+
+// A key with a value of n bytes; split.no and split.count are u16, split.tensors.count is i32.
+constexpr uint64_t pair_bytes(std::string_view name, uint64_t n) {
+    return 8 + name.size() + 4 + n;
+}
+constexpr uint64_t kSplitKeys = pair_bytes("split.no", 2) + pair_bytes("split.count", 2) +
+                                pair_bytes("split.tensors.count", 4);
+
+[[noreturn]] void fail_size() {
+    fail(Status::overflow, {}, "the file would be larger than 2^63 - 1 bytes");
+}
+
+uint64_t sum(uint64_t a, uint64_t b) {
+    uint64_t out = 0;
+    if (!checked::add(&out, a, b) || out > INT64_MAX) fail_size();
+    return out;
+}
+
+uint64_t padded(uint64_t n, uint64_t alignment) {
+    uint64_t out = 0;
+    if (!checked::round_up(&out, n, alignment) || out > INT64_MAX) fail_size();
+    return out;
+}
+
+} // namespace
+
+bool WritePlan::has_key(const WriterKey &key, size_t part) const {
+    const std::string_view name = key.name();
+    if (writer_.options().reserve_bytes && name == kReserveKey) return false; // written anew
+    if (!limits_.splits()) return true;
+    if (name == "split.no" || name == "split.count" || name == "split.tensors.count") return false;
+    return part == 0 || name == "general.alignment"; // each file is laid out by its own alignment
+}
+
+PartPlan WritePlan::begin_part(size_t part) const {
+    PartPlan out;
+    out.meta_end = kHeader;
+    uint32_t n_nested = 0;
+    for (const WriterKey &key : writer_.keys()) {
+        if (!has_key(key, part)) continue;
+        out.n_keys++;
+        out.meta_end = sum(out.meta_end, key.bytes.size());
+        n_nested += key.n_nested;
+        if (n_nested > kMaxNested)
+            fail(Status::limit, {}, "more than %" PRIu32 " arrays inside of arrays", kMaxNested);
+    }
+    if (limits_.splits()) {
+        out.n_keys += 3;
+        out.meta_end = sum(out.meta_end, kSplitKeys);
+    }
+    if (const uint64_t room = writer_.options().reserve_bytes; room && part == 0) {
+        out.n_keys++;
+        out.meta_end = sum(out.meta_end, pair_bytes(kReserveKey, sum(room, 4 + 8)));
+    }
+    out.data_offset = out.n_bytes = out.meta_end; // without tensors nothing is padded
+    return out;
+}
+
+PartPlan WritePlan::with_tensor(const PartPlan &part, const WriterTensor &t) const {
+    PartPlan out = part;
+    const uint64_t n_data = part.n_bytes - part.data_offset;
+    out.n_tensors++;
+    out.meta_end += 8 + t.name().size() + 4 + 8 * uint64_t{t.view.n_dims} + 4 + 8;
+    out.data_offset = padded(out.meta_end, alignment_);
+    out.n_bytes = sum(out.data_offset, sum(n_data, padded(t.view.n_bytes, alignment_)));
+    return out;
+}
+
+// May the part grow to this? A tensor too large for any part has one of its own; so has metadata.
+bool WritePlan::fits(const PartPlan &part, const PartPlan &with) const {
+    if (part.n_tensors == 0 && !parts_.empty()) return true;
+    if (limits_.max_tensors && with.n_tensors > limits_.max_tensors) return false;
+    return !limits_.max_bytes || with.n_bytes <= limits_.max_bytes;
+}
+
+void WritePlan::add_part(const PartPlan &part) {
+    if (part.meta_end > kMaxMetadata)
+        fail(Status::limit, {},
+             "metadata of %" PRIu64 " bytes; the limit is %" PRIu64, part.meta_end, kMaxMetadata);
+    if (parts_.size() == kMaxParts)
+        fail(Status::limit, {}, "more than %" PRIu64 " parts; allow larger ones", kMaxParts);
+    n_bytes_ = sum(n_bytes_, part.n_bytes);
+    parts_.push_back(part);
+}
+
+WritePlan::WritePlan(const Writer &writer, const SplitLimits &limits)
+    : writer_(writer), limits_(limits), alignment_(writer.alignment()),
+      parts_(HostAllocator<PartPlan>(writer.host().get())) {
+    PartPlan part = begin_part(0);
+    const PartPlan later = limits.splits() ? begin_part(1) : part;
+    for (size_t i = 0; i < writer.tensors().size(); i++) {
+        PartPlan with = with_tensor(part, writer.tensors()[i]);
+        if (!fits(part, with)) {
+            add_part(part);
+            part = later;
+            part.first = i;
+            with = with_tensor(part, writer.tensors()[i]);
+        }
+        part = with;
+    }
+    add_part(part);
+}
+
+} // namespace ggufx::gguf

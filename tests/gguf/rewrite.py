@@ -1,0 +1,90 @@
+"""Read, write and read again every sample file: the same keys, tensors and data; twice the same
+bytes; where the source is laid out as ggml does, byte for byte the source.
+
+usage: rewrite.py DUMP_PROGRAM REWRITE_PROGRAM   (files: $GGUFX_TEST_DATA/formats/gguf-golden)
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
+
+
+def run(*command):
+    done = subprocess.run([*EMULATOR, *map(str, command)], capture_output=True)
+    if done.returncode not in (0, 1) or done.stderr:
+        raise SystemExit("%s: exit %d %s" % (command, done.returncode, done.stderr[:2000]))
+    return done.returncode == 0, done.stdout.decode("utf-8", "replace")
+
+
+def dump(program, flags, path):
+    ok, text = run(program, flags, path)
+    return json.loads(text) if ok else None
+
+
+def contents(dumped):
+    """What must not change, wherever it stands in the file."""
+    return {"big_endian": dumped["big_endian"], "alignment": dumped["alignment"],
+            "kv": dumped["kv"],
+            "tensors": [{k: v for k, v in t.items() if "offset" not in k}
+                        for t in dumped["tensors"]]}
+
+
+def nested(dumped):
+    return any(key["element"] == 9 for key in dumped["kv"])
+
+
+def check(dump_program, rewrite_program, path, out):
+    before = dump(dump_program, "s1", path)
+    if before is None:
+        return None
+    copies = [out / "first.gguf", out / "second.gguf"]
+    for copy in copies:
+        ok, text = run(rewrite_program, "s1", path, copy)
+        if not ok:
+            return ["refused: " + text.strip()]
+    faults = []
+    data = [copy.read_bytes() for copy in copies]
+    if data[0] != data[1]:
+        faults.append("the second copy has other bytes")
+    after = dump(dump_program, "s", copies[0])
+    if after is None:
+        return ["the copy cannot be read: " + run(dump_program, "s", copies[0])[1]]
+    if contents(after) != contents(before):
+        faults.append("the copy has other contents")
+    if after["version"] != max(before["version"], 2) and before["version"] != 1:
+        faults.append("version %d" % after["version"])
+    # What strict readers take they take from us; a file they take we write as it is.
+    if not before["big_endian"] and not nested(before) and not dump(dump_program, "sS", copies[0]):
+        faults.append("strict mode refuses the copy")
+    if dump(dump_program, "sS", path) and before["tensors"]:
+        if not path.read_bytes().startswith(data[0]):  # more than the file: what follows the data
+            faults.append("other bytes than the source")
+    return faults
+
+
+def main():
+    folder = pathlib.Path(os.environ.get("GGUFX_TEST_DATA", ""), "formats", "gguf-golden")
+    if not folder.is_dir():
+        print("skipped: no gguf-golden in GGUFX_TEST_DATA")
+        return 77
+    failures = n = 0
+    with tempfile.TemporaryDirectory() as out:
+        for path in sorted(folder.glob("*.gguf")):
+            faults = check(sys.argv[1], sys.argv[2], path, pathlib.Path(out))
+            if faults is None:
+                continue  # not a readable file
+            n += 1
+            failures += bool(faults)
+            for fault in faults:
+                print("%s: %s" % (path.name, fault))
+    print("%d files, %d wrong" % (n, failures))
+    return 1 if failures or n < 10 else 0
+
+
+sys.exit(main())
