@@ -6,6 +6,7 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
 builds=${1:-build-full}
+export GGUFX_TEST_OPERATIONS=300000 # of random operations on caches, unit test kv_random
 logs=()
 
 # suite LABEL 'TEST OPTIONS' MESON_OPTION...

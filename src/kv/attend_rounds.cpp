@@ -143,7 +143,7 @@ size_t at_least_one(uint64_t n) {
 
 // Of the keys of a chunk, to values.
 uint64_t decode_ns(const AttendCall &call) {
-    return uint64_t(call.state->config.head_dim_k) * kChunkTokens * 4;
+    return uint64_t(call.state->config.head_dim_k) * kChunkTokens * 2;
 }
 
 // Chunks of a round: as many as a poll may wait for and, in parts, as there is

@@ -1,7 +1,7 @@
 /*
  * Random operations on a KV cache beside a plain model of it: lists of tokens per sequence. Every
  * token's key carries its name, so that what is read says which token it is.
- * usage: test_kv_random [OPERATIONS]
+ * usage: test_kv_random [OPERATIONS]; without one the environment's GGUFX_TEST_OPERATIONS, or 100000
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
@@ -33,9 +33,9 @@ static uint32_t draw(world *w, uint32_t n) {
     return (uint32_t)(w->random >> 33) % n;
 }
 
-/* Half-integers below 256: exact in F16, told apart after Q8_0. */
+/* Half-integers below 128: exact in F16 and BF16, told apart after Q8_0. */
 static float new_value(world *w) {
-    return (float)(1 + draw(w, 500)) * 0.5f;
+    return (float)(1 + draw(w, 255)) * 0.5f;
 }
 
 static int32_t last_position(const list *l) {
@@ -190,6 +190,35 @@ static void attend(world *w, uint32_t s) {
         fail_msg("sequence %u: mean %g, want %g", s, (double)out[3], want);
 }
 
+static int32_t perhaps(void *user, uint64_t done, uint64_t total) {
+    assert_true(done < total);
+    return draw(user, 20) == 0;
+}
+
+/* A step between types that tell the values apart, of one layer or all, of one stream or both. */
+static void requantize(world *w) {
+    static const uint32_t types[] = {GGUFX_KV_F32,  GGUFX_KV_F16,       GGUFX_KV_BF16,
+                                     GGUFX_KV_Q8_0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_Q8_0};
+    const uint32_t layer = draw(w, kLayers + 1), k = types[draw(w, 6)], v = types[draw(w, 6)];
+    const ggufx_progress progress = {.struct_size = sizeof progress, .user = w, .report = perhaps};
+    const int fails = may_fail(w);
+    const ggufx_status status = ggufx_kv_requantize(
+        w->kv, layer < kLayers ? layer : GGUFX_KV_ALL_LAYERS, k, v, &progress, NULL);
+    w->memory->fail_at = 0;
+    if (status != GGUFX_OK && status != GGUFX_E_CANCELLED)
+        assert_true(fails && status == GGUFX_E_MEMORY);
+}
+
+static void compact(world *w, uint32_t s) {
+    const ggufx_progress progress = {.struct_size = sizeof progress, .user = w, .report = perhaps};
+    const int fails = may_fail(w);
+    const ggufx_status status =
+        ggufx_kv_compact(w->kv, draw(w, 3) ? s : GGUFX_KV_ALL_SEQUENCES, &progress, NULL);
+    w->memory->fail_at = 0;
+    if (status != GGUFX_OK && status != GGUFX_E_CANCELLED)
+        assert_true(fails && status == GGUFX_E_MEMORY);
+}
+
 static void operate(world *w) {
     const uint32_t s = draw(w, kSequences), what = draw(w, 100);
     if (what < 45)
@@ -200,8 +229,12 @@ static void operate(world *w) {
         take_out(w, s);
     else if (what < 73)
         copy(w, s);
-    else if (what < 83)
+    else if (what < 81)
         shift(w, s);
+    else if (what < 82)
+        requantize(w);
+    else if (what < 83)
+        compact(w, s);
     else if (what < 88)
         attend(w, s);
     else if (what == 88) {
@@ -249,7 +282,9 @@ static void test_random_operations_agree_with_lists_of_tokens(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) n_operations = atol(argv[1]);
+    const char *given = argc > 1 ? argv[1] : getenv("GGUFX_TEST_OPERATIONS");
+    if (given) n_operations = atol(given);
+    printf("%ld operations\n", n_operations);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_operations_agree_with_lists_of_tokens),
     };
