@@ -2,6 +2,7 @@
  * Attention calls: no split changes a bit; batches, cancelling, options that are refused.
  * SPDX-License-Identifier: MIT
  */
+#include "kv_bytes.h"
 #include "kv_naive.h"
 
 /* The same bits from every instruction set and any number of threads, whatever the split. */
@@ -117,6 +118,36 @@ static void test_dropped_pages_change_no_bit(void **state) {
     }
 }
 
+/* Chunks are where they were in a copy, after a load and after a shift there and back. */
+static void test_the_way_pages_came_changes_no_bit(void **state) {
+    ggufx_runtime *rt = *state;
+    enum { kDim = 64, kLong = 1200, kOut = 3 * kDim };
+    for (size_t t = 0; t < kTypeCount; t += 4) {
+        ggufx_kv_options shape = kv_shape(1, 3, kDim, kDim, kTypes[t], kTypes[(t + 2) % 17]);
+        shape.n_sequences = 3;
+        shape.rope_style = GGUFX_KV_ROPE_HALVES;
+        ggufx_kv *kv = kv_make(rt, &shape);
+        float *x = kv_random(kLong * kDim, 1), *q = kv_random(kOut, 2);
+        float want[kOut], got[kOut], lse[2][3];
+        kv_fill(kv, &shape, 0, kLong, 170, NULL, x, x);
+        kv_attend(want, lse[0], kv, &shape, 0, q, 1, NULL, 0, 0);
+        assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
+        kv_bytes saved = kv_saved(kv, 0);
+        assert_int_equal(ggufx_kv_load(kv, 2, kv_bytes_read, &saved, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_shift(kv, 0, 700, INT32_MAX, 3, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_shift(kv, 0, 700, INT32_MAX, -3, NULL), GGUFX_OK);
+        for (uint32_t s = 0; s < 3; s++) {
+            kv_attend(got, lse[1], kv, &shape, s, q, 1, NULL, 0, 0);
+            assert_memory_equal(want, got, sizeof want);
+            assert_memory_equal(lse[0], lse[1], sizeof lse[0]);
+        }
+        free(saved.data);
+        ggufx_kv_destroy(kv);
+        free(x);
+        free(q);
+    }
+}
+
 static int32_t stop_at(void *user, uint64_t done, uint64_t total) {
     (void)done;
     (void)total;
@@ -192,6 +223,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split_threads_and_instructions_do_not_change_bits),
         cmocka_unit_test(test_dropped_pages_change_no_bit),
+        cmocka_unit_test(test_the_way_pages_came_changes_no_bit),
         cmocka_unit_test(test_a_batch_gives_the_bits_of_single_calls),
         cmocka_unit_test(test_an_attention_is_cancelled_at_any_poll),
         cmocka_unit_test(test_options_that_mean_nothing_are_refused),

@@ -62,7 +62,10 @@ static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **stat
     static const uint32_t which[] = {0, GGUFX_KV_ALL_SEQUENCES, 1}; /* long after short and back */
     for (size_t i = 0; i < 3; i++) {
         kv_bytes want = kv_saved(a, which[i]);
-        put_file(part, (const uint8_t *)"left by a process that was killed", 33);
+        uint8_t *left = calloc(want.n + 1000, 1); /* by a process that was killed */
+        assert_non_null(left);
+        put_file(part, left, want.n + 1000);
+        free(left);
         assert_int_equal(ggufx_kv_save_path(a, which[i], path, &error), GGUFX_OK);
         assert_int_equal(access(part, F_OK), -1);
         assert_file(&want);
