@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "api.hpp"
 
+#include "signals.hpp"
 #include "text.hpp"
 
 #include <cstdio>
@@ -27,7 +28,7 @@ int exit_code(ggufx_status status) {
     case GGUFX_E_UNSUPPORTED:
         return kUnsupported;
     case GGUFX_E_CANCELLED:
-        return kInterrupted;
+        return pending_signal() ? 128 + pending_signal() : kInterrupted;
     case GGUFX_E_IO:
     case GGUFX_E_NOT_FOUND:
     case GGUFX_E_MISMATCH:

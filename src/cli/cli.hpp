@@ -69,6 +69,7 @@ void add_cpu(Tool &tool);
 void add_dequant(Tool &tool);
 void add_run(Tool &tool);
 void add_perplexity(Tool &tool);
+void add_kv_eval(Tool &tool);
 void add_bench(Tool &tool);
 void add_selftest(Tool &tool);
 void add_version(Tool &tool);

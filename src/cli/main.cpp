@@ -36,6 +36,7 @@ static void add_verbs(Tool &tool) {
     add_validate(tool);
     add_run(tool);
     add_perplexity(tool);
+    add_kv_eval(tool);
     add_dequant(tool);
     add_bench(tool);
     add_selftest(tool);

@@ -14,8 +14,9 @@ from tool import MODEL, TOOL, WRAPPER, environment, run
 
 class Usage(tool.Case):
     def test_help_prints_examples_and_succeeds(self):
-        for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["dequant"], ["demo"],
-                     ["bench", "matvec"], ["bench", "read"], ["bench", "open"], ["selftest"]):
+        for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["kv-eval"], ["dequant"],
+                     ["demo"], ["bench", "matvec"], ["bench", "read"], ["bench", "open"],
+                     ["selftest"]):
             for flag in ("-h", "--help"):
                 self.assertIn(b"Examples:", self.ok(*verb, flag), verb)
 

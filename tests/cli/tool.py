@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
+import shlex
 import struct
 import subprocess
 import sys
@@ -12,7 +13,7 @@ TOOL = os.environ["GGUFX_TOOL"]
 DATA = os.environ.get("GGUFX_TEST_DATA", "")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(SOURCE, "tests", "data", "tiny-stories-Q8_0.gguf")
-WRAPPER = os.environ.get("GGUFX_TOOL_WRAPPER", "").split()  # an emulator in cross builds
+WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # an emulator in cross builds
 
 
 def environment(**extra):

@@ -1,0 +1,279 @@
+// Each chunk of the text runs once with an F32 cache, whose keys, values and queries also go
+// through a cache of each pair (so that layers are compared one by one), then once with each pair.
+// SPDX-License-Identifier: MIT
+#include "kv_eval.hpp"
+#include "progress.hpp"
+#include "signals.hpp"
+#include "timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+double KvResult::error(size_t layer) const {
+    return power[layer] > 0 ? std::sqrt(noise[layer] / power[layer]) : 0;
+}
+
+double KvResult::error() const {
+    double all_noise = 0, all_power = 0;
+    for (size_t i = 0; i < noise.size(); ++i) {
+        all_noise += noise[i];
+        all_power += power[i];
+    }
+    return all_power > 0 ? std::sqrt(all_noise / all_power) : 0;
+}
+
+std::vector<KvPair> kv_pairs(const KvEvalOptions &options) {
+    std::vector<KvPair> pairs;
+    for (const std::string &k : options.types_k) {
+        const std::vector<std::string> same = {k};
+        for (const std::string &v : options.types_v.empty() ? same : options.types_v) {
+            const uint32_t type_k = kv_type_from_name(k), type_v = kv_type_from_name(v);
+            pairs.push_back({kv_type_name(type_k), kv_type_name(type_v), type_k, type_v});
+        }
+    }
+    return pairs;
+}
+
+namespace {
+
+ggufx_kv_options shape_of(const ggufx_model_facts &model, const KvPair &pair, size_t n_layers) {
+    ggufx_kv_options shape;
+    ggufx_kv_options_init(&shape);
+    shape.n_layers = static_cast<uint32_t>(n_layers);
+    shape.n_kv_heads = model.n_kv_heads;
+    shape.n_q_heads = model.n_heads;
+    shape.head_dim_k = model.head_dim;
+    shape.type_k = pair.type_k;
+    shape.type_v = pair.type_v;
+    return shape;
+}
+
+// A pair's own cache, filled with what an F32 session computes.
+class Shadow {
+public:
+    Shadow(const TextModel &model, KvResult &result, size_t n_layers, uint32_t n_context)
+        : facts_(model.facts), result_(result) {
+        const ggufx_kv_options shape = shape_of(facts_, result.pair, n_layers);
+        ggufx_kv *kv = nullptr;
+        call([&](ggufx_error *error) {
+            return ggufx_kv_create(&kv, model.rt.get(), &shape, error);
+        });
+        kv_.reset(kv);
+        call([&](ggufx_error *error) { return ggufx_kv_reserve(kv, 0, n_context, error); });
+        result.noise.assign(n_layers, 0);
+        result.power.assign(n_layers, 0);
+    }
+
+    void clear() {
+        call([&](ggufx_error *error) { return ggufx_kv_truncate(kv_.get(), 0, 0, error); });
+    }
+
+    // Appends a batch to a layer and compares the attention of its queries with `out`.
+    void compare(uint32_t layer, size_t n, const float *q, const float *k, const float *v,
+                 const float *out) {
+        const size_t n_k = n * facts_.n_kv_heads * facts_.head_dim;
+        const size_t n_q = n * facts_.n_heads * facts_.head_dim;
+        call([&](ggufx_error *error) {
+            return ggufx_kv_append(kv_.get(), layer, 0, n, nullptr, k, n_k, v, n_k, error);
+        });
+        mine_.resize(n_q);
+        attend(layer, q, n_q, n);
+        for (size_t i = 0; i < n_q; ++i) {
+            const double x = static_cast<double>(out[i]), y = static_cast<double>(mine_[i]);
+            result_.noise[layer] += (x - y) * (x - y);
+            result_.power[layer] += x * x;
+        }
+    }
+
+    // What the full cache takes, and the time of a decoding step's attention over it.
+    void measure(const std::vector<float> &query) {
+        const auto stats = facts<ggufx_kv_facts>([&](ggufx_kv_facts *out, ggufx_error *error) {
+            return ggufx_kv_stats(out, kv_.get(), 0, error);
+        });
+        result_.bits_per_value = stats.bits_per_value;
+        mine_.resize(query.size());
+        const auto n_layers = static_cast<uint32_t>(result_.noise.size());
+        const double seconds = median_seconds(0.02, [&] {
+            for (uint32_t i = 0; i < n_layers; ++i) attend(i, query.data(), query.size(), 1);
+        });
+        result_.attend_seconds = seconds / n_layers;
+    }
+
+private:
+    void attend(uint32_t layer, const float *q, size_t n_q, size_t n) {
+        call([&](ggufx_error *error) {
+            return ggufx_kv_attend(mine_.data(), n_q, nullptr, kv_.get(), layer, 0, q, n_q, n,
+                                   nullptr, nullptr, error);
+        });
+    }
+
+    const ggufx_model_facts &facts_;
+    KvResult &result_;
+    Kv kv_;
+    std::vector<float> mine_;
+};
+
+// The attention hook of the F32 session; failures wait until the decode has returned.
+struct Observer {
+    std::vector<unsigned> layers;
+    std::vector<Shadow> shadows;
+    std::vector<float> query; // the last one seen
+    size_t query_floats;
+    std::exception_ptr failure;
+
+    int32_t look(uint32_t layer, size_t n, const float *q, const float *k, const float *v,
+                 const float *out) {
+        const auto at = std::find(layers.begin(), layers.end(), layer);
+        if (at == layers.end()) return pending_signal() != 0;
+        try {
+            for (Shadow &shadow : shadows) {
+                check_interrupt();
+                shadow.compare(static_cast<uint32_t>(at - layers.begin()), n, q, k, v, out);
+            }
+            query.assign(q + (n - 1) * query_floats, q + n * query_floats);
+        } catch (...) {
+            failure = std::current_exception();
+            return 1;
+        }
+        return 0;
+    }
+
+    ggufx_attention_hook hook() {
+        ggufx_attention_hook hook = {};
+        hook.struct_size = sizeof hook;
+        hook.user = this;
+        hook.layer = [](void *user, uint32_t layer, uint64_t, size_t n, const float *q,
+                        const float *k, const float *v, const float *out) {
+            return static_cast<Observer *>(user)->look(layer, n, q, k, v, out);
+        };
+        return hook;
+    }
+};
+
+// Logits of all positions of a chunk but the last, whose prediction nothing follows.
+void decode(const TextModel &model, ggufx_session *session, std::span<const int32_t> ids,
+            std::vector<float> &logits, const ggufx_attention_hook *hook) {
+    logits.resize(ids.size() * model.facts.n_vocab);
+    const ggufx_progress cancel = cancel_hook();
+    ggufx_decode_options options;
+    ggufx_decode_options_init(&options);
+    options.flags = GGUFX_DECODE_ALL_LOGITS;
+    options.progress = &cancel;
+    options.logits = logits.data();
+    options.n_logits = logits.size();
+    options.attention = hook;
+    call([&](ggufx_error *error) { return ggufx_session_truncate(session, 0, error); });
+    call([&](ggufx_error *error) {
+        return ggufx_session_decode(session, ids.data(), ids.size(), &options, error);
+    });
+}
+
+std::vector<unsigned> chosen_layers(const KvEvalOptions &options, uint32_t n_layers) {
+    std::vector<unsigned> layers = options.layers;
+    for (const unsigned layer : layers) {
+        if (layer < n_layers) continue;
+        throw Failure(kUsage,
+                      fmt::format("--layers: no layer {}, the model has {}", layer, n_layers));
+    }
+    for (unsigned i = 0; options.layers.empty() && i < n_layers; ++i) layers.push_back(i);
+    std::sort(layers.begin(), layers.end());
+    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+    return layers;
+}
+
+uint64_t estimate(const TextModel &model, const KvPair &pair, uint32_t n_context) {
+    const ggufx_kv_options shape = shape_of(model.facts, pair, model.facts.n_layers);
+    uint64_t bytes = 0;
+    call([&](ggufx_error *error) {
+        return ggufx_kv_estimate(&bytes, model.rt.get(), &shape, n_context, error);
+    });
+    return bytes;
+}
+
+class Evaluation {
+public:
+    Evaluation(const Globals &globals, const KvEvalOptions &options, const TextModel &model)
+        : options_(options), model_(model), progress_(globals, "kv-eval") {
+        report_.n_chunks = count_chunks(model, options.n_context, options.chunks);
+        report_.layers = chosen_layers(options, model.facts.n_layers);
+        for (const KvPair &pair : kv_pairs(options)) {
+            KvResult result;
+            result.pair = pair;
+            result.cache_bytes = estimate(model, pair, options.n_context);
+            report_.results.push_back(result);
+        }
+        observer_.layers = report_.layers;
+        observer_.query_floats = size_t{model.facts.n_heads} * model.facts.head_dim;
+        for (KvResult &result : report_.results) {
+            observer_.shadows.emplace_back(model, result, report_.layers.size(), options.n_context);
+            sessions_.push_back(make_session(model.model.get(), options.n_context,
+                                             result.pair.type_k, result.pair.type_v));
+        }
+        reference_ = make_session(model.model.get(), options.n_context, GGUFX_KV_F32, GGUFX_KV_F32);
+    }
+
+    KvReport run() {
+        for (uint64_t i = 0; i < report_.n_chunks; ++i) chunk(i);
+        for (Shadow &shadow : observer_.shadows) {
+            check_interrupt();
+            shadow.measure(observer_.query);
+        }
+        const uint64_t steps = report_.n_chunks * (report_.results.size() + 1);
+        progress_.update(steps, steps);
+        return std::move(report_);
+    }
+
+private:
+    void chunk(uint64_t index) {
+        const auto begin = model_.ids.begin() + static_cast<ptrdiff_t>(index * options_.n_context);
+        std::vector<int32_t> ids(begin, begin + options_.n_context);
+        if (model_.first >= 0) ids[0] = model_.first;
+        const size_t n_vocab = model_.facts.n_vocab;
+        const std::span<const int32_t> fed(ids.data(), ids.size() - 1);
+        for (Shadow &shadow : observer_.shadows) shadow.clear();
+        const ggufx_attention_hook hook = observer_.hook();
+        step(index, 0, "f32");
+        try {
+            decode(model_, reference_.get(), fed, true_logits_, &hook);
+        } catch (const Failure &) {
+            if (observer_.failure) std::rethrow_exception(observer_.failure);
+            throw;
+        }
+        report_.reference.add(true_logits_, true_logits_, ids, n_vocab);
+        for (size_t i = 0; i < report_.results.size(); ++i) {
+            KvResult &result = report_.results[i];
+            step(index, i + 1, result.pair.name());
+            result.decode_seconds +=
+                seconds_of([&] { decode(model_, sessions_[i].get(), fed, logits_, nullptr); });
+            result.logits.add(logits_, true_logits_, ids, n_vocab);
+        }
+    }
+
+    void step(uint64_t chunk, size_t pair, const std::string &name) {
+        check_interrupt();
+        const uint64_t per_chunk = report_.results.size() + 1;
+        progress_.update(chunk * per_chunk + pair, report_.n_chunks * per_chunk,
+                         fmt::format("chunk {} of {}, {}", chunk + 1, report_.n_chunks, name));
+    }
+
+    const KvEvalOptions &options_;
+    const TextModel &model_;
+    Progress progress_;
+    KvReport report_;
+    Observer observer_;
+    Session reference_;
+    std::vector<Session> sessions_; // one per pair for all chunks: a cache calibrates itself once
+    std::vector<float> true_logits_, logits_;
+};
+
+} // namespace
+
+KvReport evaluate_kv(const Globals &globals, const KvEvalOptions &options, const TextModel &model) {
+    return Evaluation(globals, options, model).run();
+}
+
+} // namespace ggufx::cli
