@@ -48,7 +48,7 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
     BAD(type_k, 77, GGUFX_E_TYPE, "77 of the keys");
     BAD(type_v, 77, GGUFX_E_TYPE, "77 of the values");
-    BAD(flags, 8, GGUFX_E_ARGUMENT, "flags");
+    BAD(flags, 16, GGUFX_E_ARGUMENT, "flags");
     BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "all types and none");
     BAD(n_sinks, 65, GGUFX_E_ARGUMENT, "n_sinks");
     BAD(rope_style, 4, GGUFX_E_ARGUMENT, "rope_style");

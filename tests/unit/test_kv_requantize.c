@@ -18,19 +18,22 @@ static const uint32_t kTypes[] = {
     GGUFX_KV_GX2,      GGUFX_KV_GX3,
     GGUFX_KV_GX4,
 };
-enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kTokens = 300 };
+enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kTokens = 300, kLong = 1100 };
 
-static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape) {
+static ggufx_kv *filled_to(const ggufx_runtime *rt, const ggufx_kv_options *shape, size_t n) {
     ggufx_kv *kv = kv_make(rt, shape);
-    float *k = kv_random(kTokens * kRow, 1), *v = kv_random(kTokens * kRow, 2);
-    for (size_t i = 0; i < kTokens * kRow; i++) k[i] += i % 7 == 0 ? 0.5f : 0.0f;
+    float *k = kv_random(n * kRow, 1), *v = kv_random(n * kRow, 2);
+    for (size_t i = 0; i < n * kRow; i++) k[i] += i % 7 == 0 ? 0.5f : 0.0f;
     for (uint32_t layer = 0; layer < shape->n_layers; layer++)
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, kTokens, NULL, k, kTokens * kRow, v,
-                                         kTokens * kRow, NULL),
+        assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, k, n * kRow, v, n * kRow, NULL),
                          GGUFX_OK);
     free(k);
     free(v);
     return kv;
+}
+
+static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape) {
+    return filled_to(rt, shape, kTokens);
 }
 
 static void to(ggufx_kv *kv, uint32_t layer, uint32_t type_k, uint32_t type_v) {
@@ -49,7 +52,8 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
         want_shape.n_sinks = shape.n_sinks = GGUFX_KV_NO_SINKS; /* pages begin at 0, 64, ... */
         shape.type_k = GGUFX_KV_F32;
         shape.type_v = GGUFX_KV_F32;
-        ggufx_kv *want = filled(rt, &want_shape), *kv = filled(t % 2 ? rt : four, &shape);
+        ggufx_kv *want = filled_to(rt, &want_shape, kLong);
+        ggufx_kv *kv = filled_to(t % 2 ? rt : four, &shape, kLong);
         to(kv, GGUFX_KV_ALL_LAYERS, type_k, type_v);
         kv_bytes a = kv_saved(want, 0), b = kv_saved(kv, 0);
         kv_assert_same(&a, &b);
@@ -112,7 +116,9 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
             const ggufx_kv_options shape = shape_of(kTypes[from], kTypes[from], 1);
             ggufx_kv *kv = filled(rt, &shape);
             read_all(kv, 0, 0, kTokens, k[0], v[0]);
+            const double v_error = facts_of(kv).v_error;
             to(kv, 0, type, GGUFX_KV_KEEP_TYPE);
+            assert_true(facts_of(kv).v_error == v_error);
             read_all(kv, 0, 0, kTokens, k[1], v[1]);
             assert_memory_equal(v[0], v[1], sizeof v[0]);
             const ggufx_kv_facts facts = facts_of(kv);
@@ -138,7 +144,8 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
 /* The first tokens and the last ones are F16 still: they read as they were. */
 static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
     (void)state;
-    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     static float k[2][(kTokens + 100) * kRow], v[2][(kTokens + 100) * kRow];
     ggufx_kv_options shape = shape_of(GGUFX_KV_F16, GGUFX_KV_F16, 1);
     shape.n_sinks = 7;
@@ -146,7 +153,11 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
         ggufx_kv *kv = filled(rt, &shape);
         assert_int_equal(ggufx_kv_truncate(kv, 0, n, NULL), GGUFX_OK);
         read_all(kv, 0, 0, n, k[0], v[0]);
+        assert_int_equal(ggufx_kv_reserve(kv, 0, 600, NULL), GGUFX_OK);
         to(kv, 0, GGUFX_KV_GX2, GGUFX_KV_GX2);
+        /* the pages of the tokens: no spare one, of old types, is left */
+        const uint64_t pages = n <= 7 ? 1 : 1 + (n + 63) / 64;
+        assert_int_equal(facts_of(kv).n_pages, pages);
         read_all(kv, 0, 0, n, k[1], v[1]);
         const size_t full = n / 64 * 64, head = n < 7 ? n : 7;
         assert_memory_equal(k[0], k[1], head * kRow * sizeof(float));
