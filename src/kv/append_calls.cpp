@@ -4,6 +4,9 @@
 #include "base/half.hpp"
 #include "kv/append.hpp"
 
+#include <string.h>
+#include <type_traits>
+
 namespace ggufx::kv {
 
 namespace {
@@ -14,18 +17,44 @@ uint32_t magnitude_of(const void *data, SourceType type, size_t i) {
     return f32_bits(source_value(data, type, i)) & 0x7fffffffu;
 }
 
+typedef int32_t Four __attribute__((vector_size(16)));
+typedef int16_t Eight __attribute__((vector_size(16)));
+
+// The largest magnitude of values of `V`, as the bits of one; whole vectors, from any address.
+template <class V> uint32_t largest_magnitude(const void *x, size_t first, size_t n) {
+    using T = typename std::remove_reference<decltype(V{}[0])>::type;
+    const auto *from = static_cast<const uint8_t *>(x) + first * sizeof(T);
+    constexpr T kMagnitude = sizeof(T) == 4 ? T(INT32_MAX) : T(INT16_MAX);
+    V most = {}, v;
+    for (size_t i = 0; i < n; i += sizeof(V) / sizeof(T)) {
+        memcpy(&v, from + i * sizeof(T), sizeof v);
+        v &= kMagnitude;
+        most = v > most ? v : most;
+    }
+    T largest = 0;
+    for (size_t i = 0; i < sizeof(V) / sizeof(T); i++)
+        largest = most[i] > largest ? most[i] : largest;
+    return static_cast<uint32_t>(largest);
+}
+
+// Magnitudes of halves have the order of their bits too: NaN above infinity above numbers.
+uint32_t largest_of(const void *x, SourceType type, size_t first, size_t n) {
+    if (type == SourceType::f32) return largest_magnitude<Four>(x, first, n);
+    const auto half = static_cast<uint16_t>(largest_magnitude<Eight>(x, first, n));
+    return f32_bits(type == SourceType::f16 ? f16_to_f32(half) : bf16_to_f32(half));
+}
+
 // Index of the first value a stream of this type cannot hold, or n.
 size_t first_refused(const void *x, SourceType type, size_t n, uint32_t limit_bits) {
-    constexpr size_t kStep = 256;
+    constexpr size_t kStep = 256, kLanes = 8;
     for (size_t start = 0; start < n; start += kStep) {
-        const size_t end = n - start < kStep ? n : start + kStep;
-        uint32_t largest = 0;
-        for (size_t i = start; i < end; i++) {
-            const uint32_t magnitude = magnitude_of(x, type, i);
-            largest = magnitude > largest ? magnitude : largest;
-        }
-        if (largest <= limit_bits) continue;
-        for (size_t i = start; i < end; i++)
+        const size_t count = n - start < kStep ? n - start : kStep;
+        const size_t whole = count / kLanes * kLanes;
+        bool fits = largest_of(x, type, start, whole) <= limit_bits;
+        for (size_t i = start + whole; i < start + count; i++)
+            fits &= magnitude_of(x, type, i) <= limit_bits;
+        if (fits) continue;
+        for (size_t i = start; i < start + count; i++)
             if (magnitude_of(x, type, i) > limit_bits) return i;
     }
     return n;
