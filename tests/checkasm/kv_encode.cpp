@@ -47,10 +47,11 @@ enum class Shape : uint32_t {
     equal,    // one magnitude
     zero,     // zeros of either sign
     tiny,     // subnormal and nearly
+    large,    // scales beyond f16
     huge,     // sums overflow
     one_sign, // far from zero
 };
-constexpr uint32_t kShapes = 9;
+constexpr uint32_t kShapes = 10;
 
 float value_of(Shape shape, Random &random) {
     float bell = 0.0f;
@@ -63,6 +64,7 @@ float value_of(Shape shape, Random &random) {
     case Shape::equal: return random.below(2) ? 0.75f : -0.75f;
     case Shape::zero: return random.below(2) ? 0.0f : -0.0f;
     case Shape::tiny: return bell * (random.below(2) ? 0x1p-24f : 0x1p-140f);
+    case Shape::large: return bell * 0x1p19f;
     case Shape::huge: return bell * 0x1p126f;
     case Shape::one_sign: return 40.0f + random.unit();
     }
