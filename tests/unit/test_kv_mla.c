@@ -27,7 +27,10 @@ static filled fill_keys(const ggufx_runtime *rt, const ggufx_kv_options *shape) 
     const size_t nv = (size_t)kTokens * shape->n_kv_heads * shape->head_dim_v;
     filled f = {kv_make(rt, shape), kv_random(nk, 5), calloc(nv, sizeof(float))};
     assert_non_null(f.v);
-    for (size_t i = 0; i < nk; i++) f.k[i] = f.k[i] * 2.0f + (i % 7 == 0 ? 0.5f : 0.0f);
+    for (size_t i = 0; i < nk; i++) { /* channels of their own means and spreads */
+        const size_t c = i % shape->head_dim_k;
+        f.k[i] = f.k[i] * (c % 5 == 0 ? 4.0f : 0.7f) + (c % 7 == 0 ? 0.5f : 0.0f);
+    }
     append(f.kv, shape, f.k, kTokens);
     assert_int_equal(ggufx_kv_read(f.k, nk, f.v, nv, f.kv, 0, 0, 0, kTokens, NULL), GGUFX_OK);
     for (size_t t = 0; t < (size_t)kTokens * shape->n_kv_heads; t++)

@@ -187,6 +187,7 @@ static ggufx_kv *shared(const ggufx_runtime *rt, uint32_t type) {
     assert_int_equal(ggufx_kv_remove(kv, 1, 20, 30, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_remove(kv, 2, 1, 80, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_shift(kv, 1, 100, INT32_MAX, 5, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_reserve(kv, 1, 500, NULL), GGUFX_OK);
     return kv;
 }
 
@@ -301,7 +302,12 @@ static void test_what_cannot_be_is_refused(void **state) {
     }
     assert_int_equal(ggufx_kv_requantize(NULL, 0, 0, 0, NULL, &error), GGUFX_E_ARGUMENT);
     to(kv, 0, GGUFX_KV_BF16, GGUFX_KV_BF16);
-    assert_int_equal(ggufx_kv_truncate(kv, 0, kTokens, NULL), GGUFX_OK);
+    float *rest = kv_random(30 * kRow, 3);
+    assert_int_equal(ggufx_kv_append(kv, 0, 0, 30, NULL, rest, 30 * kRow, rest, 30 * kRow, NULL),
+                     GGUFX_OK);
+    free(rest);
+    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_GX4, 0, NULL, &error), GGUFX_E_VALUE);
+    assert_int_equal(ggufx_kv_remove(kv, 0, kTokens, kTokens + 1, NULL), GGUFX_OK);
     to(kv, 0, GGUFX_KV_GX4, GGUFX_KV_DEFAULT); /* a token that is gone hinders nobody */
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
