@@ -13,6 +13,11 @@ namespace {
 
 using namespace kernels;
 
+// Pages are little-endian everywhere.
+void put(float *to, float x) {
+    store_f32le(reinterpret_cast<uint8_t *>(to), x);
+}
+
 // The integer of every code after every state of the chain.
 struct CodeValues {
     int32_t value[4][256];
@@ -64,7 +69,7 @@ void decode_group(const CodeValues &table, const KvFormat &f, const uint8_t *pag
         for (uint32_t i = 0; i < 64; i++) {
             const int32_t c = table.value[f.trellis ? before[i] % 4 : 0][now[i]];
             const float product = static_cast<float>(c) * d[i / 4];
-            to[i / 4 * width + i % 4] = f.mins ? product + m[i / 4] : product;
+            put(to + i / 4 * width + i % 4, f.mins ? product + m[i / 4] : product);
         }
     }
 }
@@ -82,7 +87,8 @@ void turn_group(const AttendCall &call, KvKind kind, const uint8_t *page, uint32
     for (uint32_t t = 0; t < kKvGroup; t++)
         for (uint32_t c = 0; c < n; c += 64) {
             float *to = values + v_float_at(n, group * kKvGroup + t, c);
-            for (uint32_t j = 0; j < 64 && j < n - c; j++) to[j] = columns[(c + j) * kKvGroup + t];
+            for (uint32_t j = 0; j < 64 && j < n - c; j++)
+                put(to + j, columns[(c + j) * kKvGroup + t]);
         }
 }
 
