@@ -62,6 +62,24 @@ class Info(tool.Case):
         full = self.ok("info", MODEL, "--kv", "--array-full", "--filter", "token_type").decode()
         self.assertEqual(full.count(", "), 1023)
 
+    def test_card_counts_bytes_and_bits(self):
+        # 512 values of F32 are 2048 bytes, 8 rows of 256 values of Q4_K are 1152.
+        path = self.path("two.gguf", gguf([ARCHITECTURE], [("a", (256, 2), 0, 0),
+                                                           ("b", (256, 8), 12, 2048)], bytes(3200)))
+        card, *_ = self.ok("info", path).decode().split("\n\n")
+        self.assertIn("bits/value    10.000", card)  # 3200 bytes, 2560 values
+        self.assertIn("2, 3.12 KiB (2.56 K values)", card)
+        first, second = card.splitlines()[-2:]
+        self.assertRegex(first, r"f32 +█{20}·{10} +64.0 %  2.00 KiB in 1 tensor$")
+        self.assertRegex(second, r"q4_K +█{11}·{19} +36.0 %  1.12 KiB in 1 tensor$")
+
+    def test_limit_is_of_rows_shown(self):
+        for flag, key in (("--tensors", "tensors"), ("--kv", "kv")):
+            for limit in (1, 4):
+                self.assertEqual(len(self.json("info", MODEL, flag, "--limit", limit)[key]), limit)
+                rows = self.ok("info", MODEL, flag, "--limit", limit).decode().rstrip("\n")
+                self.assertEqual(len(rows.split("\n\n")[-1].splitlines()), limit + 1)
+
     def test_several_files_are_one_line_each(self):
         values = self.lines("info", MODEL, MODEL, "--kv", "--limit", "1")
         self.assertEqual([v["file"] for v in values], [MODEL, MODEL])
@@ -124,13 +142,23 @@ class Validate(tool.Case):
         path = self.path("nan.gguf", content)
         self.assertEqual(self.json("validate", path)["findings"], [])
         result = run("validate", path, "--deep", "--json")
-        self.assertNotEqual(json.loads(result.stdout)["findings"], [])
+        value = json.loads(result.stdout)
+        offset = len(content) - 32 + 4  # the second value
+        self.assertEqual((result.returncode, value["status"], value["offset"], value["index"]),
+                         (3, "VALUE", offset, 0))
+        finding, = value["findings"]
+        self.assertEqual((finding["severity"], finding["offset"], finding["name"]),
+                         ("error", offset, "w"))
+        self.assertEqual(finding["message"], value["message"])
 
     def test_strict_refuses_nested_arrays(self):
         nested = struct.pack("<IQ", 9, 1) + struct.pack("<IQ", 4, 1) + bytes(4)
         path = self.path("nested.gguf", gguf([ARCHITECTURE, ("n", 9, nested)]))
         self.ok("validate", path)
-        self.assertEqual(run("validate", path, "--strict").returncode, 3)
+        result = run("validate", path, "--strict", "--json")
+        value = json.loads(result.stdout)
+        self.assertEqual((result.returncode, value["status"], value["findings"]),
+                         (3, "KVTYPE", []))  # refused when it is opened, as ggml does
 
     def test_version_1_needs_legacy(self):
         v1 = b"GGUF" + struct.pack("<III", 1, 0, 0)
@@ -192,8 +220,8 @@ class Dequant(tool.Case):
         self.assertEqual(content[10 + length:], struct.pack("<6f", *self.VALUES))
 
     def test_rows_are_checked(self):
-        for rows in ("1:3", "2:1", "x", "-1", "5"):
-            self.fails(2, "dequant", self.file(), "w", "--rows=" + rows)
+        for rows in ("1:3", "2:1", "x", "-1", "2", "5"):
+            self.assertIn("--rows: ", self.fails(2, "dequant", self.file(), "w", "--rows=" + rows))
         self.assertEqual(self.ok("dequant", self.file(), "w", "--rows", ":0"), b"")
 
     def test_absent_tensor_names_the_nearest(self):
@@ -208,6 +236,31 @@ class Lists(tool.Case):
         self.assertEqual((q4_k["id"], q4_k["block_values"], q4_k["block_bytes"]), (12, 256, 144))
         self.assertEqual(types["iq1_m"]["id"], 29)
         self.assertEqual(len(types), 35)
+
+    def test_types_have_kinds_and_bits(self):
+        types = {t["name"]: t for t in self.json("types")["types"]}
+        for name, kind, bits in (("f32", "float", 32), ("q4_K", "quantized", 4.5), ("i8", "integer", 8),
+                                 ("q8_K", "activation", 9.125), ("iq4_nl", "quantized", 4.5)):
+            self.assertEqual((types[name]["kind"], types[name]["bits_per_value"]), (kind, bits))
+        rows = [line.split("\t") for line in self.ok("types", "q4_k", "i8").decode().splitlines()]
+        self.assertEqual(rows, [["name", "id", "kind", "values/block", "bytes/block", "bits/value",
+                                 "matvec"],
+                                ["q4_K", "12", "quantized", "256", "144", "4.5", "yes"],
+                                ["i8", "24", "integer", "1", "1", "8", "no"]])
+
+    def test_cpu_features_and_the_set_belong_together(self):
+        cpu = self.json("cpu")
+        sets = {"avx512": "avx512", "avx2": "avx2", "neon": "neon"}
+        if cpu["isa"] in sets:
+            self.assertTrue(any(f.startswith(sets[cpu["isa"]]) for f in cpu["features"]),
+                            cpu["features"])
+        if os.path.exists("/proc/cpuinfo") and not tool.WRAPPER:
+            with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+                flags = set(file.read().split())
+            if "avx2" in flags:
+                self.assertIn("avx2", cpu["features"])
+            if "sse2" in flags and "avx2" not in flags:
+                self.assertNotIn("avx2", cpu["features"])
 
     def test_cpu_names_a_kernel_per_type(self):
         cpu = self.json("cpu", "--isa", "scalar")

@@ -77,6 +77,17 @@ class Run(tool.Case):
             self.assertEqual(plain, self.lines(*args, option, "F16"))
             self.assertIn('"tq3_0"', self.fails(2, *args, option, "tq3"))
 
+    def test_each_filter_alone_can_leave_the_likeliest(self):
+        args = ("run", MODEL, "-p", "Once", "-n", "30", "--seed", "3")
+        off = {"--top-k": "0", "--top-p": "1", "--min-p": "0"}
+        greedy = [line["id"] for line in self.lines(*args, "--temp", "0")]
+        for option, strict in ((None, None), ("--top-k", "1"), ("--top-p", "0.0001"),
+                               ("--min-p", "1")):
+            filters = {**off, **({option: strict} if option else {})}
+            flat = [word for pair in filters.items() for word in pair]
+            ids = [line["id"] for line in self.lines(*args, "--temp", "3", *flat)]
+            self.assertEqual(ids == greedy, option is not None, option)
+
     def test_context_and_ids_are_checked(self):
         self.fails(5, "run", MODEL, "-p", "one two three four five", "--ctx", "4", "-n", "1")
         self.fails(2, "run", MODEL, "--tokens", "1,5000", "-n", "1")

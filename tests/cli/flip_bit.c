@@ -1,0 +1,59 @@
+/*
+ * Loaded before the library: products and decoded values of every set but the scalar one get one
+ * wrong bit, so that tests see what the tool says of a kernel that is wrong.
+ * SPDX-License-Identifier: MIT
+ */
+#define _GNU_SOURCE
+#include <ggufx/ggufx.h>
+
+#include <dlfcn.h>
+#include <string.h>
+
+static void flip(const ggufx_runtime *rt, float *first) {
+    ggufx_runtime_facts facts;
+    uint32_t bits;
+    memset(&facts, 0, sizeof facts);
+    facts.struct_size = sizeof facts;
+    if (ggufx_runtime_info(&facts, rt, NULL) != GGUFX_OK || !strcmp(facts.isa_name, "scalar"))
+        return;
+    memcpy(&bits, first, sizeof bits);
+    bits ^= 1;
+    memcpy(first, &bits, sizeof bits);
+}
+
+ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt,
+                          const ggufx_tensor *w, const float *x, size_t ldx, size_t n_x, size_t n,
+                          const ggufx_matmul_options *options, ggufx_error *error) {
+    ggufx_status (*real)(float *, size_t, size_t, const ggufx_runtime *, const ggufx_tensor *,
+                         const float *, size_t, size_t, size_t, const ggufx_matmul_options *,
+                         ggufx_error *);
+    ggufx_status status;
+    *(void **)&real = dlsym(RTLD_NEXT, "ggufx_matmul");
+    status = real(y, ldy, n_y, rt, w, x, ldx, n_x, n, options, error);
+    if (status == GGUFX_OK) flip(rt, y);
+    return status;
+}
+
+ggufx_status ggufx_dequantize_blocks(float *out, size_t n_out, const ggufx_runtime *rt,
+                                     uint32_t type, const void *bytes, size_t n_bytes,
+                                     ggufx_error *error) {
+    ggufx_status (*real)(float *, size_t, const ggufx_runtime *, uint32_t, const void *, size_t,
+                         ggufx_error *);
+    ggufx_status status;
+    *(void **)&real = dlsym(RTLD_NEXT, "ggufx_dequantize_blocks");
+    status = real(out, n_out, rt, type, bytes, n_bytes, error);
+    if (status == GGUFX_OK && n_out > 0) flip(rt, out);
+    return status;
+}
+
+ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_runtime *rt,
+                              const ggufx_tensor *tensor, uint64_t first_row, uint64_t n_rows,
+                              ggufx_error *error) {
+    ggufx_status (*real)(float *, size_t, const ggufx_runtime *, const ggufx_tensor *, uint64_t,
+                         uint64_t, ggufx_error *);
+    ggufx_status status;
+    *(void **)&real = dlsym(RTLD_NEXT, "ggufx_dequantize");
+    status = real(out, n_out, rt, tensor, first_row, n_rows, error);
+    if (status == GGUFX_OK && n_out > 0) flip(rt, out);
+    return status;
+}
