@@ -225,7 +225,7 @@ static void test_streams_are_asked_in_order_for_rows_or_blocks(void **state) {
 }
 
 /* Rows apart from each other are written dense, in both byte orders. */
-static void test_slices_are_written_dense(void **state) {
+static void test_memory_is_written_dense(void **state) {
     (void)state;
     enum { kColumns = 3000, kRows = 100, kKept = 1000 };
     uint16_t *x = malloc(sizeof *x * kColumns * kRows);
@@ -237,6 +237,7 @@ static void test_slices_are_written_dense(void **state) {
         ggufx_writer *w = new_writer(rt, 0, big);
         kept k;
         OK(ggufx_writer_add_tensor(w, slice, S("slice"), NULL));
+        OK(ggufx_writer_add_tensor(w, t, S("whole"), NULL));
         write_kept(w, &k, NULL);
         ggufx_file *f = open_bytes(&k.part[0], 0);
         const uint8_t *data = ggufx_tensor_data(ggufx_file_tensor(f, 0));
@@ -244,6 +245,9 @@ static void test_slices_are_written_dense(void **state) {
             for (uint32_t c = 0; c < kKept; c++, data += 2)
                 if ((data[0] | data[1] << 8) != x[r * kColumns + 500 + c])
                     fail_msg("row %u column %u", r, c);
+        data = ggufx_tensor_data(ggufx_file_tensor(f, 1)); /* more than a piece, behind a little */
+        for (uint32_t i = 0; i < kColumns * kRows; i++, data += 2)
+            if ((data[0] | data[1] << 8) != x[i]) fail_msg("value %u", i);
         ggufx_file_destroy(f);
         ggufx_writer_destroy(w);
         kept_free(&k);
@@ -360,7 +364,7 @@ int main(void) {
         cmocka_unit_test(test_general_alignment_lays_out_the_file),
         cmocka_unit_test(test_reserve_is_an_array_of_zeros_behind_the_keys),
         cmocka_unit_test(test_streams_are_asked_in_order_for_rows_or_blocks),
-        cmocka_unit_test(test_slices_are_written_dense),
+        cmocka_unit_test(test_memory_is_written_dense),
         cmocka_unit_test(test_parts_hold_as_many_tensors_and_bytes_as_allowed),
         cmocka_unit_test(test_what_is_too_large_for_a_part_stands_alone),
     };

@@ -144,6 +144,8 @@ static void test_values_given_as_bytes_are_checked(void **state) {
     OK(ggufx_writer_set_value(w, S("deep"), GGUFX_VALUE_ARRAY, deep.data, deep.n, NULL));
     ggufx_writer_facts facts = {.struct_size = sizeof facts}; /* together they are too many */
     expect(ggufx_writer_info(&facts, w, NULL, &e), GGUFX_E_LIMIT, &e, "65536");
+    OK(ggufx_writer_rename(w, S("many"), S("renamed"), NULL));
+    expect(ggufx_writer_info(&facts, w, NULL, &e), GGUFX_E_LIMIT, &e, "65536");
     gb_free(&deep), gb_free(&deeper), gb_free(&many), gb_free(&more);
     ggufx_writer_destroy(w);
 }
@@ -332,6 +334,8 @@ static void test_copies_are_made_whole_or_not_at_all(void **state) {
     OK(ggufx_writer_add_tensor(w, t, S("scalar"), NULL));
     expect(ggufx_writer_copy_tensors(w, f, &e), GGUFX_E_DUPLICATE, &e, "\"scalar\"");
     OK(ggufx_writer_add_tensor(w, t, S("vector"), NULL));
+    expect(ggufx_writer_add_tensor(w, t, S("vector"), &e), GGUFX_E_DUPLICATE, &e, "tensor 1");
+    expect(ggufx_writer_add_tensor(w, t, S("scalar"), &e), GGUFX_E_DUPLICATE, &e, "tensor 0");
     gb_begin(&want, 3, 0);
     gb_tensor(&want, "scalar", GGUFX_TYPE_I8, 1, ne, 1);
     gb_tensor(&want, "vector", GGUFX_TYPE_I8, 1, ne, 1);

@@ -85,7 +85,11 @@ static void test_a_file_replaces_what_had_its_name(void **state) {
     ggufx_writer *w = everything();
     gb_everything(&want, 3, 0);
     for (int i = 0; i < 2; i++) {
-        put_file(part, "left by a process that was killed");
+        char left[5000]; /* by a process that was killed */
+        memset(left, 'x', sizeof left - 1);
+        left[sizeof left - 1] = 0;
+        assert_true(want.n < sizeof left);
+        put_file(part, left);
         OK(ggufx_writer_write(w, path, NULL, NULL));
         assert_file(path, want.data, want.n);
         assert_int_equal(n_files(), 1);
@@ -211,17 +215,18 @@ static void test_sets_open_as_one_and_merge_to_the_same_file(void **state) {
     clean();
 }
 
-static int32_t block_first_name(void *user, uint64_t done, uint64_t total) {
-    if (done == total) *(int *)user = mkdir(part_name(1), 0777);
+/* The name of a part becomes a folder once all are written. */
+static int32_t block_name(void *user, uint64_t done, uint64_t total) {
+    if (done == total) (void)mkdir(part_name(*(const unsigned *)user), 0777);
     return 0;
 }
 
-/* The last name cannot be given: those that were given are taken back. */
+/* The first part has its name last: those that were given before are taken back. */
 static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     (void)state;
-    int made = -1;
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = &made,
-                               .report = block_first_name};
+    unsigned blocked = 1;
+    ggufx_progress progress = {.struct_size = sizeof progress, .user = &blocked,
+                               .report = block_name};
     const ggufx_write_options options = one_by_one(&progress);
     ggufx_writer *w = everything();
     ggufx_error e;
@@ -229,6 +234,12 @@ static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     assert_int_equal(e.system_error, EISDIR);
     assert_int_equal(n_files(), 1);
     assert_int_equal(rmdir(part_name(1)), 0);
+    blocked = 3; /* then the first one is not even touched */
+    put_file(part_name(1), "old");
+    expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "rename");
+    assert_file(part_name(1), "old", 3);
+    assert_int_equal(n_files(), 2);
+    clean();
     ggufx_writer_destroy(w);
 }
 
