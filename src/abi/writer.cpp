@@ -149,8 +149,7 @@ extern "C" ggufx_status ggufx_writer_info(ggufx_writer_facts *out, const ggufx_w
 }
 
 extern "C" ggufx_status ggufx_writer_write(ggufx_writer *writer, const char *path,
-                                           const ggufx_write_options *options,
-                                           ggufx_error *error) {
+                                           const ggufx_write_options *options, ggufx_error *error) {
     return guard(error, [&] {
         const gguf::Writer &w = writer_of(writer);
         require(path && path[0], "path must be set");
@@ -159,10 +158,11 @@ extern "C" ggufx_status ggufx_writer_write(ggufx_writer *writer, const char *pat
     });
 }
 
-extern "C" ggufx_status ggufx_writer_write_stream(
-    ggufx_writer *writer,
-    ggufx_status (*write)(void *user, uint32_t part, const void *data, size_t n), void *user,
-    const ggufx_write_options *options, ggufx_error *error) {
+extern "C" ggufx_status ggufx_writer_write_stream(ggufx_writer *writer,
+                                                  ggufx_status (*write)(void *user, uint32_t part,
+                                                                        const void *data, size_t n),
+                                                  void *user, const ggufx_write_options *options,
+                                                  ggufx_error *error) {
     return guard(error, [&] {
         const gguf::Writer &w = writer_of(writer);
         require(write, "write must be set");

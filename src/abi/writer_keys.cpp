@@ -123,10 +123,9 @@ extern "C" ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char
     });
 }
 
-extern "C" ggufx_status ggufx_writer_set_array(ggufx_writer *writer, const char *key,
-                                               size_t length, int32_t element_type,
-                                               const void *elements, size_t count,
-                                               ggufx_error *error) {
+extern "C" ggufx_status ggufx_writer_set_array(ggufx_writer *writer, const char *key, size_t length,
+                                               int32_t element_type, const void *elements,
+                                               size_t count, ggufx_error *error) {
     return guard(error, [&] {
         gguf::Writer &w = writer_of(writer);
         const ValueType element = type_of(element_type);
@@ -149,9 +148,9 @@ extern "C" ggufx_status ggufx_writer_set_array_string(ggufx_writer *writer, cons
     });
 }
 
-extern "C" ggufx_status ggufx_writer_set_value(ggufx_writer *writer, const char *key,
-                                               size_t length, int32_t type, const void *value,
-                                               size_t n_bytes, ggufx_error *error) {
+extern "C" ggufx_status ggufx_writer_set_value(ggufx_writer *writer, const char *key, size_t length,
+                                               int32_t type, const void *value, size_t n_bytes,
+                                               ggufx_error *error) {
     return guard(error, [&] {
         gguf::Writer &w = writer_of(writer);
         require(value || n_bytes == 0, "value must be set");

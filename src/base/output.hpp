@@ -22,7 +22,7 @@ public:
     void open(); // state: another call writes it; what a killed process left is written anew
     void write(const void *data, size_t n);
     void sync();
-    void publish();         // replaces what has the name
+    void publish();          // replaces what has the name
     void retract() noexcept; // takes a published file away again
     void sync_folder() noexcept;
 

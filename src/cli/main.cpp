@@ -38,6 +38,11 @@ static void add_verbs(Tool &tool) {
     add_perplexity(tool);
     add_kv_eval(tool);
     add_dequant(tool);
+    add_merge(tool);
+    add_split(tool);
+    add_set(tool);
+    add_unset(tool);
+    add_rename(tool);
     add_bench(tool);
     add_selftest(tool);
     add_types(tool);

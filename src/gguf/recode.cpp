@@ -54,8 +54,10 @@ private:
 
     const uint8_t *take(uint64_t n, const char *what) {
         if (n > left())
-            fail(Status::truncated, {}, "key \"%s\": the value ends inside %s: %" PRIu64
-                 " bytes at %" PRIu64 ", %" PRIu64 " left", name().c_str(), what, n, pos_, left());
+            fail(Status::truncated, {},
+                 "key \"%s\": the value ends inside %s: %" PRIu64 " bytes at %" PRIu64 ", %" PRIu64
+                 " left",
+                 name().c_str(), what, n, pos_, left());
         pos_ += n;
         return in_.bytes + (pos_ - n);
     }
@@ -86,8 +88,9 @@ private:
     void check_bools(const uint8_t *p, uint64_t n) const {
         for (uint64_t i = 0; i < n; i++)
             if (p[i] > 1)
-                fail(Status::value, {.index = i}, "key \"%s\": bool number %" PRIu64
-                     " is %u, not 0 or 1", name().c_str(), i, p[i]);
+                fail(Status::value, {.index = i},
+                     "key \"%s\": bool number %" PRIu64 " is %u, not 0 or 1", name().c_str(), i,
+                     p[i]);
     }
 
     struct Head {
@@ -107,9 +110,9 @@ private:
                               : head.element == ValueType::array ? width + 4
                                                                  : value_bytes(head.element);
         if (head.count > left() / each)
-            fail(Status::count, {}, "key \"%s\": an array of %" PRIu64 " x %s, but only %" PRIu64
-                 " bytes follow", name().c_str(), head.count, value_type_name(head.element),
-                 left());
+            fail(Status::count, {},
+                 "key \"%s\": an array of %" PRIu64 " x %s, but only %" PRIu64 " bytes follow",
+                 name().c_str(), head.count, value_type_name(head.element), left());
         return head;
     }
 
@@ -132,8 +135,8 @@ private:
             }
             open[depth - 1]--;
             if (++n_nested_ > kMaxNested)
-                fail(Status::limit, {}, "key \"%s\": more than %" PRIu32
-                     " arrays inside of arrays", name().c_str(), kMaxNested);
+                fail(Status::limit, {}, "key \"%s\": more than %" PRIu32 " arrays inside of arrays",
+                     name().c_str(), kMaxNested);
             if (depth == kMaxDepth)
                 fail(Status::limit, {}, "key \"%s\": arrays nested deeper than %" PRIu32,
                      name().c_str(), kMaxDepth);

@@ -19,8 +19,8 @@ struct RecodeInput {
     std::string_view key; // for messages
 };
 
-// Appends the value to `out` as `to` writes it. Gives the number of bytes read; adds inner arrays to
-// *n_nested. Throws truncated, count, kvtype, value, limit, memory; `out` then has a part of it.
+// Appends the value to `out` as `to` writes it. Gives the number of bytes read; adds inner arrays
+// to *n_nested. Throws truncated, count, kvtype, value, limit, memory; `out` then has a part of it.
 uint64_t recode_value(Vector<uint8_t> &out, const Wire &to, ValueType type, const RecodeInput &in,
                       uint32_t *n_nested);
 

@@ -42,7 +42,8 @@ Writer::Writer(const Ref<Host> &host, const WriterOptions &options)
     wire_.big_endian = options.big_endian;
 }
 
-// ---- keys ----------------------------------------------------------------------------------------
+// ---- keys
+// ----------------------------------------------------------------------------------------
 
 size_t Writer::key_place(std::string_view name) const {
     return place_of(keys_by_name_, name, [&](uint32_t i) { return keys_[i].name(); });
@@ -79,8 +80,8 @@ void Writer::check_alignment(const WriterKey &key) const {
              value_type_name(key.type));
     const uint64_t n = wire_.u32(key.bytes.data() + key.value_at());
     if (n == 0 || (n & (n - 1)) != 0)
-        fail(Status::alignment, {},
-             "key \"general.alignment\": %" PRIu64 " is not a power of two", n);
+        fail(Status::alignment, {}, "key \"general.alignment\": %" PRIu64 " is not a power of two",
+             n);
 }
 
 uint64_t Writer::alignment() const {
@@ -212,7 +213,8 @@ void Writer::copy_meta(const File &file) {
     for (WriterKey &key : made) put_key(std::move(key));
 }
 
-// ---- tensors -------------------------------------------------------------------------------------
+// ---- tensors
+// -------------------------------------------------------------------------------------
 
 void Writer::reserve_tensors(size_t n) {
     if (n > kMaxCount - tensors_.size())

@@ -101,7 +101,8 @@ private:
     Vector<uint32_t> tensors_by_name_;
 };
 
-// ---- parts ---------------------------------------------------------------------------------------
+// ---- parts
+// ---------------------------------------------------------------------------------------
 
 struct SplitLimits {
     uint64_t max_bytes = 0, max_tensors = 0; // 0: no limit
@@ -123,7 +124,7 @@ public:
     const Vector<PartPlan> &parts() const { return parts_; }
     bool splits() const { return limits_.splits(); }
     uint64_t alignment() const { return alignment_; }
-    uint64_t n_bytes() const { return n_bytes_; } // of all parts
+    uint64_t n_bytes() const { return n_bytes_; }          // of all parts
     bool has_key(const WriterKey &key, size_t part) const; // does the key stand in this part?
 
 private:
@@ -139,7 +140,8 @@ private:
     Vector<PartPlan> parts_;
 };
 
-// ---- bytes ---------------------------------------------------------------------------------------
+// ---- bytes
+// ---------------------------------------------------------------------------------------
 
 // Takes the parts in order, each one's bytes in order.
 class Sink {

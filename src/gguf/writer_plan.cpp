@@ -18,8 +18,8 @@ constexpr uint64_t kMaxParts = UINT16_MAX; // split.count is an u16
 constexpr uint64_t pair_bytes(std::string_view name, uint64_t n) {
     return 8 + name.size() + 4 + n;
 }
-constexpr uint64_t kSplitKeys = pair_bytes("split.no", 2) + pair_bytes("split.count", 2) +
-                                pair_bytes("split.tensors.count", 4);
+constexpr uint64_t kSplitKeys =
+    pair_bytes("split.no", 2) + pair_bytes("split.count", 2) + pair_bytes("split.tensors.count", 4);
 
 [[noreturn]] void fail_size() {
     fail(Status::overflow, {}, "the file would be larger than 2^63 - 1 bytes");
@@ -90,8 +90,8 @@ bool WritePlan::fits(const PartPlan &part, const PartPlan &with) const {
 
 void WritePlan::add_part(const PartPlan &part) {
     if (part.meta_end > kMaxMetadata)
-        fail(Status::limit, {},
-             "metadata of %" PRIu64 " bytes; the limit is %" PRIu64, part.meta_end, kMaxMetadata);
+        fail(Status::limit, {}, "metadata of %" PRIu64 " bytes; the limit is %" PRIu64,
+             part.meta_end, kMaxMetadata);
     if (parts_.size() == kMaxParts)
         fail(Status::limit, {}, "more than %" PRIu64 " parts; allow larger ones", kMaxParts);
     n_bytes_ = sum(n_bytes_, part.n_bytes);

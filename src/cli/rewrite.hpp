@@ -1,0 +1,32 @@
+// What the verbs that write a changed copy of a model share: the copy, its name, its plan.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "api.hpp"
+#include "info.hpp"
+#include "json.hpp"
+
+namespace ggufx::cli {
+
+using Writer = std::unique_ptr<ggufx_writer, Destroyer<ggufx_writer_destroy>>;
+
+// "4G", "64K", "1000": bytes, suffixes of 1024. `option` is for the message.
+uint64_t parse_size(const std::string &text, const char *option);
+
+// An empty writer of the file's version (1 becomes 3) and byte order.
+Writer make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes);
+
+// Refuses a name that is taken, unless --force.
+void require_free(const Globals &globals, const std::string &path);
+
+struct SplitLimits {
+    uint64_t max_bytes = 0;
+    uint64_t max_tensors = 0;
+};
+
+// What would be written, and the writing with progress and Ctrl-C.
+ggufx_writer_facts plan(const ggufx_writer *writer, const SplitLimits &limits);
+void write_model(const Globals &globals, ggufx_writer *writer, const std::string &path,
+                 const SplitLimits &limits);
+
+} // namespace ggufx::cli
