@@ -1,0 +1,25 @@
+/*
+ * A folder for files that are written, which must be empty in the end.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef WRITER_FOLDER_H
+#define WRITER_FOLDER_H
+
+#include "writer_fixture.h"
+
+extern char folder[], path[64], part[64]; /* folder/a.gguf and the file beside it */
+
+/* Of the whole group. */
+int folder_setup(void **state);
+int folder_teardown(void **state);
+
+int n_files(void); /* in the folder */
+void clean(void);  /* removes them all */
+void assert_file(const char *name, const void *want, size_t n);
+void put_file(const char *name, const char *text);
+
+ggufx_writer *everything(void);
+/* A part per tensor; progress may be NULL. */
+ggufx_write_options one_by_one(ggufx_progress *progress);
+
+#endif
