@@ -74,7 +74,7 @@ constexpr float kTq3Levels[4] = {-1.51f, -0.453f, 0.453f, 1.51f};
 constexpr float kTq3Threshold = 0.9815f, kTq3Outer = 1.51f;
 constexpr uint32_t kTq3FirstFit = 7, kTq3LastFit = 20; // of the published scale, times 0.05
 
-constexpr float kKvLargestHalf = 65504.0f;
+constexpr float kKvLargestHalf = 65504.0f, kMostFloat = 0x1.fffffep127f;
 
 // Levels of the quantizer of N(0, 1) by Lloyd and Max, positive half, of 2, 3, 4 bits.
 constexpr float kGxLevels[3][8] = {

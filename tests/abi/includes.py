@@ -55,6 +55,8 @@ def may_include_in_kernels(path, name):
     if folder == "kernels/loops":
         return name.startswith(("kernels/loops/", "kernels/act", "kernels/table.hpp", "formats/",
                                 "base/half.hpp", "kernels/kv", "kernels/precise.hpp"))
+    if folder == "kernels/scalar" and name == "quant/round.hpp":
+        return True  # the text of encoding rounds as the quantizers do
     return name.startswith((own, *shared))
 
 

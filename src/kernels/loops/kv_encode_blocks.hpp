@@ -5,8 +5,6 @@
 
 #include "kernels/loops/kv_encode_place.hpp"
 
-#include <float.h>
-
 namespace ggufx {
 namespace kernels {
 namespace {
@@ -90,7 +88,7 @@ template <class V, int Half> GGUFX_INLINE void encode_signed_strip(const KvStrip
 }
 
 template <class V, int Most> GGUFX_INLINE void encode_line_strip(const KvStripOf &s) {
-    auto least = V::set1(FLT_MAX), most = V::set1(-FLT_MAX);
+    auto least = V::set1(kMostFloat), most = V::set1(-kMostFloat);
     for (uint32_t i = 0; i < kKvStrip; i++) {
         const auto x = s.template at<V>(i);
         least = V::pick(V::lt(x, least), x, least);

@@ -7,8 +7,6 @@
 #include "kernels/kv_encode.hpp"
 #include "quant/round.hpp"
 
-#include <float.h>
-
 namespace ggufx {
 namespace kernels {
 namespace scalar {
@@ -49,7 +47,7 @@ void encode_signed_block(uint8_t *code, uint16_t *scale, uint16_t *, const float
 // Codes 0 .. Most over a minimum; those of 4 bits are limited, those of 5 bits wrap.
 template <int Most>
 void encode_line_block(uint8_t *code, uint16_t *scale, uint16_t *min, const float *x) {
-    float least = FLT_MAX, most = -FLT_MAX;
+    float least = kMostFloat, most = -kMostFloat;
     for (uint32_t i = 0; i < kKvStrip; i++) {
         if (x[i] < least) least = x[i];
         if (x[i] > most) most = x[i];
