@@ -97,6 +97,37 @@ static void test_split_threads_and_instructions_do_not_change_bits(void **state)
     ggufx_runtime_destroy(scalar);
 }
 
+static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
+    (void)state;
+    enum { kDk = 96, kDv = 64, kHeads = 6, kN = 5 };
+    ggufx_runtime *rt = kv_runtime(NULL, 3, NULL);
+    ggufx_kv_options shape = shape_of(2, kHeads, kDk, kDv, GGUFX_KV_GX4);
+    shape.n_sequences = 3;
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *k = kv_random(700 * 2 * kDk, 1), *q = kv_random(kN * kHeads * kDk, 2);
+    static const size_t lengths[3] = {700, 70, 0};
+    for (uint32_t s = 0; s < 3; s++)
+        assert_int_equal(
+            ggufx_kv_append(kv, 0, s, lengths[s], NULL, k, lengths[s] * 2 * kDk, NULL, 0, NULL),
+            GGUFX_OK);
+    const uint32_t sequences[kN] = {1, 0, 2, 0, 1};
+    const int32_t positions[kN] = {69, 300, 10, 699, 3};
+    float batch[kN * kHeads * kDv], lse[kN * kHeads], single[kHeads * kDv], one[kHeads];
+    assert_int_equal(ggufx_kv_attend_batch(batch, kN * kHeads * kDv, lse, kv, 0, sequences, q,
+                                           kN * kHeads * kDk, kN, positions, NULL, NULL),
+                     GGUFX_OK);
+    for (size_t i = 0; i < kN; i++) {
+        kv_attend(single, one, kv, &shape, sequences[i], q + i * kHeads * kDk, 1, positions + i, 0,
+                  0);
+        assert_memory_equal(single, batch + i * kHeads * kDv, sizeof single);
+        assert_memory_equal(one, lse + i * kHeads, sizeof one);
+    }
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free(k);
+    free(q);
+}
+
 static uint64_t estimate(const ggufx_runtime *rt, const ggufx_kv_options *shape, uint64_t n) {
     uint64_t bytes = 0;
     assert_int_equal(ggufx_kv_estimate(&bytes, rt, shape, n, NULL), GGUFX_OK);
@@ -223,6 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_type_matches_doubles),
         cmocka_unit_test(test_split_threads_and_instructions_do_not_change_bits),
+        cmocka_unit_test(test_a_batch_gives_the_bits_of_single_calls),
         cmocka_unit_test(test_values_take_no_memory),
         cmocka_unit_test(test_the_rest_of_the_calls),
     };
