@@ -3,6 +3,8 @@
 #include "base/half.hpp"
 #include "kv/state.hpp"
 
+#include <string.h>
+
 namespace ggufx::kv {
 
 namespace {
@@ -28,8 +30,50 @@ float source_value(const void *data, SourceType type, size_t at) {
     return type == SourceType::f16 ? f16_to_f32(half) : bf16_to_f32(half);
 }
 
+namespace {
+
+typedef uint32_t Four __attribute__((vector_size(16)));
+typedef float FourFloats __attribute__((vector_size(16)));
+
+// Four f32 that f16 can hold, to f16: as f32_to_f16. Adding 0.5 leaves f16's subnormals in the low
+// bits, rounded; greater ones round by carrying.
+Four four_halves(const float *x) {
+    Four bits;
+    memcpy(&bits, x, sizeof bits);
+    const Four magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    FourFloats value;
+    memcpy(&value, &magnitude, sizeof value);
+    value += 0.5f;
+    Four small;
+    memcpy(&small, &value, sizeof small);
+    small -= 0x3f000000u;
+    const Four normal = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
+    const Four is_small = static_cast<Four>(magnitude < 0x38800000u); // 2^-14
+    return sign | (small & is_small) | (normal & ~is_small);
+}
+
+void put_halves(uint8_t *to, size_t step, const float *x, uint32_t n) {
+    uint32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const Four halves = four_halves(x + i);
+        for (uint32_t j = 0; j < 4; j++)
+            store_u16le(to + (i + j) * step, static_cast<uint16_t>(halves[j]));
+    }
+    for (; i < n; i++) store_u16le(to + i * step, f32_to_f16(x[i]));
+}
+
+} // namespace
+
 void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t slot,
                   const void *data, SourceType type, size_t at) {
+    if (kind == KvKind::f16 && type == SourceType::f32) { // in runs of equal steps
+        const uint32_t run = side == Side::k ? n : 64;
+        for (uint32_t i = 0; i < n; i += run)
+            put_halves(page + 2 * element_at(side, n, slot, i),
+                       side == Side::k ? 2 * kKvGroup : 2, static_cast<const float *>(data) + at + i,
+                       n - i < run ? n - i : run);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         const size_t to = element_at(side, n, slot, i);
         const float x = source_value(data, type, at + i);
