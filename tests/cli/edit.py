@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import tool
-from tool import ARCHITECTURE, MODEL, TOOL, WRAPPER, environment, gguf
+from tool import ARCHITECTURE, MODEL, TOOL, WRAPPER, environment, gguf, run, shared
 
 
 def digest(path):
@@ -191,6 +191,25 @@ class Split(Edit):
         self.assertIn("part 2 of 2", self.fails(1, "merge", parts[0], self.path("x")))
         self.fails(2, "split", MODEL, self.path("x"), "--max-size", "0")
         self.assertEqual(os.listdir(self.folder), [os.path.basename(parts[0])])
+
+
+class Hostile(Edit):
+    def test_damaged_files_are_refused_as_validate_does_and_leave_nothing(self):
+        folder, out, n_copied = shared("data", "malformed", "public"), self.path("out.gguf"), 0
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            valid = run("validate", path, "--legacy").returncode == 0
+            code = run("set", path, "a=1", "-o", out).returncode
+            if not valid or code == 4:  # 4: types that are listed, but not known
+                self.assertIn(code, (3, 4), name)
+                self.assertEqual(os.listdir(self.folder), [], name)
+                continue
+            self.assertEqual(code, 0, name)
+            self.ok("validate", out)
+            self.assertIn({"key": "a", "type": "u32", "value": 1}, self.json("info", out)["kv"])
+            os.remove(out)
+            n_copied += 1
+        self.assertGreater(n_copied, 20)
 
 
 class Killed(Edit):
