@@ -102,6 +102,24 @@ File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
     return File(file);
 }
 
+Model make_model(const ggufx_runtime *rt, const ggufx_file *file) {
+    ggufx_model *model = nullptr;
+    call([&](ggufx_error *error) { return ggufx_model_create(&model, rt, file, nullptr, error); });
+    return Model(model);
+}
+
+ggufx_model_facts model_facts(const ggufx_model *model) {
+    return facts<ggufx_model_facts>([&](ggufx_model_facts *out, ggufx_error *error) {
+        return ggufx_model_info(out, model, error);
+    });
+}
+
+ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt) {
+    return facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
+        return ggufx_runtime_info(out, rt, error);
+    });
+}
+
 ggufx_type_facts type_facts(uint32_t type) {
     return facts<ggufx_type_facts>([&](ggufx_type_facts *out, ggufx_error *error) {
         return ggufx_type_info(out, type, error);

@@ -56,6 +56,10 @@ Runtime try_runtime(int32_t isa, unsigned threads);
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress = nullptr);
 
+Model make_model(const ggufx_runtime *rt, const ggufx_file *file);
+ggufx_model_facts model_facts(const ggufx_model *model);
+ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt);
+
 ggufx_type_facts type_facts(uint32_t type);
 std::string type_name(uint32_t type); // "unknown" for ids that are not in the table
 uint32_t type_from_name(const std::string &name);

@@ -5,13 +5,14 @@
 namespace ggufx::cli {
 
 void add_bench(Tool &tool) {
-    Command bench = tool.app.add_command("bench", "measure products, reads and opens");
+    Command bench = tool.app.add_command("bench", "measure products, attention, reads, opens and models");
     bench.require_command();
     add_bench_matvec(tool, bench);
     add_bench_dequant(tool, bench);
     add_bench_kv(tool, bench);
     add_bench_read(tool, bench);
     add_bench_open(tool, bench);
+    add_bench_model(tool, bench);
 }
 
 } // namespace ggufx::cli

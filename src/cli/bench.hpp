@@ -49,5 +49,6 @@ void add_bench_matvec(Tool &tool, Command &bench); // and matmul
 void add_bench_dequant(Tool &tool, Command &bench);
 void add_bench_kv(Tool &tool, Command &bench);
 void add_bench_open(Tool &tool, Command &bench);
+void add_bench_model(Tool &tool, Command &bench);
 
 } // namespace ggufx::cli

@@ -40,15 +40,8 @@ void ColdBuffer::fill(const std::vector<uint8_t> &pattern) {
     }
 }
 
-static uint64_t features_of(const ggufx_runtime *rt) {
-    return facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
-               return ggufx_runtime_info(out, rt, error);
-           })
-        .features;
-}
-
 const char *read_isa(const ggufx_runtime *rt) {
-    const uint64_t features = features_of(rt);
+    const uint64_t features = runtime_facts(rt).features;
     if ((features & GGUFX_CPU_AVX512) && read_loop_avx512(1, false)) return "avx512";
     return (features & GGUFX_CPU_AVX2) && read_loop_avx2(1, false) ? "avx2" : "vector16";
 }
@@ -79,16 +72,9 @@ struct ReadOptions {
     unsigned repeats = 5;
 };
 
-static unsigned thread_count(const ggufx_runtime *rt) {
-    return facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
-               return ggufx_runtime_info(out, rt, error);
-           })
-        .threads;
-}
-
 static int bench_read(const Globals &globals, const ReadOptions &options) {
     const Runtime rt = make_runtime(globals);
-    const unsigned threads = thread_count(rt.get());
+    const unsigned threads = runtime_facts(rt.get()).threads;
     ColdBuffer buffer(kColdBytes);
     Random random(1);
     std::vector<uint8_t> pattern(1u << 20);

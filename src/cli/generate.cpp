@@ -41,13 +41,9 @@ static Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab,
 
 Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
                      const GenerateOptions &options) {
-    ggufx_model *model = nullptr;
-    call([&](ggufx_error *error) { return ggufx_model_create(&model, rt, file, nullptr, error); });
-    model_.reset(model);
-    info_ = facts<ggufx_model_facts>([&](ggufx_model_facts *out, ggufx_error *error) {
-        return ggufx_model_info(out, model, error);
-    });
-    session_ = make_session(model, options);
+    model_ = make_model(rt, file);
+    info_ = model_facts(model_.get());
+    session_ = make_session(model_.get(), options);
     sampler_ = make_sampler(rt, info_.n_vocab, options);
     n_context_ = options.n_context ? options.n_context : info_.n_context;
     logits_.resize(info_.n_vocab);

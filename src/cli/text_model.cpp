@@ -36,15 +36,8 @@ TextModel load_text_model(const Globals &globals, const std::string &model,
     const std::string text = read_text(text_path);
     const ggufx_progress cancel = cancel_hook();
     loaded.file = open_file(loaded.rt.get(), model, 0, &cancel);
-    ggufx_model *model_handle = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_model_create(&model_handle, loaded.rt.get(), loaded.file.get(), nullptr,
-                                  error);
-    });
-    loaded.model.reset(model_handle);
-    loaded.facts = facts<ggufx_model_facts>([&](ggufx_model_facts *out, ggufx_error *error) {
-        return ggufx_model_info(out, model_handle, error);
-    });
+    loaded.model = make_model(loaded.rt.get(), loaded.file.get());
+    loaded.facts = model_facts(loaded.model.get());
     ggufx_tokenizer *handle = nullptr;
     call([&](ggufx_error *error) {
         return ggufx_tokenizer_create(&handle, loaded.file.get(), error);

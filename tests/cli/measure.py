@@ -45,6 +45,23 @@ class Bench(tool.Case):
                 self.assertAlmostEqual(line["gbps"] * line["ms"] * 1e6 / (4096 * line["kv"]), 1)
         self.fails(2, "bench", "kv", "--types", "q9")
 
+    def test_model_prints_prompt_and_generation(self):
+        args = ("bench", "model", tool.MODEL, "-p", "33", "-r", "1", "-t", "2")
+        lines = self.lines(*args, "-n", "5", "--ctk", "GX4", "--ctv", "q8_0")
+        self.assertEqual([(line["test"], line["n"]) for line in lines], [("pp33", 33), ("tg5", 5)])
+        for line in lines:
+            self.assertEqual((line["bench"], line["model"], line["threads"], line["ctk"],
+                              line["ctv"]), ("model", tool.MODEL, 2, "gx4", "q8_0"))
+            self.assertGreater(line["tps"], 0.1)
+            self.assertLess(line["tps"], 1e6)
+        rows = self.ok(*args, "-n", "0").decode().splitlines()
+        self.assertEqual([row.split("\t")[:4] for row in rows],
+                         [["test", "threads", "k", "v"], ["pp33", "2", "f16", "f16"]])
+        self.fails(2, "bench", "model", tool.MODEL, "-p", "0", "-n", "0")
+        self.assertIn('mean "gx', self.fails(2, *args, "--ctv", "gx9"))
+        self.fails(1, "bench", "model", self.path("absent.gguf"))
+        self.fails(2, "bench", "model")
+
     def test_matmul_takes_lists(self):
         lines = self.lines("bench", "matmul", "--type", "q8_0,f16", "--isa", "scalar", "-n", "4,9",
                            "-t", "1,2", "-m", "64", "-k", "256", "-r", "1")
