@@ -108,10 +108,11 @@ class Set(Edit):
         path = self.small(kv=[("n", 0, b"\1"), ("deep", 9, nested)])
         before = digest(path)
         for change in ("name", "=1", "n=256", "n=-1", "n=x", "n=1.5", "x:bool=2", "x:f32=1e39",
-                       "x:f32=a", "x:u8[]=1,300", "x:u8[]=1,", "deep=1", ":u32=1",
+                       "x:f32=a", "x:u8[]=1,300", "x:u8[]=1,", ":u32=1",
                        "general.alignment=24", "general.alignment:u64=32"):
             self.fails(2, "set", path, "ok=1", change)
             self.assertEqual(digest(path), before, change)
+        self.assertIn("array of arrays", self.fails(2, "set", path, "deep=1"))
         self.fails(2, "set", path, "a=1", "--reserve", "x")
         self.fails(2, "set", path, "a=1", "--reserve", "99999999999999G")
         self.fails(3, "set", self.path("no.gguf", b"GGUF"), "a=1")
@@ -231,6 +232,23 @@ class Killed(Edit):
         self.ok("set", path, "general.name=new", "-q")  # over what was left beside
         self.assertEqual(digest(path), digest(self.path("new.gguf")))
         self.assertFalse(os.path.exists(path + ".part"))
+
+    def test_ctrl_c_leaves_the_model_and_nothing_beside(self):
+        n = 1 << 26
+        path = self.path("large.gguf", gguf([ARCHITECTURE], [("w", (n,), 0, 0)]))
+        os.truncate(path, os.path.getsize(path) + 4 * n)  # zeros that take no room
+        before = os.stat(path)
+        process = subprocess.Popen([*WRAPPER, TOOL, "set", path, "a=1", "--progress", "json"],
+                                   env=environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertIn(b'"progress":"write"', process.stderr.readline())
+        process.send_signal(signal.SIGINT)
+        message = process.communicate()[1]
+        self.assertEqual(process.returncode, 130, message)
+        self.assertIn(b"cancelled", message)
+        after = os.stat(path)
+        self.assertEqual((after.st_ino, after.st_mtime_ns), (before.st_ino, before.st_mtime_ns))
+        self.assertEqual(os.listdir(self.folder), ["large.gguf"])
 
     def test_help_has_examples(self):
         for verb in ("set", "unset", "rename", "split", "merge"):
