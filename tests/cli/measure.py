@@ -34,8 +34,8 @@ class Bench(tool.Case):
         lines = self.lines("bench", "kv", "--types", "f16,q8_0,gx4/gx3", "--kv", "100,300",
                            "--cache", "cpu", "-r", "1", "-t", "1")
         self.assertEqual([(line["k"], line["v"], line["kv"]) for line in lines],
-                         [(k, v, n) for k, v in (("f16", "f16"), ("q8_0", "q8_0"), ("gx4", "gx3"))
-                          for n in (100, 300)])
+                         [(k, v, n) for n in (100, 300)  # types take turns
+                          for k, v in (("f16", "f16"), ("q8_0", "q8_0"), ("gx4", "gx3"))])
         for line in lines:
             self.assertEqual((line["bench"], line["threads"], line["layers"]), ("kv", 1, 1))
             self.assertIs(line["bits_equal"], True)
