@@ -190,7 +190,8 @@ typedef struct ggufx_runtime_options {
     const ggufx_allocator *allocator; /* NULL: mimalloc if it can be loaded, else the system's */
     const ggufx_log *log;             /* NULL: silent */
     const ggufx_executor *executor;   /* NULL: own threads, made on first use */
-    uint32_t threads; /* own threads to use, the caller's included; 0 = one per usable processor */
+    uint32_t threads; /* own threads to use, the caller's included; 0 = one per usable processor.
+                       * More than those are not made: they would only take turns. */
     int32_t isa;      /* GGUFX_ISA_*: can only lower what is found; UNSUPPORTED if absent */
     uint64_t workspace_bytes; /* per concurrent call, taken at create; 0 = default */
     uint64_t reserved[2];

@@ -4,9 +4,13 @@
 #include "base/cpu.hpp"
 #include "base/fpenv.hpp"
 #include "base/host.hpp"
+#include "base/pool.hpp"
 #include "base/status.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
 #include <stdio.h>
 #include <string.h>
 #include <thread>
@@ -55,15 +59,43 @@ struct Probe {
     }
 };
 
-void every_task_runs_once_under_a_worker_id_of_its_own(uint32_t threads) {
-    const auto host = Host::create({nullptr, nullptr, nullptr, threads});
-    CHECK(host->max_workers() == threads);
+template <class Run> void every_task_runs_once(const Run &run) {
     for (uint32_t n = 0; n < 200; n++) {
         Probe probe;
-        CHECK(host->parallel_for(n, Probe::task, &probe) == Status::ok);
+        CHECK(run(n, &probe));
         for (uint32_t i = 0; i < Probe::kMax; i++) CHECK(probe.ran[i] == (i < n ? 1 : 0));
         CHECK(!probe.clash);
     }
+}
+
+void every_task_runs_once_under_a_worker_id_of_its_own(uint32_t threads) {
+    const auto host = Host::create({nullptr, nullptr, nullptr, threads});
+    CHECK(host->max_workers() == threads);
+    every_task_runs_once([&](uint32_t n, Probe *probe) {
+        return host->parallel_for(n, Probe::task, probe) == Status::ok;
+    });
+    if (threads < 2) return;
+    Pool pool(*host, threads); // has all of them, also where the host's makes fewer
+    every_task_runs_once(
+        [&](uint32_t n, Probe *probe) { return pool.run(n, Probe::task, probe); });
+}
+
+// Threads that would only take turns make every fork and join wait for a time slice.
+void no_more_threads_than_processors() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 64});
+    CHECK(host->max_workers() == 64);
+    struct Seen {
+        std::mutex mutex;
+        std::set<std::thread::id> threads;
+    } seen;
+    const auto task = [](void *self, uint32_t, uint32_t) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // for others to join in
+        auto *s = static_cast<Seen *>(self);
+        const std::lock_guard lock(s->mutex);
+        s->threads.insert(std::this_thread::get_id());
+    };
+    CHECK(host->parallel_for(256, task, &seen) == Status::ok);
+    CHECK(seen.threads.size() >= 1 && seen.threads.size() <= cpu::usable_processors());
 }
 
 void a_nested_call_runs_serially() {
@@ -172,6 +204,7 @@ void messages_are_cut_at_a_character() {
 int main() {
     for (uint32_t threads : {1u, 2u, 3u, 8u})
         every_task_runs_once_under_a_worker_id_of_its_own(threads);
+    no_more_threads_than_processors();
     a_nested_call_runs_serially();
     several_callers_share_one_host();
 #if defined(__unix__)
