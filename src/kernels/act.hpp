@@ -10,11 +10,13 @@
 namespace ggufx {
 namespace kernels {
 
-// One packed column. All arrays are 64-byte aligned and padded with zeros to whole kActPad values
+// One packed column, of 8 bits or, in two planes, of 15 (C5): then a value is 128 * high + low, q and
+// s16 are those of the high plane, d and s of the whole, and the low plane stands behind it in the
+// same memory (plane_codes, plane_sums). All arrays are 64-byte aligned and padded with zeros to whole kActPad values
 // (16 blocks of 32: one 16-lane step), so kernels may read whole steps of activations; weights
 // must still not be read past the end of the row (masked loads or a tail).
 struct Act {
-    int8_t *q;    // [k] codes, |q| <= 127, in the order the kernel that packed them wants
+    int8_t *q;    // [k] codes, |q| <= 127 (low plane 64), in the order the kernel that packed them wants
     float *d;     // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
     float *s;     // [k/32] s_a = fl(d_a * sum of q)
     int16_t *s16; // [k/16] sums of q over 16 values, natural order; <= 16 * 127
@@ -39,6 +41,11 @@ constexpr size_t act_bytes(size_t k) {
     const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
     return padded + 2 * (padded / 32 * sizeof(float)) + padded / 16 * sizeof(int16_t);
 }
+// The same of two planes: low q | low s16 follow. About 2.5 bytes per value.
+constexpr size_t act_precise_bytes(size_t k) {
+    const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
+    return act_bytes(k) + padded + padded / 16 * sizeof(int16_t);
+}
 
 // The view of a column in act_bytes(k) bytes at a 64-byte aligned address.
 inline Act act_at(uint8_t *memory, size_t k) {
@@ -50,6 +57,15 @@ inline Act act_at(uint8_t *memory, size_t k) {
     act.s16 = reinterpret_cast<int16_t *>(act.s + padded / 32);
     act.k = k;
     return act;
+}
+
+// Plane 0: the codes or their high parts; plane 1: the low parts, in the same orders.
+inline int8_t *plane_codes(const Act &act, unsigned plane) {
+    return plane == 0 ? act.q : act.q + act_bytes(act.k);
+}
+inline int16_t *plane_sums(const Act &act, unsigned plane) {
+    const size_t padded = (act.k + kActPad - 1) / kActPad * kActPad;
+    return plane == 0 ? act.s16 : reinterpret_cast<int16_t *>(plane_codes(act, 1) + padded);
 }
 
 // C1's limits on u = integer maximum of bits(x) & 0x7fffffff over the block.

@@ -4,7 +4,6 @@
 #include "kernels/dispatch.hpp"
 
 #include "base/cpu.hpp"
-#include "kernels/precise.hpp"
 
 #include <string.h>
 
@@ -19,14 +18,7 @@ extern const Layer kNeonLayer;
 extern const Layer kNeonDotLayer;
 extern const Layer kNeonI8mmLayer;
 
-extern const Matvec kScalarMatvecPrecise[fmt::kTypeIds];
-extern const Gemm kScalarGemmPrecise[fmt::kTypeIds];
-
 namespace {
-
-constexpr PreciseLayer kPreciseLayers[] = {
-    {Isa::scalar, kScalarMatvecPrecise, kScalarGemmPrecise},
-};
 
 struct Choice {
     uint64_t needs; // features, all of them
@@ -77,13 +69,6 @@ const Kernels *select(int32_t request, uint64_t features) {
         }
     }
     return best;
-}
-
-const PreciseLayer *precise_layer(Isa isa) {
-    for (const PreciseLayer &layer : kPreciseLayers) {
-        if (layer.isa == isa) return &layer;
-    }
-    return nullptr;
 }
 
 Isa isa_of(const Kernels &kernels) {

@@ -45,7 +45,7 @@ struct Out {
     size_t ld;
 };
 
-// ---- n = 1..3 columns (C2): int8 activations ----------------------------------------------------
+// ---- n = 1..3 columns (C2): int8 activations, in one or two planes (C5) ----------------------------------------------------
 
 // act: a view with memory (act_at); fills all of it including the zero padding. x[k].
 using PackFn = void (*)(const Act &act, const float *x);
@@ -121,10 +121,12 @@ struct Layer {
     Isa isa;
     const char *name; // "avx2"
     const Dequant *dequant = nullptr;
-    const Matvec *matvec = nullptr;        // block types
-    const MatvecF32 *matvec_f32 = nullptr; // float and block types
-    const Gemm *gemm = nullptr;            // block types
-    const Gemm *gemm_f32 = nullptr;        // float and block types
+    const Matvec *matvec = nullptr;         // block types
+    const Matvec *matvec_precise = nullptr; // the same with two planes
+    const MatvecF32 *matvec_f32 = nullptr;  // float and block types
+    const Gemm *gemm = nullptr;             // block types
+    const Gemm *gemm_precise = nullptr;
+    const Gemm *gemm_f32 = nullptr; // float and block types
     SumFn sum = nullptr;
     const KvPages *kv_pages = nullptr; // kernels/kv.hpp
 };

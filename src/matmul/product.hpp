@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/loop.hpp"
-#include "kernels/precise.hpp"
+#include "kernels/table.hpp"
 #include "matmul/engine.hpp"
 
 namespace ggufx::matmul {
@@ -32,14 +32,14 @@ struct Call {
 
     // Types without codes (F32, F16, BF16) have no integer family: always f32.
     const kernels::Matvec *matvec(uint32_t type, const kernels::Layer **layer) const {
-        using namespace kernels;
-        return options.precise ? find_precise(this->kernels, &PreciseLayer::matvec, type, layer)
-                               : find(this->kernels, &Layer::matvec, type, layer);
+        using kernels::Layer;
+        const auto family = options.precise ? &Layer::matvec_precise : &Layer::matvec;
+        return kernels::find(kernels, family, type, layer);
     }
     const kernels::Gemm *gemm(uint32_t type, const kernels::Layer **layer) const {
-        using namespace kernels;
-        return options.precise ? find_precise(this->kernels, &PreciseLayer::gemm, type, layer)
-                               : find(this->kernels, &Layer::gemm, type, layer);
+        using kernels::Layer;
+        const auto family = options.precise ? &Layer::gemm_precise : &Layer::gemm;
+        return kernels::find(kernels, family, type, layer);
     }
     // Are n columns of one product dot products of rows, or do they go through tiles?
     bool dots(size_t n) const { return n < kTileColumns || options.batch_invariant; }

@@ -20,7 +20,7 @@ RULES = {
                  "model/", "kernels/dispatch.hpp"],  # a runtime chooses its kernels at create
     "src/model/": ["job/", "matmul/", "kv/", "gguf/", "formats/", "base/"],
     "src/kv/": ["quant/", "kernels/table.hpp", "kernels/kv", "formats/", "base/"],
-    "src/matmul/": ["kernels/table.hpp", "kernels/precise.hpp", "formats/", "base/"],
+    "src/matmul/": ["kernels/table.hpp", "formats/", "base/"],
     "src/quant/": ["kernels/table.hpp", "formats/", "base/"],
     "src/gguf/": ["formats/", "base/"],
     "src/job/": ["gguf/", "quant/", "base/"],
@@ -31,8 +31,8 @@ RULES = {
     "bindings/": ["ggufx/"],
 }
 # src/kernels: its own folder is not free, see may_include_in_kernels().
-KERNELS_DISPATCH = ["kernels/table.hpp", "kernels/precise.hpp", "kernels/dispatch.hpp", "kernels/act.hpp",
-                    "base/cpu.hpp", "formats/format.hpp"]
+KERNELS_DISPATCH = ["kernels/table.hpp", "kernels/dispatch.hpp", "kernels/act.hpp", "base/cpu.hpp",
+                    "formats/format.hpp"]
 KERNEL_SYSTEM = {"immintrin.h", "arm_neon.h", "stdint.h", "stddef.h"}
 SCALAR_SYSTEM = KERNEL_SYSTEM | {"math.h", "string.h"}  # fmaf of the reference
 FORMATS_SYSTEM = KERNEL_SYSTEM | {"string.h"}
@@ -50,11 +50,11 @@ def may_include_in_kernels(path, name):
     own = folder + "/"
     if folder == "kernels/avxvnni" and name.startswith("kernels/avx2/"):
         return True  # the same formats with other products
-    shared = ("kernels/loops/", "kernels/act", "kernels/table.hpp", "kernels/precise.hpp", "formats/",
-              "base/half.hpp", "kernels/kv")
+    shared = ("kernels/loops/", "kernels/act", "kernels/table.hpp", "formats/", "base/half.hpp",
+              "kernels/kv")
     if folder == "kernels/loops":
         return name.startswith(("kernels/loops/", "kernels/act", "kernels/table.hpp", "formats/",
-                                "base/half.hpp", "kernels/kv", "kernels/precise.hpp"))
+                                "base/half.hpp", "kernels/kv"))
     if folder == "kernels/scalar" and name == "quant/round.hpp":
         return True  # the text of encoding rounds as the quantizers do
     return name.startswith((own, *shared))

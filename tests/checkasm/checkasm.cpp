@@ -41,6 +41,7 @@ constexpr Shape kShapes[] = {
     {17, 9, 3}, {130, 1, 1}, {131, 2, 1}, {33, 4, 3},  {2, 16, 1},  {7, 17, 2}, {4, 31, 1},
     {5, 33, 1}, {3, 64, 3},  {2, 100, 1}, {1, 1, 4},   {31, 2, 5},  {32, 1, 6}, {33, 3, 7},
     {2, 5, 8},  {65, 2, 13}, {5, 17, 4},  {16, 4, 12}, {1, 33, 30}, {40, 9, 4}, {3, 64, 6},
+    {6, 2, 17}, {9, 3, 64},
 };
 
 const char *shape_text(const Shape &s) {
@@ -145,7 +146,7 @@ void check_dequant(const Kernels &kernels, const Kernels &scalar, const fmt::Typ
 bool equal_planes(const Act &a, const Act &b, size_t padded) {
     int64_t squares[2] = {0, 0};
     for (size_t i = 0; i < padded; i++) {
-        const int low_a = low_codes(a)[i], low_b = low_codes(b)[i];
+        const int low_a = plane_codes(a, 1)[i], low_b = plane_codes(b, 1)[i];
         const int64_t qa = 128 * a.q[i] + low_a, qb = 128 * b.q[i] + low_b;
         if (low_a < -64 || low_a > 64 || low_b < -64 || low_b > 64) return false;
         squares[0] += qa * qa;
@@ -153,7 +154,8 @@ bool equal_planes(const Act &a, const Act &b, size_t padded) {
     }
     bool equal = squares[0] == squares[1];
     for (size_t g = 0; g < padded / 16; g++) {
-        equal = equal && 128 * a.s16[g] + low_sums(a)[g] == 128 * b.s16[g] + low_sums(b)[g];
+        equal = equal && 128 * a.s16[g] + plane_sums(a, 1)[g] ==
+                             128 * b.s16[g] + plane_sums(b, 1)[g];
     }
     return equal;
 }
@@ -240,12 +242,6 @@ template <class T> void print_cell(const Kernels &kernels, const T *Layer::*fami
     const bool found = find(kernels, family, type, &layer) != nullptr;
     printf(" %-10s", !found ? "-" : layer == kernels.layers[0] ? "own" : layer->name);
 }
-template <class T>
-void print_cell(const Kernels &kernels, const T *PreciseLayer::*family, uint32_t type) {
-    const Layer *layer = nullptr;
-    const bool found = find_precise(kernels, family, type, &layer) != nullptr;
-    printf(" %-10s", !found ? "-" : layer == kernels.layers[0] ? "own" : layer->name);
-}
 
 void print_coverage(const Kernels *const *list, size_t n) {
     printf("own = this set's kernel, a name = inherited from that set, - = no such product\n");
@@ -261,8 +257,8 @@ void print_coverage(const Kernels *const *list, size_t n) {
             print_cell(*list[i], &Layer::matvec_f32, id);
             print_cell(*list[i], &Layer::gemm, id);
             print_cell(*list[i], &Layer::gemm_f32, id);
-            print_cell(*list[i], &PreciseLayer::matvec, id);
-            print_cell(*list[i], &PreciseLayer::gemm, id);
+            print_cell(*list[i], &Layer::matvec_precise, id);
+            print_cell(*list[i], &Layer::gemm_precise, id);
             printf("\n");
         }
     }

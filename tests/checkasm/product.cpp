@@ -67,15 +67,14 @@ void gemm(Out y, const Gemm &kernel, const Product &p) {
 }
 
 const Gemm *find_gemm(const Kernels &kernels, uint32_t type, Mode mode) {
-    if (mode == Mode::precise) return find_precise(kernels, &PreciseLayer::gemm, type);
+    if (mode == Mode::precise) return find(kernels, &Layer::gemm_precise, type);
     return find(kernels, mode == Mode::int8 ? &Layer::gemm : &Layer::gemm_f32, type);
 }
 
 } // namespace
 
 const Matvec *find_matvec(const Kernels &kernels, uint32_t type, Mode mode) {
-    return mode == Mode::int8 ? find(kernels, &Layer::matvec, type)
-                              : find_precise(kernels, &PreciseLayer::matvec, type);
+    return find(kernels, mode == Mode::int8 ? &Layer::matvec : &Layer::matvec_precise, type);
 }
 
 bool same_kernel(const Kernels &a, const Kernels &b, uint32_t type, size_t n, Mode mode) {

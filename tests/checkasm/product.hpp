@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/dispatch.hpp"
-#include "kernels/precise.hpp"
 #include "kernels/table.hpp"
 
 #include <stddef.h>

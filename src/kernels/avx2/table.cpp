@@ -8,15 +8,19 @@ namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx2Layer;
-const Layer kAvx2Layer = {.isa = Isa::avx2,
-                          .name = "avx2",
-                          .dequant = kAvx2Dequant,
-                          .matvec = kAvx2Matvec,
-                          .matvec_f32 = kAvx2MatvecF32,
-                          .gemm = kAvx2Gemm,
-                          .gemm_f32 = kAvx2GemmF32,
-                          .sum = sum_groups<avx2::Vec>,
-                          .kv_pages = &kAvx2KvPages};
+const Layer kAvx2Layer = {
+    .isa = Isa::avx2,
+    .name = "avx2",
+    .dequant = kAvx2Dequant,
+    .matvec = kAvx2Matvec,
+    .matvec_precise = kAvx2MatvecPrecise,
+    .matvec_f32 = kAvx2MatvecF32,
+    .gemm = kAvx2Gemm,
+    .gemm_precise = kAvx2GemmPrecise,
+    .gemm_f32 = kAvx2GemmF32,
+    .sum = sum_groups<avx2::Vec>,
+    .kv_pages = &kAvx2KvPages,
+};
 
 } // namespace kernels
 } // namespace ggufx

@@ -14,32 +14,31 @@ namespace {
 template <> struct TileProducts<avx2::Vec> : avx2::Vec {
     using V = avx2::Vec;
     static constexpr bool kOffsetLast = true; // a sum with its offset would hold a register
-    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
 
     // sums[m][c] = codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
-    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1, added. As many products as
-    // fit are added in int16.
-    template <class K, size_t Quads, unsigned M, unsigned Columns>
+    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1, added; with Add to what
+    // they were. As many products as fit are added in int16.
+    template <class K, size_t Quads, bool Add, unsigned M, unsigned Columns>
     static GGUFX_INLINE void set_products(Vi (&sums)[M][Columns], const uint8_t *u,
                                           const int8_t *q) {
         constexpr size_t n_fit = 32767 / (2 * 127 * K::kMaxCode);
         constexpr size_t n_fold = n_fit >= 8 ? 8 : n_fit >= 4 ? 4 : n_fit >= 2 ? 2 : 1;
         if constexpr (n_fold >= Quads) {
-            set_small<K, Quads>(sums, u, q);
+            set_small<K, Quads, Add>(sums, u, q);
         } else {
 #pragma GCC unroll 8
             for (size_t i = 0; i < Quads; i += n_fold) {
 #pragma GCC unroll 2
                 for (unsigned m = 0; m < M; m++) {
                     add_some<K, n_fold, M>(sums[m], u + (i * M + m) * 32, q + 4 * Columns * i,
-                                           i == 0);
+                                           !Add && i == 0);
                 }
             }
         }
     }
 
     // All products fit int16: a code meets all columns at once.
-    template <class K, size_t Quads, unsigned M, unsigned Columns>
+    template <class K, size_t Quads, bool Add, unsigned M, unsigned Columns>
     static GGUFX_INLINE void set_small(Vi (&sums)[M][Columns], const uint8_t *u, const int8_t *q) {
         __m256i pairs[M][Columns];
 #pragma GCC unroll 8
@@ -62,7 +61,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
         for (unsigned c = 0; c < Columns; c++) {
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
-                sums[m][c] = _mm256_madd_epi16(pairs[m][c], _mm256_set1_epi16(1));
+                const __m256i s = _mm256_madd_epi16(pairs[m][c], _mm256_set1_epi16(1));
+                sums[m][c] = Add ? _mm256_add_epi32(sums[m][c], s) : s;
             }
         }
     }

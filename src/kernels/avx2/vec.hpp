@@ -39,6 +39,7 @@ struct Vec : Products {
     static GGUFX_INLINE void store_i(void *p, Vi v) {
         _mm256_storeu_si256(static_cast<__m256i *>(p), v);
     }
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm256_sub_epi32(a, b); }
     static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm256_mullo_epi32(a, b); }
     static GGUFX_INLINE __m128i load8(const void *p) {
@@ -106,6 +107,7 @@ struct Vec : Products {
         return _mm256_madd_epi16(a, load32(b));
     }
     template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm256_slli_epi32(v, N); }
+    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm256_srai_epi32(v, N); }
 
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
     // The 128 codes of a chunk in the order of the row.
@@ -173,21 +175,21 @@ struct Vec : Products {
         const __m128i m2 = max4(m4, _mm_shuffle_epi32(m4, 0x4e));
         return static_cast<uint32_t>(_mm_cvtsi128_si32(max4(m2, _mm_shuffle_epi32(m2, 0xb1))));
     }
-    static GGUFX_INLINE void quantize32(int8_t *q, int16_t *s16, const float *x, float id) {
-#pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            const __m256i a = _mm256_cvtps_epi32(mul(load(x + 16 * i), set1(id)));
-            const __m256i b = _mm256_cvtps_epi32(mul(load(x + 16 * i + 8), set1(id)));
-            const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8);
-            const __m128i codes =
-                _mm_packs_epi16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-            _mm_storeu_si128(reinterpret_cast<__m128i *>(q + 16 * i), codes);
-            const __m256i s = _mm256_add_epi32(a, b);
-            __m128i s4 = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
-            s4 = _mm_add_epi32(s4, _mm_shuffle_epi32(s4, 0x4e));
-            s4 = _mm_add_epi32(s4, _mm_shuffle_epi32(s4, 0xb1));
-            s16[i] = static_cast<int16_t>(_mm_cvtsi128_si32(s4));
-        }
+    // The integers nearest to x * id, ties to even.
+    static GGUFX_INLINE Vi nearest(const float *x, float id) {
+        return _mm256_cvtps_epi32(mul(load(x), set1(id)));
+    }
+    // 16 codes; returns their sum.
+    static GGUFX_INLINE int32_t store_group(int8_t *q, const Vi (&v)[2]) {
+        const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi32(v[0], v[1]), 0xd8);
+        const __m128i codes =
+            _mm_packs_epi16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(q), codes);
+        const __m256i s = _mm256_add_epi32(v[0], v[1]);
+        __m128i s4 = _mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+        s4 = _mm_add_epi32(s4, _mm_shuffle_epi32(s4, 0x4e));
+        s4 = _mm_add_epi32(s4, _mm_shuffle_epi32(s4, 0xb1));
+        return _mm_cvtsi128_si32(s4);
     }
 };
 

@@ -8,15 +8,19 @@ namespace ggufx {
 namespace kernels {
 
 extern const Layer kAvx512Layer;
-const Layer kAvx512Layer = {.isa = Isa::avx512,
-                            .name = "avx512",
-                            .dequant = kAvx512Dequant,
-                            .matvec = kAvx512Matvec,
-                            .matvec_f32 = kAvx512MatvecF32,
-                            .gemm = kAvx512Gemm,
-                            .gemm_f32 = kAvx512GemmF32,
-                            .sum = sum_groups<avx512::Vec>,
-                            .kv_pages = &kAvx512KvPages};
+const Layer kAvx512Layer = {
+    .isa = Isa::avx512,
+    .name = "avx512",
+    .dequant = kAvx512Dequant,
+    .matvec = kAvx512Matvec,
+    .matvec_precise = kAvx512MatvecPrecise,
+    .matvec_f32 = kAvx512MatvecF32,
+    .gemm = kAvx512Gemm,
+    .gemm_precise = kAvx512GemmPrecise,
+    .gemm_f32 = kAvx512GemmF32,
+    .sum = sum_groups<avx512::Vec>,
+    .kv_pages = &kAvx512KvPages,
+};
 
 } // namespace kernels
 } // namespace ggufx

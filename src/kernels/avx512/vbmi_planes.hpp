@@ -39,11 +39,9 @@ struct Ordered : Vec {
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
 };
 
-// C1 with the codes of each 256 values in planes.
-inline void pack_planes(const Act &act, const float *x) {
-    pack_act<Ordered>(act, x);
-    const size_t n_padded = (act.k + kActPad - 1) / kActPad * kActPad;
-    for (int8_t *q = act.q; q < act.q + n_padded; q += 256) {
+// The codes of each 256 values in planes.
+inline void to_planes(int8_t *q, size_t n) {
+    for (const int8_t *end = q + n; q < end; q += 256) {
         const __m512i v[4] = {_mm512_load_si512(q), _mm512_load_si512(q + 64),
                               _mm512_load_si512(q + 128), _mm512_load_si512(q + 192)};
         for (unsigned p = 0; p < 4; p++) {
@@ -53,6 +51,13 @@ inline void pack_planes(const Act &act, const float *x) {
             }
         }
     }
+}
+
+// C1, C5 with the codes of each 256 values in planes.
+template <unsigned N> void pack_planes(const Act &act, const float *x) {
+    pack_act<Planes<Ordered, N>>(act, x);
+    const size_t n_padded = (act.k + kActPad - 1) / kActPad * kActPad;
+    for (unsigned p = 0; p < N; p++) to_planes(plane_codes(act, p), n_padded);
 }
 
 // ---- lookups ------------------------------------------------------------------------------------

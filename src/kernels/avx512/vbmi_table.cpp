@@ -7,7 +7,11 @@ namespace kernels {
 
 extern const Layer kAvx512VbmiLayer;
 const Layer kAvx512VbmiLayer = {
-    .isa = Isa::avx512, .name = "avx512vbmi", .matvec = kAvx512VbmiMatvec};
+    .isa = Isa::avx512,
+    .name = "avx512vbmi",
+    .matvec = kAvx512VbmiMatvec,
+    .matvec_precise = kAvx512VbmiMatvecPrecise,
+};
 
 } // namespace kernels
 } // namespace ggufx

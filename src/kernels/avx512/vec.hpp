@@ -38,6 +38,7 @@ struct Vec {
     static GGUFX_INLINE Vi set1_i(int32_t v) { return _mm512_set1_epi32(v); }
     static GGUFX_INLINE Vi load_i(const void *p) { return _mm512_loadu_si512(p); }
     static GGUFX_INLINE void store_i(void *p, Vi v) { _mm512_storeu_si512(p, v); }
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm512_add_epi32(a, b); }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm512_sub_epi32(a, b); }
     static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm512_mullo_epi32(a, b); }
     static GGUFX_INLINE Vi widen_u8(const uint8_t *p) {
@@ -123,6 +124,7 @@ struct Vec {
         return _mm512_madd_epi16(a, _mm512_loadu_si512(b));
     }
     template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm512_slli_epi32(v, N); }
+    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm512_srai_epi32(v, N); }
 
     // Where block b of a row of codes lies, see the head of this file.
     static GGUFX_INLINE size_t block_position(size_t b) {
@@ -209,13 +211,14 @@ struct Vec {
         const __m512i b = _mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude);
         return static_cast<uint32_t>(_mm512_reduce_max_epi32(_mm512_max_epi32(a, b)));
     }
-    static GGUFX_INLINE void quantize32(int8_t *q, int16_t *s16, const float *x, float id) {
-#pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            const __m512i v = _mm512_cvtps_epi32(mul(load(x + 16 * i), set1(id)));
-            _mm_storeu_si128(reinterpret_cast<__m128i *>(q + 16 * i), _mm512_cvtepi32_epi8(v));
-            s16[i] = static_cast<int16_t>(_mm512_reduce_add_epi32(v));
-        }
+    // The integers nearest to x * id, ties to even.
+    static GGUFX_INLINE Vi nearest(const float *x, float id) {
+        return _mm512_cvtps_epi32(mul(load(x), set1(id)));
+    }
+    // 16 codes; returns their sum.
+    static GGUFX_INLINE int32_t store_group(int8_t *q, const Vi (&v)[1]) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(q), _mm512_cvtepi32_epi8(v[0]));
+        return _mm512_reduce_add_epi32(v[0]);
     }
 };
 

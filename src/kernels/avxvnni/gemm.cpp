@@ -5,6 +5,7 @@
 
 #include "kernels/avx2/formats.hpp"
 
+#define GGUFX_PLANES 1
 #define GGUFX_SET avx2
 #define GGUFX_ARRAY kAvxVnniGemm
 #include "kernels/loops/gemm_array.hpp"

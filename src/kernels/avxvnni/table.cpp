@@ -7,7 +7,13 @@ namespace kernels {
 
 extern const Layer kAvxVnniLayer;
 const Layer kAvxVnniLayer = {
-    .isa = Isa::avxvnni, .name = "avxvnni", .matvec = kAvxVnniMatvec, .gemm = kAvxVnniGemm};
+    .isa = Isa::avxvnni,
+    .name = "avxvnni",
+    .matvec = kAvxVnniMatvec,
+    .matvec_precise = kAvxVnniMatvecPrecise,
+    .gemm = kAvxVnniGemm,
+    .gemm_precise = kAvxVnniGemmPrecise,
+};
 
 } // namespace kernels
 } // namespace ggufx

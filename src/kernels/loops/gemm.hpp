@@ -1,6 +1,6 @@
-// n >= 4 columns of int8 activations (C3): a tile of rows is unpacked once to codes in the order
-// of the dot instruction and f32 scales; then a micro-kernel keeps M vectors of rows times up to
-// V::kColumns columns in registers, one fma chain over the blocks of k per output.
+// n >= 4 columns of activations in one or two planes of int8 (C3, C5): a tile of rows is unpacked
+// once to codes in the order of the dot instruction and f32 scales; then a micro-kernel keeps M
+// vectors of rows times up to V::kColumns columns in registers, one fma chain over k per output.
 // Tiles and packed activations: gemm_tile.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -17,43 +17,67 @@ template <size_t Bytes> GGUFX_INLINE void prefetch_codes(const int8_t *q) {
     for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(q + 12 * Bytes + i);
 }
 
-// Products of one group, from the offsets on.
-template <class K, size_t Quads, unsigned M, unsigned Columns>
-GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8_t *codes,
-                                 const int8_t *q, const int32_t *offset) {
-    if constexpr (K::kOffsetLast) {
-        K::template set_products<K, Quads>(sums, codes, q);
-        if constexpr (!K::kOffset) return;
-    }
+// f(sum, column) for all sums.
+template <class Vi, unsigned M, unsigned Columns, class F>
+GGUFX_INLINE void for_sums(Vi (&sums)[M][Columns], const F &f) {
 #pragma GCC unroll 8
     for (unsigned c = 0; c < Columns; c++) {
 #pragma GCC unroll 2
-        for (unsigned m = 0; m < M; m++) {
-            const auto start = K::set1_i(K::kOffset ? offset[c] : 0);
-            if constexpr (K::kOffsetLast) {
-                sums[m][c] = K::add_i(sums[m][c], start);
-            } else {
-                sums[m][c] = start;
-            }
-        }
+        for (unsigned m = 0; m < M; m++) f(sums[m][c], c);
     }
-    if constexpr (!K::kOffsetLast) K::template add_products<K, Quads>(sums, codes, q);
+}
+
+// Products of one group and the offsets. With two planes those of the high one count 128 times;
+// the low one follows 32 * Columns codes further.
+template <class K, size_t Quads, unsigned M, unsigned Columns>
+GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8_t *codes,
+                                 const int8_t *q, const int32_t *offset) {
+    using Vi = typename K::Vi;
+    constexpr bool two_planes = K::kPlanes == 2;
+    const auto start = [offset](Vi &s, unsigned c) __attribute__((always_inline)) {
+        const Vi from = K::set1_i(K::kOffset ? offset[c] : 0);
+        if constexpr (two_planes)
+            s = K::add_i(K::template shift_left<7>(s), from);
+        else
+            s = from;
+    };
+    if constexpr (K::kOffsetLast) {
+        K::template set_products<K, Quads, false>(sums, codes, q);
+        if constexpr (two_planes) {
+            for_sums(sums, start);
+            K::template set_products<K, Quads, true>(sums, codes, q + 32 * Columns);
+        } else if constexpr (K::kOffset) {
+            for_sums(sums, [offset](Vi &s, unsigned c) __attribute__((always_inline)) {
+                s = K::add_i(s, K::set1_i(offset[c]));
+            });
+        }
+    } else {
+        if constexpr (two_planes) {
+            for_sums(sums, [](Vi &s, unsigned) __attribute__((always_inline)) {
+                s = K::set1_i(0);
+            });
+            K::template add_products<K, Quads>(sums, codes, q);
+        }
+        for_sums(sums, start);
+        K::template add_products<K, Quads>(sums, codes, q + (K::kPlanes - 1) * 32 * Columns);
+    }
 }
 
 // Blocks first .. first + n - 1 of k (the tile begins with block `first`) into acc.
 template <class K, unsigned M, unsigned Columns, class TileT>
 GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
-                           const GroupAct &act, size_t first, size_t n) {
+                           const GroupOf<K> &act, size_t first, size_t n) {
     constexpr size_t n_rows = M * K::kLanes, n_groups = 32 / K::kGroup, n_quads = K::kGroup / 4;
     for (size_t b = 0; b < n; b++) {
         const size_t at = (first + b) * Columns;
-        prefetch_codes<32 * Columns>(act.q + 32 * at);
+        const int8_t *q = act.q + K::kPlanes * 32 * at;
+        prefetch_codes<K::kPlanes * 32 * Columns>(q);
 #pragma GCC unroll 2
         for (size_t z = 0; z < n_groups; z++) {
             const size_t g = n_groups * b + z;
             typename K::Vi sums[M][Columns];
             group_products<K, n_quads>(sums, tile.codes + g * K::kGroup * n_rows,
-                                       act.q + 32 * at + z * 16 * Columns,
+                                       q + z * 16 * Columns,
                                        act.offset + n_groups * at + z * Columns);
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
@@ -126,7 +150,7 @@ GGUFX_INLINE void store_acc(const typename V::Vf (&acc)[M][Columns], const TileO
 }
 
 template <class K, unsigned M, unsigned Columns, class TileT>
-__attribute__((noinline)) void micro(const TileOut &out, const TileT &tile, const GroupAct &act,
+__attribute__((noinline)) void micro(const TileOut &out, const TileT &tile, const GroupOf<K> &act,
                                      size_t first, size_t n) {
     typename K::Vf acc[M][Columns];
     load_acc<K, M, Columns>(acc, out);
@@ -135,7 +159,7 @@ __attribute__((noinline)) void micro(const TileOut &out, const TileT &tile, cons
 }
 
 template <class K, unsigned M, class TileT>
-void micro_columns(const TileOut &out, const TileT &tile, const GroupAct &act, size_t first,
+void micro_columns(const TileOut &out, const TileT &tile, const GroupOf<K> &act, size_t first,
                    size_t n) {
     static_assert(K::kColumns == 4 || K::kColumns == 6);
     switch (act.n) {
@@ -166,7 +190,7 @@ struct TileView {
 template <class U, unsigned M>
 void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
                Tail<U> &tail) {
-    using K = KindOf<U, typename U::Set>;
+    using K = KindOf<U>;
     constexpr size_t n_rows = M * U::kLanes;
     const size_t n_steps = (w.k + kStepValues<U> - 1) / kStepValues<U>;
     const size_t n_fit = scratch.n_bytes / Tile<U>::step_bytes(n_rows);
@@ -187,7 +211,7 @@ void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
         step += n;
         out.last = step == n_steps;
         for (size_t c = 0; c < act.n; c += U::kColumns) {
-            const GroupAct group = group_at<U>(const_cast<uint8_t *>(act.packed), w.k, act.n,
+            const GroupOf<K> group = group_at<U>(const_cast<uint8_t *>(act.packed), w.k, act.n,
                                                c / U::kColumns); // only read
             out.y = y.y + c * y.ld + row;
             micro_columns<K, M>(out, view, group, first, n_blocks);

@@ -1,5 +1,6 @@
-// n >= 4 columns of int8 activations. The array of a set, one entry per type; its formats are
+// n >= 4 columns of integer activations. The array of a set, one entry per type; its formats are
 // included before, and
+//   GGUFX_PLANES  of the activations: 1 (8 bits) or 2 (15 bits)
 //   GGUFX_SET     the set's namespace
 //   GGUFX_ARRAY   the name of the array
 // SPDX-License-Identifier: MIT
@@ -12,8 +13,8 @@ namespace {
 
 template <class F> constexpr Gemm entry() {
     if constexpr (requires { Unpack<F>::kOffset; }) {
-        using U = typename TileUnpack<Unpack<F>>::Type;
-        return {gemm_bytes<Vec>, gemm_pack<U>, gemm<U>, U::kColumns, U::kTileVectors * U::kLanes};
+        using U = Planes<typename TileUnpack<Unpack<F>>::Type, GGUFX_PLANES>;
+        return {gemm_bytes<U>, gemm_pack<U>, gemm<U>, U::kColumns, U::kTileVectors * U::kLanes};
     } else {
         return {};
     }

@@ -2,7 +2,7 @@
 // Tile: codes [k / kDepth][M * kLanes rows][kDepth], scales and shifts
 // [block or group][M * kLanes rows]. kDepth is 4 for dot products, 8 for products of matrices.
 // Activations: per group of n = kColumns columns (the last group may have fewer) codes
-// [k / kDepth][n][kDepth], then per block d, s and -kOffset * sums, [..][n] each.
+// [k / 32][plane][32 / kDepth][n][kDepth], then per block d, s and -kOffset * sums, [..][n] each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,83 +18,93 @@ namespace {
 template <class V> struct TileProducts : V { static constexpr bool kOffsetLast = false; };
 
 // What the micro-kernel has to know of a format; formats with equal kinds share its code.
-template <class V, unsigned Group, unsigned Shifts, bool Offset, bool Signed, int MaxCode>
+template <class V, unsigned N, unsigned Group, unsigned Shifts, bool Offset, bool Signed,
+          int MaxCode>
 struct TileKind : TileProducts<V> {
-    static constexpr unsigned kGroup = Group;
+    static constexpr unsigned kPlanes = N, kGroup = Group;
     static constexpr unsigned kShifts = Shifts; // per block
     static constexpr bool kOffset = Offset, kSigned = Signed;
     static constexpr int kMaxCode = MaxCode;
 };
-template <class U, class V>
-using KindOf = TileKind<V, U::kGroup, U::kShifts, U::kOffset != 0, U::kSigned,
-                        V::kExactDot ? 255 : U::kMaxCode>;
+template <class U>
+using KindOf = TileKind<typename U::Set, U::kPlanes, U::kGroup, U::kShifts, U::kOffset != 0,
+                        U::kSigned, U::kExactDot ? 255 : U::kMaxCode>;
 
 // ---- activations --------------------------------------------------------------------------------
 
 // The packed activations of one group of n columns: kColumns, fewer in the last group.
-struct GroupAct {
+template <unsigned N> struct GroupAct {
     size_t n;
     int8_t *q;
     float *d, *s;
     int32_t *offset; // per 16 or 32 values
 
-    static constexpr size_t kBlockBytes = 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
+    static constexpr size_t kBlockBytes = N * 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
     static constexpr size_t bytes(size_t k, size_t n_columns) {
         return (k / 32 * n_columns * kBlockBytes + 63) / 64 * 64;
     }
     GroupAct(uint8_t *memory, size_t k, size_t n_columns) : n(n_columns) {
         q = reinterpret_cast<int8_t *>(memory);
-        d = reinterpret_cast<float *>(memory + k * n);
+        d = reinterpret_cast<float *>(memory + N * k * n);
         s = d + k / 32 * n;
         offset = reinterpret_cast<int32_t *>(s + k / 32 * n);
     }
 };
 
+template <class V> using GroupOf = GroupAct<V::kPlanes>;
+
 template <class V>
-GGUFX_INLINE GroupAct group_at(uint8_t *packed, size_t k, size_t n, size_t group) {
+GGUFX_INLINE GroupOf<V> group_at(uint8_t *packed, size_t k, size_t n, size_t group) {
     const size_t left = n - group * V::kColumns;
-    return {packed + group * GroupAct::bytes(k, V::kColumns), k,
+    return {packed + group * GroupOf<V>::bytes(k, V::kColumns), k,
             left < V::kColumns ? left : V::kColumns};
 }
 
 template <class V> size_t gemm_bytes(size_t k, size_t n) {
-    return n / V::kColumns * GroupAct::bytes(k, V::kColumns) + GroupAct::bytes(k, n % V::kColumns);
+    return n / V::kColumns * GroupOf<V>::bytes(k, V::kColumns) +
+           GroupOf<V>::bytes(k, n % V::kColumns);
 }
 
 template <class U>
-void gemm_pack_column(const GroupAct &to, size_t column, const float *x, size_t k) {
+void gemm_pack_column(const GroupOf<U> &to, size_t column, const float *x, size_t k) {
+    constexpr size_t n_planes = U::kPlanes, n_units = 32 / U::kDepth;
+    int8_t q[n_planes * 32];
+    int16_t s16[n_planes * 2];
+    BlockCodes<U> codes;
+    for (size_t p = 0; p < n_planes; p++) {
+        codes.q[p] = q + 32 * p;
+        codes.s16[p] = s16 + 2 * p;
+    }
     for (size_t b = 0; b < k / 32; b++) {
-        int8_t q[32];
-        int16_t s16[2];
         __builtin_prefetch(x + 32 * b + 512); // 2 KiB ahead: packing was 12 % of 1792 rows, now 8
         __builtin_prefetch(x + 32 * b + 528);
-        const float d = pack_codes<U>(q, s16, x + 32 * b);
-        constexpr size_t n_units = 32 / U::kDepth;
-        for (size_t i = 0; i < n_units; i++) {
-            int8_t *const unit = to.q + ((n_units * b + i) * to.n + column) * U::kDepth;
-            __builtin_memcpy(unit, q + U::kDepth * i, U::kDepth);
+        const float d = pack_codes(codes, x + 32 * b);
+        for (size_t i = 0; i < n_planes * n_units; i++) {
+            const size_t unit = (n_planes * n_units * b + i) * to.n + column;
+            __builtin_memcpy(to.q + unit * U::kDepth, q + U::kDepth * i, U::kDepth);
         }
+        const int32_t sum0 = codes.sum(0), sum1 = codes.sum(1);
         const size_t at = b * to.n + column;
         to.d[at] = d;
         if constexpr (U::kShifts == 2) { // s16 per group, in the room of the offsets too
             static_assert(U::kOffset == 0);
-            to.s[2 * b * to.n + column] = d * static_cast<float>(s16[0]);
-            to.s[(2 * b + 1) * to.n + column] = d * static_cast<float>(s16[1]);
+            to.s[2 * b * to.n + column] = d * static_cast<float>(sum0);
+            to.s[(2 * b + 1) * to.n + column] = d * static_cast<float>(sum1);
             continue;
         }
-        to.s[at] = d * static_cast<float>(s16[0] + s16[1]);
+        to.s[at] = d * static_cast<float>(sum0 + sum1);
         if constexpr (U::kGroup == 32) {
-            to.offset[at] = -U::kOffset * (s16[0] + s16[1]);
+            to.offset[at] = -U::kOffset * (sum0 + sum1);
         } else {
-            to.offset[2 * b * to.n + column] = -U::kOffset * s16[0];
-            to.offset[(2 * b + 1) * to.n + column] = -U::kOffset * s16[1];
+            to.offset[2 * b * to.n + column] = -U::kOffset * sum0;
+            to.offset[(2 * b + 1) * to.n + column] = -U::kOffset * sum1;
         }
     }
 }
 
 template <class U> void gemm_pack(uint8_t *packed, const GemmAct &act, size_t first, size_t count) {
     for (size_t c = first; c < first + count; c++) {
-        const GroupAct to = group_at<U>(packed, act.k, act.n, c / U::kColumns);
+        const GroupOf<U> to = group_at<U>(packed, act.k, act.n, c / U::kColumns);
         gemm_pack_column<U>(to, c % U::kColumns, act.x + c * act.ldx, act.k);
     }
 }

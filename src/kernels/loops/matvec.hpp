@@ -1,10 +1,10 @@
-// n = 1..3 columns of int8 activations (C2): group sums in integers, sixteen f32 lanes per row,
-// lane i = block i % 16. A task runs four far streams, each a contiguous quarter of its rows:
-// 0.90 of a plain read where one row at a time reaches 0.65 (design notes, access patterns).
+// n = 1..3 columns of activations in one or two planes of int8 (C2, C5): group sums in integers,
+// sixteen f32 lanes per row, lane i = block i % 16. A task runs four far streams, each a
+// contiguous quarter of its rows: 0.90 of a plain read where one row at a time reaches 0.65 (design notes, access patterns).
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/common.hpp"
+#include "kernels/loops/pack_act.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -16,17 +16,32 @@ constexpr size_t kStreams = 4;
 template <class U, unsigned Streams, unsigned Columns>
 using Lanes = typename U::Vf[16 / U::kLanes][Streams][Columns];
 
-// C2 of the blocks of a step, from sums of 16 of both chunks.
+// An integer of the whole activations from those of the planes, plane(0) and plane(1): all of them
+// are linear. Modulo 2^32, so that only the whole has to fit.
+template <class U, class F> GGUFX_INLINE typename U::Vi whole(const F &plane) {
+    if constexpr (U::kPlanes == 1)
+        return plane(0);
+    else
+        return U::add_i(U::template shift_left<7>(plane(0)), plane(1));
+}
+
+// Sums of 16 values of both chunks of a step, per plane.
+template <class U> using StepSums = typename U::Vi[U::kPlanes][2];
+
+// C2 of the blocks of a step.
 template <class U>
 GGUFX_INLINE void add_blocks(typename U::Vf &lane, const typename U::Scales &s,
-                             const typename U::Vi &u0, const typename U::Vi &u1, const Act &act,
-                             size_t step) {
+                             const StepSums<U> &u, const Act &act, size_t step) {
     const size_t first = step * U::kLanes; // block
-    const auto t = U::fold(s, u0, u1, act.s16 + 2 * first);
+    const auto t = whole<U>([&](unsigned p) __attribute__((always_inline)) {
+        return U::fold(s, u[p][0], u[p][1], plane_sums(act, p) + 2 * first);
+    });
     lane = U::fma(U::to_float(t), U::mul(s.d, U::load(act.d + first)), lane);
     if constexpr (U::kMins == fmt::Mins::kInteger && U::kGroup == 16) {
-        const auto m = U::to_float(U::madd16(s.sum16, act.s16 + 2 * first));
-        lane = U::fnma(m, U::mul(s.dmin, U::load(act.d + first)), lane);
+        const auto m = whole<U>([&](unsigned p) __attribute__((always_inline)) {
+            return U::madd16(s.sum16, plane_sums(act, p) + 2 * first);
+        });
+        lane = U::fnma(U::to_float(m), U::mul(s.dmin, U::load(act.d + first)), lane);
     } else if constexpr (U::kMins == fmt::Mins::kInteger) {
         lane = U::fnma(s.min, U::mul(s.dmin, U::load(act.s + first)), lane);
     } else if constexpr (U::kMins == fmt::Mins::kFloat) {
@@ -37,10 +52,12 @@ GGUFX_INLINE void add_blocks(typename U::Vf &lane, const typename U::Scales &s,
 // C2 of a type whose lanes count groups: chunk i of the step.
 template <class U>
 GGUFX_INLINE void add_groups(typename U::Vf &lane, const typename U::Scales &s,
-                             const typename U::Vi &sums, const Act &act, size_t step, unsigned i) {
+                             const StepSums<U> &u, const Act &act, size_t step, unsigned i) {
     const size_t first = (2 * step + i) * U::kLanes; // group
-    const auto t = U::to_float(U::fold_groups(sums, act.s16 + first));
-    lane = U::fma(t, U::mul(s.chunk[i], U::load_pairs(act.d + first / 2)), lane);
+    const auto t = whole<U>([&](unsigned p) __attribute__((always_inline)) {
+        return U::fold_groups(u[p][i], plane_sums(act, p) + first);
+    });
+    lane = U::fma(U::to_float(t), U::mul(s.chunk[i], U::load_pairs(act.d + first / 2)), lane);
 }
 
 // One step of N streams from `first` on, b their blocks, into vector `part` of the lanes of each
@@ -50,7 +67,7 @@ template <class U, unsigned N, unsigned Streams, unsigned Columns>
 GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, unsigned first,
                            const typename U::Block *const *b, const Act *act, size_t step) {
     constexpr size_t n_chunk = 16 * U::kLanes;
-    typename U::Vi sums[N][2][Columns]; // of 16 values each
+    StepSums<U> sums[N][Columns];
 #pragma GCC unroll 2
     for (unsigned i = 0; i < 2; i++) {
         typename U::V8 codes[N][4];
@@ -60,8 +77,11 @@ GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, uns
         for (unsigned s = 0; s < N; s++) {
 #pragma GCC unroll 3
             for (unsigned c = 0; c < Columns; c++) {
-                const int8_t *q = act[c].q + (2 * step + i) * n_chunk;
-                sums[s][i][c] = U::template group_sums<U>(codes[s], q);
+#pragma GCC unroll 2
+                for (unsigned p = 0; p < U::kPlanes; p++) {
+                    const int8_t *q = plane_codes(act[c], p) + (2 * step + i) * n_chunk;
+                    sums[s][c][p][i] = U::template group_sums<U>(codes[s], q);
+                }
             }
         }
     }
@@ -70,14 +90,14 @@ GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, uns
         const typename U::Scales scales = U::load_scales(b[s]);
 #pragma GCC unroll 3
         for (unsigned c = 0; c < Columns; c++) {
-            const auto &u = sums[s];
+            const auto &u = sums[s][c];
             auto &lane = lanes[U::kScalePerGroup ? 0 : part][first + s][c];
             if constexpr (U::kScalePerGroup) { // chunk 1 fills the next vector, if there is one
                 auto &next = lanes[16 / U::kLanes - 1][first + s][c];
-                add_groups<U>(lane, scales, u[0][c], act[c], step, 0);
-                add_groups<U>(next, scales, u[1][c], act[c], step, 1);
+                add_groups<U>(lane, scales, u, act[c], step, 0);
+                add_groups<U>(next, scales, u, act[c], step, 1);
             } else {
-                add_blocks<U>(lane, scales, u[0][c], u[1][c], act[c], step);
+                add_blocks<U>(lane, scales, u, act[c], step);
             }
         }
     }

@@ -1,5 +1,6 @@
-// n = 1..3 columns of int8 activations. The array of a set, one entry per type; its formats are
+// n = 1..3 columns of integer activations. The array of a set, one entry per type; its formats are
 // included before, and
+//   GGUFX_PLANES  of the activations: 1 (8 bits) or 2 (15 bits)
 //   GGUFX_SET     the set's namespace
 //   GGUFX_ARRAY   the name of the array
 // SPDX-License-Identifier: MIT
@@ -13,7 +14,7 @@ namespace {
 
 template <class F> constexpr Matvec entry() {
     if constexpr (requires { Unpack<F>::kOffset; }) {
-        return {pack_act<Vec>, matvec<Unpack<F>>};
+        return {pack_act<Planes<Vec, GGUFX_PLANES>>, matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
     } else {
         return {nullptr, nullptr};
     }

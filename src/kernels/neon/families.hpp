@@ -19,8 +19,10 @@ namespace kernels {
 
 extern const Dequant kNeonDequant[fmt::kTypeIds];
 extern const Matvec GGUFX_NEON_TABLE(Matvec)[fmt::kTypeIds];
+extern const Matvec GGUFX_NEON_TABLE(MatvecPrecise)[fmt::kTypeIds];
 extern const MatvecF32 kNeonMatvecF32[fmt::kTypeIds];
 extern const Gemm GGUFX_NEON_TABLE(Gemm)[fmt::kTypeIds];
+extern const Gemm GGUFX_NEON_TABLE(GemmPrecise)[fmt::kTypeIds];
 extern const Gemm kNeonGemmF32[fmt::kTypeIds];
 extern const KvPages GGUFX_NEON_TABLE(KvPages); // not of i8mm
 

@@ -17,7 +17,7 @@ struct Products : DotProducts {
 
     // sums[0][c] += codes (eight per row of eight, u + 64 * i) times activations of column c
     // (eight, q + 8 * Columns * i + 8 * c), i = 0 .. Quads / 2 - 1. Before, all lanes of a sum are
-    // equal.
+    // equal, except where a high plane was added.
     template <class K, size_t Quads, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_products(S32x8 (&sums)[M][Columns], const uint8_t *u,
                                           const int8_t *q) {
@@ -27,9 +27,12 @@ struct Products : DotProducts {
 #pragma GCC unroll 2
         for (unsigned p = 0; p < n_pairs; p++) {
             const unsigned second = 2 * p + 1 < Columns ? 2 * p + 1 : 2 * p;
+            const S32x8 &a = sums[0][2 * p], &b = sums[0][second];
 #pragma GCC unroll 4
             for (unsigned r = 0; r < 4; r++) {
-                squares[p][r] = column(0, sums[0][2 * p].lo, sums[0][second].lo);
+                const bool high = K::kPlanes == 2 && r >= 2;
+                squares[p][r] = column(K::kPlanes == 2 && r % 2, high ? a.hi : a.lo,
+                                       high ? b.hi : b.lo);
             }
         }
 #pragma GCC unroll 4

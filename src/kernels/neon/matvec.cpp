@@ -3,6 +3,7 @@
 #include "kernels/neon/families.hpp"
 #include "kernels/neon/formats.hpp"
 
+#define GGUFX_PLANES 1
 #define GGUFX_SET neon
 #define GGUFX_ARRAY GGUFX_NEON_TABLE(Matvec)
 #include "kernels/loops/matvec_array.hpp"

@@ -54,6 +54,9 @@ struct Vec : Products {
         vst1q_s32(to, v.lo);
         vst1q_s32(to + 4, v.hi);
     }
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) {
+        return {vaddq_s32(a.lo, b.lo), vaddq_s32(a.hi, b.hi)};
+    }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) {
         return {vsubq_s32(a.lo, b.lo), vsubq_s32(a.hi, b.hi)};
     }
@@ -62,6 +65,9 @@ struct Vec : Products {
     }
     template <int N> static GGUFX_INLINE Vi shift_left(Vi v) {
         return {vshlq_n_s32(v.lo, N), vshlq_n_s32(v.hi, N)};
+    }
+    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) {
+        return {vshrq_n_s32(v.lo, N), vshrq_n_s32(v.hi, N)};
     }
 
     static GGUFX_INLINE V16 widen_i8(int8x16_t v) {
@@ -208,18 +214,17 @@ struct Vec : Products {
         }
         return vmaxvq_u32(m);
     }
-    static GGUFX_INLINE int16x8_t quantize8(const float *x, float id) {
-        const int32x4_t a = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x), id));
-        const int32x4_t b = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4), id));
-        return vcombine_s16(vmovn_s32(a), vmovn_s32(b));
+    // The integers nearest to x * id, ties to even.
+    static GGUFX_INLINE Vi nearest(const float *x, float id) {
+        return {vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x), id)),
+                vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4), id))};
     }
-    static GGUFX_INLINE void quantize32(int8_t *q, int16_t *s16, const float *x, float id) {
-#pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            const int16x8_t a = quantize8(x + 16 * i, id), b = quantize8(x + 16 * i + 8, id);
-            vst1q_s8(q + 16 * i, vcombine_s8(vmovn_s16(a), vmovn_s16(b)));
-            s16[i] = vaddvq_s16(vaddq_s16(a, b)); // |sum| <= 16 * 127
-        }
+    // 16 codes; returns their sum.
+    static GGUFX_INLINE int32_t store_group(int8_t *q, const Vi (&v)[2]) {
+        const int16x8_t a = vcombine_s16(vmovn_s32(v[0].lo), vmovn_s32(v[0].hi));
+        const int16x8_t b = vcombine_s16(vmovn_s32(v[1].lo), vmovn_s32(v[1].hi));
+        vst1q_s8(q, vcombine_s8(vmovn_s16(a), vmovn_s16(b)));
+        return vaddvq_s16(vaddq_s16(a, b)); // |sum| <= 16 * 127
     }
 };
 

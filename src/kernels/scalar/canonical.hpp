@@ -3,7 +3,7 @@
 #pragma once
 
 #include "formats/all.hpp"
-#include "kernels/precise.hpp"
+#include "kernels/table.hpp"
 
 #include <math.h>
 #include <stddef.h>
@@ -69,8 +69,8 @@ template <bool Precise> struct Column {
 template <> struct Column<true> {
     using Sum = int64_t;
     const Act &act;
-    Sum q(size_t i) const { return 128 * act.q[i] + low_codes(act)[i]; }
-    Sum s16(size_t g) const { return 128 * act.s16[g] + low_sums(act)[g]; }
+    Sum q(size_t i) const { return 128 * act.q[i] + plane_codes(act, 1)[i]; }
+    Sum s16(size_t g) const { return 128 * act.s16[g] + plane_sums(act, 1)[g]; }
 };
 
 // Exact sum of `n` products of codes and the activations from `first` on.
@@ -112,12 +112,12 @@ template <bool Precise> void pack_block(const Act &act, size_t b, const float *x
         const int32_t hi = Precise ? (q + 64) >> 7 : q, lo = q - 128 * hi;
         act.q[32 * b + i] = static_cast<int8_t>(hi);
         sums[i / 16] += hi;
-        if (Precise) low_codes(act)[32 * b + i] = static_cast<int8_t>(lo);
+        if (Precise) plane_codes(act, 1)[32 * b + i] = static_cast<int8_t>(lo);
         if (Precise) sums_lo[i / 16] += lo;
     }
     for (unsigned z = 0; z < 2; z++) {
         act.s16[2 * b + z] = static_cast<int16_t>(sums[z]);
-        if (Precise) low_sums(act)[2 * b + z] = static_cast<int16_t>(sums_lo[z]);
+        if (Precise) plane_sums(act, 1)[2 * b + z] = static_cast<int16_t>(sums_lo[z]);
     }
     const int32_t sum =
         Precise ? 128 * (sums[0] + sums[1]) + sums_lo[0] + sums_lo[1] : sums[0] + sums[1];
@@ -135,8 +135,8 @@ template <bool Precise> void pack_column(const Act &act, const float *x) {
         act.d[b] = act.s[b] = 0.0f;
         act.s16[2 * b] = act.s16[2 * b + 1] = 0;
         if (!Precise) continue;
-        for (unsigned i = 0; i < 32; i++) low_codes(act)[32 * b + i] = 0;
-        low_sums(act)[2 * b] = low_sums(act)[2 * b + 1] = 0;
+        for (unsigned i = 0; i < 32; i++) plane_codes(act, 1)[32 * b + i] = 0;
+        plane_sums(act, 1)[2 * b] = plane_sums(act, 1)[2 * b + 1] = 0;
     }
 }
 

@@ -1,34 +1,5 @@
 // n >= 4 columns with 15-bit activations.
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/families.hpp"
-#include "kernels/scalar/gemm.hpp"
-
-namespace ggufx {
-namespace kernels {
-namespace scalar {
-namespace {
-
-template <class F> constexpr Gemm entry_Quantized() {
-    return {packed_bytes<true>, pack<true>, gemm<F, true>, 1, 1};
-}
-template <class F> constexpr Gemm entry_Float() {
-    return {};
-}
-template <class F> constexpr Gemm entry_Integer() {
-    return {};
-}
-template <class F> constexpr Gemm entry_Activation() {
-    return {};
-}
-
-} // namespace
-} // namespace scalar
-
-const Gemm kScalarGemmPrecise[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry_##KIND<fmt::NAME>(),
-#define REMOVED(...) {},
-#include "formats/formats.def"
-};
-
-} // namespace kernels
-} // namespace ggufx
+#define GGUFX_PRECISE true
+#define GGUFX_ARRAY kScalarGemmPrecise
+#include "kernels/scalar/gemm_array.hpp"

@@ -1,34 +1,5 @@
 // n = 1..3 columns with 15-bit activations.
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/families.hpp"
-#include "kernels/scalar/matvec.hpp"
-
-namespace ggufx {
-namespace kernels {
-namespace scalar {
-namespace {
-
-template <class F> constexpr Matvec entry_Quantized() {
-    return {pack_column<true>, matvec<F, true>};
-}
-template <class F> constexpr Matvec entry_Float() {
-    return {nullptr, nullptr};
-}
-template <class F> constexpr Matvec entry_Integer() {
-    return {nullptr, nullptr};
-}
-template <class F> constexpr Matvec entry_Activation() {
-    return {nullptr, nullptr};
-}
-
-} // namespace
-} // namespace scalar
-
-const Matvec kScalarMatvecPrecise[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry_##KIND<fmt::NAME>(),
-#define REMOVED(...) {nullptr, nullptr},
-#include "formats/formats.def"
-};
-
-} // namespace kernels
-} // namespace ggufx
+#define GGUFX_PRECISE true
+#define GGUFX_ARRAY kScalarMatvecPrecise
+#include "kernels/scalar/matvec_array.hpp"

@@ -16,15 +16,19 @@ void sum_groups(float *sums, const float *x, size_t k, size_t group) {
 } // namespace scalar
 
 extern const Layer kScalarLayer;
-const Layer kScalarLayer = {.isa = Isa::scalar,
-                            .name = "scalar",
-                            .dequant = kScalarDequant,
-                            .matvec = kScalarMatvec,
-                            .matvec_f32 = kScalarMatvecF32,
-                            .gemm = kScalarGemm,
-                            .gemm_f32 = kScalarGemmF32,
-                            .sum = scalar::sum_groups,
-                            .kv_pages = &kScalarKvPages};
+const Layer kScalarLayer = {
+    .isa = Isa::scalar,
+    .name = "scalar",
+    .dequant = kScalarDequant,
+    .matvec = kScalarMatvec,
+    .matvec_precise = kScalarMatvecPrecise,
+    .matvec_f32 = kScalarMatvecF32,
+    .gemm = kScalarGemm,
+    .gemm_precise = kScalarGemmPrecise,
+    .gemm_f32 = kScalarGemmF32,
+    .sum = scalar::sum_groups,
+    .kv_pages = &kScalarKvPages,
+};
 
 } // namespace kernels
 } // namespace ggufx

@@ -1,0 +1,32 @@
+// n >= 4 columns of integer activations, one entry per type:
+//   GGUFX_PRECISE   15-bit activations?
+//   GGUFX_ARRAY     the name of the array
+// SPDX-License-Identifier: MIT
+#include "kernels/scalar/families.hpp"
+#include "kernels/scalar/gemm.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace scalar {
+namespace {
+
+template <class F, bool Weights> constexpr Gemm entry() {
+    constexpr bool precise = GGUFX_PRECISE;
+    if constexpr (Weights)
+        return {packed_bytes<precise>, pack<precise>, gemm<F, precise>, 1, 1};
+    else
+        return {};
+}
+constexpr bool Quantized = true, Float = false, Integer = false, Activation = false;
+
+} // namespace
+} // namespace scalar
+
+const Gemm GGUFX_ARRAY[fmt::kTypeIds] = {
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::KIND>(),
+#define REMOVED(...) {},
+#include "formats/formats.def"
+};
+
+} // namespace kernels
+} // namespace ggufx
