@@ -55,7 +55,9 @@ static void print_runner(Report &report, const Runner &runner, const Weights &w,
     const double products = static_cast<double>(report.options.k * runner.n());
     const Figures f = {static_cast<double>(w.row_bytes) / row_seconds / 1e9, read_gbps,
                        2 * products / row_seconds / 1e9, peak_gops};
-    const char *mode = report.options.f32 || w.is_float() ? "f32" : "canonical";
+    const char *mode = report.options.f32 || w.is_float() ? "f32"
+                       : report.options.precise           ? "precise"
+                                                          : "canonical";
     if (report.globals.json) return print_json(report, runner, w, mode, f);
     report.table.row(
         {w.type.name, runner.isa_name(), mode, fmt::format("{}", runner.n()),
@@ -154,6 +156,7 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
         .one_of({"memory", "l2"});
     add_clock(sub, options->clock);
     sub.flag("--f32", options->f32, "f32 activations with quantized weights too");
+    sub.flag("--precise", options->precise, "activations of 15 bits; --f32 goes before");
     sub.flag("--markdown", options->markdown, "print the table as Markdown");
     sub.examples(example);
     tool.verbs.emplace_back(sub,

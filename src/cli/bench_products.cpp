@@ -128,7 +128,7 @@ double Runner::seconds_per_row() const {
 double Runner::multiply(const ggufx_tensor *matrix, const ProductOptions &options) {
     ggufx_matmul_options matmul;
     ggufx_matmul_options_init(&matmul);
-    matmul.flags = options.f32 ? GGUFX_MATMUL_F32 : 0;
+    matmul.flags = options.flags();
     return seconds_of(options.clock, threads_, [&] {
         call([&](ggufx_error *error) {
             return ggufx_matmul(y_.data(), 0, y_.size(), rt_.get(), matrix, x_->data(), 0,
@@ -168,7 +168,7 @@ void Runner::compare(const Weights &w, const ggufx_runtime *scalar, const Produc
     std::vector<float> y(y_.size());
     ggufx_matmul_options matmul;
     ggufx_matmul_options_init(&matmul);
-    matmul.flags = options.f32 ? GGUFX_MATMUL_F32 : 0;
+    matmul.flags = options.flags();
     call([&](ggufx_error *error) {
         return ggufx_matmul(y.data(), 0, y.size(), scalar, part.get(), x_->data(), 0,
                             static_cast<size_t>(options.k * n_), static_cast<size_t>(n_), &matmul,

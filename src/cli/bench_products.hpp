@@ -18,7 +18,12 @@ struct ProductOptions {
     std::string cache = "memory";
     Clock clock = Clock::wall;
     bool f32 = false;
+    bool precise = false;
     bool markdown = false;
+
+    uint32_t flags() const {
+        return f32 ? GGUFX_MATMUL_F32 : precise ? GGUFX_MATMUL_PRECISE : 0;
+    }
 };
 
 // One type's weights: as many matrices of m rows as the buffer holds.

@@ -24,6 +24,9 @@ template <> struct Unpack<fmt::IQ4_NL> : PlainBlocks<Vec, fmt::IQ4_NL, 0, 128> {
             c[j] = _mm256_shuffle_epi8(values, nibbles(b[4 * i + j].qs));
         }
     }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) {
+        return _mm256_shuffle_epi8(codebook(fmt::kCodesIq4), v);
+    }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         return {gather_d(b)};
     }

@@ -19,6 +19,9 @@ template <> struct Unpack<fmt::IQ4_XS> : ScaledCodes<Vec, fmt::IQ4_XS, 0, 128> {
             c[j] = _mm256_shuffle_epi8(values, nibbles(b->qs + 64 * i + 16 * j));
         }
     }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) {
+        return _mm256_shuffle_epi8(codebook(fmt::kCodesIq4), v);
+    }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         int32_t low;
         __builtin_memcpy(&low, b->scales_l, sizeof low);

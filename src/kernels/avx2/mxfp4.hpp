@@ -22,6 +22,7 @@ template <> struct Unpack<fmt::MXFP4> : PlainBlocks<Vec, fmt::MXFP4, 12, 24> {
         for (unsigned j = 0; j < 4; j++) c[j] = fp4_codes(nibbles(b[4 * i + j].qs));
     }
     // 2^(e - 128): subnormal for e = 0 and 1.
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return fp4_codes(v); }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         const auto e = [b](unsigned i) { return static_cast<int>(b[i].e); };
         const __m256i v = _mm256_setr_epi32(e(0), e(1), e(2), e(3), e(4), e(5), e(6), e(7));

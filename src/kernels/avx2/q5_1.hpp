@@ -19,7 +19,7 @@ template <> struct Unpack<fmt::Q5_1> : MinBlocks<Vec, fmt::Q5_1, 31> {
         }
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return {gather_d(b), gather_m(b)};
+        return gather_d_and_m<Scales>(b);
     }
 };
 

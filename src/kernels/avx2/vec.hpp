@@ -152,16 +152,23 @@ struct Vec : Products {
             store_i(codes + i, _mm256_xor_si256(v, _mm256_set1_epi8(-128)));
         }
     }
-    // 16 codes times `by` plus `add`, low bytes.
-    static GGUFX_INLINE void scale_codes(uint8_t *codes, int by, int add) {
-        auto *const p = reinterpret_cast<__m128i *>(codes);
-        const __m256i v = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(p)),
-                                             _mm256_set1_epi16(static_cast<int16_t>(by)));
-        const __m256i low =
-            _mm256_and_si256(_mm256_add_epi16(v, _mm256_set1_epi16(static_cast<int16_t>(add))),
-                             _mm256_set1_epi16(255));
-        _mm_storeu_si128(
-            p, _mm_packus_epi16(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+    // Of each byte.
+    static GGUFX_INLINE V8 low_nibbles(V8 v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
+    static GGUFX_INLINE V8 high_nibbles(V8 v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
+
+    // Each of two words in 128 bits.
+    static GGUFX_INLINE __m256i spread_words(const int16_t *p) {
+        return _mm256_inserti128_si256(_mm256_set1_epi16(p[0]), _mm_set1_epi16(p[1]), 1);
+    }
+    // Codes of two groups of 16 times by[group] plus add[group], low bytes.
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int16_t *by, const int16_t *add) {
+        const __m256i v = load32(codes);
+        const __m256i low_byte = _mm256_set1_epi16(255), s = spread_words(by), a = spread_words(add);
+        const __m256i even = _mm256_add_epi16(
+            _mm256_mullo_epi16(_mm256_and_si256(v, low_byte), s), a);
+        const __m256i odd = _mm256_add_epi16(_mm256_mullo_epi16(_mm256_srli_epi16(v, 8), s), a);
+        store_i(codes, _mm256_or_si256(_mm256_and_si256(even, low_byte), _mm256_slli_epi16(odd, 8)));
     }
 
     static GGUFX_INLINE uint32_t max_bits32(const float *x) {
@@ -195,18 +202,42 @@ struct Vec : Products {
 
 template <class F> struct Unpack; // one specialisation per format, in its own header
 
-// One f16 each of eight 32-blocks; field(i) is where that of block i is.
-template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
-    const auto h = [&](unsigned i) __attribute__((always_inline)) {
-        return static_cast<int16_t>(load_u16le(field(i)));
-    };
-    return _mm256_cvtph_ps(_mm_setr_epi16(h(0), h(1), h(2), h(3), h(4), h(5), h(6), h(7)));
+// The first four bytes of a block: d and, in some, m.
+template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
+    static_assert(__builtin_offsetof(Block, d) == 0);
+    int32_t v;
+    __builtin_memcpy(&v, &b, sizeof v);
+    return v;
 }
-template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].d; });
+// d (and m) of four blocks; bytes of them in the order of `index`.
+template <class Block> GGUFX_INLINE __m128i four_words(const Block *b, __m128i index) {
+    return _mm_shuffle_epi8(_mm_setr_epi32(first_word(b[0]), first_word(b[1]), first_word(b[2]),
+                                           first_word(b[3])),
+                            index);
 }
-template <class Block> GGUFX_INLINE Vec::Vf gather_m(const Block *b) {
-    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; });
+// d and m of eight 32-blocks.
+template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Block *b) {
+    static_assert(__builtin_offsetof(Block, m) == 2);
+    const __m128i index = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+    const __m128i low = four_words(b, index), high = four_words(b + 4, index);
+    return {_mm256_cvtph_ps(_mm_unpacklo_epi64(low, high)),
+            _mm256_cvtph_ps(_mm_unpackhi_epi64(low, high))};
+}
+// d of eight 32-blocks, or of fewer larger ones for each 32 values.
+template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
+    static_assert(N == 1 || N == 2 || N == 4);
+    if constexpr (N == 1) {
+        const __m128i index = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13);
+        return _mm256_cvtph_ps(
+            _mm_unpacklo_epi64(four_words(b, index), four_words(b + 4, index)));
+    } else if constexpr (N == 2) {
+        const __m128i index = _mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13);
+        return _mm256_cvtph_ps(four_words(b, index));
+    } else {
+        const __m128i v = _mm_setr_epi32(first_word(b[0]), first_word(b[1]), 0, 0);
+        const __m128i index = _mm_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5);
+        return _mm256_cvtph_ps(_mm_shuffle_epi8(v, index));
+    }
 }
 
 } // namespace

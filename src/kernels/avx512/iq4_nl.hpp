@@ -27,6 +27,7 @@ template <> struct Unpack<fmt::IQ4_NL> : PlainBlocks<Vec, fmt::IQ4_NL, 128, 241>
             c[j] = iq4_codes(nibbles(b[8 * i + j].qs, b[8 * i + 4 + j].qs));
         }
     }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return iq4_codes(v); }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         return {gather_d(b)};
     }

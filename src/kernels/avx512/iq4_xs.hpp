@@ -17,6 +17,7 @@ template <> struct Unpack<fmt::IQ4_XS> : ScaledCodes<Vec, fmt::IQ4_XS, 128, 241>
             c[j] = iq4_codes(nibbles(b[i].qs + 16 * j, b[i].qs + 64 + 16 * j));
         }
     }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return iq4_codes(v); }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         int32_t low[2];
         __builtin_memcpy(&low[0], b[0].scales_l, sizeof low[0]);

@@ -24,6 +24,7 @@ template <> struct Unpack<fmt::MXFP4> : PlainBlocks<Vec, fmt::MXFP4, 12, 24> {
         }
     }
     // 2^(e - 128): subnormal for e = 0 and 1.
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return fp4_codes(v); }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         const auto e = [b](unsigned i) { return static_cast<char>(b[i].e); };
         const __m512i v =

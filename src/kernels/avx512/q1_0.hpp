@@ -23,7 +23,7 @@ template <> struct Unpack<fmt::Q1_0> : PlainBlocks<Vec, fmt::Q1_0, 1, 3> {
         }
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return {gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i / 4].d; })};
+        return {gather_d<4>(b)};
     }
 };
 

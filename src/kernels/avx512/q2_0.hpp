@@ -23,7 +23,7 @@ template <> struct Unpack<fmt::Q2_0> : PlainBlocks<Vec, fmt::Q2_0, 1, 3> {
         }
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return {gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i / 2].d; })};
+        return {gather_d<2>(b)};
     }
 
     // Eight bytes each, to 32 bits.

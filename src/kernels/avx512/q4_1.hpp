@@ -16,7 +16,7 @@ template <> struct Unpack<fmt::Q4_1> : MinBlocks<Vec, fmt::Q4_1, 15> {
         for (unsigned j = 0; j < 4; j++) c[j] = nibbles(b[8 * i + j].qs, b[8 * i + 4 + j].qs);
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return {gather_d(b), gather_m(b)};
+        return gather_d_and_m<Scales>(b);
     }
 };
 

@@ -16,7 +16,7 @@ template <> struct Unpack<fmt::Q5_1> : MinBlocks<Vec, fmt::Q5_1, 31> {
         for (unsigned j = 0; j < 4; j++) c[j] = five_bits(b[8 * i + j], b[8 * i + 4 + j]);
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return {gather_d(b), gather_m(b)};
+        return gather_d_and_m<Scales>(b);
     }
 };
 

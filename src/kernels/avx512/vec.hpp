@@ -193,16 +193,27 @@ struct Vec {
         for (unsigned i = 0; i < 16; i++) r[i] = t[i];
     }
 
-    // 16 codes times `by` plus `add`, low bytes.
-    static GGUFX_INLINE void scale_codes(uint8_t *codes, int by, int add) {
-        auto *const p = reinterpret_cast<__m128i *>(codes);
-        const __m256i v = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(_mm_loadu_si128(p)),
-                                             _mm256_set1_epi16(static_cast<int16_t>(by)));
-        const __m256i low =
-            _mm256_and_si256(_mm256_add_epi16(v, _mm256_set1_epi16(static_cast<int16_t>(add))),
-                             _mm256_set1_epi16(255));
-        _mm_storeu_si128(
-            p, _mm_packus_epi16(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1)));
+    // Of each byte.
+    static GGUFX_INLINE V8 low_nibbles(V8 v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
+    static GGUFX_INLINE V8 high_nibbles(V8 v) { return low_nibbles(_mm512_srli_epi16(v, 4)); }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
+
+    // Each of four words in 128 bits.
+    static GGUFX_INLINE __m512i spread_words(const int16_t *p) {
+        const __m512i index = _mm512_setr_epi64(
+            0, 0, 0x0001000100010001, 0x0001000100010001, 0x0002000200020002, 0x0002000200020002,
+            0x0003000300030003, 0x0003000300030003);
+        return _mm512_permutexvar_epi16(
+            index, _mm512_castsi128_si512(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))));
+    }
+    // Codes of four groups of 16 times by[group] plus add[group], low bytes.
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int16_t *by, const int16_t *add) {
+        const __m512i v = _mm512_loadu_si512(codes);
+        const __m512i low_byte = _mm512_set1_epi16(255), s = spread_words(by), a = spread_words(add);
+        const __m512i even = _mm512_add_epi16(
+            _mm512_mullo_epi16(_mm512_and_si512(v, low_byte), s), a);
+        const __m512i odd = _mm512_add_epi16(_mm512_mullo_epi16(_mm512_srli_epi16(v, 8), s), a);
+        store_i(codes, _mm512_or_si512(_mm512_and_si512(even, low_byte), _mm512_slli_epi16(odd, 8)));
     }
 
     static GGUFX_INLINE uint32_t max_bits32(const float *x) {
@@ -224,20 +235,43 @@ struct Vec {
 
 template <class F> struct Unpack; // one specialisation per format, in its own header
 
-// One f16 each of sixteen 32-blocks; field(i) is where that of block i is.
-template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
-    const auto h = [&](unsigned i) __attribute__((always_inline)) {
-        return static_cast<int16_t>(load_u16le(field(i)));
-    };
-    const __m128i low = _mm_setr_epi16(h(0), h(1), h(2), h(3), h(4), h(5), h(6), h(7));
-    const __m128i high = _mm_setr_epi16(h(8), h(9), h(10), h(11), h(12), h(13), h(14), h(15));
-    return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
+// The first four bytes of a block: d and, in some, m.
+template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
+    static_assert(__builtin_offsetof(Block, d) == 0);
+    int32_t v;
+    __builtin_memcpy(&v, &b, sizeof v);
+    return v;
 }
-template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].d; });
+// Those of 16 / N blocks, each N times. (Words of 16 bits, inserted one by one, took twice as long.)
+template <unsigned N, class Block> GGUFX_INLINE __m512i first_words(const Block *b) {
+    const auto w = [b](unsigned i) __attribute__((always_inline)) { return first_word(b[i]); };
+    if constexpr (N == 1) {
+        return _mm512_setr_epi32(w(0), w(1), w(2), w(3), w(4), w(5), w(6), w(7), w(8), w(9), w(10),
+                                 w(11), w(12), w(13), w(14), w(15));
+    } else if constexpr (N == 2) {
+        const __m256i v = _mm256_setr_epi32(w(0), w(1), w(2), w(3), w(4), w(5), w(6), w(7));
+        const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+        return _mm512_permutexvar_epi32(index, _mm512_castsi256_si512(v));
+    } else {
+        static_assert(N == 4);
+        const __m128i v = _mm_setr_epi32(w(0), w(1), w(2), w(3));
+        const __m512i index = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+        return _mm512_permutexvar_epi32(index, _mm512_castsi128_si512(v));
+    }
 }
-template <class Block> GGUFX_INLINE Vec::Vf gather_m(const Block *b) {
-    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; });
+// f16 in the low half of each word.
+GGUFX_INLINE Vec::Vf low_f16(__m512i v) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v));
+}
+// d of sixteen 32-blocks, or of fewer larger ones for each 32 values.
+template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
+    return low_f16(first_words<N>(b));
+}
+// d and m of sixteen 32-blocks.
+template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Block *b) {
+    static_assert(__builtin_offsetof(Block, m) == 2);
+    const __m512i v = first_words<1>(b);
+    return {low_f16(v), low_f16(_mm512_srli_epi32(v, 16))};
 }
 
 // d of two 256-blocks, one in each half.

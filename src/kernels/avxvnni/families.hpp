@@ -8,7 +8,6 @@ namespace ggufx {
 namespace kernels {
 
 extern const Matvec kAvxVnniMatvec[fmt::kTypeIds];
-extern const Matvec kAvxVnniMatvecPrecise[fmt::kTypeIds];
 extern const Gemm kAvxVnniGemm[fmt::kTypeIds];
 extern const Gemm kAvxVnniGemmPrecise[fmt::kTypeIds];
 

@@ -10,7 +10,6 @@ const Layer kAvxVnniLayer = {
     .isa = Isa::avxvnni,
     .name = "avxvnni",
     .matvec = kAvxVnniMatvec,
-    .matvec_precise = kAvxVnniMatvecPrecise,
     .gemm = kAvxVnniGemm,
     .gemm_precise = kAvxVnniGemmPrecise,
 };

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "formats/all.hpp"
 #include "kernels/loops/common.hpp"
 #include "kernels/loops/pack_act.hpp"
 
@@ -164,12 +165,45 @@ GGUFX_INLINE void place_codes(uint8_t *to, size_t n_rows, const uint8_t (*from)[
     }
 }
 
+// Where a type has two codes in a byte, values per run of low nibbles and, behind it, of high ones
+// (0: it has not): 16 or 32 neighbouring bytes of b.qs. codes_of_nibbles() makes codes of them.
+template <class F> constexpr unsigned kNibbleRun = 0;
+template <> constexpr unsigned kNibbleRun<fmt::Q4_0> = 16;
+template <> constexpr unsigned kNibbleRun<fmt::Q4_1> = 16;
+template <> constexpr unsigned kNibbleRun<fmt::IQ4_NL> = 16;
+template <> constexpr unsigned kNibbleRun<fmt::IQ4_XS> = 16;
+template <> constexpr unsigned kNibbleRun<fmt::MXFP4> = 16;
+template <> constexpr unsigned kNibbleRun<fmt::Q4_K> = 32;
+template <class U>
+constexpr bool kByNibbles = kNibbleRun<typename U::Format> != 0 && U::kDepth == 4 && !U::kFolded;
+
+// place_codes from nibbles: rows and columns change places while two codes are one byte.
+template <class U>
+GGUFX_INLINE void place_nibbles(uint8_t *to, size_t n_rows,
+                                const uint8_t (*from)[kStepValues<U> / 2]) {
+    constexpr size_t n_run = kNibbleRun<typename U::Format> / 4; // of four codes, to a lane
+    for (size_t j = 0; j < 4; j++) {
+        typename U::Vi rows[U::kLanes];
+#pragma GCC unroll 16
+        for (unsigned r = 0; r < U::kLanes; r++) rows[r] = U::load_i(from[r] + j * U::kLanes * 4);
+        U::transpose(rows);
+#pragma GCC unroll 16
+        for (unsigned t = 0; t < U::kLanes; t++) {
+            const size_t four = j * U::kLanes + t, low = four / n_run * 2 * n_run + four % n_run;
+            U::store_i(to + low * 4 * n_rows, U::codes_of_nibbles(U::low_nibbles(rows[t])));
+            U::store_i(to + (low + n_run) * 4 * n_rows,
+                       U::codes_of_nibbles(U::high_nibbles(rows[t])));
+        }
+    }
+}
+
 // Step `step` of the rows from `row` on (the last one repeated behind the end) into lanes
 // lane .. lane + kLanes - 1 of the tile's step `at`.
 template <class U>
 void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size_t lane, size_t at,
                Tail<U> &tail) {
-    alignas(64) uint8_t codes[U::kLanes][kStepValues<U>];
+    constexpr size_t n_codes = kByNibbles<U> ? kStepValues<U> / 2 : kStepValues<U>;
+    alignas(64) uint8_t codes[U::kLanes][n_codes];
     alignas(64) float scale[U::kLanes][U::kLanes * Tile<U>::n_groups];
     alignas(64) float shift[U::kLanes][U::kLanes * (U::kShifts ? U::kShifts : 1)];
     const size_t n_left = w.k / U::kValues - step * U::kStepBlocks;
@@ -178,17 +212,29 @@ void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size
         const uint8_t *p = w.data + from * w.stride + step * kStepBytes<U>;
         prefetch<kStepBytes<U>>(p);
         const auto *b = n_left >= U::kStepBlocks ? blocks_at<U>(p) : tail.fill(p, n_left);
+        if constexpr (kByNibbles<U>) {
+            constexpr size_t n = sizeof(typename U::Block{}.qs);
+#pragma GCC unroll 16
+            for (unsigned i = 0; i < U::kStepBlocks; i++) {
+                __builtin_memcpy(codes[r] + n * i, b[i].qs, n);
+            }
+        } else {
 #pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            typename U::V8 c[4];
-            U::load_u8(c, b, i);
-            U::store_codes(codes[r] + i * kStepValues<U> / 2, c);
+            for (unsigned i = 0; i < 2; i++) {
+                typename U::V8 c[4];
+                U::load_u8(c, b, i);
+                U::store_codes(codes[r] + i * kStepValues<U> / 2, c);
+            }
+            if constexpr (U::kFolded) U::fold_codes(codes[r], b);
         }
-        if constexpr (U::kFolded) U::fold_codes(codes[r], b);
         U::store_scales(scale[r], shift[r], U::load_scales(b), b);
     }
     const size_t n = tile.n_rows, first = at * U::kLanes;
-    place_codes<U>(tile.codes + first * 32 * n + lane * U::kDepth, n, codes);
+    uint8_t *const to = tile.codes + first * 32 * n + lane * U::kDepth;
+    if constexpr (kByNibbles<U>)
+        place_nibbles<U>(to, n, codes);
+    else
+        place_codes<U>(to, n, codes);
     transpose_rows<U>(tile.scale + first * Tile<U>::n_groups * n + lane, n, scale);
     if constexpr (U::kShifts != 0) {
         transpose_rows<U>(tile.shift + first * U::kShifts * n + lane, n, shift);

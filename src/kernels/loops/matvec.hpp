@@ -161,19 +161,31 @@ GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, 
     }
 }
 
-template <class U, unsigned Columns> void matvec_columns(Out y, Rows w, const Act *act) {
+// n columns, Columns of them at a time while their rows are in the first cache.
+template <class U, unsigned Columns>
+void matvec_columns(Out y, Rows w, const Act *act, size_t n) {
     Tail<U> tail;
     const size_t far = w.n / kStreams;
-    for (size_t r = 0; r < far; r++) { matvec_rows<U, kStreams, Columns>(y, w, act, r, far, tail); }
+    for (size_t r = 0; r < far; r++) {
+        for (size_t c = 0; c < n; c += Columns) {
+            const Out to = {y.y + c * y.ld, y.ld};
+            matvec_rows<U, kStreams, Columns>(to, w, act + c, r, far, tail);
+        }
+    }
     for (size_t r = kStreams * far; r < w.n; r++) {
-        matvec_rows<U, 1, Columns>(y, w, act, r, 0, tail);
+        for (size_t c = 0; c < n; c += Columns) {
+            matvec_rows<U, 1, Columns>({y.y + c * y.ld, y.ld}, w, act + c, r, 0, tail);
+        }
     }
 }
 
 template <class U> void matvec(Out y, Rows w, const Act *act, size_t n) {
-    if (n == 1) matvec_columns<U, 1>(y, w, act);
-    if (n == 2) matvec_columns<U, 2>(y, w, act);
-    if (n == 3) matvec_columns<U, 3>(y, w, act);
+    // two planes: a template for 2 and for 3 columns saved 20 % there and took minutes to compile
+    if (n == 1 || U::kPlanes == 2) return matvec_columns<U, 1>(y, w, act, n);
+    if constexpr (U::kPlanes == 1) {
+        if (n == 2) return matvec_columns<U, 2>(y, w, act, n);
+        matvec_columns<U, 3>(y, w, act, n);
+    }
 }
 
 } // namespace

@@ -23,6 +23,7 @@ template <> struct Unpack<fmt::IQ4_NL> : PlainBlocks<Vec, fmt::IQ4_NL, 0, 128> {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) c[j] = look_up(values, nibbles(b[4 * i + j].qs));
     }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return look_up(vld1q_s8(fmt::kCodesIq4), v); }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         return {gather_d(b)};
     }

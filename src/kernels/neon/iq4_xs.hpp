@@ -19,6 +19,7 @@ template <> struct Unpack<fmt::IQ4_XS> : ScaledCodes<Vec, fmt::IQ4_XS, 0, 128> {
             c[j] = look_up(values, nibbles(b->qs + 64 * i + 16 * j));
         }
     }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return look_up(vld1q_s8(fmt::kCodesIq4), v); }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         constexpr int32_t kFours[8] = {0, -4, -8, -12, -16, -20, -24, -28};
         constexpr int32_t kTwos[8] = {4, 2, 0, -2, -4, -6, -8, -10};

@@ -17,6 +17,7 @@ template <> struct Unpack<fmt::MXFP4> : PlainBlocks<Vec, fmt::MXFP4, 0, 16> {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) c[j] = look_up(values, nibbles(b[4 * i + j].qs));
     }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return look_up(vld1q_s8(fmt::kCodesFp4), v); }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         uint8x8_t e = vdup_n_u8(b[0].e);
         e = vset_lane_u8(b[1].e, e, 1);

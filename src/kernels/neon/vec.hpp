@@ -54,6 +54,11 @@ struct Vec : Products {
         vst1q_s32(to, v.lo);
         vst1q_s32(to + 4, v.hi);
     }
+    static GGUFX_INLINE void store_i(void *p, V8 v) {
+        int8_t *to = static_cast<int8_t *>(p);
+        vst1q_s8(to, v.lo);
+        vst1q_s8(to + 16, v.hi);
+    }
     static GGUFX_INLINE Vi add_i(Vi a, Vi b) {
         return {vaddq_s32(a.lo, b.lo), vaddq_s32(a.hi, b.hi)};
     }
@@ -175,10 +180,26 @@ struct Vec : Products {
         }
     }
 
-    // 16 codes times `by` plus `add`, low bytes.
-    static GGUFX_INLINE void scale_codes(uint8_t *codes, int by, int add) {
-        const uint8x16_t from = vdupq_n_u8(static_cast<uint8_t>(add));
-        vst1q_u8(codes, vmlaq_u8(from, vld1q_u8(codes), vdupq_n_u8(static_cast<uint8_t>(by))));
+    // Of each byte.
+    static GGUFX_INLINE V8 low_nibbles(Vi v) {
+        const int8x16_t mask = vdupq_n_s8(15);
+        return {vandq_s8(vreinterpretq_s8_s32(v.lo), mask),
+                vandq_s8(vreinterpretq_s8_s32(v.hi), mask)};
+    }
+    static GGUFX_INLINE V8 high_nibbles(Vi v) {
+        return {vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s32(v.lo), 4)),
+                vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s32(v.hi), 4))};
+    }
+    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
+
+    // Codes of two groups of 16 times by[group] plus add[group], low bytes.
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int16_t *by, const int16_t *add) {
+#pragma GCC unroll 2
+        for (unsigned g = 0; g < 2; g++) {
+            const uint8x16_t from = vdupq_n_u8(static_cast<uint8_t>(add[g]));
+            const uint8x16_t s = vdupq_n_u8(static_cast<uint8_t>(by[g]));
+            vst1q_u8(codes + 16 * g, vmlaq_u8(from, vld1q_u8(codes + 16 * g), s));
+        }
     }
 
     // Rows and columns of 4 x 4 exchanged.
