@@ -46,12 +46,14 @@ enum class Shape : uint32_t {
     ties,     // multiples of a power of two: halfway cases of every rounding
     equal,    // one magnitude
     zero,     // zeros of either sign
+    borders,  // where codes of TQ3_0 change, and its levels
     tiny,     // subnormal and nearly
+    faint,    // scales that f16 cannot hold, squares that f32 can
     large,    // scales beyond f16
     huge,     // sums overflow
     one_sign, // far from zero
 };
-constexpr uint32_t kShapes = 10;
+constexpr uint32_t kShapes = 12;
 
 float value_of(Shape shape, Random &random) {
     float bell = 0.0f;
@@ -63,6 +65,11 @@ float value_of(Shape shape, Random &random) {
     case Shape::ties: return static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) * 0.5f;
     case Shape::equal: return random.below(2) ? 0.75f : -0.75f;
     case Shape::zero: return random.below(2) ? 0.0f : -0.0f;
+    case Shape::borders: {
+        constexpr float at[4] = {kTq3Outer, kTq3Threshold, 0.453f, 0.0f};
+        return at[random.below(4)] * (random.below(2) ? 4.0f : -4.0f);
+    }
+    case Shape::faint: return bell * 0x1p-66f;
     case Shape::tiny: return bell * (random.below(2) ? 0x1p-24f : 0x1p-140f);
     case Shape::large: return bell * 0x1p19f;
     case Shape::huge: return bell * 0x1p126f;
