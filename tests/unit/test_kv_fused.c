@@ -34,6 +34,19 @@ static void test_every_type_matches_doubles_in_every_shape(void **state) {
         }
 }
 
+/* Heads that no register divides, with means that are given back at the end. */
+static void test_centred_heads_of_odd_lengths_match_doubles(void **state) {
+    ggufx_runtime *rt = *state;
+    static const uint32_t types[] = {GGUFX_KV_Q8_0, GGUFX_KV_Q4_1, GGUFX_KV_ROT_Q5_0};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        ggufx_kv_options shape = kv_shape(2, 4, 37, 21, types[t], types[t]);
+        shape.flags = GGUFX_KV_CENTRE_ALL;
+        filled f = fill(rt, &shape);
+        check_attend(&f, &shape, 3, &kPlain);
+        release(&f);
+    }
+}
+
 static void test_every_option_matches_doubles(void **state) {
     ggufx_runtime *rt = *state;
     static const float slopes[6] = {0.5f, 0.25f, 0.125f, 0.01f, 0.0f, -0.01f};
@@ -104,6 +117,7 @@ int main(void) {
         cmocka_unit_test(test_every_pair_of_types_matches_doubles),
         cmocka_unit_test(test_every_type_matches_doubles_in_every_shape),
         cmocka_unit_test(test_every_option_matches_doubles),
+        cmocka_unit_test(test_centred_heads_of_odd_lengths_match_doubles),
         cmocka_unit_test(test_queries_of_whole_numbers_lose_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -148,11 +148,37 @@ static void test_halves_are_stored_as_the_floats_they_are(void **state) {
     free(b);
 }
 
+/* However many values there are beside whole registers of them. */
+static void test_every_value_of_a_token_is_checked(void **state) {
+    (void)state;
+    enum { kDim = 29 };
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    const ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_Q8_0);
+    ggufx_kv *kv = kv_make(rt, &shape);
+    for (size_t i = 0; i < kDim; i++) {
+        float x[kDim] = {0}, bad[kDim] = {0};
+        uint16_t half[kDim] = {0}, bad_half[kDim] = {0};
+        ggufx_error error;
+        bad[i] = i % 2 ? NAN : -65505.0f;
+        bad_half[i] = i % 2 ? 0xfe00 : 0x7c00; /* f16: NaN, infinity */
+        assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, kDim, bad, kDim, &error),
+                         GGUFX_E_VALUE);
+        assert_int_equal(error.index, i);
+        assert_int_equal(ggufx_kv_append_half(kv, 0, 0, 1, NULL, GGUFX_KV_HALF_F16, bad_half, kDim,
+                                              half, kDim, &error),
+                         GGUFX_E_VALUE);
+        assert_int_equal(error.index, i);
+    }
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_of_appends_change_no_bit_of_any_type),
         cmocka_unit_test(test_a_batch_is_the_same_as_single_appends_and_all_or_nothing),
         cmocka_unit_test(test_halves_are_stored_as_the_floats_they_are),
+        cmocka_unit_test(test_every_value_of_a_token_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
