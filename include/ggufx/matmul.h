@@ -23,7 +23,7 @@ extern "C" {
  * much. */
 #define GGUFX_MATMUL_BATCH_INVARIANT 2u
 /* Activations of 15 bits instead of 8 with quantized weights (about 4e-5 instead of 1e-2 relative
- * error), for 1.3 to 1.9 times the time where computing decides and less where memory does. Not
+ * error), for 1.3 to 2.1 times the time where computing decides and less where memory does. Not
  * together with F32; without effect on F16, BF16 and F32 weights. */
 #define GGUFX_MATMUL_PRECISE 4u
 
