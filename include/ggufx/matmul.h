@@ -19,7 +19,7 @@ extern "C" {
  * F16, BF16 and F32 weights always do. */
 #define GGUFX_MATMUL_F32 1u
 /* Each column of a result has the bits of ggufx_matvec of that column, however many columns there
- * are. Up to about ten columns cost nothing more, many of quantized weights two to four times as
+ * are. Up to about ten columns cost nothing more, many of quantized weights up to three times as
  * much. */
 #define GGUFX_MATMUL_BATCH_INVARIANT 2u
 /* Activations of 15 bits instead of 8 with quantized weights (about 4e-5 instead of 1e-2 relative
