@@ -159,6 +159,7 @@ int main(int argc, char **argv) {
         test_two_copies_work_side_by_side(argv[2], argv[4]);
         return 0;
     }
+    mallopt(M_ARENA_MAX, 1); /* malloc_trim leaves what is free at the top of the others */
     pthread_barrier_init(&host.begin, NULL, kThreads + 1);
     pthread_barrier_init(&host.end, NULL, kThreads + 1);
     exercise_prepare(); /* before the threads share it */
