@@ -24,7 +24,7 @@ enum { kThreads = 4, kCycles = 100 };
 /* A build with libcpuinfo (unloaded too) leaves its tables behind each time, which nothing frees:
  * 0.8 KiB a cycle on 2 processors. Builds without it leave nothing. */
 static long cpuinfo_kib;
-static const long kRssSlackKib = 512, kHeapSlackKib = 64, kMappingSlack = 2 * kThreads;
+static const long kRssSlackKib = 2048, kHeapSlackKib = 64, kMappingSlack = 2 * kThreads;
 
 static const char *model_path;
 
