@@ -67,6 +67,8 @@ void add_validate(Tool &tool);
 void add_types(Tool &tool);
 void add_cpu(Tool &tool);
 void add_dequant(Tool &tool);
+void add_diff(Tool &tool);
+void add_extract(Tool &tool);
 void add_merge(Tool &tool);
 void add_split(Tool &tool);
 void add_set(Tool &tool);

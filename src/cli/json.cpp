@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -70,12 +71,33 @@ uint64_t Json::natural() const {
 }
 
 const Json::Array &Json::elements() const {
-    return std::get<Array>(value_);
+    const auto *object = std::get_if<Object>(&value_);
+    return object ? object->values : std::get<Array>(value_);
 }
 
 size_t Json::size() const {
-    const auto *object = std::get_if<Object>(&value_);
-    return object ? object->values.size() : elements().size();
+    return elements().size();
+}
+
+const std::vector<std::string> &Json::keys() const {
+    return std::get<Object>(value_).keys;
+}
+
+std::optional<bool> Json::truth() const {
+    const bool *value = std::get_if<bool>(&value_);
+    return value ? std::optional<bool>(*value) : std::nullopt;
+}
+
+std::optional<uint64_t> Json::whole() const {
+    const auto *natural = std::get_if<uint64_t>(&value_);
+    return natural ? std::optional<uint64_t>(*natural) : std::nullopt;
+}
+
+std::optional<double> Json::number() const {
+    if (const auto *real = std::get_if<double>(&value_)) return *real;
+    if (const auto *natural = std::get_if<uint64_t>(&value_)) return static_cast<double>(*natural);
+    if (const auto *integer = std::get_if<int64_t>(&value_)) return static_cast<double>(*integer);
+    return std::nullopt;
 }
 
 namespace {
@@ -102,6 +124,86 @@ struct Json::Writer {
 
 std::string Json::dump(int indent) const {
     return std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace);
+}
+
+// Builds the value from the parser's events, without recursion; a member is appended without looking
+// for its name, so that vocabularies of 250,000 words are read in linear time.
+struct Json::Reader {
+    static constexpr size_t kMaxDepth = 64; // the destructor recurses
+
+    bool put(Json value) {
+        if (open_.empty()) {
+            root_ = std::move(value);
+            return true;
+        }
+        Json &top = *open_.back();
+        Array &into = top.is_object() ? std::get<Object>(top.value_).values
+                                      : std::get<Array>(top.value_);
+        into.push_back(std::move(value));
+        return true;
+    }
+
+    bool begin(Json value) {
+        if (open_.size() >= kMaxDepth) return refuse("nested deeper than 64");
+        put(std::move(value));
+        if (open_.empty()) {
+            open_.push_back(&root_);
+        } else {
+            Json &top = *open_.back();
+            Array &into = top.is_object() ? std::get<Object>(top.value_).values
+                                          : std::get<Array>(top.value_);
+            open_.push_back(&into.back());
+        }
+        return true;
+    }
+
+    bool null() { return put({}); }
+    bool boolean(bool value) { return put(value); }
+    bool number_integer(int64_t value) { return put(value); }
+    bool number_unsigned(uint64_t value) { return put(value); }
+    bool number_float(double value, const std::string &) { return put(value); }
+    bool string(std::string &value) { return put(std::string_view(value)); }
+    bool binary(Library::binary_t &) { return refuse("binary"); }
+    bool start_object(size_t) { return begin(Json::object()); }
+    bool start_array(size_t) { return begin(Json::array()); }
+    bool key(std::string &name) {
+        std::get<Object>(open_.back()->value_).keys.push_back(std::move(name));
+        return true;
+    }
+    bool end_array() {
+        open_.pop_back();
+        return true;
+    }
+    bool end_object() {
+        const std::vector<std::string> &keys = open_.back()->keys();
+        std::vector<std::string_view> sorted(keys.begin(), keys.end());
+        std::sort(sorted.begin(), sorted.end());
+        const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+        if (twice != sorted.end()) return refuse("two members \"" + shorten(*twice, 60) + "\"");
+        return end_array();
+    }
+    bool parse_error(size_t place, const std::string &, const Library::exception &error) {
+        const std::string_view text = error.what();
+        const size_t colon = text.find(": "); // behind the library's own code
+        return refuse("at byte " + std::to_string(place) + ": " +
+                      std::string(colon == text.npos ? text : text.substr(colon + 2)));
+    }
+    bool refuse(const std::string &why) {
+        if (fault_.empty()) fault_ = why;
+        return false;
+    }
+
+    Json root_;
+    std::vector<Json *> open_;
+    std::string fault_;
+};
+
+Json Json::parse(std::string_view text, const std::string &what) {
+    Reader reader;
+    if (!Library::sax_parse(text.begin(), text.end(), &reader)) {
+        throw Failure(kInvalidFile, what + ": " + reader.fault_);
+    }
+    return std::move(reader.root_);
 }
 
 Json json_object() {

@@ -1,5 +1,5 @@
-// JSON output: members in the order they are added, numbers and strings as the file has them.
-// nlohmann-json writes it; its header stays in json.cpp, since it costs seconds in each file.
+// JSON: members in the order they are added or read, numbers and strings as the file has them.
+// nlohmann-json writes and reads it; its header stays in json.cpp: it costs seconds in each file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -51,8 +51,21 @@ public:
     const Json *find(std::string_view key) const;
     const std::string *text() const;
     uint64_t natural() const;
-    const Array &elements() const;
-    size_t size() const; // elements or members
+    const Array &elements() const; // of an array, or the values of an object
+    size_t size() const;           // elements or members
+
+    // Of a value that was read: what it is, nothing where it is something else.
+    bool is_null() const { return value_.index() == 0; }
+    bool is_array() const { return std::holds_alternative<Array>(value_); }
+    bool is_object() const { return std::holds_alternative<Object>(value_); }
+    std::optional<bool> truth() const;
+    std::optional<uint64_t> whole() const; // an integer >= 0
+    std::optional<double> number() const;  // any number
+    const std::vector<std::string> &keys() const; // of an object
+
+    // Throws Failure (invalid file): `what`, the place, the reason. Two members of one name and
+    // nesting deeper than 64 are refused; a number beyond 64 bits becomes a double.
+    static Json parse(std::string_view text, const std::string &what);
 
     // indent < 0: on one line. Text that is not UTF-8 gets U+FFFD in its places.
     std::string dump(int indent = -1) const;
@@ -63,6 +76,7 @@ private:
         Array values;
     };
     struct Writer;
+    struct Reader;
     std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object>
         value_ = nullptr;
 };

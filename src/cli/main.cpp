@@ -38,6 +38,8 @@ static void add_verbs(Tool &tool) {
     add_perplexity(tool);
     add_kv_eval(tool);
     add_dequant(tool);
+    add_extract(tool);
+    add_diff(tool);
     add_merge(tool);
     add_split(tool);
     add_set(tool);
