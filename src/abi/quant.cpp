@@ -86,7 +86,8 @@ extern "C" ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const g
             const auto hook = import_options(in.progress, 0, "ggufx_progress");
             progress = {hook.user, hook.report};
         }
-        return quant::quantize(static_cast<uint8_t *>(out), n_bytes, *rt->host, type,
+        return quant::quantize(static_cast<uint8_t *>(out), n_bytes, *rt->host,
+                               rt->engine->kernels(), type,
                                {rows, n_rows, n_cols, in.imatrix}, progress, failure);
     });
 }

@@ -5,6 +5,7 @@
 #include "base/checked.hpp"
 #include "base/loop.hpp"
 #include "formats/format.hpp"
+#include "kernels/encode.hpp"
 #include "quant/neighbours.hpp"
 #include "quant/round.hpp"
 
@@ -27,12 +28,14 @@ struct Job {
     uint8_t *out;
     const Rows &rows;
     size_t row_blocks, block_values, block_bytes;
+    const kernels::Encode *kernel; // null: the encoder's own
     const Neighbours *grid = nullptr;
     mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
 
     // Both loops count blocks over all rows.
     static void scan(const void *self, size_t first, size_t count, uint32_t);
     static void encode(const void *self, size_t first, size_t count, uint32_t);
+    void encode_piece(size_t first, size_t count) const; // of one row, or without a look at rows
 };
 
 void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
@@ -47,23 +50,30 @@ void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
     }
 }
 
+void Job::encode_piece(size_t first, size_t count) const {
+    const size_t row = first / row_blocks, block = first % row_blocks;
+    float mean_square = 0.0f;
+    if (rows.imatrix && encoder->row_sum) {
+        mean_square = sum_squares(rows.data + row * rows.n_cols, rows.n_cols) /
+                      static_cast<float>(rows.n_cols);
+    }
+    uint8_t *to = out + first * block_bytes;
+    const float *x = rows.data + first * block_values;
+    if (kernel) {
+        kernel->run({to, x, count, rows.imatrix, block, row_blocks, mean_square});
+    } else {
+        const float *imatrix = rows.imatrix ? rows.imatrix + block * block_values : nullptr;
+        encoder->run(to, x, count, {imatrix, mean_square, grid});
+    }
+}
+
 void Job::encode(const void *self, size_t first, size_t count, uint32_t) {
     const auto *job = static_cast<const Job *>(self);
-    const Rows &rows = job->rows;
+    const bool by_row = !job->kernel || (job->rows.imatrix && job->encoder->row_sum);
     while (count > 0) {
-        const size_t row = first / job->row_blocks, block = first % job->row_blocks;
-        const size_t rest = job->row_blocks - block, n = count < rest ? count : rest;
-        const float *x = rows.data + row * rows.n_cols;
-        Context context = {rows.imatrix, 0.0f, job->grid};
-        if (rows.imatrix) {
-            context.imatrix += block * job->block_values;
-            if (job->encoder->row_sum) {
-                context.row_mean_square =
-                    sum_squares(x, rows.n_cols) / static_cast<float>(rows.n_cols);
-            }
-        }
-        job->encoder->run(job->out + first * job->block_bytes, x + block * job->block_values, n,
-                          context);
+        const size_t rest = job->row_blocks - first % job->row_blocks;
+        const size_t n = by_row && rest < count ? rest : count;
+        job->encode_piece(first, n);
         first += n;
         count -= n;
     }
@@ -154,20 +164,22 @@ Status encode_all(const Host &host, Job *job, const Loop &loop, Failure *failure
 
 } // namespace
 
-Status quantize(uint8_t *out, size_t n_bytes, const Host &host, uint32_t type, const Rows &rows,
-                const Progress &progress, Failure *failure) {
+Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::Kernels &set,
+                uint32_t type, const Rows &rows, const Progress &progress, Failure *failure) {
     const fmt::TypeInfo *info;
     const Encoder *e;
     Status status = check_type(&info, &e, type, failure);
     if (status == Status::ok) status = check_sizes(*info, n_bytes, out, rows, failure);
     if (status == Status::ok) status = check_imatrix(*e, *info, rows, failure);
     if (status != Status::ok) return status;
-    Job job = {
-        e, out, rows, rows.n_cols / info->block_values, info->block_values, info->block_bytes};
+    const kernels::Encode *kernel = kernels::find_encode(set, type);
+    Job job = {e,      out, rows, rows.n_cols / info->block_values, info->block_values,
+               info->block_bytes, kernel};
     const size_t n_blocks = rows.n_rows * job.row_blocks;
-    const size_t unit = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
-    const Loop loop = {n_blocks, unit, unit, uint64_t{e->value_ps} * job.block_values,
-                       progress, 0,    1,    n_blocks};
+    const size_t least = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
+    const size_t unit = kernel && kernel->lanes > least ? kernel->lanes : least;
+    const uint64_t value_ps = kernel ? kernel->value_ps : e->value_ps;
+    const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
     if (n_blocks == 0) return Status::ok;
     status = check_values(host, job, loop, failure);
     if (status != Status::ok) return status;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/host.hpp"
+#include "kernels/table.hpp"
 #include "quant/encoder.hpp"
 
 namespace ggufx::quant {
@@ -14,10 +15,10 @@ struct Rows {
 };
 
 // out: n_rows * n_cols / block_values blocks of `type`. All values are looked at before the first
-// block is written; the bytes do not depend on the number of threads. IQ1 to IQ3 take up
+// block is written; the bytes depend neither on threads nor on kernels. IQ1 to IQ3 take up
 // to 1.1 MB from the host for the call (bad_alloc), the others nothing.
 // Fills `failure` (may be null): type, unsupported, shape, argument, value, cancelled.
-Status quantize(uint8_t *out, size_t n_bytes, const Host &host, uint32_t type, const Rows &rows,
-                const Progress &progress, Failure *failure);
+Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::Kernels &set,
+                uint32_t type, const Rows &rows, const Progress &progress, Failure *failure);
 
 } // namespace ggufx::quant

@@ -1,7 +1,10 @@
 // Encoders against golden bytes: the rows carried here, and all of the shared set.
 // SPDX-License-Identifier: MIT
+#include "base/cpu.hpp"
 #include "base/host.hpp"
 #include "golden.hpp"
+#include "kernels/dispatch.hpp"
+#include "kernels/encode.hpp"
 #include "quant/quantize.hpp"
 
 #include <stdio.h>
@@ -30,15 +33,14 @@ size_t count_encoders_of_blocks() {
     return n;
 }
 
-// Encodes n_rows rows and compares every byte. imatrix may be null.
-void compare_encoded(Report &r, const char *item, const Host &host, const fmt::TypeInfo &type,
-                     const uint8_t *expected, const float *x, size_t n_rows, size_t n_values,
-                     const float *imatrix) {
-    const size_t row_bytes = n_values / type.block_values * type.block_bytes;
-    Bytes out(n_rows * row_bytes, 0xaa);
+// Encodes rows with one instruction set and compares every byte.
+void compare_set(Report &r, const char *item, const Host &host, const kernels::Kernels &set,
+                 const fmt::TypeInfo &type, const uint8_t *expected, const quant::Rows &rows) {
+    const size_t row_bytes = rows.n_cols / type.block_values * type.block_bytes;
+    Bytes out(rows.n_rows * row_bytes, 0xaa);
     Failure failure = {};
-    const Status status = quant::quantize(out.data(), out.size(), host, type.id,
-                                          {x, n_rows, n_values, imatrix}, Progress(), &failure);
+    const Status status = quant::quantize(out.data(), out.size(), host, set, type.id, rows,
+                                          Progress(), &failure);
     if (!r.check(status == Status::ok, "%s: %s", item, failure.message)) return;
     size_t n_wrong = 0, first = 0;
     for (size_t i = out.size(); i-- > 0;) {
@@ -46,9 +48,25 @@ void compare_encoded(Report &r, const char *item, const Host &host, const fmt::T
         n_wrong++;
         first = i;
     }
-    r.check(n_wrong == 0, "%s: %zu of %zu bytes differ, first row %zu byte %zu: %02x, not %02x",
-            item, n_wrong, out.size(), first / row_bytes, first % row_bytes, out[first],
-            expected[first]);
+    r.check(n_wrong == 0,
+            "%s, %s: %zu of %zu bytes differ, first row %zu byte %zu: %02x, not %02x", item,
+            kernels::name_of(set), n_wrong, out.size(), first / row_bytes, first % row_bytes,
+            out[first], expected[first]);
+}
+
+// The same with every instruction set of this machine. imatrix may be null.
+void compare_encoded(Report &r, const char *item, const Host &host, const fmt::TypeInfo &type,
+                     const uint8_t *expected, const float *x, size_t n_rows, size_t n_values,
+                     const float *imatrix) {
+    const kernels::Kernels *sets[8];
+    const size_t n = kernels::list(sets, 8, cpu::features());
+    const kernels::Encode *last = nullptr;
+    for (size_t i = 0; i < n; i++) {
+        const kernels::Encode *kernel = kernels::find_encode(*sets[i], type.id);
+        if (i > 0 && kernel == last) continue; // the same code again
+        last = kernel;
+        compare_set(r, item, host, *sets[i], type, expected, {x, n_rows, n_values, imatrix});
+    }
 }
 
 struct Item {

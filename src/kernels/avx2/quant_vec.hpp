@@ -1,0 +1,26 @@
+// What encoding blocks needs of AVX2 beside encode_vec.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx2/encode_vec.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx2 {
+namespace {
+
+struct QuantVec : EncodeVec {
+    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm256_min_ps(a, b); } // a < b ? a : b
+    static GGUFX_INLINE Mask differ(Vf a, Vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+    static GGUFX_INLINE uint32_t bits(Mask m) {
+        return static_cast<uint32_t>(_mm256_movemask_ps(m));
+    }
+    // (v & mask) | set
+    static GGUFX_INLINE Vi replace(Vi v, Vi mask, Vi set) { return or_i(and_i(v, mask), set); }
+    static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) { return add(sum, _mm256_and_ps(m, v)); }
+};
+
+} // namespace
+} // namespace avx2
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,26 @@
+// What encoding blocks needs of AVX-512 beside encode_vec.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx512/encode_vec.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace avx512 {
+namespace {
+
+struct QuantVec : EncodeVec {
+    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm512_min_ps(a, b); } // a < b ? a : b
+    static GGUFX_INLINE Mask differ(Vf a, Vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+    static GGUFX_INLINE uint32_t bits(Mask m) { return m; }
+    // (v & mask) | set
+    static GGUFX_INLINE Vi replace(Vi v, Vi mask, Vi set) {
+        return _mm512_ternarylogic_epi32(v, mask, set, 0xea);
+    }
+    static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) { return _mm512_mask_add_ps(sum, m, sum, v); }
+};
+
+} // namespace
+} // namespace avx512
+} // namespace kernels
+} // namespace ggufx

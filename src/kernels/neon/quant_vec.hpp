@@ -1,0 +1,36 @@
+// What encoding blocks needs of NEON beside encode_vec.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/neon/encode_vec.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace neon {
+namespace {
+
+struct QuantVec : EncodeVec {
+    // a < b ? a : b
+    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return pick(lt(a, b), a, b); }
+    static GGUFX_INLINE Mask differ(Vf a, Vf b) {
+        return {vmvnq_u32(vceqq_f32(a.lo, b.lo)), vmvnq_u32(vceqq_f32(a.hi, b.hi))};
+    }
+    static GGUFX_INLINE uint32_t bits(Mask m) {
+        constexpr uint32_t place[4] = {1, 2, 4, 8};
+        const uint32x4_t p = vld1q_u32(place);
+        return vaddvq_u32(vandq_u32(m.lo, p)) | vaddvq_u32(vandq_u32(m.hi, p)) << 4;
+    }
+    // (v & mask) | set
+    static GGUFX_INLINE Vi replace(Vi v, Vi mask, Vi set) { return or_i(and_i(v, mask), set); }
+    static GGUFX_INLINE float32x4_t kept(uint32x4_t m, float32x4_t v) {
+        return vreinterpretq_f32_u32(vandq_u32(m, vreinterpretq_u32_f32(v)));
+    }
+    static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) {
+        return add(sum, {kept(m.lo, v.lo), kept(m.hi, v.hi)});
+    }
+};
+
+} // namespace
+} // namespace neon
+} // namespace kernels
+} // namespace ggufx
