@@ -5,7 +5,8 @@
  *   types.h   tensor types and KV types
  *   file.h    open a GGUF file, read its metadata, find its tensors
  *   write.h   write GGUF files and split sets
- *   quant.h   dequantize
+ *   quant.h   dequantize, quantize blocks
+ *   imatrix.h importance matrices
  *   matmul.h  quantized weights times f32 vectors and matrices
  *   kv.h      the KV cache and attention over it
  *   model.h   tokenizer, model, session, sampler, perplexity
@@ -16,6 +17,7 @@
 
 #include "base.h"
 #include "file.h"
+#include "imatrix.h"
 #include "kv.h"
 #include "matmul.h"
 #include "model.h"

@@ -24,6 +24,8 @@ enum class Tag : uint32_t {
     session = 0x53474758u,
     sampler = 0x41474758u,
     writer = 0x57474758u,
+    imatrix = 0x49474758u,
+    job = 0x4a474758u,
 };
 
 } // namespace ggufx::abi

@@ -23,7 +23,7 @@ RULES = {
     "src/matmul/": ["kernels/table.hpp", "formats/", "base/"],
     "src/quant/": ["kernels/table.hpp", "formats/", "base/"],
     "src/gguf/": ["formats/", "base/"],
-    "src/job/": ["gguf/", "quant/", "base/"],
+    "src/job/": ["gguf/", "quant/", "matmul/", "formats/", "base/"],
     "src/formats/": ["base/half.hpp"],
     "src/base/": [],
     "tests/unit/": ["ggufx/", "tests/"],

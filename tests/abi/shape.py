@@ -14,7 +14,8 @@ FORBIDDEN = r"\b(long|short|bool|_Bool|wchar_t|va_list|union|enum|unsigned|signe
 MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "validate", "tokenize",
                 "detokenize", "perplexity", "version", "abi", "has", "status", "row")
 OBJECTS = ("runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "session", "sampler",
-           "type", "meta", "attend", "decode", "writer", "write")
+           "type", "meta", "attend", "decode", "writer", "write",
+           "imatrix", "job")
 
 
 def check_prototype(p):

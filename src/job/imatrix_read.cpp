@@ -1,0 +1,179 @@
+// Reading: a GGUF file of sums and counts, or the older .dat file (counts of calls, little-endian).
+// SPDX-License-Identifier: MIT
+#include "base/bytes.hpp"
+#include "gguf/open.hpp"
+#include "job/imatrix.hpp"
+
+#include <inttypes.h>
+
+namespace ggufx::job {
+
+namespace {
+
+constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
+
+// ---- GGUF -----------------------------------------------------------------------------------
+
+size_t required_key(const gguf::File &file, const char *key) {
+    const size_t at = file.find_meta(key);
+    if (at == gguf::kNotFound)
+        fail(Status::missing, {}, "key \"%s\" is missing: this is no imatrix file", key);
+    return at;
+}
+
+void read_keys(Imatrix &out, const gguf::File &file) {
+    const std::string_view type = file.get_string(required_key(file, "general.type"));
+    if (type != "imatrix")
+        fail(Status::missing, {}, "general.type is \"%s\", not \"imatrix\"",
+             Quoted(type.data(), type.size()).c_str());
+    const size_t datasets = required_key(file, "imatrix.datasets");
+    const gguf::MetaEntry entry = file.meta(datasets);
+    for (uint64_t i = 0; i < entry.count; i++)
+        out.add_dataset(file.get_array_string(datasets, i));
+    const uint64_t chunk = file.get_u64(required_key(file, "imatrix.chunk_size"));
+    out.n_chunks = file.get_u64(required_key(file, "imatrix.chunk_count"));
+    if (chunk > UINT32_MAX || out.n_chunks > UINT32_MAX)
+        fail(Status::value, {}, "imatrix.chunk_size or imatrix.chunk_count is beyond 32 bits");
+    out.chunk_tokens = static_cast<uint32_t>(chunk);
+}
+
+[[noreturn]] void fail_entry(const gguf::Tensor &t, const char *what) {
+    fail(Status::shape, {.offset = t.info_offset}, "imatrix tensor \"%s\": %s",
+         Quoted(t.name.data(), t.name.size()).c_str(), what);
+}
+
+void load_floats(Vector<float> &out, const gguf::Tensor &t) {
+    if (t.type != 0) fail_entry(t, "is not f32");
+    const auto n = static_cast<size_t>(t.n_bytes / 4); // its bytes are in memory: fits
+    if (n == 0) fail_entry(t, "has no values");
+    out.resize(n);
+    for (size_t i = 0; i < n; i++) out[i] = load_f32le(t.data + 4 * i);
+}
+
+void read_pair(Imatrix &out, std::string_view name, const gguf::Tensor &sums,
+               const gguf::Tensor &counts) {
+    if (sums.ne[2] != 1 || sums.ne[3] != 1) fail_entry(sums, "has more than two dimensions");
+    if (counts.ne[0] != 1 || counts.n_rows != sums.n_rows)
+        fail_entry(counts, "has another number of matrices than its sums");
+    ImatrixEntry &entry = out.begin_entry(name);
+    load_floats(entry.sums, sums);
+    load_floats(entry.counts, counts);
+}
+
+// Name of the tensor beside: same stem, other ending. Null when `name` does not end in `ending`.
+const gguf::Tensor *partner(const gguf::File &file, const gguf::Tensor &t, std::string_view ending,
+                            std::string_view other, Vector<char> &buffer) {
+    std::string_view stem = t.name;
+    stem.remove_suffix(ending.size());
+    buffer.assign(stem.begin(), stem.end());
+    buffer.insert(buffer.end(), other.begin(), other.end());
+    const size_t at = file.find_tensor({buffer.data(), buffer.size()});
+    if (at == gguf::kNotFound) fail_entry(t, "stands alone: sums and counts come in pairs");
+    return &file.tensor(at);
+}
+
+void read_gguf(Imatrix &out, Ref<io::Source> source, const Progress &progress) {
+    gguf::OpenOptions options;
+    options.single = true;
+    options.progress = progress;
+    const Ref<gguf::File> file = gguf::open_source(out.host(), std::move(source), options);
+    read_keys(out, *file);
+    Vector<char> buffer(HostAllocator<char>(out.host().get()));
+    for (size_t i = 0; i < file->n_tensors(); i++) {
+        const gguf::Tensor &t = file->tensor(i);
+        if (t.name.ends_with(kSums)) {
+            const gguf::Tensor *counts = partner(*file, t, kSums, kCounts, buffer);
+            read_pair(out, t.name.substr(0, t.name.size() - kSums.size()), t, *counts);
+        } else if (t.name.ends_with(kCounts)) {
+            partner(*file, t, kCounts, kSums, buffer);
+        } // other tensors have no meaning here
+    }
+}
+
+// ---- .dat -----------------------------------------------------------------------------------
+
+// Numbers and bytes in order, each checked against what is left of the file.
+class Cursor {
+public:
+    Cursor(const uint8_t *data, size_t n) : data_(data), n_(n) {}
+    size_t at() const { return at_; }
+    size_t left() const { return n_ - at_; }
+    const uint8_t *take(size_t n, const char *what) {
+        if (n > left())
+            fail(Status::truncated, {.offset = n_},
+                 "the file ends after %zu bytes, inside of %s at byte %zu", n_, what, at_);
+        const uint8_t *p = data_ + at_;
+        at_ += n;
+        return p;
+    }
+    int32_t number(const char *what) { return load_i32le(take(4, what)); }
+    // A count of things that take `width` bytes each.
+    size_t count(const char *what, int32_t least, size_t width) {
+        const size_t offset = at_;
+        const int32_t n = number(what);
+        if (n < least || static_cast<size_t>(n) > left() / width)
+            fail(Status::malformed, {.offset = offset},
+                 "byte %zu: %s is %" PRId32 "; %zu bytes follow (is this an imatrix file?)", offset,
+                 what, n, left());
+        return static_cast<size_t>(n);
+    }
+
+private:
+    const uint8_t *data_;
+    size_t n_, at_ = 0;
+};
+
+void read_dat_entry(Imatrix &out, Cursor &in) {
+    const size_t n_name = in.count("the length of a name", 1, 1);
+    const auto *name = reinterpret_cast<const char *>(in.take(n_name, "a name"));
+    ImatrixEntry &entry = out.begin_entry({name, n_name});
+    const int32_t n_calls = in.number("a number of calls");
+    const size_t n = in.count("a number of values", 1, 4);
+    const uint8_t *values = in.take(4 * n, "values");
+    entry.sums.resize(n);
+    // A power of two: sums / counts gives the bits of value / calls.
+    for (size_t i = 0; i < n; i++) entry.sums[i] = load_f32le(values + 4 * i) * float{kDatChunk};
+    entry.counts.assign(1, static_cast<float>(n_calls > 0 ? n_calls : 1) * float{kDatChunk});
+}
+
+void read_dat(Imatrix &out, const uint8_t *data, size_t n_bytes) {
+    Cursor in(data, n_bytes);
+    const size_t n = in.count("the number of entries", 1, 13);
+    for (size_t i = 0; i < n; i++) read_dat_entry(out, in);
+    out.legacy = true;
+    out.chunk_tokens = kDatChunk;
+    if (in.left() == 0) return; // files of before 2024 end here
+    const int32_t chunks = in.number("the number of chunks");
+    out.n_chunks = chunks > 0 ? static_cast<uint64_t>(chunks) : 0;
+    const size_t length = in.count("the length of the data set's name", 0, 1);
+    const auto *name = reinterpret_cast<const char *>(in.take(length, "the data set's name"));
+    if (length) out.add_dataset({name, length});
+}
+
+void read_whole(const Buffer &into, io::Source &source, const Progress &progress) {
+    for (size_t at = 0; at < into.size(); at += io::kChunk) {
+        if (progress.cancelled(at, into.size()))
+            fail(Status::cancelled, {}, "reading was cancelled after %zu bytes", at);
+        const size_t left = into.size() - at;
+        source.read(at, into.data() + at, left < io::kChunk ? left : io::kChunk);
+    }
+}
+
+} // namespace
+
+void read_imatrix(Imatrix &out, Ref<io::Source> source, const Progress &progress) {
+    uint8_t magic[4] = {};
+    if (source->size() >= sizeof magic) source->read(0, magic, sizeof magic);
+    if (memcmp(magic, "GGUF", 4) == 0) {
+        read_gguf(out, std::move(source), progress);
+    } else {
+        if (source->size() > SIZE_MAX / 2)
+            fail(Status::memory, {}, "the file is too large for this machine's memory");
+        const Buffer bytes(out.host(), static_cast<size_t>(source->size()));
+        read_whole(bytes, *source, progress);
+        read_dat(out, bytes.data(), bytes.size());
+    }
+    out.finish();
+}
+
+} // namespace ggufx::job
