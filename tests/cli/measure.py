@@ -30,6 +30,20 @@ class Bench(tool.Case):
         self.fails(2, "bench", "matvec", "--type", "q4_z")
         self.fails(3, "bench", "matvec", "--type", "q4_K", "-k", "100")
 
+    def test_quantize_prints_one_line_per_type_and_set(self):
+        types = ("q8_0", "q4_K", "iq2_xs")
+        lines = self.lines("bench", "quantize", "--type", ",".join(types), "--isa", "all", "-t",
+                           "1", "-r", "1", "-m", "4", "-k", "768")
+        self.assertEqual(sorted({line["type"] for line in lines}), sorted(types))
+        self.assertEqual(len({(line["type"], line["isa"]) for line in lines}), len(lines))
+        for line in lines:
+            self.assertEqual((line["bench"], line["threads"]), ("quantize", 1))
+            self.assertIs(line["imatrix"], line["type"] == "iq2_xs")  # the type that needs one
+            self.assertIs(line["bytes_equal"], True)
+            self.assertGreater(line["mbps"], 0)
+        self.fails(4, "bench", "quantize", "--type", "i32")
+        self.fails(3, "bench", "quantize", "--type", "q4_K", "-k", "100")
+
     def test_kv_prints_one_line_per_type_and_length(self):
         lines = self.lines("bench", "kv", "--types", "f16,q8_0,gx4/gx3", "--kv", "100,300",
                            "--cache", "cpu", "-r", "1", "-t", "1")
