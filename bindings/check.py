@@ -1,0 +1,58 @@
+"""The bindings cover the headers: every exported function is called by each binding, but for those
+in not_bound.txt; tensor type ids are those of formats.def.
+
+usage: check.py
+SPDX-License-Identifier: MIT
+"""
+import pathlib
+import re
+
+import groups
+import header
+import public
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+# Language -> files of its wrapper, how a call looks there, files that only declare.
+LAYERS = {
+    "rust": ("rust/ggufx/src/*.rs", r"(?:\bsys::|\(ggufx_\w+, )(ggufx_\w+)[()]", ""),
+}
+
+
+def called(language):
+    pattern, call, not_these = LAYERS[language]
+    paths = [p for p in HERE.glob(pattern) if not not_these or not p.name.endswith(not_these)]
+    return {name for p in paths for name in re.findall(call, p.read_text(encoding="utf-8"))}
+
+
+def check_functions():
+    symbols = set((ROOT / "tests/abi/symbols.txt").read_text().split())
+    excused = {line for line in (HERE / "not_bound.txt").read_text().splitlines()
+               if line and not line.startswith("#")}
+    faults = [f"not_bound.txt: {n} is no function" for n in sorted(excused - symbols)]
+    # All zero but the size is what these give, and what the bindings write.
+    wanted = {n for n in symbols if not n.endswith("_options_init")}
+    for language in LAYERS:
+        used = called(language)
+        faults += [f"{language}: {n} is not called: wrap it, or name it in bindings/not_bound.txt"
+                   for n in sorted(wanted - used - excused)]
+        faults += [f"{language}: {n} is called: take it out of bindings/not_bound.txt"
+                   for n in sorted(used & excused)]
+    return faults
+
+
+def check_type_ids():
+    table = (ROOT / "src/formats/formats.def").read_text()
+    rows = {(m[0], int(m[1])) for m in re.findall(r"^X\((\w+), (\d+),", table, re.M)}
+    found, _ = groups.grouped(header.constants(ROOT / "include"))
+    ids = {(member, value) for member, _, value in found["TensorType"][1]}
+    return [f"formats.def and the headers differ: {x}" for x in sorted(rows ^ ids)]
+
+
+def main():
+    faults = check_functions() + check_type_ids()
+    public.finish("languages", faults, len(LAYERS))
+
+
+main()

@@ -1,0 +1,375 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Runtime.InteropServices;
+
+namespace Ggufx
+{
+    internal static unsafe partial class NativeMethods
+    {
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern byte* ggufx_status_name(int status);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern byte* ggufx_version();
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern uint ggufx_abi_version();
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern UIntPtr ggufx_abi_layout(byte* struct_name);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_has(byte* feature);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_runtime_options_init(NativeRuntimeOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_runtime_create(out RuntimeHandle out_,
+            NativeRuntimeOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_runtime_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_runtime_info(NativeRuntimeFacts* out_, RuntimeHandle rt,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_open_options_init(NativeOpenOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_open(out FileHandle out_, RuntimeHandle rt, byte* path,
+            NativeOpenOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_open_fd(out FileHandle out_, RuntimeHandle rt, int fd,
+            ulong offset, ulong length, NativeOpenOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_open_memory(out FileHandle out_, RuntimeHandle rt, void*
+            data, UIntPtr size, IntPtr destroy, void* user, NativeOpenOptions* options, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_open_io(out FileHandle out_, RuntimeHandle rt, NativeIo*
+            io, NativeOpenOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_file_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_info(NativeFileFacts* out_, FileHandle file,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern UIntPtr ggufx_file_meta_count(FileHandle file);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_at(NativeMetaEntry* out_, FileHandle file,
+            UIntPtr index, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_find(UIntPtr* out_, FileHandle file, byte* key,
+            UIntPtr length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_u64(ulong* out_, FileHandle file, UIntPtr index,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_i64(long* out_, FileHandle file, UIntPtr index,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_f64(double* out_, FileHandle file, UIntPtr index,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_bool(int* out_, FileHandle file, UIntPtr index,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_string(byte** out_, UIntPtr* out_length,
+            FileHandle file, UIntPtr index, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_array_u64(ulong* out_, FileHandle file, UIntPtr
+            index, ulong first, UIntPtr n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_array_i64(long* out_, FileHandle file, UIntPtr
+            index, ulong first, UIntPtr n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_array_f64(double* out_, FileHandle file, UIntPtr
+            index, ulong first, UIntPtr n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_array_string(byte** out_, UIntPtr* out_length,
+            FileHandle file, UIntPtr index, ulong i, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_meta_array_nested(UIntPtr* out_index, FileHandle file,
+            UIntPtr index, ulong i, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern UIntPtr ggufx_file_tensor_count(FileHandle file);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern IntPtr ggufx_file_tensor(FileHandle file, UIntPtr index);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_tensor_find(UIntPtr* out_, FileHandle file, byte*
+            name, UIntPtr length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tensor_info(NativeTensorFacts* out_, TensorHandle tensor,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void* ggufx_tensor_data(TensorHandle tensor);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tensor_wrap(out TensorHandle out_, RuntimeHandle rt, uint
+            type_, uint n_dims, ulong* ne, ulong row_stride, void* data, ulong n_bytes, byte* name,
+            IntPtr destroy, void* user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tensor_slice(out TensorHandle out_, TensorHandle tensor,
+            uint dim, ulong first, ulong n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_tensor_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_validate(FileHandle file, uint flags, IntPtr report, void*
+            user, NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_kv_options_init(NativeKvOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_create(out KvHandle out_, RuntimeHandle rt,
+            NativeKvOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_estimate(ulong* out_, RuntimeHandle rt, NativeKvOptions*
+            options, ulong n_tokens, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_kv_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_reserve(KvHandle kv, uint sequence, ulong n_tokens,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_append(KvHandle kv, uint layer, uint sequence, UIntPtr
+            n_tokens, int* positions, float* k, UIntPtr n_k, float* v, UIntPtr n_v, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_append_half(KvHandle kv, uint layer, uint sequence,
+            UIntPtr n_tokens, int* positions, uint format, ushort* k, UIntPtr n_k, ushort* v,
+            UIntPtr n_v, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_append_batch(KvHandle kv, uint layer, UIntPtr n_tokens,
+            uint* sequences, int* positions, float* k, UIntPtr n_k, float* v, UIntPtr n_v,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_attend_options_init(NativeAttendOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_attend(float* out_, UIntPtr n_out, float* lse, KvHandle
+            kv, uint layer, uint sequence, float* q, UIntPtr n_q, UIntPtr n_queries, int* positions,
+            NativeAttendOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_attend_batch(float* out_, UIntPtr n_out, float* lse,
+            KvHandle kv, uint layer, uint* sequences, float* q, UIntPtr n_q, UIntPtr n, int*
+            positions, NativeAttendOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_read(float* k, UIntPtr n_k, float* v, UIntPtr n_v,
+            KvHandle kv, uint layer, uint sequence, ulong first, ulong n_tokens, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_scores(float* out_, UIntPtr n_out, KvHandle kv, uint
+            layer, uint sequence, float* q, UIntPtr n_q, UIntPtr n_queries, float scale,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_length(ulong* out_, KvHandle kv, uint sequence,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_positions(int* out_, KvHandle kv, uint sequence, ulong
+            first, ulong n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_truncate(KvHandle kv, uint sequence, ulong n_tokens,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_rollback(KvHandle kv, uint sequence, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_remove(KvHandle kv, uint sequence, int p0, int p1,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_copy(KvHandle kv, uint from, uint to, int p0, int p1,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_shift(KvHandle kv, uint sequence, int p0, int p1, int
+            delta, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_keep(KvHandle kv, uint sequence, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_calibrate(KvHandle kv, uint layer, float* mu_k, float*
+            eq_k, UIntPtr n_k, float* mu_v, UIntPtr n_v, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_save(KvHandle kv, uint sequence, IntPtr write, void*
+            user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_load(KvHandle kv, uint sequence, IntPtr read, void*
+            user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_save_path(KvHandle kv, uint sequence, byte* path,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_load_path(KvHandle kv, uint sequence, byte* path,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_requantize(KvHandle kv, uint layer, uint type_k, uint
+            type_v, NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_compact(KvHandle kv, uint sequence, NativeProgress*
+            progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_clear(KvHandle kv, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_stats(NativeKvFacts* out_, KvHandle kv, uint layer,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_matmul_options_init(NativeMatmulOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matvec(float* y, UIntPtr n_y, RuntimeHandle rt,
+            TensorHandle w, float* x, UIntPtr n_x, NativeMatmulOptions* options, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matmul(float* y, UIntPtr ldy, UIntPtr n_y, RuntimeHandle
+            rt, TensorHandle w, float* x, UIntPtr ldx, UIntPtr n_x, UIntPtr n, NativeMatmulOptions*
+            options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matvec_many(float** y, UIntPtr* n_y, RuntimeHandle rt,
+            IntPtr* w, UIntPtr n_w, float* x, UIntPtr n_x, NativeMatmulOptions* options,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matmul_id(float* y, UIntPtr ldy, UIntPtr n_y, RuntimeHandle
+            rt, TensorHandle w, uint* ids, UIntPtr n_used, float* x, UIntPtr ldx, UIntPtr n_x,
+            UIntPtr n, NativeMatmulOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tokenizer_create(out TokenizerHandle out_, FileHandle file,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_tokenizer_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tokenize(int* out_ids, UIntPtr capacity, UIntPtr*
+            out_needed, TokenizerHandle tokenizer, byte* text, UIntPtr length, uint flags,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_detokenize(byte* out_, UIntPtr capacity, UIntPtr*
+            out_needed, TokenizerHandle tokenizer, int* ids, UIntPtr n_ids, uint flags, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_token_info(NativeTokenFacts* out_, TokenizerHandle
+            tokenizer, int id, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tokenizer_info(NativeTokenizerFacts* out_, TokenizerHandle
+            tokenizer, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_model_options_init(NativeModelOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_model_create(out ModelHandle out_, RuntimeHandle rt,
+            FileHandle file, NativeModelOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_model_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_model_info(NativeModelFacts* out_, ModelHandle model,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_session_options_init(NativeSessionOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_create(out SessionHandle out_, ModelHandle model,
+            NativeSessionOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_session_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_decode_options_init(NativeDecodeOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_decode(SessionHandle session, int* tokens, UIntPtr
+            n_tokens, NativeDecodeOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_logits(float* out_, UIntPtr n_out, SessionHandle
+            session, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern ulong ggufx_session_length(SessionHandle session);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_truncate(SessionHandle session, ulong n_tokens,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_sampler_options_init(NativeSamplerOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_create(out SamplerHandle out_, RuntimeHandle rt,
+            uint n_vocab, NativeSamplerOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_sampler_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_sample(int* out_id, float* out_logprob,
+            SamplerHandle sampler, float* logits, UIntPtr n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_perplexity(NativePerplexityFacts* out_, SessionHandle
+            session, int* tokens, UIntPtr n_tokens, uint n_context, int bos, IntPtr report, void*
+            user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_dequantize(float* out_, UIntPtr n_out, RuntimeHandle rt,
+            TensorHandle tensor, ulong first_row, ulong n_rows, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_dequantize_blocks(float* out_, UIntPtr n, RuntimeHandle rt,
+            uint type_, void* bytes, UIntPtr n_bytes, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_quantize_options_init(NativeQuantizeOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_quantize_blocks(void* out_, UIntPtr n_bytes, RuntimeHandle
+            rt, uint type_, float* rows, UIntPtr n_rows, UIntPtr n_cols, NativeQuantizeOptions*
+            options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_type_info(NativeTypeFacts* out_, uint type_, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_type_from_name(uint* out_, byte* name, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_row_bytes(ulong* out_, uint type_, ulong n, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_type_info(NativeKvTypeFacts* out_, uint type_,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_type_from_name(uint* out_, byte* name, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_writer_options_init(NativeWriterOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_create(out WriterHandle out_, RuntimeHandle rt,
+            NativeWriterOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_writer_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_u64(WriterHandle writer, byte* key, UIntPtr
+            length, int type_, ulong value, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_i64(WriterHandle writer, byte* key, UIntPtr
+            length, int type_, long value, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_f64(WriterHandle writer, byte* key, UIntPtr
+            length, int type_, double value, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_bool(WriterHandle writer, byte* key, UIntPtr
+            length, int value, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_string(WriterHandle writer, byte* key, UIntPtr
+            length, byte* text, UIntPtr n_text, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_array(WriterHandle writer, byte* key, UIntPtr
+            length, int element_type, void* elements, UIntPtr count, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_array_string(WriterHandle writer, byte* key,
+            UIntPtr length, byte** texts, UIntPtr* lengths, UIntPtr count, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_set_value(WriterHandle writer, byte* key, UIntPtr
+            length, int type_, void* value, UIntPtr n_bytes, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_unset(WriterHandle writer, byte* key, UIntPtr
+            length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_rename(WriterHandle writer, byte* key, UIntPtr
+            length, byte* new_key, UIntPtr new_length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_copy_meta(WriterHandle writer, FileHandle file,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_add_tensor(WriterHandle writer, TensorHandle tensor,
+            byte* name, UIntPtr name_length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_copy_tensors(WriterHandle writer, FileHandle file,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_add_stream(WriterHandle writer, byte* name, UIntPtr
+            name_length, uint type_, uint n_dims, ulong* ne, NativeTensorStream* stream,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_write_options_init(NativeWriteOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_info(NativeWriterFacts* out_, WriterHandle writer,
+            NativeWriteOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_write(WriterHandle writer, byte* path,
+            NativeWriteOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_writer_write_stream(WriterHandle writer, IntPtr write,
+            void* user, NativeWriteOptions* options, NativeError* error);
+    }
+}

@@ -1,0 +1,505 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+#pragma warning disable 169, 649
+using System.Collections.Generic;
+using System;
+using System.Runtime.InteropServices;
+
+namespace Ggufx
+{
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeError
+    {
+        internal int status;
+        internal int system_error;
+        internal ulong offset;
+        internal ulong index;
+        internal fixed ulong reserved[5];
+        internal fixed byte message[448];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeAllocator
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* user;
+        internal IntPtr alloc;
+        internal IntPtr free;
+        internal IntPtr destroy;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeLog
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* user;
+        internal IntPtr write;
+        internal IntPtr destroy;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeExecutor
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint max_workers;
+        internal uint reserved;
+        internal void* user;
+        internal IntPtr parallel_for;
+        internal IntPtr destroy;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeProgress
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* user;
+        internal IntPtr report;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeRuntimeOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeAllocator* allocator;
+        internal NativeLog* log;
+        internal NativeExecutor* executor;
+        internal uint threads;
+        internal int isa;
+        internal ulong workspace_bytes;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeRuntimeFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal int isa;
+        internal uint threads;
+        internal ulong features;
+        internal byte* isa_name;
+        internal byte* allocator_name;
+        internal ulong workspace_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeOpenOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal int dialect;
+        internal int io;
+        internal NativeProgress* progress;
+        internal ulong max_metadata_bytes;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeIo
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* user;
+        internal IntPtr size;
+        internal IntPtr read_at;
+        internal IntPtr map;
+        internal IntPtr unmap;
+        internal IntPtr close;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeFileFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint version;
+        internal uint big_endian;
+        internal ulong alignment;
+        internal ulong n_parts;
+        internal ulong meta_end;
+        internal ulong data_offset;
+        internal ulong file_size;
+        internal ulong n_meta;
+        internal ulong n_tensors;
+        internal ulong n_values;
+        internal ulong n_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMetaEntry
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal int type_;
+        internal int element_type;
+        internal byte* key;
+        internal UIntPtr key_length;
+        internal ulong count;
+        internal ulong offset;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeTensorFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint type_;
+        internal uint n_dims;
+        internal fixed ulong ne[4];
+        internal ulong row_bytes;
+        internal ulong row_stride;
+        internal ulong n_rows;
+        internal ulong n_bytes;
+        internal ulong offset;
+        internal ulong file_offset;
+        internal uint part;
+        internal uint memory_kind;
+        internal byte* name;
+        internal UIntPtr name_length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeFinding
+    {
+        internal uint struct_size;
+        internal int severity;
+        internal int status;
+        internal uint reserved;
+        internal ulong offset;
+        internal ulong index;
+        internal byte* text;
+        internal byte* name;
+        internal UIntPtr name_length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeKvLayer
+    {
+        internal uint type_k;
+        internal uint type_v;
+        internal uint window;
+        internal uint reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeKvOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint n_layers;
+        internal uint n_kv_heads;
+        internal uint n_q_heads;
+        internal uint head_dim_k;
+        internal uint head_dim_v;
+        internal uint type_k;
+        internal uint type_v;
+        internal uint n_sequences;
+        internal ulong max_tokens;
+        internal uint n_sinks;
+        internal uint rope_style;
+        internal uint rope_dims;
+        internal float rope_base;
+        internal float rope_scale;
+        internal uint n_layer_options;
+        internal NativeKvLayer* layers;
+        internal ulong model;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeAttendOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal float scale;
+        internal float softcap;
+        internal uint window;
+        internal uint reserved0;
+        internal float* alibi_slopes;
+        internal UIntPtr n_alibi_slopes;
+        internal float* sink_logits;
+        internal UIntPtr n_sink_logits;
+        internal NativeProgress* progress;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeKvFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint type_k;
+        internal uint type_v;
+        internal ulong n_tokens;
+        internal ulong n_pages;
+        internal ulong n_plain_pages;
+        internal ulong n_shared_pages;
+        internal ulong page_bytes;
+        internal ulong bytes_per_token;
+        internal double bits_per_value;
+        internal double k_error;
+        internal double v_error;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMatmulOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeProgress* progress;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeTokenFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal int id;
+        internal float score;
+        internal byte* text;
+        internal UIntPtr text_length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeTokenizerFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal byte* kind;
+        internal uint n_tokens;
+        internal int bos;
+        internal int eos;
+        internal int unknown;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeModelOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeModelFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal byte* architecture;
+        internal ulong n_parameters;
+        internal ulong weight_bytes;
+        internal uint n_vocab;
+        internal uint n_context;
+        internal uint n_embedding;
+        internal uint n_layers;
+        internal uint n_heads;
+        internal uint n_kv_heads;
+        internal uint head_dim;
+        internal uint reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeSessionOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint n_context;
+        internal uint n_batch;
+        internal uint type_k;
+        internal uint type_v;
+        internal uint matmul_flags;
+        internal uint reserved0;
+        internal fixed ulong reserved[3];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeAttentionHook
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* user;
+        internal IntPtr layer;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeDecodeOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeProgress* progress;
+        internal float* logits;
+        internal UIntPtr n_logits;
+        internal fixed ulong reserved[2];
+        internal NativeAttentionHook* attention;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeSamplerOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal float temperature;
+        internal float top_p;
+        internal float min_p;
+        internal uint top_k;
+        internal ulong seed;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativePerplexityFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal double perplexity;
+        internal double standard_error;
+        internal ulong n_chunks;
+        internal ulong n_tokens;
+        internal ulong n_scored;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeQuantizeOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal int mode;
+        internal uint reserved0;
+        internal float* imatrix;
+        internal NativeProgress* progress;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeTypeFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint id;
+        internal uint block_values;
+        internal uint block_bytes;
+        internal uint reserved;
+        internal byte* name;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeKvTypeFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint id;
+        internal uint block_values;
+        internal uint block_bytes;
+        internal uint reserved;
+        internal byte* name;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeWriterOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint version;
+        internal uint reserved0;
+        internal ulong reserve_bytes;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeTensorStream
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* user;
+        internal IntPtr read;
+        internal IntPtr destroy;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeWriteOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeProgress* progress;
+        internal ulong max_part_bytes;
+        internal ulong max_part_tensors;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeWriterFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong n_meta;
+        internal ulong n_tensors;
+        internal ulong n_parts;
+        internal ulong n_bytes;
+    }
+
+    internal static unsafe class NativeSizes
+    {
+        internal static readonly Dictionary<string, int> All = new Dictionary<string, int>
+        {
+            { "ggufx_error", sizeof(NativeError) },
+            { "ggufx_allocator", sizeof(NativeAllocator) },
+            { "ggufx_log", sizeof(NativeLog) },
+            { "ggufx_executor", sizeof(NativeExecutor) },
+            { "ggufx_progress", sizeof(NativeProgress) },
+            { "ggufx_runtime_options", sizeof(NativeRuntimeOptions) },
+            { "ggufx_runtime_facts", sizeof(NativeRuntimeFacts) },
+            { "ggufx_open_options", sizeof(NativeOpenOptions) },
+            { "ggufx_io", sizeof(NativeIo) },
+            { "ggufx_file_facts", sizeof(NativeFileFacts) },
+            { "ggufx_meta_entry", sizeof(NativeMetaEntry) },
+            { "ggufx_tensor_facts", sizeof(NativeTensorFacts) },
+            { "ggufx_finding", sizeof(NativeFinding) },
+            { "ggufx_kv_layer", sizeof(NativeKvLayer) },
+            { "ggufx_kv_options", sizeof(NativeKvOptions) },
+            { "ggufx_attend_options", sizeof(NativeAttendOptions) },
+            { "ggufx_kv_facts", sizeof(NativeKvFacts) },
+            { "ggufx_matmul_options", sizeof(NativeMatmulOptions) },
+            { "ggufx_token_facts", sizeof(NativeTokenFacts) },
+            { "ggufx_tokenizer_facts", sizeof(NativeTokenizerFacts) },
+            { "ggufx_model_options", sizeof(NativeModelOptions) },
+            { "ggufx_model_facts", sizeof(NativeModelFacts) },
+            { "ggufx_session_options", sizeof(NativeSessionOptions) },
+            { "ggufx_attention_hook", sizeof(NativeAttentionHook) },
+            { "ggufx_decode_options", sizeof(NativeDecodeOptions) },
+            { "ggufx_sampler_options", sizeof(NativeSamplerOptions) },
+            { "ggufx_perplexity_facts", sizeof(NativePerplexityFacts) },
+            { "ggufx_quantize_options", sizeof(NativeQuantizeOptions) },
+            { "ggufx_type_facts", sizeof(NativeTypeFacts) },
+            { "ggufx_kv_type_facts", sizeof(NativeKvTypeFacts) },
+            { "ggufx_writer_options", sizeof(NativeWriterOptions) },
+            { "ggufx_tensor_stream", sizeof(NativeTensorStream) },
+            { "ggufx_write_options", sizeof(NativeWriteOptions) },
+            { "ggufx_writer_facts", sizeof(NativeWriterFacts) },
+        };
+    }
+}

@@ -1,0 +1,319 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// Status: What a call returned; values never change.
+type Status int32
+
+const (
+	StatusOk          Status = 0
+	StatusArgument    Status = -1
+	StatusMemory      Status = -2
+	StatusIo          Status = -3
+	StatusTruncated   Status = -4
+	StatusMagic       Status = -5
+	StatusVersion     Status = -6
+	StatusEndian      Status = -7
+	StatusMalformed   Status = -8
+	StatusLimit       Status = -9
+	StatusType        Status = -10
+	StatusUnsupported Status = -11
+	StatusNotFound    Status = -12
+	StatusCapacity    Status = -13
+	StatusCancelled   Status = -14
+	StatusChecksum    Status = -15
+	StatusMismatch    Status = -16
+	StatusState       Status = -17
+	StatusInternal    Status = -18
+	StatusCount       Status = -32
+	StatusLength      Status = -33
+	StatusKey         Status = -34
+	StatusKvtype      Status = -35
+	StatusValue       Status = -36
+	StatusDuplicate   Status = -37
+	StatusAlignment   Status = -38
+	StatusName        Status = -39
+	StatusNdims       Status = -40
+	StatusShape       Status = -41
+	StatusOverflow    Status = -42
+	StatusOffset      Status = -43
+	StatusBounds      Status = -44
+	StatusSplit       Status = -45
+	StatusVocab       Status = -48
+	StatusHparam      Status = -49
+	StatusMissing     Status = -50
+)
+
+// LogLevel: Weight of a message or finding.
+type LogLevel int32
+
+const (
+	LogError   LogLevel = 1
+	LogWarning LogLevel = 2
+	LogInfo    LogLevel = 3
+	LogDebug   LogLevel = 4
+)
+
+// Isa: Instruction set of the kernels.
+type Isa int32
+
+const (
+	IsaBest     Isa = 0
+	IsaScalar   Isa = 1
+	IsaAvx2     Isa = 2
+	IsaAvxvnni  Isa = 3
+	IsaAvx512   Isa = 4
+	IsaNeon     Isa = 16
+	IsaNeonDot  Isa = 17
+	IsaNeonI8mm Isa = 18
+)
+
+// CpuFeatures: What was found in this processor.
+type CpuFeatures uint64
+
+const (
+	CPUAvx2         CpuFeatures = 1
+	CPUAvxvnni      CpuFeatures = 2
+	CPUAvx512       CpuFeatures = 4
+	CPUAvx512vbmi   CpuFeatures = 8
+	CPUAvx512bitalg CpuFeatures = 16
+	CPUNeon         CpuFeatures = 65536
+	CPUNeonDot      CpuFeatures = 131072
+	CPUNeonI8mm     CpuFeatures = 262144
+)
+
+// IoMode: How tensor data get into memory.
+type IoMode int32
+
+const (
+	IoModeAuto IoMode = 0
+	IoModeMap  IoMode = 1
+	IoModeRead IoMode = 2
+)
+
+// MetaType: Type of a metadata value.
+type MetaType int32
+
+const (
+	MetaU8     MetaType = 0
+	MetaI8     MetaType = 1
+	MetaU16    MetaType = 2
+	MetaI16    MetaType = 3
+	MetaU32    MetaType = 4
+	MetaI32    MetaType = 5
+	MetaF32    MetaType = 6
+	MetaBool   MetaType = 7
+	MetaString MetaType = 8
+	MetaArray  MetaType = 9
+	MetaU64    MetaType = 10
+	MetaI64    MetaType = 11
+	MetaF64    MetaType = 12
+)
+
+// OpenFlags: Flags of an open.
+type OpenFlags uint32
+
+const (
+	OpenMetadataOnly OpenFlags = 1
+	OpenPopulate     OpenFlags = 2
+	OpenHugePages    OpenFlags = 4
+	OpenLock         OpenFlags = 8
+	OpenStrict       OpenFlags = 16
+	OpenLegacyV1     OpenFlags = 32
+	OpenUnknownTypes OpenFlags = 64
+	OpenSingle       OpenFlags = 128
+	OpenCopy         OpenFlags = 256
+)
+
+// ValidateFlags: Flags of a check.
+type ValidateFlags uint32
+
+const (
+	ValidateDeep   ValidateFlags = 1
+	ValidateStrict ValidateFlags = 2
+)
+
+// RopeStyle: How keys carry their positions.
+type RopeStyle uint32
+
+const (
+	RopeStyleUnknown RopeStyle = 0
+	RopeStyleNone    RopeStyle = 1
+	RopeStylePairs   RopeStyle = 2
+	RopeStyleHalves  RopeStyle = 3
+)
+
+// HalfFormat: Format of 16-bit keys and values.
+type HalfFormat uint32
+
+const (
+	HalfFormatF16  HalfFormat = 1
+	HalfFormatBf16 HalfFormat = 2
+)
+
+// KvFlags: Flags of a KV cache.
+type KvFlags uint32
+
+const (
+	KvFitTq30    KvFlags = 1
+	KvCentreAll  KvFlags = 2
+	KvCentreNone KvFlags = 4
+	KvVInK       KvFlags = 8
+)
+
+// AttendFlags: Flags of attention.
+type AttendFlags uint32
+
+const (
+	AttendAll AttendFlags = 1
+)
+
+// MatmulFlags: Flags of products.
+type MatmulFlags uint32
+
+const (
+	MatmulF32            MatmulFlags = 1
+	MatmulBatchInvariant MatmulFlags = 2
+	MatmulPrecise        MatmulFlags = 4
+)
+
+// TokenizeFlags: Flags of text to ids.
+type TokenizeFlags uint32
+
+const (
+	TokenizeAddSpecial   TokenizeFlags = 1
+	TokenizeParseSpecial TokenizeFlags = 2
+)
+
+// DetokenizeFlags: Flags of ids to text.
+type DetokenizeFlags uint32
+
+const (
+	DetokenizeKeepSpecial DetokenizeFlags = 1
+	DetokenizeKeepSpace   DetokenizeFlags = 2
+)
+
+// TokenFlags: Properties of a token.
+type TokenFlags uint32
+
+const (
+	TokenUnknown TokenFlags = 1
+	TokenControl TokenFlags = 2
+	TokenUser    TokenFlags = 4
+	TokenUnused  TokenFlags = 8
+	TokenByte    TokenFlags = 16
+	TokenEnd     TokenFlags = 32
+)
+
+// DecodeFlags: Flags of a decode.
+type DecodeFlags uint32
+
+const (
+	DecodeAllLogits DecodeFlags = 1
+)
+
+// QuantizeMode: Way to choose scales and codes.
+type QuantizeMode int32
+
+const (
+	QuantizeModeReference QuantizeMode = 0
+)
+
+// TensorType: Type of a tensor: the id in the file.
+type TensorType uint32
+
+const (
+	TypeF32     TensorType = 0
+	TypeF16     TensorType = 1
+	TypeQ4_0    TensorType = 2
+	TypeQ4_1    TensorType = 3
+	TypeQ5_0    TensorType = 6
+	TypeQ5_1    TensorType = 7
+	TypeQ8_0    TensorType = 8
+	TypeQ8_1    TensorType = 9
+	TypeQ2_K    TensorType = 10
+	TypeQ3_K    TensorType = 11
+	TypeQ4_K    TensorType = 12
+	TypeQ5_K    TensorType = 13
+	TypeQ6_K    TensorType = 14
+	TypeQ8_K    TensorType = 15
+	TypeIQ2_XXS TensorType = 16
+	TypeIQ2_XS  TensorType = 17
+	TypeIQ3_XXS TensorType = 18
+	TypeIQ1_S   TensorType = 19
+	TypeIQ4_NL  TensorType = 20
+	TypeIQ3_S   TensorType = 21
+	TypeIQ2_S   TensorType = 22
+	TypeIQ4_XS  TensorType = 23
+	TypeI8      TensorType = 24
+	TypeI16     TensorType = 25
+	TypeI32     TensorType = 26
+	TypeI64     TensorType = 27
+	TypeF64     TensorType = 28
+	TypeIQ1_M   TensorType = 29
+	TypeBF16    TensorType = 30
+	TypeTQ1_0   TensorType = 34
+	TypeTQ2_0   TensorType = 35
+	TypeMXFP4   TensorType = 39
+	TypeNVFP4   TensorType = 40
+	TypeQ1_0    TensorType = 41
+	TypeQ2_0    TensorType = 42
+)
+
+// KvType: Type of the keys or values of a cache.
+type KvType uint32
+
+const (
+	KVDEFAULT        KvType = 0
+	KVF32            KvType = 1
+	KVF16            KvType = 2
+	KVBF16           KvType = 3
+	KVQ8_0           KvType = 8
+	KVQ5_1           KvType = 9
+	KVQ5_0           KvType = 10
+	KVQ4_1           KvType = 11
+	KVQ4_0           KvType = 12
+	KVIQ4_NL         KvType = 13
+	KVROT_Q5_0       KvType = 32
+	KVROT_Q4_0       KvType = 33
+	KVROT_IQ4_NL     KvType = 34
+	KVTQ3_0          KvType = 64
+	KVTQ3_0_RESIDUAL KvType = 65
+	KVGX2            KvType = 72
+	KVGX3            KvType = 73
+	KVGX4            KvType = 74
+)
+
+// TypeFlags: Properties of a tensor type.
+type TypeFlags uint32
+
+const (
+	TypeIsQuantized  TypeFlags = 1
+	TypeIsFloat      TypeFlags = 2
+	TypeIsInteger    TypeFlags = 4
+	TypeIsActivation TypeFlags = 8
+	TypeHasMatvec    TypeFlags = 16
+	TypeHasQuantize  TypeFlags = 32
+)
+
+// WriteFlags: Flags of a writer.
+type WriteFlags uint32
+
+const (
+	WriteBigEndian WriteFlags = 1
+)
+
+// Numbers with a meaning of their own.
+const (
+	MaxDims           = 4
+	KvNoSinks         = 4294967295
+	KvAllSequences    = 4294967295
+	KvKeepType        = 4294967295
+	KvAllLayers       = 4294967295
+	MatvecMaxMatrices = 64
+	VersionMajor      = 0
+	VersionMinor      = 1
+	VersionPatch      = 0
+	AbiVersion        = 1
+)

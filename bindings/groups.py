@@ -1,0 +1,77 @@
+"""Which constant of the headers belongs to which enumeration of the bindings.
+
+SPDX-License-Identifier: MIT
+"""
+
+# Prefix after GGUFX_, name of the enumeration, integer in the C interface, bits?, what it is.
+GROUPS = [
+    ("E_", "Status", "i32", False, "What a call returned; values never change"),
+    ("LOG_", "LogLevel", "i32", False, "Weight of a message or finding"),
+    ("ISA_", "Isa", "i32", False, "Instruction set of the kernels"),
+    ("CPU_", "CpuFeatures", "u64", True, "What was found in this processor"),
+    ("TYPE_IS_", "TypeFlags", "u32", True, "Properties of a tensor type"),
+    ("TYPE_HAS_", "TypeFlags", "u32", True, "Properties of a tensor type"),
+    ("TYPE_", "TensorType", "u32", False, "Type of a tensor: the id in the file"),
+    ("KV_ROPE_", "RopeStyle", "u32", False, "How keys carry their positions"),
+    ("KV_HALF_", "HalfFormat", "u32", False, "Format of 16-bit keys and values"),
+    ("KV_FIT_", "KvFlags", "u32", True, "Flags of a KV cache"),
+    ("KV_CENTRE_", "KvFlags", "u32", True, "Flags of a KV cache"),
+    ("KV_V_IN_K", "KvFlags", "u32", True, "Flags of a KV cache"),
+    ("KV_NO_SINKS", None, "u32", False, ""),
+    ("KV_ALL_", None, "u32", False, ""),
+    ("KV_KEEP_TYPE", None, "u32", False, ""),
+    ("KV_", "KvType", "u32", False, "Type of the keys or values of a cache"),
+    ("IO_", "IoMode", "i32", False, "How tensor data get into memory"),
+    ("OPEN_", "OpenFlags", "u32", True, "Flags of an open"),
+    ("VALUE_", "MetaType", "i32", False, "Type of a metadata value"),
+    ("VALIDATE_", "ValidateFlags", "u32", True, "Flags of a check"),
+    ("QUANTIZE_", "QuantizeMode", "i32", False, "Way to choose scales and codes"),
+    ("MATMUL_", "MatmulFlags", "u32", True, "Flags of products"),
+    ("ATTEND_", "AttendFlags", "u32", True, "Flags of attention"),
+    ("TOKENIZE_", "TokenizeFlags", "u32", True, "Flags of text to ids"),
+    ("DETOKENIZE_", "DetokenizeFlags", "u32", True, "Flags of ids to text"),
+    ("TOKEN_", "TokenFlags", "u32", True, "Properties of a token"),
+    ("DECODE_", "DecodeFlags", "u32", True, "Flags of a decode"),
+    ("WRITE_", "WriteFlags", "u32", True, "Flags of a writer"),
+]
+
+
+def group_of(name):
+    """The row of GROUPS of 'GGUFX_TYPE_Q4_K' with the member's name ('Q4_K'); else plain."""
+    short = name.removeprefix("GGUFX_")
+    if short == "OK":
+        return GROUPS[0], "OK"
+    for row in GROUPS:
+        if row[1] and short.startswith(row[0]) and not plain(short):
+            whole = row[1] in ("TypeFlags", "KvFlags")  # several prefixes: keep them
+            cut = short.index("_") + 1 if whole else len(row[0])
+            return row, short[cut:]
+    return None, short
+
+
+def plain(short):
+    return any(row[1] is None and short.startswith(row[0]) for row in GROUPS)
+
+
+def grouped(constants):
+    """{enumeration: (row, [(member, C name, value)])} and [(C name, value)] of the rest."""
+    groups, rest = {}, []
+    for name, value in constants.items():
+        row, member = group_of(name)
+        if row:
+            groups.setdefault(row[1], (row, []))[1].append((member, name, value))
+        else:
+            rest.append((name, value))
+    return groups, rest
+
+
+def integer_of(name):
+    row, _ = group_of(name)
+    if row:
+        return row[2]
+    return "usize" if "MAX_" in name else "u32"
+
+
+def words(member):
+    """NOT_FOUND -> NotFound"""
+    return "".join(w[:1] + w[1:].lower() for w in member.split("_"))

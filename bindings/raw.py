@@ -1,0 +1,169 @@
+"""Writes, or compares with the headers, what the bindings repeat of them: declarations, structs,
+constants. Everything else in the bindings is written by hand.
+
+usage: raw.py [--write]     (without: exit 1 when a file differs)
+SPDX-License-Identifier: MIT
+"""
+import pathlib
+import sys
+import textwrap
+
+import groups
+import header
+import public
+
+HERE = pathlib.Path(__file__).resolve().parent
+INCLUDE = HERE.parent / "include"
+NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
+       "// SPDX-License-Identifier: MIT\n"
+
+
+def wrap(line, indent):
+    """Break a long declaration at its commas."""
+    return "\n".join(textwrap.wrap(line, 100, initial_indent=indent,
+                                   subsequent_indent=indent + "    ", break_long_words=False,
+                                   break_on_hyphens=False))
+
+
+# ---- Rust ----------------------------------------------------------------------------------------
+
+def rust_functions():
+    lines = [wrap(header.rust_function(p), "    ") for p in public.prototypes(INCLUDE)]
+    return NOTE + "use crate::*;\n\nfunctions! {\n" + "\n".join(lines) + "\n}\n"
+
+
+def rust_struct_text(name, body):
+    fields = [f"    pub {header.rust_parameter(f)}," for f in body.split(";") if f.strip()]
+    wrapped = "\n".join(wrap(f.strip(), "    ") for f in fields)
+    return f"#[repr(C)]\n#[derive(Clone, Copy, Debug)]\npub struct {name} {{\n{wrapped}\n}}\n"
+
+
+def rust_structs():
+    structs = public.structs(INCLUDE)
+    texts = [rust_struct_text(n, b) for n, b in structs.items()]
+    objects = "".join(
+        f"#[repr(C)]\npub struct {n} {{\n    _opaque: [u8; 0],\n"
+        "    _marker: PhantomData<(*mut u8, PhantomPinned)>,\n}\n\n"
+        for n in sorted(header.handles(INCLUDE)))
+    sizes = "".join(f"    (\"{n}\\0\", size_of::<{n}>()),\n" for n in structs)
+    return (NOTE + "use crate::{c_char, ggufx_status};\nuse core::ffi::c_void;\n"
+            "use core::marker::{PhantomData, PhantomPinned};\nuse core::mem::size_of;\n\n" +
+            objects + "\n".join(texts) +
+            "\n/// Each struct's C name, NUL-terminated, and its size here.\n"
+            f"pub const SIZES: [(&str, usize); {len(structs)}] = [\n{sizes}];\n")
+
+
+def rust_constants():
+    lines = [f"pub const {n}: {groups.integer_of(n)} = {v};\n"
+             for n, v in header.constants(INCLUDE).items()]
+    return NOTE + "pub const GGUFX_NONE: u64 = u64::MAX;\n" + "".join(lines)
+
+
+def rust_ids():
+    found, _ = groups.grouped(header.constants(INCLUDE))
+    text = NOTE + "use crate::id::{bits, id};\nuse ggufx_sys as sys;\n"
+    for name, (row, members) in found.items():
+        lines = "".join(f"    {m} = {c},\n" for m, c, _ in members)
+        text += (f"\n{'bits' if row[3] else 'id'}! {{\n    /// {row[4]} (`GGUFX_{row[0]}*`).\n"
+                 f"    {name}: {row[2]}\n{lines}}}\n")
+    return text
+
+
+# ---- C# ------------------------------------------------------------------------------------------
+
+USING = "using System;\nusing System.Runtime.InteropServices;\n\nnamespace Ggufx\n{\n"
+
+
+def sharp_functions():
+    objects = header.handles(INCLUDE)
+    lines = ["        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]\n" +
+             wrap(header.sharp_function(p, objects), "        ")
+             for p in public.prototypes(INCLUDE)]
+    return (NOTE + USING + "    internal static unsafe partial class NativeMethods\n    {\n" +
+            "\n".join(lines) + "\n    }\n}\n")
+
+
+def sharp_structs():
+    objects, structs = header.handles(INCLUDE), public.structs(INCLUDE)
+    texts = []
+    for name, body in structs.items():
+        fields = "".join(f"        internal {header.sharp_field(f, objects)}\n"
+                         for f in body.split(";") if f.strip())
+        texts.append("    [StructLayout(LayoutKind.Sequential)]\n    internal unsafe struct "
+                     f"Native{header.camel(name)}\n    {{\n{fields}    }}\n")
+    sizes = "".join(f"            {{ \"{n}\", sizeof(Native{header.camel(n)}) }},\n"
+                    for n in structs)
+    return (NOTE + "#pragma warning disable 169, 649\nusing System.Collections.Generic;\n" + USING +
+            "\n".join(texts) +
+            "\n    internal static unsafe class NativeSizes\n    {\n"
+            "        internal static readonly Dictionary<string, int> All = "
+            "new Dictionary<string, int>\n        {\n" + sizes + "        };\n    }\n}\n")
+
+
+SHARP_INTEGER = {"i32": "int", "u32": "uint", "u64": "ulong"}
+
+
+def sharp_constants():
+    found, rest = groups.grouped(header.constants(INCLUDE))
+    text = NOTE + USING
+    for name, (row, members) in found.items():
+        same = name in ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "MetaType")
+        lines = "".join(f"        {m if same else groups.words(m)} = {v},\n" for m, _, v in members)
+        none = "        None = 0,\n" if row[3] else ""
+        flags = "    [Flags]\n" if row[3] else ""
+        text += (f"    /// <summary>{row[4]}.</summary>\n{flags}    public enum {name} : "
+                 f"{SHARP_INTEGER[row[2]]}\n    {{\n{none}{lines}    }}\n\n")
+    lines = "".join(f"        public const uint {groups.words(n.removeprefix('GGUFX_'))} = {v};\n"
+                    for n, v in rest)
+    return (text + "    /// <summary>Numbers with a meaning of their own.</summary>\n"
+            f"    public static class Constants\n    {{\n{lines}    }}\n}}\n")
+
+
+# ---- Go ------------------------------------------------------------------------------------------
+
+GO_INTEGER = {"i32": "int32", "u32": "uint32", "u64": "uint64"}
+GO_PREFIX = {"Status": "Status", "TensorType": "Type", "MetaType": "Meta", "LogLevel": "Log",
+             "KvType": "KV", "CpuFeatures": "CPU"}
+
+
+def go_constants():
+    found, rest = groups.grouped(header.constants(INCLUDE))
+    text = NOTE + "\npackage ggufx\n"
+    for name, (row, members) in found.items():
+        prefix = GO_PREFIX.get(name, name.removesuffix("Flags"))
+        rows = [(prefix + (m if name in ("TensorType", "KvType") else groups.words(m)), v)
+                for m, _, v in members]
+        width = max(len(r[0]) for r in rows)
+        lines = "".join(f"\t{n:<{width}} {name} = {v}\n" for n, v in rows)
+        text += f"\n// {name}: {row[4]}.\ntype {name} {GO_INTEGER[row[2]]}\n\nconst (\n{lines})\n"
+    rows = [(groups.words(n.removeprefix("GGUFX_")), v) for n, v in rest]
+    width = max(len(r[0]) for r in rows)
+    lines = "".join(f"\t{n:<{width}} = {v}\n" for n, v in rows)
+    return text + f"\n// Numbers with a meaning of their own.\nconst (\n{lines})\n"
+
+
+FILES = {
+    "rust/ggufx-sys/src/functions.rs": rust_functions,
+    "rust/ggufx-sys/src/structs.rs": rust_structs,
+    "rust/ggufx-sys/src/constants.rs": rust_constants,
+    "rust/ggufx/src/ids.rs": rust_ids,
+    "csharp/src/NativeMethods.Functions.cs": sharp_functions,
+    "csharp/src/NativeStructs.cs": sharp_structs,
+    "csharp/src/Enums.cs": sharp_constants,
+    "go/ids.go": go_constants,
+}
+
+
+def main():
+    write, faults = "--write" in sys.argv, []
+    for path, make in FILES.items():
+        text, file = make(), HERE / path
+        if write:
+            file.write_text(text, encoding="utf-8")
+        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
+            faults.append(f"bindings/{path} differs from the headers: bindings/raw.py --write")
+    if not write:
+        public.finish("written files", faults, len(FILES))
+
+
+main()

@@ -1,0 +1,93 @@
+"""Runs a binding's own tests against a library that is not installed, and its README's program.
+
+usage: run.py LANGUAGE LIBRARY_FOLDER WORKDIR MODEL     (exit 77: a tool is absent)
+SPDX-License-Identifier: MIT
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def tool(name):
+    """Debian's own first: the oldest that must work."""
+    path = f"/usr/bin/{name}" if os.access(f"/usr/bin/{name}", os.X_OK) else shutil.which(name)
+    if not path:
+        print(f"skipped: {name} is not installed")
+        sys.exit(77)
+    return path
+
+
+def run(command, **more):
+    print("$", *command, flush=True)
+    result = subprocess.run(command, **more)
+    if result.returncode:
+        sys.exit(f"{command[0]}: exit {result.returncode}")
+
+
+def first_program(language, fence):
+    """The README's program, which has at most 15 lines."""
+    text = (HERE / language / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(rf"^```{fence}\n(.*?)^```$", text, re.M | re.S)
+    if not blocks or blocks[0].count("\n") > 15:
+        sys.exit(f"{language}/README.md: no first program of at most 15 lines")
+    return blocks[0]
+
+
+def check_program(command, model, environment):
+    """It says something of the demo model, and what is wrong with a file that is not there."""
+    said = subprocess.run([*command, model], env=environment, capture_output=True, text=True)
+    if said.returncode or not re.search(r"32 keys, y\[0\] = -?\d", said.stdout):
+        sys.exit(f"the README's program: exit {said.returncode}, {said.stdout!r} {said.stderr!r}")
+    bad = subprocess.run([*command, model + ".absent"], env=environment, capture_output=True,
+                         text=True)
+    if bad.returncode == 0 or ".absent" not in bad.stdout + bad.stderr:
+        sys.exit(f"the README's program, absent file: exit {bad.returncode}, {bad.stderr!r}")
+
+
+def write_pc(library, work):
+    """A ggufx.pc of the build folder, which Meson does not make from a template."""
+    folder = work / "pkgconfig"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "ggufx.pc").write_text(
+        f"Name: ggufx\nDescription: not installed\nVersion: 0\nLibs: -L{library} -lggufx\n"
+        f"Libs.private: -lstdc++ -lm -pthread -ldl\nCflags: -I{HERE.parent}/include\n")
+    return folder
+
+
+def rust(library, work, model, environment):
+    cargo = tool("cargo")
+    environment.update(RUSTC=tool("rustc"), RUSTDOC=tool("rustdoc"), GGUFX_LIB_DIR=str(library),
+                       CARGO_TARGET_DIR=str(work / "target"), CARGO_NET_OFFLINE="true",
+                       CARGO_HOME=str(work / "home"), RUSTFLAGS="-Dwarnings")
+    here = {"cwd": HERE / "rust", "env": environment}
+    run([cargo, "test", "--quiet", "--workspace"], **here)
+    run([cargo, "test", "--quiet", "-p", "ggufx", "--features", "dlopen", "--test", "story"], **here)
+    first = work / "first"
+    (first / "src").mkdir(parents=True, exist_ok=True)
+    (first / "src/main.rs").write_text(first_program("rust", "rust"))
+    (first / "Cargo.toml").write_text(
+        '[package]\nname = "first"\nversion = "0.1.0"\nedition = "2021"\n[workspace]\n'
+        f'[dependencies]\nggufx = {{ path = "{HERE}/rust/ggufx" }}\n')
+    del environment["GGUFX_LIB_DIR"]
+    environment["PKG_CONFIG_PATH"] = str(write_pc(library, work))
+    run([cargo, "build", "--quiet"], cwd=first, env=environment)
+    check_program([str(work / "target/debug/first")], model, environment)
+
+
+LANGUAGES = {"rust": rust}
+
+
+def main():
+    language, library, work, model = sys.argv[1:5]
+    environment = {**os.environ, "LD_LIBRARY_PATH": library, "GGUFX_TEST_MODEL": model}
+    work = pathlib.Path(work)
+    work.mkdir(parents=True, exist_ok=True)
+    LANGUAGES[language](pathlib.Path(library), work, model, environment)
+
+
+main()

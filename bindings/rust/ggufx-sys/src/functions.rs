@@ -1,0 +1,249 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+use crate::*;
+
+functions! {
+    fn ggufx_status_name(status: ggufx_status) -> *const c_char;
+    fn ggufx_version() -> *const c_char;
+    fn ggufx_abi_version() -> u32;
+    fn ggufx_abi_layout(struct_name: *const c_char) -> usize;
+    fn ggufx_has(feature: *const c_char) -> i32;
+    fn ggufx_runtime_options_init(options: *mut ggufx_runtime_options);
+    fn ggufx_runtime_create(out: *mut *mut ggufx_runtime, options: *const ggufx_runtime_options,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_runtime_destroy(rt: *mut ggufx_runtime);
+    fn ggufx_runtime_info(out: *mut ggufx_runtime_facts, rt: *const ggufx_runtime, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
+    fn ggufx_open_options_init(options: *mut ggufx_open_options);
+    fn ggufx_open(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, path: *const c_char, options:
+        *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_open_fd(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, fd: i32, offset: u64,
+        length: u64, options: *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_open_memory(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, data: *const c_void,
+        size: usize, destroy: Option<unsafe extern "C" fn(user: *mut c_void)>, user: *mut c_void,
+        options: *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_open_io(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, io: *const ggufx_io,
+        options: *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_destroy(file: *mut ggufx_file);
+    fn ggufx_file_info(out: *mut ggufx_file_facts, file: *const ggufx_file, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_file_meta_count(file: *const ggufx_file) -> usize;
+    fn ggufx_file_meta_at(out: *mut ggufx_meta_entry, file: *const ggufx_file, index: usize, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_find(out: *mut usize, file: *const ggufx_file, key: *const c_char, length:
+        usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_u64(out: *mut u64, file: *const ggufx_file, index: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_i64(out: *mut i64, file: *const ggufx_file, index: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_f64(out: *mut f64, file: *const ggufx_file, index: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_bool(out: *mut i32, file: *const ggufx_file, index: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_string(out: *mut *const c_char, out_length: *mut usize, file: *const
+        ggufx_file, index: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_array_u64(out: *mut u64, file: *const ggufx_file, index: usize, first: u64,
+        n: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_array_i64(out: *mut i64, file: *const ggufx_file, index: usize, first: u64,
+        n: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_array_f64(out: *mut f64, file: *const ggufx_file, index: usize, first: u64,
+        n: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_array_string(out: *mut *const c_char, out_length: *mut usize, file: *const
+        ggufx_file, index: usize, i: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_meta_array_nested(out_index: *mut usize, file: *const ggufx_file, index: usize, i:
+        u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_tensor_count(file: *const ggufx_file) -> usize;
+    fn ggufx_file_tensor(file: *const ggufx_file, index: usize) -> *const ggufx_tensor;
+    fn ggufx_file_tensor_find(out: *mut usize, file: *const ggufx_file, name: *const c_char, length:
+        usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_info(out: *mut ggufx_tensor_facts, tensor: *const ggufx_tensor, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_data(tensor: *const ggufx_tensor) -> *const c_void;
+    fn ggufx_tensor_wrap(out: *mut *mut ggufx_tensor, rt: *const ggufx_runtime, type_: u32, n_dims:
+        u32, ne: *const u64, row_stride: u64, data: *const c_void, n_bytes: u64, name: *const
+        c_char, destroy: Option<unsafe extern "C" fn(user: *mut c_void)>, user: *mut c_void, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_slice(out: *mut *mut ggufx_tensor, tensor: *const ggufx_tensor, dim: u32, first:
+        u64, n: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_destroy(tensor: *mut ggufx_tensor);
+    fn ggufx_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C" fn(user:
+        *mut c_void, finding: *const ggufx_finding) -> i32>, user: *mut c_void, progress: *const
+        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_options_init(options: *mut ggufx_kv_options);
+    fn ggufx_kv_create(out: *mut *mut ggufx_kv, rt: *const ggufx_runtime, options: *const
+        ggufx_kv_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_estimate(out: *mut u64, rt: *const ggufx_runtime, options: *const ggufx_kv_options,
+        n_tokens: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_destroy(kv: *mut ggufx_kv);
+    fn ggufx_kv_reserve(kv: *mut ggufx_kv, sequence: u32, n_tokens: u64, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_kv_append(kv: *mut ggufx_kv, layer: u32, sequence: u32, n_tokens: usize, positions:
+        *const i32, k: *const f32, n_k: usize, v: *const f32, n_v: usize, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_kv_append_half(kv: *mut ggufx_kv, layer: u32, sequence: u32, n_tokens: usize,
+        positions: *const i32, format: u32, k: *const u16, n_k: usize, v: *const u16, n_v: usize,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_append_batch(kv: *mut ggufx_kv, layer: u32, n_tokens: usize, sequences: *const u32,
+        positions: *const i32, k: *const f32, n_k: usize, v: *const f32, n_v: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_attend_options_init(options: *mut ggufx_attend_options);
+    fn ggufx_kv_attend(out: *mut f32, n_out: usize, lse: *mut f32, kv: *const ggufx_kv, layer: u32,
+        sequence: u32, q: *const f32, n_q: usize, n_queries: usize, positions: *const i32, options:
+        *const ggufx_attend_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_attend_batch(out: *mut f32, n_out: usize, lse: *mut f32, kv: *const ggufx_kv, layer:
+        u32, sequences: *const u32, q: *const f32, n_q: usize, n: usize, positions: *const i32,
+        options: *const ggufx_attend_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_read(k: *mut f32, n_k: usize, v: *mut f32, n_v: usize, kv: *const ggufx_kv, layer:
+        u32, sequence: u32, first: u64, n_tokens: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_scores(out: *mut f32, n_out: usize, kv: *const ggufx_kv, layer: u32, sequence: u32,
+        q: *const f32, n_q: usize, n_queries: usize, scale: f32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_kv_length(out: *mut u64, kv: *const ggufx_kv, sequence: u32, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_kv_positions(out: *mut i32, kv: *const ggufx_kv, sequence: u32, first: u64, n: u64,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_truncate(kv: *mut ggufx_kv, sequence: u32, n_tokens: u64, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_kv_rollback(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_remove(kv: *mut ggufx_kv, sequence: u32, p0: i32, p1: i32, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_kv_copy(kv: *mut ggufx_kv, from: u32, to: u32, p0: i32, p1: i32, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_kv_shift(kv: *mut ggufx_kv, sequence: u32, p0: i32, p1: i32, delta: i32, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_kv_keep(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_calibrate(kv: *mut ggufx_kv, layer: u32, mu_k: *const f32, eq_k: *const f32, n_k:
+        usize, mu_v: *const f32, n_v: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_save(kv: *const ggufx_kv, sequence: u32, write: Option<unsafe extern "C" fn(user:
+        *mut c_void, data: *const c_void, n: usize) -> ggufx_status>, user: *mut c_void, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_kv_load(kv: *mut ggufx_kv, sequence: u32, read: Option<unsafe extern "C" fn(user: *mut
+        c_void, data: *mut c_void, n: usize) -> ggufx_status>, user: *mut c_void, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_kv_save_path(kv: *const ggufx_kv, sequence: u32, path: *const c_char, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_kv_load_path(kv: *mut ggufx_kv, sequence: u32, path: *const c_char, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_kv_requantize(kv: *mut ggufx_kv, layer: u32, type_k: u32, type_v: u32, progress: *const
+        ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_compact(kv: *mut ggufx_kv, sequence: u32, progress: *const ggufx_progress, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_clear(kv: *mut ggufx_kv, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_stats(out: *mut ggufx_kv_facts, kv: *const ggufx_kv, layer: u32, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_matmul_options_init(options: *mut ggufx_matmul_options);
+    fn ggufx_matvec(y: *mut f32, n_y: usize, rt: *const ggufx_runtime, w: *const ggufx_tensor, x:
+        *const f32, n_x: usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_matmul(y: *mut f32, ldy: usize, n_y: usize, rt: *const ggufx_runtime, w: *const
+        ggufx_tensor, x: *const f32, ldx: usize, n_x: usize, n: usize, options: *const
+        ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_matvec_many(y: *const *mut f32, n_y: *const usize, rt: *const ggufx_runtime, w: *const
+        *const ggufx_tensor, n_w: usize, x: *const f32, n_x: usize, options: *const
+        ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_matmul_id(y: *mut f32, ldy: usize, n_y: usize, rt: *const ggufx_runtime, w: *const
+        ggufx_tensor, ids: *const u32, n_used: usize, x: *const f32, ldx: usize, n_x: usize, n:
+        usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tokenizer_create(out: *mut *mut ggufx_tokenizer, file: *const ggufx_file, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_tokenizer_destroy(tokenizer: *mut ggufx_tokenizer);
+    fn ggufx_tokenize(out_ids: *mut i32, capacity: usize, out_needed: *mut usize, tokenizer: *const
+        ggufx_tokenizer, text: *const c_char, length: usize, flags: u32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_detokenize(out: *mut c_char, capacity: usize, out_needed: *mut usize, tokenizer: *const
+        ggufx_tokenizer, ids: *const i32, n_ids: usize, flags: u32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_token_info(out: *mut ggufx_token_facts, tokenizer: *const ggufx_tokenizer, id: i32,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tokenizer_info(out: *mut ggufx_tokenizer_facts, tokenizer: *const ggufx_tokenizer,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_model_options_init(options: *mut ggufx_model_options);
+    fn ggufx_model_create(out: *mut *mut ggufx_model, rt: *const ggufx_runtime, file: *const
+        ggufx_file, options: *const ggufx_model_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_model_destroy(model: *mut ggufx_model);
+    fn ggufx_model_info(out: *mut ggufx_model_facts, model: *const ggufx_model, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_session_options_init(options: *mut ggufx_session_options);
+    fn ggufx_session_create(out: *mut *mut ggufx_session, model: *const ggufx_model, options: *const
+        ggufx_session_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_destroy(session: *mut ggufx_session);
+    fn ggufx_decode_options_init(options: *mut ggufx_decode_options);
+    fn ggufx_session_decode(session: *mut ggufx_session, tokens: *const i32, n_tokens: usize,
+        options: *const ggufx_decode_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_logits(out: *mut f32, n_out: usize, session: *const ggufx_session, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_session_length(session: *const ggufx_session) -> u64;
+    fn ggufx_session_truncate(session: *mut ggufx_session, n_tokens: u64, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_sampler_options_init(options: *mut ggufx_sampler_options);
+    fn ggufx_sampler_create(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab: u32,
+        options: *const ggufx_sampler_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);
+    fn ggufx_sampler_sample(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut ggufx_sampler,
+        logits: *const f32, n: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_perplexity(out: *mut ggufx_perplexity_facts, session: *mut ggufx_session, tokens:
+        *const i32, n_tokens: usize, n_context: u32, bos: i32, report: Option<unsafe extern "C"
+        fn(user: *mut c_void, running: *const ggufx_perplexity_facts) -> i32>, user: *mut c_void,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_dequantize(out: *mut f32, n_out: usize, rt: *const ggufx_runtime, tensor: *const
+        ggufx_tensor, first_row: u64, n_rows: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_dequantize_blocks(out: *mut f32, n: usize, rt: *const ggufx_runtime, type_: u32, bytes:
+        *const c_void, n_bytes: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_quantize_options_init(options: *mut ggufx_quantize_options);
+    fn ggufx_quantize_blocks(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, type_: u32,
+        rows: *const f32, n_rows: usize, n_cols: usize, options: *const ggufx_quantize_options,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_type_info(out: *mut ggufx_type_facts, type_: u32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_row_bytes(out: *mut u64, type_: u32, n: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_type_info(out: *mut ggufx_kv_type_facts, type_: u32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_kv_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_writer_options_init(options: *mut ggufx_writer_options);
+    fn ggufx_writer_create(out: *mut *mut ggufx_writer, rt: *const ggufx_runtime, options: *const
+        ggufx_writer_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_destroy(writer: *mut ggufx_writer);
+    fn ggufx_writer_set_u64(writer: *mut ggufx_writer, key: *const c_char, length: usize, type_:
+        i32, value: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_set_i64(writer: *mut ggufx_writer, key: *const c_char, length: usize, type_:
+        i32, value: i64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_set_f64(writer: *mut ggufx_writer, key: *const c_char, length: usize, type_:
+        i32, value: f64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_set_bool(writer: *mut ggufx_writer, key: *const c_char, length: usize, value:
+        i32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_set_string(writer: *mut ggufx_writer, key: *const c_char, length: usize, text:
+        *const c_char, n_text: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_set_array(writer: *mut ggufx_writer, key: *const c_char, length: usize,
+        element_type: i32, elements: *const c_void, count: usize, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_writer_set_array_string(writer: *mut ggufx_writer, key: *const c_char, length: usize,
+        texts: *const *const c_char, lengths: *const usize, count: usize, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_writer_set_value(writer: *mut ggufx_writer, key: *const c_char, length: usize, type_:
+        i32, value: *const c_void, n_bytes: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_unset(writer: *mut ggufx_writer, key: *const c_char, length: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_writer_rename(writer: *mut ggufx_writer, key: *const c_char, length: usize, new_key:
+        *const c_char, new_length: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_copy_meta(writer: *mut ggufx_writer, file: *const ggufx_file, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_writer_add_tensor(writer: *mut ggufx_writer, tensor: *const ggufx_tensor, name: *const
+        c_char, name_length: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_copy_tensors(writer: *mut ggufx_writer, file: *const ggufx_file, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_writer_add_stream(writer: *mut ggufx_writer, name: *const c_char, name_length: usize,
+        type_: u32, n_dims: u32, ne: *const u64, stream: *const ggufx_tensor_stream, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_write_options_init(options: *mut ggufx_write_options);
+    fn ggufx_writer_info(out: *mut ggufx_writer_facts, writer: *const ggufx_writer, options: *const
+        ggufx_write_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_write(writer: *mut ggufx_writer, path: *const c_char, options: *const
+        ggufx_write_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_writer_write_stream(writer: *mut ggufx_writer, write: Option<unsafe extern "C" fn(user:
+        *mut c_void, part: u32, data: *const c_void, n: usize) -> ggufx_status>, user: *mut c_void,
+        options: *const ggufx_write_options, error: *mut ggufx_error) -> ggufx_status;
+}

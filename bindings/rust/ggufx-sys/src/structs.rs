@@ -1,0 +1,562 @@
+// Written by bindings/raw.py from include/ggufx; a test compares them.
+// SPDX-License-Identifier: MIT
+use crate::{c_char, ggufx_status};
+use core::ffi::c_void;
+use core::marker::{PhantomData, PhantomPinned};
+use core::mem::size_of;
+
+#[repr(C)]
+pub struct ggufx_file {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_kv {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_model {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_runtime {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_sampler {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_session {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_tensor {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_tokenizer {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_writer {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_error {
+    pub status: i32,
+    pub system_error: i32,
+    pub offset: u64,
+    pub index: u64,
+    pub reserved: [u64; 5],
+    pub message: [c_char; 448],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_allocator {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub user: *mut c_void,
+    pub alloc: Option<unsafe extern "C" fn(user: *mut c_void, size: usize, align: usize) -> *mut
+        c_void>,
+    pub free: Option<unsafe extern "C" fn(user: *mut c_void, ptr: *mut c_void, size: usize, align:
+        usize)>,
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_log {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub user: *mut c_void,
+    pub write: Option<unsafe extern "C" fn(user: *mut c_void, level: i32, text: *const c_char,
+        length: usize)>,
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_executor {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub max_workers: u32,
+    pub reserved: u32,
+    pub user: *mut c_void,
+    pub parallel_for: Option<unsafe extern "C" fn(user: *mut c_void, n_tasks: u32, task:
+        Option<unsafe extern "C" fn(ctx: *mut c_void, index: u32, worker: u32)>, ctx: *mut c_void)
+        -> ggufx_status>,
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_progress {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub user: *mut c_void,
+    pub report: Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_runtime_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub allocator: *const ggufx_allocator,
+    pub log: *const ggufx_log,
+    pub executor: *const ggufx_executor,
+    pub threads: u32,
+    pub isa: i32,
+    pub workspace_bytes: u64,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_runtime_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub isa: i32,
+    pub threads: u32,
+    pub features: u64,
+    pub isa_name: *const c_char,
+    pub allocator_name: *const c_char,
+    pub workspace_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_open_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub dialect: i32,
+    pub io: i32,
+    pub progress: *const ggufx_progress,
+    pub max_metadata_bytes: u64,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_io {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub user: *mut c_void,
+    pub size: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut u64) -> ggufx_status>,
+    pub read_at: Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, dst: *mut c_void, n:
+        usize) -> ggufx_status>,
+    pub map: Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, n: usize) -> *const
+        c_void>,
+    pub unmap: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, n: usize)>,
+    pub close: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_file_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub version: u32,
+    pub big_endian: u32,
+    pub alignment: u64,
+    pub n_parts: u64,
+    pub meta_end: u64,
+    pub data_offset: u64,
+    pub file_size: u64,
+    pub n_meta: u64,
+    pub n_tensors: u64,
+    pub n_values: u64,
+    pub n_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_meta_entry {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub type_: i32,
+    pub element_type: i32,
+    pub key: *const c_char,
+    pub key_length: usize,
+    pub count: u64,
+    pub offset: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_tensor_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub type_: u32,
+    pub n_dims: u32,
+    pub ne: [u64; 4],
+    pub row_bytes: u64,
+    pub row_stride: u64,
+    pub n_rows: u64,
+    pub n_bytes: u64,
+    pub offset: u64,
+    pub file_offset: u64,
+    pub part: u32,
+    pub memory_kind: u32,
+    pub name: *const c_char,
+    pub name_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_finding {
+    pub struct_size: u32,
+    pub severity: i32,
+    pub status: i32,
+    pub reserved: u32,
+    pub offset: u64,
+    pub index: u64,
+    pub text: *const c_char,
+    pub name: *const c_char,
+    pub name_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_kv_layer {
+    pub type_k: u32,
+    pub type_v: u32,
+    pub window: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_kv_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub n_layers: u32,
+    pub n_kv_heads: u32,
+    pub n_q_heads: u32,
+    pub head_dim_k: u32,
+    pub head_dim_v: u32,
+    pub type_k: u32,
+    pub type_v: u32,
+    pub n_sequences: u32,
+    pub max_tokens: u64,
+    pub n_sinks: u32,
+    pub rope_style: u32,
+    pub rope_dims: u32,
+    pub rope_base: f32,
+    pub rope_scale: f32,
+    pub n_layer_options: u32,
+    pub layers: *const ggufx_kv_layer,
+    pub model: u64,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_attend_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub scale: f32,
+    pub softcap: f32,
+    pub window: u32,
+    pub reserved0: u32,
+    pub alibi_slopes: *const f32,
+    pub n_alibi_slopes: usize,
+    pub sink_logits: *const f32,
+    pub n_sink_logits: usize,
+    pub progress: *const ggufx_progress,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_kv_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub type_k: u32,
+    pub type_v: u32,
+    pub n_tokens: u64,
+    pub n_pages: u64,
+    pub n_plain_pages: u64,
+    pub n_shared_pages: u64,
+    pub page_bytes: u64,
+    pub bytes_per_token: u64,
+    pub bits_per_value: f64,
+    pub k_error: f64,
+    pub v_error: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_matmul_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub progress: *const ggufx_progress,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_token_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub id: i32,
+    pub score: f32,
+    pub text: *const c_char,
+    pub text_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_tokenizer_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub kind: *const c_char,
+    pub n_tokens: u32,
+    pub bos: i32,
+    pub eos: i32,
+    pub unknown: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_model_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_model_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub architecture: *const c_char,
+    pub n_parameters: u64,
+    pub weight_bytes: u64,
+    pub n_vocab: u32,
+    pub n_context: u32,
+    pub n_embedding: u32,
+    pub n_layers: u32,
+    pub n_heads: u32,
+    pub n_kv_heads: u32,
+    pub head_dim: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_session_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub n_context: u32,
+    pub n_batch: u32,
+    pub type_k: u32,
+    pub type_v: u32,
+    pub matmul_flags: u32,
+    pub reserved0: u32,
+    pub reserved: [u64; 3],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_attention_hook {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub user: *mut c_void,
+    pub layer: Option<unsafe extern "C" fn(user: *mut c_void, layer: u32, first_token: u64,
+        n_tokens: usize, q: *const f32, k: *const f32, v: *const f32, out: *const f32) -> i32>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_decode_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub progress: *const ggufx_progress,
+    pub logits: *mut f32,
+    pub n_logits: usize,
+    pub reserved: [u64; 2],
+    pub attention: *const ggufx_attention_hook,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_sampler_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub temperature: f32,
+    pub top_p: f32,
+    pub min_p: f32,
+    pub top_k: u32,
+    pub seed: u64,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_perplexity_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub perplexity: f64,
+    pub standard_error: f64,
+    pub n_chunks: u64,
+    pub n_tokens: u64,
+    pub n_scored: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_quantize_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub mode: i32,
+    pub reserved0: u32,
+    pub imatrix: *const f32,
+    pub progress: *const ggufx_progress,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_type_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub id: u32,
+    pub block_values: u32,
+    pub block_bytes: u32,
+    pub reserved: u32,
+    pub name: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_kv_type_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub id: u32,
+    pub block_values: u32,
+    pub block_bytes: u32,
+    pub reserved: u32,
+    pub name: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_writer_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub version: u32,
+    pub reserved0: u32,
+    pub reserve_bytes: u64,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_tensor_stream {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub user: *mut c_void,
+    pub read: Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, dst: *mut c_void, n:
+        usize) -> ggufx_status>,
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_write_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub progress: *const ggufx_progress,
+    pub max_part_bytes: u64,
+    pub max_part_tensors: u64,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_writer_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_meta: u64,
+    pub n_tensors: u64,
+    pub n_parts: u64,
+    pub n_bytes: u64,
+}
+
+/// Each struct's C name, NUL-terminated, and its size here.
+pub const SIZES: [(&str, usize); 34] = [
+    ("ggufx_error\0", size_of::<ggufx_error>()),
+    ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
+    ("ggufx_log\0", size_of::<ggufx_log>()),
+    ("ggufx_executor\0", size_of::<ggufx_executor>()),
+    ("ggufx_progress\0", size_of::<ggufx_progress>()),
+    ("ggufx_runtime_options\0", size_of::<ggufx_runtime_options>()),
+    ("ggufx_runtime_facts\0", size_of::<ggufx_runtime_facts>()),
+    ("ggufx_open_options\0", size_of::<ggufx_open_options>()),
+    ("ggufx_io\0", size_of::<ggufx_io>()),
+    ("ggufx_file_facts\0", size_of::<ggufx_file_facts>()),
+    ("ggufx_meta_entry\0", size_of::<ggufx_meta_entry>()),
+    ("ggufx_tensor_facts\0", size_of::<ggufx_tensor_facts>()),
+    ("ggufx_finding\0", size_of::<ggufx_finding>()),
+    ("ggufx_kv_layer\0", size_of::<ggufx_kv_layer>()),
+    ("ggufx_kv_options\0", size_of::<ggufx_kv_options>()),
+    ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
+    ("ggufx_kv_facts\0", size_of::<ggufx_kv_facts>()),
+    ("ggufx_matmul_options\0", size_of::<ggufx_matmul_options>()),
+    ("ggufx_token_facts\0", size_of::<ggufx_token_facts>()),
+    ("ggufx_tokenizer_facts\0", size_of::<ggufx_tokenizer_facts>()),
+    ("ggufx_model_options\0", size_of::<ggufx_model_options>()),
+    ("ggufx_model_facts\0", size_of::<ggufx_model_facts>()),
+    ("ggufx_session_options\0", size_of::<ggufx_session_options>()),
+    ("ggufx_attention_hook\0", size_of::<ggufx_attention_hook>()),
+    ("ggufx_decode_options\0", size_of::<ggufx_decode_options>()),
+    ("ggufx_sampler_options\0", size_of::<ggufx_sampler_options>()),
+    ("ggufx_perplexity_facts\0", size_of::<ggufx_perplexity_facts>()),
+    ("ggufx_quantize_options\0", size_of::<ggufx_quantize_options>()),
+    ("ggufx_type_facts\0", size_of::<ggufx_type_facts>()),
+    ("ggufx_kv_type_facts\0", size_of::<ggufx_kv_type_facts>()),
+    ("ggufx_writer_options\0", size_of::<ggufx_writer_options>()),
+    ("ggufx_tensor_stream\0", size_of::<ggufx_tensor_stream>()),
+    ("ggufx_write_options\0", size_of::<ggufx_write_options>()),
+    ("ggufx_writer_facts\0", size_of::<ggufx_writer_facts>()),
+];

@@ -1,0 +1,75 @@
+//! Snapshots of a cache in streams and files.
+// SPDX-License-Identifier: MIT
+use crate::error::{check, Result};
+use crate::file::path_string;
+use crate::watch::{guarded, rethrow, Panic};
+use crate::Kv;
+use ggufx_sys as sys;
+use std::io::{ErrorKind, Read, Write};
+
+struct Saving<'a> {
+    to: &'a mut dyn Write,
+    panic: Panic,
+}
+unsafe extern "C" fn on_write(user: *mut sys::c_void, data: *const sys::c_void, n: usize) -> i32 {
+    let state = &mut *user.cast::<Saving<'_>>();
+    let bytes = std::slice::from_raw_parts(data.cast(), n);
+    let to = &mut state.to;
+    guarded(&mut state.panic, sys::GGUFX_E_IO, || match to.write_all(bytes) {
+        Ok(()) => sys::GGUFX_OK,
+        Err(_) => sys::GGUFX_E_IO,
+    })
+}
+
+struct Loading<'a> {
+    from: &'a mut dyn Read,
+    panic: Panic,
+}
+unsafe extern "C" fn on_read(user: *mut sys::c_void, data: *mut sys::c_void, n: usize) -> i32 {
+    let state = &mut *user.cast::<Loading<'_>>();
+    std::ptr::write_bytes(data.cast::<u8>(), 0, n); // a reader may look at what it was given
+    let bytes = std::slice::from_raw_parts_mut(data.cast(), n);
+    let from = &mut state.from;
+    guarded(&mut state.panic, sys::GGUFX_E_IO, || match from.read_exact(bytes) {
+        Ok(()) => sys::GGUFX_OK,
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => sys::GGUFX_E_TRUNCATED,
+        Err(_) => sys::GGUFX_E_IO,
+    })
+}
+
+impl Kv {
+    /// Write a snapshot of a sequence, or of all.
+    pub fn save(&self, sequence: u32, to: &mut dyn Write) -> Result<()> {
+        let mut state = Saving { to, panic: None };
+        let user = (&mut state as *mut Saving<'_>).cast();
+        let kv = self.as_raw();
+        let result =
+            check(|e| unsafe { sys::ggufx_kv_save(kv, sequence, Some(on_write), user, e) });
+        rethrow(state.panic);
+        result
+    }
+    /// Replace a sequence, or all, by a snapshot; whole or not at all.
+    pub fn load(&mut self, sequence: u32, from: &mut dyn Read) -> Result<()> {
+        let mut state = Loading { from, panic: None };
+        let user = (&mut state as *mut Loading<'_>).cast();
+        let kv = self.as_raw();
+        let result =
+            check(|e| unsafe { sys::ggufx_kv_load(kv, sequence, Some(on_read), user, e) });
+        rethrow(state.panic);
+        result
+    }
+    /// Write a snapshot to a file, which is replaced whole or not at all.
+    pub fn save_path(&self, sequence: u32, path: impl AsRef<std::path::Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        check(|e| unsafe {
+            sys::ggufx_kv_save_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+        })
+    }
+    /// [`Kv::load`] from a file.
+    pub fn load_path(&mut self, sequence: u32, path: impl AsRef<std::path::Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        check(|e| unsafe {
+            sys::ggufx_kv_load_path(self.as_raw(), sequence, path.as_ptr().cast(), e)
+        })
+    }
+}

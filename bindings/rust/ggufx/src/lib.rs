@@ -1,0 +1,72 @@
+//! libggufx for Rust: GGUF files, quantized matrices, KV caches and language models.
+//!
+//! The names and contracts are those of the C headers (`include/ggufx/*.h`, where a function
+//! `ggufx_kv_append` is [`Kv::append`]); this crate adds types, lifetimes, errors and iterators.
+//! It starts no threads, keeps no state and copies no data. A value that is `Sync` may be used by
+//! several threads at once; `&mut self` stands where the C side demands one caller at a time.
+//! Objects keep what they need alive: a [`Session`] its model, a model its file.
+//!
+//! ```
+//! use ggufx::{File, Runtime};
+//! # fn main() -> ggufx::Result<()> {
+//! # let path = std::env::var("GGUFX_TEST_MODEL").unwrap();
+//! let rt = Runtime::new()?;
+//! let file = File::open(&rt, &path)?;
+//! println!("{} keys", file.meta().len());
+//! let w = file.tensor("token_embd.weight")?;
+//! let x = vec![1.0; w.info()?.ne[0] as usize];
+//! let y = w.matvec(&rt, &x)?;
+//! assert_eq!(y.len() as u64, w.info()?.n_rows);
+//! # Ok(())
+//! # }
+//! ```
+// SPDX-License-Identifier: MIT
+#![warn(missing_docs)]
+#![allow(clippy::too_many_arguments)]
+
+mod error;
+mod file;
+mod handle;
+mod hooks;
+mod id;
+#[allow(missing_docs)]
+mod ids;
+mod io;
+mod kv;
+mod kv_attend;
+mod kv_snapshot;
+mod matmul;
+mod meta;
+mod model;
+mod quant;
+mod runtime;
+mod sampler;
+mod session;
+mod tensor;
+mod tokenizer;
+mod types;
+mod watch;
+mod writer;
+mod writer_write;
+
+pub use error::{Error, Result};
+pub use file::{File, FileInfo, Finding, OpenOptions};
+pub use ggufx_sys as sys;
+pub use hooks::{Allocator, Executor};
+pub use ids::*;
+pub use io::ReadAt;
+pub use kv::{Kv, KvLayer, KvOptions, KvStats, ALL_LAYERS, ALL_SEQUENCES};
+pub use kv_attend::AttendOptions;
+pub use matmul::{matvec_many, MatmulOptions};
+pub use meta::{Meta, MetaIter, Strings};
+pub use model::{Model, ModelInfo};
+pub use quant::{dequantize_blocks, quantize_blocks, quantize_blocks_into, QuantizeOptions};
+pub use runtime::{Runtime, RuntimeInfo, RuntimeOptions};
+pub use sampler::{Sampler, SamplerOptions};
+pub use session::{Attention, AttentionView, DecodeOptions, Perplexity, Session, SessionOptions};
+pub use tensor::{Tensor, TensorInfo, TensorIter};
+pub use tokenizer::{TokenInfo, Tokenizer, TokenizerInfo};
+pub use types::{has, version, TypeInfo};
+pub use watch::Progress;
+pub use writer::{Element, Writer, WriterOptions};
+pub use writer_write::{Stream, WriteOptions, WriterInfo};

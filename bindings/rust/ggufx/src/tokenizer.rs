@@ -1,0 +1,104 @@
+//! Text to token ids and back.
+// SPDX-License-Identifier: MIT
+use crate::error::{check, forever, Result};
+use crate::handle::{bytes, create, handle, sized};
+use crate::{DetokenizeFlags, File, Status, TokenFlags, TokenizeFlags};
+use ggufx_sys as sys;
+
+handle! {
+    /// The tokenizer a file describes; immutable.
+    Tokenizer(ggufx_tokenizer, ggufx_tokenizer_destroy) sync
+}
+
+/// Facts of a tokenizer.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct TokenizerInfo {
+    pub kind: &'static str,
+    pub n_tokens: u32,
+    pub bos: Option<i32>,
+    pub eos: Option<i32>,
+    pub unknown: Option<i32>,
+}
+
+/// Facts of a token.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct TokenInfo<'t> {
+    pub id: i32,
+    pub flags: TokenFlags,
+    pub score: f32,
+    /// As stored in the file.
+    pub text: &'t [u8],
+}
+
+impl Tokenizer {
+    /// Build it. Errors: `MISSING`, `VOCAB`, `UNSUPPORTED`, `MEMORY`.
+    pub fn new(file: &File) -> Result<Self> {
+        let raw = create(|out, e| unsafe { sys::ggufx_tokenizer_create(out, file.as_raw(), e) })?;
+        Ok(Tokenizer { raw })
+    }
+    /// Describe it.
+    pub fn info(&self) -> Result<TokenizerInfo> {
+        let mut out = sized!(ggufx_tokenizer_facts);
+        check(|e| unsafe { sys::ggufx_tokenizer_info(&mut out, self.as_raw(), e) })?;
+        let present = |id: i32| if id < 0 { None } else { Some(id) };
+        Ok(TokenizerInfo {
+            kind: unsafe { forever(out.kind) },
+            n_tokens: out.n_tokens,
+            bos: present(out.bos),
+            eos: present(out.eos),
+            unknown: present(out.unknown),
+        })
+    }
+    /// Describe a token. Errors: `ARGUMENT`.
+    pub fn token(&self, id: i32) -> Result<TokenInfo<'_>> {
+        let mut out = sized!(ggufx_token_facts);
+        check(|e| unsafe { sys::ggufx_token_info(&mut out, self.as_raw(), id, e) })?;
+        Ok(TokenInfo {
+            id: out.id,
+            flags: TokenFlags(out.flags),
+            score: out.score,
+            text: unsafe { bytes(out.text, out.text_length) },
+        })
+    }
+    /// Ids of a text.
+    pub fn encode(&self, text: impl AsRef<[u8]>, flags: TokenizeFlags) -> Result<Vec<i32>> {
+        let text = text.as_ref();
+        grow(text.len() + 2, |out: &mut Vec<i32>, needed, e| unsafe {
+            let (to, room) = (out.as_mut_ptr(), out.len());
+            let (from, n) = (text.as_ptr().cast(), text.len());
+            sys::ggufx_tokenize(to, room, needed, self.as_raw(), from, n, flags.0, e)
+        })
+    }
+    /// Bytes of ids; one id may be part of a character.
+    pub fn decode(&self, ids: &[i32], flags: DetokenizeFlags) -> Result<Vec<u8>> {
+        grow(ids.len() * 8, |out: &mut Vec<u8>, needed, e| unsafe {
+            let (to, room) = (out.as_mut_ptr().cast(), out.len());
+            sys::ggufx_detokenize(
+                to, room, needed, self.as_raw(), ids.as_ptr(), ids.len(), flags.0, e,
+            )
+        })
+    }
+}
+
+/// Fill a vector by a call that says what it needs.
+fn grow<T: Clone + Default>(
+    guess: usize,
+    mut call: impl FnMut(&mut Vec<T>, *mut usize, *mut sys::ggufx_error) -> sys::ggufx_status,
+) -> Result<Vec<T>> {
+    let mut out = vec![T::default(); guess];
+    loop {
+        let mut needed = 0;
+        match check(|e| call(&mut out, &mut needed, e)) {
+            Err(error) if error.status() == Status::CAPACITY && needed > out.len() => {
+                out.resize(needed, T::default());
+            }
+            Err(error) => return Err(error),
+            Ok(()) => {
+                out.truncate(needed);
+                return Ok(out);
+            }
+        }
+    }
+}

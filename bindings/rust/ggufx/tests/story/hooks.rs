@@ -1,0 +1,135 @@
+//! Hooks of the host, panics in callbacks, threads.
+// SPDX-License-Identifier: MIT
+use crate::{demo, fails, model_path, numbers, runtime};
+use ggufx::{Allocator, Executor, File, Isa, MatmulOptions, Runtime, Status};
+use std::alloc::Layout;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::Arc;
+
+struct Counted(Arc<AtomicI64>, i64);
+unsafe impl Allocator for Counted {
+    fn alloc(&self, size: usize, align: usize) -> *mut u8 {
+        if self.0.fetch_add(size as i64, Ordering::SeqCst) + size as i64 > self.1 {
+            self.0.fetch_sub(size as i64, Ordering::SeqCst);
+            return std::ptr::null_mut();
+        }
+        unsafe { std::alloc::alloc(Layout::from_size_align(size, align).unwrap()) }
+    }
+    unsafe fn free(&self, ptr: *mut u8, size: usize, align: usize) {
+        self.0.fetch_sub(size as i64, Ordering::SeqCst);
+        std::alloc::dealloc(ptr, Layout::from_size_align(size, align).unwrap())
+    }
+}
+
+#[test]
+fn memory_is_the_host_s_and_comes_back() {
+    let held = Arc::new(AtomicI64::new(0));
+    let rt = Runtime::options().allocator(Counted(held.clone(), i64::MAX)).create().unwrap();
+    assert_eq!(rt.info().unwrap().allocator_name, "host");
+    let file = demo(&rt);
+    drop(rt); // the file keeps the runtime and its hooks
+    assert!(held.load(Ordering::SeqCst) > 0);
+    drop(file);
+    assert_eq!((held.load(Ordering::SeqCst), Arc::strong_count(&held)), (0, 1));
+    let rt = Runtime::options().allocator(Counted(held.clone(), 1000)).create();
+    fails(rt, Status::MEMORY);
+    assert_eq!((held.load(Ordering::SeqCst), Arc::strong_count(&held)), (0, 1));
+}
+
+/// Runs the tasks backwards on two threads.
+struct Backwards(Arc<AtomicU32>);
+unsafe impl Executor for Backwards {
+    fn max_workers(&self) -> u32 {
+        2
+    }
+    fn parallel_for(&self, n_tasks: u32, task: &(dyn Fn(u32, u32) + Sync)) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..n_tasks).rev().filter(|i| i % 2 == 1).for_each(|i| task(i, 1)));
+            (0..n_tasks).rev().filter(|i| i % 2 == 0).for_each(|i| task(i, 0));
+        });
+    }
+}
+struct PanicsInJobs;
+unsafe impl Executor for PanicsInJobs {
+    fn max_workers(&self) -> u32 {
+        4
+    }
+    fn parallel_for(&self, _: u32, _: &(dyn Fn(u32, u32) + Sync)) {
+        panic!("jobs")
+    }
+}
+
+#[test]
+fn tasks_run_where_the_host_wants() {
+    let calls = Arc::new(AtomicU32::new(0));
+    let rt = Runtime::options().executor(Backwards(calls.clone())).create().unwrap();
+    let blocks = ggufx::quantize_blocks(&rt, ggufx::TensorType::Q8_0, &numbers(2048 * 2048), 2048,
+        Default::default()).unwrap();
+    let w = ggufx::Tensor::wrap(&rt, ggufx::TensorType::Q8_0, &[2048, 2048], 0, blocks, "w").unwrap();
+    let (x, mut y) = (numbers(2048), vec![0.0; 2048]);
+    w.matvec_into(&rt, &mut y, &x, MatmulOptions::default()).unwrap();
+    assert!(calls.load(Ordering::SeqCst) > 0);
+    assert_eq!(y, w.matvec(&runtime(), &x).unwrap()); // the same bits
+    let rt = Runtime::options().executor(PanicsInJobs).create().unwrap();
+    fails(w.matvec_into(&rt, &mut y, &x, MatmulOptions::default()), Status::INTERNAL);
+}
+
+#[test]
+fn a_panic_in_a_callback_comes_out_behind_the_call() {
+    let rt = runtime();
+    let file = demo(&rt);
+    let w = file.tensor("token_embd.weight").unwrap();
+    let (x, mut y) = (numbers(256), vec![0.0; 1024]);
+    let mut bad = |_: u64, _: u64| panic!("progress");
+    let options = MatmulOptions { progress: Some(&mut bad), ..Default::default() };
+    let caught = catch_unwind(AssertUnwindSafe(|| w.matvec_into(&rt, &mut y, &x, options)));
+    assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"progress"));
+    let none = ggufx::ValidateFlags::NONE;
+    file.validate(none, &mut |_| panic!("no findings in the demo model"), None).unwrap();
+    let x = w.matvec(&rt, &x).unwrap(); // all is well afterwards
+    assert_eq!(x.len(), 1024);
+}
+
+#[test]
+fn messages_go_to_the_host() {
+    let said = Arc::new(AtomicU32::new(0));
+    let count = said.clone();
+    let rt = Runtime::options()
+        .log(move |level, text| {
+            assert!((1..=4).contains(&level.0) && !text.contains('\n'));
+            count.fetch_add(1, Ordering::SeqCst);
+        })
+        .isa(Isa::SCALAR)
+        .workspace_bytes(1 << 20)
+        .create()
+        .unwrap();
+    let info = rt.info().unwrap();
+    assert_eq!((info.isa, info.isa_name), (Isa::SCALAR, "scalar"));
+    assert_eq!(rt.kernel_name(ggufx::TensorType::Q4_K), Some("scalar"));
+    assert_eq!(rt.kernel_name(ggufx::TensorType(4)), None);
+    drop(demo(&rt));
+    drop(rt);
+    assert_eq!(Arc::strong_count(&said), 1); // the hook was dropped
+    fails(Runtime::options().isa(Isa(99)).create(), Status::UNSUPPORTED);
+}
+
+#[test]
+fn objects_are_shared_by_threads() {
+    fn both<T: Send + Sync>(_: &T) {}
+    let rt = runtime();
+    let file = File::open(&rt, model_path()).unwrap();
+    let w = file.tensor("blk.1.attn_q.weight").unwrap();
+    both(&(&rt, &file, &w));
+    let (x, expected) = (numbers(256), w.matvec(&rt, &numbers(256)).unwrap());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    assert_eq!(w.matvec(&rt, &x).unwrap(), expected);
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,156 @@
+//! The cache: append, attend, edit, snapshots.
+// SPDX-License-Identifier: MIT
+use crate::{fails, numbers, runtime, scratch};
+use ggufx::{AttendFlags, AttendOptions, Kv, KvOptions, KvType, RopeStyle, Status};
+use std::ops::ControlFlow;
+
+fn options() -> KvOptions<'static> {
+    KvOptions {
+        n_layers: 2,
+        n_kv_heads: 2,
+        n_q_heads: 4,
+        head_dim_k: 32,
+        type_k: Some(KvType::F32),
+        type_v: Some(KvType::F32),
+        n_sequences: 3,
+        max_tokens: 256,
+        rope_style: Some(RopeStyle::PAIRS),
+        ..Default::default()
+    }
+}
+fn filled(n: usize) -> Kv {
+    let mut kv = Kv::new(&runtime(), &options()).unwrap();
+    let (k, v) = (numbers(n * 64), numbers(n * 64));
+    for layer in 0..2 {
+        kv.append(layer, 0, n, None, &k, &v).unwrap();
+    }
+    kv
+}
+fn attend(kv: &Kv, sequence: u32) -> Vec<f32> {
+    let mut out = vec![0.0; 128];
+    kv.attend(&mut out, None, 0, sequence, &numbers(128), 1, None, AttendOptions::default())
+        .unwrap();
+    out
+}
+
+#[test]
+fn attention_is_the_weighted_sum_of_values() {
+    let kv = filled(5);
+    let (q, k, mut out, mut lse) = (numbers(128), numbers(5 * 64), vec![0.0; 128], vec![0.0; 4]);
+    let options = AttendOptions { flags: AttendFlags::ALL, ..Default::default() };
+    kv.attend(&mut out, Some(&mut lse), 0, 0, &q, 1, None, options).unwrap();
+    for head in 0..4 {
+        let row = |t: usize| &k[t * 64 + head / 2 * 32..][..32];
+        let score = |t: usize| -> f64 {
+            let q = &q[head * 32..][..32];
+            q.iter().zip(row(t)).map(|(a, b)| *a as f64 * *b as f64).sum::<f64>() / 32f64.sqrt()
+        };
+        let sum: f64 = (0..5).map(|t| score(t).exp()).sum();
+        assert!((lse[head] as f64 - sum.ln()).abs() < 1e-5);
+        for i in 0..32 {
+            let mean = (0..5).map(|t| score(t).exp() / sum * row(t)[i] as f64).sum::<f64>();
+            assert!((out[head * 32 + i] as f64 - mean).abs() < 1e-5);
+        }
+    }
+    let mut scores = vec![0.0; 20];
+    kv.scores(&mut scores, 0, 0, &q, 1, 0.0).unwrap();
+    assert!(scores.iter().all(|s| s.is_finite()));
+}
+
+#[test]
+fn sequences_are_copied_cut_and_shifted() {
+    let mut kv = filled(10);
+    let before = attend(&kv, 0);
+    kv.copy(0, 1, 0..10).unwrap();
+    assert_eq!(attend(&kv, 1), before);
+    let (mut two, q) = (vec![0.0; 256], [numbers(128), numbers(128)].concat());
+    kv.attend_batch(&mut two, None, 0, &[0, 1], &q, None, AttendOptions::default()).unwrap();
+    assert_eq!(two, [before.clone(), before.clone()].concat());
+    kv.remove(1, 2..4).unwrap();
+    kv.shift(1, 4..10, -2).unwrap();
+    let mut at = [0; 8];
+    kv.positions(1, 0, &mut at).unwrap();
+    assert_eq!(at, [0, 1, 2, 3, 4, 5, 6, 7]);
+    kv.compact(1, None).unwrap();
+    kv.truncate(1, 3).unwrap();
+    assert_eq!((kv.length(0).unwrap(), kv.length(1).unwrap()), (10, 3));
+    kv.append(0, 2, 1, Some(&[7]), &numbers(64), &numbers(64)).unwrap();
+    kv.rollback(2).unwrap();
+    kv.reserve(2, 64).unwrap();
+    kv.append_batch(0, &[0, 2], &[10, 8], &numbers(128), &numbers(128)).unwrap();
+    kv.append_half(1, 2, 1, None, ggufx::HalfFormat::BF16, &[0x3f80; 64], &[0; 64]).unwrap();
+    let (mut k, mut v) = (vec![0.0; 64], vec![0.0; 64]);
+    kv.read(&mut k, &mut v, 1, 2, 0, 1).unwrap();
+    assert_eq!((k, v), (vec![1.0; 64], vec![0.0; 64]));
+    kv.keep(0).unwrap();
+    kv.clear().unwrap();
+    assert_eq!(kv.stats(ggufx::ALL_LAYERS).unwrap().n_tokens, 0);
+}
+
+#[test]
+fn snapshots_give_every_bit_back() {
+    let (kv, mut bytes) = (filled(70), vec![]);
+    kv.save(0, &mut bytes).unwrap();
+    let mut other = filled(3);
+    other.load(0, &mut &bytes[..]).unwrap();
+    assert_eq!(attend(&other, 0), attend(&kv, 0));
+    let path = scratch("snapshot");
+    kv.save_path(ggufx::ALL_SEQUENCES, &path).unwrap();
+    other.load_path(ggufx::ALL_SEQUENCES, &path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(attend(&other, 0), attend(&kv, 0));
+    fails(other.load(0, &mut &bytes[..100]), Status::TRUNCATED);
+    let mut wrong = bytes.clone();
+    *wrong.last_mut().unwrap() ^= 1;
+    fails(other.load(0, &mut &wrong[..]), Status::CHECKSUM);
+    assert_eq!(attend(&other, 0), attend(&kv, 0)); // as it was
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::Other.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    fails(kv.save(0, &mut Full), Status::IO);
+    fails(other.load_path(0, "/nowhere/snapshot"), Status::IO);
+}
+
+#[test]
+fn other_types_under_memory_pressure() {
+    let mut kv = filled(80);
+    let bytes = kv.stats(0).unwrap().page_bytes;
+    let mut stop = |_: u64, _: u64| ControlFlow::Break(());
+    let q8 = Some(KvType::Q8_0);
+    fails(kv.requantize(ggufx::ALL_LAYERS, q8, None, Some(&mut stop)), Status::CANCELLED);
+    kv.requantize(ggufx::ALL_LAYERS, q8, q8, None).unwrap();
+    assert!(kv.stats(0).unwrap().page_bytes < bytes);
+    assert_eq!(kv.stats(0).unwrap().type_k, KvType::Q8_0.0);
+    let estimate = options().estimate(&runtime(), 64).unwrap();
+    assert!(estimate > 64 * 64 * 4 * 2 * 2);
+    let centred = KvOptions { type_k: Some(KvType::GX4), type_v: Some(KvType::GX4), ..options() };
+    let mut kv = Kv::new(&runtime(), &centred).unwrap();
+    kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 64]), None).unwrap();
+    fails(kv.calibrate(0, Some(&[0.5; 64]), Some(&[1.0; 32]), None), Status::ARGUMENT);
+}
+
+#[test]
+fn lengths_that_c_cannot_see_are_checked_here() {
+    let mut kv = filled(4);
+    let (k, v) = (numbers(64), numbers(64));
+    fails(kv.append(0, 0, 1, Some(&[1, 2]), &k, &v), Status::ARGUMENT);
+    fails(kv.append_batch(0, &[0], &[], &k, &v), Status::ARGUMENT);
+    fails(kv.append(0, 0, 2, None, &k, &v), Status::ARGUMENT);
+    let (q, mut out) = (numbers(128), vec![0.0; 128]);
+    let no = AttendOptions::default;
+    fails(kv.attend(&mut out, Some(&mut [0.0; 3]), 0, 0, &q, 1, None, no()), Status::ARGUMENT);
+    fails(kv.attend(&mut out, None, 0, 0, &q, 1, Some(&[]), no()), Status::ARGUMENT);
+    let slopes = AttendOptions { alibi_slopes: Some(&[1.0; 3]), ..no() };
+    fails(kv.attend(&mut out, None, 0, 0, &q, 1, None, slopes), Status::ARGUMENT);
+    fails(kv.append(0, 0, 253, None, &numbers(253 * 64), &numbers(253 * 64)), Status::CAPACITY);
+    let mut stop = |_: u64, _: u64| ControlFlow::Break(());
+    let stopping = AttendOptions { progress: Some(&mut stop), ..no() };
+    fails(kv.attend(&mut out, None, 0, 0, &q, 1, None, stopping), Status::CANCELLED);
+    fails(Kv::new(&runtime(), &KvOptions { n_layers: 0, ..options() }), Status::ARGUMENT);
+}
