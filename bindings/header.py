@@ -12,7 +12,10 @@ import public  # noqa: E402
 CALLBACK = re.compile(r"^(.*?)\(\*(\w+)\)\((.*)\)$")
 ARRAY = re.compile(r"^(.*?)(\w+)\[(\w+)\]$")
 PLAIN = re.compile(r"^(.*?)(\w+)$")
-RESERVED = {"type": "type_", "in": "in_", "ref": "ref_", "params": "params_", "out": "out_"}
+# Names that are words of C# or Rust.
+RESERVED = {word: word + "_" for word in (
+    "as", "base", "checked", "event", "fixed", "in", "is", "lock", "object", "out", "params", "ref",
+    "string", "type")}
 
 
 def split_top(text):
@@ -56,8 +59,9 @@ def constants(include):
 
 # ---- Rust ----------------------------------------------------------------------------------------
 
-RUST = {"int32_t": "i32", "uint32_t": "u32", "int64_t": "i64", "uint64_t": "u64", "size_t": "usize",
-        "uint16_t": "u16", "float": "f32", "double": "f64", "void": "c_void", "char": "c_char"}
+RUST = {"int8_t": "i8", "int16_t": "i16", "int32_t": "i32", "int64_t": "i64", "uint8_t": "u8",
+        "uint16_t": "u16", "uint32_t": "u32", "uint64_t": "u64", "size_t": "usize",
+        "float": "f32", "double": "f64", "void": "c_void", "char": "c_char"}
 
 
 def rust_type(c):
@@ -76,7 +80,7 @@ def rust_type(c):
 
 def rust_parameter(declaration):
     c, name, length, callback = parse(declaration)
-    name = {"type": "type_", "in": "in_"}.get(name, name)
+    name = name + "_" if name in ("as", "box", "fn", "in", "match", "move", "ref", "type") else name
     if callback is not None:
         inner = ", ".join(rust_parameter(p) for p in callback)
         result = "" if c == "void" else f" -> {rust_type(c)}"
@@ -100,9 +104,10 @@ def rust_struct(name, body):
 
 # ---- C# ------------------------------------------------------------------------------------------
 
-SHARP = {"int32_t": "int", "uint32_t": "uint", "int64_t": "long", "uint64_t": "ulong",
-         "size_t": "UIntPtr", "uint16_t": "ushort", "float": "float", "double": "double",
-         "void": "void", "char": "byte", "ggufx_status": "int"}
+SHARP = {"int8_t": "sbyte", "int16_t": "short", "int32_t": "int", "int64_t": "long",
+         "uint8_t": "byte", "uint16_t": "ushort", "uint32_t": "uint", "uint64_t": "ulong",
+         "size_t": "UIntPtr", "float": "float", "double": "double", "void": "void",
+         "char": "byte", "ggufx_status": "int"}
 
 
 def camel(c_name):

@@ -307,6 +307,8 @@ const (
 // Numbers with a meaning of their own.
 const (
 	MaxDims           = 4
+	ImatrixGguf       = 0
+	ImatrixDat        = 1
 	KvNoSinks         = 4294967295
 	KvAllSequences    = 4294967295
 	KvKeepType        = 4294967295

@@ -312,6 +312,8 @@ namespace Ggufx
     public static class Constants
     {
         public const uint MaxDims = 4;
+        public const uint ImatrixGguf = 0;
+        public const uint ImatrixDat = 1;
         public const uint KvNoSinks = 4294967295;
         public const uint KvAllSequences = 4294967295;
         public const uint KvKeepType = 4294967295;

@@ -112,6 +112,35 @@ namespace Ggufx
         internal static extern int ggufx_validate(FileHandle file, uint flags, IntPtr report, void*
             user, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_open(out ImatrixHandle out_, RuntimeHandle rt,
+            byte* path, NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_open_memory(out ImatrixHandle out_, RuntimeHandle
+            rt, void* data, UIntPtr size, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_imatrix_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_info(NativeImatrixFacts* out_, ImatrixHandle
+            imatrix, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_at(NativeImatrixEntry* out_, ImatrixHandle imatrix,
+            UIntPtr index, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_find(UIntPtr* out_index, ImatrixHandle imatrix,
+            byte* name, UIntPtr length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_dataset(byte** out_, UIntPtr* out_length,
+            ImatrixHandle imatrix, UIntPtr index, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_select(ImatrixHandle imatrix, byte* keep, UIntPtr
+            n, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_merge(ImatrixHandle imatrix, ImatrixHandle other,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_write(ImatrixHandle imatrix, byte* path, int
+            format, NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_kv_options_init(NativeKvOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_create(out KvHandle out_, RuntimeHandle rt,

@@ -185,6 +185,32 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeImatrixFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong n_entries;
+        internal ulong n_datasets;
+        internal ulong n_chunks;
+        internal uint chunk_tokens;
+        internal int format;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeImatrixEntry
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal byte* name;
+        internal UIntPtr name_length;
+        internal ulong n_columns;
+        internal ulong n_matrices;
+        internal float* sums;
+        internal float* counts;
+        internal float* values;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeKvLayer
     {
         internal uint type_k;
@@ -479,6 +505,8 @@ namespace Ggufx
             { "ggufx_meta_entry", sizeof(NativeMetaEntry) },
             { "ggufx_tensor_facts", sizeof(NativeTensorFacts) },
             { "ggufx_finding", sizeof(NativeFinding) },
+            { "ggufx_imatrix_facts", sizeof(NativeImatrixFacts) },
+            { "ggufx_imatrix_entry", sizeof(NativeImatrixEntry) },
             { "ggufx_kv_layer", sizeof(NativeKvLayer) },
             { "ggufx_kv_options", sizeof(NativeKvOptions) },
             { "ggufx_attend_options", sizeof(NativeAttendOptions) },

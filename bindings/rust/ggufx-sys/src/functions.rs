@@ -70,6 +70,25 @@ functions! {
     fn ggufx_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C" fn(user:
         *mut c_void, finding: *const ggufx_finding) -> i32>, user: *mut c_void, progress: *const
         ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_open(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, path: *const
+        c_char, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_open_memory(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, data:
+        *const c_void, size: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_destroy(imatrix: *mut ggufx_imatrix);
+    fn ggufx_imatrix_info(out: *mut ggufx_imatrix_facts, imatrix: *const ggufx_imatrix, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_at(out: *mut ggufx_imatrix_entry, imatrix: *const ggufx_imatrix, index: usize,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_find(out_index: *mut usize, imatrix: *const ggufx_imatrix, name: *const c_char,
+        length: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_dataset(out: *mut *const c_char, out_length: *mut usize, imatrix: *const
+        ggufx_imatrix, index: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_select(imatrix: *mut ggufx_imatrix, keep: *const u8, n: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_merge(imatrix: *mut ggufx_imatrix, other: *const ggufx_imatrix, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_write(imatrix: *const ggufx_imatrix, path: *const c_char, format: i32,
+        progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_options_init(options: *mut ggufx_kv_options);
     fn ggufx_kv_create(out: *mut *mut ggufx_kv, rt: *const ggufx_runtime, options: *const
         ggufx_kv_options, error: *mut ggufx_error) -> ggufx_status;

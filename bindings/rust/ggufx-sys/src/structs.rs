@@ -12,6 +12,12 @@ pub struct ggufx_file {
 }
 
 #[repr(C)]
+pub struct ggufx_imatrix {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_kv {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -241,6 +247,32 @@ pub struct ggufx_finding {
     pub text: *const c_char,
     pub name: *const c_char,
     pub name_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_imatrix_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_entries: u64,
+    pub n_datasets: u64,
+    pub n_chunks: u64,
+    pub chunk_tokens: u32,
+    pub format: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_imatrix_entry {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub name: *const c_char,
+    pub name_length: usize,
+    pub n_columns: u64,
+    pub n_matrices: u64,
+    pub sums: *const f32,
+    pub counts: *const f32,
+    pub values: *const f32,
 }
 
 #[repr(C)]
@@ -524,7 +556,7 @@ pub struct ggufx_writer_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 34] = [
+pub const SIZES: [(&str, usize); 36] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -538,6 +570,8 @@ pub const SIZES: [(&str, usize); 34] = [
     ("ggufx_meta_entry\0", size_of::<ggufx_meta_entry>()),
     ("ggufx_tensor_facts\0", size_of::<ggufx_tensor_facts>()),
     ("ggufx_finding\0", size_of::<ggufx_finding>()),
+    ("ggufx_imatrix_facts\0", size_of::<ggufx_imatrix_facts>()),
+    ("ggufx_imatrix_entry\0", size_of::<ggufx_imatrix_entry>()),
     ("ggufx_kv_layer\0", size_of::<ggufx_kv_layer>()),
     ("ggufx_kv_options\0", size_of::<ggufx_kv_options>()),
     ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
