@@ -143,6 +143,7 @@ public:
     // One sequence or kAllSequences; a failed load changes nothing.
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
+    // Throws Error as well: what the file fails with.
     Status save_path(uint32_t sequence, const char *path, Failure *failure) const;
     Status load_path(uint32_t sequence, const char *path, Failure *failure);
     // One layer or kAllLayers; kKeepType: the type it has. Throws Error for types that do not fit.

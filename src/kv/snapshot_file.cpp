@@ -2,14 +2,12 @@
 // renamed: whoever opens PATH finds the old snapshot or the new one, never a half.
 // SPDX-License-Identifier: MIT
 #include "base/io.hpp"
+#include "base/output.hpp"
 #include "kv/snapshot.hpp"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace ggufx::kv {
@@ -17,121 +15,95 @@ namespace ggufx::kv {
 namespace {
 
 constexpr size_t kBuffer = 64 * 1024;
-constexpr char kSuffix[] = ".part";
+
+// The pieces of a snapshot in larger ones. Throws what its file throws.
+class FileWriter {
+public:
+    FileWriter(const Ref<Host> &host, const char *path) : file_(host, path), buffer_(host, kBuffer) {
+        file_.open();
+    }
+
+    static int32_t write(void *self, const void *data, size_t n) {
+        static_cast<FileWriter *>(self)->add(static_cast<const uint8_t *>(data), n);
+        return static_cast<int32_t>(Status::ok);
+    }
+
+    void finish() {
+        flush();
+        file_.sync();
+        file_.publish();
+        file_.sync_folder();
+    }
+
+private:
+    void add(const uint8_t *from, size_t n) {
+        while (n) {
+            const size_t room = kBuffer - held_, part = n < room ? n : room;
+            memcpy(buffer_.data() + held_, from, part);
+            held_ += part;
+            from += part;
+            n -= part;
+            if (held_ == kBuffer) flush();
+        }
+    }
+    void flush() {
+        file_.write(buffer_.data(), held_);
+        held_ = 0;
+    }
+
+    io::OutputFile file_;
+    Buffer buffer_;
+    size_t held_ = 0;
+};
 
 // A path, the descriptor behind it and a buffer; fails with IO and names what it did.
-class SnapshotFile {
+class FileReader {
 public:
-    SnapshotFile(const Host &host, const char *path, Failure *failure)
+    FileReader(const Host &host, const char *path, Failure *failure)
         : host_(host), path_(path), failure_(failure) {}
-    SnapshotFile(const SnapshotFile &) = delete;
-    SnapshotFile &operator=(const SnapshotFile &) = delete;
-    ~SnapshotFile();
+    FileReader(const FileReader &) = delete;
+    FileReader &operator=(const FileReader &) = delete;
+    ~FileReader();
 
-    Status create();
     Status open();
-    Status finish();
     Status ended(); // nothing may follow
-    static int32_t write(void *self, const void *data, size_t n);
     static int32_t read(void *self, void *data, size_t n);
     bool failed() const { return failed_; }
 
 private:
     Status fail_with(const char *what, int error = errno);
-    Status take_memory();
-    Status lock_part();
-    Status flush();
     Status fill();
     Status truncated();
 
     const Host &host_;
     const char *path_;
     Failure *failure_;
-    char *part_ = nullptr; // PATH.part, ours to remove once it is locked
-    size_t part_bytes_ = 0;
     uint8_t *buffer_ = nullptr;
-    size_t at_ = 0, n_ = 0; // read or written so far; bytes in the buffer
+    size_t at_ = 0, n_ = 0; // read so far; bytes in the buffer
     int fd_ = -1;
-    bool ours_ = false, failed_ = false;
+    bool failed_ = false;
 };
 
-SnapshotFile::~SnapshotFile() {
-    if (ours_) unlink(part_);
-    if (fd_ >= 0) close(fd_); // and gives up the lock
-    host_.free(part_, part_bytes_, 1);
+FileReader::~FileReader() {
+    if (fd_ >= 0) close(fd_);
     host_.free(buffer_, kBuffer, 64);
 }
 
-Status SnapshotFile::fail_with(const char *what, int error) {
+Status FileReader::fail_with(const char *what, int error) {
     failed_ = true;
     return set_failure(failure_, Status::io, {.system_error = error}, "cannot %s \"%s\": %s", what,
                        Quoted(path_, strlen(path_)).c_str(), io::system_text(error));
 }
 
-Status SnapshotFile::take_memory() {
-    const size_t length = strlen(path_);
-    part_bytes_ = length + sizeof kSuffix;
-    part_ = static_cast<char *>(host_.alloc(part_bytes_, 1));
+Status FileReader::open() {
     buffer_ = static_cast<uint8_t *>(host_.alloc(kBuffer, 64));
-    if (!part_ || !buffer_)
+    if (!buffer_)
         return set_failure(failure_, Status::memory, {}, "no memory for the file of a snapshot");
-    memcpy(part_, path_, length);
-    memcpy(part_ + length, kSuffix, sizeof kSuffix);
-    return Status::ok;
-}
-
-// One that another call writes is left alone; what a killed process left is written anew.
-Status SnapshotFile::lock_part() {
-    for (;;) {
-        fd_ = ::open(part_, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (fd_ < 0) return fail_with("create a file beside");
-        if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-            failed_ = true;
-            return set_failure(failure_, Status::state, {}, "\"%s%s\" is being written",
-                               Quoted(path_, strlen(path_)).c_str(), kSuffix);
-        }
-        struct stat here = {}, there = {};
-        if (fstat(fd_, &here) != 0) return fail_with("look at");
-        if (stat(part_, &there) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
-            break;
-        close(fd_); // it was renamed before it was locked
-        fd_ = -1;
-    }
-    ours_ = true;
-    return ftruncate(fd_, 0) == 0 ? Status::ok : fail_with("write");
-}
-
-Status SnapshotFile::create() {
-    const Status status = take_memory();
-    if (status != Status::ok) return status;
-    struct stat info = {};
-    if (stat(path_, &info) == 0 && !S_ISREG(info.st_mode)) {
-        failed_ = true;
-        return set_failure(failure_, Status::io, {}, "\"%s\" is not a regular file",
-                           Quoted(path_, strlen(path_)).c_str());
-    }
-    return lock_part();
-}
-
-Status SnapshotFile::open() {
-    const Status status = take_memory();
-    if (status != Status::ok) return status;
     fd_ = ::open(path_, O_RDONLY | O_CLOEXEC);
     return fd_ >= 0 ? Status::ok : fail_with("open");
 }
 
-Status SnapshotFile::flush() {
-    for (size_t done = 0; done < n_;) {
-        const ssize_t wrote = ::write(fd_, buffer_ + done, n_ - done);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return fail_with("write");
-        done += static_cast<size_t>(wrote);
-    }
-    n_ = 0;
-    return Status::ok;
-}
-
-Status SnapshotFile::fill() {
+Status FileReader::fill() {
     ssize_t got = -1;
     do got = ::read(fd_, buffer_, kBuffer);
     while (got < 0 && errno == EINTR);
@@ -141,29 +113,14 @@ Status SnapshotFile::fill() {
     return Status::ok;
 }
 
-Status SnapshotFile::truncated() {
+Status FileReader::truncated() {
     failed_ = true;
     return set_failure(failure_, Status::truncated, {}, "\"%s\" ends inside of its snapshot",
                        Quoted(path_, strlen(path_)).c_str());
 }
 
-int32_t SnapshotFile::write(void *self, const void *data, size_t n) {
-    auto &file = *static_cast<SnapshotFile *>(self);
-    const auto *from = static_cast<const uint8_t *>(data);
-    Status status = Status::ok;
-    while (n && status == Status::ok) {
-        const size_t room = kBuffer - file.n_, part = n < room ? n : room;
-        memcpy(file.buffer_ + file.n_, from, part);
-        file.n_ += part;
-        from += part;
-        n -= part;
-        if (file.n_ == kBuffer) status = file.flush();
-    }
-    return static_cast<int32_t>(status);
-}
-
-int32_t SnapshotFile::read(void *self, void *data, size_t n) {
-    auto &file = *static_cast<SnapshotFile *>(self);
+int32_t FileReader::read(void *self, void *data, size_t n) {
+    auto &file = *static_cast<FileReader *>(self);
     auto *to = static_cast<uint8_t *>(data);
     while (n) {
         if (file.at_ == file.n_) {
@@ -180,16 +137,7 @@ int32_t SnapshotFile::read(void *self, void *data, size_t n) {
     return static_cast<int32_t>(Status::ok);
 }
 
-Status SnapshotFile::finish() {
-    const Status status = flush();
-    if (status != Status::ok) return status;
-    if (fsync(fd_) != 0) return fail_with("write");
-    if (rename(part_, path_) != 0) return fail_with("create");
-    ours_ = false;
-    return Status::ok;
-}
-
-Status SnapshotFile::ended() {
+Status FileReader::ended() {
     if (at_ == n_) {
         const Status status = fill();
         if (status != Status::ok || n_ == 0) return status;
@@ -202,23 +150,20 @@ Status SnapshotFile::ended() {
 } // namespace
 
 Status Cache::save_path(uint32_t sequence, const char *path, Failure *failure) const {
-    SnapshotFile file(*state_->host, path, failure);
-    Status status = file.create();
-    // The words of the file say more than those about its writer.
-    Failure unsaid = {};
-    if (status != Status::ok) return status;
-    status = save(sequence, SnapshotFile::write, &file, &unsaid);
-    if (status != Status::ok && !file.failed() && failure) *failure = unsaid;
-    return status == Status::ok ? file.finish() : status;
+    FileWriter file(state_->host, path);
+    const Status status = save(sequence, FileWriter::write, &file, failure);
+    if (status == Status::ok) file.finish();
+    return status;
 }
 
 Status Cache::load_path(uint32_t sequence, const char *path, Failure *failure) {
-    SnapshotFile file(*state_->host, path, failure);
+    FileReader file(*state_->host, path, failure);
     Status status = file.open();
     if (status != Status::ok) return status;
+    // The words of the file say more than those about its reader.
     Failure unsaid = {};
-    const auto at_end = [](void *self) { return static_cast<SnapshotFile *>(self)->ended(); };
-    status = load(sequence, {SnapshotFile::read, &file, at_end}, &unsaid);
+    const auto at_end = [](void *self) { return static_cast<FileReader *>(self)->ended(); };
+    status = load(sequence, {FileReader::read, &file, at_end}, &unsaid);
     if (status != Status::ok && !file.failed() && failure) *failure = unsaid;
     return status;
 }

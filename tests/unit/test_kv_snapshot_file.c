@@ -102,7 +102,7 @@ static void test_a_failed_save_leaves_the_file_and_nothing_else(void **state) {
     const long live = memory.live;
     assert_int_equal(ggufx_kv_save_path(a, 0, path, NULL), GGUFX_OK);
     kv_bytes held = kv_saved(a, 0);
-    for (long at = 1; at <= 2; at++) { /* the name and the buffer */
+    for (long at = 1; at <= 4; at++) { /* the names and the buffer */
         memory.fail_at = at;
         refused_save(b, GGUFX_E_MEMORY, 0, &held);
         assert_int_equal(access(part, F_OK), -1);
