@@ -28,7 +28,8 @@ struct KvQuery {
     float scale;    // of the attention, the last factor of a score
     const float *x; // float kinds: [d][rows]
     // Integer kinds. Codes [strips * 8][planes][rows][4]: four coordinates each; planes: hi, lo
-    // (Q = 128 * hi + lo) where the kind has wide queries, else Q itself. Zeros behind d.
+    // (Q = 128 * hi + lo) where the kind has wide queries, else Q itself. Zeros behind d. Sets with
+    // wide_pairs have int16 instead of hi and lo: of coordinates 0 and 2, then of 1 and 3.
     const int8_t *q;
     const float *d_q;     // [scales][rows] fl(d_a * unit)
     const float *s_q;     // [scales][rows] fl(d_a * S), for minimums
@@ -97,6 +98,7 @@ struct KvPages {
     KvPackFn pack;
     KvTurnFn rotate, unrotate;
     KvDotFn dot;
+    bool wide_pairs; // how wide queries lie, see KvQuery
 };
 
 } // namespace kernels

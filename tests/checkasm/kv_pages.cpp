@@ -6,6 +6,7 @@
 #include "data.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/kv.hpp"
+#include "kv_wide.hpp"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,7 @@ void fill_page(uint8_t *page, const KvFormat &f, const KvLayout &l, Values value
 // Rows of a query for one kind, with memory of their own.
 struct Query {
     std::vector<float> x, d_q, s_q;
-    std::vector<int8_t> q;
+    std::vector<int8_t> q, pairs;
     std::vector<int32_t> sum;
     KvQuery view;
 
@@ -93,6 +94,14 @@ struct Query {
             s_q.push_back(random.unit());
         }
         view = {d, 0.088f, x.data(), q.data(), d_q.data(), s_q.data(), sum.data()};
+        pairs = q;
+        if (f.wide_query) planes_to_pairs(pairs.data(), strips * 8, rows);
+    }
+    // As a set wants it.
+    KvQuery of(const KvPages &set, const KvFormat &f) const {
+        KvQuery query = view;
+        if (f.wide_query && set.wide_pairs) query.q = pairs.data();
+        return query;
     }
 };
 
@@ -117,7 +126,8 @@ void check_score(const Case &c, Random &random) {
     const uint32_t i = kv_rows_index(c.rows);
     const KvAhead ahead = {page.data(), 3};
     const CanonicalFp canonical;
-    kv_pages_of(*c.isa)->kinds[c.kind].score[i](got, query.view, page.data(), c.tokens, ahead);
+    const KvPages &set = *kv_pages_of(*c.isa);
+    set.kinds[c.kind].score[i](got, query.of(set, f), page.data(), c.tokens, ahead);
     kv_pages_of(*c.scalar)->kinds[c.kind].score[i](want, query.view, page.data(), c.tokens, ahead);
     bool ok = true;
     for (uint32_t row = 0; row < c.rows; row++)

@@ -7,6 +7,7 @@
 #include "base/fpenv.hpp"
 #include "data.hpp"
 #include "kernels/dispatch.hpp"
+#include "kv_wide.hpp"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,8 @@ void check_pack(const Kernels &isa, const Kernels &scalar, uint32_t kind, uint32
         const bool b = kv_pages_of(scalar)->pack(want.row(k, r, width), x.floats(), n);
         ok &= a == b && b == finite(x.floats(), n);
     }
+    if (f.wide_query && kv_pages_of(isa)->wide_pairs)
+        planes_to_pairs(reinterpret_cast<int8_t *>(want.codes.data()), (n + 31) / 32 * 8, width);
     ok &= same_bytes(got.codes, want.codes, got.n_codes);
     for (const auto part : {&Packed::d_q, &Packed::s_q, &Packed::q_sum})
         ok &= same_bytes(got.*part, want.*part, got.n_scales * 4);

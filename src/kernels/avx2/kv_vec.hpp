@@ -1,6 +1,7 @@
 // What the loops over KV pages need of AVX2 beside vec.hpp. vpmaddubsw adds two products in int16:
 // codes that could saturate it stay signed, and their magnitude meets the other factor with their
-// sign (except where weights are unsigned).
+// sign; small codes add up in int16. 15-bit factors meet codes of 16 bits in vpmaddwd: two planes
+// of bytes would take three instructions each where these take two.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,6 +18,13 @@ struct KvVec : Vec {
     static constexpr unsigned kFloatTile = 2;
     template <KvKind Kind>
     static constexpr bool kSignedCodes = kv_largest(kv_format(Kind)) > kCodeLimit;
+    static constexpr bool kPairs = true;
+    // Registers of codes of which two products each fit int16, times 127: 8, 4 or 1.
+    template <KvKind Kind>
+    static constexpr unsigned kShortSteps = kv_largest(kv_format(Kind)) * 254 * 8 <= INT16_MAX ? 8
+                                            : kv_largest(kv_format(Kind)) * 254 * 4 <= INT16_MAX
+                                                ? 4
+                                                : 1;
 
     static GGUFX_INLINE Vi zero_i() { return _mm256_setzero_si256(); }
     static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
@@ -80,10 +88,32 @@ struct KvVec : Vec {
         if constexpr (!Signed) return add_products(sum, codes.value, four_bytes(four));
         return add_products(sum, codes.magnitude, _mm256_sign_epi8(four_bytes(four), codes.value));
     }
-    template <bool Unsigned, bool Signed>
-    static GGUFX_INLINE Vi dot_weights(Vi sum, Codes<Signed> codes, const int8_t *four) {
-        if constexpr (Unsigned) return add_products(sum, four_bytes(four), codes.value);
-        return dot_query(sum, codes, four);
+    static GGUFX_INLINE Vi short_products(Codes<false> codes, const int8_t *four) {
+        return _mm256_maddubs_epi16(codes.value, four_bytes(four));
+    }
+    static GGUFX_INLINE Vi add_shorts(Vi a, Vi b) { return _mm256_add_epi16(a, b); }
+    static GGUFX_INLINE Vi add_pairs(Vi sum, Vi shorts) {
+        return add_i(sum, _mm256_madd_epi16(shorts, _mm256_set1_epi16(1)));
+    }
+
+    // ---- pairs: bytes 0 and 2 of a lane in one register of int16, 1 and 3 in another
+    struct Pairs {
+        Vi part[2];
+    };
+    static GGUFX_INLINE Pairs widen(Vi codes) { // unsigned
+        return {{and_i(codes, _mm256_set1_epi16(255)), _mm256_srli_epi16(codes, 8)}};
+    }
+    static GGUFX_INLINE Vi dot_pairs(Vi sum, Vi codes, const int8_t *two) {
+        return add_i(sum, _mm256_madd_epi16(codes, four_bytes(two)));
+    }
+    // Eight int32 that fit int16: lanes 0, 2, 4, 6 and 1, 3, 5, 7.
+    static GGUFX_INLINE void store_pairs(int8_t *even, int8_t *odd, Vi v) {
+        const __m128i order = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+        const __m128i all =
+            _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+        const __m128i parted = _mm_shuffle_epi8(all, order);
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(even), parted);
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(odd), _mm_unpackhi_epi64(parted, parted));
     }
 
     // ---- floats

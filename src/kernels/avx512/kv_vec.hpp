@@ -14,7 +14,9 @@ namespace {
 struct KvVec : Vec {
     static constexpr unsigned kStripHalves = 2; // 16 sums of 4 rows
     static constexpr unsigned kFloatTile = 4;
+    static constexpr bool kPairs = false;
     template <KvKind> static constexpr bool kSignedCodes = false;
+    template <KvKind> static constexpr unsigned kShortSteps = 1;
 
     static GGUFX_INLINE Vi zero_i() { return _mm512_setzero_si512(); }
     static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm512_add_epi32(a, b); }

@@ -10,6 +10,7 @@ namespace kernels {
 extern const Matvec kAvxVnniMatvec[fmt::kTypeIds];
 extern const Gemm kAvxVnniGemm[fmt::kTypeIds];
 extern const Gemm kAvxVnniGemmPrecise[fmt::kTypeIds];
+extern const KvPages kAvxVnniKvPages;
 
 } // namespace kernels
 } // namespace ggufx

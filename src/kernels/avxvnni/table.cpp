@@ -12,6 +12,7 @@ const Layer kAvxVnniLayer = {
     .matvec = kAvxVnniMatvec,
     .gemm = kAvxVnniGemm,
     .gemm_precise = kAvxVnniGemmPrecise,
+    .kv_pages = &kAvxVnniKvPages,
 };
 
 } // namespace kernels

@@ -13,13 +13,15 @@ namespace {
 constexpr float kKvWeightCodes = 16256.0f;      // 127 * 128
 constexpr uint32_t kKvTinyWeight = 0x0d800000u; // bits of 2^-100
 
-// The weights of a page in one block: W = 128 * high + low, per row four tokens after each other.
+// The weights of a page in one block, per row four tokens after each other: W = 128 * high + low,
+// or in pairs of int16 (V::kPairs): tokens 0 and 2 of four in the first plane, 1 and 3 in the second.
 template <unsigned Rows> struct KvWeights {
     alignas(64) int8_t plane[Rows][2][kKvTokens];
     float back[Rows];  // what takes sums of W back
     int32_t sum[Rows]; // of W
 };
 
+// Unsigned: weights are not negative; else their sum is taken, for codes with an offset.
 template <class V, unsigned Rows, bool Unsigned> struct KvWeigher {
     using F = typename V::Vf;
     using I = typename V::Vi;
@@ -32,6 +34,11 @@ template <class V, unsigned Rows, bool Unsigned> struct KvWeigher {
         for (unsigned i = 0; i < kRegs; i++) {
             const I q = V::round(V::mul(x[i], V::set1(inverse)));
             I high, low;
+            if constexpr (V::kPairs) {
+                sum = V::add_i(sum, q);
+                V::store_pairs(w.plane[r][0] + i * V::kLanes, w.plane[r][1] + i * V::kLanes, q);
+                continue;
+            }
             if constexpr (Unsigned) {
                 high = V::template shift_right<7>(q);
                 low = V::and_i(q, V::set1_i(127));
@@ -141,17 +148,35 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
             unrolled<0, 4>([&](auto quad) __attribute__((always_inline)) {
                 unrolled<0, kHalves>([&](auto half) __attribute__((always_inline)) {
                     constexpr unsigned q = decltype(quad)::value, i = decltype(half)::value;
-                    const auto c = V::template prepare<Kind>(values<q, First + i>(codes, s, u));
-#pragma GCC unroll 4
-                    for (unsigned r = 0; r < Rows; r++)
-#pragma GCC unroll 2
-                        for (unsigned p = 0; p < 2; p++) {
-                            const int8_t *four = w.plane[r][p] + 16 * u + 4 * q;
-                            sums[r][i][p] = V::template dot_weights<C::kUnsignedWeights>(
-                                sums[r][i][p], c, four);
-                        }
+                    add_register<i>(sums, values<q, First + i>(codes, s, u), w, 16 * u + 4 * q);
                 });
             });
+        }
+    }
+
+    // Codes of four tokens, the first of which is `token`.
+    template <unsigned Half>
+    static GGUFX_INLINE void add_register(I (&sums)[Rows][kHalves][2], I value, const Weights &w,
+                                          unsigned token) {
+        if constexpr (C::kPairs) {
+            const auto pairs = V::widen(value);
+#pragma GCC unroll 4
+            for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+                for (unsigned p = 0; p < 2; p++) {
+                    I &sum = sums[r][Half][p];
+                    sum = V::dot_pairs(sum, pairs.part[p], w.plane[r][p] + token);
+                }
+        } else {
+            const auto c = V::template prepare<Kind>(value);
+#pragma GCC unroll 4
+            for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+                for (unsigned p = 0; p < 2; p++) {
+                    I &sum = sums[r][Half][p];
+                    sum = V::template dot_weights<C::kUnsignedWeights>(sum, c,
+                                                                       w.plane[r][p] + token);
+                }
         }
     }
 
@@ -173,7 +198,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
 #pragma GCC unroll 2
             for (unsigned i = 0; i < kHalves; i++) {
                 float *to = o + r * stride + (First + i) * 16 + s.part * V::kLanes;
-                const I a = V::add_i(V::template shift_left<7>(sums[r][i][0]), sums[r][i][1]);
+                const I a = C::join(sums[r][i][0], sums[r][i][1]);
                 F v = V::fma(V::to_float(a), V::set1(w.back[r]), V::load(to));
                 if constexpr (kFormat.mins) v = V::add(v, V::set1(minimums[r]));
                 V::store(to, v);

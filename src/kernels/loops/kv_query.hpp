@@ -138,6 +138,10 @@ template <class V> struct KvQueryPacker {
             const I q = V::round(V::mul(v[i], V::set1(inverse)));
             sum = V::add_i(sum, q);
             I high = q;
+            if constexpr (Wide && V::kPairs) {
+                V::store_pairs(high_bytes + i * V::kLanes, low_bytes + i * V::kLanes, q);
+                continue;
+            }
             if constexpr (Wide) {
                 high = V::template shift_right<7>(V::add_i(q, V::set1_i(64)));
                 const I low = V::sub_i(q, V::template shift_left<7>(high));

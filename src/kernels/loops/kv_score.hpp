@@ -18,6 +18,8 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
     static constexpr unsigned kPlanes = kFormat.wide_query ? 2 : 1;
     static constexpr unsigned kSteps = 8; // registers of codes of a strip
     static constexpr unsigned kSplit = kPlanes == 1 && Rows < 4 ? 2 : 1; // chains, for latency
+    // Registers of codes whose products a set may add in int16 first.
+    static constexpr unsigned kShort = C::kPairs ? 1 : V::template kShortSteps<Kind>;
 
     struct Sums {
         I s[Rows][kPlanes][kSplit];
@@ -38,28 +40,52 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
     // The eight registers of codes of a strip; low: its stored registers, lines of 64 bytes.
     static GGUFX_INLINE void add_strip(Sums &sums, const C &codes, const uint8_t *low,
                                        const uint8_t *high, const int8_t *q, I &before) {
-        I h = V::zero_i(), x[kSteps];
+        I h = V::zero_i(), x[kSteps], shorts[Rows];
         if constexpr (C::kHigh) h = V::load_i(high);
 #pragma GCC unroll 8
         for (unsigned i = 0; i < C::kLow; i++) x[i] = V::load_i(low + 64 * i);
         unrolled<0, kSteps>([&](auto step) __attribute__((always_inline)) {
             constexpr unsigned t = decltype(step)::value, per = 8 / C::kLow;
             const I code = C::template raw<t % per * C::kLow, t>(x[t / per], h);
-            const auto u = V::template prepare<Kind>(codes.value(code, before));
+            const I value = codes.value(code, before);
             if constexpr (kFormat.trellis) before = code;
+            add_step<t>(sums, shorts, value, q + t * kPlanes * Rows * 4);
+        });
+    }
+
+    // Register t of a strip; q: what it meets.
+    template <unsigned t>
+    static GGUFX_INLINE void add_step(Sums &sums, I (&shorts)[Rows], I value, const int8_t *q) {
+        if constexpr (C::kPairs) {
+            const auto pairs = V::widen(value);
+#pragma GCC unroll 4
+            for (unsigned r = 0; r < Rows; r++)
+#pragma GCC unroll 2
+                for (unsigned p = 0; p < 2; p++) {
+                    I &sum = sums.s[r][p][0];
+                    sum = V::dot_pairs(sum, pairs.part[p], q + (p * Rows + r) * 4);
+                }
+        } else {
+            const auto u = V::template prepare<Kind>(value);
 #pragma GCC unroll 4
             for (unsigned r = 0; r < Rows; r++)
 #pragma GCC unroll 2
                 for (unsigned p = 0; p < kPlanes; p++) {
-                    I &sum = sums.s[r][p][t % kSplit];
-                    sum = V::dot_query(sum, u, q + ((t * kPlanes + p) * Rows + r) * 4);
+                    const int8_t *four = q + (p * Rows + r) * 4;
+                    I &sum = sums.s[r][p][t / kShort % kSplit];
+                    if constexpr (kShort == 1) {
+                        sum = V::dot_query(sum, u, four);
+                    } else {
+                        const I two = V::short_products(u, four);
+                        shorts[r] = t % kShort == 0 ? two : V::add_shorts(shorts[r], two);
+                        if (t % kShort == kShort - 1) sum = V::add_pairs(sum, shorts[r]);
+                    }
                 }
-        });
+        }
     }
 
     static GGUFX_INLINE I total(const Sums &sums, unsigned r) {
-        if constexpr (kPlanes == 2)
-            return V::add_i(V::template shift_left<7>(sums.s[r][0][0]), sums.s[r][1][0]);
+        if constexpr (kPlanes == 2) return C::join(sums.s[r][0][0], sums.s[r][1][0]);
         if constexpr (kSplit == 2) return V::add_i(sums.s[r][0][0], sums.s[r][0][1]);
         return sums.s[r][0][0];
     }

@@ -97,7 +97,8 @@ constexpr KvKernels kKvKindsOf[kKvKinds] = {
 template <class V, const KvEncoders &Encoders>
 constexpr KvPages kKvPagesOf = {&Encoders,   kKvKindsOf<V>, kv_weigh<V>,
                                 kv_scale<V>, kv_merge<V>,   kv_pack<V>,
-                                kv_rotate_row<V>, kv_unrotate_row<V>, kv_dot<V>};
+                                kv_rotate_row<V>, kv_unrotate_row<V>, kv_dot<V>,
+                                V::kPairs};
 
 } // namespace
 } // namespace kernels

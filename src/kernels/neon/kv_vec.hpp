@@ -14,7 +14,9 @@ namespace {
 struct KvVec : Vec {
     static constexpr unsigned kStripHalves = 1; // 8 sums of 4 rows, two registers each
     static constexpr unsigned kFloatTile = 2;
+    static constexpr bool kPairs = false;
     template <KvKind> static constexpr bool kSignedCodes = true;
+    template <KvKind> static constexpr unsigned kShortSteps = 1;
 
     static GGUFX_INLINE int8x16_t s8(int32x4_t v) { return vreinterpretq_s8_s32(v); }
     static GGUFX_INLINE uint8x16_t u8(int32x4_t v) { return vreinterpretq_u8_s32(v); }

@@ -227,7 +227,8 @@ constexpr KvKernels kKinds[kKvKinds] = {kKind<0>,  kKind<1>,  kKind<2>,  kKind<3
 
 const KvPages kScalarKvPages = {&kScalarKvEncoders, scalar::kKinds,      scalar::weigh,
                                 scalar::scale,      scalar::merge,       scalar::kv_pack,
-                                scalar::kv_rotate,  scalar::kv_unrotate, scalar::kv_dot};
+                                scalar::kv_rotate,  scalar::kv_unrotate, scalar::kv_dot,
+                                false};
 
 } // namespace kernels
 } // namespace ggufx
