@@ -20,37 +20,41 @@ uint32_t magnitude_of(const void *data, SourceType type, size_t i) {
 typedef int32_t Four __attribute__((vector_size(16)));
 typedef int16_t Eight __attribute__((vector_size(16)));
 
-// The largest magnitude of values of `V`, as the bits of one; whole vectors, from any address.
-template <class V> uint32_t largest_magnitude(const void *x, size_t first, size_t n) {
+// Whether a magnitude beyond `limit` is among n values, whole vectors `V` from any address.
+// Magnitudes of halves have the order of their bits too: NaN above infinity above numbers.
+template <class V> bool any_beyond(const void *x, size_t n, uint32_t limit) {
     using T = typename std::remove_reference<decltype(V{}[0])>::type;
-    const auto *from = static_cast<const uint8_t *>(x) + first * sizeof(T);
+    const auto *from = static_cast<const uint8_t *>(x);
     constexpr T kMagnitude = sizeof(T) == 4 ? T(INT32_MAX) : T(INT16_MAX);
-    V most = {}, v;
-    for (size_t i = 0; i < n; i += sizeof(V) / sizeof(T)) {
-        memcpy(&v, from + i * sizeof(T), sizeof v);
-        v &= kMagnitude;
-        most = v > most ? v : most;
+    const T most = static_cast<T>(limit);
+    V beyond = {}, v;
+    for (size_t i = 0; i < n * sizeof(T); i += sizeof(V)) {
+        memcpy(&v, from + i, sizeof v);
+        beyond |= (v & kMagnitude) > most;
     }
-    T largest = 0;
-    for (size_t i = 0; i < sizeof(V) / sizeof(T); i++)
-        largest = most[i] > largest ? most[i] : largest;
-    return static_cast<uint32_t>(largest);
+    uint64_t bits[sizeof(V) / sizeof(uint64_t)];
+    memcpy(bits, &beyond, sizeof bits);
+    return (bits[0] | bits[1]) != 0;
 }
 
-// Magnitudes of halves have the order of their bits too: NaN above infinity above numbers.
-uint32_t largest_of(const void *x, SourceType type, size_t first, size_t n) {
-    if (type == SourceType::f32) return largest_magnitude<Four>(x, first, n);
-    const auto half = static_cast<uint16_t>(largest_magnitude<Eight>(x, first, n));
-    return f32_bits(type == SourceType::f16 ? f16_to_f32(half) : bf16_to_f32(half));
+// The largest magnitude of a source that a stream takes whose limit is `limit_bits`: every finite
+// f16 passes all limits.
+uint32_t limit_in(SourceType type, uint32_t limit_bits) {
+    if (type == SourceType::f32) return limit_bits;
+    return type == SourceType::f16 ? 0x7bffu : limit_bits >> 16;
 }
 
 // Index of the first value a stream of this type cannot hold, or n.
 size_t first_refused(const void *x, SourceType type, size_t n, uint32_t limit_bits) {
     constexpr size_t kStep = 256, kLanes = 8;
+    const uint32_t limit = limit_in(type, limit_bits);
+    const size_t bytes = type == SourceType::f32 ? sizeof(float) : sizeof(uint16_t);
     for (size_t start = 0; start < n; start += kStep) {
         const size_t count = n - start < kStep ? n - start : kStep;
         const size_t whole = count / kLanes * kLanes;
-        bool fits = largest_of(x, type, start, whole) <= limit_bits;
+        const void *from = static_cast<const uint8_t *>(x) + start * bytes;
+        bool fits = !(type == SourceType::f32 ? any_beyond<Four>(from, whole, limit)
+                                              : any_beyond<Eight>(from, whole, limit));
         for (size_t i = start + whole; i < start + count; i++)
             fits &= magnitude_of(x, type, i) <= limit_bits;
         if (fits) continue;
