@@ -10,11 +10,10 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-constexpr size_t kStreams = 4;
+constexpr size_t kStreams = 4, kMaxColumns = 2; // at once
 
-// Lanes of rows: vectors per sixteen lanes, streams, columns.
-template <class U, unsigned Streams, unsigned Columns>
-using Lanes = typename U::Vf[16 / U::kLanes][Streams][Columns];
+// Sixteen lanes of a row per column, in memory.
+template <class U> struct RowLanes { typename U::Vf of[kMaxColumns][16 / U::kLanes]; };
 
 // An integer of the whole activations from those of the planes, plane(0) and plane(1): all of them
 // are linear. Modulo 2^32, so that only the whole has to fit.
@@ -60,13 +59,35 @@ GGUFX_INLINE void add_groups(typename U::Vf &lane, const typename U::Scales &s,
     lane = U::fma(U::to_float(t), U::mul(s.chunk[i], U::load_pairs(act.d + first / 2)), lane);
 }
 
-// One step of N streams from `first` on, b their blocks, into vector `part` of the lanes of each
-// column. What is done is done for all N before the next thing, so that their chains of
-// dependent instructions stand side by side.
-template <class U, unsigned N, unsigned Streams, unsigned Columns>
-GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, unsigned first,
+// The sums of a step of a row into vector `part` of the sixteen lanes of a column.
+template <class U, size_t Parts>
+GGUFX_INLINE void add_sums(typename U::Vf (&lanes)[Parts], size_t part,
+                           const typename U::Scales &scales, const StepSums<U> &sums,
+                           const Act &act, size_t step) {
+    if constexpr (U::kScalePerGroup) { // chunk 1 fills the next vector, if there is one
+        add_groups<U>(lanes[0], scales, sums, act, step, 0);
+        add_groups<U>(lanes[Parts - 1], scales, sums, act, step, 1);
+    } else {
+        add_blocks<U>(lanes[part], scales, sums, act, step);
+    }
+}
+
+// Sums of chunk i of a step whose codes are given.
+template <class U>
+GGUFX_INLINE void sum_chunk(StepSums<U> &sums, const typename U::V8 (&codes)[4], const Act &act,
+                            size_t step, unsigned i) {
+#pragma GCC unroll 2
+    for (unsigned p = 0; p < U::kPlanes; p++) {
+        const int8_t *q = plane_codes(act, p) + (2 * step + i) * 16 * U::kLanes;
+        sums[p][i] = U::template group_sums<U>(codes, q);
+    }
+}
+
+// One step of N streams, b their blocks, all columns. What is done is done for all N before the
+// next thing, so that their chains of dependent instructions stand side by side.
+template <class U, unsigned N, size_t Columns, size_t Parts>
+GGUFX_INLINE void add_step(typename U::Vf (*lanes)[Columns][Parts], unsigned part,
                            const typename U::Block *const *b, const Act *act, size_t step) {
-    constexpr size_t n_chunk = 16 * U::kLanes;
     StepSums<U> sums[N][Columns];
 #pragma GCC unroll 2
     for (unsigned i = 0; i < 2; i++) {
@@ -74,118 +95,141 @@ GGUFX_INLINE void add_step(Lanes<U, Streams, Columns> &lanes, unsigned part, uns
 #pragma GCC unroll 4
         for (unsigned s = 0; s < N; s++) U::load_u8(codes[s], b[s], i);
 #pragma GCC unroll 4
-        for (unsigned s = 0; s < N; s++) {
-#pragma GCC unroll 3
-            for (unsigned c = 0; c < Columns; c++) {
+        for (unsigned s = 0; s < N; s++)
 #pragma GCC unroll 2
-                for (unsigned p = 0; p < U::kPlanes; p++) {
-                    const int8_t *q = plane_codes(act[c], p) + (2 * step + i) * n_chunk;
-                    sums[s][c][p][i] = U::template group_sums<U>(codes[s], q);
-                }
+            for (unsigned c = 0; c < Columns; c++) {
+                sum_chunk<U>(sums[s][c], codes[s], act[c], step, i);
             }
-        }
     }
 #pragma GCC unroll 4
     for (unsigned s = 0; s < N; s++) {
         const typename U::Scales scales = U::load_scales(b[s]);
-#pragma GCC unroll 3
+#pragma GCC unroll 2
         for (unsigned c = 0; c < Columns; c++) {
-            const auto &u = sums[s][c];
-            auto &lane = lanes[U::kScalePerGroup ? 0 : part][first + s][c];
-            if constexpr (U::kScalePerGroup) { // chunk 1 fills the next vector, if there is one
-                auto &next = lanes[16 / U::kLanes - 1][first + s][c];
-                add_groups<U>(lane, scales, u, act[c], step, 0);
-                add_groups<U>(next, scales, u, act[c], step, 1);
-            } else {
-                add_blocks<U>(lane, scales, u, act[c], step);
-            }
+            add_sums<U>(lanes[s][c], part, scales, sums[s][c], act[c], step);
         }
     }
 }
 
-// Rows `row`, row + far, ... of Streams streams, all columns.
-template <class U, unsigned Streams, unsigned Columns>
-GGUFX_INLINE void matvec_rows(Out y, const Rows &w, const Act *act, size_t row, size_t far,
-                              Tail<U> &tail) {
-    constexpr unsigned n_parts = 16 / U::kLanes; // vectors per sixteen lanes
+// One step of a row, n columns: a loop over lanes in memory, for what four_rows() leaves over.
+template <class U>
+GGUFX_INLINE void add_step_columns(RowLanes<U> &lanes, const typename U::Block *b, const Act *act,
+                                   size_t n, size_t step) {
+    typename U::V8 codes[2][4];
+    U::load_u8(codes[0], b, 0);
+    U::load_u8(codes[1], b, 1);
+    const typename U::Scales scales = U::load_scales(b);
+#pragma GCC unroll 1
+    for (size_t c = 0; c < n; c++) {
+        StepSums<U> sums;
+        sum_chunk<U>(sums, codes[0], act[c], step, 0);
+        sum_chunk<U>(sums, codes[1], act[c], step, 1);
+        add_sums<U>(lanes.of[c], step % (16 / U::kLanes), scales, sums, act[c], step);
+    }
+}
+
+// Rows that are worked on together: `row`, row + far, ...
+struct Strip {
+    size_t row, far, n_streams;
+    const uint8_t *at(const Rows &w, size_t s) const { return w.data + (row + s * far) * w.stride; }
+};
+
+// Steps from `step` to the end of all rows, and the results.
+template <class U>
+__attribute__((noinline)) void finish_rows(Out y, const Rows &w, const Act *act, size_t n,
+                                           const Strip &strip, RowLanes<U> *lanes, size_t step,
+                                           Tail<U> &tail) {
     const size_t n_steps = w.k / kStepValues<U>;
     const size_t n_tail = w.k % kStepValues<U> / U::kValues; // blocks
-    const uint8_t *rows[Streams];
-    Lanes<U, Streams, Columns> lanes;
+    for (; step < n_steps + (n_tail != 0); step++) {
+#pragma GCC unroll 1
+        for (size_t s = 0; s < strip.n_streams; s++) {
+            const uint8_t *at = strip.at(w, s) + step * kStepBytes<U>;
+            prefetch<kStepBytes<U>>(at);
+            const auto *b = step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail);
+            add_step_columns<U>(lanes[s], b, act, n, step);
+        }
+    }
+#pragma GCC unroll 1
+    for (size_t s = 0; s < strip.n_streams; s++) {
+#pragma GCC unroll 1
+        for (size_t c = 0; c < n; c++) {
+            y.y[c * y.ld + strip.row + s * strip.far] = finish(U::tree(lanes[s].of[c]));
+        }
+    }
+}
+
+// Whole steps of sixteen lanes, which stay in registers, of four streams. Returns how many.
+template <class U, size_t Columns>
+GGUFX_INLINE size_t four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act,
+                              const Strip &strip) {
+    constexpr unsigned n_parts = 16 / U::kLanes; // vectors per sixteen lanes
+    const size_t n_steps = w.k / kStepValues<U>;
+    const uint8_t *rows[kStreams];
+    typename U::Vf sums[kStreams][Columns][n_parts];
 #pragma GCC unroll 4
-    for (unsigned s = 0; s < Streams; s++) {
-        rows[s] = w.data + (row + s * far) * w.stride;
-#pragma GCC unroll 4
-        for (unsigned p = 0; p < n_parts; p++)
-            for (unsigned c = 0; c < Columns; c++) lanes[p][s][c] = U::zero();
+    for (unsigned s = 0; s < kStreams; s++) {
+        rows[s] = strip.at(w, s);
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < Columns * n_parts; i++) {
+            sums[s][i / n_parts][i % n_parts] = U::zero();
+        }
     }
     size_t step = 0;
-    for (; Streams > 1 && step + n_parts <= n_steps; step += n_parts) {
+    for (; step + n_parts <= n_steps; step += n_parts) {
 #pragma GCC unroll 4
         for (unsigned p = 0; p < n_parts; p++) {
-            const typename U::Block *b[Streams];
+            const typename U::Block *b[kStreams];
 #pragma GCC unroll 4
-            for (unsigned s = 0; s < Streams; s++) {
+            for (unsigned s = 0; s < kStreams; s++) {
                 const uint8_t *at = rows[s] + (step + p) * kStepBytes<U>;
                 b[s] = blocks_at<U>(at);
                 prefetch<kStepBytes<U>>(at);
             }
-            constexpr unsigned n_side = U::kLongChains ? Streams : 1;
+            constexpr unsigned n_side = U::kLongChains ? kStreams : 1;
 #pragma GCC unroll 4
-            for (unsigned s = 0; s < Streams; s += n_side) {
-                add_step<U, n_side, Streams, Columns>(lanes, p, s, b + s, act, step + p);
+            for (unsigned s = 0; s < kStreams; s += n_side) {
+                add_step<U, n_side>(sums + s, p, b + s, act, step + p);
             }
         }
     }
-    // The rest is a loop over lanes in memory: unrolled it would double the code.
-    Lanes<U, Streams, Columns> rest;
-    __builtin_memcpy(&rest, &lanes, sizeof rest);
-#pragma GCC unroll 1
-    for (; step < n_steps + (n_tail != 0); step++) {
-#pragma GCC unroll 1
-        for (unsigned s = 0; s < Streams; s++) {
-            const uint8_t *at = rows[s] + step * kStepBytes<U>;
-            const auto *b = step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail);
-            add_step<U, 1, Streams, Columns>(rest, step % n_parts, s, &b, act, step);
-        }
-    }
 #pragma GCC unroll 4
-    for (unsigned s = 0; s < Streams; s++) {
-#pragma GCC unroll 3
-        for (unsigned c = 0; c < Columns; c++) {
-            typename U::Vf all[n_parts];
-#pragma GCC unroll 4
-            for (unsigned p = 0; p < n_parts; p++) all[p] = rest[p][s][c];
-            y.y[c * y.ld + row + s * far] = finish(U::tree(all));
-        }
-    }
+    for (unsigned s = 0; s < kStreams; s++) __builtin_memcpy(lanes[s].of, sums[s], sizeof sums[s]);
+    return step;
 }
 
-// n columns, Columns of them at a time while their rows are in the first cache.
-template <class U, unsigned Columns>
-void matvec_columns(Out y, Rows w, const Act *act, size_t n) {
+template <class U, size_t Columns>
+__attribute__((noinline)) void columns_of_rows(Out y, const Rows &w, const Act *act,
+                                               const Strip &strip, Tail<U> &tail) {
+    RowLanes<U> lanes[kStreams];
+    size_t step = 0;
+    if (strip.n_streams == kStreams)
+        step = four_rows<U, Columns>(lanes, w, act, strip);
+    else
+        __builtin_memset(lanes, 0, sizeof lanes);
+    finish_rows<U>(y, w, act, Columns, strip, lanes, step, tail);
+}
+
+// All columns of rows that are in the first cache by then. A third template for three columns saved
+// 15 % there and took two fifths of the code.
+template <class U>
+void all_columns(Out y, const Rows &w, const Act *act, size_t n, const Strip &strip,
+                 Tail<U> &tail) {
+    size_t c = 0;
+    if constexpr (U::kPlanes == 1) {
+        for (; c + 2 <= n; c += 2) {
+            columns_of_rows<U, 2>({y.y + c * y.ld, y.ld}, w, act + c, strip, tail);
+        }
+    }
+    for (; c < n; c++) columns_of_rows<U, 1>({y.y + c * y.ld, y.ld}, w, act + c, strip, tail);
+}
+
+// Four far streams, then the rows that are left over.
+template <class U> void matvec(Out y, Rows w, const Act *act, size_t n) {
     Tail<U> tail;
     const size_t far = w.n / kStreams;
-    for (size_t r = 0; r < far; r++) {
-        for (size_t c = 0; c < n; c += Columns) {
-            const Out to = {y.y + c * y.ld, y.ld};
-            matvec_rows<U, kStreams, Columns>(to, w, act + c, r, far, tail);
-        }
-    }
-    for (size_t r = kStreams * far; r < w.n; r++) {
-        for (size_t c = 0; c < n; c += Columns) {
-            matvec_rows<U, 1, Columns>({y.y + c * y.ld, y.ld}, w, act + c, r, 0, tail);
-        }
-    }
-}
-
-template <class U> void matvec(Out y, Rows w, const Act *act, size_t n) {
-    // two planes: a template for 2 and for 3 columns saved 20 % there and took minutes to compile
-    if (n == 1 || U::kPlanes == 2) return matvec_columns<U, 1>(y, w, act, n);
-    if constexpr (U::kPlanes == 1) {
-        if (n == 2) return matvec_columns<U, 2>(y, w, act, n);
-        matvec_columns<U, 3>(y, w, act, n);
-    }
+    for (size_t r = 0; r < far; r++) all_columns<U>(y, w, act, n, {r, far, kStreams}, tail);
+    for (size_t r = kStreams * far; r < w.n; r++) all_columns<U>(y, w, act, n, {r, 0, 1}, tail);
 }
 
 } // namespace
