@@ -2,34 +2,12 @@
 // scale per 16. Source: format notes sections 2 and 3.
 // SPDX-License-Identifier: MIT
 #include "formats/grids/grids.hpp"
+#include "formats/log2_floor.hpp"
 #include "quant/blocks.hpp"
 
 namespace ggufx::quant {
 
 namespace {
-
-// floor of log2(v) as the reference sees it: the logarithm is rounded to f32 first, so that the
-// last few floats below a power of two reach it. With v = (1 - n * 2^-24) * 2^k the distance is
-// n * 2^-24 / ln 2, and k swallows it when that is below half the spacing of floats under k,
-// 2^(q-24) where |k| (just below k) has the exponent q: n <= ln 2 * 2^q.
-int floor_log2(float v) {
-    constexpr int kMost[8] = {0, 1, 2, 5, 11, 22, 44, 88}; // floor(ln 2 * 2^q)
-    uint32_t bits = f32_bits(v);
-    int shift = 0;
-    if (bits < 0x00800000u) { // subnormal
-        while (bits << shift < 0x00800000u) shift++;
-        bits = (bits << shift & 0x007fffffu) | 0x00800000u;
-    }
-    const int floor = static_cast<int>(bits >> 23) - 127 - shift;
-    const int n = 0x00800000 - static_cast<int>(bits & 0x007fffffu);
-    const int k = floor + 1;
-    // Between 0 and 1, and just below 0, floats are dense enough.
-    if (k == 0 || k == 1) return floor;
-    const int most = k > 0 ? k - 1 : -k; // integer part of |log2 v|
-    int q = 0;
-    while (most >> (q + 1)) q++;
-    return n <= kMost[q] ? k : floor;
-}
 
 uint8_t nearest_code(float x, float d) {
     uint8_t best = 0;
@@ -50,7 +28,7 @@ void encode_mxfp4(uint8_t *out, const float *x, size_t n_blocks, const Context &
     constexpr int kValues = 32;
     for (size_t b = 0; b < n_blocks; b++, out += 17, x += kValues) {
         const float most = largest_magnitude(x, kValues);
-        out[0] = most > 0.0f ? low8(floor_log2(most) - 2 + 127) : uint8_t{0};
+        out[0] = most > 0.0f ? low8(fmt::floor_log2(most) - 2 + 127) : uint8_t{0};
         const float d = e8m0_half_to_f32(out[0]);
         uint8_t codes[kValues];
         for (int i = 0; i < kValues; i++) codes[i] = nearest_code(x[i], d);

@@ -18,6 +18,13 @@ struct QuantVec : EncodeVec {
     // (v & mask) | set
     static GGUFX_INLINE Vi replace(Vi v, Vi mask, Vi set) { return or_i(and_i(v, mask), set); }
     static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) { return add(sum, _mm256_and_ps(m, v)); }
+    static GGUFX_INLINE Vi max_bits(Vi a, Vi b) { return _mm256_max_epu32(a, b); }
+    // Lanes 0 .. 65535 to words.
+    static GGUFX_INLINE void store_words(uint8_t *to, Vi v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
+                         _mm_packus_epi32(_mm256_castsi256_si128(v),
+                                          _mm256_extracti128_si256(v, 1)));
+    }
 };
 
 } // namespace

@@ -3,7 +3,10 @@
 //   GGUFX_ARRAY   the name of the array
 // Costs are measured on one core with AVX-512: they decide how much makes a task.
 // SPDX-License-Identifier: MIT
+#include "kernels/loops/encode_floats.hpp"
+#include "kernels/loops/encode_iq4.hpp"
 #include "kernels/loops/encode_k_signed.hpp"
+#include "kernels/loops/encode_small.hpp"
 #include "kernels/table.hpp"
 
 namespace ggufx {
@@ -15,6 +18,22 @@ constexpr uint32_t kLanes = QuantVec::kLanes;
 
 // By type id; null where there is none.
 template <uint32_t Id> constexpr Encode kEncodeOf = {nullptr, 0, 0};
+template <> constexpr Encode kEncodeOf<0> = {encode_f32<QuantVec>, 400, 1024};
+template <> constexpr Encode kEncodeOf<1> = {encode_f16<QuantVec>, 400, 1024};
+template <> constexpr Encode kEncodeOf<30> = {encode_bf16<QuantVec>, 400, 1024};
+template <> constexpr Encode kEncodeOf<2> = {encode_q4_0<QuantVec>, 8000, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<3> = {encode_q4_1<QuantVec>, 20'000, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<6> = {encode_q5_0<QuantVec>, 8000, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<7> = {encode_q5_1<QuantVec>, 20'000, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<8> = {encode_q8_0<QuantVec>, 500, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<20> = {encode_iq4_nl<QuantVec>, 10'000, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<23> = {encode_iq4_xs<QuantVec>, 10'000, kLanes};
+template <> constexpr Encode kEncodeOf<34> = {encode_tq1_0<QuantVec>, 2000, kLanes};
+template <> constexpr Encode kEncodeOf<35> = {encode_tq2_0<QuantVec>, 1000, kLanes};
+template <> constexpr Encode kEncodeOf<39> = {encode_mxfp4<QuantVec>, 2000, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<40> = {encode_nvfp4<QuantVec>, 2000, 4 * kLanes};
+template <> constexpr Encode kEncodeOf<41> = {encode_q1_0<QuantVec>, 1000, kLanes};
+template <> constexpr Encode kEncodeOf<42> = {encode_q2_0<QuantVec>, 1000, kLanes};
 template <> constexpr Encode kEncodeOf<10> = {encode_q2_k<QuantVec>, 20'000, kLanes};
 template <> constexpr Encode kEncodeOf<11> = {encode_q3_k<QuantVec>, 10'000, kLanes};
 template <> constexpr Encode kEncodeOf<12> = {encode_q4_k<QuantVec>, 20'000, kLanes};

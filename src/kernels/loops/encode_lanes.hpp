@@ -146,6 +146,21 @@ template <class V> GGUFX_INLINE void weigh_by_squares(Group<V> *w, const Group<V
     for (int i = 0; i < n; i++) w->set(i, x[i] * x[i]);
 }
 
+// Half away from zero, for |a| < 2^22; INT32_MIN for infinities and NaN, as the text's round_away().
+template <class V> GGUFX_INLINE typename V::Vi round_away(Lane<V> a) {
+    // The largest float below 1/2, so that nothing below a half is carried over it.
+    const typename V::Vi half = V::replace(V::as_int(a.v), V::set1_i(INT32_MIN), V::set1_i(0x3effffff));
+    return V::to_int((a + Lane<V>(V::as_float(half))).v);
+}
+
+// Values of a row that are not whole vectors: with zeros behind.
+template <class V> GGUFX_INLINE Lane<V> load_some(const float *x, size_t n) {
+    if (n >= V::kLanes) return V::load(x);
+    alignas(64) float rest[V::kLanes] = {};
+    for (size_t i = 0; i < n; i++) rest[i] = x[i];
+    return V::load(rest);
+}
+
 // ---- one value at a time: what comes once per group ---------------------------------------------
 
 inline float nearest1(float v) {

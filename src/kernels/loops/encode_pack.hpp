@@ -54,12 +54,6 @@ GGUFX_INLINE void pack_bits256(uint8_t *to, const uint8_t *codes, int from) {
         store_eight(to + i, v);
     }
 }
-// Bit 4 of 32 codes, that of code i in bit i of a word.
-inline uint32_t fifth_bits(const uint8_t *codes) {
-    uint32_t bits = 0;
-    for (int i = 0; i < 32; i++) bits |= (codes[i] >> 4 & 1u) << i;
-    return bits;
-}
 
 } // namespace
 } // namespace kernels

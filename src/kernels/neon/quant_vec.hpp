@@ -28,6 +28,15 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) {
         return add(sum, {kept(m.lo, v.lo), kept(m.hi, v.hi)});
     }
+    // Of bits without a sign.
+    static GGUFX_INLINE Vi max_bits(Vi a, Vi b) {
+        return {vmaxq_s32(a.lo, b.lo), vmaxq_s32(a.hi, b.hi)};
+    }
+    // Lanes 0 .. 65535 to words.
+    static GGUFX_INLINE void store_words(uint8_t *to, Vi v) {
+        const int16x8_t words = vcombine_s16(vmovn_s32(v.lo), vmovn_s32(v.hi));
+        vst1q_u8(to, vreinterpretq_u8_s16(words));
+    }
 };
 
 } // namespace

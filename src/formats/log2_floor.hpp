@@ -1,0 +1,36 @@
+// The exponent that the reference gives MXFP4 blocks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/bytes.hpp"
+
+#include <stdint.h>
+
+namespace ggufx::fmt {
+namespace {
+
+// floor of log2(v) as the reference sees it: the logarithm is rounded to f32 first, so that the
+// last few floats below a power of two reach it. With v = (1 - n * 2^-24) * 2^k the distance is
+// n * 2^-24 / ln 2, and k swallows it when that is below half the spacing of floats under k,
+// 2^(q-24) where |k| (just below k) has the exponent q: n <= ln 2 * 2^q.
+inline int floor_log2(float v) {
+    constexpr int kMost[8] = {0, 1, 2, 5, 11, 22, 44, 88}; // floor(ln 2 * 2^q)
+    uint32_t bits = f32_bits(v);
+    int shift = 0;
+    if (bits < 0x00800000u) { // subnormal
+        while (bits << shift < 0x00800000u) shift++;
+        bits = (bits << shift & 0x007fffffu) | 0x00800000u;
+    }
+    const int floor = static_cast<int>(bits >> 23) - 127 - shift;
+    const int n = 0x00800000 - static_cast<int>(bits & 0x007fffffu);
+    const int k = floor + 1;
+    // Between 0 and 1, and just below 0, floats are dense enough.
+    if (k == 0 || k == 1) return floor;
+    const int most = k > 0 ? k - 1 : -k; // integer part of |log2 v|
+    int q = 0;
+    while (most >> (q + 1)) q++;
+    return n <= kMost[q] ? k : floor;
+}
+
+} // namespace
+} // namespace ggufx::fmt
