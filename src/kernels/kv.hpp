@@ -34,6 +34,7 @@ struct KvQuery {
     const float *d_q;     // [scales][rows] fl(d_a * unit)
     const float *s_q;     // [scales][rows] fl(d_a * S), for minimums
     const int32_t *q_sum; // [scales][rows] S, the exact sum of Q
+    const float *bias;    // [rows] added to a score after the scale; null: nothing is
 };
 
 // Lines of 64 bytes the caller will want next; a kernel prefetches them while it computes.

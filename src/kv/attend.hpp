@@ -41,7 +41,7 @@ struct PackedQuery {
     int32_t delta;
     kernels::KvQuery plain,
         coded;         // for float pages, for the integer kind of the layer
-    float bias[kRows]; // q.mu_k of centred keys, times the scale
+    float bias[kRows]; // q.mu_k of centred keys, times the scale; coded names it
     float *x;          // memory that plain and coded point to
     int8_t *codes;
     float *d_q, *s_q;

@@ -76,7 +76,7 @@ void adjust_scores(const AttendCall &call, const Row &row, const PageRef &page, 
 
 // Scores to weights, row by row; sums so far follow a new reference.
 void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
-                const Visible &seen, SumBasis basis, const float *bias, float *s, RowSums &sums) {
+                const Visible &seen, SumBasis basis, float *s, RowSums &sums) {
     const bool adjusts = call.options.softcap != 0.0f || call.options.alibi_slopes;
     const uint32_t stride = kv_sum_floats(call.state->config.sum_dim());
     for (uint32_t r = 0; r < group.width; r++, s += kKvTokens) {
@@ -85,7 +85,6 @@ void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
             memset(s, 0, kKvTokens * sizeof *s);
             continue;
         }
-        for (uint32_t t = 0; bias && t < kKvTokens; t++) s[t] += bias[r];
         if (adjusts) adjust_scores(call, group.rows[r], page, seen.row[r], s);
         const float factor = call.kernels->weigh(s, seen.row[r], &sums.m[r], &sums.l[basis][r]);
         if (factor != factor) {
@@ -115,7 +114,8 @@ void add_page(const AttendCall &call, const Group &group, size_t index, RowSums 
     const Track &track = *group.track;
     const PageRef &page = track.pages[index];
     const PageRef *next = index + 1 < track.n_pages ? &page + 1 : nullptr;
-    if (next) {
+    if (next) { // its head as well: the form says where its pages lie
+        __builtin_prefetch(next->block);
         __builtin_prefetch(next->block->positions + next->first);
         __builtin_prefetch(next->block->positions + next->first + next->n - 1);
     }
@@ -131,8 +131,7 @@ void add_page(const AttendCall &call, const Group &group, size_t index, RowSums 
     const KvKernels &k = kinds[static_cast<uint32_t>(head.k_type->kind)];
     k.score[width](local.s, head.k_type->is_float() ? query.plain : query.coded, head.k, seen.all,
                    {head.v, head.v_lines});
-    const bool biased = call.layer->centre_k && !head.k_type->is_float();
-    weigh_rows(call, group, page, seen, basis, biased ? query.bias : nullptr, local.s, sums);
+    weigh_rows(call, group, page, seen, basis, local.s, sums);
     if (!sums.used[basis])
         memset(sums.o[basis], 0, group.width * kv_sum_floats(sum_dim) * sizeof(float));
     sums.used[basis] = true;

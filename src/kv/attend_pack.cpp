@@ -79,9 +79,10 @@ void pack_query(const AttendCall &call, const Group &group, int32_t delta, Packe
         not_finite[row] = row < group.n_rows;
     }
     const float scale = call.options.scale;
-    out.plain = {n, scale, out.x, nullptr, nullptr, nullptr, nullptr};
+    out.plain = {n, scale, out.x, nullptr, nullptr, nullptr, nullptr, nullptr};
     const uint32_t values = coded ? padded_values(*call.layer->k, n) : n;
-    out.coded = {values, scale, nullptr, out.codes, out.d_q, out.s_q, out.q_sum};
+    const float *bias = coded && call.layer->centre_k ? out.bias : nullptr;
+    out.coded = {values, scale, nullptr, out.codes, out.d_q, out.s_q, out.q_sum, bias};
 }
 
 } // namespace ggufx::kv

@@ -64,7 +64,7 @@ void fill_page(uint8_t *page, const KvFormat &f, const KvLayout &l, Values value
 
 // Rows of a query for one kind, with memory of their own.
 struct Query {
-    std::vector<float> x, d_q, s_q;
+    std::vector<float> x, d_q, s_q, bias;
     std::vector<int8_t> q, pairs;
     std::vector<int32_t> sum;
     KvQuery view;
@@ -93,7 +93,9 @@ struct Query {
             d_q.push_back(random.unit() * 0.01f);
             s_q.push_back(random.unit());
         }
-        view = {d, 0.088f, x.data(), q.data(), d_q.data(), s_q.data(), sum.data()};
+        for (uint32_t i = 0; i < rows; i++) bias.push_back(random.unit());
+        view = {d,          0.088f,     x.data(),   q.data(),
+                d_q.data(), s_q.data(), sum.data(), random.below(2) ? bias.data() : nullptr};
         pairs = q;
         if (f.wide_query) planes_to_pairs(pairs.data(), strips * 8, rows);
     }

@@ -80,8 +80,14 @@ struct KvVec : Vec {
         __builtin_memcpy(&v, four, 4);
         return _mm256_set1_epi32(v);
     }
+    // Where gcc may, it adds products to each other before the sum, and spills them: in a register.
+    static GGUFX_INLINE Vi pinned(Vi v) {
+        __asm__ volatile("" : "+x"(v));
+        return v;
+    }
     static GGUFX_INLINE Vi add_products(Vi sum, Vi u, Vi s) {
-        return add_i(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(u, s), _mm256_set1_epi16(1)));
+        return pinned(
+            add_i(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(u, s), _mm256_set1_epi16(1))));
     }
     template <bool Signed>
     static GGUFX_INLINE Vi dot_query(Vi sum, Codes<Signed> codes, const int8_t *four) {
@@ -91,7 +97,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vi short_products(Codes<false> codes, const int8_t *four) {
         return _mm256_maddubs_epi16(codes.value, four_bytes(four));
     }
-    static GGUFX_INLINE Vi add_shorts(Vi a, Vi b) { return _mm256_add_epi16(a, b); }
+    static GGUFX_INLINE Vi add_shorts(Vi a, Vi b) { return pinned(_mm256_add_epi16(a, b)); }
     static GGUFX_INLINE Vi add_pairs(Vi sum, Vi shorts) {
         return add_i(sum, _mm256_madd_epi16(shorts, _mm256_set1_epi16(1)));
     }
@@ -104,7 +110,7 @@ struct KvVec : Vec {
         return {{and_i(codes, _mm256_set1_epi16(255)), _mm256_srli_epi16(codes, 8)}};
     }
     static GGUFX_INLINE Vi dot_pairs(Vi sum, Vi codes, const int8_t *two) {
-        return add_i(sum, _mm256_madd_epi16(codes, four_bytes(two)));
+        return pinned(add_i(sum, _mm256_madd_epi16(codes, four_bytes(two))));
     }
     // Eight int32 that fit int16: lanes 0, 2, 4, 6 and 1, 3, 5, 7.
     static GGUFX_INLINE void store_pairs(int8_t *even, int8_t *odd, Vi v) {
@@ -170,11 +176,45 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vf add_exponent(Vf v, Vi n) {
         return _mm256_castsi256_ps(add_i(_mm256_castps_si256(v), shift_left<23>(n)));
     }
-    static GGUFX_INLINE void divide4(float (&out)[4], float a, const float (&b)[4]) {
-        _mm_storeu_ps(out, _mm_div_ps(_mm_set1_ps(a), _mm_loadu_ps(b)));
+
+    // ---- weights of a page
+    static GGUFX_INLINE Vi larger_magnitude(Vi most, Vf x) {
+        return _mm256_max_epi32(most, and_i(_mm256_castps_si256(x), set1_i(INT32_MAX)));
     }
-    static GGUFX_INLINE void divide4_by(float (&out)[4], const float (&a)[4], float b) {
-        _mm_storeu_ps(out, _mm_div_ps(_mm_loadu_ps(a), _mm_set1_ps(b)));
+    // Lane r of out: the largest of a[r]'s lanes, none negative; their sum.
+    static GGUFX_INLINE void largest_of4(void *out, const Vi (&a)[4]) {
+        __m128i m[4];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < 4; r++)
+            m[r] = _mm_max_epi32(_mm256_castsi256_si128(a[r]), _mm256_extracti128_si256(a[r], 1));
+        const __m128i low = _mm_max_epi32(_mm_unpacklo_epi32(m[0], m[1]), _mm_unpackhi_epi32(m[0], m[1]));
+        const __m128i high = _mm_max_epi32(_mm_unpacklo_epi32(m[2], m[3]), _mm_unpackhi_epi32(m[2], m[3]));
+        _mm_store_si128(static_cast<__m128i *>(out), _mm_max_epi32(_mm_unpacklo_epi64(low, high),
+                                                                   _mm_unpackhi_epi64(low, high)));
+    }
+    static GGUFX_INLINE void sums_of4(void *out, const Vi (&a)[4]) {
+        __m128i m[4];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < 4; r++)
+            m[r] = _mm_add_epi32(_mm256_castsi256_si128(a[r]), _mm256_extracti128_si256(a[r], 1));
+        const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
+        _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
+    }
+    // 64 weights that fit int16, in pairs.
+    template <bool Unsigned>
+    static GGUFX_INLINE void store_weights(int8_t *even, int8_t *odd, const Vi (&q)[8]) {
+        const Vi part = _mm256_broadcastsi128_si256(
+            _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
+        const Vi order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) { // fours 0, 2 | 1, 3 of two registers
+            const Vi two = _mm256_shuffle_epi8(_mm256_packs_epi32(q[2 * i], q[2 * i + 1]), part);
+            const Vi sorted = _mm256_permutevar8x32_epi32(two, order);
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(even + 16 * i),
+                             _mm256_castsi256_si128(sorted));
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(odd + 16 * i),
+                             _mm256_extracti128_si256(sorted, 1));
+        }
     }
 };
 

@@ -118,11 +118,56 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vf add_exponent(Vf v, Vi n) {
         return _mm512_castsi512_ps(add_i(_mm512_castps_si512(v), shift_left<23>(n)));
     }
-    static GGUFX_INLINE void divide4(float (&out)[4], float a, const float (&b)[4]) {
-        _mm_storeu_ps(out, _mm_div_ps(_mm_set1_ps(a), _mm_loadu_ps(b)));
+
+    // ---- weights of a page
+    static GGUFX_INLINE Vi larger_magnitude(Vi most, Vf x) {
+        return _mm512_max_epu32(
+            most, and_i(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff)));
     }
-    static GGUFX_INLINE void divide4_by(float (&out)[4], const float (&a)[4], float b) {
-        _mm_storeu_ps(out, _mm_div_ps(_mm_loadu_ps(a), _mm_set1_ps(b)));
+    // Lane r of out: the largest of a[r]'s lanes, none negative; their sum.
+    static GGUFX_INLINE void largest_of4(void *out, const Vi (&a)[4]) {
+        __m128i m[4];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < 4; r++) {
+            const __m256i half =
+                _mm256_max_epi32(_mm512_castsi512_si256(a[r]), _mm512_extracti64x4_epi64(a[r], 1));
+            m[r] = _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+        }
+        const __m128i low = _mm_max_epi32(_mm_unpacklo_epi32(m[0], m[1]), _mm_unpackhi_epi32(m[0], m[1]));
+        const __m128i high = _mm_max_epi32(_mm_unpacklo_epi32(m[2], m[3]), _mm_unpackhi_epi32(m[2], m[3]));
+        _mm_store_si128(static_cast<__m128i *>(out), _mm_max_epi32(_mm_unpacklo_epi64(low, high),
+                                                                   _mm_unpackhi_epi64(low, high)));
+    }
+    static GGUFX_INLINE void sums_of4(void *out, const Vi (&a)[4]) {
+        __m128i m[4];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < 4; r++) {
+            const __m256i half =
+                _mm256_add_epi32(_mm512_castsi512_si256(a[r]), _mm512_extracti64x4_epi64(a[r], 1));
+            m[r] = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+        }
+        const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
+        _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
+    }
+    // 64 weights of at most 16256 to their planes. Packing leaves the fours of register i in lanes
+    // 4 * j + i; they belong to 4 * i + j.
+    template <bool Unsigned>
+    static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[4]) {
+        const Vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        Vi h[2], l[2];
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 2; i++) {
+            const Vi w = _mm512_packs_epi32(q[2 * i], q[2 * i + 1]);
+            if constexpr (Unsigned) {
+                h[i] = _mm512_srli_epi16(w, 7);
+                l[i] = and_i(w, _mm512_set1_epi16(127));
+            } else {
+                h[i] = _mm512_srai_epi16(_mm512_add_epi16(w, _mm512_set1_epi16(64)), 7);
+                l[i] = _mm512_sub_epi16(w, _mm512_slli_epi16(h[i], 7));
+            }
+        }
+        store_i(high, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(h[0], h[1])));
+        store_i(low, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(l[0], l[1])));
     }
 };
 

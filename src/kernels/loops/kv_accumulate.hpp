@@ -1,85 +1,13 @@
 // Sums over a page of values (kv/README.md, D1): coordinates lie in the lanes, four tokens in the
-// bytes of a lane. The weights of a page become 15-bit integers in two planes of bytes, so that a
-// register of codes costs two dot products per row.
+// bytes of a lane. A register of codes costs two dot products per row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/kv_codes.hpp"
+#include "kernels/loops/kv_weights.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace {
-
-constexpr float kKvWeightCodes = 16256.0f;      // 127 * 128
-constexpr uint32_t kKvTinyWeight = 0x0d800000u; // bits of 2^-100
-
-// The weights of a page in one block, per row four tokens after each other: W = 128 * high + low,
-// or in pairs of int16 (V::kPairs): tokens 0 and 2 of four in the first plane, 1 and 3 in the second.
-template <unsigned Rows> struct KvWeights {
-    alignas(64) int8_t plane[Rows][2][kKvTokens];
-    float back[Rows];  // what takes sums of W back
-    int32_t sum[Rows]; // of W
-};
-
-// Unsigned: weights are not negative; else their sum is taken, for codes with an offset.
-template <class V, unsigned Rows, bool Unsigned> struct KvWeigher {
-    using F = typename V::Vf;
-    using I = typename V::Vi;
-    static constexpr unsigned kRegs = kKvTokens / V::kLanes;
-
-    static GGUFX_INLINE void store_planes(KvWeights<Rows> &w, unsigned r, const F (&x)[kRegs],
-                                          float inverse) {
-        I sum = V::zero_i();
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < kRegs; i++) {
-            const I q = V::round(V::mul(x[i], V::set1(inverse)));
-            I high, low;
-            if constexpr (V::kPairs) {
-                sum = V::add_i(sum, q);
-                V::store_pairs(w.plane[r][0] + i * V::kLanes, w.plane[r][1] + i * V::kLanes, q);
-                continue;
-            }
-            if constexpr (Unsigned) {
-                high = V::template shift_right<7>(q);
-                low = V::and_i(q, V::set1_i(127));
-            } else {
-                high = V::template shift_right<7>(V::add_i(q, V::set1_i(64)));
-                low = V::sub_i(q, V::template shift_left<7>(high));
-                sum = V::add_i(sum, q);
-            }
-            V::store_low_bytes(w.plane[r][0] + i * V::kLanes, high);
-            V::store_low_bytes(w.plane[r][1] + i * V::kLanes, low);
-        }
-        w.sum[r] = Unsigned ? 0 : V::reduce_add(sum);
-    }
-
-    static GGUFX_INLINE void run(KvWeights<Rows> &w, const float *p, const uint8_t *scales,
-                                 float unit) {
-        F x[Rows][kRegs];
-        float largest[4] = {1.0f, 1.0f, 1.0f, 1.0f}, inverse[4], back[4];
-        bool none[Rows];
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < kRegs; i++) {
-            const F d = V::load_f16(scales + i * V::kLanes * 2);
-#pragma GCC unroll 4
-            for (unsigned r = 0; r < Rows; r++)
-                x[r][i] = V::mul(V::load(p + r * kKvTokens + i * V::kLanes), d);
-        }
-#pragma GCC unroll 4
-        for (unsigned r = 0; r < Rows; r++) {
-            const uint32_t bits = V::largest_bits(x[r]);
-            none[r] = bits < kKvTinyWeight;
-            if (!none[r]) largest[r] = f32_from_bits(bits);
-        }
-        V::divide4(inverse, kKvWeightCodes, largest);
-        V::divide4_by(back, largest, kKvWeightCodes);
-#pragma GCC unroll 4
-        for (unsigned r = 0; r < Rows; r++) {
-            store_planes(w, r, x[r], none[r] ? 0.0f : inverse[r]);
-            w.back[r] = none[r] ? 0.0f : back[r] * unit;
-        }
-    }
-};
 
 // Integer values.
 template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
@@ -190,7 +118,8 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
 #pragma GCC unroll 2
             for (unsigned i = 0; i < kHalves; i++) {
                 sums[r][i][0] = V::zero_i();
-                sums[r][i][1] = V::set1_i(-C::kOffset * w.sum[r]);
+                sums[r][i][1] =
+                    C::kOffset == 0 ? V::zero_i() : V::set1_i(-C::kOffset * w.sum[r]);
             }
         strip_sums<First>(sums, codes, s, w, ahead);
 #pragma GCC unroll 4
@@ -240,13 +169,19 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
         const KvLayout l = v_layout(kFormat, d);
         const size_t stride = kv_sum_floats(d);
         const C codes;
-        Weights w;
+        constexpr uint32_t some = kFormat.vector_scale ? 1 : 4; // blocks weighed at once: latency
+        Weights weights[some];
         float minimums[Rows] = {};
         KvAheadLines ahead(next, l.strips * (8 / kHalves) * kParts);
         for (uint32_t b = 0; b < l.strips; b++) {
             const uint8_t *scales = page + l.scales + b * (kKvTokens * 2);
-            if (b == 0 || !kFormat.vector_scale)
-                KvWeigher<V, Rows, C::kUnsignedWeights>::run(w, p, scales, kFormat.unit);
+            const uint32_t left = kFormat.vector_scale ? 1 : l.strips - b;
+            for (uint32_t i = 0; (b == 0 || (!kFormat.vector_scale && b % some == 0)) &&
+                                 i < some && i < left;
+                 i++)
+                KvWeigher<V, Rows, C::kUnsignedWeights>::run(
+                    weights[i], p, scales + i * (kKvTokens * 2), kFormat.unit);
+            const Weights &w = weights[kFormat.vector_scale ? 0 : b % some];
             if constexpr (kFormat.mins) sum_minimums(minimums, p, scales + (l.mins - l.scales));
             for (uint32_t part = 0; part < kParts; part++) {
                 const Strip s = strip_at(page, l, b, part);

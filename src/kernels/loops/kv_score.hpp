@@ -144,8 +144,11 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
         }
         if constexpr (kFormat.vector_scale) add_scaled(s, sums, q, 0, scales, scales);
 #pragma GCC unroll 4
-        for (unsigned r = 0; r < Rows; r++)
-            V::store(out + r * kKvTokens, V::mul(s[r], V::set1(q.scale)));
+        for (unsigned r = 0; r < Rows; r++) {
+            s[r] = V::mul(s[r], V::set1(q.scale));
+            if (q.bias) s[r] = V::add(s[r], V::set1(q.bias[r]));
+            V::store(out + r * kKvTokens, s[r]);
+        }
     }
 
     static void run(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,

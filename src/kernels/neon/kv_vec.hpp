@@ -181,11 +181,38 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vf add_exponent(Vf v, Vi n) {
         return {add_exponent(v.lo, n.lo), add_exponent(v.hi, n.hi)};
     }
-    static GGUFX_INLINE void divide4(float (&out)[4], float a, const float (&b)[4]) {
-        vst1q_f32(out, vdivq_f32(vdupq_n_f32(a), vld1q_f32(b)));
+
+    // ---- weights of a page
+    static GGUFX_INLINE int32x4_t larger_magnitude(int32x4_t most, float32x4_t x) {
+        return vmaxq_s32(most, vandq_s32(vreinterpretq_s32_f32(x), vdupq_n_s32(INT32_MAX)));
     }
-    static GGUFX_INLINE void divide4_by(float (&out)[4], const float (&a)[4], float b) {
-        vst1q_f32(out, vdivq_f32(vld1q_f32(a), vdupq_n_f32(b)));
+    static GGUFX_INLINE Vi larger_magnitude(Vi most, Vf x) {
+        return {larger_magnitude(most.lo, x.lo), larger_magnitude(most.hi, x.hi)};
+    }
+    // Lane r of out: the largest of a[r]'s lanes, none negative; their sum.
+    static GGUFX_INLINE void largest_of4(void *out, const Vi (&a)[4]) {
+        int32x4_t m[4];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < 4; r++) m[r] = vmaxq_s32(a[r].lo, a[r].hi);
+        vst1q_s32(static_cast<int32_t *>(out),
+                  vpmaxq_s32(vpmaxq_s32(m[0], m[1]), vpmaxq_s32(m[2], m[3])));
+    }
+    static GGUFX_INLINE void sums_of4(void *out, const Vi (&a)[4]) {
+        int32x4_t m[4];
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < 4; r++) m[r] = vaddq_s32(a[r].lo, a[r].hi);
+        vst1q_s32(static_cast<int32_t *>(out),
+                  vpaddq_s32(vpaddq_s32(m[0], m[1]), vpaddq_s32(m[2], m[3])));
+    }
+    // 64 weights of at most 16256 to their planes.
+    template <bool Unsigned>
+    static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[8]) {
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++) {
+            const Vi h = shift_right<7>(Unsigned ? q[i] : add_i(q[i], set1_i(64)));
+            store_low_bytes(high + i * kLanes, h);
+            store_low_bytes(low + i * kLanes, sub_i(q[i], shift_left<7>(h)));
+        }
     }
 };
 

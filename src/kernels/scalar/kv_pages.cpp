@@ -112,10 +112,13 @@ void score(float *s, const KvQuery &q, const uint8_t *data, KvTokens tokens, KvA
     const KvFormat &f = kKvFormats[Kind];
     const Page page = {f, KvStream::k, k_layout(f, q.d), data};
     for (uint32_t t = tokens.first; t < tokens.end; t++)
-        for (uint32_t row = 0; row < Rows; row++)
-            s[row * kKvTokens + t] = (f.bits ? integer_score<Rows>(page, q, row, t)
-                                             : float_score<Rows>(kind, data, q, row, t)) *
-                                     q.scale;
+        for (uint32_t row = 0; row < Rows; row++) {
+            float &to = s[row * kKvTokens + t];
+            to = (f.bits ? integer_score<Rows>(page, q, row, t)
+                         : float_score<Rows>(kind, data, q, row, t)) *
+                 q.scale;
+            if (f.bits && q.bias) to += q.bias[row];
+        }
 }
 
 // ---- values -----------------------------------------------------------------------------------
