@@ -15,16 +15,43 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
     using V = avx2::Vec;
     static constexpr bool kOffsetLast = true; // a sum with its offset would hold a register
 
+    // Codes of five bits, added in int16 over a whole group, pass 2^15. But int16 are added modulo
+    // 2^16: if kCentre times the activations is taken off in the beginning, what the sum means is
+    // small again and right in the end, whatever it was on the way. 0: not wanted, or too large.
+    template <class U> static constexpr int kCentre = [] {
+        constexpr int centre = U::kOffset ? U::kOffset : (U::kMaxCode + 1) / 2;
+        constexpr int above = U::kMaxCode - centre, most = above > centre ? above : centre;
+        constexpr int n = static_cast<int>(U::kGroup) / 2; // products in one int16
+        if (U::kSigned || U::kPlanes != 1 || n * 127 * U::kMaxCode <= 32767) return 0;
+        if (U::kShifts != 0 && U::kGroup == 16) return 0;
+        return n * 127 * most <= 32767 ? centre : 0;
+    }();
+    // What the int16 of a group of 32 values or two of 16 begin with: -Centre times the
+    // activations of values 0 and 1 of each four (low half) and of 2 and 3.
+    template <int Centre, unsigned Group>
+    static GGUFX_INLINE void centre_sums(int32_t (&to)[2], const int8_t *q) {
+        __m256i v = _mm256_maddubs_epi16(_mm256_set1_epi8(1), V::load32(q));
+        v = _mm256_add_epi16(v, _mm256_shuffle_epi32(v, 0x4e));
+        v = _mm256_add_epi16(v, _mm256_shuffle_epi32(v, 0xb1));
+        v = _mm256_mullo_epi16(v, _mm256_set1_epi16(-Centre));
+        __m128i first = _mm256_castsi256_si128(v);
+        const __m128i second = _mm256_extracti128_si256(v, 1);
+        if constexpr (Group == 32) first = _mm_add_epi16(first, second);
+        to[0] = _mm_cvtsi128_si32(first);
+        to[1] = _mm_cvtsi128_si32(second);
+    }
+
     // sums[m][c] = codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
     // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1, added; with Add to what
-    // they were. As many products as fit are added in int16.
+    // they were. As many products as fit are added in int16. `centre`: of each column, if
+    // K::kCentred.
     template <class K, size_t Quads, bool Add, unsigned M, unsigned Columns>
     static GGUFX_INLINE void set_products(Vi (&sums)[M][Columns], const uint8_t *u,
-                                          const int8_t *q) {
+                                          const int8_t *q, const int32_t *centre) {
         constexpr size_t n_fit = 32767 / (2 * 127 * K::kMaxCode);
         constexpr size_t n_fold = n_fit >= 8 ? 8 : n_fit >= 4 ? 4 : n_fit >= 2 ? 2 : 1;
-        if constexpr (n_fold >= Quads) {
-            set_small<K, Quads, Add>(sums, u, q);
+        if constexpr (K::kCentred || n_fold >= Quads) {
+            set_small<K, Quads, Add>(sums, u, q, centre);
         } else {
 #pragma GCC unroll 8
             for (size_t i = 0; i < Quads; i += n_fold) {
@@ -39,7 +66,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
 
     // All products fit int16: a code meets all columns at once.
     template <class K, size_t Quads, bool Add, unsigned M, unsigned Columns>
-    static GGUFX_INLINE void set_small(Vi (&sums)[M][Columns], const uint8_t *u, const int8_t *q) {
+    static GGUFX_INLINE void set_small(Vi (&sums)[M][Columns], const uint8_t *u, const int8_t *q,
+                                       const int32_t *centre) {
         __m256i pairs[M][Columns];
 #pragma GCC unroll 8
         for (size_t i = 0; i < Quads; i++) {
@@ -52,7 +80,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
 #pragma GCC unroll 2
                 for (unsigned m = 0; m < M; m++) {
                     const __m256i p = V::template products<K>(w[m], a);
-                    pairs[m][c] = i == 0 ? p : _mm256_add_epi16(pairs[m][c], p);
+                    if (K::kCentred && i == 0) pairs[m][c] = _mm256_set1_epi32(centre[c]);
+                    pairs[m][c] = i == 0 && !K::kCentred ? p : _mm256_add_epi16(pairs[m][c], p);
                     stay_in_register(pairs[m][c]);
                 }
             }

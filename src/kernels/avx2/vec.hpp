@@ -157,18 +157,23 @@ struct Vec : Products {
     static GGUFX_INLINE V8 high_nibbles(V8 v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
     static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
 
-    // Each of two words in 128 bits.
-    static GGUFX_INLINE __m256i spread_words(const int16_t *p) {
-        return _mm256_inserti128_si256(_mm256_set1_epi16(p[0]), _mm_set1_epi16(p[1]), 1);
-    }
-    // Codes of two groups of 16 times by[group] plus add[group], low bytes.
-    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int16_t *by, const int16_t *add) {
-        const __m256i v = load32(codes);
-        const __m256i low_byte = _mm256_set1_epi16(255), s = spread_words(by), a = spread_words(add);
-        const __m256i even = _mm256_add_epi16(
-            _mm256_mullo_epi16(_mm256_and_si256(v, low_byte), s), a);
-        const __m256i odd = _mm256_add_epi16(_mm256_mullo_epi16(_mm256_srli_epi16(v, 8), s), a);
-        store_i(codes, _mm256_or_si256(_mm256_and_si256(even, low_byte), _mm256_slli_epi16(odd, 8)));
+    // Codes 0..7 of two groups of 16: (code - Offset) * scale[group], with Turn the negative of
+    // that, + Add, low bytes; looked up in the eight multiples.
+    template <int Offset, bool Turn, int Add>
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
+        int16_t two;
+        __builtin_memcpy(&two, scale, sizeof two);
+        const __m256i high = _mm256_set_epi64x(0x0180018001800180, 0x0180018001800180,
+                                               0x0080008000800080, 0x0080008000800080);
+        constexpr int o = Offset, t = Turn ? -1 : 1;
+        const __m256i factors = _mm256_broadcastsi128_si256(
+            _mm_setr_epi16(t * -o, t * (1 - o), t * (2 - o), t * (3 - o), t * (4 - o), t * (5 - o),
+                           t * (6 - o), t * (7 - o)));
+        __m256i v = _mm256_shuffle_epi8(_mm256_set1_epi16(two), high); // scale * 256
+        v = _mm256_add_epi16(_mm256_mullo_epi16(v, factors),
+                             _mm256_set1_epi16(static_cast<int16_t>(Add * 256)));
+        v = _mm256_srli_epi16(v, 8);
+        store_i(codes, _mm256_shuffle_epi8(_mm256_packus_epi16(v, v), load32(codes)));
     }
 
     static GGUFX_INLINE uint32_t max_bits32(const float *x) {

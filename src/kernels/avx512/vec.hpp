@@ -198,22 +198,25 @@ struct Vec {
     static GGUFX_INLINE V8 high_nibbles(V8 v) { return low_nibbles(_mm512_srli_epi16(v, 4)); }
     static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
 
-    // Each of four words in 128 bits.
-    static GGUFX_INLINE __m512i spread_words(const int16_t *p) {
-        const __m512i index = _mm512_setr_epi64(
-            0, 0, 0x0001000100010001, 0x0001000100010001, 0x0002000200020002, 0x0002000200020002,
-            0x0003000300030003, 0x0003000300030003);
-        return _mm512_permutexvar_epi16(
-            index, _mm512_castsi128_si512(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))));
-    }
-    // Codes of four groups of 16 times by[group] plus add[group], low bytes.
-    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int16_t *by, const int16_t *add) {
-        const __m512i v = _mm512_loadu_si512(codes);
-        const __m512i low_byte = _mm512_set1_epi16(255), s = spread_words(by), a = spread_words(add);
-        const __m512i even = _mm512_add_epi16(
-            _mm512_mullo_epi16(_mm512_and_si512(v, low_byte), s), a);
-        const __m512i odd = _mm512_add_epi16(_mm512_mullo_epi16(_mm512_srli_epi16(v, 8), s), a);
-        store_i(codes, _mm512_or_si512(_mm512_and_si512(even, low_byte), _mm512_slli_epi16(odd, 8)));
+    // Codes 0..7 of four groups of 16: (code - Offset) * scale[group], with Turn the negative of
+    // that, + Add, low bytes; looked up in the eight multiples.
+    template <int Offset, bool Turn, int Add>
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
+        int32_t four;
+        __builtin_memcpy(&four, scale, sizeof four);
+        const __m512i high = _mm512_set_epi64(0x0380038003800380, 0x0380038003800380,
+                                              0x0280028002800280, 0x0280028002800280,
+                                              0x0180018001800180, 0x0180018001800180,
+                                              0x0080008000800080, 0x0080008000800080);
+        constexpr int o = Offset, t = Turn ? -1 : 1;
+        const __m512i factors = _mm512_broadcast_i32x4(
+            _mm_setr_epi16(t * -o, t * (1 - o), t * (2 - o), t * (3 - o), t * (4 - o), t * (5 - o),
+                           t * (6 - o), t * (7 - o)));
+        __m512i v = _mm512_shuffle_epi8(_mm512_set1_epi32(four), high); // scale * 256
+        v = _mm512_add_epi16(_mm512_mullo_epi16(v, factors),
+                             _mm512_set1_epi16(static_cast<int16_t>(Add * 256)));
+        v = _mm512_srli_epi16(v, 8);
+        store_i(codes, _mm512_shuffle_epi8(_mm512_packus_epi16(v, v), load_i(codes)));
     }
 
     static GGUFX_INLINE uint32_t max_bits32(const float *x) {

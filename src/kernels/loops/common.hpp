@@ -22,9 +22,12 @@ namespace {
 constexpr size_t kPrefetchAhead = 1024;
 
 // always_inline is needed: gcc takes a function that only prefetches for pure and deletes calls.
-template <size_t Bytes> GGUFX_INLINE void prefetch(const uint8_t *p) {
+template <size_t Bytes> GGUFX_INLINE void prefetch_at(const uint8_t *p) {
 #pragma GCC unroll 16
-    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + kPrefetchAhead + i, 0, 2);
+    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
+}
+template <size_t Bytes> GGUFX_INLINE void prefetch(const uint8_t *p) {
+    prefetch_at<Bytes>(p + kPrefetchAhead);
 }
 
 // The blocks of a row behind its last whole step, followed by zero blocks. A zero block times

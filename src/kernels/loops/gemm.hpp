@@ -46,13 +46,14 @@ GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8
             s = from;
     };
     if constexpr (K::kOffsetLast) {
-        K::template set_products<K, Quads, false>(sums, codes, q);
+        K::template set_products<K, Quads, false>(sums, codes, q, offset);
         if constexpr (two_planes) {
             for_sums(sums, start);
-            K::template set_products<K, Quads, true>(sums, codes, q + 32 * Columns);
-        } else if constexpr (K::kOffset) {
-            for_sums(sums, [offset](Vi &s, unsigned c) __attribute__((always_inline)) {
-                s = K::add_i(s, K::set1_i(offset[c]));
+            K::template set_products<K, Quads, true>(sums, codes, q + 32 * Columns, offset);
+        } else if constexpr (K::kCentred != K::kOffset) {
+            const int32_t *last = offset + (K::kCentred ? Columns : 0);
+            for_sums(sums, [last](Vi &s, unsigned c) __attribute__((always_inline)) {
+                s = K::add_i(s, K::set1_i(last[c]));
             });
         }
     } else {
@@ -82,7 +83,7 @@ GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
             typename K::Vi sums[M][Columns];
             group_products<K, n_quads>(sums, tile.codes + g * K::kGroup * n_rows,
                                        q + z * 16 * Columns,
-                                       act.offset + n_groups * at + z * Columns);
+                                       act.offset + K::kAddends * at + z * Columns);
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
                 const auto scale = K::load(tile.scale + g * n_rows + m * K::kLanes);

@@ -15,21 +15,29 @@ namespace kernels {
 namespace {
 
 // How a set multiplies in tiles: add_products of its primitives, or a specialisation with
-// kOffsetLast, set_products and add_i.
-template <class V> struct TileProducts : V { static constexpr bool kOffsetLast = false; };
+// kOffsetLast, set_products and add_i. kCentre<U>: see tile_products.hpp of AVX2.
+template <class V> struct TileProducts : V {
+    static constexpr bool kOffsetLast = false;
+    template <class U> static constexpr int kCentre = 0;
+};
+template <class U> constexpr int kCentreOf = TileProducts<typename U::Set>::template kCentre<U>;
 
 // What the micro-kernel has to know of a format; formats with equal kinds share its code.
 template <class V, unsigned N, unsigned Group, unsigned Shifts, bool Offset, bool Signed,
-          int MaxCode>
+          int MaxCode, bool Centred>
 struct TileKind : TileProducts<V> {
     static constexpr unsigned kPlanes = N, kGroup = Group;
     static constexpr unsigned kShifts = Shifts; // per block
-    static constexpr bool kOffset = Offset, kSigned = Signed;
+    static constexpr bool kOffset = Offset, kSigned = Signed, kCentred = Centred;
     static constexpr int kMaxCode = MaxCode;
+    // Integers per block and column that go into its sums: of each group what they begin with,
+    // then, if codes were centred that have no offset, what is added in the end.
+    static constexpr size_t kAddends = 32 / Group + (Centred && !Offset ? 1 : 0);
 };
 template <class U>
 using KindOf = TileKind<typename U::Set, U::kPlanes, U::kGroup, U::kShifts, U::kOffset != 0,
-                        U::kSigned, U::kExactDot ? 255 : U::kMaxCode>;
+                        U::kSigned, U::kExactDot ? 255 : kCentreOf<U> ? 63 : U::kMaxCode,
+                        kCentreOf<U> != 0>;
 
 // ---- activations --------------------------------------------------------------------------------
 
@@ -38,7 +46,7 @@ template <unsigned N> struct GroupAct {
     size_t n;
     int8_t *q;
     float *d, *s;
-    int32_t *offset; // per 16 or 32 values
+    int32_t *offset; // kAddends per block, at most two
 
     static constexpr size_t kBlockBytes = N * 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
     static constexpr size_t bytes(size_t k, size_t n_columns) {
@@ -94,11 +102,16 @@ void gemm_pack_column(const GroupOf<U> &to, size_t column, const float *x, size_
             continue;
         }
         to.s[at] = d * static_cast<float>(sum0 + sum1);
-        if constexpr (U::kGroup == 32) {
-            to.offset[at] = -U::kOffset * (sum0 + sum1);
-        } else {
-            to.offset[2 * b * to.n + column] = -U::kOffset * sum0;
-            to.offset[(2 * b + 1) * to.n + column] = -U::kOffset * sum1;
+        int32_t addends[2] = {-U::kOffset * sum0, -U::kOffset * sum1};
+        if constexpr (kCentreOf<U> != 0) {
+            TileProducts<typename U::Set>::template centre_sums<kCentreOf<U>, U::kGroup>(addends, q);
+            if constexpr (U::kOffset == 0) addends[1] = kCentreOf<U> * (sum0 + sum1);
+        } else if constexpr (U::kGroup == 32) {
+            addends[0] += addends[1];
+        }
+        constexpr size_t n_addends = KindOf<U>::kAddends;
+        for (size_t z = 0; z < n_addends; z++) {
+            to.offset[(n_addends * b + z) * to.n + column] = addends[z];
         }
     }
 }
@@ -197,6 +210,15 @@ GGUFX_INLINE void place_nibbles(uint8_t *to, size_t n_rows,
     }
 }
 
+// How far from a step the one is that is wanted kPrefetchAhead bytes later: behind the end of a row
+// that is in the next tile, n_rows rows on.
+template <class U> GGUFX_INLINE size_t steps_ahead(const Rows &w, size_t step, size_t n_rows) {
+    constexpr size_t n_ahead = (kPrefetchAhead + kStepBytes<U> - 1) / kStepBytes<U>;
+    const size_t n_steps = (w.k + kStepValues<U> - 1) / kStepValues<U>;
+    if (step + n_ahead < n_steps) return n_ahead * kStepBytes<U>;
+    return n_rows * w.stride + (n_ahead - n_steps) * kStepBytes<U>;
+}
+
 // Step `step` of the rows from `row` on (the last one repeated behind the end) into lanes
 // lane .. lane + kLanes - 1 of the tile's step `at`.
 template <class U>
@@ -207,10 +229,11 @@ void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size
     alignas(64) float scale[U::kLanes][U::kLanes * Tile<U>::n_groups];
     alignas(64) float shift[U::kLanes][U::kLanes * (U::kShifts ? U::kShifts : 1)];
     const size_t n_left = w.k / U::kValues - step * U::kStepBlocks;
+    const size_t n_ahead = steps_ahead<U>(w, step, tile.n_rows);
     for (size_t r = 0; r < U::kLanes; r++) {
         const size_t from = row + r < w.n ? row + r : w.n - 1;
         const uint8_t *p = w.data + from * w.stride + step * kStepBytes<U>;
-        prefetch<kStepBytes<U>>(p);
+        prefetch_at<kStepBytes<U>>(p + n_ahead);
         const auto *b = n_left >= U::kStepBlocks ? blocks_at<U>(p) : tail.fill(p, n_left);
         if constexpr (kByNibbles<U>) {
             constexpr size_t n = sizeof(typename U::Block{}.qs);

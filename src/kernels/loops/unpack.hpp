@@ -232,15 +232,11 @@ template <class U> struct Folded : U {
     static GGUFX_INLINE void fold_codes(uint8_t *codes, const typename U::Block *b) {
         for (unsigned i = 0; i < U::kStepBlocks; i++) {
             const auto scales = U::group_scales(b[i]);
-            int16_t by[16], add[16];
-            for (unsigned g = 0; g < 16; g++) {
-                const int s = scales.scale[g];
-                by[g] = static_cast<int16_t>(kTurned ? -s : s);
-                add[g] = static_cast<int16_t>(kTurned ? U::kOffset * s + kOffset : 0);
-            }
             constexpr unsigned n_groups = U::kLanes / 4; // in a register
+#pragma GCC unroll 8
             for (unsigned g = 0; g < 16; g += n_groups) {
-                U::scale_codes(codes + 256 * i + 16 * g, by + g, add + g);
+                U::template scale_codes<U::kOffset, kTurned, kOffset>(codes + 256 * i + 16 * g,
+                                                                      scales.scale + g);
             }
         }
     }

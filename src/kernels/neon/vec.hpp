@@ -192,12 +192,15 @@ struct Vec : Products {
     }
     static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
 
-    // Codes of two groups of 16 times by[group] plus add[group], low bytes.
-    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int16_t *by, const int16_t *add) {
+    // Codes of two groups of 16: (code - Offset) * scale[group], with Turn the negative of that,
+    // + Add, low bytes.
+    template <int Offset, bool Turn, int Add>
+    static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
 #pragma GCC unroll 2
         for (unsigned g = 0; g < 2; g++) {
-            const uint8x16_t from = vdupq_n_u8(static_cast<uint8_t>(add[g]));
-            const uint8x16_t s = vdupq_n_u8(static_cast<uint8_t>(by[g]));
+            const int by = Turn ? -scale[g] : scale[g];
+            const uint8x16_t from = vdupq_n_u8(static_cast<uint8_t>(Add - Offset * by));
+            const uint8x16_t s = vdupq_n_u8(static_cast<uint8_t>(by));
             vst1q_u8(codes + 16 * g, vmlaq_u8(from, vld1q_u8(codes + 16 * g), s));
         }
     }
