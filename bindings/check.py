@@ -17,6 +17,7 @@ ROOT = HERE.parent
 # Language -> files of its wrapper, how a call looks there, files that only declare.
 LAYERS = {
     "rust": ("rust/ggufx/src/*.rs", r"(?:\bsys::|\(ggufx_\w+, )(ggufx_\w+)[()]", ""),
+    "go": ("go/*.[gh]*", r"\b(ggufx_\w+)\(", "_test.go"),
 }
 
 

@@ -79,7 +79,42 @@ def rust(library, work, model, environment):
     check_program([str(work / "target/debug/first")], model, environment)
 
 
-LANGUAGES = {"rust": rust}
+def go_tool(library, work, environment):
+    compiler = tool("go")
+    tool("pkg-config")
+    environment.update(PKG_CONFIG_PATH=str(write_pc(library, work)), GOFLAGS="-mod=mod",
+                       GOPROXY="off", GOTOOLCHAIN="local", GOCACHE=str(work / "cache"),
+                       GOPATH=str(work / "path"), GODEBUG="cgocheck=2")
+    return compiler, {"cwd": HERE / "go", "env": environment}
+
+
+def go_race(library, work, model, environment):
+    """Builds Go's own packages once more, which takes most of a minute."""
+    compiler, here = go_tool(library, work, environment)
+    run([compiler, "test", "-race", "-short", "-count=1", "."], **here)
+
+
+def go(library, work, model, environment):
+    compiler, here = go_tool(library, work, environment)
+    run([compiler, "vet", "./..."], **here)
+    run([compiler, "test", "-count=1", "."], **here)
+    first = work / "first"
+    first.mkdir(exist_ok=True)
+    (first / "main.go").write_text(first_program("go", "go"))
+    (first / "go.mod").write_text(
+        "module first\n\ngo 1.19\n\nrequire github.com/ggufx/ggufx-go v0.0.0\n\n"
+        f"replace github.com/ggufx/ggufx-go => {HERE}/go\n")
+    run([compiler, "build", "-o", "first", "."], cwd=first, env=environment)
+    check_program([str(first / "first")], model, environment)
+    # The archive with what it needs; the compiler's flags stay, so that nothing is built again.
+    needs = " -lcpuinfo" if "libcpuinfo" in (library / "../pkgconfig/ggufx.pc").read_text() else ""
+    fixed = {**environment, "C_INCLUDE_PATH": f"{HERE.parent}/include", "LIBRARY_PATH": str(library),
+             "CGO_LDFLAGS": "-g -O2" + needs, "LD_LIBRARY_PATH": ""}
+    run([compiler, "build", "-tags", "ggufx_static", "-o", "fixed", "."], cwd=first, env=fixed)
+    check_program([str(first / "fixed")], model, fixed)
+
+
+LANGUAGES = {"rust": rust, "go": go, "go_race": go_race}
 
 
 def main():

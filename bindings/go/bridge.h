@@ -1,0 +1,333 @@
+/*
+ * Calls that take structs with pointers or callbacks, in flat arguments: Go may neither put its
+ * pointers into structs it passes nor hand functions to C. `user` is a cgo.Handle, 0 for none.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_GO_BRIDGE_H
+#define GGUFX_GO_BRIDGE_H
+
+#include <ggufx/ggufx.h>
+#include <stdlib.h>
+
+/* Go functions, in callbacks.go and hooks.go. */
+extern int32_t ggufxGoProgress(uintptr_t user, uint64_t done, uint64_t total);
+extern int32_t ggufxGoFinding(uintptr_t user, ggufx_finding *finding);
+extern int32_t ggufxGoChunk(uintptr_t user, ggufx_perplexity_facts *running);
+extern int32_t ggufxGoLayer(uintptr_t user, uint32_t layer, uint64_t first, size_t n_tokens,
+                            float *q, float *k, float *v, float *out);
+extern int32_t ggufxGoWrite(uintptr_t user, uint32_t part, void *data, size_t n);
+extern int32_t ggufxGoRead(uintptr_t user, uint64_t offset, void *data, size_t n);
+extern int32_t ggufxGoSize(uintptr_t user, uint64_t *out);
+extern void ggufxGoDestroy(uintptr_t user);
+extern void ggufxGoLog(uintptr_t user, int32_t level, char *text, size_t length);
+extern void *ggufxGoAlloc(uintptr_t user, size_t size, size_t align);
+extern void ggufxGoFree(uintptr_t user, void *ptr, size_t size, size_t align);
+extern int32_t ggufxGoParallelFor(uintptr_t user, uint32_t n_tasks, void *task, void *ctx);
+
+static inline int32_t ggufx_go_on_progress(void *user, uint64_t done, uint64_t total) {
+    return ggufxGoProgress((uintptr_t)user, done, total);
+}
+static inline int32_t ggufx_go_on_finding(void *user, const ggufx_finding *finding) {
+    return ggufxGoFinding((uintptr_t)user, (ggufx_finding *)finding);
+}
+static inline int32_t ggufx_go_on_chunk(void *user, const ggufx_perplexity_facts *running) {
+    return ggufxGoChunk((uintptr_t)user, (ggufx_perplexity_facts *)running);
+}
+static inline int32_t ggufx_go_on_layer(void *user, uint32_t layer, uint64_t first, size_t n,
+                                        const float *q, const float *k, const float *v,
+                                        const float *out) {
+    return ggufxGoLayer((uintptr_t)user, layer, first, n, (float *)q, (float *)k, (float *)v,
+                        (float *)out);
+}
+static inline ggufx_status ggufx_go_on_part(void *user, uint32_t part, const void *data, size_t n) {
+    return ggufxGoWrite((uintptr_t)user, part, (void *)data, n);
+}
+static inline ggufx_status ggufx_go_on_write(void *user, const void *data, size_t n) {
+    return ggufxGoWrite((uintptr_t)user, 0, (void *)data, n);
+}
+static inline ggufx_status ggufx_go_on_read(void *user, void *data, size_t n) {
+    return ggufxGoRead((uintptr_t)user, 0, data, n);
+}
+static inline ggufx_status ggufx_go_on_read_at(void *user, uint64_t offset, void *data, size_t n) {
+    return ggufxGoRead((uintptr_t)user, offset, data, n);
+}
+static inline ggufx_status ggufx_go_on_size(void *user, uint64_t *out) {
+    return ggufxGoSize((uintptr_t)user, out);
+}
+static inline void ggufx_go_on_destroy(void *user) {
+    ggufxGoDestroy((uintptr_t)user);
+}
+static inline void ggufx_go_on_log(void *user, int32_t level, const char *text, size_t length) {
+    ggufxGoLog((uintptr_t)user, level, (char *)text, length);
+}
+static inline void *ggufx_go_on_alloc(void *user, size_t size, size_t align) {
+    return ggufxGoAlloc((uintptr_t)user, size, align);
+}
+static inline void ggufx_go_on_free(void *user, void *ptr, size_t size, size_t align) {
+    ggufxGoFree((uintptr_t)user, ptr, size, align);
+}
+typedef void (*ggufx_go_task)(void *ctx, uint32_t index, uint32_t worker);
+static inline ggufx_status ggufx_go_on_parallel_for(void *user, uint32_t n_tasks,
+                                                    ggufx_go_task task, void *ctx) {
+    return ggufxGoParallelFor((uintptr_t)user, n_tasks, (void *)task, ctx);
+}
+static inline void ggufx_go_run(void *task, void *ctx, uint32_t index, uint32_t worker) {
+    ((ggufx_go_task)task)(ctx, index, worker);
+}
+
+#define GGUFX_GO_WATCH(user)                                                                       \
+    const ggufx_progress watch = {sizeof watch, 0, NULL, (void *)(user), ggufx_go_on_progress};    \
+    const ggufx_progress *const progress = (user) ? &watch : NULL
+
+/* ---- runtime and files ---------------------------------------------------------------------- */
+
+static inline ggufx_status ggufx_go_runtime(ggufx_runtime **out, uint32_t threads, int32_t isa,
+                                            uint64_t workspace, uintptr_t log, uintptr_t jobs,
+                                            uint32_t max_workers, uintptr_t memory,
+                                            ggufx_error *e) {
+    const ggufx_log l = {sizeof l, 0, NULL, (void *)log, ggufx_go_on_log, ggufx_go_on_destroy};
+    const ggufx_executor x = {sizeof x, 0, NULL, max_workers, 0, (void *)jobs,
+                              ggufx_go_on_parallel_for, ggufx_go_on_destroy};
+    const ggufx_allocator a = {sizeof a, 0, NULL, (void *)memory, ggufx_go_on_alloc,
+                               ggufx_go_on_free, ggufx_go_on_destroy};
+    ggufx_runtime_options o;
+    ggufx_runtime_options_init(&o);
+    o.threads = threads;
+    o.isa = isa;
+    o.workspace_bytes = workspace;
+    if (log) o.log = &l;
+    if (jobs) o.executor = &x;
+    if (memory) o.allocator = &a;
+    return ggufx_runtime_create(out, &o, e);
+}
+
+enum { GGUFX_GO_PATH, GGUFX_GO_FD, GGUFX_GO_MEMORY, GGUFX_GO_IO };
+
+/* source: a path, or bytes that are copied; reader: the handle of an io.ReaderAt. */
+static inline ggufx_status ggufx_go_open(ggufx_file **out, const ggufx_runtime *rt, int how,
+                                         void *source, uint64_t n, uint64_t offset, int32_t fd,
+                                         uintptr_t reader, uint32_t flags, int32_t mode,
+                                         uint64_t max_metadata, uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    const ggufx_io io = {sizeof io, 0, NULL, (void *)reader, ggufx_go_on_size,
+                         ggufx_go_on_read_at, NULL, NULL, ggufx_go_on_destroy};
+    ggufx_open_options o;
+    ggufx_open_options_init(&o);
+    o.flags = flags;
+    o.io = mode;
+    o.max_metadata_bytes = max_metadata;
+    o.progress = progress;
+    switch (how) {
+    case GGUFX_GO_PATH: return ggufx_open(out, rt, source, &o, e);
+    case GGUFX_GO_FD: return ggufx_open_fd(out, rt, fd, offset, n, &o, e);
+    case GGUFX_GO_MEMORY: return ggufx_open_memory(out, rt, source, (size_t)n, NULL, NULL, &o, e);
+    default: return ggufx_open_io(out, rt, &io, &o, e);
+    }
+}
+
+static inline ggufx_status ggufx_go_validate(const ggufx_file *file, uint32_t flags, uintptr_t user,
+                                             int watched, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_validate(file, flags, ggufx_go_on_finding, (void *)user,
+                          watched ? progress : NULL, e);
+}
+
+static inline void ggufx_go_free(void *memory) {
+    free(memory);
+}
+/* data is memory of C's that is freed with the tensor, or kept by a Go handle. */
+static inline ggufx_status ggufx_go_wrap(ggufx_tensor **out, const ggufx_runtime *rt, uint32_t type,
+                                         uint32_t n_dims, const uint64_t *ne, uint64_t stride,
+                                         void *data, uint64_t n_bytes, const char *name,
+                                         uintptr_t keep, ggufx_error *e) {
+    if (keep)
+        return ggufx_tensor_wrap(out, rt, type, n_dims, ne, stride, data, n_bytes, name,
+                                 ggufx_go_on_destroy, (void *)keep, e);
+    return ggufx_tensor_wrap(out, rt, type, n_dims, ne, stride, data, n_bytes, name, ggufx_go_free,
+                             data, e);
+}
+
+/* ---- products ------------------------------------------------------------------------------- */
+
+/* Objects of calls that must not allocate come as void *: Go makes an interface of each pointer, for
+ * which it allocates when it does not know what the pointer points to. */
+
+#define GGUFX_GO_MATMUL(flag_bits, user)                                                           \
+    GGUFX_GO_WATCH(user);                                                                          \
+    const ggufx_matmul_options o = {sizeof o, flag_bits, NULL, progress, {0, 0}}
+
+static inline ggufx_status ggufx_go_matvec(float *y, size_t n_y, void *rt,
+                                           void *w, const float *x, size_t n_x,
+                                           uint32_t flags, uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_MATMUL(flags, user);
+    return ggufx_matvec(y, n_y, rt, w, x, n_x, &o, e);
+}
+static inline ggufx_status ggufx_go_matmul(float *y, size_t ldy, size_t n_y,
+                                           void *rt, void *w,
+                                           const float *x, size_t ldx, size_t n_x, size_t n,
+                                           uint32_t flags, uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_MATMUL(flags, user);
+    return ggufx_matmul(y, ldy, n_y, rt, w, x, ldx, n_x, n, &o, e);
+}
+static inline ggufx_status ggufx_go_matmul_id(float *y, size_t ldy, size_t n_y,
+                                              void *rt, void *w,
+                                              const uint32_t *ids, size_t n_used, const float *x,
+                                              size_t ldx, size_t n_x, size_t n, uint32_t flags,
+                                              uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_MATMUL(flags, user);
+    return ggufx_matmul_id(y, ldy, n_y, rt, w, ids, n_used, x, ldx, n_x, n, &o, e);
+}
+/* The results stand one behind the other in y; n_w <= GGUFX_MATVEC_MAX_MATRICES. */
+static inline ggufx_status ggufx_go_matvec_many(float *y, const size_t *n_y,
+                                                void *rt, ggufx_tensor **w,
+                                                size_t n_w, const float *x, size_t n_x,
+                                                uint32_t flags, uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_MATMUL(flags, user);
+    float *at[GGUFX_MATVEC_MAX_MATRICES];
+    size_t i;
+    for (i = 0; i < n_w; i++) {
+        at[i] = y;
+        y += n_y[i];
+    }
+    return ggufx_matvec_many(at, n_y, rt, (const ggufx_tensor *const *)w, n_w, x, n_x, &o, e);
+}
+static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, const ggufx_runtime *rt,
+                                             uint32_t type, const float *rows, size_t n_rows,
+                                             size_t n_cols, int32_t mode, const float *imatrix,
+                                             uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    ggufx_quantize_options o;
+    ggufx_quantize_options_init(&o);
+    o.mode = mode;
+    o.imatrix = imatrix;
+    o.progress = progress;
+    return ggufx_quantize_blocks(out, n_bytes, rt, type, rows, n_rows, n_cols, &o, e);
+}
+
+/* ---- KV cache ------------------------------------------------------------------------------- */
+
+/* out: a cache, or else its estimate for n_tokens. */
+static inline ggufx_status ggufx_go_kv(ggufx_kv **out, uint64_t *estimate, uint64_t n_tokens,
+                                       const ggufx_runtime *rt, const ggufx_kv_options *options,
+                                       const ggufx_kv_layer *layers, ggufx_error *e) {
+    ggufx_kv_options o = *options;
+    o.layers = layers;
+    return out ? ggufx_kv_create(out, rt, &o, e) : ggufx_kv_estimate(estimate, rt, &o, n_tokens, e);
+}
+
+static inline ggufx_status ggufx_go_append(void *kv, uint32_t layer, uint32_t sequence, size_t n,
+                                           const int32_t *positions, const float *k, size_t n_k,
+                                           const float *v, size_t n_v, ggufx_error *e) {
+    return ggufx_kv_append(kv, layer, sequence, n, positions, k, n_k, v, n_v, e);
+}
+
+/* sequences: one query of each, else n_queries of `sequence`. */
+static inline ggufx_status ggufx_go_attend(
+    float *out, size_t n_out, float *lse, void *kv, uint32_t layer, uint32_t sequence,
+    const uint32_t *sequences, const float *q, size_t n_q, size_t n_queries,
+    const int32_t *positions, uint32_t flags, float scale, float softcap, uint32_t window,
+    const float *slopes, size_t n_slopes, const float *sinks, size_t n_sinks, uintptr_t user,
+    ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    ggufx_attend_options o;
+    ggufx_attend_options_init(&o);
+    o.flags = flags;
+    o.scale = scale;
+    o.softcap = softcap;
+    o.window = window;
+    o.alibi_slopes = slopes;
+    o.n_alibi_slopes = n_slopes;
+    o.sink_logits = sinks;
+    o.n_sink_logits = n_sinks;
+    o.progress = progress;
+    if (sequences)
+        return ggufx_kv_attend_batch(out, n_out, lse, kv, layer, sequences, q, n_q, n_queries,
+                                     positions, &o, e);
+    return ggufx_kv_attend(out, n_out, lse, kv, layer, sequence, q, n_q, n_queries, positions, &o,
+                           e);
+}
+static inline ggufx_status ggufx_go_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32_t type_k,
+                                                  uint32_t type_v, uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_kv_requantize(kv, layer, type_k, type_v, progress, e);
+}
+static inline ggufx_status ggufx_go_kv_compact(ggufx_kv *kv, uint32_t sequence, uintptr_t user,
+                                               ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_kv_compact(kv, sequence, progress, e);
+}
+static inline ggufx_status ggufx_go_kv_save(const ggufx_kv *kv, uint32_t sequence, uintptr_t user,
+                                            ggufx_error *e) {
+    return ggufx_kv_save(kv, sequence, ggufx_go_on_write, (void *)user, e);
+}
+static inline ggufx_status ggufx_go_kv_load(ggufx_kv *kv, uint32_t sequence, uintptr_t user,
+                                            ggufx_error *e) {
+    return ggufx_kv_load(kv, sequence, ggufx_go_on_read, (void *)user, e);
+}
+
+/* ---- models --------------------------------------------------------------------------------- */
+
+static inline ggufx_status ggufx_go_decode(void *session, const int32_t *tokens, size_t n,
+                                           float *logits, size_t n_logits, int attention,
+                                           uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    const ggufx_attention_hook hook = {sizeof hook, 0, NULL, (void *)user, ggufx_go_on_layer};
+    ggufx_decode_options o;
+    ggufx_decode_options_init(&o);
+    if (logits) o.flags = GGUFX_DECODE_ALL_LOGITS;
+    o.logits = logits;
+    o.n_logits = n_logits;
+    o.progress = progress;
+    if (attention) o.attention = &hook;
+    return ggufx_session_decode(session, tokens, n, &o, e);
+}
+static inline ggufx_status ggufx_go_perplexity(ggufx_perplexity_facts *out, ggufx_session *session,
+                                               const int32_t *tokens, size_t n, uint32_t n_context,
+                                               int32_t bos, uintptr_t user, ggufx_error *e) {
+    return ggufx_perplexity(out, session, tokens, n, n_context, bos,
+                            user ? ggufx_go_on_chunk : NULL, (void *)user, e);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* The texts stand one behind the other. */
+static inline ggufx_status ggufx_go_writer_strings(ggufx_writer *writer, const char *key, size_t n,
+                                                   const char *texts, const size_t *lengths,
+                                                   size_t count, ggufx_error *e) {
+    const char **at = malloc((count ? count : 1) * sizeof *at);
+    ggufx_status status;
+    size_t i;
+    if (!at) return GGUFX_E_MEMORY; /* the record is the caller's, all zero */
+    for (i = 0; i < count; i++) {
+        at[i] = texts;
+        texts += lengths[i];
+    }
+    status = ggufx_writer_set_array_string(writer, key, n, at, lengths, count, e);
+    free(at);
+    return status;
+}
+static inline ggufx_status ggufx_go_writer_stream(ggufx_writer *writer, const char *name, size_t n,
+                                                  uint32_t type, uint32_t n_dims,
+                                                  const uint64_t *ne, uintptr_t user,
+                                                  ggufx_error *e) {
+    const ggufx_tensor_stream s = {sizeof s, 0, NULL, (void *)user, ggufx_go_on_read_at,
+                                   ggufx_go_on_destroy};
+    return ggufx_writer_add_stream(writer, name, n, type, n_dims, ne, &s, e);
+}
+/* path, or NULL: through the handle. out_info: only tell. */
+static inline ggufx_status ggufx_go_writer_write(ggufx_writer *writer, const char *path,
+                                                 ggufx_writer_facts *out_info, uint64_t max_bytes,
+                                                 uint64_t max_tensors, uintptr_t user, int watched,
+                                                 ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    ggufx_write_options o;
+    ggufx_write_options_init(&o);
+    o.progress = watched ? progress : NULL;
+    o.max_part_bytes = max_bytes;
+    o.max_part_tensors = max_tensors;
+    if (out_info) return ggufx_writer_info(out_info, writer, &o, e);
+    if (path) return ggufx_writer_write(writer, path, &o, e);
+    return ggufx_writer_write_stream(writer, ggufx_go_on_part, (void *)user, &o, e);
+}
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"context"
+	"math"
+	"sync"
+	"testing"
+)
+
+func TestProducts(t *testing.T) {
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	w, x := must[*Tensor](t)(f.Tensor("blk.0.ffn_down.weight")), numbers(768)
+	y, rows := make([]float32, 256), make([]float32, 256*768)
+	ok(t, w.MatVec(rt, y, x, &MatmulOptions{Flags: MatmulF32}))
+	ok(t, w.Dequantize(rt, rows, 0, 256))
+	for r := range y {
+		sum := 0.0
+		for i := range x {
+			sum += float64(rows[r*768+i]) * float64(x[i])
+		}
+		check(t, math.Abs(sum-float64(y[r])) < 1e-4, r, sum, y[r])
+	}
+	q := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
+	k := must[*Tensor](t)(f.Tensor("blk.0.attn_k.weight"))
+	one, two, many := make([]float32, 256), make([]float32, 128), make([]float32, 384)
+	ok(t, q.MatVec(rt, one, x[:256], nil))
+	ok(t, k.MatVec(rt, two, x[:256], nil))
+	ok(t, MatVecMany(rt, many, []int{256, 128}, []*Tensor{q, k}, x[:256], nil))
+	check(t, near(many, append(append([]float32{}, one...), two...), 1e-30))
+	both := make([]float32, 600)
+	ok(t, q.MatMul(rt, both, 300, x[:512], 256, 2, nil))
+	check(t, near(both[:256], one, 1e-30))
+	fails(t, q.MatVec(rt, one, x[:255], nil), StatusArgument)
+	fails(t, q.MatVec(rt, one[:255], x[:256], nil), StatusArgument)
+	fails(t, MatVecMany(rt, many, []int{256, 129}, []*Tensor{q, k}, x[:256], nil), StatusArgument)
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := q.MatVec(rt, one, x[:256], &MatmulOptions{Watch: Watch{Context: done}})
+	fails(t, err, StatusCancelled)
+}
+
+func TestNoAllocationPerCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector lets pools forget")
+	}
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	w := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
+	session, ids := must[*Session](t)(must[*Model](t)(rt.NewModel(f)).NewSession(nil)), []int32{1}
+	y, x := make([]float32, 256), numbers(256)
+	kv := filledKV(t, rt, 5)
+	q, out := numbers(128), make([]float32, 128)
+	n := testing.AllocsPerRun(200, func() {
+		ok(t, w.MatVec(rt, y, x, nil))
+		ok(t, kv.Attend(out, nil, 0, 0, q, 1, nil, nil))
+		ok(t, session.Truncate(0))
+		ok(t, session.Decode(ids, nil))
+		ok(t, kv.Truncate(0, 5))
+		ok(t, kv.Append(0, 0, 1, nil, x[:64], x[64:128]))
+		ok(t, kv.Append(1, 0, 1, nil, x[:64], x[64:128]))
+	})
+	check(t, n == 2, n, "allocations, of which each Truncate makes one")
+}
+
+func TestBlocks(t *testing.T) {
+	rt, rows := newRuntime(t), numbers(512)
+	for _, kind := range []TensorType{TypeQ8_0, TypeQ4_K, TypeF16} {
+		blocks := make([]byte, 2*must[uint64](t)(kind.RowBytes(256)))
+		back := make([]float32, 512)
+		ok(t, rt.QuantizeBlocks(blocks, kind, rows, 256, nil))
+		ok(t, rt.DequantizeBlocks(back, kind, blocks))
+		check(t, near(back, rows, 0.1), kind)
+	}
+	blocks := make([]byte, 3*4*2*34)
+	ok(t, rt.QuantizeBlocks(blocks, TypeQ8_0, numbers(3*4*64), 64, nil))
+	w := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{64, 4, 3}, 0, blocks, "experts"))
+	y, one := make([]float32, 8), make([]float32, 4)
+	ok(t, w.MatMulId(rt, y, 0, []uint32{2, 0}, 2, rows[:64], 0, nil))
+	ok(t, must[*Tensor](t)(w.Slice(2, 2, 1)).MatVec(rt, one, rows[:64], nil))
+	check(t, near(y[:4], one, 1e-30))
+	check(t, fails(t, w.MatMulId(rt, y, 0, []uint32{2, 3}, 2, rows[:64], 0, nil), StatusArgument).Index == 1)
+	fails(t, w.MatMulId(rt, y, 0, []uint32{2, 1, 0}, 2, rows[:64], 0, nil), StatusArgument)
+	fails(t, rt.QuantizeBlocks(blocks, TypeIQ2_XS, rows, 256, nil), StatusArgument)
+	fails(t, rt.QuantizeBlocks(blocks, TypeQ4_K, rows, 128, nil), StatusShape)
+	fails(t, rt.QuantizeBlocks(blocks, TypeQ8_0, rows, 500, nil), StatusArgument)
+	bad := append([]float32{}, rows...)
+	bad[300] = float32(math.NaN())
+	check(t, fails(t, rt.QuantizeBlocks(blocks, TypeQ8_0, bad, 256, nil), StatusValue).Index == 1)
+	_, err := rt.Wrap(TypeQ8_0, []uint64{64, 2}, 0, make([]byte, 100), "w")
+	fails(t, err, StatusBounds)
+	err = rt.QuantizeBlocks(blocks, TypeQ8_0, rows, 256, &QuantizeOptions{Imatrix: rows[:3]})
+	fails(t, err, StatusArgument)
+}
+
+// halves runs the tasks on two goroutines.
+type halves struct{ calls int }
+
+func (h *halves) MaxWorkers() int { return 2 }
+func (h *halves) ParallelFor(n int, task func(index, worker int)) {
+	h.calls++
+	var wait sync.WaitGroup
+	for worker := 0; worker < 2; worker++ {
+		wait.Add(1)
+		go func(worker int) {
+			defer wait.Done()
+			for i := worker; i < n; i += 2 {
+				task(i, worker)
+			}
+		}(worker)
+	}
+	wait.Wait()
+}
+
+type broken struct{}
+
+func (broken) MaxWorkers() int                 { return 4 }
+func (broken) ParallelFor(int, func(int, int)) { panic("jobs") }
+
+func TestHooks(t *testing.T) {
+	jobs := &halves{}
+	rt := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: jobs, Isa: IsaScalar,
+		Log: func(level LogLevel, text string) {}}))
+	info := must[RuntimeInfo](t)(rt.Info())
+	check(t, info.IsaName == "scalar" && info.Threads == 2 && rt.KernelName(TypeQ4_K) == "scalar")
+	check(t, rt.KernelName(4) == "")
+	blocks := make([]byte, 2048*2048/32*34)
+	ok(t, rt.QuantizeBlocks(blocks, TypeQ8_0, numbers(2048*2048), 2048, nil))
+	w := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{2048, 2048}, 0, blocks, "w"))
+	x, y, z := numbers(2048), make([]float32, 2048), make([]float32, 2048)
+	ok(t, w.MatVec(rt, y, x, nil))
+	ok(t, w.MatVec(newRuntime(t), z, x, nil))
+	check(t, jobs.calls > 0 && near(y, z, 1e-30), "the same bits")
+	bad := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: broken{}}))
+	fails(t, w.MatVec(bad, y, x, nil), StatusInternal)
+	_, err := NewRuntime(&RuntimeOptions{Isa: 99, Log: func(LogLevel, string) {}})
+	fails(t, err, StatusUnsupported)
+}
+
+func TestObjectsAreSharedByGoroutines(t *testing.T) {
+	rt := newRuntime(t)
+	w := must[*Tensor](t)(demo(t, rt).Tensor("blk.1.attn_q.weight"))
+	x, expected := numbers(256), make([]float32, 256)
+	ok(t, w.MatVec(rt, expected, x, nil))
+	var wait sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			y := make([]float32, 256)
+			for j := 0; j < 20; j++ {
+				if err := w.MatVec(rt, y, x, nil); err != nil || !near(y, expected, 1e-30) {
+					t.Error("another result", err)
+				}
+			}
+		}()
+	}
+	wait.Wait()
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"fmt"
+	"sync"
+)
+
+// None is what is absent in Error.Offset and Error.Index.
+const None = ^uint64(0)
+
+// Error is why a call failed; nothing was changed by it. errors.Is finds its Status, and what a
+// context or callback said: errors.Is(err, ggufx.StatusNotFound), errors.Is(err, context.Canceled).
+type Error struct {
+	Status      Status
+	SystemError int    // errno of the failed system call, else 0
+	Offset      uint64 // byte offset in the file, or None
+	Index       uint64 // number of the key, tensor, row, token or argument, or None
+	Message     string // what, where, which value, which limit
+	cause       error
+}
+
+// Error gives the code's name and the sentence.
+func (e *Error) Error() string { return e.Status.Error() + ": " + e.Message }
+
+// Is compares with a Status.
+func (e *Error) Is(target error) bool {
+	status, ok := target.(Status)
+	return ok && status == e.Status
+}
+
+// Unwrap gives what a context or callback of the caller said, if that ended the call.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Error gives the name of the code, "TRUNCATED".
+func (s Status) Error() string { return C.GoString(C.ggufx_status_name(C.ggufx_status(s))) }
+
+// Records are kept and used again, so that a call allocates nothing.
+var records = sync.Pool{New: func() any { return new(C.ggufx_error) }}
+
+func record() *C.ggufx_error { return records.Get().(*C.ggufx_error) }
+
+// done gives the record back and makes the error of a failed call.
+func done(status C.ggufx_status, e *C.ggufx_error) error {
+	if status == C.GGUFX_OK {
+		records.Put(e)
+		return nil
+	}
+	return failed(status, e)
+}
+
+func failed(status C.ggufx_status, e *C.ggufx_error) error {
+	err := &Error{
+		Status:      Status(status),
+		SystemError: int(e.system_error),
+		Offset:      uint64(e.offset),
+		Index:       uint64(e.index),
+		Message:     C.GoString(&e.message[0]),
+	}
+	*e = C.ggufx_error{}
+	records.Put(e)
+	return err
+}
+
+func argument(format string, values ...any) error {
+	return &Error{Status: StatusArgument, Offset: None, Index: None,
+		Message: fmt.Sprintf(format, values...)}
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"runtime/cgo"
+	"unsafe"
+)
+
+// File is an opened GGUF, one file or a split set; immutable.
+type File struct{ p *C.ggufx_file }
+
+// OpenOptions of the ways to open a file; nil is the default.
+type OpenOptions struct {
+	Flags            OpenFlags
+	Io               IoMode
+	MaxMetadataBytes uint64 // 0: 1 GiB
+	Watch            Watch
+}
+
+func (rt *Runtime) open(options *OpenOptions, how C.int, source unsafe.Pointer, n, offset uint64,
+	fd uintptr, reader C.uintptr_t, extra OpenFlags) (*File, error) {
+	var o OpenOptions
+	if options != nil {
+		o = *options
+	}
+	f := new(File)
+	err := watched(&o.Watch, func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_open(&f.p, rt.ptr(), how, source, C.uint64_t(n), C.uint64_t(offset),
+			C.int32_t(fd), reader, C.uint32_t(o.Flags|extra), C.int32_t(o.Io),
+			C.uint64_t(o.MaxMetadataBytes), user, e), e)
+	})
+	runtime.KeepAlive(rt)
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(f, (*File).Close)
+	return f, nil
+}
+
+// Open opens a path; any name of a split set opens the whole set.
+func (rt *Runtime) Open(path string, options *OpenOptions) (*File, error) {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	return rt.open(options, C.GGUFX_GO_PATH, unsafe.Pointer(text), 0, 0, 0, 0, 0)
+}
+
+// OpenFile opens length bytes at offset of an open file, which stays the caller's; 0: to the end.
+func (rt *Runtime) OpenFile(file *os.File, offset, length uint64, options *OpenOptions) (*File, error) {
+	f, err := rt.open(options, C.GGUFX_GO_FD, nil, length, offset, file.Fd(), 0, 0)
+	runtime.KeepAlive(file)
+	return f, err
+}
+
+// OpenMemory opens a copy of bytes: C may not keep Go's memory.
+func (rt *Runtime) OpenMemory(data []byte, options *OpenOptions) (*File, error) {
+	return rt.open(options, C.GGUFX_GO_MEMORY, octets(data), uint64(len(data)), 0, 0, 0,
+		OpenCopy)
+}
+
+// OpenReader opens size bytes of a reader, which is used during this call only. What it returns as
+// an error, errors.Is and errors.As find.
+func (rt *Runtime) OpenReader(r io.ReaderAt, size int64, options *OpenOptions) (*File, error) {
+	c := &callbacks{size: uint64(size)}
+	c.read = func(offset uint64, data []byte) error {
+		n, err := r.ReadAt(data, int64(offset))
+		if n == len(data) {
+			return nil
+		}
+		if err == nil {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	f, err := rt.open(options, C.GGUFX_GO_IO, nil, 0, 0, 0, C.uintptr_t(cgo.NewHandle(c)), 0)
+	if c.panicked != nil {
+		panic(c.panicked)
+	}
+	if e, ok := err.(*Error); ok && e.cause == nil {
+		e.cause = c.cause
+	}
+	return f, err
+}
+
+// Close drops the file; models and slices keep theirs.
+func (f *File) Close() error {
+	if f.p != nil {
+		runtime.SetFinalizer(f, nil)
+		C.ggufx_file_destroy(f.p)
+		f.p = nil
+	}
+	return nil
+}
+
+func (f *File) ptr() *C.ggufx_file {
+	if f == nil {
+		return nil
+	}
+	return f.p
+}
+
+// FileInfo describes a file.
+type FileInfo struct {
+	Version                                 int
+	BigEndian                               bool
+	Alignment, Parts, MetaEnd, DataOffset   uint64
+	FileSize, Metas, Tensors, Values, Bytes uint64
+}
+
+// Info describes the file.
+func (f *File) Info() (FileInfo, error) {
+	out, e := C.ggufx_file_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	err := done(C.ggufx_file_info(&out, f.ptr(), e), e)
+	runtime.KeepAlive(f)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	return FileInfo{int(out.version), out.big_endian != 0, uint64(out.alignment),
+		uint64(out.n_parts), uint64(out.meta_end), uint64(out.data_offset), uint64(out.file_size),
+		uint64(out.n_meta), uint64(out.n_tensors), uint64(out.n_values), uint64(out.n_bytes)}, nil
+}
+
+// Finding is a remark of Validate.
+type Finding struct {
+	Severity      LogLevel
+	Status        Status // what an open would say; StatusOk for a remark
+	Offset, Index uint64 // or None
+	Text, Name    string
+}
+
+// Validate checks the file beyond what open refuses; report may return false to stop.
+func (f *File) Validate(flags ValidateFlags, report func(*Finding) bool, watch *Watch) error {
+	c := callbacks{finding: report}
+	follow := C.int(0)
+	if watch != nil && !watch.unset() {
+		c.watch, follow = *watch, 1
+	}
+	err := c.run(func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_validate(f.ptr(), C.uint32_t(flags), user, follow, e), e)
+	})
+	runtime.KeepAlive(f)
+	return err
+}

@@ -1,0 +1,3 @@
+module github.com/ggufx/ggufx-go
+
+go 1.19

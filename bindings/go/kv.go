@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// KV is a cache of keys and values, per layer and sequence.
+type KV struct {
+	p      *C.ggufx_kv
+	qHeads int
+}
+
+// KVLayer is what differs from layer to layer.
+type KVLayer struct {
+	TypeK, TypeV KvType // KVDEFAULT: that of the cache
+	Window       uint32 // 0: all
+}
+
+// KVOptions of NewKV; 0 is the default.
+type KVOptions struct {
+	Flags                   KvFlags
+	Layers, KVHeads, QHeads int
+	HeadDimK, HeadDimV      int
+	TypeK, TypeV            KvType
+	Sequences               int
+	MaxTokens               uint64
+	Sinks                   uint32 // KvNoSinks: none
+	RopeStyle               RopeStyle
+	RopeDims                int
+	RopeBase, RopeScale     float32
+	LayerOptions            []KVLayer // nil, or one per layer
+	Model                   uint64
+}
+
+func (o *KVOptions) native() (out C.ggufx_kv_options, layers []C.ggufx_kv_layer) {
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	out.flags = C.uint32_t(o.Flags)
+	out.n_layers, out.n_kv_heads = C.uint32_t(o.Layers), C.uint32_t(o.KVHeads)
+	out.n_q_heads, out.n_sequences = C.uint32_t(o.QHeads), C.uint32_t(o.Sequences)
+	out.head_dim_k, out.head_dim_v = C.uint32_t(o.HeadDimK), C.uint32_t(o.HeadDimV)
+	out.type_k, out.type_v = C.uint32_t(o.TypeK), C.uint32_t(o.TypeV)
+	out.max_tokens, out.n_sinks = C.uint64_t(o.MaxTokens), C.uint32_t(o.Sinks)
+	out.rope_style, out.rope_dims = C.uint32_t(o.RopeStyle), C.uint32_t(o.RopeDims)
+	out.rope_base, out.rope_scale = C.float(o.RopeBase), C.float(o.RopeScale)
+	out.n_layer_options, out.model = C.uint32_t(len(o.LayerOptions)), C.uint64_t(o.Model)
+	for _, l := range o.LayerOptions {
+		layers = append(layers, C.ggufx_kv_layer{type_k: C.uint32_t(l.TypeK),
+			type_v: C.uint32_t(l.TypeV), window: C.uint32_t(l.Window)})
+	}
+	return out, layers
+}
+
+func first(layers []C.ggufx_kv_layer) *C.ggufx_kv_layer {
+	if len(layers) == 0 {
+		return nil
+	}
+	return &layers[0]
+}
+
+// NewKV creates an empty cache. Errors: ARGUMENT, MEMORY, TYPE.
+func (rt *Runtime) NewKV(o *KVOptions) (*KV, error) {
+	options, layers := o.native()
+	kv, e := &KV{qHeads: o.QHeads}, record()
+	err := done(C.ggufx_go_kv(&kv.p, nil, 0, rt.ptr(), &options, first(layers), e), e)
+	runtime.KeepAlive(rt)
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(kv, (*KV).Close)
+	return kv, nil
+}
+
+// EstimateKV gives the bytes of such a cache once nTokens are reserved in every sequence.
+func (rt *Runtime) EstimateKV(o *KVOptions, nTokens uint64) (uint64, error) {
+	options, layers := o.native()
+	var out C.uint64_t
+	e := record()
+	err := done(C.ggufx_go_kv(nil, &out, C.uint64_t(nTokens), rt.ptr(), &options, first(layers), e), e)
+	runtime.KeepAlive(rt)
+	return uint64(out), err
+}
+
+// Close frees the cache.
+func (kv *KV) Close() error {
+	if kv.p != nil {
+		runtime.SetFinalizer(kv, nil)
+		C.ggufx_kv_destroy(kv.p)
+		kv.p = nil
+	}
+	return nil
+}
+
+// end is what every call on a cache ends with.
+func (kv *KV) end(status C.ggufx_status, e *C.ggufx_error) error {
+	err := done(status, e)
+	runtime.KeepAlive(kv)
+	return err
+}
+
+// Reserve takes all pages that nTokens of a sequence need.
+func (kv *KV) Reserve(sequence uint32, nTokens uint64) error {
+	e := record()
+	return kv.end(C.ggufx_kv_reserve(kv.p, C.uint32_t(sequence), C.uint64_t(nTokens), e), e)
+}
+
+// Append adds nTokens tokens to a layer of a sequence, all or nothing; positions nil: the next ones.
+// v is nil when values are part of the keys. Errors: ARGUMENT, VALUE, CAPACITY, MEMORY.
+func (kv *KV) Append(layer, sequence uint32, nTokens int, positions []int32, k, v []float32) error {
+	if positions != nil && len(positions) != nTokens || nTokens < 0 {
+		return argument("%d positions of %d tokens", len(positions), nTokens)
+	}
+	e := record()
+	return kv.end(C.ggufx_go_append(unsafe.Pointer(kv.p), C.uint32_t(layer), C.uint32_t(sequence),
+		C.size_t(nTokens), ints(positions), floats(k), C.size_t(len(k)), floats(v),
+		C.size_t(len(v)), e), e)
+}
+
+// AppendHalf is Append from values of 16 bits.
+func (kv *KV) AppendHalf(layer, sequence uint32, nTokens int, positions []int32, format HalfFormat,
+	k, v []uint16) error {
+	if positions != nil && len(positions) != nTokens || nTokens < 0 {
+		return argument("%d positions of %d tokens", len(positions), nTokens)
+	}
+	half := func(s []uint16) *C.uint16_t {
+		if len(s) == 0 {
+			return nil
+		}
+		return (*C.uint16_t)(unsafe.Pointer(&s[0]))
+	}
+	e := record()
+	return kv.end(C.ggufx_kv_append_half(kv.p, C.uint32_t(layer), C.uint32_t(sequence),
+		C.size_t(nTokens), ints(positions), C.uint32_t(format), half(k), C.size_t(len(k)), half(v),
+		C.size_t(len(v)), e), e)
+}
+
+// AppendBatch adds a token to each of sequences at its position, all or nothing.
+func (kv *KV) AppendBatch(layer uint32, sequences []uint32, positions []int32, k, v []float32) error {
+	if len(positions) != len(sequences) {
+		return argument("%d positions of %d tokens", len(positions), len(sequences))
+	}
+	e := record()
+	return kv.end(C.ggufx_kv_append_batch(kv.p, C.uint32_t(layer), C.size_t(len(sequences)),
+		words(sequences), ints(positions), floats(k), C.size_t(len(k)), floats(v),
+		C.size_t(len(v)), e), e)
+}
+
+// Length gives the tokens of a sequence.
+func (kv *KV) Length(sequence uint32) (uint64, error) {
+	var out C.uint64_t
+	e := record()
+	err := kv.end(C.ggufx_kv_length(&out, kv.p, C.uint32_t(sequence), e), e)
+	return uint64(out), err
+}
+
+// Positions fills out with the positions of tokens first.. of a sequence.
+func (kv *KV) Positions(sequence uint32, first uint64, out []int32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_positions(ints(out), kv.p, C.uint32_t(sequence), C.uint64_t(first),
+		C.uint64_t(len(out)), e), e)
+}
+
+// Truncate keeps the first nTokens of a sequence.
+func (kv *KV) Truncate(sequence uint32, nTokens uint64) error {
+	e := record()
+	return kv.end(C.ggufx_kv_truncate(kv.p, C.uint32_t(sequence), C.uint64_t(nTokens), e), e)
+}
+
+// Rollback cuts all layers of a sequence to the shortest one.
+func (kv *KV) Rollback(sequence uint32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_rollback(kv.p, C.uint32_t(sequence), e), e)
+}
+
+// Remove takes the tokens at positions p0..p1-1 away.
+func (kv *KV) Remove(sequence uint32, p0, p1 int32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_remove(kv.p, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1), e), e)
+}
+
+// Copy lets an empty sequence begin with the tokens at positions p0..p1-1 of another one.
+func (kv *KV) Copy(from, to uint32, p0, p1 int32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_copy(kv.p, C.uint32_t(from), C.uint32_t(to), C.int32_t(p0),
+		C.int32_t(p1), e), e)
+}
+
+// Shift adds delta to the positions p0..p1-1.
+func (kv *KV) Shift(sequence uint32, p0, p1, delta int32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_shift(kv.p, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1),
+		C.int32_t(delta), e), e)
+}
+
+// Keep drops all sequences but one.
+func (kv *KV) Keep(sequence uint32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_keep(kv.p, C.uint32_t(sequence), e), e)
+}
+
+// Clear drops all tokens.
+func (kv *KV) Clear() error {
+	e := record()
+	return kv.end(C.ggufx_kv_clear(kv.p, e), e)
+}
+
+// Calibrate sets the means and equalisers of a layer; nil: 0 and 1.
+func (kv *KV) Calibrate(layer uint32, muK, eqK, muV []float32) error {
+	n := len(muK)
+	if muK == nil {
+		n = len(eqK)
+	}
+	if eqK != nil && len(eqK) != n {
+		return argument("%d means and %d equalisers", n, len(eqK))
+	}
+	e := record()
+	return kv.end(C.ggufx_kv_calibrate(kv.p, C.uint32_t(layer), floats(muK), floats(eqK),
+		C.size_t(n), floats(muV), C.size_t(len(muV)), e), e)
+}
+
+// Requantize gives the streams of a layer, or of KvAllLayers, other types; KvKeepType: as it is.
+func (kv *KV) Requantize(layer uint32, typeK, typeV KvType, watch *Watch) error {
+	return watched(watch, func(user C.uintptr_t) error {
+		e := record()
+		return kv.end(C.ggufx_go_kv_requantize(kv.p, C.uint32_t(layer), C.uint32_t(typeK),
+			C.uint32_t(typeV), user, e), e)
+	})
+}
+
+// Compact makes few pages of the parts of pages in a sequence, or in KvAllSequences.
+func (kv *KV) Compact(sequence uint32, watch *Watch) error {
+	return watched(watch, func(user C.uintptr_t) error {
+		e := record()
+		return kv.end(C.ggufx_go_kv_compact(kv.p, C.uint32_t(sequence), user, e), e)
+	})
+}
+
+// KVStats describes a layer or a cache.
+type KVStats struct {
+	TypeK, TypeV                           KvType
+	Tokens, Pages, PlainPages, SharedPages uint64
+	PageBytes, BytesPerToken               uint64
+	BitsPerValue, KError, VError           float64
+}
+
+// Stats describes a layer, or the cache (KvAllLayers).
+func (kv *KV) Stats(layer uint32) (KVStats, error) {
+	out, e := C.ggufx_kv_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := kv.end(C.ggufx_kv_stats(&out, kv.p, C.uint32_t(layer), e), e); err != nil {
+		return KVStats{}, err
+	}
+	return KVStats{KvType(out.type_k), KvType(out.type_v), uint64(out.n_tokens),
+		uint64(out.n_pages), uint64(out.n_plain_pages), uint64(out.n_shared_pages),
+		uint64(out.page_bytes), uint64(out.bytes_per_token), float64(out.bits_per_value),
+		float64(out.k_error), float64(out.v_error)}, nil
+}

@@ -1,0 +1,8 @@
+//go:build !ggufx_static
+
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// #cgo pkg-config: ggufx
+import "C"

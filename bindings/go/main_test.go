@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"errors"
+	"math"
+	"os"
+	"testing"
+)
+
+func modelPath() string { return os.Getenv("GGUFX_TEST_MODEL") }
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fails(t testing.TB, err error, status Status) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.Is(err, status) || !errors.As(err, &e) || e.Message == "" {
+		t.Fatalf("%v, expected %v", err, status)
+	}
+	return e
+}
+
+func check(t testing.TB, condition bool, values ...any) {
+	t.Helper()
+	if !condition {
+		t.Fatal(append([]any{"not so:"}, values...)...)
+	}
+}
+
+func newRuntime(t testing.TB) *Runtime {
+	return must[*Runtime](t)(NewRuntime(&RuntimeOptions{Threads: 2}))
+}
+
+func demo(t testing.TB, rt *Runtime) *File { return must[*File](t)(rt.Open(modelPath(), nil)) }
+
+// numbers between -1 and 1, the same each time.
+func numbers(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32((i*7919+13)%2003)/1001 - 1
+	}
+	return x
+}
+
+func near(a, b []float32, limit float64) bool {
+	for i := range a {
+		if !(math.Abs(float64(a[i]-b[i])) < limit) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

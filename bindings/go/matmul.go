@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// MatmulOptions of products; nil is the default.
+type MatmulOptions struct {
+	Flags MatmulFlags
+	Watch Watch
+}
+
+func (o *MatmulOptions) parts() (C.uint32_t, *Watch) {
+	if o == nil {
+		return 0, nil
+	}
+	return C.uint32_t(o.Flags), &o.Watch
+}
+
+// MatVec computes y = W x; y has a value per row. It allocates nothing. Errors: ARGUMENT (lengths),
+// TYPE, UNSUPPORTED, LIMIT, CANCELLED.
+func (t *Tensor) MatVec(rt *Runtime, y, x []float32, options *MatmulOptions) error {
+	flags, watch := options.parts()
+	err := watched(watch, func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_matvec(floats(y), C.size_t(len(y)), unsafe.Pointer(rt.ptr()), unsafe.Pointer(t.ptr()), floats(x),
+			C.size_t(len(x)), flags, user, e), e)
+	})
+	t.keep()
+	runtime.KeepAlive(rt)
+	return err
+}
+
+// MatMul computes Y = W X for n columns, ldx and ldy floats apart; 0: dense.
+func (t *Tensor) MatMul(rt *Runtime, y []float32, ldy int, x []float32, ldx, n int,
+	options *MatmulOptions) error {
+	flags, watch := options.parts()
+	err := watched(watch, func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_matmul(floats(y), C.size_t(ldy), C.size_t(len(y)), unsafe.Pointer(rt.ptr()), unsafe.Pointer(t.ptr()),
+			floats(x), C.size_t(ldx), C.size_t(len(x)), C.size_t(n), flags, user, e), e)
+	})
+	t.keep()
+	runtime.KeepAlive(rt)
+	return err
+}
+
+// MatMulId computes a mixture of experts: result j*nUsed+i is expert ids[j*nUsed+i] times column j.
+func (t *Tensor) MatMulId(rt *Runtime, y []float32, ldy int, ids []uint32, nUsed int, x []float32,
+	ldx int, options *MatmulOptions) error {
+	if nUsed <= 0 || len(ids)%nUsed != 0 {
+		return argument("%d ids, %d of a column", len(ids), nUsed)
+	}
+	flags, watch := options.parts()
+	err := watched(watch, func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_matmul_id(floats(y), C.size_t(ldy), C.size_t(len(y)), unsafe.Pointer(rt.ptr()),
+			unsafe.Pointer(t.ptr()), words(ids), C.size_t(nUsed), floats(x), C.size_t(ldx), C.size_t(len(x)),
+			C.size_t(len(ids)/nUsed), flags, user, e), e)
+	})
+	t.keep()
+	runtime.KeepAlive(rt)
+	return err
+}
+
+// MatVecMany computes the products of several matrices and one vector; they stand one behind the
+// other in y, rows[i] values each. At most 64 matrices.
+func MatVecMany(rt *Runtime, y []float32, rows []int, w []*Tensor, x []float32,
+	options *MatmulOptions) error {
+	if len(rows) != len(w) || len(w) > MatvecMaxMatrices {
+		return argument("%d results of %d matrices, at most %d", len(rows), len(w), MatvecMaxMatrices)
+	}
+	var counts [MatvecMaxMatrices]C.size_t
+	var matrices [MatvecMaxMatrices]*C.ggufx_tensor
+	total := 0
+	for i, t := range w {
+		if rows[i] < 0 || rows[i] > len(y)-total {
+			return argument("%d rows behind %d of %d values", rows[i], total, len(y))
+		}
+		total += rows[i]
+		counts[i], matrices[i] = C.size_t(rows[i]), t.ptr()
+	}
+	flags, watch := options.parts()
+	err := watched(watch, func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_matvec_many(floats(y), &counts[0], unsafe.Pointer(rt.ptr()), &matrices[0],
+			C.size_t(len(w)), floats(x), C.size_t(len(x)), flags, user, e), e)
+	})
+	for _, t := range w {
+		t.keep()
+	}
+	runtime.KeepAlive(rt)
+	return err
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func story(t testing.TB, rt *Runtime, options *SamplerOptions) string {
+	f := demo(t, rt)
+	model, tokenizer := must[*Model](t)(rt.NewModel(f)), must[*Tokenizer](t)(NewTokenizer(f))
+	session := must[*Session](t)(model.NewSession(nil))
+	info := must[ModelInfo](t)(model.Info())
+	f.Close()
+	model.Close() // the session keeps what it needs
+	sampler := must[*Sampler](t)(rt.NewSampler(info.Vocab, options))
+	ids := must[[]int32](t)(tokenizer.Encode("Once upon a time", TokenizeAddSpecial))
+	next, logits := ids, make([]float32, info.Vocab)
+	for len(ids) < 40 {
+		ok(t, session.Decode(next, nil))
+		ok(t, session.Logits(logits))
+		id, logprob, err := sampler.Sample(logits)
+		ok(t, err)
+		check(t, logprob <= 0)
+		if must[TokenInfo](t)(tokenizer.Token(id)).Flags&TokenEnd != 0 {
+			break
+		}
+		ids, next = append(ids, id), []int32{id}
+	}
+	return must[string](t)(tokenizer.Decode(ids, 0))
+}
+
+func TestTheDemoModelTellsAStory(t *testing.T) {
+	rt := newRuntime(t)
+	told := story(t, rt, nil)
+	check(t, strings.HasPrefix(told, "Once upon a time") && len(told) > 60, told)
+	warm := &SamplerOptions{Temperature: 1.5, TopK: 40, Seed: 7}
+	check(t, told == story(t, rt, nil) && story(t, rt, warm) == story(t, rt, warm))
+	check(t, told != story(t, rt, warm))
+}
+
+func TestTokens(t *testing.T) {
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, newRuntime(t))))
+	check(t, must[TokenizerInfo](t)(tokenizer.Info()) == TokenizerInfo{"llama", 1024, 1, 2, 0})
+	text := "The little dog, \u00e9\U0001f600!"
+	ids := must[[]int32](t)(tokenizer.Encode(text, 0))
+	check(t, must[string](t)(tokenizer.Decode(ids, 0)) == text)
+	_, err := tokenizer.Token(1024)
+	fails(t, err, StatusArgument)
+	_, err = tokenizer.Decode([]int32{5000}, 0)
+	fails(t, err, StatusArgument)
+}
+
+func TestDecode(t *testing.T) {
+	rt := newRuntime(t)
+	session := must[*Session](t)(must[*Model](t)(rt.NewModel(demo(t, rt))).NewSession(&SessionOptions{Context: 16}))
+	ids := []int32{1, 300, 301, 302}
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := session.Decode(ids, &DecodeOptions{Watch: Watch{Context: done}})
+	fails(t, err, StatusCancelled)
+	check(t, errors.Is(err, context.Canceled) && session.Length() == 0)
+	last, all := make([]float32, 1024), make([]float32, 4*1024)
+	fails(t, session.Logits(last), StatusState)
+	var layers []uint32
+	ok(t, session.Decode(ids, &DecodeOptions{AllLogits: all, Attention: func(a *AttentionView) bool {
+		layers = append(layers, a.Layer)
+		return len(a.Q) == 4*256 && len(a.K) == 4*128 && a.Out[1023] != 0
+	}}))
+	check(t, len(layers) == 4)
+	ok(t, session.Logits(last))
+	check(t, near(all[3*1024:], last, 1e-30))
+	ok(t, session.Truncate(2))
+	fails(t, session.Decode(make([]int32, 15), nil), StatusCapacity)
+	check(t, fails(t, session.Decode([]int32{1, 4000}, nil), StatusArgument).Index == 1)
+	err = session.Decode(ids, &DecodeOptions{Attention: func(*AttentionView) bool { return false }})
+	fails(t, err, StatusCancelled)
+	check(t, session.Length() == 2)
+}
+
+func TestPerplexity(t *testing.T) {
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	session := must[*Session](t)(must[*Model](t)(rt.NewModel(f)).NewSession(nil))
+	text := strings.Repeat("Once upon a time there was a little dog. The dog was happy. ", 6)
+	ids := must[[]int32](t)(must[*Tokenizer](t)(NewTokenizer(f)).Encode(text, 0))
+	n := uint64(0)
+	p := must[*Perplexity](t)(session.Perplexity(ids, 32, 1, func(*Perplexity) bool { n++; return true }))
+	check(t, p.Perplexity > 1 && p.Chunks == n && n > 0, p)
+	_, err := session.Perplexity(ids, 32, -1, func(*Perplexity) bool { return false })
+	fails(t, err, StatusCancelled)
+	_, err = rt.NewSampler(8, &SamplerOptions{TopP: -1})
+	fails(t, err, StatusArgument)
+}
+
+func TestWriting(t *testing.T) {
+	rt := newRuntime(t)
+	w := must[*Writer](t)(rt.NewWriter(nil))
+	ok(t, w.SetText("general.architecture", "test"))
+	ok(t, w.SetUint64("a.u8", MetaU8, 200))
+	ok(t, w.SetInt64("a.i32", MetaI32, -7))
+	ok(t, w.SetFloat64("a.f32", MetaF32, 0.5))
+	ok(t, w.SetBool("a.bool", true))
+	ok(t, SetArray(w, "a.array", []int16{1, -2, 3}))
+	ok(t, w.SetTexts("a.texts", []string{"one", "", "two\x00"}))
+	var nested bytes.Buffer // two arrays of one u32
+	for _, v := range []any{uint32(MetaArray), uint64(2), uint32(MetaU32), uint64(1), uint32(8),
+		uint32(MetaU32), uint64(1), uint32(9)} {
+		ok(t, binary.Write(&nested, binary.LittleEndian, v))
+	}
+	ok(t, w.SetValue("a.nested", MetaArray, nested.Bytes()))
+	data := make([]byte, 256)
+	data[255] = 7
+	tensor := must[*Tensor](t)(rt.Wrap(TypeF32, []uint64{32, 2}, 0, data, "t0"))
+	ok(t, w.AddTensor(tensor, ""))
+	ok(t, w.AddTensor(tensor, "t1"))
+	ok(t, tensor.Close()) // the writer keeps its data
+	ok(t, w.AddStream("t2", TypeI8, []uint64{64}, func(offset uint64, p []byte) error {
+		for i := range p {
+			p[i] = byte(offset) + byte(i)
+		}
+		return nil
+	}))
+	fails(t, w.AddStream("t3", TypeQ8_0, []uint64{31}, nil), StatusShape)
+	path := filepath.Join(t.TempDir(), "small.gguf")
+	ok(t, w.Write(path, nil))
+	stat := must[os.FileInfo](t)(os.Stat(path))
+	check(t, must[WriterInfo](t)(w.Info(nil)).Bytes == uint64(stat.Size()))
+	f := must[*File](t)(rt.Open(path, nil))
+	key := func(name string) *Meta { return must[*Meta](t)(f.Meta(name)) }
+	check(t, must[uint64](t)(key("a.u8").Uint64()) == 200 && must[bool](t)(key("a.bool").Bool()))
+	array, one := make([]int64, 3), make([]uint64, 1)
+	ok(t, key("a.array").Int64s(0, array))
+	ok(t, key("a.array").Uint64s(2, one))
+	check(t, array[1] == -2 && one[0] == 3)
+	check(t, must[string](t)(key("a.texts").TextAt(2)) == "two\x00")
+	check(t, must[uint64](t)(must[*Meta](t)(key("a.nested").Nested(1)).Uint64()) == 9)
+	check(t, must[*Tensor](t)(f.Tensor("t1")).Data()[255] == 7)
+	check(t, must[*Tensor](t)(f.Tensor("t2")).Data()[63] == 63)
+	ok(t, w.Rename("a.u8", "b.u8"))
+	ok(t, w.Unset("a.bool"))
+	fails(t, w.Unset("a.bool"), StatusNotFound)
+	fails(t, w.SetUint64("a.u8", MetaU8, 256), StatusValue)
+	fails(t, w.SetUint64("", MetaU8, 1), StatusKey)
+	copied := must[*Writer](t)(rt.NewWriter(nil))
+	ok(t, copied.CopyMeta(f))
+	ok(t, copied.CopyTensors(f))
+	var again bytes.Buffer
+	ok(t, copied.WriteStream(func(part int, p []byte) error { again.Write(p); return nil }, nil))
+	check(t, must[*File](t)(rt.OpenMemory(again.Bytes(), nil)).TensorCount() == 3)
+	mine := errors.New("mine")
+	err := copied.WriteStream(func(int, []byte) error { return mine }, nil)
+	fails(t, err, StatusIo)
+	check(t, errors.Is(err, mine))
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = copied.Write(path+"2", &WriteOptions{Watch: Watch{Context: done}})
+	fails(t, err, StatusCancelled)
+}
+
+func TestAThousandOpensLeaveNothingBehind(t *testing.T) {
+	rt := newRuntime(t)
+	usage := func() (pages, files int) {
+		text, _ := os.ReadFile("/proc/self/statm")
+		fmt.Sscan(string(text), &pages)
+		entries, _ := os.ReadDir("/proc/self/fd")
+		return pages, len(entries)
+	}
+	open := func(n int, closed bool) {
+		for i := 0; i < n; i++ {
+			f := demo(t, rt)
+			must[*Tensor](t)(must[*Tensor](t)(f.Tensor("output_norm.weight")).Slice(0, 0, 8))
+			if closed {
+				f.Close()
+			}
+		}
+		runtime.GC() // finalizers do the rest
+		runtime.GC()
+	}
+	open(50, true)
+	pages, files := usage()
+	open(1000, true)
+	open(200, false)
+	for i := 0; i < 100; i++ {
+		runtime.GC()
+		if p, n := usage(); p < pages+20*893 && n < files+20 {
+			return
+		}
+	}
+	p, n := usage()
+	t.Fatal(pages, "pages and", files, "files before,", p, n, "after")
+}
+
+func ExampleRuntime_Open() {
+	rt, err := NewRuntime(nil)
+	if err != nil {
+		panic(err)
+	}
+	defer rt.Close()
+	_, err = rt.Open("no-such-file.gguf", nil)
+	fmt.Println(errors.Is(err, StatusNotFound))
+	// Output: true
+}

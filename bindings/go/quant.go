@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// #include "bridge.h"
+import "C"
+
+import "runtime"
+
+// Dequantize writes rows firstRow..firstRow+nRows-1 as f32. Errors: ARGUMENT, TYPE, UNSUPPORTED.
+func (t *Tensor) Dequantize(rt *Runtime, out []float32, firstRow, nRows uint64) error {
+	e := record()
+	err := done(C.ggufx_dequantize(floats(out), C.size_t(len(out)), rt.ptr(), t.ptr(),
+		C.uint64_t(firstRow), C.uint64_t(nRows), e), e)
+	t.keep()
+	runtime.KeepAlive(rt)
+	return err
+}
+
+// DequantizeBlocks writes whole blocks as f32. Errors: ARGUMENT, TYPE.
+func (rt *Runtime) DequantizeBlocks(out []float32, t TensorType, blocks []byte) error {
+	e := record()
+	err := done(C.ggufx_dequantize_blocks(floats(out), C.size_t(len(out)), rt.ptr(), C.uint32_t(t),
+		octets(blocks), C.size_t(len(blocks)), e), e)
+	runtime.KeepAlive(rt)
+	return err
+}
+
+// QuantizeOptions of QuantizeBlocks; nil is the default.
+type QuantizeOptions struct {
+	Mode    QuantizeMode
+	Imatrix []float32 // a weight per column, or nil
+	Watch   Watch
+}
+
+// QuantizeBlocks writes rows of nCols values as blocks. Errors: ARGUMENT, TYPE, UNSUPPORTED, SHAPE,
+// VALUE, CANCELLED, MEMORY.
+func (rt *Runtime) QuantizeBlocks(out []byte, t TensorType, rows []float32, nCols int,
+	options *QuantizeOptions) error {
+	if nCols <= 0 || len(rows)%nCols != 0 {
+		return argument("%d values in rows of %d", len(rows), nCols)
+	}
+	var o QuantizeOptions
+	if options != nil {
+		o = *options
+	}
+	if o.Imatrix != nil && len(o.Imatrix) != nCols {
+		return argument("%d weights of %d columns", len(o.Imatrix), nCols)
+	}
+	err := watched(&o.Watch, func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_quantize(octets(out), C.size_t(len(out)), rt.ptr(), C.uint32_t(t),
+			floats(rows), C.size_t(len(rows)/nCols), C.size_t(nCols), C.int32_t(o.Mode),
+			floats(o.Imatrix), user, e), e)
+	})
+	runtime.KeepAlive(rt)
+	return err
+}

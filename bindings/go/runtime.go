@@ -1,0 +1,135 @@
+// Package ggufx opens GGUF files, multiplies by their quantized weights, keeps KV caches and runs
+// language models with libggufx.
+//
+// Names and contracts are those of the C headers: ggufx_kv_append is KV.Append. Every object has a
+// Close that may be called again and in any order; a finalizer stands behind it. A method may be
+// called by several goroutines at once where the C function takes a const object; sessions,
+// samplers, writers and changes of a cache need one at a time. Slices are used in place.
+//
+// SPDX-License-Identifier: MIT
+package ggufx
+
+// #include "bridge.h"
+import "C"
+
+import (
+	"runtime"
+	"runtime/cgo"
+	"unsafe"
+)
+
+// Runtime holds the hooks and the chosen kernels; objects made from it keep what they need.
+type Runtime struct{ p *C.ggufx_runtime }
+
+// RuntimeOptions of NewRuntime; all unset is the default.
+type RuntimeOptions struct {
+	Threads        int // own threads, the caller's included; 0: one per usable processor
+	Isa            Isa // can only lower what is found
+	WorkspaceBytes uint64
+	Log            func(level LogLevel, text string) // may be called on any thread
+	Executor       Executor
+	Allocator      Allocator
+}
+
+func handleUnless(absent bool, value any) C.uintptr_t {
+	if absent {
+		return 0
+	}
+	return C.uintptr_t(cgo.NewHandle(value))
+}
+
+// NewRuntime creates a runtime; options may be nil. Errors: ARGUMENT, MEMORY, UNSUPPORTED; VERSION
+// when the library does not fit this package.
+func NewRuntime(options *RuntimeOptions) (*Runtime, error) {
+	if err := checkLibrary(); err != nil {
+		return nil, err
+	}
+	var o RuntimeOptions
+	if options != nil {
+		o = *options
+	}
+	workers := 0
+	if o.Executor != nil {
+		workers = o.Executor.MaxWorkers()
+	}
+	r, e := new(Runtime), record()
+	log := handleUnless(o.Log == nil, logSink(o.Log))
+	jobs := handleUnless(o.Executor == nil, o.Executor)
+	memory := handleUnless(o.Allocator == nil, o.Allocator)
+	status := C.ggufx_go_runtime(&r.p, C.uint32_t(o.Threads), C.int32_t(o.Isa),
+		C.uint64_t(o.WorkspaceBytes), log, jobs, C.uint32_t(workers), memory, e)
+	if err := done(status, e); err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(r, (*Runtime).Close)
+	return r, nil
+}
+
+func checkLibrary() error {
+	name := C.CString("ggufx_error")
+	defer C.free(unsafe.Pointer(name))
+	abi, size := uint32(C.ggufx_abi_version()), uintptr(C.ggufx_abi_layout(name))
+	if abi != AbiVersion || size != unsafe.Sizeof(C.ggufx_error{}) {
+		err := argument("the library has ABI %d and errors of %d bytes, not %d", abi, size, AbiVersion)
+		err.(*Error).Status = StatusVersion
+		return err
+	}
+	return nil
+}
+
+// Close drops the runtime; what was made from it stays usable.
+func (r *Runtime) Close() error {
+	if r.p != nil {
+		runtime.SetFinalizer(r, nil)
+		C.ggufx_runtime_destroy(r.p)
+		r.p = nil
+	}
+	return nil
+}
+
+func (r *Runtime) ptr() *C.ggufx_runtime {
+	if r == nil {
+		return nil
+	}
+	return r.p
+}
+
+// RuntimeInfo describes a runtime.
+type RuntimeInfo struct {
+	Isa            Isa
+	IsaName        string
+	Threads        int
+	Features       CpuFeatures
+	AllocatorName  string
+	WorkspaceBytes uint64
+}
+
+// Info describes the runtime.
+func (r *Runtime) Info() (RuntimeInfo, error) {
+	out, e := C.ggufx_runtime_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	err := done(C.ggufx_runtime_info(&out, r.ptr(), e), e)
+	runtime.KeepAlive(r)
+	if err != nil {
+		return RuntimeInfo{}, err
+	}
+	return RuntimeInfo{Isa(out.isa), C.GoString(out.isa_name), int(out.threads),
+		CpuFeatures(out.features), C.GoString(out.allocator_name), uint64(out.workspace_bytes)}, nil
+}
+
+// KernelName names the instruction set that serves a tensor type; "" for an unknown type.
+func (r *Runtime) KernelName(t TensorType) string {
+	name := C.ggufx_runtime_kernel_name(r.ptr(), C.uint32_t(t))
+	runtime.KeepAlive(r)
+	return C.GoString(name)
+}
+
+// Version of the library, "0.1.0".
+func Version() string { return C.GoString(C.ggufx_version()) }
+
+// Has tells whether the library has a feature: "type:q4_K", "kv:f16", "isa:avx2", "arch:llama".
+func Has(feature string) bool {
+	text := C.CString(feature)
+	defer C.free(unsafe.Pointer(text))
+	return C.ggufx_has(text) != 0
+}
