@@ -100,6 +100,18 @@ def sharp_structs():
             "new Dictionary<string, int>\n        {\n" + sizes + "        };\n    }\n}\n")
 
 
+def sharp_handles():
+    """Every object's SafeHandle, but a tensor's, which may be borrowed."""
+    texts = [
+        f"    internal sealed class {header.camel(n)}Handle : SafeHandleZeroOrMinusOneIsInvalid\n"
+        f"    {{\n        private {header.camel(n)}Handle() : base(true) {{ }}\n\n"
+        "        protected override bool ReleaseHandle()\n        {\n"
+        f"            NativeMethods.{n}_destroy(handle);\n            return true;\n        }}\n"
+        "    }\n" for n in sorted(header.handles(INCLUDE)) if n != "ggufx_tensor"]
+    return (NOTE + "using Microsoft.Win32.SafeHandles;\n\nnamespace Ggufx\n{\n" + "\n".join(texts) +
+            "}\n")
+
+
 SHARP_INTEGER = {"i32": "int", "u32": "uint", "u64": "ulong"}
 
 
@@ -149,6 +161,7 @@ FILES = {
     "rust/ggufx/src/ids.rs": rust_ids,
     "csharp/src/NativeMethods.Functions.cs": sharp_functions,
     "csharp/src/NativeStructs.cs": sharp_structs,
+    "csharp/src/NativeHandles.cs": sharp_handles,
     "csharp/src/Enums.cs": sharp_constants,
     "go/ids.go": go_constants,
 }

@@ -114,7 +114,27 @@ def go(library, work, model, environment):
     check_program([str(first / "fixed")], model, fixed)
 
 
-LANGUAGES = {"rust": rust, "go": go, "go_race": go_race}
+def csharp(library, work, model, environment):
+    mcs, mono = tool("mcs"), tool("mono")
+    sources = sorted(map(str, (HERE / "csharp/src").glob("*.cs")))
+    tests = sorted(map(str, (HERE / "csharp/tests").glob("*.cs")))
+    compile_ = [mcs, "-unsafe", "-debug", "-langversion:7.2", "-warnaserror"]
+    run([*compile_, f"-out:{work}/tests.exe", *sources, *tests], env=environment)
+    run([mono, "--debug", str(work / "tests.exe")], env=environment)
+    # As a program finds it: an assembly, and the dllmap's name of the installed library.
+    run([*compile_, "-target:library", f"-out:{work}/Ggufx.dll", *sources], env=environment)
+    shutil.copy(HERE / "csharp/Ggufx.dll.config", work)
+    (work / "First.cs").write_text(first_program("csharp", "csharp"))
+    run([mcs, f"-r:{work}/Ggufx.dll", f"-out:{work}/first.exe", str(work / "First.cs")],
+        env=environment)
+    only = work / "installed"
+    only.mkdir(exist_ok=True)
+    shutil.copy(library / "libggufx.so.0", only / "libggufx.so.0")
+    check_program([mono, str(work / "first.exe")], model,
+                  {**environment, "LD_LIBRARY_PATH": str(only)})
+
+
+LANGUAGES = {"rust": rust, "go": go, "go_race": go_race, "csharp": csharp}
 
 
 def main():

@@ -1,0 +1,253 @@
+// The KV cache.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace Ggufx
+{
+    /// <summary>What differs from layer to layer.</summary>
+    public struct KvLayer
+    {
+        public KvType TypeK, TypeV;
+        public uint Window;
+    }
+
+    /// <summary>Shape and types of a cache; 0 is the default.</summary>
+    public sealed class KvOptions
+    {
+        public KvFlags Flags;
+        public uint Layers, KvHeads, QHeads, HeadDimK, HeadDimV, Sequences;
+        public KvType TypeK, TypeV;
+        public ulong MaxTokens, Model;
+        /// <summary>First tokens kept as F16; Constants.KvNoSinks: none.</summary>
+        public uint Sinks;
+        public RopeStyle RopeStyle;
+        public uint RopeDims;
+        public float RopeBase, RopeScale;
+        /// <summary>null, or one per layer.</summary>
+        public KvLayer[] LayerOptions;
+    }
+
+    /// <summary>Facts of a layer or cache.</summary>
+    public sealed class KvStats
+    {
+        public KvType TypeK, TypeV;
+        public ulong Tokens, Pages, PlainPages, SharedPages, PageBytes, BytesPerToken;
+        public double BitsPerValue, KError, VError;
+    }
+
+    /// <summary>Keys and values of layers and sequences, and attention over them.</summary>
+    public sealed unsafe partial class KvCache : IDisposable
+    {
+        internal readonly KvHandle Handle;
+        private readonly int _qHeads;
+
+        public KvCache(Runtime rt, KvOptions options)
+        {
+            NativeError e;
+            var native = NativeOf(options);
+            fixed (NativeKvLayer* layers = LayersOf(options))
+            {
+                native.layers = layers;
+                Check.Ok(NativeMethods.ggufx_kv_create(out Handle, rt.Handle, &native, &e), &e);
+            }
+            _qHeads = (int)options.QHeads;
+        }
+
+        /// <summary>Bytes of such a cache once nTokens are reserved in every sequence.</summary>
+        public static ulong Estimate(Runtime rt, KvOptions options, ulong nTokens)
+        {
+            ulong o;
+            NativeError e;
+            var native = NativeOf(options);
+            fixed (NativeKvLayer* layers = LayersOf(options))
+            {
+                native.layers = layers;
+                Check.Ok(NativeMethods.ggufx_kv_estimate(&o, rt.Handle, &native, nTokens, &e), &e);
+            }
+            return o;
+        }
+
+        private static NativeKvLayer[] LayersOf(KvOptions options)
+        {
+            if (options.LayerOptions == null) return null;
+            return Array.ConvertAll(options.LayerOptions, l => new NativeKvLayer
+            {
+                type_k = (uint)l.TypeK, type_v = (uint)l.TypeV, window = l.Window,
+            });
+        }
+
+        private static NativeKvOptions NativeOf(KvOptions o)
+        {
+            return new NativeKvOptions
+            {
+                struct_size = (uint)sizeof(NativeKvOptions), flags = (uint)o.Flags, n_layers = o.Layers,
+                n_kv_heads = o.KvHeads, n_q_heads = o.QHeads, head_dim_k = o.HeadDimK,
+                head_dim_v = o.HeadDimV, type_k = (uint)o.TypeK, type_v = (uint)o.TypeV,
+                n_sequences = o.Sequences, max_tokens = o.MaxTokens, n_sinks = o.Sinks,
+                rope_style = (uint)o.RopeStyle, rope_dims = o.RopeDims, rope_base = o.RopeBase,
+                rope_scale = o.RopeScale, model = o.Model,
+                n_layer_options = o.LayerOptions == null ? 0 : (uint)o.LayerOptions.Length,
+            };
+        }
+
+        public void Dispose() { Handle.Dispose(); }
+
+        /// <summary>Take all pages that nTokens of a sequence need.</summary>
+        public void Reserve(uint sequence, ulong nTokens)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_reserve(Handle, sequence, nTokens, &e), &e);
+        }
+
+        private static void Positions(ReadOnlySpan<int> positions, int n)
+        {
+            if (positions.Length != 0 || n < 0) Check.Length(positions.Length, n, "positions");
+        }
+
+        /// <summary>Append nTokens tokens to a layer of a sequence, all or nothing; positions empty:
+        /// the next ones. v is empty when values are part of the keys.</summary>
+        public void Append(uint layer, uint sequence, int nTokens, ReadOnlySpan<float> k, ReadOnlySpan<float> v, ReadOnlySpan<int> positions = default(ReadOnlySpan<int>))
+        {
+            Positions(positions, nTokens);
+            NativeError e;
+            fixed (int* at = &MemoryMarshal.GetReference(positions))
+            fixed (float* pk = &MemoryMarshal.GetReference(k))
+            fixed (float* pv = &MemoryMarshal.GetReference(v))
+                Check.Ok(NativeMethods.ggufx_kv_append(Handle, layer, sequence, Native.Size(nTokens), positions.Length == 0 ? null : at, pk, Native.Size(k.Length), v.Length == 0 ? null : pv, Native.Size(v.Length), &e), &e);
+        }
+
+        /// <summary>Append from values of 16 bits.</summary>
+        public void AppendHalf(uint layer, uint sequence, int nTokens, HalfFormat format, ReadOnlySpan<ushort> k, ReadOnlySpan<ushort> v, ReadOnlySpan<int> positions = default(ReadOnlySpan<int>))
+        {
+            Positions(positions, nTokens);
+            NativeError e;
+            fixed (int* at = &MemoryMarshal.GetReference(positions))
+            fixed (ushort* pk = &MemoryMarshal.GetReference(k))
+            fixed (ushort* pv = &MemoryMarshal.GetReference(v))
+                Check.Ok(NativeMethods.ggufx_kv_append_half(Handle, layer, sequence, Native.Size(nTokens), positions.Length == 0 ? null : at, (uint)format, pk, Native.Size(k.Length), v.Length == 0 ? null : pv, Native.Size(v.Length), &e), &e);
+        }
+
+        /// <summary>Append a token to each of sequences at its position, all or nothing.</summary>
+        public void AppendBatch(uint layer, ReadOnlySpan<uint> sequences, ReadOnlySpan<int> positions, ReadOnlySpan<float> k, ReadOnlySpan<float> v)
+        {
+            Check.Length(positions.Length, sequences.Length, "positions");
+            NativeError e;
+            fixed (uint* to = &MemoryMarshal.GetReference(sequences))
+            fixed (int* at = &MemoryMarshal.GetReference(positions))
+            fixed (float* pk = &MemoryMarshal.GetReference(k))
+            fixed (float* pv = &MemoryMarshal.GetReference(v))
+                Check.Ok(NativeMethods.ggufx_kv_append_batch(Handle, layer, Native.Size(sequences.Length), to, at, pk, Native.Size(k.Length), v.Length == 0 ? null : pv, Native.Size(v.Length), &e), &e);
+        }
+
+        public ulong Length(uint sequence)
+        {
+            ulong o;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_length(&o, Handle, sequence, &e), &e);
+            return o;
+        }
+
+        /// <summary>Positions of tokens first .. of a sequence.</summary>
+        public void Positions(uint sequence, ulong first, Span<int> to)
+        {
+            NativeError e;
+            fixed (int* p = &MemoryMarshal.GetReference(to))
+                Check.Ok(NativeMethods.ggufx_kv_positions(p, Handle, sequence, first, (ulong)to.Length, &e), &e);
+        }
+
+        public void Truncate(uint sequence, ulong nTokens)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_truncate(Handle, sequence, nTokens, &e), &e);
+        }
+
+        public void Rollback(uint sequence)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_rollback(Handle, sequence, &e), &e);
+        }
+
+        /// <summary>Remove the tokens at positions p0 .. p1 - 1.</summary>
+        public void Remove(uint sequence, int p0, int p1)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_remove(Handle, sequence, p0, p1, &e), &e);
+        }
+
+        /// <summary>Let an empty sequence begin with tokens of another one.</summary>
+        public void Copy(uint from, uint to, int p0, int p1)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_copy(Handle, from, to, p0, p1, &e), &e);
+        }
+
+        /// <summary>Add delta to the positions p0 .. p1 - 1.</summary>
+        public void Shift(uint sequence, int p0, int p1, int delta)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_shift(Handle, sequence, p0, p1, delta, &e), &e);
+        }
+
+        /// <summary>Drop all sequences but one.</summary>
+        public void Keep(uint sequence)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_keep(Handle, sequence, &e), &e);
+        }
+
+        public void Clear()
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_clear(Handle, &e), &e);
+        }
+
+        /// <summary>Set the means and equalisers of a layer; empty: 0 and 1.</summary>
+        public void Calibrate(uint layer, ReadOnlySpan<float> muK, ReadOnlySpan<float> eqK, ReadOnlySpan<float> muV)
+        {
+            int n = muK.Length != 0 ? muK.Length : eqK.Length;
+            if (eqK.Length != 0) Check.Length(eqK.Length, n, "equalisers");
+            NativeError e;
+            fixed (float* mu = &MemoryMarshal.GetReference(muK))
+            fixed (float* eq = &MemoryMarshal.GetReference(eqK))
+            fixed (float* v = &MemoryMarshal.GetReference(muV))
+                Check.Ok(NativeMethods.ggufx_kv_calibrate(Handle, layer, muK.Length == 0 ? null : mu, eqK.Length == 0 ? null : eq, Native.Size(n), muV.Length == 0 ? null : v, Native.Size(muV.Length), &e), &e);
+        }
+
+        /// <summary>Give the streams of a layer, or of Constants.KvAllLayers, other types; null: as
+        /// it is.</summary>
+        public void Requantize(uint layer, KvType? typeK, KvType? typeV, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+                Hook.End(hook, NativeMethods.ggufx_kv_requantize(Handle, layer, typeK.HasValue ? (uint)typeK.Value : Constants.KvKeepType, typeV.HasValue ? (uint)typeV.Value : Constants.KvKeepType, Hook.Fill(hook, &native), &e), &e);
+        }
+
+        /// <summary>Make few pages of the parts of pages in a sequence.</summary>
+        public void Compact(uint sequence, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+                Hook.End(hook, NativeMethods.ggufx_kv_compact(Handle, sequence, Hook.Fill(hook, &native), &e), &e);
+        }
+
+        /// <summary>Describe a layer, or the cache (Constants.KvAllLayers).</summary>
+        public KvStats Stats(uint layer)
+        {
+            var o = default(NativeKvFacts);
+            o.struct_size = (uint)sizeof(NativeKvFacts);
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_stats(&o, Handle, layer, &e), &e);
+            return new KvStats
+            {
+                TypeK = (KvType)o.type_k, TypeV = (KvType)o.type_v, Tokens = o.n_tokens,
+                Pages = o.n_pages, PlainPages = o.n_plain_pages, SharedPages = o.n_shared_pages,
+                PageBytes = o.page_bytes, BytesPerToken = o.bytes_per_token,
+                BitsPerValue = o.bits_per_value, KError = o.k_error, VError = o.v_error,
+            };
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Threading;
+using Ggufx;
+
+public static partial class Tests
+{
+    static void TestLibraryFits()
+    {
+        foreach (var size in NativeSizes.All)
+            That(Runtime.LayoutOf(size.Key) == (ulong)size.Value, size.Key);
+        That(NativeSizes.All.Count > 25);
+        That(Runtime.LibraryVersion.StartsWith("0.") && Runtime.Has("type:q4_K") && !Runtime.Has("type:none"));
+        That(Types.TensorTypeFromName("iq4_nl") == TensorType.IQ4_NL && TensorType.Q4_K.Info().Name == "q4_K");
+        That(Types.KvTypeFromName("tq3_0") == KvType.TQ3_0 && KvType.Q8_0.Info().BlockValues == 32);
+        That(TensorType.Q4_K.RowBytes(512) == 288);
+        Fails(Status.NotFound, () => Types.TensorTypeFromName("q4_q"));
+        Fails(Status.Type, () => ((TensorType)4).Info());
+    }
+
+    static void TestMetadata()
+    {
+        using (var file = Demo())
+        {
+            That(file.MetaCount == 32 && file.TensorCount == 38 && file.Metas.Count() == 32);
+            That(file["general.architecture"].ToString() == "llama");
+            That(file["general.architecture"].Bytes.Length == 5);
+            That(file["llama.context_length"].ToUInt64() == 512 && file["llama.context_length"].ToInt64() == 512);
+            That(file["llama.rope.freq_base"].ToDouble() == 10000);
+            var tokens = file["tokenizer.ggml.tokens"];
+            That(tokens.Type == MetaType.ARRAY && tokens.ElementType == MetaType.STRING && tokens.Count == 1024);
+            That(tokens.StringAt(2) == "</s>" && tokens.Key == "tokenizer.ggml.tokens");
+            var scores = new double[4];
+            file["tokenizer.ggml.scores"].CopyTo(scores, 1020);
+            That(scores[0] < 0);
+            Fails(Status.NotFound, () => file["no.such.key"].ToString());
+            Fails(Status.Kvtype, () => tokens.ToUInt64());
+            Fails(Status.Kvtype, () => tokens.Nested(0));
+            Fails(Status.Argument, () => tokens.StringAt(1024));
+        }
+    }
+
+    static void TestEverySourceGivesTheSame()
+    {
+        byte[] data = File.ReadAllBytes(ModelPath);
+        var ways = new List<Func<GgufFile>>
+        {
+            () => GgufFile.Open(Rt, ModelPath, new OpenOptions { Io = IoMode.Read }),
+            () => GgufFile.Open(Rt, data),
+            () => GgufFile.Open(Rt, new MemoryStream(data)),
+        };
+        foreach (var way in ways)
+        {
+            var file = way();
+            var w = file.Tensor("token_embd.weight");
+            var info = w.Info;
+            That(info.Type == TensorType.Q8_0 && info.Ne.SequenceEqual(new ulong[] { 256, 1024, 1, 1 }));
+            int at = (int)info.FileOffset.Value;
+            That(w.Data.SequenceEqual(new ReadOnlySpan<byte>(data, at, (int)info.Bytes)));
+            var part = w.Slice(1, 3, 2);
+            file.Dispose();
+            file.Dispose(); // again
+            That(part.Data.SequenceEqual(new ReadOnlySpan<byte>(data, at + 3 * 272, 2 * 272)));
+            That(w.Info.Bytes == info.Bytes); // a tensor keeps its file
+        }
+        var closed = Demo();
+        closed.Dispose();
+        Throws<ObjectDisposedException>(() => closed.Info.ToString());
+        string path = Path.GetTempFileName();
+        File.WriteAllBytes(path, new byte[4096].Concat(data).Concat(new byte[5]).ToArray());
+        using (var archive = File.OpenRead(path))
+        using (var file = GgufFile.OpenFd(Rt, (int)archive.SafeFileHandle.DangerousGetHandle(), 4096, (ulong)data.Length))
+            That(file.Info.Tensors == 38);
+        File.Delete(path);
+    }
+
+    sealed class Broken : MemoryStream
+    {
+        internal Broken() : base(new byte[4096]) { }
+        public override int Read(byte[] buffer, int offset, int count) { throw new InvalidOperationException("mine"); }
+    }
+
+    static void TestWhatGoesWrong()
+    {
+        byte[] data = File.ReadAllBytes(ModelPath);
+        var failure = Fails(Status.NotFound, () => GgufFile.Open(Rt, "/nowhere/x.gguf"));
+        That(failure is IOException && ((Exception)failure).Message.Contains("/nowhere/x.gguf") && failure.SystemError != 0);
+        Fails(Status.Magic, () => GgufFile.Open(Rt, System.Text.Encoding.ASCII.GetBytes("GGML1234567890123456789012345678")));
+        That(Fails(Status.Truncated, () => GgufFile.Open(Rt, data.Take(1000).ToArray())).Offset <= 1000);
+        var e = Throws<GgufxIOException>(() => GgufFile.Open(Rt, new Broken()));
+        That(e.InnerException is InvalidOperationException, e);
+        Throws<ArgumentException>(() => GgufFile.Open(Rt, "a\0b"));
+        Throws<GgufxArgumentException>(() => Demo().Tensor("token_embd.weight").MatVec(Rt, new float[3]));
+        using (var file = GgufFile.Open(Rt, ModelPath, new OpenOptions { Flags = OpenFlags.MetadataOnly }))
+            That(file.Tensor("token_embd.weight").Data.IsEmpty);
+        Fails(Status.NotFound, () => Demo().Tensor("no.such.tensor"));
+    }
+
+    static void TestCancelAnOpen()
+    {
+        var source = new CancellationTokenSource();
+        var calls = new Calls<Progress>(p => source.Cancel());
+        var options = new OpenOptions { Io = IoMode.Read, Token = source.Token, Progress = calls };
+        var failure = Fails(Status.Cancelled, () => GgufFile.Open(Rt, ModelPath, options));
+        That(failure is OperationCanceledException && calls.Count == 1, calls.Count);
+        options = new OpenOptions { Io = IoMode.Read, Progress = new Calls<Progress>(p => { throw new InvalidOperationException("progress"); }) };
+        That(Throws<InvalidOperationException>(() => GgufFile.Open(Rt, ModelPath, options)).Message == "progress");
+        Demo().Dispose(); // all is well afterwards
+    }
+
+    static void TestValidate()
+    {
+        byte[] data = File.ReadAllBytes(ModelPath);
+        int at = (int)Demo().Tensor("token_embd.weight").Info.FileOffset.Value;
+        data[at] = 0xff;
+        data[at + 1] = 0x7f; // the first scale becomes NaN
+        using (var file = GgufFile.Open(Rt, data))
+        {
+            var names = new List<string>();
+            file.Validate(ValidateFlags.Deep, f => { names.Add(f.Name); return f.Text != ""; });
+            That(names.Contains("token_embd.weight"), string.Join(" ", names));
+            Fails(Status.Cancelled, () => file.Validate(ValidateFlags.Deep, f => false));
+            Fails(Status.Cancelled, () => file.Validate(ValidateFlags.Deep, f => true, new CancellationToken(true)));
+        }
+    }
+
+    static long Pages()
+    {
+        return long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[0]);
+    }
+
+    static void OpenMany(int n, bool dispose)
+    {
+        for (int i = 0; i < n; i++)
+        {
+            var file = Demo();
+            var slice = file.Tensor("output_norm.weight").Slice(0, 0, 8);
+            That(slice.Info.Ne[0] == 8);
+            if (!dispose) continue;
+            slice.Dispose();
+            file.Dispose();
+        }
+    }
+
+    static void TestAThousandOpensLeaveNothingBehind()
+    {
+        OpenMany(50, true);
+        GC.Collect();
+        GC.WaitForPendingFinalizers();
+        long before = Pages();
+        int files = Directory.GetFiles("/proc/self/fd").Length;
+        OpenMany(1000, true);
+        OpenMany(100, false); // the finalizers close these
+        for (int i = 0; i < 50; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+            if (Pages() < before + 40 * 893 && Directory.GetFiles("/proc/self/fd").Length < files + 20) return;
+        }
+        That(false, before + " pages, then " + Pages());
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Threading;
+using Ggufx;
+
+public static partial class Tests
+{
+    static string Story(SamplerOptions options)
+    {
+        var file = Demo();
+        var model = new Model(Rt, file);
+        var tokenizer = new Tokenizer(file);
+        var session = new Session(model);
+        var info = model.Info;
+        file.Dispose();
+        model.Dispose(); // the session keeps what it needs
+        var sampler = new Sampler(Rt, info.Vocab, options);
+        var ids = tokenizer.Encode("Once upon a time", TokenizeFlags.AddSpecial).ToList();
+        int[] next = ids.ToArray();
+        var logits = new float[info.Vocab];
+        while (ids.Count < 40)
+        {
+            session.Decode(next);
+            session.Logits(logits);
+            float logprob;
+            int id = sampler.Sample(logits, out logprob);
+            That(logprob <= 0);
+            if ((tokenizer.Token(id).Flags & TokenFlags.End) != 0) break;
+            ids.Add(id);
+            next = new[] { id };
+        }
+        return tokenizer.Decode(ids.ToArray());
+    }
+
+    static void TestTheDemoModelTellsAStory()
+    {
+        string told = Story(null);
+        That(told.StartsWith("Once upon a time") && told.Length > 60, told);
+        var warm = new SamplerOptions { Temperature = 1.5f, TopK = 40, Seed = 7 };
+        That(told == Story(null) && Story(warm) == Story(warm) && told != Story(warm));
+    }
+
+    static void TestTokens()
+    {
+        var tokenizer = new Tokenizer(Demo());
+        var info = tokenizer.Info;
+        That(info.Kind == "llama" && info.Tokens == 1024 && info.Bos == 1 && info.Eos == 2);
+        string text = "The little dog, \u00e9\U0001f600!";
+        That(tokenizer.Decode(tokenizer.Encode(text)) == text);
+        Fails(Status.Argument, () => tokenizer.Token(1024));
+        Fails(Status.Argument, () => tokenizer.Decode(new[] { 5000 }));
+    }
+
+    static void TestDecode()
+    {
+        var session = new Session(new Model(Rt, Demo()), new SessionOptions { Context = 16 });
+        var ids = new[] { 1, 300, 301, 302 };
+        Fails(Status.Cancelled, () => session.Decode(ids, null, null, new CancellationToken(true)));
+        float[] last = new float[1024], all = new float[4 * 1024];
+        Fails(Status.State, () => session.Logits(last));
+        var layers = new List<uint>();
+        session.Decode(ids, all, view =>
+        {
+            layers.Add(view.Layer);
+            return view.Q.Length == 4 * 256 && view.K.Length == 4 * 128 && view.Out[1023] != 0;
+        });
+        That(layers.SequenceEqual(new uint[] { 0, 1, 2, 3 }));
+        session.Logits(last);
+        That(all.Skip(3 * 1024).SequenceEqual(last));
+        session.Truncate(2);
+        Fails(Status.Capacity, () => session.Decode(new int[15]));
+        That(Fails(Status.Argument, () => session.Decode(new[] { 1, 4000 })).Index == 1);
+        Fails(Status.Cancelled, () => session.Decode(ids, null, view => false));
+        Throws<InvalidOperationException>(() => session.Decode(ids, null, view => { throw new InvalidOperationException(); }));
+        That(session.Length == 2);
+    }
+
+    static void TestPerplexity()
+    {
+        var file = Demo();
+        var session = new Session(new Model(Rt, file));
+        string text = string.Concat(Enumerable.Repeat("Once upon a time there was a little dog. The dog was happy. ", 6));
+        int[] ids = new Tokenizer(file).Encode(text);
+        ulong n = 0;
+        var result = session.Score(ids, 32, 1, p => { n++; return true; });
+        That(result.Value > 1 && result.Chunks == n && n > 0);
+        Fails(Status.Cancelled, () => session.Score(ids, 32, -1, p => false));
+        Fails(Status.Argument, () => new Sampler(Rt, 8, new SamplerOptions { TopP = -1 }));
+    }
+
+    static void TestWriting()
+    {
+        var w = new Writer(Rt);
+        w.Set("general.architecture", "test");
+        w.Set("a.u8", 200UL, MetaType.U8);
+        w.Set("a.i32", -7L, MetaType.I32);
+        w.Set("a.f32", 0.5, MetaType.F32);
+        w.Set("a.bool", true);
+        w.Set("a.array", new short[] { 1, -2, 3 });
+        w.Set("a.texts", new[] { "one", "", "two\0" });
+        var nested = new BinaryWriter(new MemoryStream()); // two arrays of one u32
+        foreach (int v in new[] { 9, 2, 0, 4, 1, 0, 8, 4, 1, 0, 9 }) nested.Write(v);
+        w.SetValue("a.nested", MetaType.ARRAY, ((MemoryStream)nested.BaseStream).ToArray());
+        var data = new byte[256];
+        data[255] = 7;
+        using (var tensor = Tensor.Wrap(Rt, TensorType.F32, new ulong[] { 32, 2 }, data, "t0"))
+        {
+            w.Add(tensor);
+            w.Add(tensor, "t1");
+        }
+        w.Add("t2", TensorType.I8, new ulong[] { 64 }, (offset, to) => { for (int i = 0; i < to.Length; i++) to[i] = (byte)(offset + (ulong)i); });
+        Fails(Status.Shape, () => w.Add("t3", TensorType.Q8_0, new ulong[] { 31 }, (offset, to) => { }));
+        string path = Path.GetTempFileName();
+        w.Write(path);
+        That((ulong)new System.IO.FileInfo(path).Length == w.Info().Bytes);
+        var file = GgufFile.Open(Rt, path);
+        File.Delete(path);
+        That(file["a.u8"].ToUInt64() == 200 && file["a.i32"].ToInt64() == -7 && file["a.bool"].ToBoolean());
+        var array = new long[3];
+        var one = new ulong[1];
+        file["a.array"].CopyTo(array);
+        file["a.array"].CopyTo(one, 2);
+        That(array[1] == -2 && one[0] == 3 && file["a.texts"].StringAt(2) == "two\0");
+        That(file["a.nested"].Nested(1).ToUInt64() == 9);
+        That(file.Tensor("t1").Data[255] == 7 && file.Tensor("t2").Data[63] == 63);
+        w.Rename("a.u8", "b.u8");
+        w.Unset("a.bool");
+        Fails(Status.NotFound, () => w.Unset("a.bool"));
+        Fails(Status.Value, () => w.Set("a.u8", 256UL, MetaType.U8));
+        Fails(Status.Key, () => w.Set("", 1UL));
+        var copied = new Writer(Rt);
+        copied.CopyMeta(file);
+        copied.CopyTensors(file);
+        var again = new MemoryStream();
+        copied.Write(again);
+        That(GgufFile.Open(Rt, again.ToArray()).TensorCount == 3);
+        var e = Throws<GgufxIOException>(() => copied.Write((part, bytes) => { throw new InvalidOperationException(); }));
+        That(e.InnerException is InvalidOperationException);
+        Fails(Status.Cancelled, () => copied.Write(path, new WriteOptions { Token = new CancellationToken(true) }));
+        That(!File.Exists(path));
+    }
+}

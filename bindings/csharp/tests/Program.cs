@@ -1,0 +1,92 @@
+// A runner without a framework: every method whose name begins with Test, and what they share.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Linq;
+using System.Reflection;
+using Ggufx;
+
+public static partial class Tests
+{
+    internal static readonly string ModelPath = Environment.GetEnvironmentVariable("GGUFX_TEST_MODEL");
+    internal static readonly Runtime Rt = new Runtime(new RuntimeOptions { Threads = 2 });
+
+    public static int Main()
+    {
+        var tests = typeof(Tests).GetMethods(BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public)
+            .Where(m => m.Name.StartsWith("Test")).ToArray();
+        int failed = 0;
+        foreach (var test in tests)
+        {
+            try
+            {
+                test.Invoke(null, null);
+            }
+            catch (TargetInvocationException e)
+            {
+                failed++;
+                Console.WriteLine("FAILED: " + test.Name + ": " + e.InnerException);
+            }
+        }
+        Console.WriteLine(tests.Length - failed + " passed, " + failed + " failed");
+        return failed == 0 && tests.Length > 10 ? 0 : 1;
+    }
+
+    internal static GgufFile Demo() { return GgufFile.Open(Rt, ModelPath); }
+
+    internal static void That(bool condition, object what = null)
+    {
+        if (!condition) throw new Exception("not so: " + what);
+    }
+
+    internal static IGgufxFailure Fails(Status status, Action action)
+    {
+        try
+        {
+            action();
+        }
+        catch (Exception e) when (e is IGgufxFailure)
+        {
+            var failure = (IGgufxFailure)e;
+            That(failure.Status == status && e.Message.Length > 4, e);
+            return failure;
+        }
+        throw new Exception("no failure, expected " + status);
+    }
+
+    internal static T Throws<T>(Action action) where T : Exception
+    {
+        try
+        {
+            action();
+        }
+        catch (T e)
+        {
+            return e;
+        }
+        throw new Exception("not thrown: " + typeof(T));
+    }
+
+    internal static float[] Numbers(int n)
+    {
+        return Enumerable.Range(0, n).Select(i => (i * 7919L + 13) % 2003 / 1001f - 1).ToArray();
+    }
+
+    internal static bool Near(ReadOnlySpan<float> a, ReadOnlySpan<float> b, double limit)
+    {
+        for (int i = 0; i < a.Length; i++)
+            if (!(Math.Abs(a[i] - b[i]) <= limit)) return false;
+        return a.Length == b.Length;
+    }
+}
+
+internal sealed class Calls<T> : IProgress<T>
+{
+    private readonly Action<T> _action;
+    internal int Count;
+    internal Calls(Action<T> action) { _action = action; }
+    public void Report(T value)
+    {
+        Count++;
+        _action(value);
+    }
+}
