@@ -11,6 +11,14 @@
 namespace ggufx {
 namespace kernels {
 
+// The codebook of an IQ1, IQ2 or IQ3 type: a key is the levels of 8 values in 2 bits each, or of 4 in
+// 3 bits. At words[slots[key]] stand 0 and the index of the point with these levels, or the number
+// and the keys of the points near them, nearest first. 16 words behind the last list may be read.
+struct GridLists {
+    const uint32_t *slots;
+    const uint16_t *words;
+};
+
 // Blocks in a row in memory: they may go on from one row of the matrix to the next.
 struct EncodeJob {
     uint8_t *out;
@@ -20,6 +28,7 @@ struct EncodeJob {
     size_t block;         // place in its row of the first block
     size_t row_blocks;    // blocks of a row
     float row_mean_square; // of the whole row, where src/quant's encoder asks for row_sum
+    const GridLists *grid; // where src/quant's encoder names one
 };
 
 struct Encode {

@@ -46,12 +46,11 @@ inline void best_listed(uint8_t *levels, const Neighbours &grid, unsigned key, c
     int n;
     const uint16_t *list = grid.list(key, &n);
     float least = FLT_MAX;
-    int best = list[0];
+    unsigned best = list[0];
     for (int k = 0; k < n; k++) {
-        const uint8_t *point = grid.levels(list[k]);
         float error = 0.0f;
         for (int i = 0; i < grid.dims(); i++) {
-            const float diff = scale * to_f32(2 * point[i] + 1) - xval[i];
+            const float diff = scale * to_f32(2 * grid.level(list[k], i) + 1) - xval[i];
             error += w[i] * diff * diff;
         }
         if (error < least) {
@@ -59,7 +58,7 @@ inline void best_listed(uint8_t *levels, const Neighbours &grid, unsigned key, c
             best = list[k];
         }
     }
-    for (int i = 0; i < grid.dims(); i++) levels[i] = grid.levels(best)[i];
+    grid.set_levels(levels, best);
 }
 
 // Levels of one group for a scale; id is its inverse. True when they were on the grid at once.

@@ -56,12 +56,11 @@ bool move_to_grid(uint8_t *levels, const Neighbours &grid, const float *x, const
     int n;
     const uint16_t *list = grid.list(key, &n);
     float least = FLT_MAX;
-    int best = list[0];
+    unsigned best = list[0];
     for (int k = 0; k < n; k++) {
-        const uint8_t *point = grid.levels(list[k]);
         float error = 0.0f;
         for (int i = 0; i < 8; i++) {
-            const float diff = scale * values[point[i]] - x[i];
+            const float diff = scale * values[grid.level(list[k], i)] - x[i];
             error += w[i] * diff * diff;
         }
         if (error < least) {
@@ -69,7 +68,7 @@ bool move_to_grid(uint8_t *levels, const Neighbours &grid, const float *x, const
             best = list[k];
         }
     }
-    memcpy(levels, grid.levels(best), 8);
+    grid.set_levels(levels, best);
     return true;
 }
 
@@ -262,8 +261,8 @@ void encode_iq1_m_block(uint8_t *out, const float *x, const float *qw, const Nei
     set_weights(w, x, qw, kSuper, sigma2);
     for (int ib = 0; ib < 16; ib++) {
         Fit &f = fits[ib];
-        memcpy(f.levels, grid.levels(0), 8); // a zero sub-block decodes as point 0
-        memcpy(f.levels + 8, grid.levels(0), 8);
+        grid.set_levels(f.levels, grid.first_key()); // a zero sub-block decodes as point 0
+        grid.set_levels(f.levels + 8, grid.first_key());
         if (largest_magnitude(x + 16 * ib, 16) < 1e-7f) continue;
         if (!fit_m(&f, x + 16 * ib, w + 16 * ib, grid)) continue;
         const int low = grid.index(grid.key(f.levels)), high = grid.index(grid.key(f.levels + 8));

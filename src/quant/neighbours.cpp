@@ -19,7 +19,8 @@ constexpr GridSpec kSpecIq3S = {fmt::kGridIq3S.row[0], 512, 4, 1, 2, 3, 29341};
 namespace {
 
 constexpr int kMaxPoints = 2048;
-constexpr uint64_t kPointPs = 4000; // one distance
+constexpr uint64_t kPointPs = 3000; // one distance
+constexpr uint32_t kBehind = 16;    // words that kernels may read behind the last list
 
 } // namespace
 
@@ -28,46 +29,62 @@ Neighbours::Neighbours(const Host &host, const GridSpec &spec)
     n_keys_ = dims_ == 8 ? 43691 : 4096;   // the largest key is 2 in all 2-bit fields
     n_vectors_ = dims_ == 8 ? 6561 : 4096; // 3^8, 8^4
     slots_ = static_cast<uint32_t *>(host.alloc(n_keys_ * sizeof *slots_, 64));
-    words_ = static_cast<uint16_t *>(host.alloc(spec.n_listed * sizeof *words_, 64));
-    levels_ = static_cast<uint8_t *>(
-        host.alloc(static_cast<size_t>(spec.n_points) * static_cast<size_t>(dims_), 64));
-    if (!slots_ || !words_ || !levels_) {
+    words_ = static_cast<uint16_t *>(host.alloc((spec.n_listed + kBehind) * sizeof *words_, 64));
+    keys_ = static_cast<uint16_t *>(
+        host.alloc(static_cast<size_t>(spec.n_points) * sizeof *keys_, 64));
+    if (!slots_ || !words_ || !keys_) {
         this->~Neighbours();
         throw std::bad_alloc();
     }
-    for (int i = 0; i < spec.n_points * dims_; i++)
-        levels_[i] = static_cast<uint8_t>((spec.values[i] - spec.first) / spec.step);
+    memset(words_ + spec.n_listed, 0, kBehind * sizeof *words_);
+    for (int p = 0; p < spec.n_points; p++) {
+        uint8_t levels[8];
+        for (int i = 0; i < dims_; i++)
+            levels[i] = static_cast<uint8_t>((spec.values[p * dims_ + i] - spec.first) / spec.step);
+        keys_[p] = static_cast<uint16_t>(key(levels));
+    }
 }
 
 Neighbours::~Neighbours() {
     host_.free(slots_, n_keys_ * sizeof *slots_, 64);
-    host_.free(words_, spec_.n_listed * sizeof *words_, 64);
-    host_.free(levels_, static_cast<size_t>(spec_.n_points) * static_cast<size_t>(dims_), 64);
+    host_.free(words_, (spec_.n_listed + kBehind) * sizeof *words_, 64);
+    host_.free(keys_, static_cast<size_t>(spec_.n_points) * sizeof *keys_, 64);
+}
+
+// Squared distances of half of a vector to all halves of keys.
+void Neighbours::fill_distances(uint8_t *to, const uint8_t *levels) const {
+    const int n = dims_ / 2;
+    for (unsigned half = 0; half < 1u << (bits_ * n); half++) {
+        int sum = 0;
+        for (int i = 0; i < n; i++) {
+            const int diff = level(half, i) - levels[i];
+            sum += diff * diff;
+        }
+        to[half] = static_cast<uint8_t>(sum);
+    }
 }
 
 // Number `vector` in base 3 or 8 is a vector of levels.
 void Neighbours::fill_key(unsigned vector) {
     const unsigned base = dims_ == 8 ? 3 : 8;
-    uint8_t levels[8];
+    const int half = bits_ * dims_ / 2;
+    uint8_t levels[8], low[256], high[256], distance[kMaxPoints];
     for (int i = 0; i < dims_; i++, vector /= base) levels[i] = static_cast<uint8_t>(vector % base);
-    uint16_t distance[kMaxPoints];
-    uint16_t nearest[3] = {UINT16_MAX, UINT16_MAX, UINT16_MAX}; // distinct, ascending
+    fill_distances(low, levels);
+    fill_distances(high, levels + dims_ / 2);
+    uint8_t nearest[3] = {UINT8_MAX, UINT8_MAX, UINT8_MAX}; // distinct, ascending
     for (int p = 0; p < spec_.n_points; p++) {
-        int sum = 0;
-        for (int i = 0; i < dims_; i++) {
-            const int diff = levels_[p * dims_ + i] - levels[i];
-            sum += diff * diff;
-        }
-        auto d = distance[p] = static_cast<uint16_t>(sum);
+        auto d = static_cast<uint8_t>(low[keys_[p] & ((1u << half) - 1u)] + high[keys_[p] >> half]);
+        distance[p] = d;
         for (int n = 0; n < spec_.n_distances && d != nearest[n]; n++)
             if (d < nearest[n]) std::swap(d, nearest[n]);
     }
+    const bool on_grid = nearest[0] == 0;
     uint16_t entry[1 + kMaxPoints];
     uint16_t n = 0;
-    for (int k = 0; k < spec_.n_distances && nearest[k] != UINT16_MAX; k++)
+    for (int k = 0; k < spec_.n_distances && nearest[k] != UINT8_MAX; k++)
         for (int p = 0; p < spec_.n_points; p++)
-            if (distance[p] == nearest[k]) entry[++n] = static_cast<uint16_t>(p);
-    const bool on_grid = nearest[0] == 0;
+            if (distance[p] == nearest[k]) entry[++n] = on_grid ? static_cast<uint16_t>(p) : keys_[p];
     entry[0] = on_grid ? 0 : n;
     const uint32_t n_words = on_grid ? 2u : 1u + n;
     const uint32_t at = n_words_.fetch_add(n_words, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 #include "base/host.hpp"
 #include "base/loop.hpp"
+#include "kernels/encode.hpp"
 
 namespace ggufx::quant {
 
@@ -38,25 +39,33 @@ public:
         const uint16_t *entry = words_ + slots_[key];
         return entry[0] == 0 ? entry[1] : -1;
     }
-    // n > 0 indices of the list of a key that is not on the grid.
+    // n > 0 keys of the points in the list of a key that is not on the grid.
     const uint16_t *list(unsigned key, int *n) const {
         const uint16_t *entry = words_ + slots_[key];
         *n = entry[0];
         return entry + 1;
     }
-    const uint8_t *levels(int index) const { return levels_ + index * dims_; }
+    uint8_t level(unsigned key, int i) const {
+        return static_cast<uint8_t>(key >> (bits_ * i) & ((1u << bits_) - 1u));
+    }
+    void set_levels(uint8_t *levels, unsigned key) const {
+        for (int i = 0; i < dims_; i++) levels[i] = level(key, i);
+    }
+    unsigned first_key() const { return keys_[0]; } // of the point with index 0
+    kernels::GridLists lists() const { return {slots_, words_}; }
     int dims() const { return dims_; }
 
 private:
     static void fill_chunk(const void *self, size_t first, size_t count, uint32_t worker);
     void fill_key(unsigned vector);
+    void fill_distances(uint8_t *to, const uint8_t *levels) const;
     const Host &host_;
     const GridSpec &spec_;
     const int dims_, bits_;
     size_t n_keys_, n_vectors_;
     uint32_t *slots_ = nullptr;
     uint16_t *words_ = nullptr;
-    uint8_t *levels_ = nullptr;
+    uint16_t *keys_ = nullptr; // of the points
     std::atomic<uint32_t> n_words_{0};
 };
 

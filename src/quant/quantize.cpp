@@ -30,6 +30,7 @@ struct Job {
     size_t row_blocks, block_values, block_bytes;
     const kernels::Encode *kernel; // null: the encoder's own
     const Neighbours *grid = nullptr;
+    kernels::GridLists lists = {};
     mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
 
     // Both loops count blocks over all rows.
@@ -60,7 +61,7 @@ void Job::encode_piece(size_t first, size_t count) const {
     uint8_t *to = out + first * block_bytes;
     const float *x = rows.data + first * block_values;
     if (kernel) {
-        kernel->run({to, x, count, rows.imatrix, block, row_blocks, mean_square});
+        kernel->run({to, x, count, rows.imatrix, block, row_blocks, mean_square, &lists});
     } else {
         const float *imatrix = rows.imatrix ? rows.imatrix + block * block_values : nullptr;
         encoder->run(to, x, count, {imatrix, mean_square, grid});
@@ -159,6 +160,7 @@ Status encode_all(const Host &host, Job *job, const Loop &loop, Failure *failure
     const Status status = grid.fill(loop.progress, loop.total);
     if (status != Status::ok) return executor_failure(status, failure);
     job->grid = &grid;
+    job->lists = grid.lists();
     return encode();
 }
 

@@ -25,6 +25,14 @@ struct QuantVec : EncodeVec {
                          _mm_packus_epi32(_mm256_castsi256_si128(v),
                                           _mm256_extracti128_si256(v, 1)));
     }
+    static GGUFX_INLINE Vi widen_u16(const uint16_t *p) {
+        return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+    }
+    // Of Room (4 or 8) floats the one that the low bits of each lane say.
+    template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
+        if constexpr (Room == 4) return choose(load_four(table), index);
+        return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index);
+    }
 };
 
 } // namespace

@@ -23,6 +23,14 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE void store_words(uint8_t *to, Vi v) {
         _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm512_cvtepi32_epi16(v));
     }
+    static GGUFX_INLINE Vi widen_u16(const uint16_t *p) {
+        return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+    }
+    // Of Room (4 or 8) floats the one that the low bits of each lane say.
+    template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
+        if constexpr (Room == 4) return choose(load_four(table), index);
+        return _mm512_permutexvar_ps(index, _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));
+    }
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 // Costs are measured on one core with AVX-512: they decide how much makes a task.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/encode_floats.hpp"
+#include "kernels/loops/encode_iq23.hpp"
 #include "kernels/loops/encode_iq4.hpp"
 #include "kernels/loops/encode_k_signed.hpp"
 #include "kernels/loops/encode_small.hpp"
@@ -28,6 +29,11 @@ template <> constexpr Encode kEncodeOf<7> = {encode_q5_1<QuantVec>, 20'000, 4 * 
 template <> constexpr Encode kEncodeOf<8> = {encode_q8_0<QuantVec>, 500, 4 * kLanes};
 template <> constexpr Encode kEncodeOf<20> = {encode_iq4_nl<QuantVec>, 10'000, 4 * kLanes};
 template <> constexpr Encode kEncodeOf<23> = {encode_iq4_xs<QuantVec>, 10'000, kLanes};
+template <> constexpr Encode kEncodeOf<16> = {encode_iq2_xxs<QuantVec>, 40'000, kLanes};
+template <> constexpr Encode kEncodeOf<17> = {encode_grid<QuantVec, Iq2Xs>, 100'000, 2};
+template <> constexpr Encode kEncodeOf<22> = {encode_grid<QuantVec, Iq2S>, 60'000, 2};
+template <> constexpr Encode kEncodeOf<18> = {encode_grid<QuantVec, Iq3Xxs>, 80'000, 2};
+template <> constexpr Encode kEncodeOf<21> = {encode_grid<QuantVec, Iq3S>, 60'000, 2};
 template <> constexpr Encode kEncodeOf<34> = {encode_tq1_0<QuantVec>, 2000, kLanes};
 template <> constexpr Encode kEncodeOf<35> = {encode_tq2_0<QuantVec>, 1000, kLanes};
 template <> constexpr Encode kEncodeOf<39> = {encode_mxfp4<QuantVec>, 2000, 4 * kLanes};

@@ -80,6 +80,8 @@ template <class V> GGUFX_INLINE void store_bytes(uint8_t *to, Lane<V> whole) {
 constexpr int kMaxGroup = 32;   // values of a search
 constexpr float kTiny = 1e-15f; // below this a group counts as zero
 
+constexpr float kLaneNumbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
 // Values of one group per lane: v[i] is value i of all.
 template <class V> struct alignas(64) Group {
     float v[kMaxGroup][V::kLanes];

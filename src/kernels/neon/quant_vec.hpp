@@ -37,6 +37,24 @@ struct QuantVec : EncodeVec {
         const int16x8_t words = vcombine_s16(vmovn_s32(v.lo), vmovn_s32(v.hi));
         vst1q_u8(to, vreinterpretq_u8_s16(words));
     }
+    static GGUFX_INLINE Vi widen_u16(const uint16_t *p) {
+        const uint16x8_t v = vld1q_u16(p);
+        return {vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(v))),
+                vreinterpretq_s32_u32(vmovl_u16(vget_high_u16(v)))};
+    }
+    static GGUFX_INLINE float32x4_t look_up8(uint8x16x2_t table, int32x4_t index) {
+        const uint8x16_t bytes = vaddq_u8(vreinterpretq_u8_s32(vmulq_n_s32(index, 0x04040404)),
+                                          vreinterpretq_u8_u32(vdupq_n_u32(0x03020100)));
+        return vreinterpretq_f32_u8(vqtbl2q_u8(table, bytes));
+    }
+    // Of Room (4 or 8) floats the one that the low bits of each lane say.
+    template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
+        const Vi low = and_i(index, set1_i(Room - 1));
+        if constexpr (Room == 4) return choose(load_four(table), low);
+        const uint8x16x2_t eight = {{vreinterpretq_u8_f32(vld1q_f32(table)),
+                                     vreinterpretq_u8_f32(vld1q_f32(table + 4))}};
+        return {look_up8(eight, low.lo), look_up8(eight, low.hi)};
+    }
 };
 
 } // namespace
