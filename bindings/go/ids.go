@@ -218,6 +218,7 @@ type QuantizeMode int32
 
 const (
 	QuantizeModeReference QuantizeMode = 0
+	QuantizeModeBest      QuantizeMode = 1
 )
 
 // TensorType: Type of a tensor: the id in the file.

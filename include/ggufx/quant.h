@@ -39,7 +39,9 @@ GGUFX_API ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const ggufx
 
 /* Ways to choose scales and codes. */
 enum {
-    GGUFX_QUANTIZE_REFERENCE = 0 /* the bytes that ggml's quantizer writes */
+    GGUFX_QUANTIZE_REFERENCE = 0, /* the bytes that ggml's quantizer writes */
+    GGUFX_QUANTIZE_BEST = 1       /* those made better: no block's squared error, weighted by the
+                                     imatrix, is larger; takes up to 100 times as long. Since 0.1 */
 };
 
 /* All zero means default. */
@@ -65,7 +67,7 @@ GGUFX_API void ggufx_quantize_options_init(ggufx_quantize_options *options);
  * rows     f32, [n_rows][n_cols], dense. All are looked at before the first byte is written.
  * options  may be NULL. The imatrix is ignored by types without a search (Q8_0, F16, ...).
  * IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S is the reference's also where a group of 32
- * zeros shifts the codes of those after it; such blocks decode wrong.
+ * zeros shifts the codes of those after it; such blocks decode wrong (not with QUANTIZE_BEST).
  * Errors: ARGUMENT (n_bytes too small, no or unusable imatrix), TYPE, UNSUPPORTED (the type has no
  * encoder: see GGUFX_TYPE_HAS_QUANTIZE), SHAPE (n_cols is not whole blocks), VALUE (Inf or NaN:
  * the text names row and column, error->index is the row), CANCELLED (out holds some rows),

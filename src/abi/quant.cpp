@@ -76,9 +76,9 @@ extern "C" ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const g
             return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
         }
         const auto in = import_options(options, 0, "ggufx_quantize_options");
-        if (in.mode != GGUFX_QUANTIZE_REFERENCE) {
+        if (in.mode != GGUFX_QUANTIZE_REFERENCE && in.mode != GGUFX_QUANTIZE_BEST) {
             return set_failure(failure, Status::unsupported, {},
-                               "quantize mode %" PRId32 " is unknown; this library knows 0",
+                               "quantize mode %" PRId32 " is unknown; this library knows 0 and 1",
                                in.mode);
         }
         Progress progress;
@@ -88,6 +88,7 @@ extern "C" ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const g
         }
         return quant::quantize(static_cast<uint8_t *>(out), n_bytes, *rt->host,
                                rt->engine->kernels(), type,
-                               {rows, n_rows, n_cols, in.imatrix}, progress, failure);
+                               {rows, n_rows, n_cols, in.imatrix, in.mode == GGUFX_QUANTIZE_BEST},
+                               progress, failure);
     });
 }

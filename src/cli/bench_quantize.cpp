@@ -49,7 +49,7 @@ struct QuantizeCase {
 
 // Calls of `m` rows, fewer where they would take long; megabytes of f32 per second.
 static double measure_quantize(const QuantizeCase &c, const Runner &runner) {
-    constexpr double kLongest = 0.25, kBudget = 1.0;
+    constexpr double kLongest = 0.5, kBudget = 1.0;
     const auto bytes_of = [&](uint64_t n) { return static_cast<double>(n * c.options.k * 4); };
     std::vector<uint8_t> out(static_cast<size_t>(c.row_bytes * c.options.m));
     uint64_t count = std::min<uint64_t>(16, c.options.m), next = 0;

@@ -17,6 +17,7 @@ namespace kernels {
 struct GridLists {
     const uint32_t *slots;
     const uint16_t *words;
+    uint32_t first_key; // of the point with index 0
 };
 
 // Blocks in a row in memory: they may go on from one row of the matrix to the next.

@@ -52,17 +52,20 @@ public:
         for (int i = 0; i < dims_; i++) levels[i] = level(key, i);
     }
     unsigned first_key() const { return keys_[0]; } // of the point with index 0
-    kernels::GridLists lists() const { return {slots_, words_}; }
+    kernels::GridLists lists() const { return {slots_, words_, keys_[0]}; }
     int dims() const { return dims_; }
 
 private:
     static void fill_chunk(const void *self, size_t first, size_t count, uint32_t worker);
     void fill_key(unsigned vector);
-    void fill_distances(uint8_t *to, const uint8_t *levels) const;
+    void fill_halves();
+    static constexpr int kMaxPoints = 2048, kMaxHalves = 81;
     const Host &host_;
     const GridSpec &spec_;
     const int dims_, bits_;
     size_t n_keys_, n_vectors_;
+    unsigned n_halves_;
+    uint8_t halves_[kMaxHalves][kMaxHalves], low_[kMaxPoints], high_[kMaxPoints]; // of points
     uint32_t *slots_ = nullptr;
     uint16_t *words_ = nullptr;
     uint16_t *keys_ = nullptr; // of the points

@@ -6,18 +6,20 @@
 #include "base/loop.hpp"
 #include "formats/format.hpp"
 #include "kernels/encode.hpp"
+#include "quant/best.hpp"
 #include "quant/neighbours.hpp"
 #include "quant/round.hpp"
 
 #include <atomic>
 #include <inttypes.h>
+#include <string.h>
 
 namespace ggufx::quant {
 
 namespace {
 
 constexpr size_t kUnitValues = 256;
-constexpr uint64_t kScanPs = 500; // one value looked at
+constexpr uint64_t kScanPs = 250; // one value looked at
 
 bool is_finite(float v) {
     return (f32_bits(v) & 0x7f800000u) != 0x7f800000u;
@@ -29,6 +31,8 @@ struct Job {
     const Rows &rows;
     size_t row_blocks, block_values, block_bytes;
     const kernels::Encode *kernel; // null: the encoder's own
+    const fmt::TypeInfo &info;
+    DecodeFn decode;
     const Neighbours *grid = nullptr;
     kernels::GridLists lists = {};
     mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
@@ -37,21 +41,38 @@ struct Job {
     static void scan(const void *self, size_t first, size_t count, uint32_t);
     static void encode(const void *self, size_t first, size_t count, uint32_t);
     void encode_piece(size_t first, size_t count) const; // of one row, or without a look at rows
+    void encode_from(const float *x, size_t first, size_t count) const;
+    void improve(size_t first, size_t count) const;
 };
+
+// n, or the first value that is infinite or not a number. Runs without a branch inside, which the
+// compiler puts into vectors.
+size_t first_not_finite(const float *x, size_t n) {
+    constexpr size_t kRun = 1024;
+    for (size_t first = 0; first < n; first += kRun) {
+        const size_t end = n - first < kRun ? n : first + kRun;
+        uint32_t carry = 0; // into the sign where the exponent is all ones
+        for (size_t i = first; i < end; i++) carry |= (f32_bits(x[i]) & 0x7fffffffu) + 0x00800000u;
+        if (!(carry >> 31)) continue;
+        while (is_finite(x[first])) first++;
+        return first;
+    }
+    return n;
+}
 
 void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
     const auto *job = static_cast<const Job *>(self);
-    const size_t end = (first + count) * job->block_values;
-    for (size_t i = first * job->block_values; i < end; i++) {
-        if (is_finite(job->rows.data[i])) continue;
-        uint64_t seen = job->first_bad.load(std::memory_order_relaxed);
-        while (i < seen &&
-               !job->first_bad.compare_exchange_weak(seen, i, std::memory_order_relaxed)) {}
-        return;
-    }
+    const size_t begin = first * job->block_values, n = count * job->block_values;
+    const size_t found = first_not_finite(job->rows.data + begin, n);
+    if (found == n) return;
+    uint64_t seen = job->first_bad.load(std::memory_order_relaxed);
+    const uint64_t at = begin + found;
+    while (at < seen &&
+           !job->first_bad.compare_exchange_weak(seen, at, std::memory_order_relaxed)) {}
 }
 
-void Job::encode_piece(size_t first, size_t count) const {
+// Encodes values that stand at x; those of the whole row are looked at where they are.
+void Job::encode_from(const float *x, size_t first, size_t count) const {
     const size_t row = first / row_blocks, block = first % row_blocks;
     float mean_square = 0.0f;
     if (rows.imatrix && encoder->row_sum) {
@@ -59,12 +80,38 @@ void Job::encode_piece(size_t first, size_t count) const {
                       static_cast<float>(rows.n_cols);
     }
     uint8_t *to = out + first * block_bytes;
-    const float *x = rows.data + first * block_values;
     if (kernel) {
         kernel->run({to, x, count, rows.imatrix, block, row_blocks, mean_square, &lists});
     } else {
         const float *imatrix = rows.imatrix ? rows.imatrix + block * block_values : nullptr;
         encoder->run(to, x, count, {imatrix, mean_square, grid});
+    }
+}
+
+void Job::encode_piece(size_t first, size_t count) const {
+    const float *x = rows.data + first * block_values;
+    if (!rows.best) return encode_from(x, first, count);
+    if (encoder->grid != &kSpecIq3S) {
+        encode_from(x, first, count);
+        return improve(first, count);
+    }
+    // A sub-block of zeros makes the reference put the later ones in the wrong place: let there be
+    // none.
+    constexpr size_t kSub = 32;
+    for (size_t b = first; b < first + count; b++, x += block_values) {
+        float values[256];
+        memcpy(values, x, sizeof values);
+        for (size_t sub = 0; sub < 256; sub += kSub)
+            if (largest_magnitude(values + sub, kSub) == 0.0f) values[sub] = 1e-30f;
+        encode_from(values, b, 1);
+    }
+    improve(first, count);
+}
+
+void Job::improve(size_t first, size_t count) const {
+    for (size_t b = first; b < first + count; b++) {
+        const float *w = rows.imatrix ? rows.imatrix + b % row_blocks * block_values : nullptr;
+        improve_block(out + b * block_bytes, info, rows.data + b * block_values, w, decode);
     }
 }
 
@@ -176,11 +223,13 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
     if (status != Status::ok) return status;
     const kernels::Encode *kernel = kernels::find_encode(set, type);
     Job job = {e,      out, rows, rows.n_cols / info->block_values, info->block_values,
-               info->block_bytes, kernel};
+               info->block_bytes, kernel, *info,
+               kernels::find(set, &kernels::Layer::dequant, type)->run};
     const size_t n_blocks = rows.n_rows * job.row_blocks;
     const size_t least = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
-    const size_t unit = kernel && kernel->lanes > least ? kernel->lanes : least;
-    const uint64_t value_ps = kernel ? kernel->value_ps : e->value_ps;
+    const size_t unit = kernel && !rows.best && kernel->lanes > least ? kernel->lanes : least;
+    const uint64_t value_ps =
+        (kernel ? kernel->value_ps : e->value_ps) + (rows.best ? kImprovePs : 0);
     const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
     if (n_blocks == 0) return Status::ok;
     status = check_values(host, job, loop, failure);

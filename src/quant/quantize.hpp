@@ -12,6 +12,7 @@ struct Rows {
     const float *data; // [n_rows][n_cols], dense
     size_t n_rows, n_cols;
     const float *imatrix; // n_cols weights, or null
+    bool best = false;    // improve the reference's blocks
 };
 
 // out: n_rows * n_cols / block_values blocks of `type`. All values are looked at before the first

@@ -278,7 +278,7 @@ static void test_threads_and_executors_change_no_byte(void **state) {
 
 static void test_progress_counts_blocks_and_every_poll_can_cancel(void **state) {
     (void)state;
-    enum { rows = 64 };
+    enum { rows = 640 }; /* 10 ms and more on any set */
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     float *x = random_values(rows * kColumns, 2);
     const size_t n_bytes = (size_t)row_bytes_of(GGUFX_TYPE_Q4_K, kColumns) * rows;

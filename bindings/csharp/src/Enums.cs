@@ -222,6 +222,7 @@ namespace Ggufx
     public enum QuantizeMode : int
     {
         Reference = 0,
+        Best = 1,
     }
 
     /// <summary>Type of a tensor: the id in the file.</summary>

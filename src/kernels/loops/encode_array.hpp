@@ -4,6 +4,8 @@
 // Costs are measured on one core with AVX-512: they decide how much makes a task.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/encode_floats.hpp"
+#include "kernels/loops/encode_iq1_m.hpp"
+#include "kernels/loops/encode_iq1_s.hpp"
 #include "kernels/loops/encode_iq23.hpp"
 #include "kernels/loops/encode_iq4.hpp"
 #include "kernels/loops/encode_k_signed.hpp"
@@ -34,6 +36,8 @@ template <> constexpr Encode kEncodeOf<17> = {encode_grid<QuantVec, Iq2Xs>, 100'
 template <> constexpr Encode kEncodeOf<22> = {encode_grid<QuantVec, Iq2S>, 60'000, 2};
 template <> constexpr Encode kEncodeOf<18> = {encode_grid<QuantVec, Iq3Xxs>, 80'000, 2};
 template <> constexpr Encode kEncodeOf<21> = {encode_grid<QuantVec, Iq3S>, 60'000, 2};
+template <> constexpr Encode kEncodeOf<19> = {encode_iq1_s<QuantVec>, 60'000, 2};
+template <> constexpr Encode kEncodeOf<29> = {encode_iq1_m<QuantVec>, 60'000, 2};
 template <> constexpr Encode kEncodeOf<34> = {encode_tq1_0<QuantVec>, 2000, kLanes};
 template <> constexpr Encode kEncodeOf<35> = {encode_tq2_0<QuantVec>, 1000, kLanes};
 template <> constexpr Encode kEncodeOf<39> = {encode_mxfp4<QuantVec>, 2000, 4 * kLanes};

@@ -118,6 +118,7 @@ pub const GGUFX_TOKEN_BYTE: u32 = 16;
 pub const GGUFX_TOKEN_END: u32 = 32;
 pub const GGUFX_DECODE_ALL_LOGITS: u32 = 1;
 pub const GGUFX_QUANTIZE_REFERENCE: i32 = 0;
+pub const GGUFX_QUANTIZE_BEST: i32 = 1;
 pub const GGUFX_TYPE_F32: u32 = 0;
 pub const GGUFX_TYPE_F16: u32 = 1;
 pub const GGUFX_TYPE_Q4_0: u32 = 2;

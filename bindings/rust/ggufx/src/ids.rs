@@ -200,6 +200,7 @@ id! {
     /// Way to choose scales and codes (`GGUFX_QUANTIZE_*`).
     QuantizeMode: i32
     REFERENCE = GGUFX_QUANTIZE_REFERENCE,
+    BEST = GGUFX_QUANTIZE_BEST,
 }
 
 id! {

@@ -1,0 +1,135 @@
+// What IQ1_S and IQ1_M share, as src/quant/iq1.cpp has it. The cuts of the sorted values stand in lanes; a cut
+// is weighed against the best one only where its lane says that it is better than the last one taken,
+// in the order of the text.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/loops/encode_grid.hpp"
+#include "kernels/loops/encode_k.hpp"
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+constexpr float kUp[3] = {-0.875f, 0.125f, 1.125f};
+constexpr float kDown[3] = {-1.125f, -0.125f, 0.875f};
+
+// Positions in ascending order of their values, equal values in theirs: value i comes behind all that
+// are smaller and all equal ones before it.
+template <class V> GGUFX_INLINE void sort_values(uint8_t *order, const float *x, int n) {
+    alignas(64) float rank[32];
+    for (int i = 0; i < n; i += V::kLanes) {
+        const Lane<V> v = V::load(x + i), place = Lane<V>(V::load(kLaneNumbers)) + Lane<V>(static_cast<float>(i));
+        Lane<V> count;
+        for (int j = 0; j < n; j++) {
+            const Lane<V> xj(x[j]), before(static_cast<float>(j));
+            count = V::add_where((xj < v).m, count.v, V::set1(1.0f));
+            const Where<V> equal = (xj <= v) & (v <= xj) & (before < place);
+            count = V::add_where(equal.m, count.v, V::set1(1.0f));
+        }
+        V::store(rank + i, count.v);
+    }
+    for (int i = 0; i < n; i++) order[static_cast<int>(rank[i])] = static_cast<uint8_t>(i);
+}
+
+// The best cut so far: values before `first` get level 0, before `second` 1, the others 2.
+struct BestCut {
+    float score = -FLT_MAX, scale = 0.0f;
+    int first = 0, second = 0, shifts = -1; // -1: none
+    GGUFX_INLINE void offer(float qx, float q2, int f, int s, int how) {
+        if (!(q2 > 0.0f && qx * qx > score * q2)) return;
+        scale = qx / q2;
+        score = scale * qx;
+        first = f, second = s, shifts = how;
+    }
+};
+
+template <class V> GGUFX_INLINE uint32_t better_lanes(Lane<V> qx, Lane<V> q2, float score) {
+    const Where<V> better = (Lane<V>(0.0f) < q2) & (Lane<V>(score) * q2 < qx * qx);
+    return V::bits(better.m);
+}
+
+struct CutFit {
+    float scale;
+    int shifts; // IQ1_S: 1 = down; IQ1_M: bit 1 = first half down, bit 0 = second
+    uint8_t levels[32];
+    // False: nothing fits.
+    GGUFX_INLINE bool take(const BestCut &best, const uint8_t *order, int n, int all_shifts) {
+        if (best.shifts < 0) return false;
+        scale = best.scale;
+        shifts = best.shifts;
+        const bool mirrored = scale < 0.0f;
+        for (int j = 0; j < n; j++) {
+            const int level = j < best.first ? 0 : j < best.second ? 1 : 2;
+            levels[order[j]] = static_cast<uint8_t>(mirrored ? 2 - level : level);
+        }
+        if (mirrored) {
+            scale = -scale;
+            shifts = all_shifts - shifts;
+        }
+        return true;
+    }
+};
+
+GGUFX_INLINE unsigned key_of(const uint8_t *levels) {
+    unsigned key = 0;
+    for (int i = 0; i < 8; i++) key |= static_cast<unsigned>(levels[i]) << (2 * i);
+    return key;
+}
+
+// The nearest listed point for levels that are no point; true when there was need of it.
+template <class V>
+bool move_to_grid(uint8_t *levels, const GridLists &lists, const float *x, const float *w,
+                  float scale, const float *values) {
+    const unsigned key = key_of(levels);
+    if (on_grid(lists, key)) return false;
+    alignas(64) float errors[32];
+    for (int i = 0; i < 32; i++) {
+        const float diff = scale * values[i % 4 < 3 ? i % 4 : 0] - x[i / 4];
+        errors[i] = w[i / 4] * diff * diff;
+    }
+    const unsigned best = best_listed<V, 8>(lists, key, errors);
+    for (int i = 0; i < 8; i++) levels[i] = static_cast<uint8_t>(level_of<8>(best, i));
+    return true;
+}
+
+GGUFX_INLINE void add_group(GridSums *sums, const uint8_t *levels, const float *x, const float *w,
+                            const float *values, float factor) {
+    for (int i = 0; i < 8; i++) {
+        const float q = values[levels[i]] * factor;
+        sums->qx += w[i] * q * x[i];
+        sums->q2 += w[i] * q * q;
+    }
+}
+
+template <class V>
+GGUFX_INLINE void cut_weights(float *w, const float *x, const float *qw, int n, float sigma2) {
+    for (int i = 0; i < n; i += V::kLanes) {
+        const Lane<V> v = V::load(x + i);
+        Lane<V> weight = v * v;
+        if (qw) weight = Lane<V>(V::load(qw + i)) * square_root(Lane<V>(sigma2) + weight);
+        V::store(w + i, weight.v);
+    }
+}
+
+inline float largest1(const float *x, int n) {
+    const float v = signed_largest1(x, n);
+    return v < 0.0f ? -v : v;
+}
+
+// block: encode_iq1_s_block or encode_iq1_m_block.
+template <class V, int Bytes, class Block>
+GGUFX_INLINE void encode_iq1(const EncodeJob &job, Block block) {
+    for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
+        const Places<V, 256> at(job, first);
+        alignas(64) float sums[V::kLanes];
+        sums_of_squares<V>(sums, at);
+        for (int b = 0; b < at.n; b++)
+            block(job.out + Bytes * at.block(b), at.values(b),
+                  job.imatrix ? at.weights(b) : nullptr, sums[b], *job.grid);
+    }
+}
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,47 @@
+// GGUFX_QUANTIZE_BEST: blocks of the reference made better at the same bytes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "formats/format.hpp"
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ggufx::quant {
+
+// Changes the block only where the sum of w * (x - decoded)^2 becomes smaller; w null: 1. Floats and
+// blocks whose scale is infinite or NaN stay.
+using DecodeFn = void (*)(float *out, const uint8_t *blocks, size_t n_blocks);
+void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
+                   DecodeFn decode);
+
+constexpr uint64_t kImprovePs = 800'000; // one value on one core
+
+// ---- where numbers stand in blocks ----
+
+// A number of up to 8 bits in one or two places, the second for its upper bits.
+struct Field {
+    struct Bits {
+        int byte, shift, n; // n = 0: no such bits
+    } low, high;
+};
+
+struct BlockLayout {
+    uint32_t type;
+    int n_values, n_groups, block_bytes;
+    int d, dmin;                   // bytes of f16 scales; -1: none
+    int first_code, n_codes;       // values of codes: first_code, first_code + 1, ...
+    const int8_t *levels;          // instead: values of codes, ascending
+    const uint8_t *level_codes;    // of levels; null: in order
+    int first_scale, n_scales;     // sub-scales; n 0: none, they count 1
+    float (*scale_value)(int code); // instead of first_scale + code
+    int n_mins;                    // sub-minimums 0 .. n - 1; 0: none; 1: one that counts 1
+    uint8_t flip_code, flip_scale; // bits of stored bytes that stand the other way round
+    Field (*code_at)(int value);
+    Field (*scale_at)(int group);
+    Field (*min_at)(int group);
+};
+// Null for types whose codes are not improved.
+const BlockLayout *block_layout(uint32_t type);
+
+} // namespace ggufx::quant

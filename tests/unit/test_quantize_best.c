@@ -1,0 +1,147 @@
+/*
+ * GGUFX_QUANTIZE_BEST: no block is worse than the reference's, the whole is better, the same bytes
+ * everywhere, and blocks that the reference spoils decode right.
+ * SPDX-License-Identifier: MIT
+ */
+#include "matmul_fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kColumns = 768, kRows = 4, kValues = kColumns * kRows };
+
+static ggufx_type_facts facts_of(uint32_t type) {
+    ggufx_type_facts facts = {.struct_size = sizeof facts};
+    if (ggufx_type_info(&facts, type, NULL) != GGUFX_OK) facts.flags = 0;
+    return facts;
+}
+
+/* Bell-shaped values; the last row has groups of zeros, single values and groups of other sizes. */
+static float *weights_of_a_model(void) {
+    float *x = random_values((size_t)kValues * 4, 11);
+    for (size_t i = 0; i < kValues; i++)
+        x[i] = 0.02f * (x[i] + x[kValues + i] + x[2 * kValues + i] + x[3 * kValues + i]);
+    for (size_t i = 0; i < kColumns; i++) {
+        float *last = x + (size_t)kColumns * (kRows - 1) + i;
+        if (i / 32 % 5 == 1) *last = 0.0f;
+        if (i / 32 % 5 == 2) *last = i % 32 == 7 ? *last : 0.0f;
+        if (i / 32 % 5 == 3) *last *= 0x1p-12f;
+    }
+    return x;
+}
+
+struct Coded {
+    uint8_t bytes[kValues * 4];
+    float values[kValues];
+    size_t n_bytes;
+};
+
+static void encode(struct Coded *out, const ggufx_runtime *rt, uint32_t type, int32_t mode,
+                   const float *x, const float *imatrix) {
+    ggufx_quantize_options options;
+    uint64_t row_bytes = 0;
+    ggufx_quantize_options_init(&options);
+    options.mode = mode;
+    options.imatrix = imatrix;
+    assert_int_equal(ggufx_row_bytes(&row_bytes, type, kColumns, NULL), GGUFX_OK);
+    out->n_bytes = (size_t)row_bytes * kRows;
+    assert_int_equal(ggufx_quantize_blocks(out->bytes, out->n_bytes, rt, type, x, kRows, kColumns,
+                                           &options, NULL),
+                     GGUFX_OK);
+    assert_int_equal(
+        ggufx_dequantize_blocks(out->values, kValues, rt, type, out->bytes, out->n_bytes, NULL),
+        GGUFX_OK);
+}
+
+static double error_of(const float *y, const float *x, const float *w, size_t first, size_t n) {
+    double error = 0;
+    for (size_t i = first; i < first + n; i++)
+        error += (w ? w[i % kColumns] : 1.0) * ((double)y[i] - x[i]) * ((double)y[i] - x[i]);
+    return error;
+}
+
+/* Types whose scale is already the best there is without an imatrix, or that have no choice. */
+static int has_no_choice(uint32_t type, int weighted) {
+    return facts_of(type).block_values == 1 || (type == GGUFX_TYPE_Q1_0 && !weighted);
+}
+
+static void check_type(const ggufx_runtime *rt, uint32_t type, const float *x, const float *w) {
+    static struct Coded reference, best;
+    encode(&reference, rt, type, GGUFX_QUANTIZE_REFERENCE, x, w);
+    encode(&best, rt, type, GGUFX_QUANTIZE_BEST, x, w);
+    const size_t n = facts_of(type).block_values;
+    for (size_t i = 0; i < kValues; i += n) {
+        /* One ulp of sums that are made in other orders here and there. */
+        const double was = error_of(reference.values, x, w, i, n);
+        assert_true(error_of(best.values, x, w, i, n) <= was * (1 + 1e-12));
+    }
+    const double before = error_of(reference.values, x, w, 0, kValues);
+    const double after = error_of(best.values, x, w, 0, kValues);
+    if (has_no_choice(type, w != NULL)) return;
+    if (!(after < before * 0.9999)) print_error("type %u: %g, not below %g\n", type, after, before);
+    assert_true(after < before * 0.9999);
+}
+
+static void test_no_block_is_worse_and_the_whole_is_better(void **state) {
+    (void)state;
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    float *x = weights_of_a_model(), w[kColumns];
+    for (size_t i = 0; i < kColumns; i++) w[i] = expf(sinf((float)i * 1.7f) * 2.0f);
+    size_t n_types = 0;
+    for (uint32_t type = 0; type < 43; type++) {
+        if (!(facts_of(type).flags & GGUFX_TYPE_HAS_QUANTIZE)) continue;
+        check_type(rt, type, x, w);
+        n_types++;
+        if (type == GGUFX_TYPE_IQ2_XXS || type == GGUFX_TYPE_IQ2_XS || type == GGUFX_TYPE_IQ1_S)
+            continue; /* they need the imatrix */
+        check_type(rt, type, x, NULL);
+    }
+    assert_true(n_types == 28);
+    free(x);
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_sets_and_threads_give_the_same_bytes(void **state) {
+    (void)state;
+    const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K,
+                              GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4, GGUFX_TYPE_IQ4_XS};
+    static struct Coded one, other;
+    ggufx_runtime *scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 3);
+    float *x = weights_of_a_model();
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        encode(&one, scalar, types[t], GGUFX_QUANTIZE_BEST, x, NULL);
+        encode(&other, rt, types[t], GGUFX_QUANTIZE_BEST, x, NULL);
+        assert_memory_equal(one.bytes, other.bytes, one.n_bytes);
+    }
+    free(x);
+    ggufx_runtime_destroy(rt);
+    ggufx_runtime_destroy(scalar);
+}
+
+/* The reference puts the codes of IQ3_S behind a group of zeros where others belong. */
+static void test_zero_groups_of_iq3_s_do_not_spoil_the_others(void **state) {
+    (void)state;
+    static struct Coded reference, best;
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    float *x = random_values(kValues, 5);
+    for (size_t i = 0; i < kValues; i++) x[i] = i % 256 < 32 ? 0.0f : x[i];
+    encode(&reference, rt, GGUFX_TYPE_IQ3_S, GGUFX_QUANTIZE_REFERENCE, x, NULL);
+    encode(&best, rt, GGUFX_TYPE_IQ3_S, GGUFX_QUANTIZE_BEST, x, NULL);
+    double square = 0;
+    for (size_t i = 0; i < kValues; i++) square += (double)x[i] * x[i];
+    assert_true(error_of(reference.values, x, NULL, 0, kValues) > 0.5 * square);
+    assert_true(error_of(best.values, x, NULL, 0, kValues) < 0.03 * square);
+    free(x);
+    ggufx_runtime_destroy(rt);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_block_is_worse_and_the_whole_is_better),
+        cmocka_unit_test(test_sets_and_threads_give_the_same_bytes),
+        cmocka_unit_test(test_zero_groups_of_iq3_s_do_not_spoil_the_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
