@@ -3,7 +3,7 @@
 #pragma once
 
 #include "formats/q2_0.hpp"
-#include "kernels/avx512/vec.hpp"
+#include "kernels/avx512/planes.hpp"
 #include "kernels/loops/unpack.hpp"
 
 namespace ggufx {
@@ -11,7 +11,25 @@ namespace kernels {
 namespace avx512 {
 namespace {
 
+// n = 1..3: field p of all bytes is plane p.
+struct Q2_0InPlanes : PlainBlocks<PlaneVec, fmt::Q2_0, 1, 3> {
+    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
+        const auto block = [b, i](unsigned j) __attribute__((always_inline)) {
+            return _mm_loadu_si128(reinterpret_cast<const __m128i *>(b[4 * i + j].qs));
+        };
+        __m512i v = _mm512_inserti32x4(_mm512_castsi128_si512(block(0)), block(1), 1);
+        v = _mm512_inserti32x4(_mm512_inserti32x4(v, block(2), 2), block(3), 3);
+        const __m512i low = _mm512_set1_epi8(3);
+        c[0] = _mm512_and_si512(v, low);
+        c[1] = _mm512_and_si512(_mm512_srli_epi16(v, 2), low);
+        c[2] = _mm512_and_si512(_mm512_srli_epi16(v, 4), low);
+        c[3] = _mm512_and_si512(_mm512_srli_epi16(v, 6), low);
+    }
+    static GGUFX_INLINE Scales load_scales(const Block *b) { return {gather_d<2>(b)}; }
+};
+
 template <> struct Unpack<fmt::Q2_0> : PlainBlocks<Vec, fmt::Q2_0, 1, 3> {
+    using InPlanes = Q2_0InPlanes;
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) {

@@ -14,7 +14,7 @@ namespace {
 
 template <class F> constexpr Matvec entry() {
     if constexpr (requires { Unpack<F>::kOffset; }) {
-        return {pack_planes<GGUFX_PLANES>, matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
+        return {pack_planes<Planes<Vec, GGUFX_PLANES>>, matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
     } else {
         return {nullptr, nullptr};
     }

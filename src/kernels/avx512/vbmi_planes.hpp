@@ -1,64 +1,19 @@
 // AVX-512 with VBMI, n = 1..3 of the IQ types: codes by shuffles from tables in registers.
-// The four vectors of a chunk (256 values) are planes: plane p holds value p of each group of 4,
-// so the activations are packed the same way, a sum of 16 values is one lane of the dot
-// instruction, and all sums come out in order.
+// The four vectors of a chunk (256 values) are planes (planes.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "formats/grids/levels.hpp"
-#include "kernels/avx512/vec.hpp"
-#include "kernels/loops/pack_act.hpp"
+#include "kernels/avx512/planes.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace avx512vbmi {
 namespace {
 
-struct Vec : avx512::Vec {
-    // Sums of 16 products, in order.
-    template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
-        const Vi z = _mm512_setzero_si512();
-        const Vi p0 = _mm512_dpbusd_epi32(z, c[0], _mm512_load_si512(q));
-        const Vi p1 = _mm512_dpbusd_epi32(z, c[1], _mm512_load_si512(q + 64));
-        return _mm512_add_epi32(_mm512_dpbusd_epi32(p0, c[2], _mm512_load_si512(q + 128)),
-                                _mm512_dpbusd_epi32(p1, c[3], _mm512_load_si512(q + 192)));
-    }
-    // Sums of 16 of two chunks to sums of 32, blocks in order.
-    static GGUFX_INLINE Vi pair_sums(Vi u0, Vi u1) {
-        const Vi even =
-            _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        const Vi odd = _mm512_or_si512(even, set1_i(1));
-        return _mm512_add_epi32(_mm512_permutex2var_epi32(u0, even, u1),
-                                _mm512_permutex2var_epi32(u0, odd, u1));
-    }
-};
+using Vec = avx512::PlaneVec;
 
 template <class F> struct Unpack; // one specialisation per format, in its own header
-
-struct Ordered : Vec {
-    static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
-};
-
-// The codes of each 256 values in planes.
-inline void to_planes(int8_t *q, size_t n) {
-    for (const int8_t *end = q + n; q < end; q += 256) {
-        const __m512i v[4] = {_mm512_load_si512(q), _mm512_load_si512(q + 64),
-                              _mm512_load_si512(q + 128), _mm512_load_si512(q + 192)};
-        for (unsigned p = 0; p < 4; p++) {
-            for (unsigned i = 0; i < 4; i++) {
-                const __m128i plane = _mm512_cvtepi32_epi8(_mm512_srli_epi32(v[i], 8 * p));
-                _mm_store_si128(reinterpret_cast<__m128i *>(q + 64 * p + 16 * i), plane);
-            }
-        }
-    }
-}
-
-// C1, C5 with the codes of each 256 values in planes.
-template <unsigned N> void pack_planes(const Act &act, const float *x) {
-    pack_act<Planes<Ordered, N>>(act, x);
-    const size_t n_padded = (act.k + kActPad - 1) / kActPad * kActPad;
-    for (unsigned p = 0; p < N; p++) to_planes(plane_codes(act, p), n_padded);
-}
 
 // ---- lookups ------------------------------------------------------------------------------------
 

@@ -33,6 +33,13 @@ struct Products {
             return _mm256_dpbusd_avx_epi32(sums, c, q);
         }
     }
+    // Products of four vectors of codes, four neighbours of each, in one lane.
+    template <class U> static GGUFX_INLINE Vi four_sums(const V8 (&c)[4], const int8_t *q) {
+        const Vi p0 = add_dots<U>(_mm256_setzero_si256(), c[0], load32(q));
+        const Vi p1 = add_dots<U>(_mm256_setzero_si256(), c[1], load32(q + 32));
+        return _mm256_add_epi32(add_dots<U>(p0, c[2], load32(q + 64)),
+                                add_dots<U>(p1, c[3], load32(q + 96)));
+    }
     // Sums of 16 products; lane L, element j = lane L of vector j.
     template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
         __m256i p[4];

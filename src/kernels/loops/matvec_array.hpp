@@ -13,7 +13,10 @@ namespace GGUFX_SET {
 namespace {
 
 template <class F> constexpr Matvec entry() {
-    if constexpr (requires { Unpack<F>::kOffset; }) {
+    if constexpr (requires { typename Unpack<F>::InPlanes; }) {
+        using U = Planes<typename Unpack<F>::InPlanes, GGUFX_PLANES>;
+        return {pack_planes<U>, matvec<U>};
+    } else if constexpr (requires { Unpack<F>::kOffset; }) {
         return {pack_act<Planes<Vec, GGUFX_PLANES>>, matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
     } else {
         return {nullptr, nullptr};

@@ -105,6 +105,13 @@ template <class V> void pack_act(const Act &act, const float *x) {
     }
 }
 
+// The same with the codes in planes (V::to_planes).
+template <class V> void pack_planes(const Act &act, const float *x) {
+    pack_act<V>(act, x);
+    const size_t n_padded = (act.k + kActPad - 1) / kActPad * kActPad;
+    for (unsigned p = 0; p < V::kPlanes; p++) V::to_planes(plane_codes(act, p), n_padded);
+}
+
 } // namespace
 } // namespace kernels
 } // namespace ggufx
