@@ -48,6 +48,10 @@ struct KvLost {
     float error[kKvGroup], square[kKvGroup];
 };
 
+// Tokens 16 * group .. + 15 of a page of keys to rows of an F32 page of values, in the basis of
+// their type; n: coordinates, as many as the type pads heads to.
+using KvDecodeFn = void (*)(float *values, const uint8_t *page, uint32_t n, uint32_t group);
+
 using KvEncodeFn = void (*)(const KvTarget &to, const KvVectors &v, uint32_t n, KvLost &lost);
 
 // What an instruction set has; its KvPages point to it.
@@ -56,6 +60,8 @@ struct KvEncoders {
     void (*load_rows)(float *x, const KvRowsOf &rows, KvLanes lanes, uint32_t n);
     // The same from [coordinate][16] halves, as pages of f16 keys have them.
     void (*load_columns)(float *x, const uint8_t *halves, KvLanes lanes, uint32_t n);
+    // n floats to f16, n a multiple of 16: columns and rows of F16 pages.
+    void (*to_halves)(uint8_t *halves, const float *x, size_t n);
     // x = fl(fl(x - mu) / eq) for n coordinates; eq may be null.
     void (*centre)(float *x, const float *mu, const float *eq, uint32_t n);
     // n values of each token into the basis of a type; tq3: n is a multiple of 32.
@@ -63,6 +69,7 @@ struct KvEncoders {
     // Transformed vectors of n values (whole blocks) to codes and scales in a page; [kKvEncodings],
     // null for floats.
     const KvEncodeFn *encode;
+    const KvDecodeFn *decode; // [kKvKinds]
 };
 extern const KvEncoders kScalarKvEncoders, kAvx2KvEncoders, kAvx512KvEncoders, kNeonKvEncoders;
 

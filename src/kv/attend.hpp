@@ -78,7 +78,6 @@ struct AttendLocal {
     float *s;                // [kRows][64] scores, then weights
     float *vector;           // one query head, or one row of values
     float *values;           // a page of keys as values, where values lie in keys
-    float *columns;          // sixteen tokens of such a page
     const uint8_t *decoded;  // which, and from which slot on
     uint32_t decoded_from;
     PackedQuery query;       // for a page with another delta than most

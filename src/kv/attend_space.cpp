@@ -69,7 +69,7 @@ AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
     const uint64_t part = lines(sizeof(RowSums)) + kSums * sums;
     const uint64_t values =
         config.v_in_k
-            ? lines(row_floats(config) * (kernels::kKvTokens + kernels::kKvGroup) * sizeof(float))
+            ? lines(row_floats(config) * kernels::kKvTokens * sizeof(float))
             : 0;
     const uint64_t local = lines(sizeof(AttendLocal)) + query + kSums * sums + vector + values +
                            kRows * kernels::kKvTokens * sizeof(float);
@@ -124,7 +124,6 @@ AttendSpace::AttendSpace(const AttendShape &shape, const Config &config, uint8_t
         local.vector = carver.take<float>(shape.vector_bytes);
         local.values = carver.take<float>(shape.values_bytes);
         for (size_t v = 0; v < shape.values_bytes / sizeof(float); v++) local.values[v] = 0.0f;
-        local.columns = local.values + row_floats(config) * kernels::kKvTokens;
         local.s = carver.take<float>(kRows * kernels::kKvTokens * sizeof(float));
     }
 }

@@ -100,24 +100,56 @@ void fill_codes(const Encoder &e, const Fill &fill, Side side, uint32_t head,
     (side == Side::k ? errors->k_square : errors->v_square) = square;
 }
 
+// f32 rows, `row` the first one's head, to an F16 page from `slot` on: keys turned where a whole
+// group of slots comes, values as they lie. Returns how far it came.
+uint32_t fill_halves(const Encoder &e, const float *row, uint8_t *page, Side side, uint32_t slot,
+                     uint32_t end) {
+    const KvEncoders &kernels = *kv_pages_of(*e.state->kernels)->encoders;
+    const uint32_t n = e.state->head_dim(side), piece = 64;
+    const size_t stride = size_t(e.state->config.n_kv_heads) * n;
+    if (side == Side::v) {
+        for (; n % kKvGroup == 0 && slot < end; slot++, row += stride)
+            for (uint32_t c = 0; c < n; c += piece)
+                kernels.to_halves(page + 2 * size_t(v_float_at(n, slot, c)), row + c,
+                                  n - c < piece ? n - c : piece);
+        return slot;
+    }
+    alignas(64) float x[64 * kKvGroup];
+    for (; slot % kKvGroup == 0 && end - slot >= kKvGroup; slot += kKvGroup) {
+        for (uint32_t c = 0; c < n; c += piece) {
+            const uint32_t some = n - c < piece ? n - c : piece;
+            const auto *from = reinterpret_cast<const uint8_t *>(row + c);
+            kernels.load_rows(x, {from, stride * sizeof(float), KvKind::f32}, {0, kKvGroup}, some);
+            kernels.to_halves(page + 2 * size_t(k_float_at(n, slot, c)), x, size_t(some) * kKvGroup);
+        }
+        row += kKvGroup * stride;
+    }
+    return slot;
+}
+
 // Floats of any length go in pieces, straight from the source; pages of one form copy whole blocks
 // instead of slots before `slot`, so only an encoded block's float stream looks back.
 void fill_floats(const Encoder &e, const Fill &fill, const TypeOps &type, Side side,
                  uint32_t head) {
     const uint32_t n = e.state->head_dim(side);
     uint8_t *page = page_of(*fill.to, e.layer->shape[fill.to->form], side, head);
-    const uint32_t begin = fill.to->form == kEncoded ? fill.first : fill.slot;
-    for (uint32_t slot = begin; slot < fill.end; slot++) {
-        if (slot < fill.slot) {
-            const uint8_t *from =
-                page_of(const_cast<Block &>(*fill.from), e.layer->shape[kPlain], side, head);
-            copy_floats(page, from, type.kind, side, n, slot);
-        } else {
-            const Source &s = e.source;
-            const size_t row = (fill.token0 + slot - fill.slot) * e.state->config.n_kv_heads + head;
-            store_source(page, type.kind, side, n, slot, side == Side::k ? s.k : s.v, s.type,
-                         row * n);
-        }
+    for (uint32_t slot = fill.to->form == kEncoded ? fill.first : fill.slot; slot < fill.slot;
+         slot++) {
+        const uint8_t *from =
+            page_of(const_cast<Block &>(*fill.from), e.layer->shape[kPlain], side, head);
+        copy_floats(page, from, type.kind, side, n, slot);
+    }
+    const Source &s = e.source;
+    const void *data = side == Side::k ? s.k : s.v;
+    const bool to_halves = type.kind == KvKind::f16 && s.type == SourceType::f32;
+    for (uint32_t slot = fill.slot; slot < fill.end; slot++) {
+        const auto at = [&] {
+            return ((fill.token0 + slot - fill.slot) * e.state->config.n_kv_heads + head) * n;
+        };
+        if (to_halves)
+            slot = fill_halves(e, static_cast<const float *>(data) + at(), page, side, slot,
+                               fill.end);
+        if (slot < fill.end) store_source(page, type.kind, side, n, slot, data, s.type, at());
     }
 }
 

@@ -176,6 +176,36 @@ void check_load(const Kernels &isa, const Kernels &scalar, KvKind kind, uint32_t
            lanes.first * 100 + lanes.end);
 }
 
+void check_halves(const Kernels &isa, const Kernels &scalar, uint32_t n, Random &random) {
+    const Guarded x(n * sizeof(float)), got(n * 2), want(n * 2);
+    fill_rows(x.data(), KvKind::f32, n, random);
+    const CanonicalFp canonical;
+    kv_pages_of(isa)->encoders->to_halves(got.data(), x.floats(), n);
+    kv_pages_of(scalar)->encoders->to_halves(want.data(), x.floats(), n);
+    report(memcmp(got.data(), want.data(), n * 2) == 0, isa, "halves", "", n, 0);
+}
+
+// Keys of a group to rows; those of other groups stay.
+void check_decode(const Kernels &isa, const Kernels &scalar, uint32_t kind, uint32_t n,
+                  Random &random) {
+    const KvFormat &f = kKvFormats[kind];
+    const KvLayout l = k_layout(f, n);
+    const Guarded page(l.bytes);
+    for (uint32_t i = 0; i < l.bytes; i++) page.data()[i] = static_cast<uint8_t>(random.next());
+    for (uint32_t i = f.bits ? l.scales : 0; i < l.bytes && f.float_bytes != 4; i += 2)
+        store_u16le(page.data() + i, random_half(random));
+    for (uint32_t i = 0; i < l.bytes && f.float_bytes == 4; i += 4)
+        store_f32le(page.data() + i, random.unit());
+    const size_t bytes = v_layout(kKvFormats[0], n).bytes;
+    const Guarded got(bytes), want(bytes);
+    for (size_t i = 0; i < bytes / 4; i++) got.floats()[i] = want.floats()[i] = random.unit();
+    const uint32_t group = random.below(4);
+    const CanonicalFp canonical;
+    kv_pages_of(isa)->encoders->decode[kind](got.floats(), page.data(), n, group);
+    kv_pages_of(scalar)->encoders->decode[kind](want.floats(), page.data(), n, group);
+    report(memcmp(got.data(), want.data(), bytes) == 0, isa, "decoded", kNames[kind], n, group);
+}
+
 void check_transforms(const Kernels &isa, const Kernels &scalar, uint32_t n, Random &random) {
     const size_t all = size_t(n) * kKvGroup;
     const Guarded got(all * sizeof(float)), want(all * sizeof(float)), mu(n * sizeof(float)),
@@ -211,6 +241,14 @@ void check_set(const Kernels &isa, const Kernels &scalar, Random &random) {
     for (const KvKind kind : {KvKind::f32, KvKind::f16, KvKind::bf16})
         for (const uint32_t n : {1u, 3u, 8u, 15u, 16u, 17u, 33u, 72u, 80u, 128u, 576u})
             for (int i = 0; i < 12; i++) check_load(isa, scalar, kind, n, random);
+    for (const uint32_t n : {16u, 48u, 64u, 1024u})
+        for (int i = 0; i < 12; i++) check_halves(isa, scalar, n, random);
+    for (uint32_t kind = 0; kind < kKvKinds; kind++)
+        for (const uint32_t n : {16u, 48u, 64u, 72u, 80u, 96u, 128u, 576u}) {
+            const KvFormat &f = kKvFormats[kind];
+            const uint32_t fits = f.bits == 0 ? n : f.vector_scale ? n / 16 * 16 : (n + 31) / 32 * 32;
+            for (int i = 0; i < 4; i++) check_decode(isa, scalar, kind, fits, random);
+        }
     for (const uint32_t n : {1u, 6u, 12u, 16u, 32u, 64u, 72u, 80u, 96u, 128u, 192u, 256u, 576u})
         for (int i = 0; i < 6; i++) check_transforms(isa, scalar, n, random);
 }

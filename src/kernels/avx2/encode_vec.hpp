@@ -22,6 +22,23 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vi pick_i(Mask m, Vi a, Vi b) {
         return as_int(pick(m, as_float(a), as_float(b)));
     }
+    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm256_min_ps(a, b); } // a < b ? a : b
+    // vblendvps is three instructions inside; these do without where they can.
+    // Where m: `to`, which is greater; it is `from`, not negative, else.
+    static GGUFX_INLINE Vi raise(Mask m, int to, Vi from) {
+        return _mm256_max_epi32(and_i(as_int(m), set1_i(to)), from);
+    }
+    static GGUFX_INLINE Vf raise(Mask m, float to, Vf from) {
+        return _mm256_max_ps(_mm256_and_ps(m, set1(to)), from);
+    }
+    // Where m: the level after `level`, which is `at` there; both are small integers.
+    static GGUFX_INLINE Vf next_level(Mask m, float at, float to, Vf level) {
+        return add(level, _mm256_and_ps(m, set1(to - at)));
+    }
+    static GGUFX_INLINE Vi count(Mask m, Vi n) { return sub_i(n, as_int(m)); } // n + 1 where m
+    static GGUFX_INLINE Vf with_sign_of(float magnitude, Vf v) {
+        return as_float(or_i(and_i(as_int(v), set1_i(INT32_MIN)), as_int(set1(magnitude))));
+    }
     static GGUFX_INLINE Vf greater(Vf a, Vf b) { return _mm256_max_ps(a, b); } // a > b ? a : b
     static GGUFX_INLINE Vf div(Vf a, Vf b) { return _mm256_div_ps(a, b); }
     static GGUFX_INLINE Vf sqrt(Vf v) { return _mm256_sqrt_ps(v); }

@@ -20,6 +20,20 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Mask both(Mask a, Mask b) { return static_cast<Mask>(a & b); }
     static GGUFX_INLINE Vf pick(Mask m, Vf a, Vf b) { return _mm512_mask_mov_ps(b, m, a); }
     static GGUFX_INLINE Vi pick_i(Mask m, Vi a, Vi b) { return _mm512_mask_mov_epi32(b, m, a); }
+    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm512_min_ps(a, b); } // a < b ? a : b
+    // Where m: `to`, which is greater; it is `from` else.
+    static GGUFX_INLINE Vi raise(Mask m, int to, Vi from) { return pick_i(m, set1_i(to), from); }
+    static GGUFX_INLINE Vf raise(Mask m, float to, Vf from) { return pick(m, set1(to), from); }
+    // Where m: the level after `level`, which is `at` there; both are small integers.
+    static GGUFX_INLINE Vf next_level(Mask m, float, float to, Vf level) {
+        return pick(m, set1(to), level);
+    }
+    static GGUFX_INLINE Vi count(Mask m, Vi n) { // n + 1 where m
+        return _mm512_mask_add_epi32(n, m, n, set1_i(1));
+    }
+    static GGUFX_INLINE Vf with_sign_of(float magnitude, Vf v) {
+        return as_float(or_i(and_i(as_int(v), set1_i(INT32_MIN)), as_int(set1(magnitude))));
+    }
     static GGUFX_INLINE Vf greater(Vf a, Vf b) { return _mm512_max_ps(a, b); } // a > b ? a : b
     static GGUFX_INLINE Vf div(Vf a, Vf b) { return _mm512_div_ps(a, b); }
     static GGUFX_INLINE Vf sqrt(Vf v) { return _mm512_sqrt_ps(v); }

@@ -33,14 +33,10 @@ template <class V> GGUFX_INLINE typename V::Vf inverse_of(typename V::Vf d) {
     return V::pick(V::both(V::le(d, zero), V::le(zero, d)), zero, V::div(V::set1(1.0f), d));
 }
 
-// Half away from zero; whole values as V::to_int.
+// Half away from zero; whole values as V::to_int. What is added is the float below 0.5: it carries
+// halves to the next integer, by rounding to even, and nothing less.
 template <class V> GGUFX_INLINE typename V::Vi round_away(typename V::Vf v) {
-    const auto whole = V::to_int(v);
-    const auto rest = V::sub(v, V::to_float(whole)); // exact where it counts
-    const auto up = V::both(V::le(V::set1(0.5f), rest), V::lt(v, V::set1(0x1p23f)));
-    const auto down = V::both(V::le(rest, V::set1(-0.5f)), V::lt(V::set1(-0x1p23f), v));
-    return V::pick_i(up, V::add_i(whole, V::set1_i(1)),
-                     V::pick_i(down, V::add_i(whole, V::set1_i(-1)), whole));
+    return V::to_int(V::add(v, V::with_sign_of(0x1.fffffep-2f, v)));
 }
 
 template <class V> GGUFX_INLINE typename V::Vi signed_byte(typename V::Vi v) {
@@ -119,7 +115,7 @@ template <class V> GGUFX_INLINE void encode_iq4_nl_strip(const KvStripOf &s) {
 #pragma GCC unroll 16
         for (unsigned c = 1; c < 16; c++) {
             const auto middle = V::set1(static_cast<float>(f.table[c - 1] + f.table[c]) * 0.5f);
-            code = V::add_i(code, V::pick_i(V::le(middle, y), V::set1_i(1), V::zero_i()));
+            code = V::count(V::le(middle, y), code);
         }
         s.template put<V>(i, code);
         const auto q = V::to_float(signed_byte<V>(V::lookup(table, code))), w = V::mul(y, y);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernels/loops/kv_decode.hpp"
 #include "kernels/loops/kv_encode_blocks.hpp"
 
 namespace ggufx {
@@ -44,8 +45,8 @@ template <class V, KvKind Kind> struct KvTrellis {
                 F level = V::set1(kTo[s].level[0]);
 #pragma GCC unroll 4
                 for (unsigned i = 1; i < kLevels; i++)
-                    level = V::pick(V::lt(V::set1(kTo[s].middle[i - 1]), target),
-                                    V::set1(kTo[s].level[i]), level);
+                    level = V::next_level(V::lt(V::set1(kTo[s].middle[i - 1]), target),
+                                          kTo[s].level[i - 1], kTo[s].level[i], level);
                 const F error = V::sub(target, level);
                 const F total = V::add(cost[before], V::mul(error, error));
                 if (before == 0) {
@@ -54,8 +55,8 @@ template <class V, KvKind Kind> struct KvTrellis {
                     continue;
                 }
                 const auto better = V::lt(total, next[s]);
-                next[s] = V::pick(better, total, next[s]);
-                from[s] = V::pick_i(better, V::set1_i(static_cast<int>(before << 2 * s)), from[s]);
+                next[s] = V::lesser(total, next[s]);
+                from[s] = V::raise(better, static_cast<int>(before << 2 * s), from[s]);
             }
         });
 #pragma GCC unroll 4
@@ -81,7 +82,7 @@ template <class V, KvKind Kind> struct KvTrellis {
 #pragma GCC unroll 4
         for (unsigned i = 1; i < kLevels; i++) {
             const F middle = V::choose(V::load_four(kTables.middle[i - 1]), state);
-            at = V::add_i(at, V::pick_i(V::lt(middle, target), V::set1_i(1), V::zero_i()));
+            at = V::count(V::lt(middle, target), at);
         }
         return V::and_i(V::lookup(V::load_table(kTables.code), at), V::set1_i(15));
     }
@@ -116,7 +117,7 @@ template <class V, uint32_t Bits> GGUFX_INLINE typename V::Vf plain_level(typena
     unrolled<1, 1u << (Bits - 1)>([&](auto index) __attribute__((always_inline)) {
         constexpr unsigned k = decltype(index)::value;
         constexpr float middle = (levels[k - 1] + levels[k]) * 0.5f;
-        level = V::pick(V::lt(V::set1(middle), x), V::set1(levels[k]), level);
+        level = V::raise(V::lt(V::set1(middle), x), levels[k], level);
     });
     return level;
 }
@@ -221,8 +222,9 @@ constexpr KvEncodeFn kKvEncodeFns[kKvEncodings] = {
     kv_encode_fn<V, KvKind::tq3_0, true>(),
 };
 template <class V>
-constexpr KvEncoders kKvEncodersOf = {kv_load_rows<V>, kv_load_columns<V>, kv_centre<V>,
-                                      kv_rotate<V>, kKvEncodeFns<V>};
+constexpr KvEncoders kKvEncodersOf = {
+    kv_load_rows<V>, kv_load_columns<V>, kv_to_halves<V>, kv_centre<V>,
+    kv_rotate<V>,    kKvEncodeFns<V>,    kKvDecodeFns<V>};
 
 } // namespace
 } // namespace kernels

@@ -74,6 +74,10 @@ void kv_load_columns(float *x, const uint8_t *halves, KvLanes lanes, uint32_t n)
         put_lanes<V>(x + at, V::load_f16(halves + 2 * at), lanes, at % kKvGroup / V::kLanes);
 }
 
+template <class V> void kv_to_halves(uint8_t *halves, const float *x, size_t n) {
+    for (size_t i = 0; i < n; i += V::kLanes) V::store_half(halves + 2 * i, V::load(x + i));
+}
+
 template <class V> void kv_centre(float *x, const float *mu, const float *eq, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         for (unsigned part = 0; part < kKvParts<V>; part++, x += V::kLanes) {

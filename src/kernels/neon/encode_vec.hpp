@@ -32,6 +32,23 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vi pick_i(Mask m, Vi a, Vi b) {
         return {vbslq_s32(m.lo, a.lo, b.lo), vbslq_s32(m.hi, a.hi, b.hi)};
     }
+    static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return pick(lt(a, b), a, b); }
+    // Where m: `to`, which is greater; it is `from` else.
+    static GGUFX_INLINE Vi raise(Mask m, int to, Vi from) { return pick_i(m, set1_i(to), from); }
+    static GGUFX_INLINE Vf raise(Mask m, float to, Vf from) { return pick(m, set1(to), from); }
+    // Where m: the level after `level`, which is `at` there; both are small integers.
+    static GGUFX_INLINE Vf next_level(Mask m, float, float to, Vf level) {
+        return pick(m, set1(to), level);
+    }
+    static GGUFX_INLINE Vi count(Mask m, Vi n) { // n + 1 where m
+        return {vsubq_s32(n.lo, vreinterpretq_s32_u32(m.lo)),
+                vsubq_s32(n.hi, vreinterpretq_s32_u32(m.hi))};
+    }
+    static GGUFX_INLINE Vf with_sign_of(float magnitude, Vf v) {
+        const uint32x4_t sign = vdupq_n_u32(0x80000000u);
+        const float32x4_t m = vdupq_n_f32(magnitude);
+        return {vbslq_f32(sign, v.lo, m), vbslq_f32(sign, v.hi, m)};
+    }
     static GGUFX_INLINE Vf greater(Vf a, Vf b) { return pick(lt(b, a), a, b); }
     static GGUFX_INLINE Vf div(Vf a, Vf b) {
         return {vdivq_f32(a.lo, b.lo), vdivq_f32(a.hi, b.hi)};

@@ -2,6 +2,7 @@
 // Codes are placed by the functions that define the layout.
 // SPDX-License-Identifier: MIT
 #include "kernels/scalar/families.hpp"
+#include "kernels/scalar/kv_decode.hpp"
 #include "kernels/scalar/kv_encode_gx.hpp"
 #include "kernels/scalar/kv_encode_tq3.hpp"
 
@@ -35,6 +36,10 @@ void load_columns(float *x, const uint8_t *halves, KvLanes lanes, uint32_t n) {
             const size_t at = size_t(i) * kKvGroup + t;
             x[at] = f16_to_f32(load_u16le(halves + 2 * at));
         }
+}
+
+void to_halves(uint8_t *halves, const float *x, size_t n) {
+    for (size_t i = 0; i < n; i++) store_u16le(halves + 2 * i, f32_to_f16(x[i]));
 }
 
 void centre(float *x, const float *mu, const float *eq, uint32_t n) {
@@ -108,11 +113,16 @@ constexpr KvEncodeFn kEncode[kKvEncodings] = {
     encode<KvKind::tq3_0, encode_blocks<encode_tq3_block_fitted>>,
 };
 
+constexpr KvDecodeFn kDecode[kKvKinds] = {
+    decode<0>, decode<1>, decode<2>, decode<3>,  decode<4>,  decode<5>,  decode<6>,
+    decode<7>, decode<8>, decode<9>, decode<10>, decode<11>, decode<12>, decode<13>};
+
 } // namespace
 } // namespace scalar
 
-const KvEncoders kScalarKvEncoders = {scalar::load_rows, scalar::load_columns, scalar::centre,
-                                      scalar::rotate, scalar::kEncode};
+const KvEncoders kScalarKvEncoders = {scalar::load_rows, scalar::load_columns, scalar::to_halves,
+                                      scalar::centre,    scalar::rotate,       scalar::kEncode,
+                                      scalar::kDecode};
 
 } // namespace kernels
 } // namespace ggufx
