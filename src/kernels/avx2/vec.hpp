@@ -106,6 +106,9 @@ struct Vec : Products {
     static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
         return _mm256_madd_epi16(a, load32(b));
     }
+    static GGUFX_INLINE V8 sub_codes(V8 c, int8_t by) {
+        return _mm256_sub_epi8(c, _mm256_set1_epi8(by));
+    }
     template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm256_slli_epi32(v, N); }
     template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm256_srai_epi32(v, N); }
 

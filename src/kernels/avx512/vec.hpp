@@ -130,6 +130,9 @@ struct Vec {
     static GGUFX_INLINE size_t block_position(size_t b) {
         return b / 8 * 256 + b % 4 * 64 + b / 4 % 2 * 32;
     }
+    static GGUFX_INLINE V8 sub_codes(V8 c, int8_t by) {
+        return _mm512_sub_epi8(c, _mm512_set1_epi8(by));
+    }
     // The 256 codes of a chunk in the order of the row.
     static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
 #pragma GCC unroll 4

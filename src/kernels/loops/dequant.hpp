@@ -12,7 +12,7 @@ namespace {
 
 // One step of block weights in row order.
 template <class U> struct Step {
-    alignas(64) uint8_t codes[kStepValues<U>];
+    alignas(64) uint8_t codes[kStepValues<U>];               // signed
     alignas(64) float scale[kStepValues<U> / U::kGroup]; // d * sub-scale
     alignas(64) float shift[kStepValues<U> / U::kGroup]; // added to values; if kMins
 
@@ -21,14 +21,17 @@ template <class U> struct Step {
         for (unsigned i = 0; i < 2; i++) {
             typename U::V8 c[4];
             U::load_u8(c, b, i);
+            if constexpr (!U::kSigned && U::kOffset != 0) { // while they are bytes
+#pragma GCC unroll 4
+                for (auto &four : c) four = U::sub_codes(four, static_cast<int8_t>(U::kOffset));
+            }
             U::store_codes(codes + i * kStepValues<U> / 2, c);
         }
         U::store_scales(scale, shift, U::load_scales(b), b);
     }
     // kLanes signed codes from value i of the step on.
     GGUFX_INLINE typename U::Vf code(size_t i) const {
-        if constexpr (U::kSigned) return U::to_float(U::widen_i8(codes + i));
-        return U::to_float(U::sub_i(U::widen_u8(codes + i), U::set1_i(U::kOffset)));
+        return U::to_float(U::widen_i8(codes + i));
     }
 };
 

@@ -94,75 +94,91 @@ template <class V, class F> void matvec_floats(Out y, Rows w, const ActF32 *act,
 
 // ---- C6 -----------------------------------------------------------------------------------------
 
-// Block j of the step, block b of the row, into the lanes of one column.
-template <class U, size_t Parts>
-GGUFX_INLINE void add_block_f32(typename U::Vf (&lanes)[Parts], const Step<U> &step, size_t j,
-                                const float *x) {
-#pragma GCC unroll 4
-    for (size_t p = 0; p < Parts; p++) {
-        const size_t i = p * U::kLanes;
-        const auto low = U::mul(step.code(32 * j + i), U::load(x + i));
-        const auto c = step.code(32 * j + 16 + i), high = U::load(x + 16 + i);
-        if constexpr (U::kGroup == 32) {
-            lanes[p] = U::fma(U::fma(c, high, low), U::set1(step.scale[j]), lanes[p]);
-        } else {
-            lanes[p] = U::fma(low, U::set1(step.scale[2 * j]), lanes[p]);
-            lanes[p] = U::fma(U::mul(c, high), U::set1(step.scale[2 * j + 1]), lanes[p]);
-        }
-    }
-}
+// Sixteen lanes of a row per column.
+template <class U, unsigned Columns> using LanesF32 = typename U::Vf[Columns][16 / U::kLanes];
 
+// Block j of a step, block b of its row, into all lanes.
 template <class U, unsigned Columns>
-void block_row_f32(Out y, const Rows &w, const ActF32 *act, size_t row, Tail<U> &tail) {
-    constexpr unsigned n_parts = 16 / U::kLanes;
-    const uint8_t *at = w.data + row * w.stride;
-    typename U::Vf lanes[Columns][n_parts];
-    for (auto &column : lanes)
-        for (auto &part : column) part = U::zero();
-    const auto add_step = [&](size_t b, const typename U::Block *blocks, size_t n_blocks,
-                              unsigned part) __attribute__((always_inline)) {
-        Step<U> step;
-        step.load(blocks);
-        for (size_t j = 0; j < n_blocks; j++) {
-#pragma GCC unroll 3
-            for (unsigned c = 0; c < Columns; c++) {
-                add_block_f32<U>(lanes[c], step, j, act[c].x + 32 * (b + j));
-                const float *sums = U::kGroup == 32 ? act[c].sum32 : act[c].sum16;
-#pragma GCC unroll 2
-                for (size_t z = 0; z < U::kShifts; z++) {
-                    lanes[c][part] = U::fma_lane(
-                        static_cast<unsigned>(j), U::set1(step.shift[U::kShifts * j + z]),
-                        U::set1(sums[U::kShifts * (b + j) + z]), lanes[c][part]);
-                }
-            }
-        }
-    };
-    const size_t n_blocks = w.k / 32, n_tail = w.k % kStepValues<U> / U::kValues;
-    for (size_t b = 0; b < n_blocks; b += 16) {
+GGUFX_INLINE void add_block_f32(LanesF32<U, Columns> &lanes, const Step<U> &step, size_t j,
+                                const ActF32 *act, size_t b) {
 #pragma GCC unroll 4
-        for (unsigned p = 0; p < n_parts; p++) {
-            const size_t first = b + p * U::kLanes;
-            if (first + U::kLanes <= n_blocks) {
-                prefetch<kStepBytes<U>>(at);
-                add_step(first, blocks_at<U>(at), U::kLanes, p);
-                at += kStepBytes<U>;
-            } else if (first < n_blocks) {
-                add_step(first, tail.fill(at, n_tail), n_blocks - first, p);
+    for (size_t p = 0; p < 16 / U::kLanes; p++) {
+        const size_t i = p * U::kLanes;
+        const auto c0 = step.code(32 * j + i), c1 = step.code(32 * j + 16 + i);
+#pragma GCC unroll 3
+        for (unsigned c = 0; c < Columns; c++) {
+            const float *x = act[c].x + 32 * b + i;
+            auto &lane = lanes[c][p];
+            const auto low = U::mul(c0, U::load(x)), high = U::load(x + 16);
+            if constexpr (U::kGroup == 32) {
+                lane = U::fma(U::fma(c1, high, low), U::set1(step.scale[j]), lane);
+            } else {
+                lane = U::fma(low, U::set1(step.scale[2 * j]), lane);
+                lane = U::fma(U::mul(c1, high), U::set1(step.scale[2 * j + 1]), lane);
             }
         }
     }
-    for (unsigned c = 0; c < Columns; c++) y.y[c * y.ld + row] = finish(U::tree(lanes[c]));
 }
 
-template <class U, unsigned Columns> void block_columns_f32(Out y, Rows w, const ActF32 *act) {
+// The n_blocks blocks of a step, of which `first` is the first in its row: vector Part of the
+// sixteen lanes takes their minimums.
+template <class U, size_t Part, unsigned Columns>
+GGUFX_INLINE void add_step_f32(LanesF32<U, Columns> &to, const Step<U> &step, const ActF32 *act,
+                               size_t first, size_t n_blocks) {
+    LanesF32<U, Columns> lanes;
+    __builtin_memcpy(&lanes, &to, sizeof lanes);
+    for (size_t j = 0; j < n_blocks; j++) {
+        add_block_f32<U, Columns>(lanes, step, j, act, first + j);
+#pragma GCC unroll 3
+        for (unsigned c = 0; c < Columns; c++) {
+            const float *sums = U::kGroup == 32 ? act[c].sum32 : act[c].sum16;
+#pragma GCC unroll 2
+            for (size_t z = 0; z < U::kShifts; z++) {
+                lanes[c][Part] = U::fma_lane(
+                    static_cast<unsigned>(j), U::set1(step.shift[U::kShifts * j + z]),
+                    U::set1(sums[U::kShifts * (first + j) + z]), lanes[c][Part]);
+            }
+        }
+    }
+    __builtin_memcpy(&to, &lanes, sizeof lanes);
+}
+
+// The minimums' part of the lanes has to be known where they are in registers.
+template <class U, unsigned Columns, size_t Part = 0>
+GGUFX_INLINE void add_step_f32_at(size_t part, LanesF32<U, Columns> &lanes, const Step<U> &step,
+                                  const ActF32 *act, size_t first, size_t n_blocks) {
+    if constexpr (U::kShifts != 0 && Part + 1 < 16 / U::kLanes) {
+        if (part != Part) {
+            return add_step_f32_at<U, Columns, Part + 1>(part, lanes, step, act, first, n_blocks);
+        }
+    }
+    add_step_f32<U, Part, Columns>(lanes, step, act, first, n_blocks);
+}
+
+template <class U, unsigned Columns> void matvec_columns_f32(Out y, Rows w, const ActF32 *act) {
+    constexpr size_t n_parts = 16 / U::kLanes;
+    const size_t n_blocks = w.k / 32, n_tail = w.k % kStepValues<U> / U::kValues;
     Tail<U> tail;
-    for (size_t r = 0; r < w.n; r++) block_row_f32<U, Columns>(y, w, act, r, tail);
+    Step<U> step;
+    for (size_t r = 0; r < w.n; r++) {
+        const uint8_t *at = w.data + r * w.stride;
+        LanesF32<U, Columns> lanes;
+        __builtin_memset(&lanes, 0, sizeof lanes);
+        for (size_t b = 0; b < n_blocks; b += U::kLanes, at += kStepBytes<U>) {
+            const bool whole = b + U::kLanes <= n_blocks;
+            prefetch<kStepBytes<U>>(at);
+            step.load(whole ? blocks_at<U>(at) : tail.fill(at, n_tail));
+            add_step_f32_at<U, Columns>(b / U::kLanes % n_parts, lanes, step, act, b,
+                                        whole ? U::kLanes : n_blocks - b);
+        }
+        for (unsigned c = 0; c < Columns; c++) y.y[c * y.ld + r] = finish(U::tree(lanes[c]));
+    }
 }
 
 template <class U> void matvec_blocks_f32(Out y, Rows w, const ActF32 *act, size_t n) {
-    if (n == 1) block_columns_f32<U, 1>(y, w, act);
-    if (n == 2) block_columns_f32<U, 2>(y, w, act);
-    if (n == 3) block_columns_f32<U, 3>(y, w, act);
+    if (n == 1) matvec_columns_f32<U, 1>(y, w, act);
+    if (n == 2) matvec_columns_f32<U, 2>(y, w, act);
+    if (n == 3) matvec_columns_f32<U, 3>(y, w, act);
 }
 
 // C6's sums of x over 32 or 16 values.

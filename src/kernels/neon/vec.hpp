@@ -171,6 +171,9 @@ struct Vec : Products {
     }
 
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
+    static GGUFX_INLINE V8 sub_codes(V8 c, int8_t by) {
+        return {vsubq_s8(c.lo, vdupq_n_s8(by)), vsubq_s8(c.hi, vdupq_n_s8(by))};
+    }
     // The 128 codes of a chunk in the order of the row.
     static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
 #pragma GCC unroll 4
