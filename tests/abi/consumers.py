@@ -1,6 +1,7 @@
 """An installed tree as others use it: README's C example linked by plain cc with what pkg-config
 says, against the shared library, against libggufx.a with shared dependencies and, where the
-library was built without mimalloc and cpuinfo, with cc -static. The tree is moved first.
+library was built without mimalloc and cpuinfo, with cc -static; the same two by CMake's
+find_package, where there is CMake. The tree is moved first.
 
 usage: consumers.py SOURCE_ROOT BUILD_ROOT WORKDIR MODEL READELF [static]
 SPDX-License-Identifier: MIT
@@ -35,14 +36,48 @@ def pkg_config(pc, *arguments):
     return out.split()
 
 
-def link_and_run(name, work, flags, model, library, expect_needed, readelf):
-    """Compile the example; its output must be the same for each kind of link."""
+def compile_and_run(name, work, flags, *run):
+    """Compile the example by plain cc and run it."""
     program = work / name
     command = ["cc", "-std=c11", "-Wall", "-Werror", str(work / "example.c"), "-o", str(program),
                *flags]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         return [f"{name}: {' '.join(command)}\n{result.stderr}"], ""
+    return check_and_run(name, program, *run)
+
+
+CMAKE_LISTS = """cmake_minimum_required(VERSION 3.16)
+project(consumer C)
+set(CMAKE_C_STANDARD 11)
+find_package(ggufx 0.1 CONFIG REQUIRED)
+add_executable(shared example.c)
+target_link_libraries(shared PRIVATE ggufx::ggufx)
+add_executable(archive example.c)
+target_link_libraries(archive PRIVATE ggufx::ggufx_static)
+"""
+
+
+def build_by_cmake(cmake, work, prefix):
+    """Build both programs of CMAKE_LISTS; the next minor version must be refused."""
+    (work / "CMakeLists.txt").write_text(CMAKE_LISTS)
+    build = work / "cmake"
+    configure = [cmake, "-S", str(work), "-B", str(build), f"-DCMAKE_PREFIX_PATH={prefix}"]
+    faults = []
+    for command in (configure, [cmake, "--build", str(build)]):
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode:
+            return [f"{' '.join(command)}\n{result.stdout}{result.stderr}"]
+    (work / "later").mkdir()
+    (work / "later" / "CMakeLists.txt").write_text(CMAKE_LISTS.replace("ggufx 0.1", "ggufx 0.2"))
+    configure[2], configure[4] = str(work / "later"), str(work / "later" / "build")
+    if subprocess.run(configure, capture_output=True, text=True).returncode == 0:
+        faults.append("find_package(ggufx 0.2) is satisfied with 0.1")
+    return faults
+
+
+def check_and_run(name, program, model, library, expect_needed, readelf):
+    """What a program needs and prints, which must be the same for each kind of link."""
     needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.run(
         [readelf, "-d", str(program)], capture_output=True, text=True).stdout)
     faults = []
@@ -86,12 +121,20 @@ def main():
         runs.append(("static", ["-static", *pkg_config(pc, "--static", "--cflags", "--libs")], False))
     outputs = set()
     for name, flags, needs_library in runs:
-        more, output = link_and_run(name, work, flags, model, library, needs_library, readelf)
+        more, output = compile_and_run(name, work, flags, model, library, needs_library, readelf)
         faults += more
         outputs.add(output)
+    cmake = shutil.which("cmake")
+    if cmake:
+        faults += build_by_cmake(cmake, work, next((work / "moved").rglob("include")).parent)
+        for name, needs_library in (("shared", True), ("archive", False)):
+            more, output = check_and_run("cmake " + name, work / "cmake" / name, model, library,
+                                         needs_library, readelf)
+            faults += more
+            outputs.add(output)
     if len(outputs) != 1:
         faults.append(f"the results differ: {sorted(outputs)}")
-    public.finish("consumers", faults, len(runs))
+    public.finish("consumers", faults, len(runs) + (2 if cmake else 0))
 
 
 main()
