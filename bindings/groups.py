@@ -21,6 +21,7 @@ GROUPS = [
     ("KV_ALL_", None, "u32", False, ""),
     ("KV_KEEP_TYPE", None, "u32", False, ""),
     ("KV_", "KvType", "u32", False, "Type of the keys or values of a cache"),
+    ("IMATRIX_", "ImatrixFormat", "i32", False, "Format of an importance matrix in a file"),
     ("IO_", "IoMode", "i32", False, "How tensor data get into memory"),
     ("OPEN_", "OpenFlags", "u32", True, "Flags of an open"),
     ("VALUE_", "MetaType", "i32", False, "Type of a metadata value"),

@@ -204,6 +204,18 @@ static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, const gg
     return ggufx_quantize_blocks(out, n_bytes, rt, type, rows, n_rows, n_cols, &o, e);
 }
 
+static inline ggufx_status ggufx_go_imatrix_open(ggufx_imatrix **out, const ggufx_runtime *rt,
+                                                 const char *path, uintptr_t user,
+                                                 ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_imatrix_open(out, rt, path, progress, e);
+}
+static inline ggufx_status ggufx_go_imatrix_write(const ggufx_imatrix *imatrix, const char *path,
+                                                  int32_t format, uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_imatrix_write(imatrix, path, format, progress, e);
+}
+
 /* ---- KV cache ------------------------------------------------------------------------------- */
 
 /* out: a cache, or else its estimate for n_tokens. */

@@ -134,6 +134,14 @@ const (
 	ValidateStrict ValidateFlags = 2
 )
 
+// ImatrixFormat: Format of an importance matrix in a file.
+type ImatrixFormat int32
+
+const (
+	ImatrixFormatGguf ImatrixFormat = 0
+	ImatrixFormatDat  ImatrixFormat = 1
+)
+
 // RopeStyle: How keys carry their positions.
 type RopeStyle uint32
 
@@ -308,8 +316,6 @@ const (
 // Numbers with a meaning of their own.
 const (
 	MaxDims           = 4
-	ImatrixGguf       = 0
-	ImatrixDat        = 1
 	KvNoSinks         = 4294967295
 	KvAllSequences    = 4294967295
 	KvKeepType        = 4294967295

@@ -141,7 +141,7 @@ func TestOtherTypesAndErrors(t *testing.T) {
 	ok(t, kv.Requantize(KvAllLayers, KVQ8_0, KVQ8_0, nil))
 	check(t, must[KVStats](t)(kv.Stats(0)).PageBytes < before)
 	k, q, out := numbers(64), numbers(128), make([]float32, 128)
-	fails(t, kv.Append(0, 0, 1, []int32{1, 2}, k, k), StatusArgument)
+	fails(t, kv.Append(0, 0, 1, []int32{80, 81}, k, k), StatusArgument)
 	fails(t, kv.AppendBatch(0, []uint32{0}, nil, k, k), StatusArgument)
 	fails(t, kv.Append(0, 0, 2, nil, k, k), StatusArgument)
 	fails(t, kv.Attend(out, make([]float32, 3), 0, 0, q, 1, nil, nil), StatusArgument)

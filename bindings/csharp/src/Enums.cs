@@ -134,6 +134,13 @@ namespace Ggufx
         Strict = 2,
     }
 
+    /// <summary>Format of an importance matrix in a file.</summary>
+    public enum ImatrixFormat : int
+    {
+        Gguf = 0,
+        Dat = 1,
+    }
+
     /// <summary>How keys carry their positions.</summary>
     public enum RopeStyle : uint
     {
@@ -313,8 +320,6 @@ namespace Ggufx
     public static class Constants
     {
         public const uint MaxDims = 4;
-        public const uint ImatrixGguf = 0;
-        public const uint ImatrixDat = 1;
         public const uint KvNoSinks = 4294967295;
         public const uint KvAllSequences = 4294967295;
         public const uint KvKeepType = 4294967295;

@@ -85,7 +85,7 @@ public static partial class Tests
         That(rt.KernelName((TensorType)4) == "");
         float[] x = Numbers(2048);
         var blocks = new byte[2048 * 2048 / 32 * 34];
-        Blocks.Quantize(rt, blocks, TensorType.Q8_0, Numbers(2048 * 2048), 2048);
+        Blocks.Quantize(Rt, blocks, TensorType.Q8_0, Numbers(2048 * 2048), 2048);
         var w = Tensor.Wrap(rt, TensorType.Q8_0, new ulong[] { 2048, 2048 }, blocks, "w");
         That(w.MatVec(rt, x).SequenceEqual(w.MatVec(Rt, x)) && jobs.Calls > 0);
         using (var bad = new Runtime(new RuntimeOptions { Executor = new BrokenJobs() }))

@@ -116,7 +116,7 @@ public static partial class Tests
         kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0);
         That(kv.Stats(0).PageBytes < before);
         float[] k = Numbers(64), q = Numbers(128), to = new float[128];
-        Fails(Status.Argument, () => kv.Append(0, 0, 1, k, k, new[] { 1, 2 }));
+        Fails(Status.Argument, () => kv.Append(0, 0, 1, k, k, new[] { 80, 81 }));
         Fails(Status.Argument, () => kv.AppendBatch(0, new uint[] { 0 }, null, k, k));
         Fails(Status.Argument, () => kv.Append(0, 0, 2, k, k));
         Fails(Status.Argument, () => kv.Attend(to, new float[3], 0, 0, q, 1));

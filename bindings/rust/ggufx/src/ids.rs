@@ -127,6 +127,13 @@ bits! {
 }
 
 id! {
+    /// Format of an importance matrix in a file (`GGUFX_IMATRIX_*`).
+    ImatrixFormat: i32
+    GGUF = GGUFX_IMATRIX_GGUF,
+    DAT = GGUFX_IMATRIX_DAT,
+}
+
+id! {
     /// How keys carry their positions (`GGUFX_KV_ROPE_*`).
     RopeStyle: u32
     UNKNOWN = GGUFX_KV_ROPE_UNKNOWN,

@@ -31,6 +31,7 @@ mod hooks;
 mod id;
 #[allow(missing_docs)]
 mod ids;
+mod imatrix;
 mod io;
 mod kv;
 mod kv_attend;
@@ -54,6 +55,7 @@ pub use file::{File, FileInfo, Finding, OpenOptions};
 pub use ggufx_sys as sys;
 pub use hooks::{Allocator, Executor};
 pub use ids::*;
+pub use imatrix::{Imatrix, ImatrixEntry, ImatrixInfo};
 pub use io::ReadAt;
 pub use kv::{Kv, KvLayer, KvOptions, KvStats, ALL_LAYERS, ALL_SEQUENCES};
 pub use kv_attend::AttendOptions;

@@ -65,7 +65,7 @@ unsafe impl Executor for PanicsInJobs {
 fn tasks_run_where_the_host_wants() {
     let calls = Arc::new(AtomicU32::new(0));
     let rt = Runtime::options().executor(Backwards(calls.clone())).create().unwrap();
-    let blocks = ggufx::quantize_blocks(&rt, ggufx::TensorType::Q8_0, &numbers(2048 * 2048), 2048,
+    let blocks = ggufx::quantize_blocks(&runtime(), ggufx::TensorType::Q8_0, &numbers(2048 * 2048), 2048,
         Default::default()).unwrap();
     let w = ggufx::Tensor::wrap(&rt, ggufx::TensorType::Q8_0, &[2048, 2048], 0, blocks, "w").unwrap();
     let (x, mut y) = (numbers(2048), vec![0.0; 2048]);

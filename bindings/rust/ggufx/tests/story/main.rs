@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 mod files;
 mod hooks;
+mod imatrix;
 mod kv;
 mod layout;
 mod models;

@@ -1,0 +1,134 @@
+// Importance matrices: what each column of a weight is worth.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Threading;
+
+namespace Ggufx
+{
+    /// <summary>Facts of an importance matrix.</summary>
+    public sealed class ImatrixInfo
+    {
+        public ulong Entries, Datasets, Chunks;
+        public uint ChunkTokens;
+        public ImatrixFormat Format;
+    }
+
+    /// <summary>A copy of what one weight tensor's columns are worth, [Matrices][Columns].</summary>
+    public sealed class ImatrixEntry
+    {
+        public string Name;
+        public int Columns, Matrices;
+        /// <summary>Squared activations; tokens, [Matrices]; sums over counts, for
+        /// Blocks.Quantize.</summary>
+        public float[] Sums, Counts, Values;
+    }
+
+    /// <summary>Entries in the order of their file.</summary>
+    public sealed unsafe class Imatrix : IDisposable
+    {
+        private readonly ImatrixHandle _handle;
+
+        /// <summary>Read a file of either format.</summary>
+        public Imatrix(Runtime rt, string path, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+                fixed (byte* text = Native.Utf8(path))
+                    Hook.End(hook, NativeMethods.ggufx_imatrix_open(out _handle, rt.Handle, text, Hook.Fill(hook, &native), &e), &e);
+        }
+
+        /// <summary>Read bytes, which are not needed afterwards.</summary>
+        public Imatrix(Runtime rt, ReadOnlySpan<byte> data)
+        {
+            NativeError e;
+            fixed (byte* from = &MemoryMarshal.GetReference(data))
+                Check.Ok(NativeMethods.ggufx_imatrix_open_memory(out _handle, rt.Handle, from, Native.Size(data.Length), &e), &e);
+        }
+
+        public void Dispose() { _handle.Dispose(); }
+
+        public ImatrixInfo Info
+        {
+            get
+            {
+                var o = default(NativeImatrixFacts);
+                o.struct_size = (uint)sizeof(NativeImatrixFacts);
+                NativeError e;
+                Check.Ok(NativeMethods.ggufx_imatrix_info(&o, _handle, &e), &e);
+                return new ImatrixInfo { Entries = o.n_entries, Datasets = o.n_datasets, Chunks = o.n_chunks, ChunkTokens = o.chunk_tokens, Format = (ImatrixFormat)o.format };
+            }
+        }
+
+        private static float[] Copy(float* from, int n)
+        {
+            var to = new float[n];
+            if (n != 0) Marshal.Copy((IntPtr)from, to, 0, n);
+            return to;
+        }
+
+        /// <summary>Entry i.</summary>
+        public ImatrixEntry At(long i)
+        {
+            var o = default(NativeImatrixEntry);
+            o.struct_size = (uint)sizeof(NativeImatrixEntry);
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_imatrix_at(&o, _handle, Native.Size(i), &e), &e);
+            int columns = checked((int)o.n_columns), matrices = checked((int)o.n_matrices);
+            return new ImatrixEntry
+            {
+                Name = Native.Text(o.name, (long)o.name_length), Columns = columns, Matrices = matrices,
+                Sums = Copy(o.sums, checked(columns * matrices)), Counts = Copy(o.counts, matrices),
+                Values = Copy(o.values, columns * matrices),
+            };
+        }
+
+        /// <summary>The entry of a weight tensor.</summary>
+        public ImatrixEntry Find(string name)
+        {
+            UIntPtr o;
+            NativeError e;
+            byte[] bytes = Encoding.UTF8.GetBytes(name + "\0");
+            fixed (byte* text = bytes)
+                Check.Ok(NativeMethods.ggufx_imatrix_find(&o, _handle, text, Native.Size(bytes.Length - 1), &e), &e);
+            return At((long)o);
+        }
+
+        /// <summary>Name of a text it was made from.</summary>
+        public string Dataset(long i)
+        {
+            byte* text;
+            UIntPtr n;
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_imatrix_dataset(&text, &n, _handle, Native.Size(i), &e), &e);
+            return Native.Text(text, (long)n);
+        }
+
+        /// <summary>Keep the entries whose place in keep is not 0.</summary>
+        public void Select(ReadOnlySpan<byte> keep)
+        {
+            NativeError e;
+            fixed (byte* p = &MemoryMarshal.GetReference(keep))
+                Check.Ok(NativeMethods.ggufx_imatrix_select(_handle, p, Native.Size(keep.Length), &e), &e);
+        }
+
+        /// <summary>Add another one.</summary>
+        public void Merge(Imatrix other)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_imatrix_merge(_handle, other._handle, &e), &e);
+        }
+
+        /// <summary>Write a file, whole or not at all.</summary>
+        public void Write(string path, ImatrixFormat format, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+                fixed (byte* text = Native.Utf8(path))
+                    Hook.End(hook, NativeMethods.ggufx_imatrix_write(_handle, text, (int)format, Hook.Fill(hook, &native), &e), &e);
+        }
+    }
+}
