@@ -135,6 +135,8 @@ def main():
         if said := changes(dump_path, build(compiler, ROOT / "include", work / arch)):
             faults.append(f"{arch}, the headers: {said}")
         faults += check_the_check(arch, compiler, dump_path, work / (arch + "-changed"))
+    if faults:
+        print("after a change that is meant: tests/abi/abi_dump.py --renew")
     public.finish("stored dumps", faults, checked)
 
 
