@@ -65,7 +65,9 @@ private:
     const int dims_, bits_;
     size_t n_keys_, n_vectors_;
     unsigned n_halves_;
-    uint8_t halves_[kMaxHalves][kMaxHalves], low_[kMaxPoints], high_[kMaxPoints]; // of points
+    // Squared distances of halves; for each half all by distance; points by their lower half.
+    uint8_t halves_[kMaxHalves][kMaxHalves], orders_[kMaxHalves][kMaxHalves], high_[kMaxPoints];
+    uint16_t starts_[kMaxHalves + 1], points_[kMaxPoints];
     uint32_t *slots_ = nullptr;
     uint16_t *words_ = nullptr;
     uint16_t *keys_ = nullptr; // of the points
