@@ -197,17 +197,27 @@ Status check_values(const Host &host, const Job &job, Loop loop, Failure *failur
                        column);
 }
 
+// The lists of a codebook for one call; too large for the stack.
+struct Lists {
+    Lists(const Host &h, const GridSpec &spec) : host(h), lists(make<Neighbours>(h, h, spec)) {}
+    ~Lists() { unmake(host, lists); }
+    Lists(const Lists &) = delete;
+    Lists &operator=(const Lists &) = delete;
+    const Host &host;
+    Neighbours *const lists;
+};
+
 Status encode_all(const Host &host, Job *job, const Loop &loop, Failure *failure) {
     const auto encode = [&] {
         const Status status = run(host, loop, Job::encode, job);
         return status == Status::ok ? status : executor_failure(status, failure);
     };
     if (!job->encoder->grid) return encode();
-    Neighbours grid(host, *job->encoder->grid);
-    const Status status = grid.fill(loop.progress, loop.total);
+    const Lists grid(host, *job->encoder->grid);
+    const Status status = grid.lists->fill(loop.progress, loop.total);
     if (status != Status::ok) return executor_failure(status, failure);
-    job->grid = &grid;
-    job->lists = grid.lists();
+    job->grid = grid.lists;
+    job->lists = grid.lists->lists();
     return encode();
 }
 
