@@ -14,7 +14,7 @@ namespace {
 // n = 1..3: bit p of all nibbles is plane p.
 struct Q1_0InPlanes : PlainBlocks<PlaneVec, fmt::Q1_0, 1, 3> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
-        const auto block = [b, i](unsigned j) __attribute__((always_inline)) {
+        const auto block = [ b, i ](unsigned j) __attribute__((always_inline)) {
             return _mm_loadu_si128(reinterpret_cast<const __m128i *>(b[2 * i + j].qs));
         };
         const __m512i bytes = _mm512_cvtepu8_epi16(

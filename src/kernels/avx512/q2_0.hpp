@@ -14,7 +14,7 @@ namespace {
 // n = 1..3: field p of all bytes is plane p.
 struct Q2_0InPlanes : PlainBlocks<PlaneVec, fmt::Q2_0, 1, 3> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
-        const auto block = [b, i](unsigned j) __attribute__((always_inline)) {
+        const auto block = [ b, i ](unsigned j) __attribute__((always_inline)) {
             return _mm_loadu_si128(reinterpret_cast<const __m128i *>(b[4 * i + j].qs));
         };
         __m512i v = _mm512_inserti32x4(_mm512_castsi128_si512(block(0)), block(1), 1);

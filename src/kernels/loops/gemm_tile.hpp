@@ -104,7 +104,8 @@ void gemm_pack_column(const GroupOf<U> &to, size_t column, const float *x, size_
         to.s[at] = d * static_cast<float>(sum0 + sum1);
         int32_t addends[2] = {-U::kOffset * sum0, -U::kOffset * sum1};
         if constexpr (kCentreOf<U> != 0) {
-            TileProducts<typename U::Set>::template centre_sums<kCentreOf<U>, U::kGroup>(addends, q);
+            using Products = TileProducts<typename U::Set>;
+            Products::template centre_sums<kCentreOf<U>, U::kGroup>(addends, q);
             if constexpr (U::kOffset == 0) addends[1] = kCentreOf<U> * (sum0 + sum1);
         } else if constexpr (U::kGroup == 32) {
             addends[0] += addends[1];
