@@ -52,8 +52,9 @@ enum class Shape : uint32_t {
     large,    // scales beyond f16
     huge,     // sums overflow
     one_sign, // far from zero
+    nearly,   // the floats next below halves, where the scale is 1
 };
-constexpr uint32_t kShapes = 12;
+constexpr uint32_t kShapes = 13;
 
 float value_of(Shape shape, Random &random) {
     float bell = 0.0f;
@@ -74,6 +75,12 @@ float value_of(Shape shape, Random &random) {
     case Shape::large: return bell * 0x1p19f;
     case Shape::huge: return bell * 0x1p126f;
     case Shape::one_sign: return 40.0f + random.unit();
+    case Shape::nearly: {
+        if (random.below(8) == 0) return 127.0f;
+        const float half = static_cast<float>(random.below(4)) + 0.5f;
+        const float below = f32_from_bits(f32_bits(half) - 1);
+        return random.below(2) ? below : -below;
+    }
     }
     return 0.0f;
 }
