@@ -7,6 +7,7 @@
  *   write.h   write GGUF files and split sets
  *   quant.h   dequantize, quantize blocks
  *   imatrix.h importance matrices
+ *   job.h     quantize a model
  *   matmul.h  quantized weights times f32 vectors and matrices
  *   kv.h      the KV cache and attention over it
  *   model.h   tokenizer, model, session, sampler, perplexity
@@ -18,6 +19,7 @@
 #include "base.h"
 #include "file.h"
 #include "imatrix.h"
+#include "job.h"
 #include "kv.h"
 #include "matmul.h"
 #include "model.h"

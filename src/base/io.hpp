@@ -112,6 +112,7 @@ public:
     }
     const uint8_t *data() const { return data_; }
     size_t size() const { return n_; }
+    bool paged() const { return data_ && source_->paged(); }
 
 private:
     void swap(Mapping &o) noexcept {
@@ -127,6 +128,8 @@ private:
 // Advice and policies on pages of memory (io_posix.cpp). Ranges need not be page-aligned.
 void advise_huge(const uint8_t *data, size_t n);
 void populate(const uint8_t *data, size_t n);
+// Of a mapping that is paged(): its pages are no memory in use until they are read again.
+void release_pages(const uint8_t *data, size_t n);
 // 0 or the system's error.
 int32_t lock(const uint8_t *data, size_t n);
 void unlock(const uint8_t *data, size_t n);

@@ -228,6 +228,16 @@ void populate(const uint8_t *data, size_t n) {
     (void)*static_cast<const volatile uint8_t *>(data + n - 1);
 }
 
+void release_pages(const uint8_t *data, size_t n) {
+#if defined(MADV_DONTNEED)
+    if (n == 0) return;
+    const Pages pages(data, n);
+    (void)madvise(pages.start, pages.n, MADV_DONTNEED); // refused for locked pages: they stay
+#else
+    (void)data, (void)n;
+#endif
+}
+
 int32_t lock(const uint8_t *data, size_t n) {
     const Pages pages(data, n);
     return mlock(pages.start, pages.n) == 0 ? 0 : errno;

@@ -77,6 +77,7 @@ void add_rename(Tool &tool);
 void add_run(Tool &tool);
 void add_perplexity(Tool &tool);
 void add_kv_eval(Tool &tool);
+void add_quantize(Tool &tool);
 void add_imatrix(Tool &tool);
 void add_bench(Tool &tool);
 void add_selftest(Tool &tool);

@@ -51,15 +51,15 @@ static std::vector<std::string> datasets(const ggufx_imatrix *imatrix) {
 // ---- show -----------------------------------------------------------------------------------
 
 // Of the values of one entry: mean squared activations of its columns.
-struct Statistics {
+struct ImatrixStatistics {
     double sum = 0, mean = 0, deviation = 0, least = 0, largest = 0;
     double active = 0;  // share of columns above 1e-5
     double entropy = 0; // of the values as shares of their sum, over that of equal ones
     double tokens = 0;  // of the expert that was seen most
 };
 
-static Statistics statistics(const ggufx_imatrix_entry &entry) {
-    Statistics s;
+static ImatrixStatistics statistics(const ggufx_imatrix_entry &entry) {
+    ImatrixStatistics s;
     const auto n = static_cast<size_t>(entry.n_columns * entry.n_matrices);
     const auto size = static_cast<double>(n);
     s.least = s.largest = entry.values[0];
@@ -85,7 +85,7 @@ static Statistics statistics(const ggufx_imatrix_entry &entry) {
 }
 
 static Json entry_json(const ggufx_imatrix_entry &entry) {
-    const Statistics s = statistics(entry);
+    const ImatrixStatistics s = statistics(entry);
     return {{"name", json_bytes({entry.name, entry.name_length})},
             {"columns", entry.n_columns},
             {"matrices", entry.n_matrices},
@@ -115,7 +115,7 @@ static void print_entries(Output &out, const Globals &globals, const ggufx_imatr
                  ">active %", ">entropy"});
     for (uint64_t i = 0; i < imatrix_facts(imatrix).n_entries; ++i) {
         const ggufx_imatrix_entry entry = imatrix_entry(imatrix, i);
-        const Statistics s = statistics(entry);
+        const ImatrixStatistics s = statistics(entry);
         const auto number = [](double v) { return fmt::format("{:.4g}", v); };
         const std::string columns = entry.n_matrices > 1 ? fmt::format("{} x {}", entry.n_columns,
                                                                        entry.n_matrices)

@@ -45,6 +45,7 @@ static void add_verbs(Tool &tool) {
     add_set(tool);
     add_unset(tool);
     add_rename(tool);
+    add_quantize(tool);
     add_imatrix(tool);
     add_bench(tool);
     add_selftest(tool);

@@ -166,5 +166,7 @@ void write_hook(const Writer &writer, const WritePlan &plan, const WriteHook &ho
 
 // Every part into the sink; commits it. Throws cancelled, io and what the sink throws.
 void emit(const Writer &writer, const WritePlan &plan, Sink &sink, const Progress &progress);
+// What stands before the data of a part.
+void emit_head(const Writer &writer, const WritePlan &plan, size_t part, Sink &sink);
 
 } // namespace ggufx::gguf

@@ -28,6 +28,11 @@ public:
         sink_.commit();
     }
 
+    void run_head(size_t part) {
+        put_head(part, plan_.parts()[part]);
+        flush();
+    }
+
 private:
     void poll() const {
         if (progress_.cancelled(done_, plan_.n_bytes()))
@@ -89,6 +94,15 @@ private:
     }
 
     void put_part(size_t number, const PartPlan &part) {
+        put_head(number, part);
+        for (size_t i = 0; i < part.n_tensors; i++) {
+            const WriterTensor &t = writer_.tensors()[part.first + i];
+            put_tensor(t, part.first + i);
+            put_zeros(padding(t.view.n_bytes));
+        }
+    }
+
+    void put_head(size_t number, const PartPlan &part) {
         put("GGUF", 4);
         put_u(writer_.options().version, 4);
         put_u(part.n_tensors, 8);
@@ -98,11 +112,6 @@ private:
         for (size_t i = 0; i < part.n_tensors; i++)
             put_entry(writer_.tensors()[part.first + i], &offset);
         put_zeros(part.data_offset - part.meta_end);
-        for (size_t i = 0; i < part.n_tensors; i++) {
-            const WriterTensor &t = writer_.tensors()[part.first + i];
-            put_tensor(t, part.first + i);
-            put_zeros(padding(t.view.n_bytes));
-        }
     }
 
     uint64_t padding(uint64_t n) const { return (0 - n) & (plan_.alignment() - 1); }
@@ -201,6 +210,10 @@ private:
 
 void emit(const Writer &writer, const WritePlan &plan, Sink &sink, const Progress &progress) {
     Emitter(writer, plan, sink, progress).run();
+}
+
+void emit_head(const Writer &writer, const WritePlan &plan, size_t part, Sink &sink) {
+    Emitter(writer, plan, sink, Progress()).run_head(part);
 }
 
 } // namespace ggufx::gguf

@@ -207,6 +207,7 @@ ggufx_status exercise_run(exercise *e) {
     if (e->parts & EXERCISE_KV) TRY(exercise_kv(e, rt));
     if (e->parts & EXERCISE_WRITE) TRY(exercise_write(e, rt));
     if (e->parts & EXERCISE_WRITE) TRY(exercise_imatrix(e, rt));
+    if (e->parts & EXERCISE_WRITE) TRY(exercise_job(e, rt));
     if (e->parts & EXERCISE_MODEL) TRY(exercise_model(e, rt, file));
 end:
     a->file_destroy(file);

@@ -44,6 +44,7 @@ ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx
 ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_imatrix(exercise *e, const ggufx_runtime *rt);
+ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 
 /* Add n numbers of width 1, 4 or 8 bytes to the hash, the same on every host. */

@@ -1,9 +1,10 @@
 /*
- * Importance matrices of exercise_run(): read, merge, select, write.
+ * Importance matrices and quantization jobs of exercise_run().
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,5 +54,132 @@ end:
     a->imatrix_destroy(imatrix);
     a->imatrix_destroy(again);
     MUST(unlink(path) == 0);
+    return status;
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------- */
+
+enum { kColumns = 64, kRows = 8 };
+
+/* A model of one f32 tensor that is quantized and one that is not. */
+static ggufx_status make_model(exercise *e, const ggufx_runtime *rt, const char *path,
+                               const float *x) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_writer *w = NULL;
+    ggufx_tensor *rows = NULL, *norm = NULL;
+    const uint64_t shape[2] = {kColumns, kRows};
+    TRY(a->writer_create(&w, rt, NULL, &e->error));
+    TRY(a->writer_set_string(w, "general.architecture", 20, "llama", 5, &e->error));
+    TRY(a->tensor_wrap(&rows, rt, GGUFX_TYPE_F32, 2, shape, 0, x, kColumns * kRows * 4,
+                       "blk.0.ffn_up.weight", NULL, NULL, &e->error));
+    TRY(a->tensor_wrap(&norm, rt, GGUFX_TYPE_F32, 1, shape, 0, x, kColumns * 4,
+                       "output_norm.weight", NULL, NULL, &e->error));
+    TRY(a->writer_add_tensor(w, rows, NULL, 0, &e->error));
+    TRY(a->writer_add_tensor(w, norm, NULL, 0, &e->error));
+    TRY(a->writer_write(w, path, NULL, &e->error));
+end:
+    a->tensor_destroy(rows);
+    a->tensor_destroy(norm);
+    a->writer_destroy(w);
+    return status;
+}
+
+static void mix_tensor(void *user, size_t index, const ggufx_job_tensor *tensor) {
+    exercise_mix(user, &index, 1, sizeof index == 8 ? 8 : 4);
+    exercise_mix(user, &tensor->bytes_out, 1, sizeof tensor->bytes_out);
+}
+
+static ggufx_status plan_job(exercise *e, ggufx_job *job) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_job_facts facts = {.struct_size = sizeof facts};
+    ggufx_job_tensor tensor = {.struct_size = sizeof tensor};
+    const uint32_t types[2] = {GGUFX_JOB_BY_RECIPE, GGUFX_TYPE_IQ4_NL};
+    double rmse = 0;
+    TRY(a->job_info(&facts, job, &e->error));
+    MUST(facts.n_tensors == 2 && facts.n_parts == 1);
+    TRY(a->job_measure(&rmse, job, 1, GGUFX_TYPE_Q4_0, kColumns, e->progress, &e->error));
+    MUST(rmse > 0);
+    TRY(a->job_set_types(job, types, 2, &e->error));
+    TRY(a->job_tensor_at(&tensor, job, 1, &e->error));
+    MUST(tensor.to == GGUFX_TYPE_IQ4_NL && tensor.reason == GGUFX_JOB_REASON_CHOSEN);
+end:
+    return status;
+}
+
+/* The whole at once, then as two shards: the same file. */
+static ggufx_status run_job(exercise *e, const ggufx_runtime *rt, ggufx_job *job, char *path) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_file *file = NULL;
+    ggufx_job_run_options run;
+    size_t at = 0;
+    a->job_run_options_init(&run);
+    run.progress = e->progress;
+    run.user = e;
+    run.tensor_done = mix_tensor;
+    run.flags = GGUFX_JOB_MEASURE;
+    TRY(a->job_run(job, path, &run, &e->error));
+    run.n_shards = 2;
+    for (run.shard = 1; run.shard <= 2; run.shard++) TRY(a->job_run(job, path, &run, &e->error));
+    TRY(a->job_finish(job, path, e->progress, &e->error));
+    TRY(a->open(&file, rt, path, NULL, &e->error));
+    TRY(a->file_tensor_find(&at, file, "blk.0.ffn_up.weight", 19, &e->error));
+    exercise_mix(e, a->tensor_data(a->file_tensor(file, at)), kRows * kColumns / 32 * 18, 1);
+end:
+    a->file_destroy(file);
+    return status;
+}
+
+static ggufx_status look_at_recipes(exercise *e, uint32_t *file_type) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_file_type_facts facts = {.struct_size = sizeof facts};
+    TRY(a->file_type_from_name(file_type, "q4_0", &e->error));
+    TRY(a->file_type_at(&facts, a->file_type_count() - 1, &e->error));
+    MUST(facts.name != NULL && *file_type == 2);
+end:
+    return status;
+}
+
+ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_file *file = NULL;
+    ggufx_imatrix *imatrix = NULL;
+    ggufx_job *job = NULL;
+    ggufx_job_options options;
+    uint32_t file_type = 0;
+    float x[kColumns * kRows];
+    char in[] = "/tmp/ggufx-exercise-XXXXXX", out[40], part[48], log[52];
+    const int fd = mkstemp(in);
+    MUST(fd >= 0 && close(fd) == 0);
+    snprintf(out, sizeof out, "%s.out", in);
+    snprintf(part, sizeof part, "%s.part", out);
+    snprintf(log, sizeof log, "%s.log", part);
+    exercise_fill(x, kColumns * kRows);
+    a->job_options_init(&options);
+    TRY(look_at_recipes(e, &file_type));
+    TRY(make_model(e, rt, in, x));
+    TRY(a->open(&file, rt, in, NULL, &e->error));
+    TRY(a->imatrix_open_memory(&imatrix, rt, kDat, sizeof kDat, &e->error));
+    options.imatrix = imatrix;
+    options.imatrix_name = "exercise";
+    TRY(a->job_quantize(&job, rt, file, file_type, &options, &e->error));
+    a->file_destroy(file); /* the job keeps what it needs */
+    a->imatrix_destroy(imatrix);
+    file = NULL;
+    imatrix = NULL;
+    TRY(plan_job(e, job));
+    TRY(run_job(e, rt, job, out));
+end:
+    a->job_destroy(job);
+    a->imatrix_destroy(imatrix);
+    a->file_destroy(file);
+    unlink(part); /* what a shard leaves */
+    unlink(log);
+    unlink(out);
+    MUST(unlink(in) == 0);
     return status;
 }

@@ -1,0 +1,261 @@
+// Quantization jobs: include/ggufx/job.h.
+// SPDX-License-Identifier: MIT
+#include "abi/imatrix_handle.hpp"
+#include "abi/names.hpp"
+#include "formats/format.hpp"
+#include "job/measure.hpp"
+#include "job/quantize.hpp"
+#include "quant/encoder.hpp"
+
+#include <ggufx/job.h>
+#include <inttypes.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+struct ggufx_job {
+    ggufx_job(RuntimeRef runtime, const Ref<gguf::File> &file, const job::PlanOptions &options,
+              std::string_view imatrix_name, uint64_t reserve_bytes)
+        : rt(std::move(runtime)), quantization(file, options, imatrix_name, reserve_bytes) {}
+    Tag tag = Tag::job;
+    RuntimeRef rt;
+    job::Quantization quantization;
+};
+
+namespace {
+
+constexpr uint32_t kFlags = GGUFX_JOB_PURE | GGUFX_JOB_LEAVE_OUTPUT | GGUFX_JOB_ONLY_COPY |
+                            GGUFX_JOB_ALLOW_REQUANTIZE | GGUFX_JOB_NO_FALLBACK |
+                            GGUFX_JOB_KEEP_SPLIT | GGUFX_JOB_OUTPUT_TYPE |
+                            GGUFX_JOB_EMBEDDING_TYPE | GGUFX_JOB_BEST;
+constexpr uint32_t kRunFlags = GGUFX_JOB_RESUME | GGUFX_JOB_KEEP | GGUFX_JOB_MEASURE;
+static_assert(GGUFX_JOB_BY_RECIPE == quant::kNoType);
+static_assert(GGUFX_JOB_REASON_FALLBACK == static_cast<int>(quant::Reason::fallback));
+static_assert(GGUFX_JOB_REASON_KEPT == static_cast<int>(quant::Reason::kept));
+
+const job::Quantization &quantization_of(const ggufx_job *handle) {
+    require(alive(handle, Tag::job), "job must be set");
+    return handle->quantization;
+}
+
+Progress import_progress(const ggufx_progress *progress) {
+    if (!progress) return {};
+    const auto in = import_options(progress, 0, "ggufx_progress");
+    return {in.user, in.report};
+}
+
+job::PlanOptions import_plan(const ggufx_job_options &in, uint32_t file_type) {
+    const auto has = [&](uint32_t flag) { return (in.flags & flag) != 0; };
+    job::PlanOptions out;
+    out.file_type = quant::file_type_info(file_type);
+    if (!out.file_type)
+        fail(Status::argument, {}, "file type %" PRIu32 " is unknown or has no recipe", file_type);
+    if (has(GGUFX_JOB_OUTPUT_TYPE)) out.recipe.output_type = in.output_type;
+    if (has(GGUFX_JOB_EMBEDDING_TYPE)) out.recipe.embedding_type = in.embedding_type;
+    out.recipe.pure = has(GGUFX_JOB_PURE);
+    out.recipe.leave_output = has(GGUFX_JOB_LEAVE_OUTPUT);
+    out.recipe.only_copy = has(GGUFX_JOB_ONLY_COPY);
+    out.recipe.no_fallback = has(GGUFX_JOB_NO_FALLBACK);
+    out.allow_requantize = has(GGUFX_JOB_ALLOW_REQUANTIZE);
+    out.best = has(GGUFX_JOB_BEST);
+    out.keep_split = has(GGUFX_JOB_KEEP_SPLIT);
+    if (in.imatrix) {
+        imatrix_of(in.imatrix);
+        out.imatrix = in.imatrix->imatrix;
+    }
+    return out;
+}
+
+ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
+    const job::PlannedTensor &t = job.plan().tensors()[index];
+    ggufx_job_tensor facts = {};
+    facts.struct_size = sizeof facts;
+    facts.name = t.source->name.data();
+    facts.name_length = t.source->name.size();
+    memcpy(facts.ne, t.source->ne, sizeof facts.ne);
+    facts.n_dims = t.source->n_dims;
+    facts.from = t.source->type;
+    facts.to = t.choice.type;
+    facts.wanted = t.choice.wanted;
+    facts.reason = static_cast<int32_t>(t.choice.reason);
+    facts.imatrix = t.weights ? 1 : t.needs_weights ? -2 : t.lacks_weights ? -1 : 0;
+    facts.part = job.part_of(index);
+    facts.bytes_in = t.source->n_bytes;
+    facts.bytes_out = t.n_bytes;
+    facts.rmse = t.rmse;
+    facts.seconds = t.seconds;
+    return facts;
+}
+
+struct Relay {
+    const job::Quantization *job;
+    void *user;
+    void (*tensor_done)(void *user, size_t index, const ggufx_job_tensor *tensor);
+    static void call(void *self, size_t index) {
+        const Relay &relay = *static_cast<const Relay *>(self);
+        const ggufx_job_tensor facts = describe(*relay.job, index);
+        relay.tensor_done(relay.user, index, &facts);
+    }
+};
+
+} // namespace
+
+extern "C" size_t ggufx_file_type_count(void) {
+    size_t n = 0;
+    quant::file_types(&n);
+    return n;
+}
+
+extern "C" ggufx_status ggufx_file_type_at(ggufx_file_type_facts *out, size_t index,
+                                           ggufx_error *error) {
+    return guard(error, [&] {
+        size_t n = 0;
+        const quant::FileTypeInfo *types = quant::file_types(&n);
+        require(out, "out must be set");
+        if (index >= n) fail(Status::argument, {.index = index}, "recipe %zu of %zu", index, n);
+        ggufx_file_type_facts facts = {};
+        facts.name = types[index].name;
+        facts.file_type = static_cast<uint32_t>(types[index].id);
+        facts.type = types[index].type;
+        export_struct(out, facts, "ggufx_file_type_facts");
+    });
+}
+
+extern "C" ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *name,
+                                                  ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && name, "out and name must be set");
+        if (const quant::FileTypeInfo *found = quant::file_type_by_name(name)) {
+            *out = static_cast<uint32_t>(found->id);
+            return;
+        }
+        size_t n = 0;
+        const quant::FileTypeInfo *types = quant::file_types(&n);
+        NearestName nearest(name, strlen(name));
+        for (size_t i = 0; i < n; i++) nearest.offer(types[i].name);
+        fail(Status::not_found, {}, "no recipe is called \"%s\"; did you mean \"%s\"?",
+             Quoted(name, strlen(name)).c_str(), nearest.name());
+    });
+}
+
+extern "C" void ggufx_job_options_init(ggufx_job_options *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+extern "C" void ggufx_job_run_options_init(ggufx_job_run_options *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+extern "C" ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime *rt,
+                                           const ggufx_file *file, uint32_t file_type,
+                                           const ggufx_job_options *options, ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        require(alive(file, Tag::file), "file must be set");
+        const auto in = import_options(options, kFlags, "ggufx_job_options");
+        *out = make<ggufx_job>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
+                               file->file, import_plan(in, file_type),
+                               in.imatrix_name ? in.imatrix_name : "", in.reserve_bytes);
+    });
+}
+
+extern "C" void ggufx_job_destroy(ggufx_job *job) {
+    if (!alive(job, Tag::job)) return;
+    job->tag = Tag::dead;
+    const RuntimeRef rt = job->rt;
+    unmake(*rt->host, job);
+}
+
+extern "C" ggufx_status ggufx_job_info(ggufx_job_facts *out, const ggufx_job *job,
+                                       ggufx_error *error) {
+    return guard(error, [&] {
+        const job::Quantization &from = quantization_of(job);
+        require(out, "out must be set");
+        ggufx_job_facts facts = {};
+        facts.n_tensors = from.plan().tensors().size();
+        facts.n_parts = from.n_parts();
+        for (const job::PlannedTensor &t : from.plan().tensors()) {
+            facts.n_values += t.source->ne[0] * t.source->n_rows;
+            facts.bytes_in += t.source->n_bytes;
+            facts.bytes_out += t.n_bytes;
+            facts.n_fallbacks += t.choice.reason == quant::Reason::fallback;
+            facts.n_missing += t.lacks_weights;
+        }
+        for (const job::OutputPart &part : from.make_parts()) facts.file_bytes += part.n_bytes;
+        export_struct(out, facts, "ggufx_job_facts");
+    });
+}
+
+extern "C" ggufx_status ggufx_job_tensor_at(ggufx_job_tensor *out, const ggufx_job *job,
+                                            size_t index, ggufx_error *error) {
+    return guard(error, [&] {
+        const job::Quantization &from = quantization_of(job);
+        require(out, "out must be set");
+        const size_t n = from.plan().tensors().size();
+        if (index >= n) fail(Status::argument, {.index = index}, "tensor %zu of %zu", index, n);
+        export_struct(out, describe(from, index), "ggufx_job_tensor");
+    });
+}
+
+extern "C" ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *types, size_t n,
+                                            ggufx_error *error) {
+    return guard(error, [&] {
+        const size_t wanted = quantization_of(job).plan().tensors().size();
+        require(types || n == 0, "types must be set");
+        if (n != wanted)
+            fail(Status::argument, {}, "%zu types for %zu tensors", n, wanted);
+        job->quantization.choose(types);
+    });
+}
+
+extern "C" ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, size_t index,
+                                          uint32_t type, uint64_t max_values,
+                                          const ggufx_progress *progress, ggufx_error *error) {
+    return guard(error, [&] {
+        const job::Quantization &from = quantization_of(job);
+        require(out, "out must be set");
+        const size_t n = from.plan().tensors().size();
+        if (index >= n) fail(Status::argument, {.index = index}, "tensor %zu of %zu", index, n);
+        if (!fmt::type_info(type) || !quant::encoder(type))
+            fail(Status::unsupported, {}, "there is no encoder for type %" PRIu32, type);
+        *out = job::measure(*job->rt->engine, job->rt->host, from.plan().tensors()[index],
+                            from.plan().options().best, type, max_values,
+                            import_progress(progress));
+    });
+}
+
+extern "C" ggufx_status ggufx_job_run(ggufx_job *job, const char *path,
+                                      const ggufx_job_run_options *options, ggufx_error *error) {
+    return guard(error, [&] {
+        quantization_of(job);
+        require(path && path[0], "path must be set");
+        const auto in = import_options(options, kRunFlags, "ggufx_job_run_options");
+        require(in.shard <= in.n_shards && (in.shard > 0) == (in.n_shards > 0),
+                "shard must be 1..n_shards, or both 0");
+        Relay relay = {&job->quantization, in.user, in.tensor_done};
+        job::RunOptions run;
+        run.resume = (in.flags & GGUFX_JOB_RESUME) != 0;
+        run.keep = (in.flags & GGUFX_JOB_KEEP) != 0;
+        run.measure = (in.flags & GGUFX_JOB_MEASURE) != 0;
+        run.shard = in.shard;
+        run.n_shards = in.n_shards;
+        run.progress = import_progress(in.progress);
+        run.user = &relay;
+        run.tensor_done = in.tensor_done ? Relay::call : nullptr;
+        job->quantization.run(*job->rt->engine, path, run);
+    });
+}
+
+extern "C" ggufx_status ggufx_job_finish(ggufx_job *job, const char *path,
+                                         const ggufx_progress *progress, ggufx_error *error) {
+    return guard(error, [&] {
+        quantization_of(job);
+        require(path && path[0], "path must be set");
+        job->quantization.finish(*job->rt->engine, path, import_progress(progress));
+    });
+}

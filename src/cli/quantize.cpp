@@ -1,0 +1,283 @@
+// ggufx quantize: a model in smaller types.
+// SPDX-License-Identifier: MIT
+#include "quantize.hpp"
+
+#include "progress.hpp"
+#include "rewrite.hpp"
+#include "signals.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+// ---- options --------------------------------------------------------------------------------
+
+// A name or a number of general.file_type.
+static uint32_t file_type_of(const std::string &name) {
+    uint32_t type = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), type);
+    if (bad == std::errc() && end == name.data() + name.size()) return type;
+    ggufx_error error;
+    const ggufx_status status = ggufx_file_type_from_name(&type, name.c_str(), &error);
+    if (status != GGUFX_OK) throw Failure(kUsage, std::string("--type: ") + error.message);
+    return type;
+}
+
+static void read_shard(ModelQuantizeOptions &options) {
+    if (options.shard.empty()) return;
+    const char *end = options.shard.data() + options.shard.size();
+    const auto first = std::from_chars(options.shard.data(), end, options.shard_number);
+    const bool slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
+    const auto second = slash ? std::from_chars(first.ptr + 1, end, options.n_shards) : first;
+    if (!slash || second.ec != std::errc() || second.ptr != end || options.shard_number < 1 ||
+        options.shard_number > options.n_shards) {
+        throw Failure(kUsage, "--shard: \"" + escape(options.shard) + "\" is not i/n (1/2, 2/2)");
+    }
+}
+
+static NameRules read_rules(const ModelQuantizeOptions &options) {
+    NameRules rules;
+    for (const std::string &rule : options.rules) rules.add(rule);
+    if (options.rules_file.empty()) return rules;
+    std::string text = read_text(options.rules_file);
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        std::string line = text.substr(at, end - at);
+        while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+        if (!line.empty() && line[0] != '#') rules.add(line);
+        at = end + 1;
+    }
+    return rules;
+}
+
+static bool contains_any(std::string_view name, const std::vector<std::string> &parts) {
+    for (const std::string &part : parts) {
+        if (name.find(part) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+static Imatrix read_weights(const Globals &globals, const ggufx_runtime *rt,
+                            const ModelQuantizeOptions &options) {
+    if (options.imatrix.empty()) return nullptr;
+    Imatrix imatrix = open_imatrix(globals, rt, options.imatrix);
+    std::vector<uint8_t> keep;
+    for (uint64_t i = 0; i < imatrix_facts(imatrix.get()).n_entries; ++i) {
+        const ggufx_imatrix_entry entry = imatrix_entry(imatrix.get(), i);
+        const std::string_view name(entry.name, entry.name_length);
+        keep.push_back(!contains_any(name, options.exclude) &&
+                       (options.include.empty() || contains_any(name, options.include)));
+    }
+    call([&](ggufx_error *error) {
+        return ggufx_imatrix_select(imatrix.get(), keep.data(), keep.size(), error);
+    });
+    return imatrix;
+}
+
+static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type,
+                    const ggufx_imatrix *imatrix, const ModelQuantizeOptions &options) {
+    ggufx_job_options job;
+    ggufx_job_options_init(&job);
+    const auto flag = [&](bool given, uint32_t bit) { job.flags |= given ? bit : 0; };
+    flag(options.pure, GGUFX_JOB_PURE);
+    flag(options.leave_output, GGUFX_JOB_LEAVE_OUTPUT);
+    flag(options.only_copy, GGUFX_JOB_ONLY_COPY);
+    flag(options.allow_requantize, GGUFX_JOB_ALLOW_REQUANTIZE);
+    flag(options.no_fallback, GGUFX_JOB_NO_FALLBACK);
+    flag(options.best, GGUFX_JOB_BEST);
+    flag(options.keep_split, GGUFX_JOB_KEEP_SPLIT);
+    flag(!options.output_type.empty(), GGUFX_JOB_OUTPUT_TYPE);
+    flag(!options.embd_type.empty(), GGUFX_JOB_EMBEDDING_TYPE);
+    if (!options.output_type.empty()) job.output_type = type_from_name(options.output_type);
+    if (!options.embd_type.empty()) job.embedding_type = type_from_name(options.embd_type);
+    job.imatrix = imatrix;
+    job.imatrix_name = options.imatrix.c_str();
+    if (!options.reserve.empty()) job.reserve_bytes = parse_size(options.reserve, "--reserve");
+    ggufx_job *made = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_job_quantize(&made, rt, file, file_type, &job, error);
+    });
+    return Job(made);
+}
+
+static void apply_rules(const ggufx_job *job, const NameRules &rules, uint32_t recipe_type,
+                        std::vector<uint32_t> &types) {
+    for (uint64_t i = 0; i < job_facts(job).n_tensors; ++i) {
+        const ggufx_job_tensor t = job_tensor(job, i);
+        types.push_back(rules.type_of({t.name, t.name_length}, recipe_type));
+    }
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+// What a run shows: a row per tensor, and below them how far it is.
+class QuantizeDisplay {
+public:
+    QuantizeDisplay(const Globals &globals, bool measure)
+        : progress_(globals, "quantize"), measure_(measure),
+          rows_(isatty(STDERR_FILENO) == 1 && !globals.quiet && globals.progress != "never" &&
+                globals.progress != "json") {}
+
+    void fill(ggufx_job_run_options &run, ggufx_progress &hook) {
+        hook = {};
+        hook.struct_size = sizeof hook;
+        hook.user = this;
+        hook.report = [](void *user, uint64_t done, uint64_t total) -> int32_t {
+            static_cast<QuantizeDisplay *>(user)->update(done, total);
+            return pending_signal() != 0;
+        };
+        run.progress = &hook;
+        run.user = this;
+        run.tensor_done = [](void *user, size_t, const ggufx_job_tensor *t) {
+            static_cast<QuantizeDisplay *>(user)->row(*t);
+        };
+    }
+
+private:
+    void update(uint64_t done, uint64_t total) {
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+        const double seconds = elapsed.count();
+        if (seconds <= 0 || done == 0) return progress_.update(done, total);
+        const double rate = static_cast<double>(done) / seconds;
+        const double left = static_cast<double>(total - done) / rate;
+        progress_.update(done, total,
+                         fmt::format("{:.0f} MB/s, {:.0f} s left", rate / 1e6, left));
+    }
+    void row(const ggufx_job_tensor &t) {
+        if (!rows_) return;
+        std::string line = fmt::format(
+            "\r\033[K{}  {} -> {}  {}  {}", escape({t.name, t.name_length}), type_name(t.from),
+            type_name(t.to), bytes_text(t.bytes_out), time_text(t.seconds));
+        if (measure_) line += fmt::format("  rmse {:.4g}", t.rmse);
+        fmt::print(stderr, "{}\n", line);
+    }
+
+    Progress progress_;
+    bool measure_, rows_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options) {
+    QuantizeDisplay display(globals, options.measure);
+    ggufx_job_run_options run;
+    ggufx_job_run_options_init(&run);
+    ggufx_progress hook;
+    display.fill(run, hook);
+    if (options.finish) {
+        call([&](ggufx_error *error) {
+            return ggufx_job_finish(job, options.out.c_str(), &hook, error);
+        });
+        return;
+    }
+    run.flags = GGUFX_JOB_KEEP | (options.resume ? GGUFX_JOB_RESUME : 0) |
+                (options.measure ? GGUFX_JOB_MEASURE : 0);
+    run.shard = options.shard_number;
+    run.n_shards = options.n_shards;
+    ggufx_error error;
+    const ggufx_status status = ggufx_job_run(job, options.out.c_str(), &run, &error);
+    if (status == GGUFX_OK) return;
+    const Failure failure(exit_code(status), error);
+    const bool kept = status == GGUFX_E_CANCELLED || status == GGUFX_E_IO;
+    if (!kept || globals.json) throw failure;
+    Failure said(failure.exit_code,
+                 std::string(failure.what()) + "; what is done stays for --resume");
+    said.detail = failure.detail;
+    throw said;
+}
+
+static void print_result(const Globals &globals, const ggufx_job *job,
+                         const ModelQuantizeOptions &options, const std::string &type) {
+    Output out(globals);
+    if (globals.json) {
+        Json value = json_object();
+        value.update(total_json(job, options, type));
+        if (options.measure) {
+            Json tensors = Json::array();
+            for (uint64_t i = 0; i < job_facts(job).n_tensors; ++i) {
+                tensors.push_back(tensor_json(job_tensor(job, i)));
+            }
+            value["plan"] = tensors;
+        }
+        print_json(out, value);
+    } else if (!globals.quiet) {
+        out.write(escape(options.out) + ": " + type + ", " + total_text(job));
+    }
+    out.finish();
+}
+
+static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
+    read_shard(options);
+    if (options.type.empty() && options.only_copy) options.type = "F16";
+    if (options.type.empty()) throw Failure(kUsage, "--type is required (Q4_K_M, Q8_0, ...)");
+    const uint32_t file_type = file_type_of(options.type);
+    const ggufx_file_type_facts recipe = file_type_facts(file_type);
+    const NameRules rules = read_rules(options);
+    if (options.out.empty() && !options.dry_run) throw Failure(kUsage, "OUT is required");
+    if (!options.dry_run && !options.keep_split) require_free(globals, options.out);
+    const Runtime rt = make_runtime(globals);
+    const Imatrix imatrix = read_weights(globals, rt.get(), options);
+    const uint32_t only_meta = options.dry_run ? GGUFX_OPEN_METADATA_ONLY : 0;
+    const File file = open_file(rt.get(), options.in, GGUFX_OPEN_LEGACY_V1 | only_meta);
+    const Job job = make_job(rt.get(), file.get(), file_type, imatrix.get(), options);
+    if (!rules.empty()) {
+        std::vector<uint32_t> types;
+        apply_rules(job.get(), rules, recipe.type, types);
+        call([&](ggufx_error *error) {
+            return ggufx_job_set_types(job.get(), types.data(), types.size(), error);
+        });
+    }
+    if (options.dry_run) {
+        print_plan(globals, job.get(), options, recipe.name);
+        return kOk;
+    }
+    print_remarks(globals, job.get());
+    run_job(globals, job.get(), options);
+    print_result(globals, job.get(), options, recipe.name);
+    return kOk;
+}
+
+static void declare(Command &sub, ModelQuantizeOptions &o) {
+    sub.option("IN", o.in, "GGUF file, or any part of a set").required();
+    sub.option("OUT", o.out, "the file to write (with --keep-split: PREFIX of its parts)");
+    sub.option("--type", o.type, "recipe: Q4_K_M, IQ4_XS, Q8_0, ... or its number");
+    sub.option("--imatrix", o.imatrix, "importance matrix, GGUF or .dat");
+    Option include = sub.option("--include", o.include, "only imatrix entries with TEXT in them");
+    include.repeatable();
+    sub.option("--exclude", o.exclude, "no imatrix entries with TEXT in them")
+        .repeatable()
+        .excludes(include);
+    sub.option("--rule", o.rules, "REGEX=TYPE for tensors whose name matches").repeatable();
+    sub.option("--rules", o.rules_file, "file of such rules, one per line");
+    sub.option("--output-type", o.output_type, "type of output.weight");
+    sub.option("--embd-type", o.embd_type, "type of token_embd.weight");
+    sub.flag("--pure", o.pure, "the recipe's main type for every tensor");
+    sub.flag("--leave-output", o.leave_output, "output.weight stays as it is");
+    sub.flag("--only-copy", o.only_copy, "all tensors stay as they are");
+    sub.flag("--keep-split", o.keep_split, "a set stays a set, part by part");
+    sub.flag("--best", o.best, "less error than the reference's blocks, at the same size");
+    sub.flag("--allow-requantize", o.allow_requantize, "take input that is quantized already");
+    sub.flag("--no-fallback", o.no_fallback, "rows that do not fit a type are an error");
+    sub.option("--reserve", o.reserve, "room for later edits of the keys: 64K");
+    sub.flag("--measure", o.measure, "tell the error of each tensor");
+    sub.flag("--dry-run", o.dry_run, "show the plan and the size only");
+    sub.flag("--resume", o.resume, "go on where the last run was ended");
+    sub.option("--shard", o.shard, "i/n: write this share of the tensors into OUT.part");
+    sub.flag("--finish", o.finish, "check what all shards wrote and give it its name");
+}
+
+void add_quantize(Tool &tool) {
+    auto options = std::make_shared<ModelQuantizeOptions>();
+    Command sub = tool.app.add_command("quantize", "write a model in smaller types");
+    declare(sub, *options);
+    sub.flag("-f", tool.globals.force, "replace OUT where it exists");
+    sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
+                 "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
+                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --rule 'attn_v=Q8_0' --dry-run\n"
+                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
+    tool.verbs.emplace_back(sub, [&tool, options] { return quantize(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "job/journal.hpp"
+
+#include "base/bytes.hpp"
+
+#include <string.h>
+
+namespace ggufx::job {
+
+// ---- checksum -------------------------------------------------------------------------------
+
+void Checksum::mix(unsigned lane, uint64_t word) {
+    uint64_t &h = lanes_[lane];
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+}
+
+void Checksum::mix_block(const uint8_t *p) {
+    for (unsigned lane = 0; lane < 4; lane++) mix(lane, load_u64le(p + 8 * lane));
+}
+
+void Checksum::add(const void *data, size_t n) {
+    const auto *p = static_cast<const uint8_t *>(data);
+    while (n > 0) {
+        const size_t held = n_ % sizeof held_, room = sizeof held_ - held;
+        const size_t step = n < room ? n : room;
+        if (held == 0 && step == sizeof held_) {
+            mix_block(p);
+        } else {
+            memcpy(held_ + held, p, step);
+            if (step == room) mix_block(held_);
+        }
+        n_ += step;
+        p += step;
+        n -= step;
+    }
+}
+
+void Checksum::add_u64(uint64_t v) {
+    uint8_t bytes[8];
+    store_u64le(bytes, v);
+    add(bytes, sizeof bytes);
+}
+
+uint64_t Checksum::value() const {
+    Checksum end = *this;
+    const size_t held = n_ % sizeof held_;
+    memset(end.held_ + held, 0, sizeof held_ - held);
+    end.mix_block(end.held_);
+    end.mix(0, n_);
+    for (unsigned lane = 1; lane < 4; lane++) end.mix(0, end.lanes_[lane] + lane);
+    return end.lanes_[0];
+}
+
+// ---- journal --------------------------------------------------------------------------------
+
+namespace {
+
+constexpr uint32_t kBegin = 0x4c474758u, kDone = 0x4e474758u;
+constexpr size_t kRecord = 24; // kind, tensor, value, check of those
+
+uint64_t check_of(const uint8_t *record) {
+    Checksum sum;
+    sum.add(record, 16);
+    return sum.value();
+}
+
+void put_record(io::DraftFile &draft, uint32_t kind, uint32_t tensor, uint64_t value) {
+    uint8_t record[kRecord];
+    store_u32le(record, kind);
+    store_u32le(record + 4, tensor);
+    store_u64le(record + 8, value);
+    store_u64le(record + 16, check_of(record));
+    draft.append_log(record, sizeof record);
+}
+
+} // namespace
+
+Journal::Journal(const Ref<Host> &host, io::DraftFile &draft, size_t n_tensors)
+    : draft_(draft), state_(n_tensors, State{}, HostAllocator<State>(host.get())) {}
+
+void Journal::open(uint64_t fingerprint, bool alone) {
+    uint64_t at = 0;
+    bool begun = false;
+    for (uint8_t r[kRecord]; draft_.read_log(at, r, sizeof r) == sizeof r; at += sizeof r) {
+        if (load_u64le(r + 16) != check_of(r)) break;
+        const uint32_t kind = load_u32le(r), tensor = load_u32le(r + 4);
+        const uint64_t value = load_u64le(r + 8);
+        if (kind == kBegin && value != fingerprint)
+            fail(Status::mismatch, {},
+                 "what stands beside the output was begun with other input or options");
+        begun = begun || kind == kBegin;
+        if (kind == kDone && tensor < state_.size()) state_[tensor] = {true, value};
+    }
+    if (alone) draft_.cut_log(at);
+    if (!begun) {
+        for (State &state : state_) state = {};
+        put_record(draft_, kBegin, 0, fingerprint);
+    }
+}
+
+void Journal::note(size_t tensor, uint64_t checksum) {
+    state_[tensor] = {true, checksum};
+    put_record(draft_, kDone, static_cast<uint32_t>(tensor), checksum);
+}
+
+} // namespace ggufx::job

@@ -1,0 +1,56 @@
+// A quantization: its plan, the files it writes, and the runs that write them.
+// quantize.cpp: what the files hold; run.cpp: writing them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "gguf/writer.hpp"
+#include "job/journal.hpp"
+#include "job/rows.hpp"
+
+namespace ggufx::job {
+
+struct RunOptions {
+    bool resume = false, keep = false, measure = false;
+    uint32_t shard = 0, n_shards = 0; // 0: all
+    Progress progress;
+    void *user = nullptr;
+    void (*tensor_done)(void *user, size_t index) = nullptr;
+};
+
+// One file: its metadata, and where the tensors stand that it holds.
+struct OutputPart {
+    size_t first, n_tensors; // of the plan
+    Vector<uint8_t> head;    // all bytes before the data
+    Vector<uint64_t> offsets;
+    uint64_t n_bytes;
+};
+
+class Quantization {
+public:
+    Quantization(const Ref<gguf::File> &file, const PlanOptions &options,
+                 std::string_view imatrix_name, uint64_t reserve_bytes);
+
+    const Plan &plan() const { return plan_; }
+    void choose(const uint32_t *types) { plan_.choose(types); }
+    Vector<OutputPart> make_parts() const;
+    uint32_t part_of(size_t tensor) const;
+    size_t n_parts() const;
+
+    void run(const matmul::Engine &engine, const char *path, const RunOptions &options);
+    void finish(const matmul::Engine &engine, const char *path, const Progress &progress);
+
+private:
+    friend class Run;
+    void set_keys(gguf::Writer &writer, size_t part, size_t n_parts) const;
+    void set_imatrix_keys(gguf::Writer &writer) const;
+    OutputPart make_part(size_t part, size_t first, size_t n_tensors, size_t n_parts) const;
+    Vector<char> part_path(std::string_view path, size_t part) const;
+    uint64_t fingerprint(const OutputPart &part) const;
+
+    const Ref<Host> &host() const { return plan_.file().host(); }
+    Plan plan_;
+    Vector<char> imatrix_name_;
+    uint64_t reserve_bytes_;
+};
+
+} // namespace ggufx::job

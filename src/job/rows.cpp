@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "job/rows.hpp"
+
+#include "base/bytes.hpp"
+#include "base/checked.hpp"
+#include "formats/format.hpp"
+#include "quant/quantize.hpp"
+#include "quant/valid.hpp"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+namespace ggufx::job {
+
+namespace {
+
+Quoted quoted(const gguf::Tensor &t) {
+    return Quoted(t.name.data(), t.name.size());
+}
+
+// Grows a buffer; what it held is gone.
+void need(Buffer &buffer, const Ref<Host> &host, uint64_t n) {
+    size_t bytes = 0;
+    if (buffer.size() >= n) return;
+    if (!checked::to_size(&bytes, n)) throw std::bad_alloc();
+    buffer = Buffer();
+    buffer = Buffer(host, bytes);
+}
+
+} // namespace
+
+void Converter::begin(const gguf::Tensor &tensor, uint32_t type, const float *weights,
+                      bool measure) {
+    tensor_ = &tensor;
+    type_ = type;
+    weights_ = weights;
+    measure_ = measure;
+    squares_ = 0;
+    n_measured_ = 0;
+    if (tensor.n_bytes > 0 && !tensor.data)
+        fail(Status::unsupported, {}, "tensor \"%s\": its data are not in memory (opened for "
+                                      "metadata only?)",
+             quoted(tensor).c_str());
+    uint64_t float_bytes = 0, n = 0, block_bytes = 0;
+    if (!fmt::row_bytes(&row_bytes_, *fmt::type_info(type), tensor.ne[0]))
+        fail(Status::shape, {}, "tensor \"%s\": a row is not whole blocks of type %s",
+             quoted(tensor).c_str(), fmt::type_info(type)->name);
+    if (!checked::mul(&float_bytes, tensor.ne[0], sizeof(float))) throw std::bad_alloc();
+    rows_at_once_ = float_bytes ? kRowBytes / float_bytes : 1;
+    if (rows_at_once_ == 0) rows_at_once_ = 1;
+    if (rows_at_once_ > tensor.ne[1]) rows_at_once_ = tensor.ne[1] ? tensor.ne[1] : 1;
+    if (!checked::mul(&n, float_bytes, rows_at_once_) ||
+        !checked::mul(&block_bytes, row_bytes_, rows_at_once_))
+        throw std::bad_alloc();
+    need(floats_, host_, n);
+    need(blocks_, host_, block_bytes);
+    if (measure) need(decoded_, host_, n);
+}
+
+// The failure says row and column of the rows at hand; the caller wants those of the tensor.
+void Converter::fail_here(Failure &failure, uint64_t first_row) const {
+    if (failure.status != static_cast<int32_t>(Status::value)) {
+        char text[sizeof failure.message];
+        snprintf(text, sizeof text, "%s", failure.message);
+        fail(static_cast<Status>(failure.status), {failure.offset, failure.index},
+             "tensor \"%s\": %s", quoted(*tensor_).c_str(), text);
+    }
+    const uint64_t row = first_row + failure.index;
+    const auto *x = reinterpret_cast<const float *>(floats_.data());
+    const matmul::Weights w = {tensor_->type, tensor_->data, tensor_->row_stride, tensor_->n_rows,
+                               tensor_->ne[0]};
+    uint64_t column = 0;
+    if (engine_.dequantize(reinterpret_cast<float *>(floats_.data()), w, row, 1, nullptr) ==
+        Status::ok)
+        while (column + 1 < tensor_->ne[0] && (f32_bits(x[column]) & 0x7f800000u) != 0x7f800000u)
+            column++;
+    fail(Status::value, {.index = row},
+         "tensor \"%s\": row %" PRIu64 ", column %" PRIu64 " is infinite or not a number",
+         quoted(*tensor_).c_str(), row, column);
+}
+
+// Rows as they stand in memory where they are f32 already.
+const float *Converter::load_rows(uint64_t first_row, uint64_t n_rows) {
+    const gguf::Tensor &t = *tensor_;
+    const uint8_t *at = t.data + first_row * t.row_stride;
+    const bool aligned = reinterpret_cast<uintptr_t>(at) % alignof(float) == 0;
+    if (t.type == quant::kF32 && !kBigEndianHost && aligned && t.row_stride == t.row_bytes)
+        return reinterpret_cast<const float *>(at);
+    auto *x = reinterpret_cast<float *>(floats_.data());
+    Failure failure;
+    const matmul::Weights w = {t.type, t.data, t.row_stride, t.n_rows, t.ne[0]};
+    const Status status = engine_.dequantize(x, w, first_row, n_rows, &failure);
+    if (status != Status::ok) fail_here(failure, first_row);
+    return x;
+}
+
+void Converter::check_result(uint64_t first_row, uint64_t n_rows) const {
+    const fmt::TypeInfo &type = *fmt::type_info(type_);
+    const size_t n_blocks = static_cast<size_t>(n_rows * row_bytes_ / type.block_bytes);
+    const size_t bad = quant::first_bad_block(type_, blocks_.data(), n_blocks);
+    if (bad == SIZE_MAX) return;
+    const uint64_t value = uint64_t{bad} * type.block_values;
+    fail(Status::value, {.index = first_row + value / tensor_->ne[0]},
+         "tensor \"%s\": row %" PRIu64 ", columns from %" PRIu64
+         " on have values beyond the range of type %s",
+         quoted(*tensor_).c_str(), first_row + value / tensor_->ne[0], value % tensor_->ne[0],
+         type.name);
+}
+
+void Converter::add_error(const float *x, uint64_t n_rows) {
+    auto *y = reinterpret_cast<float *>(decoded_.data());
+    const matmul::Weights w = {type_, blocks_.data(), row_bytes_, n_rows, tensor_->ne[0]};
+    Failure failure;
+    if (engine_.dequantize(y, w, 0, n_rows, &failure) != Status::ok) throw Error{failure};
+    const auto n = static_cast<size_t>(n_rows * tensor_->ne[0]);
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double d = double{y[i]} - double{x[i]};
+        sum += d * d;
+    }
+    squares_ += sum;
+    n_measured_ += n;
+}
+
+uint64_t Converter::convert(Converted *out, uint64_t first_row, uint64_t n_rows,
+                            const Progress &progress) {
+    const gguf::Tensor &t = *tensor_;
+    const uint64_t matrix = first_row / t.ne[1], left = (matrix + 1) * t.ne[1] - first_row;
+    uint64_t n = n_rows < left ? n_rows : left;
+    if (n > rows_at_once_) n = rows_at_once_;
+    const float *x = load_rows(first_row, n);
+    const float *weights = weights_ ? weights_ + matrix % t.ne[2] * t.ne[0] : nullptr;
+    const quant::Rows rows = {x, static_cast<size_t>(n), static_cast<size_t>(t.ne[0]), weights,
+                              best_};
+    const auto n_bytes = static_cast<size_t>(n * row_bytes_);
+    Failure failure;
+    const Status status = quant::quantize(blocks_.data(), n_bytes, *host_, engine_.kernels(),
+                                          type_, rows, progress, &failure);
+    if (status != Status::ok) fail_here(failure, first_row);
+    check_result(first_row, n);
+    if (measure_) add_error(x, n);
+    *out = {first_row * row_bytes_, blocks_.data(), n_bytes, n * t.row_bytes};
+    return n;
+}
+
+double Converter::rmse() const {
+    return n_measured_ ? sqrt(squares_ / static_cast<double>(n_measured_)) : 0.0;
+}
+
+} // namespace ggufx::job

@@ -1,0 +1,52 @@
+// A tensor's rows through f32 into blocks of another type, some rows at a time.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "job/plan.hpp"
+#include "matmul/matmul.hpp"
+
+namespace ggufx::job {
+
+constexpr size_t kRowBytes = 16u << 20; // of f32 rows in work, at least one row
+
+struct Converted {
+    uint64_t offset; // in the dense result
+    const uint8_t *bytes;
+    size_t n_bytes;
+    uint64_t input_bytes; // that went into it
+};
+
+class Converter {
+public:
+    Converter(const matmul::Engine &engine, const Ref<Host> &host, bool best)
+        : engine_(engine), host_(host), best_(best) {}
+
+    // Begin a tensor that is to become `type`; weights as in PlannedTensor. The error against the
+    // input is summed up when `measure`. Throws unsupported (not in memory), memory.
+    void begin(const gguf::Tensor &tensor, uint32_t type, const float *weights, bool measure);
+    // As many rows as fit, up to n_rows from first_row on, all of one matrix; returns how many.
+    // `progress` reports within these rows. Throws value, cancelled and what an encoder says.
+    uint64_t convert(Converted *out, uint64_t first_row, uint64_t n_rows,
+                     const Progress &progress);
+    double rmse() const; // of all rows since begin
+
+private:
+    [[noreturn]] void fail_here(Failure &failure, uint64_t first_row) const;
+    const float *load_rows(uint64_t first_row, uint64_t n_rows);
+    void check_result(uint64_t first_row, uint64_t n_rows) const;
+    void add_error(const float *x, uint64_t n_rows);
+
+    const matmul::Engine &engine_;
+    Ref<Host> host_;
+    bool best_;
+    const gguf::Tensor *tensor_ = nullptr;
+    uint32_t type_ = 0;
+    const float *weights_ = nullptr;
+    bool measure_ = false;
+    uint64_t row_bytes_ = 0, rows_at_once_ = 0;
+    Buffer floats_, blocks_, decoded_;
+    double squares_ = 0;
+    uint64_t n_measured_ = 0;
+};
+
+} // namespace ggufx::job

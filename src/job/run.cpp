@@ -1,0 +1,288 @@
+// One run over the parts of a quantization.
+// SPDX-License-Identifier: MIT
+#include "job/quantize.hpp"
+
+#include <inttypes.h>
+#include <time.h>
+
+namespace ggufx::job {
+
+namespace {
+
+Quoted quoted(const gguf::Tensor &t) {
+    return Quoted(t.name.data(), t.name.size());
+}
+
+double seconds_now() {
+    timespec t = {};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+} // namespace
+
+class Run {
+public:
+    Run(Quantization &job, const matmul::Engine &engine, const RunOptions &options)
+        : job_(job), options_(options), converter_(engine, job.host(), job.plan().options().best),
+          parts_(job.make_parts()), drafts_(HostAllocator<io::DraftFile *>(job.host().get())) {
+        drafts_.reserve(parts_.size());
+        for (const PlannedTensor &t : job.plan().tensors()) work_ += t.source->n_bytes;
+    }
+    ~Run() {
+        for (io::DraftFile *draft : drafts_) unmake(*job_.host(), draft);
+    }
+
+    void write(const char *path);
+    void finish(const char *path);
+
+private:
+    io::DraftFile &open_draft(const char *path, size_t part, io::DraftFile::Mode mode);
+    void write_part(size_t part, io::DraftFile &draft, Journal &journal);
+    void verify(size_t part, io::DraftFile &draft, Journal &journal, bool all);
+    void seal(size_t part, io::DraftFile &draft);
+    void publish();
+    void settle(const Failure &failure);
+    void write_all(const char *path);
+    bool mine(size_t tensor);
+    uint64_t write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
+    uint64_t copy_tensor(const gguf::Tensor &tensor, uint64_t at, io::DraftFile &draft);
+    uint64_t convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
+    void release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const;
+    void poll() const;
+    static int32_t report_blocks(void *user, uint64_t done, uint64_t total);
+
+    Quantization &job_;
+    const RunOptions &options_;
+    Converter converter_;
+    Vector<OutputPart> parts_;
+    Vector<io::DraftFile *> drafts_;
+    uint64_t work_ = 0, done_ = 0; // bytes of input
+    uint64_t piece_ = 0;           // bytes of the rows being encoded
+};
+
+void Run::poll() const {
+    if (options_.progress.cancelled(done_, work_))
+        fail(Status::cancelled, {}, "the quantization was cancelled after %" PRIu64 " of %" PRIu64
+                                    " bytes of input", done_, work_);
+}
+
+int32_t Run::report_blocks(void *user, uint64_t done, uint64_t total) {
+    const Run &run = *static_cast<const Run *>(user);
+    const double share = total ? static_cast<double>(done) / static_cast<double>(total) : 0;
+    const auto part = static_cast<uint64_t>(share * static_cast<double>(run.piece_));
+    return run.options_.progress.cancelled(run.done_ + part, run.work_);
+}
+
+// Pages of a mapped input that were read count as memory in use until they are given back.
+void Run::release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const {
+    const io::Mapping &mapping = job_.plan().file().part(t.part).mapping;
+    const auto data = reinterpret_cast<uintptr_t>(t.data),
+               begin = reinterpret_cast<uintptr_t>(mapping.data());
+    // Data that were read or swapped stand elsewhere, and would be lost.
+    const bool mapped = data >= begin && data - begin <= mapping.size() &&
+                        t.n_bytes <= mapping.size() - (data - begin);
+    if (mapping.paged() && mapped) io::release_pages(t.data + first, static_cast<size_t>(n));
+}
+
+uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &draft) {
+    if (t.n_bytes > 0 && !t.data)
+        fail(Status::unsupported, {}, "tensor \"%s\": its data are not in memory (opened for "
+                                      "metadata only?)",
+             quoted(t).c_str());
+    Checksum sum;
+    for (uint64_t from = 0; from < t.n_bytes; from += io::kChunk) {
+        const uint64_t left = t.n_bytes - from;
+        const auto n = static_cast<size_t>(left < io::kChunk ? left : io::kChunk);
+        draft.write_at(at + from, t.data + from, n);
+        sum.add(t.data + from, n);
+        done_ += n;
+        poll();
+        release_input(t, from, n);
+    }
+    return sum.value();
+}
+
+uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
+    const gguf::Tensor &t = *tensor.source;
+    converter_.begin(t, tensor.choice.type, tensor.weights, options_.measure);
+    Checksum sum;
+    for (uint64_t row = 0; row < t.n_rows;) {
+        Converted out = {};
+        const uint64_t left = (t.n_rows - row) * t.row_bytes;
+        piece_ = left < kRowBytes ? left : kRowBytes;
+        const Progress inner = {this, report_blocks};
+        const uint64_t n = converter_.convert(&out, row, t.n_rows - row, inner);
+        for (size_t i = 0; i < out.n_bytes; i += io::kChunk) {
+            const size_t rest = out.n_bytes - i;
+            draft.write_at(at + out.offset + i, out.bytes + i,
+                           rest < io::kChunk ? rest : io::kChunk);
+            poll();
+        }
+        sum.add(out.bytes, out.n_bytes);
+        done_ += out.input_bytes;
+        release_input(t, row * t.row_bytes, n * t.row_bytes);
+        row += n;
+    }
+    if (options_.measure) tensor.rmse = converter_.rmse();
+    return sum.value();
+}
+
+uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
+    const double begin = seconds_now();
+    tensor.rmse = -1;
+    const uint64_t sum = tensor.copies() ? copy_tensor(*tensor.source, at, draft)
+                                         : convert_tensor(tensor, at, draft);
+    if (options_.measure && tensor.copies()) tensor.rmse = 0;
+    tensor.seconds = seconds_now() - begin;
+    return sum;
+}
+
+// Shards are runs of neighbours, cut where their share of the input ends.
+bool Run::mine(size_t tensor) {
+    if (options_.n_shards == 0) return true;
+    const Vector<PlannedTensor> &tensors = job_.plan().tensors();
+    uint64_t before = 0;
+    for (size_t i = 0; i < tensor; i++) before += tensors[i].source->n_bytes;
+    const double middle = static_cast<double>(before) +
+                          static_cast<double>(tensors[tensor].source->n_bytes) / 2;
+    const double share = work_ ? middle / static_cast<double>(work_) : 0;
+    const auto shard = static_cast<uint32_t>(share * options_.n_shards);
+    return shard + 1 == options_.shard;
+}
+
+void Run::write_part(size_t number, io::DraftFile &draft, Journal &journal) {
+    const OutputPart &part = parts_[number];
+    for (size_t i = 0; i < part.n_tensors; i++) {
+        const size_t index = part.first + i;
+        PlannedTensor &tensor = job_.plan_.tensors()[index];
+        if (!mine(index) || journal.has(i)) {
+            done_ += tensor.source->n_bytes;
+            poll();
+            continue;
+        }
+        journal.note(i, write_tensor(tensor, part.offsets[i], draft));
+        if (options_.tensor_done) options_.tensor_done(options_.user, index);
+        poll();
+    }
+}
+
+io::DraftFile &Run::open_draft(const char *path, size_t part, io::DraftFile::Mode mode) {
+    const Vector<char> name = job_.part_path(path, part);
+    drafts_.push_back(make<io::DraftFile>(*job_.host(), job_.host(),
+                                          std::string_view(name.data(), name.size())));
+    drafts_.back()->open(mode, parts_[part].n_bytes);
+    return *drafts_.back();
+}
+
+void Run::seal(size_t part, io::DraftFile &draft) {
+    draft.write_at(0, parts_[part].head.data(), parts_[part].head.size());
+    draft.sync();
+}
+
+// The first part last: who finds it finds the others.
+void Run::publish() {
+    size_t i = drafts_.size();
+    try {
+        for (; i > 0; i--) drafts_[i - 1]->publish();
+    } catch (...) {
+        for (; i < drafts_.size(); i++) drafts_[i]->retract();
+        throw;
+    }
+    drafts_[0]->sync_folder();
+}
+
+// What a failed run leaves of its drafts: all of them, or none.
+void Run::settle(const Failure &failure) {
+    const auto status = static_cast<Status>(failure.status);
+    const bool foreign = status == Status::mismatch || status == Status::state;
+    const bool resumable = status == Status::cancelled || status == Status::io;
+    if (options_.n_shards > 0 || foreign || (options_.keep && resumable)) return;
+    for (io::DraftFile *draft : drafts_) draft->discard_on_close();
+}
+
+void Run::write_all(const char *path) {
+    using Mode = io::DraftFile::Mode;
+    const bool shard = options_.n_shards > 0;
+    for (size_t i = 0; i < parts_.size(); i++) {
+        io::DraftFile &draft =
+            open_draft(path, i, shard ? Mode::join : options_.resume ? Mode::resume : Mode::fresh);
+        Journal journal(job_.host(), draft, parts_[i].n_tensors);
+        journal.open(job_.fingerprint(parts_[i]), !shard);
+        verify(i, draft, journal, false);
+        write_part(i, draft, journal);
+        if (!shard) seal(i, draft);
+    }
+    if (!shard) publish();
+}
+
+void Run::write(const char *path) {
+    poll();
+    try {
+        write_all(path);
+    } catch (const Error &error) {
+        settle(error.failure);
+        throw;
+    } catch (...) {
+        settle({});
+        throw;
+    }
+}
+
+void Run::finish(const char *path) {
+    for (size_t i = 0; i < parts_.size(); i++) {
+        io::DraftFile &draft = open_draft(path, i, io::DraftFile::Mode::finish);
+        Journal journal(job_.host(), draft, parts_[i].n_tensors);
+        journal.open(job_.fingerprint(parts_[i]), true);
+        verify(i, draft, journal, true);
+        seal(i, draft);
+    }
+    publish();
+}
+
+// Bytes in the draft against their checksums; those that differ are to be made anew.
+void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all) {
+    const OutputPart &part = parts_[number];
+    Buffer bytes;
+    for (size_t i = 0; i < part.n_tensors; i++) {
+        const PlannedTensor &t = job_.plan().tensors()[part.first + i];
+        if (!journal.has(i)) {
+            if (all)
+                fail(Status::state, {.index = part.first + i},
+                     "tensor \"%s\" is not there yet: a shard has not run to its end",
+                     quoted(*t.source).c_str());
+            continue;
+        }
+        if (bytes.size() == 0) bytes = Buffer(job_.host(), io::kChunk);
+        Checksum sum;
+        for (uint64_t at = 0; at < t.n_bytes; at += io::kChunk) {
+            const uint64_t left = t.n_bytes - at;
+            const auto n = static_cast<size_t>(left < io::kChunk ? left : io::kChunk);
+            draft.read_at(part.offsets[i] + at, bytes.data(), n);
+            sum.add(bytes.data(), n);
+            poll();
+        }
+        if (sum.value() == journal.checksum(i)) continue;
+        if (all)
+            fail(Status::state, {.index = part.first + i},
+                 "tensor \"%s\" was damaged in the file: run its shard again",
+                 quoted(*t.source).c_str());
+        journal.forget(i);
+    }
+}
+
+void Quantization::run(const matmul::Engine &engine, const char *path, const RunOptions &options) {
+    if (plan_.file().metadata_only())
+        fail(Status::unsupported, {}, "the file was opened for its metadata only");
+    plan_.require_weights();
+    Run(*this, engine, options).write(path);
+}
+
+void Quantization::finish(const matmul::Engine &engine, const char *path,
+                          const Progress &progress) {
+    RunOptions options;
+    options.progress = progress;
+    Run(*this, engine, options).finish(path);
+}
+
+} // namespace ggufx::job

@@ -1,0 +1,408 @@
+# quantize: the reference's bytes for every recipe, its plans, errors, kills, shards.
+# SPDX-License-Identifier: MIT
+import hashlib
+import json
+import os
+import random
+import resource
+import signal
+import struct
+import subprocess
+import time
+
+import tool
+from tool import ARCHITECTURE as ARCH
+from tool import MODEL, TOOL, WRAPPER, environment, gguf, read_json, run, shared, string
+
+KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # moments at which a run is killed
+STORIES = ("data", "stories260K")
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def digest(path):
+    return hashlib.sha256(read(path)).hexdigest()
+
+
+def u32(n):
+    return struct.pack("<I", n)
+
+
+def kv(key, n):
+    return (key, 4, u32(n))
+
+
+class Quantize(tool.Case):
+    def source(self):
+        return shared(*STORIES, "stories260K-w256-f16.gguf")
+
+    def tensors(self, path):
+        """name -> (type, sha256 of its bytes)"""
+        data, found = read(path), {}
+        for t in self.json("info", path, "--tensors")["tensors"]:
+            at = t["abs_offset"]
+            found[t["name"]] = (t["type"], t["nbytes"],
+                                hashlib.sha256(data[at:at + t["nbytes"]]).hexdigest())
+        return found
+
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+
+class Bytes(Quantize):
+    def test_each_recipe_gives_the_reference_bytes(self):
+        folder = os.path.dirname(self.source())
+        n = 0
+        for name, entry in read_json(shared(*STORIES, "quantized-from-f16.json"))["files"].items():
+            recipe = [os.path.join(folder, a) if a.endswith(".gguf") else a for a in entry["recipe"]]
+            out = self.path("out.gguf")
+            self.ok("quantize", self.source(), out, "-q", "-f", *recipe)
+            got = self.tensors(out)
+            self.assertEqual(set(got), set(entry["tensors"]), name)
+            for tensor, want in entry["tensors"].items():
+                want = (want["type"].lower(), want["nbytes"], want["sha256"])
+                self.assertEqual((got[tensor][0].lower(), *got[tensor][1:]), want, (name, tensor))
+                n += 1
+        self.assertGreater(n, 1000)
+
+    def test_whole_files_are_those_of_the_reference(self):
+        for name in ("Q8_0", "Q2_K", "IQ4_XS", "TQ2_0"):
+            want = shared(*STORIES, "quant", f"stories260K-w256-{name}.gguf")
+            out = self.path(name)
+            self.ok("quantize", self.source(), out, "-q", "--type", name)
+            size = self.json("info", out)["data_offset"]
+            self.assertEqual(self.json("info", want)["data_offset"], size)
+            self.assertEqual(read(out)[:size], read(want)[:size], name)  # keys, directory, padding
+
+    def test_imatrix_keys_say_where_the_weights_came_from(self):
+        imatrix = shared(*STORIES, "stories260K-w256-imatrix.gguf")
+        out = self.path("o.gguf")
+        self.ok("quantize", self.source(), out, "-q", "--type", "Q4_K_M", "--imatrix", imatrix)
+        keys = {e["key"]: (e["type"], e["value"]) for e in self.json("info", out)["kv"]}
+        want = self.json("imatrix", "show", imatrix)
+        self.assertEqual(keys["quantize.imatrix.file"], ("str", imatrix[:127]))
+        self.assertEqual(keys["quantize.imatrix.dataset"], ("str", want["datasets"][0]))
+        self.assertEqual(keys["quantize.imatrix.entries_count"], ("u32", 35))
+        self.assertEqual(keys["quantize.imatrix.chunks_count"], ("u32", 57))
+        self.assertEqual(list(keys)[-6:-4], ["general.quantization_version", "general.file_type"])
+        plain, some = self.path("p.gguf"), self.path("s.gguf")
+        self.ok("quantize", self.source(), plain, "-q", "--type", "Q4_K_M")
+        self.ok("quantize", self.source(), some, "-q", "--type", "Q4_K_M", "--imatrix", imatrix,
+                "--include", "blk.3.", "--include", "blk.4.")
+        full, none, part = self.tensors(out), self.tensors(plain), self.tensors(some)
+        for name in full:
+            weighed = name.startswith(("blk.3.", "blk.4."))
+            self.assertEqual(part[name], (full if weighed else none)[name], name)
+
+    def test_best_blocks_have_less_error_at_the_same_size(self):
+        errors = []
+        for more in ((), ("--best",)):
+            value = self.json("quantize", self.source(), self.path("o.gguf"), "-f", "--type", "Q4_0", "--measure",
+                              *more)
+            errors.append({t["tensor"]: t["rmse"] for t in value["plan"] if t["to"] == "q4_0"})
+        self.assertTrue(all(errors[1][name] <= rmse for name, rmse in errors[0].items()))
+        self.assertLess(sum(errors[1].values()), 0.99 * sum(errors[0].values()))
+
+    def test_threads_and_runs_give_the_same_file(self):
+        digests = set()
+        for i, threads in enumerate((1, 4, 4)):
+            out = self.path(f"{i}.gguf")
+            self.ok("quantize", self.source(), out, "-q", "--type", "Q5_K_M", "-t", threads)
+            digests.add(digest(out))
+        self.assertEqual(len(digests), 1)
+
+    def test_f32_and_f16_copies(self):
+        out = self.path("o.gguf")
+        self.ok("quantize", self.source(), out, "-q", "--only-copy")
+        source, got = self.tensors(self.source()), self.tensors(out)
+        self.assertEqual(got, source)
+        self.ok("quantize", self.source(), out, "-q", "-f", "--type", "F32")
+        rows = self.ok("dequant", self.source(), "output.weight", "--raw")
+        self.assertEqual(self.ok("dequant", out, "output.weight", "--raw"), rows)
+        self.assertEqual(self.tensors(out)["output.weight"][0], "f32")
+
+    def test_measure_gives_the_error_of_what_was_written(self):
+        out = self.path("o.gguf")
+        value = self.json("quantize", self.source(), out, "--type", "Q4_0", "--measure")
+        entry = next(t for t in value["plan"] if t["tensor"] == "blk.1.ffn_up.weight")
+        x = self.ok("dequant", self.source(), "blk.1.ffn_up.weight", "--raw")
+        y = self.ok("dequant", out, "blk.1.ffn_up.weight", "--raw")
+        n = len(x) // 4
+        pairs = zip(struct.unpack(f"<{n}f", x), struct.unpack(f"<{n}f", y))
+        self.assertAlmostEqual(entry["rmse"], (sum((a - b) ** 2 for a, b in pairs) / n) ** 0.5, 9)
+        self.assertGreater(entry["rmse"], 0)
+
+
+class Plans(Quantize):
+    def test_recipes_assign_what_the_reference_assigns(self):
+        n = 0
+        for name, model in read_json(shared("formats", "golden", "ftypes_assign.json")).items():
+            path = self.mock(name, model)
+            for file_type, want in model["types"].items():
+                n += 1
+                call = ("quantize", path, "--dry-run", "--type", file_type)
+                if isinstance(want, dict):
+                    self.assertIn("has no fallback", self.fails(3, *call))
+                    continue
+                plan = self.json(*call)["plan"]
+                self.assertEqual([t["tensor"] for t in plan], [t[0] for t in model["tensors"]])
+                for t, wanted in zip(plan, want):
+                    self.assertEqual(t["to"].lower(), wanted.lower(), (name, file_type, t))
+        self.assertEqual(n, 272)
+
+    def mock(self, name, model):
+        arch = model["arch"]
+        keys = [("general.architecture", 8, string(arch)), kv(f"{arch}.block_count", model["n_layer"]),
+                kv(f"{arch}.attention.head_count", model["n_head"]),
+                kv(f"{arch}.attention.head_count_kv", model["n_head_kv"]),
+                kv(f"{arch}.expert_count", model["n_expert"])]
+        tensors, at = [], 0
+        for tensor, ne in model["tensors"]:
+            shape = list(ne)
+            while len(shape) > 1 and shape[-1] == 1:
+                shape.pop()
+            f16 = {"f16": 1, "f32": 0}[model["input_type"]]
+            size = ne[0] * ne[1] * ne[2] * (2 if f16 else 4)
+            tensors.append((tensor, shape, f16, at))
+            at += size + -size % 32
+        return self.path(name + ".gguf", gguf(keys, tensors))
+
+
+    def test_rules_pure_and_types_of_single_tensors(self):
+        def plan(*more):
+            value = self.json("quantize", self.source(), "--dry-run", "--type", "Q4_K_M", *more)
+            return {t["tensor"]: (t["to"], t["reason"]) for t in value["plan"]}
+
+        plain = plan()
+        self.assertEqual(plain["output.weight"], ("q6_K", "recipe"))
+        self.assertEqual(plain["output_norm.weight"], ("f32", "kept"))
+        self.assertEqual(plan("--pure")["output.weight"], ("q4_K", "recipe"))
+        self.assertEqual(plan("--output-type", "q8_0", "--pure")["output.weight"], ("q8_0", "chosen"))
+        self.assertEqual(plan("--embd-type", "f32")["token_embd.weight"], ("f32", "chosen"))
+        self.assertEqual(plan("--leave-output")["output.weight"], ("f16", "kept"))
+        self.assertEqual(plan("--output-type", "f16")["output.weight"], ("f16", "same"))
+        ruled = plan("--rule", "BLK\\.[01]\\..*attn_v=q8_0", "--rule", "attn=q5_0")
+        self.assertEqual(ruled["blk.0.attn_v.weight"], ("q8_0", "chosen"))
+        self.assertEqual(ruled["blk.2.attn_v.weight"], ("q5_0", "chosen"))
+        self.assertEqual(ruled["blk.0.attn_norm.weight"], ("f32", "kept"))
+        # A rule with the recipe's main type leaves the tensor to the recipe, as in the reference.
+        same = plan("--rule", "ffn_down=q4_k")
+        self.assertEqual(same, plain)
+        # Tensors that rules decide do not count in the mix: the third attn_v is now the second.
+        counted = plan("--rule", "blk.0.attn_v=q8_0")
+        self.assertEqual((plain["blk.2.attn_v.weight"][0], counted["blk.2.attn_v.weight"][0],
+                          counted["blk.3.attn_v.weight"][0]), ("q6_K", "q4_K", "q6_K"))
+        rules = self.path("rules", b"# comment\n\nattn_v=q8_0\r\n")
+        self.assertEqual(plan("--rules", rules)["blk.2.attn_v.weight"], ("q8_0", "chosen"))
+
+    def test_rows_that_do_not_fit_fall_back_or_fail(self):
+        kept = [ARCH, kv("llama.block_count", 1)]
+        path = self.path("odd.gguf", gguf(kept, [("a.weight", (96, 2), 0, 0), ("b.weight", (36, 2), 0, 768)],
+                                          bytes(768 + 288)))
+        plan = self.json("quantize", path, "--dry-run", "--type", "Q4_K_S")
+        self.assertEqual([(t["to"], t["wanted"], t["reason"]) for t in plan["plan"]],
+                         [("q5_0", "q4_K", "fallback"), ("f16", "q4_K", "fallback")])
+        self.assertEqual(plan["fallbacks"], 2)
+        self.assertIn("fallback was refused", self.fails(3, "quantize", path, "--dry-run", "--type",
+                                                         "Q4_K_S", "--no-fallback"))
+        self.assertIn("a.weight", self.fails(3, "quantize", path, "--dry-run", "--type", "Q4_K_S", "--pure"))
+        result = run("quantize", path, self.path("o.gguf"), "--type", "Q4_K_S")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"2 of 2 tensors", result.stderr)
+
+    def test_dry_run_reads_no_data_and_tells_the_exact_size(self):
+        value = self.json("quantize", self.source(), "--dry-run", "--type", "Q3_K_M")
+        out = self.path("o.gguf")
+        table = self.ok("quantize", self.source(), "--dry-run", "--type", "Q3_K_M").decode()
+        self.assertIn("blk.0.attn_k.weight\t256 x 128\tf16\tq3_K\t14080\trecipe", table)
+        self.assertFalse(os.path.exists(out))
+        self.ok("quantize", self.source(), out, "-q", "--type", "Q3_K_M")
+        self.assertEqual(os.path.getsize(out), value["file_bytes"])
+        self.assertFalse(value["written"])
+
+    def test_errors(self):
+        out, source = self.path("o.gguf"), self.source()
+        self.assertIn('did you mean "Q4_K_M"', self.fails(2, "quantize", source, out, "--type", "Q4_K_N"))
+        self.assertIn("--type", self.fails(2, "quantize", source, out))
+        self.assertIn("OUT", self.fails(2, "quantize", source, "--type", "Q8_0"))
+        self.assertIn("needs an imatrix", self.fails(2, "quantize", source, out, "--type", "IQ2_XS"))
+        self.assertIn("quantized already", self.fails(2, "quantize", MODEL, out, "--type", "Q4_0"))
+        self.assertIn("REGEX=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "x"))
+        self.assertIn("regular", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "(=q8_0"))
+        self.assertIn("i/n", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--shard", "3/2"))
+        self.fails(1, "quantize", self.path("absent"), out, "--type", "Q8_0")
+        self.fails(2, "quantize", source, out, "--type", "39")  # NVFP4: files come from converters
+        self.assertEqual(self.files(), [])
+        self.path("o.gguf", b"old")
+        self.assertIn("exists", self.fails(1, "quantize", source, out, "--type", "Q8_0"))
+        self.assertEqual(read(out), b"old")
+        self.ok("quantize", source, out, "-q", "-f", "--type", "Q8_0")
+        self.ok("quantize", out, self.path("again.gguf"), "-q", "--type", "Q4_0", "--allow-requantize")
+        self.assertEqual(self.tensors(self.path("again.gguf"))["blk.0.ffn_up.weight"][0], "q4_0")
+
+    def test_a_bad_row_is_named_and_nothing_is_left(self):
+        data = bytearray(struct.pack("<f", 0.5) * 64 * 3)
+        for bad, text in ((b"\0\0\xc0\x7f", "infinite or not a number"), (b"\0\0\x80\x7f", "infinite")):
+            data[4 * (64 + 5):4 * (64 + 6)] = bad
+            path = self.path("bad.gguf", gguf([ARCH], [("w.weight", (64, 3), 0, 0)], bytes(data)))
+            error = self.fails(3, "quantize", path, self.path("o.gguf"), "--type", "Q8_0")
+            self.assertIn('tensor "w.weight": row 1, column 5 is ' + "infinite", error)
+            self.assertIn(text, error)
+        data[4 * 69:4 * 70] = struct.pack("<f", 3e38)  # its scale is beyond f16
+        path = self.path("big.gguf", gguf([ARCH], [("w.weight", (64, 3), 0, 0)], bytes(data)))
+        self.assertIn('tensor "w.weight": row 1, columns from 0',
+                      self.fails(3, "quantize", path, self.path("o.gguf"), "--type", "Q8_0"))
+        self.assertEqual(self.files(), ["bad.gguf", "big.gguf"])
+
+    def test_hostile_files_give_errors(self):
+        folder, n = shared("data", "malformed", "public"), 0
+        for name in sorted(os.listdir(folder)):
+            result = run("quantize", os.path.join(folder, name), self.path("o.gguf"), "-q", "-f",
+                         "--type", "Q4_0", "--allow-requantize", "-t", 1)
+            self.assertIn(result.returncode, (0, 1, 2, 3, 4, 5), (name, result.stderr))
+            self.assertEqual(result.returncode == 0, not result.stderr, (name, result.stderr))
+            self.assertEqual([f for f in self.files() if f != "o.gguf"], [], name)
+            n += 1
+        self.assertGreater(n, 100)
+
+
+class Splits(Quantize):
+    def test_a_set_becomes_one_file_or_stays_a_set(self):
+        whole, one = self.path("whole.gguf"), self.path("one.gguf")
+        self.ok("split", self.source(), self.path("m"), "--max-tensors", 20, "-q")
+        part = self.path("m-00001-of-00003.gguf")
+        self.ok("quantize", self.source(), whole, "-q", "--type", "Q4_K_M")
+        self.ok("quantize", part, one, "-q", "--type", "Q4_K_M")
+        self.assertEqual(read(one), read(whole))
+        self.ok("quantize", part, self.path("q.gguf"), "-q", "--type", "Q4_K_M", "--keep-split")
+        names = [f"q-0000{i}-of-00003.gguf" for i in (1, 2, 3)]
+        self.assertEqual([f for f in self.files() if f.startswith("q")], names)
+        self.ok("merge", self.path(names[0]), self.path("merged.gguf"), "-q")
+        source = self.json("info", part, "--tensors")["tensors"]
+        self.assertEqual([t["name"] for t in self.json("info", self.path(names[0]), "--tensors")["tensors"]],
+                         [t["name"] for t in source])
+
+
+class Interrupted(Quantize):
+    TYPE = ("--type", "IQ4_XS", "-t", "1")
+
+    def large(self):
+        """A source that takes about a second."""
+        rng, tensors, data = random.Random(3), [], b""
+        row = struct.pack("<4096f", *(rng.uniform(-1, 1) for _ in range(4096)))
+        for i in range(8):
+            tensors.append((f"blk.{i}.ffn_up.weight", (256, 16 * 24), 0, len(data)))
+            data += row[4 * i:] * 24 + row[:4 * i] * 24
+            data = data[:(i + 1) * 256 * 16 * 24 * 4]
+        return self.path("in.gguf", gguf([ARCH, kv("llama.block_count", 8)], tensors, data))
+
+    def test_kills_at_any_moment_and_resume(self):
+        source, out, want = self.large(), self.path("out.gguf"), self.path("want.gguf")
+        begin = time.monotonic()
+        self.ok("quantize", source, want, "-q", *self.TYPE)
+        seconds, rng, resumed = time.monotonic() - begin, random.Random(7), 0
+        command = [*WRAPPER, TOOL, "quantize", source, out, "-q", *self.TYPE]
+        for i in range(KILLS):
+            child = subprocess.Popen([*command, *(["--resume"] if i % 3 else [])], env=environment(),
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(rng.uniform(0, seconds))
+            child.send_signal(signal.SIGKILL if i % 2 else signal.SIGINT)
+            _, error = child.communicate()
+            self.assertIn(child.returncode, (0, -signal.SIGKILL, -signal.SIGINT, 130), error)
+            if os.path.exists(out):
+                self.assertEqual(read(out), read(want))
+                os.unlink(out)
+            resumed += os.path.exists(out + ".part")
+        self.ok("quantize", source, out, "-q", "--resume", *self.TYPE)
+        self.assertEqual(read(out), read(want))
+        self.assertEqual(self.files(), ["in.gguf", "out.gguf", "want.gguf"])
+        self.assertGreater(resumed, 0)
+
+    def partial(self, source, out, megabytes=0.3):
+        """A run that stops with a full disk (a limit on the size of files)."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (int(megabytes * 2**20),) * 2)
+        return subprocess.run([*WRAPPER, TOOL, "quantize", source, out, "-q", *self.TYPE], env=environment(),
+                              preexec_fn=limit, restore_signals=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+
+    def test_a_full_disk_is_an_error_and_nothing_gets_the_name(self):
+        source, out = self.large(), self.path("out.gguf")
+        result = self.partial(source, out)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertFalse(os.path.exists(out))
+        self.ok("quantize", source, out, "-q", "--resume", *self.TYPE)
+        self.ok("quantize", source, self.path("want.gguf"), "-q", *self.TYPE)
+        self.assertEqual(read(out), read(self.path("want.gguf")))
+
+    def test_a_full_file_system_stops_in_the_middle_and_resume_goes_on(self):
+        source, disk, want = self.large(), self.path("disk"), self.path("want.gguf")
+        os.mkdir(disk)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk],
+                          stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("mounting is not allowed")
+        try:
+            out = os.path.join(disk, "out.gguf")
+            error = self.fails(1, "quantize", source, out, *self.TYPE)
+            self.assertIn("no space left", error.lower())
+            self.assertIn("--resume", error)
+            self.assertNotIn("out.gguf", os.listdir(disk))
+            self.assertGreater(os.path.getsize(out + ".part.log"), 24)
+            subprocess.run(["mount", "-o", "remount,size=4m", disk], check=True)
+            self.ok("quantize", source, out, "-q", "--resume", *self.TYPE)
+            self.ok("quantize", source, want, "-q", *self.TYPE)
+            self.assertEqual(read(out), read(want))
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    def shards(self, source, out, n):
+        return [subprocess.Popen([*WRAPPER, TOOL, "quantize", source, out, "-q", *self.TYPE, "--shard",
+                                  f"{i + 1}/{n}"], env=environment(), stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE) for i in range(n)]
+
+    def test_shards_of_two_processes_make_the_file(self):
+        source, out, want = self.large(), self.path("out.gguf"), self.path("want.gguf")
+        self.ok("quantize", source, want, "-q", *self.TYPE)
+        self.assertIn("there is no", self.fails(1, "quantize", source, out, *self.TYPE, "--finish"))
+        self.ok("quantize", source, out, "-q", *self.TYPE, "--shard", "1/3")
+        self.assertIn("is not there yet", self.fails(1, "quantize", source, out, *self.TYPE, "--finish"))
+        for child in self.shards(source, out, 2):
+            _, error = child.communicate(timeout=300)
+            self.assertEqual(child.returncode, 0, error)
+        self.assertFalse(os.path.exists(out))
+        with open(out + ".part", "r+b") as part:  # a bad sector
+            part.seek(os.path.getsize(want) - 1000)
+            part.write(b"\x55" * 8)
+        self.assertIn("damaged", self.fails(1, "quantize", source, out, *self.TYPE, "--finish"))
+        self.ok("quantize", source, out, "-q", *self.TYPE, "--shard", "2/2")
+        self.ok("quantize", source, out, "-q", *self.TYPE, "--finish")
+        self.assertEqual(read(out), read(want))
+        self.assertEqual(self.files(), ["in.gguf", "out.gguf", "want.gguf"])
+
+    def test_resume_refuses_other_input_and_options(self):
+        source, out = self.large(), self.path("out.gguf")
+        self.ok("quantize", source, out, "-q", *self.TYPE, "--shard", "1/2")
+        self.assertIn("other input or options", self.fails(
+            1, "quantize", source, out, "--type", "IQ4_NL", "--rule", "x=q8_0", "--rule", "w=iq4_xs", "--resume"))
+        data = bytearray(read(source))
+        data[-2000] ^= 1
+        other = self.path("other.gguf", bytes(data))
+        self.assertIn("other input or options", self.fails(1, "quantize", other, out, *self.TYPE, "--resume"))
+        before = digest(out + ".part")
+        self.assertIn("bytes", self.fails(1, "quantize", source, out, "--type", "Q8_0", "--resume"))
+        self.assertEqual(digest(out + ".part"), before)
+        self.ok("quantize", source, out, "-q", "--type", "Q8_0")  # begins anew
+        self.assertEqual(self.files(), ["in.gguf", "other.gguf", "out.gguf"])
+
+    def test_progress_is_json_when_asked(self):
+        result = run("quantize", self.large(), self.path("o.gguf"), "--progress", "json", *self.TYPE)
+        lines = [json.loads(line) for line in result.stderr.splitlines()]
+        self.assertEqual((result.returncode, lines[-1]["progress"]), (0, "quantize"))
+        self.assertEqual(lines[-1]["done"], lines[-1]["total"])
+        self.assertIn("MB/s", lines[-1]["note"])
+
+
+if __name__ == "__main__":
+    tool.main()

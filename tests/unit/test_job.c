@@ -1,0 +1,262 @@
+/*
+ * ggufx_job_*: plans, refusals, runs from memory and big-endian files, cancelling, memory.
+ * The reference's bytes, kills and shards: tests/cli/quantize.py.
+ * SPDX-License-Identifier: MIT
+ */
+#include "writer_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { kColumns = 256, kRows = 12 };
+
+static float values[kColumns * kRows];
+
+/* blk.0.attn_v.weight and a norm, f32, in either byte order; both hold `values`. */
+static void build(gb *b, int big_endian) {
+    const uint64_t shape[2] = {kColumns, kRows};
+    uint32_t state = 5;
+    for (size_t i = 0; i < kColumns * kRows; i++) {
+        state = state * 1664525u + 1013904223u;
+        values[i] = (float)((int32_t)state >> 8) * 0x1p-23f;
+    }
+    gb_begin(b, 3, big_endian);
+    gb_key_string(b, "general.architecture", "llama");
+    gb_key_u32(b, "general.file_type", 0);
+    gb_key_string(b, "last", "key");
+    gb_tensor(b, "output_norm.weight", GGUFX_TYPE_F32, 1, shape, kColumns * 4);
+    gb_tensor(b, "blk.0.attn_v.weight", GGUFX_TYPE_F32, 2, shape, sizeof values);
+    gb_data(b);
+    for (size_t i = 0; i < kColumns; i++) gb_f32(b, values[i]);
+    gb_pad(b);
+    for (size_t i = 0; i < kColumns * kRows; i++) gb_f32(b, values[i]);
+    gb_pad(b);
+}
+
+static ggufx_job *plan(const gb *b, uint32_t file_type, uint32_t flags) {
+    ggufx_job *job = NULL;
+    ggufx_job_options options;
+    ggufx_error e;
+    ggufx_file *file = open_bytes(b, 0);
+    ggufx_job_options_init(&options);
+    options.flags = flags;
+    if (ggufx_job_quantize(&job, rt, file, file_type, &options, &e) != GGUFX_OK)
+        fail_msg("%s", e.message);
+    ggufx_file_destroy(file);
+    return job;
+}
+
+static ggufx_job_tensor tensor_at(const ggufx_job *job, size_t i) {
+    ggufx_job_tensor t = {.struct_size = sizeof t};
+    OK(ggufx_job_tensor_at(&t, job, i, NULL));
+    return t;
+}
+
+/* The blocks of the second tensor of the written file. */
+static void assert_blocks(const ggufx_imatrix_entry *weights) {
+    uint8_t want[kRows * 144];
+    ggufx_file *file = NULL;
+    size_t at = 0;
+    ggufx_quantize_options options;
+    ggufx_quantize_options_init(&options);
+    if (weights) options.imatrix = weights->values;
+    OK(ggufx_quantize_blocks(want, sizeof want, rt, GGUFX_TYPE_Q4_K, values, kRows, kColumns,
+                             &options, NULL));
+    OK(ggufx_open(&file, rt, path, NULL, NULL));
+    OK(ggufx_file_tensor_find(&at, file, S("blk.0.attn_v.weight"), NULL));
+    assert_memory_equal(ggufx_tensor_data(ggufx_file_tensor(file, at)), want, sizeof want);
+    OK(ggufx_file_meta_find(&at, file, S("general.file_type"), NULL));
+    assert_int_equal(at, ggufx_file_meta_count(file) - 1); /* behind the keys of the input */
+    ggufx_file_destroy(file);
+}
+
+static void test_files_of_either_byte_order_give_the_same_blocks(void **state) {
+    (void)state;
+    for (int big_endian = 0; big_endian < 2; big_endian++) {
+        gb b;
+        build(&b, big_endian);
+        ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
+        ggufx_job_facts facts = {.struct_size = sizeof facts};
+        struct stat info;
+        OK(ggufx_job_info(&facts, job, NULL));
+        OK(ggufx_job_run(job, path, NULL, NULL));
+        assert_blocks(NULL);
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_size, facts.file_bytes);
+        assert_int_equal(n_files(), 1);
+        ggufx_job_destroy(job);
+        gb_free(&b);
+    }
+    clean();
+}
+
+static void test_norms_stay_and_types_can_be_chosen(void **state) {
+    (void)state;
+    gb b;
+    ggufx_error e;
+    build(&b, 0);
+    ggufx_job *job = plan(&b, 15, 0); /* Q4_K_M: the only layer's attn_v has more bits */
+    assert_int_equal(tensor_at(job, 0).reason, GGUFX_JOB_REASON_KEPT);
+    assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q6_K);
+    const uint32_t good[2] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0}, bad[2] = {0, 99},
+                   none[2] = {GGUFX_JOB_BY_RECIPE, GGUFX_TYPE_Q8_K};
+    OK(ggufx_job_set_types(job, good, 2, NULL));
+    assert_int_equal(tensor_at(job, 0).to, GGUFX_TYPE_F32);
+    assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q8_0);
+    expect(ggufx_job_set_types(job, bad, 2, &e), GGUFX_E_TYPE, &e, "99");
+    expect(ggufx_job_set_types(job, none, 2, &e), GGUFX_E_UNSUPPORTED, &e, "q8_K");
+    expect(ggufx_job_set_types(job, good, 1, &e), GGUFX_E_ARGUMENT, &e, "1 types for 2");
+    assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q8_0); /* unchanged */
+    ggufx_job_destroy(job);
+    gb_free(&b);
+}
+
+static void test_measuring_finds_more_error_in_fewer_bits(void **state) {
+    (void)state;
+    static const uint32_t types[] = {GGUFX_TYPE_F32, GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0,
+                                     GGUFX_TYPE_Q6_K, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q2_K};
+    gb b;
+    double last = -1, some = 0;
+    ggufx_error e;
+    build(&b, 0);
+    ggufx_job *job = plan(&b, 15, 0);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        double rmse = -1;
+        OK(ggufx_job_measure(&rmse, job, 1, types[i], 0, NULL, NULL));
+        assert_true(rmse > last);
+        last = rmse;
+    }
+    OK(ggufx_job_measure(&some, job, 1, GGUFX_TYPE_Q2_K, 3 * kColumns, NULL, NULL));
+    assert_true(some > 0.5 * last && some < 2 * last && some != last);
+    expect(ggufx_job_measure(&some, job, 2, 0, 0, NULL, &e), GGUFX_E_ARGUMENT, &e, "2 of 2");
+    expect(ggufx_job_measure(&some, job, 1, 99, 0, NULL, &e), GGUFX_E_UNSUPPORTED, &e, "99");
+    ggufx_job_destroy(job);
+    gb_free(&b);
+}
+
+static void test_wrong_arguments_are_refused(void **state) {
+    (void)state;
+    gb b;
+    ggufx_error e;
+    ggufx_job *job = NULL;
+    ggufx_job_facts facts = {.struct_size = sizeof facts};
+    ggufx_job_run_options run;
+    uint32_t type = 0;
+    build(&b, 0);
+    ggufx_file *file = open_bytes(&b, 0), *meta = open_bytes(&b, GGUFX_OPEN_METADATA_ONLY);
+    ggufx_file_type_facts recipe = {.struct_size = sizeof recipe};
+    expect(ggufx_job_quantize(&job, rt, file, 39, NULL, &e), GGUFX_E_ARGUMENT, &e, "39");
+    expect(ggufx_job_quantize(&job, rt, NULL, 15, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
+    expect(ggufx_job_quantize(NULL, rt, file, 15, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
+    expect(ggufx_file_type_from_name(&type, "Q4_K_L", &e), GGUFX_E_NOT_FOUND, &e, "Q4_K_");
+    expect(ggufx_file_type_at(&recipe, 1000, &e), GGUFX_E_ARGUMENT, &e, "1000");
+    OK(ggufx_file_type_from_name(&type, "q5_k", NULL));
+    assert_int_equal(type, 17);
+    OK(ggufx_job_quantize(&job, rt, meta, 15, NULL, NULL));
+    OK(ggufx_job_info(&facts, job, NULL));
+    expect(ggufx_job_run(job, path, NULL, &e), GGUFX_E_UNSUPPORTED, &e, "metadata");
+    ggufx_job_destroy(job);
+    OK(ggufx_job_quantize(&job, rt, file, 15, NULL, NULL));
+    ggufx_job_run_options_init(&run);
+    run.shard = 3;
+    run.n_shards = 2;
+    expect(ggufx_job_run(job, path, &run, &e), GGUFX_E_ARGUMENT, &e, "shard");
+    expect(ggufx_job_run(job, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "path");
+    expect(ggufx_job_run(job, "/nonexistent/a", NULL, &e), GGUFX_E_IO, &e, "/nonexistent/a.part");
+    expect(ggufx_job_run(job, folder, NULL, &e), GGUFX_E_IO, &e, "not a regular file");
+    expect(ggufx_job_finish(job, path, NULL, &e), GGUFX_E_NOT_FOUND, &e, "a.gguf.part");
+    expect(ggufx_job_info(NULL, job, &e), GGUFX_E_ARGUMENT, &e, "out");
+    expect(ggufx_job_tensor_at(NULL, job, 0, &e), GGUFX_E_ARGUMENT, &e, "out");
+    ggufx_job_destroy(job);
+    ggufx_job_destroy(NULL);
+    ggufx_file_destroy(file);
+    ggufx_file_destroy(meta);
+    gb_free(&b);
+    assert_int_equal(n_files(), 0);
+}
+
+/* Rows of a broken model are found wherever they are. */
+static void test_bad_values_name_tensor_row_and_column(void **state) {
+    (void)state;
+    gb b;
+    ggufx_error e;
+    build(&b, 0);
+    const size_t first = b.n - sizeof values;
+    gb_set_u32(&b, first + 4 * (7 * kColumns + 200), 0x7f800000);
+    ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
+    expect(ggufx_job_run(job, path, NULL, &e), GGUFX_E_VALUE, &e,
+           "tensor \"blk.0.attn_v.weight\": row 7, column 200");
+    assert_int_equal(e.index, 7);
+    assert_int_equal(n_files(), 0);
+    ggufx_job_destroy(job);
+    gb_free(&b);
+}
+
+typedef struct polls {
+    long n, stop_at;
+    uint64_t done;
+} polls;
+
+static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
+    polls *p = user;
+    if (done < p->done || done > total) fail_msg("progress went back");
+    p->done = done;
+    return ++p->n == p->stop_at;
+}
+
+/* Cancelled at each poll: nothing is left; with KEEP what is left goes on to the same bytes. */
+static void test_every_poll_cancels_and_resume_goes_on(void **state) {
+    (void)state;
+    gb b, want = {0};
+    ggufx_error e;
+    build(&b, 0);
+    ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
+    OK(ggufx_job_run(job, path, NULL, NULL));
+    FILE *f = fopen(path, "rb");
+    unsigned char bytes[20000];
+    const size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    gb_bytes(&want, bytes, n);
+    clean();
+    polls p = {0};
+    ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = count_polls};
+    ggufx_job_run_options run;
+    ggufx_job_run_options_init(&run);
+    run.progress = &progress;
+    ggufx_status s = GGUFX_E_CANCELLED;
+    for (long k = 1; s != GGUFX_OK; k++) {
+        p = (polls){.stop_at = k};
+        run.flags = k % 2 ? GGUFX_JOB_KEEP : 0;
+        s = ggufx_job_run(job, path, &run, &e);
+        if (s == GGUFX_OK) break;
+        assert_int_equal(s, GGUFX_E_CANCELLED);
+        assert_true(k == 1 || n_files() == (k % 2 ? 2 : 0));
+        if (k % 2) {
+            p = (polls){0};
+            run.flags = GGUFX_JOB_RESUME;
+            OK(ggufx_job_run(job, path, &run, NULL));
+            assert_file(path, want.data, want.n);
+            clean();
+        }
+        assert_true(k < 1000);
+    }
+    assert_true(p.n > 4);
+    ggufx_job_destroy(job);
+    gb_free(&b);
+    gb_free(&want);
+    clean();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files_of_either_byte_order_give_the_same_blocks),
+        cmocka_unit_test(test_norms_stay_and_types_can_be_chosen),
+        cmocka_unit_test(test_measuring_finds_more_error_in_fewer_bits),
+        cmocka_unit_test(test_wrong_arguments_are_refused),
+        cmocka_unit_test(test_bad_values_name_tensor_row_and_column),
+        cmocka_unit_test(test_every_poll_cancels_and_resume_goes_on),
+    };
+    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+}
