@@ -315,14 +315,32 @@ const (
 
 // Numbers with a meaning of their own.
 const (
-	MaxDims           = 4
-	KvNoSinks         = 4294967295
-	KvAllSequences    = 4294967295
-	KvKeepType        = 4294967295
-	KvAllLayers       = 4294967295
-	MatvecMaxMatrices = 64
-	VersionMajor      = 0
-	VersionMinor      = 1
-	VersionPatch      = 0
-	AbiVersion        = 1
+	MaxDims            = 4
+	JobReasonRecipe    = 0
+	JobReasonChosen    = 1
+	JobReasonKept      = 2
+	JobReasonSame      = 3
+	JobReasonFallback  = 4
+	JobPure            = 1
+	JobLeaveOutput     = 2
+	JobOnlyCopy        = 4
+	JobAllowRequantize = 8
+	JobNoFallback      = 16
+	JobKeepSplit       = 32
+	JobOutputType      = 64
+	JobEmbeddingType   = 128
+	JobBest            = 256
+	JobByRecipe        = 4294967295
+	JobResume          = 1
+	JobKeep            = 2
+	JobMeasure         = 4
+	KvNoSinks          = 4294967295
+	KvAllSequences     = 4294967295
+	KvKeepType         = 4294967295
+	KvAllLayers        = 4294967295
+	MatvecMaxMatrices  = 64
+	VersionMajor       = 0
+	VersionMinor       = 1
+	VersionPatch       = 0
+	AbiVersion         = 1
 )

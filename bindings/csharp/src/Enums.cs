@@ -320,6 +320,24 @@ namespace Ggufx
     public static class Constants
     {
         public const uint MaxDims = 4;
+        public const uint JobReasonRecipe = 0;
+        public const uint JobReasonChosen = 1;
+        public const uint JobReasonKept = 2;
+        public const uint JobReasonSame = 3;
+        public const uint JobReasonFallback = 4;
+        public const uint JobPure = 1;
+        public const uint JobLeaveOutput = 2;
+        public const uint JobOnlyCopy = 4;
+        public const uint JobAllowRequantize = 8;
+        public const uint JobNoFallback = 16;
+        public const uint JobKeepSplit = 32;
+        public const uint JobOutputType = 64;
+        public const uint JobEmbeddingType = 128;
+        public const uint JobBest = 256;
+        public const uint JobByRecipe = 4294967295;
+        public const uint JobResume = 1;
+        public const uint JobKeep = 2;
+        public const uint JobMeasure = 4;
         public const uint KvNoSinks = 4294967295;
         public const uint KvAllSequences = 4294967295;
         public const uint KvKeepType = 4294967295;

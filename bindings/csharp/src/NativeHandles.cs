@@ -26,6 +26,17 @@ namespace Ggufx
         }
     }
 
+    internal sealed class JobHandle : SafeHandleZeroOrMinusOneIsInvalid
+    {
+        private JobHandle() : base(true) { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_job_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class KvHandle : SafeHandleZeroOrMinusOneIsInvalid
     {
         private KvHandle() : base(true) { }

@@ -141,6 +141,41 @@ namespace Ggufx
         internal static extern int ggufx_imatrix_write(ImatrixHandle imatrix, byte* path, int
             format, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern UIntPtr ggufx_file_type_count();
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_type_at(NativeFileTypeFacts* out_, UIntPtr index,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_type_from_name(uint* out_, byte* name, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_job_options_init(NativeJobOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_job_quantize(out JobHandle out_, RuntimeHandle rt,
+            FileHandle file, uint file_type, NativeJobOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_job_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_job_info(NativeJobFacts* out_, JobHandle job, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_job_tensor_at(NativeJobTensor* out_, JobHandle job, UIntPtr
+            index, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_job_set_types(JobHandle job, uint* types, UIntPtr n,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_job_measure(double* out_, JobHandle job, UIntPtr index,
+            uint type_, ulong max_values, NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_job_run_options_init(NativeJobRunOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_job_run(JobHandle job, byte* path, NativeJobRunOptions*
+            options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_job_finish(JobHandle job, byte* path, NativeProgress*
+            progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_kv_options_init(NativeKvOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_create(out KvHandle out_, RuntimeHandle rt,

@@ -211,6 +211,81 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeFileTypeFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal byte* name;
+        internal uint file_type;
+        internal uint type_;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeJobOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint output_type;
+        internal uint embedding_type;
+        internal IntPtr imatrix;
+        internal byte* imatrix_name;
+        internal ulong reserve_bytes;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeJobFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong n_tensors;
+        internal ulong n_parts;
+        internal ulong n_values;
+        internal ulong bytes_in;
+        internal ulong bytes_out;
+        internal ulong file_bytes;
+        internal ulong n_fallbacks;
+        internal ulong n_missing;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeJobTensor
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal byte* name;
+        internal UIntPtr name_length;
+        internal fixed ulong ne[4];
+        internal uint n_dims;
+        internal uint from;
+        internal uint to;
+        internal uint wanted;
+        internal int reason;
+        internal int imatrix;
+        internal uint part;
+        internal uint reserved0;
+        internal ulong bytes_in;
+        internal ulong bytes_out;
+        internal double rmse;
+        internal double seconds;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeJobRunOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeProgress* progress;
+        internal void* user;
+        internal IntPtr tensor_done;
+        internal uint shard;
+        internal uint n_shards;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeKvLayer
     {
         internal uint type_k;
@@ -507,6 +582,11 @@ namespace Ggufx
             { "ggufx_finding", sizeof(NativeFinding) },
             { "ggufx_imatrix_facts", sizeof(NativeImatrixFacts) },
             { "ggufx_imatrix_entry", sizeof(NativeImatrixEntry) },
+            { "ggufx_file_type_facts", sizeof(NativeFileTypeFacts) },
+            { "ggufx_job_options", sizeof(NativeJobOptions) },
+            { "ggufx_job_facts", sizeof(NativeJobFacts) },
+            { "ggufx_job_tensor", sizeof(NativeJobTensor) },
+            { "ggufx_job_run_options", sizeof(NativeJobRunOptions) },
             { "ggufx_kv_layer", sizeof(NativeKvLayer) },
             { "ggufx_kv_options", sizeof(NativeKvOptions) },
             { "ggufx_attend_options", sizeof(NativeAttendOptions) },

@@ -89,6 +89,29 @@ functions! {
         ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_write(imatrix: *const ggufx_imatrix, path: *const c_char, format: i32,
         progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_type_count() -> usize;
+    fn ggufx_file_type_at(out: *mut ggufx_file_type_facts, index: usize, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_file_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_job_options_init(options: *mut ggufx_job_options);
+    fn ggufx_job_quantize(out: *mut *mut ggufx_job, rt: *const ggufx_runtime, file: *const
+        ggufx_file, file_type: u32, options: *const ggufx_job_options, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_job_destroy(job: *mut ggufx_job);
+    fn ggufx_job_info(out: *mut ggufx_job_facts, job: *const ggufx_job, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_job_tensor_at(out: *mut ggufx_job_tensor, job: *const ggufx_job, index: usize, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_job_set_types(job: *mut ggufx_job, types: *const u32, n: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_job_measure(out: *mut f64, job: *const ggufx_job, index: usize, type_: u32, max_values:
+        u64, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_job_run_options_init(options: *mut ggufx_job_run_options);
+    fn ggufx_job_run(job: *mut ggufx_job, path: *const c_char, options: *const
+        ggufx_job_run_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_job_finish(job: *mut ggufx_job, path: *const c_char, progress: *const ggufx_progress,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_options_init(options: *mut ggufx_kv_options);
     fn ggufx_kv_create(out: *mut *mut ggufx_kv, rt: *const ggufx_runtime, options: *const
         ggufx_kv_options, error: *mut ggufx_error) -> ggufx_status;

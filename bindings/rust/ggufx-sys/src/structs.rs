@@ -18,6 +18,12 @@ pub struct ggufx_imatrix {
 }
 
 #[repr(C)]
+pub struct ggufx_job {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_kv {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -273,6 +279,82 @@ pub struct ggufx_imatrix_entry {
     pub sums: *const f32,
     pub counts: *const f32,
     pub values: *const f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_file_type_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub name: *const c_char,
+    pub file_type: u32,
+    pub type_: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_job_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub output_type: u32,
+    pub embedding_type: u32,
+    pub imatrix: *const ggufx_imatrix,
+    pub imatrix_name: *const c_char,
+    pub reserve_bytes: u64,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_job_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_tensors: u64,
+    pub n_parts: u64,
+    pub n_values: u64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub file_bytes: u64,
+    pub n_fallbacks: u64,
+    pub n_missing: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_job_tensor {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub name: *const c_char,
+    pub name_length: usize,
+    pub ne: [u64; 4],
+    pub n_dims: u32,
+    pub from: u32,
+    pub to: u32,
+    pub wanted: u32,
+    pub reason: i32,
+    pub imatrix: i32,
+    pub part: u32,
+    pub reserved0: u32,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub rmse: f64,
+    pub seconds: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_job_run_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub progress: *const ggufx_progress,
+    pub user: *mut c_void,
+    pub tensor_done: Option<unsafe extern "C" fn(user: *mut c_void, index: usize, tensor: *const
+        ggufx_job_tensor)>,
+    pub shard: u32,
+    pub n_shards: u32,
+    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -556,7 +638,7 @@ pub struct ggufx_writer_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 36] = [
+pub const SIZES: [(&str, usize); 41] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -572,6 +654,11 @@ pub const SIZES: [(&str, usize); 36] = [
     ("ggufx_finding\0", size_of::<ggufx_finding>()),
     ("ggufx_imatrix_facts\0", size_of::<ggufx_imatrix_facts>()),
     ("ggufx_imatrix_entry\0", size_of::<ggufx_imatrix_entry>()),
+    ("ggufx_file_type_facts\0", size_of::<ggufx_file_type_facts>()),
+    ("ggufx_job_options\0", size_of::<ggufx_job_options>()),
+    ("ggufx_job_facts\0", size_of::<ggufx_job_facts>()),
+    ("ggufx_job_tensor\0", size_of::<ggufx_job_tensor>()),
+    ("ggufx_job_run_options\0", size_of::<ggufx_job_run_options>()),
     ("ggufx_kv_layer\0", size_of::<ggufx_kv_layer>()),
     ("ggufx_kv_options\0", size_of::<ggufx_kv_options>()),
     ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
