@@ -102,6 +102,30 @@ static void test_no_block_is_worse_and_the_whole_is_better(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+/* Shares of the reference's squared error that are left (tests/bench/README.md), with room. */
+static void test_bell_shaped_values_gain_what_the_search_can_give(void **state) {
+    (void)state;
+    const struct {
+        uint32_t type;
+        double most;
+    } goals[] = {{GGUFX_TYPE_Q4_1, 0.83}, {GGUFX_TYPE_Q5_1, 0.83}, {GGUFX_TYPE_Q2_K, 0.86},
+                 {GGUFX_TYPE_Q5_K, 0.95}, {GGUFX_TYPE_Q8_0, 0.89}, {GGUFX_TYPE_Q4_0, 0.92}};
+    static struct Coded reference, best;
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    float *x = weights_of_a_model();
+    for (size_t i = 0; i < sizeof goals / sizeof *goals; i++) {
+        encode(&reference, rt, goals[i].type, GGUFX_QUANTIZE_REFERENCE, x, NULL);
+        encode(&best, rt, goals[i].type, GGUFX_QUANTIZE_BEST, x, NULL);
+        const size_t n = (size_t)kColumns * (kRows - 1); /* all but the odd row */
+        const double share =
+            error_of(best.values, x, NULL, 0, n) / error_of(reference.values, x, NULL, 0, n);
+        if (!(share < goals[i].most)) print_error("type %u: %g\n", goals[i].type, share);
+        assert_true(share < goals[i].most);
+    }
+    free(x);
+    ggufx_runtime_destroy(rt);
+}
+
 static void test_sets_and_threads_give_the_same_bytes(void **state) {
     (void)state;
     const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K,
@@ -140,6 +164,7 @@ static void test_zero_groups_of_iq3_s_do_not_spoil_the_others(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_block_is_worse_and_the_whole_is_better),
+        cmocka_unit_test(test_bell_shaped_values_gain_what_the_search_can_give),
         cmocka_unit_test(test_sets_and_threads_give_the_same_bytes),
         cmocka_unit_test(test_zero_groups_of_iq3_s_do_not_spoil_the_others),
     };
