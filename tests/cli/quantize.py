@@ -182,6 +182,9 @@ class Plans(Quantize):
         self.assertEqual(plan("--pure")["output.weight"], ("q4_K", "recipe"))
         self.assertEqual(plan("--output-type", "q8_0", "--pure")["output.weight"], ("q8_0", "chosen"))
         self.assertEqual(plan("--embd-type", "f32")["token_embd.weight"], ("f32", "chosen"))
+        for option, tensor in (("--output-type", "output.weight"), ("--embd-type", "token_embd.weight")):
+            changed = [t for t, choice in plan(option, "q8_0").items() if choice != plain[t]]
+            self.assertEqual(changed, [tensor])
         self.assertEqual(plan("--leave-output")["output.weight"], ("f16", "kept"))
         self.assertEqual(plan("--output-type", "f16")["output.weight"], ("f16", "same"))
         ruled = plan("--rule", "BLK\\.[01]\\..*attn_v=q8_0", "--rule", "attn=q5_0")
