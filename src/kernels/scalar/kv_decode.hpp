@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/bytes.hpp"
+#include "kernels/scalar/canonical.hpp"
+
 #include "kernels/kv_page.hpp"
 
 namespace ggufx {
