@@ -34,6 +34,7 @@ GROUPS = [
     ("TOKEN_", "TokenFlags", "u32", True, "Properties of a token"),
     ("DECODE_", "DecodeFlags", "u32", True, "Flags of a decode"),
     ("WRITE_", "WriteFlags", "u32", True, "Flags of a writer"),
+    ("EDIT_", "EditFlags", "u32", True, "Flags of an edit"),
 ]
 
 

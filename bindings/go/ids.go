@@ -313,6 +313,14 @@ const (
 	WriteBigEndian WriteFlags = 1
 )
 
+// EditFlags: Flags of an edit.
+type EditFlags uint32
+
+const (
+	EditInPlace EditFlags = 1
+	EditRewrite EditFlags = 2
+)
+
 // Numbers with a meaning of their own.
 const (
 	MaxDims            = 4

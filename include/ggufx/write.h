@@ -216,6 +216,66 @@ GGUFX_API ggufx_status ggufx_writer_write_stream(
     ggufx_status (*write)(void *user, uint32_t part, const void *data, size_t n), void *user,
     const ggufx_write_options *options, ggufx_error *error);
 
+/* ---- editing -------------------------------------------------------------------------------- */
+
+#define GGUFX_EDIT_IN_PLACE 1u /* in its place or not at all (CAPACITY) */
+#define GGUFX_EDIT_REWRITE 2u  /* as a new file, also where it would fit */
+
+typedef struct ggufx_edit_options {
+    uint32_t struct_size;
+    uint32_t flags; /* GGUFX_EDIT_*, one at most */
+    const void *next;
+    const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
+    uint64_t reserved[2];
+} ggufx_edit_options;
+
+/* Fill with defaults.   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_edit_options_init(ggufx_edit_options *options);
+
+typedef struct ggufx_edit_facts {
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* 0 */
+    uint32_t in_place;    /* 1: the tensor data stay where they are, unread and unwritten */
+    uint32_t reserved;
+    uint64_t n_bytes;       /* of the file, afterwards */
+    uint64_t reserve_bytes; /* room that is left for the next edit */
+    uint64_t n_written;     /* bytes written in all; 0 from ggufx_edit_info */
+} ggufx_edit_facts;
+
+/*
+ * What ggufx_edit_write would do. The writer holds what `file` is to become: create it with the file's
+ * version and byte order, ggufx_writer_copy_meta, _copy_tensors (or _add_tensor in the file's order,
+ * under other names), and change keys with ggufx_writer_set_*, _unset, _rename. The edit is made in
+ * place when the tensors are the file's in its order, nothing but keys and names changes (no
+ * reserve_bytes were asked for) and these fit before the data; "ggufx.reserve" grows and shrinks.
+ * Errors: ARGUMENT, MEMORY, LIMIT, OVERFLOW, CAPACITY (IN_PLACE: the text says why not).
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer *writer,
+                                       const ggufx_file *file, const ggufx_edit_options *options,
+                                       ggufx_error *error);
+
+/*
+ * Make the edit to the file at `path`, from which `file` was opened; out may be NULL. As a new file it
+ * is ggufx_writer_write. In place, only what changes before the data is written, and at every moment the
+ * disk holds all of the old metadata or all of the new: changes within one sector of 512 bytes are one
+ * write; larger ones stand complete in PATH.patch before the file is touched, until they are on the
+ * disk in the file too. After a crash in between, ggufx_edit_recover finishes the edit; until then the
+ * file may not open. Files that other processes have mapped change under them.
+ * Errors: those of ggufx_edit_info, IO, NOT_FOUND, STATE (the file was changed since it was opened,
+ * another call edits it, an interrupted edit is to be recovered), CANCELLED (before the first write).
+ * Threads: exclusive on writer.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *writer,
+                                        const ggufx_file *file, const char *path,
+                                        const ggufx_edit_options *options, ggufx_error *error);
+
+/* Finish an edit in place that a crash interrupted; out (may be NULL) becomes 1 when there was one.
+ * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, STATE (PATH.patch is of another file; nothing is changed).
+ * Threads: one call per path.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt, const char *path,
+                                          ggufx_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -36,7 +36,7 @@ struct ValueRow {
     bool over = false; // the threshold
 };
 
-struct Report {
+struct DiffReport {
     std::vector<NamedDiff> kv, tensors;
     std::vector<ValueRow> values;
     size_t n_equal = 0; // tensors of equal values
@@ -75,7 +75,7 @@ static std::string key_of(const ggufx_file *file, size_t index) {
     return std::string(entry.key, entry.key_length);
 }
 
-static void compare_keys(Report &report, const ggufx_file *a, const ggufx_file *b,
+static void compare_keys(DiffReport &report, const ggufx_file *a, const ggufx_file *b,
                          const NameFilter &filter) {
     for (size_t i = 0; i < ggufx_file_meta_count(a); ++i) {
         const std::string key = key_of(a, i);
@@ -118,7 +118,7 @@ struct Pair {
     ggufx_tensor_facts info_a, info_b;
 };
 
-static std::vector<Pair> match_tensors(Report &report, bool tell, const ggufx_file *a,
+static std::vector<Pair> match_tensors(DiffReport &report, bool tell, const ggufx_file *a,
                                        const ggufx_file *b, const NameFilter &filter) {
     std::vector<Pair> pairs;
     for (size_t i = 0; i < ggufx_file_tensor_count(a); ++i) {
@@ -149,7 +149,7 @@ static std::vector<Pair> match_tensors(Report &report, bool tell, const ggufx_fi
     return pairs;
 }
 
-static void compare_values(Report &report, const Globals &globals, const ggufx_runtime *rt,
+static void compare_values(DiffReport &report, const Globals &globals, const ggufx_runtime *rt,
                            const std::vector<Pair> &pairs, double threshold) {
     Progress progress(globals, "compare");
     uint64_t total = 0, done = 0;
@@ -200,7 +200,7 @@ static Json value_json(const ValueRow &row) {
             {"over", row.over}};
 }
 
-static void print_diff_json(Output &out, const DiffOptions &options, const Report &report) {
+static void print_diff_json(Output &out, const DiffOptions &options, const DiffReport &report) {
     Json values = Json::array();
     for (const ValueRow &row : report.values) values.push_back(value_json(row));
     Json line = json_object();
@@ -229,7 +229,7 @@ static void print_named(Output &out, const Style &style, const char *title,
     table.print(out, style);
 }
 
-static void print_tables(Output &out, const Style &style, const Report &report, bool values) {
+static void print_tables(Output &out, const Style &style, const DiffReport &report, bool values) {
     print_named(out, style, "key", report.kv);
     print_named(out, style, "tensor", report.tensors);
     if (!report.values.empty()) {
@@ -254,11 +254,11 @@ static int diff(const Globals &globals, const DiffOptions &options) {
     const bool all = !options.kv && !options.tensors && !options.values;
     const bool values = all || options.values;
     const ggufx_progress cancel = cancel_hook();
-    const uint32_t flags = GGUFX_OPEN_LEGACY_V1 |
-                           (values ? 0 : GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_UNKNOWN_TYPES);
+    const uint32_t flags =
+        GGUFX_OPEN_LEGACY_V1 | (values ? 0 : GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_UNKNOWN_TYPES);
     const File a = open_file(rt.get(), options.a, flags, &cancel);
     const File b = open_file(rt.get(), options.b, flags, &cancel);
-    Report report;
+    DiffReport report;
     if (all || options.kv) compare_keys(report, a.get(), b.get(), filter);
     const std::vector<Pair> pairs =
         match_tensors(report, all || options.tensors, a.get(), b.get(), filter);

@@ -1,9 +1,9 @@
 // ggufx set, unset, rename: a model with other keys or names, in its place or as a new file.
 // SPDX-License-Identifier: MIT
+#include "edit_result.hpp"
 #include "meta_json.hpp"
 #include "meta_value.hpp"
-
-#include <fmt/format.h>
+#include "progress.hpp"
 
 namespace ggufx::cli {
 
@@ -15,19 +15,12 @@ struct EditOptions {
     bool dry_run = false;
 };
 
-// One line of the preview: a key's value, empty types where there is none; without a key: a name.
-struct Change {
-    std::string key;
-    std::string old_type, old_text;
-    std::string new_type, new_text;
-};
-
 // The file, its copy to be, and what changes.
 struct Edit {
     Runtime rt;
     File file;
     Writer writer;
-    std::vector<Change> changes;
+    std::vector<KeyChange> changes;
 };
 
 constexpr uint64_t kShown = 8; // elements of an array in the preview
@@ -35,6 +28,10 @@ constexpr uint64_t kShown = 8; // elements of an array in the preview
 static Edit begin(const Globals &globals, const EditOptions &options) {
     Edit edit;
     edit.rt = make_runtime(globals);
+    int32_t recovered = 0; // the rest of an edit that a crash interrupted
+    call([&](ggufx_error *error) {
+        return ggufx_edit_recover(&recovered, edit.rt.get(), options.file.c_str(), error);
+    });
     edit.file = open_file(edit.rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
     if (globals.output == "-" && file_facts(edit.file.get()).n_parts > 1) {
         throw Failure(kUsage, options.file + ": is a set of files; write it as one with -o FILE");
@@ -53,8 +50,8 @@ static void copy_tensors(Edit &edit) {
     });
 }
 
-static Change old_value(const ggufx_file *file, const std::string &key) {
-    Change change;
+static KeyChange old_value(const ggufx_file *file, const std::string &key) {
+    KeyChange change;
     change.key = key;
     size_t index = 0;
     if (ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) == GGUFX_OK) {
@@ -79,64 +76,42 @@ static void require_key(const ggufx_file *file, const std::string &key) {
     throw Failure(kRuntimeError, "no key \"" + escape(key) + "\"" + did_you_mean(key, names));
 }
 
-static std::string side(const std::string &type, const std::string &text, const char *nothing) {
-    return type.empty() ? nothing : type + " " + shorten(text, 60);
+static EditResult result_of(const ggufx_edit_facts &facts) {
+    return {facts.n_bytes, facts.n_written, facts.reserve_bytes, facts.in_place != 0};
 }
 
-static Json json_side(const std::string &type, const std::string &text) {
-    if (type.empty()) return {};
-    return {{"type", type}, {"text", json_bytes(text)}};
+// The model itself: in its place where that is possible, else a new file takes the name at once.
+static EditResult edit_model(const Globals &globals, const EditOptions &options, const Edit &edit) {
+    Progress progress(globals, "write");
+    const ggufx_progress hook = progress.hook();
+    ggufx_edit_options how;
+    ggufx_edit_options_init(&how);
+    how.progress = &hook;
+    return result_of(facts<ggufx_edit_facts>([&](ggufx_edit_facts *out, ggufx_error *error) {
+        return options.dry_run
+                   ? ggufx_edit_info(out, edit.writer.get(), edit.file.get(), &how, error)
+                   : ggufx_edit_write(out, edit.writer.get(), edit.file.get(), options.file.c_str(),
+                                      &how, error);
+    }));
 }
 
-static Json change_json(const Change &change) {
-    if (change.key.empty()) {
-        return {{"old", json_bytes(change.old_text)}, {"new", json_bytes(change.new_text)}};
-    }
-    return {{"key", json_bytes(change.key)},
-            {"old", json_side(change.old_type, change.old_text)},
-            {"new", json_side(change.new_type, change.new_text)}};
+// Another file: always whole.
+static EditResult write_copy(const Globals &globals, const EditOptions &options, const Edit &edit) {
+    EditResult result;
+    result.n_bytes = plan(edit.writer.get(), {}).n_bytes;
+    if (options.dry_run) return result;
+    require_free(globals, globals.output);
+    write_model(globals, edit.writer.get(), globals.output, {});
+    result.n_written = result.n_bytes;
+    return result;
 }
 
-static std::string change_line(const Change &change) {
-    if (change.key.empty()) {
-        return escape(change.old_text) + " -> " + escape(change.new_text) + "\n";
-    }
-    return fmt::format("{}: {} -> {}\n", escape(change.key),
-                       side(change.old_type, change.old_text, "(absent)"),
-                       side(change.new_type, change.new_text, "(removed)"));
-}
-
-static void print_result(const Globals &globals, const EditOptions &options, const Edit &edit,
-                         const std::string &target, uint64_t n_bytes) {
-    Output out("-", false);
-    if (globals.json) {
-        Json changes = Json::array();
-        for (const Change &change : edit.changes) changes.push_back(change_json(change));
-        Json line = json_object();
-        line.update(Json{{"file", options.file},
-                         {"output", target},
-                         {"changes", changes},
-                         {"bytes", n_bytes},
-                         {"written", !options.dry_run}});
-        print_json(out, line);
-    } else if (!globals.quiet) {
-        for (const Change &change : edit.changes) out.write(change_line(change));
-        out.write(fmt::format("{}: {}{}\n", escape(target), bytes_text(n_bytes),
-                              options.dry_run ? " (dry run: nothing was written)" : ""));
-    }
-    out.finish();
-}
-
-// In place (a new file takes the name at once), or to -o.
 static int finish(const Globals &globals, const EditOptions &options, Edit &edit) {
-    const bool in_place = globals.output == "-";
-    const std::string target = in_place ? options.file : globals.output;
-    const ggufx_writer_facts made = plan(edit.writer.get(), {});
-    if (!options.dry_run) {
-        if (!in_place) require_free(globals, target);
-        write_model(globals, edit.writer.get(), target, {});
-    }
-    print_result(globals, options, edit, target, made.n_bytes);
+    const bool own = globals.output == "-";
+    const EditResult result =
+        own ? edit_model(globals, options, edit) : write_copy(globals, options, edit);
+    print_result(globals, options.file, own ? options.file : globals.output, edit.changes, result,
+                 options.dry_run);
     return kOk;
 }
 
@@ -144,7 +119,7 @@ static int set(const Globals &globals, const EditOptions &options) {
     Edit edit = begin(globals, options);
     for (const std::string &argument : options.changes) {
         const MetaChange wanted = parse_change(edit.file.get(), argument);
-        Change change = old_value(edit.file.get(), wanted.key);
+        KeyChange change = old_value(edit.file.get(), wanted.key);
         set_change(edit.writer.get(), wanted);
         change.new_type = change_type(wanted);
         change.new_text = wanted.text;

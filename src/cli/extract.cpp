@@ -1,5 +1,5 @@
-// ggufx extract: a tensor as the file has it, as NumPy file, raw bytes or text. Values of types that
-// NumPy does not know (blocks, bf16) become f32; --raw gives the file's own bytes always.
+// ggufx extract: a tensor as the file has it, as NumPy file, raw bytes or text. Values of types
+// that NumPy does not know (blocks, bf16) become f32; --raw gives the file's own bytes always.
 // SPDX-License-Identifier: MIT
 #include "f32_bytes.hpp"
 #include "npy.hpp"
@@ -44,8 +44,8 @@ static void write_lines(Output &out, const std::vector<double> &values, uint64_t
                         bool exact) {
     std::string line;
     for (size_t i = 0; i < values.size(); ++i) {
-        line += exact ? fmt::format("{}", values[i])
-                      : fmt::format("{}", static_cast<float>(values[i]));
+        line +=
+            exact ? fmt::format("{}", values[i]) : fmt::format("{}", static_cast<float>(values[i]));
         line += (i + 1) % n_columns == 0 ? '\n' : '\t';
     }
     out.write(line);
@@ -54,8 +54,8 @@ static void write_lines(Output &out, const std::vector<double> &values, uint64_t
 static void write_rows(Output &out, const ggufx_runtime *rt, const ggufx_tensor *tensor,
                        const ggufx_tensor_facts &info, const RowRange &range, Shape shape) {
     const bool own = shape == Shape::raw || npy_descr(info.type);
-    const bool exact = info.type == GGUFX_TYPE_F64 || info.type == GGUFX_TYPE_I64 ||
-                       info.type == GGUFX_TYPE_I32;
+    const bool exact =
+        info.type == GGUFX_TYPE_F64 || info.type == GGUFX_TYPE_I64 || info.type == GGUFX_TYPE_I32;
     const uint64_t step = rows_at_once(info.ne[0]);
     for (uint64_t row = range.first; row < range.end && info.ne[0] > 0; row += step) {
         const uint64_t n = std::min(step, range.end - row);

@@ -36,6 +36,17 @@ Json Json::object() {
     return Json(std::initializer_list<Member>());
 }
 
+Json Json::object_of(std::vector<Member> members) {
+    Object object;
+    for (Member &member : members) {
+        object.keys.push_back(std::move(member.key));
+        object.values.push_back(std::move(member.value));
+    }
+    Json json;
+    json.value_ = std::move(object);
+    return json;
+}
+
 Json &Json::operator[](std::string_view key) {
     auto &object = std::get<Object>(value_);
     for (size_t i = 0; i < object.keys.size(); ++i) {
@@ -115,8 +126,12 @@ struct Json::Writer {
     }
     Library operator()(const Object &object) const {
         Library out = Library::object();
+        // The members are put into the list below the library's map, which would look for each name
+        // among all before it; ours differ already.
+        auto &list =
+            static_cast<Library::object_t::Container &>(out.get_ref<Library::object_t &>());
         for (size_t i = 0; i < object.keys.size(); ++i)
-            out.push_back({object.keys[i], std::visit(*this, object.values[i].value_)});
+            list.emplace_back(object.keys[i], std::visit(*this, object.values[i].value_));
         return out;
     }
     Library operator()(const auto &scalar) const { return scalar; }
@@ -126,8 +141,8 @@ std::string Json::dump(int indent) const {
     return std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace);
 }
 
-// Builds the value from the parser's events, without recursion; a member is appended without looking
-// for its name, so that vocabularies of 250,000 words are read in linear time.
+// Builds the value from the parser's events, without recursion; a member is appended without
+// looking for its name, so that vocabularies of 250,000 words are read in linear time.
 struct Json::Reader {
     static constexpr size_t kMaxDepth = 64; // the destructor recurses
 
@@ -137,8 +152,8 @@ struct Json::Reader {
             return true;
         }
         Json &top = *open_.back();
-        Array &into = top.is_object() ? std::get<Object>(top.value_).values
-                                      : std::get<Array>(top.value_);
+        Array &into =
+            top.is_object() ? std::get<Object>(top.value_).values : std::get<Array>(top.value_);
         into.push_back(std::move(value));
         return true;
     }
@@ -150,8 +165,8 @@ struct Json::Reader {
             open_.push_back(&root_);
         } else {
             Json &top = *open_.back();
-            Array &into = top.is_object() ? std::get<Object>(top.value_).values
-                                          : std::get<Array>(top.value_);
+            Array &into =
+                top.is_object() ? std::get<Object>(top.value_).values : std::get<Array>(top.value_);
             open_.push_back(&into.back());
         }
         return true;

@@ -42,6 +42,7 @@ public:
 
     static Json array();
     static Json object();
+    static Json object_of(std::vector<Member> members); // whose keys differ: none is looked for
 
     Json &operator[](std::string_view key); // of an object; added when it is absent
     void update(const Json &other);         // sets its members here

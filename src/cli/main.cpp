@@ -40,6 +40,8 @@ static void add_verbs(Tool &tool) {
     add_dequant(tool);
     add_extract(tool);
     add_diff(tool);
+    add_report(tool);
+    add_convert(tool);
     add_merge(tool);
     add_split(tool);
     add_set(tool);

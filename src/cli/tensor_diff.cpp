@@ -28,7 +28,8 @@ static bool same_rows(const ggufx_tensor *a, const ggufx_tensor_facts &info_a,
     const auto *bytes_a = static_cast<const char *>(ggufx_tensor_data(a));
     const auto *bytes_b = static_cast<const char *>(ggufx_tensor_data(b));
     if (!bytes_a || !bytes_b) return info_a.n_bytes == 0;
-    const uint64_t step = std::max<uint64_t>(1, (1u << 20) / std::max<uint64_t>(1, info_a.row_bytes));
+    const uint64_t step =
+        std::max<uint64_t>(1, (1u << 20) / std::max<uint64_t>(1, info_a.row_bytes));
     for (uint64_t row = 0; row < info_a.n_rows; ++row) {
         if (row % step == 0) check_interrupt();
         if (std::memcmp(bytes_a + row * info_a.row_stride, bytes_b + row * info_b.row_stride,

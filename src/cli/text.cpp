@@ -95,6 +95,13 @@ std::string shorten(std::string_view text, size_t limit) {
     return escape_text(text, false, limit);
 }
 
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    out += escape(text);
+    out += '"';
+    return out;
+}
+
 std::string hex(std::string_view bytes) {
     std::string out;
     for (size_t i = 0; i < bytes.size(); ++i) out += fmt::format("{:02x}", byte_at(bytes, i));

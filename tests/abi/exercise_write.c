@@ -73,6 +73,41 @@ end:
     return status;
 }
 
+/* A key more, in the room that was kept, then as a new file. */
+static ggufx_status edit_file(exercise *e, const ggufx_runtime *rt, ggufx_writer *w) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_file *file = NULL;
+    ggufx_writer *edit = NULL;
+    ggufx_edit_options how;
+    ggufx_edit_facts facts = {.struct_size = sizeof facts};
+    int32_t found = 1;
+    char path[] = "/tmp/ggufx-exercise-XXXXXX";
+    const int fd = mkstemp(path);
+    a->edit_options_init(&how);
+    how.progress = e->progress;
+    MUST(fd >= 0 && close(fd) == 0);
+    TRY(a->writer_write(w, path, NULL, &e->error));
+    TRY(a->edit_recover(&found, rt, path, &e->error));
+    MUST(found == 0);
+    TRY(a->open(&file, rt, path, NULL, &e->error));
+    TRY(a->writer_create(&edit, rt, NULL, &e->error));
+    TRY(a->writer_copy_meta(edit, file, &e->error));
+    TRY(a->writer_copy_tensors(edit, file, &e->error));
+    TRY(a->writer_set_string(edit, S("w.more"), S("more"), &e->error));
+    TRY(a->edit_info(&facts, edit, file, &how, &e->error));
+    MUST(facts.in_place == 1);
+    TRY(a->edit_write(&facts, edit, file, path, &how, &e->error));
+    MUST(facts.in_place == 1 && facts.n_written > 0);
+    how.flags = GGUFX_EDIT_REWRITE;
+    TRY(a->edit_write(NULL, edit, file, path, &how, &e->error));
+end:
+    a->writer_destroy(edit);
+    a->file_destroy(file);
+    MUST(unlink(path) == 0);
+    return status;
+}
+
 ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -92,6 +127,7 @@ ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt) {
     TRY(a->writer_info(&facts, w, &how, &e->error));
     MUST(facts.n_tensors == a->file_tensor_count(file) + 2 && facts.n_parts == 1);
     TRY(write_file(e, rt, w, &how, facts.n_bytes));
+    TRY(edit_file(e, rt, w));
     how.max_part_tensors = 2;
     TRY(a->writer_write_stream(w, mix_bytes, e, &how, &e->error));
 end:

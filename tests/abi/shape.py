@@ -15,7 +15,7 @@ MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "validate"
                 "detokenize", "perplexity", "version", "abi", "has", "status", "row")
 OBJECTS = ("runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "session", "sampler",
            "type", "meta", "attend", "decode", "writer", "write",
-           "imatrix", "job")
+           "imatrix", "job", "edit")
 
 
 def check_prototype(p):

@@ -207,4 +207,5 @@ class Extract(Compare):
         self.fails(3, "extract", self.path("bad", b"GGUF"), "w")
 
 
-tool.main()
+if __name__ == "__main__":
+    tool.main()

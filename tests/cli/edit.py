@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import tool
-from tool import ARCHITECTURE, MODEL, TOOL, WRAPPER, environment, gguf, run, shared
+from tool import ARCHITECTURE, MODEL, TOOL, WRAPPER, environment, gguf, run, shared, string
 
 
 def digest(path):
@@ -253,6 +253,76 @@ class Killed(Edit):
     def test_help_has_examples(self):
         for verb in ("set", "unset", "rename", "split", "merge"):
             self.assertIn(b"Examples:", self.ok(verb, "--help"))
+
+
+class InPlace(Edit):
+    def huge(self):
+        """40 GiB of tensor data, all of it a hole in the file."""
+        if WRAPPER:
+            self.skipTest("an emulator's address space may be too small")
+        reserve = struct.pack("<IQ", 0, 4096) + bytes(4096)
+        kv = [ARCHITECTURE, ("general.name", 8, string("before")), ("ggufx.reserve", 9, reserve)]
+        path = self.path("huge.gguf", gguf(kv, [("w", (1 << 20, 40 << 10), 24, 0)]))
+        try:
+            os.truncate(path, os.path.getsize(path) + (40 << 30))
+        except OSError as error:
+            self.skipTest("no file of 40 GiB: %s" % error)
+        if os.stat(path).st_blocks * 512 > 1 << 20:
+            self.skipTest("files have no holes here")
+        return path
+
+    def test_a_model_of_40_gib_is_edited_in_its_head(self):
+        path = self.huge()
+        size = os.path.getsize(path)
+        for arguments in (["set", path, "general.name=" + 900 * "x", "general.author=me"],
+                          ["rename", path, "general.author=general.organization"],
+                          ["rename", path, "--tensors", "w=weights"], ["unset", path, "general.organization"]):
+            plan = self.json(*arguments, "--dry-run")
+            result = self.json(*arguments)
+            self.assertEqual((plan["in_place"], plan["written_bytes"], plan["written"]), (True, 0, False))
+            self.assertEqual((result["in_place"], result["bytes"]), (True, size))
+            self.assertLess(result["written_bytes"], 10000)
+            self.assertGreater(result["written_bytes"], 0)
+        self.assertEqual(os.path.getsize(path), size)
+        self.assertLess(os.stat(path).st_blocks * 512, 1 << 20)
+        info = self.json("info", path)
+        self.assertEqual([t["name"] for t in info["tensors"]], ["weights"])
+        self.assertEqual(self.keys(path)["general.name"], ("str", 900 * "x"))
+        self.assertEqual(os.listdir(self.folder), ["huge.gguf"])
+
+    def test_room_is_made_once_and_used(self):
+        path = self.model()
+        tensors = self.tensors(path)
+        first = self.json("set", path, "general.name=x", "--reserve", "4K")
+        self.assertEqual((first["in_place"], first["reserve"]), (False, 4096))
+        second = self.json("set", path, "general.description=" + 1000 * "d")
+        self.assertTrue(second["in_place"])
+        self.assertLess(second["reserve"], 4096)
+        self.assertEqual(self.json("info", path)["file_size"], first["bytes"])
+        self.assertIn("in place", self.ok("set", path, "general.name=y").decode())
+        self.assertEqual(self.tensors(path), tensors)
+        third = self.json("set", path, "general.url=" + 9000 * "u")
+        self.assertFalse(third["in_place"])
+        self.assertEqual(self.tensors(path), tensors)
+
+    def test_an_interrupted_edit_is_finished(self):
+        path = self.model()
+        self.ok("set", path, "general.name=x", "--reserve", "4K")
+        with open(path, "rb") as file:
+            before = file.read()
+        self.ok("set", path, "general.name=another", "general.author=me")
+        with open(path, "rb") as file:
+            after = file.read()
+        self.assertEqual(len(before), len(after))
+        head = 40000  # the edit; the first half of it had reached the file
+        self.path("m.gguf", after[:head // 2] + before[head // 2:])
+        self.path("m.gguf.patch", b"GGUFXP01" + struct.pack("<3Q", len(after), 0, head) + after[:head])
+        self.ok("set", path, "general.name=third")
+        self.assertEqual(self.keys(path)["general.author"], ("str", "me"))
+        self.assertEqual(self.keys(path)["general.name"], ("str", "third"))
+        self.assertEqual(os.listdir(self.folder), ["m.gguf"])
+        self.path("m.gguf.patch", b"something else")
+        self.assertIn(".patch", self.fails(1, "set", path, "general.name=fourth"))
 
 
 if __name__ == "__main__":

@@ -316,6 +316,15 @@ namespace Ggufx
         BigEndian = 1,
     }
 
+    /// <summary>Flags of an edit.</summary>
+    [Flags]
+    public enum EditFlags : uint
+    {
+        None = 0,
+        InPlace = 1,
+        Rewrite = 2,
+    }
+
     /// <summary>Numbers with a meaning of their own.</summary>
     public static class Constants
     {

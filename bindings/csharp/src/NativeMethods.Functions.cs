@@ -435,5 +435,16 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_write_stream(WriterHandle writer, IntPtr write,
             void* user, NativeWriteOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_edit_options_init(NativeEditOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_edit_info(NativeEditFacts* out_, WriterHandle writer,
+            FileHandle file, NativeEditOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_edit_write(NativeEditFacts* out_, WriterHandle writer,
+            FileHandle file, byte* path, NativeEditOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_edit_recover(int* out_, RuntimeHandle rt, byte* path,
+            NativeError* error);
     }
 }

@@ -563,6 +563,28 @@ namespace Ggufx
         internal ulong n_bytes;
     }
 
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEditOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeProgress* progress;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEditFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint in_place;
+        internal uint reserved;
+        internal ulong n_bytes;
+        internal ulong reserve_bytes;
+        internal ulong n_written;
+    }
+
     internal static unsafe class NativeSizes
     {
         internal static readonly Dictionary<string, int> All = new Dictionary<string, int>
@@ -608,6 +630,8 @@ namespace Ggufx
             { "ggufx_tensor_stream", sizeof(NativeTensorStream) },
             { "ggufx_write_options", sizeof(NativeWriteOptions) },
             { "ggufx_writer_facts", sizeof(NativeWriterFacts) },
+            { "ggufx_edit_options", sizeof(NativeEditOptions) },
+            { "ggufx_edit_facts", sizeof(NativeEditFacts) },
         };
     }
 }

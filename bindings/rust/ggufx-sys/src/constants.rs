@@ -201,3 +201,5 @@ pub const GGUFX_VERSION_MINOR: u32 = 1;
 pub const GGUFX_VERSION_PATCH: u32 = 0;
 pub const GGUFX_ABI_VERSION: u32 = 1;
 pub const GGUFX_WRITE_BIG_ENDIAN: u32 = 1;
+pub const GGUFX_EDIT_IN_PLACE: u32 = 1;
+pub const GGUFX_EDIT_REWRITE: u32 = 2;

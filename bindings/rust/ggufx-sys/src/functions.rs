@@ -288,4 +288,12 @@ functions! {
     fn ggufx_writer_write_stream(writer: *mut ggufx_writer, write: Option<unsafe extern "C" fn(user:
         *mut c_void, part: u32, data: *const c_void, n: usize) -> ggufx_status>, user: *mut c_void,
         options: *const ggufx_write_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_edit_options_init(options: *mut ggufx_edit_options);
+    fn ggufx_edit_info(out: *mut ggufx_edit_facts, writer: *const ggufx_writer, file: *const
+        ggufx_file, options: *const ggufx_edit_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_edit_write(out: *mut ggufx_edit_facts, writer: *mut ggufx_writer, file: *const
+        ggufx_file, path: *const c_char, options: *const ggufx_edit_options, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_edit_recover(out: *mut i32, rt: *const ggufx_runtime, path: *const c_char, error: *mut
+        ggufx_error) -> ggufx_status;
 }

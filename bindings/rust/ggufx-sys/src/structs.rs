@@ -637,8 +637,30 @@ pub struct ggufx_writer_facts {
     pub n_bytes: u64,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_edit_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub progress: *const ggufx_progress,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_edit_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub in_place: u32,
+    pub reserved: u32,
+    pub n_bytes: u64,
+    pub reserve_bytes: u64,
+    pub n_written: u64,
+}
+
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 41] = [
+pub const SIZES: [(&str, usize); 43] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -680,4 +702,6 @@ pub const SIZES: [(&str, usize); 41] = [
     ("ggufx_tensor_stream\0", size_of::<ggufx_tensor_stream>()),
     ("ggufx_write_options\0", size_of::<ggufx_write_options>()),
     ("ggufx_writer_facts\0", size_of::<ggufx_writer_facts>()),
+    ("ggufx_edit_options\0", size_of::<ggufx_edit_options>()),
+    ("ggufx_edit_facts\0", size_of::<ggufx_edit_facts>()),
 ];

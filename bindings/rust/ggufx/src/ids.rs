@@ -289,3 +289,10 @@ bits! {
     WriteFlags: u32
     BIG_ENDIAN = GGUFX_WRITE_BIG_ENDIAN,
 }
+
+bits! {
+    /// Flags of an edit (`GGUFX_EDIT_*`).
+    EditFlags: u32
+    IN_PLACE = GGUFX_EDIT_IN_PLACE,
+    REWRITE = GGUFX_EDIT_REWRITE,
+}

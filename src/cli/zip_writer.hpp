@@ -1,0 +1,35 @@
+// A zip archive of stored files, written in one go: sizes and check sums follow each file's data.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ggufx::cli {
+
+class ZipWriter {
+public:
+    explicit ZipWriter(std::function<void(std::string_view)> write);
+    void begin(const std::string &name); // UTF-8
+    void write(std::string_view bytes);
+    void end();
+    void finish(); // the directory
+
+private:
+    struct Entry {
+        std::string name;
+        uint64_t offset = 0, n_bytes = 0;
+        uint32_t crc = 0;
+    };
+    void put(std::string_view bytes);
+
+    std::function<void(std::string_view)> write_;
+    std::vector<Entry> entries_;
+    uint64_t at_ = 0;
+    std::vector<uint32_t> table_; // of the check sum
+};
+
+} // namespace ggufx::cli

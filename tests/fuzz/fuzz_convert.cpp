@@ -1,0 +1,89 @@
+// Fuzz target: what the tool reads of other formats, from memory: a safetensors header, SentencePiece's
+// protobuf, tokenizer.json, llama2.c's tokens. With libFuzzer, drop main (-DGGUFX_FUZZER); with it, the
+// seeds below are cut and changed with a fixed sequence.
+// SPDX-License-Identifier: MIT
+#include "../../src/cli/safetensors.hpp"
+#include "../../src/cli/vocabulary.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace ggufx::cli;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// Each fails with a text of its own, or gives something whole.
+template <class Parse> static void attempt(Parse &&parse) {
+    try {
+        parse();
+    } catch (const Failure &failure) {
+        if (!*failure.what() || failure.exit_code < kInvalidFile) abort();
+    }
+}
+
+static void check(const Vocabulary &vocabulary) {
+    const size_t n = vocabulary.tokens.size();
+    if (vocabulary.kinds.size() != n) abort();
+    if (vocabulary.model == "llama" && vocabulary.scores.size() != n) abort();
+    if (vocabulary.bos && *vocabulary.bos >= n) abort();
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const std::string copy(reinterpret_cast<const char *>(data), size); // of the exact size
+    attempt([&] {
+        const uint64_t n_data = 64;
+        for (const auto &[name, tensor] : parse_st_header(copy, n_data, "header").tensors) {
+            if (tensor.offset > n_data || tensor.n_bytes > n_data - tensor.offset) abort();
+        }
+    });
+    attempt([&] { check(parse_spm(copy, "model")); });
+    attempt([&] { check(parse_tokenizer_json(copy, "json")); });
+    attempt([&] {
+        const Vocabulary vocabulary = parse_llama2c_tokens(copy, 3, "tokens");
+        if (vocabulary.tokens.size() != 3) abort();
+    });
+    return 0;
+}
+
+#ifndef GGUFX_FUZZER
+static std::string seed(size_t which) {
+    Vocabulary v;
+    v.model = "llama";
+    v.tokens = {"<unk>", "<s>", "</s>", "<0x41>", "ab"};
+    v.kinds = {kUnknown, kControl, kControl, kByte, kNormal};
+    v.scores = {0, 0, 0, 0, -1};
+    v.bos = 1;
+    if (which == 0) return spm_bytes(v);
+    if (which == 1) {
+        v.model = v.pre = "gpt2";
+        v.merges = {"a b"};
+        return tokenizer_json(v).dump();
+    }
+    if (which == 2) {
+        return "{\"__metadata__\":{\"format\":\"pt\"},\"a\":{\"dtype\":\"F32\",\"shape\":[2,4],"
+               "\"data_offsets\":[0,32]},\"b\":{\"dtype\":\"BF16\",\"shape\":[16],\"data_offsets\":[32,64]}}";
+    }
+    return std::string("\3\0\0\0" "\0\0\0\0\1\0\0\0a" "\0\0\0\0\1\0\0\0b" "\0\0\0\0\1\0\0\0c", 31);
+}
+
+int main() {
+    uint32_t state = 7;
+    const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
+    long n_run = 0;
+    for (size_t which = 0; which < 4; ++which) {
+        const std::string good = seed(which);
+        for (int i = 0; i < 4000; ++i, ++n_run) {
+            std::string bytes = good;
+            for (uint32_t k = next() % 4; k > 0; --k) {
+                bytes[next() % bytes.size()] = static_cast<char>(next());
+            }
+            if (next() % 4 == 0) bytes.resize(next() % (bytes.size() + 1));
+            if (next() % 8 == 0) bytes.insert(next() % (bytes.size() + 1), bytes);
+            LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+        }
+    }
+    std::printf("%ld inputs\n", n_run);
+    return 0;
+}
+#endif
