@@ -238,7 +238,7 @@ class Killed(Edit):
         path = self.path("large.gguf", gguf([ARCHITECTURE], [("w", (n,), 0, 0)]))
         os.truncate(path, os.path.getsize(path) + 4 * n)  # zeros that take no room
         before = os.stat(path)
-        process = subprocess.Popen([*WRAPPER, TOOL, "set", path, "a=1", "--progress", "json"],
+        process = subprocess.Popen([*WRAPPER, TOOL, "set", path, "a=" + 99 * "x", "--progress", "json"],
                                    env=environment(), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.assertIn(b'"progress":"write"', process.stderr.readline())
