@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/bytes.hpp"
+#include "base/half.hpp"
 
 #include <stdint.h>
 
