@@ -263,6 +263,29 @@ static void test_a_crash_at_any_write_is_recovered(void **state) {
     clean();
 }
 
+/* The new bytes are safe elsewhere before the first one goes to the file. */
+static void test_no_byte_is_written_without_a_journal(void **state) {
+    (void)state;
+    size_t n = 0;
+    char taken[80];
+    ggufx_error e;
+    snprintf(taken, sizeof taken, "%s.patch.part", path);
+    make_model(200);
+    unsigned char *before = bytes_of(path, &n);
+    assert_int_equal(mkdir(taken, 0700), 0);
+    ggufx_file *f = open_model();
+    ggufx_writer *w = copy_of(f);
+    OK(ggufx_writer_set_string(w, S("general.name"), S("a longer name"), NULL));
+    expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_IO, &e, ".patch");
+    ggufx_writer_destroy(w);
+    ggufx_file_destroy(f);
+    assert_file(path, before, n);
+    assert_int_equal(rmdir(taken), 0);
+    assert_int_equal(rename_model("a longer name", 0).in_place, 1);
+    free(before);
+    clean();
+}
+
 static void test_a_journal_of_something_else_is_refused(void **state) {
     (void)state;
     size_t n = 0;
@@ -360,6 +383,7 @@ int main(void) {
         cmocka_unit_test(test_the_room_fills_to_the_last_byte),
         cmocka_unit_test(test_names_of_tensors_and_other_tensors),
         cmocka_unit_test(test_a_crash_at_any_write_is_recovered),
+        cmocka_unit_test(test_no_byte_is_written_without_a_journal),
         cmocka_unit_test(test_a_journal_of_something_else_is_refused),
         cmocka_unit_test(test_a_reserve_that_is_given_up_goes),
         cmocka_unit_test(test_errors_of_arguments),
