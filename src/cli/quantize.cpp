@@ -1,6 +1,6 @@
 // ggufx quantize: a model in smaller types.
 // SPDX-License-Identifier: MIT
-#include "quantize.hpp"
+#include "quantize_target.hpp"
 
 #include "progress.hpp"
 #include "rewrite.hpp"
@@ -208,27 +208,37 @@ static void print_result(const Globals &globals, const ggufx_job *job,
     out.finish();
 }
 
+// Rules, then what a target size asks for: beside one there are no standard rules to be left to.
+static void choose_types(const Globals &globals, ggufx_job *job,
+                         const ModelQuantizeOptions &options, uint32_t recipe_type) {
+    const NameRules rules = read_rules(options);
+    std::vector<uint32_t> types;
+    const uint32_t left_out = options.has_target() ? GGUFX_JOB_BY_RECIPE : recipe_type;
+    if (!rules.empty()) apply_rules(job, rules, left_out, types);
+    if (!types.empty()) {
+        call([&](ggufx_error *error) {
+            return ggufx_job_set_types(job, types.data(), types.size(), error);
+        });
+    }
+    if (options.has_target()) meet_target(globals, job, options, types);
+}
+
 static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
     read_shard(options);
     if (options.type.empty() && options.only_copy) options.type = "F16";
+    if (options.type.empty() && options.has_target()) options.type = "Q4_K_M";
     if (options.type.empty()) throw Failure(kUsage, "--type is required (Q4_K_M, Q8_0, ...)");
     const uint32_t file_type = file_type_of(options.type);
     const ggufx_file_type_facts recipe = file_type_facts(file_type);
-    const NameRules rules = read_rules(options);
     if (options.out.empty() && !options.dry_run) throw Failure(kUsage, "OUT is required");
     if (!options.dry_run && !options.keep_split) require_free(globals, options.out);
     const Runtime rt = make_runtime(globals);
     const Imatrix imatrix = read_weights(globals, rt.get(), options);
-    const uint32_t only_meta = options.dry_run ? GGUFX_OPEN_METADATA_ONLY : 0;
+    const bool reads_data = !options.dry_run || options.has_target();
+    const uint32_t only_meta = reads_data ? 0 : GGUFX_OPEN_METADATA_ONLY;
     const File file = open_file(rt.get(), options.in, GGUFX_OPEN_LEGACY_V1 | only_meta);
     const Job job = make_job(rt.get(), file.get(), file_type, imatrix.get(), options);
-    if (!rules.empty()) {
-        std::vector<uint32_t> types;
-        apply_rules(job.get(), rules, recipe.type, types);
-        call([&](ggufx_error *error) {
-            return ggufx_job_set_types(job.get(), types.data(), types.size(), error);
-        });
-    }
+    choose_types(globals, job.get(), options, recipe.type);
     if (options.dry_run) {
         print_plan(globals, job.get(), options, recipe.name);
         return kOk;
@@ -251,6 +261,12 @@ static void declare(Command &sub, ModelQuantizeOptions &o) {
         .excludes(include);
     sub.option("--rule", o.rules, "REGEX=TYPE for tensors whose name matches").repeatable();
     sub.option("--rules", o.rules_file, "file of such rules, one per line");
+    Option size = sub.option("--target-size", o.target_size,
+                             "types with the least error in a file of SIZE (4.5G) at most");
+    sub.option("--target-bpw", o.target_bpw, "the same for so many bits per weight")
+        .within(0.5, 32)
+        .excludes(size);
+    sub.option("--candidates", o.candidates, "types a target may choose from").list();
     sub.option("--output-type", o.output_type, "type of output.weight");
     sub.option("--embd-type", o.embd_type, "type of token_embd.weight");
     sub.flag("--pure", o.pure, "the recipe's main type for every tensor");
@@ -276,6 +292,7 @@ void add_quantize(Tool &tool) {
     sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
                  "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
                  "  ggufx quantize in.gguf out.gguf --type Q4_K_M --rule 'attn_v=Q8_0' --dry-run\n"
+                 "  ggufx quantize in.gguf out.gguf --target-bpw 4.5\n"
                  "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
     tool.verbs.emplace_back(sub, [&tool, options] { return quantize(tool.globals, *options); });
 }

@@ -1,5 +1,5 @@
 // What the parts of `ggufx quantize` share: options, the plan, rules by name.
-// quantize.cpp: the verb; quantize_plan.cpp: what is to be done, as table and JSON;
+// quantize.cpp: the verb; quantize_target.cpp: types for a size; quantize_plan.cpp: what is to be done, as table and JSON;
 // name_rules.cpp: regular expressions.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,7 +22,12 @@ struct ModelQuantizeOptions {
     bool allow_requantize = false, no_fallback = false, best = false;
     bool dry_run = false, resume = false, finish = false, measure = false;
     std::string shard, reserve;
+    std::string target_size;
+    float target_bpw = 0;
+    std::vector<std::string> candidates;
     uint32_t shard_number = 0, n_shards = 0;
+
+    bool has_target() const { return !target_size.empty() || target_bpw > 0; }
 };
 
 // REGEX=TYPE: the first that matches a name, in lower case, and gives another type than the
