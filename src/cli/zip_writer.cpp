@@ -14,7 +14,7 @@ constexpr uint32_t kDate = 0x00210000; // 1980-01-01 00:00: the same input gives
 constexpr uint32_t kIn64 = 0xffffffff; // the value stands in the 64-bit record
 
 void put(std::string &out, uint64_t value, unsigned n_bytes) {
-    for (unsigned i = 0; i < n_bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+    for (unsigned i = 0; i < n_bytes; ++i, value >>= 8) out += static_cast<char>(value & 0xff);
 }
 
 std::vector<uint32_t> crc_table() {

@@ -290,10 +290,10 @@ class Splits(Quantize):
 
 
 class Interrupted(Quantize):
-    TYPE = ("--type", "IQ4_XS", "-t", "1")
+    TYPE = ("--type", "IQ4_XS", "-t", "1", "--isa", "scalar")
 
     def large(self):
-        """A source that takes about a second."""
+        """A source that takes some tenths of a second by scalar code."""
         rng, tensors, data = random.Random(3), [], b""
         row = struct.pack("<4096f", *(rng.uniform(-1, 1) for _ in range(4096)))
         for i in range(8):
@@ -311,7 +311,9 @@ class Interrupted(Quantize):
         for i in range(KILLS):
             child = subprocess.Popen([*command, *(["--resume"] if i % 3 else [])], env=environment(),
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            time.sleep(rng.uniform(0, seconds))
+            while i % 3 and child.poll() is None and not os.path.exists(out + ".part"):
+                time.sleep(0.001)  # the others are killed before they begin to write, too
+            time.sleep(rng.uniform(0, seconds / 2 if i % 3 else seconds))
             child.send_signal(signal.SIGKILL if i % 2 else signal.SIGINT)
             _, error = child.communicate()
             self.assertIn(child.returncode, (0, -signal.SIGKILL, -signal.SIGINT, 130), error)
