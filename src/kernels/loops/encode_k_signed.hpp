@@ -25,9 +25,11 @@ template <class V> void round_q3_plain(SuperScales<V, 16> *to, const float *scal
     }
 }
 
+// Not inlined: its groups would lie beside the caller's on the stack, 17 KB on AVX-512.
 template <class V>
-void round_q3_scales(SuperScales<V, 16> *to, const FoundGroups<V, 16> &found,
-                     const Places<V, kSuper> &at) {
+__attribute__((noinline)) void round_q3_scales(SuperScales<V, 16> *to,
+                                               const FoundGroups<V, 16> &found,
+                                               const Places<V, kSuper> &at) {
     if (!at.job.imatrix) return round_q3_plain<V>(to, found.scale, at.n);
     Group<V> x, w, codes;
     by_super<V, 16>(&x, found.scale);
