@@ -1,5 +1,6 @@
 // Edits in place; patch.hpp has the order of writes.
 // SPDX-License-Identifier: MIT
+#include "base/bytes.hpp"
 #include "base/io.hpp"
 #include "base/output.hpp"
 #include "base/patch.hpp"
@@ -21,16 +22,6 @@ constexpr char kMagic[8] = {'G', 'G', 'U', 'F', 'X', 'P', '0', '1'};
 constexpr size_t kHeader = 4 * 8;                 // magic, file size, place, length; then the bytes
 constexpr uint64_t kMaxPatch = uint64_t{1} << 31; // metadata have at most 1 GiB
 constexpr std::string_view kSuffix = ".patch";
-
-uint64_t little(const uint8_t *p) {
-    uint64_t v = 0;
-    for (size_t i = 8; i-- > 0;) v = v << 8 | p[i];
-    return v;
-}
-
-void put_little(uint8_t *p, uint64_t v) {
-    for (size_t i = 0; i < 8; i++) p[i] = static_cast<uint8_t>(v >> (8 * i));
-}
 
 // A file that exists, or none.
 class Fd {
@@ -145,9 +136,9 @@ void write_journal(const Ref<Host> &host, const char *path, const Patch &patch,
                    const Range &range) {
     uint8_t header[kHeader];
     memcpy(header, kMagic, 8);
-    put_little(header + 8, patch.file_size);
-    put_little(header + 16, range.first);
-    put_little(header + 24, range.n);
+    store_u64le(header + 8, patch.file_size);
+    store_u64le(header + 16, range.first);
+    store_u64le(header + 24, range.n);
     OutputFile out(host, std::string_view(path));
     out.open();
     out.write(header, sizeof header);
@@ -191,8 +182,8 @@ bool recover_patch(const Ref<Host> &host, const char *path) {
     if (size < kHeader || size > kMaxPatch) refuse();
     Buffer bytes(host, static_cast<size_t>(size));
     journal.read(0, bytes.data(), bytes.size());
-    const uint64_t file_size = little(bytes.data() + 8), first = little(bytes.data() + 16),
-                   n = little(bytes.data() + 24);
+    const uint64_t file_size = load_u64le(bytes.data() + 8), first = load_u64le(bytes.data() + 16),
+                   n = load_u64le(bytes.data() + 24);
     if (memcmp(bytes.data(), kMagic, 8) != 0 || n != size - kHeader || file_size != file.size() ||
         n > file_size || first > file_size - n)
         refuse();

@@ -29,11 +29,6 @@ static void write_text(Output &out, const std::vector<float> &values, size_t n_c
     out.write(line);
 }
 
-static bool ends_with(const std::string &text, std::string_view end) {
-    return text.size() >= end.size() &&
-           text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 static int dequant(const Globals &globals, const DequantOptions &options) {
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
@@ -44,7 +39,7 @@ static int dequant(const Globals &globals, const DequantOptions &options) {
 
     Output out(globals);
     const bool npy =
-        options.npy || (!options.raw && !options.text && ends_with(globals.output, ".npy"));
+        options.npy || (!options.raw && !options.text && globals.output.ends_with(".npy"));
     const bool binary = npy || options.raw;
     if (binary && out.is_terminal()) {
         throw Failure(kUsage, "binary data on a terminal: use -o FILE, a pipe or --text");

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "kv_eval.hpp"
 
-#include "text.hpp"
+#include "markup.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,26 +14,6 @@ namespace {
 
 constexpr int kCell = 74, kRow = 26, kLeft = 70, kTop = 110; // pixels
 constexpr double kLow = -5, kHigh = 0; // log10 of the errors at both ends of the colours
-
-std::string xml(std::string_view text) {
-    std::string out;
-    for (const char c : escape(text)) {
-        switch (c) {
-        case '&':
-            out += "&amp;";
-            break;
-        case '<':
-            out += "&lt;";
-            break;
-        case '>':
-            out += "&gt;";
-            break;
-        default:
-            out += c;
-        }
-    }
-    return out;
-}
 
 // White to dark red, even in log10; white is also for no error at all.
 std::string colour(double error) {
@@ -65,12 +45,12 @@ std::string kv_heatmap(const KvReport &report, const std::string &title) {
                     "<text x=\"10\" y=\"20\" font-size=\"14\">KV cache: error of the attention's "
                     "output</text>\n"
                     "<text x=\"10\" y=\"38\">{2}; relative rms against an F32 cache</text>\n",
-                    width, height, xml(title));
+                    width, height, markup(title));
     for (int p = 0; p < n_pairs; ++p) {
         const KvResult &r = report.results[static_cast<size_t>(p)];
         const int x = kLeft + p * kCell;
         svg += fmt::format("<text transform=\"translate({},{}) rotate(-30)\">{}</text>\n",
-                           x + kCell / 2 - 8, kTop - 8, xml(r.pair.name()));
+                           x + kCell / 2 - 8, kTop - 8, markup(r.pair.name()));
         for (int l = 0; l < n_layers; ++l) {
             svg += cell(x, kTop + l * kRow, r.error(static_cast<size_t>(l)));
         }

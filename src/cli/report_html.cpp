@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 
+#include "markup.hpp"
 #include "text.hpp"
 
 #include <algorithm>
@@ -12,29 +13,6 @@
 namespace ggufx::cli {
 
 namespace {
-
-std::string html(std::string_view text) {
-    std::string out;
-    for (const char c : escape(text)) {
-        switch (c) {
-        case '&':
-            out += "&amp;";
-            break;
-        case '<':
-            out += "&lt;";
-            break;
-        case '>':
-            out += "&gt;";
-            break;
-        case '"':
-            out += "&quot;";
-            break;
-        default:
-            out += c;
-        }
-    }
-    return out;
-}
 
 constexpr const char *kColors[] = {"#2f6fab", "#d9822b", "#3f9d5a", "#b8433f", "#7b5ea7",
                                    "#8a6a4f", "#c96fa5", "#6f7780", "#a3a33a", "#3aa6b0"};
@@ -94,7 +72,7 @@ std::string size_pie(const ModelReport &report) {
         const char *color = kColors[i % std::size(kColors)];
         const double share = static_cast<double>(bytes) / total;
         const std::string label =
-            fmt::format("{}: {} ({:.1f} %)", html(type), bytes_text(bytes), 100 * share);
+            fmt::format("{}: {} ({:.1f} %)", markup(type), bytes_text(bytes), 100 * share);
         svg += slice(from, from + share, color, label);
         from += share;
         svg += fmt::format("<rect x=\"215\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{}\"/>"
@@ -138,7 +116,7 @@ std::string worst_table(const ModelReport &report) {
         out += fmt::format(
             "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.4g}</td>"
             "<td class=\"n\">{:.4g}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-            html(t.name), html(t.type), bytes_text(t.n_bytes), t.rms, t.largest,
+            markup(t.name), markup(t.type), bytes_text(t.n_bytes), t.rms, t.largest,
             t.compared ? fmt::format("{:.4g}", t.error) : "",
             t.compared ? fmt::format("{:.4g}", t.max_error) : "");
     }
@@ -149,14 +127,14 @@ std::string head(const ModelReport &report) {
     const double bits = report.n_values ? 8 * static_cast<double>(report.n_bytes) /
                                               static_cast<double>(report.n_values)
                                         : 0;
-    const std::string title = html(report.name.empty() ? report.file : report.name);
+    const std::string title = markup(report.name.empty() ? report.file : report.name);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>"
         "<link rel=\"icon\" href=\"data:,\"><style>{1}</style></head><body>\n<h1>{0}</h1>\n"
         "<p>{2}{3}, {4}; {5} values in {6} tensors, {7} ({8:.3f} bits per value).</p>\n",
-        title, style(), html(report.file),
-        report.reference.empty() ? "" : " against " + html(report.reference),
-        html(report.architecture), count_text(report.n_values), report.tensors.size(),
+        title, style(), markup(report.file),
+        report.reference.empty() ? "" : " against " + markup(report.reference),
+        markup(report.architecture), count_text(report.n_values), report.tensors.size(),
         bytes_text(report.n_bytes), bits);
 }
 
@@ -179,7 +157,7 @@ std::string report_heatmap(const ModelReport &report) {
                     width, height);
     for (size_t k = 0; k < kinds.size(); ++k) {
         svg += fmt::format("<text transform=\"translate({},96) rotate(-35)\">{}</text>\n",
-                           84 + 66 * k, html(kinds[k]));
+                           84 + 66 * k, markup(kinds[k]));
     }
     for (size_t l = 0; l < n_layers; ++l) {
         svg += fmt::format("<text x=\"56\" y=\"{}\" text-anchor=\"end\">layer {}</text>\n",
@@ -194,7 +172,7 @@ std::string report_heatmap(const ModelReport &report) {
             "<g><rect x=\"{}\" y=\"{}\" width=\"65\" height=\"17\" fill=\"{}\"/><text x=\"{}\" "
             "y=\"{}\" text-anchor=\"middle\">{}</text><title>{} ({}): {:.6g}</title></g>\n",
             64 + 66 * k, 104 + 18 * t.layer, color_of(value), 96 + 66 * k, 117 + 18 * t.layer,
-            short_number(value), html(t.name), html(t.type), value);
+            short_number(value), markup(t.name), markup(t.type), value);
     }
     return svg + "</svg>\n";
 }
@@ -213,14 +191,14 @@ std::string report_html(const ModelReport &report) {
             "<h2>Weights</h2>\n<p>How they lie around 0, in units of the rms of their "
             "tensor.</p>\n";
     for (const auto &[kind, bins] : report.weights) {
-        page += bars({bins.begin(), bins.end()}, html(kind), "-4", "4");
+        page += bars({bins.begin(), bins.end()}, markup(kind), "-4", "4");
     }
     if (!report.codes.empty())
         page += "<h2>Codes</h2>\n<p>How often each code of a type is used.</p>\n";
     for (const CodeHistogram &h : report.codes) {
         const std::string low = std::to_string(h.lowest);
         const std::string high = std::to_string(h.lowest + static_cast<int>(h.counts.size()) - 1);
-        page += bars(h.counts, html(h.type), low.c_str(), high.c_str());
+        page += bars(h.counts, markup(h.type), low.c_str(), high.c_str());
     }
     return page + "</body></html>\n";
 }
