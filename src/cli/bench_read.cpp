@@ -6,14 +6,13 @@
 #include "read_loop.hpp"
 #include "signals.hpp"
 #include "table.hpp"
-#include "timing.hpp"
+#include "team_timing.hpp"
 
 #include <atomic>
 #include <cstring>
 #include <fmt/format.h>
 #include <new>
 #include <sys/mman.h>
-#include <thread>
 
 namespace ggufx::cli {
 
@@ -56,16 +55,15 @@ static ReadLoop choose_loop(const ggufx_runtime *rt, const ReadVariant &variant)
 double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigned threads,
                  const ReadVariant &variant, Clock clock) {
     const ReadLoop loop = choose_loop(rt, variant);
-    const size_t part = n / threads / 1024 * 1024;
+    // Threads take pieces in turn, as kernels do: with fixed shares the thread that is farther
+    // from the memory would set the time.
+    const size_t piece = threads == 1 ? n / 1024 * 1024 : size_t{1} << 20;
+    std::atomic<size_t> next = 0;
     std::atomic<uint64_t> digest = 0; // keeps the loads alive
-    const double seconds = seconds_of(clock, threads, [&] {
-        std::vector<std::jthread> others;
-        for (unsigned t = 1; t < threads; ++t) {
-            others.emplace_back([&, t] { digest += loop(data + t * part, part); });
-        }
-        digest += loop(data, part);
+    const double seconds = team_seconds(clock, threads, [&](unsigned) {
+        for (size_t at; (at = next.fetch_add(piece)) + piece <= n;) digest += loop(data + at, piece);
     });
-    return static_cast<double>(part) * threads / seconds / 1e9;
+    return static_cast<double>(n / piece * piece) / seconds / 1e9;
 }
 
 struct ReadOptions {

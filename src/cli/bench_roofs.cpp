@@ -1,9 +1,7 @@
 // Implementation of bench_roofs.hpp.
 // SPDX-License-Identifier: MIT
 #include "bench_roofs.hpp"
-#include "timing.hpp"
-
-#include <thread>
+#include "team_timing.hpp"
 
 namespace ggufx::cli {
 
@@ -34,11 +32,8 @@ void PeakRoof::measure() {
         const bool vectors = isa_ != GGUFX_ISA_SCALAR;
         const double ops = vectors ? kOps : kOps / 64;
         const auto turns = static_cast<uint64_t>(ops / loop.ops_per_turn);
-        const double seconds = seconds_of(clock_, threads_, [&] {
-            std::vector<std::jthread> others;
-            for (unsigned t = 1; t < threads_; ++t) others.emplace_back([&] { loop.run(turns); });
-            loop.run(turns);
-        });
+        const double seconds =
+            team_seconds(clock_, threads_, [&](unsigned) { loop.run(turns); });
         rates_[i].push_back(static_cast<double>(turns) * loop.ops_per_turn * threads_ / seconds /
                             1e9);
     }
