@@ -82,7 +82,6 @@ struct AttendLocal {
     uint32_t decoded_from;
     PackedQuery query;       // for a page with another delta than most
     const Group *packed_for; // whose query that is
-    RowSums sums;
 };
 
 // Memory of one call, taken at create.
@@ -121,11 +120,9 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
 // attend_pack.cpp: false per row whose query is not finite.
 void pack_query(const AttendCall &call, const Group &group, int32_t delta, PackedQuery &out,
                 float *vector, bool not_finite[kRows]);
-// attend_chunk.cpp: the pages of a chunk, counted from the first one the group's track holds.
-void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,
-                  AttendLocal &local);
-// The same of n groups, page by page.
-void attend_chunk_groups(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
+// attend_chunk.cpp: n groups over the pages of a chunk, counted from the first one a track holds;
+// page by page, in the order in which heads lie in them.
+void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
                          RowSums *sums, AttendLocal &local);
 // attend_keys.cpp: the values of a page whose keys hold them, and how many coordinates they have.
 const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, uint32_t head,

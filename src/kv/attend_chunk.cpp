@@ -109,16 +109,22 @@ const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t
     return local.query;
 }
 
-void add_page(const AttendCall &call, const Group &group, size_t index, RowSums &sums,
-              AttendLocal &local) {
-    const Track &track = *group.track;
-    const PageRef &page = track.pages[index];
-    const PageRef *next = index + 1 < track.n_pages ? &page + 1 : nullptr;
-    if (next) { // its head as well: the form says where its pages lie
-        __builtin_prefetch(next->block);
-        __builtin_prefetch(next->block->positions + next->first);
-        __builtin_prefetch(next->block->positions + next->first + next->n - 1);
+// What to fetch beside a head of a page.
+struct Fetch {
+    bool values;         // its own; else the group before it read them
+    const PageRef *next; // the keys of head `head` of this page; null: nothing, or those at hand
+    uint32_t head;
+
+    KvAhead values_of(const HeadPage &page) const { return {page.v, values ? page.v_lines : 0}; }
+    KvAhead keys(const Layer &layer, const HeadPage &page) const {
+        if (!next) return {page.k, 0};
+        const HeadPage then(layer, *next->block, head);
+        return {then.k, then.k_lines};
     }
+};
+
+void add_page(const AttendCall &call, const Group &group, const PageRef &page, const Fetch &fetch,
+              RowSums &sums, AttendLocal &local) {
     const Visible seen(page, group);
     if (seen.all.first >= seen.all.end) return;
     const HeadPage head(*call.layer, *page.block, group.kv_head);
@@ -130,21 +136,24 @@ void add_page(const AttendCall &call, const Group &group, size_t index, RowSums 
 
     const KvKernels &k = kinds[static_cast<uint32_t>(head.k_type->kind)];
     k.score[width](local.s, head.k_type->is_float() ? query.plain : query.coded, head.k, seen.all,
-                   {head.v, head.v_lines});
+                   fetch.values_of(head));
     weigh_rows(call, group, page, seen, basis, local.s, sums);
     if (!sums.used[basis])
         memset(sums.o[basis], 0, group.width * kv_sum_floats(sum_dim) * sizeof(float));
     sums.used[basis] = true;
-    KvAhead ahead = {head.v, 0};
-    if (next) {
-        const HeadPage then(*call.layer, *next->block, group.kv_head);
-        ahead = {then.k, then.k_lines};
-    }
     const bool in_keys = call.layer->v_in_k;
     const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
     kinds[static_cast<uint32_t>(kind)].accumulate[width](
         sums.o[basis], in_keys ? value_coordinates(call, *head.k_type) : sum_dim, local.s,
-        in_keys ? values_of_keys(call, page, group.kv_head, local) : head.v, seen.all, ahead);
+        in_keys ? values_of_keys(call, page, group.kv_head, local) : head.v, seen.all,
+        fetch.keys(*call.layer, head));
+}
+
+// Its form says where its pages lie.
+void prefetch_head(const PageRef &page) {
+    __builtin_prefetch(page.block);
+    __builtin_prefetch(page.block->positions + page.first);
+    __builtin_prefetch(page.block->positions + page.first + page.n - 1);
 }
 
 uint64_t first_chunk(const Track &track) {
@@ -164,6 +173,39 @@ size_t first_page(const Track &track, uint64_t chunk) {
     return low;
 }
 
+// Those of a chunk.
+struct Pages {
+    const PageRef *first, *end, *behind; // behind: of the track
+
+    Pages(const Track &track, uint64_t chunk)
+        : first(track.pages + first_page(track, chunk)), end(first),
+          behind(track.pages + track.n_pages) {
+        while (end < behind && end->index / kChunkTokens == chunk) end++;
+    }
+    // Some want another query than the one at hand; a worker has memory for one.
+    bool turned(int32_t delta) const {
+        const PageRef *page = first;
+        while (page < end && page->delta == delta) page++;
+        return page < end;
+    }
+};
+
+// Groups of one track, side by side: in this order pages are one stream that hardware follows.
+void add_pages(const AttendCall &call, const Group *groups, size_t n, const Pages &pages,
+               RowSums *sums, AttendLocal &local) {
+    for (const PageRef *page = pages.first; page < pages.end; page++) {
+        const PageRef *behind = page + 1 < pages.behind ? page + 1 : nullptr;
+        if (behind) prefetch_head(*behind);
+        for (size_t g = 0; g < n; g++) {
+            const bool last = g + 1 == n;
+            const bool values = g == 0 || groups[g - 1].kv_head != groups[g].kv_head;
+            const uint32_t head = groups[last ? 0 : g + 1].kv_head;
+            const PageRef *next = last ? behind : head == groups[g].kv_head ? nullptr : page;
+            add_page(call, groups[g], *page, {values, next, head}, sums[g], local);
+        }
+    }
+}
+
 } // namespace
 
 size_t chunks_of(const Track &track) {
@@ -177,8 +219,8 @@ bool sums_in_type_basis(const Layer &layer) {
            (layer.v_in_k ? layer.centre_k : layer.centre_v);
 }
 
-void attend_chunk_groups(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
-                         RowSums *sums, AttendLocal &local) {
+void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
+                  RowSums *sums, AttendLocal &local) {
     local.packed_for = nullptr;
     local.decoded = nullptr;
     for (size_t g = 0; g < n; g++) {
@@ -188,20 +230,13 @@ void attend_chunk_groups(const AttendCall &call, const Group *groups, size_t n, 
     }
     for (size_t first = 0, end = 0; first < n; first = end) {
         const Track &track = *groups[first].track;
-        for (end = first; end < n && groups[end].track == &track &&
-                          groups[end].kv_head == groups[first].kv_head;)
-            end++;
-        const uint64_t number = first_chunk(track) + chunk;
-        for (size_t i = first_page(track, number); i < track.n_pages; i++) {
-            if (track.pages[i].index / kChunkTokens > number) break;
-            for (size_t g = first; g < end; g++) add_page(call, groups[g], i, sums[g], local);
-        }
+        for (end = first; end < n && groups[end].track == &track;) end++;
+        const Pages pages(track, first_chunk(track) + chunk);
+        const bool alone = !call.layer->v_in_k && pages.turned(groups[first].query.delta);
+        const size_t step = alone ? 1 : end - first;
+        for (size_t g = first; g < end; g += step)
+            add_pages(call, groups + g, step, pages, sums + g, local);
     }
-}
-
-void attend_chunk(const AttendCall &call, const Group &group, size_t chunk, RowSums &sums,
-                  AttendLocal &local) {
-    attend_chunk_groups(call, &group, 1, chunk, &sums, local);
 }
 
 } // namespace ggufx::kv

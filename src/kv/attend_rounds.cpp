@@ -10,8 +10,8 @@ namespace ggufx::kv {
 namespace {
 
 constexpr uint64_t kSerialNs = 50000;  // below: in the caller's thread
-constexpr uint64_t kTaskNs = 500000;   // of a task, about
 constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
+constexpr size_t kSlicesGroups = 4;    // groups per worker from which on no part waits for others
 
 // Token `index` of a sequence, counted from its first one.
 int32_t position_of_token(const Track &track, uint64_t index) {
@@ -76,36 +76,33 @@ struct Batch {
     size_t first, n;
     size_t chunk, chunk_end;
     uint64_t chunk_ns; // of one group
-    size_t n_slices;   // values in keys: tasks of a chunk
+    size_t n_slices;   // tasks of a chunk
 
     static void prepare(void *ctx, uint32_t index, uint32_t worker) {
         const Batch &b = *static_cast<const Batch *>(ctx);
         prepare_group(*b.call, b.first + index, b.space->groups[index], b.space->locals[worker]);
     }
-    // All chunks of a round of one group.
-    static void group(void *ctx, uint32_t index, uint32_t worker) {
+    // All chunks of a round of a slice of the groups.
+    static void slice(void *ctx, uint32_t index, uint32_t worker) {
         const Batch &b = *static_cast<const Batch *>(ctx);
-        Group &group = b.space->groups[index];
-        AttendLocal &local = b.space->locals[worker];
+        const size_t first = b.begin(index), n = b.begin(index + 1) - first;
         for (size_t c = b.chunk; c < b.chunk_end; c++) {
-            attend_chunk(*b.call, group, c, local.sums, local);
-            merge_chunk(*b.call, group, local.sums);
+            RowSums *sums = b.space->parts + first;
+            attend_chunk(*b.call, b.space->groups + first, n, c, sums,
+                                b.space->locals[worker]);
+            for (size_t g = 0; g < n; g++)
+                merge_chunk(*b.call, b.space->groups[first + g], sums[g]);
         }
     }
-    // One chunk of one group, to be merged when all of the round are there.
+    // One chunk of a slice, to be merged when all of the round are there.
     static void part(void *ctx, uint32_t index, uint32_t worker) {
         const Batch &b = *static_cast<const Batch *>(ctx);
-        attend_chunk(*b.call, b.space->groups[index % b.n], b.chunk + index / b.n,
-                     b.space->parts[index], b.space->locals[worker]);
-    }
-    // Values in keys: one chunk of a slice of the groups, which share what is decoded.
-    static void keys_part(void *ctx, uint32_t index, uint32_t worker) {
-        const Batch &b = *static_cast<const Batch *>(ctx);
-        const size_t slice = index % b.n_slices, first = b.n * slice / b.n_slices;
-        const size_t end = b.n * (slice + 1) / b.n_slices, c = index / b.n_slices;
-        attend_chunk_groups(*b.call, b.space->groups + first, end - first, b.chunk + c,
+        const size_t slice = index % b.n_slices, c = index / b.n_slices;
+        const size_t first = b.begin(slice), n = b.begin(slice + 1) - first;
+        attend_chunk(*b.call, b.space->groups + first, n, b.chunk + c,
                             b.space->parts + c * b.n + first, b.space->locals[worker]);
     }
+    size_t begin(size_t slice) const { return n * slice / n_slices; }
     static void finish(void *ctx, uint32_t index, uint32_t worker) {
         const Batch &b = *static_cast<const Batch *>(ctx);
         finish_group(*b.call, b.space->groups[index], b.space->locals[worker]);
@@ -146,27 +143,32 @@ uint64_t decode_ns(const AttendCall &call) {
     return uint64_t(call.state->config.head_dim_k) * kChunkTokens * 2;
 }
 
-// Chunks of a round: as many as a poll may wait for and, in parts, as there is
-// memory for.
+// Chunks of a round: as many as a poll may wait for and, in parts, as there is memory for.
 size_t round_chunks(const Batch &b, const AttendShape &shape, uint32_t workers, bool in_parts) {
-    if (b.call->layer->v_in_k) {
-        const uint64_t ns = b.n * b.chunk_ns + decode_ns(*b.call) * b.n_slices;
-        const uint64_t by_poll = kRoundNs * workers / ns, fit = shape.n_parts / b.n;
-        return at_least_one(by_poll < fit ? by_poll : fit);
-    }
-    if (in_parts) return at_least_one(shape.n_parts / b.n);
-    const uint64_t by_poll = kRoundNs * (workers < b.n ? workers : b.n) / (b.n * b.chunk_ns);
-    const uint64_t by_task = kTaskNs / b.chunk_ns;
-    return at_least_one(by_poll < by_task ? by_poll : by_task);
+    uint64_t ns = b.n * b.chunk_ns;
+    if (b.call->layer->v_in_k) ns += decode_ns(*b.call) * b.n_slices;
+    const uint64_t by_poll = kRoundNs * workers / ns, fit = shape.n_parts / b.n;
+    return at_least_one(in_parts && fit < by_poll ? fit : by_poll);
+}
+
+// As few as keep all workers busy: the heads of a slice lie side by side in memory.
+size_t count_slices(const Batch &b, const AttendShape &shape, uint32_t workers, bool in_parts) {
+    if (workers == 1) return 1;
+    const size_t tasks = size_t(workers) * 2;
+    size_t n = tasks;
+    if (b.call->layer->v_in_k)
+        n = workers; // each decodes its pages
+    else if (in_parts)
+        n = tasks * b.n / shape.n_parts + 1;
+    return n < b.n ? n : b.n;
 }
 
 Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_t n_chunks,
                  uint64_t done, uint64_t total) {
     const uint32_t workers = runner.serial ? 1 : runner.host.max_workers();
-    const bool in_keys = b.call->layer->v_in_k;
-    b.n_slices = workers < b.n ? workers : b.n;
     const bool in_parts =
-        !in_keys && workers > 1 && b.n < size_t(workers) * 4 && b.n <= shape.n_parts;
+        b.call->layer->v_in_k || (workers > 1 && b.n < size_t(workers) * kSlicesGroups);
+    b.n_slices = count_slices(b, shape, workers, in_parts);
     const size_t step = round_chunks(b, shape, workers, in_parts);
     Status status = runner.run(b.n, Batch::prepare, &b);
     for (b.chunk = 0; status == Status::ok && b.chunk < n_chunks; b.chunk = b.chunk_end) {
@@ -174,14 +176,11 @@ Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_
             return set_failure(runner.failure, Status::cancelled, {},
                                "the progress callback cancelled the attention");
         b.chunk_end = n_chunks - b.chunk < step ? n_chunks : b.chunk + step;
-        if (in_keys) {
-            status = runner.run((b.chunk_end - b.chunk) * b.n_slices, Batch::keys_part, &b);
-            if (status == Status::ok) b.merge_parts();
-        } else if (in_parts) {
-            status = runner.run((b.chunk_end - b.chunk) * b.n, Batch::part, &b);
+        if (in_parts) {
+            status = runner.run((b.chunk_end - b.chunk) * b.n_slices, Batch::part, &b);
             if (status == Status::ok) b.merge_parts();
         } else {
-            status = runner.run(b.n, Batch::group, &b);
+            status = runner.run(b.n_slices, Batch::slice, &b);
         }
     }
     return status == Status::ok ? runner.run(b.n, Batch::finish, &b) : status;

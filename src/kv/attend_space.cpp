@@ -71,7 +71,7 @@ AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
         config.v_in_k
             ? lines(row_floats(config) * kernels::kKvTokens * sizeof(float))
             : 0;
-    const uint64_t local = lines(sizeof(AttendLocal)) + query + kSums * sums + vector + values +
+    const uint64_t local = lines(sizeof(AttendLocal)) + query + vector + values +
                            kRows * kernels::kKvTokens * sizeof(float);
     const uint64_t fit = kGroupsBytes / (group + part);
     n_groups = n_parts = static_cast<uint32_t>(fit < 1 ? 1 : fit > kMostGroups ? kMostGroups : fit);
@@ -120,7 +120,6 @@ AttendSpace::AttendSpace(const AttendShape &shape, const Config &config, uint8_t
     for (uint32_t i = 0; i < shape.n_locals; i++) {
         AttendLocal &local = *new (locals + i) AttendLocal();
         carver.query(local.query, query);
-        carver.sums(local.sums, shape.sums_bytes);
         local.vector = carver.take<float>(shape.vector_bytes);
         local.values = carver.take<float>(shape.values_bytes);
         for (size_t v = 0; v < shape.values_bytes / sizeof(float); v++) local.values[v] = 0.0f;
