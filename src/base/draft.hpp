@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/file_handle.hpp"
 #include "base/host.hpp"
 
 #include <stddef.h>
@@ -38,20 +39,24 @@ public:
     void cut_log(uint64_t n);
 
     void sync();
-    void publish();             // rename; the log goes away
-    void retract() noexcept;    // takes a published file away again
+    void publish();          // rename; the log goes away
+    void retract() noexcept; // takes a published file away again
     void sync_folder() noexcept;
     void discard_on_close() { discard_ = true; }
 
 private:
     enum Which { kPath, kPart, kLog, kNames };
-    [[noreturn]] void fail_io(const char *what, Which which, int error) const;
+    [[noreturn]] void fail_io(const char *what, Which which, int32_t error) const;
+    void check(const char *what, Which which, int32_t error) const {
+        if (error) fail_io(what, which, error);
+    }
     const char *name(Which which) const { return names_[which].data(); }
+    Quoted shown(Which which) const;
     void open_part(Mode mode);
-    bool same_file() const;
+    void size_part(Mode mode, uint64_t n_bytes);
 
     Vector<Vector<char>> names_; // NUL-terminated
-    int part_ = -1, log_ = -1;
+    FileHandle part_, log_;
     bool discard_ = false, published_ = false;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/host.hpp"
+#include "base/pages.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -124,17 +125,5 @@ private:
     const uint8_t *data_ = nullptr;
     size_t n_ = 0;
 };
-
-// Advice and policies on pages of memory (io_posix.cpp). Ranges need not be page-aligned.
-void advise_huge(const uint8_t *data, size_t n);
-void populate(const uint8_t *data, size_t n);
-// Of a mapping that is paged(): its pages are no memory in use until they are read again.
-void release_pages(const uint8_t *data, size_t n);
-// 0 or the system's error.
-int32_t lock(const uint8_t *data, size_t n);
-void unlock(const uint8_t *data, size_t n);
-
-// Words for an error number, the same in every locale ("permission denied", else "system error").
-const char *system_text(int32_t error);
 
 } // namespace ggufx::io

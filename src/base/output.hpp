@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/file_handle.hpp"
 #include "base/host.hpp"
 
 #include <stddef.h>
@@ -29,11 +30,11 @@ public:
     const char *path() const { return path_.data(); }
 
 private:
-    [[noreturn]] void fail_io(const char *what, int error) const;
+    [[noreturn]] void fail_io(const char *what, int32_t error) const;
     bool lock();
     Vector<char> path_, part_; // NUL-terminated
     uint64_t n_written_ = 0;
-    int fd_ = -1;
+    FileHandle file_;
     bool ours_ = false; // PATH.part is locked by us
 };
 

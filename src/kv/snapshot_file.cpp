@@ -1,14 +1,11 @@
 // Snapshots in files. A file is written beside its name (PATH.part), brought to the disk and
 // renamed: whoever opens PATH finds the old snapshot or the new one, never a half.
 // SPDX-License-Identifier: MIT
-#include "base/io.hpp"
+#include "base/file_handle.hpp"
 #include "base/output.hpp"
 #include "kv/snapshot.hpp"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 namespace ggufx::kv {
 
@@ -56,7 +53,7 @@ private:
     size_t held_ = 0;
 };
 
-// A path, the descriptor behind it and a buffer; fails with IO and names what it did.
+// A path, the file behind it and a buffer; fails with IO and names what it did.
 class FileReader {
 public:
     FileReader(const Host &host, const char *path, Failure *failure)
@@ -71,7 +68,7 @@ public:
     bool failed() const { return failed_; }
 
 private:
-    Status fail_with(const char *what, int error = errno);
+    Status fail_with(const char *what, int32_t error);
     Status fill();
     Status truncated();
 
@@ -80,16 +77,15 @@ private:
     Failure *failure_;
     uint8_t *buffer_ = nullptr;
     size_t at_ = 0, n_ = 0; // read so far; bytes in the buffer
-    int fd_ = -1;
+    io::FileHandle file_;
     bool failed_ = false;
 };
 
 FileReader::~FileReader() {
-    if (fd_ >= 0) close(fd_);
     host_.free(buffer_, kBuffer, 64);
 }
 
-Status FileReader::fail_with(const char *what, int error) {
+Status FileReader::fail_with(const char *what, int32_t error) {
     failed_ = true;
     return set_failure(failure_, Status::io, {.system_error = error}, "cannot %s \"%s\": %s", what,
                        Quoted(path_, strlen(path_)).c_str(), io::system_text(error));
@@ -99,17 +95,14 @@ Status FileReader::open() {
     buffer_ = static_cast<uint8_t *>(host_.alloc(kBuffer, 64));
     if (!buffer_)
         return set_failure(failure_, Status::memory, {}, "no memory for the file of a snapshot");
-    fd_ = ::open(path_, O_RDONLY | O_CLOEXEC);
-    return fd_ >= 0 ? Status::ok : fail_with("open");
+    const int32_t error = file_.open(path_, io::FileHandle::kRead);
+    return error ? fail_with("open", error) : Status::ok;
 }
 
 Status FileReader::fill() {
-    ssize_t got = -1;
-    do got = ::read(fd_, buffer_, kBuffer);
-    while (got < 0 && errno == EINTR);
-    if (got < 0) return fail_with("read");
-    at_ = 0;
-    n_ = static_cast<size_t>(got);
+    at_ = n_ = 0;
+    const int32_t error = file_.read_some(buffer_, kBuffer, &n_);
+    if (error) return fail_with("read", error);
     return Status::ok;
 }
 

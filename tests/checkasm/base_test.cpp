@@ -6,12 +6,12 @@
 #include "base/host.hpp"
 #include "base/pool.hpp"
 #include "base/status.hpp"
+#include "check.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <set>
-#include <stdio.h>
 #include <string.h>
 #include <thread>
 #include <vector>
@@ -27,16 +27,6 @@
 using namespace ggufx;
 
 namespace {
-
-int failures = 0;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);                                 \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
 
 // Counts how often each task ran and which worker ids were inside at once.
 struct Probe {
@@ -76,8 +66,7 @@ void every_task_runs_once_under_a_worker_id_of_its_own(uint32_t threads) {
     });
     if (threads < 2) return;
     Pool pool(*host, threads); // has all of them, also where the host's makes fewer
-    every_task_runs_once(
-        [&](uint32_t n, Probe *probe) { return pool.run(n, Probe::task, probe); });
+    every_task_runs_once([&](uint32_t n, Probe *probe) { return pool.run(n, Probe::task, probe); });
 }
 
 // Threads that would only take turns make every fork and join wait for a time slice.

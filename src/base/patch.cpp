@@ -1,17 +1,12 @@
 // Edits in place; patch.hpp has the order of writes.
 // SPDX-License-Identifier: MIT
-#include "base/bytes.hpp"
-#include "base/io.hpp"
-#include "base/output.hpp"
 #include "base/patch.hpp"
+#include "base/bytes.hpp"
+#include "base/file_handle.hpp"
+#include "base/output.hpp"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <string_view>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace ggufx::io {
 
@@ -23,89 +18,72 @@ constexpr size_t kHeader = 4 * 8;                 // magic, file size, place, le
 constexpr uint64_t kMaxPatch = uint64_t{1} << 31; // metadata have at most 1 GiB
 constexpr std::string_view kSuffix = ".patch";
 
-// A file that exists, or none.
-class Fd {
+// PATH with a suffix, and the file that has this name.
+class Named {
 public:
-    Fd(const Ref<Host> &host, const char *path, std::string_view suffix)
-        : path_(HostAllocator<char>(host.get())) {
-        path_.assign(path, path + strlen(path));
+    Named(const Ref<Host> &host, const char *path, std::string_view suffix)
+        : path_(path, path + strlen(path), HostAllocator<char>(host.get())) {
         path_.insert(path_.end(), suffix.begin(), suffix.end());
         path_.push_back(0);
     }
-    ~Fd() {
-        if (fd_ >= 0) close(fd_);
-    }
-    Fd(const Fd &) = delete;
-    Fd &operator=(const Fd &) = delete;
-
     const char *path() const { return path_.data(); }
+    Quoted shown() const { return Quoted(path_.data(), path_.size() - 1); }
 
-    bool open(int flags) { // false: there is none
-        do fd_ = ::open(path(), flags | O_CLOEXEC);
-        while (fd_ < 0 && errno == EINTR);
-        if (fd_ < 0 && errno == ENOENT) return false;
-        if (fd_ < 0) fail_io("open");
+    bool open(unsigned how) { // false: there is none
+        const int32_t error = file_.open(path(), how);
+        if (is_absent(error)) return false;
+        check("open", error);
         return true;
     }
+    void must_open(unsigned how) {
+        if (!open(how)) fail(Status::not_found, {}, "there is no \"%s\"", shown().c_str());
+    }
 
-    void lock() {
-        if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
-        if (errno != EWOULDBLOCK) return; // a file system without locks
-        fail(Status::state, {}, "\"%s\" is being changed by another call or process",
-             shown().c_str());
+    void lock() const {
+        if (!file_.lock(false))
+            fail(Status::state, {}, "\"%s\" is being changed by another call or process",
+                 shown().c_str());
     }
 
     uint64_t size() const {
-        struct stat info = {};
-        if (fstat(fd_, &info) != 0) fail_io("look at");
-        if (!S_ISREG(info.st_mode))
+        FileHandle::Facts facts;
+        check("look at", file_.look(&facts));
+        if (facts.kind != FileHandle::Kind::regular)
             fail(Status::io, {}, "\"%s\" is not a regular file", shown().c_str());
-        return static_cast<uint64_t>(info.st_size);
+        return facts.size;
     }
 
     void read(uint64_t at, uint8_t *out, size_t n) const {
-        while (n > 0) {
-            const ssize_t got = pread(fd_, out, n, static_cast<off_t>(at));
-            if (got < 0 && errno == EINTR) continue;
-            if (got < 0) fail_io("read");
-            if (got == 0)
-                fail(Status::state, {.offset = at}, "\"%s\" became shorter", shown().c_str());
-            out += got;
-            at += static_cast<uint64_t>(got);
-            n -= static_cast<size_t>(got);
-        }
+        size_t done = 0;
+        check("read", file_.read(at, out, n, &done));
+        if (done < n)
+            fail(Status::state, {.offset = at + done}, "\"%s\" became shorter", shown().c_str());
     }
 
     void write(uint64_t at, const uint8_t *data, size_t n) const {
-        while (n > 0) {
-            const ssize_t wrote = pwrite(fd_, data, n, static_cast<off_t>(at));
-            if (wrote < 0 && errno == EINTR) continue;
-            if (wrote < 0) fail_io("write");
-            data += wrote;
-            at += static_cast<uint64_t>(wrote);
-            n -= static_cast<size_t>(wrote);
-        }
+        size_t done = 0;
+        check("write", file_.write(at, data, n, &done));
     }
 
-    void sync() const {
-        int result = 0;
-        do result = fsync(fd_);
-        while (result != 0 && errno == EINTR);
-        if (result != 0) fail_io("bring to the disk");
-    }
+    void sync() const { check("bring to the disk", file_.sync()); }
 
-    Quoted shown() const { return Quoted(path_.data(), path_.size() - 1); }
+    void remove() {
+        file_.close();
+        remove_file(path());
+    }
 
 private:
-    [[noreturn]] void fail_io(const char *what) const {
-        const int error = errno;
-        fail(Status::io, {.system_error = error}, "cannot %s \"%s\": %s (%d)", what,
-             shown().c_str(), system_text(error), error);
+    void check(const char *what, int32_t error) const {
+        if (error)
+            fail(Status::io, {.system_error = error}, "cannot %s \"%s\": %s (%d)", what,
+                 shown().c_str(), system_text(error), error);
     }
 
     Vector<char> path_;
-    int fd_ = -1;
+    FileHandle file_;
 };
+
+constexpr unsigned kRead = FileHandle::kRead, kReadWrite = FileHandle::kRead | FileHandle::kWrite;
 
 // The bytes that differ, from first to last.
 struct Range {
@@ -121,7 +99,7 @@ Range changed_range(const uint8_t *now, const Patch &patch) {
 }
 
 // What the file begins with, which must be what the caller believes.
-Buffer read_head(const Ref<Host> &host, const Fd &file, const Patch &patch) {
+Buffer read_head(const Ref<Host> &host, const Named &file, const Patch &patch) {
     if (file.size() != patch.file_size)
         fail(Status::state, {}, "\"%s\" has another size than when it was opened",
              file.shown().c_str());
@@ -151,10 +129,10 @@ void write_journal(const Ref<Host> &host, const char *path, const Patch &patch,
 } // namespace
 
 uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch) {
-    Fd file(host, path, ""), journal(host, path, kSuffix);
-    if (!file.open(O_RDWR)) fail(Status::not_found, {}, "there is no \"%s\"", file.shown().c_str());
+    Named file(host, path, ""), journal(host, path, kSuffix);
+    file.must_open(kReadWrite);
     file.lock();
-    if (journal.open(O_RDONLY))
+    if (journal.open(kRead))
         fail(Status::state, {}, "\"%s\" is there: an edit was interrupted; recover it first",
              journal.shown().c_str());
     const Buffer head = read_head(host, file, patch);
@@ -165,14 +143,14 @@ uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch)
     file.write(range.first, patch.after + range.first, static_cast<size_t>(range.n));
     file.sync();
     if (small) return range.n;
-    unlink(journal.path()); // one that stays is written once more: the same bytes
+    journal.remove(); // one that stays is written once more: the same bytes
     return 2 * range.n + kHeader;
 }
 
 bool recover_patch(const Ref<Host> &host, const char *path) {
-    Fd file(host, path, ""), journal(host, path, kSuffix);
-    if (!journal.open(O_RDONLY)) return false;
-    if (!file.open(O_RDWR)) fail(Status::not_found, {}, "there is no \"%s\"", file.shown().c_str());
+    Named file(host, path, ""), journal(host, path, kSuffix);
+    if (!journal.open(kRead)) return false;
+    file.must_open(kReadWrite);
     file.lock();
     const auto refuse = [&] {
         fail(Status::state, {}, "\"%s\" is not the rest of an edit of this file",
@@ -189,7 +167,7 @@ bool recover_patch(const Ref<Host> &host, const char *path) {
         refuse();
     file.write(first, bytes.data() + kHeader, static_cast<size_t>(n));
     file.sync();
-    unlink(journal.path());
+    journal.remove();
     return true;
 }
 

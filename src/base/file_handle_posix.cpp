@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "base/file_handle.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ggufx::io {
+
+namespace {
+
+// Once more while signals interrupt it.
+template <class Call> auto uninterrupted(const Call &call) {
+    auto result = call();
+    while (result < 0 && errno == EINTR) result = call();
+    return result;
+}
+
+// Pieces until all is moved or nothing is. move: (done, left) -> bytes, 0 or < 0.
+template <class Move> int32_t whole(size_t n, size_t *done, const Move &move) {
+    *done = 0;
+    while (*done < n) {
+        const ssize_t moved = uninterrupted([&] { return move(*done, n - *done); });
+        if (moved < 0) return errno;
+        if (moved == 0) return 0;
+        *done += static_cast<size_t>(moved);
+    }
+    return 0;
+}
+
+int32_t result_of(int result) {
+    return result < 0 ? errno : 0;
+}
+
+FileHandle::Facts facts_of(const struct stat &info) {
+    const FileHandle::Kind kind = S_ISREG(info.st_mode)   ? FileHandle::Kind::regular
+                                  : S_ISDIR(info.st_mode) ? FileHandle::Kind::folder
+                                                          : FileHandle::Kind::other;
+    return {kind, static_cast<uint64_t>(info.st_size)};
+}
+
+} // namespace
+
+int32_t FileHandle::open(const char *path, unsigned how) {
+    close();
+    int flags = how & kWrite ? (how & kRead ? O_RDWR : O_WRONLY) : O_RDONLY;
+    flags |= O_CLOEXEC | (how & kCreate ? O_CREAT : 0) | (how & kEmpty ? O_TRUNC : 0);
+    flags |= (how & kNoLinks ? O_NOFOLLOW : 0) | (how & kNoWait ? O_NONBLOCK : 0);
+    flags |= how & kAppend ? O_APPEND : 0;
+    handle_ = uninterrupted([&] { return ::open(path, flags, 0666); });
+    return result_of(handle_);
+}
+
+int32_t FileHandle::duplicate(int fd) {
+    close();
+    handle_ = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return result_of(handle_);
+}
+
+void FileHandle::close() {
+    if (is_open()) ::close(handle_);
+    handle_ = kNoFile;
+}
+
+int32_t FileHandle::look(Facts *out) const {
+    struct stat info = {};
+    if (fstat(handle_, &info) != 0) return errno;
+    *out = facts_of(info);
+    return 0;
+}
+
+bool FileHandle::is_at(const char *path) const {
+    struct stat here = {}, there = {};
+    return fstat(handle_, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
+}
+
+bool FileHandle::lock(bool shared) const {
+    const int how = (shared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+    return uninterrupted([&] { return flock(handle_, how); }) == 0 || errno != EWOULDBLOCK;
+}
+
+int32_t FileHandle::read(uint64_t offset, void *data, size_t n, size_t *done) const {
+    return whole(n, done, [&](size_t at, size_t left) {
+        return pread(handle_, static_cast<char *>(data) + at, left,
+                     static_cast<off_t>(offset + at));
+    });
+}
+
+int32_t FileHandle::write(uint64_t offset, const void *data, size_t n, size_t *done) const {
+    const int32_t error = whole(n, done, [&](size_t at, size_t left) {
+        return pwrite(handle_, static_cast<const char *>(data) + at, left,
+                      static_cast<off_t>(offset + at));
+    });
+    return error == 0 && *done < n ? ENOSPC : error;
+}
+
+int32_t FileHandle::read_some(void *data, size_t n, size_t *done) const {
+    const ssize_t got = uninterrupted([&] { return ::read(handle_, data, n); });
+    *done = got > 0 ? static_cast<size_t>(got) : 0;
+    return got < 0 ? errno : 0;
+}
+
+int32_t FileHandle::append(const void *data, size_t n) const {
+    const ssize_t wrote = uninterrupted([&] { return ::write(handle_, data, n); });
+    if (wrote < 0) return errno;
+    return static_cast<size_t>(wrote) == n ? 0 : ENOSPC;
+}
+
+int32_t FileHandle::resize(uint64_t n) const {
+    return result_of(uninterrupted([&] { return ftruncate(handle_, static_cast<off_t>(n)); }));
+}
+
+int32_t FileHandle::sync() const {
+#if defined(F_FULLFSYNC) // of macOS, whose fsync stops at the disk's own memory
+    if (uninterrupted([&] { return fcntl(handle_, F_FULLFSYNC); }) == 0) return 0;
+#endif
+    return result_of(uninterrupted([&] { return fsync(handle_); }));
+}
+
+int32_t look_at(const char *path, FileHandle::Facts *out) {
+    struct stat info = {};
+    if (stat(path, &info) != 0) return errno;
+    *out = facts_of(info);
+    return 0;
+}
+
+int32_t remove_file(const char *path) {
+    return result_of(unlink(path));
+}
+
+int32_t replace_file(const char *from, const char *to) {
+    return result_of(rename(from, to));
+}
+
+void sync_folder_of(char *path) {
+    char *slash = strrchr(path, '/');
+    char *end = slash ? slash + 1 : path;
+    const char kept = *end;
+    *end = 0;
+    const int folder = uninterrupted(
+        [&] { return ::open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    *end = kept;
+    if (folder < 0) return;
+    (void)uninterrupted([&] { return fsync(folder); });
+    ::close(folder);
+}
+
+} // namespace ggufx::io

@@ -1,0 +1,112 @@
+// What the numbers of the systems mean, in one set of words.
+// SPDX-License-Identifier: MIT
+#include "base/file_handle.hpp"
+
+#if defined(_WIN32)
+#include "base/win32.hpp"
+#else
+#include <errno.h>
+#endif
+
+namespace ggufx::io {
+
+namespace {
+
+struct Text {
+    int32_t error;
+    const char *text;
+};
+
+#if defined(_WIN32)
+constexpr Text kTexts[] = {
+    {ERROR_FILE_NOT_FOUND, "no such file or directory"},
+    {ERROR_PATH_NOT_FOUND, "no such file or directory"},
+    {ERROR_ACCESS_DENIED, "permission denied"},
+    {ERROR_SHARING_VIOLATION, "another program has it open"},
+    {ERROR_LOCK_VIOLATION, "another program has locked it"},
+    {ERROR_USER_MAPPED_FILE, "it is mapped into memory"},
+    {ERROR_DIRECTORY_NOT_SUPPORTED, "is a directory"},
+    {ERROR_DIRECTORY, "a part of the path is not a directory"},
+    {ERROR_INVALID_NAME, "not a name of a file"},
+    {ERROR_NO_UNICODE_TRANSLATION, "the name is not UTF-8"},
+    {ERROR_FILENAME_EXCED_RANGE, "the name is too long"},
+    {ERROR_STOPPED_ON_SYMLINK, "is a link"},
+    {ERROR_TOO_MANY_OPEN_FILES, "too many open files"},
+    {ERROR_INVALID_HANDLE, "not an open descriptor"},
+    {ERROR_IO_DEVICE, "input/output error"},
+    {ERROR_CRC, "input/output error"},
+    {ERROR_NOT_ENOUGH_MEMORY, "no memory left"},
+    {ERROR_OUTOFMEMORY, "no memory left"},
+    {ERROR_WORKING_SET_QUOTA, "over a limit of the system"},
+    {ERROR_NO_SYSTEM_RESOURCES, "over a limit of the system"},
+    {ERROR_ARITHMETIC_OVERFLOW, "too large for this system"},
+    {ERROR_INVALID_FUNCTION, "is a pipe"},
+    {ERROR_DISK_FULL, "no space left on the disk"},
+    {ERROR_HANDLE_DISK_FULL, "no space left on the disk"},
+    {ERROR_DISK_QUOTA_EXCEEDED, "over the disk quota"},
+    {ERROR_FILE_TOO_LARGE, "the file would be too large"},
+    {ERROR_WRITE_PROTECT, "the file system is read-only"},
+    {ERROR_FILE_EXISTS, "something else has this name"},
+    {ERROR_ALREADY_EXISTS, "something else has this name"},
+};
+#else
+constexpr Text kTexts[] = {
+    {ENOENT, "no such file or directory"},
+    {EACCES, "permission denied"},
+    {EPERM, "not permitted"},
+    {EISDIR, "is a directory"},
+    {ENOTDIR, "a part of the path is not a directory"},
+    {ENAMETOOLONG, "the name is too long"},
+    {ELOOP, "too many symbolic links"},
+    {EMFILE, "too many open files"},
+    {ENFILE, "too many open files"},
+    {EBADF, "not an open descriptor"},
+    {EIO, "input/output error"},
+    {ENOMEM, "no memory left"},
+    {EAGAIN, "over a limit of the system"},
+    {ENODEV, "cannot be mapped"},
+    {EOVERFLOW, "too large for this system"},
+    {ESPIPE, "is a pipe"},
+    {ENOSPC, "no space left on the disk"},
+    {EFBIG, "the file would be too large"},
+#if defined(EDQUOT)
+    {EDQUOT, "over the disk quota"},
+#endif
+    {EROFS, "the file system is read-only"},
+    {EEXIST, "something else has this name"},
+};
+#endif
+
+} // namespace
+
+const char *system_text(int32_t error) {
+    for (const Text &known : kTexts)
+        if (known.error == error) return known.text;
+    return "system error";
+}
+
+#if defined(_WIN32)
+const int32_t SystemError::is_folder = ERROR_DIRECTORY_NOT_SUPPORTED;
+const int32_t SystemError::is_pipe = ERROR_INVALID_FUNCTION;
+const int32_t SystemError::exists = ERROR_ALREADY_EXISTS;
+const int32_t SystemError::no_folder = ERROR_DIRECTORY;
+const int32_t SystemError::input_output = ERROR_IO_DEVICE;
+const int32_t SystemError::too_large = ERROR_ARITHMETIC_OVERFLOW;
+
+bool is_absent(int32_t error) {
+    return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND;
+}
+#else
+const int32_t SystemError::is_folder = EISDIR;
+const int32_t SystemError::is_pipe = ESPIPE;
+const int32_t SystemError::exists = EEXIST;
+const int32_t SystemError::no_folder = ENOTDIR;
+const int32_t SystemError::input_output = EIO;
+const int32_t SystemError::too_large = EOVERFLOW;
+
+bool is_absent(int32_t error) {
+    return error == ENOENT;
+}
+#endif
+
+} // namespace ggufx::io

@@ -1,0 +1,296 @@
+// What src/base does when the system fails it: the system's functions are defined here, fail at the
+// k-th call, are interrupted at every other one, or move few bytes. At every one of them whoever
+// opens the path must find the old file or the new one, and the error must say what went wrong.
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+
+#if !defined(__linux__) || (defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE > 0)
+int main() {
+    printf("the system's functions cannot be replaced here\n");
+    return 77;
+}
+#else
+
+#include "base/draft.hpp"
+#include "base/io.hpp"
+#include "base/output.hpp"
+#include "base/patch.hpp"
+#include "check.hpp"
+#include "scratch.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace ggufx;
+using namespace ggufx::io;
+
+namespace {
+
+// One letter per kind of call: o(pen) r(ead) w(rite) s(ync) S(ync of a folder) t(runcate) n(ame)
+// u(nlink).
+struct Faults {
+    bool on = false;
+    char kind = 0; // 0: any
+    int fail_at = 0, error = 0;
+    bool interrupt = false;
+    size_t piece = SIZE_MAX;
+
+    int n = 0; // calls that could fail
+    bool odd = false;
+    std::string order;  // of calls, repeated letters once
+    std::string failed; // up to the call that failed
+} faults;
+
+// Is this call to fail? errno is set.
+bool fails(char kind) {
+    if (!faults.on) return false;
+    if (faults.interrupt && strchr("orwsSt", kind) && (faults.odd = !faults.odd)) {
+        errno = EINTR;
+        return true;
+    }
+    if (faults.order.empty() || faults.order.back() != kind) faults.order += kind;
+    if (faults.kind && faults.kind != kind) return false;
+    if (++faults.n != faults.fail_at) return false;
+    errno = faults.error;
+    faults.failed = faults.order;
+    return true;
+}
+
+size_t piece_of(size_t n) {
+    return faults.on && n > faults.piece ? faults.piece : n;
+}
+
+// The C library's function, under the name that 64-bit offsets give it.
+template <class Function> Function *real(const char *name, const char *name64) {
+    void *found = dlsym(RTLD_NEXT, name64);
+    if (!found) found = dlsym(RTLD_NEXT, name);
+    Function *out;
+    memcpy(&out, &found, sizeof out);
+    return out;
+}
+
+} // namespace
+
+extern "C" {
+int open(const char *path, int flags, ...) {
+    if (fails('o')) return -1;
+    va_list args;
+    va_start(args, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+    va_end(args);
+    return real<int(const char *, int, ...)>("open", "open64")(path, flags, mode);
+}
+ssize_t pread(int fd, void *data, size_t n, off_t at) {
+    if (fails('r')) return -1;
+    return real<ssize_t(int, void *, size_t, off_t)>("pread", "pread64")(fd, data, piece_of(n), at);
+}
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
+    if (fails('w')) return -1;
+    return real<ssize_t(int, const void *, size_t, off_t)>("pwrite", "pwrite64")(fd, data,
+                                                                                 piece_of(n), at);
+}
+int fsync(int fd) {
+    struct stat info = {};
+    const bool folder = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+    if (fails(folder ? 'S' : 's')) return -1;
+    return real<int(int)>("fsync", "fsync")(fd);
+}
+int ftruncate(int fd, off_t n) noexcept {
+    if (fails('t')) return -1;
+    return real<int(int, off_t)>("ftruncate", "ftruncate64")(fd, n);
+}
+int rename(const char *from, const char *to) noexcept {
+    if (fails('n')) return -1;
+    return real<int(const char *, const char *)>("rename", "rename")(from, to);
+}
+int unlink(const char *path) noexcept {
+    if (fails('u')) return -1;
+    return real<int(const char *)>("unlink", "unlink")(path);
+}
+}
+
+namespace {
+
+template <class Run> Failure under(const Faults &plan, const Run &run) {
+    faults = plan;
+    faults.on = true;
+    const Failure f = failure_of(run);
+    faults.on = false;
+    return f;
+}
+
+const std::string kOld = bytes_of(3000, 1), kNew = bytes_of(3000, 2);
+
+// What the tests do to PATH, which holds kOld: it is to hold kNew.
+void write_output(const Ref<Host> &host, const std::string &path) {
+    OutputFile out(host, path);
+    out.open();
+    out.write(kNew.data(), 1000);
+    out.write(kNew.data() + 1000, 2000);
+    out.sync();
+    out.publish();
+    out.sync_folder();
+}
+
+void write_draft(const Ref<Host> &host, const std::string &path) {
+    DraftFile draft(host, path);
+    draft.discard_on_close();
+    draft.open(DraftFile::Mode::fresh, kNew.size());
+    draft.write_at(1000, kNew.data() + 1000, 2000);
+    draft.write_at(0, kNew.data(), 1000);
+    draft.append_log("record", 6);
+    char back[2000];
+    draft.read_at(1000, back, sizeof back);
+    CHECK(memcmp(back, kNew.data() + 1000, sizeof back) == 0);
+    draft.sync();
+    draft.publish();
+    draft.sync_folder();
+}
+
+void patch(const Ref<Host> &host, const std::string &path) {
+    const auto *before = reinterpret_cast<const uint8_t *>(kOld.data());
+    const auto *after = reinterpret_cast<const uint8_t *>(kNew.data());
+    patch_file(host, path.c_str(), {before, kOld.size(), after, kNew.size(), kOld.size()});
+}
+
+struct Case {
+    const char *name;
+    void (*run)(const Ref<Host> &host, const std::string &path);
+    const char *order; // of the calls: what is on the disk before what
+};
+constexpr Case kCases[] = {
+    // PATH.part, its bytes on the disk, its name, that name on the disk
+    {"output", write_output, "otwsnoS"},
+    {"draft", write_draft, "otowrsnuoS"},
+    // the journal likewise; then the file's bytes, on the disk; then no journal
+    {"patch", patch, "orotwsnoSwsu"},
+};
+
+void interruptions_change_nothing(const Case &c, const Scratch &scratch, const Ref<Host> &host) {
+    const std::string path = scratch.path(u8"interrupted");
+    for (const size_t piece : {SIZE_MAX, size_t{700}, size_t{1}}) {
+        put(path, kOld);
+        Faults plan;
+        plan.interrupt = true;
+        plan.piece = piece;
+        CHECK(under(plan, [&] { c.run(host, path); }).status == 0);
+        CHECK(content(path) == kNew && scratch.n_files() == 1);
+        if (faults.order != c.order) printf("%s: %s\n", c.name, faults.order.c_str());
+        CHECK(faults.order == c.order);
+        std::filesystem::remove(path);
+    }
+}
+
+// A failure of the folder's sync or of the removal of what is of no use any more is no failure.
+bool may_fail_unseen() {
+    const char last = faults.failed.back();
+    return last == 'S' || last == 'u' || faults.failed.ends_with("no") ||
+           faults.failed.ends_with("nuo");
+}
+
+void each_call_may_fail(const Case &c, const Scratch &scratch, const Ref<Host> &host, int error) {
+    const std::string path = scratch.path(u8"failing");
+    char text[80];
+    snprintf(text, sizeof text, "%s (%d)", system_text(error), error);
+    for (int k = 1, more = 1; more; k++) {
+        put(path, kOld);
+        Faults plan;
+        plan.fail_at = k;
+        plan.error = error;
+        plan.piece = 1500;
+        const Failure f = under(plan, [&] { c.run(host, path); });
+        more = faults.n >= k;
+        if (!more) {
+            CHECK(k > 8 && f.status == 0);
+        } else if (f.status != 0) {
+            CHECK(has_status(f, Status::io) && f.system_error == error);
+            if (!strstr(f.message, text) || !strstr(f.message, "failing"))
+                printf("%s, call %d: %s\n", c.name, k, f.message);
+            CHECK(strstr(f.message, text) && strstr(f.message, "failing"));
+        } else {
+            if (!may_fail_unseen()) printf("%s, call %d: %s\n", c.name, k, faults.failed.c_str());
+            CHECK(may_fail_unseen());
+        }
+        recover_patch(host, path.c_str());
+        const std::string now = content(path);
+        CHECK(now == kOld || now == kNew);
+        CHECK(f.status == 0 ? now == kNew : now == kOld || strcmp(c.name, "patch") == 0);
+        for (const char *rest : {"", ".part", ".part.log"}) std::filesystem::remove(path + rest);
+        CHECK(scratch.n_files() == 0);
+    }
+}
+
+void a_full_disk_says_how_much_it_took(const Scratch &scratch, const Ref<Host> &host) {
+    const std::string path = scratch.path(u8"full");
+    Faults plan;
+    plan.kind = 'w';
+    plan.fail_at = 4; // 700 and 300 of the first write, 700 and 700 of the second
+    plan.error = ENOSPC;
+    plan.piece = 700;
+    const Failure f = under(plan, [&] { write_output(host, path); });
+    CHECK(has_status(f, Status::io) && f.offset == 1700);
+    CHECK(strstr(f.message, "beyond 1700 bytes: no space left on the disk"));
+    CHECK(scratch.n_files() == 0);
+    plan = {};
+    plan.piece = 0; // nothing is written, nothing is wrong
+    CHECK(under(plan, [&] { write_output(host, path); }).system_error == ENOSPC);
+    FileHandle full;
+    size_t done = 9;
+    if (full.open("/dev/full", FileHandle::kWrite) != 0) return;
+    CHECK(full.write(0, "x", 1, &done) == ENOSPC && done == 0);
+    CHECK(full.append("x", 1) == ENOSPC);
+}
+
+// A link could make us write into anybody's file.
+void links_are_not_followed(const Scratch &scratch, const Ref<Host> &host) {
+    const std::string path = scratch.path(u8"path"), aim = scratch.path(u8"aim");
+    for (const auto &run : {write_output, write_draft}) {
+        put(aim, kOld);
+        std::filesystem::create_symlink(aim, path + ".part");
+        const Failure f = failure_of([&] { run(host, path); });
+        CHECK(has_status(f, Status::io) && f.system_error == ELOOP && content(aim) == kOld);
+        for (const std::string &rest : {path + ".part", aim}) std::filesystem::remove(rest);
+    }
+}
+
+void descriptors_are_parts_of_files(const Scratch &scratch, const Ref<Host> &host) {
+    const std::string path = scratch.path(u8"archive");
+    put(path, kOld);
+    const int fd = open(path.c_str(), O_RDONLY);
+    const Ref<Source> part = open_descriptor(host, fd, 100, 50);
+    close(fd);
+    char back[50];
+    part->read(0, back, sizeof back);
+    CHECK(part->size() == 50 && memcmp(back, kOld.data() + 100, 50) == 0);
+    CHECK(has_status(failure_of([&] { open_descriptor(host, fd, 0, 0); }), Status::io));
+    Faults plan;
+    plan.kind = 'r';
+    plan.fail_at = 2;
+    plan.error = EIO;
+    plan.piece = 20;
+    const Failure f = under(plan, [&] { part->read(10, back, 40); });
+    CHECK(has_status(f, Status::io) && f.offset == 30 && strstr(f.message, "input/output error"));
+    std::filesystem::remove(path);
+}
+
+} // namespace
+
+int main() {
+    const Scratch scratch("faults");
+    const auto host = Host::create({});
+    for (const Case &c : kCases) {
+        interruptions_change_nothing(c, scratch, host);
+        for (const int error : {EIO, ENOSPC}) each_call_may_fail(c, scratch, host, error);
+    }
+    a_full_disk_says_how_much_it_took(scratch, host);
+    links_are_not_followed(scratch, host);
+    descriptors_are_parts_of_files(scratch, host);
+    printf("%d failures\n", failures);
+    return failures != 0;
+}
+#endif
