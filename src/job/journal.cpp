@@ -3,38 +3,7 @@
 
 #include "base/bytes.hpp"
 
-#include <string.h>
-
 namespace ggufx::job {
-
-// ---- checksum -------------------------------------------------------------------------------
-
-void Checksum::mix(unsigned lane, uint64_t word) {
-    uint64_t &h = lanes_[lane];
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 32;
-}
-
-void Checksum::mix_block(const uint8_t *p) {
-    for (unsigned lane = 0; lane < 4; lane++) mix(lane, load_u64le(p + 8 * lane));
-}
-
-void Checksum::add(const void *data, size_t n) {
-    const auto *p = static_cast<const uint8_t *>(data);
-    while (n > 0) {
-        const size_t held = n_ % sizeof held_, room = sizeof held_ - held;
-        const size_t step = n < room ? n : room;
-        if (held == 0 && step == sizeof held_) {
-            mix_block(p);
-        } else {
-            memcpy(held_ + held, p, step);
-            if (step == room) mix_block(held_);
-        }
-        n_ += step;
-        p += step;
-        n -= step;
-    }
-}
 
 void Checksum::add_u64(uint64_t v) {
     uint8_t bytes[8];
@@ -42,27 +11,13 @@ void Checksum::add_u64(uint64_t v) {
     add(bytes, sizeof bytes);
 }
 
-uint64_t Checksum::value() const {
-    Checksum end = *this;
-    const size_t held = n_ % sizeof held_;
-    memset(end.held_ + held, 0, sizeof held_ - held);
-    end.mix_block(end.held_);
-    end.mix(0, n_);
-    for (unsigned lane = 1; lane < 4; lane++) end.mix(0, end.lanes_[lane] + lane);
-    return end.lanes_[0];
-}
-
-// ---- journal --------------------------------------------------------------------------------
-
 namespace {
 
 constexpr uint32_t kBegin = 0x4c474758u, kDone = 0x4e474758u;
 constexpr size_t kRecord = 24; // kind, tensor, value, check of those
 
 uint64_t check_of(const uint8_t *record) {
-    Checksum sum;
-    sum.add(record, 16);
-    return sum.value();
+    return crc64(0, record, 16);
 }
 
 void put_record(io::DraftFile &draft, uint32_t kind, uint32_t tensor, uint64_t value) {

@@ -2,25 +2,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/crc64.hpp"
 #include "base/draft.hpp"
 
 namespace ggufx::job {
 
-// A checksum of bytes against accidents, several GB/s, the same on every host and however the
-// bytes are cut into pieces.
+// Of bytes, the same on every host and however they are cut into pieces.
 class Checksum {
 public:
-    void add(const void *data, size_t n);
+    void add(const void *data, size_t n) { crc_ = crc64(crc_, data, n); }
     void add_u64(uint64_t v);
-    uint64_t value() const;
+    uint64_t value() const { return crc_; }
 
 private:
-    void mix(unsigned lane, uint64_t word);
-    void mix_block(const uint8_t *p);
-    uint64_t lanes_[4] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u,
-                          0x27d4eb2f165667c5u};
-    uint8_t held_[32] = {}; // the first bytes of a block
-    uint64_t n_ = 0;
+    uint64_t crc_ = 0;
 };
 
 class Journal {

@@ -2,6 +2,7 @@
 // snapshot are believed only when their checksum was right, memory is taken page by page before.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
+#include "base/crc64.hpp"
 #include "kv/snapshot.hpp"
 
 #include <string.h>

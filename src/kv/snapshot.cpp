@@ -3,22 +3,11 @@
 #include "kv/snapshot.hpp"
 
 #include "base/bytes.hpp"
+#include "base/crc64.hpp"
 
 namespace ggufx::kv {
 
 namespace {
-
-struct CrcTable {
-    uint64_t entry[256];
-    constexpr CrcTable() : entry{} {
-        for (uint32_t i = 0; i < 256; i++) {
-            uint64_t c = i;
-            for (int bit = 0; bit < 8; bit++) c = c >> 1 ^ (c & 1 ? 0xc96c5795d7870f42u : 0);
-            entry[i] = c;
-        }
-    }
-};
-constexpr CrcTable kCrcTable;
 
 class Output {
 public:
@@ -81,13 +70,6 @@ void write_header(Output &out, const Cache::State &s, uint32_t n_sequences) {
 }
 
 } // namespace
-
-uint64_t crc64(uint64_t crc, const void *data, size_t n) {
-    const auto *p = static_cast<const uint8_t *>(data);
-    crc = ~crc;
-    for (size_t i = 0; i < n; i++) crc = crc >> 8 ^ kCrcTable.entry[(crc ^ p[i]) & 0xffu];
-    return ~crc;
-}
 
 uint32_t Identity::value(uint32_t index) const {
     const Config &c = state.config;

@@ -11,9 +11,6 @@ constexpr char kSnapshotMagic[9] = "GGUFXKV\n";
 constexpr uint32_t kSnapshotVersion = 1;
 constexpr uint32_t kVInK = 0x80000000u; // beside head_dim_v, which is far below
 
-// CRC-64 of ECMA-182, reflected.
-uint64_t crc64(uint64_t crc, const void *data, size_t n);
-
 // What must be equal in the snapshot and the cache: a list of named numbers.
 struct Identity {
     const Cache::State &state;

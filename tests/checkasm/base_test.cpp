@@ -2,6 +2,7 @@
 // features, floating-point environment, error texts.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
+#include "base/crc64.hpp"
 #include "base/fpenv.hpp"
 #include "base/host.hpp"
 #include "base/pool.hpp"
@@ -188,6 +189,29 @@ void messages_are_cut_at_a_character() {
     CHECK(set_failure(nullptr, Status::limit, {}, "ignored") == Status::limit);
 }
 
+// A bit at a time, as the polynomial says.
+uint64_t crc64_by_bits(const unsigned char *data, size_t n) {
+    uint64_t crc = ~uint64_t{0};
+    for (size_t i = 0; i < n; i++) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xc96c5795d7870f42u : 0);
+    }
+    return ~crc;
+}
+
+void checksums_are_those_of_the_polynomial() {
+    CHECK(crc64(0, "123456789", 9) == 0x995dc9bbdf1939fau); // the check value of CRC-64/XZ
+    CHECK(crc64(0, nullptr, 0) == 0);
+    unsigned char data[300];
+    for (unsigned i = 0; i < sizeof data; i++) data[i] = static_cast<unsigned char>(i * i * 7 + i);
+    for (size_t n = 0; n < 80; n++) {
+        for (size_t from = 0; from < 9; from++)
+            CHECK(crc64(0, data + from, n) == crc64_by_bits(data + from, n));
+        CHECK(crc64(crc64(0, data, n), data + n, sizeof data - n) ==
+              crc64_by_bits(data, sizeof data));
+    }
+}
+
 } // namespace
 
 int main() {
@@ -202,6 +226,7 @@ int main() {
     features_are_stable_and_consistent();
     the_floating_point_mode_is_restored();
     messages_are_cut_at_a_character();
+    checksums_are_those_of_the_polynomial();
     printf("%d failures\n", failures);
     return failures != 0;
 }
