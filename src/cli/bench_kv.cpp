@@ -163,6 +163,7 @@ void add_bench_kv(Tool &tool, Command &bench) {
     auto options = std::make_shared<KvOptions>();
     Command sub = bench.add_command("kv", "attention of a decoding step over a KV cache");
     sub.option("--types", options->types, "of keys and values, or keys/values; f16,q8_0,gx4")
+        .value("KVTYPE")
         .list();
     sub.option("--kv", options->lengths, "tokens in the cache; 4096,32768")
         .list()

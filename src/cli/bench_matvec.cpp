@@ -143,7 +143,7 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
     auto options = std::make_shared<ProductOptions>(defaults);
     options->verb = name;
     Command sub = bench.add_command(name, text);
-    sub.option("--type", options->types, "tensor types, or all; q4_K").list();
+    sub.option("--type", options->types, "tensor types, or all; q4_K").value("TYPES").list();
     sub.option("-n,--n", options->n, fmt::format("numbers of vectors; {}", defaults.n[0]))
         .list()
         .between(1u, 4096u);

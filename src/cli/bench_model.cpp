@@ -113,8 +113,8 @@ void add_bench_model(Tool &tool, Command &bench) {
         .between(0, 1u << 20);
     sub.option("-n,--predict", options->generate, "tokens one by one; 64").between(0, 1u << 20);
     sub.option("-r,--rounds", options->rounds, "median of N rounds; 3").between(1u, 1000u);
-    sub.option("--ctk", options->type_k, "type of the cached keys; f16");
-    sub.option("--ctv", options->type_v, "type of the cached values; f16");
+    sub.option("--ctk", options->type_k, "type of the cached keys; f16").value("KVTYPE");
+    sub.option("--ctv", options->type_v, "type of the cached values; f16").value("KVTYPE");
     sub.examples("  ggufx bench model model.gguf -p 512 -n 64 --ctk gx4 --ctv gx3 -t 4 --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_model(tool.globals, *options); });
 }

@@ -168,7 +168,7 @@ static int bench_quantize(const Globals &globals, const QuantizeOptions &options
 void add_bench_quantize(Tool &tool, Command &bench) {
     auto options = std::make_shared<QuantizeOptions>();
     Command sub = bench.add_command("quantize", "f32 to blocks, per instruction set");
-    sub.option("--type", options->types, "tensor types, or all; q4_K").list();
+    sub.option("--type", options->types, "tensor types, or all; q4_K").value("TYPES").list();
     sub.flag("--imatrix", options->imatrix, "weigh columns; types that need it always do");
     sub.option("-m,--m", options->m, "rows of a call; 512").between(1u, 1u << 20);
     sub.option("-k,--k", options->k, "values of a row; 4096").between(1u, 1u << 20);

@@ -59,17 +59,20 @@ struct Tool {
     Command app;
     Globals &globals;
     std::vector<std::pair<Command, std::function<int()>>> verbs;
+    CommandLine &line;
 };
 
 void add_demo(Tool &tool);
 void add_info(Tool &tool);
 void add_validate(Tool &tool);
 void add_types(Tool &tool);
+void add_completion(Tool &tool);
 void add_convert(Tool &tool);
 void add_cpu(Tool &tool);
 void add_dequant(Tool &tool);
 void add_diff(Tool &tool);
 void add_extract(Tool &tool);
+void add_manual(Tool &tool);
 void add_merge(Tool &tool);
 void add_split(Tool &tool);
 void add_set(Tool &tool);

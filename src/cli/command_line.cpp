@@ -51,6 +51,11 @@ Option &Option::excludes(const Option &other) {
     return *this;
 }
 
+Option &Option::value(const std::string &name) {
+    option_->type_name(name);
+    return *this;
+}
+
 Command Command::add_command(const std::string &name, const std::string &help) {
     return Command(app_->add_subcommand(name, help));
 }
@@ -177,10 +182,69 @@ void CommandLine::notes(const std::string &text) {
     app_->footer(text);
 }
 
-// Help and version print to stdout and succeed; every other parse error is a usage error.
-std::optional<int> CommandLine::parse(int argc, char **argv) {
+void CommandLine::finish() {
+    if (is_finished_) return;
+    is_finished_ = true;
     mirror_environment(*app_);
     finish_commands(*app_);
+}
+
+// "TEXT:{a,b}" of the parser: the name of a value, and its only values.
+static void describe_value(OptionFacts &out, const std::string &type) {
+    out.value = type.substr(0, type.find(':'));
+    if (out.value == "UINT") out.value = "N";
+    if (out.value == "FLOAT") out.value = "X";
+    const size_t open = type.find('{');
+    if (open == std::string::npos) return;
+    const std::string set = type.substr(open + 1, type.find('}') - open - 1);
+    for (size_t at = 0; at <= set.size();) {
+        const size_t comma = std::min(set.find(',', at), set.size());
+        out.values.push_back(set.substr(at, comma - at));
+        at = comma + 1;
+    }
+}
+
+static OptionFacts describe_option(const CLI::Option &option) {
+    OptionFacts out;
+    out.is_argument = option.get_positional();
+    if (out.is_argument) out.names.push_back(option.get_name(true));
+    for (const std::string &name : option.get_lnames()) out.names.push_back("--" + name);
+    for (const std::string &name : option.get_snames()) out.names.push_back("-" + name);
+    out.help = option.get_description();
+    if (option.get_items_expected_max() > 0) describe_value(out, option.get_type_name());
+    out.is_required = option.get_required();
+    out.is_list = option.get_delimiter() == ',';
+    out.is_repeated = option.get_items_expected_max() > 1;
+    return out;
+}
+
+static CommandFacts describe_command(const CLI::App &app) {
+    CommandFacts out;
+    out.name = app.get_name();
+    out.help = app.get_description();
+    const std::string footer = app.get_footer(), title = "Examples:\n";
+    const size_t at = footer.find(title);
+    if (at != std::string::npos) {
+        const size_t start = at + title.size();
+        out.examples = footer.substr(start, footer.find("\n\n", start) - start);
+    }
+    for (const CLI::Option *option : app.get_options()) {
+        out.options.push_back(describe_option(*option));
+    }
+    for (const CLI::App *sub : app.get_subcommands([](const CLI::App *) { return true; })) {
+        out.commands.push_back(describe_command(*sub));
+    }
+    return out;
+}
+
+CommandFacts CommandLine::describe() {
+    finish();
+    return describe_command(*app_);
+}
+
+// Help and version print to stdout and succeed; every other parse error is a usage error.
+std::optional<int> CommandLine::parse(int argc, char **argv) {
+    finish();
     try {
         app_->parse(argc, argv);
         return std::nullopt;

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "command_facts.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +30,9 @@ public:
     Option &within(double low, double high);
     Option &one_of(const std::vector<std::string> &values);
     Option &excludes(const Option &other);
+    // What the value is called, in help and manual. These have completions: FILE, FOLDER, TYPE,
+    // TYPES (also "all"), KVTYPE, OUTTYPE, RECIPE, ISA.
+    Option &value(const std::string &name);
 
 private:
     CLI::Option *option_;
@@ -62,8 +67,12 @@ public:
     void notes(const std::string &text); // at the end of the tool's own help
     // The exit code when that is all there is to do: help, version, or a mistake told on stderr.
     std::optional<int> parse(int argc, char **argv);
+    CommandFacts describe(); // all that was declared
 
 private:
+    void finish(); // what every command and option gets
+
+    bool is_finished_ = false;
     std::unique_ptr<CLI::App> app_;
 };
 

@@ -90,16 +90,18 @@ void add_convert(Tool &tool) {
         .one_of({"safetensors", "llama2c", "gguf"});
     sub.option("--to", options->to, "format of OUT when its name does not say it")
         .one_of({"gguf", "safetensors", "npz", "npy"});
-    sub.option(
-        "--outtype", options->outtype,
-        "type of matrices: auto (as they are; quantized ones leave as f16), f32, f16, bf16, q8_0");
-    sub.option("--tokenizer", options->tokenizer, "llama2.c: its tokenizer.bin");
+    sub.option("--outtype", options->outtype,
+               "type of matrices: auto (as they are; quantized ones leave as f16), f32, f16, bf16, "
+               "q8_0")
+        .value("OUTTYPE");
+    sub.option("--tokenizer", options->tokenizer, "llama2.c: its tokenizer.bin").value("FILE");
     sub.option("--pre", options->pre, "name of the pre-tokenizer, when its pattern is not known");
     sub.option("--name", options->name, "general.name of the new file");
     sub.option("--endian", options->endian, "GGUF to GGUF: byte order of the new file")
         .one_of({"little", "big"});
     sub.option("--max-shard", options->max_shard,
-               "safetensors: shards of at most this size (4G) and their index");
+               "safetensors: shards of at most this size (4G) and their index")
+        .value("SIZE");
     sub.flag("-f", tool.globals.force, "replace existing output files");
     sub.examples("  ggufx convert ./Qwen2.5-7B -o qwen.gguf --outtype bf16\n"
                  "  ggufx convert stories260K.bin --tokenizer tok512.bin -o stories.gguf\n"

@@ -97,7 +97,8 @@ void add_demo(Tool &tool) {
     Command sub = tool.app.add_command("demo", "the embedded model tells a story");
     sub.option("--seed", options->generate.seed, "another seed, another story; 1");
     sub.option("-n,--predict", options->generate.n_predict, "tokens at most; 400");
-    sub.option("--export", options->export_path, "only write the embedded model to FILE");
+    sub.option("--export", options->export_path, "only write the embedded model to FILE")
+        .value("FILE");
     sub.flag("-f", tool.globals.force, "replace existing output files");
     sub.examples("  ggufx demo --seed 7\n  ggufx demo --export story.gguf && ggufx run story.gguf");
     tool.verbs.emplace_back(sub, [&tool, options] { return demo(tool.globals, *options); });

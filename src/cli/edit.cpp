@@ -205,7 +205,8 @@ static int rename(const Globals &globals, const EditOptions &options) {
 }
 
 static void common(Command sub, EditOptions &options) {
-    sub.option("--reserve", options.reserve, "room for later keys: 64K (key ggufx.reserve)");
+    sub.option("--reserve", options.reserve, "room for later keys: 64K (key ggufx.reserve)")
+        .value("SIZE");
     sub.flag("--dry-run", options.dry_run, "tell what would change");
 }
 

@@ -191,8 +191,8 @@ void add_sampling_options(Command &sub, GenerateOptions &options) {
         .within(0.0, 1.0);
     sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; 1");
     sub.option("--ctx", options.n_context, "tokens of context; default the model's");
-    sub.option("--ctk", options.type_k, "type of the cached keys; f16");
-    sub.option("--ctv", options.type_v, "type of the cached values; f16");
+    sub.option("--ctk", options.type_k, "type of the cached keys; f16").value("KVTYPE");
+    sub.option("--ctv", options.type_v, "type of the cached values; f16").value("KVTYPE");
 }
 
 } // namespace ggufx::cli

@@ -222,7 +222,9 @@ void add_imatrix(Tool &tool) {
     auto to = std::make_shared<std::string>();
     Command merges = group.add_command("merge", "add up imatrix files");
     merges.option("FILE", *files, "imatrix files of either format").required();
-    merges.option("--to", *to, "the file to write; NAME.dat gets the older format").required();
+    merges.option("--to", *to, "the file to write; NAME.dat gets the older format")
+        .value("FILE")
+        .required();
     merges.examples("  ggufx imatrix merge part1.gguf part2.dat --to all.gguf");
     tool.verbs.emplace_back(merges,
                             [&tool, files, to] { return merge(tool.globals, *files, *to); });

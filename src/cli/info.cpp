@@ -204,7 +204,8 @@ void add_info(Tool &tool) {
     sub.option("FILE", options->files, "GGUF files").required();
     sub.flag("--kv", options->kv, "only the metadata");
     sub.flag("--tensors", options->tensors, "only the tensors");
-    sub.option("--filter", options->filter, "only names that match a regular expression");
+    sub.option("--filter", options->filter, "only names that match a regular expression")
+        .value("REGEX");
     sub.option("--limit", options->limit, "at most N rows per table");
     sub.flag("--array-full", options->array_full, "show all elements of arrays");
     sub.flag("--md", options->markdown, "tables in Markdown");

@@ -1,6 +1,8 @@
 // ggufx: reads the command line, runs one verb, turns failures into messages and exit codes.
 // SPDX-License-Identifier: MIT
+#include "completion.hpp"
 #include "json.hpp"
+#include "manual.hpp"
 #include "signals.hpp"
 
 #include <cerrno>
@@ -12,14 +14,16 @@ namespace ggufx::cli {
 
 static void add_common_options(Command app, Globals &globals) {
     app.flag("--json", globals.json, "print JSON (\"schema\": 1)");
-    app.option("-o,--output", globals.output, "write data to FILE instead of stdout (-)");
+    app.option("-o,--output", globals.output, "write data to FILE instead of stdout (-)")
+        .value("FILE");
     app.option("-t,--threads", globals.thread_counts,
                "threads; 0 = one per processor (bench: also a list)")
         .list()
         .between(0, 4096);
     app.option("--isa", globals.isa,
                "best, scalar, avx2, avxvnni, avx512, neon, neon_dot or neon_i8mm (bench: also "
-               "all, a list)");
+               "all, a list)")
+        .value("ISA");
     app.flag("--force", globals.force, "replace existing output files");
     app.flag("-q,--quiet", globals.quiet, "no progress, no remarks");
     app.flag("-v,--verbose", globals.verbose, "show the library's messages on stderr");
@@ -54,6 +58,8 @@ static void add_verbs(Tool &tool) {
     add_types(tool);
     add_cpu(tool);
     add_version(tool);
+    add_completion(tool);
+    add_manual(tool);
 }
 
 static void report(const Globals &globals, const Failure &failure) {
@@ -113,17 +119,28 @@ static int guarded(Tool &tool) {
     }
 }
 
+static std::string exit_codes() {
+    std::string out = "Exit codes: ";
+    for (const ExitText &exit : kExitTexts) {
+        out += std::to_string(exit.code) + " " + exit.text;
+        out += exit.code == kInterrupted ? ".\n" : exit.code == kUnsupported ? ",\n" : ", ";
+    }
+    return out;
+}
+
 static int tool_main(int argc, char **argv) {
     prepare_process();
     Globals globals;
     CommandLine line("ggufx", "Open, check, run and measure GGUF models.", ggufx_version());
-    line.notes("Exit codes: 0 ok, 1 error, 2 usage, 3 invalid file, 4 not supported, 5 no memory,\n"
-               "6 check failed, 130 interrupted. Every option is also read from GGUFX_<OPTION>.\n"
+    line.notes(exit_codes() + "Every option is also read from GGUFX_<OPTION>.\n"
                "Examples:\n  ggufx demo\n  ggufx info model.gguf\n"
                "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");
-    Tool tool = {line.root(), globals, {}};
+    Tool tool = {line.root(), globals, {}, line};
     add_common_options(line.root(), globals);
     add_verbs(tool);
+    if (argc > 2 && std::strcmp(argv[1], "--complete") == 0) { // a shell's question
+        return print_completion(line.describe(), argc, argv);
+    }
     if (const std::optional<int> code = line.parse(argc, argv)) return *code;
     return guarded(tool);
 }

@@ -252,23 +252,23 @@ static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
 static void declare(Command &sub, ModelQuantizeOptions &o) {
     sub.option("IN", o.in, "GGUF file, or any part of a set").required();
     sub.option("OUT", o.out, "the file to write (with --keep-split: PREFIX of its parts)");
-    sub.option("--type", o.type, "recipe: Q4_K_M, IQ4_XS, Q8_0, ... or its number");
-    sub.option("--imatrix", o.imatrix, "importance matrix, GGUF or .dat");
+    sub.option("--type", o.type, "recipe: Q4_K_M, IQ4_XS, Q8_0, ... or its number").value("RECIPE");
+    sub.option("--imatrix", o.imatrix, "importance matrix, GGUF or .dat").value("FILE");
     Option include = sub.option("--include", o.include, "only imatrix entries with TEXT in them");
     include.repeatable();
     sub.option("--exclude", o.exclude, "no imatrix entries with TEXT in them")
         .repeatable()
         .excludes(include);
     sub.option("--rule", o.rules, "REGEX=TYPE for tensors whose name matches").repeatable();
-    sub.option("--rules", o.rules_file, "file of such rules, one per line");
-    Option size = sub.option("--target-size", o.target_size,
-                             "types with the least error in a file of SIZE (4.5G) at most");
+    sub.option("--rules", o.rules_file, "file of such rules, one per line").value("FILE");
+    const char *size_help = "types with the least error in a file of SIZE (4.5G) at most";
+    Option size = sub.option("--target-size", o.target_size, size_help).value("SIZE");
     sub.option("--target-bpw", o.target_bpw, "the same for so many bits per weight")
         .within(0.5, 32)
         .excludes(size);
-    sub.option("--candidates", o.candidates, "types a target may choose from").list();
-    sub.option("--output-type", o.output_type, "type of output.weight");
-    sub.option("--embd-type", o.embd_type, "type of token_embd.weight");
+    sub.option("--candidates", o.candidates, "types a target may choose from").value("TYPE").list();
+    sub.option("--output-type", o.output_type, "type of output.weight").value("TYPE");
+    sub.option("--embd-type", o.embd_type, "type of token_embd.weight").value("TYPE");
     sub.flag("--pure", o.pure, "the recipe's main type for every tensor");
     sub.flag("--leave-output", o.leave_output, "output.weight stays as it is");
     sub.flag("--only-copy", o.only_copy, "all tensors stay as they are");
@@ -276,7 +276,7 @@ static void declare(Command &sub, ModelQuantizeOptions &o) {
     sub.flag("--best", o.best, "less error than the reference's blocks, at the same size");
     sub.flag("--allow-requantize", o.allow_requantize, "take input that is quantized already");
     sub.flag("--no-fallback", o.no_fallback, "rows that do not fit a type are an error");
-    sub.option("--reserve", o.reserve, "room for later edits of the keys: 64K");
+    sub.option("--reserve", o.reserve, "room for later edits of the keys: 64K").value("SIZE");
     sub.flag("--measure", o.measure, "tell the error of each tensor");
     sub.flag("--dry-run", o.dry_run, "show the plan and the size only");
     sub.flag("--resume", o.resume, "go on where the last run was ended");

@@ -245,7 +245,7 @@ void add_report(Tool &tool) {
     Command sub = tool.app.add_command("report", "a page about a model: errors, weights, sizes");
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("REF", options->reference, "the model before quantization, for errors");
-    sub.option("--html", options->html, "write one self-contained page");
+    sub.option("--html", options->html, "write one self-contained page").value("FILE");
     sub.flag("-f", tool.globals.force, "replace existing output files");
     sub.examples("  ggufx report model-Q4_K_M.gguf model-f16.gguf --html report.html\n"
                  "  ggufx report model.gguf --json");

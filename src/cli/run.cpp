@@ -110,7 +110,8 @@ void add_run(Tool &tool) {
     sub.option("MODEL", options->model, "GGUF file").required();
     Option prompt = sub.option("-p,--prompt", options->prompt, "text to continue");
     Option file =
-        sub.option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)");
+        sub.option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)")
+            .value("FILE");
     Option tokens =
         sub.option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added");
     prompt.excludes(file).excludes(tokens);
@@ -118,7 +119,8 @@ void add_run(Tool &tool) {
     add_sampling_options(sub, options->generate);
     sub.option("--stop", options->stops, "end before this text; may be given again").repeatable();
     sub.option("--logits", options->logits,
-               "write the logits of all positions as raw f32 [positions][vocabulary]");
+               "write the logits of all positions as raw f32 [positions][vocabulary]")
+        .value("FILE");
     sub.flag("--echo", options->echo, "print the prompt too (always on a terminal)");
     sub.examples("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
                  "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"

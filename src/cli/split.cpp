@@ -94,7 +94,7 @@ void add_split(Tool &tool) {
     Command sub = tool.app.add_command("split", "write a model as a set of files");
     sub.option("FILE", options->file, "GGUF file, or a set to cut anew").required();
     sub.option("PREFIX", options->out, "PREFIX-00001-of-0000N.gguf are written").required();
-    sub.option("--max-size", options->max_size, "bytes per file: 4G, 500M");
+    sub.option("--max-size", options->max_size, "bytes per file: 4G, 500M").value("SIZE");
     sub.option("--max-tensors", options->max_tensors, "tensors per file (128 without --max-size)");
     sub.flag("--dry-run", options->dry_run, "name the files only");
     sub.examples("  ggufx split model.gguf model --max-size 4G\n"

@@ -1,0 +1,178 @@
+// ggufx manual: the page ggufx(1) in man(7) macros, written from what the verbs declare.
+// SPDX-License-Identifier: MIT
+#include "manual.hpp"
+
+#include "output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace ggufx::cli {
+
+const ExitText kExitTexts[8] = {
+    {kOk, "ok"},
+    {kRuntimeError, "error"},
+    {kUsage, "usage"},
+    {kInvalidFile, "invalid file"},
+    {kUnsupported, "not supported"},
+    {kNoMemory, "no memory"},
+    {kCheckFailed, "check failed"},
+    {kInterrupted, "interrupted"},
+};
+
+// Text as roff takes it: no escapes, dashes to type again, no line that begins as a request does.
+static std::string roff(const std::string &text) {
+    std::string out;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const bool line_start = i == 0 || text[i - 1] == '\n';
+        if (line_start && (text[i] == '.' || text[i] == '\'')) out += "\\&";
+        switch (text[i]) {
+        case '\\':
+            out += "\\e";
+            break;
+        case '-':
+            out += "\\-";
+            break;
+        case '\'':
+            out += "\\(aq";
+            break;
+        case '`':
+            out += "\\(ga";
+            break;
+        case '^':
+            out += "\\(ha";
+            break;
+        case '~':
+            out += "\\(ti";
+            break;
+        default:
+            out += text[i];
+        }
+    }
+    return out;
+}
+
+static std::string bold(const std::string &text) {
+    return fmt::format("\\fB{}\\fR", roff(text));
+}
+static std::string italic(const std::string &text) {
+    return fmt::format("\\fI{}\\fR", roff(text));
+}
+
+// "\fB\-o\fR, \fB\-\-output\fR \fIFILE\fR", the short name first.
+static std::string heading(const OptionFacts &option) {
+    if (option.is_argument) return italic(option.names[0]);
+    std::string out;
+    for (auto name = option.names.rbegin(); name != option.names.rend(); ++name) {
+        out += out.empty() ? "" : ", ";
+        out += bold(*name);
+    }
+    if (!option.values.empty()) {
+        out += " ";
+        for (const std::string &value : option.values) {
+            out += value == option.values[0] ? "" : "|";
+            out += bold(value);
+        }
+    } else if (!option.value.empty()) {
+        out += fmt::format(" {}{}", italic(option.value), option.is_list ? ",..." : "");
+    }
+    return out;
+}
+
+static std::string options_text(const CommandFacts &command) {
+    std::string out;
+    for (const OptionFacts &option : command.options) {
+        if (option.names[0] == "--help" && command.name != "ggufx") continue; // told once
+        out += fmt::format(".TP\n{}\n{}\n", heading(option), roff(option.help));
+    }
+    return out;
+}
+
+static std::string examples_text(const std::string &examples) {
+    if (examples.empty()) return "";
+    std::string lines = examples;
+    while (!lines.empty() && (lines.back() == '\n' || lines.back() == ' ')) lines.pop_back();
+    return fmt::format(".PP\n.nf\n{}\n.fi\n", roff(lines));
+}
+
+static std::string usage(const std::string &path, const CommandFacts &command) {
+    const auto is_argument = [](const OptionFacts &o) { return o.is_argument; };
+    std::string out = bold(path);
+    if (!std::all_of(command.options.begin(), command.options.end(), is_argument)) {
+        out += fmt::format(" [{}]", italic("options"));
+    }
+    for (const OptionFacts &option : command.options) {
+        if (!option.is_argument) continue;
+        const std::string name = italic(option.names[0]) + (option.is_repeated ? "..." : "");
+        out += option.is_required ? fmt::format(" {}", name) : fmt::format(" [{}]", name);
+    }
+    return out;
+}
+
+// A section for every command that does something, in the order of the help.
+static std::string command_text(const std::string &before, const CommandFacts &command) {
+    const std::string path = before + " " + command.name;
+    std::string out;
+    if (command.commands.empty()) {
+        out = fmt::format(".SS {}\n{}\n.PP\n{}.\n", roff(path.substr(path.find(' ') + 1)),
+                          usage(path, command), roff(command.help));
+        out += options_text(command) + examples_text(command.examples);
+    }
+    for (const CommandFacts &sub : command.commands) out += command_text(path, sub);
+    return out;
+}
+
+static std::string exit_text() {
+    std::string out;
+    for (const ExitText &exit : kExitTexts) {
+        out += fmt::format(".TP\n.B {}\n{}\n", exit.code, roff(exit.text));
+    }
+    return out;
+}
+
+static constexpr const char *kDescription =
+    "Data go to standard output, everything else to standard error. With\n.B \\-\\-json\n"
+    "every command prints objects that carry \"schema\": 1; their names are promised.\n"
+    "Files appear complete or not at all, and replace others only with\n.BR \\-\\-force .\n"
+    "The options below are those of every command and may stand before or after it.\n";
+
+static constexpr const char *kEnvironment =
+    "Every option with a long name is also read from a variable:\n.B \\-\\-top\\-k\nis\n"
+    ".BR GGUFX_TOP_K .\nThe command line wins.\n.TP\n.B NO_COLOR\nno colours, unless\n"
+    ".B \\-\\-color\nasks for them\n";
+
+std::string manual(const CommandFacts &tool, const std::string &version) {
+    std::string what = tool.help.substr(0, tool.help.find_last_not_of('.') + 1);
+    what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+    std::string out = fmt::format(".\\\" SPDX-License-Identifier: MIT\n"
+                                  ".TH GGUFX 1 \"\" \"ggufx {}\" \"User Commands\"\n",
+                                  version);
+    out += fmt::format(".SH NAME\nggufx \\- {}\n.SH SYNOPSIS\n{} {} [{}] [{}...]\n", roff(what),
+                       bold("ggufx"), italic("command"), italic("options"), italic("argument"));
+    out += std::string(".SH DESCRIPTION\n") + kDescription;
+    out += ".SH OPTIONS\n" + options_text(tool);
+    out += ".SH COMMANDS\n";
+    for (const CommandFacts &command : tool.commands) out += command_text(tool.name, command);
+    out += std::string(".SH ENVIRONMENT\n") + kEnvironment;
+    out += ".SH EXIT STATUS\n" + exit_text();
+    out += ".SH EXAMPLES\n" + examples_text(tool.examples).substr(4); // a section is a paragraph
+    out += ".SH SEE ALSO\n.BR ggufx (3)\n";
+    return out;
+}
+
+static int print_manual(const Tool &tool) {
+    Output out(tool.globals);
+    out.write(manual(tool.line.describe(), ggufx_version()));
+    out.finish();
+    return kOk;
+}
+
+void add_manual(Tool &tool) {
+    Command sub = tool.app.add_command("manual", "print the manual page, ggufx(1)");
+    sub.examples("  ggufx manual | man -l -");
+    tool.verbs.emplace_back(sub, [&tool] { return print_manual(tool); });
+}
+
+} // namespace ggufx::cli

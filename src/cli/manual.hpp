@@ -1,0 +1,18 @@
+// The manual page of the tool, and the words for its exit codes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli.hpp"
+#include "command_facts.hpp"
+
+namespace ggufx::cli {
+
+struct ExitText {
+    int code;
+    const char *text;
+};
+extern const ExitText kExitTexts[8];
+
+std::string manual(const CommandFacts &tool, const std::string &version);
+
+} // namespace ggufx::cli

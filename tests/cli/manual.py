@@ -1,0 +1,79 @@
+# The manual page the tool prints: whole, and without a complaint of man or mandoc.
+# SPDX-License-Identifier: MIT
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import tool
+from tool import SOURCE
+
+
+def overview():
+    """ggufx(3), as the build writes it."""
+    script = os.path.join(SOURCE, "pkgconfig", "man3.py")
+    return subprocess.run([sys.executable, script, SOURCE, "0"], check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+class Manual(tool.Case):
+    def pages(self):
+        return {"ggufx.1": self.path("ggufx.1", self.ok("manual")),
+                "ggufx.3": self.path("ggufx.3", overview())}
+
+    def test_mandoc_has_no_complaint(self):
+        if not shutil.which("mandoc"):
+            self.skipTest("no mandoc")
+        for page in self.pages().values():
+            result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page],
+                                    stdout=subprocess.PIPE)
+            # A page of no date is the same whenever it is built.
+            said = [line for line in result.stdout.decode().splitlines()
+                    if "missing date" not in line]
+            self.assertEqual(said, [])
+
+    def test_man_has_no_complaint(self):
+        if not shutil.which("man") or not shutil.which("groff"):
+            self.skipTest("no man, or no groff")
+        for page in self.pages().values():
+            result = subprocess.run(["man", "--warnings=w", "-l", page], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE,
+                                    env=tool.environment(LC_ALL="C.UTF-8", MANWIDTH="80"))
+            self.assertEqual((result.returncode, result.stderr.decode()), (0, ""))
+
+    def test_every_command_and_option_is_there(self):
+        page = self.ok("manual").decode().replace("\\-", "-").replace("\\(aq", "'")
+        listed = re.findall(r"^\.SS (.*)$", page, re.M)
+        def verbs(path):
+            answer = self.ok("--complete", *path, "").decode().splitlines()
+            return [[*path, line.split("\t")[0]] for line in answer[1:]]
+        leaves = [leaf for verb in verbs([]) for leaf in
+                  (verbs(verb) if verb[0] in ("bench", "imatrix") else [verb])]
+        self.assertEqual(listed, [" ".join(leaf) for leaf in leaves])
+        for leaf in (["quantize"], ["info"], ["bench", "kv"]):
+            section = page.split(f"\n.SS {' '.join(leaf)}\n")[1].split("\n.SS ")[0]
+            usage = self.ok(*leaf, "--help").decode()
+            for name in re.findall(r"^  (?:-\w,)?(--[\w-]+)", usage, re.M)[1:]:
+                self.assertIn(f"\\fB{name}\\fR", section)
+            examples = usage.split("Examples:\n")[1].split("\n\n")[0]
+            self.assertIn(examples, section)
+
+    def test_exit_codes_are_those_of_the_help(self):
+        page, usage = self.ok("manual").decode(), self.ok("--help").decode()
+        told = dict(re.findall(r"^\.TP\n\.B (\d+)\n(.*)$", page, re.M))
+        notes = usage.split("Exit codes:")[1].split(".\n")[0].replace("\n", " ")
+        self.assertEqual(told, dict(re.findall(r"(\d+) ([a-z ]+)", notes)))
+        self.assertEqual(len(told), 8)
+
+    def test_overview_names_every_function(self):
+        page = overview().decode()
+        with open(os.path.join(SOURCE, "tests/abi/symbols.txt"), encoding="utf-8") as file:
+            names = file.read().split()
+        self.assertGreater(len(names), 100)
+        self.assertEqual(sorted(re.findall(r"\\fB(ggufx_\w+)\\fR\(", page)), sorted(names))
+        self.assertNotRegex(page, r"\n\n")
+
+
+if __name__ == "__main__":
+    tool.main()
