@@ -41,7 +41,7 @@ GGUFX_API ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const ggufx
 enum {
     GGUFX_QUANTIZE_REFERENCE = 0, /* the bytes that ggml's quantizer writes */
     GGUFX_QUANTIZE_BEST = 1       /* those made better: no block's squared error, weighted by the
-                                     imatrix, is larger; takes up to 100 times as long. Since 0.1 */
+                                     imatrix, is larger; takes some microseconds per value. Since 0.1 */
 };
 
 /* All zero means default. */

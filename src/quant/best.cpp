@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 
+#include "quant/best_grid.hpp"
 #include "quant/round.hpp"
 
 #include <string.h>
@@ -23,21 +24,6 @@ double error_of(const float *y, const float *x, const float *w, int n) {
     return error;
 }
 
-int read_bits(const uint8_t *block, const Field::Bits &b) {
-    return b.n ? block[b.byte] >> b.shift & ((1 << b.n) - 1) : 0;
-}
-int read_field(const uint8_t *block, const Field &f) {
-    return read_bits(block, f.low) | read_bits(block, f.high) << f.low.n;
-}
-void write_bits(uint8_t *block, const Field::Bits &b, int v) {
-    if (!b.n) return;
-    const int mask = ((1 << b.n) - 1) << b.shift;
-    block[b.byte] = low8((block[b.byte] & ~mask) | (v << b.shift & mask));
-}
-void write_field(uint8_t *block, const Field &f, int v) {
-    write_bits(block, f.low, v);
-    write_bits(block, f.high, v >> f.low.n);
-}
 float rounded_f16(float v) {
     return f16_to_f32(f32_to_f16(v));
 }
@@ -222,33 +208,14 @@ void improve_codes(uint8_t *block, const BlockLayout &layout, const float *x, co
     search.put_together(block, best);
 }
 
-// ---- codebook types: the f16 scale alone, for what a decoder makes of the rest ----
+// ---- types whose codes are not in the table: the f16 scale for what a decoder makes of the rest ----
 
-int scale_place(uint32_t type) {
-    switch (type) {
-    case 16: case 17: case 18: case 19: case 21: case 22: return 0; // IQ2_*, IQ3_*, IQ1_S
-    case 34: return 52;                                             // TQ1_0
-    default: return -1;
-    }
-}
-uint16_t read_scale(const uint8_t *block, uint32_t type) {
-    if (type != 29) return load_u16le(block + scale_place(type));
-    unsigned bits = 0; // IQ1_M: four bits on top of each word of scales
-    for (int i = 0; i < 4; i++) bits |= static_cast<unsigned>(load_u16le(block + 48 + 2 * i) >> 12) << (4 * i);
-    return static_cast<uint16_t>(bits);
-}
-void write_scale(uint8_t *block, uint32_t type, uint16_t bits) {
-    if (type != 29) return store_u16le(block + scale_place(type), bits);
-    for (int i = 0; i < 4; i++) {
-        const unsigned codes = load_u16le(block + 48 + 2 * i) & 0x0fffu;
-        store_u16le(block + 48 + 2 * i, static_cast<uint16_t>(codes | (bits >> (4 * i) & 15u) << 12));
-    }
-}
+constexpr uint32_t kTq1 = 34;
+constexpr int kTq1Scale = 52;
 
 void improve_scale(uint8_t *block, uint32_t type, const float *x, const float *w, int n,
                    DecodeFn decode) {
-    if (scale_place(type) < 0 && type != 29) return;
-    const uint16_t stored = read_scale(block, type);
+    const uint16_t stored = type == kTq1 ? load_u16le(block + kTq1Scale) : grid_scale(block, type);
     const float d = f16_to_f32(stored);
     if (!(magnitude(d) > 0.0f && magnitude(d) <= 65504.0f)) return;
     float y[kMaxValues];
@@ -260,28 +227,53 @@ void improve_scale(uint8_t *block, uint32_t type, const float *x, const float *w
         xy += weight * static_cast<double>(x[i]) * static_cast<double>(y[i]);
     }
     if (!(yy > 0)) return;
-    write_scale(block, type, f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy)));
+    const uint16_t fitted = f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy));
+    if (type == kTq1) return store_u16le(block + kTq1Scale, fitted);
+    set_grid_scale(block, type, fitted);
 }
+
+// A block and its error, which only sinks.
+class Best {
+public:
+    Best(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w, DecodeFn decode)
+        : block_(block), type_(type), x_(x), w_(w), decode_(decode), error_(error_now(block)) {}
+
+    // change(copy) may do anything to the copy.
+    template <class Change> void offer(Change change) {
+        uint8_t tried[kMaxBytes];
+        memcpy(tried, block_, type_.block_bytes);
+        change(tried);
+        const double error = error_now(tried);
+        if (!(error < error_)) return;
+        error_ = error;
+        memcpy(block_, tried, type_.block_bytes);
+    }
+
+private:
+    double error_now(const uint8_t *block) const {
+        float y[kMaxValues];
+        decode_(y, block, 1);
+        return error_of(y, x_, w_, static_cast<int>(type_.block_values));
+    }
+    uint8_t *block_;
+    const fmt::TypeInfo &type_;
+    const float *x_, *w_;
+    DecodeFn decode_;
+    double error_;
+};
 
 } // namespace
 
 void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
-                   DecodeFn decode) {
+                   DecodeFn decode, const Neighbours *grid) {
     const auto n = static_cast<int>(type.block_values);
     if (n == 1) return; // floats
-    const BlockLayout *layout = block_layout(type.id);
-    uint8_t tried[kMaxBytes];
-    float y[kMaxValues];
-    memcpy(tried, block, type.block_bytes);
-    decode(y, block, 1);
-    const double before = error_of(y, x, w, n);
-    if (layout) {
-        improve_codes(tried, *layout, x, w);
-    } else {
-        improve_scale(tried, type.id, x, w, n, decode);
-    }
-    decode(y, tried, 1);
-    if (error_of(y, x, w, n) < before) memcpy(block, tried, type.block_bytes);
+    Best best(block, type, x, w, decode);
+    if (const BlockLayout *layout = block_layout(type.id))
+        return best.offer([&](uint8_t *tried) { improve_codes(tried, *layout, x, w); });
+    best.offer([&](uint8_t *tried) { improve_scale(tried, type.id, x, w, n, decode); });
+    if (const GridLayout *layout = grid ? grid_layout(type.id) : nullptr)
+        best.offer([&](uint8_t *tried) { improve_points(tried, *layout, *grid, x, w); });
 }
 
 } // namespace ggufx::quant

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "formats/format.hpp"
+#include "quant/best_fields.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,21 +11,15 @@
 namespace ggufx::quant {
 
 // Changes the block only where the sum of w * (x - decoded)^2 becomes smaller; w null: 1. Floats and
-// blocks whose scale is infinite or NaN stay.
+// blocks whose scale is infinite or NaN stay. grid: lists of the codebook of types that have one.
+class Neighbours;
 using DecodeFn = void (*)(float *out, const uint8_t *blocks, size_t n_blocks);
 void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
-                   DecodeFn decode);
+                   DecodeFn decode, const Neighbours *grid);
 
 constexpr uint64_t kImprovePs = 800'000; // one value on one core
 
 // ---- where numbers stand in blocks ----
-
-// A number of up to 8 bits in one or two places, the second for its upper bits.
-struct Field {
-    struct Bits {
-        int byte, shift, n; // n = 0: no such bits
-    } low, high;
-};
 
 struct BlockLayout {
     uint32_t type;

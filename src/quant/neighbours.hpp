@@ -51,6 +51,7 @@ public:
     void set_levels(uint8_t *levels, unsigned key) const {
         for (int i = 0; i < dims_; i++) levels[i] = level(key, i);
     }
+    unsigned point_key(int index) const { return keys_[index]; }
     unsigned first_key() const { return keys_[0]; } // of the point with index 0
     kernels::GridLists lists() const { return {slots_, words_, keys_[0]}; }
     int dims() const { return dims_; }

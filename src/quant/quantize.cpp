@@ -111,7 +111,8 @@ void Job::encode_piece(size_t first, size_t count) const {
 void Job::improve(size_t first, size_t count) const {
     for (size_t b = first; b < first + count; b++) {
         const float *w = rows.imatrix ? rows.imatrix + b % row_blocks * block_values : nullptr;
-        improve_block(out + b * block_bytes, info, rows.data + b * block_values, w, decode);
+        improve_block(out + b * block_bytes, info, rows.data + b * block_values, w, decode,
+                      grid);
     }
 }
 

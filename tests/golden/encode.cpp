@@ -118,10 +118,11 @@ int test_encode_matches_shared_vectors(Report &r, const std::string &) {
     const Ref<Host> host = Host::create(kTwoThreads);
     const std::string text(manifest.begin(), manifest.end());
     const char *const start = "\"name\": \"q/";
-    size_t n_items = 0, n_types = 0;
+    size_t n_listed = 0, n_items = 0, n_types = 0;
     bool seen[fmt::kTypeIds] = {};
     for (size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
         Item item;
+        n_listed++;
         if (!r.check(parse_item(&item, text.c_str() + at), "manifest item %zu is odd", n_items))
             continue;
         if (!check_item(r, folder, *host, item)) continue;
@@ -131,6 +132,7 @@ int test_encode_matches_shared_vectors(Report &r, const std::string &) {
     for (const bool s : seen) n_types += s;
     r.check(n_types == count_encoders_of_blocks(), "%zu types compared, %zu have an encoder",
             n_types, count_encoders_of_blocks());
+    r.check(n_items == n_listed, "%zu items compared of %zu", n_items, n_listed);
     r.note("%zu items of %zu types", n_items, n_types);
     return r.exit_code();
 }

@@ -78,6 +78,7 @@ constexpr Case kCases[] = {
 #define CASE(name)                                                                                 \
     { #name, test_##name }
     CASE(activations_at_their_limits),
+    CASE(best_is_never_worse),
     CASE(canonical_hashes),
     CASE(conversions_match_their_definition),
     CASE(conversions_match_shared_vectors),
@@ -89,11 +90,13 @@ constexpr Case kCases[] = {
     CASE(encode_matches_shared_vectors),
     CASE(grids_have_their_checksums),
     CASE(grids_match_shared_tables),
+    CASE(kv_iq4_nl_matches_shared_vectors),
     CASE(kv_tq3_matches_shared_vectors),
     CASE(kv_tq3_of_simple_blocks),
     CASE(pieces_reach_canonical_bounds),
     CASE(products_match_shared_sums),
     CASE(products_match_sums_of_carried_rows),
+    CASE(published_errors_of_the_reference),
     CASE(table_answers_lookups),
     CASE(table_swaps_block_fields),
 #undef CASE
@@ -125,7 +128,8 @@ int main(int argc, char **argv) {
         for (const Case &c : kCases) {
             if (strcmp(c.name, argv[1]) == 0) return run(c, argv[2]);
         }
-        Report report("print_canonical");
+        Report report(argv[1]);
+        if (strcmp(argv[1], "print_best") == 0) return test_print_best(report, argv[2]);
         if (strcmp(argv[1], "print_canonical") == 0) return test_print_canonical(report, argv[2]);
     }
     fprintf(stderr, "use: golden [CASE] FOLDER; a CASE is one of\n");

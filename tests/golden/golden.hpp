@@ -45,8 +45,10 @@ void compare_decoded(Report &r, const char *item, const ggufx::fmt::TypeInfo &ty
 
 // The cases: 0 passed, 1 failed, 77 skipped. `folder` is tests/golden in the source tree.
 int test_activations_at_their_limits(Report &r, const std::string &folder);
+int test_best_is_never_worse(Report &r, const std::string &folder);
 int test_canonical_hashes(Report &r, const std::string &folder);
 int test_print_canonical(Report &r, const std::string &folder);
+int test_print_best(Report &r, const std::string &folder);
 int test_products_match_shared_sums(Report &r, const std::string &folder);
 int test_products_match_sums_of_carried_rows(Report &r, const std::string &folder);
 int test_conversions_match_their_definition(Report &r, const std::string &folder);
@@ -59,9 +61,11 @@ int test_encode_matches_carried_rows(Report &r, const std::string &folder);
 int test_encode_matches_shared_vectors(Report &r, const std::string &folder);
 int test_grids_have_their_checksums(Report &r, const std::string &folder);
 int test_grids_match_shared_tables(Report &r, const std::string &folder);
+int test_kv_iq4_nl_matches_shared_vectors(Report &r, const std::string &folder);
 int test_kv_tq3_matches_shared_vectors(Report &r, const std::string &folder);
 int test_kv_tq3_of_simple_blocks(Report &r, const std::string &folder);
 int test_pieces_reach_canonical_bounds(Report &r, const std::string &folder);
+int test_published_errors_of_the_reference(Report &r, const std::string &folder);
 int test_table_answers_lookups(Report &r, const std::string &folder);
 int test_table_swaps_block_fields(Report &r, const std::string &folder);
 

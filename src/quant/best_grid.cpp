@@ -1,0 +1,236 @@
+// Points of a codebook for a scale are those near the nearest levels; sub-scales are tried a few steps up
+// and down, each with the points, signs and shifts that suit it; the f16 scale is the least squares of
+// what was chosen. Until nothing gets better, from a few starts.
+// SPDX-License-Identifier: MIT
+#include "quant/best_grid.hpp"
+
+#include "quant/round.hpp"
+
+#include <float.h>
+#include <string.h>
+
+namespace ggufx::quant {
+
+namespace {
+
+constexpr int kPasses = 4, kMaxSub = 32;
+constexpr float kShift = 0.125f;
+
+// One block taken apart.
+struct State {
+    float d = 0.0f;
+    uint8_t scale[16] = {};
+    uint8_t level[kGridValues] = {};
+    uint8_t minus[kGridValues / 8] = {}; // per 8 values
+    uint8_t down[kGridValues / 8] = {};  // per part: the shift is -1/8
+};
+
+// A part with what suits one scale.
+struct Part {
+    uint8_t level[kMaxSub], minus[kMaxSub / 8];
+    float error;
+};
+
+class PointSearch {
+public:
+    PointSearch(const GridLayout &layout, const Neighbours &grid, const float *x, const float *w)
+        : l_(layout), grid_(grid), x_(x), w_(w), n_levels_(layout.n_dims == 4 ? 8 : 3),
+          n_sub_(kGridValues / layout.sub), parts_(layout.sub / layout.part) {}
+
+    void take_apart(State *s, const uint8_t *block) const {
+        s->d = f16_to_f32(grid_scale(block, l_.type));
+        for (int k = 0; k < n_sub_; k++) s->scale[k] = low8(read_field(block, l_.scale(k)));
+    }
+    void put_together(uint8_t *block, const State &s) const {
+        set_grid_scale(block, l_.type, f32_to_f16(s.d));
+        for (int k = 0; k < n_sub_; k++) write_field(block, l_.scale(k), s.scale[k]);
+        for (int g = 0; g < kGridValues / l_.n_dims; g++) {
+            const int index = grid_.index(grid_.key(s.level + l_.n_dims * g));
+            write_field(block, l_.low_index(g), index & 255);
+            write_field(block, l_.high_index(g), index >> 8);
+        }
+        for (int k = 0; l_.sign_bits && k < kGridValues / 8; k++)
+            write_field(block, l_.signs(k), s.minus[k] & ((1 << l_.sign_bits) - 1));
+        for (int p = 0; l_.shifts && p < kGridValues / l_.part; p++)
+            write_field(block, l_.shift(p), s.down[p]);
+    }
+
+    // Downhill from the scales of s; codes are chosen anew. Returns the error.
+    double descend(State *s, int reach) const {
+        double least = DBL_MAX;
+        State next = *s;
+        for (int pass = 0; pass < kPasses; pass++) {
+            double error = 0;
+            for (int k = 0; k < n_sub_; k++) error += best_scale(&next, k, pass == 0 ? reach : 1);
+            if (!(error < least)) break;
+            *s = next, least = error;
+            if (!refit(&next)) break;
+        }
+        return least;
+    }
+
+private:
+    float weight(int i) const { return w_ ? w_[i] : 1.0f; }
+    float factor(int scale) const { return l_.unit * to_f32(2 * scale + 1); }
+
+    // Levels of a group for the values in `table`; their error.
+    float choose(uint8_t *level, const float *xval, int first, const float *table) const {
+        float errors[8][8];
+        float error = 0.0f;
+        for (int i = 0; i < l_.n_dims; i++) {
+            int nearest = 0;
+            for (int q = 0; q < n_levels_; q++) {
+                const float diff = xval[i] - table[q];
+                errors[i][q] = weight(first + i) * diff * diff;
+                if (errors[i][q] < errors[i][nearest]) nearest = q;
+            }
+            level[i] = low8(nearest);
+            error += errors[i][nearest];
+        }
+        const unsigned key = grid_.key(level);
+        if (grid_.index(key) >= 0) return error;
+        int n;
+        const uint16_t *list = grid_.list(key, &n);
+        unsigned best = list[0];
+        error = FLT_MAX;
+        for (int k = 0; k < n; k++) {
+            float sum = 0.0f;
+            for (int i = 0; i < l_.n_dims; i++) sum += errors[i][grid_.level(list[k], i)];
+            if (sum < error) error = sum, best = list[k];
+        }
+        grid_.set_levels(level, best);
+        return error;
+    }
+
+    // 8 values whose signs are an even number of minuses: value `turned` (or none, -1) gets the wrong one.
+    float choose_turned(uint8_t *level, int first, const float *table, int turned) const {
+        float xval[8], error = 0.0f;
+        for (int i = 0; i < 8; i++) xval[i] = magnitude(x_[first + i]);
+        if (turned >= 0) xval[turned] = -xval[turned];
+        for (int i = 0; i < 8; i += l_.n_dims) error += choose(level + i, xval + i, first + i, table);
+        return error;
+    }
+    // The value that costs least with the wrong sign, at these values.
+    int cheapest(int first, const float *values) const {
+        int best = 0;
+        for (int i = 1; i < 8; i++)
+            if (weight(first + i) * magnitude(x_[first + i]) * values[i] <
+                weight(first + best) * magnitude(x_[first + best]) * values[best])
+                best = i;
+        return best;
+    }
+    // 8 magnitudes, and their signs beside them.
+    float choose_signed(uint8_t *level, uint8_t *minus, int first, const float *table) const {
+        unsigned signs = 0;
+        float values[8];
+        for (int i = 0; i < 8; i++) {
+            signs |= (x_[first + i] < 0.0f ? 1u : 0u) << i;
+            values[i] = magnitude(x_[first + i]);
+        }
+        if (l_.sign_bits == 8 || __builtin_popcount(signs) % 2 == 0) {
+            *minus = low8(static_cast<int>(signs));
+            return choose_turned(level, first, table, -1);
+        }
+        int turned = cheapest(first, values);
+        float error = choose_turned(level, first, table, turned);
+        for (int i = 0; i < 8; i++) values[i] = table[level[i]];
+        const int other = cheapest(first, values);
+        uint8_t tried[8];
+        const float second = other == turned ? error : choose_turned(tried, first, table, other);
+        if (second < error) {
+            memcpy(level, tried, sizeof tried);
+            error = second, turned = other;
+        }
+        *minus = low8(static_cast<int>(signs ^ 1u << turned));
+        return error;
+    }
+
+    void place_part(Part *to, int first, const float *table) const {
+        to->error = 0.0f;
+        for (int at = 0; at < l_.part; at += 8) {
+            to->minus[at / 8] = 0;
+            to->error += l_.sign_bits
+                             ? choose_signed(to->level + at, to->minus + at / 8, first + at, table)
+                             : choose(to->level + at, x_ + first + at, first + at, table);
+        }
+    }
+    // Everything of sub-block k for a scale, into s; its error.
+    double place(State *s, int k, int scale) const {
+        const float u = s->d * factor(scale);
+        double error = 0;
+        s->scale[k] = low8(scale);
+        for (int p = k * parts_; p < (k + 1) * parts_; p++) {
+            Part best, other;
+            float table[8];
+            int down = 0;
+            for (int q = 0; q < n_levels_; q++) table[q] = u * (l_.levels[q] + (l_.shifts ? kShift : 0.0f));
+            place_part(&best, p * l_.part, table);
+            if (l_.shifts) {
+                for (int q = 0; q < n_levels_; q++) table[q] = u * (l_.levels[q] - kShift);
+                place_part(&other, p * l_.part, table);
+                if (other.error < best.error) best = other, down = 1;
+            }
+            memcpy(s->level + p * l_.part, best.level, static_cast<size_t>(l_.part));
+            memcpy(s->minus + p * l_.part / 8, best.minus, static_cast<size_t>(l_.part / 8));
+            s->down[p] = low8(down);
+            error += static_cast<double>(best.error);
+        }
+        return error;
+    }
+    double best_scale(State *s, int k, int reach) const {
+        const int from = s->scale[k];
+        int best = from;
+        double least = place(s, k, from);
+        for (int scale = from - reach; scale <= from + reach; scale++) {
+            if (scale == from || scale < 0 || scale >= l_.n_scales) continue;
+            const double error = place(s, k, scale);
+            if (error < least) least = error, best = scale;
+        }
+        return place(s, k, best);
+    }
+
+    // Least squares of d; false when it stays.
+    bool refit(State *s) const {
+        double aa = 0, ax = 0;
+        for (int i = 0; i < kGridValues; i++) {
+            const float shift = !l_.shifts ? 0.0f : s->down[i / l_.part] ? -kShift : kShift;
+            const float value = factor(s->scale[i / l_.sub]) * (l_.levels[s->level[i]] + shift);
+            const auto a = static_cast<double>(s->minus[i / 8] >> (i % 8) & 1 ? -value : value);
+            const auto w = static_cast<double>(weight(i));
+            aa += w * a * a, ax += w * a * static_cast<double>(x_[i]);
+        }
+        const float d = aa > 0 ? f16_to_f32(f32_to_f16(static_cast<float>(ax / aa))) : 0.0f;
+        if (d == s->d || !(d > 0.0f && d <= 65504.0f)) return false;
+        s->d = d;
+        return true;
+    }
+
+    const GridLayout &l_;
+    const Neighbours &grid_;
+    const float *x_, *w_;
+    const int n_levels_, n_sub_, parts_;
+};
+
+// Where searches begin: multiples of the reference's scale.
+constexpr float kStarts[] = {1.0f, 0.93f, 1.07f};
+
+} // namespace
+
+void improve_points(uint8_t *block, const GridLayout &layout, const Neighbours &grid,
+                    const float *x, const float *w) {
+    const PointSearch search(layout, grid, x, w);
+    State start, best;
+    search.take_apart(&start, block);
+    if (!(start.d > 0.0f && start.d <= 65504.0f)) return;
+    double least = DBL_MAX;
+    for (const float factor : kStarts) {
+        State next = start;
+        next.d = f16_to_f32(f32_to_f16(start.d * factor));
+        if (!(next.d > 0.0f && next.d <= 65504.0f)) continue;
+        const double error = search.descend(&next, 2);
+        if (error < least) least = error, best = next;
+    }
+    if (least < DBL_MAX) search.put_together(block, best);
+}
+
+} // namespace ggufx::quant

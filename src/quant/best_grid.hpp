@@ -1,0 +1,41 @@
+// Where the numbers of IQ1, IQ2 and IQ3 blocks stand, and the search for better ones.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "quant/best_fields.hpp"
+#include "quant/neighbours.hpp"
+
+namespace ggufx::quant {
+
+// value = d * unit * (2 * scale + 1) * (level + shift) * sign, 256 values. The levels of a group of n_dims
+// values are a point of the codebook.
+constexpr int kGridValues = 256;
+
+struct GridLayout {
+    uint32_t type;
+    int n_dims, sub;       // values of a group; values that share a scale
+    float levels[8];       // ascending, as they are decoded
+    float unit;
+    int n_scales;
+    int sign_bits;         // of 8 values: 8, 7 (the number of minus signs is even) or 0
+    int part;              // values that share a shift of +-1/8, else those that share a scale
+    bool shifts;
+    Field (*low_index)(int group);
+    Field (*high_index)(int group);
+    Field (*signs)(int eight);
+    Field (*scale)(int sub_block);
+    Field (*shift)(int part); // 1: minus
+};
+// Null for types without a codebook.
+const GridLayout *grid_layout(uint32_t type);
+
+// d: the f16 scale of the block; IQ1_M keeps it in pieces.
+uint16_t grid_scale(const uint8_t *block, uint32_t type);
+void set_grid_scale(uint8_t *block, uint32_t type, uint16_t bits);
+
+// Makes points, scales and shifts that come nearer to x, weighted by w (null: 1). The caller checks that
+// they do.
+void improve_points(uint8_t *block, const GridLayout &layout, const Neighbours &grid,
+                    const float *x, const float *w);
+
+} // namespace ggufx::quant

@@ -1,0 +1,193 @@
+/*
+ * Jobs of files that are read through callbacks: whichever call fails, nothing stands under the
+ * final name, what an earlier run left stays as it is, and a resume comes to the same bytes.
+ * SPDX-License-Identifier: MIT
+ */
+#include "writer_folder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { kColumns = 256, kRows = 60, kLayers = 4, kRoom = 200000, kPart = 12 };
+
+static gb source; /* the model */
+
+/* blk.I.attn_q.weight of kRows x kColumns and a norm, f32, in either byte order. */
+static void build(gb *b, int big_endian) {
+    const uint64_t shape[2] = {kColumns, kRows};
+    char name[40];
+    uint32_t state = 9;
+    gb_begin(b, 3, big_endian);
+    gb_key_string(b, "general.architecture", "llama");
+    gb_key_u32(b, "general.file_type", 0);
+    gb_tensor(b, "output_norm.weight", GGUFX_TYPE_F32, 1, shape, kColumns * 4);
+    for (int i = 0; i < kLayers; i++) {
+        snprintf(name, sizeof name, "blk.%d.attn_q.weight", i);
+        gb_tensor(b, name, GGUFX_TYPE_F32, 2, shape, kColumns * kRows * 4);
+    }
+    gb_data(b);
+    for (size_t i = 0; i < kColumns * (1 + kLayers * kRows); i++) {
+        state = state * 1664525u + 1013904223u;
+        gb_f32(b, (float)((int32_t)state >> 8) * 0x1p-23f);
+    }
+    gb_pad(b);
+}
+
+typedef struct hooks {
+    long calls, fail_at; /* the call that fails, from 1; 0: none */
+    int closed, maps;
+} hooks;
+
+static int fails(hooks *h) {
+    return ++h->calls == h->fail_at;
+}
+static ggufx_status hook_size(void *user, uint64_t *out) {
+    *out = source.n;
+    return fails(user) ? GGUFX_E_IO : GGUFX_OK;
+}
+/* A read that fails has filled half of what was asked for, with nonsense. */
+static ggufx_status hook_read(void *user, uint64_t offset, void *dst, size_t n) {
+    assert_true(offset <= source.n && n <= source.n - offset);
+    memcpy(dst, source.data + offset, n);
+    if (!fails(user)) return GGUFX_OK;
+    memset(dst, 0x3e, n - n / 2);
+    return GGUFX_E_IO;
+}
+static const void *hook_map(void *user, uint64_t offset, size_t n) {
+    assert_true(offset + n <= source.n);
+    return fails(user) ? NULL : source.data + offset;
+}
+static void hook_unmap(void *user, const void *data, size_t n) {
+    (void)user, (void)data, (void)n;
+}
+static void hook_close(void *user) {
+    ((hooks *)user)->closed++;
+}
+
+static ggufx_status open_through(ggufx_file **file, hooks *h, ggufx_error *e) {
+    ggufx_io io = {.struct_size = sizeof io, .user = h};
+    io.size = hook_size;
+    io.read_at = hook_read;
+    io.close = hook_close;
+    if (h->maps) io.map = hook_map, io.unmap = hook_unmap;
+    return ggufx_open_io(file, rt, &io, NULL, e);
+}
+
+typedef struct polls {
+    long n, stop_at;
+} polls;
+
+static int32_t stop(void *user, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    return ++((polls *)user)->n == ((polls *)user)->stop_at;
+}
+
+/* Q4_K of the whole model; stop_at: the poll that cancels it, leaving what a resume needs. */
+static ggufx_status run(ggufx_file *file, uint32_t flags, long stop_at) {
+    polls p = {.stop_at = stop_at};
+    const ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = stop};
+    ggufx_job_options options;
+    ggufx_job_run_options how;
+    ggufx_job *job = NULL;
+    ggufx_job_options_init(&options);
+    options.flags = GGUFX_JOB_PURE;
+    ggufx_job_run_options_init(&how);
+    how.flags = flags;
+    how.progress = &progress;
+    OK(ggufx_job_quantize(&job, rt, file, 14, &options, NULL));
+    const ggufx_status status = ggufx_job_run(job, path, &how, NULL);
+    ggufx_job_destroy(job);
+    return status;
+}
+
+typedef struct bytes {
+    unsigned char data[kRoom];
+    size_t n;
+} bytes;
+
+static void read_all(bytes *to, const char *name) {
+    FILE *f = fopen(name, "rb");
+    assert_non_null(f);
+    to->n = fread(to->data, 1, kRoom, f);
+    assert_true(to->n > 0 && to->n < kRoom);
+    fclose(f);
+}
+
+/* A run that was cut off lies there; the file is opened anew, and call k fails. */
+static ggufx_status fail_and_resume(const bytes *want, hooks *h, long k) {
+    static bytes before;
+    ggufx_file *file = NULL;
+    ggufx_error e;
+    h->fail_at = 0;
+    OK(open_through(&file, h, NULL));
+    assert_int_equal(run(file, GGUFX_JOB_KEEP, kPart), GGUFX_E_CANCELLED);
+    ggufx_file_destroy(file);
+    read_all(&before, part);
+
+    *h = (hooks){.fail_at = k, .maps = h->maps};
+    file = NULL;
+    const ggufx_status status = open_through(&file, h, &e);
+    struct stat info;
+    assert_int_equal(stat(path, &info), -1);
+    if (status != GGUFX_OK) {
+        assert_null(file);
+        assert_int_equal(status, GGUFX_E_IO);
+        assert_true(e.message[0] != 0);
+        assert_int_equal(h->closed, 1);
+        assert_int_equal(n_files(), 2);
+        assert_file(part, before.data, before.n);
+        h->fail_at = 0;
+        OK(open_through(&file, h, NULL));
+    }
+    OK(run(file, GGUFX_JOB_RESUME, 0));
+    ggufx_file_destroy(file);
+    assert_file(path, want->data, want->n);
+    assert_int_equal(n_files(), 1);
+    clean();
+    return status;
+}
+
+static void check_every_call(int big_endian, int maps) {
+    static bytes want;
+    gb_free(&source);
+    build(&source, big_endian);
+    hooks h = {.maps = maps};
+    ggufx_file *file = NULL;
+    OK(open_through(&file, &h, NULL));
+    OK(run(file, 0, 0));
+    ggufx_file_destroy(file);
+    read_all(&want, path);
+    clean();
+    long n_failed = 0, k = 1;
+    do {
+        n_failed += fail_and_resume(&want, &h, k) != GGUFX_OK;
+        assert_true(k < 1000);
+    } while (h.calls >= k++);
+    assert_true(n_failed >= (maps ? 1 : 3));
+}
+
+static void test_whichever_read_fails_a_resume_comes_to_the_same_bytes(void **state) {
+    (void)state;
+    check_every_call(0, 0);
+    check_every_call(1, 0);
+}
+
+static void test_whichever_mapping_fails_a_resume_comes_to_the_same_bytes(void **state) {
+    (void)state;
+    check_every_call(0, 1);
+    check_every_call(1, 1);
+}
+
+static int teardown(void **state) {
+    gb_free(&source);
+    return folder_teardown(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whichever_read_fails_a_resume_comes_to_the_same_bytes),
+        cmocka_unit_test(test_whichever_mapping_fails_a_resume_comes_to_the_same_bytes),
+    };
+    return cmocka_run_group_tests(tests, folder_setup, teardown);
+}
