@@ -1,4 +1,5 @@
-"""Runs a binding's own tests against a library that is not installed, and its README's program.
+"""Runs a binding's own tests against a library that is not installed, its examples and its
+README's program.
 
 usage: run.py LANGUAGE LIBRARY_FOLDER WORKDIR MODEL     (exit 77: a tool is absent)
 SPDX-License-Identifier: MIT
@@ -9,6 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
+
+import examples
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -59,6 +62,25 @@ def write_pc(library, work):
     return folder
 
 
+def c(library, work, model, environment):
+    """C needs no binding: its examples alone."""
+    compiler, folder = tool("cc"), HERE / "c/examples"
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{HERE.parent}/include"]
+    names = [path.stem for path in sorted(folder.glob("*.c"))]
+    for name in names:
+        run([compiler, *flags, str(folder / name) + ".c", "-o", str(work / name), f"-L{library}",
+             "-lggufx"])
+    examples.check_all(lambda name: [str(work / name)], model, environment)
+    out = work / "smaller.gguf"
+    out.unlink(missing_ok=True)
+    said = subprocess.run([str(work / "quantize_file"), model, str(out)], env=environment,
+                          capture_output=True, text=True)
+    if said.stdout != "38 tensors, 3630080 bytes become 2112000\n" or not out.stat().st_size:
+        sys.exit(f"example quantize_file: exit {said.returncode}, {said.stdout!r} {said.stderr!r}")
+    if names != sorted([*examples.EXPECTED, "quantize_file"]):
+        sys.exit(f"examples that are not run: {names}")
+
+
 def rust(library, work, model, environment):
     cargo = tool("cargo")
     environment.update(RUSTC=tool("rustc"), RUSTDOC=tool("rustdoc"), GGUFX_LIB_DIR=str(library),
@@ -67,6 +89,7 @@ def rust(library, work, model, environment):
     here = {"cwd": HERE / "rust", "env": environment}
     run([cargo, "test", "--quiet", "--workspace"], **here)
     run([cargo, "test", "--quiet", "-p", "ggufx", "--features", "dlopen", "--test", "story"], **here)
+    examples.check_all(lambda name: [str(work / "target/debug/examples" / name)], model, environment)
     first = work / "first"
     (first / "src").mkdir(parents=True, exist_ok=True)
     (first / "src/main.rs").write_text(first_program("rust", "rust"))
@@ -98,6 +121,9 @@ def go(library, work, model, environment):
     compiler, here = go_tool(library, work, environment)
     run([compiler, "vet", "./..."], **here)
     run([compiler, "test", "-count=1", "."], **here)
+    (work / "examples").mkdir(exist_ok=True)
+    run([compiler, "build", "-o", str(work / "examples") + "/", "./examples/..."], **here)
+    examples.check_all(lambda name: [str(work / "examples" / name)], model, environment)
     first = work / "first"
     first.mkdir(exist_ok=True)
     (first / "main.go").write_text(first_program("go", "go"))
@@ -124,6 +150,11 @@ def csharp(library, work, model, environment):
     # As a program finds it: an assembly, and the dllmap's name of the installed library.
     run([*compile_, "-target:library", f"-out:{work}/Ggufx.dll", *sources], env=environment)
     shutil.copy(HERE / "csharp/Ggufx.dll.config", work)
+    programs = {path.stem.lower(): path for path in (HERE / "csharp/examples").glob("*.cs")}
+    for name, path in programs.items():
+        run([*compile_, f"-r:{work}/Ggufx.dll", f"-out:{work}/{name}.exe", str(path)],
+            env=environment)
+    examples.check_all(lambda name: [mono, f"{work}/{name}.exe"], model, environment)
     (work / "First.cs").write_text(first_program("csharp", "csharp"))
     run([mcs, f"-r:{work}/Ggufx.dll", f"-out:{work}/first.exe", str(work / "First.cs")],
         env=environment)
@@ -134,7 +165,7 @@ def csharp(library, work, model, environment):
                   {**environment, "LD_LIBRARY_PATH": str(only)})
 
 
-LANGUAGES = {"rust": rust, "go": go, "go_race": go_race, "csharp": csharp}
+LANGUAGES = {"c": c, "rust": rust, "go": go, "go_race": go_race, "csharp": csharp}
 
 
 def main():

@@ -73,7 +73,7 @@ class Answers(tool.Case):
         self.assertEqual(self.words("types", "f16", "bf"), ["bf16"])
 
     def test_names_of_files(self):
-        for words in (["info", "a"], ["info", "a", ""], ["-o", ""], ["types", "-o", "x"],
+        for words in (["info", "a"], ["info", "--kv", ""], ["--json", "info", "-v", ""], ["info", "a", ""], ["-o", ""], ["types", "-o", "x"],
                       ["types", "--output=x"], ["quantize", "a", ""], ["quantize", "--imatrix", ""],
                       ["run", "--file", "x"], ["info", "--", "-x"], ["diff", "a", "b"],
                       ["imatrix", "merge", "a", "b"]):
@@ -107,7 +107,7 @@ TYPED = {
     "ggufx bench matvec --type q4_K,mxf\t": "bench matvec --type q4_K,mxfp4",
     "ggufx info only-\t": "info only-one.gguf",
     "ggufx types --output=only-\t": "types --output=only-one.gguf",
-    "ggufx types q4_k zzz\t": "types q4_k zzz",
+    "ggufx types q4_k only-\t": "types q4_k only-",
 }
 
 
@@ -115,7 +115,6 @@ class Shells(tool.Case):
     def setUp(self):
         super().setUp()
         self.path("only-one.gguf", b"")
-        self.path("only.folder", b"")
         self.record = self.path("arguments")
         os.mkdir(self.path("bin"))
         program = self.path("bin/ggufx", b"".join([

@@ -1,0 +1,34 @@
+// A KV cache of 4 bits a value: append 100 tokens, attend over them with one query.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Globalization;
+using Ggufx;
+
+static class Attend
+{
+    const int Tokens = 100, KvHeads = 2, QHeads = 4, Dim = 64;
+
+    static float[] Numbers(int n)
+    {
+        var to = new float[n];
+        for (int i = 0; i < n; i++) to[i] = (i * 7919 + 13) % 2003 / 1001f - 1;
+        return to;
+    }
+
+    static void Main()
+    {
+        var options = new KvOptions
+        {
+            Layers = 1, KvHeads = KvHeads, QHeads = QHeads, HeadDimK = Dim, TypeK = KvType.GX4, TypeV = KvType.GX4,
+        };
+        using (var rt = new Runtime())
+        using (var kv = new KvCache(rt, options))
+        {
+            float[] k = Numbers(Tokens * KvHeads * Dim), to = new float[QHeads * Dim];
+            kv.Append(0, 0, Tokens, k, k);
+            kv.Attend(to, null, 0, 0, Numbers(QHeads * Dim), 1);
+            Console.WriteLine(string.Format(CultureInfo.InvariantCulture,
+                "{0} tokens, out[0] = {1:F6}, out[255] = {2:F6}", Tokens, (double)to[0], (double)to[255]));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// The rows of a tensor to f32, to blocks of Q4_K and back: sizes and what it costs.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Globalization;
+using Ggufx;
+
+static class Quantize
+{
+    static void Main(string[] args)
+    {
+        using (var rt = new Runtime())
+        using (var file = GgufFile.Open(rt, args[0]))
+        {
+            var tensor = file.Tensor("token_embd.weight");
+            var info = tensor.Info;
+            var type = TensorType.Q4_K.Info();
+            ulong n = info.Ne[0] * info.Rows;
+            float[] before = new float[n], after = new float[n];
+            var blocks = new byte[n / type.BlockValues * type.BlockBytes];
+            tensor.Dequantize(rt, before, 0, info.Rows);
+            Blocks.Quantize(rt, blocks, TensorType.Q4_K, before, (int)info.Ne[0]);
+            Blocks.Dequantize(rt, after, TensorType.Q4_K, blocks);
+            double sum = 0;
+            for (int i = 0; i < after.Length; i++)
+            {
+                double d = (double)after[i] - before[i];
+                sum += d * d;
+            }
+            Console.WriteLine(string.Format(CultureInfo.InvariantCulture,
+                "{0} bytes, as q4_K {1}, squared error {2:F6}", info.Bytes, blocks.Length, sum));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// Run a model: tokens of a prompt, then the likeliest token again and again.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using Ggufx;
+
+static class Story
+{
+    static void Main(string[] args)
+    {
+        using (var rt = new Runtime())
+        using (var file = GgufFile.Open(rt, args[0]))
+        using (var model = new Model(rt, file))
+        using (var tokenizer = new Tokenizer(file))
+        using (var session = new Session(model))
+        using (var sampler = new Sampler(rt, model.Info.Vocab))
+        {
+            var logits = new float[model.Info.Vocab];
+            int[] next = tokenizer.Encode("Once upon a time", TokenizeFlags.AddSpecial);
+            var ids = new List<int>(next);
+            while (ids.Count < 40)
+            {
+                session.Decode(next);
+                session.Logits(logits);
+                float logprob;
+                int id = sampler.Sample(logits, out logprob);
+                if ((tokenizer.Token(id).Flags & TokenFlags.End) != 0) break;
+                ids.Add(id);
+                next = new[] { id };
+            }
+            Console.WriteLine(tokenizer.Decode(ids.ToArray()));
+        }
+    }
+}

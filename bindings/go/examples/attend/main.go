@@ -1,0 +1,50 @@
+// A KV cache of 4 bits a value: append 100 tokens, attend over them with one query.
+// SPDX-License-Identifier: MIT
+package main
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/ggufx/ggufx-go"
+)
+
+const tokens, kvHeads, qHeads, dim = 100, 2, 4, 64
+
+func numbers(n int) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = float32((i*7919+13)%2003)/1001 - 1
+	}
+	return out
+}
+
+func run() error {
+	rt, err := ggufx.NewRuntime(nil)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	kv, err := rt.NewKV(&ggufx.KVOptions{Layers: 1, KVHeads: kvHeads, QHeads: qHeads,
+		HeadDimK: dim, TypeK: ggufx.KVGX4, TypeV: ggufx.KVGX4})
+	if err != nil {
+		return err
+	}
+	defer kv.Close()
+	k := numbers(tokens * kvHeads * dim)
+	if err := kv.Append(0, 0, tokens, nil, k, k); err != nil {
+		return err
+	}
+	out := make([]float32, qHeads*dim)
+	if err := kv.Attend(out, nil, 0, 0, numbers(qHeads*dim), 1, nil, nil); err != nil {
+		return err
+	}
+	fmt.Printf("%d tokens, out[0] = %.6f, out[255] = %.6f\n", tokens, out[0], out[255])
+	return nil
+}
+
+func main() {
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}

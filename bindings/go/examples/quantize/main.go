@@ -1,0 +1,60 @@
+// The rows of a tensor to f32, to blocks of Q4_K and back: sizes and what it costs.
+// SPDX-License-Identifier: MIT
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/ggufx/ggufx-go"
+)
+
+func run(path string) error {
+	rt, err := ggufx.NewRuntime(nil)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	file, err := rt.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	tensor, err := file.Tensor("token_embd.weight")
+	if err != nil {
+		return err
+	}
+	info, err := tensor.Info()
+	if err != nil {
+		return err
+	}
+	rowBytes, err := ggufx.TypeQ4_K.RowBytes(info.Ne[0])
+	if err != nil {
+		return err
+	}
+	before, after := make([]float32, info.Rows*info.Ne[0]), make([]float32, info.Rows*info.Ne[0])
+	blocks := make([]byte, info.Rows*rowBytes)
+	if err := tensor.Dequantize(rt, before, 0, info.Rows); err != nil {
+		return err
+	}
+	if err := rt.QuantizeBlocks(blocks, ggufx.TypeQ4_K, before, int(info.Ne[0]), nil); err != nil {
+		return err
+	}
+	if err := rt.DequantizeBlocks(after, ggufx.TypeQ4_K, blocks); err != nil {
+		return err
+	}
+	sum := 0.0
+	for i := range after {
+		d := float64(after[i]) - float64(before[i])
+		sum += d * d
+	}
+	fmt.Printf("%d bytes, as q4_K %d, squared error %.6f\n", info.Bytes, len(blocks), sum)
+	return nil
+}
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
