@@ -64,14 +64,15 @@ GGUFX_API void ggufx_quantize_options_init(ggufx_quantize_options *options);
  *
  * out      n_bytes >= n_rows * ggufx_row_bytes(type, n_cols), written dense, little-endian fields;
  *          must not overlap rows.
- * rows     f32, [n_rows][n_cols], dense. All are looked at before the first byte is written.
+ * rows     f32, [n_rows][n_cols], dense.
  * options  may be NULL. The imatrix is ignored by types without a search (Q8_0, F16, ...).
  * IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S is the reference's also where a group of 32
  * zeros shifts the codes of those after it; such blocks decode wrong (not with QUANTIZE_BEST).
  * Errors: ARGUMENT (n_bytes too small, no or unusable imatrix), TYPE, UNSUPPORTED (the type has no
  * encoder: see GGUFX_TYPE_HAS_QUANTIZE), SHAPE (n_cols is not whole blocks), VALUE (Inf or NaN:
- * the text names row and column, error->index is the row), CANCELLED (out holds some rows),
- * MEMORY. IQ1, IQ2 and IQ3 begin each call with tables (up to 1 MB and tens of ms): pass many rows.
+ * the text names row and column of the first one, error->index is the row), CANCELLED, MEMORY; out
+ * is then unspecified.
+ * IQ1, IQ2 and IQ3 begin each call with tables (up to 1 MB and tens of ms): pass many rows.
  * Threads: any number at once; uses the runtime's executor.
  * Allocates: only those tables, freed before return.   Since: 0.1.
  */

@@ -70,54 +70,6 @@ static void measure(TensorReport &out, Bins &bins, const ggufx_runtime *rt,
     }
 }
 
-// ---- codes --------------------------------------------------------------------------------------
-
-// Where the integer codes of a block stand: nibbles or bytes at an offset.
-struct CodePlace {
-    uint32_t type;
-    size_t at, n;
-    bool nibbles;
-    int lowest;
-};
-constexpr CodePlace kCodePlaces[] = {
-    {GGUFX_TYPE_Q8_0, 2, 32, false, -128}, {GGUFX_TYPE_Q4_0, 2, 16, true, -8},
-    {GGUFX_TYPE_Q4_1, 4, 16, true, 0},     {GGUFX_TYPE_IQ4_NL, 2, 16, true, 0},
-    {GGUFX_TYPE_MXFP4, 1, 16, true, 0},    {GGUFX_TYPE_Q4_K, 16, 128, true, 0},
-};
-
-static void count_block(CodeHistogram &out, const CodePlace &place, const uint8_t *block) {
-    for (size_t i = place.at; i < place.at + place.n; ++i) {
-        if (place.nibbles) {
-            ++out.counts[block[i] & 15];
-            ++out.counts[block[i] >> 4];
-        } else {
-            ++out.counts[static_cast<size_t>(static_cast<int8_t>(block[i]) - place.lowest)];
-        }
-    }
-}
-
-static void count_codes(ModelReport &report, const ggufx_tensor *tensor,
-                        const ggufx_tensor_facts &info) {
-    const auto *place = std::find_if(std::begin(kCodePlaces), std::end(kCodePlaces),
-                                     [&](const CodePlace &p) { return p.type == info.type; });
-    if (place == std::end(kCodePlaces)) return;
-    const std::string type = type_name(info.type);
-    auto into = std::find_if(report.codes.begin(), report.codes.end(),
-                             [&](const CodeHistogram &h) { return h.type == type; });
-    if (into == report.codes.end()) {
-        report.codes.push_back(
-            {type, std::vector<uint64_t>(place->nibbles ? 16 : 256), place->lowest});
-        into = report.codes.end() - 1;
-    }
-    const size_t block_bytes = type_facts(info.type).block_bytes;
-    const auto *data = static_cast<const uint8_t *>(ggufx_tensor_data(tensor));
-    for (uint64_t row = 0; row < info.n_rows; ++row) {
-        const uint8_t *bytes = data + row * info.row_stride;
-        for (uint64_t at = 0; at < info.row_bytes; at += block_bytes)
-            count_block(*into, *place, bytes + at);
-    }
-}
-
 // ---- the whole ----------------------------------------------------------------------------------
 
 static void compare(TensorReport &out, const ggufx_runtime *rt, const ggufx_file *reference,

@@ -39,6 +39,9 @@ struct ModelReport {
     std::vector<size_t> worst; // up to twenty, the largest error (without reference: rms) first
 };
 
+// Adds the codes of a tensor in memory; nothing for types without integer codes.
+void count_codes(ModelReport &report, const ggufx_tensor *tensor, const ggufx_tensor_facts &info);
+
 // One page: no scripts, nothing from other places; every text of a file is escaped.
 std::string report_html(const ModelReport &report);
 std::string report_heatmap(const ModelReport &report); // svg

@@ -20,6 +20,9 @@ namespace {
 
 constexpr size_t kUnitValues = 256;
 constexpr uint64_t kScanPs = 250; // one value looked at
+constexpr uint64_t kCheapPs = 10'000; // below, or without a search: memory takes longer than encoding
+// Looked at, encoded: values that stay in the first cache, and blocks that fill a kernel's lanes.
+constexpr size_t kPieceValues = 1024, kPieceBlocks = 16;
 
 bool is_finite(float v) {
     return (f32_bits(v) & 0x7f800000u) != 0x7f800000u;
@@ -33,6 +36,7 @@ struct Job {
     const kernels::Encode *kernel; // null: the encoder's own
     const fmt::TypeInfo &info;
     DecodeFn decode;
+    bool looks = false; // encode() looks at the values, right before it encodes them
     const Neighbours *grid = nullptr;
     kernels::GridLists lists = {};
     mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
@@ -40,6 +44,8 @@ struct Job {
     // Both loops count blocks over all rows.
     static void scan(const void *self, size_t first, size_t count, uint32_t);
     static void encode(const void *self, size_t first, size_t count, uint32_t);
+    bool look(size_t first, size_t count) const; // are all finite, and none was found before?
+    void fetch(size_t first, size_t count) const;
     void encode_piece(size_t first, size_t count) const; // of one row, or without a look at rows
     void encode_from(const float *x, size_t first, size_t count) const;
     void improve(size_t first, size_t count) const;
@@ -60,15 +66,26 @@ size_t first_not_finite(const float *x, size_t n) {
     return n;
 }
 
-void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
-    const auto *job = static_cast<const Job *>(self);
-    const size_t begin = first * job->block_values, n = count * job->block_values;
-    const size_t found = first_not_finite(job->rows.data + begin, n);
-    if (found == n) return;
-    uint64_t seen = job->first_bad.load(std::memory_order_relaxed);
+bool Job::look(size_t first, size_t count) const {
+    const size_t begin = first * block_values, n = count * block_values;
+    const size_t found = first_not_finite(rows.data + begin, n);
+    uint64_t seen = first_bad.load(std::memory_order_relaxed);
+    if (found == n) return seen == kNone;
     const uint64_t at = begin + found;
-    while (at < seen &&
-           !job->first_bad.compare_exchange_weak(seen, at, std::memory_order_relaxed)) {}
+    while (at < seen && !first_bad.compare_exchange_weak(seen, at, std::memory_order_relaxed)) {}
+    return false;
+}
+
+// The next values on their way from memory while these are encoded: Q8_0, F16 and Q4_0 1.4 to 1.5 times as
+// fast as without (pieces of 4 KB).
+void Job::fetch(size_t first, size_t count) const {
+    constexpr size_t kLine = 16;
+    const float *from = rows.data + first * block_values;
+    for (size_t i = 0; i < count * block_values; i += kLine) __builtin_prefetch(from + i, 0, 2);
+}
+
+void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
+    static_cast<const Job *>(self)->look(first, count);
 }
 
 // Encodes values that stand at x; those of the whole row are looked at where they are.
@@ -119,12 +136,17 @@ void Job::improve(size_t first, size_t count) const {
 void Job::encode(const void *self, size_t first, size_t count, uint32_t) {
     const auto *job = static_cast<const Job *>(self);
     const bool by_row = !job->kernel || (job->rows.imatrix && job->encoder->row_sum);
+    const size_t in_cache = kPieceValues / job->block_values;
+    const size_t piece = in_cache > kPieceBlocks ? in_cache : kPieceBlocks;
     while (count > 0) {
         const size_t rest = job->row_blocks - first % job->row_blocks;
-        const size_t n = by_row && rest < count ? rest : count;
-        job->encode_piece(first, n);
+        size_t n = by_row && rest < count ? rest : count;
+        if (job->looks && n > piece) n = piece;
+        const bool good = !job->looks || job->look(first, n);
         first += n;
         count -= n;
+        if (job->looks) job->fetch(first, n < count ? n : count);
+        if (good) job->encode_piece(first - n, n);
     }
 }
 
@@ -185,17 +207,20 @@ Status executor_failure(Status status, Failure *failure) {
     return set_failure(failure, status, {}, "the host's executor failed");
 }
 
-Status check_values(const Host &host, const Job &job, Loop loop, Failure *failure) {
-    loop.picoseconds = kScanPs * job.block_values;
-    loop.weight = 0; // reading is not progress
-    const Status status = run(host, loop, Job::scan, &job);
-    if (status != Status::ok) return executor_failure(status, failure);
+Status bad_value(const Job &job, Failure *failure) {
     const uint64_t bad = job.first_bad.load(std::memory_order_relaxed);
     if (bad == kNone) return Status::ok;
     const uint64_t row = bad / job.rows.n_cols, column = bad % job.rows.n_cols;
     return set_failure(failure, Status::value, {kNone, row, 0},
                        "row %" PRIu64 ", column %" PRIu64 " is infinite or not a number", row,
                        column);
+}
+
+Status check_values(const Host &host, const Job &job, Loop loop, Failure *failure) {
+    loop.picoseconds = kScanPs * job.block_values;
+    loop.weight = 0; // reading is not progress
+    const Status status = run(host, loop, Job::scan, &job);
+    return status == Status::ok ? bad_value(job, failure) : executor_failure(status, failure);
 }
 
 // The lists of a codebook for one call; too large for the stack.
@@ -211,7 +236,7 @@ struct Lists {
 Status encode_all(const Host &host, Job *job, const Loop &loop, Failure *failure) {
     const auto encode = [&] {
         const Status status = run(host, loop, Job::encode, job);
-        return status == Status::ok ? status : executor_failure(status, failure);
+        return status == Status::ok ? bad_value(*job, failure) : executor_failure(status, failure);
     };
     if (!job->encoder->grid) return encode();
     const Lists grid(host, *job->encoder->grid);
@@ -243,7 +268,10 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
         (kernel ? kernel->value_ps : e->value_ps) + (rows.best ? kImprovePs : 0);
     const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
     if (n_blocks == 0) return Status::ok;
-    status = check_values(host, job, loop, failure);
+    // A search takes so long that it should not begin for nothing, and may look at the whole row.
+    const bool searches = rows.best || (e->row_sum ? rows.imatrix != nullptr : value_ps >= kCheapPs);
+    job.looks = !searches;
+    status = searches ? check_values(host, job, loop, failure) : Status::ok;
     if (status != Status::ok) return status;
     return encode_all(host, &job, loop, failure);
 }

@@ -1,9 +1,11 @@
 # report: figures of each tensor, and a page that a browser shows without a complaint.
 # SPDX-License-Identifier: MIT
+import collections
 import html.parser
 import json
 import math
 import os
+import random
 import re
 import shutil
 import struct
@@ -78,6 +80,45 @@ class Report(tool.Case):
         self.assertEqual([codes["q8_0"]["counts"][i] for i in (0, 255, 131, 130)], [1, 1, 30, 0])
         self.assertEqual((codes["q8_0"]["lowest"], codes["q4_0"]["lowest"]), (-128, -8))
         self.assertEqual(codes["q4_0"]["counts"], [16, 0, 0, 0, 0, 0, 0, 0, 15, 0, 0, 0, 0, 0, 0, 1])
+
+    def test_codes_are_what_is_decoded(self):
+        # Blocks of random codes with all scales 1 and minimums 0: values are codes, or their levels.
+        f16, state = struct.pack("<e", 1), random.Random(7)
+        draw = state.randbytes
+        iq4 = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+        fp4 = (0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12)
+        trits = bytes((state.randrange(243) * 256 + 242) // 243 for _ in range(48))
+        last = bytes((state.randrange(81) * 3 * 256 + 242) // 243 for _ in range(4))
+        zero = bytes(2)
+        types = {  # type: id, values, block, values by code
+            "q5_0": (6, 32, f16 + draw(20), range(-16, 16)),
+            "q5_1": (7, 32, f16 + zero + draw(20), range(32)),
+            "q2_K": (10, 256, bytes([1] * 16) + draw(64) + f16 + zero, range(4)),
+            "q3_K": (11, 256, draw(96) + bytes([0x11] * 8 + [0xaa] * 4) + f16, range(-4, 4)),
+            "q4_K": (12, 256, f16 + zero + bytes([1] * 4 + [0] * 4 + [1] * 4) + draw(128), range(16)),
+            "q5_K": (13, 256, f16 + zero + bytes([1] * 4 + [0] * 4 + [1] * 4) + draw(160), range(32)),
+            "q6_K": (14, 256, draw(192) + bytes([1] * 16) + f16, range(-32, 32)),
+            "iq4_nl": (20, 32, f16 + draw(16), iq4),
+            "iq4_xs": (23, 256, f16 + b"\xaa\xaa" + bytes([0x11] * 4) + draw(128), iq4),
+            "tq1_0": (34, 256, trits + last + f16, range(-1, 2)),
+            "tq2_0": (35, 256, draw(64) + f16, range(-1, 3)),
+            "mxfp4": (39, 32, b"\x80" + draw(16), fp4),
+            "nvfp4": (40, 64, b"\x40" * 4 + draw(32), fp4),
+            "q1_0": (41, 128, f16 + draw(16), (-1, 1)),
+            "q2_0": (42, 64, f16 + draw(16), range(-1, 3)),
+        }
+        path = self.model("m", *((name, (n,), number, block) for name, (number, n, block, _) in types.items()))
+        codes = {c["type"]: c for c in self.json("report", path)["codes"]}
+        self.assertEqual(set(codes), set(types))
+        for name, (_, n, _, levels) in types.items():
+            raw = struct.unpack("<%df" % n, self.ok("dequant", path, name, "--raw"))
+            values, want = collections.Counter(raw), collections.Counter()
+            for code, count in enumerate(codes[name]["counts"]):
+                want[levels[code]] += count
+            self.assertEqual(values, +want, name)
+            self.assertGreater(len(values), 1, name)
+            if isinstance(levels, range):
+                self.assertEqual(codes[name]["lowest"], levels[0], name)
 
     def test_page_is_whole_and_alone(self):
         text, page = self.page(MODEL, MODEL)

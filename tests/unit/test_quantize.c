@@ -6,6 +6,7 @@
 #include "matmul_fixture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,28 +218,33 @@ static void test_types_without_an_encoder_are_named(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-static void test_a_bad_value_is_found_before_anything_is_written(void **state) {
+/* The first of several, whether values are looked at beforehand (searches) or on the way. */
+static void test_the_first_bad_value_is_named(void **state) {
     (void)state;
     const uint32_t bad[] = {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xff800001u};
+    const uint32_t types[] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16,   GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q8_0,
+                              GGUFX_TYPE_Q4_K, GGUFX_TYPE_TQ2_0, GGUFX_TYPE_Q1_0, GGUFX_TYPE_IQ4_XS};
+    enum { kMany = 64 };
+    const size_t n = (size_t)kMany * kColumns, places[] = {0, 3 * kColumns + 77, n / 2, n - 1};
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);
-    float *x = random_values(kRows * kColumns, 5);
-    const size_t n_bytes = (size_t)row_bytes_of(GGUFX_TYPE_Q4_0, kColumns) * kRows;
-    uint8_t *out = malloc(n_bytes), *before = malloc(n_bytes);
-    memset(out, 0x5a, n_bytes);
-    memset(before, 0x5a, n_bytes);
-    for (size_t i = 0; i < 4; i++) {
-        ggufx_error e;
-        const float kept[2] = {x[3 * kColumns + 77], x[5 * kColumns]};
-        x[3 * kColumns + 77] = x[5 * kColumns] = float_of(bad[i]); /* the first one counts */
-        assert_int_equal(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_0, x, kRows,
-                                               kColumns, NULL, &e),
-                         GGUFX_E_VALUE);
-        assert_int_equal(e.index, 3);
-        assert_non_null(strstr(e.message, "row 3, column 77"));
-        assert_memory_equal(out, before, n_bytes);
-        x[3 * kColumns + 77] = kept[0], x[5 * kColumns] = kept[1];
-    }
-    free(before);
+    float *x = random_values(n, 5);
+    uint8_t *out = malloc(4 * n);
+    char text[64];
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t i = 0; i < 4; i++) {
+            ggufx_error e;
+            float kept[4];
+            for (size_t k = i; k < 4; k++)
+                kept[k] = x[places[k]], x[places[k]] = float_of(bad[(i + k) % 4]);
+            assert_int_equal(ggufx_quantize_blocks(out, 4 * n, rt, types[t], x, kMany, kColumns,
+                                                   NULL, &e),
+                             GGUFX_E_VALUE);
+            snprintf(text, sizeof text, "row %zu, column %zu ", places[i] / kColumns,
+                     places[i] % kColumns);
+            assert_int_equal(e.index, places[i] / kColumns);
+            assert_non_null(strstr(e.message, text));
+            for (size_t k = i; k < 4; k++) x[places[k]] = kept[k];
+        }
     free(out);
     free(x);
     ggufx_runtime_destroy(rt);
@@ -331,7 +337,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_arguments_are_refused_and_named),
         cmocka_unit_test(test_types_that_need_an_imatrix_say_so),
         cmocka_unit_test(test_types_without_an_encoder_are_named),
-        cmocka_unit_test(test_a_bad_value_is_found_before_anything_is_written),
+        cmocka_unit_test(test_the_first_bad_value_is_named),
         cmocka_unit_test(test_threads_and_executors_change_no_byte),
         cmocka_unit_test(test_progress_counts_blocks_and_every_poll_can_cancel),
         cmocka_unit_test(test_rows_may_stand_at_any_address_of_a_float_and_blocks_at_any),
