@@ -3,7 +3,7 @@
  * put them, the result is that of appends, bit for bit.
  * SPDX-License-Identifier: MIT
  */
-#include "kv_rebuild.h"
+#include "kv_requantized.h"
 
 #include <math.h>
 
@@ -18,29 +18,7 @@ static const uint32_t kTypes[] = {
     GGUFX_KV_GX2,      GGUFX_KV_GX3,
     GGUFX_KV_GX4,
 };
-enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kTokens = 300, kLong = 1100 };
-
-static ggufx_kv *filled_to(const ggufx_runtime *rt, const ggufx_kv_options *shape, size_t n) {
-    ggufx_kv *kv = kv_make(rt, shape);
-    float *k = kv_random(n * kRow, 1), *v = kv_random(n * kRow, 2);
-    for (size_t i = 0; i < n * kRow; i++) k[i] += i % 7 == 0 ? 0.5f : 0.0f;
-    for (uint32_t layer = 0; layer < shape->n_layers; layer++)
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, k, n * kRow, v, n * kRow, NULL),
-                         GGUFX_OK);
-    free(k);
-    free(v);
-    return kv;
-}
-
-static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape) {
-    return filled_to(rt, shape, kTokens);
-}
-
-static void to(ggufx_kv *kv, uint32_t layer, uint32_t type_k, uint32_t type_v) {
-    ggufx_error error;
-    if (ggufx_kv_requantize(kv, layer, type_k, type_v, NULL, &error))
-        fail_msg("to %u, %u: %s", type_k, type_v, error.message);
-}
+enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kLong = 1100 };
 
 static void test_floats_become_what_appends_would_have_made(void **state) {
     (void)state;
@@ -52,9 +30,9 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
         want_shape.n_sinks = shape.n_sinks = GGUFX_KV_NO_SINKS; /* pages begin at 0, 64, ... */
         shape.type_k = GGUFX_KV_F32;
         shape.type_v = GGUFX_KV_F32;
-        ggufx_kv *want = filled_to(rt, &want_shape, kLong);
-        ggufx_kv *kv = filled_to(t % 2 ? rt : four, &shape, kLong);
-        to(kv, GGUFX_KV_ALL_LAYERS, type_k, type_v);
+        ggufx_kv *want = kv_filled_to(rt, &want_shape, kLong);
+        ggufx_kv *kv = kv_filled_to(t % 2 ? rt : four, &shape, kLong);
+        kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, type_k, type_v);
         kv_bytes a = kv_saved(want, 0), b = kv_saved(kv, 0);
         kv_assert_same(&a, &b);
         const ggufx_kv_facts f = facts_of(want), g = facts_of(kv);
@@ -114,10 +92,10 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
         for (size_t t = 0; t < kTypeCount; t++) {
             const uint32_t type = kTypes[t];
             const ggufx_kv_options shape = shape_of(kTypes[from], kTypes[from], 1);
-            ggufx_kv *kv = filled(rt, &shape);
+            ggufx_kv *kv = kv_filled(rt, &shape);
             read_all(kv, 0, 0, kTokens, k[0], v[0]);
             const double v_error = facts_of(kv).v_error;
-            to(kv, 0, type, GGUFX_KV_KEEP_TYPE);
+            kv_requantize_to(kv, 0, type, GGUFX_KV_KEEP_TYPE);
             assert_true(facts_of(kv).v_error == v_error);
             read_all(kv, 0, 0, kTokens, k[1], v[1]);
             assert_memory_equal(v[0], v[1], sizeof v[0]);
@@ -127,7 +105,7 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
             const double most = from == t ? 0 : loss_of(type);
             if (error > most) fail_msg("keys %u to %u: error %g", kTypes[from], type, error);
             memcpy(k[0], k[1], sizeof k[0]);
-            to(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_KEEP_TYPE, type);
+            kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_KEEP_TYPE, type);
             read_all(kv, 0, 0, kTokens, k[1], v[1]);
             assert_memory_equal(k[0], k[1], sizeof k[0]);
             error = relative_error(v[1], v[0], kAll);
@@ -150,11 +128,11 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
     ggufx_kv_options shape = shape_of(GGUFX_KV_F16, GGUFX_KV_F16, 1);
     shape.n_sinks = 7;
     for (size_t n = 1; n < kTokens; n += n < 10 ? 1 : 53) {
-        ggufx_kv *kv = filled(rt, &shape);
+        ggufx_kv *kv = kv_filled(rt, &shape);
         assert_int_equal(ggufx_kv_truncate(kv, 0, n, NULL), GGUFX_OK);
         read_all(kv, 0, 0, n, k[0], v[0]);
         assert_int_equal(ggufx_kv_reserve(kv, 0, 600, NULL), GGUFX_OK);
-        to(kv, 0, GGUFX_KV_GX2, GGUFX_KV_GX2);
+        kv_requantize_to(kv, 0, GGUFX_KV_GX2, GGUFX_KV_GX2);
         /* the pages of the tokens: no spare one, of old types, is left */
         const uint64_t pages = n <= 7 ? 1 : 1 + (n + 63) / 64;
         assert_int_equal(facts_of(kv).n_pages, pages);
@@ -177,20 +155,6 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* Two sequences that share most pages, parts of pages, a shift. */
-static ggufx_kv *shared(const ggufx_runtime *rt, uint32_t type) {
-    ggufx_kv_options shape = shape_of(type, type, 3);
-    shape.n_layers = 2;
-    ggufx_kv *kv = filled(rt, &shape);
-    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, 250, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_copy(kv, 0, 2, 2, INT32_MAX, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_remove(kv, 1, 20, 30, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_remove(kv, 2, 1, 80, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_shift(kv, 1, 100, INT32_MAX, 5, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_reserve(kv, 1, 500, NULL), GGUFX_OK);
-    return kv;
-}
-
 static void test_shared_pages_stay_shared_and_apart(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
@@ -201,11 +165,11 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
     static int32_t positions[2][kTokens];
     for (size_t t = 0; t < 4; t++) {
         const long live = memory.live;
-        ggufx_kv *kv = shared(rt, from[t]), *loaded = NULL;
+        ggufx_kv *kv = kv_shared(rt, from[t]), *loaded = NULL;
         const ggufx_kv_facts before = facts_of(kv);
         const uint64_t n = length_of(kv, 1);
         assert_int_equal(ggufx_kv_positions(positions[0], kv, 1, 0, n, NULL), GGUFX_OK);
-        to(kv, GGUFX_KV_ALL_LAYERS, next[t], next[t]);
+        kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, next[t], next[t]);
         const ggufx_kv_facts after = facts_of(kv);
         /* per layer a page of sinks at most, held by all three sequences */
         assert_in_range(after.n_pages, 1, before.n_pages + 2);
@@ -246,94 +210,12 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
     assert_int_equal(memory.live, 0);
 }
 
-static ggufx_status down(ggufx_kv *kv, const ggufx_progress *progress, ggufx_error *error) {
-    return ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_GX3, GGUFX_KV_Q5_1, progress,
-                               error);
-}
-static ggufx_status up(ggufx_kv *kv, const ggufx_progress *progress, ggufx_error *error) {
-    return ggufx_kv_requantize(kv, 1, GGUFX_KV_F16, GGUFX_KV_F32, progress, error);
-}
-
-static void test_a_call_that_fails_anywhere_changes_nothing(void **state) {
-    (void)state;
-    kv_memory memory = {0, 0, 0};
-    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
-    static const uint32_t from[] = {GGUFX_KV_F32, GGUFX_KV_GX4, GGUFX_KV_Q8_0};
-    for (size_t t = 0; t < 3; t++)
-        for (int polls = 0; polls < 2; polls++) {
-            const long live = memory.live;
-            ggufx_kv *kv = shared(rt, from[t]);
-            assert_true(kv_fail_each(kv, &memory, down, polls) >= 1);
-            assert_true(kv_fail_each(kv, &memory, up, polls) >= 1);
-            ggufx_kv_destroy(kv);
-            assert_int_equal(memory.live, live);
-        }
-    ggufx_runtime_destroy(rt);
-    assert_int_equal(memory.live, 0);
-}
-
-static void test_what_cannot_be_is_refused(void **state) {
-    (void)state;
-    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
-    const ggufx_kv_options shape = shape_of(GGUFX_KV_F32, GGUFX_KV_F32, 1);
-    ggufx_kv *kv = filled(rt, &shape);
-    ggufx_error error;
-    float x[kRow] = {0};
-    x[40] = 65520.0f; /* becomes infinite in F16, not in BF16 */
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, kRow, x, kRow, NULL), GGUFX_OK);
-    kv_bytes held = kv_saved(kv, 0);
-    const struct {
-        uint32_t layer, k, v;
-        ggufx_status want;
-    } bad[] = {
-        {0, GGUFX_KV_F16, GGUFX_KV_KEEP_TYPE, GGUFX_E_VALUE},
-        {0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_GX4, GGUFX_E_VALUE},
-        {1, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0, GGUFX_E_ARGUMENT},
-        {0, 4711, GGUFX_KV_Q8_0, GGUFX_E_TYPE},
-        {0, GGUFX_KV_Q8_0, 4711, GGUFX_E_TYPE},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(ggufx_kv_requantize(kv, bad[i].layer, bad[i].k, bad[i].v, NULL, &error),
-                         bad[i].want);
-        assert_true(error.message[0] != 0);
-        kv_bytes now = kv_saved(kv, 0);
-        kv_assert_same(&held, &now);
-        free(now.data);
-    }
-    assert_int_equal(ggufx_kv_requantize(NULL, 0, 0, 0, NULL, &error), GGUFX_E_ARGUMENT);
-    to(kv, 0, GGUFX_KV_BF16, GGUFX_KV_BF16);
-    float *rest = kv_random(30 * kRow, 3);
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, 30, NULL, rest, 30 * kRow, rest, 30 * kRow, NULL),
-                     GGUFX_OK);
-    free(rest);
-    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_GX4, 0, NULL, &error), GGUFX_E_VALUE);
-    assert_int_equal(ggufx_kv_remove(kv, 0, kTokens, kTokens + 1, NULL), GGUFX_OK);
-    to(kv, 0, GGUFX_KV_GX4, GGUFX_KV_DEFAULT); /* a token that is gone hinders nobody */
-    ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
-    assert_int_equal(facts.type_v, GGUFX_KV_F16);
-    ggufx_kv_destroy(kv);
-    free(held.data);
-    const ggufx_kv_options odd = kv_shape(1, 1, 24, 24, GGUFX_KV_F16, GGUFX_KV_F16);
-    kv = kv_make(rt, &odd); /* GX wants a multiple of 16 */
-    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_GX4, 0, NULL, &error), GGUFX_E_ARGUMENT);
-    ggufx_kv_destroy(kv);
-    const ggufx_kv_options wide = kv_shape(1, 1, 1040, 16, GGUFX_KV_F16, GGUFX_KV_F16);
-    kv = kv_make(rt, &wide);
-    assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_F32, 0, NULL, &error),
-                     GGUFX_E_UNSUPPORTED);
-    ggufx_kv_destroy(kv);
-    ggufx_runtime_destroy(rt);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floats_become_what_appends_would_have_made),
         cmocka_unit_test(test_every_step_loses_what_its_type_loses),
         cmocka_unit_test(test_sinks_and_the_last_tokens_stay_exact),
         cmocka_unit_test(test_shared_pages_stay_shared_and_apart),
-        cmocka_unit_test(test_a_call_that_fails_anywhere_changes_nothing),
-        cmocka_unit_test(test_what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
