@@ -89,7 +89,8 @@ using KvDotFn = float (*)(const float *a, const float *b, uint32_t n);
 
 struct KvEncoders;
 
-// What an instruction set has; kinds[kKvKinds]. A layer has all of it or none.
+// What an instruction set has; kinds[kKvKinds], null entries: those of the set `below`. A layer has all
+// else or nothing.
 struct KvPages {
     const KvEncoders *encoders; // kernels/kv_encode.hpp; of a lower set where they are the same
     const KvKernels *kinds;
@@ -99,8 +100,15 @@ struct KvPages {
     KvPackFn pack;
     KvTurnFn rotate, unrotate;
     KvDotFn dot;
-    bool wide_pairs; // how wide queries lie, see KvQuery
+    bool wide_pairs; // how wide queries lie, see KvQuery; as in `below`
+    const KvPages *below = nullptr;
 };
+
+inline const KvKernels &kv_kernels(const KvPages &pages, KvKind kind) {
+    const KvPages *set = &pages;
+    while (!set->kinds[static_cast<uint32_t>(kind)].score[0]) set = set->below;
+    return set->kinds[static_cast<uint32_t>(kind)];
+}
 
 } // namespace kernels
 } // namespace ggufx

@@ -132,9 +132,8 @@ void add_page(const AttendCall &call, const Group &group, const PageRef &page, c
     const bool typed = !head.v_type->is_float() && sums_in_type_basis(*call.layer);
     const SumBasis basis = typed ? kTypeBasis : kOwnBasis;
     const PackedQuery &query = query_for(call, group, page.delta, local);
-    const KvKernels *kinds = call.kernels->kinds;
 
-    const KvKernels &k = kinds[static_cast<uint32_t>(head.k_type->kind)];
+    const KvKernels &k = kv_kernels(*call.kernels, head.k_type->kind);
     k.score[width](local.s, head.k_type->is_float() ? query.plain : query.coded, head.k, seen.all,
                    fetch.values_of(head));
     weigh_rows(call, group, page, seen, basis, local.s, sums);
@@ -143,7 +142,7 @@ void add_page(const AttendCall &call, const Group &group, const PageRef &page, c
     sums.used[basis] = true;
     const bool in_keys = call.layer->v_in_k;
     const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
-    kinds[static_cast<uint32_t>(kind)].accumulate[width](
+    kv_kernels(*call.kernels, kind).accumulate[width](
         sums.o[basis], in_keys ? value_coordinates(call, *head.k_type) : sum_dim, local.s,
         in_keys ? values_of_keys(call, page, group.kv_head, local) : head.v, seen.all,
         fetch.keys(*call.layer, head));

@@ -129,8 +129,8 @@ void check_score(const Case &c, Random &random) {
     const KvAhead ahead = {page.data(), 3};
     const CanonicalFp canonical;
     const KvPages &set = *kv_pages_of(*c.isa);
-    set.kinds[c.kind].score[i](got, query.of(set, f), page.data(), c.tokens, ahead);
-    kv_pages_of(*c.scalar)->kinds[c.kind].score[i](want, query.view, page.data(), c.tokens, ahead);
+    kv_kernels(set, static_cast<KvKind>(c.kind)).score[i](got, query.of(set, f), page.data(), c.tokens, ahead);
+    kv_kernels(*kv_pages_of(*c.scalar), static_cast<KvKind>(c.kind)).score[i](want, query.view, page.data(), c.tokens, ahead);
     bool ok = true;
     for (uint32_t row = 0; row < c.rows; row++)
         ok &= same_bits(got + row * kKvTokens + c.tokens.first,
@@ -167,9 +167,9 @@ void check_accumulate(const Case &c, Random &random) {
     const uint32_t i = kv_rows_index(c.rows);
     const KvAhead ahead = {page.data(), 5};
     const CanonicalFp canonical;
-    kv_pages_of(*c.isa)->kinds[c.kind].accumulate[i](got.floats(), c.d, p, page.data(), c.tokens,
+    kv_kernels(*kv_pages_of(*c.isa), static_cast<KvKind>(c.kind)).accumulate[i](got.floats(), c.d, p, page.data(), c.tokens,
                                                      ahead);
-    kv_pages_of(*c.scalar)->kinds[c.kind].accumulate[i](want.floats(), c.d, p, page.data(),
+    kv_kernels(*kv_pages_of(*c.scalar), static_cast<KvKind>(c.kind)).accumulate[i](want.floats(), c.d, p, page.data(),
                                                         c.tokens, ahead);
     bool ok = true;
     for (uint32_t row = 0; row < c.rows; row++)

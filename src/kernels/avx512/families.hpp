@@ -17,6 +17,7 @@ extern const Gemm kAvx512GemmF32[fmt::kTypeIds];
 // Where the processor has VBMI.
 extern const Matvec kAvx512VbmiMatvec[fmt::kTypeIds];
 extern const Matvec kAvx512VbmiMatvecPrecise[fmt::kTypeIds];
+extern const KvPages kAvx512VbmiKvPages;
 extern const KvPages kAvx512KvPages;
 
 } // namespace kernels

@@ -15,6 +15,7 @@ struct KvVec : Vec {
     static constexpr unsigned kStripHalves = 2; // 16 sums of 4 rows
     static constexpr unsigned kFloatTile = 4;
     static constexpr bool kPairs = false;
+    static constexpr bool kLongTables = false;
     template <KvKind> static constexpr bool kSignedCodes = false;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
 

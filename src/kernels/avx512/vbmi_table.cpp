@@ -11,6 +11,7 @@ const Layer kAvx512VbmiLayer = {
     .name = "avx512vbmi",
     .matvec = kAvx512VbmiMatvec,
     .matvec_precise = kAvx512VbmiMatvecPrecise,
+    .kv_pages = &kAvx512VbmiKvPages,
 };
 
 } // namespace kernels

@@ -22,50 +22,34 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
 
     // One strip of a page, for kLanes coordinates of it.
     struct Strip {
-        const uint8_t *low, *high;               // its planes
-        const uint8_t *before_low, *before_high; // those of the last step before it
-        uint32_t before_half;                    // of the strip before: 1, or 0 at the chain's end
-        bool first;                              // the strip before is the last one, a lane up
+        const uint8_t *low, *high; // its planes
+        const uint8_t *last;       // the low plane of the last step before it
+        uint32_t last_half;        // of the strip before: 1, or 0 at the chain's end
+        bool first;                // the strip before is the last one, a lane up
         uint32_t part;
     };
 
-    // Stored register of half `half` of quad 4 * u + Q in a plane of Bits bits, and its shift.
-    template <unsigned Bits, unsigned Q>
-    static GGUFX_INLINE size_t offset(unsigned u, unsigned half) {
+    // Stored register of register t of eight number u in a plane of Bits bits.
+    template <unsigned Bits, unsigned t> static GGUFX_INLINE size_t offset(unsigned u) {
         constexpr unsigned per = 8 / Bits;
-        return (u * 8 + Q * 2 + half) / per * 64;
+        return (u * 8 + t) / per * 64;
     }
-    template <unsigned Q, unsigned Half>
-    static GGUFX_INLINE I raw(const uint8_t *low, const uint8_t *high, unsigned u) {
-        constexpr unsigned shift = (Q * 2 + Half) % (8 / C::kLow) * C::kLow;
-        I h = V::zero_i();
-        if constexpr (C::kHigh) h = V::load_i(high + offset<1, Q>(u, Half));
-        return C::template raw<shift, Q * 2 + Half>(V::load_i(low + offset<C::kLow, Q>(u, Half)),
-                                                    h);
-    }
-    template <unsigned Q, unsigned Half>
-    static GGUFX_INLINE I raw_lane_up(const uint8_t *low, const uint8_t *high, unsigned u,
-                                      uint32_t part) {
-        constexpr unsigned shift = (Q * 2 + Half) % (8 / C::kLow) * C::kLow;
-        I h = V::zero_i();
-        if constexpr (C::kHigh) h = V::load_lane_up(high + offset<1, Q>(u, Half), part == 0);
-        return C::template raw<shift, Q * 2 + Half>(
-            V::load_lane_up(low + offset<C::kLow, Q>(u, Half), part == 0), h);
-    }
-    // The codes before those of the strip's first half.
-    template <unsigned Q> static GGUFX_INLINE I before(const Strip &s, unsigned u) {
-        if (!s.first) return raw<Q, 1>(s.before_low, s.before_high, u);
-        if (s.before_half) return raw_lane_up<Q, 1>(s.before_low, s.before_high, u, s.part);
-        return raw_lane_up<Q, 0>(s.before_low, s.before_high, u, s.part);
+    // The stored register whose field t + 1 has the code before register t: of a first half.
+    template <unsigned t> static GGUFX_INLINE I stored_last(const Strip &s, unsigned u) {
+        const uint8_t *last = s.last + offset<C::kLow, t>(u);
+        if (!s.first) return V::load_i(last);
+        const I x = V::load_lane_up(last, s.part == 0);
+        return s.last_half ? x : V::template shift_up<C::kLow>(x);
     }
 
     template <unsigned Q, unsigned Half>
     static GGUFX_INLINE I values(const C &codes, const Strip &s, unsigned u) {
-        const I code = raw<Q, Half>(s.low, s.high, u);
-        I last = V::zero_i();
-        if constexpr (kFormat.trellis)
-            last = Half == 0 ? before<Q>(s, u) : raw<Q, 0>(s.low, s.high, u);
-        return codes.value(code, last);
+        constexpr unsigned t = Q * 2 + Half;
+        const I x = V::load_i(s.low + offset<C::kLow, t>(u));
+        I h = V::zero_i(), last = x;
+        if constexpr (C::kHigh) h = V::load_i(s.high + offset<1, t>(u));
+        if constexpr (kFormat.trellis && Half == 0) last = stored_last<t>(s, u);
+        return codes.template decode<t, (t ^ 1) % C::kPer>(x, last, h);
     }
 
     template <unsigned First> // half
@@ -159,7 +143,6 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
         return {page + b * kLowStrip,
                 high + b * kHighStrip,
                 page + from * kLowStrip,
-                high + from * kHighStrip,
                 b ? 1 : last % 2,
                 b == 0,
                 part};

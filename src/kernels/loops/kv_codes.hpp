@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/kv.hpp"
-#include "kernels/loops/common.hpp"
+#include "kernels/loops/kv_windows.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -18,6 +18,57 @@ template <unsigned First, unsigned End, class F> GGUFX_INLINE void unrolled(cons
         unrolled<First + 1, End>(f);
     }
 }
+
+// Codes as fields of bytes, then what they mean from tables of 16 bytes.
+template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
+    using I = typename V::Vi;
+    static constexpr KvFormat kFormat = kv_format(Kind);
+    static constexpr unsigned kLow = kFormat.low_bits(), kPer = 8 / kLow;
+    static constexpr bool kTable = kFormat.table[0] != 0;
+    static constexpr bool kBoth = kFormat.trellis && kFormat.bits == 2; // GX2 in one table
+    struct Tables {
+        int8_t first[16], second[16];
+        constexpr Tables() : first(), second() {
+            for (unsigned i = 0; i < 16; i++) {
+                // code before + 4 * code
+                const unsigned code = kBoth ? i / 4 : i % (1u << (High ? kLow + 1 : kLow));
+                const int step = kFormat.trellis ? kFormat.step[i % 4] : 0;
+                first[i] = static_cast<int8_t>(kFormat.table[code] + Offset + (kBoth ? step : 0));
+                second[i] = static_cast<int8_t>(step);
+            }
+        }
+    };
+    static constexpr Tables kTables = {};
+    I first, second;
+
+    GGUFX_INLINE KvFields()
+        : first(kTable ? V::load_table(kTables.first) : V::zero_i()),
+          second(kFormat.trellis && !kBoth ? V::load_table(kTables.second) : V::zero_i()) {}
+
+    template <unsigned t, unsigned Last> GGUFX_INLINE I decode(I x, I last, I high) const {
+        if constexpr (kLow == 8) return value(x, x);
+        I code = V::template field<t % kPer * kLow, kLow>(x), before = code;
+        if constexpr (kFormat.trellis) before = V::template field<Last * kLow, kLow>(last);
+        if constexpr (High) code = V::or_i(code, V::template bit<t, kLow>(high));
+        return value(code, before);
+    }
+    // Of a code and the low bits of the one before it: no step depends on more than two bits.
+    GGUFX_INLINE I value(I code, I before) const {
+        if constexpr (kBoth) return V::lookup(first, V::or_i(V::template shift_up<2>(code), before));
+        if constexpr (kFormat.trellis)
+            return V::add8(V::lookup(first, code), V::lookup(second, before));
+        if constexpr (kTable) return V::lookup(first, code);
+        constexpr int move = Offset - kFormat.offset;
+        if constexpr (move == -128) return V::flip_signs(code);
+        if constexpr (move != 0) return V::add8(code, V::set1_8(move));
+        return code;
+    }
+};
+
+template <class V, KvKind Kind, int Offset, bool High, bool Windows>
+struct KvDecoder : KvFields<V, Kind, Offset, High> {};
+template <class V, KvKind Kind, int Offset, bool High>
+struct KvDecoder<V, Kind, Offset, High, true> : KvWindows<V, Kind, Offset, High> {};
 
 // A kind for one instruction set. Codes carry an offset (c + kOffset) where the dot product wants
 // unsigned ones; Values: of V, whose codes may stay signed when no scale is negative.
@@ -35,46 +86,13 @@ template <class V, KvKind Kind, bool Values> struct KvCodes {
         kUnsignedWeights || (V::template kSignedCodes<Kind> && !kPairs);
     static constexpr int kOffset = kSigned ? 0 : kv_offset(kFormat);
     static constexpr bool kTable = kFormat.table[0] != 0;
+    static constexpr unsigned kPer = 8 / kLow; // registers of codes in a stored one
+    KvDecoder<V, Kind, kOffset, kHigh, kTable && V::kLongTables> decoder;
 
-    struct Tables {
-        int8_t first[16], second[16];
-        constexpr Tables() : first(), second() {
-            for (unsigned i = 0; i < 16; i++) {
-                // GX2 in one table: code before + 4 * code
-                const unsigned code = kWindow ? i / 4 : i % (1u << (kHigh ? kLow + 1 : kLow));
-                const int step = kFormat.trellis ? kFormat.step[i % 4] : 0;
-                first[i] =
-                    static_cast<int8_t>(kFormat.table[code] + kOffset + (kWindow ? step : 0));
-                second[i] = static_cast<int8_t>(step);
-            }
-        }
-    };
-    static constexpr bool kWindow = kFormat.trellis && kFormat.bits == 2;
-    static constexpr Tables kTables = {};
-    I first, second;
-
-    GGUFX_INLINE KvCodes()
-        : first(kTable ? V::load_table(kTables.first) : V::zero_i()),
-          second(kFormat.trellis && !kWindow ? V::load_table(kTables.second) : V::zero_i()) {}
-
-    // The codes at bit Shift of the bytes of x, with the highest bit from bit Bit of high.
-    template <unsigned Shift, unsigned Bit> static GGUFX_INLINE I raw(I x, I high) {
-        if constexpr (kLow == 8) return x;
-        I code = V::template field<Shift, kLow>(x);
-        if constexpr (kHigh) code = V::or_i(code, V::template bit<Bit, kLow>(high));
-        return code;
-    }
-    // What raw codes mean; before: the raw codes before them in the chain.
-    GGUFX_INLINE I value(I code, I before) const {
-        if constexpr (kWindow)
-            return V::lookup(first, V::or_i(V::template shift_up<2>(code), before));
-        if constexpr (kFormat.trellis)
-            return V::add8(V::lookup(first, code), V::lookup(second, before));
-        if constexpr (kTable) return V::lookup(first, code);
-        constexpr int move = kOffset - kFormat.offset;
-        if constexpr (move == -128) return V::flip_signs(code);
-        if constexpr (move != 0) return V::add8(code, V::set1_8(move));
-        return code;
+    // Register t of eight. x: the stored one it lies in; last: the stored one in whose field Last
+    // lies the code before it in the chain; high: the plane of highest bits.
+    template <unsigned t, unsigned Last> GGUFX_INLINE I decode(I x, I last, I high) const {
+        return decoder.template decode<t, Last>(x, last, high);
     }
     // What sums over two planes or over both registers of pairs come to.
     static GGUFX_INLINE I join(I first, I second) {

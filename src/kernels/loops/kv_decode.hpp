@@ -70,9 +70,8 @@ template <class V, KvKind Kind> struct KvDecodeCodes {
         const uint8_t *high = page + l.high + size_t(g) * l.strips * 64 + byte;
         const uint8_t *scales = page + l.scales + (g * n_scales * kKvGroup + p * V::kLanes) * 2;
         const uint32_t token = g * kKvGroup + p * V::kLanes;
-        I before = V::zero_i(), square[16];
-        if constexpr (kFormat.trellis)
-            before = KvScoreCodes<V, Kind, 1>::chain_start(low, high, l.d);
+        I last = V::zero_i(), square[16];
+        if constexpr (kFormat.trellis) last = KvScoreCodes<V, Kind, 1>::chain_start(low, l.d);
         for (uint32_t b = 0; b < l.strips; b++, low += 64 * C::kLow, high += 64) {
             const uint8_t *scale = scales + (kFormat.vector_scale ? 0 : b) * (kKvGroup * 2);
             const F d = V::mul(V::load_f16(scale), V::set1(kFormat.unit));
@@ -81,11 +80,11 @@ template <class V, KvKind Kind> struct KvDecodeCodes {
             I h = V::zero_i();
             if constexpr (C::kHigh) h = V::load_i(high);
             unrolled<0, 8>([&](auto step) __attribute__((always_inline)) {
-                constexpr unsigned t = decltype(step)::value, per = 8 / C::kLow;
-                const I code =
-                    C::template raw<t % per * C::kLow, t>(V::load_i(low + t / per * 64), h);
-                const I value = codes.value(code, before);
-                if constexpr (kFormat.trellis) before = code;
+                constexpr unsigned t = decltype(step)::value, per = C::kPer;
+                const I stored = V::load_i(low + t / per * 64);
+                const I value = codes.template decode<t, (t + per - 1) % per>(
+                    stored, t % per ? stored : last, h);
+                last = stored;
                 unrolled<0, 4>([&](auto index) __attribute__((always_inline)) {
                     constexpr unsigned k = decltype(index)::value;
                     F x = V::mul(V::to_float(integer<k>(value)), d);

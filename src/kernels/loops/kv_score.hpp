@@ -37,20 +37,21 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
         }
     }
 
-    // The eight registers of codes of a strip; low: its stored registers, lines of 64 bytes.
+    // The eight registers of codes of a strip; low: its stored registers, lines of 64 bytes; last: the
+    // stored register before them, whose highest field is the code before.
     static GGUFX_INLINE void add_strip(Sums &sums, const C &codes, const uint8_t *low,
-                                       const uint8_t *high, const int8_t *q, I &before) {
+                                       const uint8_t *high, const int8_t *q, I &last) {
         I h = V::zero_i(), x[kSteps], shorts[Rows];
         if constexpr (C::kHigh) h = V::load_i(high);
 #pragma GCC unroll 8
         for (unsigned i = 0; i < C::kLow; i++) x[i] = V::load_i(low + 64 * i);
         unrolled<0, kSteps>([&](auto step) __attribute__((always_inline)) {
-            constexpr unsigned t = decltype(step)::value, per = 8 / C::kLow;
-            const I code = C::template raw<t % per * C::kLow, t>(x[t / per], h);
-            const I value = codes.value(code, before);
-            if constexpr (kFormat.trellis) before = code;
+            constexpr unsigned t = decltype(step)::value, per = C::kPer;
+            const I from = t % per ? x[t / per] : t ? x[(t - 1) / per] : last;
+            const I value = codes.template decode<t, (t + per - 1) % per>(x[t / per], from, h);
             add_step<t>(sums, shorts, value, q + t * kPlanes * Rows * 4);
         });
+        last = x[C::kLow - 1];
     }
 
     // Register t of a strip; q: what it meets.
@@ -90,17 +91,10 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
         return sums.s[r][0][0];
     }
 
-    // The codes before the first register: the last one, moved up a byte within each token.
-    static GGUFX_INLINE I chain_start(const uint8_t *low, const uint8_t *high, uint32_t d) {
-        const uint32_t last = d / 4 - 1, strip = last / kSteps; // step 7 or 3 of its strip
-        const uint8_t *x = low + strip * (64 * C::kLow);
-        I h = V::zero_i();
-        if constexpr (C::kHigh) h = V::load_i(high + strip * 64);
-        constexpr unsigned per = 8 / C::kLow, a = kSteps - 1, b = kSteps / 2 - 1;
-        const I code = last % kSteps == a
-                           ? C::template raw<a % per * C::kLow, a>(V::load_i(x + a / per * 64), h)
-                           : C::template raw<b % per * C::kLow, b>(V::load_i(x + b / per * 64), h);
-        return V::template shift_left<8>(code);
+    // Before the first register: the last one, moved up a byte within each token.
+    static GGUFX_INLINE I chain_start(const uint8_t *low, uint32_t d) {
+        const uint32_t last = d / 4 - 1; // step 7 or 3 of its strip
+        return V::template shift_left<8>(V::load_i(low + last / C::kPer * 64));
     }
 
     static GGUFX_INLINE void add_scaled(F (&s)[Rows], const Sums &sums, const KvQuery &q,
@@ -129,14 +123,14 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
         F s[Rows];
 #pragma GCC unroll 4
         for (unsigned r = 0; r < Rows; r++) s[r] = V::zero();
-        I before = V::zero_i();
-        if constexpr (kFormat.trellis) before = chain_start(low, high, l.d);
+        I last = V::zero_i();
+        if constexpr (kFormat.trellis) last = chain_start(low, l.d);
         Sums sums;
         if constexpr (kFormat.vector_scale) start(sums, q.q_sum);
         for (uint32_t b = 0; b < l.strips; b++) {
             if constexpr (!kFormat.vector_scale) start(sums, q.q_sum + b * Rows);
             add_strip(sums, codes, low + b * (64 * C::kLow), high + b * 64,
-                      q.q + size_t(b) * (kSteps * kPlanes * Rows * 4), before);
+                      q.q + size_t(b) * (kSteps * kPlanes * Rows * 4), last);
             if constexpr (!kFormat.vector_scale)
                 add_scaled(s, sums, q, b, scales + b * (kKvGroup * 2),
                            scales + b * (kKvGroup * 2) + (l.mins - l.scales));

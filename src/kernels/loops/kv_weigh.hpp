@@ -94,11 +94,15 @@ constexpr KvKernels kKvKindsOf[kKvKinds] = {
     kKvKind<V, KvKind::gx3>,
     kKvKind<V, KvKind::gx4>,
 };
+template <class V>
+constexpr KvPages kv_pages_with(const KvEncoders &encoders, const KvKernels *kinds,
+                                const KvPages *below) {
+    return {&encoders,         kinds,     kv_weigh<V>,      kv_scale<V>,
+            kv_merge<V>,       kv_pack<V>, kv_rotate_row<V>, kv_unrotate_row<V>,
+            kv_dot<V>,         V::kPairs, below};
+}
 template <class V, const KvEncoders &Encoders>
-constexpr KvPages kKvPagesOf = {&Encoders,   kKvKindsOf<V>, kv_weigh<V>,
-                                kv_scale<V>, kv_merge<V>,   kv_pack<V>,
-                                kv_rotate_row<V>, kv_unrotate_row<V>, kv_dot<V>,
-                                V::kPairs};
+constexpr KvPages kKvPagesOf = kv_pages_with<V>(Encoders, kKvKindsOf<V>, nullptr);
 
 } // namespace
 } // namespace kernels

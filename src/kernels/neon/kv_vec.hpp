@@ -15,6 +15,7 @@ struct KvVec : Vec {
     static constexpr unsigned kStripHalves = 1; // 8 sums of 4 rows, two registers each
     static constexpr unsigned kFloatTile = 2;
     static constexpr bool kPairs = false;
+    static constexpr bool kLongTables = false;
     template <KvKind> static constexpr bool kSignedCodes = true;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
 
