@@ -26,17 +26,17 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
         if (U::kShifts != 0 && U::kGroup == 16) return 0;
         return n * 127 * most <= 32767 ? centre : 0;
     }();
-    // What the int16 of a group of 32 values or two of 16 begin with: -Centre times the
+    // What the int16 of a group of 32 values or two of 16 begin with: -centre times the
     // activations of values 0 and 1 of each four (low half) and of 2 and 3.
-    template <int Centre, unsigned Group>
-    static GGUFX_INLINE void centre_sums(int32_t (&to)[2], const int8_t *q) {
+    static GGUFX_INLINE void centre_sums(int32_t (&to)[2], const int8_t *q, int centre,
+                                         unsigned group) {
         __m256i v = _mm256_maddubs_epi16(_mm256_set1_epi8(1), V::load32(q));
         v = _mm256_add_epi16(v, _mm256_shuffle_epi32(v, 0x4e));
         v = _mm256_add_epi16(v, _mm256_shuffle_epi32(v, 0xb1));
-        v = _mm256_mullo_epi16(v, _mm256_set1_epi16(-Centre));
+        v = _mm256_mullo_epi16(v, _mm256_set1_epi16(static_cast<int16_t>(-centre)));
         __m128i first = _mm256_castsi256_si128(v);
         const __m128i second = _mm256_extracti128_si256(v, 1);
-        if constexpr (Group == 32) first = _mm_add_epi16(first, second);
+        if (group == 32) first = _mm_add_epi16(first, second);
         to[0] = _mm_cvtsi128_si32(first);
         to[1] = _mm_cvtsi128_si32(second);
     }

@@ -33,9 +33,10 @@ template <size_t Bytes> GGUFX_INLINE void prefetch(const uint8_t *p) {
 // The blocks of a row behind its last whole step, followed by zero blocks. A zero block times
 // zero activations adds +0 to a lane, which changes nothing but a -0 (gone after "+ 0.0f").
 template <class U> struct Tail {
-    typename U::Block blocks[U::kStepBlocks] = {};
+    typename U::Block blocks[U::kStepBlocks];
 
     GGUFX_INLINE const typename U::Block *fill(const uint8_t *from, size_t n_blocks) {
+        __builtin_memset(blocks, 0, sizeof blocks);
         __builtin_memcpy(blocks, from, n_blocks * sizeof(typename U::Block));
         return blocks;
     }

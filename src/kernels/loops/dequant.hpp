@@ -10,54 +10,85 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// One step of block weights in row order.
-template <class U> struct Step {
-    alignas(64) uint8_t codes[kStepValues<U>];               // signed
-    alignas(64) float scale[kStepValues<U> / U::kGroup]; // d * sub-scale
-    alignas(64) float shift[kStepValues<U> / U::kGroup]; // added to values; if kMins
+// One step of block weights in row order; what is per group has kGroup values.
+template <class V, unsigned Group> struct Step {
+    static constexpr size_t kValues = 32 * V::kLanes;
+    alignas(64) uint8_t codes[kValues]; // signed
+    alignas(64) float scale[kValues / Group]; // d * sub-scale
+    alignas(64) float shift[kValues / Group]; // added to values; if the type has minimums
 
-    GGUFX_INLINE void load(const typename U::Block *b) {
-#pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            typename U::V8 c[4];
-            U::load_u8(c, b, i);
-            if constexpr (!U::kSigned && U::kOffset != 0) { // while they are bytes
-#pragma GCC unroll 4
-                for (auto &four : c) four = U::sub_codes(four, static_cast<int8_t>(U::kOffset));
-            }
-            U::store_codes(codes + i * kStepValues<U> / 2, c);
-        }
-        U::store_scales(scale, shift, U::load_scales(b), b);
-    }
     // kLanes signed codes from value i of the step on.
-    GGUFX_INLINE typename U::Vf code(size_t i) const {
-        return U::to_float(U::widen_i8(codes + i));
+    GGUFX_INLINE typename V::Vf code(size_t i) const {
+        return V::to_float(V::widen_i8(codes + i));
     }
 };
+template <class U> using StepOf = Step<typename U::Set, U::kGroup>;
 
-template <class U> GGUFX_INLINE void decode_step(float *out, const typename U::Block *b) {
-    Step<U> step;
-    step.load(b);
-    for (size_t i = 0; i < kStepValues<U>; i += U::kLanes) {
-        auto y = U::mul(U::set1(step.scale[i / U::kGroup]), step.code(i));
-        if constexpr (U::kMins != fmt::Mins::kNone)
-            y = U::add(y, U::set1(step.shift[i / U::kGroup]));
-        U::store(out + i, U::fix_nan(y, 0xffc00000u)); // as formats/decode.hpp
+// The only thing here that is compiled once per format: a step of n_blocks blocks, kStepBlocks or,
+// at the end of a row, fewer.
+template <class U>
+__attribute__((noinline)) void load_step(StepOf<U> &to, const uint8_t *blocks, size_t n_blocks) {
+    Tail<U> tail;
+    const auto *b =
+        n_blocks >= U::kStepBlocks ? blocks_at<U>(blocks) : tail.fill(blocks, n_blocks);
+#pragma GCC unroll 2
+    for (unsigned i = 0; i < 2; i++) {
+        typename U::V8 c[4];
+        U::load_u8(c, b, i);
+        if constexpr (!U::kSigned && U::kOffset != 0) { // while they are bytes
+#pragma GCC unroll 4
+            for (auto &four : c) four = U::sub_codes(four, static_cast<int8_t>(U::kOffset));
+        }
+        U::store_codes(to.codes + i * kStepValues<U> / 2, c);
+    }
+    U::store_scales(to.scale, to.shift, U::load_scales(b), b);
+}
+
+// What the loops have to know of a format besides.
+template <class V, unsigned Group> struct Blocks {
+    void (*load)(Step<V, Group> &to, const uint8_t *blocks, size_t n_blocks);
+    size_t values, step_blocks, step_bytes;
+
+    // As prefetch().
+    GGUFX_INLINE void prefetch_step(const uint8_t *p) const {
+        p += kPrefetchAhead;
+        for (size_t i = 0; i < step_bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
+    }
+};
+template <class U>
+constexpr Blocks<typename U::Set, U::kGroup> kBlocksOf = {load_step<U>, U::kValues, U::kStepBlocks,
+                                                          kStepBytes<U>};
+
+template <class V, unsigned Group, bool Mins>
+GGUFX_INLINE void decode_step(float *out, const Step<V, Group> &step) {
+    for (size_t i = 0; i < step.kValues; i += V::kLanes) {
+        auto y = V::mul(V::set1(step.scale[i / Group]), step.code(i));
+        if constexpr (Mins) y = V::add(y, V::set1(step.shift[i / Group]));
+        V::store(out + i, V::fix_nan(y, 0xffc00000u)); // as formats/decode.hpp
     }
 }
 
-template <class U> void dequant_blocks(float *out, const uint8_t *blocks, size_t n_blocks) {
-    for (; n_blocks >= U::kStepBlocks; n_blocks -= U::kStepBlocks) {
-        prefetch<kStepBytes<U>>(blocks);
-        decode_step<U>(out, blocks_at<U>(blocks));
-        blocks += kStepBytes<U>;
-        out += kStepValues<U>;
+template <class V, unsigned Group, bool Mins>
+__attribute__((noinline)) void decode_blocks(float *out, const uint8_t *from, size_t n_blocks,
+                                             const Blocks<V, Group> &blocks) {
+    Step<V, Group> step;
+    for (; n_blocks >= blocks.step_blocks; n_blocks -= blocks.step_blocks) {
+        blocks.prefetch_step(from);
+        blocks.load(step, from, blocks.step_blocks);
+        decode_step<V, Group, Mins>(out, step);
+        from += blocks.step_bytes;
+        out += step.kValues;
     }
     if (n_blocks == 0) return;
-    Tail<U> tail;
-    alignas(64) float last[kStepValues<U>];
-    decode_step<U>(last, tail.fill(blocks, n_blocks));
-    __builtin_memcpy(out, last, n_blocks * U::kValues * sizeof(float));
+    alignas(64) float last[step.kValues];
+    blocks.load(step, from, n_blocks);
+    decode_step<V, Group, Mins>(last, step);
+    __builtin_memcpy(out, last, n_blocks * blocks.values * sizeof(float));
+}
+
+template <class U> void dequant_blocks(float *out, const uint8_t *from, size_t n_blocks) {
+    decode_blocks<typename U::Set, U::kGroup, U::kMins != fmt::Mins::kNone>(out, from, n_blocks,
+                                                                           kBlocksOf<U>);
 }
 
 // ---- float types --------------------------------------------------------------------------------

@@ -114,8 +114,13 @@ GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
 struct TileOut {
     float *y;
     size_t ld;
-    size_t n_rows;
+    size_t n_rows, n_columns;
     bool first, last; // panel of k
+
+    // An odd last column has a neighbour of zeros that has no place.
+    GGUFX_INLINE bool has(size_t column, size_t n_stored) const {
+        return column + 1 < n_stored || column < n_columns;
+    }
 };
 
 // Accumulators from and to y; the last panel finishes them.
@@ -123,6 +128,10 @@ template <class V, unsigned M, unsigned Columns>
 GGUFX_INLINE void load_acc(typename V::Vf (&acc)[M][Columns], const TileOut &out) {
 #pragma GCC unroll 8
     for (unsigned c = 0; c < Columns; c++) {
+        if (!out.has(c, Columns)) {
+            for (unsigned m = 0; m < M; m++) acc[m][c] = V::zero();
+            continue;
+        }
         float part[M * V::kLanes];
         const float *from = out.y + c * out.ld;
         if (!out.first && out.n_rows < M * V::kLanes) {
@@ -140,6 +149,7 @@ template <class V, unsigned M, unsigned Columns>
 GGUFX_INLINE void store_acc(const typename V::Vf (&acc)[M][Columns], const TileOut &out) {
 #pragma GCC unroll 8
     for (unsigned c = 0; c < Columns; c++) {
+        if (!out.has(c, Columns)) continue;
         float part[M * V::kLanes];
         float *const y = out.y + c * out.ld;
         const bool whole = out.n_rows >= M * V::kLanes;
@@ -167,22 +177,9 @@ template <class K, unsigned M, class TileT>
 void micro_columns(const TileOut &out, const TileT &tile, const GroupOf<K> &act, size_t first,
                    size_t n) {
     static_assert(K::kColumns == 4 || K::kColumns == 6);
-    switch (act.n) {
-    case 1:
-        return micro<K, M, 1>(out, tile, act, first, n);
-    case 2:
-        return micro<K, M, 2>(out, tile, act, first, n);
-    case 3:
-        return micro<K, M, 3>(out, tile, act, first, n);
-    case 4:
-        return micro<K, M, 4>(out, tile, act, first, n);
-    default:
-        break;
-    }
-    if constexpr (K::kColumns == 6) {
-        if (act.n == 5) return micro<K, M, 5>(out, tile, act, first, n);
-        return micro<K, M, 6>(out, tile, act, first, n);
-    }
+    if (act.n == 2) return micro<K, M, 2>(out, tile, act, first, n);
+    if (act.n == 4) return micro<K, M, 4>(out, tile, act, first, n);
+    if constexpr (K::kColumns == 6) return micro<K, M, 6>(out, tile, act, first, n);
 }
 
 // What the micro-kernel sees of a tile.
@@ -191,56 +188,69 @@ struct TileView {
     const float *scale, *shift;
 };
 
+// Puts a step of kLanes rows into a tile: fill_step of a format.
+template <class K>
+using FillFn = void (*)(const Tile<K> &tile, const Rows &w, size_t row, size_t step, size_t lane,
+                        size_t at);
+
 // All k and all columns of M * kLanes rows from `row` on.
-template <class U, unsigned M>
+template <class K, unsigned M>
 void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
-               Tail<U> &tail) {
-    using K = KindOf<U>;
-    constexpr size_t n_rows = M * U::kLanes;
-    const size_t n_steps = (w.k + kStepValues<U> - 1) / kStepValues<U>;
-    const size_t n_fit = scratch.n_bytes / Tile<U>::step_bytes(n_rows);
-    constexpr size_t n_cached = kPanelBytes / Tile<U>::step_bytes(n_rows) + 1;
+               FillFn<K> fill) {
+    constexpr size_t n_rows = M * K::kLanes;
+    const size_t n_steps = (w.k + kStepValues<K> - 1) / kStepValues<K>;
+    const size_t n_fit = scratch.n_bytes / Tile<K>::step_bytes(n_rows);
+    constexpr size_t n_cached = kPanelBytes / Tile<K>::step_bytes(n_rows) + 1;
     const size_t n_most = n_fit < n_cached ? n_fit : n_cached;
     const size_t n_panel = n_most < n_steps ? n_most : n_steps;
-    const Tile<U> tile(scratch.data, n_rows, n_panel);
+    const Tile<K> tile(scratch.data, n_rows, n_panel);
     const TileView view = {tile.codes, tile.scale, tile.shift};
-    TileOut out = {nullptr, y.ld, w.n - row < n_rows ? w.n - row : n_rows, true, false};
+    TileOut out = {nullptr, y.ld, w.n - row < n_rows ? w.n - row : n_rows, 0, true, false};
     size_t step = 0;
     do {
         const size_t n = n_steps - step < n_panel ? n_steps - step : n_panel;
         for (size_t i = 0; i < n; i++) {
             for (unsigned m = 0; m < M; m++) {
-                fill_step<U>(tile, w, row + m * U::kLanes, step + i, m * U::kLanes, i, tail);
+                fill(tile, w, row + m * K::kLanes, step + i, m * K::kLanes, i);
             }
         }
-        const size_t first = step * U::kLanes, end = (step + n) * U::kLanes;
+        const size_t first = step * K::kLanes, end = (step + n) * K::kLanes;
         const size_t n_blocks = (end < w.k / 32 ? end : w.k / 32) - first;
         step += n;
         out.last = step == n_steps;
-        for (size_t c = 0; c < act.n; c += U::kColumns) {
-            const GroupOf<K> group = group_at<U>(const_cast<uint8_t *>(act.packed), w.k, act.n,
-                                               c / U::kColumns); // only read
+        for (size_t c = 0; c < act.n; c += K::kColumns) {
+            const GroupOf<K> group = group_at<K>(const_cast<uint8_t *>(act.packed), w.k, act.n,
+                                                 c / K::kColumns); // only read
             out.y = y.y + c * y.ld + row;
+            out.n_columns = act.n - c;
             micro_columns<K, M>(out, view, group, first, n_blocks);
         }
         out.first = false;
     } while (step < n_steps);
 }
 
-template <class U> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch) {
-    static_assert(Tile<U>::step_bytes(U::kLanes) <= kScratchMin);
-    constexpr bool can_two = U::kTileVectors == 2;
-    const bool two = can_two && scratch.n_bytes >= Tile<U>::step_bytes(2 * U::kLanes);
-    Tail<U> tail;
-    for (size_t row = 0; row < w.n;) {
-        if (two && w.n - row > U::kLanes) {
-            if constexpr (can_two) gemm_rows<U, 2>(y, w, act, scratch, row, tail);
-            row += 2 * U::kLanes;
-        } else {
-            gemm_rows<U, 1>(y, w, act, scratch, row, tail);
-            row += U::kLanes;
+// A tile has kTileVectors vectors of rows, behind the last row those of the last, unless memory is
+// too short for that.
+template <class K>
+__attribute__((noinline)) void gemm_tiles(Out y, const Rows &w, const GemmAct &act,
+                                          const Scratch &scratch, FillFn<K> fill) {
+    constexpr unsigned n_most = K::kTileVectors;
+    constexpr bool always_fits = Tile<K>::step_bytes(n_most * K::kLanes) <= kScratchMin;
+    static_assert(Tile<K>::step_bytes(K::kLanes) <= kScratchMin);
+    const bool fits = always_fits || scratch.n_bytes >= Tile<K>::step_bytes(n_most * K::kLanes);
+    for (size_t row = 0; row < w.n; row += (fits ? n_most : 1) * K::kLanes) {
+        if constexpr (!always_fits) {
+            if (!fits) {
+                gemm_rows<K, 1>(y, w, act, scratch, row, fill);
+                continue;
+            }
         }
+        gemm_rows<K, n_most>(y, w, act, scratch, row, fill);
     }
+}
+
+template <class U> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch) {
+    gemm_tiles<KindOf<U>>(y, w, act, scratch, fill_step<U>);
 }
 
 } // namespace

@@ -28,6 +28,7 @@ template <class V> struct TileFill {
     size_t k;
     float *staging;
 };
+template <class V> using FillF32 = void (*)(const TileFill<V> &fill);
 template <class V> constexpr size_t kStagingBytes = V::kLanes * 32 * V::kLanes * sizeof(float);
 
 // Float types: kLanes values of kLanes rows at a time.
@@ -58,30 +59,35 @@ template <class V, class F> void fill_floats(const TileFill<V> &fill) {
 
 // Block types: a step at a time, transposed behind the staging room. A part of a step is decoded
 // row by row; panels smaller than a step (little memory) decode it once each.
-template <class U> void fill_blocks(const TileFill<typename U::Set> &fill, Tail<U> &tail) {
-    alignas(64) float values[kStepValues<U>];
-    auto *staging = reinterpret_cast<float(*)[kStepValues<U>]>(fill.staging);
+template <bool Mins, class V, unsigned Group>
+__attribute__((noinline)) void fill_steps(const TileFill<V> &fill, const Blocks<V, Group> &blocks) {
+    constexpr size_t n_values = 32 * V::kLanes;
+    alignas(64) float values[n_values];
+    Step<V, Group> decoded;
+    auto *staging = reinterpret_cast<float(*)[n_values]>(fill.staging);
     const size_t end = fill.first + fill.n;
-    for (size_t step = fill.first / kStepValues<U>; step * kStepValues<U> < end; step++) {
-        const size_t start = step * kStepValues<U>, n_left = (fill.k - start) / U::kValues;
+    for (size_t step = fill.first / n_values; step * n_values < end; step++) {
+        const size_t start = step * n_values, n_left = (fill.k - start) / blocks.values;
         const size_t from = start > fill.first ? start : fill.first;
-        const size_t to = start + kStepValues<U> < end ? start + kStepValues<U> : end;
-        if (staging && to - from == kStepValues<U>) {
-            for (unsigned r = 0; r < U::kLanes; r++) {
-                decode_step<U>(staging[r], blocks_at<U>(fill.rows[r] + step * kStepBytes<U>));
-            }
-            transpose_rows<U>(fill.to + (from - fill.first) * fill.stride, fill.stride, staging);
-            continue;
-        }
-        for (unsigned r = 0; r < U::kLanes; r++) {
-            const uint8_t *p = fill.rows[r] + step * kStepBytes<U>;
-            const auto *b = n_left >= U::kStepBlocks ? blocks_at<U>(p) : tail.fill(p, n_left);
-            decode_step<U>(values, b);
+        const size_t to = start + n_values < end ? start + n_values : end;
+        const size_t n_blocks = n_left < blocks.step_blocks ? n_left : blocks.step_blocks;
+        const bool staged = staging && to - from == n_values;
+        for (unsigned r = 0; r < V::kLanes; r++) {
+            blocks.load(decoded, fill.rows[r] + step * blocks.step_bytes, n_blocks);
+            decode_step<V, Group, Mins>(staged ? staging[r] : values, decoded);
+            if (staged) continue;
             for (size_t i = from; i < to; i++) {
                 fill.to[(i - fill.first) * fill.stride + r] = values[i - start];
             }
         }
+        if (staged) {
+            transpose_rows<V>(fill.to + (from - fill.first) * fill.stride, fill.stride, staging);
+        }
     }
+}
+
+template <class U> void fill_blocks(const TileFill<typename U::Set> &fill) {
+    fill_steps<U::kMins != fmt::Mins::kNone>(fill, kBlocksOf<U>);
 }
 
 template <class V, unsigned M, unsigned Columns>
@@ -126,9 +132,9 @@ void micro_f32_columns(size_t n_columns, const TileOut &out, const float *tile, 
 }
 
 // All k and all columns of M * kLanes rows from `row` on. fill(TileFill) decodes.
-template <class V, unsigned M, class Fill>
+template <class V, unsigned M>
 void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
-                   const Fill &fill) {
+                   FillF32<V> fill) {
     constexpr size_t n_rows = M * V::kLanes;
     constexpr size_t n_step = 512; // whole steps of every set where they fit
     const bool roomy = scratch.n_bytes >= kStagingBytes<V> + n_step * n_rows * sizeof(float);
@@ -137,7 +143,7 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
     const size_t n_panel = n_fit >= n_step ? n_fit / n_step * n_step : n_fit / 64 * 64;
     float *tile = reinterpret_cast<float *>(scratch.data);
     float *staging = roomy ? reinterpret_cast<float *>(scratch.data + n_tile_bytes) : nullptr;
-    TileOut out = {nullptr, y.ld, w.n - row < n_rows ? w.n - row : n_rows, true, false};
+    TileOut out = {nullptr, y.ld, w.n - row < n_rows ? w.n - row : n_rows, 0, true, false};
     size_t k = 0;
     do {
         const size_t n = w.k - k < n_panel ? w.k - k : n_panel;
@@ -153,6 +159,7 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
         for (size_t c = 0; c < act.n; c += kColumnsF32) {
             out.y = y.y + c * y.ld + row;
             const size_t n_columns = act.n - c < kColumnsF32 ? act.n - c : kColumnsF32;
+            out.n_columns = n_columns;
             micro_f32_columns<V, M>(n_columns, out, tile, act.x + c * act.ldx + k, act.ldx, n);
         }
         out.first = false;
@@ -160,9 +167,9 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
     } while (k < w.k);
 }
 
-template <class V, class Fill>
-void gemm_f32_tiles(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
-                    const Fill &fill) {
+template <class V>
+__attribute__((noinline)) void gemm_f32_tiles(Out y, const Rows &w, const GemmAct &act,
+                                              const Scratch &scratch, FillF32<V> fill) {
     static_assert(64 * V::kLanes * sizeof(float) <= kScratchMin);
     const bool two = scratch.n_bytes >= kStagingBytes<V> + 512 * 2 * V::kLanes * sizeof(float);
     for (size_t row = 0; row < w.n;) {
@@ -181,10 +188,7 @@ template <class V, class F> void gemm_floats(Out y, Rows w, const GemmAct &act, 
 }
 
 template <class U> void gemm_blocks_f32(Out y, Rows w, const GemmAct &act, Scratch scratch) {
-    using V = typename U::Set;
-    Tail<U> tail;
-    gemm_f32_tiles<V>(y, w, act, scratch,
-                      [&tail](const TileFill<V> &part) { fill_blocks<U>(part, tail); });
+    gemm_f32_tiles<typename U::Set>(y, w, act, scratch, fill_blocks<U>);
 }
 
 } // namespace

@@ -1,146 +1,31 @@
-// What gemm.hpp works on: packed activations of groups of columns, and tiles of unpacked rows.
-// Tile: codes [k / kDepth][M * kLanes rows][kDepth], scales and shifts
-// [block or group][M * kLanes rows]. kDepth is 4 for dot products, 8 for products of matrices.
-// Activations: per group of n = kColumns columns (the last group may have fewer) codes
-// [k / 32][plane][32 / kDepth][n][kDepth], then per block d, s and -kOffset * sums, [..][n] each.
+// The tiles of gemm.hpp: unpacked rows. Codes [k / kDepth][M * kLanes rows][kDepth], scales and
+// shifts [block or group][M * kLanes rows].
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "formats/all.hpp"
-#include "kernels/loops/common.hpp"
-#include "kernels/loops/pack_act.hpp"
+#include "kernels/loops/gemm_act.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace {
 
-// How a set multiplies in tiles: add_products of its primitives, or a specialisation with
-// kOffsetLast, set_products and add_i. kCentre<U>: see tile_products.hpp of AVX2.
-template <class V> struct TileProducts : V {
-    static constexpr bool kOffsetLast = false;
-    template <class U> static constexpr int kCentre = 0;
-};
-template <class U> constexpr int kCentreOf = TileProducts<typename U::Set>::template kCentre<U>;
-
-// What the micro-kernel has to know of a format; formats with equal kinds share its code.
-template <class V, unsigned N, unsigned Group, unsigned Shifts, bool Offset, bool Signed,
-          int MaxCode, bool Centred>
-struct TileKind : TileProducts<V> {
-    static constexpr unsigned kPlanes = N, kGroup = Group;
-    static constexpr unsigned kShifts = Shifts; // per block
-    static constexpr bool kOffset = Offset, kSigned = Signed, kCentred = Centred;
-    static constexpr int kMaxCode = MaxCode;
-    // Integers per block and column that go into its sums: of each group what they begin with,
-    // then, if codes were centred that have no offset, what is added in the end.
-    static constexpr size_t kAddends = 32 / Group + (Centred && !Offset ? 1 : 0);
-};
-template <class U>
-using KindOf = TileKind<typename U::Set, U::kPlanes, U::kGroup, U::kShifts, U::kOffset != 0,
-                        U::kSigned, U::kExactDot ? 255 : kCentreOf<U> ? 63 : U::kMaxCode,
-                        kCentreOf<U> != 0>;
-
-// ---- activations --------------------------------------------------------------------------------
-
-// The packed activations of one group of n columns: kColumns, fewer in the last group.
-template <unsigned N> struct GroupAct {
-    size_t n;
-    int8_t *q;
-    float *d, *s;
-    int32_t *offset; // kAddends per block, at most two
-
-    static constexpr size_t kBlockBytes = N * 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
-    static constexpr size_t bytes(size_t k, size_t n_columns) {
-        return (k / 32 * n_columns * kBlockBytes + 63) / 64 * 64;
-    }
-    GroupAct(uint8_t *memory, size_t k, size_t n_columns) : n(n_columns) {
-        q = reinterpret_cast<int8_t *>(memory);
-        d = reinterpret_cast<float *>(memory + N * k * n);
-        s = d + k / 32 * n;
-        offset = reinterpret_cast<int32_t *>(s + k / 32 * n);
-    }
-};
-
-template <class V> using GroupOf = GroupAct<V::kPlanes>;
-
-template <class V>
-GGUFX_INLINE GroupOf<V> group_at(uint8_t *packed, size_t k, size_t n, size_t group) {
-    const size_t left = n - group * V::kColumns;
-    return {packed + group * GroupOf<V>::bytes(k, V::kColumns), k,
-            left < V::kColumns ? left : V::kColumns};
-}
-
-template <class V> size_t gemm_bytes(size_t k, size_t n) {
-    return n / V::kColumns * GroupOf<V>::bytes(k, V::kColumns) +
-           GroupOf<V>::bytes(k, n % V::kColumns);
-}
-
-template <class U>
-void gemm_pack_column(const GroupOf<U> &to, size_t column, const float *x, size_t k) {
-    constexpr size_t n_planes = U::kPlanes, n_units = 32 / U::kDepth;
-    int8_t q[n_planes * 32];
-    int16_t s16[n_planes * 2];
-    BlockCodes<U> codes;
-    for (size_t p = 0; p < n_planes; p++) {
-        codes.q[p] = q + 32 * p;
-        codes.s16[p] = s16 + 2 * p;
-    }
-    for (size_t b = 0; b < k / 32; b++) {
-        __builtin_prefetch(x + 32 * b + 512); // 2 KiB ahead: packing was 12 % of 1792 rows, now 8
-        __builtin_prefetch(x + 32 * b + 528);
-        const float d = pack_codes(codes, x + 32 * b);
-        for (size_t i = 0; i < n_planes * n_units; i++) {
-            const size_t unit = (n_planes * n_units * b + i) * to.n + column;
-            __builtin_memcpy(to.q + unit * U::kDepth, q + U::kDepth * i, U::kDepth);
-        }
-        const int32_t sum0 = codes.sum(0), sum1 = codes.sum(1);
-        const size_t at = b * to.n + column;
-        to.d[at] = d;
-        if constexpr (U::kShifts == 2) { // s16 per group, in the room of the offsets too
-            static_assert(U::kOffset == 0);
-            to.s[2 * b * to.n + column] = d * static_cast<float>(sum0);
-            to.s[(2 * b + 1) * to.n + column] = d * static_cast<float>(sum1);
-            continue;
-        }
-        to.s[at] = d * static_cast<float>(sum0 + sum1);
-        int32_t addends[2] = {-U::kOffset * sum0, -U::kOffset * sum1};
-        if constexpr (kCentreOf<U> != 0) {
-            using Products = TileProducts<typename U::Set>;
-            Products::template centre_sums<kCentreOf<U>, U::kGroup>(addends, q);
-            if constexpr (U::kOffset == 0) addends[1] = kCentreOf<U> * (sum0 + sum1);
-        } else if constexpr (U::kGroup == 32) {
-            addends[0] += addends[1];
-        }
-        constexpr size_t n_addends = KindOf<U>::kAddends;
-        for (size_t z = 0; z < n_addends; z++) {
-            to.offset[(n_addends * b + z) * to.n + column] = addends[z];
-        }
-    }
-}
-
-template <class U> void gemm_pack(uint8_t *packed, const GemmAct &act, size_t first, size_t count) {
-    for (size_t c = first; c < first + count; c++) {
-        const GroupOf<U> to = group_at<U>(packed, act.k, act.n, c / U::kColumns);
-        gemm_pack_column<U>(to, c % U::kColumns, act.x + c * act.ldx, act.k);
-    }
-}
-
-// ---- weights ------------------------------------------------------------------------------------
-
-template <class U> struct Tile {
-    static constexpr size_t n_groups = 32 / U::kGroup; // scales per 32 values
-    static constexpr size_t n_shifts = U::kShifts;
+// K: a TileKind.
+template <class K> struct Tile {
+    static constexpr size_t n_groups = 32 / K::kGroup; // scales per 32 values
+    static constexpr size_t n_shifts = K::kShifts;
     uint8_t *codes;
     float *scale, *shift;
     size_t n_rows; // M * kLanes
 
     // Bytes of one step of n_rows rows.
     static constexpr size_t step_bytes(size_t n_rows) {
-        return n_rows * U::kLanes * (32 + (n_groups + n_shifts) * sizeof(float));
+        return n_rows * K::kLanes * (32 + (n_groups + n_shifts) * sizeof(float));
     }
     Tile(uint8_t *memory, size_t rows, size_t n_steps) : n_rows(rows) {
         codes = memory;
-        scale = reinterpret_cast<float *>(memory + n_steps * kStepValues<U> * rows);
-        shift = scale + n_steps * U::kLanes * n_groups * rows;
+        scale = reinterpret_cast<float *>(memory + n_steps * kStepValues<K> * rows);
+        shift = scale + n_steps * K::kLanes * n_groups * rows;
     }
 };
 
@@ -223,11 +108,13 @@ template <class U> GGUFX_INLINE size_t steps_ahead(const Rows &w, size_t step, s
 // Step `step` of the rows from `row` on (the last one repeated behind the end) into lanes
 // lane .. lane + kLanes - 1 of the tile's step `at`.
 template <class U>
-void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size_t lane, size_t at,
-               Tail<U> &tail) {
+void fill_step(const Tile<KindOf<U>> &tile, const Rows &w, size_t row, size_t step, size_t lane,
+               size_t at) {
+    constexpr size_t n_groups = 32 / U::kGroup;
+    Tail<U> tail;
     constexpr size_t n_codes = kByNibbles<U> ? kStepValues<U> / 2 : kStepValues<U>;
     alignas(64) uint8_t codes[U::kLanes][n_codes];
-    alignas(64) float scale[U::kLanes][U::kLanes * Tile<U>::n_groups];
+    alignas(64) float scale[U::kLanes][U::kLanes * n_groups];
     alignas(64) float shift[U::kLanes][U::kLanes * (U::kShifts ? U::kShifts : 1)];
     const size_t n_left = w.k / U::kValues - step * U::kStepBlocks;
     const size_t n_ahead = steps_ahead<U>(w, step, tile.n_rows);
@@ -259,7 +146,7 @@ void fill_step(const Tile<U> &tile, const Rows &w, size_t row, size_t step, size
         place_nibbles<U>(to, n, codes);
     else
         place_codes<U>(to, n, codes);
-    transpose_rows<U>(tile.scale + first * Tile<U>::n_groups * n + lane, n, scale);
+    transpose_rows<U>(tile.scale + first * n_groups * n + lane, n, scale);
     if constexpr (U::kShifts != 0) {
         transpose_rows<U>(tile.shift + first * U::kShifts * n + lane, n, shift);
     }

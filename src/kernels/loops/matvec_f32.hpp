@@ -95,26 +95,26 @@ template <class V, class F> void matvec_floats(Out y, Rows w, const ActF32 *act,
 // ---- C6 -----------------------------------------------------------------------------------------
 
 // Sixteen lanes of a row per column.
-template <class U, unsigned Columns> using LanesF32 = typename U::Vf[Columns][16 / U::kLanes];
+template <class V, unsigned Columns> using LanesF32 = typename V::Vf[Columns][16 / V::kLanes];
 
 // Block j of a step, block b of its row, into all lanes.
-template <class U, unsigned Columns>
-GGUFX_INLINE void add_block_f32(LanesF32<U, Columns> &lanes, const Step<U> &step, size_t j,
+template <unsigned Columns, class V, unsigned Group>
+GGUFX_INLINE void add_block_f32(LanesF32<V, Columns> &lanes, const Step<V, Group> &step, size_t j,
                                 const ActF32 *act, size_t b) {
 #pragma GCC unroll 4
-    for (size_t p = 0; p < 16 / U::kLanes; p++) {
-        const size_t i = p * U::kLanes;
+    for (size_t p = 0; p < 16 / V::kLanes; p++) {
+        const size_t i = p * V::kLanes;
         const auto c0 = step.code(32 * j + i), c1 = step.code(32 * j + 16 + i);
 #pragma GCC unroll 3
         for (unsigned c = 0; c < Columns; c++) {
             const float *x = act[c].x + 32 * b + i;
             auto &lane = lanes[c][p];
-            const auto low = U::mul(c0, U::load(x)), high = U::load(x + 16);
-            if constexpr (U::kGroup == 32) {
-                lane = U::fma(U::fma(c1, high, low), U::set1(step.scale[j]), lane);
+            const auto low = V::mul(c0, V::load(x)), high = V::load(x + 16);
+            if constexpr (Group == 32) {
+                lane = V::fma(V::fma(c1, high, low), V::set1(step.scale[j]), lane);
             } else {
-                lane = U::fma(low, U::set1(step.scale[2 * j]), lane);
-                lane = U::fma(U::mul(c1, high), U::set1(step.scale[2 * j + 1]), lane);
+                lane = V::fma(low, V::set1(step.scale[2 * j]), lane);
+                lane = V::fma(V::mul(c1, high), V::set1(step.scale[2 * j + 1]), lane);
             }
         }
     }
@@ -122,21 +122,21 @@ GGUFX_INLINE void add_block_f32(LanesF32<U, Columns> &lanes, const Step<U> &step
 
 // The n_blocks blocks of a step, of which `first` is the first in its row: vector Part of the
 // sixteen lanes takes their minimums.
-template <class U, size_t Part, unsigned Columns>
-GGUFX_INLINE void add_step_f32(LanesF32<U, Columns> &to, const Step<U> &step, const ActF32 *act,
-                               size_t first, size_t n_blocks) {
-    LanesF32<U, Columns> lanes;
+template <size_t Part, unsigned Shifts, unsigned Columns, class V, unsigned Group>
+GGUFX_INLINE void add_step_f32(LanesF32<V, Columns> &to, const Step<V, Group> &step,
+                               const ActF32 *act, size_t first, size_t n_blocks) {
+    LanesF32<V, Columns> lanes;
     __builtin_memcpy(&lanes, &to, sizeof lanes);
     for (size_t j = 0; j < n_blocks; j++) {
-        add_block_f32<U, Columns>(lanes, step, j, act, first + j);
+        add_block_f32<Columns>(lanes, step, j, act, first + j);
 #pragma GCC unroll 3
         for (unsigned c = 0; c < Columns; c++) {
-            const float *sums = U::kGroup == 32 ? act[c].sum32 : act[c].sum16;
+            const float *sums = Group == 32 ? act[c].sum32 : act[c].sum16;
 #pragma GCC unroll 2
-            for (size_t z = 0; z < U::kShifts; z++) {
-                lanes[c][Part] = U::fma_lane(
-                    static_cast<unsigned>(j), U::set1(step.shift[U::kShifts * j + z]),
-                    U::set1(sums[U::kShifts * (first + j) + z]), lanes[c][Part]);
+            for (size_t z = 0; z < Shifts; z++) {
+                lanes[c][Part] = V::fma_lane(
+                    static_cast<unsigned>(j), V::set1(step.shift[Shifts * j + z]),
+                    V::set1(sums[Shifts * (first + j) + z]), lanes[c][Part]);
             }
         }
     }
@@ -144,41 +144,49 @@ GGUFX_INLINE void add_step_f32(LanesF32<U, Columns> &to, const Step<U> &step, co
 }
 
 // The minimums' part of the lanes has to be known where they are in registers.
-template <class U, unsigned Columns, size_t Part = 0>
-GGUFX_INLINE void add_step_f32_at(size_t part, LanesF32<U, Columns> &lanes, const Step<U> &step,
-                                  const ActF32 *act, size_t first, size_t n_blocks) {
-    if constexpr (U::kShifts != 0 && Part + 1 < 16 / U::kLanes) {
+template <unsigned Shifts, unsigned Columns, class V, unsigned Group, size_t Part = 0>
+GGUFX_INLINE void add_step_f32_at(size_t part, LanesF32<V, Columns> &lanes,
+                                  const Step<V, Group> &step, const ActF32 *act, size_t first,
+                                  size_t n_blocks) {
+    if constexpr (Shifts != 0 && Part + 1 < 16 / V::kLanes) {
         if (part != Part) {
-            return add_step_f32_at<U, Columns, Part + 1>(part, lanes, step, act, first, n_blocks);
+            return add_step_f32_at<Shifts, Columns, V, Group, Part + 1>(part, lanes, step, act,
+                                                                        first, n_blocks);
         }
     }
-    add_step_f32<U, Part, Columns>(lanes, step, act, first, n_blocks);
+    add_step_f32<Part, Shifts, Columns>(lanes, step, act, first, n_blocks);
 }
 
-template <class U, unsigned Columns> void matvec_columns_f32(Out y, Rows w, const ActF32 *act) {
-    constexpr size_t n_parts = 16 / U::kLanes;
-    const size_t n_blocks = w.k / 32, n_tail = w.k % kStepValues<U> / U::kValues;
-    Tail<U> tail;
-    Step<U> step;
+template <unsigned Shifts, unsigned Columns, class V, unsigned Group>
+void matvec_columns_f32(Out y, const Rows &w, const ActF32 *act, const Blocks<V, Group> &blocks) {
+    constexpr size_t n_parts = 16 / V::kLanes;
+    const size_t n_blocks = w.k / 32, n_tail = w.k % (32 * V::kLanes) / blocks.values;
+    Step<V, Group> step;
     for (size_t r = 0; r < w.n; r++) {
         const uint8_t *at = w.data + r * w.stride;
-        LanesF32<U, Columns> lanes;
+        LanesF32<V, Columns> lanes;
         __builtin_memset(&lanes, 0, sizeof lanes);
-        for (size_t b = 0; b < n_blocks; b += U::kLanes, at += kStepBytes<U>) {
-            const bool whole = b + U::kLanes <= n_blocks;
-            prefetch<kStepBytes<U>>(at);
-            step.load(whole ? blocks_at<U>(at) : tail.fill(at, n_tail));
-            add_step_f32_at<U, Columns>(b / U::kLanes % n_parts, lanes, step, act, b,
-                                        whole ? U::kLanes : n_blocks - b);
+        for (size_t b = 0; b < n_blocks; b += V::kLanes, at += blocks.step_bytes) {
+            const bool whole = b + V::kLanes <= n_blocks;
+            blocks.prefetch_step(at);
+            blocks.load(step, at, whole ? blocks.step_blocks : n_tail);
+            add_step_f32_at<Shifts, Columns>(b / V::kLanes % n_parts, lanes, step, act, b,
+                                             whole ? V::kLanes : n_blocks - b);
         }
-        for (unsigned c = 0; c < Columns; c++) y.y[c * y.ld + r] = finish(U::tree(lanes[c]));
+        for (unsigned c = 0; c < Columns; c++) y.y[c * y.ld + r] = finish(V::tree(lanes[c]));
     }
+}
+
+template <unsigned Shifts, class V, unsigned Group>
+__attribute__((noinline)) void matvec_any_f32(Out y, const Rows &w, const ActF32 *act, size_t n,
+                                              const Blocks<V, Group> &blocks) {
+    if (n == 1) matvec_columns_f32<Shifts, 1>(y, w, act, blocks);
+    if (n == 2) matvec_columns_f32<Shifts, 2>(y, w, act, blocks);
+    if (n == 3) matvec_columns_f32<Shifts, 3>(y, w, act, blocks);
 }
 
 template <class U> void matvec_blocks_f32(Out y, Rows w, const ActF32 *act, size_t n) {
-    if (n == 1) matvec_columns_f32<U, 1>(y, w, act);
-    if (n == 2) matvec_columns_f32<U, 2>(y, w, act);
-    if (n == 3) matvec_columns_f32<U, 3>(y, w, act);
+    matvec_any_f32<U::kShifts>(y, w, act, n, kBlocksOf<U>);
 }
 
 // C6's sums of x over 32 or 16 values.
