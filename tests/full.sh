@@ -1,6 +1,7 @@
 #!/bin/bash
 # All there is, the long form: what .ci/run does after its installation, then longer inputs.
-# usage: tests/full.sh [FOLDER_FOR_BUILDS]     (needs the packages .ci/run installs)
+# usage: tests/full.sh [FOLDER_FOR_BUILDS]     (as root; needs the packages .ci/run installs, and
+# dpkg-dev debhelper lintian debootstrap)
 # SPDX-License-Identifier: MIT
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,4 +45,7 @@ for arch in aarch64 s390x i386; do
     tests/cross/run.sh "$arch" "$builds/$arch" || echo "$arch: exit $?"
     logs+=("$arch=$builds/$arch/meson-logs/testlog.json")
 done
+printf '\n== debian\n'
+tests/debian.sh "$builds/debian" || echo "debian: exit $?"
+logs+=("=$builds/debian/testlog.json")
 python3 tests/summary.py --strict "${logs[@]}"

@@ -1,0 +1,91 @@
+#!/bin/bash
+# The Debian packages: built twice (in other folders, time zones, locales) to the same
+# bytes, no complaint of lintian, installed in a fresh chroot, used there, removed without a trace.
+# usage: tests/debian.sh WORK_FOLDER     (as root)
+# WORK_FOLDER/testlog.json gets a line per check, as Meson's logs have; 77: a tool is absent.
+# SPDX-License-Identifier: MIT
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "${1:?usage: debian.sh WORK_FOLDER}"
+work=$(cd "$1" && pwd)
+mirror=${GGUFX_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+log=$work/testlog.json
+: >"$log"
+for program in dpkg-buildpackage dh lintian debootstrap; do
+    command -v $program >/dev/null || { echo "skipped: no $program"; exit 77; }
+done
+
+# check NAME COMMAND...: run it and note how it went.
+check() {
+    local name=$1 result=FAIL
+    shift
+    printf '\n== %s\n' "$name"
+    "$@" && result=OK
+    printf '{"name": "debian %s", "result": "%s"}\n' "$name" $result >>"$log"
+    [ $result = OK ]
+}
+
+# The sources as a package has them: what git knows, with pkgconfig/debian in its place.
+export_tree() {
+    rm -rf "$1" && mkdir -p "$1" &&
+        (cd "$root" && git ls-files -z | tar --null -T - -c) | tar -x -C "$1" &&
+        mv "$1/pkgconfig/debian" "$1/debian"
+}
+
+# build NAME ENVIRONMENT...: packages in WORK_FOLDER/NAME
+build() {
+    local name=$1 tree=$work/$1/ggufx
+    shift
+    export_tree "$tree" && cd "$tree" &&
+        env "$@" DEB_BUILD_OPTIONS="nocheck ${DEB_BUILD_OPTIONS-}" \
+            CCACHE_DIR="${CCACHE_DIR:-$HOME/.ccache}" dpkg-buildpackage -us -uc
+}
+
+same_bytes() {
+    local file count=0
+    for file in "$work"/one/*.deb "$work"/one/*.dsc "$work"/one/*.tar.xz; do
+        cmp "$file" "$work/the-other/${file##*/}" || return 1
+        count=$((count + 1))
+    done
+    [ $count -ge 5 ]
+}
+
+no_complaints() {
+    lintian --allow-root --fail-on error,warning "$work"/one/*.changes
+}
+
+inside() { chroot "$work/chroot" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+
+# Paths and packages of the chroot; caches and logs of the package system change with every call.
+listing() {
+    (cd "$work/chroot" && find . -xdev \( -path ./var/cache -o -path ./var/log -o -path ./var/lib/apt \
+        -o -path ./var/lib/dpkg -o -path ./proc -o -path ./tmp \) -prune -o -print | sort)
+    inside dpkg-query -W -f '${Package} ${Status}\n' | sort
+}
+
+fresh_chroot() {
+    rm -rf "$work/chroot"
+    debootstrap --variant=minbase bookworm "$work/chroot" "$mirror" >"$work/debootstrap.log" &&
+        inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libfmt9 libnettle8 >"$work/apt.log" &&
+        listing >"$work/before"
+}
+
+install_and_use() {
+    cp "$work"/one/{libggufx0,libggufx-dev,ggufx}_*.deb "$work/chroot/tmp/" &&
+        cp "$root/pkgconfig/debian/tests/first-program" "$work/chroot/tmp/" &&
+        inside sh -c 'apt-get -q -y install --no-install-recommends /tmp/*.deb' &&
+        inside /tmp/first-program
+}
+
+leaves_nothing() {
+    inside apt-get -q -y purge ggufx libggufx-dev libggufx0 && listing >"$work/after" &&
+        diff "$work/before" "$work/after"
+}
+
+check build build one LC_ALL=C.UTF-8 TZ=UTC &&
+    check build_elsewhere build the-other LC_ALL=C TZ=Pacific/Kiritimati &&
+    check same_bytes same_bytes
+check no_complaints no_complaints
+check fresh_chroot fresh_chroot && check install_and_use install_and_use &&
+    check leaves_nothing leaves_nothing
+! grep -q FAIL "$log"
