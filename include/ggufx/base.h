@@ -36,7 +36,7 @@ extern "C" {
 
 /* ---- status codes: pinned for ever, never reused ------------------------------------------- */
 
-typedef int32_t ggufx_status;
+typedef int32_t ggufx_status; /* GGUFX_OK or one of GGUFX_E_* */
 
 enum {
     GGUFX_OK = 0,
@@ -208,17 +208,17 @@ typedef struct ggufx_runtime_facts {
     uint64_t features;          /* GGUFX_CPU_* found in this process */
     const char *isa_name;       /* "avx512"; valid for ever */
     const char *allocator_name; /* "mimalloc", "system" or "host"; valid for ever */
-    uint64_t workspace_bytes;
+    uint64_t workspace_bytes;   /* as the options gave, or their default */
 } ggufx_runtime_facts;
 
-#define GGUFX_CPU_AVX2 1u /* with FMA and F16C */
-#define GGUFX_CPU_AVXVNNI 2u
-#define GGUFX_CPU_AVX512 4u /* F, BW, VL, DQ and VNNI, enabled by the system */
-#define GGUFX_CPU_AVX512VBMI 8u
-#define GGUFX_CPU_AVX512BITALG 16u
-#define GGUFX_CPU_NEON 0x10000u
-#define GGUFX_CPU_NEON_DOT 0x20000u
-#define GGUFX_CPU_NEON_I8MM 0x40000u
+#define GGUFX_CPU_AVX2 1u            /* with FMA and F16C */
+#define GGUFX_CPU_AVXVNNI 2u         /* dot products of int8 in 256 bits */
+#define GGUFX_CPU_AVX512 4u          /* F, BW, VL, DQ and VNNI, enabled by the system */
+#define GGUFX_CPU_AVX512VBMI 8u      /* permutations of bytes */
+#define GGUFX_CPU_AVX512BITALG 16u   /* counts of bits */
+#define GGUFX_CPU_NEON 0x10000u      /* every 64-bit Arm processor */
+#define GGUFX_CPU_NEON_DOT 0x20000u  /* dot products of int8 */
+#define GGUFX_CPU_NEON_I8MM 0x40000u /* products of int8 matrices */
 
 /* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_runtime_options_init(ggufx_runtime_options *options);

@@ -112,7 +112,7 @@ typedef struct ggufx_file_facts {
     uint32_t flags;       /* 0 */
     uint32_t version;     /* 1..3, of the first part */
     uint32_t big_endian;  /* 1 when the file is big-endian */
-    uint64_t alignment;
+    uint64_t alignment;   /* of tensor data */
     uint64_t n_parts;     /* files of the set */
     uint64_t meta_end;    /* end of the tensor directory of the first part */
     uint64_t data_offset; /* start of its tensor data */
@@ -231,7 +231,7 @@ GGUFX_API ggufx_status ggufx_file_meta_array_nested(size_t *out_index, const ggu
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-#define GGUFX_MAX_DIMS 4
+#define GGUFX_MAX_DIMS 4 /* dimensions of a tensor */
 
 typedef struct ggufx_tensor_facts {
     uint32_t struct_size; /* set by the caller */

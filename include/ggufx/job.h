@@ -117,18 +117,18 @@ typedef struct ggufx_job_tensor {
     uint32_t flags;       /* 0 */
     const char *name;     /* not terminated; lives as long as the job */
     size_t name_length;
-    uint64_t ne[4];
+    uint64_t ne[4]; /* values per dimension */
     uint32_t n_dims;
     uint32_t from;    /* type in the file */
-    uint32_t to;
+    uint32_t to; /* type it gets */
     uint32_t wanted;  /* before a fallback */
     int32_t reason;   /* GGUFX_JOB_REASON_* */
     int32_t imatrix;  /* 1: an entry weighs its columns; 0: none is wanted; -1: the imatrix has no
                        * entry; -2: that, and the type cannot be made without */
     uint32_t part;    /* file it goes to */
     uint32_t reserved0;
-    uint64_t bytes_in;
-    uint64_t bytes_out;
+    uint64_t bytes_in;  /* of its data in the input */
+    uint64_t bytes_out; /* in the output */
     double rmse;      /* of a run with GGUFX_JOB_MEASURE; negative: not measured */
     double seconds;   /* of the last run */
 } ggufx_job_tensor;
@@ -138,7 +138,7 @@ typedef struct ggufx_job_tensor {
 GGUFX_API ggufx_status ggufx_job_tensor_at(ggufx_job_tensor *out, const ggufx_job *job,
                                            size_t index, ggufx_error *error);
 
-#define GGUFX_JOB_BY_RECIPE 0xffffffffu
+#define GGUFX_JOB_BY_RECIPE 0xffffffffu /* the type that the recipe chose */
 
 /*
  * Choose types of tensors: types[i] is that of tensor i, or GGUFX_JOB_BY_RECIPE. Tensors that are

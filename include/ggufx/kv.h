@@ -15,12 +15,13 @@
 extern "C" {
 #endif
 
+/* A cache of keys and values, per layer and sequence. */
 typedef struct ggufx_kv ggufx_kv;
 
 /* What differs from layer to layer. */
 typedef struct ggufx_kv_layer {
     uint32_t type_k; /* GGUFX_KV_*; GGUFX_KV_DEFAULT = that of the cache */
-    uint32_t type_v;
+    uint32_t type_v; /* the same of its values */
     uint32_t window; /* tokens see those less than `window` positions before; 0 = all. Pages that
                         no later token can see are given back. */
     uint32_t reserved;
@@ -32,7 +33,7 @@ typedef struct ggufx_kv_layer {
 #define GGUFX_KV_V_IN_K 8u      /* the value of a head is the first head_dim_v coordinates of its key
                                    (MLA): values take no memory and are not appended. type_v is
                                    type_k, or 0. RoPE turns coordinates behind head_dim_v. */
-#define GGUFX_KV_NO_SINKS 0xffffffffu
+#define GGUFX_KV_NO_SINKS 0xffffffffu /* no first tokens kept as F16 */
 
 /* How keys carry their positions, for ggufx_kv_shift. */
 enum {
@@ -296,7 +297,7 @@ GGUFX_API ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const fl
                                           const float *eq_k, size_t n_k, const float *mu_v,
                                           size_t n_v, ggufx_error *error);
 
-#define GGUFX_KV_ALL_SEQUENCES 0xffffffffu
+#define GGUFX_KV_ALL_SEQUENCES 0xffffffffu /* a snapshot of all */
 
 /*
  * Write a snapshot of a sequence, or of all (GGUFX_KV_ALL_SEQUENCES): what is encoded stays as it
@@ -344,8 +345,8 @@ GGUFX_API ggufx_status ggufx_kv_save_path(const ggufx_kv *kv, uint32_t sequence,
 GGUFX_API ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const char *path,
                                           ggufx_error *error);
 
-#define GGUFX_KV_KEEP_TYPE 0xffffffffu
-#define GGUFX_KV_ALL_LAYERS 0xffffffffu
+#define GGUFX_KV_KEEP_TYPE 0xffffffffu  /* the type that a layer has */
+#define GGUFX_KV_ALL_LAYERS 0xffffffffu /* not one, but each */
 
 /*
  * Give the streams of a layer, or of all (GGUFX_KV_ALL_LAYERS), other types, for want of memory or
@@ -393,7 +394,7 @@ typedef struct ggufx_kv_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
     uint32_t type_k;      /* of the layer; of the cache for GGUFX_KV_ALL_LAYERS */
-    uint32_t type_v;
+    uint32_t type_v; /* the same of its values */
     uint64_t n_tokens;        /* over all sequences; of the first layer for all */
     uint64_t n_pages;         /* taken, used or not; shared ones count once */
     uint64_t n_plain_pages;   /* of those: F16 pages of layers with a quantized type */

@@ -48,18 +48,18 @@ GGUFX_API ggufx_status ggufx_detokenize(char *out, size_t capacity, size_t *out_
                                         const ggufx_tokenizer *tokenizer, const int32_t *ids,
                                         size_t n_ids, uint32_t flags, ggufx_error *error);
 
-#define GGUFX_TOKEN_UNKNOWN 1u
-#define GGUFX_TOKEN_CONTROL 2u
-#define GGUFX_TOKEN_USER 4u
-#define GGUFX_TOKEN_UNUSED 8u
-#define GGUFX_TOKEN_BYTE 16u
-#define GGUFX_TOKEN_END 32u /* ends generation: EOS, EOT, EOM */
+#define GGUFX_TOKEN_UNKNOWN 1u /* stands for what has no token */
+#define GGUFX_TOKEN_CONTROL 2u /* "<s>": no text of its own */
+#define GGUFX_TOKEN_USER 4u    /* added to the vocabulary, whole in every text */
+#define GGUFX_TOKEN_UNUSED 8u  /* no text becomes it */
+#define GGUFX_TOKEN_BYTE 16u   /* one byte, "<0x0A>" */
+#define GGUFX_TOKEN_END 32u    /* ends generation: EOS, EOT, EOM */
 
 typedef struct ggufx_token_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* GGUFX_TOKEN_* */
-    int32_t id;
-    float score;
+    int32_t id;           /* its place in the vocabulary */
+    float score;          /* as stored in the file */
     const char *text; /* as stored in the file, any byte */
     size_t text_length;
 } ggufx_token_facts;
@@ -75,8 +75,8 @@ typedef struct ggufx_tokenizer_facts {
     const char *kind;     /* "llama"; valid for ever */
     uint32_t n_tokens;
     int32_t bos; /* -1 when there is none */
-    int32_t eos;
-    int32_t unknown;
+    int32_t eos;     /* the same */
+    int32_t unknown; /* the same */
 } ggufx_tokenizer_facts;
 
 /* Describe a tokenizer; out->struct_size must be set. Errors: ARGUMENT.
@@ -116,14 +116,14 @@ typedef struct ggufx_model_facts {
     uint32_t flags;           /* 0 */
     const char *architecture; /* "llama"; valid for ever */
     uint64_t n_parameters;
-    uint64_t weight_bytes;
+    uint64_t weight_bytes;    /* of all its tensors */
     uint32_t n_vocab;
     uint32_t n_context; /* trained context */
     uint32_t n_embedding;
     uint32_t n_layers;
     uint32_t n_heads;
     uint32_t n_kv_heads;
-    uint32_t head_dim;
+    uint32_t head_dim;        /* values of a head */
     uint32_t reserved;
 } ggufx_model_facts;
 
@@ -232,7 +232,7 @@ typedef struct ggufx_sampler_options {
     float top_p;       /* keep the likeliest whose probabilities reach top_p; 0 or 1 = off */
     float min_p;       /* drop tokens below min_p times the likeliest one's probability; 0 = off */
     uint32_t top_k;    /* keep the k likeliest; 0 = off */
-    uint64_t seed;
+    uint64_t seed;     /* of its random state */
     uint64_t reserved[2];
 } ggufx_sampler_options;
 
@@ -270,7 +270,7 @@ typedef struct ggufx_perplexity_facts {
 
 /*
  * Perplexity of a model over token ids in chunks of n_context tokens: token 0 of each chunk is
- * replaced by the id `bos` unless that is -1, and predictions at positions n_context / 2 ..
+ * replaced by the id `bos` unless that is -1, and predictions at positions n_context / 2 to
  * n_context - 2 are scored, as the field's tools do. A rest shorter than a chunk is dropped.
  * report (may be NULL) gets the running result after each chunk; non-zero stops.
  * session must be empty and hold n_context tokens; it is empty again afterwards.

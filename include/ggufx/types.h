@@ -58,9 +58,9 @@ enum {
 #define GGUFX_TYPE_HAS_QUANTIZE 32u /* may be the result of ggufx_quantize_blocks */
 
 typedef struct ggufx_type_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_TYPE_IS_*, GGUFX_TYPE_HAS_* */
-    uint32_t id;
+    uint32_t struct_size;  /* set by the caller */
+    uint32_t flags;        /* GGUFX_TYPE_IS_*, GGUFX_TYPE_HAS_* */
+    uint32_t id;           /* GGUFX_TYPE_* */
     uint32_t block_values; /* values per block */
     uint32_t block_bytes;  /* bytes per block */
     uint32_t reserved;
@@ -106,9 +106,9 @@ enum {
 };
 
 typedef struct ggufx_kv_type_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_TYPE_IS_* */
-    uint32_t id;
+    uint32_t struct_size;  /* set by the caller */
+    uint32_t flags;        /* GGUFX_TYPE_IS_* */
+    uint32_t id;           /* GGUFX_KV_* */
     uint32_t block_values; /* head_dim is padded to a multiple of it; 0: the head is the block */
     uint32_t block_bytes;  /* 0 when block_values is */
     uint32_t reserved;

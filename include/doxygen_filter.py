@@ -1,0 +1,63 @@
+"""A public header as doxygen wants it: the headers have plain C comments, because they are read
+there first. Lines keep their numbers.
+
+A comment behind code belongs to what stands before it, any other to what follows. A struct without
+a comment is described by the functions that take it; fields whose names follow the conventions of
+all headers get the convention's words. Whatever else has no comment stays without: doxygen warns.
+
+usage: doxygen_filter.py HEADER
+SPDX-License-Identifier: MIT
+"""
+import re
+import sys
+
+# Fields that mean the same in every struct.
+CONVENTIONS = [
+    (r"uint32_t struct_size", "Bytes of this struct, set by the caller."),
+    (r"const void \*next", "NULL."),
+    (r"u?int\d+_t reserved\d*(?:\[\d+\])?", "0."),
+    (r"void \*user", "First argument of the functions."),
+    (r"size_t \w+_length", "Bytes of the string before it."),
+    (r"uint(?:32|64)_t n_(\w+)", r"Number of \1."),
+    (r"size_t n_(\w+)", r"Number of \1."),
+    (r"\w[\w ]*\*?\(\*\w+\)\((?s:.*)", "Told in the comment of the struct."),
+]
+
+
+def takers(text, struct):
+    """Functions of the header that take a struct, but for those that only initialise it."""
+    found = re.findall(r"^GGUFX_API [^;(]*?\b(ggufx_\w+)\(([^;]*)\);", text, re.M)
+    return [name for name, parameters in found
+            if re.search(rf"\b{struct} \*", parameters) and not name.endswith("_options_init")]
+
+
+def describe_struct(text, match):
+    names = takers(text, match.group(1))
+    if not names:
+        return match.group(0)
+    return f"/** For {', '.join(f'#{n}' for n in names)}. */ {match.group(0)}"
+
+
+def describe_field(match):
+    """A field without a comment: the words of the convention, if there is one."""
+    for pattern, words in CONVENTIONS:
+        found = re.fullmatch(pattern, match.group(2))
+        if found:
+            return f"{match.group(0)} /**< {found.expand(words).replace('_', ' ')} */"
+    return match.group(0)
+
+
+def main():
+    text = open(sys.argv[1], encoding="utf-8").read()
+    structs = re.compile(r"(?<!\*/\n)^typedef struct (ggufx_\w+) \{", re.M)
+    out = structs.sub(lambda match: describe_struct(text, match), text)
+    out = re.sub(r"^(    )((?:[\w*][\w *]*[ *])(?:\w+(?:\[\d+\])?|\(\*\w+\)\([^;]*\)));$",
+                 describe_field, out, flags=re.M)
+    out = out.replace("/*\n", "/** @file\n", 1).replace(" * SPDX-License-Identifier: MIT\n", " *\n")
+    out = re.sub(r"(\S[ \t]+)/\*(?!\*)", r"\1/**<", out)
+    out = re.sub(r"^([ \t]*)/\*(?!\*| ----)", r"\1/**", out, flags=re.M)
+    sys.stdout.write(out)
+
+
+if __name__ == "__main__":
+    main()

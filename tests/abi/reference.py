@@ -1,0 +1,80 @@
+"""The reference: doxygen has no complaint of the headers, each function and struct is in its pages,
+a header with a symbol that has no comment is refused; include/README.md speaks only of what exists.
+
+usage: reference.py SOURCE_ROOT WORKDIR [DOXYGEN DOXYFILE]     (exit 77: no doxygen)
+SPDX-License-Identifier: MIT
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import public
+
+UNDOCUMENTED = ["GGUFX_API int32_t ggufx_nothing_said(void);",
+                "#define GGUFX_NOTHING_SAID 1",
+                "/* A struct. */\ntypedef struct ggufx_half { int32_t word; } ggufx_half;"]
+
+
+def names_of_readme(root):
+    """Names that stand in include/README.md and in no header."""
+    text = (root / "include/README.md").read_text(encoding="utf-8")
+    headers = "".join(path.read_text(encoding="utf-8") for path in
+                      public.header_paths(root / "include"))
+    known = set(re.findall(r"\b(?:ggufx|GGUFX)_\w+\b", headers))
+    named = re.findall(r"\b(?:ggufx|GGUFX)_\w*\w(?!\w*\*)\b", text)
+    faults = [f"README.md: no {n}" for n in sorted(set(named) - known)
+              if not any(k.startswith(n) for k in known)]
+    return faults if len(named) > 50 else ["README.md: names of functions are not found"]
+
+
+def doxygen(program, doxyfile, work, source=None):
+    """Make the reference of the sources named, or of Doxyfile's; status and what was said."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    settings = pathlib.Path(doxyfile).read_text(encoding="utf-8")
+    settings += f'\nOUTPUT_DIRECTORY = "{work}"\n'
+    if source:
+        settings += f'INPUT = "{source}"\nUSE_MDFILE_AS_MAINPAGE =\nGENERATE_HTML = NO\n' \
+                    f'GENERATE_XML = YES\n'
+    result = subprocess.run([program, "-"], input=settings, capture_output=True, text=True,
+                            env={**os.environ, "LC_ALL": "C.UTF-8"})
+    return result.returncode, result.stderr
+
+
+def check_pages(root, work):
+    text = "".join(path.read_text(encoding="utf-8") for path in (work / "html").glob("*.html"))
+    names = [p.name for p in public.prototypes(root / "include")] + \
+        list(public.structs(root / "include"))
+    faults = [f"no page has {name}" for name in names if name not in text]
+    return faults if len(names) > 150 else ["the headers have no functions"]
+
+
+def main():
+    root, work = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    faults = names_of_readme(root)
+    if len(sys.argv) < 5:
+        if not faults:
+            print("skipped: no doxygen")
+            sys.exit(77)
+        public.finish("reference", faults, 1)
+    program, doxyfile = sys.argv[3:5]
+    status, said = doxygen(program, doxyfile, work / "all")
+    if status or said:
+        faults.append(f"doxygen: exit {status}\n{said}")
+    faults += check_pages(root, work / "all")
+    for i, text in enumerate(UNDOCUMENTED):
+        folder = work / f"header-{i}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / "half.h").write_text("/*\n * half.h: a header.\n */\n" + text + "\n")
+        status, said = doxygen(program, doxyfile, work / "none", folder)
+        if status == 0 or "is not documented" not in said:
+            faults.append(f"doxygen does not mind: {text}")
+    public.finish("parts of the reference", faults, 3 + len(UNDOCUMENTED))
+
+
+if __name__ == "__main__":
+    main()
