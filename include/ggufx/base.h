@@ -197,7 +197,9 @@ typedef struct ggufx_runtime_options {
     uint64_t reserved[2];
 } ggufx_runtime_options;
 
-/* Shares allocator, log, executor and the chosen kernels; objects made from it keep it alive. */
+/* Shares allocator, log, executor and the chosen kernels; objects made from it keep it alive. The
+ * child of a fork may use and destroy what no other thread was using at the fork; own threads stay
+ * behind in the parent, and calls on an inherited runtime run without. */
 typedef struct ggufx_runtime ggufx_runtime;
 
 typedef struct ggufx_runtime_facts {

@@ -71,7 +71,7 @@ Host::~Host() = default;
 
 void Host::release() {
     if (!refs_.release()) return;
-    unmake(*this, pool_);
+    Pool::destroy(pool_);
     pool_ = nullptr;
     const ExecutorHooks executor = executor_;
     const LogHooks log = log_;

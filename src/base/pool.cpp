@@ -34,17 +34,28 @@ template <class Done> bool spin_until(Done done) {
 
 } // namespace
 
-Pool::~Pool() {
-    if (pid_ == process_id()) {
-        {
-            const std::lock_guard lock(mutex_);
-            stop_ = true;
-            generation_.fetch_add(1, std::memory_order_release);
-        }
-        work_.notify_all();
-        for (uint32_t i = 0; i < n_workers_; i++) workers_[i].thread.join();
+void Pool::join_threads() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+        generation_.fetch_add(1, std::memory_order_release);
     }
-    if (workers_) host_.free(workers_, sizeof(Worker) * (max_workers_ - 1), alignof(Worker));
+    work_.notify_all();
+    for (uint32_t i = 0; i < n_workers_; i++) workers_[i].thread.join();
+}
+
+void Pool::destroy(Pool *pool) {
+    if (!pool) return;
+    const Host &host = pool->host_;
+    // In the child of a fork the condition variables still count the parent's threads as waiters,
+    // and their destructors would wait for those to leave: there only the memory is let go of.
+    const bool inherited = pool->workers_ && pool->pid_ != process_id();
+    if (pool->workers_ && !inherited) pool->join_threads();
+    if (pool->workers_) {
+        host.free(pool->workers_, sizeof(Worker) * (pool->max_workers_ - 1), alignof(Worker));
+    }
+    if (!inherited) pool->~Pool();
+    host.free(pool, sizeof(Pool), alignof(Pool));
 }
 
 // Called by the one caller that holds busy_.

@@ -15,7 +15,8 @@ namespace ggufx {
 class Pool {
 public:
     Pool(const Host &host, uint32_t max_workers) : host_(host), max_workers_(max_workers) {}
-    ~Pool();
+    // Ends the threads, and the pool that make() made; null is fine.
+    static void destroy(Pool *pool);
     Pool(const Pool &) = delete;
     Pool &operator=(const Pool &) = delete;
 
@@ -25,6 +26,8 @@ public:
     uint32_t max_workers() const { return max_workers_; }
 
 private:
+    ~Pool() = default;
+    void join_threads();
     struct Worker {
         Pool *pool;
         uint32_t id;

@@ -18,6 +18,7 @@ using kernels::Rows;
 
 constexpr size_t kMinRows = 128; // per task: four far streams of >= 32 rows
 constexpr Cost kCost = {1500, 40}, kCostPrecise = {1500, 60}, kCostF32 = {3000, 60};
+constexpr uint64_t kUnpackF32Ps = 60; // a value of the weights once, whatever the columns
 
 // How a kernel wants its columns; kernels that agree share them.
 struct Form {
@@ -48,6 +49,7 @@ struct Job {
     Act act[kDotColumns];
     ActF32 act_f32[kDotColumns];
 
+    uint64_t value_ps() const { return mac_ps * dots->n + (kernel ? 0 : kUnpackF32Ps); }
     void run(const Out &y, const Rows &w) const {
         if (kernel) {
             kernel->run(y, w, act, dots->n);
@@ -172,7 +174,7 @@ private:
             uint64_t row_ps = 0;
             size_t n = 0;
             for (size_t j = i; j < i + run_of(i); j++) {
-                row_ps += jobs_[j].mac_ps * (jobs_[j].dots->w.k + 1) * jobs_[j].dots->n;
+                row_ps += jobs_[j].value_ps() * (jobs_[j].dots->w.k + 1);
                 n += jobs_[j].dots->n;
             }
             longest = row_ps > longest ? row_ps : longest;

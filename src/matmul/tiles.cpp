@@ -1,6 +1,6 @@
 // n >= 4 columns: two loops per batch, the first packs columns, the second runs over tiles of rows.
 // SPDX-License-Identifier: MIT
-#include "matmul/product.hpp"
+#include "matmul/tile_kernel.hpp"
 
 #include <string.h>
 
@@ -10,36 +10,12 @@ namespace {
 
 using kernels::Gemm;
 using kernels::GemmAct;
-using kernels::Layer;
 using kernels::Out;
 using kernels::Rows;
 using kernels::Scratch;
 
-constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
-               kPackCost = {3000, 300};
-
 // Results of columns that are not evenly spaced go by way of `part`, a few rows at a time.
 constexpr size_t kPartBest = 64 << 10, kPartMin = 2 << 10;
-
-struct Kernel {
-    const Gemm *gemm;
-    uint64_t mac_ps, pack_ps; // per value
-    bool copies;              // gathered columns are copied: the kernel reads the caller's f32
-
-    // Of n columns of k values; `ordered`: gathered.
-    size_t bytes(size_t k, size_t n, bool ordered) const {
-        return copies && ordered ? (k * n * sizeof(float) + 63) / 64 * 64 : gemm->bytes(k, n);
-    }
-};
-
-Kernel kernel_for(const Call &call, uint32_t type) {
-    const bool f32 = call.f32(type);
-    const Layer *layer = nullptr;
-    const Gemm *gemm =
-        f32 ? kernels::find(call.kernels, &Layer::gemm_f32, type, &layer) : call.gemm(type, &layer);
-    const Cost &cost = f32 ? kCostF32 : call.options.precise ? kCostPrecise : kCost;
-    return {gemm, cost.of(*layer), kPackCost.of(*layer), gemm->bytes(32, 1) == 0};
-}
 
 // Memory of one worker.
 struct Share {
@@ -59,7 +35,7 @@ struct Job {
 
 class Batch {
 public:
-    Batch(Call &call, const Kernel &kernel, const Share &share, const Memory &memory)
+    Batch(Call &call, const TileKernel &kernel, const Share &share, const Memory &memory)
         : call_(call), kernel_(kernel), share_(share), memory_(memory) {
         used_ = share.bytes() * call.host.max_workers();
     }
@@ -114,7 +90,7 @@ private:
             values += uint64_t{jobs_[i].n} * jobs_[i].tiles->w.n;
             widest = jobs_[i].n > widest ? jobs_[i].n : widest;
         }
-        const uint64_t tile_ps = kernel_.mac_ps * (jobs_[0].tiles->w.k + 1) * tile_rows * widest;
+        const uint64_t tile_ps = kernel_.tile_ps(jobs_[0].tiles->w.k, widest);
         return {n, 1, 1, tile_ps, call_.options.progress, call_.done, values / n, call_.total};
     }
 
@@ -199,7 +175,7 @@ private:
     }
 
     Call &call_;
-    const Kernel &kernel_;
+    const TileKernel &kernel_;
     const Share &share_;
     const Memory &memory_;
     size_t n_jobs_ = 0, used_;
@@ -207,7 +183,7 @@ private:
 };
 
 // The most columns, at most n, that fit `room` bytes; whole groups where more than one fits.
-size_t columns_that_fit(const Kernel &kernel, const Tiles &tiles, size_t n, size_t room) {
+size_t columns_that_fit(const TileKernel &kernel, const Tiles &tiles, size_t n, size_t room) {
     const bool ordered = tiles.order != nullptr;
     if (kernel.bytes(tiles.w.k, n, ordered) <= room) return n;
     size_t low = 0, high = n; // low fits, high does not
@@ -221,7 +197,7 @@ size_t columns_that_fit(const Kernel &kernel, const Tiles &tiles, size_t n, size
 
 // Columns worth taking at once: a tile must not take much more than 1 ms, and all its results
 // must fit the way over `part` if they need it.
-size_t most_columns(const Kernel &kernel, const Tiles &tiles, const Share &share) {
+size_t most_columns(const TileKernel &kernel, const Tiles &tiles, const Share &share) {
     constexpr uint64_t kTilePs = 1'000'000'000;
     const size_t group = kernel.gemm->column_group, tile_rows = kernel.gemm->tile_rows;
     const uint64_t in_time = kTilePs / (kernel.mac_ps * (tiles.w.k + 1) * tile_rows) + 1;
@@ -245,7 +221,7 @@ Share share_of(size_t room, uint32_t n_workers, bool ordered) {
     return {scratch < kernels::kScratchBest ? scratch : kernels::kScratchBest, part};
 }
 
-Status multiply_list(Call &call, const Kernel &kernel, const Tiles *list, size_t n_list,
+Status multiply_list(Call &call, const TileKernel &kernel, const Tiles *list, size_t n_list,
                      const Share &share, const Memory &memory) {
     Batch batch(call, kernel, share, memory);
     for (size_t i = 0; i < n_list; i++) {
@@ -267,7 +243,7 @@ Status multiply_list(Call &call, const Kernel &kernel, const Tiles *list, size_t
 }
 
 // Bytes of all columns of the list side by side, as far as they are worth taking at once.
-size_t wanted_bytes(const Kernel &kernel, const Tiles *list, size_t n_list, const Share &share) {
+size_t wanted_bytes(const TileKernel &kernel, const Tiles *list, size_t n_list, const Share &share) {
     size_t n_bytes = 0;
     for (size_t i = 0; i < n_list && i < kListed; i++) {
         const size_t n = most_columns(kernel, list[i], share);
@@ -279,7 +255,7 @@ size_t wanted_bytes(const Kernel &kernel, const Tiles *list, size_t n_list, cons
 } // namespace
 
 size_t column_bytes(const Call &call, uint32_t type, size_t k) {
-    const size_t tile = kernel_for(call, type).bytes(k, 1, true);
+    const size_t tile = tile_kernel_for(call, type).bytes(k, 1, true);
     size_t dot = call.options.precise ? kernels::act_precise_bytes(k) : kernels::act_bytes(k);
     if (call.f32(type)) dot = (k / 16 * sizeof(float) + 63) / 64 * 64;
     return tile > dot ? tile : dot;
@@ -287,7 +263,7 @@ size_t column_bytes(const Call &call, uint32_t type, size_t k) {
 
 Status multiply_tiles(Call &call, uint32_t type, const Tiles *list, size_t n_list,
                       const Memory &memory, Failure *failure) {
-    const Kernel kernel = kernel_for(call, type);
+    const TileKernel kernel = tile_kernel_for(call, type);
     const uint32_t n_workers = call.host.max_workers();
     const bool ordered = list[0].order != nullptr;
     const size_t k = list[0].w.k, least = kernel.bytes(k, 1, ordered);

@@ -6,70 +6,28 @@
  * SPDX-License-Identifier: MIT
  */
 #include "api_table.h"
+#include "slots.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#if UINTPTR_MAX > 0xffffffffu
-#define REL_SYMBOL ELF64_R_SYM
-#else
-#define REL_SYMBOL ELF32_R_SYM
-#endif
 
 static const char *const kWatched[] = {"malloc", "free", "calloc", "realloc", "posix_memalign",
                                        "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_Znwj"};
 static int n_faults, n_slots, n_of_library;
 
-static void check_slot(const char *object, const char *symbol, ElfW(Addr) slot) {
-    Dl_info info;
-    void *target = *(void **)slot;
-    if (!target || !dladdr(target, &info) || !info.dli_fname) return;
+static void check_slot(void *user, const char *object, const char *symbol, const char *bound_to) {
+    int watched = 0;
+    (void)user;
+    for (size_t i = 0; i < sizeof kWatched / sizeof *kWatched; i++)
+        watched = watched || strcmp(symbol, kWatched[i]) == 0;
+    if (!watched || strstr(object, "mimalloc")) return;
     n_slots++;
     n_of_library += strstr(object, "libggufx") != NULL;
-    if (!strstr(info.dli_fname, "mimalloc")) return;
-    fprintf(stderr, "%s of %s is %s's\n", symbol, *object ? object : "the program", info.dli_fname);
+    if (!strstr(bound_to, "mimalloc")) return;
+    fprintf(stderr, "%s of %s is %s's\n", symbol, *object ? object : "the program", bound_to);
     n_faults++;
-}
-
-static ElfW(Addr) absolute(ElfW(Addr) base, ElfW(Addr) address) {
-    return address < base ? address + base : address; /* glibc has relocated most of them */
-}
-
-static int check_object(struct dl_phdr_info *object, size_t size, void *user) {
-    const ElfW(Dyn) *dynamic = NULL;
-    ElfW(Addr) tables[2] = {0, 0}, symbols = 0, strings = 0;
-    size_t lengths[2] = {0, 0}, entry = sizeof(ElfW(Rela));
-    (void)size, (void)user;
-    if (strstr(object->dlpi_name, "mimalloc") || strstr(object->dlpi_name, "vdso")) return 0;
-    for (int i = 0; i < object->dlpi_phnum; i++)
-        if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const void *)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr);
-    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        const ElfW(Addr) address = absolute(object->dlpi_addr, dynamic->d_un.d_ptr);
-        switch (dynamic->d_tag) {
-        case DT_SYMTAB: symbols = address; break;
-        case DT_STRTAB: strings = address; break;
-        case DT_RELA: case DT_REL: tables[0] = address; break;
-        case DT_RELASZ: case DT_RELSZ: lengths[0] = dynamic->d_un.d_val; break;
-        case DT_JMPREL: tables[1] = address; break;
-        case DT_PLTRELSZ: lengths[1] = dynamic->d_un.d_val; break;
-        case DT_PLTREL: entry = dynamic->d_un.d_val == DT_RELA ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel)); break;
-        default: break;
-        }
-    }
-    for (int t = 0; t < 2 && symbols && strings; t++)
-        for (size_t at = 0; tables[t] && at < lengths[t]; at += entry) {
-            const ElfW(Rel) *relocation = (const void *)(tables[t] + at);
-            const ElfW(Sym) *symbol = (const ElfW(Sym) *)symbols + REL_SYMBOL(relocation->r_info);
-            const char *name = (const char *)strings + symbol->st_name;
-            for (size_t i = 0; i < sizeof kWatched / sizeof *kWatched; i++)
-                if (strcmp(name, kWatched[i]) == 0)
-                    check_slot(object->dlpi_name, name, object->dlpi_addr + relocation->r_offset);
-        }
-    return 0;
 }
 
 static int fault(const char *text) {
@@ -87,9 +45,9 @@ static int use_default_allocator(const struct api *api) {
     const char *expected = api->has("mimalloc") && present ? "mimalloc" : "system";
     printf("the library's allocator: %s\n", facts.allocator_name);
     if (strcmp(facts.allocator_name, expected) != 0) return fault("not the expected allocator");
-    dl_iterate_phdr(check_object, NULL);
+    slots_visit(check_slot, NULL);
     api->runtime_destroy(rt);
-    dl_iterate_phdr(check_object, NULL);
+    slots_visit(check_slot, NULL);
     return 0;
 }
 

@@ -13,11 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void must_failed(const char *file, int line, const char *condition) {
-    fprintf(stderr, "%s:%d: not so: %s\n", file, line, condition);
-    exit(1);
-}
-
 static uint64_t element(const void *data, size_t i, size_t width) {
     switch (width) {
     case 1: return ((const uint8_t *)data)[i];

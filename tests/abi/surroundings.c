@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
+#include "fp_mode.h"
 
 #include <alloca.h>
 #include <pthread.h>
@@ -13,10 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
 
 static const struct api kApi = API_DIRECT;
 static const char *model_path;
@@ -119,28 +116,8 @@ static void test_no_call_needs_more_than_64_kib_of_stack(void) {
 
 /* ---- floating-point environment -------------------------------------------------------------- */
 
-#if defined(__SSE2__)
-static const uint64_t kForeignMode = 0x1f80 | 0x8040 | 0x4000; /* FTZ, DAZ, round up */
-static uint64_t get_mode(void) {
-    return _mm_getcsr() & ~0x3fu; /* without the sticky exception flags */
-}
-static void set_mode(uint64_t mode) {
-    _mm_setcsr((unsigned)mode);
-}
-#elif defined(__aarch64__)
-static const uint64_t kForeignMode = (1u << 24) | (1u << 22); /* FZ, round up */
-static uint64_t get_mode(void) {
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    return mode;
-}
-static void set_mode(uint64_t mode) {
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
-}
-#endif
-
 static void test_callers_floating_point_mode_changes_no_bit_and_is_kept(void) {
-#if defined(__SSE2__) || defined(__aarch64__)
+#if FP_MODE_KNOWN
     const uint64_t usual = get_mode(), expected = plain_hash(EXERCISE_ALL);
     exercise e;
     exercise_init(&e, &kApi, model_path);

@@ -1,0 +1,44 @@
+// The kernel that multiplies tiles of a type in a mode, and what its work takes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "matmul/product.hpp"
+
+namespace ggufx::matmul {
+namespace {
+
+constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
+               kPackCost = {3000, 300};
+// A value of the weights once per tile, whatever the columns: more than half of the time for 8.
+constexpr Cost kUnpackNone = {0, 0}, kUnpackPrecise = {0, 100}, kUnpackF32 = {0, 300};
+
+struct TileKernel {
+    const kernels::Gemm *gemm;
+    uint64_t mac_ps, unpack_ps, pack_ps; // per value
+    bool copies;                         // gathered columns are copied: the kernel reads the caller's f32
+
+    // Of n columns of k values; `ordered`: gathered.
+    size_t bytes(size_t k, size_t n, bool ordered) const {
+        return copies && ordered ? (k * n * sizeof(float) + 63) / 64 * 64 : gemm->bytes(k, n);
+    }
+    // Of one tile whose rows have k values, with n columns.
+    uint64_t tile_ps(size_t k, size_t n) const {
+        return (mac_ps * n + unpack_ps) * (k + 1) * gemm->tile_rows;
+    }
+};
+
+inline TileKernel tile_kernel_for(const Call &call, uint32_t type) {
+    const bool f32 = call.f32(type);
+    const kernels::Layer *layer = nullptr;
+    const kernels::Gemm *gemm =
+        f32 ? kernels::find(call.kernels, &kernels::Layer::gemm_f32, type, &layer)
+            : call.gemm(type, &layer);
+    const bool precise = call.options.precise;
+    const Cost &cost = f32 ? kCostF32 : precise ? kCostPrecise : kCost;
+    const Cost &unpack = f32 ? kUnpackF32 : precise ? kUnpackPrecise : kUnpackNone;
+    return {gemm, cost.of(*layer), unpack.of(*layer), kPackCost.of(*layer),
+            gemm->bytes(32, 1) == 0};
+}
+
+} // namespace
+} // namespace ggufx::matmul

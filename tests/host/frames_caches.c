@@ -1,0 +1,79 @@
+/*
+ * KV caches: long appends, attention of one query over a long cache and of many over themselves,
+ * other types for what is held.
+ * SPDX-License-Identifier: MIT
+ */
+#include "frames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { kHeads = 4, kQueries = 16, kDim = 128, kRow = kHeads * kDim, kQueryRow = kQueries * kDim };
+
+typedef struct cache {
+    ggufx_kv *kv;
+    const float *x;
+    float *out;
+    size_t n_tokens, n_q;
+    uint32_t to;
+} cache;
+
+static ggufx_status append(void *user) {
+    const cache *c = user;
+    const ggufx_status status = ggufx_kv_truncate(c->kv, 0, 0, NULL);
+    if (status != GGUFX_OK) return status;
+    return ggufx_kv_append(c->kv, 0, 0, c->n_tokens, NULL, c->x, c->n_tokens * kRow, c->x,
+                           c->n_tokens * kRow, NULL);
+}
+
+static ggufx_status attend(void *user) {
+    const cache *c = user;
+    return ggufx_kv_attend(c->out, c->n_q * kQueryRow, NULL, c->kv, 0, 0, c->x, c->n_q * kQueryRow,
+                           c->n_q, NULL, NULL, NULL);
+}
+
+static ggufx_status requantize(void *user) {
+    const cache *c = user;
+    const ggufx_status status = append(user);
+    if (status != GGUFX_OK) return status;
+    return ggufx_kv_requantize(c->kv, 0, c->to, c->to, NULL, NULL);
+}
+
+static void check_cache(frames *f, cache *c, const char *type) {
+    char name[64];
+    snprintf(name, sizeof name, "append %s", type);
+    frames_check(f, name, append, c);
+    for (c->n_q = 1; c->n_q <= 64; c->n_q *= 64) {
+        snprintf(name, sizeof name, "attend %s, %zu queries", type, c->n_q);
+        frames_check(f, name, attend, c);
+    }
+    snprintf(name, sizeof name, "requantize %s", type);
+    frames_check(f, name, requantize, c);
+}
+
+void frames_of_caches(frames *f, const ggufx_runtime *rt) {
+    cache c = {.n_tokens = 4096};
+    float *x = malloc(sizeof *x * c.n_tokens * kRow);
+    c.out = malloc(sizeof *c.out * 64 * kQueryRow);
+    if (!x || !c.out) exit(1);
+    frames_fill(x, c.n_tokens * kRow);
+    c.x = x;
+    for (uint32_t id = 1; id < 128; id++) {
+        ggufx_kv_type_facts type = {.struct_size = sizeof type};
+        ggufx_kv_options options;
+        if (ggufx_kv_type_info(&type, id, NULL) != GGUFX_OK) continue;
+        ggufx_kv_options_init(&options);
+        options.n_layers = 1;
+        options.n_kv_heads = kHeads;
+        options.n_q_heads = kQueries;
+        options.head_dim_k = kDim;
+        options.type_k = options.type_v = id;
+        options.flags = id == GGUFX_KV_TQ3_0 ? GGUFX_KV_FIT_TQ3_0 : 0;
+        c.to = id == GGUFX_KV_GX4 ? GGUFX_KV_Q8_0 : GGUFX_KV_GX4;
+        if (ggufx_kv_create(&c.kv, rt, &options, NULL) != GGUFX_OK) exit(1);
+        check_cache(f, &c, type.name);
+        ggufx_kv_destroy(c.kv);
+    }
+    free(x);
+    free(c.out);
+}

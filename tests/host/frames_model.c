@@ -1,0 +1,73 @@
+/*
+ * A model: all of its prompt at once, tokens one by one; its file checked; the file quantized.
+ * SPDX-License-Identifier: MIT
+ */
+#include "frames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { kPrompt = 192 };
+
+typedef struct play {
+    const ggufx_runtime *rt;
+    ggufx_file *file;
+    ggufx_session *session;
+    int32_t ids[kPrompt];
+    uint64_t n_before;
+    size_t n;
+} play;
+
+static ggufx_status decode(void *user) {
+    play *p = user;
+    const ggufx_status status = ggufx_session_truncate(p->session, p->n_before, NULL);
+    if (status != GGUFX_OK) return status;
+    return ggufx_session_decode(p->session, p->ids, p->n, NULL, NULL);
+}
+
+static ggufx_status validate(void *user) {
+    const play *p = user;
+    return ggufx_validate(p->file, GGUFX_VALIDATE_DEEP, NULL, NULL, NULL, NULL);
+}
+
+static ggufx_status quantize(void *user) {
+    const play *p = user;
+    char path[] = "/tmp/ggufx-frames-XXXXXX";
+    const int fd = mkstemp(path);
+    ggufx_job *job = NULL;
+    ggufx_job_options options;
+    uint32_t recipe = 0;
+    if (fd < 0 || close(fd) != 0) return GGUFX_E_IO;
+    ggufx_job_options_init(&options);
+    options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
+    ggufx_status status = ggufx_file_type_from_name(&recipe, "Q4_K_M", NULL);
+    if (status == GGUFX_OK)
+        status = ggufx_job_quantize(&job, p->rt, p->file, recipe, &options, NULL);
+    if (status == GGUFX_OK) status = ggufx_job_run(job, path, NULL, NULL);
+    ggufx_job_destroy(job);
+    unlink(path);
+    return status;
+}
+
+void frames_of_model(frames *f, const ggufx_runtime *rt, const char *model_path) {
+    play p = {.rt = rt};
+    ggufx_model *model = NULL;
+    ggufx_session_options options;
+    if (ggufx_open(&p.file, rt, model_path, NULL, NULL) != GGUFX_OK) exit(1);
+    if (ggufx_model_create(&model, rt, p.file, NULL, NULL) != GGUFX_OK) exit(1);
+    ggufx_session_options_init(&options);
+    options.n_context = 2 * kPrompt;
+    if (ggufx_session_create(&p.session, model, &options, NULL) != GGUFX_OK) exit(1);
+    for (int32_t i = 0; i < kPrompt; i++) p.ids[i] = 1 + i * 7 % 200;
+    p.n = kPrompt;
+    frames_check(f, "decode a prompt", decode, &p);
+    p.n_before = kPrompt - 1;
+    p.n = 1;
+    frames_check(f, "decode a token", decode, &p);
+    frames_check(f, "validate", validate, &p);
+    frames_check(f, "quantize a file", quantize, &p);
+    ggufx_session_destroy(p.session);
+    ggufx_model_destroy(model);
+    ggufx_file_destroy(p.file);
+}

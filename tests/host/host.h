@@ -1,0 +1,105 @@
+/*
+ * A program that hosts the library the way a game engine does: its own job system, memory, log and
+ * archive, floating-point mode of games, the library a plug-in that comes and goes.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_HOST_H
+#define GGUFX_HOST_H
+
+#include "../abi/exercise.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* The sanitizers make everything 20 to 100 times as long: fewer rounds there. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if !defined(SANITIZED)
+#define SANITIZED 0
+#endif
+
+/* ---- jobs.c: threads that work on jobs in slices of 2 ms ------------------------------------ */
+
+enum { kWorkers = 4, kSliceNs = 2000000 };
+
+typedef struct jobs {
+    pthread_t threads[kWorkers]; /* the first is unused: that worker is the caller */
+    pthread_mutex_t one_at_a_time, lock;
+    pthread_cond_t work, done;
+    void (*task)(void *ctx, uint32_t index, uint32_t worker);
+    void *ctx;
+    uint32_t n_tasks, next, n_done;
+    int stop;
+    int64_t process; /* that has the threads */
+    /* What the host saw. */
+    atomic_uint busy[kWorkers];
+    atomic_ulong n_run, n_slices, n_faults;
+} jobs;
+
+void jobs_start(jobs *j);
+void jobs_stop(jobs *j); /* faults end the program */
+/* For ggufx_executor.parallel_for; user is a jobs. */
+ggufx_status jobs_run(void *user, uint32_t n_tasks, void (*task)(void *, uint32_t, uint32_t),
+                      void *ctx);
+
+/* ---- memory.c: an allocator that counts, and refuses over a cap ------------------------------ */
+
+typedef struct memory {
+    atomic_size_t used, peak, cap;
+    atomic_long live, n_refused, n_destroyed;
+} memory;
+
+void memory_init(memory *m, size_t cap);
+ggufx_allocator memory_hooks(memory *m);
+
+/* ---- pak.c: an archive with two copies of a model among other things ------------------------- */
+
+enum { kPakAligned = 0, kPakOdd = 1, kPakPart = 2, kPakEntries = 3 };
+
+typedef struct pak {
+    char path[64];
+    struct { uint64_t offset, length; } entry[kPakEntries];
+} pak;
+
+/* Writes the archive: the model at a multiple of 4096, again at an odd offset, and a file that
+ * says that it is one part of three. */
+void pak_build(pak *p, const char *model);
+void pak_remove(const pak *p);
+/* Opens an entry by descriptor, which is closed before this returns. */
+ggufx_status pak_open(ggufx_file **out, const struct api *a, const ggufx_runtime *rt, const pak *p,
+                      int entry, ggufx_error *error);
+
+/* ---- story.c: what the game does with the library --------------------------------------------- */
+
+typedef struct story {
+    const struct api *api;
+    const pak *archive;
+    ggufx_runtime_options options;
+    long cancel_at;                /* poll of the first decode that cancels; 0 = none */
+    int entry;                     /* of the archive */
+    /* results */
+    uint64_t hash; /* of logits and ids */
+    long n_polls, n_cancelled, n_logged;
+    ggufx_error error;
+} story;
+
+void story_init(story *s, const struct api *api, const pak *archive);
+/* The code of the call that failed, or GGUFX_OK; everything is destroyed again. */
+ggufx_status story_run(story *s);
+/* The same with the host's jobs, memory and log. */
+ggufx_status story_play(story *s, jobs *j, memory *m);
+
+/* ---- plugin.c: the library by name ------------------------------------------------------------ */
+
+/* RTLD_DEEPBIND, but for the sanitizers, which refuse it. */
+extern const int kPluginFlags;
+void *plugin_load(struct api *api, const char *path, int flags);
+/* Also checks that the library is gone. */
+void plugin_unload(void *library, const char *path);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * An editor that loads the plug-in anew after each build, 200 times, with its threads alive; and
+ * processes that fork. Cases: reload, fork.
+ * usage: reload CASE LIBRARY MODEL
+ * SPDX-License-Identifier: MIT
+ */
+#include "host.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { kCycles = SANITIZED ? 40 : 200, kRows = 512, kColumns = 256,
+       kVectors = SANITIZED ? 1 : 64 };
+
+static pak archive;
+static const char *library_path;
+
+/* ---- what the plug-in does in a cycle --------------------------------------------------------- */
+
+typedef struct objects {
+    ggufx_runtime *rt;
+    ggufx_file *file;
+    ggufx_tensor *w;
+    float x[kColumns * kVectors], y[kRows * kVectors];
+} objects;
+
+/* A product that is cut into tasks. executor may be NULL: the library's own threads. */
+static void begin_use(objects *o, const struct api *a, const ggufx_executor *executor,
+                      const ggufx_allocator *allocator) {
+    ggufx_runtime_options options;
+    size_t at = 0;
+    memset(o, 0, sizeof *o);
+    for (int i = 0; i < kColumns * kVectors; i++) o->x[i] = (float)(i % 17) - 8;
+    a->runtime_options_init(&options);
+    options.executor = executor;
+    options.allocator = allocator;
+    options.threads = 3;
+    MUST(a->runtime_create(&o->rt, &options, NULL) == GGUFX_OK);
+    MUST(pak_open(&o->file, a, o->rt, &archive, kPakOdd, NULL) == GGUFX_OK);
+    MUST(a->file_tensor_find(&at, o->file, "token_embd.weight", 17, NULL) == GGUFX_OK);
+    MUST(a->tensor_slice(&o->w, a->file_tensor(o->file, at), 1, 0, kRows, NULL) == GGUFX_OK);
+}
+
+static void use(objects *o, const struct api *a) {
+    MUST(a->matmul(o->y, 0, kRows * kVectors, o->rt, o->w, o->x, 0, kColumns * kVectors, kVectors,
+                   NULL, NULL) == GGUFX_OK);
+}
+
+static void end_use(objects *o, const struct api *a) {
+    a->file_destroy(o->file);
+    a->runtime_destroy(o->rt);
+    a->tensor_destroy(o->w);
+}
+
+/* ---- reload ----------------------------------------------------------------------------------- */
+
+typedef struct footprint {
+    long threads, descriptors, mappings, heap_kib;
+    pthread_key_t key; /* the lowest that is free: a key that stays is a destructor that stays */
+} footprint;
+
+static long entries(const char *folder) {
+    long n = 0;
+    DIR *d = opendir(folder);
+    MUST(d != NULL);
+    while (readdir(d)) n++;
+    closedir(d);
+    return n;
+}
+
+static footprint measure(void) {
+    footprint f = {entries("/proc/self/task"), entries("/proc/self/fd"), 0, 0, 0};
+    int c;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    MUST(maps != NULL);
+    while ((c = fgetc(maps)) != EOF) f.mappings += c == '\n';
+    fclose(maps);
+    malloc_trim(0);
+    f.heap_kib = (long)(mallinfo2().uordblks / 1024);
+    MUST(pthread_key_create(&f.key, NULL) == 0 && pthread_key_delete(f.key) == 0);
+    return f;
+}
+
+static void must_be_level(footprint early, footprint late) {
+    printf("after 20 and %d cycles: threads %ld %ld, descriptors %ld %ld, mappings %ld %ld, heap "
+           "%ld %ld KiB, keys %u %u\n", kCycles, early.threads, late.threads, early.descriptors,
+           late.descriptors, early.mappings, late.mappings, early.heap_kib, late.heap_kib,
+           early.key, late.key);
+    MUST(late.threads == early.threads && late.descriptors == early.descriptors);
+    MUST(late.key == early.key);
+#if !SANITIZED /* theirs grow */
+    MUST(late.mappings <= early.mappings + 2 * kWorkers); /* arenas of threads */
+    /* A build with libcpuinfo (unloaded too) leaves its tables behind, which nothing frees. */
+    MUST(late.heap_kib <= early.heap_kib + 64 + (kCycles - 20) * sysconf(_SC_NPROCESSORS_CONF));
+#endif
+}
+
+static void cycle(jobs *j, memory *m, float *first) {
+    struct api api;
+    objects with_jobs, with_threads;
+    const ggufx_allocator allocator = memory_hooks(m);
+    const ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = kWorkers,
+                                     .user = j, .parallel_for = jobs_run};
+    void *library = plugin_load(&api, library_path, kPluginFlags);
+    begin_use(&with_jobs, &api, &executor, &allocator);
+    begin_use(&with_threads, &api, NULL, &allocator);
+    use(&with_jobs, &api);
+    use(&with_threads, &api);
+    end_use(&with_jobs, &api);
+    end_use(&with_threads, &api);
+    plugin_unload(library, library_path);
+    MUST(memcmp(with_jobs.y, with_threads.y, sizeof with_jobs.y) == 0);
+    if (first[0] == 0.0f) memcpy(first, with_jobs.y, sizeof with_jobs.y);
+    MUST(memcmp(first, with_jobs.y, sizeof with_jobs.y) == 0);
+}
+
+static void test_reloads_leave_nothing(void) {
+    jobs j;
+    memory m;
+    footprint early = {0}, late;
+    float first[kRows * kVectors] = {0};
+    jobs_start(&j);
+    memory_init(&m, SIZE_MAX);
+    for (int i = 1; i <= kCycles; i++) {
+        cycle(&j, &m, first);
+        MUST(m.live == 0 && m.used == 0 && m.n_destroyed == 2 * i);
+        if (i == 20) early = measure();
+    }
+    late = measure();
+    must_be_level(early, late);
+    MUST(j.n_run >= kCycles);
+    jobs_stop(&j); /* the threads exit after the last dlclose, with whatever destructors they have */
+}
+
+/* ---- fork ------------------------------------------------------------------------------------- */
+
+static const struct api *forked_api;
+static atomic_int stop_decoding;
+
+/* Another thread that is somewhere inside the library whenever a fork happens. */
+static void *decode_all_the_time(void *user) {
+    long n = 0;
+    while (!atomic_load(&stop_decoding)) {
+        story s;
+        story_init(&s, forked_api, &archive);
+        s.options.threads = 3;
+        MUST(story_run(&s) == GGUFX_OK);
+        n++;
+    }
+    *(long *)user = n;
+    return NULL;
+}
+
+/* Runs in a child; 0 when all is as it should be. */
+static int child(int how, objects *o, const float *expected) {
+    objects own;
+    alarm(60); /* a child that waits for threads it does not have */
+    if (how == 0) return 0; /* knows nothing of the library */
+    if (how == 1) {         /* what it inherited, and takes leave of it */
+        memset(o->y, 0, sizeof o->y);
+        use(o, forked_api);
+        end_use(o, forked_api);
+        return memcmp(o->y, expected, sizeof o->y) != 0;
+    }
+    begin_use(&own, forked_api, NULL, NULL); /* objects of its own, with threads */
+    use(&own, forked_api);
+    end_use(&own, forked_api);
+    return memcmp(own.y, expected, sizeof own.y) != 0;
+}
+
+static void fork_children(objects *o, const float *expected, int n) {
+    for (int i = 0; i < n; i++) {
+        int status = 1;
+        const pid_t pid = fork();
+        if (pid == 0) _exit(child(i % 3, o, expected));
+        MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+        use(o, forked_api); /* the parent goes on */
+        MUST(memcmp(o->y, expected, sizeof o->y) == 0);
+    }
+}
+
+static void test_forks_with_threads_alive(void) {
+    struct api api;
+    jobs j;
+    memory m;
+    objects own_threads, host_jobs;
+    float expected[kRows * kVectors];
+    pthread_t other;
+    long n_decoded = 0;
+    void *library = plugin_load(&api, library_path, kPluginFlags);
+    const ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = kWorkers,
+                                     .user = &j, .parallel_for = jobs_run};
+    memory_init(&m, SIZE_MAX);
+    const ggufx_allocator allocator = memory_hooks(&m);
+    forked_api = &api;
+    jobs_start(&j);
+    begin_use(&own_threads, &api, NULL, &allocator);
+    begin_use(&host_jobs, &api, &executor, &allocator);
+    use(&own_threads, &api);
+    memcpy(expected, own_threads.y, sizeof expected);
+    MUST(pthread_create(&other, NULL, decode_all_the_time, &n_decoded) == 0);
+    fork_children(&own_threads, expected, SANITIZED ? 3 : 12);
+    fork_children(&host_jobs, expected, SANITIZED ? 3 : 12);
+    atomic_store(&stop_decoding, 1);
+    pthread_join(other, NULL);
+    MUST(n_decoded > 0);
+    end_use(&own_threads, &api);
+    end_use(&host_jobs, &api);
+    MUST(m.live == 0 && m.used == 0);
+    jobs_stop(&j);
+    plugin_unload(library, library_path);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4) return 2;
+    library_path = argv[2];
+    pak_build(&archive, argv[3]);
+    if (strcmp(argv[1], "reload") == 0) test_reloads_leave_nothing();
+    else if (strcmp(argv[1], "fork") == 0) test_forks_with_threads_alive();
+    else return 2;
+    pak_remove(&archive);
+    return 0;
+}
