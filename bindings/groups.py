@@ -35,6 +35,13 @@ GROUPS = [
     ("DECODE_", "DecodeFlags", "u32", True, "Flags of a decode"),
     ("WRITE_", "WriteFlags", "u32", True, "Flags of a writer"),
     ("EDIT_", "EditFlags", "u32", True, "Flags of an edit"),
+    ("JOB_REASON_", "JobReason", "i32", False, "Why a tensor gets its type"),
+    ("JOB_BY_", None, "u32", False, ""),
+    ("JOB_KEEP_SPLIT", "JobFlags", "u32", True, "Flags of a quantization's plan"),
+    ("JOB_RESUME", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
+    ("JOB_KEEP", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
+    ("JOB_MEASURE", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
+    ("JOB_", "JobFlags", "u32", True, "Flags of a quantization's plan"),
 ]
 
 
@@ -45,7 +52,7 @@ def group_of(name):
         return GROUPS[0], "OK"
     for row in GROUPS:
         if row[1] and short.startswith(row[0]) and not plain(short):
-            whole = row[1] in ("TypeFlags", "KvFlags")  # several prefixes: keep them
+            whole = row[1] in ("TypeFlags", "KvFlags", "JobFlags", "JobRunFlags")  # several prefixes: keep them
             cut = short.index("_") + 1 if whole else len(row[0])
             return row, short[cut:]
     return None, short

@@ -24,18 +24,19 @@ func (w *Watch) unset() bool {
 
 // callbacks are the functions of one call, or of a hook that stays.
 type callbacks struct {
-	watch     Watch
-	finding   func(*Finding) bool
-	chunk     func(*Perplexity) bool
-	attention func(*AttentionView) bool
-	heads     int
-	kvHeads   int
-	write     func(part int, data []byte) error
-	read      func(offset uint64, data []byte) error
-	size      uint64
-	release   func()
-	cause     error // why a function ended the call
-	panicked  any
+	watch      Watch
+	finding    func(*Finding) bool
+	chunk      func(*Perplexity) bool
+	attention  func(*AttentionView) bool
+	heads      int
+	kvHeads    int
+	write      func(part int, data []byte) error
+	read       func(offset uint64, data []byte) error
+	size       uint64
+	tensorDone func(i int, t PlannedTensor)
+	release    func()
+	cause      error // why a function ended the call
+	panicked   any
 }
 
 // run passes the callbacks to a call, and what they did to the result.

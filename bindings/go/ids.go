@@ -142,6 +142,41 @@ const (
 	ImatrixFormatDat  ImatrixFormat = 1
 )
 
+// JobReason: Why a tensor gets its type.
+type JobReason int32
+
+const (
+	JobReasonRecipe   JobReason = 0
+	JobReasonChosen   JobReason = 1
+	JobReasonKept     JobReason = 2
+	JobReasonSame     JobReason = 3
+	JobReasonFallback JobReason = 4
+)
+
+// JobFlags: Flags of a quantization's plan.
+type JobFlags uint32
+
+const (
+	JobPure            JobFlags = 1
+	JobLeaveOutput     JobFlags = 2
+	JobOnlyCopy        JobFlags = 4
+	JobAllowRequantize JobFlags = 8
+	JobNoFallback      JobFlags = 16
+	JobKeepSplit       JobFlags = 32
+	JobOutputType      JobFlags = 64
+	JobEmbeddingType   JobFlags = 128
+	JobBest            JobFlags = 256
+)
+
+// JobRunFlags: Flags of a quantization's run.
+type JobRunFlags uint32
+
+const (
+	JobRunResume  JobRunFlags = 1
+	JobRunKeep    JobRunFlags = 2
+	JobRunMeasure JobRunFlags = 4
+)
+
 // RopeStyle: How keys carry their positions.
 type RopeStyle uint32
 
@@ -323,32 +358,15 @@ const (
 
 // Numbers with a meaning of their own.
 const (
-	MaxDims            = 4
-	JobReasonRecipe    = 0
-	JobReasonChosen    = 1
-	JobReasonKept      = 2
-	JobReasonSame      = 3
-	JobReasonFallback  = 4
-	JobPure            = 1
-	JobLeaveOutput     = 2
-	JobOnlyCopy        = 4
-	JobAllowRequantize = 8
-	JobNoFallback      = 16
-	JobKeepSplit       = 32
-	JobOutputType      = 64
-	JobEmbeddingType   = 128
-	JobBest            = 256
-	JobByRecipe        = 4294967295
-	JobResume          = 1
-	JobKeep            = 2
-	JobMeasure         = 4
-	KvNoSinks          = 4294967295
-	KvAllSequences     = 4294967295
-	KvKeepType         = 4294967295
-	KvAllLayers        = 4294967295
-	MatvecMaxMatrices  = 64
-	VersionMajor       = 0
-	VersionMinor       = 1
-	VersionPatch       = 0
-	AbiVersion         = 1
+	MaxDims           = 4
+	JobByRecipe       = 4294967295
+	KvNoSinks         = 4294967295
+	KvAllSequences    = 4294967295
+	KvKeepType        = 4294967295
+	KvAllLayers       = 4294967295
+	MatvecMaxMatrices = 64
+	VersionMajor      = 0
+	VersionMinor      = 1
+	VersionPatch      = 0
+	AbiVersion        = 1
 )

@@ -141,6 +141,42 @@ namespace Ggufx
         Dat = 1,
     }
 
+    /// <summary>Why a tensor gets its type.</summary>
+    public enum JobReason : int
+    {
+        Recipe = 0,
+        Chosen = 1,
+        Kept = 2,
+        Same = 3,
+        Fallback = 4,
+    }
+
+    /// <summary>Flags of a quantization's plan.</summary>
+    [Flags]
+    public enum JobFlags : uint
+    {
+        None = 0,
+        Pure = 1,
+        LeaveOutput = 2,
+        OnlyCopy = 4,
+        AllowRequantize = 8,
+        NoFallback = 16,
+        KeepSplit = 32,
+        OutputType = 64,
+        EmbeddingType = 128,
+        Best = 256,
+    }
+
+    /// <summary>Flags of a quantization's run.</summary>
+    [Flags]
+    public enum JobRunFlags : uint
+    {
+        None = 0,
+        Resume = 1,
+        Keep = 2,
+        Measure = 4,
+    }
+
     /// <summary>How keys carry their positions.</summary>
     public enum RopeStyle : uint
     {
@@ -329,24 +365,7 @@ namespace Ggufx
     public static class Constants
     {
         public const uint MaxDims = 4;
-        public const uint JobReasonRecipe = 0;
-        public const uint JobReasonChosen = 1;
-        public const uint JobReasonKept = 2;
-        public const uint JobReasonSame = 3;
-        public const uint JobReasonFallback = 4;
-        public const uint JobPure = 1;
-        public const uint JobLeaveOutput = 2;
-        public const uint JobOnlyCopy = 4;
-        public const uint JobAllowRequantize = 8;
-        public const uint JobNoFallback = 16;
-        public const uint JobKeepSplit = 32;
-        public const uint JobOutputType = 64;
-        public const uint JobEmbeddingType = 128;
-        public const uint JobBest = 256;
         public const uint JobByRecipe = 4294967295;
-        public const uint JobResume = 1;
-        public const uint JobKeep = 2;
-        public const uint JobMeasure = 4;
         public const uint KvNoSinks = 4294967295;
         public const uint KvAllSequences = 4294967295;
         public const uint KvKeepType = 4294967295;

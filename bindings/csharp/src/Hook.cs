@@ -23,6 +23,7 @@ namespace Ggufx
         internal Func<Finding, bool> OnFinding;
         internal Func<Perplexity, bool> OnChunk;
         internal AttentionHook OnLayer;
+        internal Action<long, PlannedTensor> OnTensor;
         internal int Heads, KvHeads;
         internal WritePart OnWrite;
         internal ReadAt OnRead;
@@ -75,6 +76,12 @@ namespace Ggufx
             throw Check.Of(status, record, hook);
         }
 
+        /// What a function threw that cannot end its call.
+        internal void Rethrow()
+        {
+            if (Caught != null) ExceptionDispatchInfo.Capture(Caught).Throw();
+        }
+
         internal bool Run(Func<bool> function)
         {
             if (Caught != null) return false;
@@ -102,6 +109,8 @@ namespace Ggufx
         private delegate int ProgressFn(void* user, ulong done, ulong total);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int PointerFn(void* user, void* what);
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate void TensorFn(void* user, UIntPtr index, NativeJobTensor* tensor);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int LayerFn(void* user, uint layer, ulong first, UIntPtr n, float* q, float* k, float* v, float* o);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
@@ -148,6 +157,11 @@ namespace Ggufx
         {
             var hook = Hook.Of(user);
             return Stop(hook.Run(() => hook.OnChunk(new Perplexity((NativePerplexityFacts*)what))));
+        });
+        internal static readonly IntPtr OnTensor = Keep<TensorFn>((user, index, tensor) =>
+        {
+            var hook = Hook.Of(user);
+            hook.Run(() => { hook.OnTensor((long)index, new PlannedTensor(tensor)); return true; });
         });
         internal static readonly IntPtr OnLayer = Keep<LayerFn>((user, layer, first, n, q, k, v, o) =>
         {

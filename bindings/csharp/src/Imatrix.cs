@@ -30,6 +30,8 @@ namespace Ggufx
     {
         private readonly ImatrixHandle _handle;
 
+        internal ImatrixHandle Handle { get { return _handle; } }
+
         /// <summary>Read a file of either format.</summary>
         public Imatrix(Runtime rt, string path, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {

@@ -29,7 +29,7 @@ namespace Ggufx
     public delegate void PartSink(int part, ReadOnlySpan<byte> data);
 
     /// <summary>A file to be: keys and tensors in the order they were added.</summary>
-    public sealed unsafe class Writer : IDisposable
+    public sealed unsafe partial class Writer : IDisposable
     {
         private readonly WriterHandle _handle;
 

@@ -134,6 +134,38 @@ id! {
 }
 
 id! {
+    /// Why a tensor gets its type (`GGUFX_JOB_REASON_*`).
+    JobReason: i32
+    RECIPE = GGUFX_JOB_REASON_RECIPE,
+    CHOSEN = GGUFX_JOB_REASON_CHOSEN,
+    KEPT = GGUFX_JOB_REASON_KEPT,
+    SAME = GGUFX_JOB_REASON_SAME,
+    FALLBACK = GGUFX_JOB_REASON_FALLBACK,
+}
+
+bits! {
+    /// Flags of a quantization's plan (`GGUFX_JOB_*`).
+    JobFlags: u32
+    PURE = GGUFX_JOB_PURE,
+    LEAVE_OUTPUT = GGUFX_JOB_LEAVE_OUTPUT,
+    ONLY_COPY = GGUFX_JOB_ONLY_COPY,
+    ALLOW_REQUANTIZE = GGUFX_JOB_ALLOW_REQUANTIZE,
+    NO_FALLBACK = GGUFX_JOB_NO_FALLBACK,
+    KEEP_SPLIT = GGUFX_JOB_KEEP_SPLIT,
+    OUTPUT_TYPE = GGUFX_JOB_OUTPUT_TYPE,
+    EMBEDDING_TYPE = GGUFX_JOB_EMBEDDING_TYPE,
+    BEST = GGUFX_JOB_BEST,
+}
+
+bits! {
+    /// Flags of a quantization's run (`GGUFX_JOB_RESUME*`).
+    JobRunFlags: u32
+    RESUME = GGUFX_JOB_RESUME,
+    KEEP = GGUFX_JOB_KEEP,
+    MEASURE = GGUFX_JOB_MEASURE,
+}
+
+id! {
     /// How keys carry their positions (`GGUFX_KV_ROPE_*`).
     RopeStyle: u32
     UNKNOWN = GGUFX_KV_ROPE_UNKNOWN,

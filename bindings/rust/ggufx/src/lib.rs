@@ -24,6 +24,7 @@
 #![warn(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
+mod edit;
 mod error;
 mod file;
 mod handle;
@@ -33,6 +34,8 @@ mod id;
 mod ids;
 mod imatrix;
 mod io;
+mod job;
+mod job_run;
 mod kv;
 mod kv_attend;
 mod kv_snapshot;
@@ -50,6 +53,7 @@ mod watch;
 mod writer;
 mod writer_write;
 
+pub use edit::{recover_edit, EditInfo};
 pub use error::{Error, Result};
 pub use file::{File, FileInfo, Finding, OpenOptions};
 pub use ggufx_sys as sys;
@@ -57,6 +61,8 @@ pub use hooks::{Allocator, Executor};
 pub use ids::*;
 pub use imatrix::{Imatrix, ImatrixEntry, ImatrixInfo};
 pub use io::ReadAt;
+pub use job::{FileType, PlannedTensor, Quantizer, QuantizerInfo, QuantizerOptions};
+pub use job_run::{RunOptions, TensorDone};
 pub use kv::{Kv, KvLayer, KvOptions, KvStats, ALL_LAYERS, ALL_SEQUENCES};
 pub use kv_attend::AttendOptions;
 pub use matmul::{matvec_many, MatmulOptions};

@@ -3,6 +3,7 @@
 mod files;
 mod hooks;
 mod imatrix;
+mod jobs;
 mod kv;
 mod layout;
 mod models;

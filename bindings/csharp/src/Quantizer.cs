@@ -1,0 +1,246 @@
+// Quantizing whole models: recipes, plans, runs.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.Threading;
+
+namespace Ggufx
+{
+    /// <summary>A recipe of types for the tensors of a model: a value of general.file_type.</summary>
+    public sealed unsafe class FileType
+    {
+        public string Name { get; private set; }
+        public uint Id { get; private set; }
+        /// <summary>That most tensors get.</summary>
+        public TensorType Type { get; private set; }
+
+        /// <summary>All recipes, most bits first.</summary>
+        public static IEnumerable<FileType> All
+        {
+            get
+            {
+                long n = (long)NativeMethods.ggufx_file_type_count();
+                for (long i = 0; i < n; i++) yield return At(i);
+            }
+        }
+
+        private static FileType At(long i)
+        {
+            var o = default(NativeFileTypeFacts);
+            o.struct_size = (uint)sizeof(NativeFileTypeFacts);
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_file_type_at(&o, Native.Size(i), &e), &e);
+            return new FileType { Name = Native.Text(o.name), Id = o.file_type, Type = (TensorType)o.type_ };
+        }
+
+        /// <summary>Find a recipe by name, without regard to case; "Q4_K" is Q4_K_M.</summary>
+        public static FileType FromName(string name)
+        {
+            uint id;
+            NativeError e;
+            fixed (byte* text = Native.Utf8(name))
+                Check.Ok(NativeMethods.ggufx_file_type_from_name(&id, text, &e), &e);
+            foreach (var type in All)
+                if (type.Id == id) return type;
+            throw new ArgumentException(name + " is not listed");
+        }
+    }
+
+    /// <summary>How a quantization is planned; the default is the recipe alone.</summary>
+    public sealed class QuantizerOptions
+    {
+        public JobFlags Flags;
+        /// <summary>Of output.weight, of token_embd.weight; null: the recipe's.</summary>
+        public TensorType? OutputType, EmbeddingType;
+        public Imatrix Imatrix;
+        /// <summary>For the key quantize.imatrix.file.</summary>
+        public string ImatrixName;
+        /// <summary>Room for later edits.</summary>
+        public ulong ReserveBytes;
+    }
+
+    /// <summary>Facts of a plan.</summary>
+    public sealed class QuantizerInfo
+    {
+        public ulong Tensors, Parts, Values, BytesIn, BytesOut, FileBytes, Fallbacks, MissingFromImatrix;
+    }
+
+    /// <summary>What a plan makes of one tensor.</summary>
+    public sealed unsafe class PlannedTensor
+    {
+        public string Name { get; private set; }
+        public ulong[] Ne { get; private set; }
+        /// <summary>In the file; that it gets; before a fallback.</summary>
+        public TensorType From { get; private set; }
+        public TensorType To { get; private set; }
+        public TensorType Wanted { get; private set; }
+        public JobReason Reason { get; private set; }
+        /// <summary>1: an entry weighs its columns; 0: none is wanted; negative: there is none.</summary>
+        public int Imatrix { get; private set; }
+        /// <summary>File it goes to.</summary>
+        public int Part { get; private set; }
+        public ulong BytesIn { get; private set; }
+        public ulong BytesOut { get; private set; }
+        /// <summary>Of a run with JobRunFlags.Measure, else null.</summary>
+        public double? Rmse { get; private set; }
+        /// <summary>Of the last run.</summary>
+        public double Seconds { get; private set; }
+
+        internal PlannedTensor(NativeJobTensor* t)
+        {
+            Name = Native.Text(t->name, (long)t->name_length);
+            Ne = new ulong[t->n_dims];
+            for (int i = 0; i < Ne.Length; i++) Ne[i] = t->ne[i];
+            From = (TensorType)t->from;
+            To = (TensorType)t->to;
+            Wanted = (TensorType)t->wanted;
+            Reason = (JobReason)t->reason;
+            Imatrix = t->imatrix;
+            Part = (int)t->part;
+            BytesIn = t->bytes_in;
+            BytesOut = t->bytes_out;
+            Rmse = t->rmse < 0 ? (double?)null : t->rmse;
+            Seconds = t->seconds;
+        }
+    }
+
+    /// <summary>How a plan is run; the default writes the whole file.</summary>
+    public sealed class RunOptions
+    {
+        public JobRunFlags Flags;
+        /// <summary>Number of this run, from 1, and how many share the work; Finish ends it.</summary>
+        public uint Shard, Shards;
+        /// <summary>Called after each tensor, on the thread of the run.</summary>
+        public Action<long, PlannedTensor> TensorDone;
+        public CancellationToken Token;
+        /// <summary>In bytes of input.</summary>
+        public IProgress<Progress> Progress;
+    }
+
+    /// <summary>A quantization that is planned, runs, or has run; keeps its file.</summary>
+    public sealed unsafe class Quantizer : IDisposable
+    {
+        private readonly JobHandle _handle;
+
+        /// <summary>Plan the quantization of a file by a recipe.</summary>
+        public Quantizer(Runtime rt, GgufFile file, FileType recipe, QuantizerOptions options = null)
+        {
+            options = options ?? new QuantizerOptions();
+            var o = default(NativeJobOptions);
+            o.struct_size = (uint)sizeof(NativeJobOptions);
+            o.flags = (uint)options.Flags;
+            if (options.OutputType.HasValue) o.flags |= (uint)JobFlags.OutputType;
+            if (options.EmbeddingType.HasValue) o.flags |= (uint)JobFlags.EmbeddingType;
+            o.output_type = (uint)options.OutputType.GetValueOrDefault();
+            o.embedding_type = (uint)options.EmbeddingType.GetValueOrDefault();
+            o.reserve_bytes = options.ReserveBytes;
+            byte[] name = options.ImatrixName == null ? null : Native.Utf8(options.ImatrixName);
+            NativeError e;
+            fixed (byte* text = name)
+            {
+                o.imatrix_name = text;
+                if (options.Imatrix != null) o.imatrix = options.Imatrix.Handle.DangerousGetHandle();
+                Check.Ok(NativeMethods.ggufx_job_quantize(out _handle, rt.Handle, file.Handle, recipe.Id, &o, &e), &e);
+                GC.KeepAlive(options.Imatrix);
+            }
+        }
+
+        public void Dispose() { _handle.Dispose(); }
+
+        public QuantizerInfo Info
+        {
+            get
+            {
+                var o = default(NativeJobFacts);
+                o.struct_size = (uint)sizeof(NativeJobFacts);
+                NativeError e;
+                Check.Ok(NativeMethods.ggufx_job_info(&o, _handle, &e), &e);
+                return new QuantizerInfo
+                {
+                    Tensors = o.n_tensors, Parts = o.n_parts, Values = o.n_values, BytesIn = o.bytes_in,
+                    BytesOut = o.bytes_out, FileBytes = o.file_bytes, Fallbacks = o.n_fallbacks, MissingFromImatrix = o.n_missing,
+                };
+            }
+        }
+
+        /// <summary>Tensor i in the order they are written.</summary>
+        public PlannedTensor At(long i)
+        {
+            var o = default(NativeJobTensor);
+            o.struct_size = (uint)sizeof(NativeJobTensor);
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_job_tensor_at(&o, _handle, Native.Size(i), &e), &e);
+            return new PlannedTensor(&o);
+        }
+
+        /// <summary>All tensors in the order they are written.</summary>
+        public IEnumerable<PlannedTensor> Tensors
+        {
+            get
+            {
+                long n = (long)Info.Tensors;
+                for (long i = 0; i < n; i++) yield return At(i);
+            }
+        }
+
+        /// <summary>Choose types by a rule; null leaves a tensor to the recipe. Replaces what was chosen
+        /// before; after a failure the plan is as it was.</summary>
+        public void Choose(Func<PlannedTensor, TensorType?> rule)
+        {
+            var types = new List<uint>();
+            foreach (var t in Tensors)
+            {
+                TensorType? type = rule(t);
+                types.Add(type.HasValue ? (uint)type.Value : Native.AllOnes);
+            }
+            NativeError e;
+            fixed (uint* from = types.ToArray())
+                Check.Ok(NativeMethods.ggufx_job_set_types(_handle, from, Native.Size(types.Count), &e), &e);
+        }
+
+        /// <summary>What a type would do to tensor i: the root of the mean squared error of up to
+        /// maxValues values (0: all).</summary>
+        public double Measure(long i, TensorType type, ulong maxValues = 0, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            double o;
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+                Hook.End(hook, NativeMethods.ggufx_job_measure(&o, _handle, Native.Size(i), (uint)type, maxValues, Hook.Fill(hook, &native), &e), &e);
+            return o;
+        }
+
+        /// <summary>Write the file, whole or not at all; with JobRunFlags.Keep a cancelled run leaves what
+        /// one with JobRunFlags.Resume goes on from.</summary>
+        public void Run(string path, RunOptions options = null)
+        {
+            options = options ?? new RunOptions();
+            var o = default(NativeJobRunOptions);
+            o.struct_size = (uint)sizeof(NativeJobRunOptions);
+            o.flags = (uint)options.Flags;
+            o.shard = options.Shard;
+            o.n_shards = options.Shards;
+            NativeProgress native;
+            NativeError e;
+            using (var hook = new Hook { Token = options.Token, Reports = options.Progress, OnTensor = options.TensorDone })
+            {
+                o.progress = Hook.Fill(hook, &native);
+                o.user = hook.User;
+                if (options.TensorDone != null) o.tensor_done = Functions.OnTensor;
+                fixed (byte* text = Native.Utf8(path))
+                    Hook.End(hook, NativeMethods.ggufx_job_run(_handle, text, &o, &e), &e);
+                hook.Rethrow();
+            }
+        }
+
+        /// <summary>End the work of shards: check them, write the metadata, rename.</summary>
+        public void Finish(string path, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+                fixed (byte* text = Native.Utf8(path))
+                    Hook.End(hook, NativeMethods.ggufx_job_finish(_handle, text, Hook.Fill(hook, &native), &e), &e);
+        }
+    }
+}

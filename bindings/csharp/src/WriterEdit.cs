@@ -1,0 +1,75 @@
+// Editing the keys and names of a file where it stands.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Threading;
+
+namespace Ggufx
+{
+    /// <summary>What an edit does.</summary>
+    public sealed class EditInfo
+    {
+        /// <summary>Tensor data stay where they are, unread and unwritten.</summary>
+        public bool InPlace;
+        public ulong Bytes, ReserveBytes, Written;
+    }
+
+    public sealed unsafe partial class Writer
+    {
+        private static NativeEditFacts EditFacts()
+        {
+            var facts = default(NativeEditFacts);
+            facts.struct_size = (uint)sizeof(NativeEditFacts);
+            return facts;
+        }
+
+        private static NativeEditOptions EditOptions(EditFlags flags)
+        {
+            var o = default(NativeEditOptions);
+            o.struct_size = (uint)sizeof(NativeEditOptions);
+            o.flags = (uint)flags;
+            return o;
+        }
+
+        private static EditInfo Told(NativeEditFacts facts)
+        {
+            return new EditInfo { InPlace = facts.in_place != 0, Bytes = facts.n_bytes, ReserveBytes = facts.reserve_bytes, Written = facts.n_written };
+        }
+
+        /// <summary>What Edit would do: the writer holds what the file is to become.</summary>
+        public EditInfo PlanEdit(GgufFile file, EditFlags flags = 0)
+        {
+            var facts = EditFacts();
+            var o = EditOptions(flags);
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_edit_info(&facts, _handle, file.Handle, &o, &e), &e);
+            return Told(facts);
+        }
+
+        /// <summary>Make the edit to the file at the path, from which `file` was opened: in its place where
+        /// the keys fit, else as a new file.</summary>
+        public EditInfo Edit(GgufFile file, string path, EditFlags flags = 0, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            var facts = EditFacts();
+            var o = EditOptions(flags);
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+            {
+                o.progress = Hook.Fill(hook, &native);
+                fixed (byte* text = Native.Utf8(path))
+                    Hook.End(hook, NativeMethods.ggufx_edit_write(&facts, _handle, file.Handle, text, &o, &e), &e);
+            }
+            return Told(facts);
+        }
+
+        /// <summary>Finish an edit in place that a crash interrupted; false: there was none.</summary>
+        public static bool RecoverEdit(Runtime rt, string path)
+        {
+            int o;
+            NativeError e;
+            fixed (byte* text = Native.Utf8(path))
+                Check.Ok(NativeMethods.ggufx_edit_recover(&o, rt.Handle, text, &e), &e);
+            return o != 0;
+        }
+    }
+}

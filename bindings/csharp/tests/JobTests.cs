@@ -1,0 +1,112 @@
+// A model quantized: planned, changed by a rule, cancelled, resumed, in shards; and edited.
+// SPDX-License-Identifier: MIT
+using System;
+using System.IO;
+using System.Linq;
+using System.Threading;
+using Ggufx;
+
+public static partial class Tests
+{
+    static Quantizer Plan()
+    {
+        var options = new QuantizerOptions { Flags = JobFlags.AllowRequantize };
+        var q = new Quantizer(Rt, Demo(), FileType.FromName("q4_0"), options);
+        q.Choose(t => t.Name.EndsWith("ffn_up.weight") ? TensorType.Q5_1 : (TensorType?)null);
+        return q;
+    }
+
+    static int Chosen(Quantizer q)
+    {
+        return q.Tensors.Count(t => t.Reason == JobReason.Chosen && t.To == TensorType.Q5_1);
+    }
+
+    // A path that nothing stands under.
+    static string Free()
+    {
+        string path = Path.GetTempFileName();
+        File.Delete(path);
+        return path;
+    }
+
+    static void TestFileTypes()
+    {
+        var q4 = FileType.FromName("Q4_K");
+        That(q4.Name == "Q4_K_M" && q4.Id == 15 && q4.Type == TensorType.Q4_K);
+        That(FileType.All.Count() > 20 && FileType.All.Any(t => t.Id == q4.Id));
+        Fails(Status.NotFound, () => FileType.FromName("Q4_Q"));
+    }
+
+    static void TestPlans()
+    {
+        var q = Plan();
+        int chosen = Chosen(q);
+        That(q.Info.BytesOut < q.Info.BytesIn && chosen > 0 && q.Tensors.Count() == (int)q.Info.Tensors);
+        int at = q.Tensors.Select((t, i) => t.Reason == JobReason.Chosen ? i : -1).First(i => i >= 0);
+        double coarse = q.Measure(at, TensorType.Q4_0, 4096), fine = q.Measure(at, TensorType.Q8_0, 4096);
+        That(fine < coarse / 4, fine + " " + coarse);
+        Fails(Status.Cancelled, () => q.Measure(at, TensorType.Q4_0, 0, new CancellationToken(true)));
+        Fails(Status.Argument, () => q.At((long)q.Info.Tensors));
+        Fails(Status.Unsupported, () => q.Choose(t => TensorType.Q8_K));
+        That(Chosen(q) == chosen); // a rule that fails leaves the plan
+        q.Dispose();
+    }
+
+    static void TestCancelledRunsAreResumed()
+    {
+        string whole = Free(), path = Free();
+        Plan().Run(whole);
+        var q = Plan();
+        var stop = new CancellationTokenSource();
+        int seen = 0, again = 0;
+        var progress = new Calls<Progress>(p => That(p.Done <= p.Total));
+        Fails(Status.Cancelled, () => q.Run(path, new RunOptions
+        {
+            Flags = JobRunFlags.Keep, Token = stop.Token, Progress = progress,
+            TensorDone = (i, t) => { if (++seen == 4) stop.Cancel(); },
+        }));
+        That(!File.Exists(path) && seen >= 4 && progress.Count > 0);
+        q.Run(path, new RunOptions { Flags = JobRunFlags.Resume | JobRunFlags.Measure, TensorDone = (i, t) => again++ });
+        That(File.ReadAllBytes(whole).SequenceEqual(File.ReadAllBytes(path)));
+        That(again > 0 && again < q.Tensors.Count() && q.Tensors.Any(t => t.Rmse > 0));
+        Throws<InvalidCastException>(() => Plan().Run(path, new RunOptions { TensorDone = (i, t) => { throw new InvalidCastException(); } }));
+        File.Delete(whole);
+        File.Delete(path);
+    }
+
+    static void TestShards()
+    {
+        string path = Free();
+        Fails(Status.NotFound, () => Plan().Finish(path));
+        Plan().Run(path, new RunOptions { Shard = 1, Shards = 2 });
+        Fails(Status.State, () => Plan().Finish(path));
+        Plan().Run(path, new RunOptions { Shard = 2, Shards = 2 });
+        Plan().Finish(path);
+        That(GgufFile.Open(Rt, path).Tensors.Count() > 0);
+        File.Delete(path);
+    }
+
+    static Writer CopyOf(GgufFile file, ulong reserve)
+    {
+        var w = new Writer(Rt, 0, 0, reserve);
+        w.CopyMeta(file);
+        w.CopyTensors(file);
+        return w;
+    }
+
+    static void TestEdits()
+    {
+        string path = Free();
+        CopyOf(Demo(), 4096).Write(path);
+        var file = GgufFile.Open(Rt, path);
+        var w = CopyOf(file, 0);
+        w.Set("general.name", "edited");
+        That(w.PlanEdit(file).InPlace);
+        var done = w.Edit(file, path, EditFlags.InPlace);
+        That(done.InPlace && done.Written < done.Bytes / 10, done.Written);
+        w.Set("general.name", new string('x', 100000));
+        Fails(Status.Capacity, () => w.Edit(file, path, EditFlags.InPlace));
+        That(!Writer.RecoverEdit(Rt, path));
+        File.Delete(path);
+    }
+}

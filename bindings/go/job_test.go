@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func plan(t testing.TB) *Quantizer {
+	rt := newRuntime(t)
+	recipe := must[FileType](t)(FileTypeFromName("q4_0"))
+	q := must[*Quantizer](t)(rt.NewQuantizer(demo(t, rt), recipe,
+		&QuantizerOptions{Flags: JobAllowRequantize}))
+	ok(t, q.Choose(func(p PlannedTensor) (TensorType, bool) {
+		return TypeQ5_1, strings.HasSuffix(p.Name, "ffn_up.weight")
+	}))
+	return q
+}
+
+func chosen(t testing.TB, q *Quantizer) (all []int) {
+	for i, p := range must[[]PlannedTensor](t)(q.Tensors()) {
+		if p.Reason == JobReasonChosen {
+			check(t, p.To == TypeQ5_1, p)
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+func TestFileTypes(t *testing.T) {
+	all, q4 := FileTypes(), must[FileType](t)(FileTypeFromName("Q4_K"))
+	check(t, len(all) > 20 && q4 == FileType{"Q4_K_M", 15, TypeQ4_K}, q4)
+	_, err := FileTypeFromName("Q4_Q")
+	fails(t, err, StatusNotFound)
+}
+
+func TestPlan(t *testing.T) {
+	q := plan(t)
+	info, at := must[QuantizerInfo](t)(q.Info()), chosen(t, q)
+	check(t, info.BytesOut < info.BytesIn && len(at) > 0, info)
+	coarse := must[float64](t)(q.Measure(at[0], TypeQ4_0, 4096, nil))
+	fine := must[float64](t)(q.Measure(at[0], TypeQ8_0, 4096, nil))
+	check(t, fine < coarse/4, fine, coarse)
+	stop, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := q.Measure(at[0], TypeQ4_0, 0, &Watch{Context: stop})
+	check(t, fails(t, err, StatusCancelled) != nil && errors.Is(err, context.Canceled))
+	_, err = q.At(int(info.Tensors))
+	fails(t, err, StatusArgument)
+	fails(t, q.Choose(func(PlannedTensor) (TensorType, bool) { return TypeQ8_K, true }),
+		StatusUnsupported)
+	check(t, len(chosen(t, q)) == len(at)) // a rule that fails leaves the plan
+	ok(t, q.Close())
+}
+
+func TestCancelledRunIsResumed(t *testing.T) {
+	whole, path := filepath.Join(t.TempDir(), "whole.gguf"), filepath.Join(t.TempDir(), "q.gguf")
+	ok(t, plan(t).Run(whole, nil))
+	q, seen, again := plan(t), 0, 0
+	stop, cancel := context.WithCancel(context.Background())
+	err := q.Run(path, &RunOptions{Flags: JobRunKeep, Watch: Watch{Context: stop},
+		TensorDone: func(int, PlannedTensor) {
+			if seen++; seen == 4 {
+				cancel()
+			}
+		}})
+	check(t, fails(t, err, StatusCancelled) != nil && errors.Is(err, context.Canceled))
+	_, err = os.Stat(path)
+	check(t, os.IsNotExist(err) && seen >= 4)
+	ok(t, q.Run(path, &RunOptions{Flags: JobRunResume | JobRunMeasure,
+		TensorDone: func(int, PlannedTensor) { again++ }}))
+	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(whole)), must[[]byte](t)(os.ReadFile(path))))
+	tensors := must[[]PlannedTensor](t)(q.Tensors())
+	check(t, again > 0 && again < len(tensors), seen, again)
+	check(t, tensors[chosen(t, q)[0]].RMSE > 0 || tensors[len(tensors)-1].RMSE > 0)
+}
+
+func TestShards(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shards.gguf")
+	fails(t, plan(t).Finish(path, nil), StatusNotFound)
+	ok(t, plan(t).Run(path, &RunOptions{Shard: 1, Shards: 2}))
+	fails(t, plan(t).Finish(path, nil), StatusState)
+	ok(t, plan(t).Run(path, &RunOptions{Shard: 2, Shards: 2}))
+	ok(t, plan(t).Finish(path, nil))
+	f := must[*File](t)(newRuntime(t).Open(path, nil))
+	check(t, f.TensorCount() > 0)
+}
+
+func TestPanicInRun(t *testing.T) {
+	defer func() { check(t, recover() == "seen enough") }()
+	_ = plan(t).Run(filepath.Join(t.TempDir(), "q.gguf"),
+		&RunOptions{TensorDone: func(int, PlannedTensor) { panic("seen enough") }})
+}
+
+func copyOf(t testing.TB, rt *Runtime, f *File, options *WriterOptions) *Writer {
+	w := must[*Writer](t)(rt.NewWriter(options))
+	ok(t, w.CopyMeta(f))
+	ok(t, w.CopyTensors(f))
+	return w
+}
+
+func TestEdit(t *testing.T) {
+	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "edited.gguf")
+	ok(t, copyOf(t, rt, demo(t, rt), &WriterOptions{ReserveBytes: 4096}).Write(path, nil))
+	f := must[*File](t)(rt.Open(path, nil))
+	w := copyOf(t, rt, f, nil)
+	ok(t, w.SetText("general.name", "edited"))
+	check(t, must[EditInfo](t)(w.EditInfo(f, 0)).InPlace)
+	info := must[EditInfo](t)(w.Edit(f, path, EditInPlace, nil))
+	check(t, info.InPlace && info.Written < info.Bytes/10, info)
+	ok(t, w.SetText("general.name", strings.Repeat("x", 100000)))
+	_, err := w.Edit(f, path, EditInPlace, nil)
+	fails(t, err, StatusCapacity)
+	check(t, !must[bool](t)(rt.RecoverEdit(path)))
+}
