@@ -42,6 +42,8 @@ GROUPS = [
     ("JOB_KEEP", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
     ("JOB_MEASURE", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
     ("JOB_", "JobFlags", "u32", True, "Flags of a quantization's plan"),
+    ("ESTIMATE_AS_IS", None, "u32", False, ""),
+    ("ESTIMATE_", "EstimateFlags", "u32", True, "Flags of an estimate, asked and answered"),
 ]
 
 

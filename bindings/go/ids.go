@@ -83,6 +83,17 @@ const (
 	CPUNeonI8mm     CpuFeatures = 262144
 )
 
+// EstimateFlags: Flags of an estimate, asked and answered.
+type EstimateFlags uint32
+
+const (
+	EstimateFileType     EstimateFlags = 1
+	EstimateImatrix      EstimateFlags = 2
+	EstimateFits         EstimateFlags = 4
+	EstimateNeedsImatrix EstimateFlags = 8
+	EstimateNoGraph      EstimateFlags = 16
+)
+
 // IoMode: How tensor data get into memory.
 type IoMode int32
 
@@ -358,6 +369,7 @@ const (
 
 // Numbers with a meaning of their own.
 const (
+	EstimateAsIs      = 4294967295
 	MaxDims           = 4
 	JobByRecipe       = 4294967295
 	KvNoSinks         = 4294967295

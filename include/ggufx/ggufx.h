@@ -11,12 +11,14 @@
  *   matmul.h  quantized weights times f32 vectors and matrices
  *   kv.h      the KV cache and attention over it
  *   model.h   tokenizer, model, session, sampler, perplexity
+ *   estimate.h  what fits into memory, and which recipe loses least
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_GGUFX_H
 #define GGUFX_GGUFX_H
 
 #include "base.h"
+#include "estimate.h"
 #include "file.h"
 #include "imatrix.h"
 #include "job.h"

@@ -1,6 +1,6 @@
 // Quantization jobs: include/ggufx/job.h.
 // SPDX-License-Identifier: MIT
-#include "abi/imatrix_handle.hpp"
+#include "abi/job_plan.hpp"
 #include "abi/names.hpp"
 #include "formats/format.hpp"
 #include "job/measure.hpp"
@@ -24,10 +24,6 @@ struct ggufx_job {
 
 namespace {
 
-constexpr uint32_t kFlags = GGUFX_JOB_PURE | GGUFX_JOB_LEAVE_OUTPUT | GGUFX_JOB_ONLY_COPY |
-                            GGUFX_JOB_ALLOW_REQUANTIZE | GGUFX_JOB_NO_FALLBACK |
-                            GGUFX_JOB_KEEP_SPLIT | GGUFX_JOB_OUTPUT_TYPE |
-                            GGUFX_JOB_EMBEDDING_TYPE | GGUFX_JOB_BEST;
 constexpr uint32_t kRunFlags = GGUFX_JOB_RESUME | GGUFX_JOB_KEEP | GGUFX_JOB_MEASURE;
 static_assert(GGUFX_JOB_BY_RECIPE == quant::kNoType);
 static_assert(GGUFX_JOB_REASON_FALLBACK == static_cast<int>(quant::Reason::fallback));
@@ -42,28 +38,6 @@ Progress import_progress(const ggufx_progress *progress) {
     if (!progress) return {};
     const auto in = import_options(progress, 0, "ggufx_progress");
     return {in.user, in.report};
-}
-
-job::PlanOptions import_plan(const ggufx_job_options &in, uint32_t file_type) {
-    const auto has = [&](uint32_t flag) { return (in.flags & flag) != 0; };
-    job::PlanOptions out;
-    out.file_type = quant::file_type_info(file_type);
-    if (!out.file_type)
-        fail(Status::argument, {}, "file type %" PRIu32 " is unknown or has no recipe", file_type);
-    if (has(GGUFX_JOB_OUTPUT_TYPE)) out.recipe.output_type = in.output_type;
-    if (has(GGUFX_JOB_EMBEDDING_TYPE)) out.recipe.embedding_type = in.embedding_type;
-    out.recipe.pure = has(GGUFX_JOB_PURE);
-    out.recipe.leave_output = has(GGUFX_JOB_LEAVE_OUTPUT);
-    out.recipe.only_copy = has(GGUFX_JOB_ONLY_COPY);
-    out.recipe.no_fallback = has(GGUFX_JOB_NO_FALLBACK);
-    out.allow_requantize = has(GGUFX_JOB_ALLOW_REQUANTIZE);
-    out.best = has(GGUFX_JOB_BEST);
-    out.keep_split = has(GGUFX_JOB_KEEP_SPLIT);
-    if (in.imatrix) {
-        imatrix_of(in.imatrix);
-        out.imatrix = in.imatrix->imatrix;
-    }
-    return out;
 }
 
 ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
@@ -157,9 +131,9 @@ extern "C" ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime 
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
-        const auto in = import_options(options, kFlags, "ggufx_job_options");
+        const auto in = import_options(options, kJobFlags, "ggufx_job_options");
         *out = make<ggufx_job>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
-                               file->file, import_plan(in, file_type),
+                               file->file, import_plan(in, recipe_of(file_type)),
                                in.imatrix_name ? in.imatrix_name : "", in.reserve_bytes);
     });
 }

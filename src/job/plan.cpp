@@ -40,7 +40,8 @@ quant::RecipeTensor recipe_tensor(const gguf::Tensor &t) {
 Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
     : file_(file), options_(options),
       tensors_(HostAllocator<PlannedTensor>(file->host().get())) {
-    options_.recipe.imatrix = options_.imatrix && !options_.imatrix->entries().empty();
+    options_.recipe.imatrix =
+        options_.assume_imatrix || (options_.imatrix && !options_.imatrix->entries().empty());
     if (options_.recipe.output_type != kNoType) check_type(options_.recipe.output_type);
     if (options_.recipe.embedding_type != kNoType) check_type(options_.recipe.embedding_type);
     tensors_.resize(file->n_tensors());
@@ -94,7 +95,7 @@ quant::RecipeModel Plan::model_facts() const {
 void Plan::find_weights(PlannedTensor &planned, size_t index) const {
     const gguf::Tensor &t = *planned.source;
     const uint32_t type = planned.choice.type;
-    if (is_float(type)) return;
+    if (is_float(type) || options_.assume_imatrix) return;
     const ImatrixEntry *entry = options_.imatrix ? options_.imatrix->entry(t.name) : nullptr;
     uint64_t wanted = 0;
     const bool fits = entry && checked::mul(&wanted, t.ne[0], t.ne[2]) &&

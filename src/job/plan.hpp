@@ -15,6 +15,7 @@ struct PlanOptions {
     bool keep_split = false;
     bool best = false; // improve the blocks of the reference
     Ref<Imatrix> imatrix; // may be null
+    bool assume_imatrix = false; // plan as if one had an entry for every tensor; for estimates
 };
 
 struct PlannedTensor {

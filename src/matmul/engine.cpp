@@ -38,6 +38,10 @@ uint64_t Engine::workspace_bytes() const {
     return state_->workspace.per_call();
 }
 
+uint64_t Engine::memory_bytes() const {
+    return state_->workspace.all();
+}
+
 namespace {
 
 Status bad_type(uint32_t type, Failure *failure) {

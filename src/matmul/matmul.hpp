@@ -57,6 +57,7 @@ public:
     const Host &host() const;
     const kernels::Kernels &kernels() const;
     uint64_t workspace_bytes() const;
+    uint64_t memory_bytes() const; // of all workspaces
 
     // Products of several matrices with one input; for n < 4 they share packed columns and one
     // fork and join. Never allocates or throws. Lengths are the caller's duty; types and sizes

@@ -26,10 +26,10 @@ public:
     Workspace(Ref<Host> host, uint64_t per_call);
 
     size_t per_call() const { return chunk_bytes_ * kChunksPerCall; }
+    size_t all() const { return chunk_bytes_ * kChunks; }
     // What a call should plan with that needs at least n_bytes; 0 when there is not so much.
     size_t room_for(size_t n_bytes) const {
-        const size_t all = chunk_bytes_ * kChunks;
-        return n_bytes <= per_call() ? per_call() : n_bytes <= all ? all : 0;
+        return n_bytes <= per_call() ? per_call() : n_bytes <= all() ? all() : 0;
     }
 
     // n_bytes <= room_for(n_bytes), 64-byte aligned, given back with the lease. Waits while other

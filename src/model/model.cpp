@@ -105,6 +105,8 @@ void Model::Binder::require_data() const {
 
 namespace {
 
+constexpr size_t kLayerTensors = 9;
+
 struct Name {
     char text[64];
     Name(size_t layer, const char *what) {
@@ -113,6 +115,27 @@ struct Name {
 };
 
 } // namespace
+
+ModelLengths::ModelLengths(const HyperParameters &hp, bool has_rope_freqs)
+    : layers(hp.n_layers), frequencies(hp.rope_dims / 2) {
+    // Before attention and feed-forward, and at the end.
+    vectors = hp.n_embd * (2 * layers + 1) + (has_rope_freqs ? frequencies : 0);
+}
+
+uint64_t ModelLengths::bytes() const {
+    return layers * sizeof(Layer) + vectors * sizeof(float) + frequencies * sizeof(double);
+}
+
+// A file that claims more than it can hold will be refused: nothing is taken for it.
+void Model::reserve(const ModelLengths &lengths) {
+    uint64_t n_bytes = 0; // floats have two at least
+    for (size_t i = 0; i < file_->n_parts(); i++) n_bytes += file_->part(i).size;
+    if (file_->n_tensors() / kLayerTensors < lengths.layers || n_bytes / 2 < lengths.vectors) return;
+    if (lengths.bytes() > PTRDIFF_MAX) throw std::bad_alloc();
+    layers_.reserve(static_cast<size_t>(lengths.layers));
+    vectors_.reserve(static_cast<size_t>(lengths.vectors));
+    frequencies_.reserve(static_cast<size_t>(lengths.frequencies));
+}
 
 void Model::bind_layers(Binder &binder) {
     const HyperParameters &hp = hyper_;
@@ -165,11 +188,12 @@ Model::Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &
     const gguf::Tensor &table = file_->tensor(file_->find_tensor("token_embd.weight"));
     if (table.ne[1] > INT32_MAX) fail(Status::hparam, {}, "the vocabulary exceeds 2^31 tokens");
     hyper_.n_vocab = embedding_.n_rows = table.ne[1];
+    const bool scaled = pairs > 0 && binder.has("rope_freqs.weight");
+    reserve(ModelLengths(hyper_, scaled));
     output_norm_ = binder.vector("output_norm.weight", embd);
     const bool untied = binder.has("output.weight");
     output_ = untied ? binder.matrix("output.weight", embd, hyper_.n_vocab) : embedding_;
     bind_layers(binder);
-    const bool scaled = pairs > 0 && binder.has("rope_freqs.weight");
     const size_t factors = scaled ? binder.vector("rope_freqs.weight", pairs) : 0;
     binder.refuse_leftovers();
     binder.require_data();

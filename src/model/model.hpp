@@ -13,6 +13,15 @@ struct Layer {
     matmul::Weights q, k, v, attn_output, gate, up, down;
 };
 
+// Elements of a model's arrays; they are allocated once, with exactly these lengths.
+struct ModelLengths {
+    ModelLengths(const HyperParameters &hp, bool has_rope_freqs);
+
+    uint64_t bytes() const;
+
+    uint64_t layers, vectors, frequencies;
+};
+
 class Model {
 public:
     // engine must outlive the model. Throws Error / std::bad_alloc.
@@ -33,6 +42,7 @@ public:
 
 private:
     class Binder;
+    void reserve(const ModelLengths &lengths);
     void bind_layers(Binder &binder);
     void set_frequencies(const float *factors);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint32_t kF16 = 2; // kv::Type
 
-uint32_t context_of(const Model &model, const SessionOptions &options) {
-    const uint32_t n = options.n_context ? options.n_context : model.hyper().n_context;
+uint32_t context_of(const HyperParameters &hp, const SessionOptions &options) {
+    const uint32_t n = options.n_context ? options.n_context : hp.n_context;
     if (n > INT32_MAX) {
         fail(Status::argument, {}, "n_context is %" PRIu32 ", the limit is %" PRId32, n, INT32_MAX);
     }
@@ -74,24 +74,32 @@ private:
     uint32_t n_layers_;
 };
 
+SessionPlan::SessionPlan(const HyperParameters &hp, const SessionOptions &options)
+    : n_context(context_of(hp, options)), n_batch(batch_of(options, n_context)),
+      n_logits(static_cast<size_t>(hp.n_vocab)) {
+    cache.n_layers = hp.n_layers;
+    cache.n_kv_heads = hp.n_kv_heads;
+    cache.n_q_heads = hp.n_heads;
+    cache.head_dim_k = hp.head_dim_k;
+    cache.head_dim_v = hp.head_dim_v;
+    cache.type_k = options.type_k ? options.type_k : kF16;
+    cache.type_v = options.type_v ? options.type_v : kF16;
+    cache.max_tokens = n_context;
+}
+
+SessionBytes::SessionBytes(const Host &host, const HyperParameters &hp, const SessionPlan &plan)
+    : cache(kv::Cache::estimate(host, plan.cache, plan.n_context)),
+      rest(ScratchLayout(hp, plan.n_batch).bytes() + 2 * plan.n_logits * uint64_t{sizeof(float)}) {}
+
 Session::Session(const Model &model, const SessionOptions &options)
-    : model_(model), matmul_(options.matmul), n_context_(context_of(model, options)),
-      n_batch_(batch_of(options, n_context_)), scratch_(model.host(), model.hyper(), n_batch_),
-      logits_(HostAllocator<float>(model.host().get())),
-      next_logits_(HostAllocator<float>(model.host().get())) {
-    const HyperParameters &hp = model.hyper();
-    logits_.resize(static_cast<size_t>(hp.n_vocab));
-    next_logits_.resize(static_cast<size_t>(hp.n_vocab));
-    kv::Config config;
-    config.n_layers = hp.n_layers;
-    config.n_kv_heads = hp.n_kv_heads;
-    config.n_q_heads = hp.n_heads;
-    config.head_dim_k = hp.head_dim_k;
-    config.head_dim_v = hp.head_dim_v;
-    config.type_k = options.type_k ? options.type_k : kF16;
-    config.type_v = options.type_v ? options.type_v : kF16;
-    config.max_tokens = n_context_;
-    cache_ = kv::Cache::create(model.host(), &model.engine().kernels(), config);
+    : Session(model, SessionPlan(model.hyper(), options), options.matmul) {}
+
+Session::Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul)
+    : model_(model), matmul_(matmul), n_context_(plan.n_context), n_batch_(plan.n_batch),
+      scratch_(model.host(), model.hyper(), n_batch_),
+      logits_(plan.n_logits, HostAllocator<float>(model.host().get())),
+      next_logits_(plan.n_logits, HostAllocator<float>(model.host().get())) {
+    cache_ = kv::Cache::create(model.host(), &model.engine().kernels(), plan.cache);
     Failure failure;
     if (cache_->reserve(0, n_context_, &failure) != Status::ok) {
         kv::Cache::destroy(cache_);

@@ -28,6 +28,23 @@ struct DecodeOptions {
     float *all_logits = nullptr; // [n_tokens][n_vocab], or null: of the last token alone
 };
 
+// Options with their defaults put in. Throws argument.
+struct SessionPlan {
+    SessionPlan(const HyperParameters &hp, const SessionOptions &options);
+
+    uint32_t n_context, n_batch;
+    kv::Config cache;
+    size_t n_logits; // kept, and as many of the decode that runs
+};
+
+// What a session takes from the allocator beside itself. Throws Error (limit and what the cache says).
+struct SessionBytes {
+    SessionBytes(const Host &host, const HyperParameters &hp, const SessionPlan &plan);
+
+    uint64_t cache;
+    uint64_t rest; // scratch and logits
+};
+
 class Session {
 public:
     // model must outlive the session. Throws Error (argument, type) / std::bad_alloc.
@@ -53,6 +70,7 @@ public:
     Status project(float *logits, size_t row, size_t n, Failure *failure);
 
 private:
+    Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul);
     class Poll;
     Status decode_batches(const int32_t *tokens, size_t n, const DecodeOptions &options,
                           Failure *failure);

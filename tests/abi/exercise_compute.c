@@ -193,6 +193,32 @@ end:
     return status;
 }
 
+/* As it is, by a recipe, and the best of the ladder: the demo model is quantized already. */
+static ggufx_status run_estimates(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_estimate_facts whole = {.struct_size = sizeof whole}, less = whole;
+    ggufx_estimate_options options;
+    ggufx_job_options job;
+    a->estimate_options_init(&options);
+    options.n_context = 128;
+    TRY(a->estimate(&whole, rt, file, &options, &e->error));
+    options.memory_bytes = whole.total_bytes - 1;
+    TRY(a->recommend(&less, rt, file, &options, &e->error));
+    MUST(less.total_bytes < whole.total_bytes && (less.flags & GGUFX_ESTIMATE_FITS));
+    a->job_options_init(&job);
+    job.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
+    options.job = &job;
+    options.flags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
+    options.file_type = 2;
+    TRY(a->estimate(&less, rt, file, &options, &e->error));
+    MUST(less.weight_bytes < whole.weight_bytes && less.loss > whole.loss);
+    exercise_mix(e, &whole.token_kv_bytes, 1, sizeof whole.token_kv_bytes);
+    exercise_mix(e, &less.file_bytes, 1, sizeof less.file_bytes);
+end:
+    return status;
+}
+
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
     const struct api *a = e->api;
     ggufx_model *model = NULL;
@@ -203,6 +229,8 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     int32_t ids[kIds];
     float *logits = NULL;
     ggufx_status status = run_tokenizer(e, file, ids);
+    if (status != GGUFX_OK) return status;
+    status = run_estimates(e, rt, file);
     if (status != GGUFX_OK) return status;
     a->model_options_init(&options);
     TRY(a->model_create(&model, rt, file, &options, &e->error));

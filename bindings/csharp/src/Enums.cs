@@ -83,6 +83,18 @@ namespace Ggufx
         NEON_I8MM = 262144,
     }
 
+    /// <summary>Flags of an estimate, asked and answered.</summary>
+    [Flags]
+    public enum EstimateFlags : uint
+    {
+        None = 0,
+        FileType = 1,
+        Imatrix = 2,
+        Fits = 4,
+        NeedsImatrix = 8,
+        NoGraph = 16,
+    }
+
     /// <summary>How tensor data get into memory.</summary>
     public enum IoMode : int
     {
@@ -364,6 +376,7 @@ namespace Ggufx
     /// <summary>Numbers with a meaning of their own.</summary>
     public static class Constants
     {
+        public const uint EstimateAsIs = 4294967295;
         public const uint MaxDims = 4;
         public const uint JobByRecipe = 4294967295;
         public const uint KvNoSinks = 4294967295;

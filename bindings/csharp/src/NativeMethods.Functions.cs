@@ -30,6 +30,14 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_estimate_options_init(NativeEstimateOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_estimate(NativeEstimateFacts* out_, RuntimeHandle rt,
+            FileHandle file, NativeEstimateOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_recommend(NativeEstimateFacts* out_, RuntimeHandle rt,
+            FileHandle file, NativeEstimateOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_open_options_init(NativeOpenOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_open(out FileHandle out_, RuntimeHandle rt, byte* path,

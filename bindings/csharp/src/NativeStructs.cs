@@ -93,6 +93,54 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEstimateOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint file_type;
+        internal uint n_context;
+        internal uint n_batch;
+        internal uint n_sessions;
+        internal uint type_k;
+        internal uint type_v;
+        internal NativeJobOptions* job;
+        internal ulong memory_bytes;
+        internal double bandwidth;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEstimateFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint file_type;
+        internal uint n_context;
+        internal uint n_batch;
+        internal uint n_sessions;
+        internal uint type_k;
+        internal uint type_v;
+        internal uint max_context;
+        internal uint reserved0;
+        internal ulong n_parameters;
+        internal ulong weight_bytes;
+        internal ulong file_bytes;
+        internal ulong runtime_bytes;
+        internal ulong model_bytes;
+        internal ulong kv_bytes;
+        internal ulong session_bytes;
+        internal ulong total_bytes;
+        internal ulong token_weight_bytes;
+        internal ulong token_kv_bytes;
+        internal double bits_per_weight;
+        internal double weight_error;
+        internal double loss;
+        internal double tokens_per_second;
+        internal double tokens_per_second_full;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeOpenOptions
     {
         internal uint struct_size;
@@ -596,6 +644,8 @@ namespace Ggufx
             { "ggufx_progress", sizeof(NativeProgress) },
             { "ggufx_runtime_options", sizeof(NativeRuntimeOptions) },
             { "ggufx_runtime_facts", sizeof(NativeRuntimeFacts) },
+            { "ggufx_estimate_options", sizeof(NativeEstimateOptions) },
+            { "ggufx_estimate_facts", sizeof(NativeEstimateFacts) },
             { "ggufx_open_options", sizeof(NativeOpenOptions) },
             { "ggufx_io", sizeof(NativeIo) },
             { "ggufx_file_facts", sizeof(NativeFileFacts) },

@@ -3,43 +3,14 @@
 // SPDX-License-Identifier: MIT
 #include "model/arch/llama.hpp"
 
-#include "base/checked.hpp"
 #include "base/math.hpp"
 #include "model/rows.hpp"
 
-#include <inttypes.h>
 #include <math.h>
 
 namespace ggufx::model {
 
 namespace {
-
-// Parts of a buffer of floats, each starting on a cache line.
-class Layout {
-public:
-    // Reserves n_batch rows of `values` floats and gives the offset of the first.
-    size_t add(uint64_t n_batch, uint64_t values) {
-        const size_t start = static_cast<size_t>(at_);
-        uint64_t size = 0;
-        ok_ = ok_ && checked::mul(&size, n_batch, values) && checked::round_up(&size, size, 16) &&
-              checked::add(&at_, at_, size);
-        return start;
-    }
-    void back_to(size_t start) { at_ = start; }
-    void keep_maximum() { maximum_ = at_ > maximum_ ? at_ : maximum_; }
-    size_t bytes() const {
-        uint64_t n = 0;
-        size_t out = 0;
-        if (!ok_ || !checked::mul(&n, maximum_, sizeof(float)) || !checked::to_size(&out, n)) {
-            fail(Status::limit, {}, "the activations of one batch exceed the address space");
-        }
-        return out;
-    }
-
-private:
-    uint64_t at_ = 0, maximum_ = 0;
-    bool ok_ = true;
-};
 
 // 8 partial sums in binary64, where the squares are exact; lane = index % 8.
 double sum_of_squares(const float *x, size_t n) {
@@ -73,33 +44,6 @@ matmul::Product to(float *y, const matmul::Weights &w) {
 }
 
 } // namespace
-
-Scratch::Scratch(const Ref<Host> &host, const HyperParameters &hp, size_t n_batch) {
-    Layout layout;
-    const size_t at_x = layout.add(n_batch, hp.n_embd);
-    const size_t at_h = layout.add(n_batch, hp.n_embd);
-    const size_t at_angles = layout.add(n_batch, hp.rope_dims);
-    const size_t at_q = layout.add(n_batch, uint64_t{hp.n_heads} * hp.head_dim_k);
-    const size_t at_k = layout.add(n_batch, uint64_t{hp.n_kv_heads} * hp.head_dim_k);
-    const size_t at_v = layout.add(n_batch, uint64_t{hp.n_kv_heads} * hp.head_dim_v);
-    const size_t at_a = layout.add(n_batch, uint64_t{hp.n_heads} * hp.head_dim_v);
-    layout.keep_maximum();
-    layout.back_to(at_q); // attention and feed-forward never live at once
-    const size_t at_gate = layout.add(n_batch, hp.n_ff);
-    const size_t at_up = layout.add(n_batch, hp.n_ff);
-    layout.keep_maximum();
-    memory_ = Buffer(host, layout.bytes());
-    float *base = reinterpret_cast<float *>(memory_.data());
-    x = base + at_x;
-    h = base + at_h;
-    angles = base + at_angles;
-    q = base + at_q;
-    k = base + at_k;
-    v = base + at_v;
-    a = base + at_a;
-    gate = base + at_gate;
-    up = base + at_up;
-}
 
 Status Graph::product(float *y, const matmul::Weights &w, const float *x, size_t n,
                       Failure *failure) {

@@ -4,25 +4,10 @@
 #pragma once
 
 #include "kv/cache.hpp"
+#include "model/arch/scratch.hpp"
 #include "model/model.hpp"
 
 namespace ggufx::model {
-
-// Activations of up to n_batch tokens, carved out of one buffer at create.
-class Scratch {
-public:
-    // Throws Error (limit) / std::bad_alloc.
-    Scratch(const Ref<Host> &host, const HyperParameters &hp, size_t n_batch);
-
-    float *x;             // [n][n_embd]: the residual stream
-    float *h;             // [n][n_embd]: its norm, or what is added to it
-    float *q, *k, *v, *a; // [n][heads][head_dim]; a: result of attention
-    float *gate, *up;     // [n][n_ff], in the place of q .. a
-    float *angles;        // [n][rope_dims / 2][2]: cos, sin
-
-private:
-    Buffer memory_;
-};
 
 // One evaluation; nothing here allocates or throws.
 class Graph {

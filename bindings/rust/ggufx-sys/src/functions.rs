@@ -15,6 +15,13 @@ functions! {
     fn ggufx_runtime_info(out: *mut ggufx_runtime_facts, rt: *const ggufx_runtime, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
+    fn ggufx_estimate_options_init(options: *mut ggufx_estimate_options);
+    fn ggufx_estimate(out: *mut ggufx_estimate_facts, rt: *const ggufx_runtime, file: *const
+        ggufx_file, options: *const ggufx_estimate_options, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_recommend(out: *mut ggufx_estimate_facts, rt: *const ggufx_runtime, file: *const
+        ggufx_file, options: *const ggufx_estimate_options, error: *mut ggufx_error) ->
+        ggufx_status;
     fn ggufx_open_options_init(options: *mut ggufx_open_options);
     fn ggufx_open(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, path: *const c_char, options:
         *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;

@@ -163,6 +163,54 @@ pub struct ggufx_runtime_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_estimate_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub file_type: u32,
+    pub n_context: u32,
+    pub n_batch: u32,
+    pub n_sessions: u32,
+    pub type_k: u32,
+    pub type_v: u32,
+    pub job: *const ggufx_job_options,
+    pub memory_bytes: u64,
+    pub bandwidth: f64,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_estimate_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub file_type: u32,
+    pub n_context: u32,
+    pub n_batch: u32,
+    pub n_sessions: u32,
+    pub type_k: u32,
+    pub type_v: u32,
+    pub max_context: u32,
+    pub reserved0: u32,
+    pub n_parameters: u64,
+    pub weight_bytes: u64,
+    pub file_bytes: u64,
+    pub runtime_bytes: u64,
+    pub model_bytes: u64,
+    pub kv_bytes: u64,
+    pub session_bytes: u64,
+    pub total_bytes: u64,
+    pub token_weight_bytes: u64,
+    pub token_kv_bytes: u64,
+    pub bits_per_weight: f64,
+    pub weight_error: f64,
+    pub loss: f64,
+    pub tokens_per_second: f64,
+    pub tokens_per_second_full: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_open_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -660,7 +708,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 43] = [
+pub const SIZES: [(&str, usize); 45] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -668,6 +716,8 @@ pub const SIZES: [(&str, usize); 43] = [
     ("ggufx_progress\0", size_of::<ggufx_progress>()),
     ("ggufx_runtime_options\0", size_of::<ggufx_runtime_options>()),
     ("ggufx_runtime_facts\0", size_of::<ggufx_runtime_facts>()),
+    ("ggufx_estimate_options\0", size_of::<ggufx_estimate_options>()),
+    ("ggufx_estimate_facts\0", size_of::<ggufx_estimate_facts>()),
     ("ggufx_open_options\0", size_of::<ggufx_open_options>()),
     ("ggufx_io\0", size_of::<ggufx_io>()),
     ("ggufx_file_facts\0", size_of::<ggufx_file_facts>()),

@@ -79,6 +79,16 @@ bits! {
     NEON_I8MM = GGUFX_CPU_NEON_I8MM,
 }
 
+bits! {
+    /// Flags of an estimate, asked and answered (`GGUFX_ESTIMATE_*`).
+    EstimateFlags: u32
+    FILE_TYPE = GGUFX_ESTIMATE_FILE_TYPE,
+    IMATRIX = GGUFX_ESTIMATE_IMATRIX,
+    FITS = GGUFX_ESTIMATE_FITS,
+    NEEDS_IMATRIX = GGUFX_ESTIMATE_NEEDS_IMATRIX,
+    NO_GRAPH = GGUFX_ESTIMATE_NO_GRAPH,
+}
+
 id! {
     /// How tensor data get into memory (`GGUFX_IO_*`).
     IoMode: i32

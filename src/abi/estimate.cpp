@@ -1,0 +1,106 @@
+// Estimates and recommendations: include/ggufx/estimate.h.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "abi/job_plan.hpp"
+#include "abi/model_handles.hpp"
+#include "model/estimate.hpp"
+
+#include <ggufx/estimate.h>
+#include <string.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+constexpr uint32_t kFlags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
+
+model::EstimateOptions import_estimate(const ggufx_estimate_options *options) {
+    const auto in = import_options(options, kFlags, "ggufx_estimate_options");
+    for (const uint64_t reserved : in.reserved)
+        require(reserved == 0, "ggufx_estimate_options.reserved must be 0");
+    require(in.bandwidth >= 0 && in.bandwidth <= 1e30,
+            "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
+    const auto job = import_options(in.job, kJobFlags, "ggufx_job_options");
+    model::EstimateOptions out;
+    if (in.flags & GGUFX_ESTIMATE_FILE_TYPE) out.file_type = recipe_of(in.file_type);
+    out.plan = import_plan(job, nullptr);
+    out.plan.assume_imatrix = (in.flags & GGUFX_ESTIMATE_IMATRIX) && !job.imatrix;
+    if (job.imatrix_name) out.imatrix_name = job.imatrix_name;
+    out.reserve_bytes = job.reserve_bytes;
+    out.session.n_context = in.n_context;
+    out.session.n_batch = in.n_batch;
+    out.session.type_k = in.type_k;
+    out.session.type_v = in.type_v;
+    if (in.n_sessions) out.n_sessions = in.n_sessions;
+    if (in.memory_bytes) out.memory_bytes = in.memory_bytes;
+    out.bandwidth = in.bandwidth;
+    out.model_object = sizeof(ggufx_model);
+    out.session_object = sizeof(ggufx_session);
+    return out;
+}
+
+ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes) {
+    ggufx_estimate_facts facts = {};
+    if (e.total <= memory_bytes) facts.flags |= GGUFX_ESTIMATE_FITS;
+    if (e.weights.sums.needs_imatrix) facts.flags |= GGUFX_ESTIMATE_NEEDS_IMATRIX;
+    if (!e.has_graph) facts.flags |= GGUFX_ESTIMATE_NO_GRAPH;
+    facts.file_type = e.weights.file_type ? static_cast<uint32_t>(e.weights.file_type->id)
+                                          : GGUFX_ESTIMATE_AS_IS;
+    facts.n_context = e.n_context;
+    facts.n_batch = e.n_batch;
+    facts.n_sessions = e.n_sessions;
+    facts.type_k = e.type_k;
+    facts.type_v = e.type_v;
+    facts.max_context = e.max_context;
+    facts.n_parameters = e.weights.sums.n_parameters;
+    facts.weight_bytes = e.weights.sums.n_bytes;
+    facts.file_bytes = e.weights.file;
+    facts.runtime_bytes = e.runtime;
+    facts.model_bytes = e.model;
+    facts.kv_bytes = e.caches;
+    facts.session_bytes = e.sessions;
+    facts.total_bytes = e.total;
+    facts.token_weight_bytes = e.weights.sums.token_bytes;
+    facts.token_kv_bytes = e.token_kv;
+    facts.bits_per_weight = e.bits_per_weight;
+    facts.weight_error = e.weights.sums.error;
+    facts.loss = e.loss;
+    facts.tokens_per_second = e.tokens_per_second;
+    facts.tokens_per_second_full = e.tokens_per_second_full;
+    return facts;
+}
+
+// Both calls; `choose` is the member that makes the estimate.
+void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file,
+            const ggufx_estimate_options *options,
+            model::Estimate (model::Estimator::*choose)() const) {
+    require(out && alive(rt, Tag::runtime), "out and rt must be set");
+    require(alive(file, Tag::file), "file must be set");
+    const model::EstimateOptions imported = import_estimate(options);
+    const model::Estimator estimator(file->file, *rt->engine, imported);
+    const model::Estimate estimate = (estimator.*choose)();
+    export_struct(out, facts_of(estimate, imported.memory_bytes), "ggufx_estimate_facts");
+}
+
+} // namespace
+
+extern "C" void ggufx_estimate_options_init(ggufx_estimate_options *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+extern "C" ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
+                                       const ggufx_file *file,
+                                       const ggufx_estimate_options *options, ggufx_error *error) {
+    return guard(error,
+                 [&] { answer(out, rt, file, options, &model::Estimator::estimate); });
+}
+
+extern "C" ggufx_status ggufx_recommend(ggufx_estimate_facts *out, const ggufx_runtime *rt,
+                                        const ggufx_file *file,
+                                        const ggufx_estimate_options *options, ggufx_error *error) {
+    return guard(error,
+                 [&] { answer(out, rt, file, options, &model::Estimator::recommend); });
+}

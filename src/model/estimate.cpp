@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "model/estimate.hpp"
+
+#include "base/checked.hpp"
+#include "kv/types.hpp"
+#include "model/model.hpp"
+#include "model/quality.hpp"
+
+#include <inttypes.h>
+
+namespace ggufx::model {
+
+namespace {
+
+// Sums and products of bytes; throws overflow.
+uint64_t sum(uint64_t a, uint64_t b) {
+    uint64_t out = 0;
+    if (!checked::add(&out, a, b)) fail(Status::overflow, {}, "more bytes than 64 bits count");
+    return out;
+}
+uint64_t product(uint64_t a, uint64_t b) {
+    uint64_t out = 0;
+    if (!checked::mul(&out, a, b)) fail(Status::overflow, {}, "more bytes than 64 bits count");
+    return out;
+}
+
+// Of the opened files; a header without its data counts with them.
+uint64_t bytes_of_file(const gguf::File &file) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < file.n_parts(); i++) {
+        const gguf::Directory &directory = file.part(i).directory;
+        uint64_t end = directory.data_offset;
+        for (size_t t = 0; t < file.n_tensors(); t++) {
+            const gguf::Tensor &tensor = file.tensor(t);
+            const uint64_t after = tensor.part == i ? tensor.file_offset + tensor.n_bytes : 0;
+            if (after > end && !checked::round_up(&end, after, directory.alignment))
+                fail(Status::overflow, {}, "the file has more bytes than 64 bits count");
+        }
+        const uint64_t size = file.part(i).size;
+        total = sum(total, size > directory.data_offset ? size : end);
+    }
+    return total;
+}
+
+double per_second(double bandwidth, uint64_t bytes) {
+    return bytes ? bandwidth / static_cast<double>(bytes) : 0;
+}
+
+} // namespace
+
+Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
+                     const EstimateOptions &options)
+    : file_(file), engine_(engine), options_(options), outline_(read_outline(*file)) {}
+
+WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
+    job::PlanOptions plan = options_.plan;
+    plan.file_type = file_type;
+    if (!file_type) { // any will do
+        plan.file_type = quant::file_type_info(static_cast<uint32_t>(quant::FileType::f16));
+        plan.recipe.only_copy = true;
+    }
+    const job::Quantization job(file_, plan, options_.imatrix_name, options_.reserve_bytes);
+    WeightBytes out = {file_type,
+                       sum_plan(job.plan(), outline_.n_experts, outline_.n_used_experts), 0};
+    if (!file_type) {
+        out.file = bytes_of_file(*file_);
+        return out;
+    }
+    for (const job::OutputPart &part : job.make_parts()) out.file = sum(out.file, part.n_bytes);
+    return out;
+}
+
+void Estimator::add_sessions(Estimate &out, const SessionOptions &session) const {
+    const SessionPlan plan(outline_.hyper, session);
+    const SessionBytes bytes(engine_.host(), outline_.hyper, plan);
+    out.n_context = plan.n_context;
+    out.n_batch = plan.n_batch;
+    out.type_k = plan.cache.type_k;
+    out.type_v = plan.cache.type_v;
+    out.caches = product(bytes.cache, options_.n_sessions);
+    out.sessions = product(sum(bytes.rest, options_.session_object), options_.n_sessions);
+}
+
+Estimate Estimator::combine(const WeightBytes &weights, const SessionOptions &session) const {
+    Estimate out;
+    out.weights = weights;
+    out.n_sessions = options_.n_sessions;
+    out.has_graph = outline_.has_graph;
+    out.runtime = engine_.memory_bytes();
+    out.model = ModelLengths(outline_.hyper, outline_.has_rope_freqs).bytes() + options_.model_object;
+    add_sessions(out, session);
+    out.total = sum(sum(weights.file, sum(out.runtime, out.model)), sum(out.caches, out.sessions));
+    out.loss = weight_loss(weights.sums.error) + kv_loss(out.type_k, out.type_v);
+    return out;
+}
+
+// The largest that fits, by bisection: bytes only grow with the context.
+uint32_t Estimator::max_context(const Estimate &estimate) const {
+    SessionOptions session = options_.session;
+    session.type_k = estimate.type_k;
+    session.type_v = estimate.type_v;
+    const uint64_t fixed = estimate.total - estimate.caches - estimate.sessions;
+    const auto fits = [&](uint32_t n_context) {
+        session.n_context = n_context;
+        Estimate with;
+        add_sessions(with, session);
+        return sum(fixed, sum(with.caches, with.sessions)) <= options_.memory_bytes;
+    };
+    const uint32_t trained = outline_.hyper.n_context;
+    uint32_t low = 0, high = estimate.n_context > trained ? estimate.n_context : trained;
+    if (fits(high)) return high;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        (fits(middle) ? low : high) = middle;
+    }
+    return low;
+}
+
+Estimate Estimator::finish(Estimate out) const {
+    const HyperParameters &hp = outline_.hyper;
+    const job::PlanSums &sums = out.weights.sums;
+    out.max_context = max_context(out);
+    out.token_kv = product(uint64_t{hp.n_layers} * hp.n_kv_heads,
+                           kv::vector_bytes(*kv::type_ops(out.type_k), hp.head_dim_k) +
+                               kv::vector_bytes(*kv::type_ops(out.type_v), hp.head_dim_v));
+    if (sums.n_parameters)
+        out.bits_per_weight =
+            8 * static_cast<double>(sums.n_bytes) / static_cast<double>(sums.n_parameters);
+    out.tokens_per_second = per_second(options_.bandwidth, sums.token_bytes);
+    const uint64_t read = product(out.token_kv, out.n_context);
+    out.tokens_per_second_full = per_second(options_.bandwidth, sum(sums.token_bytes, read));
+    return out;
+}
+
+Estimate Estimator::estimate() const {
+    return finish(combine(weigh(options_.file_type), options_.session));
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,71 @@
+// What a model takes in memory under a recipe, and the candidate that loses least within a limit: the
+// contracts of include/ggufx/estimate.h. Bytes come from the functions that allocations use.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "job/plan_sums.hpp"
+#include "job/quantize.hpp"
+#include "model/outline.hpp"
+#include "model/session.hpp"
+
+namespace ggufx::model {
+
+struct EstimateOptions {
+    const quant::FileTypeInfo *file_type = nullptr; // null: the tensors stay as they are
+    job::PlanOptions plan; // its file_type follows from the one above
+    std::string_view imatrix_name;
+    uint64_t reserve_bytes = 0;
+    SessionOptions session; // types 0: F16; recommend() chooses where both are
+    uint32_t n_sessions = 1;
+    uint64_t memory_bytes = UINT64_MAX;
+    double bandwidth = 0;
+    size_t model_object = 0, session_object = 0; // of the handles around Model and Session
+};
+
+// The weights under one recipe, or as they are.
+struct WeightBytes {
+    const quant::FileTypeInfo *file_type = nullptr; // null: as they are
+    job::PlanSums sums;
+    uint64_t file = 0;
+};
+
+struct Estimate {
+    WeightBytes weights;
+    bool has_graph = false;
+    uint32_t n_context = 0, n_batch = 0, n_sessions = 0, type_k = 0, type_v = 0;
+    uint32_t max_context = 0;
+    uint64_t runtime = 0, model = 0, caches = 0, sessions = 0, total = 0;
+    uint64_t token_kv = 0;
+    double bits_per_weight = 0, loss = 0, tokens_per_second = 0, tokens_per_second_full = 0;
+};
+
+class Estimator {
+public:
+    // Throws what read_outline does.
+    Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
+              const EstimateOptions &options);
+
+    // Of the options' own file type and KV types. Throws Error.
+    Estimate estimate() const;
+    // Throws Error; capacity where nothing fits.
+    Estimate recommend() const;
+
+private:
+    struct Best;
+
+    WeightBytes weigh(const quant::FileTypeInfo *file_type) const;
+    Vector<WeightBytes> candidates() const;
+    Vector<SessionOptions> sessions_to_try() const;
+    Estimate combine(const WeightBytes &weights, const SessionOptions &session) const;
+    Estimate finish(Estimate estimate) const;
+    void add_sessions(Estimate &out, const SessionOptions &session) const;
+    uint32_t max_context(const Estimate &estimate) const;
+    [[noreturn]] void fail_capacity(const Estimate &smallest) const;
+
+    Ref<gguf::File> file_;
+    const matmul::Engine &engine_;
+    const EstimateOptions &options_;
+    Outline outline_;
+};
+
+} // namespace ggufx::model
