@@ -28,8 +28,9 @@ typedef struct ggufx_estimate_options {
     uint32_t n_context;   /* tokens of each session; 0 = the trained context */
     uint32_t n_batch;     /* tokens computed at once; 0 = 512 */
     uint32_t n_sessions;  /* conversations side by side; 0 = 1 */
-    uint32_t type_k;      /* GGUFX_KV_* of the caches; ggufx_recommend: GGUFX_KV_DEFAULT for both */
-    uint32_t type_v;      /* leaves them to the call */
+    uint32_t type_k;      /* GGUFX_KV_* of the caches' keys; ggufx_recommend: see type_v */
+    uint32_t type_v;      /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT for keys and values leaves
+                           * both to ggufx_recommend */
     const ggufx_job_options *job; /* as in ggufx_job_quantize; NULL: default */
     uint64_t memory_bytes; /* what all of it may take; 0: no limit */
     double bandwidth;      /* bytes that all threads read from memory per second; 0: no speeds */
@@ -52,10 +53,10 @@ typedef struct ggufx_estimate_facts {
     uint32_t flags;       /* GGUFX_ESTIMATE_FITS, _NEEDS_IMATRIX, _NO_GRAPH */
     uint32_t file_type;   /* recipe, or GGUFX_ESTIMATE_AS_IS */
     uint32_t n_context;   /* with defaults put in, as are the next four */
-    uint32_t n_batch;
-    uint32_t n_sessions;
-    uint32_t type_k;
-    uint32_t type_v;
+    uint32_t n_batch;     /* tokens computed at once */
+    uint32_t n_sessions;  /* conversations side by side */
+    uint32_t type_k;      /* GGUFX_KV_* of the caches' keys */
+    uint32_t type_v;      /* GGUFX_KV_* of their values */
     uint32_t max_context; /* largest n_context that fits into memory_bytes, up to the larger one of
                            * the trained and the asked context; 0: none */
     uint32_t reserved0;
@@ -70,7 +71,7 @@ typedef struct ggufx_estimate_facts {
     uint64_t token_weight_bytes; /* of weights that computing one token reads: of experts the used
                                   * ones, of an embedding one row */
     uint64_t token_kv_bytes; /* of keys and values of one token, which each later one reads */
-    double bits_per_weight;
+    double bits_per_weight;   /* of weight_bytes, over n_parameters */
     double weight_error;      /* see ggufx_recommend */
     double loss;              /* see ggufx_recommend */
     double tokens_per_second; /* bandwidth / token_weight_bytes: an upper bound; and at the end of */
@@ -106,9 +107,10 @@ GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_run
  * What a candidate loses is facts.loss, an expected divergence of its predictions from those of the
  * file as it is with an F32 cache, in nats per token: that of the weights, proportional to the square
  * of weight_error, and that of the keys and values. weight_error is the root mean square, over all
- * values, of the relative error a type has on Gaussian values (tests/bench/README.md, with the imatrix
- * where there is one). All figures come from measurements on one small model, given there with
- * their method: good for an order, not as a promise about another model. Equal losses: fewer bytes.
+ * values, of the relative error a type has on Gaussian values (tests/bench/quantize.md: by the
+ * reference's search, with the imatrix where there is one). The losses come from measurements on one
+ * small model (tests/bench/fit.md): good for an order, not as a promise about another model. Of
+ * equal losses the one with fewer bytes.
  * Errors: as ggufx_estimate; CAPACITY (nothing fits: the text says what the smallest candidate takes,
  * and the largest context it has room for).
  * Threads: any number at once.   Since: 0.1.

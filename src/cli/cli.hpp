@@ -72,6 +72,7 @@ void add_cpu(Tool &tool);
 void add_dequant(Tool &tool);
 void add_diff(Tool &tool);
 void add_extract(Tool &tool);
+void add_fit(Tool &tool);
 void add_manual(Tool &tool);
 void add_merge(Tool &tool);
 void add_split(Tool &tool);

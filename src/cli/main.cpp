@@ -52,6 +52,7 @@ static void add_verbs(Tool &tool) {
     add_unset(tool);
     add_rename(tool);
     add_quantize(tool);
+    add_fit(tool);
     add_imatrix(tool);
     add_bench(tool);
     add_selftest(tool);

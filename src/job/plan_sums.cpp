@@ -9,40 +9,40 @@ namespace ggufx::job {
 
 namespace {
 
-// tests/bench/README.md, GGUFX_QUANTIZE_BEST, Gaussian samples: RMSE by the reference's search and by
-// ours, then RMSE weighed by the imatrix that was given. Types that cannot be made without an
-// imatrix have the latter in both places.
+// tests/bench/quantize.md, GGUFX_QUANTIZE_BEST, Gaussian samples, the reference's search: RMSE, and
+// RMSE weighed by the imatrix that was given. Types that cannot be made without an imatrix have the
+// latter in both places.
 constexpr struct {
     uint32_t type;
-    float plain, best, weighed, weighed_best;
+    float plain, weighed;
 } kErrors[] = {
-    {quant::kQ1_0, 0.59979f, 0.59979f, 0.60085f, 0.59734f},
-    {quant::kIQ1_S, 0.44273f, 0.40818f, 0.44273f, 0.40818f},
-    {quant::kTQ1_0, 0.80967f, 0.71553f, 0.80897f, 0.71509f},
-    {quant::kIQ1_M, 0.58121f, 0.47741f, 0.39291f, 0.36590f},
-    {quant::kIQ2_XXS, 0.29888f, 0.28652f, 0.29888f, 0.28652f},
-    {quant::kTQ2_0, 0.80967f, 0.43467f, 0.80897f, 0.43309f},
-    {quant::kQ2_0, 0.71952f, 0.38002f, 0.71899f, 0.37202f},
-    {quant::kIQ2_XS, 0.26136f, 0.25046f, 0.26136f, 0.25046f},
-    {quant::kIQ2_S, 0.26517f, 0.24958f, 0.22672f, 0.21965f},
-    {quant::kQ2_K, 0.29706f, 0.26505f, 0.23811f, 0.23045f},
-    {quant::kIQ3_XXS, 0.21299f, 0.20605f, 0.15434f, 0.15171f},
-    {quant::kQ3_K, 0.15096f, 0.14413f, 0.13481f, 0.13371f},
-    {quant::kIQ3_S, 0.16632f, 0.15638f, 0.12067f, 0.11453f},
-    {quant::kIQ4_XS, 0.07681f, 0.07512f, 0.07139f, 0.07037f},
-    {quant::kMXFP4, 0.11394f, 0.11126f, 0.11362f, 0.11052f},
-    {quant::kQ4_0, 0.08608f, 0.08100f, 0.07793f, 0.07632f},
-    {quant::kQ4_K, 0.07148f, 0.07020f, 0.06511f, 0.06400f},
-    {quant::kIQ4_NL, 0.07620f, 0.07431f, 0.07062f, 0.06898f},
-    {quant::kNVFP4, 0.10323f, 0.09038f, 0.10299f, 0.08463f},
-    {quant::kQ4_1, 0.07837f, 0.06911f, 0.06414f, 0.06250f},
-    {quant::kQ5_0, 0.04271f, 0.04002f, 0.03847f, 0.03748f},
-    {quant::kQ5_K, 0.03615f, 0.03460f, 0.03299f, 0.03160f},
-    {quant::kQ5_1, 0.03781f, 0.03324f, 0.03097f, 0.02974f},
-    {quant::kQ6_K, 0.01776f, 0.01733f, 0.01619f, 0.01594f},
-    {quant::kQ8_0, 0.00536f, 0.00492f, 0.00536f, 0.00452f},
-    {quant::kF16, 0.00021f, 0.00021f, 0.00021f, 0.00021f},
-    {quant::kBF16, 0.00166f, 0.00166f, 0.00166f, 0.00166f},
+    {quant::kQ1_0, 0.59979f, 0.60085f},
+    {quant::kIQ1_S, 0.44273f, 0.44273f},
+    {quant::kTQ1_0, 0.80967f, 0.80897f},
+    {quant::kIQ1_M, 0.58121f, 0.39291f},
+    {quant::kIQ2_XXS, 0.29888f, 0.29888f},
+    {quant::kTQ2_0, 0.80967f, 0.80897f},
+    {quant::kQ2_0, 0.71952f, 0.71899f},
+    {quant::kIQ2_XS, 0.26136f, 0.26136f},
+    {quant::kIQ2_S, 0.26517f, 0.22672f},
+    {quant::kQ2_K, 0.29706f, 0.23811f},
+    {quant::kIQ3_XXS, 0.21299f, 0.15434f},
+    {quant::kQ3_K, 0.15096f, 0.13481f},
+    {quant::kIQ3_S, 0.16632f, 0.12067f},
+    {quant::kIQ4_XS, 0.07681f, 0.07139f},
+    {quant::kMXFP4, 0.11394f, 0.11362f},
+    {quant::kQ4_0, 0.08608f, 0.07793f},
+    {quant::kQ4_K, 0.07148f, 0.06511f},
+    {quant::kIQ4_NL, 0.07620f, 0.07062f},
+    {quant::kNVFP4, 0.10323f, 0.10299f},
+    {quant::kQ4_1, 0.07837f, 0.06414f},
+    {quant::kQ5_0, 0.04271f, 0.03847f},
+    {quant::kQ5_K, 0.03615f, 0.03299f},
+    {quant::kQ5_1, 0.03781f, 0.03097f},
+    {quant::kQ6_K, 0.01776f, 0.01619f},
+    {quant::kQ8_0, 0.00536f, 0.00536f},
+    {quant::kF16, 0.00021f, 0.00021f},
+    {quant::kBF16, 0.00166f, 0.00166f},
 };
 
 bool is_weighed(const Plan &plan, const PlannedTensor &t) {
@@ -65,13 +65,9 @@ uint64_t token_bytes(const PlannedTensor &t, bool tied, uint64_t n_experts, uint
 
 } // namespace
 
-double type_error(uint32_t type, bool weighed, bool best) {
-    for (const auto &row : kErrors) {
-        if (row.type != type) continue;
-        const float error = weighed ? (best ? row.weighed_best : row.weighed)
-                                    : (best ? row.best : row.plain);
-        return static_cast<double>(error);
-    }
+double type_error(uint32_t type, bool weighed) {
+    for (const auto &row : kErrors)
+        if (row.type == type) return static_cast<double>(weighed ? row.weighed : row.plain);
     return 0;
 }
 
@@ -90,7 +86,7 @@ PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts)
         sums.needs_imatrix |= t.needs_weights;
         n_values += static_cast<double>(n);
         if (t.copies()) continue;
-        const double error = type_error(t.choice.type, is_weighed(plan, t), plan.options().best);
+        const double error = type_error(t.choice.type, is_weighed(plan, t));
         squares += error * error * static_cast<double>(n);
     }
     if (!ok) fail(Status::overflow, {}, "the tensors have more bytes than 64 bits count");

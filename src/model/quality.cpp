@@ -5,7 +5,7 @@ namespace ggufx::model {
 
 namespace {
 
-// tests/bench/README.md, "What weights and caches lose": divergence over squared relative error is
+// tests/bench/fit.md: divergence over squared relative error is
 // 0.34 to 0.41 from BF16 to Q3_K.
 constexpr double kWeightLoss = 0.37;
 

@@ -1,5 +1,5 @@
 // How much candidates of an estimate lose, in nats per token: figures measured on one small model
-// (tests/bench/README.md), good for an order of candidates.
+// (tests/bench/fit.md), good for an order of candidates.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -14,7 +14,7 @@ from tool import MODEL, TOOL, WRAPPER, environment, run
 
 class Usage(tool.Case):
     def test_help_prints_examples_and_succeeds(self):
-        for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["kv-eval"], ["dequant"],
+        for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["kv-eval"], ["dequant"], ["fit"],
                      ["demo"], ["bench", "matvec"], ["bench", "read"], ["bench", "open"],
                      ["selftest"]):
             for flag in ("-h", "--help"):

@@ -1,0 +1,179 @@
+// ggufx fit: which recipe, types of cache and context fit into memory; without a file by --shape.
+// SPDX-License-Identifier: MIT
+#include "fit.hpp"
+
+#include "rewrite.hpp"
+#include "shapes.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+// The options of the library's calls, and what they point to.
+struct Asked {
+    ggufx_job_options job;
+    ggufx_estimate_options options;
+    bool keeps_types = false; // a recipe is no candidate: the file is quantized already
+
+    Asked() {
+        ggufx_job_options_init(&job);
+        ggufx_estimate_options_init(&options);
+    }
+};
+
+static void set_kv(ggufx_estimate_options &out, const std::string &kv) {
+    const size_t slash = kv.find('/');
+    out.type_k = kv_type_from_name(kv.substr(0, slash));
+    out.type_v = slash == std::string::npos ? out.type_k : kv_type_from_name(kv.substr(slash + 1));
+}
+
+static bool is_quantized(const ggufx_file *file) {
+    for (size_t i = 0; i < ggufx_file_tensor_count(file); ++i) {
+        const uint32_t type = tensor_facts(ggufx_file_tensor(file, i)).type;
+        if (type_facts(type).flags & GGUFX_TYPE_IS_QUANTIZED) return true;
+    }
+    return false;
+}
+
+static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *file) {
+    ggufx_estimate_options &out = asked.options;
+    out.job = &asked.job;
+    if (in.allow_requantize) asked.job.flags |= GGUFX_JOB_ALLOW_REQUANTIZE;
+    if (in.with_imatrix) out.flags |= GGUFX_ESTIMATE_IMATRIX;
+    if (!in.kv.empty()) set_kv(out, in.kv);
+    out.n_batch = in.batch;
+    out.n_sessions = in.slots;
+    if (!in.ram.empty()) out.memory_bytes = parse_size(in.ram, "--ram");
+    out.bandwidth = static_cast<double>(in.bandwidth) * 1e9;
+    asked.keeps_types = in.type.empty() && !in.allow_requantize && is_quantized(file);
+    if (in.type.empty()) return;
+    out.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+    call([&](ggufx_error *error) {
+        return ggufx_file_type_from_name(&out.file_type, in.type.c_str(), error);
+    });
+}
+
+static File open_shape(const ggufx_runtime *rt, const std::string &header) {
+    ggufx_open_options options;
+    ggufx_open_options_init(&options);
+    options.flags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_COPY;
+    ggufx_file *file = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_open_memory(&file, rt, header.data(), header.size(), nullptr, nullptr,
+                                 &options, error);
+    });
+    return File(file);
+}
+
+// The best that fits with these options, else nothing and, in `refusal`, why.
+static std::optional<ggufx_estimate_facts> recommend(const ggufx_runtime *rt,
+                                                     const ggufx_file *file,
+                                                     const ggufx_estimate_options &options,
+                                                     std::string &refusal) {
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    const ggufx_status status = ggufx_recommend(&facts, rt, file, &options, &error);
+    if (status == GGUFX_OK) return facts;
+    if (status != GGUFX_E_CAPACITY) throw Failure(exit_code(status), error);
+    refusal = error.message;
+    return std::nullopt;
+}
+
+// One line of the table: with the best types of cache that fit, where there is a limit. Nothing
+// where the recipe has no type for some rows.
+static std::optional<ggufx_estimate_facts> candidate(const ggufx_runtime *rt,
+                                                     const ggufx_file *file,
+                                                     const Asked &asked,
+                                                     const ggufx_estimate_options &options) {
+    std::string refusal;
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    const ggufx_status status = ggufx_estimate(&facts, rt, file, &options, &error);
+    if (status == GGUFX_E_SHAPE) return std::nullopt;
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    const bool alone = asked.keeps_types || (options.flags & GGUFX_ESTIMATE_FILE_TYPE);
+    if ((facts.flags & GGUFX_ESTIMATE_FITS) || !alone) return facts;
+    const auto best = recommend(rt, file, options, refusal);
+    return best ? best : facts;
+}
+
+// As it is, unless that is a shape, and each recipe; in the order of the contexts.
+static void list_candidates(FitReport &report, const ggufx_runtime *rt, const ggufx_file *file,
+                            const Asked &asked, bool has_file) {
+    ggufx_estimate_options options = asked.options;
+    const auto add = [&] {
+        if (const auto facts = candidate(rt, file, asked, options))
+            report.candidates.push_back(*facts);
+    };
+    if (options.flags & GGUFX_ESTIMATE_FILE_TYPE) return add();
+    if (has_file) add();
+    if (asked.keeps_types) return;
+    options.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+    for (size_t i = 0; i < ggufx_file_type_count(); ++i) {
+        const auto recipe =
+            facts<ggufx_file_type_facts>([&](ggufx_file_type_facts *out, ggufx_error *error) {
+                return ggufx_file_type_at(out, i, error);
+            });
+        options.file_type = recipe.file_type;
+        add();
+    }
+}
+
+static int fit(const Globals &globals, const FitOptions &options) {
+    if (options.model.empty() == options.shape.empty()) {
+        throw Failure(kUsage, "fit needs a model or --shape NAME, one of them");
+    }
+    const Runtime rt = make_runtime(globals);
+    const bool has_file = options.shape.empty();
+    const File file = has_file ? open_file(rt.get(), options.model,
+                                           GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1)
+                               : open_shape(rt.get(), shape_header(find_shape(options.shape)));
+    Asked asked;
+    read_options(asked, options, file.get());
+    FitReport report;
+    report.name = has_file ? options.model : options.shape;
+    report.memory_bytes = asked.options.memory_bytes;
+    std::vector<unsigned> contexts = options.contexts;
+    if (contexts.empty()) contexts.push_back(0);
+    std::sort(contexts.rbegin(), contexts.rend()); // the largest is what is wanted
+    for (const unsigned n_context : contexts) {
+        asked.options.n_context = n_context;
+        list_candidates(report, rt.get(), file.get(), asked, has_file);
+        if (report.memory_bytes == 0 || report.recommended) continue;
+        report.recommended = recommend(rt.get(), file.get(), asked.options, report.refusal);
+    }
+    print_fit(globals, options, report);
+    if (report.memory_bytes == 0 || report.recommended) return kOk;
+    if (!globals.quiet && !globals.json) fmt::print(stderr, "ggufx: {}\n", report.refusal);
+    return kNoMemory;
+}
+
+void add_fit(Tool &tool) {
+    auto options = std::make_shared<FitOptions>();
+    FitOptions &o = *options;
+    Command sub = tool.app.add_command("fit", "which recipe, cache and context fit into memory");
+    sub.option("MODEL", o.model, "GGUF file; nothing but its metadata is read");
+    sub.option("--shape", o.shape, "a known model instead: llama3.1-8b, qwen3-4b, ...");
+    sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown");
+    sub.option("--ctx", o.contexts, "tokens of context, or several; that of the training")
+        .list()
+        .between(1, INT32_MAX);
+    sub.option("--kv", o.kv, "types of the cache (q8_0, gx4/gx3); the best that fit");
+    sub.option("--type", o.type, "this recipe alone: Q4_K_M");
+    sub.option("--slots", o.slots, "conversations side by side; 1").between(1, 1u << 20);
+    sub.option("--batch", o.batch, "tokens computed at once; 512").between(1, INT32_MAX);
+    sub.option("--bandwidth", o.bandwidth,
+               "GB/s that memory gives, as bench read measures: shows tokens per second")
+        .within(0.001, 1e9);
+    sub.flag("--with-imatrix", o.with_imatrix, "there will be an imatrix");
+    sub.flag("--allow-requantize", o.allow_requantize, "recipes for a file that is quantized already");
+    sub.examples("  ggufx fit model.gguf --ram 8G --ctx 8192\n"
+                 "  ggufx fit --shape llama3.1-70b --ram 48G --ctx 32768,8192 --with-imatrix\n"
+                 "  ggufx fit --shape qwen3-4b --ram 6G --ctx 4096 --kv gx4/gx3 --bandwidth 40");
+    tool.verbs.emplace_back(sub, [&tool, options] { return fit(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,231 @@
+# fit: bytes of what quantize would write, shapes of known models, the choice, errors.
+# SPDX-License-Identifier: MIT
+import json
+import math
+import os
+
+import tool
+from tool import MODEL, SOURCE, run, shared
+
+# Published numbers of parameters (of Gemma 3, of the text model).
+PARAMETERS = {
+    "llama3.2-1b": 1_235_814_400,
+    "llama3.2-3b": 3_212_749_824,
+    "llama3.1-8b": 8_030_261_248,
+    "llama3.1-70b": 70_553_706_496,
+    "llama3.1-405b": 405_853_388_800,
+    "llama2-7b": 6_738_415_616,
+    "llama2-13b": 13_015_864_320,
+    "llama2-70b": 68_976_648_192,
+    "tinyllama-1.1b": 1_100_048_384,
+    "mistral-7b": 7_248_023_552,
+    "mixtral-8x7b": 46_702_792_704,
+    "mixtral-8x22b": 140_630_071_296,
+    "qwen2.5-0.5b": 494_032_768,
+    "qwen2.5-1.5b": 1_543_714_304,
+    "qwen2.5-3b": 3_085_938_688,
+    "qwen2.5-7b": 7_615_616_512,
+    "qwen2.5-14b": 14_770_033_664,
+    "qwen2.5-32b": 32_763_876_352,
+    "qwen2.5-72b": 72_706_203_648,
+    "qwen3-0.6b": 596_049_920,
+    "qwen3-1.7b": 1_720_574_976,
+    "qwen3-4b": 4_022_468_096,
+    "qwen3-8b": 8_190_735_360,
+    "qwen3-14b": 14_768_307_200,
+    "qwen3-32b": 32_762_123_264,
+    "qwen3-30b-a3b": 30_532_122_624,
+    "gemma2-2b": 2_614_341_888,
+    "gemma2-9b": 9_241_705_984,
+    "gemma2-27b": 27_227_128_320,
+    "gemma3-1b": 999_885_952,
+    "gemma3-4b": 3_880_099_328,
+    "gemma3-12b": 11_765_788_416,
+    "gemma3-27b": 27_009_002_240,
+    "phi3-mini": 3_821_079_552,
+    "phi4": 14_659_507_200,
+}
+
+
+def errors_of_types():
+    """Type -> relative RMSE on Gaussian values, and weighed by an imatrix, of the bench table."""
+    found = {"f16": (0.00021, 0.00021), "bf16": (0.00166, 0.00166)}
+    with open(os.path.join(SOURCE, "tests", "bench", "quantize.md"), encoding="utf-8") as file:
+        text = file.read()
+    for line in text[text.index("## GGUFX_QUANTIZE_BEST"):].splitlines():
+        cells = [c.strip() for c in line.split("|")[1:-1]]
+        if len(cells) == 9 and cells[3].startswith("0."):
+            found[cells[0].lower()] = (float(cells[1] or cells[3]), float(cells[3]))
+    return found
+
+
+class Fit(tool.Case):
+    def candidates(self, *args):
+        return {(c["type"], c["ctx"]): c for c in self.json("fit", *args)["candidates"]}
+
+
+class Bytes(Fit):
+    def test_each_recipe_takes_what_quantize_plans(self):
+        source = shared("data", "stories260K", "stories260K-w256-f16.gguf")
+        errors, n = errors_of_types(), 0
+        for (name, _), got in self.candidates(source, "--ctx", "64").items():
+            if name is None:
+                self.assertEqual(got["file_bytes"], os.path.getsize(source))
+                continue
+            plan = self.json("quantize", source, self.path("o"), "--type", name, "--dry-run")
+            self.assertEqual(got["weight_bytes"], plan["bytes_out"], name)
+            self.assertEqual(got["file_bytes"], plan["file_bytes"], name)
+            squares = values = 0
+            for t in plan["plan"]:
+                size = math.prod(t["ne"])
+                values += size
+                if t["to"] != t["from"]:
+                    squares += size * errors.get(t["to"].lower(), (0, 0))[0] ** 2
+            self.assertAlmostEqual(got["weight_error"], math.sqrt(squares / values), places=6)
+            needs = any(t["needs_imatrix"] for t in plan["plan"])
+            self.assertEqual(got["needs_imatrix"], needs, name)
+            n += 1
+        self.assertGreater(n, 30)
+        self.assertEqual(len(errors), 27)
+
+    def test_a_written_file_has_the_size_that_was_said(self):
+        source = shared("data", "stories260K", "stories260K-w256-f16.gguf")
+        out = self.path("o.gguf")
+        said = self.candidates(source, "--type", "Q3_K_M", "--ctx", "64")["Q3_K_M", 64]
+        self.ok("quantize", source, out, "-q", "--type", "Q3_K_M")
+        self.assertEqual(os.path.getsize(out), said["file_bytes"])
+
+    def test_an_imatrix_lets_small_recipes_in(self):
+        for more in ((), ("--with-imatrix",)):
+            c = self.candidates("--shape", "llama3.2-1b", "--ctx", "64", *more)
+            self.assertEqual(c["IQ2_XXS", 64]["needs_imatrix"], not more)
+            self.assertFalse(c["Q4_K_M", 64]["needs_imatrix"])
+        self.assertLess(c["Q4_K_M", 64]["weight_error"], 0.0651)
+
+    def test_cache_and_reads_of_a_token(self):
+        c = self.candidates("--shape", "llama3.1-8b", "--ctx", "8192", "--kv", "f16",
+                            "--bandwidth", "50")["F16", 8192]
+        embedding = 4096 * 128256 * 2
+        self.assertEqual(c["token_kv_bytes"], 32 * 8 * 128 * 2 * 2)
+        self.assertEqual(c["token_weight_bytes"], c["weight_bytes"] - embedding + 2 * 4096)
+        self.assertAlmostEqual(c["tps"], 50e9 / c["token_weight_bytes"], places=3)
+        reads = c["token_weight_bytes"] + 8192 * c["token_kv_bytes"]
+        self.assertAlmostEqual(c["tps_full"], 50e9 / reads, places=3)
+        # Pages of 64 tokens, and what attention works in.
+        self.assertGreaterEqual(c["kv_bytes"], 8192 * c["token_kv_bytes"])
+        self.assertLess(c["kv_bytes"], 1.05 * 8192 * c["token_kv_bytes"])
+
+    def test_a_mixture_reads_the_experts_it_uses(self):
+        c = self.candidates("--shape", "mixtral-8x7b", "--type", "F16", "--ctx", "64")["F16", 64]
+        experts = 32 * 8 * 3 * 4096 * 14336 * 2
+        rest = c["weight_bytes"] - experts - 32000 * 4096 * 2 + 2 * 4096
+        self.assertEqual(c["token_weight_bytes"], rest + experts // 4)
+
+    def test_slots_and_batches(self):
+        one, two = (self.candidates("--shape", "llama3.2-1b", "--type", "Q4_0", "--ctx", "512",
+                                    "--slots", n, "--batch", 32)["Q4_0", 512] for n in (1, 2))
+        for name in ("kv_bytes", "session_bytes"):
+            self.assertEqual(two[name], 2 * one[name])
+        self.assertEqual(two["file_bytes"], one["file_bytes"])
+
+
+class Shapes(Fit):
+    def test_each_shape_has_its_published_parameters(self):
+        message = self.fails(2, "fit", "--shape", "llama3.1-9b")
+        self.assertIn('did you mean "llama3.1-8b"', message)
+        known = message[message.index("known: ") + 7:].strip().split(", ")
+        self.assertEqual(sorted(known), sorted(PARAMETERS))
+        for name, want in PARAMETERS.items():
+            got = self.json("fit", "--shape", name, "--type", "Q4_K_M", "--ctx", "64", "--kv", "f16")
+            self.assertEqual(got["parameters"], want, name)
+            self.assertEqual(got["graph"], name.startswith(("llama", "tinyllama", "mistral")), name)
+
+    def test_known_files_have_their_published_sizes(self):
+        """GiB of all tensors, as the field's benchmark prints them."""
+        for shape, recipe, want in (("llama2-7b", "Q4_0", 3.56), ("llama2-7b", "F16", 12.55),
+                                    ("llama2-70b", "Q4_0", 36.20), ("llama3.1-8b", "Q8_0", 7.95),
+                                    ("llama3.1-8b", "Q4_K_M", 4.58), ("llama3.1-8b", "F16", 14.96)):
+            got = self.candidates("--shape", shape, "--type", recipe, "--ctx", "64")[recipe, 64]
+            self.assertEqual(round(got["weight_bytes"] / 2**30, 2), want, (shape, recipe))
+
+
+class Choice(Fit):
+    def test_the_choice_fits_and_loses_least(self):
+        got = self.json("fit", "--shape", "llama3.1-8b", "--ram", "6G", "--ctx", "8192")
+        best = got["recommended"]
+        self.assertLessEqual(best["total_bytes"], 6 << 30)
+        self.assertTrue(best["fits"])
+        fitting = [c for c in got["candidates"] if c["fits"] and not c["needs_imatrix"]]
+        self.assertEqual(best["loss"], min(c["loss"] for c in fitting))
+        self.assertIn(best, fitting)
+        self.assertTrue(any(not c["fits"] for c in got["candidates"]))
+        self.assertTrue(all(c["total_bytes"] <= 6 << 30 for c in fitting))
+
+    def test_more_memory_never_loses_more(self):
+        losses = []
+        for ram in ("4G", "5G", "6G", "8G", "12G", "20G"):
+            got = self.json("fit", "--shape", "llama3.1-8b", "--ram", ram, "--ctx", "4096")
+            losses.append(got["recommended"]["loss"])
+        self.assertEqual(losses, sorted(losses, reverse=True))
+        self.assertEqual(len(set(losses)), len(losses))
+
+    def test_of_several_contexts_the_largest_that_fits_is_chosen(self):
+        got = self.json("fit", "--shape", "llama3.1-8b", "--ram", "5G", "--ctx", "512,4096,1000000")
+        self.assertEqual(got["recommended"]["ctx"], 4096)
+        self.assertEqual({c["ctx"] for c in got["candidates"]}, {512, 4096, 1000000})
+
+    def test_nothing_that_fits_is_5(self):
+        result = run("fit", "--shape", "llama3.1-405b", "--ram", "8G", "--ctx", "4096", "--json")
+        got = json.loads(result.stdout)
+        self.assertEqual((result.returncode, got["recommended"]), (5, None))
+        self.assertIn("the smallest candidate", got["refusal"])
+        self.assertFalse(any(c["fits"] for c in got["candidates"]))
+        result = run("fit", "--shape", "llama3.1-405b", "--ram", "8G", "--ctx", "4096")
+        self.assertEqual(result.returncode, 5)
+        self.assertIn(b"Q4_K_M", result.stdout)
+        self.assertIn(b"the smallest candidate", result.stderr)
+
+    def test_the_largest_context_fits(self):
+        args = ("--shape", "llama3.1-8b", "--type", "Q4_K_M", "--kv", "q8_0", "--ram", "8G")
+        most = self.json("fit", *args, "--ctx", "8192")["recommended"]["max_ctx"]
+        self.assertGreater(most, 8192)
+        self.assertTrue(self.json("fit", *args, "--ctx", most)["recommended"]["fits"])
+        self.assertEqual(run("fit", *args, "--ctx", most + 1).returncode, 5)
+
+    def test_a_quantized_file_stays_as_it_is(self):
+        got = self.json("fit", MODEL, "--ram", "1G")
+        self.assertEqual([c["type"] for c in got["candidates"]], [None])
+        self.assertIsNone(got["recommended"]["type"])
+        self.assertEqual(got["recommended"]["file_bytes"], os.path.getsize(MODEL))
+        more = self.json("fit", MODEL, "--ram", "1G", "--allow-requantize")["candidates"]
+        self.assertGreater(len(more), 20)
+
+    def test_the_table(self):
+        text = self.ok("fit", "--shape", "qwen3-4b", "--ram", "6G", "--ctx", "4096", "--bandwidth",
+                       "40").decode()
+        self.assertIn("tokens/s", text)
+        self.assertIn("does not run here yet", text)
+        self.assertIn("recommended: ", text)
+        self.assertIn("needs an imatrix", text)
+        text = self.ok("fit", MODEL).decode()
+        self.assertNotIn("fits", text)
+        self.assertIn("as it is", text)
+
+
+class Errors(Fit):
+    def test_mistakes_are_said(self):
+        self.assertIn("one of them", self.fails(2, "fit"))
+        self.assertIn("one of them", self.fails(2, "fit", MODEL, "--shape", "qwen3-4b"))
+        for ram in ("8X", "-1", "0", "99999999999G"):
+            self.assertIn("--ram", self.fails(2, "fit", MODEL, "--ram=" + ram))
+        self.assertIn("q8_0", self.fails(2, "fit", MODEL, "--kv", "q8_1"))
+        self.fails(1, "fit", MODEL, "--type", "Q4_K_X")
+        self.assertIn("quantized already", self.fails(2, "fit", MODEL, "--type", "Q4_0"))
+        self.fails(2, "fit", MODEL, "--ctx", "0")
+        self.fails(2, "fit", MODEL, "--bandwidth", "-3")
+        self.fails(1, "fit", self.path("absent"))
+        self.fails(3, "fit", self.path("x", b"GGUF"))
+        self.assertIn("block_count", self.fails(3, "fit", self.path("y", tool.gguf([tool.ARCHITECTURE]))))
+
+
+tool.main()
