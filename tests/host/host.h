@@ -70,11 +70,12 @@ typedef struct pak {
  * says that it is one part of three. */
 void pak_build(pak *p, const char *model);
 void pak_remove(const pak *p);
-/* Opens an entry by descriptor, which is closed before this returns. */
+/* Opens an entry by descriptor, which is closed before this returns. The odd one is read, the others
+ * may be mapped. */
 ggufx_status pak_open(ggufx_file **out, const struct api *a, const ggufx_runtime *rt, const pak *p,
                       int entry, ggufx_error *error);
 
-/* ---- story.c: what the game does with the library --------------------------------------------- */
+/* ---- story.c: what the game does with the library -------------------------------------------- */
 
 typedef struct story {
     const struct api *api;
@@ -94,7 +95,7 @@ ggufx_status story_run(story *s);
 /* The same with the host's jobs, memory and log. */
 ggufx_status story_play(story *s, jobs *j, memory *m);
 
-/* ---- plugin.c: the library by name ------------------------------------------------------------ */
+/* ---- plugin.c: the library by name ----------------------------------------------------------- */
 
 /* RTLD_DEEPBIND, but for the sanitizers, which refuse it. */
 extern const int kPluginFlags;

@@ -25,7 +25,8 @@ static char *read_all(const char *path, size_t *n) {
 
 /* Textures up to `offset`: bytes that are no GGUF. */
 static void put_textures(FILE *out, uint64_t offset) {
-    for (uint64_t i = (uint64_t)ftell(out); i < offset; i++) MUST(fputc((int)(i * 37 % 251), out) >= 0);
+    for (uint64_t i = (uint64_t)ftell(out); i < offset; i++)
+        MUST(fputc((int)(i * 37 % 251), out) >= 0);
 }
 
 static void put_entry(FILE *out, pak *p, int entry, uint64_t offset, const void *data, size_t n) {
@@ -76,9 +77,12 @@ void pak_remove(const pak *p) {
 ggufx_status pak_open(ggufx_file **out, const struct api *a, const ggufx_runtime *rt, const pak *p,
                       int entry, ggufx_error *error) {
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
+    ggufx_open_options options;
     MUST(fd >= 0);
+    a->open_options_init(&options);
+    options.io = entry == kPakOdd ? GGUFX_IO_READ : GGUFX_IO_AUTO;
     const ggufx_status status = a->open_fd(out, rt, fd, p->entry[entry].offset,
-                                           p->entry[entry].length, NULL, error);
+                                           p->entry[entry].length, &options, error);
     MUST(close(fd) == 0);
     return status;
 }

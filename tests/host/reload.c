@@ -20,7 +20,7 @@ enum { kCycles = SANITIZED ? 40 : 200, kRows = 512, kColumns = 256,
 static pak archive;
 static const char *library_path;
 
-/* ---- what the plug-in does in a cycle --------------------------------------------------------- */
+/* ---- what the plug-in does in a cycle -------------------------------------------------------- */
 
 typedef struct objects {
     ggufx_runtime *rt;
@@ -57,7 +57,7 @@ static void end_use(objects *o, const struct api *a) {
     a->tensor_destroy(o->w);
 }
 
-/* ---- reload ----------------------------------------------------------------------------------- */
+/* ---- reload ---------------------------------------------------------------------------------- */
 
 typedef struct footprint {
     long threads, descriptors, mappings, heap_kib;
@@ -134,10 +134,10 @@ static void test_reloads_leave_nothing(void) {
     late = measure();
     must_be_level(early, late);
     MUST(j.n_run >= kCycles);
-    jobs_stop(&j); /* the threads exit after the last dlclose, with whatever destructors they have */
+    jobs_stop(&j); /* the threads exit after the last dlclose, with their destructors */
 }
 
-/* ---- fork ------------------------------------------------------------------------------------- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 static const struct api *forked_api;
 static atomic_int stop_decoding;
