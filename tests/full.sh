@@ -34,6 +34,7 @@ suite tsan "--timeout-multiplier 20" "${sanitizers[@]}" -Db_sanitize=thread
 suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
 suite lto "" -Db_lto=true
 suite runtime_inside "" -Dstatic_cxx_runtime=true
+suite app_local "--suite unit --suite checkasm --suite abi" -Dapp_local=true -Dcli=disabled -Dbindings=disabled
 suite debug "" --buildtype debug
 for compiler in gcc clang; do
     cxx=${compiler/gcc/g++}

@@ -13,7 +13,7 @@ const Encode *encoders_of(Isa isa) {
 #ifdef GGUFX_KERNELS_AVX2
     if (isa == Isa::avx2) return kAvx2Encode;
 #endif
-#ifdef GGUFX_KERNELS_AVX512
+#if defined(GGUFX_KERNELS_AVX512) && !defined(GGUFX_SMALL)
     if (isa == Isa::avx512) return kAvx512Encode;
 #endif
 #ifdef GGUFX_KERNELS_NEON

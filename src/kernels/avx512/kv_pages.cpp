@@ -8,7 +8,11 @@
 namespace ggufx {
 namespace kernels {
 
+#ifdef GGUFX_SMALL
+const KvPages kAvx512KvPages = kKvPagesOf<avx512::KvVec, kAvx2KvEncoders>;
+#else
 const KvPages kAvx512KvPages = kKvPagesOf<avx512::KvVec, kAvx512KvEncoders>;
+#endif
 
 } // namespace kernels
 } // namespace ggufx

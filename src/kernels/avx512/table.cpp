@@ -11,6 +11,10 @@ extern const Layer kAvx512Layer;
 const Layer kAvx512Layer = {
     .isa = Isa::avx512,
     .name = "avx512",
+#ifdef GGUFX_SMALL // the rest is AVX2's
+    .matvec = kAvx512Matvec,
+    .gemm = kAvx512Gemm,
+#else
     .dequant = kAvx512Dequant,
     .matvec = kAvx512Matvec,
     .matvec_precise = kAvx512MatvecPrecise,
@@ -19,6 +23,7 @@ const Layer kAvx512Layer = {
     .gemm_precise = kAvx512GemmPrecise,
     .gemm_f32 = kAvx512GemmF32,
     .sum = sum_groups<avx512::Vec>,
+#endif
     .kv_pages = &kAvx512KvPages,
 };
 

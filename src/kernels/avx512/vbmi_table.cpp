@@ -10,8 +10,10 @@ const Layer kAvx512VbmiLayer = {
     .isa = Isa::avx512,
     .name = "avx512vbmi",
     .matvec = kAvx512VbmiMatvec,
+#ifndef GGUFX_SMALL
     .matvec_precise = kAvx512VbmiMatvecPrecise,
     .kv_pages = &kAvx512VbmiKvPages,
+#endif
 };
 
 } // namespace kernels
