@@ -157,12 +157,14 @@ void add_fit(Tool &tool) {
     Command sub = tool.app.add_command("fit", "which recipe, cache and context fit into memory");
     sub.option("MODEL", o.model, "GGUF file; nothing but its metadata is read");
     sub.option("--shape", o.shape, "a known model instead: llama3.1-8b, qwen3-4b, ...");
-    sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown");
+    sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown")
+        .value("SIZE");
     sub.option("--ctx", o.contexts, "tokens of context, or several; that of the training")
         .list()
         .between(1, INT32_MAX);
-    sub.option("--kv", o.kv, "types of the cache (q8_0, gx4/gx3); the best that fit");
-    sub.option("--type", o.type, "this recipe alone: Q4_K_M");
+    sub.option("--kv", o.kv, "types of the cache (q8_0, gx4/gx3); the best that fit")
+        .value("KVTYPE");
+    sub.option("--type", o.type, "this recipe alone: Q4_K_M").value("RECIPE");
     sub.option("--slots", o.slots, "conversations side by side; 1").between(1, 1u << 20);
     sub.option("--batch", o.batch, "tokens computed at once; 512").between(1, INT32_MAX);
     sub.option("--bandwidth", o.bandwidth,

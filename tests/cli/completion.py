@@ -71,6 +71,8 @@ class Answers(tool.Case):
         self.assertEqual(self.words("run", "--ctk", "gx"), ["gx2", "gx3", "gx4"])
         self.assertEqual(self.words("quantize", "--type", "q4_k_"), ["Q4_K_M", "Q4_K_S"])
         self.assertEqual(self.words("types", "f16", "bf"), ["bf16"])
+        self.assertEqual(self.words("fit", "--kv", "gx3"), ["gx3"])
+        self.assertEqual(self.words("fit", "--type", "iq3_xx"), ["IQ3_XXS"])
 
     def test_names_of_files(self):
         for words in (["info", "a"], ["info", "--kv", ""], ["--json", "info", "-v", ""], ["info", "a", ""], ["-o", ""], ["types", "-o", "x"],
