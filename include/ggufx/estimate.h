@@ -68,13 +68,13 @@ typedef struct ggufx_estimate_facts {
     uint64_t kv_bytes;      /* caches of all sessions, and */
     uint64_t session_bytes; /* everything else that ggufx_session_create takes, for all of them */
     uint64_t total_bytes;   /* file_bytes and the four above */
-    uint64_t token_weight_bytes; /* of weights that computing one token reads: of experts the used
-                                  * ones, of an embedding one row */
+    uint64_t token_weight_bytes; /* of weights that one token reads: of experts the used ones, of an
+                                  * embedding one row */
     uint64_t token_kv_bytes; /* of keys and values of one token, which each later one reads */
     double bits_per_weight;   /* of weight_bytes, over n_parameters */
     double weight_error;      /* see ggufx_recommend */
     double loss;              /* see ggufx_recommend */
-    double tokens_per_second; /* bandwidth / token_weight_bytes: an upper bound; and at the end of */
+    double tokens_per_second; /* at most: bandwidth / token_weight_bytes; and at the end of */
     double tokens_per_second_full; /* the context, with its keys and values; 0: no bandwidth */
 } ggufx_estimate_facts;
 
@@ -83,12 +83,13 @@ typedef struct ggufx_estimate_facts {
  * GGUFX_ESTIMATE_FILE_TYPE). The file may be opened metadata-only, and may be a header alone.
  * options may be NULL; out->struct_size must be set.
  *
- * model_bytes + kv_bytes + session_bytes is what the allocator then gives, to the byte, for a runtime
- * with as many threads as `rt`; file_bytes what ggufx_job_run writes. Not counted: the directory of
- * the opened file (some 200 bytes per tensor and key), tokenizer and sampler, stacks of threads.
+ * model_bytes + kv_bytes + session_bytes is what the allocator then gives, to the byte, for a
+ * runtime with as many threads as `rt`; file_bytes what ggufx_job_run writes. Not counted: the
+ * directory of the opened file (some 200 bytes per tensor and key), tokenizer and sampler, threads
+ * and their stacks.
  * Errors: ARGUMENT (unknown file_type; a NaN or negative bandwidth; a KV type that does not take
- * these heads; input is quantized already and the job does not allow that), MEMORY, MISSING, KVTYPE,
- * HPARAM, TYPE, SHAPE, UNSUPPORTED, LIMIT, OVERFLOW, SPLIT; those of ggufx_job_quantize.
+ * these heads; input is quantized already and the job does not allow that), MEMORY, MISSING,
+ * KVTYPE, HPARAM, TYPE, SHAPE, UNSUPPORTED, LIMIT, OVERFLOW, SPLIT; those of ggufx_job_quantize.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
@@ -104,15 +105,15 @@ GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_run
  * GGUFX_ESTIMATE_FILE_TYPE); each with a ladder of types of keys and values from F16 down (only
  * type_k and type_v where one is not GGUFX_KV_DEFAULT).
  *
- * What a candidate loses is facts.loss, an expected divergence of its predictions from those of the
- * file as it is with an F32 cache, in nats per token: that of the weights, proportional to the square
- * of weight_error, and that of the keys and values. weight_error is the root mean square, over all
- * values, of the relative error a type has on Gaussian values (tests/bench/quantize.md: by the
- * reference's search, with the imatrix where there is one). The losses come from measurements on one
- * small model (tests/bench/fit.md): good for an order, not as a promise about another model. Of
- * equal losses the one with fewer bytes.
- * Errors: as ggufx_estimate; CAPACITY (nothing fits: the text says what the smallest candidate takes,
- * and the largest context it has room for).
+ * What a candidate loses is facts.loss, an expected divergence of its predictions from those of
+ * the file as it is with an F32 cache, in nats per token: that of the weights, proportional to the
+ * square of weight_error, and that of the keys and values. weight_error is the root mean square,
+ * over all values, of the relative error a type has on Gaussian values (tests/bench/quantize.md: by
+ * the reference's search, with the imatrix where there is one). The losses come from measurements
+ * on one small model (tests/bench/fit.md): good for an order, not as a promise about another model.
+ * Of equal losses the one with fewer bytes.
+ * Errors: as ggufx_estimate; CAPACITY (nothing fits: the text says what the smallest candidate
+ * takes, and the largest context it has room for).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_recommend(ggufx_estimate_facts *out, const ggufx_runtime *rt,

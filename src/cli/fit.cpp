@@ -171,7 +171,8 @@ void add_fit(Tool &tool) {
                "GB/s that memory gives, as bench read measures: shows tokens per second")
         .within(0.001, 1e9);
     sub.flag("--with-imatrix", o.with_imatrix, "there will be an imatrix");
-    sub.flag("--allow-requantize", o.allow_requantize, "recipes for a file that is quantized already");
+    sub.flag("--allow-requantize", o.allow_requantize,
+             "recipes for a file that is quantized already");
     sub.examples("  ggufx fit model.gguf --ram 8G --ctx 8192\n"
                  "  ggufx fit --shape llama3.1-70b --ram 48G --ctx 32768,8192 --with-imatrix\n"
                  "  ggufx fit --shape qwen3-4b --ram 6G --ctx 4096 --kv gx4/gx3 --bandwidth 40");

@@ -10,8 +10,8 @@ struct PlanSums {
     uint64_t n_parameters = 0; // values but for tables of rotation factors
     uint64_t n_bytes = 0;
     uint64_t token_bytes = 0; // one row of the embedding, the used experts, everything else
-    // Square root of the mean square of the types' relative errors (tests/bench/quantize.md, Gaussian
-    // samples), over all values. Tensors that stay as they are count as exact.
+    // Square root of the mean square of the types' relative errors (tests/bench/quantize.md,
+    // Gaussian samples), over all values. Tensors that stay as they are count as exact.
     double error = 0;
     bool needs_imatrix = false; // a tensor cannot be made for want of one
 };

@@ -1,5 +1,5 @@
-// What a model takes in memory under a recipe, and the candidate that loses least within a limit: the
-// contracts of include/ggufx/estimate.h. Bytes come from the functions that allocations use.
+// What a model takes in memory under a recipe, and the candidate that loses least within a limit:
+// the contracts of include/ggufx/estimate.h. Bytes come from the functions that allocations use.
 // SPDX-License-Identifier: MIT
 #pragma once
 

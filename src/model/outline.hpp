@@ -1,5 +1,5 @@
-// The numbers of a model of any architecture, as far as memory depends on them: those of a graph this
-// library has are checked as the model would, others are read by the names the format gives them.
+// The numbers of a model of any architecture, as far as memory depends on them: those of a graph
+// this library has are checked as the model would, others are read by the names of the format.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -37,7 +37,7 @@ struct SessionPlan {
     size_t n_logits; // kept, and as many of the decode that runs
 };
 
-// What a session takes from the allocator beside itself. Throws Error (limit and what the cache says).
+// What a session takes from the allocator beside itself. Throws Error (limit, what the cache says).
 struct SessionBytes {
     SessionBytes(const Host &host, const HyperParameters &hp, const SessionPlan &plan);
 

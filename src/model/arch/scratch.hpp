@@ -1,5 +1,5 @@
-// Activations of a batch: where each array stands in one buffer. The same arithmetic gives a session
-// its memory and an estimate its bytes.
+// Activations of a batch: where each array stands in one buffer. The same arithmetic gives a
+// session its memory and an estimate its bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
