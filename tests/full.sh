@@ -1,7 +1,8 @@
 #!/bin/bash
 # All there is, the long form: what .ci/run does after its installation, then longer inputs.
 # usage: tests/full.sh [FOLDER_FOR_BUILDS]     (as root; needs the packages .ci/run installs, and
-# dpkg-dev debhelper lintian debootstrap)
+# dpkg-dev debhelper lintian debootstrap g++-s390x-linux-gnu g++-i686-linux-gnu
+# g++-mingw-w64-x86-64 wine64)
 # SPDX-License-Identifier: MIT
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -49,4 +50,10 @@ done
 printf '\n== debian\n'
 tests/debian.sh "$builds/debian" || echo "debian: exit $?"
 logs+=("=$builds/debian/testlog.json")
+printf '\n== windows\n'
+windows=0
+tests/cross/windows.sh "$builds/windows" "$builds/plain" || windows=$?
 python3 tests/summary.py --strict "${logs[@]}"
+status=$?
+[ "$windows" = 0 ] || echo "windows: exit $windows"
+exit $((status || windows))

@@ -11,7 +11,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 #elif defined(_WIN32)
-#include <thread>
+#include "base/win32.hpp"
 #else
 #include <unistd.h>
 #endif
@@ -158,7 +158,9 @@ uint32_t usable_processors() {
     }
 #endif
 #if defined(_WIN32)
-    const long n = static_cast<long>(std::thread::hardware_concurrency());
+    DWORD_PTR ours = 0, all = 0;
+    if (!GetProcessAffinityMask(GetCurrentProcess(), &ours, &all)) return 1;
+    const int n = __builtin_popcountll(ours);
 #else
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
 #endif

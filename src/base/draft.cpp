@@ -109,6 +109,8 @@ void DraftFile::sync() {
 void DraftFile::publish() {
     check("rename to", kPath, replace_file(name(kPart), name(kPath)));
     published_ = true;
+    part_.close();
+    log_.close();
     remove_file(name(kLog)); // of no use any more; a new run would write it anew
 }
 

@@ -84,7 +84,8 @@ bool is_absent(int32_t error);          // nothing has the name
 
 // Numbers of faults that are found here, not by the system.
 struct SystemError {
-    static const int32_t is_folder, is_pipe, exists, no_folder, input_output, too_large;
+    static const int32_t is_folder, is_pipe, exists, no_folder, input_output, too_large,
+        not_supported;
 };
 
 } // namespace ggufx::io

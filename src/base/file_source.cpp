@@ -52,7 +52,10 @@ void FileSource::open(const char *path) {
 }
 
 void FileSource::duplicate(int fd) {
-    check("duplicate", file_.duplicate(fd));
+    const int32_t error = file_.duplicate(fd);
+    if (error == SystemError::not_supported)
+        fail(Status::unsupported, {}, "%s: this system opens files by their paths only", name_);
+    check("duplicate", error);
     check_kind();
 }
 
@@ -98,10 +101,6 @@ Ref<Source> open_path(const Ref<Host> &host, const char *path) {
 }
 
 Ref<Source> open_descriptor(const Ref<Host> &host, int fd, uint64_t offset, uint64_t length) {
-#if defined(_WIN32)
-    (void)host, (void)offset, (void)length;
-    fail(Status::unsupported, {}, "descriptor %d: this system has none", fd);
-#else
     char shown[40];
     snprintf(shown, sizeof shown, "descriptor %d", fd);
     Ref<Source> source = make_source<FileSource>(host, static_cast<const char *>(shown));
@@ -109,7 +108,6 @@ Ref<Source> open_descriptor(const Ref<Host> &host, int fd, uint64_t offset, uint
     file.duplicate(fd);
     file.limit_to(offset, length);
     return source;
-#endif
 }
 
 } // namespace ggufx::io

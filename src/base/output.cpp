@@ -67,6 +67,7 @@ void OutputFile::sync() {
 void OutputFile::publish() {
     if (const int32_t error = replace_file(part_.data(), path_.data())) fail_io("rename to", error);
     ours_ = false;
+    file_.close(); // Windows keeps the names of open files that are removed
 }
 
 void OutputFile::retract() noexcept {

@@ -65,7 +65,10 @@ struct At {
     int32_t system_error = 0;
 };
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) // "printf" is there the one of the system's library, without %llu
+#define GGUFX_PRINTF(format_arg, first_arg)                                                        \
+    __attribute__((format(gnu_printf, format_arg, first_arg)))
+#elif defined(__GNUC__)
 #define GGUFX_PRINTF(format_arg, first_arg) __attribute__((format(printf, format_arg, first_arg)))
 #else
 #define GGUFX_PRINTF(format_arg, first_arg)

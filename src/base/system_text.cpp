@@ -25,12 +25,12 @@ constexpr Text kTexts[] = {
     {ERROR_SHARING_VIOLATION, "another program has it open"},
     {ERROR_LOCK_VIOLATION, "another program has locked it"},
     {ERROR_USER_MAPPED_FILE, "it is mapped into memory"},
-    {ERROR_DIRECTORY_NOT_SUPPORTED, "is a directory"},
+    {kErrorIsFolder, "is a directory"},
     {ERROR_DIRECTORY, "a part of the path is not a directory"},
     {ERROR_INVALID_NAME, "not a name of a file"},
     {ERROR_NO_UNICODE_TRANSLATION, "the name is not UTF-8"},
     {ERROR_FILENAME_EXCED_RANGE, "the name is too long"},
-    {ERROR_STOPPED_ON_SYMLINK, "is a link"},
+    {kErrorIsLink, "is a link"},
     {ERROR_TOO_MANY_OPEN_FILES, "too many open files"},
     {ERROR_INVALID_HANDLE, "not an open descriptor"},
     {ERROR_IO_DEVICE, "input/output error"},
@@ -43,7 +43,7 @@ constexpr Text kTexts[] = {
     {ERROR_INVALID_FUNCTION, "is a pipe"},
     {ERROR_DISK_FULL, "no space left on the disk"},
     {ERROR_HANDLE_DISK_FULL, "no space left on the disk"},
-    {ERROR_DISK_QUOTA_EXCEEDED, "over the disk quota"},
+    {kErrorQuota, "over the disk quota"},
     {ERROR_FILE_TOO_LARGE, "the file would be too large"},
     {ERROR_WRITE_PROTECT, "the file system is read-only"},
     {ERROR_FILE_EXISTS, "something else has this name"},
@@ -86,12 +86,13 @@ const char *system_text(int32_t error) {
 }
 
 #if defined(_WIN32)
-const int32_t SystemError::is_folder = ERROR_DIRECTORY_NOT_SUPPORTED;
+const int32_t SystemError::is_folder = kErrorIsFolder;
 const int32_t SystemError::is_pipe = ERROR_INVALID_FUNCTION;
 const int32_t SystemError::exists = ERROR_ALREADY_EXISTS;
 const int32_t SystemError::no_folder = ERROR_DIRECTORY;
 const int32_t SystemError::input_output = ERROR_IO_DEVICE;
 const int32_t SystemError::too_large = ERROR_ARITHMETIC_OVERFLOW;
+const int32_t SystemError::not_supported = ERROR_NOT_SUPPORTED;
 
 bool is_absent(int32_t error) {
     return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND;
@@ -103,6 +104,7 @@ const int32_t SystemError::exists = EEXIST;
 const int32_t SystemError::no_folder = ENOTDIR;
 const int32_t SystemError::input_output = EIO;
 const int32_t SystemError::too_large = EOVERFLOW;
+const int32_t SystemError::not_supported = ENOTSUP;
 
 bool is_absent(int32_t error) {
     return error == ENOENT;

@@ -3,7 +3,7 @@
 #include "base/thread.hpp"
 
 #if defined(_WIN32)
-#include <chrono>
+#include "base/win32.hpp"
 #include <process.h>
 #else
 #include <signal.h>
@@ -13,24 +13,39 @@
 
 namespace ggufx {
 
+namespace {
+constexpr unsigned kStackBytes = 512 * 1024;
+}
+
 #if defined(_WIN32)
 
+unsigned __stdcall Thread::entry(void *self) {
+    const Start start = static_cast<Thread *>(self)->start_;
+    start.run(start.arg);
+    return 0;
+}
+
+// Through the C library, whose state per thread would leak with the system's own call.
 bool Thread::start(void (*run)(void *), void *arg) {
-    try {
-        thread_ = std::thread(run, arg);
-        return true;
-    } catch (...) { return false; }
+    start_ = {run, arg};
+    thread_ = reinterpret_cast<void *>(_beginthreadex(nullptr, kStackBytes, entry, this,
+                                                      STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr));
+    return thread_ != nullptr;
 }
 void Thread::join() {
-    thread_.join();
+    WaitForSingleObject(thread_, INFINITE);
+    CloseHandle(thread_);
 }
 int64_t process_id() {
-    return _getpid();
+    return GetCurrentProcessId();
 }
 int64_t monotonic_ns() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
+    LARGE_INTEGER ticks, per_second;
+    QueryPerformanceCounter(&ticks);
+    QueryPerformanceFrequency(&per_second);
+    const int64_t whole = ticks.QuadPart / per_second.QuadPart;
+    const int64_t rest = ticks.QuadPart % per_second.QuadPart;
+    return whole * 1000000000 + rest * 1000000000 / per_second.QuadPart;
 }
 
 #else
@@ -50,7 +65,7 @@ bool Thread::start(void (*run)(void *), void *arg) {
     pthread_attr_t attr;
     bool ok = pthread_attr_init(&attr) == 0;
     if (ok) {
-        pthread_attr_setstacksize(&attr, size_t(512) << 10);
+        pthread_attr_setstacksize(&attr, kStackBytes);
         ok = pthread_create(&thread_, &attr, entry, this) == 0;
         pthread_attr_destroy(&attr);
     }

@@ -4,9 +4,7 @@
 
 #include <stdint.h>
 
-#if defined(_WIN32)
-#include <thread>
-#else
+#if !defined(_WIN32)
 #include <pthread.h>
 #endif
 
@@ -19,15 +17,16 @@ public:
     void join();
 
 private:
-#if defined(_WIN32)
-    std::thread thread_;
-#else
     struct Start {
         void (*run)(void *);
         void *arg;
     };
-    static void *entry(void *self);
     Start start_{};
+#if defined(_WIN32)
+    static unsigned __stdcall entry(void *self);
+    void *thread_ = nullptr;
+#else
+    static void *entry(void *self);
     pthread_t thread_{};
 #endif
 };

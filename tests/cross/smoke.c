@@ -1,0 +1,120 @@
+/*
+ * A story on the shared library whose every printed bit must be the same on any system: open a
+ * model, multiply, decode, quantize it into a file, save and load a cache. usage: smoke MODEL
+ * FOLDER SPDX-License-Identifier: MIT
+ */
+#include <ggufx/ggufx.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ggufx_error error;
+
+static void check(ggufx_status status, const char *what) {
+    if (status == GGUFX_OK) return;
+    printf("%s: %s: %s\n", what, ggufx_status_name(status), error.message);
+    exit(1);
+}
+
+static uint64_t hash(const void *data, size_t n) {
+    const unsigned char *p = data;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+static void multiply(const ggufx_runtime *rt, const ggufx_file *file) {
+    for (size_t i = 0; i < 12; i++) {
+        const ggufx_tensor *tensor = ggufx_file_tensor(file, i);
+        ggufx_tensor_facts t = {.struct_size = sizeof t};
+        check(ggufx_tensor_info(&t, tensor, &error), "tensor");
+        if (t.n_rows < 2) continue;
+        float *x = malloc(t.ne[0] * sizeof *x), *y = malloc(t.n_rows * sizeof *y);
+        for (size_t k = 0; k < t.ne[0]; k++) x[k] = (float)((int)(k * 37 % 101) - 50) / 64.0f;
+        check(ggufx_matvec(y, t.n_rows, rt, tensor, x, t.ne[0], NULL, &error), "matvec");
+        printf("%s %016" PRIx64 "\n", t.name, hash(y, t.n_rows * sizeof *y));
+        free(x), free(y);
+    }
+}
+
+static void tell(const ggufx_runtime *rt, const ggufx_file *file) {
+    ggufx_model *model = NULL;
+    ggufx_session *session = NULL;
+    ggufx_model_facts m = {.struct_size = sizeof m};
+    check(ggufx_model_create(&model, rt, file, NULL, &error), "model");
+    check(ggufx_model_info(&m, model, &error), "model info");
+    check(ggufx_session_create(&session, model, NULL, &error), "session");
+    float *logits = malloc(m.n_vocab * sizeof *logits);
+    for (int32_t step = 0, id = 1; step < 24; step++) {
+        check(ggufx_session_decode(session, &id, 1, NULL, &error), "decode");
+        check(ggufx_session_logits(logits, m.n_vocab, session, &error), "logits");
+        for (uint32_t i = 1, best = 0; i < m.n_vocab; i++)
+            if (logits[i] > logits[best]) id = (int32_t)(best = i);
+        printf("%d %016" PRIx64 "\n", (int)id, hash(logits, m.n_vocab * sizeof *logits));
+    }
+    free(logits);
+    ggufx_session_destroy(session);
+    ggufx_model_destroy(model);
+}
+
+static void shrink(const ggufx_runtime *rt, const ggufx_file *file, const char *path) {
+    uint32_t type = 0;
+    ggufx_job_options options;
+    ggufx_job *job = NULL;
+    ggufx_file *small = NULL;
+    ggufx_job_options_init(&options);
+    options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
+    check(ggufx_file_type_from_name(&type, "Q4_K_M", &error), "type");
+    check(ggufx_job_quantize(&job, rt, file, type, &options, &error), "job");
+    for (int again = 0; again < 2; again++) /* the second one replaces the file of the first */
+        check(ggufx_job_run(job, path, NULL, &error), "run");
+    ggufx_job_destroy(job);
+    check(ggufx_open(&small, rt, path, NULL, &error), "open what was written");
+    multiply(rt, small);
+    ggufx_file_destroy(small);
+}
+
+static void remember(const ggufx_runtime *rt, const char *path) {
+    ggufx_kv_options options;
+    ggufx_kv *kv = NULL;
+    float k[2][64], out[2][64], back[2][64];
+    ggufx_kv_options_init(&options);
+    options.n_layers = 1, options.n_q_heads = options.n_kv_heads = 2, options.head_dim_k = 64;
+    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    check(ggufx_kv_create(&kv, rt, &options, &error), "cache");
+    for (int token = 0; token < 100; token++) {
+        for (int i = 0; i < 128; i++) k[i / 64][i % 64] = (float)((i * 7 + token * 13) % 29 - 14);
+        check(ggufx_kv_append(kv, 0, 0, 1, NULL, k[0], 128, k[0], 128, &error), "append");
+    }
+    check(ggufx_kv_attend(out[0], 128, NULL, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error), "attend");
+    check(ggufx_kv_save_path(kv, 0, path, &error), "save");
+    check(ggufx_kv_clear(kv, &error), "clear");
+    check(ggufx_kv_load_path(kv, 0, path, &error), "load");
+    check(ggufx_kv_attend(back[0], 128, NULL, kv, 0, 0, k[0], 128, 1, NULL, NULL, &error), "again");
+    printf("kv %016" PRIx64 " %d\n", hash(out, sizeof out), memcmp(out, back, sizeof out));
+    ggufx_kv_destroy(kv);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) return 2;
+    char path[600];
+    ggufx_runtime *rt = NULL;
+    ggufx_file *file = NULL;
+    printf("%s\n", ggufx_version());
+    check(ggufx_runtime_create(&rt, NULL, &error), "runtime");
+    check(ggufx_open(&file, rt, argv[1], NULL, &error), "open");
+    multiply(rt, file);
+    tell(rt, file);
+    snprintf(path, sizeof path, "%s/\xc3\xbc\xe4\xb8\xad\xf0\x9f\x98\x80.gguf", argv[2]);
+    shrink(rt, file, path);
+    snprintf(path, sizeof path, "%s/\xc3\xbc.kv", argv[2]);
+    remember(rt, path);
+    snprintf(path, sizeof path, "%s/none/a", argv[2]);
+    ggufx_file *none = NULL;
+    printf("%s\n", ggufx_status_name(ggufx_open(&none, rt, path, NULL, &error)));
+    ggufx_file_destroy(file);
+    ggufx_runtime_destroy(rt);
+    return 0;
+}
