@@ -66,8 +66,11 @@ void every_task_runs_once_under_a_worker_id_of_its_own(uint32_t threads) {
         return host->parallel_for(n, Probe::task, probe) == Status::ok;
     });
     if (threads < 2) return;
-    Pool pool(*host, threads); // has all of them, also where the host's makes fewer
-    every_task_runs_once([&](uint32_t n, Probe *probe) { return pool.run(n, Probe::task, probe); });
+    Pool *pool =
+        make<Pool>(*host, *host, threads); // all of them, also where the host's makes fewer
+    every_task_runs_once(
+        [&](uint32_t n, Probe *probe) { return pool->run(n, Probe::task, probe); });
+    Pool::destroy(pool);
 }
 
 // Threads that would only take turns make every fork and join wait for a time slice.
