@@ -1,0 +1,142 @@
+# convert: GGUF to safetensors and back, NumPy files, the other byte order.
+# SPDX-License-Identifier: MIT
+import json
+import os
+import struct
+import zipfile
+
+import tool
+from compare import read_npy
+from convert_case import Convert, LLAMA, TINY, bf16, llama_tensors, read_safetensors, safetensors
+from tool import MODEL, gguf, run, shared, string
+
+
+class RoundTrip(Convert):
+    def test_shared_models_come_back(self):
+        for name in TINY:
+            model = shared("data", "tiny", "tiny-%s-f16.gguf" % name)
+            folder, back = self.path(name), self.path(name + ".gguf")
+            self.ok("convert", model, "--to", "safetensors", "-o", folder)
+            self.ok("convert", folder, "-o", back)
+            if name.startswith("gemma"):  # 1 is taken from norms and added again: an ulp below 0.5
+                self.json("diff", model, back, "--values", "--threshold", "1e-7")
+                exact = lambda path: [t for t in self.raw(path) if not t[0].endswith("norm.weight")]
+                self.assertEqual(exact(back), exact(model), name)
+            else:
+                self.assertEqual(self.raw(back), self.raw(model), name)
+            keys = self.keys(back)
+            self.assertEqual(keys.pop("general.type"), ("str", "model"))
+            self.assertEqual(keys, self.keys(model), name)
+            again = self.path(name + "-again")
+            self.ok("convert", back, "--to", "safetensors", "-o", again)
+            for file in os.listdir(folder):
+                with open(os.path.join(folder, file), "rb") as a, open(os.path.join(again, file), "rb") as b:
+                    if file == "model.safetensors":
+                        first, second = a.read(), b.read()
+                        n = struct.unpack("<Q", first[:8])[0], struct.unpack("<Q", second[:8])[0]
+                        self.assertEqual(first[8 + n[0]:], second[8 + n[1]:], name)
+                    else:
+                        self.assertEqual(a.read(), b.read(), (name, file))
+
+    def test_every_float_type_comes_back(self):
+        for dtype in ("F32", "F16", "BF16"):
+            tensors = llama_tensors(dtype, layers=2)
+            folder = self.folder_of(tensors, {**LLAMA, "num_hidden_layers": 2}, name=dtype)
+            out, back = self.path(dtype + ".gguf"), self.path(dtype + "-back")
+            self.ok("convert", folder, "-o", out)
+            types = {t["type"] for t in self.json("info", out)["tensors"] if len(t["ne"]) > 1}
+            self.assertEqual(types, {dtype.lower()})
+            self.ok("convert", out, "--to", "safetensors", "--outtype", dtype.lower(), "-o", back)
+            got, _ = read_safetensors(os.path.join(back, "model.safetensors"))
+            self.assertEqual(got, {n: (d, s, c) for n, d, s, c in tensors}, dtype)
+
+    def test_demo_model_without_shared_data(self):
+        folder, back = self.path("d"), self.path("d.gguf")
+        self.ok("convert", MODEL, "--to", "safetensors", "-o", folder, "--outtype", "f32")
+        self.ok("convert", folder, "-o", back)
+        tensors, original = self.json("info", back)["tensors"], self.json("info", MODEL)["tensors"]
+        self.assertEqual({t["name"] for t in tensors}, {t["name"] for t in original})
+        self.assertTrue(self.json("diff", MODEL, back, "--values")["equal"])
+        keys, expected = self.keys(back), self.keys(MODEL)
+        for key in ("general.file_type", "general.quantization_version", "general.languages"):
+            keys.pop(key, None), expected.pop(key, None)
+        self.assertEqual(keys, expected)
+        args = ["-p", "Once", "-n", "20", "--temp", "0", "--json"]
+        ids = lambda path: [t["id"] for t in self.lines("run", path, *args) if "id" in t]
+        self.assertEqual(len(ids(back)), 20)
+        self.ok("convert", folder, "-o", self.path("q.gguf"), "--outtype", "q8_0")
+        self.assertEqual(ids(self.path("q.gguf")), ids(MODEL))  # the values of Q8_0 are its own
+
+    def test_shards(self):
+        whole, parts, back = self.path("w"), self.path("p"), self.path("b.gguf")
+        self.ok("convert", MODEL, "--to", "safetensors", "-o", whole)
+        self.ok("convert", MODEL, "--to", "safetensors", "-o", parts, "--max-shard", "1M")
+        shards = [f for f in sorted(os.listdir(parts)) if f.endswith(".safetensors")]
+        self.assertGreater(len(shards), 3)
+        self.assertEqual(shards[0], "model-00001-of-%05d.safetensors" % len(shards))
+        index = tool.read_json(os.path.join(parts, "model.safetensors.index.json"))
+        everything = {}
+        for shard in shards:
+            tensors, _ = read_safetensors(os.path.join(parts, shard))
+            self.assertEqual({index["weight_map"][n] for n in tensors}, {shard})
+            everything.update(tensors)
+        self.assertEqual(everything, read_safetensors(os.path.join(whole, "model.safetensors"))[0])
+        self.ok("convert", parts, "-o", back)
+        self.ok("convert", whole, "-o", self.path("c.gguf"))
+        with open(back, "rb") as a, open(self.path("c.gguf"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        self.ok("convert", os.path.join(parts, "model.safetensors.index.json"), "-o", self.path("i.gguf"))
+
+
+class Arrays(Convert):
+    def test_npz_and_npy(self):
+        path = self.path("m.gguf", gguf([tool.ARCHITECTURE], [("w", (32, 2), 8, 0), ("b", (3,), 30, 96),
+                                                              ("i", (2, 2), 26, 128)],
+                         struct.pack("<e32b", 2, *range(32)) * 2 + bytes(28) +
+                         struct.pack("<3H", 0x3f80, 0x4000, 0xc040) + bytes(26) + struct.pack("<4i", 1, 2, 3, 4) +
+                         bytes(16)))
+        expected = {"w.npy": ("<f4", (2, 32), struct.pack("<32f", *[2.0 * i for i in range(32)]) * 2),
+                    "b.npy": ("<f4", (3,), struct.pack("<3f", 1, 2, -3)),
+                    "i.npy": ("<i4", (2, 2), struct.pack("<4i", 1, 2, 3, 4))}
+        zipped, folder = self.path("m.npz"), self.path("arrays")
+        self.ok("convert", path, "-o", zipped)
+        with zipfile.ZipFile(zipped) as archive:
+            self.assertIsNone(archive.testzip())
+            self.assertEqual({n: read_npy(archive.read(n)) for n in archive.namelist()}, expected)
+        self.ok("convert", path, "--to", "npy", "-o", folder)
+        for name, value in expected.items():
+            with open(os.path.join(folder, name), "rb") as file:
+                self.assertEqual(read_npy(file.read()), value)
+        self.ok("convert", path, "-o", self.path("h.npz"), "--outtype", "f16")
+        with zipfile.ZipFile(self.path("h.npz")) as archive:
+            self.assertEqual(read_npy(archive.read("b.npy")), ("<f2", (3,), struct.pack("<3e", 1, 2, -3)))
+        self.fails(2, "convert", path, "-o", self.path("x.npz"), "--outtype", "bf16")
+        self.assertIn("exists", self.fails(1, "convert", path, "--to", "npy", "-o", folder))
+        bad = self.path("bad.gguf", gguf([tool.ARCHITECTURE], [("../x", (2,), 0, 0)], bytes(32)))
+        self.assertIn("name of a file", self.fails(4, "convert", bad, "--to", "npy", "-o", self.path("y")))
+        self.assertEqual([n for n in os.listdir(self.folder) if n.endswith(".part")], [])
+
+    def test_byte_order(self):
+        big, back = self.path("b.gguf"), self.path("l.gguf")
+        self.ok("convert", MODEL, "-o", big, "--endian", "big")
+        self.assertEqual(self.json("info", big)["endian"], "big")
+        self.ok("convert", big, "-o", back, "--endian", "little")
+        with open(MODEL, "rb") as a, open(back, "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        self.fails(2, "convert", MODEL, "-o", self.path("n.gguf"))
+
+    def test_command_line(self):
+        self.fails(2, "convert", MODEL)
+        self.fails(2, "convert", MODEL, "--to", "safetensors", "--outtype", "q8_0", "-o", self.path("x"))
+        self.fails(2, "convert", self.path("odd.txt", b"text"), "-o", self.path("y"))
+        self.fails(1, "convert", self.path("absent"), "-o", self.path("y"))
+        self.fails(4, "convert", self.path("n.gguf", gguf([("general.architecture", 8, string("odd"))])),
+                   "--to", "safetensors", "-o", self.path("y"))
+        lines = run("convert", MODEL, "--to", "safetensors", "-o", self.path("p"), "--progress", "json")
+        self.assertEqual(lines.returncode, 0)
+        last = json.loads(lines.stderr.splitlines()[-1])
+        self.assertEqual((last["done"], last["progress"]), (last["total"], "write"))
+
+
+if __name__ == "__main__":
+    tool.main()

@@ -1,0 +1,206 @@
+# convert: models of other formats to GGUF: heads, norms, vocabularies, llama2.c.
+# SPDX-License-Identifier: MIT
+import json
+import math
+import os
+import struct
+
+import tool
+from convert_case import Convert, LLAMA, field, floats, llama_tensors, piece, varint
+from tool import gguf, run, shared
+
+
+class Llama2c(Convert):
+    def test_stories260k_is_the_shared_model(self):
+        folder = lambda name: shared("data", "stories260K", name)
+        out = self.path("s.gguf")
+        result = self.json("convert", folder("stories260K.bin"), "--tokenizer", folder("tok512.bin"),
+                           "-o", out)
+        self.assertEqual((result["architecture"], result["n_tensors"]), ("llama", 47))
+        self.assertEqual(result["bytes"], os.path.getsize(out))
+        reference = folder("stories260K-f32.gguf")
+        self.assertEqual(self.raw(out), self.raw(reference))
+        keys, expected = self.keys(out), self.keys(reference)
+        keys.pop("general.type")
+        expected.pop("general.license")
+        self.assertEqual(keys, expected)
+        ids = ["run", "-p", "Once upon a time", "-n", "40", "--temp", "0", "--json"]
+        self.assertEqual(self.lines(ids[0], out, *ids[1:]), self.lines(ids[0], reference, *ids[1:]))
+
+    def checkpoint(self, name="c.bin", shape=(4, 6, 1, 2, 1, 5, 3), cut=0, more=b"", untied=False):
+        dim, ffn, layers, heads, kv, vocab, ctx = shape
+        head = dim // heads
+        n = vocab * dim + layers * (2 * dim + 2 * dim * dim + 2 * dim * kv * head + 3 * dim * ffn) + \
+            dim + ctx * head + untied * vocab * dim
+        data = struct.pack("<7i", dim, ffn, layers, heads, kv, -vocab if untied else vocab, ctx) + floats(n, 1)
+        return self.path(name, data[:len(data) - cut] + more), data
+
+    def test_untied_output_and_types(self):
+        path, data = self.checkpoint(untied=True)
+        out = self.path("c.gguf")
+        self.ok("convert", path, "-o", out, "--outtype", "f16", "--name", "n")
+        tensors = {t[0]: t for t in self.raw(out)}
+        self.assertEqual(tensors["output.weight"][1:3], ("f16", [4, 5]))
+        values = struct.unpack("<20f", data[-80:])
+        self.assertEqual(tensors["output.weight"][3], struct.pack("<20e", *values))
+        self.assertEqual(tensors["blk.0.attn_norm.weight"][1], "f32")
+        self.assertEqual(tensors["blk.0.ffn_down.weight"][2], [6, 4])
+        keys = self.keys(out)
+        self.assertEqual((keys["general.name"][1], keys["general.file_type"][1]), ("n", 1))
+        self.assertIn("exists", self.fails(1, "convert", path, "-o", out))
+
+    def test_faults(self):
+        out = self.path("o.gguf")
+        for arguments, text in (({"cut": 1}, "a checkpoint of this shape"), ({"more": b"x"}, "this shape"),
+                                ({"shape": (5, 6, 1, 2, 1, 5, 3)}, "divide"),
+                                ({"shape": (4, 0, 1, 2, 1, 5, 3)}, "hidden_dim is 0")):
+            path, _ = self.checkpoint("f.bin", **arguments)
+            self.assertIn(text, self.fails(3, "convert", path, "-o", out))
+        huge = self.path("h.bin", struct.pack("<7i", *[1 << 24] * 7) + bytes(100))
+        self.fails(3, "convert", huge, "-o", out)
+        self.fails(3, "convert", self.path("e.bin", b""), "-o", out)
+        self.fails(4, "convert", self.path("n.bin", b"24ka" + bytes(300)), "-o", out)
+        path, _ = self.checkpoint()
+        token = struct.pack("<fi", 0, 1) + b"a"
+        for content in (b"", bytes(4) + token * 4, bytes(4) + token * 5 + b"x",
+                        bytes(4) + struct.pack("<fi", 0, -1) + token * 4):
+            self.fails(3, "convert", path, "--tokenizer", self.path("t.bin", content), "-o", out)
+        self.assertFalse(os.path.exists(out))
+
+
+class Heads(Convert):
+    """What another program's order means: computed here, value by value."""
+
+    def test_llama_heads_norms_and_config(self):
+        tensors = llama_tensors(dim=32, heads=2, kv=1)
+        bias = struct.pack("<32f", *range(32))
+        tensors += [("model.layers.0.self_attn.q_proj.bias", "F32", [32], bias),
+                    ("model.layers.0.self_attn.rotary_emb.inv_freq", "F32", [8], floats(8, 3))]
+        config = {**LLAMA, "rope_theta": 5e5, "tie_word_embeddings": False,
+                  "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+                                   "high_freq_factor": 4.0, "original_max_position_embeddings": 64}}
+        out = self.path("o.gguf")
+        result = self.json("convert", self.folder_of(tensors, config), "-o", out)
+        self.assertEqual(result["remarks"], ["no tokenizer.model or tokenizer.json: no vocabulary"])
+        raw = {t[0]: t[3] for t in self.raw(out)}
+        source = {t[0]: t[3] for t in tensors}["model.layers.0.self_attn.q_proj.weight"]
+        rows = [source[128 * r:128 * (r + 1)] for r in range(32)]
+        expected = b"".join(rows[16 * h + 8 * (i % 2) + i // 2] for h in range(2) for i in range(16))
+        self.assertEqual(raw["blk.0.attn_q.weight"], expected)
+        order = [16 * h + 8 * (i % 2) + i // 2 for h in range(2) for i in range(16)]
+        self.assertEqual(raw["blk.0.attn_q.bias"], struct.pack("<32f", *order))
+        factors = []
+        for i in range(8):
+            wave = 2 * math.pi * 5e5 ** (i / 8)
+            smooth = (64 / wave - 1) / 3
+            factors.append(1 if wave < 16 else 8 if wave > 64 else 1 / ((1 - smooth) / 8 + smooth))
+        self.assertEqual(raw["rope_freqs.weight"], struct.pack("<8f", *factors))
+        keys = self.keys(out)
+        self.assertEqual(keys["llama.rope.dimension_count"], ("u32", 16))
+        self.assertEqual(keys["general.name"], ("str", "hf"))
+        self.assertNotIn("llama.rope.scaling.type", keys)
+
+    def test_gemma_norms_and_mixture(self):
+        config = {**LLAMA, "model_type": "gemma", "head_dim": 16}
+        tensors = [t for t in llama_tensors() if t[0] != "lm_head.weight"]
+        out = self.path("g.gguf")
+        self.ok("convert", self.folder_of(tensors, config, "gemma"), "-o", out)
+        raw = {t[0]: t[3] for t in self.raw(out)}
+        norm = struct.unpack("<32f", {t[0]: t[3] for t in tensors}["model.norm.weight"])
+        self.assertEqual(raw["output_norm.weight"], struct.pack("<32f", *[v + 1 for v in norm]))
+        self.assertEqual(raw["blk.0.attn_q.weight"], tensors[3][3])  # gemma rotates halves itself
+        experts = [t for t in llama_tensors() if ".mlp." not in t[0]]
+        p = "model.layers.0.block_sparse_moe."
+        experts.append((p + "gate.weight", "F32", [3, 32], floats(96, 90)))
+        for e in (2, 0, 1):
+            for w in (1, 2, 3):
+                experts.append((p + "experts.%d.w%d.weight" % (e, w), "F32", [32, 32], floats(1024, 10 * e + w)))
+        config = {**LLAMA, "model_type": "mixtral", "num_local_experts": 3, "num_experts_per_tok": 2}
+        out = self.path("m.gguf")
+        self.ok("convert", self.folder_of(experts, config, "mix"), "-o", out)
+        tensors = {t[0]: t for t in self.raw(out)}
+        self.assertEqual(tensors["blk.0.ffn_up_exps.weight"][2], [32, 32, 3])
+        self.assertEqual(tensors["blk.0.ffn_up_exps.weight"][3], b"".join(floats(1024, 10 * e + 3) for e in range(3)))
+        self.assertEqual(self.keys(out)["llama.expert_used_count"], ("u32", 2))
+        missing = self.folder_of(experts[:-1], config, "missing")
+        self.assertIn("2 of 3 experts", self.fails(3, "convert", missing, "-o", self.path("x.gguf")))
+
+
+class Tokenizers(Convert):
+    def tokenizer(self, **files):
+        out = self.path("t%d.gguf" % len(os.listdir(self.folder)))
+        config = {**LLAMA, "eos_token_id": [2, 9]}
+        folder = self.folder_of(llama_tensors(vocab=12), config, name="f" + os.path.basename(out), **files)
+        self.ok("convert", folder, "-o", out)
+        return {k[15:]: v[1] for k, v in self.keys(out).items() if k.startswith("tokenizer.ggml.")}
+
+    def test_sentencepiece(self):
+        model = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3) + piece("<0x41>", 0, 6)
+        model += b"".join(piece("\u2581" + c, -float(i), 1) for i, c in enumerate("abc"))
+        spec = field(3, 0, varint(2)) + field(43, 0, varint((1 << 64) - 1)) + field(17, 5, bytes(4))
+        model += field(2, 2, spec) + field(3, 2, field(3, 0, varint(0))) + field(99, 1, bytes(8))
+        settings = {"add_bos_token": True, "bos_token": {"content": "<s>"}, "pad_token": "</s>",
+                    "chat_template": [{"name": "x", "template": "no"}, {"name": "default", "template": "yes"}],
+                    "added_tokens_decoder": {"7": {"content": "<x>", "special": True},
+                                             "8": {"content": "<y>", "special": False}}}
+        keys = self.tokenizer(model=model, settings=settings)
+        self.assertEqual(keys["model"], "llama")
+        self.assertEqual(keys["tokens"]["values"], ["<unk>", "<s>", "</s>", "<0x41>", "\u2581a", "\u2581b",
+                                                    "\u2581c", "<x>", "<y>", "[PAD9]", "[PAD10]", "[PAD11]"])
+        self.assertEqual(keys["token_type"]["values"], [2, 3, 3, 6, 1, 1, 1, 3, 4, 5, 5, 5])
+        self.assertEqual([s["v"] for s in keys["scores"]["values"]][4:7], ["-0.0", "-1.0", "-2.0"])
+        self.assertEqual((keys["bos_token_id"], keys["eos_token_id"], keys["unknown_token_id"],
+                          keys["padding_token_id"]), (1, 2, 0, 2))
+        self.assertEqual((keys["add_space_prefix"], keys["add_bos_token"]), (False, True))
+
+    def bpe(self, **model):
+        return {"added_tokens": [{"id": 5, "content": "<|end|>", "special": True}],
+                "pre_tokenizer": {"type": "ByteLevel", "use_regex": True},
+                "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|end|>"}}]},
+                "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 3, "c": 2}, "merges": ["a b"], **model}}
+
+    def test_byte_level(self):
+        keys = self.tokenizer(bpe=self.bpe(), settings={"eos_token": "<|end|>"})
+        self.assertEqual((keys["model"], keys["pre"]), ("gpt2", "gpt-2"))
+        self.assertEqual(keys["tokens"]["values"][:6], ["a", "b", "c", "ab", "[PAD4]", "<|end|>"])
+        self.assertEqual(keys["token_type"]["values"][:7], [1, 1, 1, 1, 5, 3, 5])
+        self.assertEqual((keys["merges"]["values"], keys["eos_token_id"], keys["add_bos_token"]),
+                         (["a b"], 5, True))
+        self.assertNotIn("scores", keys)
+        pairs = self.tokenizer(bpe=self.bpe(merges=[["a", "b"]]))
+        self.assertEqual(pairs["merges"]["values"], ["a b"])
+
+    def test_merges_of_a_sentencepiece_become_scores(self):
+        bpe = self.bpe(byte_fallback=True, unk_token="c",
+                       vocab={"c": 0, "a": 1, "b": 2, "ab": 3, "aba": 4, "<0x41>": 6}, merges=["a b", "ab a"])
+        bpe.pop("pre_tokenizer")
+        keys = self.tokenizer(bpe=bpe)
+        scores = [float(s["v"]) for s in keys["scores"]["values"]]
+        self.assertEqual((scores[3], scores[4], keys["unknown_token_id"]), (0, -1, 0))
+        self.assertLess(max(scores[:3]), -1)
+        self.assertEqual((keys["token_type"]["values"][0], keys["token_type"]["values"][6]), (2, 6))
+
+    def test_faults(self):
+        out = self.path("o.gguf")
+        cases = [(3, {"model": b""}), (3, {"model": b"\x0a\x05ab"}), (3, {"model": b"\x0a\xff" + b"\xff" * 9}),
+                 (3, {"model": field(1, 2, field(1, 2, b"a") + field(3, 0, varint(9)))}),
+                 (3, {"model": b"\x07\x00"}), (3, {"model": field(1, 0, varint(3))}),
+                 (4, {"model": piece("a", 0, 1) + field(2, 2, field(3, 0, varint(1)))}),
+                 (3, {"model": piece("a", 0, 1) * 13}),
+                 (3, {"bpe": b"{"}), (3, {"bpe": b'{"a":1,"a":2}'}), (3, {"bpe": b"[" * 100 + b"]" * 100}),
+                 (3, {"bpe": {}}), (4, {"bpe": {"model": {"type": "WordPiece"}}}),
+                 (3, {"bpe": self.bpe(vocab={"a": 0, "b": 0})}), (3, {"bpe": self.bpe(vocab={"a": -1})}),
+                 (3, {"bpe": self.bpe(vocab={"a": 1 << 40})}), (3, {"bpe": self.bpe(merges=["ab"])}),
+                 (3, {"bpe": self.bpe(merges=[["a"]])}),
+                 (4, {"bpe": {**self.bpe(), "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+                     {"type": "Split", "pattern": {"Regex": "\\w"}}, {"type": "ByteLevel"}]}}})]
+        for i, (code, files) in enumerate(cases):
+            folder = self.folder_of(llama_tensors(), name="c%d" % i, **files)
+            text = self.fails(code, "convert", folder, "-o", out)
+            self.assertIn("tokenizer", text, files)
+        self.ok("convert", folder, "-o", out, "--pre", "own")
+        self.assertEqual(self.keys(out)["tokenizer.ggml.pre"], ("str", "own"))
+
+
+if __name__ == "__main__":
+    tool.main()
