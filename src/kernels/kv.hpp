@@ -37,9 +37,10 @@ struct KvQuery {
     const float *bias;    // [rows] added to a score after the scale; null: nothing is
 };
 
-// Lines of 64 bytes the caller will want next; a kernel prefetches them while it computes.
+// What the caller will want later: `lines` lines of 64 bytes from each of four places, which a kernel
+// prefetches while it computes.
 struct KvAhead {
-    const uint8_t *data;
+    const uint8_t *data[4];
     uint32_t lines;
 };
 
@@ -50,11 +51,11 @@ struct KvTokens {
 
 // s[row * 64 + token] for the tokens; s holds 64 * rows floats, 64-byte aligned as pages are.
 using KvScoreFn = void (*)(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
-                           KvAhead ahead);
+                           const KvAhead &ahead);
 // o[row * kv_sum_floats(d) + j] += what the weights p[row * 64 + token] make of the page (D1).
 // Weights outside of tokens are +0; float pages are read inside of tokens only.
 using KvAccumulateFn = void (*)(float *o, uint32_t d, const float *p, const uint8_t *page,
-                                KvTokens tokens, KvAhead ahead);
+                                KvTokens tokens, const KvAhead &ahead);
 
 struct KvKernels {
     KvScoreFn score[3]; // for 1, 2, 4 rows

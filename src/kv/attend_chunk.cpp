@@ -109,18 +109,9 @@ const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t
     return local.query;
 }
 
-// What to fetch beside a head of a page.
+// What to fetch while the keys and the values of a head of a page are worked on.
 struct Fetch {
-    bool values;         // its own; else the group before it read them
-    const PageRef *next; // the keys of head `head` of this page; null: nothing, or those at hand
-    uint32_t head;
-
-    KvAhead values_of(const HeadPage &page) const { return {page.v, values ? page.v_lines : 0}; }
-    KvAhead keys(const Layer &layer, const HeadPage &page) const {
-        if (!next) return {page.k, 0};
-        const HeadPage then(layer, *next->block, head);
-        return {then.k, then.k_lines};
-    }
+    KvAhead beside_keys, beside_values;
 };
 
 void add_page(const AttendCall &call, const Group &group, const PageRef &page, const Fetch &fetch,
@@ -135,7 +126,7 @@ void add_page(const AttendCall &call, const Group &group, const PageRef &page, c
 
     const KvKernels &k = kv_kernels(*call.kernels, head.k_type->kind);
     k.score[width](local.s, head.k_type->is_float() ? query.plain : query.coded, head.k, seen.all,
-                   fetch.values_of(head));
+                   fetch.beside_keys);
     weigh_rows(call, group, page, seen, basis, local.s, sums);
     if (!sums.used[basis])
         memset(sums.o[basis], 0, group.width * kv_sum_floats(sum_dim) * sizeof(float));
@@ -145,14 +136,7 @@ void add_page(const AttendCall &call, const Group &group, const PageRef &page, c
     kv_kernels(*call.kernels, kind).accumulate[width](
         sums.o[basis], in_keys ? value_coordinates(call, *head.k_type) : sum_dim, local.s,
         in_keys ? values_of_keys(call, page, group.kv_head, local) : head.v, seen.all,
-        fetch.keys(*call.layer, head));
-}
-
-// Its form says where its pages lie.
-void prefetch_head(const PageRef &page) {
-    __builtin_prefetch(page.block);
-    __builtin_prefetch(page.block->positions + page.first);
-    __builtin_prefetch(page.block->positions + page.first + page.n - 1);
+        fetch.beside_values);
 }
 
 uint64_t first_chunk(const Track &track) {
@@ -189,18 +173,80 @@ struct Pages {
     }
 };
 
-// Groups of one track, side by side: in this order pages are one stream that hardware follows.
+// What to fetch, in the order in which heads of pages are worked on. Hardware helps along with a few
+// streams if each has a page of memory to itself: quarters of a wide page, its values beside its keys,
+// the next keys beside its values; of narrow pages those of the next four heads, a quarter of each
+// beside each head of this four (Q8_0 at 32,768 tokens 0.92, Q4_0 0.94 of the time that quarters take).
+class Ahead {
+public:
+    Ahead(const Layer &layer, const Pages &pages, uint32_t first_head, uint32_t n_heads)
+        : layer_(layer), pages_(pages), first_head_(first_head), n_heads_(n_heads) {}
+
+    Fetch beside(size_t index) const {
+        Fetch fetch = {};
+        const HeadPage now = head(index);
+        if (now.v_lines >= kWideLines) fetch.beside_keys = quarters(now.v, now.v_lines);
+        if (now.k_lines >= kWideLines && within(index + 1)) {
+            const HeadPage next = head(index + 1);
+            fetch.beside_values = quarters(next.k, next.k_lines);
+        }
+        const bool k = now.k_lines < kWideLines, v = now.v_lines < kWideLines;
+        const size_t four = (index / 4 + 1) * 4;
+        if ((!k && !v) || !within(four)) return fetch;
+        for (size_t i = 0; i < 4; i++) { // behind the last page: that of the first again
+            const HeadPage then = head(within(four + i) ? four + i : four);
+            if (v) add(fetch.beside_keys, i, then.v, then.v_lines, index % 4);
+            if (k) add(fetch.beside_values, i, then.k, then.k_lines, index % 4);
+        }
+        return fetch;
+    }
+    // The form of a block says where its pages lie: asked for before that.
+    void prefetch_head(const PageRef *page) const {
+        const size_t pages = 8 / n_heads_ + 1;
+        if (static_cast<size_t>(pages_.behind - page) <= pages) return;
+        page += pages;
+        __builtin_prefetch(page->block);
+        __builtin_prefetch(page->block->positions + page->first);
+        __builtin_prefetch(page->block->positions + page->first + page->n - 1);
+    }
+
+private:
+    static constexpr uint32_t kWideLines = 4 * 4096 / 64;
+
+    bool within(size_t index) const {
+        return index / n_heads_ < static_cast<size_t>(pages_.behind - pages_.first);
+    }
+    HeadPage head(size_t index) const {
+        return HeadPage(layer_, *pages_.first[index / n_heads_].block,
+                        first_head_ + static_cast<uint32_t>(index % n_heads_));
+    }
+    static KvAhead quarters(const uint8_t *data, uint32_t lines) {
+        const uint32_t n = (lines + 3) / 4;
+        return {{data, data + n * 64, data + n * 128, data + n * 192}, n};
+    }
+    static void add(KvAhead &to, size_t i, const uint8_t *data, uint32_t lines, size_t quarter) {
+        const uint32_t n = (lines + 3) / 4;
+        to.data[i] = data + quarter * n * 64;
+        if (n > to.lines) to.lines = n;
+    }
+    const Layer &layer_;
+    const Pages &pages_;
+    uint32_t first_head_, n_heads_;
+};
+
+// Groups of one track, side by side: in this order pages are one stream.
 void add_pages(const AttendCall &call, const Group *groups, size_t n, const Pages &pages,
                RowSums *sums, AttendLocal &local) {
+    const uint32_t n_heads = groups[n - 1].kv_head - groups[0].kv_head + 1;
+    const Ahead ahead(*call.layer, pages, groups[0].kv_head, n_heads);
+    const Fetch nothing = {};
+    size_t index = 0;
     for (const PageRef *page = pages.first; page < pages.end; page++) {
-        const PageRef *behind = page + 1 < pages.behind ? page + 1 : nullptr;
-        if (behind) prefetch_head(*behind);
+        ahead.prefetch_head(page);
         for (size_t g = 0; g < n; g++) {
-            const bool last = g + 1 == n;
-            const bool values = g == 0 || groups[g - 1].kv_head != groups[g].kv_head;
-            const uint32_t head = groups[last ? 0 : g + 1].kv_head;
-            const PageRef *next = last ? behind : head == groups[g].kv_head ? nullptr : page;
-            add_page(call, groups[g], *page, {values, next, head}, sums[g], local);
+            const bool again = g && groups[g - 1].kv_head == groups[g].kv_head;
+            add_page(call, groups[g], *page, again ? nothing : ahead.beside(index++), sums[g],
+                     local);
         }
     }
 }

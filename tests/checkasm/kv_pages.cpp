@@ -118,6 +118,10 @@ struct Case {
     Values values;
 };
 
+const KvKernels &kernels_of(const Case &c, const Kernels &set) {
+    return kv_kernels(*kv_pages_of(set), static_cast<KvKind>(c.kind));
+}
+
 void check_score(const Case &c, Random &random) {
     const KvFormat &f = kKvFormats[c.kind];
     const KvLayout l = k_layout(f, c.d);
@@ -126,11 +130,12 @@ void check_score(const Case &c, Random &random) {
     const Query query(f, c.d, c.rows, c.values, random);
     alignas(64) float got[kKvRows * kKvTokens], want[kKvRows * kKvTokens];
     const uint32_t i = kv_rows_index(c.rows);
-    const KvAhead ahead = {page.data(), 3};
+    const uint8_t *at = page.data();
+    const KvAhead ahead = {{at, at, at + 64, at}, 3};
     const CanonicalFp canonical;
     const KvPages &set = *kv_pages_of(*c.isa);
-    kv_kernels(set, static_cast<KvKind>(c.kind)).score[i](got, query.of(set, f), page.data(), c.tokens, ahead);
-    kv_kernels(*kv_pages_of(*c.scalar), static_cast<KvKind>(c.kind)).score[i](want, query.view, page.data(), c.tokens, ahead);
+    kernels_of(c, *c.isa).score[i](got, query.of(set, f), page.data(), c.tokens, ahead);
+    kernels_of(c, *c.scalar).score[i](want, query.view, page.data(), c.tokens, ahead);
     bool ok = true;
     for (uint32_t row = 0; row < c.rows; row++)
         ok &= same_bits(got + row * kKvTokens + c.tokens.first,
@@ -165,11 +170,12 @@ void check_accumulate(const Case &c, Random &random) {
     alignas(64) float p[kKvRows * kKvTokens];
     fill_weights(p, c, random);
     const uint32_t i = kv_rows_index(c.rows);
-    const KvAhead ahead = {page.data(), 5};
+    const uint8_t *at = page.data();
+    const KvAhead ahead = {{at, at + 64, at, at}, 5};
     const CanonicalFp canonical;
-    kv_kernels(*kv_pages_of(*c.isa), static_cast<KvKind>(c.kind)).accumulate[i](got.floats(), c.d, p, page.data(), c.tokens,
+    kernels_of(c, *c.isa).accumulate[i](got.floats(), c.d, p, page.data(), c.tokens,
                                                      ahead);
-    kv_kernels(*kv_pages_of(*c.scalar), static_cast<KvKind>(c.kind)).accumulate[i](want.floats(), c.d, p, page.data(),
+    kernels_of(c, *c.scalar).accumulate[i](want.floats(), c.d, p, page.data(),
                                                         c.tokens, ahead);
     bool ok = true;
     for (uint32_t row = 0; row < c.rows; row++)

@@ -148,7 +148,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
                 part};
     }
 
-    static void run(float *o, uint32_t d, const float *p, const uint8_t *page, KvAhead next) {
+    static void run(float *o, uint32_t d, const float *p, const uint8_t *page, const KvAhead &next) {
         const KvLayout l = v_layout(kFormat, d);
         const size_t stride = kv_sum_floats(d);
         const C codes;
@@ -208,7 +208,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateFloats {
     }
 
     static void run(float *o, uint32_t d, const float *p, const uint8_t *page, KvTokens tokens,
-                    KvAhead next) {
+                    const KvAhead &next) {
         constexpr unsigned regs = V::kFloatTile, tile = regs * V::kLanes;
         const size_t stride = kv_sum_floats(d);
         KvAheadLines ahead(next, (d + tile - 1) / tile * (kKvTokens / 4));
@@ -227,7 +227,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateFloats {
 
 template <class V, KvKind Kind, unsigned Rows>
 void kv_accumulate(float *o, uint32_t d, const float *p, const uint8_t *page, KvTokens tokens,
-                   KvAhead ahead) {
+                   const KvAhead &ahead) {
     if constexpr (kv_format(Kind).bits == 0)
         KvAccumulateFloats<V, Kind, Rows>::run(o, d, p, page, tokens, ahead);
     else

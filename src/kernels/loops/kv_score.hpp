@@ -146,7 +146,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
     }
 
     static void run(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
-                    KvAhead next) {
+                    const KvAhead &next) {
         const KvLayout l = k_layout(kFormat, q.d);
         const C codes;
         constexpr uint32_t parts = kKvGroup / V::kLanes;
@@ -196,7 +196,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreFloats {
     }
 
     static void run(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
-                    KvAhead next) {
+                    const KvAhead &next) {
         KvAheadLines ahead(next, (q.d + 7) / 8 * (kKvTokens / V::kLanes));
         for (uint32_t t = tokens.first / V::kLanes * V::kLanes; t < tokens.end; t += V::kLanes)
             part_scores(s + t, q, page + size_t(k_float_at(q.d, t, 0)) * kBytes, ahead);
@@ -204,7 +204,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreFloats {
 };
 
 template <class V, KvKind Kind, unsigned Rows>
-void kv_score(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens, KvAhead ahead) {
+void kv_score(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens, const KvAhead &ahead) {
     if constexpr (kv_format(Kind).bits == 0)
         KvScoreFloats<V, Kind, Rows>::run(s, q, page, tokens, ahead);
     else

@@ -107,7 +107,7 @@ float float_score(KvKind kind, const uint8_t *page, const KvQuery &q, uint32_t r
 }
 
 template <uint32_t Kind, uint32_t Rows>
-void score(float *s, const KvQuery &q, const uint8_t *data, KvTokens tokens, KvAhead) {
+void score(float *s, const KvQuery &q, const uint8_t *data, KvTokens tokens, const KvAhead &) {
     constexpr KvKind kind = static_cast<KvKind>(Kind);
     const KvFormat &f = kKvFormats[Kind];
     const Page page = {f, KvStream::k, k_layout(f, q.d), data};
@@ -169,7 +169,7 @@ void accumulate_integers(float *o, const Page &page, const float *p) {
 
 template <uint32_t Kind, uint32_t Rows>
 void accumulate(float *o, uint32_t d, const float *p, const uint8_t *data, KvTokens tokens,
-                KvAhead) {
+                const KvAhead &) {
     constexpr KvKind kind = static_cast<KvKind>(Kind);
     const KvFormat &f = kKvFormats[Kind];
     const Page page = {f, KvStream::v, v_layout(f, d), data};
