@@ -9,14 +9,14 @@
 
 namespace ggufx::kernels {
 
-extern const Layer kScalarLayer;
-extern const Layer kAvx2Layer;
-extern const Layer kAvxVnniLayer;
-extern const Layer kAvx512Layer;
-extern const Layer kAvx512VbmiLayer;
-extern const Layer kNeonLayer;
-extern const Layer kNeonDotLayer;
-extern const Layer kNeonI8mmLayer;
+namespace scalar { extern const Layer kLayer; }
+namespace avx2 { extern const Layer kLayer; }
+namespace avxvnni { extern const Layer kLayer; }
+namespace avx512 { extern const Layer kLayer; }
+namespace avx512vbmi { extern const Layer kLayer; }
+namespace neon { extern const Layer kLayer; }
+namespace neon_dot { extern const Layer kLayer; }
+namespace neon_i8mm { extern const Layer kLayer; }
 
 namespace {
 
@@ -26,31 +26,31 @@ struct Choice {
 };
 
 constexpr Choice kChoices[] = {
-    {0, {Isa::scalar, "scalar", {&kScalarLayer}}},
+    {0, {Isa::scalar, "scalar", {&scalar::kLayer}}},
 #ifdef GGUFX_KERNELS_AVX2
-    {cpu::avx2, {Isa::avx2, "avx2", {&kAvx2Layer, &kScalarLayer}}},
+    {cpu::avx2, {Isa::avx2, "avx2", {&avx2::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_AVXVNNI
     {cpu::avx2 | cpu::avxvnni,
-     {Isa::avxvnni, "avxvnni", {&kAvxVnniLayer, &kAvx2Layer, &kScalarLayer}}},
+     {Isa::avxvnni, "avxvnni", {&avxvnni::kLayer, &avx2::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_AVX512
-    {cpu::avx2 | cpu::avx512, {Isa::avx512, "avx512", {&kAvx512Layer, &kAvx2Layer, &kScalarLayer}}},
+    {cpu::avx2 | cpu::avx512, {Isa::avx512, "avx512", {&avx512::kLayer, &avx2::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_AVX512VBMI
     {cpu::avx2 | cpu::avx512 | cpu::avx512vbmi,
-     {Isa::avx512, "avx512", {&kAvx512VbmiLayer, &kAvx512Layer, &kAvx2Layer, &kScalarLayer}}},
+     {Isa::avx512, "avx512", {&avx512vbmi::kLayer, &avx512::kLayer, &avx2::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_NEON
-    {cpu::neon, {Isa::neon, "neon", {&kNeonLayer, &kScalarLayer}}},
+    {cpu::neon, {Isa::neon, "neon", {&neon::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_NEON_DOT
     {cpu::neon | cpu::neon_dot,
-     {Isa::neon_dot, "neon_dot", {&kNeonDotLayer, &kNeonLayer, &kScalarLayer}}},
+     {Isa::neon_dot, "neon_dot", {&neon_dot::kLayer, &neon::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_NEON_I8MM
     {cpu::neon | cpu::neon_dot | cpu::neon_i8mm,
-     {Isa::neon_i8mm, "neon_i8mm", {&kNeonI8mmLayer, &kNeonDotLayer, &kNeonLayer, &kScalarLayer}}},
+     {Isa::neon_i8mm, "neon_i8mm", {&neon_i8mm::kLayer, &neon_dot::kLayer, &neon::kLayer, &scalar::kLayer}}},
 #endif
 };
 

@@ -50,9 +50,11 @@ def may_include_in_kernels(path, name):
     own = folder + "/"
     if folder == "kernels/avxvnni" and name.startswith("kernels/avx2/"):
         return True  # the same formats with other products
+    if folder == "kernels/avx2" and name == "kernels/avxvnni/products.hpp":
+        return True  # which take the place of avx2's own there
     shared = ("kernels/loops/", "kernels/act", "kernels/table.hpp", "kernels/encode.hpp",
               "formats/", "base/half.hpp", "kernels/kv")
-    if folder == "kernels/loops":
+    if folder in ("kernels/loops", "kernels/loops/unpack"):
         return name.startswith(shared)
     if folder == "kernels/scalar" and name == "quant/round.hpp":
         return True  # the text of encoding rounds as the quantizers do

@@ -1,59 +1,48 @@
-// What the IQ types share on AVX2: codes of a chunk, scales.
+// Codes of the IQ types on AVX2: grid rows times 1 or -1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx2/grid_rows.hpp"
-#include "kernels/loops/unpack.hpp"
+#include "kernels/avx2/vec.hpp"
+#include "kernels/loops/grid_x86.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace avx2 {
 namespace {
 
+// -1 for the values of 32-block J of the half whose bit is set, else 1. Signs in both lanes.
+template <unsigned J> GGUFX_INLINE __m256i sign_factors(__m256i signs) {
+    constexpr int64_t k = 0x0101010101010101;
+    const __m256i spread =
+        _mm256_setr_epi64x((4 * J) * k, (4 * J + 1) * k, (4 * J + 2) * k, (4 * J + 3) * k);
+    const __m256i bits = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+    const __m256i v = _mm256_and_si256(_mm256_shuffle_epi8(signs, spread), bits);
+    return _mm256_or_si256(_mm256_cmpeq_epi8(v, bits), _mm256_set1_epi8(1));
+}
+
+// Codes + offset of 32-block J of the half.
+template <class U, unsigned J>
+GGUFX_INLINE __m256i grid_codes(const typename U::Block &b, unsigned half, __m256i signs) {
+    using F = typename U::Format;
+    const __m256i v = load_rows<F>(b, half, J), factors = sign_factors<J>(signs);
+    const __m256i offset = _mm256_set1_epi8(U::kOffset);
+    if constexpr (kTernaryGrid<F>) {
+        const __m256i eight = _mm256_and_si256(_mm256_slli_epi16(v, 3), _mm256_set1_epi8(-8));
+        return _mm256_add_epi8(_mm256_add_epi8(eight, factors), offset);
+    } else {
+        return _mm256_add_epi8(_mm256_sign_epi8(v, factors), offset);
+    }
+}
+
 template <class U>
 GGUFX_INLINE void load_grid(__m256i (&c)[4], const typename U::Block *b, unsigned i) {
-    load_half<typename U::Format, U::kOffset>(c, *b, i);
+    const auto half = (__m128i)GridRows<typename U::Format>::template signs<U>(*b, i);
+    const __m256i signs = _mm256_broadcastsi128_si256(half);
+    c[0] = grid_codes<U, 0>(*b, i, signs);
+    c[1] = grid_codes<U, 1>(*b, i, signs);
+    c[2] = grid_codes<U, 2>(*b, i, signs);
+    c[3] = grid_codes<U, 3>(*b, i, signs);
 }
-
-// 2 * v + 1.
-GGUFX_INLINE __m256i odd(__m256i v) {
-    return _mm256_add_epi32(_mm256_add_epi32(v, v), Vec::set1_i(1));
-}
-
-// What fold and store_scales of 16 int8 scales want.
-template <class S> GGUFX_INLINE S group_scales(Vec::Vf d, __m128i scales) {
-    // lane L, element j of group_sums is group 2j + L of the chunk
-    const __m128i order = _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
-    const __m128i s = _mm_shuffle_epi8(scales, order);
-    return {d,
-            {_mm256_cvtepi8_epi32(s), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(s, s))},
-            _mm256_cvtepi8_epi16(scales)};
-}
-
-// 2 * s + 1 of the nibbles of 8 bytes.
-GGUFX_INLINE __m128i odd_nibbles(const uint8_t *scales) {
-    const __m128i v = Vec::load8(scales);
-    const __m128i s = _mm_and_si128(_mm_unpacklo_epi8(v, _mm_srli_epi16(v, 4)), _mm_set1_epi8(15));
-    return _mm_add_epi8(_mm_add_epi8(s, s), _mm_set1_epi8(1));
-}
-
-// The IQ2 types with nibbles of scales per 16.
-template <class U, class F> struct NibbleScales : UnpackedGroups<U, Vec, F, 6, 64 + 43> {
-    using Block = typename F::Block;
-    using Scales = typename UnpackedGroups<U, Vec, F, 6, 64 + 43>::Scales;
-    static GGUFX_INLINE void load_u8(__m256i (&c)[4], const Block *b, unsigned i) {
-        load_grid<U>(c, b, i);
-    }
-    static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return group_scales<Scales>(block_d(*b), odd_nibbles(b->scales));
-    }
-    static GGUFX_INLINE void scales16(uint8_t *to, const Block &b) {
-        _mm_store_si128(reinterpret_cast<__m128i *>(to), odd_nibbles(b.scales));
-    }
-    static GGUFX_INLINE Vec::Vf block_d(const Block &b) {
-        return Vec::mul(Vec::broadcast_f16(b.d), Vec::set1(0.125f));
-    }
-};
 
 } // namespace
 } // namespace avx2

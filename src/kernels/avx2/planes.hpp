@@ -21,6 +21,13 @@ struct PlaneVec : Vec {
         return _mm256_permute4x64_epi64(_mm256_hadd_epi32(u0, u1), 0xd8);
     }
 
+    // In order.
+    static GGUFX_INLINE V16 widen_sixteen(Sixteen v) { return _mm256_cvtepu8_epi16((__m128i)v); }
+    // 16 bytes of each of two blocks.
+    static GGUFX_INLINE V8 load_sixteens(const uint8_t *p, size_t stride) {
+        return two_of_16(load16(p), load16(p + stride));
+    }
+
     // The codes of each 128 values in planes.
     static void to_planes(int8_t *q, size_t n) {
         for (const int8_t *end = q + n; q < end; q += 128) {

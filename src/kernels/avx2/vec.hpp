@@ -1,23 +1,16 @@
 // AVX2 + FMA + F16C: eight lanes per vector, 256 values (8 blocks) per step.
 // Codes lie in the order of the row: a chunk (128 values) is four vectors, one block each.
-// Products come from products.hpp, or that of avxvnni included before.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/common.hpp"
-
-#ifndef GGUFX_AVX2_PRODUCTS
-#include "kernels/avx2/products.hpp"
-#endif
-
-#include <immintrin.h>
+#include "kernels/avx2/codes.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace avx2 {
 namespace {
 
-struct Vec : Products {
+struct Vec : Codes {
     static constexpr unsigned kLanes = 8;
     static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 4; // of a tile: 8 sums, results in the first cache
@@ -42,12 +35,6 @@ struct Vec : Products {
     static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm256_sub_epi32(a, b); }
     static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm256_mullo_epi32(a, b); }
-    static GGUFX_INLINE __m128i load8(const void *p) {
-        return _mm_loadl_epi64(static_cast<const __m128i *>(p));
-    }
-    static GGUFX_INLINE __m128i load16(const void *p) {
-        return _mm_loadu_si128(static_cast<const __m128i *>(p));
-    }
     static GGUFX_INLINE Vi widen_u8(const uint8_t *p) { return _mm256_cvtepu8_epi32(load8(p)); }
     static GGUFX_INLINE Vi widen_i8(const uint8_t *p) { return _mm256_cvtepi8_epi32(load8(p)); }
     static GGUFX_INLINE Vf load_f16(const uint8_t *p) { return _mm256_cvtph_ps(load16(p)); }
@@ -56,6 +43,14 @@ struct Vec : Products {
         __builtin_memcpy(&h, p, sizeof h);
         return _mm256_cvtph_ps(_mm_set1_epi16(h));
     }
+    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block k.
+    static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t) { return broadcast_f16(p); }
+    static GGUFX_INLINE void first_f16(Vf (&to)[2], Sixteen v) {
+        const __m128 d = _mm_cvtph_ps((__m128i)v);
+        to[0] = _mm256_broadcastss_ps(d);
+        to[1] = _mm256_broadcastss_ps(_mm_movehdup_ps(d));
+    }
+    static GGUFX_INLINE Vf of_block(Vf d, unsigned) { return d; }
     static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load16(p)), 16));
     }
@@ -109,6 +104,16 @@ struct Vec : Products {
     static GGUFX_INLINE V8 sub_codes(V8 c, int8_t by) {
         return _mm256_sub_epi8(c, _mm256_set1_epi8(by));
     }
+    static GGUFX_INLINE Vi and_i(Vi a, int32_t b) { return _mm256_and_si256(a, set1_i(b)); }
+    static GGUFX_INLINE Vi max_i(Vi a, Vi b) { return _mm256_max_epi32(a, b); }
+    static GGUFX_INLINE Vf as_float(Vi v) { return _mm256_castsi256_ps(v); }
+    // Lanes of yes where a < b, or a == b, else of no.
+    static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
+        return _mm256_blendv_ps(no, yes, as_float(_mm256_cmpgt_epi32(set1_i(b), a)));
+    }
+    static GGUFX_INLINE Vf select_equal(Vi a, int32_t b, Vf yes, Vf no) {
+        return _mm256_blendv_ps(no, yes, as_float(_mm256_cmpeq_epi32(set1_i(b), a)));
+    }
     template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm256_slli_epi32(v, N); }
     template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm256_srai_epi32(v, N); }
 
@@ -155,9 +160,6 @@ struct Vec : Products {
             store_i(codes + i, _mm256_xor_si256(v, _mm256_set1_epi8(-128)));
         }
     }
-    // Of each byte.
-    static GGUFX_INLINE V8 low_nibbles(V8 v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
-    static GGUFX_INLINE V8 high_nibbles(V8 v) { return low_nibbles(_mm256_srli_epi16(v, 4)); }
     static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
 
     // Codes 0..7 of two groups of 16: (code - Offset) * scale[group], with Turn the negative of
@@ -208,8 +210,6 @@ struct Vec : Products {
     }
 };
 
-template <class F> struct Unpack; // one specialisation per format, in its own header
-
 // The first four bytes of a block: d and, in some, m.
 template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
     static_assert(__builtin_offsetof(Block, d) == 0);
@@ -233,8 +233,9 @@ template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Bl
 }
 // d of eight 32-blocks, or of fewer larger ones for each 32 values.
 template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    static_assert(N == 1 || N == 2 || N == 4);
-    if constexpr (N == 1) {
+    if constexpr (N == 8) {
+        return Vec::block_f16(b->d, sizeof *b);
+    } else if constexpr (N == 1) {
         const __m128i index = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13);
         return _mm256_cvtph_ps(
             _mm_unpacklo_epi64(four_words(b, index), four_words(b + 4, index)));
@@ -242,6 +243,7 @@ template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block
         const __m128i index = _mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13);
         return _mm256_cvtph_ps(four_words(b, index));
     } else {
+        static_assert(N == 4);
         const __m128i v = _mm_setr_epi32(first_word(b[0]), first_word(b[1]), 0, 0);
         const __m128i index = _mm_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5);
         return _mm256_cvtph_ps(_mm_shuffle_epi8(v, index));

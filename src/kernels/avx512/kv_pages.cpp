@@ -1,17 +1,17 @@
 // Attention on pages: the loops for every kind of page.
 // SPDX-License-Identifier: MIT
-#include "kernels/avx512/families.hpp"
 #include "kernels/avx512/kv_vec.hpp"
 #include "kernels/kv_encode.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/loops/kv_weigh.hpp"
 
 namespace ggufx {
 namespace kernels {
 
 #ifdef GGUFX_SMALL
-const KvPages kAvx512KvPages = kKvPagesOf<avx512::KvVec, kAvx2KvEncoders>;
+const KvPages GGUFX_LAYER::kKvPages = kKvPagesOf<avx512::KvVec, kAvx2KvEncoders>;
 #else
-const KvPages kAvx512KvPages = kKvPagesOf<avx512::KvVec, kAvx512KvEncoders>;
+const KvPages GGUFX_LAYER::kKvPages = kKvPagesOf<avx512::KvVec, kAvx512KvEncoders>;
 #endif
 
 } // namespace kernels

@@ -31,6 +31,16 @@ struct PlaneVec : Vec {
                                 _mm512_permutex2var_epi32(u0, odd, u1));
     }
 
+    // In order.
+    static GGUFX_INLINE Vi group_scales(Sixteen v, unsigned i) { return groups_in_order(v, i); }
+    static GGUFX_INLINE V16 widen_sixteen(Sixteen v) { return _mm512_cvtepu8_epi16((__m256i)v); }
+    // 16 bytes of each of four blocks.
+    static GGUFX_INLINE V8 load_sixteens(const uint8_t *p, size_t stride) {
+        const uint8_t *third = p + 2 * stride;
+        return two_of_32(two_of_16(load16(p), load16(p + stride)),
+                         two_of_16(load16(third), load16(third + stride)));
+    }
+
     // The codes of each 256 values in planes.
     static void to_planes(int8_t *q, size_t n) {
         for (const int8_t *end = q + n; q < end; q += 256) {

@@ -1,10 +1,9 @@
 // n = 1..3 columns of integer activations: the IQ types with codebooks, with GGUFX_PLANES and
 // GGUFX_ARRAY as loops/matvec_array.hpp.
 // SPDX-License-Identifier: MIT
-#include "formats/all.hpp"
-#include "kernels/avx512/families.hpp"
 #include "kernels/avx512/vbmi_rows4.hpp"
 #include "kernels/avx512/vbmi_rows8.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/loops/matvec.hpp"
 
 namespace ggufx {
@@ -23,7 +22,7 @@ template <class F> constexpr Matvec entry() {
 } // namespace
 } // namespace avx512vbmi
 
-const Matvec GGUFX_ARRAY[fmt::kTypeIds] = {
+const Matvec GGUFX_LAYER::GGUFX_ARRAY[fmt::kTypeIds] = {
 #define X(NAME, ...) avx512vbmi::entry<fmt::NAME>(),
 #define REMOVED(...) {nullptr, nullptr},
 #include "formats/formats.def"

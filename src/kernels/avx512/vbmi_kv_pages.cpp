@@ -1,12 +1,16 @@
 // Attention on pages whose codes go through tables; the other kinds come from AVX-512.
 // SPDX-License-Identifier: MIT
-#include "kernels/avx512/families.hpp"
 #include "kernels/avx512/vbmi_kv_vec.hpp"
 #include "kernels/kv_encode.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/loops/kv_weigh.hpp"
 
 namespace ggufx {
 namespace kernels {
+
+namespace avx512 {
+extern const KvPages kKvPages; // of the layer below
+}
 
 namespace {
 
@@ -24,8 +28,8 @@ constexpr KvKernels kKinds[kKvKinds] = {
 
 } // namespace
 
-const KvPages kAvx512VbmiKvPages =
-    kv_pages_with<avx512::VbmiKvVec>(kAvx512KvEncoders, kKinds, &kAvx512KvPages);
+const KvPages avx512vbmi::kKvPages =
+    kv_pages_with<avx512::VbmiKvVec>(kAvx512KvEncoders, kKinds, &avx512::kKvPages);
 
 } // namespace kernels
 } // namespace ggufx

@@ -50,7 +50,7 @@ struct Indices {
 
 // Byte i = table[index i]. A shuffle under a mask takes one instruction per 64 bytes of table and
 // no blend; vpermi2b takes three per 128.
-template <unsigned N> GGUFX_INLINE __m512i look_up(const uint8_t *table, const Indices &index) {
+template <unsigned N> GGUFX_INLINE __m512i levels_of(const uint8_t *table, const Indices &index) {
     if constexpr (N == 256) {
         __m512i v = _mm512_permutexvar_epi8(index.low, load64(table));
 #pragma GCC unroll 3
@@ -62,8 +62,8 @@ template <unsigned N> GGUFX_INLINE __m512i look_up(const uint8_t *table, const I
     } else {
         constexpr unsigned bit = N == 512 ? 0 : N == 1024 ? 1 : 2;
         static_assert(N == 512u << bit);
-        return _mm512_mask_blend_epi8(index.high[bit], look_up<N / 2>(table, index),
-                                      look_up<N / 2>(table + N / 2, index));
+        return _mm512_mask_blend_epi8(index.high[bit], levels_of<N / 2>(table, index),
+                                      levels_of<N / 2>(table + N / 2, index));
     }
 }
 

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx512/iq3_s.hpp"
-#include "kernels/avx512/iq3_xxs.hpp"
+#include "kernels/avx512/formats.hpp"
 #include "kernels/avx512/vbmi_planes.hpp"
 
 namespace ggufx {
@@ -45,8 +44,8 @@ template <> struct Unpack<fmt::IQ3_S> : Rows4<fmt::IQ3_S, 16, 16 + 15> {
         const __m512i bytes =
             _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(b[i].signs)));
         const __m512i signs = _mm512_or_si512(bytes, _mm512_slli_epi16(bytes, 4)); // per row of 4
-        kCodesIq3S.planes(c, look_up<512>(fmt::kLevelsIq3S.first, index),
-                          look_up<512>(fmt::kLevelsIq3S.second, index), signs);
+        kCodesIq3S.planes(c, levels_of<512>(fmt::kLevelsIq3S.first, index),
+                          levels_of<512>(fmt::kLevelsIq3S.second, index), signs);
     }
 };
 
@@ -55,8 +54,8 @@ constexpr Codes4 kCodesIq3Xxs({4, 12, 20, 28, 36, 44, 52, 62}, 64);
 template <> struct Unpack<fmt::IQ3_XXS> : Rows4<fmt::IQ3_XXS, 64, 64 + 62> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const Indices index(_mm512_loadu_si512(b[i].qs));
-        kCodesIq3Xxs.planes(c, look_up<256>(fmt::kLevelsIq3Xxs.first, index),
-                            look_up<256>(fmt::kLevelsIq3Xxs.second, index), signs(b[i].gas));
+        kCodesIq3Xxs.planes(c, levels_of<256>(fmt::kLevelsIq3Xxs.first, index),
+                            levels_of<256>(fmt::kLevelsIq3Xxs.second, index), signs(b[i].gas));
     }
 
     // Of each row of 4: every 7-bit field twice, its sign byte, half of that.

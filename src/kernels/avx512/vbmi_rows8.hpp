@@ -3,11 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx512/iq1_m.hpp"
-#include "kernels/avx512/iq1_s.hpp"
-#include "kernels/avx512/iq2_s.hpp"
-#include "kernels/avx512/iq2_xs.hpp"
-#include "kernels/avx512/iq2_xxs.hpp"
+#include "kernels/avx512/formats.hpp"
 #include "kernels/avx512/vbmi_planes.hpp"
 
 namespace ggufx {
@@ -69,8 +65,8 @@ template <> struct Unpack<fmt::IQ2_XXS> : ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 
         const __m512i fields =
             _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x352e2720150e0700), words);
         iq2_planes(c,
-                   {look_up<256>(fmt::kLevelsIq2Xxs.first, index),
-                    look_up<256>(fmt::kLevelsIq2Xxs.second, index),
+                   {levels_of<256>(fmt::kLevelsIq2Xxs.first, index),
+                    levels_of<256>(fmt::kLevelsIq2Xxs.second, index),
                     look_up7(fmt::kSigns7.byte, fields)},
                    i);
     }
@@ -81,17 +77,9 @@ template <> struct Unpack<fmt::IQ2_XXS> : ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 
 };
 
 // Types with a scale per 16 values.
-template <class F, int OffsetLog2, int MaxCode>
-struct GroupedRows8 : ScaledGroups<Vec, F, OffsetLog2, MaxCode> {
-    using Scales = typename ScaledGroups<Vec, F, OffsetLog2, MaxCode>::Scales;
+template <class F, int Offset, int MaxCode>
+struct GroupedRows8 : ScaledGroups<avx512::Unpack<F>, Vec, F, Offset, MaxCode> {
     static constexpr bool kLongChains = true;
-    static GGUFX_INLINE Scales load_scales(const typename F::Block *b) {
-        const __m128i s0 = avx512::Unpack<F>::group_bytes(b[0]);
-        const __m128i s1 = avx512::Unpack<F>::group_bytes(b[1]);
-        return {avx512::Unpack<F>::two_block_d(b),
-                {_mm512_cvtepi8_epi32(s0), _mm512_cvtepi8_epi32(s1)},
-                _mm512_cvtepi8_epi16(_mm256_inserti128_si256(_mm256_castsi128_si256(s0), s1, 1))};
-    }
 };
 
 // Low or high bytes of the words of two blocks, in the order of the rows.
@@ -106,21 +94,21 @@ struct WordBytes {
 };
 constexpr WordBytes kLowBytes{0}, kHighBytes{1};
 
-template <> struct Unpack<fmt::IQ2_XS> : GroupedRows8<fmt::IQ2_XS, 6, 64 + 43> {
+template <> struct Unpack<fmt::IQ2_XS> : GroupedRows8<fmt::IQ2_XS, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i v0 = _mm512_loadu_si512(b[0].qs), v1 = _mm512_loadu_si512(b[1].qs);
         Indices index(_mm512_permutex2var_epi8(v0, load64(kLowBytes.at), v1));
         const __m512i upper = _mm512_permutex2var_epi8(v0, load64(kHighBytes.at), v1);
         index.set_high<1>(upper);
         iq2_planes(c,
-                   {look_up<512>(fmt::kLevelsIq2Xs.first, index),
-                    look_up<512>(fmt::kLevelsIq2Xs.second, index),
+                   {levels_of<512>(fmt::kLevelsIq2Xs.first, index),
+                    levels_of<512>(fmt::kLevelsIq2Xs.second, index),
                     look_up7(fmt::kSigns7.byte, _mm512_srli_epi16(upper, 1))},
                    i);
     }
 };
 
-template <> struct Unpack<fmt::IQ2_S> : GroupedRows8<fmt::IQ2_S, 6, 64 + 43> {
+template <> struct Unpack<fmt::IQ2_S> : GroupedRows8<fmt::IQ2_S, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         Indices index(two_by_eight(b[0].qs, b[1].qs));
         const __m128i q0 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[0].qh));
@@ -130,8 +118,8 @@ template <> struct Unpack<fmt::IQ2_S> : GroupedRows8<fmt::IQ2_S, 6, 64 + 43> {
             _mm512_cvtepu16_epi64(_mm_unpacklo_epi16(q0, q1)));
         index.set_high<2>(upper);
         iq2_planes(c,
-                   {look_up<1024>(fmt::kLevelsIq2S.first, index),
-                    look_up<1024>(fmt::kLevelsIq2S.second, index),
+                   {levels_of<1024>(fmt::kLevelsIq2S.first, index),
+                    levels_of<1024>(fmt::kLevelsIq2S.second, index),
                     two_by_eight(b[0].signs, b[1].signs)},
                    i);
     }
@@ -155,8 +143,8 @@ GGUFX_INLINE void iq1_planes(__m512i (&c)[4], __m512i low, __m512i upper, __m512
                              unsigned i) {
     Indices index(low);
     index.set_high<3>(upper);
-    const __m512i first = look_up<2048>(fmt::kLevelsIq1.first, index);
-    const __m512i second = look_up<2048>(fmt::kLevelsIq1.second, index);
+    const __m512i first = levels_of<2048>(fmt::kLevelsIq1.first, index);
+    const __m512i second = levels_of<2048>(fmt::kLevelsIq1.second, index);
     kCodesIq1.planes(c, interleave(first, second, i), interleave(shifts, shifts, i));
 }
 
@@ -182,7 +170,7 @@ template <> struct Unpack<fmt::IQ1_S> : ScaledCodes<Vec, fmt::IQ1_S, 16, 16 + 9>
     }
 };
 
-template <> struct Unpack<fmt::IQ1_M> : GroupedRows8<fmt::IQ1_M, 4, 16 + 9> {
+template <> struct Unpack<fmt::IQ1_M> : GroupedRows8<fmt::IQ1_M, 16, 16 + 9> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i nibbles = two_by_four(b[0].qh, b[1].qh); // of eight rows each
         iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),

@@ -1,18 +1,17 @@
 // What AVX-512 has besides where the processor has VBMI; the rest comes from the layers below.
 // SPDX-License-Identifier: MIT
-#include "kernels/avx512/families.hpp"
+#include "kernels/loops/families.hpp"
 
 namespace ggufx {
 namespace kernels {
 
-extern const Layer kAvx512VbmiLayer;
-const Layer kAvx512VbmiLayer = {
+const Layer avx512vbmi::kLayer = {
     .isa = Isa::avx512,
     .name = "avx512vbmi",
-    .matvec = kAvx512VbmiMatvec,
+    .matvec = avx512vbmi::kMatvec,
 #ifndef GGUFX_SMALL
-    .matvec_precise = kAvx512VbmiMatvecPrecise,
-    .kv_pages = &kAvx512VbmiKvPages,
+    .matvec_precise = avx512vbmi::kMatvecPrecise,
+    .kv_pages = &avx512vbmi::kKvPages,
 #endif
 };
 

@@ -4,16 +4,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/common.hpp"
-
-#include <immintrin.h>
+#include "kernels/avx512/codes.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace avx512 {
 namespace {
 
-struct Vec {
+struct Vec : Codes, DotTiles {
     static constexpr unsigned kLanes = 16;
     static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 6; // of a tile: 12 sums, 12 results, 2 weights, 4 more
@@ -21,9 +19,6 @@ struct Vec {
     static constexpr bool kExactDot = true; // sums of any codes: formats share the tiles' code
     static constexpr unsigned kDepth = 4;   // neighbouring codes of a row in tiles
     using Vf = __m512;                      // f32
-    using Vi = __m512i;                     // int32
-    using V8 = __m512i;                     // codes
-    using V16 = __m512i;                    // int16
 
     static GGUFX_INLINE Vf zero() { return _mm512_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm512_set1_ps(v); }
@@ -41,23 +36,33 @@ struct Vec {
     static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm512_add_epi32(a, b); }
     static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm512_sub_epi32(a, b); }
     static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm512_mullo_epi32(a, b); }
-    static GGUFX_INLINE Vi widen_u8(const uint8_t *p) {
-        return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
-    }
-    static GGUFX_INLINE Vi widen_i8(const uint8_t *p) {
-        return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
-    }
-    static GGUFX_INLINE Vf load_f16(const uint8_t *p) {
-        return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
-    }
+    static GGUFX_INLINE Vi widen_u8(const uint8_t *p) { return _mm512_cvtepu8_epi32(load16(p)); }
+    static GGUFX_INLINE Vi widen_i8(const uint8_t *p) { return _mm512_cvtepi8_epi32(load16(p)); }
+    static GGUFX_INLINE Vf load_f16(const uint8_t *p) { return _mm512_cvtph_ps(load_half(p)); }
     static GGUFX_INLINE Vf broadcast_f16(const uint8_t *p) {
         int16_t h;
         __builtin_memcpy(&h, p, sizeof h);
         return _mm512_cvtph_ps(_mm256_set1_epi16(h));
     }
+    // The f16 of two blocks of 256, for eight lanes each; the first two of 16 bytes of both; d of
+    // block k.
+    static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t far) {
+        return _mm512_mask_mov_ps(broadcast_f16(p), 0xff00, broadcast_f16(p + far));
+    }
+    static GGUFX_INLINE void first_f16(Vf (&to)[2], Sixteen v) {
+        const __m256i both = (__m256i)v;
+        const __m128i words =
+            _mm_unpacklo_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+        const __m512 d = _mm512_castps128_ps512(_mm_cvtph_ps(words));
+        const __m512i first = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
+        to[0] = _mm512_permutexvar_ps(first, d);
+        to[1] = _mm512_permutexvar_ps(_mm512_or_si512(first, set1_i(1)), d);
+    }
+    static GGUFX_INLINE Vf of_block(Vf d, unsigned k) {
+        return k == 0 ? _mm512_shuffle_f32x4(d, d, 0x00) : _mm512_shuffle_f32x4(d, d, 0xaa);
+    }
     static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
-        const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
-        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+        return as_float(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_half(p)), 16));
     }
     // NaN becomes the NaN with these bits.
     static GGUFX_INLINE Vf fix_nan(Vf v, uint32_t bits) {
@@ -109,7 +114,7 @@ struct Vec {
     }
     // offset * (sum of q) of kLanes groups of 16.
     static GGUFX_INLINE Vi group_offsets(const int16_t *s16, int16_t offset) {
-        const __m256i s = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(s16));
+        const __m256i s = load_half(s16);
         return _mm512_madd_epi16(_mm512_cvtepi16_epi32(s), set1_i(offset));
     }
     // Each of kLanes / 2 values twice.
@@ -122,6 +127,16 @@ struct Vec {
     // Products of int16, pairs added.
     static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
         return _mm512_madd_epi16(a, _mm512_loadu_si512(b));
+    }
+    static GGUFX_INLINE Vi and_i(Vi a, int32_t b) { return _mm512_and_si512(a, set1_i(b)); }
+    static GGUFX_INLINE Vi max_i(Vi a, Vi b) { return _mm512_max_epi32(a, b); }
+    static GGUFX_INLINE Vf as_float(Vi v) { return _mm512_castsi512_ps(v); }
+    // Lanes of yes where a < b, or a == b, else of no.
+    static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
+        return _mm512_mask_mov_ps(no, _mm512_cmplt_epi32_mask(a, set1_i(b)), yes);
+    }
+    static GGUFX_INLINE Vf select_equal(Vi a, int32_t b, Vf yes, Vf no) {
+        return _mm512_mask_mov_ps(no, _mm512_cmpeq_epi32_mask(a, set1_i(b)), yes);
     }
     template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm512_slli_epi32(v, N); }
     template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm512_srai_epi32(v, N); }
@@ -143,28 +158,7 @@ struct Vec {
         }
     }
 
-    // sums[m][c] += codes (four per lane, u + 128 * i + 64 * m for M = 2) times activations of
-    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.
-    template <class K, size_t Quads, unsigned M, unsigned Columns>
-    static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
-                                          const int8_t *q) {
-#pragma GCC unroll 8
-        for (size_t i = 0; i < Quads; i++) {
-            __m512i w[M];
-#pragma GCC unroll 2
-            for (unsigned m = 0; m < M; m++) w[m] = _mm512_load_si512(u + (i * M + m) * 64);
-#pragma GCC unroll 8
-            for (unsigned c = 0; c < Columns; c++) {
-                int32_t four;
-                __builtin_memcpy(&four, q + (i * Columns + c) * 4, 4);
-                const __m512i a = _mm512_set1_epi32(four);
-#pragma GCC unroll 2
-                for (unsigned m = 0; m < M; m++) {
-                    sums[m][c] = _mm512_dpbusd_epi32(sums[m][c], w[m], a);
-                }
-            }
-        }
-    }
+    static GGUFX_INLINE Vi dot(Vi sum, V8 c, V8 q) { return _mm512_dpbusd_epi32(sum, c, q); }
 
     // Element t of row r <-> element r of row t.
     static GGUFX_INLINE void transpose(Vi (&r)[16]) {
@@ -196,9 +190,6 @@ struct Vec {
         for (unsigned i = 0; i < 16; i++) r[i] = t[i];
     }
 
-    // Of each byte.
-    static GGUFX_INLINE V8 low_nibbles(V8 v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
-    static GGUFX_INLINE V8 high_nibbles(V8 v) { return low_nibbles(_mm512_srli_epi16(v, 4)); }
     static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
 
     // Codes 0..7 of four groups of 16: (code - Offset) * scale[group], with Turn the negative of
@@ -239,8 +230,6 @@ struct Vec {
     }
 };
 
-template <class F> struct Unpack; // one specialisation per format, in its own header
-
 // The first four bytes of a block: d and, in some, m.
 template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
     static_assert(__builtin_offsetof(Block, d) == 0);
@@ -271,24 +260,17 @@ GGUFX_INLINE Vec::Vf low_f16(__m512i v) {
 }
 // d of sixteen 32-blocks, or of fewer larger ones for each 32 values.
 template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    return low_f16(first_words<N>(b));
+    if constexpr (N == 8) {
+        return Vec::block_f16(b->d, sizeof *b);
+    } else {
+        return low_f16(first_words<N>(b));
+    }
 }
 // d and m of sixteen 32-blocks.
 template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Block *b) {
     static_assert(__builtin_offsetof(Block, m) == 2);
     const __m512i v = first_words<1>(b);
     return {low_f16(v), low_f16(_mm512_srli_epi32(v, 16))};
-}
-
-// d of two 256-blocks, one in each half.
-template <class Block> GGUFX_INLINE Vec::Vf two_d(const Block *b) {
-    return _mm512_mask_mov_ps(Vec::broadcast_f16(b[0].d), 0xff00, Vec::broadcast_f16(b[1].d));
-}
-
-GGUFX_INLINE __m512i load_halves(const uint8_t *low, const uint8_t *high) {
-    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(low));
-    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(high));
-    return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
 }
 
 } // namespace

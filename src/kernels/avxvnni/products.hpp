@@ -3,18 +3,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/common.hpp"
-
-#include <immintrin.h>
-
-#define GGUFX_AVX2_PRODUCTS // these, not avx2's own
+#include "kernels/loops/x86.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace avx2 {
 namespace {
 
-struct Products {
+struct Products : DotTiles {
     using V8 = __m256i;  // codes
     using V16 = __m256i; // int16
     using Vi = __m256i;  // int32
@@ -24,6 +20,9 @@ struct Products {
 
     static GGUFX_INLINE __m256i load32(const void *p) {
         return _mm256_loadu_si256(static_cast<const __m256i *>(p));
+    }
+    static GGUFX_INLINE Vi dot(Vi sum, V8 c, V8 q) {
+        return _mm256_dpbusd_avx_epi32(sum, c, q);
     }
     // sums + products of one vector of codes, four added; signed ones as |c| * (q with their sign).
     template <class U> static GGUFX_INLINE Vi add_dots(Vi sums, V8 c, __m256i q) {
@@ -52,30 +51,6 @@ struct Products {
         const __m256i t1 =
             _mm256_add_epi32(_mm256_unpacklo_epi32(p[2], p[3]), _mm256_unpackhi_epi32(p[2], p[3]));
         return _mm256_add_epi32(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
-    }
-
-    // sums[m][c] += codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
-    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.
-    template <class K, size_t Quads, unsigned M, unsigned Columns>
-    static GGUFX_INLINE void add_products(Vi (&sums)[M][Columns], const uint8_t *u,
-                                          const int8_t *q) {
-        static_assert(!K::kSigned);
-#pragma GCC unroll 8
-        for (size_t i = 0; i < Quads; i++) {
-            __m256i w[M];
-#pragma GCC unroll 2
-            for (unsigned m = 0; m < M; m++) w[m] = load32(u + (i * M + m) * 32);
-#pragma GCC unroll 4
-            for (unsigned c = 0; c < Columns; c++) {
-                int32_t four;
-                __builtin_memcpy(&four, q + (i * Columns + c) * 4, 4);
-                const __m256i a = _mm256_set1_epi32(four);
-#pragma GCC unroll 2
-                for (unsigned m = 0; m < M; m++) {
-                    sums[m][c] = _mm256_dpbusd_avx_epi32(sums[m][c], w[m], a);
-                }
-            }
-        }
     }
 };
 

@@ -1,18 +1,17 @@
 // The AVX-VNNI layer: products of int8 with vpdpbusd; the rest comes from the layers below.
 // SPDX-License-Identifier: MIT
-#include "kernels/avxvnni/families.hpp"
+#include "kernels/loops/families.hpp"
 
 namespace ggufx {
 namespace kernels {
 
-extern const Layer kAvxVnniLayer;
-const Layer kAvxVnniLayer = {
+const Layer avxvnni::kLayer = {
     .isa = Isa::avxvnni,
     .name = "avxvnni",
-    .matvec = kAvxVnniMatvec,
-    .gemm = kAvxVnniGemm,
-    .gemm_precise = kAvxVnniGemmPrecise,
-    .kv_pages = &kAvxVnniKvPages,
+    .matvec = avxvnni::kMatvec,
+    .gemm = avxvnni::kGemm,
+    .gemm_precise = avxvnni::kGemmPrecise,
+    .kv_pages = &avxvnni::kKvPages,
 };
 
 } // namespace kernels

@@ -1,10 +1,10 @@
-// n >= 4 columns of integer activations. The array of a set, one entry per type; its formats are
-// included before, and
+// n >= 4 columns of integer activations, one entry per type:
 //   GGUFX_PLANES  of the activations: 1 (8 bits) or 2 (15 bits)
-//   GGUFX_SET     the set's namespace
 //   GGUFX_ARRAY   the name of the array
 // SPDX-License-Identifier: MIT
+#include "kernels/loops/families.hpp"
 #include "kernels/loops/gemm.hpp"
+#include GGUFX_FORMATS
 
 namespace ggufx {
 namespace kernels {
@@ -23,7 +23,7 @@ template <class F> constexpr Gemm entry() {
 } // namespace
 } // namespace GGUFX_SET
 
-const Gemm GGUFX_ARRAY[fmt::kTypeIds] = {
+const Gemm GGUFX_LAYER::GGUFX_ARRAY[fmt::kTypeIds] = {
 #define X(NAME, ...) GGUFX_SET::entry<fmt::NAME>(),
 #define REMOVED(...) {},
 #include "formats/formats.def"

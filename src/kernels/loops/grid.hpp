@@ -1,130 +1,136 @@
-// The IQ types by plain loads of grid rows: what every instruction set can do. 32 values are four
-// 64-bit words of grid values and a word of signs.
+// What the IQ types with codebooks have in a chunk: rows of a grid and signs. Rows are loaded one
+// by one (how fast a gather is depends on microcode); signs are made for all values at once: 16
+// bytes per half of a block, bit i of byte k for value i of the k-th eight (IQ1: all bits, of the
+// shift).
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "formats/iq1_m.hpp"
-#include "formats/iq1_s.hpp"
-#include "formats/iq2_s.hpp"
-#include "formats/iq2_xs.hpp"
-#include "formats/iq2_xxs.hpp"
-#include "formats/iq3_s.hpp"
-#include "formats/iq3_xxs.hpp"
+#include "formats/all.hpp"
+#include "kernels/loops/bytes.hpp"
 #include "kernels/loops/common.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace {
 
-struct Grid32 {
-    uint64_t rows[4]; // values in order, int8
-    uint32_t signs;   // bit i: value i is negative (IQ1: its shift is)
-};
+// Bit 7 of each byte makes the number of its bits even.
+template <class V> GGUFX_INLINE typename V::Sixteen even_signs(typename V::Sixteen v) {
+    constexpr uint8_t odd = 128; // parity of four bits
+    constexpr auto parity = repeat<typename V::Sixteen, uint8_t, 0, odd, odd, 0, odd, 0, 0, odd,
+                                   odd, 0, 0, odd, 0, odd, odd, 0>();
+    return v | V::pick_at(parity, (v ^ v >> 4) & 15);
+}
+// The same from four fields of seven bits in words of 32.
+template <class V> GGUFX_INLINE typename V::Sixteen even_signs7(typename V::Sixteen fields) {
+    using Words = As<uint32_t, typename V::Sixteen>;
+    Words v = (Words)fields;
+    v = (v & 0x3fff) | (v & 0x0fffc000) << 2;
+    return even_signs<V>((typename V::Sixteen)((v & 0x007f007f) | (v & 0x3f803f80) << 1));
+}
 
-// load(block, j): values 32 * j .. 32 * j + 31.
+// GridRows<F>: row(block, half, k) is where grid row k of a half is, kBytes values; signs<U>(block,
+// i) those of chunk i.
 template <class F> struct GridRows;
 
-// Two rows of four values.
-template <class G> GGUFX_INLINE uint64_t two_rows(const G &grid, unsigned first, unsigned second) {
-    uint32_t a, b;
-    __builtin_memcpy(&a, grid.row[first], 4);
-    __builtin_memcpy(&b, grid.row[second], 4);
-    return a | static_cast<uint64_t>(b) << 32;
-}
-template <class G> GGUFX_INLINE uint64_t one_row(const G &grid, unsigned index) {
-    uint64_t v;
-    __builtin_memcpy(&v, grid.row[index], 8);
-    return v;
-}
-
-// Four bytes of signs from four 7-bit fields: bit 7 of each makes the number of signs even.
-GGUFX_INLINE uint32_t even_signs(uint32_t bytes) {
-    uint32_t parity = bytes ^ bytes >> 4; // right in the low half of each byte
-    parity ^= parity >> 2;
-    parity ^= parity >> 1;
-    return bytes | (parity & 0x01010101u) << 7;
-}
-GGUFX_INLINE uint32_t spread7(uint32_t fields) {
-    return (fields & 0x7f) | (fields << 1 & 0x7f00) | (fields << 2 & 0x7f0000) |
-           (fields << 3 & 0x7f000000);
-}
-
 template <> struct GridRows<fmt::IQ2_XXS> {
-    static GGUFX_INLINE Grid32 load(const fmt::IQ2_XXS::Block &b, unsigned j) {
-        const uint8_t *group = b.qs + 8 * j;
-        const auto row = [group](unsigned l) __attribute__((always_inline)) {
-            return one_row(fmt::kGridIq2Xxs, group[l]);
-        };
-        return {{row(0), row(1), row(2), row(3)}, even_signs(spread7(load_u32le(group + 4)))};
+    using Block = fmt::IQ2_XXS::Block;
+    static constexpr unsigned kBytes = 8;
+    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
+        return fmt::kGridIq2Xxs.row[b.qs[32 * half + 8 * (k / 4) + k % 4]];
+    }
+    template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
+        const uint8_t *groups = b.qs + U::in_half(i, 32); // every second word of 32 bits
+        constexpr int no = -1;
+        return even_signs7<U>(
+            U::template pick<4, 5, 6, 7, 12, 13, 14, 15, no, no, no, no, no, no, no, no>(
+                U::load_sixteen(groups, 32)) |
+            U::template pick<no, no, no, no, no, no, no, no, 4, 5, 6, 7, 12, 13, 14, 15>(
+                U::load_sixteen(groups + 16, 32)));
     }
 };
 
 template <> struct GridRows<fmt::IQ2_XS> {
-    static GGUFX_INLINE Grid32 load(const fmt::IQ2_XS::Block &b, unsigned j) {
-        Grid32 to;
-        uint32_t signs = 0;
-#pragma GCC unroll 4
-        for (unsigned l = 0; l < 4; l++) {
-            const unsigned word = load_u16le(b.qs + 8 * j + 2 * l);
-            to.rows[l] = one_row(fmt::kGridIq2Xs, word & 511);
-            signs |= (word >> 9) << (8 * l);
-        }
-        to.signs = even_signs(signs);
-        return to;
+    using Block = fmt::IQ2_XS::Block;
+    static constexpr unsigned kBytes = 8;
+    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
+        return fmt::kGridIq2Xs.row[load_u16le(b.qs + 32 * half + 2 * k) & 511];
+    }
+    template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
+        const uint8_t *words = b.qs + U::in_half(i, 32); // of 16 bits, the upper seven of each
+        constexpr int no = -1;
+        const auto high =
+            U::template pick<1, 3, 5, 7, 9, 11, 13, 15, no, no, no, no, no, no, no, no>(
+                U::load_sixteen(words, 32)) |
+            U::template pick<no, no, no, no, no, no, no, no, 1, 3, 5, 7, 9, 11, 13, 15>(
+                U::load_sixteen(words + 16, 32));
+        return even_signs<U>(high >> 1);
     }
 };
 
 template <> struct GridRows<fmt::IQ2_S> {
-    static GGUFX_INLINE Grid32 load(const fmt::IQ2_S::Block &b, unsigned j) {
-        const unsigned high = b.qh[j];
-        const auto row = [&b, j, high ](unsigned l) __attribute__((always_inline)) {
-            return one_row(fmt::kGridIq2S, b.qs[4 * j + l] | (high << (8 - 2 * l) & 0x300));
-        };
-        return {{row(0), row(1), row(2), row(3)}, load_u32le(b.signs + 4 * j)};
+    using Block = fmt::IQ2_S::Block;
+    static constexpr unsigned kBytes = 8;
+    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
+        const unsigned high = load_u32le(b.qh + 4 * half) >> (2 * k) & 3;
+        return fmt::kGridIq2S.row[b.qs[16 * half + k] | high << 8];
+    }
+    template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
+        return U::load_sixteen(b.signs + U::in_half(i, 16), 16);
     }
 };
 
 template <> struct GridRows<fmt::IQ3_XXS> {
-    static GGUFX_INLINE Grid32 load(const fmt::IQ3_XXS::Block &b, unsigned j) {
-        const uint8_t *q = b.qs + 8 * j;
-        const auto row = [q](unsigned l) __attribute__((always_inline)) {
-            return two_rows(fmt::kGridIq3Xxs, q[2 * l], q[2 * l + 1]);
-        };
-        return {{row(0), row(1), row(2), row(3)}, even_signs(spread7(load_u32le(b.gas + 4 * j)))};
+    using Block = fmt::IQ3_XXS::Block;
+    static constexpr unsigned kBytes = 4;
+    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
+        return fmt::kGridIq3Xxs.row[b.qs[32 * half + k]];
+    }
+    template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
+        return even_signs7<U>(U::load_sixteen(b.gas + U::in_half(i, 16), 16));
     }
 };
 
 template <> struct GridRows<fmt::IQ3_S> {
-    static GGUFX_INLINE Grid32 load(const fmt::IQ3_S::Block &b, unsigned j) {
-        const uint8_t *q = b.qs + 8 * j;
-        const unsigned high = b.qh[j];
-        const auto row = [ q, high ](unsigned l) __attribute__((always_inline)) {
-            return two_rows(fmt::kGridIq3S, q[2 * l] | (high << (8 - 2 * l) & 256),
-                            q[2 * l + 1] | (high << (7 - 2 * l) & 256));
-        };
-        return {{row(0), row(1), row(2), row(3)}, load_u32le(b.signs + 4 * j)};
+    using Block = fmt::IQ3_S::Block;
+    static constexpr unsigned kBytes = 4;
+    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
+        const unsigned high = load_u32le(b.qh + 4 * half) >> k & 1;
+        return fmt::kGridIq3S.row[b.qs[32 * half + k] | high << 8];
+    }
+    template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
+        return U::load_sixteen(b.signs + U::in_half(i, 16), 16);
     }
 };
 
 template <> struct GridRows<fmt::IQ1_S> {
-    static GGUFX_INLINE Grid32 load(const fmt::IQ1_S::Block &b, unsigned j) {
-        const unsigned high = load_u16le(b.qh + 2 * j);
-        const auto row = [&b, j, high ](unsigned l) __attribute__((always_inline)) {
-            return one_row(fmt::kGridIq1, b.qs[4 * j + l] | (high >> (3 * l) & 7) << 8);
-        };
-        return {{row(0), row(1), row(2), row(3)}, 0u - (high >> 15)};
+    using Block = fmt::IQ1_S::Block;
+    static constexpr unsigned kBytes = 8;
+    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
+        const unsigned high = load_u16le(b.qh + 8 * half + k / 4 * 2) >> (3 * (k % 4)) & 7u;
+        return fmt::kGridIq1.row[b.qs[16 * half + k] | high << 8];
+    }
+    template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
+        using Signed =
+            As<int8_t, typename U::Sixteen>; // the top bit of a word is that of 32 values
+        const auto tops = U::template pick<1, 1, 1, 1, 3, 3, 3, 3, 5, 5, 5, 5, 7, 7, 7, 7>(
+            U::load_eights(b.qh + U::in_half(i, 8), 8));
+        return (typename U::Sixteen)((Signed)tops < 0);
     }
 };
 
 template <> struct GridRows<fmt::IQ1_M> {
-    static GGUFX_INLINE Grid32 load(const fmt::IQ1_M::Block &b, unsigned j) {
-        const unsigned high = load_u16le(b.qh + 2 * j); // four nibbles: 3 index bits, sign
-        const auto row = [&b, j, high ](unsigned l) __attribute__((always_inline)) {
-            return one_row(fmt::kGridIq1, b.qs[4 * j + l] | (high >> (4 * l) & 7) << 8);
-        };
-        const uint32_t signs =
-            (high >> 3 & 1) | (high << 1 & 0x100) | (high << 5 & 0x10000) | (high << 9 & 0x1000000);
-        return {{row(0), row(1), row(2), row(3)}, signs * 255};
+    using Block = fmt::IQ1_M::Block;
+    static constexpr unsigned kBytes = 8;
+    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
+        const unsigned high = b.qh[8 * half + k / 2] >> (4 * (k % 2)) & 7u;
+        return fmt::kGridIq1.row[b.qs[16 * half + k] | high << 8];
+    }
+    template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
+        const auto bits = repeat<typename U::Sixteen, uint8_t, 8, 128, 8, 128, 8, 128, 8, 128, 8,
+                                 128, 8, 128, 8, 128, 8, 128>(); // of the nibbles of each byte
+        const auto twice = U::template pick<0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7>(
+            U::load_eights(b.qh + U::in_half(i, 8), 8));
+        return (typename U::Sixteen)((twice & bits) == bits);
     }
 };
 

@@ -3,8 +3,8 @@
 //
 // An Unpack struct U has, besides the primitives:
 //   Format, Block, kValues, kMins, kStepBlocks   of the format; blocks per step
-//   kOffset    load_u8 gives code + kOffset, unsigned; kMaxCode bounds them (equal
-//              bounds and offsets share the code of a tile)
+//   kOffset    load_u8 gives code + kOffset, unsigned, or with kSigned int8 codes; kMaxCode bounds
+//              them (equal bounds and offsets share the code of a tile)
 //   load_u8(codes[4], b, i)     chunk i (0 or 1) of the step that starts at block b
 //   load_scales(b) -> Scales    of the step
 //   fold(scales, u0, u1, s16)   C2's T of each block from the sums of 16 of both chunks
@@ -19,31 +19,63 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-template <class V, class F, int Offset, int MaxCode> struct UnpackBase : V {
+// Any: the codes are made (looked up, put together) and may as well be signed, with no offset, which
+// is what a set wants that has V::kSignedAbove below MaxCode.
+template <class V, class F, int Offset, int MaxCode, bool Any = false> struct UnpackBase : V {
     using Set = V;
     using Format = F;
     using Block = typename F::Block;
     static constexpr unsigned kValues = F::kValues, kGroup = F::kGroup;
     static constexpr unsigned kStepBlocks = 32 * V::kLanes / F::kValues;
     static constexpr fmt::Mins kMins = F::kMins;
-    static constexpr int kOffset = Offset, kMaxCode = MaxCode;
+    static constexpr bool kSigned = Any && (MaxCode > V::kSignedAbove); // int8 codes
+    static constexpr int kOffset = kSigned ? 0 : Offset;
+    // Bounds that other formats have too, so that they share the code of tiles.
+    static constexpr int kMaxCode = [] {
+        if (!kSigned) return MaxCode < V::kLeastBound ? V::kLeastBound : MaxCode;
+        constexpr int most = MaxCode - Offset;
+        if (F::kGroup == 32 && most <= 16) return 16;
+        return most <= 63 ? 63 : 128;
+    }();
     static constexpr unsigned kShifts = F::kMins == fmt::Mins::kNone ? 0 : 32 / F::kGroup;
     static constexpr bool kFoldSubScales = false, kFolded = false; // see Folded
-    static constexpr bool kSigned = false;        // true: load_u8 gives int8 codes, no offset
-    static constexpr bool kScalePerGroup = false; // see FloatGroups
-    static constexpr bool kLongChains = false;    // matvec.hpp steps all streams side by side
+    static constexpr bool kScalePerGroup = false;                  // see FloatGroups
+    static constexpr bool kLongChains = false; // matvec.hpp steps all streams side by side
+    static constexpr bool kWholeBlocks = V::kLanes == 16; // a chunk is 256 values, not 128
+
+    // Where the bytes of the 32 values of vector j of chunk i are, and how far behind them those of
+    // the vector's upper half, if it has one: four times 32 values further.
+    static constexpr unsigned kParts = F::kValues / 32; // 32 values each, of a block
+    static GGUFX_INLINE const Block &block_at(const Block *b, unsigned i, unsigned j = 0) {
+        return b[(V::kLanes / 2 * i + j) / kParts];
+    }
+    static GGUFX_INLINE const uint8_t *codes_at(const Block *b, unsigned i, unsigned j) {
+        const Block &block = block_at(b, i, j);
+        return block.qs + (V::kLanes / 2 * i + j) % kParts * (sizeof block.qs / kParts);
+    }
+    static constexpr size_t far_codes() {
+        return kParts < 8 ? 4 / kParts * sizeof(Block) : sizeof(Block{}.qs) / 2;
+    }
+    // Where chunk i of a 256-block begins in an array of it, n bytes for each half.
+    static constexpr unsigned in_half(unsigned i, unsigned n) { return kWholeBlocks ? 0 : i * n; }
+
+    // 16 bytes of each block of a step, from byte `at` of it on.
+    static GGUFX_INLINE typename V::Sixteen sixteen_at(const Block *b, size_t at) {
+        return V::load_sixteen(reinterpret_cast<const uint8_t *>(b) + at, sizeof(Block));
+    }
 };
 
 // One d per 32 values or more, no integer scale.
-template <class V, class F, int Offset, int MaxCode>
-struct PlainBlocks : UnpackBase<V, F, Offset, MaxCode> {
+template <class V, class F, int Offset, int MaxCode, bool Any = false>
+struct PlainBlocks : UnpackBase<V, F, Offset, MaxCode, Any> {
     using Vi = typename V::Vi;
     struct Scales {
         typename V::Vf d;
     };
     static GGUFX_INLINE Vi fold(const Scales &, Vi u0, Vi u1, const int16_t *s16) {
         const Vi sums = V::pair_sums(u0, u1);
-        return Offset ? V::sub_i(sums, V::offset_sums(s16, Offset)) : sums;
+        constexpr int offset = PlainBlocks::kOffset;
+        return offset ? V::sub_i(sums, V::offset_sums(s16, offset)) : sums;
     }
     static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
                                           const typename F::Block *) {
@@ -68,8 +100,8 @@ template <class V, class F, int MaxCode> struct MinBlocks : PlainBlocks<V, F, 0,
 };
 
 // 256-blocks with a signed integer scale per 32 values and no minimum.
-template <class V, class F, int Offset, int MaxCode>
-struct ScaledCodes : UnpackBase<V, F, Offset, MaxCode> {
+template <class V, class F, int Offset, int MaxCode, bool Any = false>
+struct ScaledCodes : UnpackBase<V, F, Offset, MaxCode, Any> {
     using Vi = typename V::Vi;
     struct Scales {
         typename V::Vf d;
@@ -77,7 +109,8 @@ struct ScaledCodes : UnpackBase<V, F, Offset, MaxCode> {
     };
     static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
         const Vi sums = V::pair_sums(u0, u1);
-        return V::mul_i(Offset ? V::sub_i(sums, V::offset_sums(s16, Offset)) : sums, s.scale);
+        constexpr int offset = ScaledCodes::kOffset;
+        return V::mul_i(offset ? V::sub_i(sums, V::offset_sums(s16, offset)) : sums, s.scale);
     }
     static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
                                           const typename F::Block *) {
@@ -103,56 +136,9 @@ template <class V, class F, int MaxCode> struct ScaledBlocks : UnpackBase<V, F, 
     }
 };
 
-// 256-blocks with an int8 scale per 16 values in b.scales. OffsetLog2 0: codes have no offset.
-template <class V, class F, int OffsetLog2, int MaxCode>
-struct ScaledGroups : UnpackBase<V, F, OffsetLog2 ? 1 << OffsetLog2 : 0, MaxCode> {
-    using Vi = typename V::Vi;
-    struct Scales {
-        typename V::Vf d;
-        Vi chunk[2];             // in the order of group_sums
-        typename V::V16 scale16; // in order, as int16
-    };
-    static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
-        const Vi sums = V::pair_sums(V::mul_i(u0, s.chunk[0]), V::mul_i(u1, s.chunk[1]));
-        if constexpr (OffsetLog2 == 0)
-            return sums;
-        else
-            return V::sub_i(sums, V::template shift_left<OffsetLog2>(V::madd16(s.scale16, s16)));
-    }
-    static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &,
-                                          const typename F::Block *b) {
-        constexpr unsigned n_vectors = 16 / V::kLanes;
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < ScaledGroups::kStepBlocks * n_vectors; i++) {
-            const auto &block = b[i / n_vectors];
-            const Vi s = V::widen_i8(block.scales + i % n_vectors * V::kLanes);
-            V::store(scale + i * V::kLanes, V::mul(V::broadcast_f16(block.d), V::to_float(s)));
-        }
-    }
-};
-
-// The same with scales that have to be unpacked. U is the format's struct and has, per block,
-// scales16(to, block) and block_d(block).
-template <class U, class V, class F, int OffsetLog2, int MaxCode>
-struct UnpackedGroups : ScaledGroups<V, F, OffsetLog2, MaxCode> {
-    using Scales = typename ScaledGroups<V, F, OffsetLog2, MaxCode>::Scales;
-    static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &,
-                                          const typename F::Block *b) {
-        for (unsigned i = 0; i < UnpackedGroups::kStepBlocks; i++) {
-            alignas(16) uint8_t groups[16];
-            U::scales16(groups, b[i]);
-            const auto d = U::block_d(b[i]);
-#pragma GCC unroll 4
-            for (unsigned g = 0; g < 16; g += V::kLanes) {
-                V::store(scale + 16 * i + g, V::mul(d, V::to_float(V::widen_i8(groups + g))));
-            }
-        }
-    }
-};
-
 // A float scale per 16 values: lanes count groups, a chunk fills kLanes of them.
-template <class V, class F, int Offset, int MaxCode>
-struct FloatGroups : UnpackBase<V, F, Offset, MaxCode> {
+template <class V, class F, int Offset, int MaxCode, bool Any = false>
+struct FloatGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
     static constexpr bool kScalePerGroup = true;
     using Vi = typename V::Vi;
     struct Scales {
@@ -160,10 +146,10 @@ struct FloatGroups : UnpackBase<V, F, Offset, MaxCode> {
     };
     // C2's T of the groups of a chunk, in order.
     static GGUFX_INLINE Vi fold_groups(Vi u, const int16_t *s16) {
-        if constexpr (Offset == 0)
+        if constexpr (FloatGroups::kOffset == 0)
             return V::order_groups(u);
         else
-            return V::sub_i(V::order_groups(u), V::group_offsets(s16, Offset));
+            return V::sub_i(V::order_groups(u), V::group_offsets(s16, FloatGroups::kOffset));
     }
     static GGUFX_INLINE void store_scales(float *scale, float *, const Scales &s,
                                           const typename F::Block *) {
@@ -172,49 +158,61 @@ struct FloatGroups : UnpackBase<V, F, Offset, MaxCode> {
     }
 };
 
-// 256-blocks with packed integer scales per 16 values (and minimums, if without an offset) that
-// stay in the integer sums of tiles. U is the format's struct and has, per block,
-// group_scales(block) -> {scale[16], min[16]}.
-template <class U, class V, class F, int OffsetLog2, int MaxCode>
-struct PackedGroups : UnpackBase<V, F, OffsetLog2 ? 1 << OffsetLog2 : 0, MaxCode> {
-    static constexpr bool kFoldSubScales = true;
+// 256-blocks with int8 scales per 16 values. U is the format's struct and has, for a step,
+// block_d(b), groups(b) -> 16 scales per block and, with minimums, block_dmin(b) and mins(b).
+template <class U, class V, class F, int Offset, int MaxCode, bool Any = false>
+struct ScaledGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
     using Vi = typename V::Vi;
+    using Vf = typename V::Vf;
     using Block = typename F::Block;
+    static constexpr bool kHasMins = F::kMins != fmt::Mins::kNone;
     struct Scales {
-        typename V::Vf d, dmin;
+        Vf d, dmin;
         Vi chunk[2];           // in the order of group_sums
         typename V::V16 sum16; // minimums, or for the offset the scales, in order
     };
-    struct GroupScales {
-        alignas(16) int8_t scale[16], min[16];
-    };
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        const auto groups = U::groups(b);
+        const Vi first = V::group_scales(groups, 0), second = V::group_scales(groups, 1);
+        if constexpr (kHasMins)
+            return {U::block_d(b), U::block_dmin(b), {first, second}, V::widen_groups(U::mins(b))};
+        else
+            return {U::block_d(b), V::zero(), {first, second}, V::widen_groups(groups)};
+    }
+    static GGUFX_INLINE Vf block_d(const Block *b) { return V::block_f16(b->d, sizeof(Block)); }
+    static GGUFX_INLINE Vf block_dmin(const Block *b) {
+        return V::block_f16(b->dmin, sizeof(Block));
+    }
     static GGUFX_INLINE Vi fold(const Scales &s, Vi u0, Vi u1, const int16_t *s16) {
         const Vi sums = V::pair_sums(V::mul_i(u0, s.chunk[0]), V::mul_i(u1, s.chunk[1]));
-        if constexpr (OffsetLog2 == 0) return sums;
-        return V::sub_i(sums, V::template shift_left<OffsetLog2>(V::madd16(s.sum16, s16)));
+        constexpr int offset = ScaledGroups::kOffset; // 1 << log2
+        constexpr int log2 = __builtin_ctz(offset ? offset : 1);
+        if constexpr (offset == 0) return sums;
+        return V::sub_i(sums, V::template shift_left<log2>(V::madd16(s.sum16, s16)));
     }
-    static GGUFX_INLINE void store_groups(float *to, const int8_t *group, typename V::Vf d) {
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < 16; i += V::kLanes) {
-            const Vi s = V::widen_i8(reinterpret_cast<const uint8_t *>(group) + i);
-            V::store(to + i, V::mul(V::to_float(s), d));
+    // d times the integers of all groups of a step.
+    static GGUFX_INLINE void store_groups(float *to, typename V::Sixteen bytes, Vf d) {
+        alignas(32) uint8_t group[sizeof bytes];
+        __builtin_memcpy(group, &bytes, sizeof bytes);
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < sizeof bytes; i += V::kLanes) {
+            V::store(to + i, V::mul(V::to_float(V::widen_i8(group + i)), V::of_block(d, i / 16)));
         }
     }
     static GGUFX_INLINE void store_shifts(float *shift, const Block *b) {
-        const auto zero = V::set1(-0.0f);
-        for (unsigned i = 0; i < PackedGroups::kStepBlocks; i++) {
-            const auto dmin = V::broadcast_f16(b[i].dmin);
-            store_groups(shift + 16 * i, U::group_scales(b[i]).min, V::sub(zero, dmin));
-        }
+        store_groups(shift, U::mins(b), V::sub(V::set1(-0.0f), U::block_dmin(b)));
     }
-    static GGUFX_INLINE void store_scales(float *scale, float *shift, const Scales &,
+    static GGUFX_INLINE void store_scales(float *scale, float *shift, const Scales &s,
                                           const Block *b) {
-        for (unsigned i = 0; i < PackedGroups::kStepBlocks; i++) {
-            const auto d = V::broadcast_f16(b[i].d);
-            store_groups(scale + 16 * i, U::group_scales(b[i]).scale, d);
-        }
-        if constexpr (PackedGroups::kShifts != 0) store_shifts(shift, b);
+        store_groups(scale, U::groups(b), s.d);
+        if constexpr (kHasMins) store_shifts(shift, b);
     }
+};
+
+// The same where the scales stay in the integer sums of tiles, see Folded.
+template <class U, class V, class F, int Offset, int MaxCode>
+struct FoldedGroups : ScaledGroups<U, V, F, Offset, MaxCode> {
+    static constexpr bool kFoldSubScales = true;
 };
 
 // ---- as gemm.hpp wants it -----------------------------------------------------------------------
@@ -230,14 +228,13 @@ template <class U> struct Folded : U {
     static constexpr int kMaxCode = !kTurned ? 45 : kSigned ? 128 : 255;
 
     static GGUFX_INLINE void fold_codes(uint8_t *codes, const typename U::Block *b) {
-        for (unsigned i = 0; i < U::kStepBlocks; i++) {
-            const auto scales = U::group_scales(b[i]);
-            constexpr unsigned n_groups = U::kLanes / 4; // in a register
+        const auto groups = U::groups(b);
+        alignas(32) int8_t scales[sizeof groups];
+        __builtin_memcpy(scales, &groups, sizeof groups);
+        constexpr unsigned n_groups = U::kLanes / 4; // in a register
 #pragma GCC unroll 8
-            for (unsigned g = 0; g < 16; g += n_groups) {
-                U::template scale_codes<U::kOffset, kTurned, kOffset>(codes + 256 * i + 16 * g,
-                                                                      scales.scale + g);
-            }
+        for (unsigned g = 0; g < sizeof groups; g += n_groups) {
+            U::template scale_codes<U::kOffset, kTurned, kOffset>(codes + 16 * g, scales + g);
         }
     }
     static GGUFX_INLINE void store_scales(float *scale, float *shift, const typename U::Scales &s,

@@ -1,30 +1,7 @@
-// Every format that has an Unpack struct here.
+// Every format of this set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "formats/all.hpp"
-#include "kernels/neon/iq1_m.hpp"
-#include "kernels/neon/iq1_s.hpp"
-#include "kernels/neon/iq2_s.hpp"
-#include "kernels/neon/iq2_xs.hpp"
-#include "kernels/neon/iq2_xxs.hpp"
-#include "kernels/neon/iq3_s.hpp"
-#include "kernels/neon/iq3_xxs.hpp"
-#include "kernels/neon/iq4_nl.hpp"
-#include "kernels/neon/iq4_xs.hpp"
-#include "kernels/neon/mxfp4.hpp"
-#include "kernels/neon/nvfp4.hpp"
-#include "kernels/neon/q1_0.hpp"
-#include "kernels/neon/q2_0.hpp"
-#include "kernels/neon/q2_k.hpp"
-#include "kernels/neon/q3_k.hpp"
-#include "kernels/neon/q4_0.hpp"
-#include "kernels/neon/q4_1.hpp"
-#include "kernels/neon/q4_k.hpp"
-#include "kernels/neon/q5_0.hpp"
-#include "kernels/neon/q5_1.hpp"
-#include "kernels/neon/q5_k.hpp"
-#include "kernels/neon/q6_k.hpp"
-#include "kernels/neon/q8_0.hpp"
-#include "kernels/neon/tq1_0.hpp"
-#include "kernels/neon/tq2_0.hpp"
+#include "kernels/neon/grid.hpp" // before the formats that load by it
+
+#include "kernels/loops/unpack/all.hpp"

@@ -1,10 +1,8 @@
-// What the IQ types share on NEON: 32 signed codes from grid rows and signs, scales.
+// Codes of the IQ types on NEON: 32 signed ones from grid rows and signs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/loops/grid.hpp"
-#include "kernels/loops/unpack.hpp"
-#include "kernels/neon/q5_0.hpp"
 #include "kernels/neon/vec.hpp"
 
 namespace ggufx {
@@ -12,70 +10,47 @@ namespace kernels {
 namespace neon {
 namespace {
 
-// 16 codes of two grid rows; signs: bytes of -1 where a bit is set, of 0 elsewhere.
+// 16 values from two rows of 8, or from four of 4.
+template <class F>
+GGUFX_INLINE int8x16_t join_rows(const typename F::Block &b, unsigned half, unsigned at) {
+    const auto row = [&](unsigned k) __attribute__((always_inline)) {
+        return GridRows<F>::row(b, half, at / GridRows<F>::kBytes + k);
+    };
+    if constexpr (GridRows<F>::kBytes == 8) {
+        return vcombine_s8(vld1_s8(row(0)), vld1_s8(row(1)));
+    } else {
+        const auto word = [&](unsigned k) __attribute__((always_inline)) {
+            return reinterpret_cast<const int32_t *>(row(k)); // aligned in the grid
+        };
+        int32x4_t v = vld1q_dup_s32(word(0));
+        v = vld1q_lane_s32(word(1), v, 1);
+        v = vld1q_lane_s32(word(2), v, 2);
+        return vreinterpretq_s8_s32(vld1q_lane_s32(word(3), v, 3));
+    }
+}
+// 16 codes of values whose bytes of signs are `first` and the next one.
 template <bool Ternary>
-GGUFX_INLINE int8x16_t grid_codes16(uint64_t first, uint64_t second, uint8x16_t signs) {
-    const int8x16_t v = vreinterpretq_s8_u64(vcombine_u64(vcreate_u64(first), vcreate_u64(second)));
-    const int8x16_t s = vreinterpretq_s8_u8(signs);
+GGUFX_INLINE int8x16_t grid_codes(int8x16_t v, uint8x16_t signs, unsigned first) {
+    constexpr uint8_t kBytes[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+    const uint8x16_t index = vaddq_u8(vld1q_u8(kBytes), vdupq_n_u8(static_cast<uint8_t>(first)));
+    const uint8x16_t bit = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201ull));
+    const int8x16_t s = vreinterpretq_s8_u8(vtstq_u8(vqtbl1q_u8(signs, index), bit)); // -1 or 0
     if constexpr (Ternary) return vaddq_s8(vshlq_n_s8(v, 3), vorrq_s8(s, vdupq_n_s8(1)));
     return vsubq_s8(veorq_s8(v, s), s);
 }
 
 // Not inlined: a loop over four streams would hold twenty copies, for which gcc takes minutes.
-template <class F>
-__attribute__((noinline)) void load_grid(Vec::V8 (&c)[4], const typename F::Block *b, unsigned i) {
+template <class U>
+__attribute__((noinline)) void load_grid(Vec::V8 (&c)[4], const typename U::Block *b, unsigned i) {
+    using F = typename U::Format;
     constexpr bool ternary = kTernaryGrid<F>;
+    const auto signs = (uint8x16_t)GridRows<F>::template signs<U>(*b, i);
 #pragma GCC unroll 4
     for (unsigned j = 0; j < 4; j++) {
-        const Grid32 g = GridRows<F>::load(*b, 4 * i + j);
-        uint8x16_t lo, hi;
-        spread_bits(lo, hi, g.signs);
-        c[j] = {grid_codes16<ternary>(g.rows[0], g.rows[1], lo),
-                grid_codes16<ternary>(g.rows[2], g.rows[3], hi)};
+        c[j] = {grid_codes<ternary>(join_rows<F>(*b, i, 32 * j), signs, 4 * j),
+                grid_codes<ternary>(join_rows<F>(*b, i, 32 * j + 16), signs, 4 * j + 2)};
     }
 }
-
-// 2 * v + 1.
-GGUFX_INLINE uint8x8_t odd(uint8x8_t v) {
-    return vorr_u8(vshl_n_u8(v, 1), vdup_n_u8(1));
-}
-GGUFX_INLINE uint16x8_t odd(uint16x8_t v) {
-    return vorrq_u16(vshlq_n_u16(v, 1), vdupq_n_u16(1));
-}
-GGUFX_INLINE int32x4_t odd(uint32x4_t v) {
-    return vreinterpretq_s32_u32(vorrq_u32(vshlq_n_u32(v, 1), vdupq_n_u32(1)));
-}
-
-// 2 * s + 1 of the nibbles of 8 bytes.
-GGUFX_INLINE int8x16_t odd_nibbles(uint8x8_t v) {
-    const uint8x8_t low = odd(vand_u8(v, vdup_n_u8(15))), high = odd(vshr_n_u8(v, 4));
-    return vreinterpretq_s8_u8(vcombine_u8(vzip1_u8(low, high), vzip2_u8(low, high)));
-}
-
-// What fold and store_scales of 16 int8 scales want.
-template <class S> GGUFX_INLINE S group_scales(Vec::Vf d, int8x16_t scales) {
-    const Vec::V16 s = Vec::widen_i8(scales);
-    return {d, {Vec::widen_i16(s.lo), Vec::widen_i16(s.hi)}, s};
-}
-
-// The IQ2 types with nibbles of scales per 16.
-template <class U, class F> struct NibbleScales : UnpackedGroups<U, Vec, F, 0, 63> {
-    static constexpr bool kSigned = true;
-    using Block = typename F::Block;
-    using Scales = typename UnpackedGroups<U, Vec, F, 0, 63>::Scales;
-    static GGUFX_INLINE void load_u8(Vec::V8 (&c)[4], const Block *b, unsigned i) {
-        load_grid<F>(c, b, i);
-    }
-    static GGUFX_INLINE Scales load_scales(const Block *b) {
-        return group_scales<Scales>(block_d(*b), odd_nibbles(vld1_u8(b->scales)));
-    }
-    static GGUFX_INLINE void scales16(uint8_t *to, const Block &b) {
-        vst1q_u8(to, vreinterpretq_u8_s8(odd_nibbles(vld1_u8(b.scales))));
-    }
-    static GGUFX_INLINE Vec::Vf block_d(const Block &b) {
-        return Vec::mul(Vec::broadcast_f16(b.d), Vec::set1(0.125f));
-    }
-};
 
 } // namespace
 } // namespace neon

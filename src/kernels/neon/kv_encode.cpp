@@ -1,7 +1,6 @@
 // Encoding pages of the KV cache: the loops for every type.
 // SPDX-License-Identifier: MIT
 #include "kernels/neon/encode_vec.hpp"
-#include "kernels/neon/families.hpp"
 #include "kernels/loops/kv_encode_gx.hpp"
 
 namespace ggufx {

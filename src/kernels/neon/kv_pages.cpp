@@ -1,14 +1,14 @@
 // Attention on pages: the loops for every kind of page.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv_encode.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/loops/kv_weigh.hpp"
-#include "kernels/neon/families.hpp"
 #include "kernels/neon/kv_vec.hpp"
 
 namespace ggufx {
 namespace kernels {
 
-const KvPages GGUFX_NEON_TABLE(KvPages) = kKvPagesOf<neon::KvVec, kNeonKvEncoders>;
+const KvPages GGUFX_LAYER::kKvPages = kKvPagesOf<neon::KvVec, kNeonKvEncoders>;
 
 } // namespace kernels
 } // namespace ggufx

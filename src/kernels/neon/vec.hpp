@@ -4,22 +4,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/common.hpp"
-#include "kernels/neon/i8mm.hpp"
-#include "kernels/neon/products.hpp"
+#include "kernels/neon/codes.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace neon {
 namespace {
 
-struct Vec : Products {
+struct Vec : Codes {
     static constexpr unsigned kLanes = 8;
     static constexpr unsigned kTileVectors = 1; // 4 columns: 8 sums and 8 results in registers
     using Vf = F32x8;
-    using Vi = S32x8;
-    using V8 = S8x32; // codes
-    using V16 = S16x16;
 
     static GGUFX_INLINE Vf zero() { return set1(0.0f); }
     static GGUFX_INLINE Vf set1(float v) { return {vdupq_n_f32(v), vdupq_n_f32(v)}; }
@@ -28,15 +23,9 @@ struct Vec : Products {
         vst1q_f32(p, v.lo);
         vst1q_f32(p + 4, v.hi);
     }
-    static GGUFX_INLINE Vf add(Vf a, Vf b) {
-        return {vaddq_f32(a.lo, b.lo), vaddq_f32(a.hi, b.hi)};
-    }
-    static GGUFX_INLINE Vf sub(Vf a, Vf b) {
-        return {vsubq_f32(a.lo, b.lo), vsubq_f32(a.hi, b.hi)};
-    }
-    static GGUFX_INLINE Vf mul(Vf a, Vf b) {
-        return {vmulq_f32(a.lo, b.lo), vmulq_f32(a.hi, b.hi)};
-    }
+    static GGUFX_INLINE Vf add(Vf a, Vf b) { return {a.lo + b.lo, a.hi + b.hi}; }
+    static GGUFX_INLINE Vf sub(Vf a, Vf b) { return {a.lo - b.lo, a.hi - b.hi}; }
+    static GGUFX_INLINE Vf mul(Vf a, Vf b) { return {a.lo * b.lo, a.hi * b.hi}; }
     static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) {
         return {vfmaq_f32(c.lo, a.lo, b.lo), vfmaq_f32(c.hi, a.hi, b.hi)};
     }
@@ -59,14 +48,28 @@ struct Vec : Products {
         vst1q_s8(to, v.lo);
         vst1q_s8(to + 16, v.hi);
     }
-    static GGUFX_INLINE Vi add_i(Vi a, Vi b) {
-        return {vaddq_s32(a.lo, b.lo), vaddq_s32(a.hi, b.hi)};
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return {a.lo + b.lo, a.hi + b.hi}; }
+    static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return {a.lo - b.lo, a.hi - b.hi}; }
+    static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return {a.lo * b.lo, a.hi * b.hi}; }
+    static GGUFX_INLINE Vi and_i(Vi a, int32_t b) {
+        return {vandq_s32(a.lo, vdupq_n_s32(b)), vandq_s32(a.hi, vdupq_n_s32(b))};
     }
-    static GGUFX_INLINE Vi sub_i(Vi a, Vi b) {
-        return {vsubq_s32(a.lo, b.lo), vsubq_s32(a.hi, b.hi)};
+    static GGUFX_INLINE Vi max_i(Vi a, Vi b) {
+        return {vmaxq_s32(a.lo, b.lo), vmaxq_s32(a.hi, b.hi)};
     }
-    static GGUFX_INLINE Vi mul_i(Vi a, Vi b) {
-        return {vmulq_s32(a.lo, b.lo), vmulq_s32(a.hi, b.hi)};
+    static GGUFX_INLINE Vf as_float(Vi v) {
+        return {vreinterpretq_f32_s32(v.lo), vreinterpretq_f32_s32(v.hi)};
+    }
+    // Lanes of yes where a < b, or a == b, else of no.
+    static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
+        const int32x4_t limit = vdupq_n_s32(b);
+        return {vbslq_f32(vcltq_s32(a.lo, limit), yes.lo, no.lo),
+                vbslq_f32(vcltq_s32(a.hi, limit), yes.hi, no.hi)};
+    }
+    static GGUFX_INLINE Vf select_equal(Vi a, int32_t b, Vf yes, Vf no) {
+        const int32x4_t same = vdupq_n_s32(b);
+        return {vbslq_f32(vceqq_s32(a.lo, same), yes.lo, no.lo),
+                vbslq_f32(vceqq_s32(a.hi, same), yes.hi, no.hi)};
     }
     template <int N> static GGUFX_INLINE Vi shift_left(Vi v) {
         return {vshlq_n_s32(v.lo, N), vshlq_n_s32(v.hi, N)};
@@ -75,17 +78,9 @@ struct Vec : Products {
         return {vshrq_n_s32(v.lo, N), vshrq_n_s32(v.hi, N)};
     }
 
-    static GGUFX_INLINE V16 widen_i8(int8x16_t v) {
-        return {vmovl_s8(vget_low_s8(v)), vmovl_high_s8(v)};
-    }
-    static GGUFX_INLINE Vi widen_i16(int16x8_t v) {
-        return {vmovl_s16(vget_low_s16(v)), vmovl_high_s16(v)};
-    }
+    using Codes::widen_i8, Codes::widen_u8;
     static GGUFX_INLINE Vi widen_i8(const uint8_t *p) {
         return widen_i16(vmovl_s8(vreinterpret_s8_u8(vld1_u8(p))));
-    }
-    static GGUFX_INLINE Vi widen_u8(uint8x8_t v) {
-        return widen_i16(vreinterpretq_s16_u16(vmovl_u8(v)));
     }
     static GGUFX_INLINE Vi widen_u8(const uint8_t *p) { return widen_u8(vld1_u8(p)); }
     static GGUFX_INLINE Vf f16_to_f32(uint16x8_t h) {
@@ -101,6 +96,15 @@ struct Vec : Products {
         const float32x4_t v = vcvt_f32_f16(h);
         return {v, v};
     }
+    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block k.
+    static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t) { return broadcast_f16(p); }
+    static GGUFX_INLINE void first_f16(Vf (&to)[2], Sixteen v) {
+        const float32x4_t d = vcvt_f32_f16(vreinterpret_f16_u8(vget_low_u8((uint8x16_t)v)));
+        const float32x4_t first = vdupq_laneq_f32(d, 0), second = vdupq_laneq_f32(d, 1);
+        to[0] = {first, first};
+        to[1] = {second, second};
+    }
+    static GGUFX_INLINE Vf of_block(Vf d, unsigned) { return d; }
     static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
         const uint16x8_t v = load_u16(p);
         return {vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(v), 16)),
@@ -183,16 +187,6 @@ struct Vec : Products {
         }
     }
 
-    // Of each byte.
-    static GGUFX_INLINE V8 low_nibbles(Vi v) {
-        const int8x16_t mask = vdupq_n_s8(15);
-        return {vandq_s8(vreinterpretq_s8_s32(v.lo), mask),
-                vandq_s8(vreinterpretq_s8_s32(v.hi), mask)};
-    }
-    static GGUFX_INLINE V8 high_nibbles(Vi v) {
-        return {vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s32(v.lo), 4)),
-                vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s32(v.hi), 4))};
-    }
     static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
 
     // Codes of two groups of 16: (code - Offset) * scale[group], with Turn the negative of that,
@@ -255,8 +249,6 @@ struct Vec : Products {
     }
 };
 
-template <class F> struct Unpack; // one specialisation per format, in its own header
-
 // One f16 each of eight 32-blocks; field(i) is where that of block i is.
 template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
     uint16x8_t h = vdupq_n_u16(load_u16le(field(0)));
@@ -269,15 +261,20 @@ template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
     h = vsetq_lane_u16(load_u16le(field(7)), h, 7);
     return Vec::f16_to_f32(h);
 }
-template <class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
-    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].d; });
+// d of eight 32-blocks, or of fewer larger ones for each 32 values.
+template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
+    if constexpr (N == 8) {
+        return Vec::broadcast_f16(b->d);
+    } else if constexpr (N == 4) {
+        return Vec::f16_to_f32(
+            vcombine_u16(vdup_n_u16(load_u16le(b[0].d)), vdup_n_u16(load_u16le(b[1].d))));
+    } else {
+        return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i / N].d; });
+    }
 }
-template <class Block> GGUFX_INLINE Vec::Vf gather_m(const Block *b) {
-    return gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; });
-}
-
-GGUFX_INLINE Vec::V8 codes32(uint8x16_t lo, uint8x16_t hi) {
-    return {vreinterpretq_s8_u8(lo), vreinterpretq_s8_u8(hi)};
+template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Block *b) {
+    return {gather_d(b),
+            gather_f16([b](unsigned i) __attribute__((always_inline)) { return b[i].m; })};
 }
 
 } // namespace

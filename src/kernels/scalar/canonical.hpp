@@ -15,6 +15,13 @@ namespace scalar {
 namespace {
 
 constexpr unsigned kLanes = 16;
+constexpr size_t kMaxColumns = 3; // of n = 1..3
+
+// What formats.def says a type is. Types with weights: the first, and the second below F64.
+enum class Kind { Quantized, Float, Integer, Activation };
+template <class F, Kind K>
+constexpr bool kIsWeights =
+    K == Kind::Quantized || (K == Kind::Float && sizeof(typename F::Block) <= sizeof(float));
 
 // Types whose d depends on the group of 16: their lanes count groups instead of blocks.
 template <class F> constexpr bool kScalePerGroup = false;
@@ -58,6 +65,26 @@ template <class F> struct Codes {
         for (unsigned i = 0; i < F::kValues; i++) c[i] = F::code(b, i);
     }
 };
+
+// Rows by n columns with 16 lanes each: add(lanes, column, block, codes, j, b) takes in block b of
+// the row, the j-th 32 values of a block of weights.
+template <class F, class Add> void for_blocks(Out y, const Rows &w, size_t n, const Add &add) {
+    constexpr unsigned n_parts = F::kValues / 32;
+    for (size_t r = 0; r < w.n; r++) {
+        const uint8_t *row = w.data + r * w.stride;
+        float lanes[kMaxColumns][kLanes] = {};
+        for (size_t i = 0; i < w.k / F::kValues; i++) {
+            const auto &blk = block_at<F>(row, i);
+            const Codes<F> codes(blk);
+            for (size_t c = 0; c < n; c++) {
+                for (unsigned j = 0; j < n_parts; j++) {
+                    add(lanes[c], c, blk, codes, j, i * n_parts + j);
+                }
+            }
+        }
+        for (size_t c = 0; c < n; c++) y.y[c * y.ld + r] = finish(tree(lanes[c]));
+    }
+}
 
 // One column of packed activations: 8 bits, or 15 bits in two planes. Sum holds any T.
 template <bool Precise> struct Column {

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "formats/all.hpp"
 #include "formats/decode.hpp"
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 
 namespace ggufx {
 namespace kernels {
 
-const Dequant kScalarDequant[fmt::kTypeIds] = {
+const Dequant scalar::kDequant[fmt::kTypeIds] = {
 #define X(NAME, ...) {fmt::decode_blocks<fmt::NAME>},
 #define REMOVED(...) {nullptr},
 #include "formats/formats.def"

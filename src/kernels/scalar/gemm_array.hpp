@@ -2,7 +2,7 @@
 //   GGUFX_PRECISE   15-bit activations?
 //   GGUFX_ARRAY     the name of the array
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/scalar/gemm.hpp"
 
 namespace ggufx {
@@ -10,20 +10,19 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-template <class F, bool Weights> constexpr Gemm entry() {
+template <class F, Kind K> constexpr Gemm entry() {
     constexpr bool precise = GGUFX_PRECISE;
-    if constexpr (Weights)
+    if constexpr (K == Kind::Quantized)
         return {packed_bytes<precise>, pack<precise>, gemm<F, precise>, 1, 1};
     else
         return {};
 }
-constexpr bool Quantized = true, Float = false, Integer = false, Activation = false;
 
 } // namespace
 } // namespace scalar
 
-const Gemm GGUFX_ARRAY[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::KIND>(),
+const Gemm scalar::GGUFX_ARRAY[fmt::kTypeIds] = {
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::Kind::KIND>(),
 #define REMOVED(...) {},
 #include "formats/formats.def"
 };

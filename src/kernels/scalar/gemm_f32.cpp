@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "formats/decode.hpp"
 #include "kernels/scalar/canonical.hpp"
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -56,28 +56,18 @@ template <class F> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch)
     }
 }
 
-template <class F> constexpr Gemm entry_Quantized() {
-    return {packed_bytes, pack, gemm<F>, 1, 1};
-}
-template <class F> constexpr Gemm entry_Float() {
-    if constexpr (sizeof(typename F::Block) > sizeof(float)) {
-        return {}; // F64
-    } else {
+template <class F, Kind K> constexpr Gemm entry() {
+    if constexpr (kIsWeights<F, K>)
         return {packed_bytes, pack, gemm<F>, 1, 1};
-    }
-}
-template <class F> constexpr Gemm entry_Integer() {
-    return {};
-}
-template <class F> constexpr Gemm entry_Activation() {
-    return {};
+    else
+        return {};
 }
 
 } // namespace
 } // namespace scalar
 
-const Gemm kScalarGemmF32[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry_##KIND<fmt::NAME>(),
+const Gemm scalar::kGemmF32[fmt::kTypeIds] = {
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::Kind::KIND>(),
 #define REMOVED(...) {},
 #include "formats/formats.def"
 };

@@ -1,7 +1,7 @@
 // Encoding pages of the KV cache, the text of kv/README.md ("Stored bits") one token at a time.
 // Codes are placed by the functions that define the layout.
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/scalar/kv_decode.hpp"
 #include "kernels/scalar/kv_encode_gx.hpp"
 #include "kernels/scalar/kv_encode_tq3.hpp"

@@ -2,7 +2,7 @@
 // read by the functions that define the layout.
 // SPDX-License-Identifier: MIT
 #include "kernels/scalar/canonical.hpp"
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/scalar/kv_query.hpp"
 
 #include "kernels/kv.hpp"
@@ -228,7 +228,7 @@ constexpr KvKernels kKinds[kKvKinds] = {kKind<0>,  kKind<1>,  kKind<2>,  kKind<3
 } // namespace
 } // namespace scalar
 
-const KvPages kScalarKvPages = {&kScalarKvEncoders, scalar::kKinds,      scalar::weigh,
+const KvPages scalar::kKvPages = {&kScalarKvEncoders, scalar::kKinds,      scalar::weigh,
                                 scalar::scale,      scalar::merge,       scalar::kv_pack,
                                 scalar::kv_rotate,  scalar::kv_unrotate, scalar::kv_dot,
                                 false};

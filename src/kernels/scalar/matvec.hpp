@@ -11,8 +11,6 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-constexpr size_t kMaxColumns = 3;
-
 // The minimum step of block b, the j-th 32 values of blk.
 template <class F, class Col>
 float add_min(float lane, const typename F::Block &blk, unsigned j, const Col &column, size_t b) {
@@ -48,21 +46,10 @@ void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes
 }
 
 template <class F, bool Precise> void matvec(Out y, Rows w, const Act *act, size_t n) {
-    constexpr unsigned n_parts = F::kValues / 32;
-    for (size_t r = 0; r < w.n; r++) {
-        const uint8_t *row = w.data + r * w.stride;
-        float lanes[kMaxColumns][kLanes] = {};
-        for (size_t i = 0; i < w.k / F::kValues; i++) {
-            const auto &blk = block_at<F>(row, i);
-            const Codes<F> codes(blk);
-            for (size_t c = 0; c < n; c++) {
-                for (unsigned j = 0; j < n_parts; j++) {
-                    add_block<F>(lanes[c], blk, codes, j, Column<Precise>{act[c]}, i * n_parts + j);
-                }
-            }
-        }
-        for (size_t c = 0; c < n; c++) y.y[c * y.ld + r] = finish(tree(lanes[c]));
-    }
+    for_blocks<F>(y, w, n, [act](float *lanes, size_t c, const auto &blk, const auto &codes,
+                                 unsigned j, size_t b) {
+        add_block<F>(lanes, blk, codes, j, Column<Precise>{act[c]}, b);
+    });
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 //   GGUFX_PRECISE   15-bit activations?
 //   GGUFX_ARRAY     the name of the array
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 #include "kernels/scalar/matvec.hpp"
 
 namespace ggufx {
@@ -10,19 +10,18 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-template <class F, bool Weights> constexpr Matvec entry() {
-    if constexpr (Weights)
+template <class F, Kind K> constexpr Matvec entry() {
+    if constexpr (K == Kind::Quantized)
         return {pack_column<GGUFX_PRECISE>, matvec<F, GGUFX_PRECISE>};
     else
         return {nullptr, nullptr};
 }
-constexpr bool Quantized = true, Float = false, Integer = false, Activation = false;
 
 } // namespace
 } // namespace scalar
 
-const Matvec GGUFX_ARRAY[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::KIND>(),
+const Matvec scalar::GGUFX_ARRAY[fmt::kTypeIds] = {
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::Kind::KIND>(),
 #define REMOVED(...) {nullptr, nullptr},
 #include "formats/formats.def"
 };

@@ -1,14 +1,12 @@
 // n = 1..3 columns with f32 activations: the text C4 (float types) and C6 (block types).
 // SPDX-License-Identifier: MIT
 #include "kernels/scalar/canonical.hpp"
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace scalar {
 namespace {
-
-constexpr size_t kMaxColumns = 3;
 
 // C4: one chain per lane k % 16.
 template <class F> void matvec_values(Out y, Rows w, const ActF32 *act, size_t n) {
@@ -69,45 +67,26 @@ void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes
 }
 
 template <class F> void matvec_blocks(Out y, Rows w, const ActF32 *act, size_t n) {
-    constexpr unsigned n_parts = F::kValues / 32;
-    for (size_t r = 0; r < w.n; r++) {
-        const uint8_t *row = w.data + r * w.stride;
-        float lanes[kMaxColumns][kLanes] = {};
-        for (size_t i = 0; i < w.k / F::kValues; i++) {
-            const auto &blk = block_at<F>(row, i);
-            const Codes<F> codes(blk);
-            for (size_t c = 0; c < n; c++) {
-                for (unsigned j = 0; j < n_parts; j++) {
-                    add_block<F>(lanes[c], blk, codes, j, act[c], i * n_parts + j);
-                }
-            }
-        }
-        for (size_t c = 0; c < n; c++) y.y[c * y.ld + r] = finish(tree(lanes[c]));
-    }
+    for_blocks<F>(y, w, n, [act](float *lanes, size_t c, const auto &blk, const auto &codes,
+                                 unsigned j, size_t b) {
+        add_block<F>(lanes, blk, codes, j, act[c], b);
+    });
 }
 
-template <class F> constexpr MatvecF32 entry_Quantized() {
-    return {matvec_blocks<F>, F::kMins == fmt::Mins::kNone ? 0 : F::kGroup};
-}
-template <class F> constexpr MatvecF32 entry_Float() {
-    if constexpr (sizeof(typename F::Block) > sizeof(float)) {
-        return {nullptr, 0}; // F64
-    } else {
+template <class F, Kind K> constexpr MatvecF32 entry() {
+    if constexpr (K == Kind::Quantized)
+        return {matvec_blocks<F>, F::kMins == fmt::Mins::kNone ? 0 : F::kGroup};
+    else if constexpr (kIsWeights<F, K>)
         return {matvec_values<F>, 0};
-    }
-}
-template <class F> constexpr MatvecF32 entry_Integer() {
-    return {nullptr, 0};
-}
-template <class F> constexpr MatvecF32 entry_Activation() {
-    return {nullptr, 0};
+    else
+        return {nullptr, 0};
 }
 
 } // namespace
 } // namespace scalar
 
-const MatvecF32 kScalarMatvecF32[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry_##KIND<fmt::NAME>(),
+const MatvecF32 scalar::kMatvecF32[fmt::kTypeIds] = {
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::Kind::KIND>(),
 #define REMOVED(...) {nullptr, 0},
 #include "formats/formats.def"
 };

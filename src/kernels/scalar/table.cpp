@@ -1,7 +1,7 @@
 // The scalar layer: every family and every type; the lowest layer of each stack.
 // SPDX-License-Identifier: MIT
 #include "kernels/scalar/canonical.hpp"
-#include "kernels/scalar/families.hpp"
+#include "kernels/loops/families.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -15,19 +15,18 @@ void sum_groups(float *sums, const float *x, size_t k, size_t group) {
 } // namespace
 } // namespace scalar
 
-extern const Layer kScalarLayer;
-const Layer kScalarLayer = {
+const Layer scalar::kLayer = {
     .isa = Isa::scalar,
     .name = "scalar",
-    .dequant = kScalarDequant,
-    .matvec = kScalarMatvec,
-    .matvec_precise = kScalarMatvecPrecise,
-    .matvec_f32 = kScalarMatvecF32,
-    .gemm = kScalarGemm,
-    .gemm_precise = kScalarGemmPrecise,
-    .gemm_f32 = kScalarGemmF32,
+    .dequant = scalar::kDequant,
+    .matvec = scalar::kMatvec,
+    .matvec_precise = scalar::kMatvecPrecise,
+    .matvec_f32 = scalar::kMatvecF32,
+    .gemm = scalar::kGemm,
+    .gemm_precise = scalar::kGemmPrecise,
+    .gemm_f32 = scalar::kGemmF32,
     .sum = scalar::sum_groups,
-    .kv_pages = &kScalarKvPages,
+    .kv_pages = &scalar::kKvPages,
 };
 
 } // namespace kernels

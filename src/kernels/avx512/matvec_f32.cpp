@@ -1,8 +1,0 @@
-// n = 1..3 columns of f32 activations.
-// SPDX-License-Identifier: MIT
-#include "kernels/avx512/families.hpp"
-#include "kernels/avx512/formats.hpp"
-
-#define GGUFX_SET avx512
-#define GGUFX_ARRAY kAvx512MatvecF32
-#include "kernels/loops/matvec_f32_array.hpp"

@@ -1,0 +1,31 @@
+// Small vectors in the compiler's own notation, for what formats do with the bytes of their scales:
+// one text for every set, in the width a set gives it. What sets differ in is in <isa>/codes.hpp.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace ggufx {
+namespace kernels {
+namespace {
+
+// N bytes of T.
+template <class T, size_t N> struct VectorOf { typedef T Type __attribute__((vector_size(N))); };
+
+// The same bytes as elements T.
+template <class T, class W> using As = typename VectorOf<T, sizeof(W)>::Type;
+
+// Elements X, which fill 16 bytes, once per 16 bytes of W.
+template <class W, class T, T... X> constexpr As<T, W> repeat() {
+    static_assert(sizeof...(X) * sizeof(T) == 16);
+    if constexpr (sizeof(W) == 16) {
+        return As<T, W>{X...};
+    } else {
+        return As<T, W>{X..., X...};
+    }
+}
+
+} // namespace
+} // namespace kernels
+} // namespace ggufx
