@@ -1,65 +1,11 @@
 /*
- * Every fault of a file gives its own code and the byte offset of the field at fault.
+ * Every fault of a file gives its own code and the byte offset of the field at fault: heads, keys, ends.
  * SPDX-License-Identifier: MIT
  */
-#include "gguf_builder.h"
+#include "file_fixture.h"
 
-#include <ggufx/ggufx.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-static ggufx_runtime *rt;
-
-static int setup(void **state) {
-    (void)state;
-    return ggufx_runtime_create(&rt, NULL, NULL) == GGUFX_OK ? 0 : -1;
-}
-static int teardown(void **state) {
-    (void)state;
-    ggufx_runtime_destroy(rt);
-    return 0;
-}
-
-/* How an open ends; checks that mapped, read and metadata-only opens agree. */
-static ggufx_status open_as(const gb *b, size_t n, uint32_t flags, ggufx_error *error) {
-    ggufx_status first = GGUFX_OK;
-    int i;
-    for (i = 0; i < 4; i++) {
-        ggufx_open_options o;
-        ggufx_file *f = NULL;
-        ggufx_status status;
-        ggufx_open_options_init(&o);
-        o.flags = flags | (i & 1 ? GGUFX_OPEN_METADATA_ONLY : 0);
-        o.io = i & 2 ? GGUFX_IO_READ : GGUFX_IO_AUTO;
-        memset(error, 0, sizeof *error);
-        status = ggufx_open_memory(&f, rt, b->data, n, NULL, NULL, &o, error);
-        assert_int_equal(f != NULL, status == GGUFX_OK);
-        assert_int_equal(error->status, status);
-        ggufx_file_destroy(f);
-        if (i == 0) first = status;
-        if (status != first)
-            fail_msg("variant %d gives %s, variant 0 %s", i, ggufx_status_name(status),
-                     ggufx_status_name(first));
-    }
-    return first;
-}
-
-static void expect(gb *b, uint32_t flags, ggufx_status status, uint64_t offset) {
-    ggufx_error error;
-    const ggufx_status got = open_as(b, b->n, flags, &error);
-    if (got != status)
-        fail_msg("%s instead of %s: %s", ggufx_status_name(got), ggufx_status_name(status),
-                 error.message);
-    if (status != GGUFX_OK && error.offset != offset)
-        fail_msg("offset %llu instead of %llu: %s", (unsigned long long)error.offset,
-                 (unsigned long long)offset, error.message);
-    gb_free(b);
-}
 
 static void test_magic_and_version_are_checked(void **state) {
     gb b;
@@ -184,159 +130,6 @@ static void test_alignment_is_a_power_of_two_of_type_u32(void **state) {
     expect(&b, 0, GGUFX_E_KVTYPE, 24 + 8 + 17);
 }
 
-/* A file with one tensor whose directory entry can be bent; the entry's offset comes back. */
-static size_t one_tensor(gb *b, const char *name, uint32_t type, uint32_t n_dims,
-                         const uint64_t *ne, uint64_t offset, size_t data) {
-    size_t at;
-    unsigned char zeros[512] = {0};
-    gb_begin(b, 3, 0);
-    at = gb_tensor_at(b, name, type, n_dims, ne, offset);
-    gb_data(b);
-    gb_bytes(b, zeros, data);
-    return at;
-}
-
-static void test_names_dims_and_types_of_tensors_are_checked(void **state) {
-    const uint64_t ne[5] = {32, 1, 1, 1, 1}, odd[1] = {33}, minus[1] = {UINT64_MAX};
-    char name[65];
-    size_t at;
-    gb b;
-    (void)state;
-    memset(name, 'n', 64);
-    name[64] = 0;
-    at = one_tensor(&b, name, 0, 1, ne, 0, 128);
-    expect(&b, 0, GGUFX_E_NAME, at);
-    name[63] = 0;
-    one_tensor(&b, name, 0, 1, ne, 0, 128);
-    expect(&b, 0, GGUFX_OK, 0);
-    one_tensor(&b, "", 0, 1, ne, 0, 128);
-    expect(&b, 0, GGUFX_OK, 0);
-    at = one_tensor(&b, "w", 0, 5, ne, 0, 128);
-    expect(&b, 0, GGUFX_E_NDIMS, at + 9);
-    at = one_tensor(&b, "w", 2, 1, odd, 0, 128);
-    expect(&b, 0, GGUFX_E_SHAPE, at + 13);
-    at = one_tensor(&b, "w", 24, 1, minus, 0, 128);
-    expect(&b, 0, GGUFX_E_SHAPE, at + 13);
-    at = one_tensor(&b, "w", 4, 1, ne, 0, 128);
-    expect(&b, 0, GGUFX_E_TYPE, at + 21);
-    at = one_tensor(&b, "w", 43, 1, ne, 0, 128);
-    expect(&b, 0, GGUFX_E_TYPE, at + 21);
-    at = one_tensor(&b, "w", 43, 1, ne, 0, 128);
-    expect(&b, GGUFX_OPEN_UNKNOWN_TYPES, GGUFX_OK, 0);
-}
-
-static void test_products_that_wrap_are_refused(void **state) {
-    static const uint64_t dims[][4] = {
-        {UINT64_C(1) << 32, UINT64_C(1) << 32, 1, 1},
-        {UINT64_C(1) << 33, UINT64_C(1) << 31, 1, 1},
-        {1u << 16, 1u << 16, 1u << 16, 1u << 16},
-        {UINT64_C(0x7fffffffffffffff), 2, 1, 1},
-        {UINT64_C(1) << 61, 1, 1, 1},
-        {(UINT64_C(1) << 62) - 1, 1, 1, 1},
-    };
-    const uint64_t halves[2] = {UINT64_C(1) << 32, UINT64_C(1) << 31}; /* bytes would fit */
-    size_t i, at;
-    gb b;
-    (void)state;
-    for (i = 0; i < sizeof dims / sizeof *dims; i++) {
-        at = one_tensor(&b, "w", GGUFX_TYPE_F64, 4, dims[i], 0, 128);
-        expect(&b, 0, GGUFX_E_OVERFLOW, at + 13);
-    }
-    at = one_tensor(&b, "w", GGUFX_TYPE_Q4_0, 2, halves, 0, 128);
-    expect(&b, 0, GGUFX_E_OVERFLOW, at + 13);
-}
-
-static void test_a_zero_dimension_makes_an_empty_tensor(void **state) {
-    static const uint64_t dims[][3] = {
-        {0, 5, 7}, {32, 0, 7}, {32, 5, 0}, {0, UINT64_C(1) << 62, UINT64_C(1) << 62}};
-    size_t i;
-    (void)state;
-    for (i = 0; i < 4; i++) {
-        gb b;
-        one_tensor(&b, "w", GGUFX_TYPE_F32, 3, dims[i], 0, 0);
-        expect(&b, 0, GGUFX_OK, 0);
-    }
-}
-
-static void test_offsets_stay_aligned_inside_and_apart(void **state) {
-    const uint64_t ne[1] = {32}, huge[1] = {UINT64_C(1) << 50}, odd[1] = {33};
-    size_t at;
-    gb b;
-    (void)state;
-    at = one_tensor(&b, "w", 0, 1, ne, 31, 256);
-    expect(&b, 0, GGUFX_E_OFFSET, at + 25);
-    at = one_tensor(&b, "w", 0, 1, ne, 16, 256);
-    expect(&b, 0, GGUFX_E_OFFSET, at + 25);
-    at = one_tensor(&b, "w", 0, 1, ne, 256, 256);
-    expect(&b, 0, GGUFX_E_BOUNDS, at + 25);
-    at = one_tensor(&b, "w", 0, 1, ne, UINT64_C(0) - 64, 256);
-    expect(&b, 0, GGUFX_E_BOUNDS, at + 25);
-    at = one_tensor(&b, "w", 0, 1, huge, 0, 256);
-    expect(&b, 0, GGUFX_E_BOUNDS, at + 13);
-    one_tensor(&b, "w", 0, 1, ne, 0, 100); /* cut off */
-    expect(&b, 0, GGUFX_E_BOUNDS, b.n);
-    gb_begin(&b, 3, 0);
-    gb_tensor_at(&b, "a", 0, 1, ne, 0);
-    at = gb_tensor_at(&b, "b", 0, 1, ne, 96);
-    gb_data(&b);
-    gb_bytes(&b, (unsigned char[256]){0}, 256);
-    expect(&b, 0, GGUFX_E_OFFSET, at + 25);
-    gb_begin(&b, 3, 0);
-    gb_tensor_at(&b, "a", GGUFX_TYPE_I8, 1, odd, 0); /* its last byte is the first one of b */
-    at = gb_tensor_at(&b, "b", 0, 1, ne, 32);
-    gb_data(&b);
-    gb_bytes(&b, (unsigned char[256]){0}, 256);
-    expect(&b, 0, GGUFX_E_OFFSET, at + 25);
-}
-
-static void test_tensor_names_are_unique_by_bytes(void **state) {
-    const uint64_t ne[1] = {8};
-    size_t at;
-    gb b;
-    (void)state;
-    gb_begin(&b, 3, 0);
-    gb_tensor(&b, "a", 0, 1, ne, 32);
-    at = gb_tensor(&b, "a", 0, 1, ne, 32);
-    gb_data(&b);
-    gb_bytes(&b, (unsigned char[64]){0}, 64);
-    expect(&b, 0, GGUFX_E_DUPLICATE, at);
-    gb_begin(&b, 3, 0);
-    gb_tensor(&b, "ab", 0, 1, ne, 32);
-    at = gb_tensor(&b, "ab", 0, 1, ne, 32);
-    b.data[at + 9] = 0; /* "a", NUL: other bytes, and no C string like the first */
-    gb_data(&b);
-    gb_bytes(&b, (unsigned char[64]){0}, 64);
-    expect(&b, GGUFX_OPEN_STRICT, GGUFX_OK, 0);
-    gb_begin(&b, 3, 0);
-    gb_tensor(&b, "a", 0, 1, ne, 32);
-    at = gb_tensor(&b, "ax", 0, 1, ne, 32);
-    b.data[at + 9] = 0; /* for ggml the same name */
-    gb_data(&b);
-    gb_bytes(&b, (unsigned char[64]){0}, 64);
-    {
-        ggufx_error error;
-        assert_int_equal(open_as(&b, b.n, 0, &error), GGUFX_OK);
-    }
-    expect(&b, GGUFX_OPEN_STRICT, GGUFX_E_DUPLICATE, at);
-}
-
-static void test_gaps_and_any_order_are_accepted_unless_strict(void **state) {
-    const uint64_t ne[1] = {8};
-    size_t at;
-    gb b;
-    (void)state;
-    gb_begin(&b, 3, 0);
-    at = gb_tensor_at(&b, "a", 0, 1, ne, 64);
-    gb_tensor_at(&b, "b", 0, 1, ne, 0);
-    gb_data(&b);
-    gb_bytes(&b, (unsigned char[96]){0}, 96);
-    {
-        ggufx_error error;
-        assert_int_equal(open_as(&b, b.n, 0, &error), GGUFX_OK);
-    }
-    expect(&b, GGUFX_OPEN_STRICT, GGUFX_E_OFFSET, at + 25);
-}
-
 static void test_strict_refuses_what_ggml_refuses(void **state) {
     gb b;
     (void)state;
@@ -421,17 +214,11 @@ int main(void) {
         cmocka_unit_test(test_keys_must_be_named_and_unique),
         cmocka_unit_test(test_value_types_are_checked),
         cmocka_unit_test(test_alignment_is_a_power_of_two_of_type_u32),
-        cmocka_unit_test(test_names_dims_and_types_of_tensors_are_checked),
-        cmocka_unit_test(test_products_that_wrap_are_refused),
-        cmocka_unit_test(test_a_zero_dimension_makes_an_empty_tensor),
-        cmocka_unit_test(test_offsets_stay_aligned_inside_and_apart),
-        cmocka_unit_test(test_tensor_names_are_unique_by_bytes),
-        cmocka_unit_test(test_gaps_and_any_order_are_accepted_unless_strict),
         cmocka_unit_test(test_strict_refuses_what_ggml_refuses),
         cmocka_unit_test(test_arrays_nest_8_deep_and_not_9),
         cmocka_unit_test(test_inner_arrays_have_a_budget),
         cmocka_unit_test(test_every_prefix_of_a_file_is_refused),
         cmocka_unit_test(test_cut_files_are_truncated_at_their_end),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, file_setup, file_teardown);
 }

@@ -3,27 +3,11 @@
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
-#include "gguf_builder.h"
+#include "file_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-static ggufx_runtime *rt;
-
-static int setup(void **state) {
-    (void)state;
-    return ggufx_runtime_create(&rt, NULL, NULL) == GGUFX_OK ? 0 : -1;
-}
-static int teardown(void **state) {
-    (void)state;
-    ggufx_runtime_destroy(rt);
-    return 0;
-}
 
 typedef struct found {
     int errors, warnings, remarks, stop_after;
@@ -298,5 +282,5 @@ int main(void) {
         cmocka_unit_test(test_a_deep_check_needs_the_data),
         cmocka_unit_test(test_validate_survives_each_failing_allocation),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, file_setup, file_teardown);
 }
