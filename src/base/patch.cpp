@@ -149,7 +149,10 @@ uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch)
 
 bool recover_patch(const Ref<Host> &host, const char *path) {
     Named file(host, path, ""), journal(host, path, kSuffix);
-    if (!journal.open(kRead)) return false;
+    if (!journal.open(kRead)) {
+        file.must_open(kRead);
+        return false;
+    }
     file.must_open(kReadWrite);
     file.lock();
     const auto refuse = [&] {

@@ -139,6 +139,6 @@ fn keys_are_edited_in_place() {
     assert!(!recover_edit(&rt, &path).unwrap());
     let file = File::open(&rt, &path).unwrap();
     assert_eq!(file.get("general.name").unwrap().str().unwrap(), "edited");
-    assert!(!recover_edit(&rt, model_path() + ".absent").unwrap());
+    fails(recover_edit(&rt, model_path() + ".absent"), Status::NOT_FOUND);
     std::fs::remove_file(&path).unwrap();
 }
