@@ -1,6 +1,6 @@
-// A group of rows over the pages of a chunk. While a page's keys are
-// scored, its values are prefetched; while those are summed up, the keys of the
-// next page. SPDX-License-Identifier: MIT
+// A group of rows over the pages of a chunk. While a page's keys are scored, its values are
+// prefetched; while those are summed up, the keys of the next page.
+// SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
 #include "base/math.hpp"
@@ -275,7 +275,9 @@ void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t 
     }
     for (size_t first = 0, end = 0; first < n; first = end) {
         const Track &track = *groups[first].track;
-        for (end = first; end < n && groups[end].track == &track;) end++;
+        // A batch may name a sequence twice: its heads once more are a stream of their own.
+        while (++end < n && groups[end].track == &track &&
+               groups[end].kv_head >= groups[end - 1].kv_head) {}
         const Pages pages(track, first_chunk(track) + chunk);
         const bool alone = !call.layer->v_in_k && pages.turned(groups[first].query.delta);
         const size_t step = alone ? 1 : end - first;

@@ -68,8 +68,7 @@ void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLoc
 
 namespace {
 
-// Groups first .. first + n - 1 of a call, over chunks c .. c_end - 1 at a
-// time.
+// Groups first .. first + n - 1 of a call, over chunks c .. c_end - 1 at a time.
 struct Batch {
     const AttendCall *call;
     const AttendSpace *space;

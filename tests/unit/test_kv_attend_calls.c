@@ -54,8 +54,8 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
     float *x = kv_random(700 * 128, 1), *q = kv_random(5 * 6 * 64, 2);
     static const size_t lengths[3] = {700, 70, 0};
     for (uint32_t i = 0; i < 3; i++) kv_fill(kv, &shape, i, lengths[i], 100, NULL, x, x);
-    const uint32_t sequences[5] = {1, 0, 2, 0, 1};
-    const int32_t positions[5] = {69, 300, 10, 699, 3};
+    const uint32_t sequences[5] = {1, 0, 0, 2, 1}; /* one twice in a row */
+    const int32_t positions[5] = {69, 300, 699, 10, 3};
     float batch[5 * 6 * 64], batch_lse[5 * 6], single[6 * 64], lse[6];
     assert_int_equal(ggufx_kv_attend_batch(batch, 5 * 6 * 64, batch_lse, kv, 0, sequences, q,
                                            5 * 6 * 64, 5, positions, NULL, NULL),
@@ -66,8 +66,8 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
         assert_memory_equal(lse, batch_lse + i * 6, sizeof lse);
     }
     ggufx_error error; /* the last token of an empty sequence */
-    assert_int_equal(ggufx_kv_attend_batch(batch, 3 * 6 * 64, NULL, kv, 0, sequences, q, 3 * 6 * 64,
-                                           3, NULL, NULL, &error),
+    assert_int_equal(ggufx_kv_attend_batch(batch, 4 * 6 * 64, NULL, kv, 0, sequences, q, 4 * 6 * 64,
+                                           4, NULL, NULL, &error),
                      GGUFX_E_ARGUMENT);
     const uint32_t wrong[1] = {3};
     assert_int_equal(ggufx_kv_attend_batch(batch, 6 * 64, NULL, kv, 0, wrong, q, 6 * 64, 1,
