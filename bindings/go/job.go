@@ -66,24 +66,28 @@ type QuantizerOptions struct {
 	ReserveBytes  uint64 // room for later edits
 }
 
+// raw gives the C record, the imatrix and the name that belong into it (C memory, to be freed).
+func (options *QuantizerOptions) raw() (o C.ggufx_job_options, imatrix *C.ggufx_imatrix, name *C.char) {
+	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
+	if options == nil {
+		return
+	}
+	o.flags, o.reserve_bytes = C.uint32_t(options.Flags), C.uint64_t(options.ReserveBytes)
+	o.output_type = C.uint32_t(options.OutputType)
+	o.embedding_type = C.uint32_t(options.EmbeddingType)
+	if options.Imatrix != nil {
+		imatrix = options.Imatrix.p
+	}
+	if options.ImatrixName != "" {
+		name = C.CString(options.ImatrixName)
+	}
+	return
+}
+
 // NewQuantizer plans the quantization of a file by a recipe.
 func (rt *Runtime) NewQuantizer(f *File, recipe FileType, options *QuantizerOptions) (*Quantizer, error) {
-	var o C.ggufx_job_options
-	var imatrix *C.ggufx_imatrix
-	var name *C.char
-	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
-	if options != nil {
-		o.flags, o.reserve_bytes = C.uint32_t(options.Flags), C.uint64_t(options.ReserveBytes)
-		o.output_type = C.uint32_t(options.OutputType)
-		o.embedding_type = C.uint32_t(options.EmbeddingType)
-		if options.Imatrix != nil {
-			imatrix = options.Imatrix.p
-		}
-		if options.ImatrixName != "" {
-			name = C.CString(options.ImatrixName)
-			defer C.free(unsafe.Pointer(name))
-		}
-	}
+	o, imatrix, name := options.raw()
+	defer C.free(unsafe.Pointer(name))
 	q, e := new(Quantizer), record()
 	err := done(C.ggufx_go_job(&q.p, rt.ptr(), f.ptr(), C.uint32_t(recipe.ID), &o, imatrix, name, e), e)
 	runtime.KeepAlive(rt)

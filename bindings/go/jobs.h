@@ -50,6 +50,20 @@ static inline ggufx_status ggufx_go_job_finish(ggufx_job *job, const char *path,
     return ggufx_job_finish(job, path, progress, e);
 }
 
+/* best: the recommended one instead of what is asked. */
+static inline ggufx_status ggufx_go_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
+                                             const ggufx_file *file,
+                                             const ggufx_estimate_options *options,
+                                             const ggufx_job_options *job,
+                                             const ggufx_imatrix *imatrix, int best,
+                                             ggufx_error *e) {
+    ggufx_estimate_options o = *options;
+    ggufx_job_options how = *job;
+    how.imatrix = imatrix;
+    o.job = &how;
+    return best ? ggufx_recommend(out, rt, file, &o, e) : ggufx_estimate(out, rt, file, &o, e);
+}
+
 /* path NULL: what the edit would do. */
 static inline ggufx_status ggufx_go_edit(ggufx_edit_facts *out, ggufx_writer *writer,
                                          const ggufx_file *file, const char *path, uint32_t flags,

@@ -47,7 +47,7 @@ namespace Ggufx
     }
 
     /// <summary>How a quantization is planned; the default is the recipe alone.</summary>
-    public sealed class QuantizerOptions
+    public sealed unsafe class QuantizerOptions
     {
         public JobFlags Flags;
         /// <summary>Of output.weight, of token_embd.weight; null: the recipe's.</summary>
@@ -57,6 +57,21 @@ namespace Ggufx
         public string ImatrixName;
         /// <summary>Room for later edits.</summary>
         public ulong ReserveBytes;
+
+        /// <summary>All but imatrix_name; the imatrix must be kept alive.</summary>
+        internal NativeJobOptions Fill()
+        {
+            var o = default(NativeJobOptions);
+            o.struct_size = (uint)sizeof(NativeJobOptions);
+            o.flags = (uint)Flags;
+            if (OutputType.HasValue) o.flags |= (uint)JobFlags.OutputType;
+            if (EmbeddingType.HasValue) o.flags |= (uint)JobFlags.EmbeddingType;
+            o.output_type = (uint)OutputType.GetValueOrDefault();
+            o.embedding_type = (uint)EmbeddingType.GetValueOrDefault();
+            o.reserve_bytes = ReserveBytes;
+            if (Imatrix != null) o.imatrix = Imatrix.Handle.DangerousGetHandle();
+            return o;
+        }
     }
 
     /// <summary>Facts of a plan.</summary>
@@ -126,20 +141,12 @@ namespace Ggufx
         public Quantizer(Runtime rt, GgufFile file, FileType recipe, QuantizerOptions options = null)
         {
             options = options ?? new QuantizerOptions();
-            var o = default(NativeJobOptions);
-            o.struct_size = (uint)sizeof(NativeJobOptions);
-            o.flags = (uint)options.Flags;
-            if (options.OutputType.HasValue) o.flags |= (uint)JobFlags.OutputType;
-            if (options.EmbeddingType.HasValue) o.flags |= (uint)JobFlags.EmbeddingType;
-            o.output_type = (uint)options.OutputType.GetValueOrDefault();
-            o.embedding_type = (uint)options.EmbeddingType.GetValueOrDefault();
-            o.reserve_bytes = options.ReserveBytes;
+            NativeJobOptions o = options.Fill();
             byte[] name = options.ImatrixName == null ? null : Native.Utf8(options.ImatrixName);
             NativeError e;
             fixed (byte* text = name)
             {
                 o.imatrix_name = text;
-                if (options.Imatrix != null) o.imatrix = options.Imatrix.Handle.DangerousGetHandle();
                 Check.Ok(NativeMethods.ggufx_job_quantize(out _handle, rt.Handle, file.Handle, recipe.Id, &o, &e), &e);
                 GC.KeepAlive(options.Imatrix);
             }

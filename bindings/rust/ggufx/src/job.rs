@@ -7,6 +7,7 @@ use crate::types::c_string;
 use crate::watch::{watch, Progress};
 use crate::{File, Imatrix, JobFlags, JobReason, Runtime, TensorType};
 use ggufx_sys as sys;
+use std::ffi::CStr;
 use std::ptr::null;
 
 /// A recipe of types for the tensors of a model: a value of `general.file_type`.
@@ -25,7 +26,11 @@ impl FileType {
         let mut out = sized!(ggufx_file_type_facts);
         check(|e| unsafe { sys::ggufx_file_type_at(&mut out, index, e) })?;
         let name = unsafe { forever(out.name) };
-        Ok(FileType { name, id: out.file_type, kind: TensorType(out.type_) })
+        Ok(FileType {
+            name,
+            id: out.file_type,
+            kind: TensorType(out.type_),
+        })
     }
     /// All recipes, most bits first.
     pub fn all() -> impl Iterator<Item = FileType> {
@@ -61,6 +66,26 @@ pub struct QuantizerOptions<'a> {
     pub imatrix_name: Option<&'a str>,
     /// Room for later edits.
     pub reserve_bytes: u64,
+}
+
+impl QuantizerOptions<'_> {
+    /// The C record; it points to the imatrix and to `imatrix_name`, which is that of the options.
+    pub(crate) fn raw(&self, imatrix_name: Option<&CStr>) -> sys::ggufx_job_options {
+        let mut raw = sized!(ggufx_job_options);
+        raw.flags = self.flags.0;
+        if let Some(kind) = self.output_type {
+            raw.flags |= JobFlags::OUTPUT_TYPE.0;
+            raw.output_type = kind.0;
+        }
+        if let Some(kind) = self.embedding_type {
+            raw.flags |= JobFlags::EMBEDDING_TYPE.0;
+            raw.embedding_type = kind.0;
+        }
+        raw.imatrix = self.imatrix.map_or(null(), |m| m.as_raw() as *const _);
+        raw.imatrix_name = imatrix_name.map_or(null(), |text| text.as_ptr().cast());
+        raw.reserve_bytes = self.reserve_bytes;
+        raw
+    }
 }
 
 /// Facts of a plan; see `ggufx_job_facts`.
@@ -107,20 +132,8 @@ impl Quantizer {
         recipe: FileType,
         options: QuantizerOptions<'_>,
     ) -> Result<Self> {
-        let mut raw = sized!(ggufx_job_options);
-        raw.flags = options.flags.0;
-        if let Some(kind) = options.output_type {
-            raw.flags |= JobFlags::OUTPUT_TYPE.0;
-            raw.output_type = kind.0;
-        }
-        if let Some(kind) = options.embedding_type {
-            raw.flags |= JobFlags::EMBEDDING_TYPE.0;
-            raw.embedding_type = kind.0;
-        }
-        raw.imatrix = options.imatrix.map_or(null(), |m| m.as_raw() as *const _);
         let name = options.imatrix_name.map(c_string).transpose()?;
-        raw.imatrix_name = name.as_ref().map_or(null(), |text| text.as_ptr().cast());
-        raw.reserve_bytes = options.reserve_bytes;
+        let raw = options.raw(name.as_deref());
         let raw = create(|out, e| unsafe {
             sys::ggufx_job_quantize(out, rt.as_raw(), file.as_raw(), recipe.id, &raw, e)
         })?;

@@ -26,6 +26,7 @@
 
 mod edit;
 mod error;
+mod estimate;
 mod file;
 mod handle;
 mod hooks;
@@ -55,6 +56,7 @@ mod writer_write;
 
 pub use edit::{recover_edit, EditInfo};
 pub use error::{Error, Result};
+pub use estimate::{estimate, recommend, Estimate, EstimateOptions};
 pub use file::{File, FileInfo, Finding, OpenOptions};
 pub use ggufx_sys as sys;
 pub use hooks::{Allocator, Executor};

@@ -3,6 +3,7 @@
 mod files;
 mod hooks;
 mod imatrix;
+mod estimates;
 mod jobs;
 mod kv;
 mod layout;

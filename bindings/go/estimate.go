@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+// #include "jobs.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// EstimateOptions of Estimate and Recommend; nil is the file as it is with its trained context.
+type EstimateOptions struct {
+	Recipe      *FileType         // as this recipe would make it; nil: as it is, or left to Recommend
+	Quantizer   *QuantizerOptions // how the recipe would be used
+	WithImatrix bool              // an imatrix with an entry for every tensor will be there
+	Context     uint32            // tokens of each session; 0: the trained context
+	Batch       uint32            // tokens computed at once; 0: 512
+	Sessions    uint32            // conversations side by side; 0: 1
+	TypeK       KvType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
+	TypeV       KvType            // of their values
+	MemoryBytes uint64            // what all of it may take; 0: no limit
+	Bandwidth   float64           // bytes that all threads read from memory per second; 0: no speeds
+}
+
+// Estimate is what a model takes, in bytes; see ggufx_estimate_facts.
+type Estimate struct {
+	Flags                       EstimateFlags
+	FileType                    uint32 // recipe, or EstimateAsIs
+	Context, Batch, Sessions    uint32
+	TypeK, TypeV                KvType
+	MaxContext                  uint32 // largest that fits; 0: none
+	Parameters                  uint64
+	Weight, File                uint64 // Weight is in File
+	Runtime, Model, KV, Session uint64
+	Total                       uint64 // of File and the four above
+	TokenWeight, TokenKV        uint64 // that one token reads
+	BitsPerWeight, WeightError  float64
+	Loss                        float64 // expected, in nats per token
+	TokensPerSecond             float64 // at most; 0: no bandwidth
+	TokensPerSecondFull         float64 // at the end of the context
+}
+
+func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate, error) {
+	var o C.ggufx_estimate_options
+	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
+	if options == nil {
+		options = new(EstimateOptions)
+	}
+	if options.Recipe != nil {
+		o.flags, o.file_type = C.GGUFX_ESTIMATE_FILE_TYPE, C.uint32_t(options.Recipe.ID)
+	}
+	if options.WithImatrix {
+		o.flags |= C.GGUFX_ESTIMATE_IMATRIX
+	}
+	o.n_context, o.n_batch = C.uint32_t(options.Context), C.uint32_t(options.Batch)
+	o.n_sessions = C.uint32_t(options.Sessions)
+	o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
+	o.memory_bytes, o.bandwidth = C.uint64_t(options.MemoryBytes), C.double(options.Bandwidth)
+	job, imatrix, name := options.Quantizer.raw()
+	C.free(unsafe.Pointer(name)) // of a key that no estimate writes
+	var out C.ggufx_estimate_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	e := record()
+	err := done(C.ggufx_go_estimate(&out, rt.ptr(), f.ptr(), &o, &job, imatrix, best, e), e)
+	runtime.KeepAlive(rt)
+	runtime.KeepAlive(f)
+	runtime.KeepAlive(options)
+	return estimateOf(&out), err
+}
+
+func estimateOf(o *C.ggufx_estimate_facts) Estimate {
+	return Estimate{EstimateFlags(o.flags), uint32(o.file_type), uint32(o.n_context),
+		uint32(o.n_batch), uint32(o.n_sessions), KvType(o.type_k), KvType(o.type_v),
+		uint32(o.max_context), uint64(o.n_parameters), uint64(o.weight_bytes),
+		uint64(o.file_bytes), uint64(o.runtime_bytes), uint64(o.model_bytes), uint64(o.kv_bytes),
+		uint64(o.session_bytes), uint64(o.total_bytes), uint64(o.token_weight_bytes),
+		uint64(o.token_kv_bytes), float64(o.bits_per_weight), float64(o.weight_error),
+		float64(o.loss), float64(o.tokens_per_second), float64(o.tokens_per_second_full)}
+}
+
+// Estimate says what a model takes: as the file stands, or as a recipe would make it.
+func (rt *Runtime) Estimate(f *File, options *EstimateOptions) (Estimate, error) {
+	return rt.ask(f, options, 0)
+}
+
+// Recommend gives the recipe and the types of cache that lose least among those that fit. Errors:
+// CAPACITY (nothing fits).
+func (rt *Runtime) Recommend(f *File, options *EstimateOptions) (Estimate, error) {
+	return rt.ask(f, options, 1)
+}
