@@ -14,6 +14,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 // One instruction set and number of threads.
 struct Decoder {
     const Runner *runner;
@@ -31,6 +33,8 @@ struct Decoder {
         });
     }
 };
+
+} // namespace
 
 // Matrices of all rows that the buffer holds, cut in calls of `rows` rows.
 static void race(Decoder &decoder, const ggufx_tensor *matrix, const ProductOptions &options,
@@ -84,12 +88,16 @@ static Decoder make_decoder(const Runner &runner, const ggufx_tensor *matrix,
     return decoder;
 }
 
+namespace {
+
 struct DequantReport {
     const Globals &globals;
     const ProductOptions &options;
     Output &out;
     Table table;
 };
+
+} // namespace
 
 static bool bench_type(DequantReport &report, std::vector<Runner> &runners, const std::string &type,
                        ColdBuffer &buffer) {

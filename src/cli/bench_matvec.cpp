@@ -14,6 +14,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct Report {
     const Globals &globals;
     const ProductOptions &options;
@@ -25,6 +27,8 @@ struct Report {
 struct Figures {
     double gbps, read_gbps, gops, peak_gops;
 };
+
+} // namespace
 
 static void print_json(Report &report, const Runner &runner, const Weights &w, const char *mode,
                        const Figures &f) {
@@ -67,6 +71,8 @@ static void print_runner(Report &report, const Runner &runner, const Weights &w,
          fmt::format("{:.2f}", f.gops / f.peak_gops), runner.bits_equal() ? "yes" : "NO"});
 }
 
+namespace {
+
 // The roofs of all runners, one per number of threads and set.
 struct Roofs {
     Clock clock;
@@ -84,6 +90,8 @@ struct Roofs {
         return peaks.emplace_back(runner.isa(), f32, runner.threads(), clock);
     }
 };
+
+} // namespace
 
 static bool bench_type(Report &report, std::vector<Runner> &runners, const Weights &w,
                        const ColdBuffer &buffer) {

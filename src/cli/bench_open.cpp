@@ -12,6 +12,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct OpenOptions {
     uint64_t tokens = 262144;
     unsigned repeats = 20;
@@ -24,6 +26,8 @@ struct Counter {
     uint64_t peak = 0;
     uint64_t calls = 0;
 };
+
+} // namespace
 
 static void *counted_alloc(void *user, size_t size, size_t align) {
     auto *counter = static_cast<Counter *>(user);
@@ -54,6 +58,8 @@ static Runtime counting_runtime(Counter &counter) {
     return Runtime(rt);
 }
 
+namespace {
+
 // Little-endian fields of a GGUF file.
 class Bytes {
 public:
@@ -76,6 +82,8 @@ private:
     std::string text_ = "GGUF";
 };
 
+} // namespace
+
 // A vocabulary-only file: tokens, scores and types, as converters write them.
 static std::string vocabulary_file(uint64_t n_tokens) {
     Bytes file;
@@ -93,6 +101,8 @@ static std::string vocabulary_file(uint64_t n_tokens) {
     for (uint64_t i = 0; i < n_tokens; ++i) file.number(1, 4);
     return file.text();
 }
+
+namespace {
 
 // A generated file in the temporary folder, removed at the end.
 class TemporaryFile {
@@ -121,6 +131,8 @@ public:
 private:
     std::string path_;
 };
+
+} // namespace
 
 static int bench_open(const Globals &globals, const OpenOptions &options) {
     std::optional<TemporaryFile> generated;

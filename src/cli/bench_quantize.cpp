@@ -13,6 +13,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct QuantizeOptions {
     std::vector<std::string> types = {"q4_K"};
     uint64_t m = 512, k = 4096;
@@ -46,6 +48,8 @@ struct QuantizeCase {
         });
     }
 };
+
+} // namespace
 
 // Calls of `m` rows, fewer where they would take long; megabytes of f32 per second.
 static double measure_quantize(const QuantizeCase &c, const Runner &runner) {

@@ -66,9 +66,13 @@ double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigne
     return static_cast<double>(n / piece * piece) / seconds / 1e9;
 }
 
+namespace {
+
 struct ReadOptions {
     unsigned repeats = 5;
 };
+
+} // namespace
 
 static int bench_read(const Globals &globals, const ReadOptions &options) {
     const Runtime rt = make_runtime(globals);

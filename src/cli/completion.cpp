@@ -14,6 +14,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 // Where the word to complete stands.
 struct Place {
     std::vector<const CommandFacts *> path;
@@ -21,6 +23,8 @@ struct Place {
     const OptionFacts *option = nullptr; // it waits for its value
     bool only_arguments = false;         // after "--"
 };
+
+} // namespace
 
 // Without regard to case, as the names of types are read.
 static bool starts_with(const std::string &word, const std::string &start) {

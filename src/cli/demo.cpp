@@ -9,10 +9,14 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct DemoOptions {
     std::string export_path;
     GenerateOptions generate;
 };
+
+} // namespace
 
 static int export_model(const Globals &globals, const std::string &path) {
     const std::string_view model = demo_model();

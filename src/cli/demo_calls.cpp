@@ -20,6 +20,8 @@ std::string_view demo_model() {
             static_cast<size_t>(ggufx_demo_model_end - ggufx_demo_model)};
 }
 
+namespace {
+
 // A file with the model's bytes for ggufx_open, gone with this object; no path when none can be
 // written.
 class TemporaryModel {
@@ -52,6 +54,8 @@ private:
     }
     std::string path_;
 };
+
+} // namespace
 
 File demo_open(const ggufx_runtime *rt, std::vector<DemoCall> &calls) {
     const TemporaryModel temporary;

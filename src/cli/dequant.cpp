@@ -11,6 +11,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct DequantOptions {
     std::string file;
     std::string tensor;
@@ -19,6 +21,8 @@ struct DequantOptions {
     bool raw = false;
     bool text = false;
 };
+
+} // namespace
 
 static void write_text(Output &out, const std::vector<float> &values, size_t n_cols) {
     std::string line;

@@ -11,6 +11,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct DiffOptions {
     std::string a, b;
     std::string filter;
@@ -48,6 +50,14 @@ struct DiffReport {
         return kv.empty() && tensors.empty();
     }
 };
+
+// Tensors of both files, by the names of the first.
+struct Pair {
+    const ggufx_tensor *a, *b;
+    ggufx_tensor_facts info_a, info_b;
+};
+
+} // namespace
 
 constexpr uint64_t kShown = 8; // elements of an array
 
@@ -111,12 +121,6 @@ static bool same_shape(const ggufx_tensor_facts &a, const ggufx_tensor_facts &b)
     }
     return true;
 }
-
-// Tensors of both files, by the names of the first.
-struct Pair {
-    const ggufx_tensor *a, *b;
-    ggufx_tensor_facts info_a, info_b;
-};
 
 static std::vector<Pair> match_tensors(DiffReport &report, bool tell, const ggufx_file *a,
                                        const ggufx_file *b, const NameFilter &filter) {

@@ -7,6 +7,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct EditOptions {
     std::string file;
     std::vector<std::string> changes;
@@ -22,6 +24,8 @@ struct Edit {
     Writer writer;
     std::vector<KeyChange> changes;
 };
+
+} // namespace
 
 constexpr uint64_t kShown = 8; // elements of an array in the preview
 
@@ -142,10 +146,14 @@ static int unset(const Globals &globals, const EditOptions &options) {
     return finish(globals, options, edit);
 }
 
+namespace {
+
 struct NewName {
     std::string from, to;
     bool used = false;
 };
+
+} // namespace
 
 static std::vector<NewName> new_names(const EditOptions &options) {
     std::vector<NewName> names;

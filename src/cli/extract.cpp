@@ -13,6 +13,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct ExtractOptions {
     std::string file;
     std::string tensor;
@@ -21,6 +23,8 @@ struct ExtractOptions {
     bool raw = false;
     bool text = false;
 };
+
+} // namespace
 
 enum class Shape { npy, raw, text };
 

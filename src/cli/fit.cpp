@@ -10,6 +10,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 // The options of the library's calls, and what they point to.
 struct Asked {
     ggufx_job_options job;
@@ -21,6 +23,8 @@ struct Asked {
         ggufx_estimate_options_init(&options);
     }
 };
+
+} // namespace
 
 static void set_kv(ggufx_estimate_options &out, const std::string &kv) {
     const size_t slash = kv.find('/');

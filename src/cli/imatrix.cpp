@@ -50,6 +50,8 @@ static std::vector<std::string> datasets(const ggufx_imatrix *imatrix) {
 
 // ---- show -----------------------------------------------------------------------------------
 
+namespace {
+
 // Of the values of one entry: mean squared activations of its columns.
 struct ImatrixStatistics {
     double sum = 0, mean = 0, deviation = 0, least = 0, largest = 0;
@@ -57,6 +59,8 @@ struct ImatrixStatistics {
     double entropy = 0; // of the values as shares of their sum, over that of equal ones
     double tokens = 0;  // of the expert that was seen most
 };
+
+} // namespace
 
 static ImatrixStatistics statistics(const ggufx_imatrix_entry &entry) {
     ImatrixStatistics s;

@@ -11,11 +11,15 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct TypeShare {
     std::string name;
     uint64_t tensors = 0;
     uint64_t bytes = 0;
 };
+
+} // namespace
 
 // Types of the tensors, most bytes first.
 static std::vector<TypeShare> type_shares(const ggufx_file *file) {

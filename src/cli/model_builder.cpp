@@ -53,6 +53,8 @@ static Writer empty_writer(const ggufx_runtime *rt) {
 ModelBuilder::ModelBuilder(const Globals &globals)
     : rt_(make_runtime(globals)), writer_(empty_writer(rt_.get())), keys_(writer_.get()) {}
 
+namespace {
+
 // What the writer's callback needs; exceptions must not pass through the library.
 struct Stream {
     RowMaker maker;
@@ -70,6 +72,8 @@ struct Stream {
     }
     static void destroy(void *user) { delete static_cast<Stream *>(user); }
 };
+
+} // namespace
 
 void ModelBuilder::add(RowRecipe recipe) {
     const std::string name = recipe.name;

@@ -9,6 +9,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct PerplexityOptions {
     std::string model;
     std::string text;
@@ -22,6 +24,8 @@ struct Running {
     Progress *progress;
     uint64_t n_chunks;
 };
+
+} // namespace
 
 static int32_t show_chunk(void *user, const ggufx_perplexity_facts *running) {
     auto *state = static_cast<Running *>(user);

@@ -13,8 +13,6 @@
 
 namespace ggufx::cli {
 
-// ---- options --------------------------------------------------------------------------------
-
 // A name or a number of general.file_type.
 static uint32_t file_type_of(const std::string &name) {
     uint32_t type = 0;
@@ -111,7 +109,7 @@ static void apply_rules(const ggufx_job *job, const NameRules &rules, uint32_t r
     }
 }
 
-// ---- running --------------------------------------------------------------------------------
+namespace {
 
 // What a run shows: a row per tensor, and below them how far it is.
 class QuantizeDisplay {
@@ -159,6 +157,8 @@ private:
     bool measure_, rows_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
+
+} // namespace
 
 static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options) {
     QuantizeDisplay display(globals, options.measure);

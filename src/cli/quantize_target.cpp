@@ -16,6 +16,8 @@ namespace ggufx::cli {
 
 static constexpr uint64_t kSampleValues = 256 * 1024; // of a tensor, per type
 
+namespace {
+
 struct Point {
     uint32_t type;
     uint64_t bytes;
@@ -33,6 +35,8 @@ struct Choice {
         return (hull[at].error - hull[at + 1].error) / static_cast<double>(step_bytes());
     }
 };
+
+} // namespace
 
 // Each gives something that a smaller one does not.
 static std::vector<std::string> default_candidates(bool with_imatrix) {

@@ -13,11 +13,15 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct ReportOptions {
     std::string file;
     std::string reference;
     std::string html;
 };
+
+} // namespace
 
 // "blk.3.ffn_up.weight" -> layer 3, kind "ffn_up".
 static void name_parts(TensorReport &tensor) {

@@ -11,6 +11,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct RunOptions {
     std::string model;
     std::string prompt;
@@ -21,6 +23,8 @@ struct RunOptions {
     bool echo = false;
     GenerateOptions generate;
 };
+
+} // namespace
 
 // "1,2,3", also with spaces.
 static std::vector<int32_t> parse_ids(const std::string &text) {

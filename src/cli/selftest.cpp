@@ -12,6 +12,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct SelftestOptions {
     std::vector<std::string> types;
     uint64_t seed = 1;
@@ -51,6 +53,8 @@ struct Inputs {
     std::vector<uint8_t> weights;
     std::vector<float> x;
 };
+
+} // namespace
 
 static Inputs make_inputs(const ggufx_runtime *rt, const ggufx_type_facts &type, const Case &c,
                           Random &random) {

@@ -6,6 +6,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 // Little-endian fields; offsets follow from the tensors' bytes, 32 apart.
 class HeaderWriter {
 public:
@@ -73,6 +75,8 @@ private:
     std::string architecture_, keys_, tensors_;
     uint64_t n_keys_ = 0, n_tensors_ = 0, offset_ = 0;
 };
+
+} // namespace
 
 static void write_keys(HeaderWriter &out, const Shape &s) {
     out.set("block_count", s.n_layers);

@@ -6,6 +6,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct SplitOptions {
     std::string file;
     std::string out;
@@ -13,6 +15,8 @@ struct SplitOptions {
     uint64_t max_tensors = 0;
     bool dry_run = false;
 };
+
+} // namespace
 
 static void copy_all(ggufx_writer *writer, const ggufx_file *file) {
     call([&](ggufx_error *error) { return ggufx_writer_copy_meta(writer, file, error); });

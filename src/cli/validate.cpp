@@ -11,6 +11,8 @@
 
 namespace ggufx::cli {
 
+namespace {
+
 struct ValidateOptions {
     std::string file;
     bool deep = false;
@@ -27,6 +29,8 @@ struct Finding {
     std::string text;
     std::string name;
 };
+
+} // namespace
 
 static int32_t collect(void *user, const ggufx_finding *finding) {
     std::string name = finding->name ? std::string(finding->name, finding->name_length) : "";

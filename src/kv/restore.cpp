@@ -46,8 +46,6 @@ private:
     Status status_ = Status::ok;
 };
 
-} // namespace
-
 // What is built aside: tracks [layer][n_sequences of the snapshot], calibrations.
 class Restore {
 public:
@@ -77,6 +75,8 @@ private:
     float *calibration_ = nullptr;
     uint8_t *calibrated_ = nullptr; // [n_layers]
 };
+
+} // namespace
 
 Restore::~Restore() {
     const Host &host = *s_.host;

@@ -137,10 +137,14 @@ int test_encode_matches_shared_vectors(Report &r, const std::string &) {
     return r.exit_code();
 }
 
+namespace {
+
 // One carried row: its imatrix, then its values.
 struct CarriedRow {
     std::vector<float> imatrix, x;
 };
+
+} // namespace
 constexpr size_t kRows = 4, kValues = 512;
 
 // `name offset plain` in QUANT_MANIFEST: at the offset stand the bytes of the rows in that type,
