@@ -147,7 +147,11 @@ size_t round_chunks(const Batch &b, const AttendShape &shape, uint32_t workers, 
     uint64_t ns = b.n * b.chunk_ns;
     if (b.call->layer->v_in_k) ns += decode_ns(*b.call) * b.n_slices;
     const uint64_t by_poll = kRoundNs * workers / ns, fit = shape.n_parts / b.n;
-    return at_least_one(in_parts && fit < by_poll ? fit : by_poll);
+    if (!in_parts) return at_least_one(by_poll);
+    // A task for each worker, even of kernels so slow that one takes all the time there is.
+    const uint64_t each = (workers + b.n_slices - 1) / b.n_slices;
+    const uint64_t wanted = by_poll > each ? by_poll : each;
+    return at_least_one(fit < wanted ? fit : wanted);
 }
 
 // As few as keep all workers busy: the heads of a slice lie side by side in memory.
