@@ -1,7 +1,8 @@
 // Own exp, log, pow, sin and cos: no libm call decides a bit (its last bit differs between
 // systems). Every routine is a fixed sequence of IEEE operations, round to nearest even, subnormals
 // kept: call them under CanonicalFp. Errors below are against the exact value,
-// tests/golden/math.cpp. SPDX-License-Identifier: MIT
+// tests/golden/math.cpp.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/bytes.hpp"

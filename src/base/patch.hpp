@@ -1,5 +1,6 @@
 // New bytes for the beginning of a file, in its place, so that no crash can lose both the old and
-// the new ones. SPDX-License-Identifier: MIT
+// the new ones.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/host.hpp"

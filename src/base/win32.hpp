@@ -1,5 +1,6 @@
 // The system's header, Windows 7 and newer, without what nobody here asks for, and its names of
-// files. SPDX-License-Identifier: MIT
+// files.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #define WIN32_LEAN_AND_MEAN

@@ -1,5 +1,6 @@
 // ggufx convert: safetensors and llama2.c models to GGUF; GGUF to safetensors, npz, npy, and to the
-// other byte order. SPDX-License-Identifier: MIT
+// other byte order.
+// SPDX-License-Identifier: MIT
 #include "convert.hpp"
 
 #include <fmt/format.h>

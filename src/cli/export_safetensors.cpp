@@ -1,5 +1,6 @@
 // GGUF -> safetensors: names and order of heads as other programs have them, config.json and
-// tokenizer. SPDX-License-Identifier: MIT
+// tokenizer.
+// SPDX-License-Identifier: MIT
 #include "convert.hpp"
 #include "meta_lookup.hpp"
 #include "output_folder.hpp"

@@ -1,5 +1,6 @@
 // llama2.c checkpoints (version 0: seven i32, then f32 values) -> GGUF. Heads rotate neighbours
-// there as in GGUF, so the rows stay as they are. SPDX-License-Identifier: MIT
+// there as in GGUF, so the rows stay as they are.
+// SPDX-License-Identifier: MIT
 #include "convert.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // tokenizer.model: SentencePiece's protobuf. Of ModelProto: pieces = 1 {piece = 1, score = 2, type
 // = 3}, trainer_spec = 2 {model_type = 3, ids = 40..43}, normalizer_spec = 3 {add_dummy_prefix =
-// 3}. Other fields are passed over by their wire type. SPDX-License-Identifier: MIT
+// 3}. Other fields are passed over by their wire type.
+// SPDX-License-Identifier: MIT
 #include "vocabulary.hpp"
 
 #include <bit>

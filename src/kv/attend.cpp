@@ -1,6 +1,7 @@
 // Attention calls: what each query sees, and rounds of tasks that are short
 // enough to be cancelled between and to share one long sequence. No split
-// changes a bit. SPDX-License-Identifier: MIT
+// changes a bit.
+// SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
 #include "base/bytes.hpp"

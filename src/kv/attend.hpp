@@ -1,6 +1,7 @@
 // Attention inside: a call is cut into groups of up to four query rows of one
 // KV head, and groups into chunks of 512 tokens. README.md, "Attention bits",
-// says in which order results meet. SPDX-License-Identifier: MIT
+// says in which order results meet.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/kv.hpp"
@@ -123,7 +124,7 @@ void pack_query(const AttendCall &call, const Group &group, int32_t delta, Packe
 // attend_chunk.cpp: n groups over the pages of a chunk, counted from the first one a track holds;
 // page by page, in the order in which heads lie in them.
 void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
-                         RowSums *sums, AttendLocal &local);
+                  RowSums *sums, AttendLocal &local);
 // attend_keys.cpp: the values of a page whose keys hold them, and how many coordinates they have.
 const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, uint32_t head,
                               AttendLocal &local);

@@ -1,6 +1,7 @@
 // Queries as pages want them: rotated back by the shift of the keys, equalised,
 // in the basis of the type, then floats side by side or integer codes with
-// their scales. SPDX-License-Identifier: MIT
+// their scales.
+// SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
 #include "base/bytes.hpp"

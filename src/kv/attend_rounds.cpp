@@ -88,7 +88,7 @@ struct Batch {
         for (size_t c = b.chunk; c < b.chunk_end; c++) {
             RowSums *sums = b.space->parts + first;
             attend_chunk(*b.call, b.space->groups + first, n, c, sums,
-                                b.space->locals[worker]);
+                         b.space->locals[worker]);
             for (size_t g = 0; g < n; g++)
                 merge_chunk(*b.call, b.space->groups[first + g], sums[g]);
         }
@@ -99,7 +99,7 @@ struct Batch {
         const size_t slice = index % b.n_slices, c = index / b.n_slices;
         const size_t first = b.begin(slice), n = b.begin(slice + 1) - first;
         attend_chunk(*b.call, b.space->groups + first, n, b.chunk + c,
-                            b.space->parts + c * b.n + first, b.space->locals[worker]);
+                         b.space->parts + c * b.n + first, b.space->locals[worker]);
     }
     size_t begin(size_t slice) const { return n * slice / n_slices; }
     static void finish(void *ctx, uint32_t index, uint32_t worker) {
@@ -199,8 +199,7 @@ size_t count_chunks(const AttendCall &call) {
     return most;
 }
 
-// Of four rows and a full chunk: measured per coordinate, row and token, in
-// picoseconds.
+// Of four rows and a full chunk: measured per coordinate, row and token, in picoseconds.
 uint64_t nanoseconds_per_chunk(const AttendCall &call) {
     const Config &c = call.state->config;
     const uint64_t values = uint64_t(c.head_dim_k) + c.head_dim_v;

@@ -1,5 +1,6 @@
 // Memory of attention calls: taken at create, so that a call allocates nothing;
-// one that runs beside another takes its own. SPDX-License-Identifier: MIT
+// one that runs beside another takes its own.
+// SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
 #include "base/checked.hpp"

@@ -1,5 +1,6 @@
 // Rounds of tasks over heads of targets; a task reads what the old blocks hold and stores or
-// encodes it. SPDX-License-Identifier: MIT
+// encodes it.
+// SPDX-License-Identifier: MIT
 #include "kv/rebuild.hpp"
 
 #include "base/bytes.hpp"

@@ -1,4 +1,5 @@
-// CHECK(condition): counts and prints what does not hold. SPDX-License-Identifier: MIT
+// CHECK(condition): counts and prints what does not hold.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <stdio.h>

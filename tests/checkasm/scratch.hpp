@@ -1,4 +1,5 @@
-// A folder that goes away with the test, and whole files in it. SPDX-License-Identifier: MIT
+// A folder that goes away with the test, and whole files in it.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/host.hpp"

@@ -1,7 +1,8 @@
 /*
  * A story on the shared library whose every printed bit must be the same on any system: open a
  * model, multiply, decode, quantize it into a file, save and load a cache. usage: smoke MODEL
- * FOLDER SPDX-License-Identifier: MIT
+ * FOLDER
+ * SPDX-License-Identifier: MIT
  */
 #include <ggufx/ggufx.h>
 

@@ -1,6 +1,7 @@
 // Codes of KV pages in registers: what the loops over keys and over values share. V is the
 // instruction set's KvVec (kv_vec.hpp): V::kLanes int32 lanes of four bytes. A stored register of
-// 64 bytes is worked on in 16 / kLanes parts. SPDX-License-Identifier: MIT
+// 64 bytes is worked on in 16 / kLanes parts.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/kv.hpp"
