@@ -143,7 +143,8 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
     const size_t n_panel = n_fit >= n_step ? n_fit / n_step * n_step : n_fit / 64 * 64;
     float *tile = reinterpret_cast<float *>(scratch.data);
     float *staging = roomy ? reinterpret_cast<float *>(scratch.data + n_tile_bytes) : nullptr;
-    TileOut out = {nullptr, y.ld, w.n - row < n_rows ? w.n - row : n_rows, 0, true, false};
+    const TileColumns to = {y.y + row, y.ld, w.n - row < n_rows ? w.n - row : n_rows};
+    TileOut out = {to, to, 0, true, false}; // panels are long: sums wait in y
     size_t k = 0;
     do {
         const size_t n = w.k - k < n_panel ? w.k - k : n_panel;
@@ -157,7 +158,7 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
         }
         out.last = k + n == w.k;
         for (size_t c = 0; c < act.n; c += kColumnsF32) {
-            out.y = y.y + c * y.ld + row;
+            out.y.data = out.sums.data = to.data + c * to.ld;
             const size_t n_columns = act.n - c < kColumnsF32 ? act.n - c : kColumnsF32;
             out.n_columns = n_columns;
             micro_f32_columns<V, M>(n_columns, out, tile, act.x + c * act.ldx + k, act.ldx, n);
