@@ -1,0 +1,99 @@
+// Files that open but are no usable models or vocabularies are refused by name and class.
+// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// SPDX-License-Identifier: MIT
+#include "oracle.hpp"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <fstream>
+
+namespace {
+
+// What opens but is no usable model: model_create and tokenizer_create together must say so, with
+// the class that is written down for the case.
+void test_hostile_models() {
+    const json cases = read_json("/data/malformed/expected.json")["cases"];
+    size_t n = 0;
+    for (const json &c : cases) {
+        const std::string name = c["name"], expect = c["expect"];
+        if (expect.rfind("open_ok_model_", 0) != 0) continue;
+        const std::string path = g_root + "/data/malformed/" + c["file"].get<std::string>();
+        if (!std::ifstream(path)) continue; // not in this copy of the data
+        n++;
+        ggufx_error error;
+        ggufx_file *file = nullptr;
+        ggufx_model *model = nullptr;
+        ggufx_tokenizer *tokenizer = nullptr;
+        std::string codes = "|"; // gcc 12 warns of "|" + codes
+        codes += c["code"].get<std::string>() + "|";
+        const auto listed = [&](ggufx_status status) {
+            return codes.find(std::string("|") + ggufx_status_name(status) + "|") !=
+                   std::string::npos;
+        };
+        const bool either = expect == "open_ok_model_either";
+        const ggufx_status opened = ggufx_open(&file, g_runtime, path.c_str(), nullptr, &error);
+        if (opened != GGUFX_OK) {
+            CHECK(either && listed(opened), "%s: open: %s: %s", name.c_str(),
+                  ggufx_status_name(opened), error.message);
+            continue;
+        }
+        ggufx_error vocab_error;
+        const ggufx_status vocab = ggufx_tokenizer_create(&tokenizer, file, &vocab_error);
+        const ggufx_status bound = ggufx_model_create(&model, g_runtime, file, nullptr, &error);
+        // These files are fragments: the fault of the case is the tokenizer's if it is one of the
+        // vocabulary, else the model's.
+        const bool of_vocab = codes.find("|VOCAB|") != std::string::npos;
+        const ggufx_status got = of_vocab ? vocab : bound;
+        CHECK(listed(got) || (either && got == GGUFX_OK), "%s: %s: %s", name.c_str(),
+              ggufx_status_name(got), of_vocab ? vocab_error.message : error.message);
+        if (!of_vocab && codes.find("|SPLIT|") == std::string::npos) {
+            CHECK(vocab == GGUFX_OK, "%s: tokenizer: %s", name.c_str(), vocab_error.message);
+        }
+        ggufx_tokenizer_destroy(tokenizer);
+        ggufx_model_destroy(model);
+        ggufx_file_destroy(file);
+    }
+    CHECK(n >= 15, "only %zu hostile models", n);
+}
+
+// Well-formed models and vocabularies of other kinds: refused by name.
+void test_unsupported_files() {
+    const struct {
+        const char *file, *model, *tokenizer;
+    } cases[] = {
+        {"tiny/tiny-qwen2-f16.gguf", "qwen2", "gpt2"},
+        {"tiny/tiny-qwen3-f16.gguf", "qwen3", "gpt2"},
+        {"tiny/tiny-mixtral-f16.gguf", "mixture of experts", nullptr},
+        {"tiny/tiny-gemma2-f16.gguf", "gemma2", nullptr},
+        {"tiny/tiny-gemma3-f16.gguf", "gemma3", nullptr},
+        {"tiny/tiny-phi3-f16.gguf", "phi3", nullptr},
+        {"tiny/tiny-llama3-f16.gguf", nullptr, "gpt2"},
+        {"vocab/ggml-vocab-bert-bge.gguf", "bert", "bert"},
+    };
+    for (const auto &c : cases) {
+        Opened opened(std::string("/data/") + c.file);
+        ggufx_error error;
+        ggufx_status status =
+            ggufx_model_create(&opened.model, g_runtime, opened.file, nullptr, &error);
+        if (c.model) {
+            CHECK(status == GGUFX_E_UNSUPPORTED && strstr(error.message, c.model), "%s: %s: %s",
+                  c.file, ggufx_status_name(status), error.message);
+        } else {
+            CHECK(status == GGUFX_OK, "%s: %s", c.file, error.message);
+        }
+        if (!c.tokenizer) continue;
+        status = ggufx_tokenizer_create(&opened.tokenizer, opened.file, &error);
+        CHECK(status == GGUFX_E_UNSUPPORTED && strstr(error.message, c.tokenizer), "%s: %s: %s",
+              c.file, ggufx_status_name(status), error.message);
+    }
+}
+
+} // namespace
+
+int main() {
+    if (!begin()) return 77;
+    test_hostile_models();
+    test_unsupported_files();
+    return end();
+}

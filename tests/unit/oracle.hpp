@@ -1,0 +1,71 @@
+// What the tests against stored answers share: the data, opened files, ids of texts, counted checks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <ggufx/ggufx.h>
+
+#include <nlohmann/json.hpp>
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+using nlohmann::json;
+using Ids = std::vector<int32_t>;
+
+extern std::string g_root; // of the data
+extern ggufx_runtime *g_runtime;
+extern int g_failed, g_checks;
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        g_checks++;                                                                                \
+        if (!(condition)) {                                                                        \
+            g_failed++;                                                                            \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
+            fprintf(stderr, __VA_ARGS__);                                                          \
+            fputc('\n', stderr);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+// Finds the data and makes the runtime; false: no data, the exit code is 77.
+bool begin();
+int end(); // the exit code
+
+void must(ggufx_status status, const ggufx_error &error, const char *what);
+json read_json(const std::string &path);
+std::string read_bytes(const std::string &path);
+std::string from_hex(const std::string &hex);
+std::string show(const Ids &ids);
+
+// An opened file with what can be made from it.
+struct Opened {
+    ggufx_file *file = nullptr;
+    ggufx_tokenizer *tokenizer = nullptr;
+    ggufx_model *model = nullptr;
+    explicit Opened(const std::string &path) {
+        ggufx_error error;
+        must(ggufx_open(&file, g_runtime, (g_root + path).c_str(), nullptr, &error), error,
+             path.c_str());
+    }
+    Opened(const Opened &) = delete;
+    ~Opened() {
+        ggufx_model_destroy(model);
+        ggufx_tokenizer_destroy(tokenizer);
+        ggufx_file_destroy(file);
+    }
+    Opened &with_tokenizer() {
+        ggufx_error error;
+        must(ggufx_tokenizer_create(&tokenizer, file, &error), error, "tokenizer");
+        return *this;
+    }
+    Opened &with_model() {
+        ggufx_error error;
+        must(ggufx_model_create(&model, g_runtime, file, nullptr, &error), error, "model");
+        return *this;
+    }
+};
+
+Ids tokenize(const ggufx_tokenizer *tokenizer, const std::string &text, uint32_t flags);
+std::string detokenize(const ggufx_tokenizer *tokenizer, const Ids &ids);
+ggufx_session *new_session(const ggufx_model *model); // with the oracles' cache

@@ -1,0 +1,127 @@
+/*
+ * Sessions: what is refused, and that nothing changes then.
+ * SPDX-License-Identifier: MIT
+ */
+#include "session_fixture.h"
+
+#include <string.h>
+
+static void test_full_context_is_refused_and_nothing_changes(void **state) {
+    int32_t tokens[TINY_CONTEXT + 1];
+    float a[TINY_VOCAB], b[TINY_VOCAB];
+    fixture f;
+    (void)state;
+    make_tokens(tokens, TINY_CONTEXT + 1);
+    begin_session(&f, NULL, 0);
+    decode(&f, tokens, TINY_CONTEXT - 1);
+    get_logits(&f, a);
+    FAILS(&f, GGUFX_E_CAPACITY, "2 tokens",
+          ggufx_session_decode(f.session, tokens, 2, NULL, &f.error));
+    assert_int_equal(ggufx_session_length(f.session), TINY_CONTEXT - 1);
+    get_logits(&f, b);
+    assert_memory_equal(a, b, sizeof a);
+    decode(&f, tokens, 1);
+    assert_int_equal(ggufx_session_length(f.session), TINY_CONTEXT);
+    end(&f);
+}
+
+static void test_unknown_ids_are_refused_with_their_index(void **state) {
+    int32_t tokens[4] = {1, 5, TINY_VOCAB, 6};
+    fixture f;
+    (void)state;
+    begin_session(&f, NULL, 0);
+    assert_int_equal(ggufx_session_decode(f.session, tokens, 4, NULL, &f.error), GGUFX_E_ARGUMENT);
+    assert_int_equal(f.error.index, 2);
+    tokens[2] = -1;
+    FAILS(&f, GGUFX_E_ARGUMENT, "-1", ggufx_session_decode(f.session, tokens, 4, NULL, &f.error));
+    assert_int_equal(ggufx_session_length(f.session), 0);
+    end(&f);
+}
+
+static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state) {
+    static const char *const tensors[] = {"output_norm.weight", "blk.1.attn_v.weight",
+                                          "blk.0.ffn_down.weight"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const int32_t tokens[3] = {1, 5, 6};
+        float logits[TINY_VOCAB];
+        tiny_options options;
+        fixture f;
+        memset(&options, 0, sizeof options);
+        options.nan_tensor = tensors[i];
+        begin_session(&f, &options, 0);
+        FAILS(&f, GGUFX_E_VALUE, "", ggufx_session_decode(f.session, tokens, 3, NULL, &f.error));
+        assert_int_equal(ggufx_session_length(f.session), 0);
+        FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
+        end(&f);
+    }
+}
+
+static void test_session_calls_refuse_bad_arguments(void **state) {
+    int32_t tokens[2] = {1, 2};
+    float logits[2 * TINY_VOCAB];
+    ggufx_session_options session;
+    ggufx_decode_options options;
+    ggufx_session *made = NULL;
+    fixture f;
+    (void)state;
+    begin_session(&f, NULL, 0);
+    ggufx_session_options_init(NULL);
+    ggufx_decode_options_init(NULL);
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(NULL, f.model, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(&made, NULL, NULL, &f.error));
+    ggufx_session_options_init(&session);
+    session.flags = 1;
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(&made, f.model, &session, &f.error));
+    ggufx_session_options_init(&session);
+    session.matmul_flags = 8;
+    FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
+          ggufx_session_create(&made, f.model, &session, &f.error));
+    session.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;
+    FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
+          ggufx_session_create(&made, f.model, &session, &f.error));
+    ggufx_session_options_init(&session);
+    session.n_context = 0x80000000u;
+    FAILS(&f, GGUFX_E_ARGUMENT, "n_context",
+          ggufx_session_create(&made, f.model, &session, &f.error));
+    ggufx_session_options_init(&session);
+    session.type_k = 77;
+    FAILS(&f, GGUFX_E_TYPE, "", ggufx_session_create(&made, f.model, &session, &f.error));
+    assert_null(made);
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(NULL, tokens, 2, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, NULL, 2, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, tokens, 0, NULL, &f.error));
+    ggufx_decode_options_init(&options);
+    options.flags = GGUFX_DECODE_ALL_LOGITS;
+    FAILS(&f, GGUFX_E_ARGUMENT, "2 tokens x 302",
+          ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
+    options.logits = logits;
+    options.n_logits = TINY_VOCAB;
+    FAILS(&f, GGUFX_E_ARGUMENT, "n_logits is 302",
+          ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
+    options.flags = 0;
+    FAILS(&f, GGUFX_E_ARGUMENT, "ALL_LOGITS",
+          ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
+    options.flags = 2;
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, tokens, 2, &options, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_logits(NULL, TINY_VOCAB, f.session, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_logits(logits, TINY_VOCAB, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "n_out", ggufx_session_logits(logits, 5, f.session, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(logits, TINY_VOCAB, f.session, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(NULL, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_truncate(f.session, 1, &f.error));
+    assert_int_equal(ggufx_session_length(NULL), 0);
+    assert_int_equal(ggufx_session_length(f.session), 0);
+    ggufx_session_destroy(NULL);
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full_context_is_refused_and_nothing_changes),
+        cmocka_unit_test(test_unknown_ids_are_refused_with_their_index),
+        cmocka_unit_test(test_a_nan_in_the_model_is_reported_and_nothing_changes),
+        cmocka_unit_test(test_session_calls_refuse_bad_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
