@@ -79,7 +79,7 @@ int32_t replace_file(const char *from, const char *to); // `to` is the old file 
 void sync_folder_of(char *path);
 
 // Words for an error number, the same in every locale ("permission denied", else "system error").
-const char *system_text(int32_t error); // system_text.cpp
+const char *system_text(int32_t error); // system_text_posix.cpp, _win32.cpp
 bool is_absent(int32_t error);          // nothing has the name
 
 // Numbers of faults that are found here, not by the system.

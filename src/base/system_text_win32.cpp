@@ -1,24 +1,15 @@
-// What the numbers of the systems mean, in one set of words.
+// What Windows' numbers mean.
 // SPDX-License-Identifier: MIT
-#include "base/file_handle.hpp"
+#include "base/system_text.hpp"
 
-#if defined(_WIN32)
+#include "base/file_handle.hpp"
 #include "base/win32.hpp"
-#else
-#include <errno.h>
-#endif
 
 namespace ggufx::io {
 
 namespace {
 
-struct Text {
-    int32_t error;
-    const char *text;
-};
-
-#if defined(_WIN32)
-constexpr Text kTexts[] = {
+constexpr SystemText kTexts[] = {
     {ERROR_FILE_NOT_FOUND, "no such file or directory"},
     {ERROR_PATH_NOT_FOUND, "no such file or directory"},
     {ERROR_ACCESS_DENIED, "permission denied"},
@@ -49,43 +40,13 @@ constexpr Text kTexts[] = {
     {ERROR_FILE_EXISTS, "something else has this name"},
     {ERROR_ALREADY_EXISTS, "something else has this name"},
 };
-#else
-constexpr Text kTexts[] = {
-    {ENOENT, "no such file or directory"},
-    {EACCES, "permission denied"},
-    {EPERM, "not permitted"},
-    {EISDIR, "is a directory"},
-    {ENOTDIR, "a part of the path is not a directory"},
-    {ENAMETOOLONG, "the name is too long"},
-    {ELOOP, "too many symbolic links"},
-    {EMFILE, "too many open files"},
-    {ENFILE, "too many open files"},
-    {EBADF, "not an open descriptor"},
-    {EIO, "input/output error"},
-    {ENOMEM, "no memory left"},
-    {EAGAIN, "over a limit of the system"},
-    {ENODEV, "cannot be mapped"},
-    {EOVERFLOW, "too large for this system"},
-    {ESPIPE, "is a pipe"},
-    {ENOSPC, "no space left on the disk"},
-    {EFBIG, "the file would be too large"},
-#if defined(EDQUOT)
-    {EDQUOT, "over the disk quota"},
-#endif
-    {EROFS, "the file system is read-only"},
-    {EEXIST, "something else has this name"},
-};
-#endif
 
 } // namespace
 
 const char *system_text(int32_t error) {
-    for (const Text &known : kTexts)
-        if (known.error == error) return known.text;
-    return "system error";
+    return text_of(error, kTexts);
 }
 
-#if defined(_WIN32)
 const int32_t SystemError::is_folder = kErrorIsFolder;
 const int32_t SystemError::is_pipe = ERROR_INVALID_FUNCTION;
 const int32_t SystemError::exists = ERROR_ALREADY_EXISTS;
@@ -97,18 +58,5 @@ const int32_t SystemError::not_supported = ERROR_NOT_SUPPORTED;
 bool is_absent(int32_t error) {
     return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND;
 }
-#else
-const int32_t SystemError::is_folder = EISDIR;
-const int32_t SystemError::is_pipe = ESPIPE;
-const int32_t SystemError::exists = EEXIST;
-const int32_t SystemError::no_folder = ENOTDIR;
-const int32_t SystemError::input_output = EIO;
-const int32_t SystemError::too_large = EOVERFLOW;
-const int32_t SystemError::not_supported = ENOTSUP;
-
-bool is_absent(int32_t error) {
-    return error == ENOENT;
-}
-#endif
 
 } // namespace ggufx::io
