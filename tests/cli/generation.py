@@ -1,13 +1,10 @@
 # demo, run and perplexity: the same ids everywhere, the published ids and perplexities.
 # SPDX-License-Identifier: MIT
-import glob
-import json
 import os
-import struct
-import unittest
 
 import tool
-from tool import MODEL, read_json, run, shared
+from oracle_case import OracleCase
+from tool import MODEL, read_json, shared
 
 
 class Demo(tool.Case):
@@ -34,7 +31,7 @@ class Demo(tool.Case):
         self.assertNotEqual(ids, self.json("demo", "--seed", "6")["ids"])
 
 
-class Run(tool.Case):
+class Run(OracleCase):
     def test_ids_do_not_depend_on_threads_or_instruction_set(self):
         args = ("run", MODEL, "-p", "Once", "-n", "40")
         reference = self.lines(*args, "-t", "1", "--isa", "scalar")
@@ -98,38 +95,11 @@ class Run(tool.Case):
         path = self.path("other.gguf", tool.gguf([("general.architecture", 8, tool.string("rwkv7"))]))
         self.assertIn("rwkv7", self.fails(4, "run", path, "-p", "a"))
 
-    def greedy(self, model, prompt, n):
-        return [line["id"] for line in self.lines("run", model, *prompt, "-n", n, "--temp", "0",
-                                                  "--ctk", "f32", "--ctv", "f32")]
-
     def test_stories260k_gives_the_oracle_ids_and_logits(self):
-        model = shared("data", "stories260K", "stories260K-f32.gguf")
-        folder = shared("data", "stories260K", "oracle-public")
-        cases = sorted(glob.glob(os.path.join(folder, "*.json")))
-        self.assertEqual(len(cases), 8)
-        for path in cases:
-            self.check_oracle(model, path, lambda oracle: ["-p", oracle["prompt"]])
+        self.check_stories(shared("data", "stories260K", "stories260K-f32.gguf"))
 
     def test_tiny_llama3_gives_the_oracle_ids_and_logits(self):
-        model = shared("data", "tiny", "tiny-llama3-f16.gguf")
-        for name in ("seq_a", "single"):
-            path = shared("data", "tiny", "oracle-public", "llama3", name + ".json")
-            self.check_oracle(model, path, lambda oracle: [
-                "--tokens", ",".join(map(str, oracle["prompt_tokens"]))])
-
-    def check_oracle(self, model, path, prompt):
-        oracle = read_json(path)
-        target = self.path("logits.f32")
-        ids = self.greedy(model, [*prompt(oracle), "--logits", target, "--force"],
-                          len(oracle["generated_tokens"]))
-        self.assertEqual(ids, oracle["generated_tokens"], path)
-        with open(target, "rb") as a, open(path.replace(".json", ".logits.f32"), "rb") as b:
-            ours, theirs = a.read(), b.read()
-        self.assertEqual(len(ours), len(theirs), path)
-        n = len(ours) // 4
-        worst = max(abs(x - y) for x, y in zip(struct.unpack("<%df" % n, ours),
-                                               struct.unpack("<%df" % n, theirs)))
-        self.assertLess(worst, 1e-3, path)  # two correct f32 programs differ by up to 5e-5
+        self.check_tiny(shared("data", "tiny", "tiny-llama3-f16.gguf"), "llama3")
 
     def test_tiny_stories_gives_the_published_greedy_ids(self):
         model = shared("data", "tinymodel", "tiny-stories-f32.gguf")

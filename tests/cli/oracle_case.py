@@ -1,0 +1,41 @@
+# Models whose greedy ids and logits another program stored.
+# SPDX-License-Identifier: MIT
+import glob
+import os
+import struct
+
+import tool
+from tool import read_json, shared
+
+
+class OracleCase(tool.Case):
+    def check_stories(self, model):
+        """Texts, so the tokenizer too."""
+        cases = sorted(glob.glob(os.path.join(shared("data", "stories260K", "oracle-public"), "*.json")))
+        self.assertEqual(len(cases), 8)
+        for path in cases:
+            self.check_oracle(model, path, lambda oracle: ["-p", oracle["prompt"]])
+
+    def check_tiny(self, model, name):
+        for case in ("seq_a", "single"):
+            path = shared("data", "tiny", "oracle-public", name, case + ".json")
+            self.check_oracle(model, path, lambda oracle: [
+                "--tokens", ",".join(map(str, oracle["prompt_tokens"]))])
+
+    def greedy(self, model, prompt, n):
+        return [line["id"] for line in self.lines("run", model, *prompt, "-n", n, "--temp", "0",
+                                                  "--ctk", "f32", "--ctv", "f32")]
+
+    def check_oracle(self, model, path, prompt):
+        oracle = read_json(path)
+        target = self.path("logits.f32")
+        ids = self.greedy(model, [*prompt(oracle), "--logits", target, "--force"],
+                          len(oracle["generated_tokens"]))
+        self.assertEqual(ids, oracle["generated_tokens"], path)
+        with open(target, "rb") as a, open(path.replace(".json", ".logits.f32"), "rb") as b:
+            ours, theirs = a.read(), b.read()
+        self.assertEqual(len(ours), len(theirs), path)
+        n = len(ours) // 4
+        worst = max(abs(x - y) for x, y in zip(struct.unpack("<%df" % n, ours),
+                                               struct.unpack("<%df" % n, theirs)))
+        self.assertLess(worst, 1e-3, path)  # two correct f32 programs differ by up to 5e-5
