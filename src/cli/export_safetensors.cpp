@@ -4,6 +4,7 @@
 #include "convert.hpp"
 #include "meta_lookup.hpp"
 #include "output_folder.hpp"
+#include "pre_tokenizer.hpp"
 #include "progress.hpp"
 #include "safetensors.hpp"
 #include "signals.hpp"
@@ -227,7 +228,7 @@ bool set_rope(const Export &out, Json &config) {
     return !scaling.is_null();
 }
 
-void write_texts(OutputFolder &folder, const Export &out, const Json &config) {
+void write_texts(OutputFolder &folder, const Export &out, const Json &config, Conversion &done) {
     folder.add_text("config.json", json_text(config, 2));
     const auto vocabulary = vocabulary_of(out.file.get());
     if (!vocabulary) return;
@@ -235,6 +236,10 @@ void write_texts(OutputFolder &folder, const Export &out, const Json &config) {
         folder.add_text("tokenizer.model", spm_bytes(*vocabulary));
     else
         folder.add_text("tokenizer.json", json_text(tokenizer_json(*vocabulary), 1));
+    if (vocabulary->model == "gpt2" && pre_tokenizer_json(vocabulary->pre).is_null()) {
+        done.remarks.push_back("how the pre-tokenizer \"" + vocabulary->pre +
+                               "\" cuts text is not known: tokenizer.json has that of gpt-2");
+    }
     folder.add_text("tokenizer_config.json", json_text(tokenizer_config(*vocabulary), 2));
 }
 
@@ -286,7 +291,7 @@ Conversion export_safetensors(const Globals &globals, const ConvertOptions &opti
     write_shards(globals, out, shards,
                  [&](size_t i) { return folder.add(shard_name(i, shards.size())); });
     if (shards.size() > 1) folder.add_text("model.safetensors.index.json", index_json(shards));
-    write_texts(folder, out, config);
+    write_texts(folder, out, config, done);
     folder.finish();
     return done;
 }

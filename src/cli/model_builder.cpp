@@ -44,12 +44,6 @@ RowSource rows_of_tensor(const ggufx_tensor *tensor) {
             }};
 }
 
-static Writer empty_writer(const ggufx_runtime *rt) {
-    ggufx_writer *writer = nullptr;
-    call([&](ggufx_error *error) { return ggufx_writer_create(&writer, rt, nullptr, error); });
-    return Writer(writer);
-}
-
 ModelBuilder::ModelBuilder(const Globals &globals)
     : rt_(make_runtime(globals)), writer_(empty_writer(rt_.get())), keys_(writer_.get()) {}
 

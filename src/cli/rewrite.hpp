@@ -10,9 +10,11 @@ namespace ggufx::cli {
 
 using Writer = std::unique_ptr<ggufx_writer, Destroyer<ggufx_writer_destroy>>;
 
-// "4G", "64K", "1000": bytes, suffixes of 1024. `option` is for the message.
+// "1000", "64K", "1.5G", "8GiB", "16 GB": bytes. K, M, G, T and KiB .. TiB are powers of 1024, KB .. TB of
+// 1000; a fraction is rounded to whole bytes. `option` is for the message.
 uint64_t parse_size(const std::string &text, const char *option);
 
+Writer empty_writer(const ggufx_runtime *rt); // version 3, little-endian
 // An empty writer of the file's version (1 becomes 3) and byte order.
 Writer make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes);
 

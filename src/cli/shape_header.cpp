@@ -1,28 +1,30 @@
 // The header of a model by its shape, tensor by tensor as converters name them.
 // SPDX-License-Identifier: MIT
+#include "key_writer.hpp"
 #include "shapes.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
+#include <new>
 
 namespace ggufx::cli {
 
 namespace {
 
-// Little-endian fields; offsets follow from the tensors' bytes, 32 apart.
+// A writer whose tensors have no data; it is stopped where they would begin.
 class HeaderWriter {
 public:
-    explicit HeaderWriter(const char *architecture) : architecture_(architecture) {
-        key("general.architecture", GGUFX_VALUE_STRING);
-        text(keys_, architecture);
+    HeaderWriter(const ggufx_runtime *rt, const char *architecture)
+        : writer_(empty_writer(rt)), keys_(writer_.get()), architecture_(architecture) {
+        keys_.text("general.architecture", architecture);
     }
 
     void set(const char *suffix, uint32_t value) {
-        key(fmt::format("{}.{}", architecture_, suffix), GGUFX_VALUE_U32);
-        number(keys_, value);
+        keys_.u32(fmt::format("{}.{}", architecture_, suffix), value);
     }
-    void set_f32(const char *suffix, uint32_t bits) {
-        key(fmt::format("{}.{}", architecture_, suffix), GGUFX_VALUE_F32);
-        number(keys_, bits);
+    void set_f32(const char *suffix, double value) {
+        keys_.f32(fmt::format("{}.{}", architecture_, suffix), value);
     }
     void matrix(const std::string &name, uint64_t columns, uint64_t rows, uint64_t n = 1) {
         if (n > 1)
@@ -36,44 +38,52 @@ public:
     void vector(const std::string &name, uint64_t n) { tensor(name, GGUFX_TYPE_F32, {n}); }
 
     std::string finish() const {
-        std::string out = "GGUF";
-        number(out, uint32_t{3});
-        number(out, n_tensors_);
-        number(out, n_keys_);
-        out += keys_ + tensors_;
-        out.resize((out.size() + 31) / 32 * 32);
-        return out;
+        Header header = {"", static_cast<size_t>(plan(writer_.get(), {}).n_bytes - data_bytes_)};
+        ggufx_error error;
+        const ggufx_status status =
+            ggufx_writer_write_stream(writer_.get(), take, &header, nullptr, &error);
+        if (header.bytes.size() < header.wanted) throw Failure(exit_code(status), error);
+        return header.bytes;
     }
 
 private:
-    template <class T> static void number(std::string &out, T value) {
-        for (size_t i = 0; i < sizeof value; ++i) out += static_cast<char>(value >> 8 * i & 0xff);
+    struct Header {
+        std::string bytes;
+        size_t wanted;
+    };
+    static ggufx_status take(void *user, uint32_t, const void *data, size_t n) {
+        auto *header = static_cast<Header *>(user);
+        try {
+            header->bytes.append(static_cast<const char *>(data),
+                                 std::min(n, header->wanted - header->bytes.size()));
+        } catch (const std::bad_alloc &) {
+            return GGUFX_E_MEMORY;
+        }
+        return header->bytes.size() == header->wanted ? GGUFX_E_CANCELLED : GGUFX_OK;
     }
-    static void text(std::string &out, const std::string &text) {
-        number(out, uint64_t{text.size()});
-        out += text;
-    }
-    void key(const std::string &name, int32_t type) {
-        text(keys_, name);
-        number(keys_, static_cast<uint32_t>(type));
-        ++n_keys_;
+    static ggufx_status no_data(void *, uint64_t, void *dst, size_t n) {
+        std::memset(dst, 0, n); // the last piece of the header may bring some along
+        return GGUFX_OK;
     }
     void tensor(const std::string &name, uint32_t type, const std::vector<uint64_t> &ne) {
+        constexpr uint64_t kAlignment = 32;
         uint64_t bytes = type == GGUFX_TYPE_F16 ? 2 : 4;
-        text(tensors_, name);
-        number(tensors_, static_cast<uint32_t>(ne.size()));
-        for (const uint64_t n : ne) {
-            number(tensors_, n);
-            bytes *= n;
-        }
-        number(tensors_, type);
-        number(tensors_, offset_);
-        offset_ += (bytes + 31) / 32 * 32;
-        ++n_tensors_;
+        for (const uint64_t n : ne) bytes *= n;
+        data_bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+        ggufx_tensor_stream stream = {};
+        stream.struct_size = sizeof stream;
+        stream.read = no_data;
+        call([&](ggufx_error *error) {
+            return ggufx_writer_add_stream(writer_.get(), name.data(), name.size(), type,
+                                           static_cast<uint32_t>(ne.size()), ne.data(), &stream,
+                                           error);
+        });
     }
 
-    std::string architecture_, keys_, tensors_;
-    uint64_t n_keys_ = 0, n_tensors_ = 0, offset_ = 0;
+    Writer writer_;
+    KeyWriter keys_;
+    std::string architecture_;
+    uint64_t data_bytes_ = 0;
 };
 
 } // namespace
@@ -88,7 +98,7 @@ static void write_keys(HeaderWriter &out, const Shape &s) {
     out.set("attention.key_length", s.head_dim);
     out.set("attention.value_length", s.head_dim);
     out.set("rope.dimension_count", s.head_dim);
-    out.set_f32("attention.layer_norm_rms_epsilon", 0x3727c5acu); // 1e-5; no byte depends on it
+    out.set_f32("attention.layer_norm_rms_epsilon", 1e-5); // no size depends on it
     if (s.n_experts == 0) return;
     out.set("expert_count", s.n_experts);
     out.set("expert_used_count", s.n_used_experts);
@@ -137,8 +147,8 @@ static void write_feed_forward(HeaderWriter &out, const Shape &s, const std::str
     if (s.traits & kPostNorms) out.vector(block + "post_ffw_norm.weight", s.n_embd);
 }
 
-std::string shape_header(const Shape &s) {
-    HeaderWriter out(s.architecture);
+std::string shape_header(const ggufx_runtime *rt, const Shape &s) {
+    HeaderWriter out(rt, s.architecture);
     write_keys(out, s);
     out.matrix("token_embd.weight", s.n_embd, s.n_vocab);
     if (!(s.traits & kTied)) out.matrix("output.weight", s.n_embd, s.n_vocab);

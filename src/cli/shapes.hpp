@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cli.hpp"
+#include "api.hpp"
 
 namespace ggufx::cli {
 
@@ -26,6 +26,6 @@ enum Trait : unsigned {
 const Shape &find_shape(const std::string &name);
 
 // A GGUF header without data: f16 matrices, f32 vectors, the names that recipes go by.
-std::string shape_header(const Shape &shape);
+std::string shape_header(const ggufx_runtime *rt, const Shape &shape);
 
 } // namespace ggufx::cli

@@ -1,5 +1,6 @@
 // tokenizer.json: the BPE models of the field's "fast" tokenizers, read and written.
 // SPDX-License-Identifier: MIT
+#include "pre_tokenizer.hpp"
 #include "vocabulary.hpp"
 
 #include <fmt/format.h>
@@ -10,35 +11,6 @@ namespace ggufx::cli {
 namespace {
 
 constexpr uint64_t kMaxTokens = 1u << 22;
-
-struct Pattern {
-    const char *pre;
-    const char *regex;
-};
-// The ways of cutting text that are known by name, as their vocabularies state them.
-constexpr Pattern kPatterns[] = {
-    {"llama-bpe", "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| "
-                  "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-    {"qwen2", "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| "
-              "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-};
-
-bool is_type(const Json &value, const char *name) {
-    const Json *type = value.find("type");
-    return type && type->text() && *type->text() == name;
-}
-
-// A pre-tokenizer or post-processor: itself, or the steps of a sequence.
-std::vector<const Json *> steps(const Json *value, const char *list) {
-    std::vector<const Json *> out;
-    if (!value || !value->is_object()) return out;
-    const Json *inner = value->find(list);
-    if (!is_type(*value, "Sequence") || !inner || !inner->is_array()) return {value};
-    for (const Json &step : inner->elements()) {
-        if (step.is_object()) out.push_back(&step);
-    }
-    return out;
-}
 
 struct Reader {
     const Json &json;
@@ -136,28 +108,11 @@ struct Reader {
         }
     }
 
-    void read_pre(bool byte_level) {
-        if (!byte_level) return;
-        out.pre = "";
-        for (const Json *step : steps(json.find("pre_tokenizer"), "pretokenizers")) {
-            const Json *pattern = step->find("pattern");
-            const Json *regex = pattern ? pattern->find("Regex") : nullptr;
-            if (is_type(*step, "Split") && regex && regex->text()) {
-                out.pre = pre_of_pattern(*regex->text());
-                return;
-            }
-            const Json *own = step->find("use_regex");
-            if (is_type(*step, "ByteLevel") && (!own || own->truth().value_or(true))) {
-                out.pre = "gpt-2";
-            }
-        }
-    }
-
     // A template that begins with a special token adds it to every text.
     void read_template() {
-        for (const Json *step : steps(json.find("post_processor"), "processors")) {
+        for (const Json *step : tokenizer_steps(json.find("post_processor"), "processors")) {
             const Json *single = step->find("single");
-            if (!is_type(*step, "TemplateProcessing") || !single || !single->is_array()) continue;
+            if (!has_type(*step, "TemplateProcessing") || !single || !single->is_array()) continue;
             if (single->size() > 0)
                 out.add_bos = single->elements()[0].find("SpecialToken") != nullptr;
         }
@@ -166,8 +121,8 @@ struct Reader {
     bool is_byte_level(const Json &model) const {
         const Json *fallback = model.find("byte_fallback");
         if (fallback && fallback->truth().value_or(false)) return false;
-        for (const Json *step : steps(json.find("pre_tokenizer"), "pretokenizers")) {
-            if (is_type(*step, "ByteLevel")) return true;
+        for (const Json *step : tokenizer_steps(json.find("pre_tokenizer"), "pretokenizers")) {
+            if (has_type(*step, "ByteLevel")) return true;
         }
         return false;
     }
@@ -175,25 +130,18 @@ struct Reader {
 
 } // namespace
 
-std::string pre_of_pattern(std::string_view pattern) {
-    for (const Pattern &known : kPatterns) {
-        if (pattern == known.regex) return known.pre;
-    }
-    return "";
-}
-
 Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what) {
     const Json json = Json::parse(text, what);
     Reader reader = {json, what};
     const Json &model = reader.member(json, "model");
-    if (!is_type(model, "BPE")) reader.fail("only models of type BPE are supported", kUnsupported);
+    if (!has_type(model, "BPE")) reader.fail("only models of type BPE are supported", kUnsupported);
     const bool byte_level = reader.is_byte_level(model);
     reader.out.model = byte_level ? "gpt2" : "llama";
     reader.read_vocab(model);
     reader.read_added();
     reader.fill_holes();
     reader.read_merges(model, byte_level);
-    reader.read_pre(byte_level);
+    if (byte_level) reader.out.pre = pre_name_of(json);
     reader.read_template();
     if (!byte_level) {
         reader.out.add_space_prefix = true;
@@ -206,26 +154,6 @@ Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what) 
         }
     }
     return std::move(reader.out);
-}
-
-static Json pre_tokenizer_json(const std::string &pre) {
-    const Json byte_level = {{"type", "ByteLevel"},
-                             {"add_prefix_space", false},
-                             {"trim_offsets", true},
-                             {"use_regex", true}};
-    for (const Pattern &known : kPatterns) {
-        if (pre != known.pre) continue;
-        Json list = Json::array();
-        list.push_back({{"type", "Split"},
-                        {"pattern", Json{{"Regex", known.regex}}},
-                        {"behavior", "Isolated"},
-                        {"invert", false}});
-        Json plain = byte_level;
-        plain["use_regex"] = false;
-        list.push_back(plain);
-        return {{"type", "Sequence"}, {"pretokenizers", list}};
-    }
-    return byte_level;
 }
 
 Json tokenizer_json(const Vocabulary &vocabulary) {
@@ -246,19 +174,20 @@ Json tokenizer_json(const Vocabulary &vocabulary) {
         }
     }
     for (const std::string &merge : vocabulary.merges) merges.push_back(merge);
+    const Json cuts = pre_tokenizer_json(vocabulary.pre);
     return {{"version", "1.0"},
             {"truncation", Json()},
             {"padding", Json()},
             {"added_tokens", added},
             {"normalizer", Json()},
-            {"pre_tokenizer", pre_tokenizer_json(vocabulary.pre)},
+            {"pre_tokenizer", cuts.is_null() ? pre_tokenizer_json("gpt-2") : cuts},
             {"post_processor", Json()},
             {"decoder", Json{{"type", "ByteLevel"}}},
             {"model", Json{{"type", "BPE"},
                            {"dropout", Json()},
                            {"unk_token", Json()},
                            {"byte_fallback", false},
-                           {"ignore_merges", vocabulary.pre == "llama-bpe"},
+                           {"ignore_merges", ignores_merges(vocabulary.pre)},
                            {"vocab", Json::object_of(std::move(words))},
                            {"merges", merges}}}};
 }

@@ -4,6 +4,7 @@
 
 #include "input_file.hpp"
 #include "meta_lookup.hpp"
+#include "pre_tokenizer.hpp"
 
 #include <fmt/format.h>
 
@@ -113,11 +114,11 @@ std::optional<Vocabulary> read_vocabulary(const std::string &folder, const Json 
     read_decoder(tokenizer, out);
     read_ids(tokenizer, config, out);
     const Json *pre = tokenizer.find("ggufx_pre");
+    if (out.model == "gpt2" && pre && pre->text()) out.pre = *pre->text(); // this tool wrote the folder
     if (!pre_name.empty()) out.pre = pre_name;
-    if (out.pre.empty() && pre && pre->text()) out.pre = *pre->text();
     if (out.pre.empty()) {
-        throw Failure(kUnsupported, what + ": its pre-tokenizer is none of those known by name "
-                                           "(gpt-2, llama-bpe, qwen2); say which with --pre NAME");
+        throw Failure(kUnsupported, what + ": its pre_tokenizer is none of those known by name (" +
+                                        known_pre_names() + "); say which with --pre NAME");
     }
     if (out.tokens.size() > n_rows) {
         throw Failure(kInvalidFile, fmt::format("{}: {} tokens, but the embedding has {} rows",

@@ -39,10 +39,9 @@ std::string spm_bytes(const Vocabulary &vocabulary);
 Vocabulary parse_llama2c_tokens(std::string_view bytes, uint64_t n_tokens, const std::string &what);
 
 // tokenizer.json with a BPE model: byte-level ("gpt2"), or of a converted SentencePiece ("llama").
+// `pre` is empty where the way of cutting text has no known name (pre_tokenizer.hpp).
 Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what);
 Json tokenizer_json(const Vocabulary &vocabulary);
-// The name readers know a byte-level BPE's way of cutting text by; empty where it is unknown.
-std::string pre_of_pattern(std::string_view pattern);
 
 // What a model's folder says: tokenizer.model or tokenizer.json, tokenizer_config.json, config.json.
 // Nothing where there is no tokenizer. `n_rows` tokens: missing ones are filled up as unused.

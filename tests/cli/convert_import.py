@@ -170,6 +170,91 @@ class Tokenizers(Convert):
         pairs = self.tokenizer(bpe=self.bpe(merges=[["a", "b"]]))
         self.assertEqual(pairs["merges"]["values"], ["a b"])
 
+    WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
+    REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+    BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    DIGITS = {"type": "Digits", "individual_digits": True}
+
+    def cased(self, after):
+        start = r"[^\r\n\p{L}\p{N}]?"
+        return "%s%s*%s+%s|%s%s+%s*%s|" % (start, self.UPPER, self.LOWER, after, start, self.UPPER, self.LOWER, after)
+
+    @staticmethod
+    def split(regex, **more):
+        return {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False, **more}
+
+    def known_steps(self):
+        slash = self.REST.replace("[\\r\\n]*", "[\\r\\n/]*")
+        gpt2 = {**self.BYTES, "use_regex": True}
+        return [("gpt-2", {}, [gpt2]),
+                ("llama-bpe", {"ignore_merges": True}, [self.split(self.WORDS + r"\p{N}{1,3}|" + self.REST), self.BYTES]),
+                ("dbrx", {}, [self.split(self.WORDS + r"\p{N}{1,3}|" + self.REST), self.BYTES]),
+                ("qwen2", {"ignore_merges": False}, [self.split(self.WORDS + r"\p{N}|" + self.REST), self.BYTES]),
+                ("tekken", {"ignore_merges": True}, [self.split(self.cased("") + r"\p{N}|" + slash), self.BYTES]),
+                ("gpt-4o", {}, [self.split(self.cased(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?") + r"\p{N}{1,3}|" + slash),
+                                self.BYTES]),
+                ("smollm", {}, [self.DIGITS, gpt2]),
+                ("deepseek-coder", {}, [self.split(r) for r in (
+                    "[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+")] +
+                 [self.DIGITS, self.BYTES])]
+
+    def folder_with(self, steps, **model):
+        bpe = {**self.bpe(**model), "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}}
+        return self.folder_of(llama_tensors(vocab=12), name="s%d" % len(os.listdir(self.folder)), bpe=bpe)
+
+    def pre_of(self, path):
+        return self.keys(path)["tokenizer.ggml.pre"][1]
+
+    def test_pre_tokenizers_are_known_by_all_their_steps(self):
+        out, again = self.path("o.gguf"), self.path("again.gguf")
+        for name, model, steps in self.known_steps():
+            self.ok("convert", self.folder_with(steps, **model), "-o", out, "--force")
+            self.assertEqual(self.pre_of(out), name)
+            folder = self.path("out-" + name)
+            self.assertEqual(self.json("convert", out, "--to", "safetensors", "-o", folder)["remarks"], [])
+            written = tool.read_json(os.path.join(folder, "tokenizer.json"))
+            listed = written["pre_tokenizer"].get("pretokenizers", [written["pre_tokenizer"]])
+            self.assertEqual(listed, steps)
+            self.assertEqual(written["model"]["ignore_merges"], model.get("ignore_merges", False))
+            settings = os.path.join(folder, "tokenizer_config.json")
+            stated = tool.read_json(settings)
+            self.assertEqual(stated.pop("ggufx_pre"), name)
+            with open(settings, "w", encoding="utf-8") as file:
+                json.dump(stated, file)
+            self.ok("convert", folder, "-o", again, "--force")
+            self.assertEqual(self.pre_of(again), name)
+
+    def test_other_steps_are_not_guessed(self):
+        out = self.path("o.gguf")
+        llama = self.split(self.WORDS + r"\p{N}{1,3}|" + self.REST)
+        removed = {**llama, "behavior": "Removed", "invert": True}
+        self.ok("convert", self.folder_with([removed, self.BYTES], ignore_merges=True), "-o", out)
+        self.assertEqual(self.pre_of(out), "llama-bpe")
+        for steps in ([llama], [llama, llama, self.BYTES], [self.DIGITS, llama, self.BYTES],
+                      [{**llama, "behavior": "Removed"}, self.BYTES], [{**llama, "invert": True}, self.BYTES],
+                      [llama, {**self.BYTES, "add_prefix_space": True}], [llama, {**self.BYTES, "use_regex": True}],
+                      [{"type": "Split", "pattern": {"String": " "}}, self.BYTES],
+                      [{"type": "Digits", "individual_digits": False}, {**self.BYTES, "use_regex": True}],
+                      [{"type": "Punctuation"}, self.BYTES]):
+            folder = self.folder_with(steps + ([] if steps[-1]["type"] == "ByteLevel" else [self.DIGITS, self.BYTES]))
+            text = self.fails(4, "convert", folder, "-o", self.path("x.gguf"))
+            for name, _, _ in self.known_steps():
+                self.assertIn(name, text)
+            self.assertIn("--pre", text)
+
+    def test_names_without_steps_are_kept_and_told(self):
+        out, back = self.path("o.gguf"), self.path("b.gguf")
+        source = self.folder_with([self.DIGITS, {**self.BYTES, "use_regex": True}])
+        for name, remarks in (("starcoder", 0), ("own", 1)):
+            folder = self.path("out-" + name)
+            self.ok("convert", source, "-o", out, "--pre", name, "--force")
+            told = self.json("convert", out, "--to", "safetensors", "-o", folder)["remarks"]
+            self.assertEqual(len(told), remarks)
+            self.assertTrue(all('"own"' in text for text in told))
+            self.ok("convert", folder, "-o", back, "--force")
+            self.assertEqual(self.pre_of(back), name)
+
     def test_merges_of_a_sentencepiece_become_scores(self):
         bpe = self.bpe(byte_fallback=True, unk_token="c",
                        vocab={"c": 0, "a": 1, "b": 2, "ab": 3, "aba": 4, "<0x41>": 6}, merges=["a b", "ab a"])

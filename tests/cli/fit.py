@@ -215,12 +215,25 @@ class Choice(Fit):
         self.assertIn("as it is", text)
 
 
+class Sizes(Fit):
+    def test_units_are_those_of_the_coreutils(self):
+        for text, size in (("1000", 1000), ("7B", 7), ("3k", 3 << 10), ("64K", 64 << 10), ("8G", 8 << 30),
+                           ("8GiB", 8 << 30), ("8 gib", 8 << 30), ("8GB", 8 * 10**9), ("2mb", 2 * 10**6),
+                           ("2T", 2 << 40), ("2TB", 2 * 10**12), ("1.5G", 3 << 29), ("0.3K", 307), (".5GB", 5 * 10**8),
+                           ("16777215T", 16777215 << 40), ("18446744073709551615", 2**64 - 1)):
+            got = run("fit", "--shape", "tinyllama-1.1b", "--ctx", "64", "--ram", text, "--json")
+            self.assertIn(got.returncode, (0, 5), text)  # 5: does not fit
+            self.assertEqual(json.loads(got.stdout)["memory_bytes"], size, text)
+
+
 class Errors(Fit):
     def test_mistakes_are_said(self):
         self.assertIn("one of them", self.fails(2, "fit"))
         self.assertIn("one of them", self.fails(2, "fit", MODEL, "--shape", "qwen3-4b"))
-        for ram in ("8X", "-1", "0", "99999999999G"):
-            self.assertIn("--ram", self.fails(2, "fit", MODEL, "--ram=" + ram))
+        for ram in ("8X", "-1", "0", "0.0001K", "99999999999G", "16777216T", "1.5", "1.5B", "8.G", "8,5G", ".G", ".",
+                    "1.2.3G", "1e9", "G", "8KK", "8iB", "8  G", "8G ", " 8G", "inf", "0x10"):
+            text = self.fails(2, "fit", MODEL, "--ram=" + ram)
+            self.assertIn("--ram: \"%s\" is not a size (1000, 64K" % ram, text)
         self.assertIn("q8_0", self.fails(2, "fit", MODEL, "--kv", "q8_1"))
         self.fails(1, "fit", MODEL, "--type", "Q4_K_X")
         self.assertIn("quantized already", self.fails(2, "fit", MODEL, "--type", "Q4_0"))
