@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 
 // One packed column, of 8 bits or, in two planes, of 15 (C5): then a value is 128 * high + low, q and
 // s16 are those of the high plane, d and s of the whole, and the low plane stands behind it in the
@@ -74,5 +73,4 @@ constexpr uint32_t kActNotFinite = 0x7f800000u; // from here: d_a = NaN, q = 0
 constexpr uint32_t kFixedNan = 0x7fc00000u;     // bits of every NaN that is stored (C2)
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -15,8 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 
 // Values as GGUFX_ISA_* in include/ggufx/base.h.
 enum class Isa : int32_t {
@@ -62,12 +61,13 @@ struct Matvec {
 // ---- n = 1..3 columns: f32 activations (C4 for F32, F16, BF16; C6 for block types) --------------
 
 using MatvecF32Fn = void (*)(Out y, Rows w, const ActF32 *act, size_t n);
+// sums[k/group] of x[k] by the tree of C6.
+using SumFn = void (*)(float *sums, const float *x, size_t k, size_t group);
 struct MatvecF32 {
     MatvecF32Fn run;
-    uint32_t wants_sums; // 0, 32 or 16: which sums of x the caller provides (see SumFn)
+    uint32_t wants_sums; // 0, 32 or 16: which sums of x the caller provides,
+    SumFn sum;           // made by this
 };
-// sums[k/group] of x[k] by the tree of C6. Not per type: part of the layer.
-using SumFn = void (*)(float *sums, const float *x, size_t k, size_t group);
 
 // ---- n >= 4 columns (C3, C4): tiles -------------------------------------------------------------
 
@@ -127,7 +127,6 @@ struct Layer {
     const Gemm *gemm = nullptr;             // block types
     const Gemm *gemm_precise = nullptr;
     const Gemm *gemm_f32 = nullptr; // float and block types
-    SumFn sum = nullptr;
     const KvPages *kv_pages = nullptr; // kernels/kv.hpp
 };
 
@@ -160,14 +159,6 @@ const T *find(const Kernels &kernels, const T *Layer::*family, uint32_t type,
     return nullptr;
 }
 
-// The sums of C6 of the best layer that has them; scalar does.
-inline SumFn sum_of(const Kernels &kernels) {
-    for (const Layer *l : kernels.layers) {
-        if (l && l->sum) return l->sum;
-    }
-    return nullptr;
-}
-
 // The kernels for pages of the best layer that has them; scalar does.
 inline const KvPages *kv_pages_of(const Kernels &kernels) {
     for (const Layer *l : kernels.layers) {
@@ -177,5 +168,4 @@ inline const KvPages *kv_pages_of(const Kernels &kernels) {
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

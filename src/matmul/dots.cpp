@@ -23,7 +23,8 @@ constexpr uint64_t kUnpackF32Ps = 60; // a value of the weights once, whatever t
 // How a kernel wants its columns; kernels that agree share them.
 struct Form {
     kernels::PackFn pack; // integer activations, or null: f32 with
-    uint32_t group;       // sums of so many values, 0 = none
+    uint32_t group;       // sums of so many values, 0 = none, made by
+    kernels::SumFn sum;   // this
     bool precise;         // packed as two planes
     bool operator==(const Form &) const = default;
 
@@ -100,8 +101,9 @@ public:
         job.kernel_f32 =
             f32 ? kernels::find(call_.kernels, &Layer::matvec_f32, dots.type, &layer) : nullptr;
         job.mac_ps = (f32 ? kCostF32 : call_.options.precise ? kCostPrecise : kCost).of(*layer);
-        const Form form = f32 ? Form{nullptr, job.kernel_f32->wants_sums, false}
-                              : Form{job.kernel->pack, 0, call_.options.precise};
+        const Form form =
+            f32 ? Form{nullptr, job.kernel_f32->wants_sums, job.kernel_f32->sum, false}
+                : Form{job.kernel->pack, 0, nullptr, call_.options.precise};
         for (size_t c = 0; c < dots.n; c++) job.column[c] = column(dots.x[c], dots.w.k, form);
         if (bytes_ <= limit) {
             n_jobs_++;
@@ -137,8 +139,7 @@ private:
             if (c.form.pack) {
                 c.form.pack(kernels::act_at(memory + c.at, c.k), c.x);
             } else if (c.form.group) {
-                auto *sums = reinterpret_cast<float *>(memory + c.at);
-                kernels::sum_of(call_.kernels)(sums, c.x, c.k, c.form.group);
+                c.form.sum(reinterpret_cast<float *>(memory + c.at), c.x, c.k, c.form.group);
             }
         }
         for (size_t i = 0; i < n_jobs_; i++) {

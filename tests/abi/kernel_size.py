@@ -10,7 +10,7 @@ import sys
 
 import public
 
-MOST_LINES = 5250     # all of it; src/kernels/README.md says what is in it
+MOST_LINES = 5000     # all of it; src/kernels/README.md says what is in it
 MOST_PER_FORMAT = 20  # of loops/unpack, on the average of the formats with codes
 MOST_PER_FILE = 260
 NOT_COUNTED = ("kv", "vbmi_kv", "encode", "quant_vec")  # beginnings of file names

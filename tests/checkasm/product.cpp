@@ -38,7 +38,7 @@ void matvec(Out y, const Matvec &kernel, const Product &p) {
     kernel.run(y, p.w, act, p.n);
 }
 
-void matvec_f32(Out y, const Kernels &kernels, const MatvecF32 &kernel, const Product &p) {
+void matvec_f32(Out y, const MatvecF32 &kernel, const Product &p) {
     const uint32_t group = kernel.wants_sums;
     const size_t n_sums = group ? p.w.k / group : 0;
     std::vector<float> sums(n_sums * p.n);
@@ -47,7 +47,7 @@ void matvec_f32(Out y, const Kernels &kernels, const MatvecF32 &kernel, const Pr
         act[c] = {p.x + c * p.ldx, nullptr, nullptr, p.w.k};
         if (!group) continue;
         float *s = sums.data() + c * n_sums;
-        sum_of(kernels)(s, act[c].x, p.w.k, group);
+        kernel.sum(s, act[c].x, p.w.k, group);
         (group == 32 ? act[c].sum32 : act[c].sum16) = s;
     }
     kernel.run(y, p.w, act, p.n);
@@ -95,7 +95,7 @@ bool multiply(Out y, const Kernels &kernels, const Product &p) {
     if (p.n >= 4) {
         gemm(y, *find_gemm(kernels, p.type, p.mode), p);
     } else if (p.mode == Mode::f32) {
-        matvec_f32(y, kernels, *find(kernels, &Layer::matvec_f32, p.type), p);
+        matvec_f32(y, *find(kernels, &Layer::matvec_f32, p.type), p);
     } else {
         matvec(y, *find_matvec(kernels, p.type, p.mode), p);
     }

@@ -12,9 +12,7 @@
 #include "kernels/avx2/products.hpp"
 #endif
 
-namespace ggufx {
-namespace kernels {
-namespace avx2 {
+namespace ggufx::kernels::avx2 {
 namespace {
 
 struct Codes : Products, X86Bytes {
@@ -49,12 +47,10 @@ struct Codes : Products, X86Bytes {
     }
     // 0xff in byte i where bit i of the four bytes is set, else 0.
     static GGUFX_INLINE V8 spread_bits(const uint8_t *p) {
-        int32_t bits;
-        __builtin_memcpy(&bits, p, sizeof bits);
         const __m256i bytes =
             _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
         const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-        const __m256i v = _mm256_shuffle_epi8(_mm256_set1_epi32(bits), bytes);
+        const __m256i v = _mm256_shuffle_epi8(_mm256_set1_epi32(load_i32le(p)), bytes);
         return _mm256_cmpeq_epi8(_mm256_and_si256(v, bit), bit);
     }
     static GGUFX_INLINE V8 zero_codes() { return _mm256_setzero_si256(); }
@@ -139,14 +135,9 @@ struct Codes : Products, X86Bytes {
         return _mm256_setr_epi32(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7));
     }
     static GGUFX_INLINE Vi gather_fours(const uint8_t *p, size_t stride) {
-        int32_t fours[2];
-        __builtin_memcpy(fours, p, 4);
-        __builtin_memcpy(fours + 1, p + stride, 4);
-        return _mm256_cvtepu8_epi32(_mm_setr_epi32(fours[0], fours[1], 0, 0));
+        return _mm256_cvtepu8_epi32(_mm_setr_epi32(load_i32le(p), load_i32le(p + stride), 0, 0));
     }
 };
 
 } // namespace
-} // namespace avx2
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx2

@@ -5,9 +5,7 @@
 #include "kernels/avx2/vec.hpp"
 #include "kernels/loops/grid_x86.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx2 {
+namespace ggufx::kernels::avx2 {
 namespace {
 
 // -1 for the values of 32-block J of the half whose bit is set, else 1. Signs in both lanes.
@@ -45,6 +43,4 @@ GGUFX_INLINE void load_grid(__m256i (&c)[4], const typename U::Block *b, unsigne
 }
 
 } // namespace
-} // namespace avx2
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx2

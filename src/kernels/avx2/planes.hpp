@@ -6,9 +6,7 @@
 #include "kernels/avx2/vec.hpp"
 #include "kernels/loops/pack_act.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx2 {
+namespace ggufx::kernels::avx2 {
 namespace {
 
 struct PlaneVec : Vec {
@@ -48,6 +46,4 @@ struct PlaneVec : Vec {
 };
 
 } // namespace
-} // namespace avx2
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx2

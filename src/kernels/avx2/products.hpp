@@ -3,13 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/common.hpp"
+#include "kernels/loops/x86.hpp"
 
-#include <immintrin.h>
-
-namespace ggufx {
-namespace kernels {
-namespace avx2 {
+namespace ggufx::kernels::avx2 {
 namespace {
 
 struct Products {
@@ -48,26 +44,14 @@ struct Products {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) p[j] = products<U>(c[j], load32(q + 32 * j));
         if constexpr (8 * U::kMaxCode * 127 <= 32767) {
-            const __m256i t0 = _mm256_add_epi16(_mm256_unpacklo_epi32(p[0], p[1]),
-                                                _mm256_unpackhi_epi32(p[0], p[1]));
-            const __m256i t1 = _mm256_add_epi16(_mm256_unpacklo_epi32(p[2], p[3]),
-                                                _mm256_unpackhi_epi32(p[2], p[3]));
-            return _mm256_madd_epi16(
-                _mm256_add_epi16(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1)),
-                one);
+            return _mm256_madd_epi16(lane_sums<uint16_t>(p), one);
         } else {
 #pragma GCC unroll 4
             for (unsigned j = 0; j < 4; j++) p[j] = _mm256_madd_epi16(p[j], one);
-            const __m256i t0 = _mm256_add_epi32(_mm256_unpacklo_epi32(p[0], p[1]),
-                                                _mm256_unpackhi_epi32(p[0], p[1]));
-            const __m256i t1 = _mm256_add_epi32(_mm256_unpacklo_epi32(p[2], p[3]),
-                                                _mm256_unpackhi_epi32(p[2], p[3]));
-            return _mm256_add_epi32(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
+            return lane_sums<uint32_t>(p);
         }
     }
 };
 
 } // namespace
-} // namespace avx2
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx2

@@ -7,8 +7,7 @@
 #include "kernels/avx2/vec.hpp"
 #include "kernels/loops/gemm_tile.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 template <> struct TileProducts<avx2::Vec> : avx2::Vec {
@@ -121,12 +120,9 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
         __asm__ volatile("" : "+x"(v));
     }
     static GGUFX_INLINE __m256i four_of(const int8_t *q, size_t at) {
-        int32_t four;
-        __builtin_memcpy(&four, q + 4 * at, 4);
-        return _mm256_set1_epi32(four);
+        return _mm256_set1_epi32(load_i32le(q + 4 * at));
     }
 };
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

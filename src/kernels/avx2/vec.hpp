@@ -5,12 +5,10 @@
 
 #include "kernels/avx2/codes.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx2 {
+namespace ggufx::kernels::avx2 {
 namespace {
 
-struct Vec : Codes {
+struct Vec : Codes, LaneMath<32> {
     static constexpr unsigned kLanes = 8;
     static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 4; // of a tile: 8 sums, results in the first cache
@@ -21,27 +19,18 @@ struct Vec : Codes {
     static GGUFX_INLINE Vf set1(float v) { return _mm256_set1_ps(v); }
     static GGUFX_INLINE Vf load(const float *p) { return _mm256_loadu_ps(p); }
     static GGUFX_INLINE void store(float *p, Vf v) { _mm256_storeu_ps(p, v); }
-    static GGUFX_INLINE Vf add(Vf a, Vf b) { return _mm256_add_ps(a, b); }
-    static GGUFX_INLINE Vf sub(Vf a, Vf b) { return _mm256_sub_ps(a, b); }
-    static GGUFX_INLINE Vf mul(Vf a, Vf b) { return _mm256_mul_ps(a, b); }
     static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) { return _mm256_fmadd_ps(a, b, c); }
     static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { return _mm256_fnmadd_ps(a, b, c); }
-    static GGUFX_INLINE Vf to_float(Vi v) { return _mm256_cvtepi32_ps(v); }
     static GGUFX_INLINE Vi set1_i(int32_t v) { return _mm256_set1_epi32(v); }
     static GGUFX_INLINE Vi load_i(const void *p) { return load32(p); }
     static GGUFX_INLINE void store_i(void *p, Vi v) {
         _mm256_storeu_si256(static_cast<__m256i *>(p), v);
     }
-    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
-    static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm256_sub_epi32(a, b); }
-    static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm256_mullo_epi32(a, b); }
     static GGUFX_INLINE Vi widen_u8(const uint8_t *p) { return _mm256_cvtepu8_epi32(load8(p)); }
     static GGUFX_INLINE Vi widen_i8(const uint8_t *p) { return _mm256_cvtepi8_epi32(load8(p)); }
     static GGUFX_INLINE Vf load_f16(const uint8_t *p) { return _mm256_cvtph_ps(load16(p)); }
     static GGUFX_INLINE Vf broadcast_f16(const uint8_t *p) {
-        int16_t h;
-        __builtin_memcpy(&h, p, sizeof h);
-        return _mm256_cvtph_ps(_mm_set1_epi16(h));
+        return _mm256_cvtph_ps(_mm_set1_epi16(static_cast<int16_t>(load_u16le(p))));
     }
     // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block k.
     static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t) { return broadcast_f16(p); }
@@ -104,9 +93,7 @@ struct Vec : Codes {
     static GGUFX_INLINE V8 sub_codes(V8 c, int8_t by) {
         return _mm256_sub_epi8(c, _mm256_set1_epi8(by));
     }
-    static GGUFX_INLINE Vi and_i(Vi a, int32_t b) { return _mm256_and_si256(a, set1_i(b)); }
     static GGUFX_INLINE Vi max_i(Vi a, Vi b) { return _mm256_max_epi32(a, b); }
-    static GGUFX_INLINE Vf as_float(Vi v) { return _mm256_castsi256_ps(v); }
     // Lanes of yes where a < b, or a == b, else of no.
     static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
         return _mm256_blendv_ps(no, yes, as_float(_mm256_cmpgt_epi32(set1_i(b), a)));
@@ -114,8 +101,6 @@ struct Vec : Codes {
     static GGUFX_INLINE Vf select_equal(Vi a, int32_t b, Vf yes, Vf no) {
         return _mm256_blendv_ps(no, yes, as_float(_mm256_cmpeq_epi32(set1_i(b), a)));
     }
-    template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm256_slli_epi32(v, N); }
-    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm256_srai_epi32(v, N); }
 
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
     // The 128 codes of a chunk in the order of the row.
@@ -160,24 +145,14 @@ struct Vec : Codes {
             store_i(codes + i, _mm256_xor_si256(v, _mm256_set1_epi8(-128)));
         }
     }
-    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
-
     // Codes 0..7 of two groups of 16: (code - Offset) * scale[group], with Turn the negative of
     // that, + Add, low bytes; looked up in the eight multiples.
     template <int Offset, bool Turn, int Add>
     static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
-        int16_t two;
-        __builtin_memcpy(&two, scale, sizeof two);
         const __m256i high = _mm256_set_epi64x(0x0180018001800180, 0x0180018001800180,
                                                0x0080008000800080, 0x0080008000800080);
-        constexpr int o = Offset, t = Turn ? -1 : 1;
-        const __m256i factors = _mm256_broadcastsi128_si256(
-            _mm_setr_epi16(t * -o, t * (1 - o), t * (2 - o), t * (3 - o), t * (4 - o), t * (5 - o),
-                           t * (6 - o), t * (7 - o)));
-        __m256i v = _mm256_shuffle_epi8(_mm256_set1_epi16(two), high); // scale * 256
-        v = _mm256_add_epi16(_mm256_mullo_epi16(v, factors),
-                             _mm256_set1_epi16(static_cast<int16_t>(Add * 256)));
-        v = _mm256_srli_epi16(v, 8);
+        const __m256i two = _mm256_set1_epi16(static_cast<int16_t>(load_u16le(scale)));
+        const __m256i v = multiples<Offset, Turn, Add>(_mm256_shuffle_epi8(two, high));
         store_i(codes, _mm256_shuffle_epi8(_mm256_packus_epi16(v, v), load32(codes)));
     }
 
@@ -210,13 +185,6 @@ struct Vec : Codes {
     }
 };
 
-// The first four bytes of a block: d and, in some, m.
-template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
-    static_assert(__builtin_offsetof(Block, d) == 0);
-    int32_t v;
-    __builtin_memcpy(&v, &b, sizeof v);
-    return v;
-}
 // d (and m) of four blocks; bytes of them in the order of `index`.
 template <class Block> GGUFX_INLINE __m128i four_words(const Block *b, __m128i index) {
     return _mm_shuffle_epi8(_mm_setr_epi32(first_word(b[0]), first_word(b[1]), first_word(b[2]),
@@ -251,6 +219,4 @@ template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block
 }
 
 } // namespace
-} // namespace avx2
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx2

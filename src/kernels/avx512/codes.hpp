@@ -6,9 +6,7 @@
 #include "kernels/loops/bytes.hpp"
 #include "kernels/loops/x86.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512 {
+namespace ggufx::kernels::avx512 {
 namespace {
 
 struct Codes : X86Bytes {
@@ -60,10 +58,7 @@ struct Codes : X86Bytes {
     // v plus Set where a bit of the four bytes is set. (Signed codes: Clear where it is not.)
     template <int Set, int Clear>
     static GGUFX_INLINE V8 add_bits(V8 v, const uint8_t *p, size_t far) {
-        uint32_t low, high;
-        __builtin_memcpy(&low, p, sizeof low);
-        __builtin_memcpy(&high, p + far, sizeof high);
-        const __mmask64 set = low | static_cast<uint64_t>(high) << 32;
+        const __mmask64 set = load_u32le(p) | uint64_t{load_u32le(p + far)} << 32;
         return _mm512_mask_add_epi8(v, set, v, _mm512_set1_epi8(Set));
     }
     // Bits At .. At + N - 1 of each byte.
@@ -164,14 +159,12 @@ struct Codes : X86Bytes {
                                                   at(13), at(14), at(15)));
     }
     static GGUFX_INLINE Vi gather_fours(const uint8_t *p, size_t stride) {
-        int32_t fours[4];
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < 4; i++) __builtin_memcpy(fours + i, p + i * stride, 4);
-        return _mm512_cvtepu8_epi32(_mm_setr_epi32(fours[0], fours[1], fours[2], fours[3]));
+        const auto four = [&](unsigned i) __attribute__((always_inline)) {
+            return load_i32le(p + i * stride);
+        };
+        return _mm512_cvtepu8_epi32(_mm_setr_epi32(four(0), four(1), four(2), four(3)));
     }
 };
 
 } // namespace
-} // namespace avx512
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx512

@@ -5,9 +5,7 @@
 #include "kernels/avx512/vec.hpp"
 #include "kernels/loops/grid_x86.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512 {
+namespace ggufx::kernels::avx512 {
 namespace {
 
 // Codes + U::kOffset from grid values and a bit for each that is negative.
@@ -39,6 +37,4 @@ GGUFX_INLINE void load_grid(__m512i (&c)[4], const typename U::Block *b, unsigne
 }
 
 } // namespace
-} // namespace avx512
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx512

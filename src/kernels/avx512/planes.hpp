@@ -7,9 +7,7 @@
 #include "kernels/avx512/vec.hpp"
 #include "kernels/loops/pack_act.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512 {
+namespace ggufx::kernels::avx512 {
 namespace {
 
 struct PlaneVec : Vec {
@@ -57,6 +55,4 @@ struct PlaneVec : Vec {
 };
 
 } // namespace
-} // namespace avx512
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx512

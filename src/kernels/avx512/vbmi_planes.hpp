@@ -4,16 +4,28 @@
 #pragma once
 
 #include "formats/grids/levels.hpp"
-#include "kernels/avx512/planes.hpp"
+#include "kernels/avx512/formats.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512vbmi {
+namespace ggufx::kernels::avx512vbmi {
 namespace {
 
 using Vec = avx512::PlaneVec;
 
-template <class F> struct Unpack; // one specialisation per format, in its own header
+template <class F> struct Unpack; // one specialisation per format
+
+// Formats with a scale per 32 values and per 16: the set reads those.
+template <class F, int Offset, int MaxCode>
+struct ScaledRows : ScaledCodes<Vec, F, Offset, MaxCode> {
+    static constexpr bool kLongChains = true;
+    static GGUFX_INLINE auto load_scales(const typename F::Block *b) {
+        const auto s = avx512::Unpack<F>::load_scales(b);
+        return typename ScaledRows::Scales{s.d, s.scale};
+    }
+};
+template <class F, int Offset, int MaxCode>
+struct GroupedRows : ScaledGroups<avx512::Unpack<F>, Vec, F, Offset, MaxCode> {
+    static constexpr bool kLongChains = true;
+};
 
 // ---- lookups ------------------------------------------------------------------------------------
 
@@ -89,6 +101,4 @@ GGUFX_INLINE __m512i plane(const Codes &codes, char mask, __m512i level, __m512i
 }
 
 } // namespace
-} // namespace avx512vbmi
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx512vbmi

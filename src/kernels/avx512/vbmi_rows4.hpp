@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx512/formats.hpp"
 #include "kernels/avx512/vbmi_planes.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512vbmi {
+namespace ggufx::kernels::avx512vbmi {
 namespace {
 
 // Planes from level numbers (formats/grids/levels.hpp) and the four sign bits of each row.
@@ -26,18 +23,9 @@ struct Codes4 {
     }
 };
 
-template <class F, int Offset, int MaxCode> struct Rows4 : ScaledCodes<Vec, F, Offset, MaxCode> {
-    using Scales = typename ScaledCodes<Vec, F, Offset, MaxCode>::Scales;
-    static constexpr bool kLongChains = true;
-    static GGUFX_INLINE Scales load_scales(const typename F::Block *b) {
-        const auto s = avx512::Unpack<F>::load_scales(b);
-        return {s.d, s.scale};
-    }
-};
-
 constexpr Codes4 kCodesIq3S({1, 3, 5, 7, 9, 11, 13, 15}, 16);
 
-template <> struct Unpack<fmt::IQ3_S> : Rows4<fmt::IQ3_S, 16, 16 + 15> {
+template <> struct Unpack<fmt::IQ3_S> : ScaledRows<fmt::IQ3_S, 16, 16 + 15> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         Indices index(_mm512_loadu_si512(b[i].qs));
         __builtin_memcpy(&index.high[0], b[i].qh, 8);
@@ -51,7 +39,7 @@ template <> struct Unpack<fmt::IQ3_S> : Rows4<fmt::IQ3_S, 16, 16 + 15> {
 
 constexpr Codes4 kCodesIq3Xxs({4, 12, 20, 28, 36, 44, 52, 62}, 64);
 
-template <> struct Unpack<fmt::IQ3_XXS> : Rows4<fmt::IQ3_XXS, 64, 64 + 62> {
+template <> struct Unpack<fmt::IQ3_XXS> : ScaledRows<fmt::IQ3_XXS, 64, 64 + 62> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const Indices index(_mm512_loadu_si512(b[i].qs));
         kCodesIq3Xxs.planes(c, levels_of<256>(fmt::kLevelsIq3Xxs.first, index),
@@ -70,6 +58,4 @@ template <> struct Unpack<fmt::IQ3_XXS> : Rows4<fmt::IQ3_XXS, 64, 64 + 62> {
 };
 
 } // namespace
-} // namespace avx512vbmi
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx512vbmi

@@ -3,12 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx512/formats.hpp"
 #include "kernels/avx512/vbmi_planes.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512vbmi {
+namespace ggufx::kernels::avx512vbmi {
 namespace {
 
 // Level numbers of values 0..3 and of 4..7, and a byte with their signs, of 64 rows.
@@ -56,8 +53,7 @@ GGUFX_INLINE void iq2_planes(__m512i (&c)[4], const Rows8 &rows, unsigned i) {
                      interleave(rows.signs, _mm512_srli_epi16(rows.signs, 4), i));
 }
 
-template <> struct Unpack<fmt::IQ2_XXS> : ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 + 43> {
-    static constexpr bool kLongChains = true;
+template <> struct Unpack<fmt::IQ2_XXS> : ScaledRows<fmt::IQ2_XXS, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512 v0 = _mm512_loadu_ps(b[0].qs), v1 = _mm512_loadu_ps(b[1].qs);
         const Indices index(_mm512_castps_si512(_mm512_shuffle_ps(v0, v1, 0x88)));
@@ -70,16 +66,6 @@ template <> struct Unpack<fmt::IQ2_XXS> : ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 
                     look_up7(fmt::kSigns7.byte, fields)},
                    i);
     }
-    static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const auto s = avx512::Unpack<fmt::IQ2_XXS>::load_scales(b);
-        return {s.d, s.scale};
-    }
-};
-
-// Types with a scale per 16 values.
-template <class F, int Offset, int MaxCode>
-struct GroupedRows8 : ScaledGroups<avx512::Unpack<F>, Vec, F, Offset, MaxCode> {
-    static constexpr bool kLongChains = true;
 };
 
 // Low or high bytes of the words of two blocks, in the order of the rows.
@@ -94,7 +80,7 @@ struct WordBytes {
 };
 constexpr WordBytes kLowBytes{0}, kHighBytes{1};
 
-template <> struct Unpack<fmt::IQ2_XS> : GroupedRows8<fmt::IQ2_XS, 64, 64 + 43> {
+template <> struct Unpack<fmt::IQ2_XS> : GroupedRows<fmt::IQ2_XS, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i v0 = _mm512_loadu_si512(b[0].qs), v1 = _mm512_loadu_si512(b[1].qs);
         Indices index(_mm512_permutex2var_epi8(v0, load64(kLowBytes.at), v1));
@@ -108,7 +94,7 @@ template <> struct Unpack<fmt::IQ2_XS> : GroupedRows8<fmt::IQ2_XS, 64, 64 + 43> 
     }
 };
 
-template <> struct Unpack<fmt::IQ2_S> : GroupedRows8<fmt::IQ2_S, 64, 64 + 43> {
+template <> struct Unpack<fmt::IQ2_S> : GroupedRows<fmt::IQ2_S, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         Indices index(two_by_eight(b[0].qs, b[1].qs));
         const __m128i q0 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[0].qh));
@@ -156,21 +142,16 @@ GGUFX_INLINE __m512i two_by_four(const uint8_t *first, const uint8_t *second) {
         _mm256_castsi128_si256(_mm_unpacklo_epi32(a, b)), _mm_unpackhi_epi32(a, b), 1));
 }
 
-template <> struct Unpack<fmt::IQ1_S> : ScaledCodes<Vec, fmt::IQ1_S, 16, 16 + 9> {
-    static constexpr bool kLongChains = true;
+template <> struct Unpack<fmt::IQ1_S> : ScaledRows<fmt::IQ1_S, 16, 16 + 9> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i words = two_by_four(b[0].qh, b[1].qh); // of two groups of 32 each
         iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),
                    _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1916131009060300), words),
                    _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1f1f1f1f0f0f0f0f), words), i);
     }
-    static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const auto s = avx512::Unpack<fmt::IQ1_S>::load_scales(b);
-        return {s.d, s.scale};
-    }
 };
 
-template <> struct Unpack<fmt::IQ1_M> : GroupedRows8<fmt::IQ1_M, 16, 16 + 9> {
+template <> struct Unpack<fmt::IQ1_M> : GroupedRows<fmt::IQ1_M, 16, 16 + 9> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i nibbles = two_by_four(b[0].qh, b[1].qh); // of eight rows each
         iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),
@@ -180,6 +161,4 @@ template <> struct Unpack<fmt::IQ1_M> : GroupedRows8<fmt::IQ1_M, 16, 16 + 9> {
 };
 
 } // namespace
-} // namespace avx512vbmi
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx512vbmi

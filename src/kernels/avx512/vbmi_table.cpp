@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 
-const Layer avx512vbmi::kLayer = {
+constexpr Layer avx512vbmi::kLayer = {
     .isa = Isa::avx512,
     .name = "avx512vbmi",
-    .matvec = avx512vbmi::kMatvec,
+    .matvec = avx512vbmi::kMatvec.of,
 #ifndef GGUFX_SMALL
-    .matvec_precise = avx512vbmi::kMatvecPrecise,
+    .matvec_precise = avx512vbmi::kMatvecPrecise.of,
     .kv_pages = &avx512vbmi::kKvPages,
 #endif
 };
 
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -6,12 +6,10 @@
 
 #include "kernels/avx512/codes.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx512 {
+namespace ggufx::kernels::avx512 {
 namespace {
 
-struct Vec : Codes, DotTiles {
+struct Vec : Codes, LaneMath<64>, DotTiles {
     static constexpr unsigned kLanes = 16;
     static constexpr unsigned kTileVectors = 2;
     static constexpr unsigned kColumns = 6; // of a tile: 12 sums, 12 results, 2 weights, 4 more
@@ -24,25 +22,16 @@ struct Vec : Codes, DotTiles {
     static GGUFX_INLINE Vf set1(float v) { return _mm512_set1_ps(v); }
     static GGUFX_INLINE Vf load(const float *p) { return _mm512_loadu_ps(p); }
     static GGUFX_INLINE void store(float *p, Vf v) { _mm512_storeu_ps(p, v); }
-    static GGUFX_INLINE Vf add(Vf a, Vf b) { return _mm512_add_ps(a, b); }
-    static GGUFX_INLINE Vf sub(Vf a, Vf b) { return _mm512_sub_ps(a, b); }
-    static GGUFX_INLINE Vf mul(Vf a, Vf b) { return _mm512_mul_ps(a, b); }
     static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) { return _mm512_fmadd_ps(a, b, c); }
     static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { return _mm512_fnmadd_ps(a, b, c); }
-    static GGUFX_INLINE Vf to_float(Vi v) { return _mm512_cvtepi32_ps(v); }
     static GGUFX_INLINE Vi set1_i(int32_t v) { return _mm512_set1_epi32(v); }
     static GGUFX_INLINE Vi load_i(const void *p) { return _mm512_loadu_si512(p); }
     static GGUFX_INLINE void store_i(void *p, Vi v) { _mm512_storeu_si512(p, v); }
-    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm512_add_epi32(a, b); }
-    static GGUFX_INLINE Vi sub_i(Vi a, Vi b) { return _mm512_sub_epi32(a, b); }
-    static GGUFX_INLINE Vi mul_i(Vi a, Vi b) { return _mm512_mullo_epi32(a, b); }
     static GGUFX_INLINE Vi widen_u8(const uint8_t *p) { return _mm512_cvtepu8_epi32(load16(p)); }
     static GGUFX_INLINE Vi widen_i8(const uint8_t *p) { return _mm512_cvtepi8_epi32(load16(p)); }
     static GGUFX_INLINE Vf load_f16(const uint8_t *p) { return _mm512_cvtph_ps(load_half(p)); }
     static GGUFX_INLINE Vf broadcast_f16(const uint8_t *p) {
-        int16_t h;
-        __builtin_memcpy(&h, p, sizeof h);
-        return _mm512_cvtph_ps(_mm256_set1_epi16(h));
+        return _mm512_cvtph_ps(_mm256_set1_epi16(static_cast<int16_t>(load_u16le(p))));
     }
     // The f16 of two blocks of 256, for eight lanes each; the first two of 16 bytes of both; d of
     // block k.
@@ -128,9 +117,7 @@ struct Vec : Codes, DotTiles {
     static GGUFX_INLINE Vi madd16(V16 a, const int16_t *b) {
         return _mm512_madd_epi16(a, _mm512_loadu_si512(b));
     }
-    static GGUFX_INLINE Vi and_i(Vi a, int32_t b) { return _mm512_and_si512(a, set1_i(b)); }
     static GGUFX_INLINE Vi max_i(Vi a, Vi b) { return _mm512_max_epi32(a, b); }
-    static GGUFX_INLINE Vf as_float(Vi v) { return _mm512_castsi512_ps(v); }
     // Lanes of yes where a < b, or a == b, else of no.
     static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
         return _mm512_mask_mov_ps(no, _mm512_cmplt_epi32_mask(a, set1_i(b)), yes);
@@ -138,8 +125,6 @@ struct Vec : Codes, DotTiles {
     static GGUFX_INLINE Vf select_equal(Vi a, int32_t b, Vf yes, Vf no) {
         return _mm512_mask_mov_ps(no, _mm512_cmpeq_epi32_mask(a, set1_i(b)), yes);
     }
-    template <int N> static GGUFX_INLINE Vi shift_left(Vi v) { return _mm512_slli_epi32(v, N); }
-    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm512_srai_epi32(v, N); }
 
     // Where block b of a row of codes lies, see the head of this file.
     static GGUFX_INLINE size_t block_position(size_t b) {
@@ -190,26 +175,16 @@ struct Vec : Codes, DotTiles {
         for (unsigned i = 0; i < 16; i++) r[i] = t[i];
     }
 
-    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
-
     // Codes 0..7 of four groups of 16: (code - Offset) * scale[group], with Turn the negative of
     // that, + Add, low bytes; looked up in the eight multiples.
     template <int Offset, bool Turn, int Add>
     static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
-        int32_t four;
-        __builtin_memcpy(&four, scale, sizeof four);
         const __m512i high = _mm512_set_epi64(0x0380038003800380, 0x0380038003800380,
                                               0x0280028002800280, 0x0280028002800280,
                                               0x0180018001800180, 0x0180018001800180,
                                               0x0080008000800080, 0x0080008000800080);
-        constexpr int o = Offset, t = Turn ? -1 : 1;
-        const __m512i factors = _mm512_broadcast_i32x4(
-            _mm_setr_epi16(t * -o, t * (1 - o), t * (2 - o), t * (3 - o), t * (4 - o), t * (5 - o),
-                           t * (6 - o), t * (7 - o)));
-        __m512i v = _mm512_shuffle_epi8(_mm512_set1_epi32(four), high); // scale * 256
-        v = _mm512_add_epi16(_mm512_mullo_epi16(v, factors),
-                             _mm512_set1_epi16(static_cast<int16_t>(Add * 256)));
-        v = _mm512_srli_epi16(v, 8);
+        const __m512i four = _mm512_set1_epi32(load_i32le(scale));
+        const __m512i v = multiples<Offset, Turn, Add>(_mm512_shuffle_epi8(four, high));
         store_i(codes, _mm512_shuffle_epi8(_mm512_packus_epi16(v, v), load_i(codes)));
     }
 
@@ -230,13 +205,6 @@ struct Vec : Codes, DotTiles {
     }
 };
 
-// The first four bytes of a block: d and, in some, m.
-template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
-    static_assert(__builtin_offsetof(Block, d) == 0);
-    int32_t v;
-    __builtin_memcpy(&v, &b, sizeof v);
-    return v;
-}
 // Those of 16 / N blocks, each N times. (Words of 16 bits, inserted one by one, took twice as long.)
 template <unsigned N, class Block> GGUFX_INLINE __m512i first_words(const Block *b) {
     const auto w = [b](unsigned i) __attribute__((always_inline)) { return first_word(b[i]); };
@@ -274,6 +242,4 @@ template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Bl
 }
 
 } // namespace
-} // namespace avx512
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx512

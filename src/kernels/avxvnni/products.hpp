@@ -5,9 +5,7 @@
 
 #include "kernels/loops/x86.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace avx2 {
+namespace ggufx::kernels::avx2 {
 namespace {
 
 struct Products : DotTiles {
@@ -46,15 +44,9 @@ struct Products : DotTiles {
         for (unsigned j = 0; j < 4; j++) {
             p[j] = add_dots<U>(_mm256_setzero_si256(), c[j], load32(q + 32 * j));
         }
-        const __m256i t0 =
-            _mm256_add_epi32(_mm256_unpacklo_epi32(p[0], p[1]), _mm256_unpackhi_epi32(p[0], p[1]));
-        const __m256i t1 =
-            _mm256_add_epi32(_mm256_unpacklo_epi32(p[2], p[3]), _mm256_unpackhi_epi32(p[2], p[3]));
-        return _mm256_add_epi32(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
+        return lane_sums<uint32_t>(p);
     }
 };
 
 } // namespace
-} // namespace avx2
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::avx2

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // N bytes of T.
@@ -19,13 +18,13 @@ template <class T, class W> using As = typename VectorOf<T, sizeof(W)>::Type;
 // Elements X, which fill 16 bytes, once per 16 bytes of W.
 template <class W, class T, T... X> constexpr As<T, W> repeat() {
     static_assert(sizeof...(X) * sizeof(T) == 16);
-    if constexpr (sizeof(W) == 16) {
+    if constexpr (sizeof(W) == 16)
         return As<T, W>{X...};
-    } else {
+    else if constexpr (sizeof(W) == 32)
         return As<T, W>{X..., X...};
-    }
+    else
+        return As<T, W>{X..., X..., X..., X...};
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -12,8 +12,7 @@
 // Vectors stay in registers only where everything is inlined.
 #define GGUFX_INLINE inline __attribute__((always_inline))
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // Far enough to cover DRAM latency, near enough not to be evicted. Into the second cache: with
@@ -56,5 +55,4 @@ GGUFX_INLINE float finish(float y) {
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -6,8 +6,7 @@
 #include "formats/floats.hpp"
 #include "kernels/loops/common.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // One step of block weights in row order; what is per group has kGroup values.
@@ -93,11 +92,6 @@ template <class U> void dequant_blocks(float *out, const uint8_t *from, size_t n
 
 // ---- float types --------------------------------------------------------------------------------
 
-template <class F> constexpr bool kIsFloat = false;
-template <> constexpr bool kIsFloat<fmt::F32> = true;
-template <> constexpr bool kIsFloat<fmt::F16> = true;
-template <> constexpr bool kIsFloat<fmt::BF16> = true;
-
 template <class V, class F> struct LoadFloat;
 template <class V> struct LoadFloat<V, fmt::F32> {
     static GGUFX_INLINE auto load(const uint8_t *p) {
@@ -126,5 +120,4 @@ template <class V, class F> void dequant_floats(float *out, const uint8_t *value
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -1,10 +1,11 @@
-// The arrays that objects export, one each, in the namespace of their layer; table.cpp puts them
+// The tables that objects export, one each, in the namespace of their layer; table.cpp puts them
 // together. Files of loops/ are compiled once per layer; meson.build gives
 //   GGUFX_SET     the namespace and folder of the set: its formats.hpp
-//   GGUFX_LAYER   the namespace of the arrays; another one where a set is compiled several times
+//   GGUFX_LAYER   the namespace of the tables; another one where a set is compiled several times
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "formats/all.hpp"
 #include "kernels/table.hpp"
 
 #define GGUFX_TEXT_OF(x) #x
@@ -13,20 +14,41 @@
 #define GGUFX_FORMATS GGUFX_TEXT(kernels/GGUFX_SET/formats.hpp)
 // clang-format on
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
+
+// A kernel, or none, for each type id.
+template <class Kernel> struct Family { Kernel of[fmt::kTypeIds]; };
+
 namespace GGUFX_LAYER {
 
-extern const Dequant kDequant[fmt::kTypeIds];
-extern const Matvec kMatvec[fmt::kTypeIds];
-extern const Matvec kMatvecPrecise[fmt::kTypeIds];
-extern const MatvecF32 kMatvecF32[fmt::kTypeIds];
-extern const Gemm kGemm[fmt::kTypeIds];
-extern const Gemm kGemmPrecise[fmt::kTypeIds];
-extern const Gemm kGemmF32[fmt::kTypeIds];
+extern const Family<Dequant> kDequant;
+extern const Family<Matvec> kMatvec, kMatvecPrecise;
+extern const Family<MatvecF32> kMatvecF32;
+extern const Family<Gemm> kGemm, kGemmPrecise, kGemmF32;
 extern const KvPages kKvPages;
 extern const Layer kLayer;
 
 } // namespace GGUFX_LAYER
-} // namespace kernels
-} // namespace ggufx
+
+namespace {
+
+// What formats.def says a type is.
+enum class Kind { Quantized, Float, Integer, Activation };
+// Floats that weights are stored in: F64 is none.
+template <class F, Kind K>
+constexpr bool kIsFloat = K == Kind::Float && sizeof(typename F::Block) <= sizeof(float);
+// The sums of x that the minimums of a type want, see MatvecF32.
+template <class F> constexpr uint32_t kSumsOf = F::kMins == fmt::Mins::kNone ? 0 : F::kGroup;
+
+// make<F, Kind>() of every type F; removed ones have no kernel.
+template <class Kernel, class Make> consteval Family<Kernel> for_types(Make make) {
+    return {{
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...)                                                \
+    make.template operator()<fmt::NAME, Kind::KIND>(),
+#define REMOVED(...) {},
+#include "formats/formats.def"
+    }};
+}
+
+} // namespace
+} // namespace ggufx::kernels

@@ -7,8 +7,7 @@
 
 #include "kernels/loops/gemm_tile.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // A panel of a tile stays in the first cache: filled there, it is read by all columns. (All of k
@@ -268,5 +267,4 @@ template <class U> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch)
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

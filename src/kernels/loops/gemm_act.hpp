@@ -8,8 +8,7 @@
 #include "kernels/loops/common.hpp"
 #include "kernels/loops/pack_act.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // How a set multiplies in tiles: add_products of its primitives, or a specialisation with
@@ -157,5 +156,4 @@ template <class U> void gemm_pack(uint8_t *packed, const GemmAct &act, size_t fi
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -1,33 +1,22 @@
-// n >= 4 columns of integer activations, one entry per type:
+// n >= 4 columns of integer activations:
 //   GGUFX_PLANES  of the activations: 1 (8 bits) or 2 (15 bits)
-//   GGUFX_ARRAY   the name of the array
+//   GGUFX_FAMILY  the name of the table
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/loops/gemm.hpp"
 #include GGUFX_FORMATS
 
-namespace ggufx {
-namespace kernels {
-namespace GGUFX_SET {
-namespace {
+namespace ggufx::kernels {
 
-template <class F> constexpr Gemm entry() {
+using namespace GGUFX_SET;
+
+constexpr Family<Gemm> GGUFX_LAYER::GGUFX_FAMILY = for_types<Gemm>([]<class F, Kind>() -> Gemm {
     if constexpr (requires { Unpack<F>::kOffset; }) {
         using U = Planes<typename TileUnpack<Unpack<F>>::Type, GGUFX_PLANES>;
         return {gemm_bytes<U>, gemm_pack<U>, gemm<U>, U::kColumns, U::kTileVectors * U::kLanes};
     } else {
         return {};
     }
-}
+});
 
-} // namespace
-} // namespace GGUFX_SET
-
-const Gemm GGUFX_LAYER::GGUFX_ARRAY[fmt::kTypeIds] = {
-#define X(NAME, ...) GGUFX_SET::entry<fmt::NAME>(),
-#define REMOVED(...) {},
-#include "formats/formats.def"
-};
-
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -7,8 +7,7 @@
 #include "kernels/loops/dequant.hpp"
 #include "kernels/loops/gemm.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 constexpr unsigned kColumnsF32 = 6;
@@ -112,23 +111,14 @@ __attribute__((noinline)) void micro_f32(const TileOut &out, const float *tile, 
     store_acc<V, M, Columns>(acc, out);
 }
 
-template <class V, unsigned M>
+template <class V, unsigned M, unsigned Columns = kColumnsF32>
 void micro_f32_columns(size_t n_columns, const TileOut &out, const float *tile, const float *x,
                        size_t ldx, size_t n) {
-    switch (n_columns) {
-    case 1:
-        return micro_f32<V, M, 1>(out, tile, x, ldx, n);
-    case 2:
-        return micro_f32<V, M, 2>(out, tile, x, ldx, n);
-    case 3:
-        return micro_f32<V, M, 3>(out, tile, x, ldx, n);
-    case 4:
-        return micro_f32<V, M, 4>(out, tile, x, ldx, n);
-    case 5:
-        return micro_f32<V, M, 5>(out, tile, x, ldx, n);
-    default:
-        return micro_f32<V, M, 6>(out, tile, x, ldx, n);
+    if constexpr (Columns > 1) {
+        if (n_columns < Columns)
+            return micro_f32_columns<V, M, Columns - 1>(n_columns, out, tile, x, ldx, n);
     }
+    micro_f32<V, M, Columns>(out, tile, x, ldx, n);
 }
 
 // All k and all columns of M * kLanes rows from `row` on. fill(TileFill) decodes.
@@ -193,5 +183,4 @@ template <class U> void gemm_blocks_f32(Out y, Rows w, const GemmAct &act, Scrat
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

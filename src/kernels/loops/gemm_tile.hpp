@@ -6,8 +6,7 @@
 #include "formats/all.hpp"
 #include "kernels/loops/gemm_act.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // K: a TileKind.
@@ -153,5 +152,4 @@ void fill_step(const Tile<KindOf<U>> &tile, const Rows &w, size_t row, size_t st
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

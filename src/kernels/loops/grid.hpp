@@ -9,8 +9,7 @@
 #include "kernels/loops/bytes.hpp"
 #include "kernels/loops/common.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // Bit 7 of each byte makes the number of its bits even.
@@ -150,5 +149,4 @@ template <> constexpr bool kTernaryGrid<fmt::IQ1_S> = true;
 template <> constexpr bool kTernaryGrid<fmt::IQ1_M> = true;
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -5,8 +5,7 @@
 #include "kernels/loops/grid.hpp"
 #include "kernels/loops/x86.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // 16 bytes from two rows of 8, or from four of 4.
@@ -15,13 +14,8 @@ GGUFX_INLINE __m128i join_rows(const int8_t *a, const int8_t *b) {
     return _mm_castpd_si128(_mm_loadh_pd(low, reinterpret_cast<const double *>(b)));
 }
 GGUFX_INLINE __m128i join_rows(const int8_t *a, const int8_t *b, const int8_t *c, const int8_t *d) {
-    const auto word = [](const int8_t *p) __attribute__((always_inline)) {
-        int32_t v;
-        __builtin_memcpy(&v, p, 4);
-        return v;
-    };
-    const __m128i low = _mm_insert_epi32(_mm_cvtsi32_si128(word(a)), word(b), 1);
-    return _mm_insert_epi32(_mm_insert_epi32(low, word(c), 2), word(d), 3);
+    const __m128i low = _mm_insert_epi32(_mm_cvtsi32_si128(load_i32le(a)), load_i32le(b), 1);
+    return _mm_insert_epi32(_mm_insert_epi32(low, load_i32le(c), 2), load_i32le(d), 3);
 }
 
 // Of 32-block j of a half.
@@ -38,5 +32,4 @@ GGUFX_INLINE __m256i load_rows(const typename F::Block &b, unsigned half, unsign
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -6,8 +6,7 @@
 
 #include "kernels/loops/pack_act.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 constexpr size_t kStreams = 4, kMaxColumns = 3;
@@ -225,5 +224,4 @@ template <class U> void matvec(Out y, Rows w, const Act *act, size_t n) {
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

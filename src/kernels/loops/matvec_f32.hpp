@@ -5,8 +5,7 @@
 
 #include "kernels/loops/dequant.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // ---- C4 -----------------------------------------------------------------------------------------
@@ -203,5 +202,4 @@ template <class V> void sum_groups(float *sums, const float *x, size_t k, size_t
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

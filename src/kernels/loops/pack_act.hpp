@@ -6,8 +6,7 @@
 
 #include "kernels/loops/common.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // V with activations of N planes: what the loops of products are written over.
@@ -76,6 +75,9 @@ template <class V> GGUFX_INLINE float pack_codes(const BlockCodes<V> &to, const 
     return scale.d;
 }
 
+// Zeros behind the values come out as zeros.
+constexpr float kZeros[32] = {};
+
 template <class V> void pack_act(const Act &act, const float *x) {
     const size_t n_blocks = act.k / 32, n_padded = (act.k + kActPad - 1) / kActPad * (kActPad / 32);
     const BlockCodes<V> column = [&act] {
@@ -92,16 +94,8 @@ template <class V> void pack_act(const Act &act, const float *x) {
             to.q[p] += V::block_position(b);
             to.s16[p] += 2 * b;
         }
-        if (b < n_blocks) {
-            act.d[b] = pack_codes(to, x + 32 * b);
-            act.s[b] = act.d[b] * static_cast<float>(to.sum(0) + to.sum(1));
-            continue;
-        }
-        for (unsigned p = 0; p < V::kPlanes; p++) {
-            __builtin_memset(to.q[p], 0, 32);
-            to.s16[p][0] = to.s16[p][1] = 0;
-        }
-        act.d[b] = act.s[b] = 0.0f;
+        act.d[b] = pack_codes(to, b < n_blocks ? x + 32 * b : kZeros);
+        act.s[b] = act.d[b] * static_cast<float>(to.sum(0) + to.sum(1));
     }
 }
 
@@ -113,5 +107,4 @@ template <class V> void pack_planes(const Act &act, const float *x) {
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -15,8 +15,7 @@
 
 #include "kernels/loops/common.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 // Any: the codes are made (looked up, put together) and may as well be signed, with no offset, which
@@ -59,6 +58,8 @@ template <class V, class F, int Offset, int MaxCode, bool Any = false> struct Un
     // Where chunk i of a 256-block begins in an array of it, n bytes for each half.
     static constexpr unsigned in_half(unsigned i, unsigned n) { return kWholeBlocks ? 0 : i * n; }
 
+    // What nibbles mean where tiles split them: codes.
+    static GGUFX_INLINE typename V::V8 codes_of_nibbles(typename V::V8 v) { return v; }
     // 16 bytes of each block of a step, from byte `at` of it on.
     static GGUFX_INLINE typename V::Sixteen sixteen_at(const Block *b, size_t at) {
         return V::load_sixteen(reinterpret_cast<const uint8_t *>(b) + at, sizeof(Block));
@@ -263,5 +264,4 @@ template <class U> struct TileUnpack<U, true, false> { using Type = Folded<U>; }
 template <class U> struct TileUnpack<U, false, true> { using Type = MadeUnsigned<U>; };
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -1,13 +1,14 @@
-// What both x86 sets do with 16 and 32 bytes of a block.
+// What both x86 sets do with 16 and 32 bytes of a block, and with products.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "formats/traits.hpp"
+#include "kernels/loops/bytes.hpp"
 #include "kernels/loops/common.hpp"
 
 #include <immintrin.h>
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace {
 
 struct X86Bytes {
@@ -33,14 +34,60 @@ struct X86Bytes {
     }
     // The first half of `first`, then four bytes times 1, 3, 9, 27.
     static GGUFX_INLINE Half with_powers(Half first, const uint8_t *p) {
-        int32_t four;
-        __builtin_memcpy(&four, p, sizeof four);
-        const __m256i v = _mm256_set1_epi32(four), v3 = triple(v), v9 = triple(v3);
+        const __m256i v = _mm256_set1_epi32(load_i32le(p)), v3 = triple(v), v9 = triple(v3);
         const __m256i powers = _mm256_blend_epi32(_mm256_blend_epi32(v, v3, 0x22),
                                                   _mm256_blend_epi32(v9, triple(v9), 0x88), 0xcc);
         return _mm256_blend_epi32(first, powers, 0xf0);
     }
 };
+
+// Arithmetic of registers of Bytes bytes in the compiler's notation. (Integers of 32 bits stand in
+// the type that intrinsics have for any.)
+template <size_t Bytes> struct LaneMath {
+    using F = typename VectorOf<float, Bytes>::Type;
+    using I = typename VectorOf<long long, Bytes>::Type;
+    using Signed = typename VectorOf<int32_t, Bytes>::Type;
+    using Modular = typename VectorOf<uint32_t, Bytes>::Type; // wraps around
+
+    static GGUFX_INLINE F add(F a, F b) { return a + b; }
+    static GGUFX_INLINE F sub(F a, F b) { return a - b; }
+    static GGUFX_INLINE F mul(F a, F b) { return a * b; }
+    static GGUFX_INLINE F to_float(I v) { return __builtin_convertvector((Signed)v, F); }
+    static GGUFX_INLINE F as_float(I v) { return (F)v; }
+    static GGUFX_INLINE I add_i(I a, I b) { return (I)((Modular)a + (Modular)b); }
+    static GGUFX_INLINE I sub_i(I a, I b) { return (I)((Modular)a - (Modular)b); }
+    static GGUFX_INLINE I mul_i(I a, I b) { return (I)((Modular)a * (Modular)b); }
+    static GGUFX_INLINE I and_i(I a, int32_t b) { return (I)((Signed)a & b); }
+    template <int N> static GGUFX_INLINE I shift_left(I v) { return (I)((Modular)v << N); }
+    template <int N> static GGUFX_INLINE I shift_right(I v) { return (I)((Signed)v >> N); }
+};
+
+// The first four bytes of a block: d and, in some, m.
+template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
+    static_assert(__builtin_offsetof(Block, d) == 0);
+    return load_i32le(&b);
+}
+
+// Element j of 128-bit lane L: the sum, of T, of lane L of vector j.
+template <class T> GGUFX_INLINE __m256i lane_sums(const __m256i (&p)[4]) {
+    using Lanes = typename VectorOf<T, 32>::Type;
+    const auto add = [](__m256i a, __m256i b) __attribute__((always_inline)) {
+        return (__m256i)((Lanes)a + (Lanes)b);
+    };
+    const __m256i t0 = add(_mm256_unpacklo_epi32(p[0], p[1]), _mm256_unpackhi_epi32(p[0], p[1]));
+    const __m256i t1 = add(_mm256_unpacklo_epi32(p[2], p[3]), _mm256_unpackhi_epi32(p[2], p[3]));
+    return add(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
+}
+
+// For scale_codes of the sets, in each 16 bytes: what codes 0..7 become, as words, when `scale` is
+// a scale times 256 in each word: (code - Offset) * scale, with Turn the negative of that, + Add,
+// low bytes.
+template <int Offset, bool Turn, int Add, class V8> GGUFX_INLINE V8 multiples(V8 scale) {
+    using Words = As<uint16_t, V8>;
+    const Words codes = repeat<V8, uint16_t, 0, 1, 2, 3, 4, 5, 6, 7>();
+    const Words factors = Turn ? Offset - codes : codes - Offset;
+    return (V8)(((Words)scale * factors + Add * 256) >> 8);
+}
 
 // Products of tiles where one instruction adds four products to a sum: K::dot(sum, codes, values).
 struct DotTiles {
@@ -57,9 +104,7 @@ struct DotTiles {
             for (unsigned m = 0; m < M; m++) w[m] = K::load_i(u + (i * M + m) * sizeof(Vi));
 #pragma GCC unroll 8
             for (unsigned c = 0; c < Columns; c++) {
-                int32_t four;
-                __builtin_memcpy(&four, q + (i * Columns + c) * 4, 4);
-                const Vi a = K::set1_i(four);
+                const Vi a = K::set1_i(load_i32le(q + (i * Columns + c) * 4));
 #pragma GCC unroll 2
                 for (unsigned m = 0; m < M; m++) sums[m][c] = K::dot(sums[m][c], w[m], a);
             }
@@ -68,5 +113,4 @@ struct DotTiles {
 };
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -7,9 +7,7 @@
 #include "kernels/neon/i8mm.hpp"
 #include "kernels/neon/products.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace neon {
+namespace ggufx::kernels::neon {
 namespace {
 
 struct Codes : Products {
@@ -214,6 +212,4 @@ struct Codes : Products {
 };
 
 } // namespace
-} // namespace neon
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::neon

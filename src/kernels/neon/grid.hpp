@@ -5,9 +5,7 @@
 #include "kernels/loops/grid.hpp"
 #include "kernels/neon/vec.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace neon {
+namespace ggufx::kernels::neon {
 namespace {
 
 // 16 values from two rows of 8, or from four of 4.
@@ -53,6 +51,4 @@ __attribute__((noinline)) void load_grid(Vec::V8 (&c)[4], const typename U::Bloc
 }
 
 } // namespace
-} // namespace neon
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::neon

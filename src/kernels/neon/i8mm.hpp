@@ -7,9 +7,7 @@
 
 #ifdef GGUFX_NEON_I8MM
 
-namespace ggufx {
-namespace kernels {
-namespace neon {
+namespace ggufx::kernels::neon {
 namespace {
 
 struct Products : DotProducts {
@@ -69,8 +67,6 @@ private:
 };
 
 } // namespace
-} // namespace neon
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::neon
 
 #endif

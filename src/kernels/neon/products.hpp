@@ -8,9 +8,7 @@
 
 #include <arm_neon.h>
 
-namespace ggufx {
-namespace kernels {
-namespace neon {
+namespace ggufx::kernels::neon {
 namespace {
 
 // Not float32x4x2_t and the like: those want neighbouring registers.
@@ -187,6 +185,4 @@ private:
 #endif
 
 } // namespace
-} // namespace neon
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::neon

@@ -2,29 +2,22 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 
-#ifdef GGUFX_NEON_I8MM
-// Useful where two columns meet two rows: in tiles.
-const Layer neon_i8mm::kLayer = {
-    .isa = Isa::neon_i8mm,
-    .name = "neon_i8mm",
-    .gemm = neon_i8mm::kGemm,
-    .gemm_precise = neon_i8mm::kGemmPrecise,
-};
-#else
-// Decoding and f32 activations have no dot products of bytes: those of the NEON layer.
-const Layer neon_dot::kLayer = {
-    .isa = Isa::neon_dot,
-    .name = "neon_dot",
-    .matvec = neon_dot::kMatvec,
-    .matvec_precise = neon_dot::kMatvecPrecise,
-    .gemm = neon_dot::kGemm,
-    .gemm_precise = neon_dot::kGemmPrecise,
-    .kv_pages = &neon_dot::kKvPages,
-};
+// smmla is useful where two columns meet two rows: in tiles. Decoding and f32 activations have no
+// dot products of bytes: those of the NEON layer.
+constexpr Layer GGUFX_LAYER::kLayer = {
+    .isa = Isa::GGUFX_LAYER,
+    .name = GGUFX_TEXT(GGUFX_LAYER),
+#ifndef GGUFX_NEON_I8MM
+    .matvec = GGUFX_LAYER::kMatvec.of,
+    .matvec_precise = GGUFX_LAYER::kMatvecPrecise.of,
 #endif
+    .gemm = GGUFX_LAYER::kGemm.of,
+    .gemm_precise = GGUFX_LAYER::kGemmPrecise.of,
+#ifndef GGUFX_NEON_I8MM
+    .kv_pages = &GGUFX_LAYER::kKvPages,
+#endif
+};
 
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

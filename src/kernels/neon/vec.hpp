@@ -6,9 +6,7 @@
 
 #include "kernels/neon/codes.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace neon {
+namespace ggufx::kernels::neon {
 namespace {
 
 struct Vec : Codes {
@@ -187,8 +185,6 @@ struct Vec : Codes {
         }
     }
 
-    static GGUFX_INLINE V8 codes_of_nibbles(V8 v) { return v; }
-
     // Codes of two groups of 16: (code - Offset) * scale[group], with Turn the negative of that,
     // + Add, low bytes.
     template <int Offset, bool Turn, int Add>
@@ -278,6 +274,4 @@ template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Bl
 }
 
 } // namespace
-} // namespace neon
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::neon

@@ -9,19 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace ggufx {
-namespace kernels {
-namespace scalar {
+namespace ggufx::kernels::scalar {
 namespace {
 
 constexpr unsigned kLanes = 16;
 constexpr size_t kMaxColumns = 3; // of n = 1..3
-
-// What formats.def says a type is. Types with weights: the first, and the second below F64.
-enum class Kind { Quantized, Float, Integer, Activation };
-template <class F, Kind K>
-constexpr bool kIsWeights =
-    K == Kind::Quantized || (K == Kind::Float && sizeof(typename F::Block) <= sizeof(float));
 
 // Types whose d depends on the group of 16: their lanes count groups instead of blocks.
 template <class F> constexpr bool kScalePerGroup = false;
@@ -154,20 +146,12 @@ template <bool Precise> void pack_block(const Act &act, size_t b, const float *x
 
 // C1, C5: a whole column in natural order, zeros behind it.
 template <bool Precise> void pack_column(const Act &act, const float *x) {
-    const size_t n_blocks = act.k / 32;
-    for (size_t b = 0; b < n_blocks; b++) pack_block<Precise>(act, b, x + 32 * b);
-    const size_t n_padded = (act.k + kActPad - 1) / kActPad * (kActPad / 32);
-    for (size_t b = n_blocks; b < n_padded; b++) {
-        for (unsigned i = 0; i < 32; i++) act.q[32 * b + i] = 0;
-        act.d[b] = act.s[b] = 0.0f;
-        act.s16[2 * b] = act.s16[2 * b + 1] = 0;
-        if (!Precise) continue;
-        for (unsigned i = 0; i < 32; i++) plane_codes(act, 1)[32 * b + i] = 0;
-        plane_sums(act, 1)[2 * b] = plane_sums(act, 1)[2 * b + 1] = 0;
+    constexpr float zeros[32] = {};
+    const size_t n_blocks = act.k / 32, n_padded = (act.k + kActPad - 1) / kActPad * (kActPad / 32);
+    for (size_t b = 0; b < n_padded; b++) {
+        pack_block<Precise>(act, b, b < n_blocks ? x + 32 * b : zeros);
     }
 }
 
 } // namespace
-} // namespace scalar
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::scalar

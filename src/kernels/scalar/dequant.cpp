@@ -1,17 +1,11 @@
 // Blocks to f32, all types: formats/decode.hpp as it stands.
 // SPDX-License-Identifier: MIT
-#include "formats/all.hpp"
 #include "formats/decode.hpp"
 #include "kernels/loops/families.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 
-const Dequant scalar::kDequant[fmt::kTypeIds] = {
-#define X(NAME, ...) {fmt::decode_blocks<fmt::NAME>},
-#define REMOVED(...) {nullptr},
-#include "formats/formats.def"
-};
+constexpr Family<Dequant> scalar::kDequant = for_types<Dequant>(
+    []<class F, Kind>() -> Dequant { return {fmt::decode_blocks<F>}; });
 
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

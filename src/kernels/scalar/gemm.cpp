@@ -1,5 +1,5 @@
 // n >= 4 columns with 8-bit activations.
 // SPDX-License-Identifier: MIT
 #define GGUFX_PRECISE false
-#define GGUFX_ARRAY kGemm
+#define GGUFX_FAMILY kGemm
 #include "kernels/scalar/gemm_array.hpp"

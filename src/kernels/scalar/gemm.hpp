@@ -7,9 +7,7 @@
 #include "kernels/scalar/canonical.hpp"
 #include "kernels/table.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace scalar {
+namespace ggufx::kernels::scalar {
 namespace {
 
 // Q2_K and Q3_K keep the sub-scale inside the integer sum, other 16-groups have a step each.
@@ -98,6 +96,4 @@ template <class F, bool Precise> void gemm(Out y, Rows w, const GemmAct &act, Sc
 }
 
 } // namespace
-} // namespace scalar
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::scalar

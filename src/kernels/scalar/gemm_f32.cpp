@@ -5,8 +5,7 @@
 #include "kernels/scalar/canonical.hpp"
 #include "kernels/loops/families.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace scalar {
 namespace {
 
@@ -56,21 +55,14 @@ template <class F> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch)
     }
 }
 
-template <class F, Kind K> constexpr Gemm entry() {
-    if constexpr (kIsWeights<F, K>)
-        return {packed_bytes, pack, gemm<F>, 1, 1};
-    else
-        return {};
-}
-
 } // namespace
 } // namespace scalar
 
-const Gemm scalar::kGemmF32[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::Kind::KIND>(),
-#define REMOVED(...) {},
-#include "formats/formats.def"
-};
+constexpr Family<Gemm> scalar::kGemmF32 = for_types<Gemm>([]<class F, Kind K>() -> Gemm {
+    if constexpr (K == Kind::Quantized || kIsFloat<F, K>)
+        return {packed_bytes, pack, gemm<F>, 1, 1};
+    else
+        return {};
+});
 
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -6,9 +6,7 @@
 #include "kernels/scalar/canonical.hpp"
 #include "kernels/table.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace scalar {
+namespace ggufx::kernels::scalar {
 namespace {
 
 // The minimum step of block b, the j-th 32 values of blk.
@@ -53,6 +51,4 @@ template <class F, bool Precise> void matvec(Out y, Rows w, const Act *act, size
 }
 
 } // namespace
-} // namespace scalar
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::scalar

@@ -3,8 +3,7 @@
 #include "kernels/scalar/canonical.hpp"
 #include "kernels/loops/families.hpp"
 
-namespace ggufx {
-namespace kernels {
+namespace ggufx::kernels {
 namespace scalar {
 namespace {
 
@@ -73,23 +72,21 @@ template <class F> void matvec_blocks(Out y, Rows w, const ActF32 *act, size_t n
     });
 }
 
-template <class F, Kind K> constexpr MatvecF32 entry() {
-    if constexpr (K == Kind::Quantized)
-        return {matvec_blocks<F>, F::kMins == fmt::Mins::kNone ? 0 : F::kGroup};
-    else if constexpr (kIsWeights<F, K>)
-        return {matvec_values<F>, 0};
-    else
-        return {nullptr, 0};
+void sum_groups(float *sums, const float *x, size_t k, size_t group) {
+    for (size_t g = 0; g < k / group; g++) sums[g] = x_sum(x + g * group, group);
 }
 
 } // namespace
 } // namespace scalar
 
-const MatvecF32 scalar::kMatvecF32[fmt::kTypeIds] = {
-#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...) scalar::entry<fmt::NAME, scalar::Kind::KIND>(),
-#define REMOVED(...) {nullptr, 0},
-#include "formats/formats.def"
-};
+constexpr Family<MatvecF32> scalar::kMatvecF32 =
+    for_types<MatvecF32>([]<class F, Kind K>() -> MatvecF32 {
+        if constexpr (K == Kind::Quantized)
+            return {matvec_blocks<F>, kSumsOf<F>, sum_groups};
+        else if constexpr (kIsFloat<F, K>)
+            return {matvec_values<F>, 0, nullptr};
+        else
+            return {};
+    });
 
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

@@ -1,5 +1,5 @@
 // n = 1..3 columns with 15-bit activations.
 // SPDX-License-Identifier: MIT
 #define GGUFX_PRECISE true
-#define GGUFX_ARRAY kMatvecPrecise
+#define GGUFX_FAMILY kMatvecPrecise
 #include "kernels/scalar/matvec_array.hpp"
