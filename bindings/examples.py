@@ -4,6 +4,8 @@ result has the same bits whatever calls for it.
 Used by run.py.
 SPDX-License-Identifier: MIT
 """
+import hashlib
+import pathlib
 import subprocess
 import sys
 
@@ -15,12 +17,17 @@ EXPECTED = {
     "attend": "100 tokens, out[0] = -0.162050, out[255] = -0.506783",
     "story": "Once upon a time Nib was careful. The old book was under the bed. "
              "Nib was in the village. Nib and Nib played c",
+    "quantize_file": "38 tensors, 3630080 bytes become 2112000",
 }
+# Of the file that the last one writes.
+QUANTIZED = "015dd36f85db9c6d37e2b5e7278a2e3af8f8c7a76912f71dbaffb055dafef5d2"
 
 
-def check(name, command, model, environment):
+def check(name, command, model, environment, out):
     """An example says what it must, and says what is wrong with a file that is not there."""
-    done = subprocess.run([*command, model], env=environment, capture_output=True, text=True,
+    more = [str(out)] if name == "quantize_file" else []
+    out.unlink(missing_ok=True)
+    done = subprocess.run([*command, model, *more], env=environment, capture_output=True, text=True,
                           encoding="utf-8")
     lines = done.stdout.splitlines()
     if EXPECTED[name] is None:
@@ -30,16 +37,22 @@ def check(name, command, model, environment):
         good = lines == [EXPECTED[name]]
     if done.returncode or not good:
         sys.exit(f"example {name}: exit {done.returncode}, {done.stdout!r} {done.stderr!r}")
+    if more and hashlib.sha256(out.read_bytes()).hexdigest() != QUANTIZED:
+        sys.exit(f"example {name}: {out} is another file")
     if name == "attend":
         return  # it reads no file
-    bad = subprocess.run([*command, model + ".absent"], env=environment, capture_output=True,
+    out.unlink(missing_ok=True)
+    bad = subprocess.run([*command, model + ".absent", *more], env=environment, capture_output=True,
                          text=True)
-    if bad.returncode == 0 or ".absent" not in bad.stdout + bad.stderr:
+    if bad.returncode == 0 or ".absent" not in bad.stdout + bad.stderr or out.exists():
         sys.exit(f"example {name}, absent file: exit {bad.returncode}, {bad.stderr!r}")
 
 
-def check_all(command_of, model, environment):
-    """command_of(name) is the program."""
+def check_all(command_of, model, environment, folder, sources):
+    """command_of(name) is the program of one of the sources, out of which all are run."""
     for name in EXPECTED:
-        check(name, command_of(name), model, environment)
+        check(name, command_of(name), model, environment, pathlib.Path(folder) / "smaller.gguf")
+    plain = sorted(name.replace("_", "") for name in EXPECTED)
+    if sorted(source.replace("_", "").lower() for source in sources) != plain:
+        sys.exit(f"examples that are not run: {sources}")
     print(f"{len(EXPECTED)} examples say what they must")

@@ -7,6 +7,7 @@
 #define GGUFX_GO_BRIDGE_H
 
 #include "hooks.h"
+#include "plain.h"
 
 /* ---- runtime and files ---------------------------------------------------------------------- */
 
@@ -78,8 +79,7 @@ static inline ggufx_status ggufx_go_wrap(ggufx_tensor **out, const ggufx_runtime
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* Objects of calls that must not allocate come as void *: Go makes an interface of each pointer, for
- * which it allocates when it does not know what the pointer points to. */
+/* Objects come as void *, as in plain.h. */
 
 #define GGUFX_GO_MATMUL(flag_bits, user)                                                           \
     GGUFX_GO_WATCH(user);                                                                          \
@@ -108,8 +108,8 @@ static inline ggufx_status ggufx_go_matmul_id(float *y, size_t ldy, size_t n_y,
 }
 /* The results stand one behind the other in y; n_w <= GGUFX_MATVEC_MAX_MATRICES. */
 static inline ggufx_status ggufx_go_matvec_many(float *y, const size_t *n_y,
-                                                void *rt, ggufx_tensor **w,
-                                                size_t n_w, const float *x, size_t n_x,
+                                                void *rt, void *w, size_t n_w,
+                                                const float *x, size_t n_x,
                                                 uint32_t flags, uintptr_t user, ggufx_error *e) {
     GGUFX_GO_MATMUL(flags, user);
     float *at[GGUFX_MATVEC_MAX_MATRICES];
@@ -118,9 +118,9 @@ static inline ggufx_status ggufx_go_matvec_many(float *y, const size_t *n_y,
         at[i] = y;
         y += n_y[i];
     }
-    return ggufx_matvec_many(at, n_y, rt, (const ggufx_tensor *const *)w, n_w, x, n_x, &o, e);
+    return ggufx_matvec_many(at, n_y, rt, w, n_w, x, n_x, &o, e);
 }
-static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, const ggufx_runtime *rt,
+static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, void *rt,
                                              uint32_t type, const float *rows, size_t n_rows,
                                              size_t n_cols, int32_t mode, const float *imatrix,
                                              uintptr_t user, ggufx_error *e) {
@@ -154,12 +154,6 @@ static inline ggufx_status ggufx_go_kv(ggufx_kv **out, uint64_t *estimate, uint6
     ggufx_kv_options o = *options;
     o.layers = layers;
     return out ? ggufx_kv_create(out, rt, &o, e) : ggufx_kv_estimate(estimate, rt, &o, n_tokens, e);
-}
-
-static inline ggufx_status ggufx_go_append(void *kv, uint32_t layer, uint32_t sequence, size_t n,
-                                           const int32_t *positions, const float *k, size_t n_k,
-                                           const float *v, size_t n_v, ggufx_error *e) {
-    return ggufx_kv_append(kv, layer, sequence, n, positions, k, n_k, v, n_v, e);
 }
 
 /* sequences: one query of each, else n_queries of `sequence`. */

@@ -43,29 +43,6 @@ func TestProducts(t *testing.T) {
 	fails(t, err, StatusCancelled)
 }
 
-func TestNoAllocationPerCall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector lets pools forget")
-	}
-	rt := newRuntime(t)
-	f := demo(t, rt)
-	w := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
-	session, ids := must[*Session](t)(must[*Model](t)(rt.NewModel(f)).NewSession(nil)), []int32{1}
-	y, x := make([]float32, 256), numbers(256)
-	kv := filledKV(t, rt, 5)
-	q, out := numbers(128), make([]float32, 128)
-	n := testing.AllocsPerRun(200, func() {
-		ok(t, w.MatVec(rt, y, x, nil))
-		ok(t, kv.Attend(out, nil, 0, 0, q, 1, nil, nil))
-		ok(t, session.Truncate(0))
-		ok(t, session.Decode(ids, nil))
-		ok(t, kv.Truncate(0, 5))
-		ok(t, kv.Append(0, 0, 1, nil, x[:64], x[64:128]))
-		ok(t, kv.Append(1, 0, 1, nil, x[:64], x[64:128]))
-	})
-	check(t, n == 2, n, "allocations, of which each Truncate makes one")
-}
-
 func TestBlocks(t *testing.T) {
 	rt, rows := newRuntime(t), numbers(512)
 	for _, kind := range []TensorType{TypeQ8_0, TypeQ4_K, TypeF16} {

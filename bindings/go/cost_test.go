@@ -2,18 +2,38 @@
 
 package ggufx
 
-import "testing"
+import (
+	"math"
+	"testing"
+	"time"
+)
 
-// BenchmarkSmallestProduct is what a call costs; see ../README.md.
-func BenchmarkSmallestProduct(b *testing.B) {
+// benchmark tells the nanoseconds of a product on one thread, the best of several rounds; see
+// ../cost.py, which has it run once (-benchtime 1x).
+func benchmark(b *testing.B, kind TensorType, rows, columns, rounds, calls int) {
 	rt := must[*Runtime](b)(NewRuntime(&RuntimeOptions{Threads: 1}))
-	w := must[*Tensor](b)(rt.Wrap(TypeQ8_0, []uint64{32, 1}, 0, make([]byte, 34), "w"))
-	x, y := make([]float32, 32), make([]float32, 1)
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i++ {
-		if err := w.MatVec(rt, y, x, nil); err != nil {
-			b.Fatal(err)
-		}
+	values := make([]float32, rows*columns)
+	for i := range values {
+		values[i] = float32(i%17) - 8
 	}
+	blocks := make([]byte, rows*int(must[uint64](b)(kind.RowBytes(uint64(columns)))))
+	ok(b, rt.QuantizeBlocks(blocks, kind, values, columns, nil))
+	w := must[*Tensor](b)(rt.Wrap(kind, []uint64{uint64(columns), uint64(rows)}, 0, blocks, "w"))
+	x, y, least := make([]float32, columns), make([]float32, rows), math.Inf(1)
+	for i := range x {
+		x[i] = 1
+	}
+	for round := 0; round < rounds; round++ {
+		start := time.Now()
+		for i := 0; i < calls; i++ {
+			if err := w.MatVec(rt, y, x, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		least = math.Min(least, float64(time.Since(start).Nanoseconds())/float64(calls))
+	}
+	b.ReportMetric(least, "ns/op")
 }
+
+func BenchmarkSmallestProduct(b *testing.B) { benchmark(b, TypeQ8_0, 1, 32, 20, 20000) }
+func BenchmarkLargeProduct(b *testing.B)    { benchmark(b, TypeQ4_K, 4096, 4096, 100, 5) }

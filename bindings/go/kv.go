@@ -134,7 +134,7 @@ func (kv *KV) AppendHalf(layer, sequence uint32, nTokens int, positions []int32,
 		return (*C.uint16_t)(unsafe.Pointer(&s[0]))
 	}
 	e := record()
-	return kv.end(C.ggufx_kv_append_half(kv.p, C.uint32_t(layer), C.uint32_t(sequence),
+	return kv.end(C.ggufx_go_append_half(unsafe.Pointer(kv.p), C.uint32_t(layer), C.uint32_t(sequence),
 		C.size_t(nTokens), ints(positions), C.uint32_t(format), half(k), C.size_t(len(k)), half(v),
 		C.size_t(len(v)), e), e)
 }
@@ -145,7 +145,7 @@ func (kv *KV) AppendBatch(layer uint32, sequences []uint32, positions []int32, k
 		return argument("%d positions of %d tokens", len(positions), len(sequences))
 	}
 	e := record()
-	return kv.end(C.ggufx_kv_append_batch(kv.p, C.uint32_t(layer), C.size_t(len(sequences)),
+	return kv.end(C.ggufx_go_append_batch(unsafe.Pointer(kv.p), C.uint32_t(layer), C.size_t(len(sequences)),
 		words(sequences), ints(positions), floats(k), C.size_t(len(k)), floats(v),
 		C.size_t(len(v)), e), e)
 }
@@ -168,7 +168,7 @@ func (kv *KV) Positions(sequence uint32, first uint64, out []int32) error {
 // Truncate keeps the first nTokens of a sequence.
 func (kv *KV) Truncate(sequence uint32, nTokens uint64) error {
 	e := record()
-	return kv.end(C.ggufx_kv_truncate(kv.p, C.uint32_t(sequence), C.uint64_t(nTokens), e), e)
+	return kv.end(C.ggufx_go_kv_truncate(unsafe.Pointer(kv.p), C.uint32_t(sequence), C.uint64_t(nTokens), e), e)
 }
 
 // Rollback cuts all layers of a sequence to the shortest one.

@@ -62,16 +62,16 @@ func (kv *KV) AttendBatch(out, lse []float32, layer uint32, sequences []uint32, 
 // Read decodes tokens first..first+nTokens-1 of a layer; k and v may each be nil.
 func (kv *KV) Read(k, v []float32, layer, sequence uint32, first, nTokens uint64) error {
 	e := record()
-	return kv.end(C.ggufx_kv_read(floats(k), C.size_t(len(k)), floats(v), C.size_t(len(v)), kv.p,
-		C.uint32_t(layer), C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens), e), e)
+	return kv.end(C.ggufx_go_kv_read(floats(k), C.size_t(len(k)), floats(v), C.size_t(len(v)),
+		unsafe.Pointer(kv.p), C.uint32_t(layer), C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens), e), e)
 }
 
 // Scores gives the scores of queries against every token of a layer; scale 0: 1 / sqrt(HeadDimK).
 func (kv *KV) Scores(out []float32, layer, sequence uint32, q []float32, nQueries int,
 	scale float32) error {
 	e := record()
-	return kv.end(C.ggufx_kv_scores(floats(out), C.size_t(len(out)), kv.p, C.uint32_t(layer),
-		C.uint32_t(sequence), floats(q), C.size_t(len(q)), C.size_t(nQueries), C.float(scale), e), e)
+	return kv.end(C.ggufx_go_kv_scores(floats(out), C.size_t(len(out)), unsafe.Pointer(kv.p),
+		C.uint32_t(layer), C.uint32_t(sequence), floats(q), C.size_t(len(q)), C.size_t(nQueries), C.float(scale), e), e)
 }
 
 // Save writes a snapshot of a sequence, or of KvAllSequences.

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"runtime"
+	"sync"
 	"unsafe"
 )
 
@@ -69,6 +70,14 @@ func (t *Tensor) MatMulId(rt *Runtime, y []float32, ldy int, ids []uint32, nUsed
 	return err
 }
 
+// many are the arguments of MatVecMany, which are kept and used again.
+type many struct {
+	counts   [MatvecMaxMatrices]C.size_t
+	matrices [MatvecMaxMatrices]*C.ggufx_tensor
+}
+
+var manies = sync.Pool{New: func() any { return new(many) }}
+
 // MatVecMany computes the products of several matrices and one vector; they stand one behind the
 // other in y, rows[i] values each. At most 64 matrices.
 func MatVecMany(rt *Runtime, y []float32, rows []int, w []*Tensor, x []float32,
@@ -76,21 +85,21 @@ func MatVecMany(rt *Runtime, y []float32, rows []int, w []*Tensor, x []float32,
 	if len(rows) != len(w) || len(w) > MatvecMaxMatrices {
 		return argument("%d results of %d matrices, at most %d", len(rows), len(w), MatvecMaxMatrices)
 	}
-	var counts [MatvecMaxMatrices]C.size_t
-	var matrices [MatvecMaxMatrices]*C.ggufx_tensor
+	m := manies.Get().(*many)
+	defer manies.Put(m)
 	total := 0
 	for i, t := range w {
 		if rows[i] < 0 || rows[i] > len(y)-total {
 			return argument("%d rows behind %d of %d values", rows[i], total, len(y))
 		}
 		total += rows[i]
-		counts[i], matrices[i] = C.size_t(rows[i]), t.ptr()
+		m.counts[i], m.matrices[i] = C.size_t(rows[i]), t.ptr()
 	}
 	flags, watch := options.parts()
 	err := watched(watch, func(user C.uintptr_t) error {
 		e := record()
-		return done(C.ggufx_go_matvec_many(floats(y), &counts[0], unsafe.Pointer(rt.ptr()), &matrices[0],
-			C.size_t(len(w)), floats(x), C.size_t(len(x)), flags, user, e), e)
+		return done(C.ggufx_go_matvec_many(floats(y), &m.counts[0], unsafe.Pointer(rt.ptr()),
+			unsafe.Pointer(&m.matrices), C.size_t(len(w)), floats(x), C.size_t(len(x)), flags, user, e), e)
 	})
 	for _, t := range w {
 		t.keep()

@@ -99,10 +99,9 @@ func (s *Sampler) Close() error {
 
 // Sample chooses an id, and gives the logarithm of its probability before the filters.
 func (s *Sampler) Sample(logits []float32) (id int32, logprob float32, err error) {
-	var out C.int32_t
-	var p C.float
 	e := record()
-	err = done(C.ggufx_sampler_sample(&out, &p, s.p, floats(logits), C.size_t(len(logits)), e), e)
+	out := C.ggufx_go_sample(unsafe.Pointer(s.p), floats(logits), C.size_t(len(logits)), e)
+	err = done(out.status, e)
 	runtime.KeepAlive(s)
-	return int32(out), float32(p), err
+	return int32(out.id), float32(out.logprob), err
 }

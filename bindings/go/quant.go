@@ -5,13 +5,16 @@ package ggufx
 // #include "bridge.h"
 import "C"
 
-import "runtime"
+import (
+	"runtime"
+	"unsafe"
+)
 
 // Dequantize writes rows firstRow..firstRow+nRows-1 as f32. Errors: ARGUMENT, TYPE, UNSUPPORTED.
 func (t *Tensor) Dequantize(rt *Runtime, out []float32, firstRow, nRows uint64) error {
 	e := record()
-	err := done(C.ggufx_dequantize(floats(out), C.size_t(len(out)), rt.ptr(), t.ptr(),
-		C.uint64_t(firstRow), C.uint64_t(nRows), e), e)
+	err := done(C.ggufx_go_dequantize(floats(out), C.size_t(len(out)), unsafe.Pointer(rt.ptr()),
+		unsafe.Pointer(t.ptr()), C.uint64_t(firstRow), C.uint64_t(nRows), e), e)
 	t.keep()
 	runtime.KeepAlive(rt)
 	return err
@@ -20,8 +23,8 @@ func (t *Tensor) Dequantize(rt *Runtime, out []float32, firstRow, nRows uint64) 
 // DequantizeBlocks writes whole blocks as f32. Errors: ARGUMENT, TYPE.
 func (rt *Runtime) DequantizeBlocks(out []float32, t TensorType, blocks []byte) error {
 	e := record()
-	err := done(C.ggufx_dequantize_blocks(floats(out), C.size_t(len(out)), rt.ptr(), C.uint32_t(t),
-		octets(blocks), C.size_t(len(blocks)), e), e)
+	err := done(C.ggufx_go_dequantize_blocks(floats(out), C.size_t(len(out)), unsafe.Pointer(rt.ptr()),
+		C.uint32_t(t), octets(blocks), C.size_t(len(blocks)), e), e)
 	runtime.KeepAlive(rt)
 	return err
 }
@@ -49,8 +52,8 @@ func (rt *Runtime) QuantizeBlocks(out []byte, t TensorType, rows []float32, nCol
 	}
 	err := watched(&o.Watch, func(user C.uintptr_t) error {
 		e := record()
-		return done(C.ggufx_go_quantize(octets(out), C.size_t(len(out)), rt.ptr(), C.uint32_t(t),
-			floats(rows), C.size_t(len(rows)/nCols), C.size_t(nCols), C.int32_t(o.Mode),
+		return done(C.ggufx_go_quantize(octets(out), C.size_t(len(out)), unsafe.Pointer(rt.ptr()),
+			C.uint32_t(t), floats(rows), C.size_t(len(rows)/nCols), C.size_t(nCols), C.int32_t(o.Mode),
 			floats(o.Imatrix), user, e), e)
 	})
 	runtime.KeepAlive(rt)

@@ -98,7 +98,7 @@ func (s *Session) Decode(tokens []int32, options *DecodeOptions) error {
 // Logits copies the logits after the last token. Errors: ARGUMENT, STATE.
 func (s *Session) Logits(out []float32) error {
 	e := record()
-	err := done(C.ggufx_session_logits(floats(out), C.size_t(len(out)), s.p, e), e)
+	err := done(C.ggufx_go_logits(floats(out), C.size_t(len(out)), unsafe.Pointer(s.p), e), e)
 	runtime.KeepAlive(s)
 	return err
 }
@@ -113,7 +113,7 @@ func (s *Session) Length() uint64 {
 // Truncate keeps the first nTokens; the logits are gone until the next decode.
 func (s *Session) Truncate(nTokens uint64) error {
 	e := record()
-	err := done(C.ggufx_session_truncate(s.p, C.uint64_t(nTokens), e), e)
+	err := done(C.ggufx_go_truncate(unsafe.Pointer(s.p), C.uint64_t(nTokens), e), e)
 	runtime.KeepAlive(s)
 	return err
 }

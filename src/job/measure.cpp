@@ -14,16 +14,20 @@ double measure(const matmul::Engine &engine, const Ref<Host> &host, const Planne
         wanted = max_values / t.ne[0] ? max_values / t.ne[0] : 1;
     const uint64_t n_runs = wanted < t.n_rows ? (wanted + kRunRows - 1) / kRunRows : 1;
     const uint64_t run_rows = wanted < t.n_rows ? (wanted + n_runs - 1) / n_runs : t.n_rows;
+    uint64_t done = 0; // rows, as many in every run
     for (uint64_t i = 0; i < n_runs; i++) {
         uint64_t row = t.n_rows / n_runs * i, left = run_rows;
         if (left > t.n_rows - row) left = t.n_rows - row;
         while (left > 0) {
             Converted out = {};
-            if (progress.cancelled(row, t.n_rows))
+            if (progress.cancelled(done, n_runs * run_rows))
                 fail(Status::cancelled, {}, "the measurement was cancelled");
-            const uint64_t n = converter.convert(&out, row, left, progress);
+            const uint64_t n = converter.at_once(row, left);
+            Piece piece = {progress, done, n, n_runs * run_rows};
+            converter.convert(&out, row, n, piece.progress());
             row += n;
             left -= n;
+            done += n;
         }
     }
     return converter.rmse();

@@ -123,12 +123,15 @@ void Converter::add_error(const float *x, uint64_t n_rows) {
     n_measured_ += n;
 }
 
-uint64_t Converter::convert(Converted *out, uint64_t first_row, uint64_t n_rows,
-                            const Progress &progress) {
+uint64_t Converter::at_once(uint64_t first_row, uint64_t n_rows) const {
+    const uint64_t of_matrix = tensor_->ne[1] - first_row % tensor_->ne[1];
+    const uint64_t n = n_rows < of_matrix ? n_rows : of_matrix;
+    return n < rows_at_once_ ? n : rows_at_once_;
+}
+
+void Converter::convert(Converted *out, uint64_t first_row, uint64_t n, const Progress &progress) {
     const gguf::Tensor &t = *tensor_;
-    const uint64_t matrix = first_row / t.ne[1], left = (matrix + 1) * t.ne[1] - first_row;
-    uint64_t n = n_rows < left ? n_rows : left;
-    if (n > rows_at_once_) n = rows_at_once_;
+    const uint64_t matrix = first_row / t.ne[1];
     const float *x = load_rows(first_row, n);
     const float *weights = weights_ ? weights_ + matrix % t.ne[2] * t.ne[0] : nullptr;
     const quant::Rows rows = {x, static_cast<size_t>(n), static_cast<size_t>(t.ne[0]), weights,
@@ -140,8 +143,7 @@ uint64_t Converter::convert(Converted *out, uint64_t first_row, uint64_t n_rows,
     if (status != Status::ok) fail_here(failure, first_row);
     check_result(first_row, n);
     if (measure_) add_error(x, n);
-    *out = {first_row * row_bytes_, blocks_.data(), n_bytes, n * t.row_bytes};
-    return n;
+    *out = {first_row * row_bytes_, blocks_.data(), n_bytes};
 }
 
 double Converter::rmse() const {

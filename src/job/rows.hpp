@@ -9,11 +9,26 @@ namespace ggufx::job {
 
 constexpr size_t kRowBytes = 16u << 20; // of f32 rows in work, at least one row
 
+// A piece of a longer work: what is reported of the piece, in whatever unit, as a part of the whole.
+struct Piece {
+    const Progress &whole;
+    uint64_t done, size, total; // of the whole: before the piece, in it, at all
+
+    Progress progress() { return {this, report}; }
+
+private:
+    static int32_t report(void *user, uint64_t done, uint64_t total) {
+        const Piece &piece = *static_cast<const Piece *>(user);
+        const double share = total ? static_cast<double>(done) / static_cast<double>(total) : 0;
+        const auto part = static_cast<uint64_t>(share * static_cast<double>(piece.size));
+        return piece.whole.cancelled(piece.done + part, piece.total);
+    }
+};
+
 struct Converted {
     uint64_t offset; // in the dense result
     const uint8_t *bytes;
     size_t n_bytes;
-    uint64_t input_bytes; // that went into it
 };
 
 class Converter {
@@ -24,10 +39,11 @@ public:
     // Begin a tensor that is to become `type`; weights as in PlannedTensor. The error against the
     // input is summed up when `measure`. Throws unsupported (not in memory), memory.
     void begin(const gguf::Tensor &tensor, uint32_t type, const float *weights, bool measure);
-    // As many rows as fit, up to n_rows from first_row on, all of one matrix; returns how many.
-    // `progress` reports within these rows. Throws value, cancelled and what an encoder says.
-    uint64_t convert(Converted *out, uint64_t first_row, uint64_t n_rows,
-                     const Progress &progress);
+    // How many rows are converted at once: up to n_rows from first_row on, all of one matrix.
+    uint64_t at_once(uint64_t first_row, uint64_t n_rows) const;
+    // So many rows. `progress` reports within these rows, in a unit of its own. Throws value,
+    // cancelled and what an encoder says.
+    void convert(Converted *out, uint64_t first_row, uint64_t n_rows, const Progress &progress);
     double rmse() const; // of all rows since begin
 
 private:

@@ -50,7 +50,6 @@ private:
     uint64_t convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
     void release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const;
     void poll() const;
-    static int32_t report_blocks(void *user, uint64_t done, uint64_t total);
 
     Quantization &job_;
     const RunOptions &options_;
@@ -58,20 +57,12 @@ private:
     Vector<OutputPart> parts_;
     Vector<io::DraftFile *> drafts_;
     uint64_t work_ = 0, done_ = 0; // bytes of input
-    uint64_t piece_ = 0;           // bytes of the rows being encoded
 };
 
 void Run::poll() const {
     if (options_.progress.cancelled(done_, work_))
         fail(Status::cancelled, {}, "the quantization was cancelled after %" PRIu64 " of %" PRIu64
                                     " bytes of input", done_, work_);
-}
-
-int32_t Run::report_blocks(void *user, uint64_t done, uint64_t total) {
-    const Run &run = *static_cast<const Run *>(user);
-    const double share = total ? static_cast<double>(done) / static_cast<double>(total) : 0;
-    const auto part = static_cast<uint64_t>(share * static_cast<double>(run.piece_));
-    return run.options_.progress.cancelled(run.done_ + part, run.work_);
 }
 
 // Pages of a mapped input that were read count as memory in use until they are given back.
@@ -109,10 +100,10 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &
     Checksum sum;
     for (uint64_t row = 0; row < t.n_rows;) {
         Converted out = {};
-        const uint64_t left = (t.n_rows - row) * t.row_bytes;
-        piece_ = left < kRowBytes ? left : kRowBytes;
-        const Progress inner = {this, report_blocks};
-        const uint64_t n = converter_.convert(&out, row, t.n_rows - row, inner);
+        const uint64_t n = converter_.at_once(row, t.n_rows - row);
+        Piece piece = {options_.progress, done_, n * t.row_bytes, work_};
+        converter_.convert(&out, row, n, piece.progress());
+        done_ += n * t.row_bytes;
         for (size_t i = 0; i < out.n_bytes; i += io::kChunk) {
             const size_t rest = out.n_bytes - i;
             draft.write_at(at + out.offset + i, out.bytes + i,
@@ -120,7 +111,6 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &
             poll();
         }
         sum.add(out.bytes, out.n_bytes);
-        done_ += out.input_bytes;
         release_input(t, row * t.row_bytes, n * t.row_bytes);
         row += n;
     }

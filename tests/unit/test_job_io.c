@@ -76,11 +76,14 @@ static ggufx_status open_through(ggufx_file **file, hooks *h, ggufx_error *e) {
 
 typedef struct polls {
     long n, stop_at;
+    uint64_t done;
 } polls;
 
 static int32_t stop(void *user, uint64_t done, uint64_t total) {
-    (void)done, (void)total;
-    return ++((polls *)user)->n == ((polls *)user)->stop_at;
+    polls *p = user;
+    if (done < p->done || done > total) fail_msg("progress went back");
+    p->done = done;
+    return ++p->n == p->stop_at;
 }
 
 /* Q4_K of the whole model; stop_at: the poll that cancels it, leaving what a resume needs. */

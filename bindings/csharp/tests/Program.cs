@@ -10,22 +10,6 @@ public static partial class Tests
     internal static readonly string ModelPath = Environment.GetEnvironmentVariable("GGUFX_TEST_MODEL");
     internal static readonly Runtime Rt = new Runtime(new RuntimeOptions { Threads = 2 });
 
-    // What a call costs; see ../README.md.
-    static void PrintCost()
-    {
-        var rt = new Runtime(new RuntimeOptions { Threads = 1 });
-        var w = Tensor.Wrap(rt, TensorType.Q8_0, new ulong[] { 32, 1 }, new byte[34], "w");
-        float[] x = new float[32], y = new float[1];
-        double best = double.MaxValue;
-        for (int round = 0; round < 20; round++)
-        {
-            var watch = System.Diagnostics.Stopwatch.StartNew();
-            for (int i = 0; i < 100000; i++) w.MatVec(rt, y, x);
-            best = Math.Min(best, watch.Elapsed.TotalMilliseconds * 1e6 / 100000);
-        }
-        Console.WriteLine("C# {0:0}", best);
-    }
-
     public static int Main(string[] arguments)
     {
         if (arguments.Length == 1 && arguments[0] == "cost")

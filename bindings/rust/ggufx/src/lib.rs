@@ -40,6 +40,8 @@ mod job_run;
 mod kv;
 mod kv_attend;
 mod kv_snapshot;
+#[cfg(doctest)]
+mod lifetimes;
 mod matmul;
 mod meta;
 mod model;

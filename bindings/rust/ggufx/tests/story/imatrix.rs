@@ -5,7 +5,7 @@ use ggufx::{Imatrix, ImatrixFormat, Status};
 use std::ops::ControlFlow;
 
 /// Two tensors of two and three columns, one call of 512 tokens, the text "text".
-fn old_format() -> Vec<u8> {
+pub fn old() -> Vec<u8> {
     let mut out = 2i32.to_le_bytes().to_vec();
     for (name, values) in [("a.weight", &[512f32, 1024.][..]), ("b.weight", &[1., 2., 3.])] {
         out.extend((name.len() as i32).to_le_bytes());
@@ -23,13 +23,13 @@ fn old_format() -> Vec<u8> {
 #[test]
 fn entries_are_found_merged_and_written() {
     let (rt, path) = (runtime(), scratch("imatrix.gguf"));
-    let mut m = Imatrix::open_memory(&rt, &old_format()).unwrap();
+    let mut m = Imatrix::open_memory(&rt, &old()).unwrap();
     assert_eq!((m.info().unwrap().n_entries, m.info().unwrap().n_datasets), (2, 1));
     assert_eq!(m.dataset(0).unwrap(), b"text");
     let before = m.find("a.weight").unwrap().values.to_vec();
     assert_eq!((before.len(), before[1] / before[0]), (2, 2.0));
     assert_eq!(m.entry(1).unwrap().name, b"b.weight");
-    let other = Imatrix::open_memory(&rt, &old_format()).unwrap();
+    let other = Imatrix::open_memory(&rt, &old()).unwrap();
     let counts = m.entry(0).unwrap().counts[0];
     m.merge(&other).unwrap();
     assert_eq!(m.entry(0).unwrap().counts[0], 2.0 * counts);
@@ -45,6 +45,6 @@ fn entries_are_found_merged_and_written() {
     fails(m.select(&[1, 1]), Status::ARGUMENT);
     fails(m.entry(1), Status::ARGUMENT);
     fails(Imatrix::open(&rt, "/nowhere/x", None), Status::NOT_FOUND);
-    fails(Imatrix::open_memory(&rt, &old_format()[..60]), Status::MALFORMED);
+    fails(Imatrix::open_memory(&rt, &old()[..60]), Status::MALFORMED);
     fails(m.write("/nowhere/x", ImatrixFormat::DAT, None), Status::IO);
 }

@@ -7,7 +7,7 @@ use ggufx::{
 };
 use std::ops::ControlFlow;
 
-fn plan() -> Quantizer {
+pub fn plan() -> Quantizer {
     let rt = runtime();
     let recipe = FileType::from_name("q4_0").unwrap();
     let options = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };

@@ -4,7 +4,7 @@ use crate::{fails, numbers, runtime, scratch};
 use ggufx::{AttendFlags, AttendOptions, Kv, KvOptions, KvType, RopeStyle, Status};
 use std::ops::ControlFlow;
 
-fn options() -> KvOptions<'static> {
+pub fn options() -> KvOptions<'static> {
     KvOptions {
         n_layers: 2,
         n_kv_heads: 2,
@@ -18,7 +18,7 @@ fn options() -> KvOptions<'static> {
         ..Default::default()
     }
 }
-fn filled(n: usize) -> Kv {
+pub fn filled(n: usize) -> Kv {
     let mut kv = Kv::new(&runtime(), &options()).unwrap();
     let (k, v) = (numbers(n * 64), numbers(n * 64));
     for layer in 0..2 {
@@ -26,7 +26,7 @@ fn filled(n: usize) -> Kv {
     }
     kv
 }
-fn attend(kv: &Kv, sequence: u32) -> Vec<f32> {
+pub fn attend(kv: &Kv, sequence: u32) -> Vec<f32> {
     let mut out = vec![0.0; 128];
     kv.attend(&mut out, None, 0, sequence, &numbers(128), 1, None, AttendOptions::default())
         .unwrap();

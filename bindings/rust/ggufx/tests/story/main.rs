@@ -1,6 +1,8 @@
 //! The whole interface on the demo model and on small files made here.
 // SPDX-License-Identifier: MIT
+mod allocations;
 mod files;
+mod followed;
 mod hooks;
 mod imatrix;
 mod estimates;
@@ -8,6 +10,7 @@ mod jobs;
 mod kv;
 mod layout;
 mod models;
+mod options;
 mod products;
 mod writing;
 

@@ -1,4 +1,4 @@
-//! Products, decoding and encoding; their lengths; no allocation per call.
+//! Products, decoding and encoding; their lengths.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, numbers, runtime};
 use ggufx::{matvec_many, MatmulFlags, MatmulOptions, QuantizeOptions, Status, Tensor, TensorType};

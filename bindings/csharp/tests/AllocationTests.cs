@@ -1,0 +1,82 @@
+// Calls of a program's inner loop allocate nothing, counted by the runtime.
+// SPDX-License-Identifier: MIT
+using System;
+using Ggufx;
+
+public static partial class Tests
+{
+    // What this thread allocates in a hundred calls; the first ones are compiled.
+    static long Allocated(Action call)
+    {
+        for (int i = 0; i < 3; i++) call();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int i = 0; i < 100; i++) call();
+        return GC.GetAllocatedBytesForCurrentThread() - before;
+    }
+
+    static void AllocatesNothing(string what, Action call)
+    {
+        long n = Allocated(call);
+        That(n == 0, what + " " + n);
+    }
+
+    static void TestProductsAllocateNothing()
+    {
+        var w = Demo().Tensor("blk.0.attn_q.weight");
+        float[] x = Numbers(512), y = new float[512], one = Numbers(256), z = new float[256];
+        That(Allocated(() => w.MatVec(Rt, one)) >= 100 * 1024); // a new array is seen
+        AllocatesNothing("MatVec", () => w.MatVec(Rt, z, one));
+        AllocatesNothing("MatMul", () => w.MatMul(Rt, y, 0, x, 0, 2));
+        var rows = new[] { 256, 256 };
+        var twice = new[] { w, w };
+        AllocatesNothing("MatVecMany", () => Tensor.MatVecMany(Rt, y, rows, twice, one));
+        AllocatesNothing("Dequantize", () => w.Dequantize(Rt, y, 3, 2));
+        var blocks = new byte[2 * 272];
+        AllocatesNothing("Quantize", () => Blocks.Quantize(Rt, blocks, TensorType.Q8_0, x, 256));
+        AllocatesNothing("DequantizeBlocks", () => Blocks.Dequantize(Rt, y, TensorType.Q8_0, blocks));
+        var experts = Tensor.Wrap(Rt, TensorType.Q8_0, new ulong[] { 256, 1, 2 }, blocks, "experts");
+        var ids = new uint[] { 1, 0 };
+        var results = new float[2];
+        AllocatesNothing("MatMulId", () => experts.MatMulId(Rt, results, 0, ids, 2, one, 0));
+    }
+
+    static void TestCachesAllocateNothing()
+    {
+        var kv = Filled(5);
+        kv.Copy(0, 1, 0, 5);
+        float[] k = Numbers(64), both = Numbers(128), q = Numbers(128), queries = Numbers(256), to = new float[128], two = new float[256], scores = new float[20];
+        var sequences = new uint[] { 0, 1 };
+        var at = new[] { 5, 5 };
+        var half = new ushort[64];
+        AllocatesNothing("Append", () =>
+        {
+            kv.Append(0, 0, 1, k, k);
+            kv.Truncate(0, 5);
+            kv.AppendHalf(0, 0, 1, HalfFormat.Bf16, half, half);
+            kv.Truncate(0, 5);
+            kv.AppendBatch(0, sequences, at, both, both);
+            kv.Truncate(1, 5);
+            kv.Truncate(0, 5);
+        });
+        AllocatesNothing("Attend", () => kv.Attend(to, null, 0, 0, q, 1));
+        AllocatesNothing("AttendBatch", () => kv.AttendBatch(two, null, 0, sequences, queries));
+        AllocatesNothing("Read", () => kv.Read(k, null, 0, 0, 1, 1));
+        AllocatesNothing("Scores", () => kv.Scores(scores, 0, 0, q, 1));
+    }
+
+    static void TestAConversationAllocatesNothing()
+    {
+        var session = new Session(new Model(Rt, Demo()));
+        var sampler = new Sampler(Rt, 1024);
+        var ids = new[] { 1 };
+        var logits = new float[1024];
+        AllocatesNothing("Decode", () =>
+        {
+            session.Truncate(0);
+            session.Decode(ids);
+            session.Logits(logits);
+            float logprob;
+            sampler.Sample(logits, out logprob);
+        });
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import "testing"
+
+// TestNoAllocationPerCall counts what Go's heap gives in the calls of a program's inner loop.
+func TestNoAllocationPerCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector lets pools forget")
+	}
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	w := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
+	session, ids := must[*Session](t)(must[*Model](t)(rt.NewModel(f)).NewSession(nil)), []int32{1}
+	logits, sampler := make([]float32, 1024), must[*Sampler](t)(rt.NewSampler(1024, nil))
+	y, x := make([]float32, 512), numbers(512)
+	kv, half := filledKV(t, rt, 5), make([]uint16, 64)
+	q, out, blocks := numbers(256), make([]float32, 256), make([]byte, 2*272)
+	ok(t, kv.Copy(0, 1, 0, 5))
+	rows, matrices, both, at := []int{256, 256}, []*Tensor{w, w}, []uint32{0, 1}, []int32{5, 5}
+	experts := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
+	for name, call := range map[string]func() error{
+		"MatVec":           func() error { return w.MatVec(rt, y[:256], x[:256], nil) },
+		"MatVecMany":       func() error { return MatVecMany(rt, y, rows, matrices, x[:256], nil) },
+		"MatMul":           func() error { return w.MatMul(rt, y, 0, x, 0, 2, nil) },
+		"MatMulId":         func() error { return experts.MatMulId(rt, y[:2], 0, both, 2, x[:256], 0, nil) },
+		"Dequantize":       func() error { return w.Dequantize(rt, y, 3, 2) },
+		"DequantizeBlocks": func() error { return rt.DequantizeBlocks(y, TypeQ8_0, blocks) },
+		"QuantizeBlocks":   func() error { return rt.QuantizeBlocks(blocks, TypeQ8_0, x, 256, nil) },
+		"Attend":           func() error { return kv.Attend(out[:128], nil, 0, 0, q[:128], 1, nil, nil) },
+		"AttendBatch":      func() error { return kv.AttendBatch(out, nil, 0, both, q, nil, nil) },
+		"Read":             func() error { return kv.Read(y[:64], nil, 0, 0, 1, 1) },
+		"Scores":           func() error { return kv.Scores(y[:20], 0, 0, q[:128], 1, 0) },
+		"Append": func() error {
+			ok(t, kv.Append(0, 0, 1, nil, x[:64], x[64:128]))
+			return kv.Truncate(0, 5)
+		},
+		"AppendHalf": func() error {
+			ok(t, kv.AppendHalf(0, 0, 1, nil, HalfFormatBf16, half, half))
+			return kv.Truncate(0, 5)
+		},
+		"AppendBatch": func() error {
+			ok(t, kv.AppendBatch(0, both, at, x[:128], x[128:256]))
+			ok(t, kv.Truncate(1, 5))
+			return kv.Truncate(0, 5)
+		},
+		"Decode": func() error {
+			ok(t, session.Truncate(0))
+			ok(t, session.Decode(ids, nil))
+			ok(t, session.Logits(logits))
+			_, _, err := sampler.Sample(logits)
+			return err
+		},
+	} {
+		n := testing.AllocsPerRun(100, func() { ok(t, call()) })
+		check(t, n == 0, name, n, "allocations")
+	}
+	check(t, testing.AllocsPerRun(10, func() { _, _ = w.Info() }) > 0, "nothing is counted")
+}

@@ -1,0 +1,51 @@
+// A whole model by the recipe Q4_K_M, the bytes of the reference quantizer.
+// usage: quantize_file MODEL.gguf OUT.gguf
+// SPDX-License-Identifier: MIT
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/ggufx/ggufx-go"
+)
+
+func run(from, to string) error {
+	rt, err := ggufx.NewRuntime(nil)
+	if err != nil {
+		return err
+	}
+	defer rt.Close()
+	file, err := rt.Open(from, nil)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	recipe, err := ggufx.FileTypeFromName("Q4_K_M")
+	if err != nil {
+		return err
+	}
+	// The demo's model is Q8_0 already.
+	options := &ggufx.QuantizerOptions{Flags: ggufx.JobAllowRequantize}
+	job, err := rt.NewQuantizer(file, recipe, options)
+	if err != nil {
+		return err
+	}
+	defer job.Close()
+	plan, err := job.Info()
+	if err != nil {
+		return err
+	}
+	if err := job.Run(to, nil); err != nil {
+		return err
+	}
+	fmt.Printf("%d tensors, %d bytes become %d\n", plan.Tensors, plan.BytesIn, plan.BytesOut)
+	return nil
+}
+
+func main() {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		log.Fatal(err)
+	}
+}

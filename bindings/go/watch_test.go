@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// followed are all calls that take a Watch.
+func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
+	f, data := demo(t, rt), must[[]byte](t)(os.ReadFile(modelPath()))
+	q := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
+	x, y, blocks := numbers(512), make([]float32, 512), make([]byte, 2*272)
+	experts := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
+	kv, holes := filledKV(t, rt, 130), filledKV(t, rt, 130)
+	ok(t, holes.Remove(0, 10, 60))
+	ok(t, holes.Remove(0, 70, 120))
+	model := must[*Model](t)(rt.NewModel(f))
+	session := must[*Session](t)(model.NewSession(nil))
+	archive := must[*os.File](t)(os.Open(modelPath()))
+	m := must[*Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
+	folder := t.(interface{ TempDir() string }).TempDir()
+	path := func(name string) string { return filepath.Join(folder, name) }
+	ok(t, m.Write(path("imatrix"), ImatrixFormatGguf, nil))
+	w := copyOf(t, rt, f, &WriterOptions{ReserveBytes: 4096})
+	ok(t, w.Write(path("file"), nil))
+	edited := must[*File](t)(rt.Open(path("file"), nil))
+	edit := copyOf(t, rt, edited, nil)
+	ok(t, edit.SetText("general.name", "edited"))
+	job := plan(t)
+	ok(t, plan(t).Run(path("shards"), &RunOptions{Shard: 1, Shards: 1}))
+	read := func(w Watch) *OpenOptions { return &OpenOptions{Io: IoModeRead, Watch: w} }
+	opened := func(_ *File, err error) error { return err }
+	return map[string]func(w Watch) error{
+		"MatVec": func(w Watch) error { return q.MatVec(rt, y[:256], x[:256], &MatmulOptions{Watch: w}) },
+		"MatMul": func(w Watch) error { return q.MatMul(rt, y, 0, x, 0, 2, &MatmulOptions{Watch: w}) },
+		"MatVecMany": func(w Watch) error {
+			return MatVecMany(rt, y, []int{256, 256}, []*Tensor{q, q}, x[:256], &MatmulOptions{Watch: w})
+		},
+		"MatMulId": func(w Watch) error {
+			return experts.MatMulId(rt, y[:2], 0, []uint32{0, 1}, 2, x[:256], 0, &MatmulOptions{Watch: w})
+		},
+		"QuantizeBlocks": func(w Watch) error {
+			return rt.QuantizeBlocks(blocks, TypeQ8_0, x, 256, &QuantizeOptions{Watch: w})
+		},
+		"Attend": func(w Watch) error {
+			return kv.Attend(y[:128], nil, 0, 0, x[:128], 1, nil, &AttendOptions{Watch: w})
+		},
+		"AttendBatch": func(w Watch) error {
+			return kv.AttendBatch(y[:128], nil, 0, []uint32{0}, x[:128], nil, &AttendOptions{Watch: w})
+		},
+		"Requantize": func(w Watch) error { return kv.Requantize(KvAllLayers, KVQ8_0, KVQ8_0, &w) },
+		"Compact":    func(w Watch) error { return holes.Compact(0, &w) },
+		"Decode":     func(w Watch) error { return session.Decode([]int32{1}, &DecodeOptions{Watch: w}) },
+		"Validate":   func(w Watch) error { return f.Validate(ValidateDeep, func(*Finding) bool { return true }, &w) },
+		"Open":       func(w Watch) error { return opened(rt.Open(modelPath(), read(w))) },
+		"OpenFile":   func(w Watch) error { return opened(rt.OpenFile(archive, 0, 0, read(w))) },
+		"OpenMemory": func(w Watch) error { return opened(rt.OpenMemory(data, &OpenOptions{Watch: w})) },
+		"OpenReader": func(w Watch) error {
+			return opened(rt.OpenReader(bytes.NewReader(data), int64(len(data)), &OpenOptions{Watch: w}))
+		},
+		"OpenImatrix": func(w Watch) error {
+			_, err := rt.OpenImatrix(path("imatrix"), &w)
+			return err
+		},
+		"Imatrix.Write": func(w Watch) error { return m.Write(path("again"), ImatrixFormatGguf, &w) },
+		"Write":         func(watch Watch) error { return w.Write(path("out"), &WriteOptions{Watch: watch}) },
+		"WriteStream": func(watch Watch) error {
+			return w.WriteStream(func(int, []byte) error { return nil }, &WriteOptions{Watch: watch})
+		},
+		"Edit": func(w Watch) error {
+			_, err := edit.Edit(edited, path("file"), EditInPlace, &w)
+			return err
+		},
+		"Measure": func(w Watch) error {
+			_, err := job.Measure(chosen(t, job)[0], TypeQ4_0, 0, &w)
+			return err
+		},
+		"Run":    func(w Watch) error { return job.Run(path("job"), &RunOptions{Watch: w}) },
+		"Finish": func(w Watch) error { return plan(t).Finish(path("shards"), &w) },
+	}
+}
+
+func TestEveryLongCallIsFollowed(t *testing.T) {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, call := range followed(t, newRuntime(t)) {
+		err := call(Watch{Context: done})
+		check(t, errors.Is(err, StatusCancelled) && errors.Is(err, context.Canceled), name, err)
+		n, last, of := 0, uint64(0), uint64(0)
+		err = call(Watch{Context: context.Background(), Progress: func(done, total uint64) {
+			check(t, done >= last || total != of, name, done, last) // or another stage
+			check(t, total == 0 || done <= total, name, done, total)
+			n, last, of = n+1, done, total
+		}})
+		check(t, err == nil && n > 0, name, err, n)
+	}
+}
+
+// collected runs something n times with an object of its own that its callbacks hold, and counts
+// those of which the collector finds that nobody holds them any more.
+func collected(n int, use func(held *[64]byte)) int {
+	var gone int32
+	for i := 0; i < n; i++ {
+		held := new([64]byte)
+		runtime.SetFinalizer(held, func(*[64]byte) { atomic.AddInt32(&gone, 1) })
+		use(held)
+	}
+	for i := 0; i < 200 && int(atomic.LoadInt32(&gone)) < n; i++ {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	return int(gone)
+}
+
+type heldJobs struct {
+	halves
+	held *[64]byte
+}
+
+type heldMemory struct{ held *[64]byte }
+
+func (h heldMemory) Alloc(size, align uintptr) unsafe.Pointer { return nil }
+func (h heldMemory) Free(unsafe.Pointer, uintptr, uintptr)    {}
+
+func TestFunctionsAreLetGo(t *testing.T) {
+	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath()))
+	for name, call := range followed(t, rt) {
+		if name == "Finish" || name == "Run" || name == "Edit" {
+			continue // once, and slow
+		}
+		n := collected(4, func(held *[64]byte) {
+			_ = call(Watch{Progress: func(uint64, uint64) { held[0]++ }})
+		})
+		check(t, n >= 3, name, n) // the last one's may still lie on a stack
+	}
+	hooks := map[string]func(held *[64]byte){
+		"log": func(held *[64]byte) {
+			o := &RuntimeOptions{Log: func(LogLevel, string) { held[0]++ }}
+			must[*Runtime](t)(NewRuntime(o)).Close()
+		},
+		"executor": func(held *[64]byte) {
+			must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: &heldJobs{held: held}})).Close()
+		},
+		"allocator": func(held *[64]byte) { // which gives nothing: the call fails
+			_, err := NewRuntime(&RuntimeOptions{Allocator: heldMemory{held}})
+			fails(t, err, StatusMemory)
+		},
+		"reader": func(held *[64]byte) {
+			r := struct {
+				*bytes.Reader
+				held *[64]byte
+			}{bytes.NewReader(data), held}
+			must[*File](t)(rt.OpenReader(r, int64(len(data)), nil)).Close()
+		},
+		"memory": func(held *[64]byte) {
+			release := func() { held[0]++ }
+			_, err := rt.WrapMemory(TypeF32, []uint64{32}, 0, nil, 1, "w", release)
+			check(t, err != nil && held[0] == 1, held[0])
+		},
+	}
+	for name, use := range hooks {
+		n := collected(4, use)
+		check(t, n >= 3, name, n)
+	}
+}

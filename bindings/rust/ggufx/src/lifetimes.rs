@@ -1,0 +1,71 @@
+//! What must not compile, each beside what does: only the documentation's tests see this file.
+// SPDX-License-Identifier: MIT
+
+/// A tensor of a file, and what it shows, end before the file does.
+/// ```no_run
+/// # let rt = ggufx::Runtime::new().unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let tensor = file.tensor("t").unwrap();
+/// let key = file.get("general.name").unwrap();
+/// println!("{:?} {}", tensor.data(), key.str().unwrap());
+/// drop((tensor, key));
+/// drop(file);
+/// ```
+/// ```compile_fail
+/// # let rt = ggufx::Runtime::new().unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let tensor = file.tensor("t").unwrap();
+/// drop(file);
+/// println!("{:?}", tensor.data());
+/// ```
+/// ```compile_fail
+/// # let rt = ggufx::Runtime::new().unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let tensor = file.tensors().next().unwrap();
+/// drop(file);
+/// println!("{:?}", tensor.data());
+/// ```
+/// ```compile_fail
+/// # let rt = ggufx::Runtime::new().unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let key = file.get("general.name").unwrap();
+/// drop(file);
+/// println!("{}", key.str().unwrap());
+/// ```
+pub struct OfFiles;
+
+/// A slice lives as long as it wants, its data as long as it does.
+/// ```no_run
+/// # let rt = ggufx::Runtime::new().unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let slice = file.tensor("t").unwrap().slice(0, 0, 32).unwrap();
+/// drop(file);
+/// println!("{:?}", slice.data());
+/// drop(slice);
+/// ```
+/// ```compile_fail
+/// # let rt = ggufx::Runtime::new().unwrap();
+/// let file = ggufx::File::open(&rt, "x.gguf").unwrap();
+/// let slice = file.tensor("t").unwrap().slice(0, 0, 32).unwrap();
+/// let data = slice.data();
+/// drop(slice);
+/// println!("{:?}", data);
+/// ```
+pub struct OfSlices;
+
+/// What a plan says of a tensor ends when the plan changes.
+/// ```no_run
+/// fn look(mut plan: ggufx::Quantizer) -> ggufx::Result<()> {
+///     println!("{:?}", plan.tensor(0)?);
+///     plan.choose(|_| None)
+/// }
+/// ```
+/// ```compile_fail
+/// fn look(mut plan: ggufx::Quantizer) -> ggufx::Result<()> {
+///     let tensor = plan.tensor(0)?;
+///     plan.choose(|_| None)?;
+///     println!("{:?}", tensor);
+///     Ok(())
+/// }
+/// ```
+pub struct OfPlans;

@@ -1,0 +1,123 @@
+//! Calls that take buffers allocate nothing, counted by the program's own allocator.
+// SPDX-License-Identifier: MIT
+use crate::{demo, numbers, runtime};
+use ggufx::{
+    dequantize_blocks, matvec_many, quantize_blocks, quantize_blocks_into, AttendOptions,
+    HalfFormat, Kv, KvOptions, KvType, MatmulOptions, Model, QuantizeOptions, Sampler,
+    SamplerOptions, Session, SessionOptions, Tensor, TensorType,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+struct Counting;
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|n| n.set(n.get() + 1));
+        System.alloc(layout)
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        System.dealloc(ptr, layout)
+    }
+}
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// What this thread allocates in a hundred calls.
+fn allocations(mut call: impl FnMut() -> ggufx::Result<()>) -> u64 {
+    let before = COUNT.with(Cell::get);
+    for _ in 0..100 {
+        call().unwrap();
+    }
+    COUNT.with(Cell::get) - before
+}
+
+#[test]
+fn products_and_blocks_allocate_nothing() {
+    let rt = runtime();
+    let file = demo(&rt);
+    let w = file.tensor("blk.0.attn_q.weight").unwrap();
+    let (x, mut y, mut z) = (numbers(512), vec![0.0; 512], vec![0.0; 256]);
+    let no = MatmulOptions::default;
+    let one = &x[..256];
+    assert!(allocations(|| w.matvec(&rt, one).map(drop)) >= 100); // a new vector is seen
+    assert_eq!(allocations(|| w.matvec_into(&rt, &mut z, one, no())), 0);
+    assert_eq!(allocations(|| w.matmul_into(&rt, &mut y, 0, &x, 0, 2, no())), 0);
+    assert_eq!(
+        allocations(|| matvec_many(&rt, &mut [&mut z, &mut y[..256]], &[&w, &w], one, no())),
+        0
+    );
+    let mut go_on = |_: u64, _: u64| ControlFlow::Continue(());
+    let followed = || {
+        let options = MatmulOptions { progress: Some(&mut go_on), ..no() };
+        w.matvec_into(&rt, &mut z, one, options)
+    };
+    assert_eq!(allocations(followed), 0);
+    assert_eq!(allocations(|| w.dequantize_into(&rt, &mut y, 3, 2)), 0);
+    let default = QuantizeOptions::default;
+    let mut blocks = quantize_blocks(&rt, TensorType::Q8_0, &x, 256, default()).unwrap();
+    let experts =
+        Tensor::wrap(&rt, TensorType::Q8_0, &[256, 1, 2], 0, blocks.clone(), "experts").unwrap();
+    let by_id = || experts.matmul_id_into(&rt, &mut y[..2], 0, &[1, 0], 2, one, 0, no());
+    assert_eq!(allocations(by_id), 0);
+    assert_eq!(allocations(|| dequantize_blocks(&rt, &mut y, TensorType::Q8_0, &blocks)), 0);
+    let encode = || quantize_blocks_into(&rt, &mut blocks, TensorType::Q8_0, &x, 256, default());
+    assert_eq!(allocations(encode), 0);
+}
+
+#[test]
+fn caches_allocate_nothing() {
+    let options = KvOptions {
+        n_layers: 1,
+        n_kv_heads: 2,
+        n_q_heads: 4,
+        head_dim_k: 32,
+        type_k: Some(KvType::F32),
+        type_v: Some(KvType::F32),
+        n_sequences: 2,
+        ..Default::default()
+    };
+    let mut kv = Kv::new(&runtime(), &options).unwrap();
+    let (k, q, mut out) = (numbers(128), numbers(256), vec![0.0; 256]);
+    let append = |kv: &mut Kv| -> ggufx::Result<()> {
+        kv.append(0, 0, 1, None, &k[..64], &k[64..])?;
+        kv.append_half(0, 1, 1, None, HalfFormat::BF16, &[0; 64], &[0; 64])?;
+        kv.append_batch(0, &[0, 1], &[1, 1], &k, &k)?;
+        kv.truncate(0, 1)?;
+        kv.truncate(1, 1)
+    };
+    append(&mut kv).unwrap();
+    let again = || {
+        kv.truncate(0, 0)?;
+        kv.truncate(1, 0)?;
+        append(&mut kv)
+    };
+    assert_eq!(allocations(again), 0);
+    let no = AttendOptions::default;
+    assert_eq!(
+        allocations(|| kv.attend(&mut out[..128], None, 0, 0, &q[..128], 1, None, no())),
+        0
+    );
+    assert_eq!(allocations(|| kv.attend_batch(&mut out, None, 0, &[0, 1], &q, None, no())), 0);
+    assert_eq!(allocations(|| kv.read(&mut out[..64], &mut [], 0, 0, 0, 1)), 0);
+    assert_eq!(allocations(|| kv.scores(&mut out[..4], 0, 0, &q[..128], 1, 0.0)), 0);
+}
+
+#[test]
+fn a_conversation_allocates_nothing() {
+    let rt = runtime();
+    let model = Model::new(&rt, &demo(&rt)).unwrap();
+    let mut session = Session::new(&model, SessionOptions::default()).unwrap();
+    let mut sampler = Sampler::new(&rt, 1024, SamplerOptions::default()).unwrap();
+    let mut logits = vec![0.0; 1024];
+    let turn = || {
+        session.truncate(0)?;
+        session.decode(&[1])?;
+        session.logits(&mut logits)?;
+        sampler.sample(&logits).map(drop)
+    };
+    assert_eq!(allocations(turn), 0);
+}
