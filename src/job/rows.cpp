@@ -139,7 +139,7 @@ void Converter::convert(Converted *out, uint64_t first_row, uint64_t n, const Pr
     const auto n_bytes = static_cast<size_t>(n * row_bytes_);
     Failure failure;
     const Status status = quant::quantize(blocks_.data(), n_bytes, *host_, engine_.kernels(),
-                                          type_, rows, progress, &failure);
+                                          type_, rows, progress, &failure, &lists_);
     if (status != Status::ok) fail_here(failure, first_row);
     check_result(first_row, n);
     if (measure_) add_error(x, n);

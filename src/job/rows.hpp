@@ -4,6 +4,7 @@
 
 #include "job/plan.hpp"
 #include "matmul/matmul.hpp"
+#include "quant/neighbours.hpp"
 
 namespace ggufx::job {
 
@@ -34,7 +35,7 @@ struct Converted {
 class Converter {
 public:
     Converter(const matmul::Engine &engine, const Ref<Host> &host, bool best)
-        : engine_(engine), host_(host), best_(best) {}
+        : engine_(engine), host_(host), best_(best), lists_(*host_) {}
 
     // Begin a tensor that is to become `type`; weights as in PlannedTensor. The error against the
     // input is summed up when `measure`. Throws unsupported (not in memory), memory.
@@ -55,6 +56,7 @@ private:
     const matmul::Engine &engine_;
     Ref<Host> host_;
     bool best_;
+    quant::Lists lists_;
     const gguf::Tensor *tensor_ = nullptr;
     uint32_t type_ = 0;
     const float *weights_ = nullptr;

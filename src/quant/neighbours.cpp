@@ -149,4 +149,18 @@ Status Neighbours::fill(const Progress &progress, uint64_t total) {
                                                                       : Status::internal;
 }
 
+Status Lists::find(const Neighbours **out, const GridSpec &spec, const Progress &progress,
+                   uint64_t total) {
+    if (spec_ != &spec) {
+        unmake(host_, lists_);
+        lists_ = nullptr, spec_ = nullptr;
+        lists_ = make<Neighbours>(host_, host_, spec);
+        const Status status = lists_->fill(progress, total);
+        if (status != Status::ok) return status;
+        spec_ = &spec;
+    }
+    *out = lists_;
+    return Status::ok;
+}
+
 } // namespace ggufx::quant

@@ -19,7 +19,7 @@ struct GridSpec {
 };
 extern const GridSpec kSpecIq2Xxs, kSpecIq2Xs, kSpecIq2S, kSpecIq1, kSpecIq3Xxs, kSpecIq3S;
 
-// Lists of one grid, made for one call: 0.2 to 1.1 MB.
+// Lists of one grid: 0.2 to 1.1 MB.
 class Neighbours {
 public:
     Neighbours(const Host &host, const GridSpec &spec); // throws bad_alloc
@@ -73,6 +73,23 @@ private:
     uint16_t *words_ = nullptr;
     uint16_t *keys_ = nullptr; // of the points
     std::atomic<uint32_t> n_words_{0};
+};
+
+// The lists of the codebook that was asked for last.
+class Lists {
+public:
+    explicit Lists(const Host &host) : host_(host) {}
+    ~Lists() { unmake(host_, lists_); }
+    Lists(const Lists &) = delete;
+    Lists &operator=(const Lists &) = delete;
+    // Throws bad_alloc. Reports (0, total) where it makes them; a failure leaves none.
+    Status find(const Neighbours **out, const GridSpec &spec, const Progress &progress,
+                uint64_t total);
+
+private:
+    const Host &host_;
+    const GridSpec *spec_ = nullptr;
+    Neighbours *lists_ = nullptr;
 };
 
 } // namespace ggufx::quant

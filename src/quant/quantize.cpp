@@ -223,34 +223,23 @@ Status check_values(const Host &host, const Job &job, Loop loop, Failure *failur
     return status == Status::ok ? bad_value(job, failure) : executor_failure(status, failure);
 }
 
-// The lists of a codebook for one call; too large for the stack.
-struct Lists {
-    Lists(const Host &h, const GridSpec &spec) : host(h), lists(make<Neighbours>(h, h, spec)) {}
-    ~Lists() { unmake(host, lists); }
-    Lists(const Lists &) = delete;
-    Lists &operator=(const Lists &) = delete;
-    const Host &host;
-    Neighbours *const lists;
-};
-
-Status encode_all(const Host &host, Job *job, const Loop &loop, Failure *failure) {
+Status encode_all(const Host &host, Job *job, const Loop &loop, Lists &lists, Failure *failure) {
     const auto encode = [&] {
         const Status status = run(host, loop, Job::encode, job);
         return status == Status::ok ? bad_value(*job, failure) : executor_failure(status, failure);
     };
     if (!job->encoder->grid) return encode();
-    const Lists grid(host, *job->encoder->grid);
-    const Status status = grid.lists->fill(loop.progress, loop.total);
+    const Status status = lists.find(&job->grid, *job->encoder->grid, loop.progress, loop.total);
     if (status != Status::ok) return executor_failure(status, failure);
-    job->grid = grid.lists;
-    job->lists = grid.lists->lists();
+    job->lists = job->grid->lists();
     return encode();
 }
 
 } // namespace
 
 Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::Kernels &set,
-                uint32_t type, const Rows &rows, const Progress &progress, Failure *failure) {
+                uint32_t type, const Rows &rows, const Progress &progress, Failure *failure,
+                Lists *kept) {
     const fmt::TypeInfo *info;
     const Encoder *e;
     Status status = check_type(&info, &e, type, failure);
@@ -273,7 +262,8 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
     job.looks = !searches;
     status = searches ? check_values(host, job, loop, failure) : Status::ok;
     if (status != Status::ok) return status;
-    return encode_all(host, &job, loop, failure);
+    Lists own(host);
+    return encode_all(host, &job, loop, kept ? *kept : own, failure);
 }
 
 } // namespace ggufx::quant

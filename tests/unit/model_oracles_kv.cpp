@@ -21,7 +21,7 @@ namespace {
 struct Pair {
     const char *type;
     // Of our distance to llama.cpp's. BF16: both store the same values, but llama.cpp rounds the
-    // queries too, which happens to undo errors on this one prompt (tests/bench/README.md): 1.15.
+    // queries too, which happens to undo errors on this one prompt (tests/bench/kv.md): 1.15.
     double most_nmse;
 };
 constexpr Pair kPairs[] = {{"f16", 1.0},  {"bf16", 1.2}, {"q8_0", 1.0}, {"q5_1", 1.0},

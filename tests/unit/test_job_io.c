@@ -182,6 +182,65 @@ static void test_whichever_mapping_fails_a_resume_comes_to_the_same_bytes(void *
     check_every_call(1, 1);
 }
 
+/* The same importances, w, for all layers. */
+static ggufx_imatrix *make_imatrix(const float *w) {
+    ggufx_imatrix *imatrix = NULL;
+    gb dat = {0};
+    char name[40];
+    gb_u32(&dat, kLayers);
+    for (int i = 0; i < kLayers; i++) {
+        const int length = snprintf(name, sizeof name, "blk.%d.attn_q.weight", i);
+        gb_u32(&dat, (uint32_t)length);
+        gb_bytes(&dat, name, (size_t)length);
+        gb_u32(&dat, 1);
+        gb_u32(&dat, kColumns);
+        for (size_t c = 0; c < kColumns; c++) gb_f32(&dat, w[c]);
+    }
+    OK(ggufx_imatrix_open_memory(&imatrix, rt, dat.data, dat.n, NULL));
+    gb_free(&dat);
+    return imatrix;
+}
+
+/* Tensors of one run that take turns with the tables of codebooks. */
+static void test_a_run_keeps_tables_of_codebooks_apart(void **state) {
+    (void)state;
+    const uint32_t types[1 + kLayers] = {GGUFX_TYPE_F32, GGUFX_TYPE_IQ2_S, GGUFX_TYPE_IQ3_S,
+                                         GGUFX_TYPE_IQ3_S, GGUFX_TYPE_IQ1_M};
+    static float x[kColumns * kRows], w[kColumns];
+    static uint8_t want[kRows * 200];
+    gb_free(&source);
+    build(&source, 0);
+    hooks h = {0};
+    ggufx_file *file = NULL, *made = NULL;
+    ggufx_job *job = NULL;
+    ggufx_job_options options;
+    ggufx_quantize_options how;
+    ggufx_job_options_init(&options);
+    ggufx_quantize_options_init(&how);
+    for (size_t c = 0; c < kColumns; c++) w[c] = (float)(1 + c % 5);
+    how.imatrix = w;
+    ggufx_imatrix *imatrix = make_imatrix(w);
+    options.imatrix = imatrix;
+    OK(open_through(&file, &h, NULL));
+    OK(ggufx_job_quantize(&job, rt, file, 15, &options, NULL));
+    ggufx_imatrix_destroy(imatrix);
+    OK(ggufx_job_set_types(job, types, 1 + kLayers, NULL));
+    OK(ggufx_job_run(job, path, NULL, NULL));
+    OK(ggufx_open(&made, rt, path, NULL, NULL));
+    for (size_t i = 1; i <= kLayers; i++) {
+        uint64_t row_bytes = 0;
+        const ggufx_tensor *tensor = ggufx_file_tensor(made, i);
+        OK(ggufx_row_bytes(&row_bytes, types[i], kColumns, NULL));
+        OK(ggufx_dequantize(x, kColumns * kRows, rt, ggufx_file_tensor(file, i), 0, kRows, NULL));
+        OK(ggufx_quantize_blocks(want, sizeof want, rt, types[i], x, kRows, kColumns, &how, NULL));
+        assert_memory_equal(ggufx_tensor_data(tensor), want, row_bytes * kRows);
+    }
+    ggufx_job_destroy(job);
+    ggufx_file_destroy(made);
+    ggufx_file_destroy(file);
+    clean();
+}
+
 static int teardown(void **state) {
     gb_free(&source);
     return folder_teardown(state);
@@ -191,6 +250,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whichever_read_fails_a_resume_comes_to_the_same_bytes),
         cmocka_unit_test(test_whichever_mapping_fails_a_resume_comes_to_the_same_bytes),
+        cmocka_unit_test(test_a_run_keeps_tables_of_codebooks_apart),
     };
     return cmocka_run_group_tests(tests, folder_setup, teardown);
 }

@@ -102,25 +102,35 @@ static void test_no_block_is_worse_and_the_whole_is_better(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* Shares of the reference's squared error that are left (tests/bench/README.md), with room. */
+/* Shares of the reference's squared error that are left (tests/bench/quantize.md), with room. */
 static void test_bell_shaped_values_gain_what_the_search_can_give(void **state) {
     (void)state;
     const struct {
         uint32_t type;
-        double most;
-    } goals[] = {{GGUFX_TYPE_Q4_1, 0.83}, {GGUFX_TYPE_Q5_1, 0.83}, {GGUFX_TYPE_Q2_K, 0.86},
-                 {GGUFX_TYPE_Q5_K, 0.95}, {GGUFX_TYPE_Q8_0, 0.89}, {GGUFX_TYPE_Q4_0, 0.92}};
+        double most, weighted; /* 0: not looked at */
+    } goals[] = {{GGUFX_TYPE_Q4_1, 0.83, 0},        {GGUFX_TYPE_Q5_1, 0.83, 0},
+                 {GGUFX_TYPE_Q2_K, 0.86, 0},        {GGUFX_TYPE_Q5_K, 0.95, 0},
+                 {GGUFX_TYPE_Q8_0, 0.89, 0},        {GGUFX_TYPE_Q4_0, 0.92, 0},
+                 {GGUFX_TYPE_IQ1_S, 0, 0.87},       {GGUFX_TYPE_IQ1_M, 0.54, 0.87},
+                 {GGUFX_TYPE_IQ2_XXS, 0, 0.89},     {GGUFX_TYPE_IQ2_XS, 0, 0.89},
+                 {GGUFX_TYPE_IQ2_S, 0.84, 0.90},    {GGUFX_TYPE_IQ3_XXS, 0.77, 0.92},
+                 {GGUFX_TYPE_IQ3_S, 0.64, 0.88}};
     static struct Coded reference, best;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
-    float *x = weights_of_a_model();
-    for (size_t i = 0; i < sizeof goals / sizeof *goals; i++) {
-        encode(&reference, rt, goals[i].type, GGUFX_QUANTIZE_REFERENCE, x, NULL);
-        encode(&best, rt, goals[i].type, GGUFX_QUANTIZE_BEST, x, NULL);
+    float *x = weights_of_a_model(), importances[kColumns];
+    for (size_t i = 0; i < kColumns; i++) importances[i] = expf(sinf((float)i * 1.7f) * 1.5f);
+    for (size_t i = 0; i < 2 * (sizeof goals / sizeof *goals); i++) {
+        const uint32_t type = goals[i / 2].type;
+        const double most = i % 2 ? goals[i / 2].weighted : goals[i / 2].most;
+        const float *w = i % 2 ? importances : NULL;
+        if (most == 0) continue;
+        encode(&reference, rt, type, GGUFX_QUANTIZE_REFERENCE, x, w);
+        encode(&best, rt, type, GGUFX_QUANTIZE_BEST, x, w);
         const size_t n = (size_t)kColumns * (kRows - 1); /* all but the odd row */
         const double share =
-            error_of(best.values, x, NULL, 0, n) / error_of(reference.values, x, NULL, 0, n);
-        if (!(share < goals[i].most)) print_error("type %u: %g\n", goals[i].type, share);
-        assert_true(share < goals[i].most);
+            error_of(best.values, x, w, 0, n) / error_of(reference.values, x, w, 0, n);
+        if (!(share < most)) print_error("type %u, weights %zu: %g\n", type, i % 2, share);
+        assert_true(share < most);
     }
     free(x);
     ggufx_runtime_destroy(rt);
@@ -129,7 +139,8 @@ static void test_bell_shaped_values_gain_what_the_search_can_give(void **state) 
 static void test_sets_and_threads_give_the_same_bytes(void **state) {
     (void)state;
     const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K,
-                              GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4, GGUFX_TYPE_IQ4_XS};
+                              GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4, GGUFX_TYPE_IQ4_XS,
+                              GGUFX_TYPE_IQ1_M, GGUFX_TYPE_IQ2_S, GGUFX_TYPE_IQ3_XXS};
     static struct Coded one, other;
     ggufx_runtime *scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 3);

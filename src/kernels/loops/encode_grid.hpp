@@ -82,6 +82,7 @@ GGUFX_INLINE unsigned best_listed(const GridLists &lists, unsigned key, const fl
     const float most = -V::reduce_max(V::flip(least.v));
     if (!(most < FLT_MAX)) return entry[1];
     uint32_t found = V::bits((least <= Lane<V>(most)).m);
+    if (n <= L) return entry[1 + __builtin_ctz(found)];
     alignas(64) float firsts[L];
     V::store(firsts, at.v);
     int best = INT32_MAX;
@@ -160,11 +161,17 @@ template <class V, int Dims> struct alignas(64) Candidates {
             }
             Spread<V, Dims> spread;
             spread.fill(x, b.root_w + Dims * g);
+            // Which ones are off the grid nobody can foresee: found first, without a branch.
+            int pending[kMaxSteps], n_pending = 0;
             for (int s = 0; s < n_steps; s++) {
-                const auto key = static_cast<unsigned>(keys[g][s]);
-                if (on_grid(lists, key)) continue;
+                pending[n_pending] = s;
+                n_pending += !on_grid(lists, static_cast<unsigned>(keys[g][s]));
+            }
+            for (int i = 0; i < n_pending; i++) {
+                const int s = pending[i];
                 alignas(64) float errors[32];
                 spread.errors(errors, scale[s]);
+                const auto key = static_cast<unsigned>(keys[g][s]);
                 keys[g][s] = static_cast<int32_t>(best_listed<V, Dims>(lists, key, errors));
                 off[s] = static_cast<uint8_t>(off[s] | 1 << g);
             }
