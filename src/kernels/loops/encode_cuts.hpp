@@ -11,25 +11,33 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-constexpr float kUp[3] = {-0.875f, 0.125f, 1.125f};
-constexpr float kDown[3] = {-1.125f, -0.125f, 0.875f};
+constexpr float kUp[4] = {-0.875f, 0.125f, 1.125f}, kDown[4] = {-1.125f, -0.125f, 0.875f};
 
-// Positions in ascending order of their values, equal values in theirs: value i comes behind all that
-// are smaller and all equal ones before it.
-template <class V> GGUFX_INLINE void sort_values(uint8_t *order, const float *x, int n) {
-    alignas(64) float rank[32];
-    for (int i = 0; i < n; i += V::kLanes) {
-        const Lane<V> v = V::load(x + i), place = Lane<V>(V::load(kLaneNumbers)) + Lane<V>(static_cast<float>(i));
-        Lane<V> count;
-        for (int j = 0; j < n; j++) {
-            const Lane<V> xj(x[j]), before(static_cast<float>(j));
-            count = V::add_where((xj < v).m, count.v, V::set1(1.0f));
-            const Where<V> equal = (xj <= v) & (v <= xj) & (before < place);
-            count = V::add_where(equal.m, count.v, V::set1(1.0f));
-        }
-        V::store(rank + i, count.v);
+// Places of the values in ascending order, equal values in theirs, and back.
+struct Ranks {
+    alignas(64) int32_t rank[32];
+    uint8_t order[32];
+};
+
+// Value i comes behind all that are smaller and all equal ones before it.
+template <class V> __attribute__((noinline)) void rank_equal_values(int32_t *rank, const float *x, int n) {
+    for (int i = 0; i < n; i++) {
+        rank[i] = 0;
+        for (int j = 0; j < n; j++) rank[i] += x[j] < x[i] || (j < i && x[j] <= x[i]);
     }
-    for (int i = 0; i < n; i++) order[static_cast<int>(rank[i])] = static_cast<uint8_t>(i);
+}
+
+template <class V> GGUFX_INLINE void rank_values(Ranks *to, const float *x, int n) {
+    int32_t sum = 0;
+    for (int i = 0; i < n; i += V::kLanes) {
+        const Lane<V> v = V::load(x + i);
+        typename V::Vi rank = V::set1_i(0);
+        for (int j = 0; j < n; j++) rank = V::count((Lane<V>(x[j]) < v).m, rank);
+        V::store_i(to->rank + i, rank);
+        sum += V::reduce_add(rank);
+    }
+    if (sum != n * (n - 1) / 2) rank_equal_values<V>(to->rank, x, n);
+    for (int i = 0; i < n; i++) to->order[to->rank[i]] = static_cast<uint8_t>(i);
 }
 
 // The best cut so far: values before `first` get level 0, before `second` 1, the others 2.
@@ -54,14 +62,19 @@ struct CutFit {
     int shifts; // IQ1_S: 1 = down; IQ1_M: bit 1 = first half down, bit 0 = second
     uint8_t levels[32];
     // False: nothing fits.
-    GGUFX_INLINE bool take(const BestCut &best, const uint8_t *order, int n, int all_shifts) {
+    template <class V>
+    GGUFX_INLINE bool take(const BestCut &best, const int32_t *rank, int n, int all_shifts) {
         if (best.shifts < 0) return false;
         scale = best.scale;
         shifts = best.shifts;
         const bool mirrored = scale < 0.0f;
-        for (int j = 0; j < n; j++) {
-            const int level = j < best.first ? 0 : j < best.second ? 1 : 2;
-            levels[order[j]] = static_cast<uint8_t>(mirrored ? 2 - level : level);
+        for (int i = 0; i < n; i += V::kLanes) {
+            const typename V::Vi at = V::load_i(rank + i);
+            const Lane<V> high =
+                V::select_less(at, best.second, V::set1(1.0f), V::set1(mirrored ? 0.0f : 2.0f));
+            const Lane<V> level =
+                V::select_less(at, best.first, V::set1(mirrored ? 2.0f : 0.0f), high.v);
+            V::store_bytes(levels + i, V::to_int(level.v));
         }
         if (mirrored) {
             scale = -scale;
@@ -70,6 +83,15 @@ struct CutFit {
         return true;
     }
 };
+
+// The levels as a table of errors has them.
+struct CutTable {
+    alignas(64) float up[32], down[32];
+    constexpr CutTable() : up(), down() {
+        for (int i = 0; i < 32; i++) up[i] = kUp[i % 4], down[i] = kDown[i % 4];
+    }
+};
+constexpr CutTable kCutTable;
 
 GGUFX_INLINE unsigned key_of(const uint8_t *levels) {
     unsigned key = 0;
@@ -84,10 +106,7 @@ bool move_to_grid(uint8_t *levels, const GridLists &lists, const float *x, const
     const unsigned key = key_of(levels);
     if (on_grid(lists, key)) return false;
     alignas(64) float errors[32];
-    for (int i = 0; i < 32; i++) {
-        const float diff = scale * values[i % 4 < 3 ? i % 4 : 0] - x[i / 4];
-        errors[i] = w[i / 4] * diff * diff;
-    }
+    level_errors<V, 8>(errors, x, w, scale, values == kDown ? kCutTable.down : kCutTable.up);
     const unsigned best = best_listed<V, 8>(lists, key, errors);
     for (int i = 0; i < 8; i++) levels[i] = static_cast<uint8_t>(level_of<8>(best, i));
     return true;

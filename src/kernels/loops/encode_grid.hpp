@@ -1,6 +1,5 @@
-// The search of the IQ2 and IQ3 types as src/quant/grid.hpp has it. Candidates of the scale stand in
-// lanes while levels are made and errors summed; the points of a list stand in lanes while the
-// nearest is looked for, with the error of each value at each level in a table.
+// What encoders of types with a codebook share, as src/quant/grid.hpp has it: the nearest point of a
+// list, whose points stand in lanes with the error of each value at each level in a table; magnitudes and signs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,11 +15,10 @@ namespace {
 template <int Dims> constexpr int kLevelBits = Dims == 8 ? 2 : 3;
 template <int Dims> constexpr int kLevelRoom = 1 << kLevelBits<Dims>;
 template <int Dims> constexpr float kMostLevel = Dims == 8 ? 2.0f : 7.0f;
-constexpr int kMaxSteps = 32; // candidates, with those that fill up a vector
 
 // 16 or 32 values that share a scale, as magnitudes.
 struct GridBlock {
-    alignas(64) float xval[32], w[32], root_w[32];
+    alignas(64) float xval[32], w[32], wx[32], root_w[32]; // wx = w * xval
     uint16_t keys[8]; // of groups of Dims
     uint8_t signs[4]; // per 8 values
     float scale;
@@ -36,24 +34,31 @@ GGUFX_INLINE unsigned point_index(const GridLists &lists, unsigned key) {
     return lists.words[lists.slots[key] + 1];
 }
 
-// Each value as often as there are levels: what tables of errors are made of.
-template <class V, int Dims> struct alignas(64) Spread {
-    float xval[32], w[32], q[32];
-    GGUFX_INLINE void fill(const float *x, const float *weights) {
+// What stands at [value][level] of a table of 32: the value's number and the level as a decoder has it.
+template <int Dims> struct ErrorTable {
+    static constexpr int kRoom = kLevelRoom<Dims>;
+    alignas(64) int32_t value[32];
+    alignas(64) float level[32];
+    constexpr ErrorTable() : value(), level() {
         for (int i = 0; i < 32; i++) {
-            xval[i] = x[i / kLevelRoom<Dims>];
-            w[i] = weights[i / kLevelRoom<Dims>];
-            q[i] = static_cast<float>(2 * (i % kLevelRoom<Dims>) + 1);
-        }
-    }
-    // error[i][level] of each value
-    GGUFX_INLINE void errors(float *to, float scale) const {
-        for (int i = 0; i < 32; i += V::kLanes) {
-            const Lane<V> diff = Lane<V>(scale) * Lane<V>(V::load(q + i)) - Lane<V>(V::load(xval + i));
-            V::store(to + i, (Lane<V>(V::load(w + i)) * diff * diff).v);
+            value[i] = i / kRoom;
+            level[i] = static_cast<float>(2 * (i % kRoom) + 1);
         }
     }
 };
+template <int Dims> constexpr ErrorTable<Dims> kErrorTable;
+
+// to[value][level]: w * (scale * level - x)^2 of the Dims values of a group, for the levels of a table.
+template <class V, int Dims>
+GGUFX_INLINE void level_errors(float *to, const float *x, const float *w, float scale,
+                               const float *levels = kErrorTable<Dims>.level) {
+    for (int i = 0; i < 32; i += V::kLanes) {
+        const typename V::Vi value = V::load_i(kErrorTable<Dims>.value + i);
+        const Lane<V> xi = V::template look_up<Dims>(x, value), wi = V::template look_up<Dims>(w, value);
+        const Lane<V> diff = Lane<V>(scale) * Lane<V>(V::load(levels + i)) - xi;
+        V::store(to + i, (wi * diff * diff).v);
+    }
+}
 
 // The key of the listed point of least error, the first of equals.
 template <class V, int Dims>
@@ -94,31 +99,6 @@ GGUFX_INLINE unsigned best_listed(const GridLists &lists, unsigned key, const fl
     return entry[1 + best];
 }
 
-struct GridRules {
-    int n; // values
-    int steps;
-    float step; // of the largest code
-    bool on_at_first, redo_all, always; // always: refine even what is on the grid
-};
-
-// One scale.
-template <class V, int Dims>
-unsigned place_group(const GridLists &lists, const float *xval, const float *root_w, float id,
-                     float scale) {
-    unsigned key = 0;
-    for (int i = 0; i < Dims; i++) {
-        const float level = nearest1(0.5f * (id * xval[i] - 1.0f));
-        const float limited = level < 0.0f ? 0.0f : level > kMostLevel<Dims> ? kMostLevel<Dims> : level;
-        key |= static_cast<unsigned>(limited) << (kLevelBits<Dims> * i);
-    }
-    if (on_grid(lists, key)) return key;
-    Spread<V, Dims> spread;
-    alignas(64) float errors[32];
-    spread.fill(xval, root_w);
-    spread.errors(errors, scale);
-    return best_listed<V, Dims>(lists, key, errors);
-}
-
 struct GridSums {
     float qx = 0.0f, q2 = 0.0f;
 };
@@ -126,106 +106,10 @@ template <int Dims> GridSums grid_sums(const GridBlock &b, int n) {
     GridSums sums;
     for (int i = 0; i < n; i++) {
         const float q = static_cast<float>(2 * level_of<Dims>(b.keys[i / Dims], i % Dims) + 1);
-        sums.qx += b.w[i] * b.xval[i] * q;
+        sums.qx += b.wx[i] * q;
         sums.q2 += b.w[i] * q * q;
     }
     return sums;
-}
-
-// All candidates of a block.
-template <class V, int Dims> struct alignas(64) Candidates {
-    float id[kMaxSteps], scale[kMaxSteps], qx[kMaxSteps], q2[kMaxSteps];
-    int32_t keys[8][kMaxSteps];
-    uint8_t off[kMaxSteps]; // bit k: group k was off the grid
-
-    GGUFX_INLINE void fill(const GridRules &r, float top, float by) {
-        for (int s = 0; s < kMaxSteps; s++) {
-            const int step = s <= 2 * r.steps ? s - r.steps : r.steps;
-            id[s] = (top + static_cast<float>(step) * r.step) / by;
-            scale[s] = 1.0f / id[s];
-            off[s] = 0;
-        }
-    }
-    GGUFX_INLINE void place(const GridBlock &b, const GridLists &lists, int n, int n_steps) {
-        for (int g = 0; g < n / Dims; g++) {
-            const float *x = b.xval + Dims * g;
-            for (int s = 0; s < n_steps; s += V::kLanes) {
-                const Lane<V> ids = V::load(id + s);
-                Lane<V> key;
-                for (int i = 0; i < Dims; i++) {
-                    const Lane<V> v = Lane<V>(0.5f) * (ids * Lane<V>(x[i]) - Lane<V>(1.0f));
-                    key += clamped(nearest(v), 0.0f, kMostLevel<Dims>) *
-                           Lane<V>(static_cast<float>(1 << (kLevelBits<Dims> * i)));
-                }
-                V::store_i(keys[g] + s, V::to_int(key.v));
-            }
-            Spread<V, Dims> spread;
-            spread.fill(x, b.root_w + Dims * g);
-            // Which ones are off the grid nobody can foresee: found first, without a branch.
-            int pending[kMaxSteps], n_pending = 0;
-            for (int s = 0; s < n_steps; s++) {
-                pending[n_pending] = s;
-                n_pending += !on_grid(lists, static_cast<unsigned>(keys[g][s]));
-            }
-            for (int i = 0; i < n_pending; i++) {
-                const int s = pending[i];
-                alignas(64) float errors[32];
-                spread.errors(errors, scale[s]);
-                const auto key = static_cast<unsigned>(keys[g][s]);
-                keys[g][s] = static_cast<int32_t>(best_listed<V, Dims>(lists, key, errors));
-                off[s] = static_cast<uint8_t>(off[s] | 1 << g);
-            }
-        }
-    }
-    GGUFX_INLINE void sum(const GridBlock &b, int n, int n_steps) {
-        const typename V::Vi mask = V::set1_i(kLevelRoom<Dims> - 1);
-        for (int s = 0; s < n_steps; s += V::kLanes) {
-            Lane<V> x1, x2;
-            for (int i = 0; i < n; i++) {
-                const typename V::Vi level = V::and_i(
-                    V::shift_right_by(V::load_i(keys[i / Dims] + s),
-                                      V::set1_i(kLevelBits<Dims> * (i % Dims))), mask);
-                const Lane<V> l = V::to_float(level), q = l + l + Lane<V>(1.0f);
-                x1 += Lane<V>(b.w[i] * b.xval[i]) * q;
-                x2 += Lane<V>(b.w[i]) * q * q;
-            }
-            V::store(qx + s, x1.v);
-            V::store(q2 + s, x2.v);
-        }
-    }
-};
-
-// Looks around `top` / `by` for the best scale; b.scale is set.
-template <class V, int Dims>
-void search_grid(GridBlock *b, const GridLists &lists, const GridRules &r, float top, float by) {
-    const int n_steps = 2 * r.steps + 1, n_groups = r.n / Dims;
-    const unsigned all = (1u << n_groups) - 1u;
-    Candidates<V, Dims> c;
-    c.fill(r, top, by);
-    c.place(*b, lists, r.n, n_steps);
-    c.sum(*b, r.n, n_steps);
-    unsigned off = r.on_at_first ? 0 : all;
-    int taken = -1;
-    float best = 0.0f;
-    for (int s = 0; s < n_steps; s++) {
-        if (!(c.q2[s] > 0.0f && c.qx[s] * c.qx[s] > best * c.q2[s])) continue;
-        b->scale = c.qx[s] / c.q2[s];
-        best = b->scale * c.qx[s];
-        taken = s;
-        off = c.off[s];
-    }
-    for (int g = 0; g < n_groups; g++)
-        b->keys[g] = taken < 0 ? uint16_t{0} : static_cast<uint16_t>(c.keys[g][taken]);
-    if (!((off || r.always) && b->scale > 0.0f)) return;
-    const unsigned which = r.redo_all || r.always ? all : off;
-    const float id = 1.0f / b->scale;
-    for (int g = 0; g < n_groups; g++) {
-        if (!(which >> g & 1u)) continue;
-        b->keys[g] = static_cast<uint16_t>(place_group<V, Dims>(
-            lists, b->xval + Dims * g, b->root_w + Dims * g, id, b->scale));
-    }
-    const GridSums sums = grid_sums<Dims>(*b, r.n);
-    if (sums.q2 > 0.0f) b->scale = sums.qx / sums.q2;
 }
 
 // ---- magnitudes and signs -----------------------------------------------------------------------
@@ -263,10 +147,14 @@ float start_block(GridBlock *b, const float *x, const float *qw, int n, float si
     }
     for (int k = 0; even && k < n / 8; k++)
         b->signs[k] = make_even(b->xval + 8 * k, x + 8 * k, b->w + 8 * k, b->signs[k]);
-    float max = b->xval[0];
-    for (int i = 1; i < n; i++) max = max > b->xval[i] ? max : b->xval[i];
+    Lane<V> max = V::load(b->xval);
+    for (int i = 0; i < n; i += V::kLanes) {
+        const Lane<V> v = V::load(b->xval + i);
+        V::store(b->wx + i, (Lane<V>(V::load(b->w + i)) * v).v);
+        max = V::greater(v.v, max.v);
+    }
     b->scale = 0.0f;
-    return max;
+    return V::reduce_max(max.v);
 }
 
 inline void make_scale_positive(GridBlock *b, int n, bool even) {

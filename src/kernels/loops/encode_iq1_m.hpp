@@ -78,9 +78,9 @@ template <class V> BestCut search_iq1_m(const uint8_t *order, const float *x, co
 
 template <class V>
 bool fit_iq1_m(CutFit *f, const float *x, const float *w, const GridLists &lists) {
-    uint8_t order[16];
-    sort_values<V>(order, x, 16);
-    if (!f->take(search_iq1_m<V>(order, x, w), order, 16, 3)) return false;
+    Ranks ranks;
+    rank_values<V>(&ranks, x, 16);
+    if (!f->take<V>(search_iq1_m<V>(ranks.order, x, w), ranks.rank, 16, 3)) return false;
     bool moved = false;
     GridSums sums;
     for (int k = 0; k < 2; k++) {

@@ -8,64 +8,182 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Sums of the three runs of cuts (first, lanes of second) from prefix sums.
-template <class V> struct Runs {
-    Lane<V> a, b, c;
-    GGUFX_INLINE Runs(const float *prefix, int first, int second)
-        : a(prefix[first] - prefix[0]) {
-        const Lane<V> to = V::load(prefix + second);
-        b = to - Lane<V>(prefix[first]);
-        c = Lane<V>(prefix[32]) - to;
+// Sums of the values in order, of what comes before and behind a cut times its level, for both shifts. What stands
+// behind the last sum is read to the end of a vector and is the last cut again.
+template <class V> struct alignas(64) CutSums32 {
+    static constexpr int L = V::kLanes, kRoom = 32 + L;
+    float x[kRoom], w[kRoom];
+    float low_x[2][kRoom], low_w[2][kRoom], high_x[2][kRoom], high_w[2][kRoom];
+
+    GGUFX_INLINE void fill(const int32_t *rank, const float *values, const float *weights) {
+        alignas(64) float products[32], sorted_x[32], sorted_w[32];
+        for (int i = 0; i < 32; i += L) {
+            const Lane<V> v = V::load(values + i);
+            V::store(products + i, (Lane<V>(V::load(weights + i)) * v).v);
+        }
+        for (int i = 0; i < 32; i++) {
+            sorted_x[rank[i]] = products[i];
+            sorted_w[rank[i]] = weights[i];
+        }
+        x[0] = w[0] = 0.0f;
+        for (int j = 0; j < 32; j++) {
+            x[j + 1] = x[j] + sorted_x[j];
+            w[j + 1] = w[j] + sorted_w[j];
+        }
+        for (int j = 33; j < kRoom; j++) x[j] = x[32], w[j] = w[32];
+        for (int j = 0; j <= 32; j += L) {
+            const Lane<V> to_x = V::load(x + j), to_w = V::load(w + j);
+            const Lane<V> rest_x = Lane<V>(x[32]) - to_x, rest_w = Lane<V>(w[32]) - to_w;
+            for (int s = 0; s < 2; s++) {
+                const float *v = s ? kDown : kUp;
+                V::store(low_x[s] + j, (to_x * Lane<V>(v[0])).v);
+                V::store(low_w[s] + j, (to_w * Lane<V>(v[0]) * Lane<V>(v[0])).v);
+                V::store(high_x[s] + j, (rest_x * Lane<V>(v[2])).v);
+                V::store(high_w[s] + j, (rest_w * Lane<V>(v[2]) * Lane<V>(v[2])).v);
+            }
+        }
     }
-    GGUFX_INLINE Lane<V> sum(const float *v) const {
-        return a * Lane<V>(v[0]) + b * Lane<V>(v[1]) + c * Lane<V>(v[2]);
-    }
-    GGUFX_INLINE Lane<V> square(const float *v) const {
-        return a * Lane<V>(v[0]) * Lane<V>(v[0]) + b * Lane<V>(v[1]) * Lane<V>(v[1]) +
-               c * Lane<V>(v[2]) * Lane<V>(v[2]);
+    // Of cuts (first, lanes of second); shifts 0 and 1.
+    struct Cuts {
+        Lane<V> qx[2], q2[2];
+    };
+    GGUFX_INLINE Cuts cuts(int first, int second) const {
+        const Lane<V> middle_x = (Lane<V>(V::load(x + second)) - Lane<V>(x[first])) * Lane<V>(kUp[1]);
+        const Lane<V> middle_w = (Lane<V>(V::load(w + second)) - Lane<V>(w[first])) *
+                                 Lane<V>(kUp[1]) * Lane<V>(kUp[1]);
+        Cuts c;
+        c.qx[0] = Lane<V>(low_x[0][first]) + middle_x + Lane<V>(V::load(high_x[0] + second));
+        c.qx[1] = Lane<V>(low_x[1][first]) - middle_x + Lane<V>(V::load(high_x[1] + second));
+        c.q2[0] = Lane<V>(low_w[0][first]) + middle_w + Lane<V>(V::load(high_w[0] + second));
+        c.q2[1] = Lane<V>(low_w[1][first]) + middle_w + Lane<V>(V::load(high_w[1] + second));
+        return c;
     }
 };
 
-template <class V> void offer_cuts(BestCut *best, const float *sum_x, const float *sum_w, int first) {
+// The text: every cut is offered that is better than the last one taken.
+template <class V>
+__attribute__((noinline)) BestCut search_every_cut(const CutSums32<V> &sums) {
     constexpr int L = V::kLanes;
-    for (int second = first; second <= 32; second += L) {
-        const Runs<V> x(sum_x, first, second), w(sum_w, first, second);
-        const Lane<V> qx[2] = {x.sum(kUp), x.sum(kDown)}, q2[2] = {w.square(kUp), w.square(kDown)};
-        uint32_t lanes = better_lanes(qx[0], q2[0], best->score) |
-                         better_lanes(qx[1], q2[1], best->score);
-        const int n = 33 - second < L ? 33 - second : L;
-        if (!(lanes & ((1u << n) - 1u))) continue;
-        alignas(64) float qx1[2][L], q21[2][L];
-        for (int s = 0; s < 2; s++) {
-            V::store(qx1[s], qx[s].v);
-            V::store(q21[s], q2[s].v);
+    BestCut best;
+    for (int first = 0; first <= 32; first++)
+        for (int second = first; second <= 32; second += L) {
+            const auto c = sums.cuts(first, second);
+            const uint32_t lanes = better_lanes(c.qx[0], c.q2[0], best.score) |
+                                   better_lanes(c.qx[1], c.q2[1], best.score);
+            const int n = 33 - second < L ? 33 - second : L;
+            if (!(lanes & ((1u << n) - 1u))) continue;
+            alignas(64) float qx[2][L], q2[2][L];
+            for (int s = 0; s < 2; s++) {
+                V::store(qx[s], c.qx[s].v);
+                V::store(q2[s], c.q2[s].v);
+            }
+            for (int j = __builtin_ctz(lanes); j < n; j++) // a score taken may be an ulp lower
+                for (int s = 0; s < 2; s++) best.offer(qx[s][j], q2[s][j], first, second + j, s);
         }
-        for (int j = __builtin_ctz(lanes); j < n; j++) { // a score taken may be an ulp lower
-            for (int s = 0; s < 2; s++) best->offer(qx1[s][j], q21[s][j], first, second + j, s);
+    return best;
+}
+
+// The same in two passes. Scores qx^2 / q2 are rounded in the text, so that which of two neighbours is taken depends on
+// those before; but what is clearly worse than the best of all has no say, if what is not worse is
+// clearly better than it. Pass 1 finds the best score to 10 bits; the few cuts near it are then divided.
+template <class V> struct CutSearch {
+    static constexpr int L = V::kLanes;
+    static constexpr int kMaxNear = 64;
+    struct Near {
+        float qx, q2, score;
+        int first, second, shift;
+    };
+    const CutSums32<V> &sums;
+    alignas(64) float scores[33 * (32 / L + 1)][L];
+    Near near[kMaxNear];
+    int n_near = 0;
+    float most = 0.0f; // score among these
+
+    explicit CutSearch(const CutSums32<V> &s) : sums(s) {}
+
+    // The best score, roughly.
+    GGUFX_INLINE float estimate() {
+        Lane<V> best;
+        int at = 0;
+        for (int first = 0; first <= 32; first++)
+            for (int second = first; second <= 32; second += L) {
+                const auto c = sums.cuts(first, second);
+                const Lane<V> up = c.qx[0] * c.qx[0] * Lane<V>(V::about_inverse(c.q2[0].v));
+                const Lane<V> down = c.qx[1] * c.qx[1] * Lane<V>(V::about_inverse(c.q2[1].v));
+                const Lane<V> score = V::greater(up.v, down.v);
+                V::store(scores[at++], score.v);
+                best = V::greater(score.v, best.v);
+            }
+        return V::reduce_max(best.v);
+    }
+    GGUFX_INLINE void divide(int first, int second) {
+        for (int s = 0; s < 2; s++) {
+            const float *v = s ? kDown : kUp;
+            const float x1 = sums.x[second] - sums.x[first], w1 = sums.w[second] - sums.w[first];
+            Near &n = near[n_near++];
+            n.qx = sums.low_x[s][first] + x1 * v[1] + sums.high_x[s][second];
+            n.q2 = sums.low_w[s][first] + w1 * v[1] * v[1] + sums.high_w[s][second];
+            n.score = n.qx * n.qx / n.q2;
+            n.first = first, n.second = second, n.shift = s;
+            most = most < n.score ? n.score : most;
         }
     }
+    // Those that score more than `limit`, in the order of the text; false: too many.
+    GGUFX_INLINE bool find_near(float limit) {
+        int at = 0;
+        for (int first = 0; first <= 32; first++)
+            for (int second = first; second <= 32; second += L, at++) {
+                uint32_t lanes = V::bits((Lane<V>(limit) < Lane<V>(V::load(scores[at]))).m);
+                if (33 - second < L) lanes &= (1u << (33 - second)) - 1u;
+                for (; lanes; lanes &= lanes - 1) {
+                    if (n_near == kMaxNear) return false;
+                    divide(first, second + __builtin_ctz(lanes));
+                }
+            }
+        return true;
+    }
+    // False when it cannot tell.
+    GGUFX_INLINE bool run(BestCut *best) {
+        const float about = estimate();
+        if (!(about > 0x1p-60f && about < 0x1p60f)) return false;
+        if (!find_near(about * (1.0f - 0x1p-9f))) return false;
+        const float limit = most * (1.0f - 0x1p-19f), clear = most * (1.0f - 0x1p-18f);
+        for (int k = 0; k < n_near; k++) {
+            const Near &n = near[k];
+            if (n.score < clear) continue;
+            if (n.score < limit) return false;
+            best->offer(n.qx, n.q2, n.first, n.second, n.shift);
+        }
+        return true;
+    }
+};
+
+template <class V> BestCut search_iq1_s(const CutSums32<V> &sums, float largest) {
+    BestCut best;
+    // Within these bounds nothing overflows or is rounded to fewer bits.
+    if (sums.w[32] > 0x1p-40f && sums.w[32] < 0x1p60f && largest < 0x1p40f) {
+        CutSearch<V> search(sums);
+        if (search.run(&best)) return best;
+    }
+    return search_every_cut(sums);
 }
 
 template <class V>
-bool fit_iq1_s(CutFit *f, const float *x, const float *w, const GridLists &lists) {
-    uint8_t order[32];
-    float sum_x[33 + V::kLanes] = {}, sum_w[33 + V::kLanes] = {}; // read to the end of a vector
-    sort_values<V>(order, x, 32);
-    for (int j = 0; j < 32; j++) {
-        sum_x[j + 1] = sum_x[j] + w[order[j]] * x[order[j]];
-        sum_w[j + 1] = sum_w[j] + w[order[j]];
-    }
-    BestCut best;
-    for (int first = 0; first <= 32; first++) offer_cuts<V>(&best, sum_x, sum_w, first);
-    if (!f->take(best, order, 32, 1)) return false;
+bool fit_iq1_s(CutFit *f, const float *x, const float *w, float largest, const GridLists &lists) {
+    Ranks ranks;
+    CutSums32<V> cuts;
+    rank_values<V>(&ranks, x, 32);
+    cuts.fill(ranks.rank, x, w);
+    if (!f->take<V>(search_iq1_s(cuts, largest), ranks.rank, 32, 1)) return false;
     const float *values = f->shifts ? kDown : kUp;
     bool moved = false;
-    GridSums sums;
-    for (int at = 0; at < 32; at += 8) {
+    for (int at = 0; at < 32; at += 8)
         moved |= move_to_grid<V>(f->levels + at, lists, x + at, w + at, f->scale, values);
+    if (!moved) return true;
+    GridSums sums;
+    for (int at = 0; at < 32; at += 8)
         add_group(&sums, f->levels + at, x + at, w + at, values, 1.0f);
-    }
-    if (moved && sums.qx > 0.0f && sums.q2 > 0.0f) f->scale = sums.qx / sums.q2;
+    if (sums.qx > 0.0f && sums.q2 > 0.0f) f->scale = sums.qx / sums.q2;
     return true;
 }
 
@@ -82,9 +200,10 @@ void encode_iq1_s_block(uint8_t *out, const float *x, const float *qw, float sum
         CutFit f;
         scales[ib] = 0.0f;
         high[ib] = 0;
-        if (largest1(from, 32) < 1e-12f) continue;
+        const float largest = largest1(from, 32);
+        if (largest < 1e-12f) continue;
         cut_weights<V>(w, from, qw + 32 * ib, 32, sigma2);
-        if (!fit_iq1_s<V>(&f, from, w, lists)) continue;
+        if (!fit_iq1_s<V>(&f, from, w, largest, lists)) continue;
         for (int k = 0; k < 4; k++) {
             const unsigned index = point_index(lists, key_of(f.levels + 8 * k));
             out[2 + 4 * ib + k] = static_cast<uint8_t>(index & 255u);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/encode_grid.hpp"
+#include "kernels/loops/encode_grid_search.hpp"
 #include "kernels/loops/encode_search.hpp"
 
 namespace ggufx {

@@ -15,6 +15,13 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE Mask differ(Vf a, Vf b) {
         return {vmvnq_u32(vceqq_f32(a.lo, b.lo)), vmvnq_u32(vceqq_f32(a.hi, b.hi))};
     }
+    static GGUFX_INLINE float32x4_t about_inverse(float32x4_t v) {
+        const float32x4_t guess = vrecpeq_f32(v);
+        return vmulq_f32(guess, vrecpsq_f32(v, guess));
+    }
+    static GGUFX_INLINE Vf about_inverse(Vf v) { // to 11 bits
+        return {about_inverse(v.lo), about_inverse(v.hi)};
+    }
     static GGUFX_INLINE uint32_t bits(Mask m) {
         constexpr uint32_t place[4] = {1, 2, 4, 8};
         const uint32x4_t p = vld1q_u32(place);
