@@ -60,7 +60,7 @@ class Hostile(Convert):
         out = self.path("o.gguf")
         source = random.Random(3)
         n = struct.unpack("<Q", good[:8])[0]
-        for i in range(150):
+        for i in tool.stepped(range(150)):
             bad = bytearray(good)
             if i % 3 == 0:
                 bad = bad[:source.randrange(len(bad))]
@@ -129,7 +129,7 @@ class Hostile(Convert):
 
     def test_malformed_gguf_files(self):
         folder = shared("data", "malformed", "public")
-        for i, name in enumerate(sorted(os.listdir(folder))):
+        for i, name in enumerate(tool.stepped(sorted(os.listdir(folder)), 1)):
             out = self.path("m%d" % i)
             result = run("convert", os.path.join(folder, name), "--from", "gguf", "--to",
                          ("safetensors", "npz")[i % 2], "-o", out)

@@ -13,6 +13,7 @@ TOOL = os.environ["GGUFX_TOOL"]
 DATA = os.environ.get("GGUFX_TEST_DATA", "")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(SOURCE, "tests", "data", "tiny-stories-Q8_0.gguf")
+STEP = int(os.environ.get("GGUFX_TEST_CLI_STEP", "1"))
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # an emulator in cross builds
 
 
@@ -35,6 +36,11 @@ def shared(*parts):
     if not DATA or not os.path.exists(path):
         raise unittest.SkipTest("no " + os.path.join(*parts) + " (GGUFX_TEST_DATA)")
     return path
+
+
+def stepped(cases, first=0):
+    """Every n-th case where GGUFX_TEST_CLI_STEP is n: under sanitizers (.ci/run)."""
+    return list(cases)[first % STEP::STEP]
 
 
 def read_json(path):

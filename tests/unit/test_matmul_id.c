@@ -133,7 +133,7 @@ static void test_workspace_and_workers_change_no_bit(void **state) {
     ggufx_runtime *workers = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 1);
     const ggufx_runtime *runtimes[] = {small, workers};
     for (size_t type = 0; type < N_PRODUCT_TYPES; type++) {
-        mixture t = {5, 100, 2048, 150, 2, .w = NULL};
+        mixture t = {5, 40, 2048, 80, 2, .w = NULL};
         make_mixture(&t, large, product_types[type]);
         for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
             const uint32_t flags = product_modes[mode];

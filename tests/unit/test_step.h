@@ -1,0 +1,17 @@
+/*
+ * Of the longest loops only every n-th case runs where the environment's GGUFX_TEST_STEP is n:
+ * under emulators and sanitizers, where all of them take minutes (.ci/run). tests/full.sh leaves
+ * none out. SPDX-License-Identifier: MIT
+ */
+#ifndef TEST_STEP_H
+#define TEST_STEP_H
+
+#include <stdlib.h>
+
+static inline size_t test_step(void) {
+    const char *text = getenv("GGUFX_TEST_STEP");
+    const unsigned long n = text ? strtoul(text, NULL, 10) : 1;
+    return n ? n : 1;
+}
+
+#endif
