@@ -55,7 +55,11 @@ func TestAttention(t *testing.T) {
 			check(t, math.Abs(mean-float64(out[head*32+i])) < 1e-5)
 		}
 	}
-	ok(t, kv.Scores(make([]float32, 20), 0, 0, q, 1, 0))
+	scores := make([]float32, 20)
+	ok(t, kv.Scores(scores, 0, 0, q, 1, 0))
+	check(t, near([]float32{scores[0], scores[19]}, []float32{2.013767, 0.878741}, 1e-5), scores)
+	ok(t, kv.Scores(scores, 0, 0, q, 1, 0.3))
+	check(t, near([]float32{scores[0], scores[19]}, []float32{3.417476, 1.491272}, 1e-5), scores)
 }
 
 func TestSequences(t *testing.T) {
@@ -84,9 +88,9 @@ func TestSequences(t *testing.T) {
 		half[i] = 0x3f80
 	}
 	ok(t, kv.AppendHalf(1, 2, 1, nil, HalfFormatBf16, half, zero))
-	k := make([]float32, 64)
-	ok(t, kv.Read(k, nil, 1, 2, 0, 1))
-	check(t, k[0] == 1 && k[63] == 1)
+	k, v := make([]float32, 64), numbers(64)
+	ok(t, kv.Read(k, v, 1, 2, 0, 1))
+	check(t, k[0] == 1 && k[63] == 1 && near(v, make([]float32, 64), 1e-30))
 	ok(t, kv.Keep(0))
 	ok(t, kv.Clear())
 	check(t, must[KVStats](t)(kv.Stats(KvAllLayers)).Tokens == 0)

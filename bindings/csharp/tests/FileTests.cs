@@ -89,7 +89,9 @@ public static partial class Tests
         var failure = Fails(Status.NotFound, () => GgufFile.Open(Rt, "/nowhere/x.gguf"));
         That(failure is IOException && ((Exception)failure).Message.Contains("/nowhere/x.gguf") && failure.SystemError != 0);
         Fails(Status.Magic, () => GgufFile.Open(Rt, System.Text.Encoding.ASCII.GetBytes("GGML1234567890123456789012345678")));
-        That(Fails(Status.Truncated, () => GgufFile.Open(Rt, data.Take(1000).ToArray())).Offset <= 1000);
+        That(failure.Offset == null && failure.Index == null);
+        failure = Fails(Status.Truncated, () => GgufFile.Open(Rt, data.Take(1000).ToArray()));
+        That(failure.Offset == 1000 && failure.Index == 20 && failure.SystemError == 0);
         var e = Throws<GgufxIOException>(() => GgufFile.Open(Rt, new Broken()));
         That(e.InnerException is InvalidOperationException, e);
         Throws<ArgumentException>(() => GgufFile.Open(Rt, "a\0b"));

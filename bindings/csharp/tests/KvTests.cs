@@ -47,7 +47,11 @@ public static partial class Tests
                 That(Math.Abs(mean - to[head * 32 + i]) < 1e-5);
             }
         }
-        kv.Scores(new float[20], 0, 0, q, 1);
+        var scores = new float[20];
+        kv.Scores(scores, 0, 0, q, 1);
+        That(Math.Abs(scores[0] - 2.013767) < 1e-5 && Math.Abs(scores[19] - 0.878741) < 1e-5);
+        kv.Scores(scores, 0, 0, q, 1, 0.3f);
+        That(Math.Abs(scores[0] - 3.417476) < 1e-5 && Math.Abs(scores[19] - 1.491272) < 1e-5);
     }
 
     static void TestSequences()
@@ -71,9 +75,9 @@ public static partial class Tests
         kv.Reserve(2, 64);
         kv.AppendBatch(0, new uint[] { 0, 2 }, new[] { 10, 8 }, Numbers(128), Numbers(128));
         kv.AppendHalf(1, 2, 1, HalfFormat.Bf16, Enumerable.Repeat((ushort)0x3f80, 64).ToArray(), new ushort[64]);
-        var k = new float[64];
-        kv.Read(k, null, 1, 2, 0, 1);
-        That(k.All(v => v == 1));
+        float[] k = new float[64], v = Numbers(64);
+        kv.Read(k, v, 1, 2, 0, 1);
+        That(k.All(x => x == 1) && v.All(x => x == 0));
         kv.Keep(0);
         kv.Clear();
         That(kv.Stats(Constants.KvAllLayers).Tokens == 0 && KvCache.Estimate(Rt, Options(), 64) > 64 * 64 * 4 * 2 * 2);
