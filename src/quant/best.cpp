@@ -1,279 +1,120 @@
-// From the reference's blocks downhill: codes are the nearest for given scales, sub-scales are tried
-// a few steps up and down, scales of blocks are the least squares for given codes. What comes out is
-// decoded and kept only when it is better.
+// A block is searched with weights that grow with the values, as the reference's do (perplexity follows them), or grow
+// less, or are those of the promise; the first result that keeps the promise stays: less error than the
+// reference's block, weighted by the imatrix alone.
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 
 #include "quant/best_grid.hpp"
-#include "quant/round.hpp"
+#include "quant/blocks.hpp"
+#include "quant/recipe.hpp"
 
+#include <math.h>
 #include <string.h>
 
 namespace ggufx::quant {
 
 namespace {
 
-constexpr int kMaxValues = 256, kMaxBytes = 256, kPasses = 4, kReach = 2;
+constexpr int kMaxValues = 256, kMaxBytes = 256;
 
-double error_of(const float *y, const float *x, const float *w, int n) {
-    double error = 0;
-    for (int i = 0; i < n; i++) {
-        const double diff = static_cast<double>(y[i]) - static_cast<double>(x[i]);
-        error += (w ? static_cast<double>(w[i]) : 1.0) * diff * diff;
+// A block's values, and how to see what a block makes of them.
+struct Target {
+    const fmt::TypeInfo &type;
+    const float *x;
+    DecodeFn decode;
+    const Neighbours *grid;
+
+    int n() const { return static_cast<int>(type.block_values); }
+    double error(const uint8_t *block, const float *w) const {
+        float y[kMaxValues];
+        double sum = 0;
+        decode(y, block, 1);
+        for (int i = 0; i < n(); i++) {
+            const double diff = static_cast<double>(y[i]) - static_cast<double>(x[i]);
+            sum += (w ? static_cast<double>(w[i]) : 1.0) * diff * diff;
+        }
+        return sum;
     }
-    return error;
-}
-
-float rounded_f16(float v) {
-    return f16_to_f32(f32_to_f16(v));
-}
-
-// One block taken apart. Codes count from the lowest level on.
-struct State {
-    float d = 1.0f, dmin = 0.0f; // value = d * scale * level - dmin * min
-    int scale[16] = {}, min[16] = {};
-    uint8_t code[kMaxValues] = {};
 };
 
-class Search {
-public:
-    Search(const BlockLayout &layout, const float *x, const float *w)
-        : l_(layout), x_(x), w_(w), group_(layout.n_values / layout.n_groups) {}
-
-    void take_apart(State *s, const uint8_t *block) const {
-        if (l_.d >= 0) s->d = f16_to_f32(load_u16le(block + l_.d));
-        if (l_.dmin >= 0) s->dmin = f16_to_f32(load_u16le(block + l_.dmin));
-        if (l_.n_mins == 1) s->dmin = -s->dmin; // Q4_1 and Q5_1 add it
-        for (int k = 0; k < l_.n_groups; k++) {
-            s->scale[k] = l_.scale_at ? read_field(block, l_.scale_at(k)) ^ l_.flip_scale : 0;
-            s->min[k] = l_.min_at ? read_field(block, l_.min_at(k)) : l_.n_mins;
-        }
-        for (int i = 0; i < l_.n_values; i++) {
-            const int stored = read_field(block, l_.code_at(i)) ^ l_.flip_code;
-            s->code[i] = low8(l_.level_codes ? rank_of(stored) : stored);
-        }
+// v = w * (1 + x^2 / mean)^(1/2), or the 1/4th power.
+void stress_large_values(float *v, const Target &t, const float *w, int n_roots) {
+    double squares = 0;
+    for (int i = 0; i < t.n(); i++) squares += static_cast<double>(t.x[i]) * static_cast<double>(t.x[i]);
+    const double inverse_mean = squares > 0 ? t.n() / squares : 0;
+    for (int i = 0; i < t.n(); i++) {
+        const double x = static_cast<double>(t.x[i]);
+        double factor = sqrt(1 + x * x * inverse_mean);
+        if (n_roots == 2) factor = sqrt(factor);
+        v[i] = (w ? w[i] : 1.0f) * static_cast<float>(factor);
     }
-    void put_together(uint8_t *block, const State &s) const {
-        if (l_.d >= 0) store_f16(block + l_.d, s.d);
-        if (l_.dmin >= 0) store_f16(block + l_.dmin, l_.n_mins == 1 ? -s.dmin : s.dmin);
-        for (int k = 0; k < l_.n_groups; k++) {
-            if (l_.scale_at) write_field(block, l_.scale_at(k), s.scale[k] ^ l_.flip_scale);
-            if (l_.min_at) write_field(block, l_.min_at(k), s.min[k]);
-        }
-        for (int i = 0; i < l_.n_values; i++) {
-            const int code = l_.level_codes ? l_.level_codes[s.code[i]] : s.code[i];
-            write_field(block, l_.code_at(i), code ^ l_.flip_code);
-        }
-    }
-    // Downhill until nothing changes; returns the error.
-    double descend(State *s) const {
-        double error = 0;
-        for (int k = 0; k < l_.n_groups; k++) error += place(s, k, s->scale[k], s->min[k], nullptr);
-        for (int pass = 0; pass < kPasses; pass++) {
-            double next_error = 0;
-            State next = *s;
-            for (int k = 0; k < l_.n_groups; k++) next_error += best_group(&next, k);
-            if (next_error < error) *s = next, error = next_error;
-            next = *s;
-            if (!refit(&next)) return error;
-            next_error = 0;
-            for (int k = 0; k < l_.n_groups; k++)
-                next_error += place(&next, k, next.scale[k], next.min[k], nullptr);
-            if (!(next_error < error)) return error;
-            *s = next, error = next_error;
-        }
-        return error;
-    }
-
-private:
-    int rank_of(int stored) const {
-        for (int i = 0; i < l_.n_codes; i++)
-            if (l_.level_codes[i] == stored) return i;
-        return 7; // the second zero of FP4
-    }
-    float level(int code) const {
-        return to_f32(l_.levels ? l_.levels[code] : l_.first_code + code);
-    }
-    float scale_value(int code) const {
-        return l_.scale_value ? l_.scale_value(code)
-                              : l_.n_scales ? to_f32(l_.first_scale + code) : 1.0f;
-    }
-    int nearest_code(float v) const {
-        if (!l_.levels) {
-            const float limit = to_f32(l_.first_code + l_.n_codes - 1);
-            if (!(v > to_f32(l_.first_code))) return 0;
-            return v >= limit ? l_.n_codes - 1 : nearest(v) - l_.first_code;
-        }
-        int code = 0;
-        while (code + 1 < l_.n_codes && v * 2.0f > level(code) + level(code + 1)) code++;
-        return code;
-    }
-    // Codes of group k for a scale and minimum (into `to`, or the state's own); their error.
-    double place(State *s, int k, int scale, int min, uint8_t *to) const {
-        const float d = s->d * scale_value(scale), m = s->dmin * to_f32(min);
-        const float id = inverse(d);
-        uint8_t *code = to ? to : s->code + k * group_;
-        double error = 0;
-        for (int i = 0; i < group_; i++) {
-            const int at = k * group_ + i;
-            code[i] = low8(nearest_code((x_[at] + m) * id));
-            const float diff = d * level(code[i]) - m - x_[at];
-            error += static_cast<double>((w_ ? w_[at] : 1.0f) * diff * diff);
-        }
-        return error;
-    }
-    // Sub-scales near the group's own, each with the minimum that suits its codes.
-    double best_group(State *s, int k) const {
-        uint8_t code[kMaxValues];
-        double least = place(s, k, s->scale[k], s->min[k], nullptr);
-        const int scale0 = s->scale[k], min0 = s->min[k], reach = l_.n_scales ? kReach : 0;
-        const auto offer = [&](int scale, int min) {
-            const double error = place(s, k, scale, min, code);
-            if (!(error < least)) return;
-            least = error;
-            s->scale[k] = scale, s->min[k] = min;
-            memcpy(s->code + k * group_, code, static_cast<size_t>(group_));
-        };
-        for (int scale = scale0 - reach; scale <= scale0 + reach; scale++) {
-            if (scale < 0 || (l_.n_scales && scale >= l_.n_scales)) continue;
-            offer(scale, min0);
-            if (l_.n_mins <= 1 || s->dmin == 0.0f) continue;
-            const int min = best_min(*s, k, scale, code);
-            if (min != min0) offer(scale, min);
-        }
-        return least;
-    }
-    int best_min(const State &s, int k, int scale, const uint8_t *code) const {
-        const float d = s.d * scale_value(scale);
-        float sum = 0.0f, weights = 0.0f;
-        for (int i = 0; i < group_; i++) {
-            const int at = k * group_ + i;
-            const float weight = w_ ? w_[at] : 1.0f;
-            sum += weight * (d * level(code[i]) - x_[at]);
-            weights += weight;
-        }
-        const float wanted = sum * inverse(weights * s.dmin), most = to_f32(l_.n_mins - 1);
-        return wanted > 0.0f ? nearest(wanted < most ? wanted : most) : 0;
-    }
-    // Least squares of d and dmin; false when there is nothing to fit or nothing changes.
-    bool refit(State *s) const {
-        if (l_.d < 0) return false;
-        double aa = 0, ab = 0, bb = 0, ax = 0, bx = 0;
-        for (int i = 0; i < l_.n_values; i++) {
-            const int k = i / group_;
-            const double w = w_ ? static_cast<double>(w_[i]) : 1.0, x = static_cast<double>(x_[i]);
-            const auto a = static_cast<double>(scale_value(s->scale[k]) * level(s->code[i]));
-            const double b = l_.n_mins ? -s->min[k] : 0.0;
-            aa += w * a * a, ab += w * a * b, bb += w * b * b, ax += w * a * x, bx += w * b * x;
-        }
-        const double det = aa * bb - ab * ab;
-        double d = aa > 0 ? ax / aa : 0, dmin = static_cast<double>(s->dmin);
-        if (det > 1e-9 * aa * bb) {
-            d = (ax * bb - bx * ab) / det;
-            dmin = (bx * aa - ax * ab) / det;
-        } else if (l_.n_mins && aa > 0) {
-            d = (ax - ab * dmin) / aa;
-        }
-        const float new_d = rounded_f16(static_cast<float>(d));
-        const float new_dmin = rounded_f16(static_cast<float>(dmin));
-        if (new_d == s->d && new_dmin == s->dmin) return false;
-        s->d = new_d, s->dmin = new_dmin;
-        return true;
-    }
-
-    const BlockLayout &l_;
-    const float *x_, *w_;
-    const int group_;
-};
-
-// Where searches of blocks with one scale begin: multiples of the reference's.
-constexpr float kStarts[] = {1.0f,  0.8f,  0.84f, 0.88f, 0.91f, 0.94f, 0.97f,
-                             1.03f, 1.06f, 1.1f,  1.14f, 1.18f, 0.7f, 0.6f, 0.5f};
-
-void improve_codes(uint8_t *block, const BlockLayout &layout, const float *x, const float *w) {
-    const Search search(layout, x, w);
-    State start, best;
-    search.take_apart(&start, block);
-    if (!(magnitude(start.d) < 65504.0f && magnitude(start.dmin) < 65504.0f)) return;
-    best = start;
-    double least = search.descend(&best);
-    for (const float factor : kStarts) {
-        if (factor == 1.0f || layout.d < 0) continue;
-        if (layout.n_groups > 1 && factor != 0.97f && factor != 1.03f) continue; // scales follow
-        State next = start;
-        next.d = rounded_f16(start.d * factor);
-        const double error = search.descend(&next);
-        if (error < least) least = error, best = next;
-    }
-    search.put_together(block, best);
 }
 
-// ---- types whose codes are not in the table: the f16 scale for what a decoder makes of the rest ----
-
-constexpr uint32_t kTq1 = 34;
-constexpr int kTq1Scale = 52;
-
-void improve_scale(uint8_t *block, uint32_t type, const float *x, const float *w, int n,
-                   DecodeFn decode) {
-    const uint16_t stored = type == kTq1 ? load_u16le(block + kTq1Scale) : grid_scale(block, type);
-    const float d = f16_to_f32(stored);
+// The least squares of the f16 scale for what the rest of the block says.
+void improve_scale(uint8_t *block, const Target &t, const float *w) {
+    const float d = f16_to_f32(grid_scale(block, t.type.id));
     if (!(magnitude(d) > 0.0f && magnitude(d) <= 65504.0f)) return;
     float y[kMaxValues];
     double yy = 0, xy = 0;
-    decode(y, block, 1);
-    for (int i = 0; i < n; i++) {
+    t.decode(y, block, 1);
+    for (int i = 0; i < t.n(); i++) {
         const double weight = w ? static_cast<double>(w[i]) : 1.0;
         yy += weight * static_cast<double>(y[i]) * static_cast<double>(y[i]);
-        xy += weight * static_cast<double>(x[i]) * static_cast<double>(y[i]);
+        xy += weight * static_cast<double>(t.x[i]) * static_cast<double>(y[i]);
     }
     if (!(yy > 0)) return;
-    const uint16_t fitted = f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy));
-    if (type == kTq1) return store_u16le(block + kTq1Scale, fitted);
-    set_grid_scale(block, type, fitted);
+    set_grid_scale(block, t.type.id, f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy)));
 }
 
-// A block and its error, which only sinks.
-class Best {
-public:
-    Best(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w, DecodeFn decode)
-        : block_(block), type_(type), x_(x), w_(w), decode_(decode), error_(error_now(block)) {}
+// TQ1_0 has the values of TQ2_0 in other places.
+void improve_trits(uint8_t *block, const Target &t, const float *w) {
+    const BlockLayout &layout = *block_layout(kTQ2_0);
+    constexpr int kScaleAt = 52;
+    uint8_t pairs[66];
+    float trits[kMaxValues];
+    encode_tq2_0(pairs, t.x, 1, {});
+    improve_codes(pairs, layout, t.x, w);
+    for (int i = 0; i < t.n(); i++) trits[i] = to_f32(read_field(pairs, layout.code_at(i)) - 1);
+    encode_tq1_0(block, trits, 1, {});
+    memcpy(block + kScaleAt, pairs + layout.d, 2);
+}
 
-    // change(copy) may do anything to the copy.
-    template <class Change> void offer(Change change) {
-        uint8_t tried[kMaxBytes];
-        memcpy(tried, block_, type_.block_bytes);
-        change(tried);
-        const double error = error_now(tried);
-        if (!(error < error_)) return;
-        error_ = error;
-        memcpy(block_, tried, type_.block_bytes);
-    }
+template <class Change> void keep_if_better(uint8_t *block, const Target &t, const float *w, Change change) {
+    uint8_t tried[kMaxBytes];
+    memcpy(tried, block, t.type.block_bytes);
+    change(tried);
+    if (t.error(tried, w) < t.error(block, w)) memcpy(block, tried, t.type.block_bytes);
+}
 
-private:
-    double error_now(const uint8_t *block) const {
-        float y[kMaxValues];
-        decode_(y, block, 1);
-        return error_of(y, x_, w_, static_cast<int>(type_.block_values));
-    }
-    uint8_t *block_;
-    const fmt::TypeInfo &type_;
-    const float *x_, *w_;
-    DecodeFn decode_;
-    double error_;
-};
+void search(uint8_t *block, const Target &t, const float *w) {
+    if (t.type.id == kTQ1_0) return improve_trits(block, t, w);
+    if (const BlockLayout *layout = block_layout(t.type.id))
+        return improve_codes(block, *layout, t.x, w);
+    const GridLayout *layout = t.grid ? grid_layout(t.type.id) : nullptr;
+    if (!layout) return;
+    keep_if_better(block, t, w, [&](uint8_t *tried) { improve_scale(tried, t, w); });
+    keep_if_better(block, t, w,
+                   [&](uint8_t *tried) { improve_points(tried, *layout, *t.grid, t.x, w); });
+}
 
 } // namespace
 
 void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
                    DecodeFn decode, const Neighbours *grid) {
-    const auto n = static_cast<int>(type.block_values);
-    if (n == 1) return; // floats
-    Best best(block, type, x, w, decode);
-    if (const BlockLayout *layout = block_layout(type.id))
-        return best.offer([&](uint8_t *tried) { improve_codes(tried, *layout, x, w); });
-    best.offer([&](uint8_t *tried) { improve_scale(tried, type.id, x, w, n, decode); });
-    if (const GridLayout *layout = grid ? grid_layout(type.id) : nullptr)
-        best.offer([&](uint8_t *tried) { improve_points(tried, *layout, *grid, x, w); });
+    const Target t = {type, x, decode, grid};
+    if (t.n() == 1) return; // floats
+    const double promised = t.error(block, w);
+    for (const int n_roots : {1, 2, 0}) {
+        float stressed[kMaxValues];
+        const float *v = n_roots ? stressed : w;
+        if (n_roots) stress_large_values(stressed, t, w, n_roots);
+        uint8_t tried[kMaxBytes];
+        memcpy(tried, block, type.block_bytes);
+        search(tried, t, v);
+        if (!(t.error(tried, w) < promised && t.error(tried, v) <= t.error(block, v))) continue;
+        memcpy(block, tried, type.block_bytes);
+        return;
+    }
 }
 
 } // namespace ggufx::quant

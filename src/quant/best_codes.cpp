@@ -1,0 +1,202 @@
+// Codes are the nearest for given scales, sub-scales are tried a few steps up and down, scales of blocks are
+// the least squares for given codes. Until nothing gets better, from a few starts.
+// SPDX-License-Identifier: MIT
+#include "quant/best.hpp"
+
+#include "quant/round.hpp"
+
+#include <string.h>
+
+namespace ggufx::quant {
+
+namespace {
+
+constexpr int kMaxValues = 256, kPasses = 4, kReach = 2;
+
+float rounded_f16(float v) {
+    return f16_to_f32(f32_to_f16(v));
+}
+
+// One block taken apart. Codes count from the lowest level on.
+struct State {
+    float d = 1.0f, dmin = 0.0f; // value = d * scale * level - dmin * min
+    int scale[16] = {}, min[16] = {};
+    uint8_t code[kMaxValues] = {};
+};
+
+class Search {
+public:
+    Search(const BlockLayout &layout, const float *x, const float *w)
+        : l_(layout), x_(x), w_(w), group_(layout.n_values / layout.n_groups) {}
+
+    void take_apart(State *s, const uint8_t *block) const {
+        if (l_.d >= 0) s->d = f16_to_f32(load_u16le(block + l_.d));
+        if (l_.dmin >= 0) s->dmin = f16_to_f32(load_u16le(block + l_.dmin));
+        if (l_.n_mins == 1) s->dmin = -s->dmin; // Q4_1 and Q5_1 add it
+        for (int k = 0; k < l_.n_groups; k++) {
+            s->scale[k] = l_.scale_at ? read_field(block, l_.scale_at(k)) ^ l_.flip_scale : 0;
+            s->min[k] = l_.min_at ? read_field(block, l_.min_at(k)) : l_.n_mins;
+        }
+        for (int i = 0; i < l_.n_values; i++) {
+            const int stored = read_field(block, l_.code_at(i)) ^ l_.flip_code;
+            s->code[i] = low8(l_.level_codes ? rank_of(stored) : stored);
+        }
+    }
+    void put_together(uint8_t *block, const State &s) const {
+        if (l_.d >= 0) store_f16(block + l_.d, s.d);
+        if (l_.dmin >= 0) store_f16(block + l_.dmin, l_.n_mins == 1 ? -s.dmin : s.dmin);
+        for (int k = 0; k < l_.n_groups; k++) {
+            if (l_.scale_at) write_field(block, l_.scale_at(k), s.scale[k] ^ l_.flip_scale);
+            if (l_.min_at) write_field(block, l_.min_at(k), s.min[k]);
+        }
+        for (int i = 0; i < l_.n_values; i++) {
+            const int code = l_.level_codes ? l_.level_codes[s.code[i]] : s.code[i];
+            write_field(block, l_.code_at(i), code ^ l_.flip_code);
+        }
+    }
+    // Downhill until nothing changes; returns the error.
+    double descend(State *s) const {
+        double error = 0;
+        for (int k = 0; k < l_.n_groups; k++) error += place(s, k, s->scale[k], s->min[k], nullptr);
+        for (int pass = 0; pass < kPasses; pass++) {
+            double next_error = 0;
+            State next = *s;
+            for (int k = 0; k < l_.n_groups; k++) next_error += best_group(&next, k);
+            if (next_error < error) *s = next, error = next_error;
+            next = *s;
+            if (!refit(&next)) return error;
+            next_error = 0;
+            for (int k = 0; k < l_.n_groups; k++)
+                next_error += place(&next, k, next.scale[k], next.min[k], nullptr);
+            if (!(next_error < error)) return error;
+            *s = next, error = next_error;
+        }
+        return error;
+    }
+
+private:
+    int rank_of(int stored) const {
+        for (int i = 0; i < l_.n_codes; i++)
+            if (l_.level_codes[i] == stored) return i;
+        return 7; // the second zero of FP4
+    }
+    float level(int code) const {
+        return to_f32(l_.levels ? l_.levels[code] : l_.first_code + code);
+    }
+    float scale_value(int code) const {
+        return l_.scale_value ? l_.scale_value(code)
+                              : l_.n_scales ? to_f32(l_.first_scale + code) : 1.0f;
+    }
+    int nearest_code(float v) const {
+        if (!l_.levels) {
+            const float limit = to_f32(l_.first_code + l_.n_codes - 1);
+            if (!(v > to_f32(l_.first_code))) return 0;
+            return v >= limit ? l_.n_codes - 1 : nearest(v) - l_.first_code;
+        }
+        int code = 0;
+        while (code + 1 < l_.n_codes && v * 2.0f > level(code) + level(code + 1)) code++;
+        return code;
+    }
+    // Codes of group k for a scale and minimum (into `to`, or the state's own); their error.
+    double place(State *s, int k, int scale, int min, uint8_t *to) const {
+        const float d = s->d * scale_value(scale), m = s->dmin * to_f32(min);
+        const float id = inverse(d);
+        uint8_t *code = to ? to : s->code + k * group_;
+        double error = 0;
+        for (int i = 0; i < group_; i++) {
+            const int at = k * group_ + i;
+            code[i] = low8(nearest_code((x_[at] + m) * id));
+            const float diff = d * level(code[i]) - m - x_[at];
+            error += static_cast<double>((w_ ? w_[at] : 1.0f) * diff * diff);
+        }
+        return error;
+    }
+    // Sub-scales near the group's own, each with the minimum that suits its codes.
+    double best_group(State *s, int k) const {
+        uint8_t code[kMaxValues];
+        double least = place(s, k, s->scale[k], s->min[k], nullptr);
+        const int scale0 = s->scale[k], min0 = s->min[k], reach = l_.n_scales ? kReach : 0;
+        const auto offer = [&](int scale, int min) {
+            const double error = place(s, k, scale, min, code);
+            if (!(error < least)) return;
+            least = error;
+            s->scale[k] = scale, s->min[k] = min;
+            memcpy(s->code + k * group_, code, static_cast<size_t>(group_));
+        };
+        for (int scale = scale0 - reach; scale <= scale0 + reach; scale++) {
+            if (scale < 0 || (l_.n_scales && scale >= l_.n_scales)) continue;
+            offer(scale, min0);
+            if (l_.n_mins <= 1 || s->dmin == 0.0f) continue;
+            const int min = best_min(*s, k, scale, code);
+            if (min != min0) offer(scale, min);
+        }
+        return least;
+    }
+    int best_min(const State &s, int k, int scale, const uint8_t *code) const {
+        const float d = s.d * scale_value(scale);
+        float sum = 0.0f, weights = 0.0f;
+        for (int i = 0; i < group_; i++) {
+            const int at = k * group_ + i;
+            const float weight = w_ ? w_[at] : 1.0f;
+            sum += weight * (d * level(code[i]) - x_[at]);
+            weights += weight;
+        }
+        const float wanted = sum * inverse(weights * s.dmin), most = to_f32(l_.n_mins - 1);
+        return wanted > 0.0f ? nearest(wanted < most ? wanted : most) : 0;
+    }
+    // Least squares of d and dmin; false when there is nothing to fit or nothing changes.
+    bool refit(State *s) const {
+        if (l_.d < 0) return false;
+        double aa = 0, ab = 0, bb = 0, ax = 0, bx = 0;
+        for (int i = 0; i < l_.n_values; i++) {
+            const int k = i / group_;
+            const double w = w_ ? static_cast<double>(w_[i]) : 1.0, x = static_cast<double>(x_[i]);
+            const auto a = static_cast<double>(scale_value(s->scale[k]) * level(s->code[i]));
+            const double b = l_.n_mins ? -s->min[k] : 0.0;
+            aa += w * a * a, ab += w * a * b, bb += w * b * b, ax += w * a * x, bx += w * b * x;
+        }
+        const double det = aa * bb - ab * ab;
+        double d = aa > 0 ? ax / aa : 0, dmin = static_cast<double>(s->dmin);
+        if (det > 1e-9 * aa * bb) {
+            d = (ax * bb - bx * ab) / det;
+            dmin = (bx * aa - ax * ab) / det;
+        } else if (l_.n_mins && aa > 0) {
+            d = (ax - ab * dmin) / aa;
+        }
+        const float new_d = rounded_f16(static_cast<float>(d));
+        const float new_dmin = rounded_f16(static_cast<float>(dmin));
+        if (new_d == s->d && new_dmin == s->dmin) return false;
+        s->d = new_d, s->dmin = new_dmin;
+        return true;
+    }
+
+    const BlockLayout &l_;
+    const float *x_, *w_;
+    const int group_;
+};
+
+// Where searches of blocks with one scale begin: multiples of the reference's.
+constexpr float kStarts[] = {1.0f,  0.8f,  0.84f, 0.88f, 0.91f, 0.94f, 0.97f,
+                             1.03f, 1.06f, 1.1f,  1.14f, 1.18f, 0.7f, 0.6f, 0.5f};
+
+} // namespace
+
+void improve_codes(uint8_t *block, const BlockLayout &layout, const float *x, const float *w) {
+    const Search search(layout, x, w);
+    State start, best;
+    search.take_apart(&start, block);
+    if (!(magnitude(start.d) < 65504.0f && magnitude(start.dmin) < 65504.0f)) return;
+    best = start;
+    double least = search.descend(&best);
+    for (const float factor : kStarts) {
+        if (factor == 1.0f || layout.d < 0) continue;
+        if (layout.n_groups > 1 && factor != 0.97f && factor != 1.03f) continue; // scales follow
+        State next = start;
+        next.d = rounded_f16(start.d * factor);
+        const double error = search.descend(&next);
+        if (error < least) least = error, best = next;
+    }
+    search.put_together(block, best);
+}
+
+} // namespace ggufx::quant
