@@ -253,8 +253,13 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
             const int code = app_->exit(error);
             return std::fflush(stdout) == 0 ? code : kRuntimeError;
         }
-        std::fprintf(stderr, "ggufx: %s%s\nTry: ggufx --help\n", escape(error.what()).c_str(),
-                     suggestion(*app_, argc, argv).c_str());
+        std::string verb; // " bench matvec", as far as one was named
+        for (const CLI::App *app = app_.get(); !app->get_subcommands().empty();) {
+            app = app->get_subcommands().back();
+            verb += " " + app->get_name();
+        }
+        std::fprintf(stderr, "ggufx: %s%s\nTry: ggufx%s --help\n", escape(error.what()).c_str(),
+                     suggestion(*app_, argc, argv).c_str(), verb.c_str());
         return kUsage;
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "quantize_target.hpp"
 
+#include "input_file.hpp"
 #include "progress.hpp"
 #include "rewrite.hpp"
 #include "signals.hpp"
@@ -22,18 +23,6 @@ static uint32_t file_type_of(const std::string &name) {
     const ggufx_status status = ggufx_file_type_from_name(&type, name.c_str(), &error);
     if (status != GGUFX_OK) throw Failure(kUsage, std::string("--type: ") + error.message);
     return type;
-}
-
-static void read_shard(ModelQuantizeOptions &options) {
-    if (options.shard.empty()) return;
-    const char *end = options.shard.data() + options.shard.size();
-    const auto first = std::from_chars(options.shard.data(), end, options.shard_number);
-    const bool slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
-    const auto second = slash ? std::from_chars(first.ptr + 1, end, options.n_shards) : first;
-    if (!slash || second.ec != std::errc() || second.ptr != end || options.shard_number < 1 ||
-        options.shard_number > options.n_shards) {
-        throw Failure(kUsage, "--shard: \"" + escape(options.shard) + "\" is not i/n (1/2, 2/2)");
-    }
 }
 
 static NameRules read_rules(const ModelQuantizeOptions &options) {
@@ -180,7 +169,8 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
     const ggufx_status status = ggufx_job_run(job, options.out.c_str(), &run, &error);
     if (status == GGUFX_OK) return;
     const Failure failure(exit_code(status), error);
-    const bool kept = status == GGUFX_E_CANCELLED || status == GGUFX_E_IO;
+    const bool stopped = status == GGUFX_E_CANCELLED || status == GGUFX_E_IO;
+    const bool kept = stopped && (options.keep_split || exists(options.out + ".part"));
     if (!kept || globals.json) throw failure;
     Failure said(failure.exit_code,
                  std::string(failure.what()) + "; what is done stays for --resume");
@@ -224,13 +214,9 @@ static void choose_types(const Globals &globals, ggufx_job *job,
 }
 
 static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
-    read_shard(options);
-    if (options.type.empty() && options.only_copy) options.type = "F16";
-    if (options.type.empty() && options.has_target()) options.type = "Q4_K_M";
-    if (options.type.empty()) throw Failure(kUsage, "--type is required (Q4_K_M, Q8_0, ...)");
+    complete_options(options);
     const uint32_t file_type = file_type_of(options.type);
     const ggufx_file_type_facts recipe = file_type_facts(file_type);
-    if (options.out.empty() && !options.dry_run) throw Failure(kUsage, "OUT is required");
     if (!options.dry_run && !options.keep_split) require_free(globals, options.out);
     const Runtime rt = make_runtime(globals);
     const Imatrix imatrix = read_weights(globals, rt.get(), options);
@@ -249,45 +235,10 @@ static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
     return kOk;
 }
 
-static void declare(Command &sub, ModelQuantizeOptions &o) {
-    sub.option("IN", o.in, "GGUF file, or any part of a set").required();
-    sub.option("OUT", o.out, "the file to write (with --keep-split: PREFIX of its parts)");
-    sub.option("--type", o.type, "recipe: Q4_K_M, IQ4_XS, Q8_0, ... or its number").value("RECIPE");
-    sub.option("--imatrix", o.imatrix, "importance matrix, GGUF or .dat").value("FILE");
-    Option include = sub.option("--include", o.include, "only imatrix entries with TEXT in them");
-    include.repeatable();
-    sub.option("--exclude", o.exclude, "no imatrix entries with TEXT in them")
-        .repeatable()
-        .excludes(include);
-    sub.option("--rule", o.rules, "REGEX=TYPE for tensors whose name matches").repeatable();
-    sub.option("--rules", o.rules_file, "file of such rules, one per line").value("FILE");
-    const char *size_help = "types with the least error in a file of SIZE (4.5G) at most";
-    Option size = sub.option("--target-size", o.target_size, size_help).value("SIZE");
-    sub.option("--target-bpw", o.target_bpw, "the same for so many bits per weight")
-        .within(0.5, 32)
-        .excludes(size);
-    sub.option("--candidates", o.candidates, "types a target may choose from").value("TYPE").list();
-    sub.option("--output-type", o.output_type, "type of output.weight").value("TYPE");
-    sub.option("--embd-type", o.embd_type, "type of token_embd.weight").value("TYPE");
-    sub.flag("--pure", o.pure, "the recipe's main type for every tensor");
-    sub.flag("--leave-output", o.leave_output, "output.weight stays as it is");
-    sub.flag("--only-copy", o.only_copy, "all tensors stay as they are");
-    sub.flag("--keep-split", o.keep_split, "a set stays a set, part by part");
-    sub.flag("--best", o.best, "less error than the reference's blocks, at the same size");
-    sub.flag("--allow-requantize", o.allow_requantize, "take input that is quantized already");
-    sub.flag("--no-fallback", o.no_fallback, "rows that do not fit a type are an error");
-    sub.option("--reserve", o.reserve, "room for later edits of the keys: 64K").value("SIZE");
-    sub.flag("--measure", o.measure, "tell the error of each tensor");
-    sub.flag("--dry-run", o.dry_run, "show the plan and the size only");
-    sub.flag("--resume", o.resume, "go on where the last run was ended");
-    sub.option("--shard", o.shard, "i/n: write this share of the tensors into OUT.part");
-    sub.flag("--finish", o.finish, "check what all shards wrote and give it its name");
-}
-
 void add_quantize(Tool &tool) {
     auto options = std::make_shared<ModelQuantizeOptions>();
     Command sub = tool.app.add_command("quantize", "write a model in smaller types");
-    declare(sub, *options);
+    declare_quantize(sub, *options);
     sub.flag("-f", tool.globals.force, "replace OUT where it exists");
     sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
                  "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"

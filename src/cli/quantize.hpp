@@ -1,6 +1,6 @@
 // What the parts of `ggufx quantize` share: options, the plan, rules by name.
-// quantize.cpp: the verb; quantize_target.cpp: types for a size; quantize_plan.cpp: what is to be done, as table and JSON;
-// name_rules.cpp: regular expressions.
+// quantize.cpp: the verb; quantize_options.cpp: its options; quantize_target.cpp: types for a size;
+// quantize_plan.cpp: what is to be done, as table and JSON; name_rules.cpp: regular expressions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,6 +13,7 @@ using Job = std::unique_ptr<ggufx_job, Destroyer<ggufx_job_destroy>>;
 
 struct ModelQuantizeOptions {
     std::string in, out;
+    std::string recipe; // the third word: as `type`
     std::string type, output_type, embd_type;
     std::string imatrix;
     std::vector<std::string> include, exclude; // entries of the imatrix
@@ -29,6 +30,9 @@ struct ModelQuantizeOptions {
 
     bool has_target() const { return !target_size.empty() || target_bpw > 0; }
 };
+
+void declare_quantize(Command &sub, ModelQuantizeOptions &options);
+void complete_options(ModelQuantizeOptions &options); // throws Failure (usage)
 
 // REGEX=TYPE: the first that matches a name, in lower case, and gives another type than the
 // recipe's main one decides; the others leave the tensor to the recipe, as in the reference tool.

@@ -27,8 +27,10 @@ class Usage(tool.Case):
         self.assertIn('did you mean "info"?', self.fails(2, "inof"))
         self.assertIn('did you mean "matvec"?', self.fails(2, "bench", "matvek"))
 
-    def test_unknown_option_names_the_nearest(self):
+    def test_unknown_option_names_the_nearest_and_the_help(self):
         self.assertIn('did you mean "--json"?', self.fails(2, "types", "--jsno"))
+        for verb in ([], ["types"], ["bench", "matvec"]):
+            self.assertIn("Try: ggufx%s --help" % "".join(" " + word for word in verb), self.fails(2, *verb, "--no"))
 
     def test_unknown_type_names_the_nearest(self):
         self.assertIn("q4_K", self.fails(2, "types", "q4_kk"))

@@ -231,6 +231,10 @@ class Plans(Quantize):
         self.assertIn('did you mean "Q4_K_M"', self.fails(2, "quantize", source, out, "--type", "Q4_K_N"))
         self.assertIn("--type", self.fails(2, "quantize", source, out))
         self.assertIn("OUT", self.fails(2, "quantize", source, "--type", "Q8_0"))
+        self.assertIn("not a pipe", self.fails(2, "quantize", source, "-", "Q8_0"))
+        self.assertIn("twice", self.fails(2, "quantize", source, out, "Q8_0", "--type", "Q4_0"))
+        nowhere = self.path("absent") + "/o.gguf"
+        self.assertNotIn("--resume", self.fails(1, "quantize", source, nowhere, "Q8_0"))  # nothing is done
         self.assertIn("needs an imatrix", self.fails(2, "quantize", source, out, "--type", "IQ2_XS"))
         self.assertIn("quantized already", self.fails(2, "quantize", MODEL, out, "--type", "Q4_0"))
         self.assertIn("REGEX=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "x"))
@@ -242,7 +246,7 @@ class Plans(Quantize):
         self.path("o.gguf", b"old")
         self.assertIn("exists", self.fails(1, "quantize", source, out, "--type", "Q8_0"))
         self.assertEqual(read(out), b"old")
-        self.ok("quantize", source, out, "-q", "-f", "--type", "Q8_0")
+        self.ok("quantize", source, out, "Q8_0", "-q", "-f")
         self.ok("quantize", out, self.path("again.gguf"), "-q", "--type", "Q4_0", "--allow-requantize")
         self.assertEqual(self.tensors(self.path("again.gguf"))["blk.0.ffn_up.weight"][0], "q4_0")
 
