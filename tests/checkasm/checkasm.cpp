@@ -4,8 +4,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/fpenv.hpp"
+#include "choices.hpp"
 #include "data.hpp"
 #include "fmaf.hpp"
+#include "output.hpp"
 #include "product.hpp"
 
 #include <stdio.h>
@@ -20,16 +22,9 @@ using namespace testdata;
 
 long n_checked, n_failed;
 
-// Sets that differ in their best layer alone have one name for callers.
-const char *set_name(const Kernels &kernels) {
-    return kernels.layers[0]->name;
-}
-
 bool is_called(const Kernels &kernels, const char *name) {
     return strcmp(kernels.name, name) == 0 || strcmp(set_name(kernels), name) == 0;
 }
-
-constexpr uint32_t kCanary = 0xdeadbeefu;
 
 struct Shape {
     size_t rows, blocks, n;
@@ -44,36 +39,14 @@ constexpr Shape kShapes[] = {
     {6, 2, 17}, {9, 3, 64},
 };
 
+// Float types too have rows of whole vectors here: zeros behind a row would make a -0 +0.
+constexpr Shape kWholeRows[] = {{16, 1, 1}, {16, 5, 2}, {32, 2, 3}, {16, 4, 4}, {64, 3, 7}};
+
 const char *shape_text(const Shape &s) {
     static char text[64];
     snprintf(text, sizeof text, "%zu rows x %zu blocks, n = %zu", s.rows, s.blocks, s.n);
     return text;
 }
-
-// A matrix of floats with room between the columns, all of it canaries at first.
-class Output {
-public:
-    Output(size_t n_rows, size_t n_columns)
-        : ld(n_rows + 3), n_rows_(n_rows), n_columns_(n_columns),
-          memory_((ld * (n_columns - 1) + n_rows + 1) * sizeof(float)) {
-        for (size_t i = 0; i < size(); i++) memory_.floats()[i] = f32_from_bits(kCanary);
-    }
-    Out out() const { return {memory_.floats() + 1, ld}; } // not aligned to 8 or more
-    uint32_t bits(size_t r, size_t c) const { return f32_bits(memory_.floats()[1 + c * ld + r]); }
-    bool canaries_live() const {
-        for (size_t i = 0; i < size(); i++) {
-            const bool inside = i > 0 && (i - 1) % ld < n_rows_;
-            if (!inside && f32_bits(memory_.floats()[i]) != kCanary) return false;
-        }
-        return true;
-    }
-    const size_t ld;
-
-private:
-    size_t size() const { return ld * (n_columns_ - 1) + n_rows_ + 1; }
-    size_t n_rows_, n_columns_;
-    Guarded memory_;
-};
 
 void compare(const Kernels &kernels, const fmt::TypeInfo &type, const char *what, const Shape &s,
              const Output &got, const Output &want) {
@@ -127,6 +100,31 @@ void check_products(const Kernels &kernels, const Kernels &scalar, const fmt::Ty
         if (!multiply(want.out(), scalar, p)) continue;
         multiply(got.out(), kernels, p);
         compare(kernels, type, product_name(mode, s.n), s, got, want);
+    }
+}
+
+// Products of float types that vanish, all with a minus sign: what is stored is +0.
+void check_minus_zero(const Kernels &kernels, const fmt::TypeInfo &type, const Shape &s) {
+    const size_t k = row_values(type, s), row_bytes = k * type.block_bytes;
+    const Guarded w(row_bytes * s.rows), x(k * s.n * sizeof(float));
+    for (size_t i = 0; i < row_bytes * s.rows; i++) w.data()[i] = 0;
+    for (size_t i = type.block_bytes - 1; i < row_bytes * s.rows; i += type.block_bytes) {
+        w.data()[i] = 0x2c; // the first byte of a number of 2^-4 or below
+    }
+    for (size_t i = 0; i < k * s.n; i++) x.floats()[i] = -0x1p-149f;
+    const Output got(s.rows, s.n);
+    const Product p = {type.id, {w.data(), row_bytes, s.rows, k}, x.floats(), k, s.n, Mode::f32};
+    if (!multiply(got.out(), kernels, p)) return;
+    n_checked++;
+    for (size_t c = 0; c < s.n; c++) {
+        for (size_t r = 0; r < s.rows; r++) {
+            if (got.bits(r, c) == 0) continue;
+            if (n_failed++ < 40) {
+                printf("FAILED %s %s %s, %s: -0\n", set_name(kernels), type.name,
+                       product_name(Mode::f32, s.n), shape_text(s));
+            }
+            return;
+        }
     }
 }
 
@@ -233,40 +231,14 @@ void check_type(const Kernels &kernels, const Kernels &scalar, const fmt::TypeIn
             }
         }
     }
+    if (type.kind == fmt::Kind::kFloat) {
+        for (const Shape &s : kWholeRows) check_minus_zero(kernels, type, s);
+    }
     for (const Values values : kAllValues) {
         check_sums(kernels, scalar, type, values, random);
         for (const Shape &s : kShapes) {
             check_pack(kernels, scalar, type, row_values(type, s), Mode::int8, values, random);
             check_pack(kernels, scalar, type, row_values(type, s), Mode::precise, values, random);
-        }
-    }
-}
-
-// ---- coverage -----------------------------------------------------------------------------------
-
-template <class T> void print_cell(const Kernels &kernels, const T *Layer::*family, uint32_t type) {
-    const Layer *layer = nullptr;
-    const bool found = find(kernels, family, type, &layer) != nullptr;
-    printf(" %-10s", !found ? "-" : layer == kernels.layers[0] ? "own" : layer->name);
-}
-
-void print_coverage(const Kernels *const *list, size_t n) {
-    printf("own = this set's kernel, a name = inherited from that set, - = no such product\n");
-    for (size_t i = 0; i < n; i++) {
-        printf("\n%-10s %-10s %-10s %-10s %-10s %-10s %-10s %-10s\n", set_name(*list[i]), "dequant",
-               "matvec", "matvec_f32", "gemm", "gemm_f32", "matvec_15", "gemm_15");
-        for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
-            const fmt::TypeInfo *type = fmt::type_info(id);
-            if (!type) continue;
-            printf("%-10s", type->name);
-            print_cell(*list[i], &Layer::dequant, id);
-            print_cell(*list[i], &Layer::matvec, id);
-            print_cell(*list[i], &Layer::matvec_f32, id);
-            print_cell(*list[i], &Layer::gemm, id);
-            print_cell(*list[i], &Layer::gemm_f32, id);
-            print_cell(*list[i], &Layer::matvec_precise, id);
-            print_cell(*list[i], &Layer::gemm_precise, id);
-            printf("\n");
         }
     }
 }
@@ -295,7 +267,7 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
-    n_failed += count_wrong_fmaf(&n_checked);
+    n_failed += count_wrong_fmaf(&n_checked) + count_wrong_choices(&n_checked);
     long n_done = 0; // types of sets
     for (size_t i = 0; i < n; i++) {
         if (only_isa && !is_called(*list[i], only_isa)) continue;
