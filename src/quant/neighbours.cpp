@@ -18,7 +18,8 @@ constexpr GridSpec kSpecIq3S = {fmt::kGridIq3S.row[0], 512, 4, 1, 2, 3, 29341};
 
 namespace {
 
-constexpr uint64_t kPointPs = 500; // one distance, most are not looked at
+constexpr uint64_t kSetPs = 5000;  // all sets of a vector, per word
+constexpr unsigned kReach = 4;     // distance of halves that is mostly enough
 constexpr uint32_t kBehind = 16;    // words that kernels may read behind the last list
 
 } // namespace
@@ -28,6 +29,8 @@ Neighbours::Neighbours(const Host &host, const GridSpec &spec)
     n_halves_ = dims_ == 8 ? 81 : 64;
     n_keys_ = dims_ == 8 ? 43691 : 4096;   // the largest key is 2 in all 2-bit fields
     n_vectors_ = dims_ == 8 ? 6561 : 4096; // 3^8, 8^4
+    farthest_ = dims_ == 8 ? 4 * 4 : 2 * 49;
+    n_sets_ = static_cast<unsigned>(spec.n_points) / 64;
     slots_ = static_cast<uint32_t *>(host.alloc(n_keys_ * sizeof *slots_, 64));
     words_ = static_cast<uint16_t *>(host.alloc((spec.n_listed + kBehind) * sizeof *words_, 64));
     keys_ = static_cast<uint16_t *>(
@@ -52,7 +55,7 @@ Neighbours::~Neighbours() {
     host_.free(keys_, static_cast<size_t>(spec_.n_points) * sizeof *keys_, 64);
 }
 
-// A vector is two halves of 81 (3^4) or 64 (8^2) kinds; all distances between those.
+// A vector is two halves of 81 (3^4) or 64 (8^2) kinds: all distances between those, and the points that have them.
 void Neighbours::fill_halves() {
     const unsigned base = dims_ == 8 ? 3 : 8;
     for (unsigned a = 0; a < n_halves_; a++)
@@ -65,83 +68,97 @@ void Neighbours::fill_halves() {
             }
             halves_[a][b] = static_cast<uint8_t>(sum);
         }
-    uint8_t lows[kMaxPoints], highs[kMaxPoints];
+    memset(low_, 0, sizeof low_);
+    memset(high_, 0, sizeof high_);
     for (int p = 0; p < spec_.n_points; p++) {
         unsigned number = 0;
         for (int i = dims_; i-- > 0;) number = number * base + level(keys_[p], i);
-        lows[p] = static_cast<uint8_t>(number % n_halves_);
-        highs[p] = static_cast<uint8_t>(number / n_halves_);
+        const uint64_t bit = uint64_t{1} << (p % 64);
+        low_[number % n_halves_][p / 64] |= bit;
+        high_[number / n_halves_][p / 64] |= bit;
     }
-    // Points by their lower half, and for each half the others by distance.
+}
+
+// Distances up to `reach` at least.
+void Neighbours::gather(Near *to, const Kinds &kinds, unsigned half, unsigned reach) const {
+    if (to->half == half && to->reach >= reach) return;
+    to->half = half;
+    to->reach = reach;
+    memset(to->at, 0, (reach + 1) * n_sets_ * sizeof *to->at);
+    for (unsigned kind = 0; kind < n_halves_; kind++) {
+        const unsigned distance = halves_[half][kind];
+        if (distance > reach) continue;
+        uint64_t *set = to->at + distance * n_sets_;
+        for (unsigned w = 0; w < n_sets_; w++) set[w] |= kinds[kind][w];
+    }
+}
+
+// The points at a distance are those at i in one half and at distance - i in the other. Puts their keys down in the
+// order of their indices; returns how many.
+unsigned Neighbours::add_points(uint16_t *to, const Near &low, const Near &high,
+                                unsigned distance) const {
+    uint64_t found[kMaxWords] = {};
+    for (unsigned i = distance > farthest_ ? distance - farthest_ : 0;
+         i <= distance && i <= farthest_; i++) {
+        const uint64_t *a = low.at + i * n_sets_, *b = high.at + (distance - i) * n_sets_;
+        for (unsigned w = 0; w < n_sets_; w++) found[w] |= a[w] & b[w];
+    }
     unsigned n = 0;
-    for (unsigned half = 0; half < n_halves_; half++) {
-        starts_[half] = static_cast<uint16_t>(n);
-        for (int p = 0; p < spec_.n_points; p++) {
-            if (lows[p] != half) continue;
-            points_[n] = static_cast<uint16_t>(p);
-            high_[n++] = highs[p];
-        }
-        uint8_t *order = orders_[half];
-        for (unsigned i = 0; i < n_halves_; i++) {
-            unsigned at = i;
-            for (; at > 0 && halves_[half][i] < halves_[half][order[at - 1]]; at--)
-                order[at] = order[at - 1];
-            order[at] = static_cast<uint8_t>(i);
-        }
-    }
-    starts_[n_halves_] = static_cast<uint16_t>(n);
+    for (unsigned w = 0; w < n_sets_; w++)
+        for (uint64_t bits = found[w]; bits; bits &= bits - 1)
+            to[n++] = keys_[64 * w + static_cast<unsigned>(__builtin_ctzll(bits))];
+    return n;
 }
 
-// Number `vector` in base 3 or 8 is a vector of levels. Halves are visited from the nearest on, until
-// none can hold a point near enough.
-void Neighbours::fill_key(unsigned vector) {
-    const unsigned base = dims_ == 8 ? 3 : 8, half = vector % n_halves_;
-    const uint8_t *low = halves_[half], *high = halves_[vector / n_halves_];
-    uint8_t levels[8], distance[kMaxPoints];
-    uint16_t near[kMaxPoints];
+void Neighbours::store(unsigned key, const uint16_t *entry, unsigned n_entry_words) {
+    const uint32_t at = n_words_.fetch_add(n_entry_words, std::memory_order_relaxed);
+    if (at > spec_.n_listed || n_entry_words > spec_.n_listed - at) return; // fill() reports it
+    memcpy(words_ + at, entry, n_entry_words * sizeof *entry);
+    slots_[key] = at;
+}
+
+// Number `vector` in base 3 or 8 is a vector of levels.
+void Neighbours::fill_key(unsigned vector, Near *low, Near *high) {
+    const unsigned base = dims_ == 8 ? 3 : 8, low_half = vector % n_halves_, high_half = vector / n_halves_;
+    uint8_t levels[8];
     for (int i = 0; i < dims_; i++, vector /= base) levels[i] = static_cast<uint8_t>(vector % base);
-    uint8_t nearest[3] = {UINT8_MAX, UINT8_MAX, UINT8_MAX}; // distinct, ascending
-    const uint8_t &farthest = nearest[spec_.n_distances - 1];
-    unsigned n_near = 0;
-    for (unsigned i = 0; i < n_halves_ && low[orders_[half][i]] <= farthest; i++) {
-        const unsigned other = orders_[half][i];
-        for (unsigned p = starts_[other]; p < starts_[other + 1]; p++) {
-            auto d = static_cast<uint8_t>(low[other] + high[high_[p]]);
-            if (d > farthest) continue;
-            near[n_near] = points_[p];
-            distance[n_near++] = d;
-            for (int k = 0; k < spec_.n_distances && d != nearest[k]; k++)
-                if (d < nearest[k]) std::swap(d, nearest[k]);
-        }
+    unsigned reach = kReach;
+    gather(low, low_, low_half, reach);
+    gather(high, high_, high_half, reach);
+    for (unsigned w = 0; w < n_sets_; w++) {
+        const uint64_t point = low->at[w] & high->at[w];
+        if (!point) continue;
+        const unsigned index = 64 * w + static_cast<unsigned>(__builtin_ctzll(point));
+        const uint16_t entry[2] = {0, static_cast<uint16_t>(index)};
+        return store(key(levels), entry, 2);
     }
-    const bool on_grid = nearest[0] == 0;
     uint16_t entry[1 + kMaxPoints];
-    uint16_t n = 0;
-    for (int k = 0; k < spec_.n_distances && nearest[k] != UINT8_MAX; k++) {
-        uint64_t found[kMaxPoints / 64] = {}; // in the order of their indices
-        for (unsigned i = 0; i < n_near; i++)
-            if (distance[i] == nearest[k]) found[near[i] / 64] |= uint64_t{1} << (near[i] % 64);
-        for (unsigned word = 0; word < kMaxPoints / 64; word++)
-            for (uint64_t bits = found[word]; bits; bits &= bits - 1) {
-                const unsigned p = 64 * word + static_cast<unsigned>(__builtin_ctzll(bits));
-                entry[++n] = on_grid ? static_cast<uint16_t>(p) : keys_[p];
-            }
+    unsigned n = 0;
+    int n_distances = 0;
+    for (unsigned d = 1; n_distances < spec_.n_distances && d <= 2 * farthest_; d++) {
+        if (d > reach && reach < farthest_) {
+            reach = farthest_;
+            gather(low, low_, low_half, reach);
+            gather(high, high_, high_half, reach);
+        }
+        const unsigned n_more = add_points(entry + 1 + n, *low, *high, d);
+        n += n_more;
+        n_distances += n_more != 0;
     }
-    entry[0] = on_grid ? 0 : n;
-    const uint32_t n_words = on_grid ? 2u : 1u + n;
-    const uint32_t at = n_words_.fetch_add(n_words, std::memory_order_relaxed);
-    if (at > spec_.n_listed || n_words > spec_.n_listed - at) return; // fill() reports it
-    memcpy(words_ + at, entry, n_words * sizeof *entry);
-    slots_[key(levels)] = at;
+    entry[0] = static_cast<uint16_t>(n);
+    store(key(levels), entry, 1 + n);
 }
 
+// Neighbouring numbers share their upper half.
 void Neighbours::fill_chunk(const void *self, size_t first, size_t count, uint32_t) {
     auto *n = const_cast<Neighbours *>(static_cast<const Neighbours *>(self));
-    for (size_t v = first; v < first + count; v++) n->fill_key(static_cast<unsigned>(v));
+    Near low, high;
+    for (size_t v = first; v < first + count; v++)
+        n->fill_key(static_cast<unsigned>(v), &low, &high);
 }
 
 Status Neighbours::fill(const Progress &progress, uint64_t total) {
-    const uint64_t cost = kPointPs * static_cast<uint64_t>(spec_.n_points);
+    const uint64_t cost = kSetPs * n_sets_;
     const Loop loop = {n_vectors_, 1, 1, cost, progress, 0, 0, total};
     const Status status = run(host_, loop, fill_chunk, this);
     if (status != Status::ok) return status;

@@ -57,18 +57,28 @@ public:
     int dims() const { return dims_; }
 
 private:
+    // Points as sets of bits; for one half of a vector those whose half is at squared distance d.
+    static constexpr int kMaxPoints = 2048, kMaxWords = kMaxPoints / 64, kMaxHalves = 81;
+    static constexpr int kMaxNear = 99 * 8; // distances of 0 to 98 of 512 points, or to 16 of 2048
+    struct Near {
+        unsigned half = kMaxHalves, reach = 0;
+        uint64_t at[kMaxNear];
+    };
+    using Kinds = uint64_t[kMaxHalves][kMaxWords];
     static void fill_chunk(const void *self, size_t first, size_t count, uint32_t worker);
-    void fill_key(unsigned vector);
+    void fill_key(unsigned vector, Near *low, Near *high);
     void fill_halves();
-    static constexpr int kMaxPoints = 2048, kMaxHalves = 81;
+    void gather(Near *to, const Kinds &kinds, unsigned half, unsigned reach) const;
+    unsigned add_points(uint16_t *to, const Near &low, const Near &high, unsigned distance) const;
+    void store(unsigned key, const uint16_t *entry, unsigned n_entry_words);
     const Host &host_;
     const GridSpec &spec_;
     const int dims_, bits_;
     size_t n_keys_, n_vectors_;
-    unsigned n_halves_;
-    // Squared distances of halves; for each half all by distance; points by their lower half.
-    uint8_t halves_[kMaxHalves][kMaxHalves], orders_[kMaxHalves][kMaxHalves], high_[kMaxPoints];
-    uint16_t starts_[kMaxHalves + 1], points_[kMaxPoints];
+    unsigned n_halves_, n_sets_; // n_sets_: words of a set
+    unsigned farthest_;          // squared distance of halves
+    uint8_t halves_[kMaxHalves][kMaxHalves]; // squared distances
+    Kinds low_, high_;                       // points by their halves
     uint32_t *slots_ = nullptr;
     uint16_t *words_ = nullptr;
     uint16_t *keys_ = nullptr; // of the points
