@@ -20,7 +20,7 @@
 
 enum { kEmbd = 512, kHeads = 8, kKvHeads = 2, kHeadDim = 64, kFf = 2048, kVocab = 1024 };
 /* 70 MB of Q4_0; the same code runs on one layer first, so that what it takes once is there. */
-enum { kLayers = 32, kContext = 512, kBatch = 8, kTokens = 24 };
+enum { kLayers = 32, kContext = 32, kBatch = 8, kTokens = 32 };
 
 static char folder[] = "/tmp/ggufx-memory-XXXXXX", large_path[64], small_path[64];
 
