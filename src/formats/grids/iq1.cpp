@@ -166,7 +166,6 @@ constexpr int8_t kLevels[3] = {-1, 0, 1};
 } // namespace
 
 constinit const Grid<2048, 8> kGridIq1 = expand<8, 2>(kIq1, kLevels);
-constinit const GridLevels<2048> kLevelsIq1 = levels8(kIq1);
 
 } // namespace fmt
 } // namespace ggufx

@@ -15,7 +15,6 @@ template <unsigned N> struct GridLevels { alignas(64) uint8_t first[N], second[N
 extern const GridLevels<256> kLevelsIq2Xxs;
 extern const GridLevels<512> kLevelsIq2Xs;
 extern const GridLevels<1024> kLevelsIq2S;
-extern const GridLevels<2048> kLevelsIq1;
 extern const GridLevels<256> kLevelsIq3Xxs;
 extern const GridLevels<512> kLevelsIq3S;
 

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx2/grid.hpp"
-#include "kernels/avx2/planes.hpp"
+#include "kernels/avx2/grid_lanes.hpp"
 #ifndef __AVXVNNI__
 #include "kernels/avx2/tile_products.hpp"
 #endif
-#include "kernels/loops/unpack/all.hpp"
 #include "kernels/loops/unpack/planes.hpp"

@@ -3,19 +3,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/loops/bytes.hpp"
 #include "kernels/loops/x86.hpp"
 
 namespace ggufx::kernels::avx512 {
 namespace {
 
-struct Codes : X86Bytes {
+struct Codes : X86Halves {
     static constexpr int kSignedAbove = 255;     // codes that may be either are signed from here on
     static constexpr int kLeastBound = 0;        // of the largest code
     using Vi = __m512i;                          // int32
     using V8 = __m512i;                          // codes
     using V16 = __m512i;                         // int16
-    using Sixteen = VectorOf<uint8_t, 32>::Type; // 16 bytes of each 256-block of a step
 
     static GGUFX_INLINE __m512i two_of_32(__m256i a, __m256i b) {
         return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
@@ -102,20 +100,6 @@ struct Codes : X86Bytes {
 
     // ---- scales ---------------------------------------------------------------------------------
 
-    static GGUFX_INLINE Sixteen load_sixteen(const uint8_t *p, size_t far) {
-        return (Sixteen)two_of_16(load16(p), load16(p + far));
-    }
-    static GGUFX_INLINE Sixteen load_eights(const uint8_t *p, size_t far) {
-        return (Sixteen)two_of_16(load8(p), load8(p + far));
-    }
-    // Byte k is byte I[k], of each 16; -1: zero.
-    template <int... I> static GGUFX_INLINE Sixteen pick(Sixteen v) {
-        return (Sixteen)_mm256_shuffle_epi8((__m256i)v,
-                                            _mm256_broadcastsi128_si256(_mm_setr_epi8(I...)));
-    }
-    static GGUFX_INLINE Sixteen pick_at(Sixteen v, Sixteen index) {
-        return (Sixteen)_mm256_shuffle_epi8((__m256i)v, (__m256i)index);
-    }
     // The first, the last eight bytes and the words of 16 bits of each 16.
     static GGUFX_INLINE Vi widen_first(Sixteen v) { return widen_quarters<0x08>(v); }
     static GGUFX_INLINE Vi widen_last(Sixteen v) { return widen_quarters<0x0d>(v); }

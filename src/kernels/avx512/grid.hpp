@@ -1,40 +1,27 @@
-// Codes of the IQ types on AVX-512: signs are masks.
+// Codes of the IQ types on AVX-512, for tiles and decoding.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/avx512/vec.hpp"
 #include "kernels/loops/grid_x86.hpp"
+#include "kernels/loops/unpack/parts.hpp"
 
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// Codes + U::kOffset from grid values and a bit for each that is negative.
-template <class U> GGUFX_INLINE __m512i grid_codes(__m512i v, __mmask64 minus) {
-    const __m512i offset = _mm512_set1_epi8(U::kOffset);
-    if constexpr (kTernaryGrid<typename U::Format>) {
-        const __m512i eight = _mm512_and_si512(_mm512_slli_epi16(v, 3), _mm512_set1_epi8(-8));
-        const __m512i shift = _mm512_mask_mov_epi8(_mm512_set1_epi8(U::kOffset + 1), minus,
-                                                   _mm512_set1_epi8(U::kOffset - 1));
-        return _mm512_add_epi8(eight, shift);
-    } else {
-        return _mm512_mask_sub_epi8(_mm512_add_epi8(offset, v), minus, offset, v);
-    }
-}
-
 template <class U>
 GGUFX_INLINE void load_grid(__m512i (&c)[4], const typename U::Block *b, unsigned i) {
-    using F = typename U::Format;
-    const auto signs = (__m256i)GridRows<F>::template signs<U>(b[i], i);
-    alignas(32) uint64_t minus[4]; // of 32-blocks j and 4 + j
-    _mm256_store_si256(
-        reinterpret_cast<__m256i *>(minus),
-        _mm256_permutevar8x32_epi32(signs, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+    __m256i first[4], second[4];
+    load_half<U>(first, b[i], 0);
+    load_half<U>(second, b[i], 1);
 #pragma GCC unroll 4
-    for (unsigned j = 0; j < 4; j++) {
-        const __m512i rows = U::two_of_32(load_rows<F>(b[i], 0, j), load_rows<F>(b[i], 1, j));
-        c[j] = grid_codes<U>(rows, minus[j]);
-    }
+    for (unsigned j = 0; j < 4; j++) c[j] = Vec::two_of_32(first[j], second[j]);
 }
+
+// n = 1..3 are left to the layers below and above.
+template <class F>
+requires(GridRows<F>::kBytes != 0) struct UnpackPlanes<F> {
+};
 
 } // namespace
 } // namespace ggufx::kernels::avx512

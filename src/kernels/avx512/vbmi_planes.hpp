@@ -13,17 +13,9 @@ using Vec = avx512::PlaneVec;
 
 template <class F> struct Unpack; // one specialisation per format
 
-// Formats with a scale per 32 values and per 16: the set reads those.
+// The set reads the scales.
 template <class F, int Offset, int MaxCode>
-struct ScaledRows : ScaledCodes<Vec, F, Offset, MaxCode> {
-    static constexpr bool kLongChains = true;
-    static GGUFX_INLINE auto load_scales(const typename F::Block *b) {
-        const auto s = avx512::Unpack<F>::load_scales(b);
-        return typename ScaledRows::Scales{s.d, s.scale};
-    }
-};
-template <class F, int Offset, int MaxCode>
-struct GroupedRows : ScaledGroups<avx512::Unpack<F>, Vec, F, Offset, MaxCode> {
+struct LookedUp : ScalesOf<avx512::Unpack<F>, Vec, F, Offset, MaxCode> {
     static constexpr bool kLongChains = true;
 };
 
@@ -42,9 +34,9 @@ GGUFX_INLINE __m512i look_up7(const uint8_t *table, __m512i index) {
 struct Indices {
     __m512i low;
     __mmask64 quarter[3]; // bits 6 and 7 are 1, 2, 3
-    __mmask64 high[3];    // bit 8 + i
+    __mmask64 high[2];    // bit 8 + i
 
-    GGUFX_INLINE explicit Indices(__m512i v) : low(v), high{0, 0, 0} {
+    GGUFX_INLINE explicit Indices(__m512i v) : low(v), high{0, 0} {
         const __mmask64 bit7 = _mm512_movepi8_mask(v);
         const __mmask64 bit6 = _mm512_movepi8_mask(_mm512_slli_epi16(v, 1));
         quarter[0] = bit6 & ~bit7;
@@ -53,7 +45,7 @@ struct Indices {
     }
     // Bits 0 .. Bits - 1 of each byte are bits 8 and up of the index.
     template <unsigned Bits> GGUFX_INLINE void set_high(__m512i v) {
-#pragma GCC unroll 3
+#pragma GCC unroll 2
         for (unsigned i = 0; i < Bits; i++) {
             high[i] = _mm512_test_epi8_mask(v, _mm512_set1_epi8(static_cast<char>(1 << i)));
         }
@@ -72,7 +64,7 @@ template <unsigned N> GGUFX_INLINE __m512i levels_of(const uint8_t *table, const
         }
         return v;
     } else {
-        constexpr unsigned bit = N == 512 ? 0 : N == 1024 ? 1 : 2;
+        constexpr unsigned bit = N == 512 ? 0 : 1;
         static_assert(N == 512u << bit);
         return _mm512_mask_blend_epi8(index.high[bit], levels_of<N / 2>(table, index),
                                       levels_of<N / 2>(table + N / 2, index));

@@ -25,7 +25,7 @@ struct Codes4 {
 
 constexpr Codes4 kCodesIq3S({1, 3, 5, 7, 9, 11, 13, 15}, 16);
 
-template <> struct Unpack<fmt::IQ3_S> : ScaledRows<fmt::IQ3_S, 16, 16 + 15> {
+template <> struct Unpack<fmt::IQ3_S> : LookedUp<fmt::IQ3_S, 16, 16 + 15> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         Indices index(_mm512_loadu_si512(b[i].qs));
         __builtin_memcpy(&index.high[0], b[i].qh, 8);
@@ -39,7 +39,7 @@ template <> struct Unpack<fmt::IQ3_S> : ScaledRows<fmt::IQ3_S, 16, 16 + 15> {
 
 constexpr Codes4 kCodesIq3Xxs({4, 12, 20, 28, 36, 44, 52, 62}, 64);
 
-template <> struct Unpack<fmt::IQ3_XXS> : ScaledRows<fmt::IQ3_XXS, 64, 64 + 62> {
+template <> struct Unpack<fmt::IQ3_XXS> : LookedUp<fmt::IQ3_XXS, 64, 64 + 62> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const Indices index(_mm512_loadu_si512(b[i].qs));
         kCodesIq3Xxs.planes(c, levels_of<256>(fmt::kLevelsIq3Xxs.first, index),

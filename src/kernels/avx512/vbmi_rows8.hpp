@@ -1,4 +1,4 @@
-// IQ2_* and IQ1_*: a grid row is 8 values of 3 levels. The 64 rows of two blocks are looked up at
+// IQ2_*: a grid row is 8 values of 3 levels. The 64 rows of two blocks are looked up at
 // once, lane L: rows 8 * L .. 8 * L + 7 of the first block, then those of the second.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,8 +18,7 @@ GGUFX_INLINE __m512i interleave(__m512i first, __m512i second, unsigned i) {
     return i == 0 ? _mm512_unpacklo_epi8(first, second) : _mm512_unpackhi_epi8(first, second);
 }
 
-// Codes from the four level numbers in a byte; bit n of the signs belongs to value n (or bit 0 to
-// all).
+// Codes from the four level numbers in a byte; bit n of the signs belongs to value n.
 struct Codes8 {
     Codes plane[4];
 
@@ -41,8 +40,6 @@ GGUFX_INLINE __m512i two_by_eight(const uint8_t *first, const uint8_t *second) {
                                      _mm512_castsi256_si512(b));
 }
 
-// ---- IQ2 ----------------------------------------------------------------------------------------
-
 constexpr uint8_t kLevelsIq2[8] = {8, 25, 43};
 constexpr Codes8 kCodesIq2 = {
     {signed_codes<2, 2, 0>(kLevelsIq2, 64), signed_codes<2, 2, 1>(kLevelsIq2, 64),
@@ -53,7 +50,7 @@ GGUFX_INLINE void iq2_planes(__m512i (&c)[4], const Rows8 &rows, unsigned i) {
                      interleave(rows.signs, _mm512_srli_epi16(rows.signs, 4), i));
 }
 
-template <> struct Unpack<fmt::IQ2_XXS> : ScaledRows<fmt::IQ2_XXS, 64, 64 + 43> {
+template <> struct Unpack<fmt::IQ2_XXS> : LookedUp<fmt::IQ2_XXS, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512 v0 = _mm512_loadu_ps(b[0].qs), v1 = _mm512_loadu_ps(b[1].qs);
         const Indices index(_mm512_castps_si512(_mm512_shuffle_ps(v0, v1, 0x88)));
@@ -80,7 +77,7 @@ struct WordBytes {
 };
 constexpr WordBytes kLowBytes{0}, kHighBytes{1};
 
-template <> struct Unpack<fmt::IQ2_XS> : GroupedRows<fmt::IQ2_XS, 64, 64 + 43> {
+template <> struct Unpack<fmt::IQ2_XS> : LookedUp<fmt::IQ2_XS, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const __m512i v0 = _mm512_loadu_si512(b[0].qs), v1 = _mm512_loadu_si512(b[1].qs);
         Indices index(_mm512_permutex2var_epi8(v0, load64(kLowBytes.at), v1));
@@ -94,7 +91,7 @@ template <> struct Unpack<fmt::IQ2_XS> : GroupedRows<fmt::IQ2_XS, 64, 64 + 43> {
     }
 };
 
-template <> struct Unpack<fmt::IQ2_S> : GroupedRows<fmt::IQ2_S, 64, 64 + 43> {
+template <> struct Unpack<fmt::IQ2_S> : LookedUp<fmt::IQ2_S, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         Indices index(two_by_eight(b[0].qs, b[1].qs));
         const __m128i q0 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[0].qh));
@@ -108,55 +105,6 @@ template <> struct Unpack<fmt::IQ2_S> : GroupedRows<fmt::IQ2_S, 64, 64 + 43> {
                     levels_of<1024>(fmt::kLevelsIq2S.second, index),
                     two_by_eight(b[0].signs, b[1].signs)},
                    i);
-    }
-};
-
-// ---- IQ1 ----------------------------------------------------------------------------------------
-
-constexpr uint8_t kCodesIq1Plus[8] = {16 - 8 + 1, 16 + 1, 16 + 8 + 1}; // 8 * grid + 1
-template <unsigned Shift> constexpr Codes iq1_codes() {
-    Codes to{};
-    for (unsigned i = 0; i < 64; i++) {
-        const unsigned plus = kCodesIq1Plus[i >> Shift & 3u];
-        to.code[i] = static_cast<uint8_t>(plus - 2 * (i & 1u));
-    }
-    return to;
-}
-constexpr Codes8 kCodesIq1 = {{iq1_codes<2>(), iq1_codes<2>(), iq1_codes<4>(), iq1_codes<4>()}};
-
-// `upper` has bits 8..10 of the indices, `shifts` in bit 0 the shift's sign, per row.
-GGUFX_INLINE void iq1_planes(__m512i (&c)[4], __m512i low, __m512i upper, __m512i shifts,
-                             unsigned i) {
-    Indices index(low);
-    index.set_high<3>(upper);
-    const __m512i first = levels_of<2048>(fmt::kLevelsIq1.first, index);
-    const __m512i second = levels_of<2048>(fmt::kLevelsIq1.second, index);
-    kCodesIq1.planes(c, interleave(first, second, i), interleave(shifts, shifts, i));
-}
-
-// 16 bytes of each of two blocks, four of them per 64 bits, in the order of the rows.
-GGUFX_INLINE __m512i two_by_four(const uint8_t *first, const uint8_t *second) {
-    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i *>(first));
-    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i *>(second));
-    return _mm512_cvtepu32_epi64(_mm256_inserti128_si256(
-        _mm256_castsi128_si256(_mm_unpacklo_epi32(a, b)), _mm_unpackhi_epi32(a, b), 1));
-}
-
-template <> struct Unpack<fmt::IQ1_S> : ScaledRows<fmt::IQ1_S, 16, 16 + 9> {
-    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
-        const __m512i words = two_by_four(b[0].qh, b[1].qh); // of two groups of 32 each
-        iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),
-                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1916131009060300), words),
-                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1f1f1f1f0f0f0f0f), words), i);
-    }
-};
-
-template <> struct Unpack<fmt::IQ1_M> : GroupedRows<fmt::IQ1_M, 16, 16 + 9> {
-    static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
-        const __m512i nibbles = two_by_four(b[0].qh, b[1].qh); // of eight rows each
-        iq1_planes(c, two_by_eight(b[0].qs, b[1].qs),
-                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1c1814100c080400), nibbles),
-                   _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1f1b17130f0b0703), nibbles), i);
     }
 };
 

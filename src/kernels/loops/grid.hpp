@@ -1,7 +1,7 @@
 // What the IQ types with codebooks have in a chunk: rows of a grid and signs. Rows are loaded one
-// by one (how fast a gather is depends on microcode); signs are made for all values at once: 16
-// bytes per half of a block, bit i of byte k for value i of the k-th eight (IQ1: all bits, of the
-// shift).
+// by one (how fast a gather is depends on microcode), their numbers and the signs are made for many
+// at once. Signs: 16 bytes per half of a block, bit i of byte k for value i of the k-th eight (IQ1:
+// all bits, of the shift).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,15 +27,64 @@ template <class V> GGUFX_INLINE typename V::Sixteen even_signs7(typename V::Sixt
     return even_signs<V>((typename V::Sixteen)((v & 0x007f007f) | (v & 0x3f803f80) << 1));
 }
 
-// GridRows<F>: row(block, half, k) is where grid row k of a half is, kBytes values; signs<U>(block,
-// i) those of chunk i.
+// Numbers of as many rows as V::RowWords has words: their low bytes, and above them fields, which
+// lie Bits apart, those of four rows in Four bits; Mask is what counts of one.
+template <class V, unsigned Bits, unsigned Four, unsigned Mask>
+GGUFX_INLINE typename V::RowWords row_numbers(const uint8_t *low, const uint8_t *high) {
+    using Words = typename V::RowWords;
+    using Fours = As<uint64_t, Words>;
+    uint64_t fields = 0;
+    __builtin_memcpy(&fields, high, Four * sizeof(Words) / 64);
+    Fours v = Fours{} + fields;
+    if constexpr (sizeof(Words) == 32)
+        v = v >> Fours{0, Four, 2 * Four, 3 * Four};
+    else
+        v = v >> Fours{0, Four};
+    v = v & ((1u << 4 * Bits) - 1);
+    v = v | v << (32 - 2 * Bits);
+    v = (v << 8 | v << (24 - Bits)) & Mask * 0x0100010001000100;
+    return V::widen_row_words(low) | (Words)v;
+}
+
+// GridRows<F>: kGrid, rows of kBytes values, and which of them row k of a block is: number(block,
+// k), or numbers<V>(block, k) of that row and the next ones; signs<U>(block, i) of chunk i.
 template <class F> struct GridRows;
+
+// Numbers of N rows of a block where they have to be made.
+template <class F, class V, unsigned N> struct RowNumbers {
+    using Block = typename F::Block;
+    static constexpr bool kMade = requires(const Block &b) {
+        GridRows<F>::template numbers<V>(b, 0);
+    };
+    alignas(32) uint16_t of[kMade ? N : 1];
+
+    // From row `first` on.
+    GGUFX_INLINE void make(const Block &b, unsigned first) {
+        if constexpr (kMade) {
+#pragma GCC unroll 8
+            for (unsigned k = 0; k < N; k += sizeof(typename V::RowWords) / 2) {
+                const auto some = GridRows<F>::template numbers<V>(b, first + k);
+                __builtin_memcpy(of + k, &some, sizeof some);
+            }
+            // by way of memory: the port that takes elements out of vectors has enough to do
+            __asm__("" : "+m"(of));
+        }
+    }
+    // Where the row of the k-th of these is, row first + k of the block.
+    GGUFX_INLINE const int8_t *row(const Block &b, unsigned first, unsigned k) const {
+        if constexpr (kMade)
+            return GridRows<F>::kGrid.row[of[k]];
+        else
+            return GridRows<F>::kGrid.row[GridRows<F>::number(b, first + k)];
+    }
+};
 
 template <> struct GridRows<fmt::IQ2_XXS> {
     using Block = fmt::IQ2_XXS::Block;
+    static constexpr const auto &kGrid = fmt::kGridIq2Xxs;
     static constexpr unsigned kBytes = 8;
-    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
-        return fmt::kGridIq2Xxs.row[b.qs[32 * half + 8 * (k / 4) + k % 4]];
+    static GGUFX_INLINE unsigned number(const Block &b, unsigned k) {
+        return b.qs[8 * (k / 4) + k % 4];
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         const uint8_t *groups = b.qs + U::in_half(i, 32); // every second word of 32 bits
@@ -50,9 +99,12 @@ template <> struct GridRows<fmt::IQ2_XXS> {
 
 template <> struct GridRows<fmt::IQ2_XS> {
     using Block = fmt::IQ2_XS::Block;
+    static constexpr const auto &kGrid = fmt::kGridIq2Xs;
     static constexpr unsigned kBytes = 8;
-    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
-        return fmt::kGridIq2Xs.row[load_u16le(b.qs + 32 * half + 2 * k) & 511];
+    template <class V> static GGUFX_INLINE auto numbers(const Block &b, unsigned k) {
+        typename V::RowWords words;
+        __builtin_memcpy(&words, b.qs + 2 * k, sizeof words);
+        return words & 511;
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         const uint8_t *words = b.qs + U::in_half(i, 32); // of 16 bits, the upper seven of each
@@ -68,10 +120,10 @@ template <> struct GridRows<fmt::IQ2_XS> {
 
 template <> struct GridRows<fmt::IQ2_S> {
     using Block = fmt::IQ2_S::Block;
+    static constexpr const auto &kGrid = fmt::kGridIq2S;
     static constexpr unsigned kBytes = 8;
-    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
-        const unsigned high = load_u32le(b.qh + 4 * half) >> (2 * k) & 3;
-        return fmt::kGridIq2S.row[b.qs[16 * half + k] | high << 8];
+    template <class V> static GGUFX_INLINE auto numbers(const Block &b, unsigned k) {
+        return row_numbers<V, 2, 8, 3>(b.qs + k, b.qh + k / 4);
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         return U::load_sixteen(b.signs + U::in_half(i, 16), 16);
@@ -80,10 +132,9 @@ template <> struct GridRows<fmt::IQ2_S> {
 
 template <> struct GridRows<fmt::IQ3_XXS> {
     using Block = fmt::IQ3_XXS::Block;
+    static constexpr const auto &kGrid = fmt::kGridIq3Xxs;
     static constexpr unsigned kBytes = 4;
-    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
-        return fmt::kGridIq3Xxs.row[b.qs[32 * half + k]];
-    }
+    static GGUFX_INLINE unsigned number(const Block &b, unsigned k) { return b.qs[k]; }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         return even_signs7<U>(U::load_sixteen(b.gas + U::in_half(i, 16), 16));
     }
@@ -91,10 +142,10 @@ template <> struct GridRows<fmt::IQ3_XXS> {
 
 template <> struct GridRows<fmt::IQ3_S> {
     using Block = fmt::IQ3_S::Block;
+    static constexpr const auto &kGrid = fmt::kGridIq3S;
     static constexpr unsigned kBytes = 4;
-    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
-        const unsigned high = load_u32le(b.qh + 4 * half) >> k & 1;
-        return fmt::kGridIq3S.row[b.qs[32 * half + k] | high << 8];
+    template <class V> static GGUFX_INLINE auto numbers(const Block &b, unsigned k) {
+        return row_numbers<V, 1, 4, 1>(b.qs + k, b.qh + k / 8);
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         return U::load_sixteen(b.signs + U::in_half(i, 16), 16);
@@ -103,10 +154,10 @@ template <> struct GridRows<fmt::IQ3_S> {
 
 template <> struct GridRows<fmt::IQ1_S> {
     using Block = fmt::IQ1_S::Block;
+    static constexpr const auto &kGrid = fmt::kGridIq1;
     static constexpr unsigned kBytes = 8;
-    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
-        const unsigned high = load_u16le(b.qh + 8 * half + k / 4 * 2) >> (3 * (k % 4)) & 7u;
-        return fmt::kGridIq1.row[b.qs[16 * half + k] | high << 8];
+    template <class V> static GGUFX_INLINE auto numbers(const Block &b, unsigned k) {
+        return row_numbers<V, 3, 16, 7>(b.qs + k, b.qh + k / 4 * 2);
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         using Signed =
@@ -119,10 +170,10 @@ template <> struct GridRows<fmt::IQ1_S> {
 
 template <> struct GridRows<fmt::IQ1_M> {
     using Block = fmt::IQ1_M::Block;
+    static constexpr const auto &kGrid = fmt::kGridIq1;
     static constexpr unsigned kBytes = 8;
-    static GGUFX_INLINE const int8_t *row(const Block &b, unsigned half, unsigned k) {
-        const unsigned high = b.qh[8 * half + k / 2] >> (4 * (k % 2)) & 7u;
-        return fmt::kGridIq1.row[b.qs[16 * half + k] | high << 8];
+    template <class V> static GGUFX_INLINE auto numbers(const Block &b, unsigned k) {
+        return row_numbers<V, 4, 16, 7>(b.qs + k, b.qh + k / 2);
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         const auto bits = repeat<typename U::Sixteen, uint8_t, 8, 128, 8, 128, 8, 128, 8, 128, 8,

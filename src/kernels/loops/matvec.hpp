@@ -85,7 +85,7 @@ GGUFX_INLINE void sum_chunk(StepSums<U> &sums, const typename U::V8 (&codes)[4],
 // One step of N streams, b their blocks, all columns. What is done is done for all N before the
 // next thing, so that their chains of dependent instructions stand side by side.
 template <class U, unsigned N, size_t Columns>
-GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Block *const *b, const Act *act,
+GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const Act *act,
                            size_t step) {
     StepSums<U> sums[N][Columns];
 #pragma GCC unroll 2
@@ -112,7 +112,7 @@ GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Block *const *b
 
 // One step of a row, n columns.
 template <class U>
-GGUFX_INLINE void add_step_columns(RowLanes<U> &lanes, const typename U::Block *b, const Act *act,
+GGUFX_INLINE void add_step_columns(RowLanes<U> &lanes, const typename U::Step &b, const Act *act,
                                    size_t n, size_t step) {
     typename U::V8 codes[2][4];
     U::load_u8(codes[0], b, 0);
@@ -142,11 +142,11 @@ GGUFX_INLINE size_t four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act,
     const uint8_t *rows[kStreams];
     for (size_t s = 0; s < kStreams; s++) rows[s] = strip.at(w, s);
     for (size_t step = 0; step < n_steps; step++) {
-        const typename U::Block *b[kStreams];
+        typename U::Step b[kStreams];
 #pragma GCC unroll 4
         for (size_t s = 0; s < kStreams; s++) {
             const uint8_t *at = rows[s] + step * kStepBytes<U>;
-            b[s] = blocks_at<U>(at);
+            U::begin(b[s], blocks_at<U>(at));
             prefetch<kStepBytes<U>>(at);
         }
 #pragma GCC unroll 4
@@ -172,7 +172,8 @@ GGUFX_INLINE void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act,
         for (size_t s = 0; s < strip.n_streams; s++) {
             const uint8_t *at = rows[s] + step * kStepBytes<U>;
             prefetch<kStepBytes<U>>(at);
-            const auto *b = step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail);
+            typename U::Step b;
+            U::begin(b, step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail));
             add_step_columns<U>(lanes[s], b, act, n, step);
         }
     }

@@ -42,6 +42,11 @@ template <class V, class F, int Offset, int MaxCode, bool Any = false> struct Un
     static constexpr bool kLongChains = false; // matvec.hpp steps all streams side by side
     static constexpr bool kWholeBlocks = V::kLanes == 16; // a chunk is 256 values, not 128
 
+    // The step that starts at a block, for products of rows; it is a pointer to its blocks, or what
+    // becomes one and has in it what takes long to find: begin() of all streams comes first.
+    using Step = const Block *;
+    static GGUFX_INLINE void begin(Step &step, const Block *b) { step = b; }
+
     // Where the bytes of the 32 values of vector j of chunk i are, and how far behind them those of
     // the vector's upper half, if it has one: four times 32 values further.
     static constexpr unsigned kParts = F::kValues / 32; // 32 values each, of a block
@@ -210,7 +215,19 @@ struct ScaledGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
     }
 };
 
-// The same where the scales stay in the integer sums of tiles, see Folded.
+// Either of the two for codes that are made in another way, with primitives V, and the scales of U.
+template <class U, class V, class F, int Offset, int MaxCode, bool = F::kGroup == 16>
+struct ScalesOf : ScaledGroups<U, V, F, Offset, MaxCode> {};
+template <class U, class V, class F, int Offset, int MaxCode>
+struct ScalesOf<U, V, F, Offset, MaxCode, false> : ScaledCodes<V, F, Offset, MaxCode> {
+    using Scales = typename ScaledCodes<V, F, Offset, MaxCode>::Scales;
+    static GGUFX_INLINE Scales load_scales(const typename F::Block *b) {
+        const auto s = U::load_scales(b);
+        return {s.d, s.scale};
+    }
+};
+
+// ScaledGroups where the scales stay in the integer sums of tiles, see Folded.
 template <class U, class V, class F, int Offset, int MaxCode>
 struct FoldedGroups : ScaledGroups<U, V, F, Offset, MaxCode> {
     static constexpr bool kFoldSubScales = true;

@@ -13,12 +13,16 @@ namespace {
 
 struct X86Bytes {
     using Half = __m256i; // 32 bytes
+    using RowWords = VectorOf<uint16_t, 32>::Type;
 
     static GGUFX_INLINE __m128i load8(const void *p) {
         return _mm_loadl_epi64(static_cast<const __m128i *>(p));
     }
     static GGUFX_INLINE __m128i load16(const void *p) {
         return _mm_loadu_si128(static_cast<const __m128i *>(p));
+    }
+    static GGUFX_INLINE RowWords widen_row_words(const uint8_t *p) {
+        return (RowWords)_mm256_cvtepu8_epi16(load16(p));
     }
     static GGUFX_INLINE Half load_half(const void *p) {
         return _mm256_loadu_si256(static_cast<const __m256i *>(p));
@@ -38,6 +42,27 @@ struct X86Bytes {
         const __m256i powers = _mm256_blend_epi32(_mm256_blend_epi32(v, v3, 0x22),
                                                   _mm256_blend_epi32(v9, triple(v9), 0x88), 0xcc);
         return _mm256_blend_epi32(first, powers, 0xf0);
+    }
+};
+
+// Sixteen bytes of each of two halves or 256-blocks.
+struct X86Halves : X86Bytes {
+    using Sixteen = VectorOf<uint8_t, 32>::Type;
+
+    static constexpr unsigned in_half(unsigned, unsigned) { return 0; }
+    static GGUFX_INLINE Sixteen load_sixteen(const uint8_t *p, size_t far) {
+        return (Sixteen)two_of_16(load16(p), load16(p + far));
+    }
+    static GGUFX_INLINE Sixteen load_eights(const uint8_t *p, size_t far) {
+        return (Sixteen)two_of_16(load8(p), load8(p + far));
+    }
+    // Byte k is byte I[k], of each 16; -1: zero.
+    template <int... I> static GGUFX_INLINE Sixteen pick(Sixteen v) {
+        return (Sixteen)_mm256_shuffle_epi8((__m256i)v,
+                                            _mm256_broadcastsi128_si256(_mm_setr_epi8(I...)));
+    }
+    static GGUFX_INLINE Sixteen pick_at(Sixteen v, Sixteen index) {
+        return (Sixteen)_mm256_shuffle_epi8((__m256i)v, (__m256i)index);
     }
 };
 

@@ -18,6 +18,7 @@ struct Codes : Products {
     using V16 = S16x16;
     using Half = S8x32;                          // 32 bytes
     using Sixteen = VectorOf<uint8_t, 16>::Type; // 16 bytes of a 256-block
+    using RowWords = VectorOf<uint16_t, 16>::Type;
 
     static GGUFX_INLINE V8 codes32(uint8x16_t lo, uint8x16_t hi) {
         return {vreinterpretq_s8_u8(lo), vreinterpretq_s8_u8(hi)};
@@ -108,6 +109,9 @@ struct Codes : Products {
     static GGUFX_INLINE V8 look_up(const int8_t *table, V8 codes, int) {
         const int8x16_t values = vld1q_s8(table);
         return {vqtbl1q_s8(values, low_of(codes)), vqtbl1q_s8(values, high_of(codes))};
+    }
+    static GGUFX_INLINE RowWords widen_row_words(const uint8_t *p) {
+        return (RowWords)vmovl_u8(vld1_u8(p));
     }
     static GGUFX_INLINE V8 low_nibbles(V8 v) { return bits<0, 4>(v); }
     static GGUFX_INLINE V8 high_nibbles(V8 v) { return bits<4, 4>(v); }

@@ -9,12 +9,10 @@ namespace ggufx::kernels::neon {
 namespace {
 
 // 16 values from two rows of 8, or from four of 4.
-template <class F>
-GGUFX_INLINE int8x16_t join_rows(const typename F::Block &b, unsigned half, unsigned at) {
-    const auto row = [&](unsigned k) __attribute__((always_inline)) {
-        return GridRows<F>::row(b, half, at / GridRows<F>::kBytes + k);
-    };
-    if constexpr (GridRows<F>::kBytes == 8) {
+template <unsigned Bytes, class Rows>
+GGUFX_INLINE int8x16_t join_rows(const Rows &rows, unsigned at) {
+    const auto row = [&](unsigned k) __attribute__((always_inline)) { return rows(at / Bytes + k); };
+    if constexpr (Bytes == 8) {
         return vcombine_s8(vld1_s8(row(0)), vld1_s8(row(1)));
     } else {
         const auto word = [&](unsigned k) __attribute__((always_inline)) {
@@ -42,11 +40,17 @@ template <class U>
 __attribute__((noinline)) void load_grid(Vec::V8 (&c)[4], const typename U::Block *b, unsigned i) {
     using F = typename U::Format;
     constexpr bool ternary = kTernaryGrid<F>;
+    constexpr unsigned bytes = GridRows<F>::kBytes;
+    RowNumbers<F, U, 128 / bytes> numbers;
+    numbers.make(*b, 128 / bytes * i);
+    const auto rows = [&](unsigned k) __attribute__((always_inline)) {
+        return numbers.row(*b, 128 / bytes * i, k);
+    };
     const auto signs = (uint8x16_t)GridRows<F>::template signs<U>(*b, i);
 #pragma GCC unroll 4
     for (unsigned j = 0; j < 4; j++) {
-        c[j] = {grid_codes<ternary>(join_rows<F>(*b, i, 32 * j), signs, 4 * j),
-                grid_codes<ternary>(join_rows<F>(*b, i, 32 * j + 16), signs, 4 * j + 2)};
+        c[j] = {grid_codes<ternary>(join_rows<bytes>(rows, 32 * j), signs, 4 * j),
+                grid_codes<ternary>(join_rows<bytes>(rows, 32 * j + 16), signs, 4 * j + 2)};
     }
 }
 
