@@ -172,8 +172,9 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
     const bool stopped = status == GGUFX_E_CANCELLED || status == GGUFX_E_IO;
     const bool kept = stopped && (options.keep_split || exists(options.out + ".part"));
     if (!kept || globals.json) throw failure;
-    Failure said(failure.exit_code,
-                 std::string(failure.what()) + "; what is done stays for --resume");
+    const bool cancelled = status == GGUFX_E_CANCELLED;
+    Failure said(failure.exit_code, (cancelled ? std::string("interrupted") : failure.what()) +
+                                        "; what is done stays for --resume");
     said.detail = failure.detail;
     throw said;
 }
