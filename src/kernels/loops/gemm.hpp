@@ -132,7 +132,7 @@ struct TileOut {
 // Accumulators from the sums and to them; the last panel finishes them.
 template <class V, unsigned M, unsigned Columns>
 GGUFX_INLINE void load_acc(typename V::Vf (&acc)[M][Columns], const TileOut &out) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (unsigned c = 0; c < Columns; c++) {
         if (out.first || !out.has(c, Columns)) {
             for (unsigned m = 0; m < M; m++) acc[m][c] = V::zero();
@@ -153,7 +153,7 @@ template <class V, unsigned M, unsigned Columns>
 GGUFX_INLINE void store_acc(const typename V::Vf (&acc)[M][Columns], const TileOut &out) {
     const TileColumns &to = out.last ? out.y : out.sums;
     const bool whole = to.n_rows >= M * V::kLanes;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (unsigned c = 0; c < Columns; c++) {
         if (!out.has(c, Columns)) continue;
         float part[M * V::kLanes];
