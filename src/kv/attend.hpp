@@ -76,7 +76,7 @@ struct Group {
 
 // What a worker needs for itself.
 struct AttendLocal {
-    float *s;                // [kRows][64] scores, then weights
+    float *s;                // [2][kRows][64] scores, then weights, of two heads
     float *vector;           // one query head, or one row of values
     float *values;           // a page of keys as values, where values lie in keys
     const uint8_t *decoded;  // which, and from which slot on

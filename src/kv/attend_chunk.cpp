@@ -1,7 +1,6 @@
-// A group of rows over the pages of a chunk. While a page's keys are scored, its values are
-// prefetched; while those are summed up, the keys of the next page.
+// Groups of rows over the pages of a chunk: keys to scores, scores to weights, values to sums.
 // SPDX-License-Identifier: MIT
-#include "kv/attend.hpp"
+#include "kv/attend_ahead.hpp"
 
 #include "base/math.hpp"
 
@@ -12,23 +11,6 @@ namespace ggufx::kv {
 namespace {
 
 using namespace kernels;
-
-// One head of K and V of a page.
-struct HeadPage {
-    const TypeOps *k_type, *v_type;
-    const uint8_t *k, *v;
-    uint32_t k_lines, v_lines;
-
-    HeadPage(const Layer &layer, const Block &block, uint32_t head) {
-        const BlockShape &shape = layer.shape[block.form];
-        k_type = shape.k;
-        v_type = shape.v;
-        k = block.data() + head * shape.k_head;
-        v = block.data() + shape.v_offset + head * shape.v_head;
-        k_lines = static_cast<uint32_t>(shape.k_head / 64);
-        v_lines = static_cast<uint32_t>(shape.v_head / 64);
-    }
-};
 
 // Slots of a page that a row sees; positions do not descend within a page.
 KvTokens visible(const PageRef &page, const Row &row) {
@@ -109,35 +91,62 @@ const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t
     return local.query;
 }
 
-// What to fetch while the keys and the values of a head of a page are worked on.
-struct Fetch {
-    KvAhead beside_keys, beside_values;
+// The heads of pages one after the other; the sum of the last one may wait for the scores of the next.
+class HeadSteps {
+public:
+    HeadSteps(const AttendCall &call, AttendLocal &local) : call_(call), local_(local) {}
+
+    void add(const Group &group, const PageRef &page, RowSums &sums, const KvAhead &beside_keys,
+             const KvAhead &beside_values) {
+        const Visible seen(page, group);
+        if (seen.all.first >= seen.all.end) return;
+        const HeadPage head(*call_.layer, *page.block, group.kv_head);
+        const bool typed = !head.v_type->is_float() && sums_in_type_basis(*call_.layer);
+        const SumBasis basis = typed ? kTypeBasis : kOwnBasis;
+        float *s = last_.s == local_.s ? local_.s + kRows * kKvTokens : local_.s;
+
+        const PackedQuery &query = query_for(call_, group, page.delta, local_);
+        const KvKernels &k = kv_kernels(*call_.kernels, head.k_type->kind);
+        k.score[kv_rows_index(group.width)](s, head.k_type->is_float() ? query.plain : query.coded,
+                                            head.k, seen.all, beside_keys);
+        sum_last();
+        weigh_rows(call_, group, page, seen, basis, s, sums);
+        last_ = {&group, &page, &sums, basis, seen.all, s, beside_values};
+    }
+    // Of the last head.
+    void sum_last() {
+        if (!last_.s) return;
+        const Last now = last_;
+        last_.s = nullptr;
+        const Group &group = *now.group;
+        const HeadPage head(*call_.layer, *now.page->block, group.kv_head);
+        const uint32_t sum_dim = call_.state->config.sum_dim();
+        float *o = now.sums->o[now.basis];
+        bool &used = now.sums->used[now.basis];
+        if (!used) memset(o, 0, group.width * kv_sum_floats(sum_dim) * sizeof(float));
+        used = true;
+        const bool in_keys = call_.layer->v_in_k;
+        const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
+        kv_kernels(*call_.kernels, kind).accumulate[kv_rows_index(group.width)](
+            o, in_keys ? value_coordinates(call_, *head.k_type) : sum_dim, now.s,
+            in_keys ? values_of_keys(call_, *now.page, group.kv_head, local_) : head.v, now.tokens,
+            now.beside_values);
+    }
+
+private:
+    struct Last {
+        const Group *group;
+        const PageRef *page;
+        RowSums *sums;
+        SumBasis basis;
+        KvTokens tokens;
+        float *s; // weights; null: there is none
+        KvAhead beside_values;
+    };
+    const AttendCall &call_;
+    AttendLocal &local_;
+    Last last_ = {};
 };
-
-void add_page(const AttendCall &call, const Group &group, const PageRef &page, const Fetch &fetch,
-              RowSums &sums, AttendLocal &local) {
-    const Visible seen(page, group);
-    if (seen.all.first >= seen.all.end) return;
-    const HeadPage head(*call.layer, *page.block, group.kv_head);
-    const uint32_t sum_dim = call.state->config.sum_dim(), width = kv_rows_index(group.width);
-    const bool typed = !head.v_type->is_float() && sums_in_type_basis(*call.layer);
-    const SumBasis basis = typed ? kTypeBasis : kOwnBasis;
-    const PackedQuery &query = query_for(call, group, page.delta, local);
-
-    const KvKernels &k = kv_kernels(*call.kernels, head.k_type->kind);
-    k.score[width](local.s, head.k_type->is_float() ? query.plain : query.coded, head.k, seen.all,
-                   fetch.beside_keys);
-    weigh_rows(call, group, page, seen, basis, local.s, sums);
-    if (!sums.used[basis])
-        memset(sums.o[basis], 0, group.width * kv_sum_floats(sum_dim) * sizeof(float));
-    sums.used[basis] = true;
-    const bool in_keys = call.layer->v_in_k;
-    const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
-    kv_kernels(*call.kernels, kind).accumulate[width](
-        sums.o[basis], in_keys ? value_coordinates(call, *head.k_type) : sum_dim, local.s,
-        in_keys ? values_of_keys(call, page, group.kv_head, local) : head.v, seen.all,
-        fetch.beside_values);
-}
 
 uint64_t first_chunk(const Track &track) {
     return track.n_pages ? track.pages[0].index / kChunkTokens : 0;
@@ -173,82 +182,28 @@ struct Pages {
     }
 };
 
-// What to fetch, in the order in which heads of pages are worked on. Hardware helps along with a few
-// streams if each has a page of memory to itself: quarters of a wide page, its values beside its keys,
-// the next keys beside its values; of narrow pages those of the next four heads, a quarter of each
-// beside each head of this four (Q8_0 at 32,768 tokens 0.92, Q4_0 0.94 of the time that quarters take).
-class Ahead {
-public:
-    Ahead(const Layer &layer, const Pages &pages, uint32_t first_head, uint32_t n_heads)
-        : layer_(layer), pages_(pages), first_head_(first_head), n_heads_(n_heads) {}
-
-    Fetch beside(size_t index) const {
-        Fetch fetch = {};
-        const HeadPage now = head(index);
-        if (now.v_lines >= kWideLines) fetch.beside_keys = quarters(now.v, now.v_lines);
-        if (now.k_lines >= kWideLines && within(index + 1)) {
-            const HeadPage next = head(index + 1);
-            fetch.beside_values = quarters(next.k, next.k_lines);
-        }
-        const bool k = now.k_lines < kWideLines, v = now.v_lines < kWideLines;
-        const size_t four = (index / 4 + 1) * 4;
-        if ((!k && !v) || !within(four)) return fetch;
-        for (size_t i = 0; i < 4; i++) { // behind the last page: that of the first again
-            const HeadPage then = head(within(four + i) ? four + i : four);
-            if (v) add(fetch.beside_keys, i, then.v, then.v_lines, index % 4);
-            if (k) add(fetch.beside_values, i, then.k, then.k_lines, index % 4);
-        }
-        return fetch;
-    }
-    // The form of a block says where its pages lie: asked for before that.
-    void prefetch_head(const PageRef *page) const {
-        const size_t pages = 8 / n_heads_ + 1;
-        if (static_cast<size_t>(pages_.behind - page) <= pages) return;
-        page += pages;
-        __builtin_prefetch(page->block);
-        __builtin_prefetch(page->block->positions + page->first);
-        __builtin_prefetch(page->block->positions + page->first + page->n - 1);
-    }
-
-private:
-    static constexpr uint32_t kWideLines = 4 * 4096 / 64;
-
-    bool within(size_t index) const {
-        return index / n_heads_ < static_cast<size_t>(pages_.behind - pages_.first);
-    }
-    HeadPage head(size_t index) const {
-        return HeadPage(layer_, *pages_.first[index / n_heads_].block,
-                        first_head_ + static_cast<uint32_t>(index % n_heads_));
-    }
-    static KvAhead quarters(const uint8_t *data, uint32_t lines) {
-        const uint32_t n = (lines + 3) / 4;
-        return {{data, data + n * 64, data + n * 128, data + n * 192}, n};
-    }
-    static void add(KvAhead &to, size_t i, const uint8_t *data, uint32_t lines, size_t quarter) {
-        const uint32_t n = (lines + 3) / 4;
-        to.data[i] = data + quarter * n * 64;
-        if (n > to.lines) to.lines = n;
-    }
-    const Layer &layer_;
-    const Pages &pages_;
-    uint32_t first_head_, n_heads_;
-};
-
 // Groups of one track, side by side: in this order pages are one stream.
 void add_pages(const AttendCall &call, const Group *groups, size_t n, const Pages &pages,
                RowSums *sums, AttendLocal &local) {
     const uint32_t n_heads = groups[n - 1].kv_head - groups[0].kv_head + 1;
-    const Ahead ahead(*call.layer, pages, groups[0].kv_head, n_heads);
-    const Fetch nothing = {};
+    const Ahead ahead(*call.layer, pages.first, pages.behind, groups[0].kv_head, n_heads);
+    const KvAhead nothing = {};
+    HeadSteps steps(call, local);
     size_t index = 0;
     for (const PageRef *page = pages.first; page < pages.end; page++) {
         ahead.prefetch_head(page);
         for (size_t g = 0; g < n; g++) {
-            const bool again = g && groups[g - 1].kv_head == groups[g].kv_head;
-            add_page(call, groups[g], *page, again ? nothing : ahead.beside(index++), sums[g],
-                     local);
+            if (g && groups[g - 1].kv_head == groups[g].kv_head) {
+                steps.add(groups[g], *page, sums[g], nothing, nothing);
+            } else {
+                steps.add(groups[g], *page, sums[g], ahead.beside_keys(index),
+                          ahead.beside_values(index));
+                index++;
+            }
+            if (!ahead.overlaps()) steps.sum_last();
         }
     }
+    steps.sum_last();
 }
 
 } // namespace

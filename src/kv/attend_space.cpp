@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kGroupsBytes = 1 << 20; // about; groups and parts are as many as fit
 constexpr uint32_t kMostGroups = 32;
+constexpr uint32_t kScoreFloats = 2 * kRows * kernels::kKvTokens; // of a worker
 
 uint64_t lines(uint64_t bytes) {
     return (bytes + 63) / 64 * 64;
@@ -73,7 +74,7 @@ AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
             ? lines(row_floats(config) * kernels::kKvTokens * sizeof(float))
             : 0;
     const uint64_t local = lines(sizeof(AttendLocal)) + query + vector + values +
-                           kRows * kernels::kKvTokens * sizeof(float);
+                           kScoreFloats * sizeof(float);
     const uint64_t fit = kGroupsBytes / (group + part);
     n_groups = n_parts = static_cast<uint32_t>(fit < 1 ? 1 : fit > kMostGroups ? kMostGroups : fit);
     n_locals = n_workers;
@@ -124,7 +125,7 @@ AttendSpace::AttendSpace(const AttendShape &shape, const Config &config, uint8_t
         local.vector = carver.take<float>(shape.vector_bytes);
         local.values = carver.take<float>(shape.values_bytes);
         for (size_t v = 0; v < shape.values_bytes / sizeof(float); v++) local.values[v] = 0.0f;
-        local.s = carver.take<float>(kRows * kernels::kKvTokens * sizeof(float));
+        local.s = carver.take<float>(kScoreFloats * sizeof(float));
     }
 }
 

@@ -148,6 +148,9 @@ struct KvVec : Vec {
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
         return static_cast<uint32_t>(_mm_cvtsi128_si32(m));
     }
+    template <size_t N> static GGUFX_INLINE bool all_finite(const Vf (&x)[N]) {
+        return largest_bits(x) < 0x7f800000u;
+    }
     static GGUFX_INLINE int32_t reduce_add(Vi v) {
         __m128i m = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
         m = _mm_add_epi32(m, _mm_shuffle_epi32(m, 0x4e));

@@ -97,6 +97,12 @@ struct KvVec : Vec {
             most = _mm512_max_epu32(most, and_i(_mm512_castps_si512(x[i]), magnitude));
         return _mm512_reduce_max_epu32(most);
     }
+    template <size_t N> static GGUFX_INLINE bool all_finite(const Vf (&x)[N]) {
+        unsigned bad = 0;
+#pragma GCC unroll 4
+        for (size_t i = 0; i < N; i++) bad |= _mm512_fpclass_ps_mask(x[i], 0x99); // NaN, infinities
+        return bad == 0;
+    }
     static GGUFX_INLINE int32_t reduce_add(Vi v) {
         return _mm512_reduce_add_epi32(v);
     }
@@ -122,8 +128,7 @@ struct KvVec : Vec {
 
     // ---- weights of a page
     static GGUFX_INLINE Vi larger_magnitude(Vi most, Vf x) {
-        return _mm512_max_epu32(
-            most, and_i(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff)));
+        return _mm512_castps_si512(_mm512_range_ps(_mm512_castsi512_ps(most), x, 0x0b));
     }
     // Lane r of out: the largest of a[r]'s lanes, none negative; their sum.
     static GGUFX_INLINE void largest_of4(void *out, const Vi (&a)[4]) {
@@ -150,8 +155,8 @@ struct KvVec : Vec {
         const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
         _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
     }
-    // 64 weights of at most 16256 to their planes. Packing leaves the fours of register i in lanes
-    // 4 * j + i; they belong to 4 * i + j.
+    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing leaves
+    // the fours of register i in lanes 4 * j + i; they belong to 4 * i + j.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[4]) {
         const Vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -159,13 +164,8 @@ struct KvVec : Vec {
 #pragma GCC unroll 2
         for (unsigned i = 0; i < 2; i++) {
             const Vi w = _mm512_packs_epi32(q[2 * i], q[2 * i + 1]);
-            if constexpr (Unsigned) {
-                h[i] = _mm512_srli_epi16(w, 7);
-                l[i] = and_i(w, _mm512_set1_epi16(127));
-            } else {
-                h[i] = _mm512_srai_epi16(_mm512_add_epi16(w, _mm512_set1_epi16(64)), 7);
-                l[i] = _mm512_sub_epi16(w, _mm512_slli_epi16(h[i], 7));
-            }
+            h[i] = _mm512_srai_epi16(w, 7);
+            l[i] = and_i(w, _mm512_set1_epi16(127));
         }
         store_i(high, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(h[0], h[1])));
         store_i(low, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(l[0], l[1])));

@@ -24,8 +24,8 @@ struct KvVec : avx2::KvVec {
         if constexpr (Unsigned) return _mm256_dpbusd_avx_epi32(sum, four_bytes(four), codes);
         return _mm256_dpbusd_avx_epi32(sum, codes, four_bytes(four));
     }
-    // 64 weights of at most 16256 to their planes. Packing leaves the fours of four registers in
-    // the order 0, 2, 4, 6, 1, 3, 5, 7.
+    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing leaves
+    // the fours of four registers in the order 0, 2, 4, 6, 1, 3, 5, 7.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[8]) {
         const Vi order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -33,13 +33,8 @@ struct KvVec : avx2::KvVec {
 #pragma GCC unroll 4
         for (unsigned i = 0; i < 4; i++) {
             const Vi w = _mm256_packs_epi32(q[2 * i], q[2 * i + 1]);
-            if constexpr (Unsigned) {
-                h[i] = _mm256_srli_epi16(w, 7);
-                l[i] = and_i(w, _mm256_set1_epi16(127));
-            } else {
-                h[i] = _mm256_srai_epi16(_mm256_add_epi16(w, _mm256_set1_epi16(64)), 7);
-                l[i] = _mm256_sub_epi16(w, _mm256_slli_epi16(h[i], 7));
-            }
+            h[i] = _mm256_srai_epi16(w, 7);
+            l[i] = and_i(w, _mm256_set1_epi16(127));
         }
 #pragma GCC unroll 2
         for (unsigned i = 0; i < 2; i++) {

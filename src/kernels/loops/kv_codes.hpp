@@ -48,6 +48,9 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
 
     template <unsigned t, unsigned Last> GGUFX_INLINE I decode(I x, I last, I high) const {
         if constexpr (kLow == 8) return value(x, x);
+        // neighbours in a byte are the index already
+        if constexpr (kBoth && Last + 1 == t % kPer)
+            return V::lookup(first, V::template field<Last * kLow, 2 * kLow>(x));
         I code = V::template field<t % kPer * kLow, kLow>(x), before = code;
         if constexpr (kFormat.trellis) before = V::template field<Last * kLow, kLow>(last);
         if constexpr (High) code = V::or_i(code, V::template bit<t, kLow>(high));

@@ -27,19 +27,22 @@ template <class V> GGUFX_INLINE typename V::Vf kv_exp(typename V::Vf x) {
     return V::zero_below(V::add_exponent(p, n), x, V::set1(-87.0f));
 }
 
-template <class V> float kv_weigh(float *s, KvTokens tokens, float *m, float *l) {
+// All: every token is seen.
+template <class V, bool All>
+GGUFX_INLINE float kv_weigh_seen(float *s, uint64_t mask, float *m, float *l) {
     using F = typename V::Vf;
     constexpr unsigned regs = kKvTokens / V::kLanes, lanes = 16 / V::kLanes;
-    const uint64_t upto = tokens.end < 64 ? (uint64_t(1) << tokens.end) - 1 : ~uint64_t(0);
-    const uint64_t mask = tokens.first < 64 ? upto & ~uint64_t(0) << tokens.first : 0;
-    F x[regs], seen[regs], largest = V::set1(-__builtin_inff());
+    F x[regs], seen[regs], largest;
 #pragma GCC unroll 16
     for (unsigned i = 0; i < regs; i++) {
-        x[i] = V::load(s + i * V::kLanes);
-        seen[i] = V::select(x[i], V::zero(), mask, i);
-        largest = V::max(largest, V::select(x[i], V::set1(-__builtin_inff()), mask, i));
+        F top = seen[i] = x[i] = V::load(s + i * V::kLanes);
+        if constexpr (!All) {
+            seen[i] = V::select(x[i], V::zero(), mask, i);
+            top = V::select(x[i], V::set1(-__builtin_inff()), mask, i);
+        }
+        largest = i ? V::max(largest, top) : top;
     }
-    if (V::largest_bits(seen) >= 0x7f800000u) return __builtin_nanf("");
+    if (!V::all_finite(seen)) return __builtin_nanf("");
     const float top = V::reduce_max(largest) + 0.0f; // no -0
     float factor = 1.0f;
     if (top > *m + 8.0f) {
@@ -51,12 +54,20 @@ template <class V> float kv_weigh(float *s, KvTokens tokens, float *m, float *l)
     F lane[lanes];
 #pragma GCC unroll 16
     for (unsigned i = 0; i < regs; i++) {
-        const F p = V::select(kv_exp<V>(V::sub(x[i], reference)), V::zero(), mask, i);
-        lane[i % lanes] = i < lanes ? V::add(V::zero(), p) : V::add(lane[i % lanes], p);
+        F p = kv_exp<V>(V::sub(x[i], reference));
+        if constexpr (!All) p = V::select(p, V::zero(), mask, i);
+        lane[i % lanes] = i < lanes ? p : V::add(lane[i % lanes], p); // weights are not -0
         V::store(s + i * V::kLanes, p);
     }
     *l = *l + V::tree(lane);
     return factor;
+}
+
+template <class V> float kv_weigh(float *s, KvTokens tokens, float *m, float *l) {
+    const uint64_t upto = tokens.end < 64 ? (uint64_t(1) << tokens.end) - 1 : ~uint64_t(0);
+    const uint64_t mask = tokens.first < 64 ? upto & ~uint64_t(0) << tokens.first : 0;
+    if (mask == ~uint64_t(0)) return kv_weigh_seen<V, true>(s, mask, m, l);
+    return kv_weigh_seen<V, false>(s, mask, m, l);
 }
 
 // n: a multiple of 16.

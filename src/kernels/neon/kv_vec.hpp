@@ -148,6 +148,9 @@ struct KvVec : Vec {
         }
         return vmaxvq_u32(m);
     }
+    template <size_t N> static GGUFX_INLINE bool all_finite(const Vf (&x)[N]) {
+        return largest_bits(x) < 0x7f800000u;
+    }
     static GGUFX_INLINE int32_t reduce_add(Vi v) {
         return vaddvq_s32(vaddq_s32(v.lo, v.hi));
     }
