@@ -231,7 +231,7 @@ class Tokenizers(Convert):
         removed = {**llama, "behavior": "Removed", "invert": True}
         self.ok("convert", self.folder_with([removed, self.BYTES], ignore_merges=True), "-o", out)
         self.assertEqual(self.pre_of(out), "llama-bpe")
-        for steps in ([llama], [llama, llama, self.BYTES], [self.DIGITS, llama, self.BYTES],
+        for steps in ([llama], [llama, llama, self.BYTES], [llama, self.BYTES, self.BYTES], [self.DIGITS, llama, self.BYTES],
                       [{**llama, "behavior": "Removed"}, self.BYTES], [{**llama, "invert": True}, self.BYTES],
                       [llama, {**self.BYTES, "add_prefix_space": True}], [llama, {**self.BYTES, "use_regex": True}],
                       [{"type": "Split", "pattern": {"String": " "}}, self.BYTES],
