@@ -81,13 +81,14 @@ void fill(float *x, size_t n, Random &random) {
     }
 }
 
-// Importance of columns: even, of all sizes, or zero here and there.
+// Importance of columns: even, of all sizes, zero here and there, or so small that squares of sums lose bits.
 void fill_imatrix(float *w, size_t n, Random &random) {
-    const uint32_t kind = random.below(3);
+    const uint32_t kind = random.below(4);
     for (size_t i = 0; i < n; i++) {
         const float v = 1.0f + 0.5f * random.unit();
         if (kind == 0) w[i] = v;
         if (kind == 1) w[i] = v * f32_from_bits((127 - 20 + random.below(40)) << 23);
+        if (kind == 3) w[i] = v * 0x1p-110f;
         if (kind == 2) w[i] = random.below(5) && i / 32 % 7 != 3 ? v : 0.0f;
     }
 }
