@@ -46,9 +46,8 @@ static void test_split_threads_and_instructions_do_not_change_bits(void **state)
     ggufx_runtime_destroy(scalar);
 }
 
-static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
-    ggufx_runtime *rt = *state;
-    ggufx_kv_options shape = kv_shape(2, 6, 64, 64, GGUFX_KV_GX4, GGUFX_KV_Q4_1);
+static void check_batch(const ggufx_runtime *rt, uint32_t kv_heads) {
+    ggufx_kv_options shape = kv_shape(kv_heads, 6, 64, 64, GGUFX_KV_GX4, GGUFX_KV_Q4_1);
     shape.n_sequences = 3;
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(700 * 128, 1), *q = kv_random(5 * 6 * 64, 2);
@@ -76,6 +75,11 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
     ggufx_kv_destroy(kv);
     free(x);
     free(q);
+}
+
+static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
+    check_batch(*state, 2);
+    check_batch(*state, 1); /* the heads of one sequence follow those of another in order */
 }
 
 /* A window of the layer drops pages, one of the call hides them: what is seen is the same. */
