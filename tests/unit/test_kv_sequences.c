@@ -227,11 +227,49 @@ static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **st
     free(v);
 }
 
+/* Two heads that hold what one holds give its bits, with scores that rise from page to page, and when
+ * some pages are shifted. */
+static void test_equal_heads_give_the_bits_of_one(void **state) {
+    enum { kDim = 64, kN = 400 };
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    float *x = kv_random(kN * kDim, 1), *q = kv_random(kDim, 2);
+    float *two = malloc(kN * 2 * kDim * sizeof *two);
+    assert_non_null(two);
+    for (size_t t = 0; t < kN; t++)
+        for (size_t c = 0; c < kDim; c++) {
+            x[t * kDim + c] += q[c] * 0.02f * (float)t; /* more than 8 a page */
+            two[(2 * t) * kDim + c] = two[(2 * t + 1) * kDim + c] = x[t * kDim + c];
+        }
+    float qs[2 * kDim], out[3][2 * kDim];
+    memcpy(qs, q, kDim * sizeof *q);
+    memcpy(qs + kDim, q, kDim * sizeof *q);
+    for (int shifted = 0; shifted < 2; shifted++) {
+        for (uint32_t heads = 1; heads <= 2; heads++) {
+            ggufx_kv_options shape = kv_shape(heads, heads, kDim, kDim, GGUFX_KV_Q4_0, GGUFX_KV_Q4_0);
+            shape.rope_style = GGUFX_KV_ROPE_NONE;
+            ggufx_kv *kv = kv_make(rt, &shape);
+            const float *from = heads == 1 ? x : two;
+            kv_fill(kv, &shape, 0, kN, 100, NULL, from, from);
+            if (shifted) assert_int_equal(ggufx_kv_shift(kv, 0, 200, 400, 7, NULL), GGUFX_OK);
+            kv_attend(out[heads], NULL, kv, &shape, 0, qs, 1, NULL, 0, 0.5f);
+            ggufx_kv_destroy(kv);
+        }
+        assert_memory_equal(out[1], out[2], kDim * sizeof(float));
+        assert_memory_equal(out[1], out[2] + kDim, kDim * sizeof(float));
+    }
+    ggufx_runtime_destroy(rt);
+    free(x);
+    free(q);
+    free(two);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copies_share_pages_until_one_of_them_writes),
         cmocka_unit_test(test_scores_are_products_with_the_keys_at_their_positions),
         cmocka_unit_test(test_shifting_there_and_back_restores_every_bit),
+        cmocka_unit_test(test_equal_heads_give_the_bits_of_one),
         cmocka_unit_test(test_a_window_gives_pages_back_and_hides_what_is_behind_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
