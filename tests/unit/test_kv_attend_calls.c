@@ -83,6 +83,37 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
 }
 
 /* A window of the layer drops pages, one of the call hides them: what is seen is the same. */
+/* Queries turned for shifted pages are kept from page to page, not from one set of queries to the next:
+ * here the first of each 32 alone meets such pages. */
+static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls(void **state) {
+    (void)state;
+    enum { kN = 96, kDim = 64, kLong = 200 };
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0);
+    shape.n_sequences = 2;
+    shape.rope_style = GGUFX_KV_ROPE_PAIRS;
+    ggufx_kv *kv = kv_make(rt, &shape);
+    float *x = kv_random(kLong * kDim, 1), *q = kv_random(kN * kDim, 2);
+    float *out = calloc(kN * kDim, sizeof *out), one[kDim];
+    assert_non_null(out);
+    for (uint32_t i = 0; i < 2; i++) kv_fill(kv, &shape, i, kLong, 100, NULL, x, x);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 128, kLong, 5, NULL), GGUFX_OK);
+    uint32_t sequences[kN];
+    for (uint32_t i = 0; i < kN; i++) sequences[i] = i % 32 != 0;
+    assert_int_equal(ggufx_kv_attend_batch(out, kN * kDim, NULL, kv, 0, sequences, q, kN * kDim, kN,
+                                           NULL, NULL, NULL),
+                     GGUFX_OK);
+    for (size_t i = 0; i < kN; i++) {
+        kv_attend(one, NULL, kv, &shape, sequences[i], q + i * kDim, 1, NULL, 0, 0);
+        assert_memory_equal(one, out + i * kDim, sizeof one);
+    }
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+    free(x);
+    free(q);
+    free(out);
+}
+
 static void test_dropped_pages_change_no_bit(void **state) {
     ggufx_runtime *rt = *state;
     enum { kDim = 64, kWindow = 700, kLong = 2100 };
@@ -229,6 +260,7 @@ int main(void) {
         cmocka_unit_test(test_dropped_pages_change_no_bit),
         cmocka_unit_test(test_the_way_pages_came_changes_no_bit),
         cmocka_unit_test(test_a_batch_gives_the_bits_of_single_calls),
+        cmocka_unit_test(test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls),
         cmocka_unit_test(test_an_attention_is_cancelled_at_any_poll),
         cmocka_unit_test(test_options_that_mean_nothing_are_refused),
     };
