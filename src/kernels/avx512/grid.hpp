@@ -1,4 +1,4 @@
-// Codes of the IQ types on AVX-512, for tiles and decoding.
+// Codes of the IQ types on AVX-512, for tiles and decoding: signs are masks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,13 +9,40 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
+// Codes + U::kOffset from grid values and a bit for each that is negative.
+template <class U> GGUFX_INLINE __m512i grid_codes(__m512i v, __mmask64 minus) {
+    const __m512i offset = _mm512_set1_epi8(U::kOffset);
+    if constexpr (kTernaryGrid<typename U::Format>) {
+        const __m512i eight = _mm512_and_si512(_mm512_slli_epi16(v, 3), _mm512_set1_epi8(-8));
+        const __m512i shift = _mm512_mask_mov_epi8(_mm512_set1_epi8(U::kOffset + 1), minus,
+                                                   _mm512_set1_epi8(U::kOffset - 1));
+        return _mm512_add_epi8(eight, shift);
+    } else {
+        return _mm512_mask_sub_epi8(_mm512_add_epi8(offset, v), minus, offset, v);
+    }
+}
+
 template <class U>
 GGUFX_INLINE void load_grid(__m512i (&c)[4], const typename U::Block *b, unsigned i) {
-    __m256i first[4], second[4];
-    load_half<U>(first, b[i], 0);
-    load_half<U>(second, b[i], 1);
+    using Rows = GridRows<typename U::Format>;
+    constexpr unsigned n_all = 256 / Rows::kBytes, n_32 = 32 / Rows::kBytes;
+    RowNumbers<typename U::Format, X86Halves, n_all> numbers;
+    numbers.make(b[i], 0);
+    const auto signs = (__m256i)Rows::template signs<X86Halves>(b[i], 0);
+    alignas(32) uint64_t minus[4]; // of 32-blocks j and 4 + j
+    _mm256_store_si256(
+        reinterpret_cast<__m256i *>(minus),
+        _mm256_permutevar8x32_epi32(signs, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
 #pragma GCC unroll 4
-    for (unsigned j = 0; j < 4; j++) c[j] = Vec::two_of_32(first[j], second[j]);
+    for (unsigned j = 0; j < 4; j++) {
+        const auto rows_from = [&](unsigned first) __attribute__((always_inline)) {
+            return join_rows<Rows::kBytes>([&](unsigned s) __attribute__((always_inline)) {
+                return numbers.row(b[i], 0, first + s);
+            });
+        };
+        c[j] =
+            grid_codes<U>(U::two_of_32(rows_from(n_32 * j), rows_from(n_32 * (4 + j))), minus[j]);
+    }
 }
 
 // n = 1..3 are left to the layers below and above.

@@ -5,9 +5,7 @@
 
 #include "kernels/loops/unpack/parts.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace GGUFX_SET {
+namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
 template <> struct Unpack<fmt::Q4_0> : PlainBlocks<Vec, fmt::Q4_0, 8, 15> {
@@ -55,6 +53,4 @@ template <> struct Unpack<fmt::Q8_0> : PlainBlocks<Vec, fmt::Q8_0, 128, 255, tru
 };
 
 } // namespace
-} // namespace GGUFX_SET
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::GGUFX_SET

@@ -4,9 +4,7 @@
 
 #include "kernels/loops/unpack/parts.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace GGUFX_SET {
+namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
 // Q4_K and Q5_K begin with 16 bytes of d, dmin and 6-bit scales and minimums. Their words: d and
@@ -107,6 +105,4 @@ template <> struct Unpack<fmt::Q3_K> : FoldedGroups<Unpack<fmt::Q3_K>, Vec, fmt:
 };
 
 } // namespace
-} // namespace GGUFX_SET
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::GGUFX_SET

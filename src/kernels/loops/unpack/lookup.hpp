@@ -4,9 +4,7 @@
 
 #include "kernels/loops/unpack/parts.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace GGUFX_SET {
+namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
 // Base, 16 bytes of codes per 32 values, with values of Table. (Tiles split nibbles themselves.)
@@ -72,6 +70,4 @@ template <> struct Unpack<fmt::NVFP4> : FloatGroups<Vec, fmt::NVFP4, 12, 24, tru
 };
 
 } // namespace
-} // namespace GGUFX_SET
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::GGUFX_SET

@@ -5,17 +5,16 @@
 #include "formats/all.hpp"
 #include "kernels/loops/unpack.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace GGUFX_SET {
+namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
 template <class F> struct Unpack;       // one specialisation per format
 template <class F> struct UnpackPlanes; // for n = 1..3 and activations in planes, where there are
 
 } // namespace
-} // namespace GGUFX_SET
+} // namespace ggufx::kernels::GGUFX_SET
 
+namespace ggufx::kernels {
 namespace {
 
 // Codes of a chunk whose 32 values each are 16 bytes: low nibbles, then high nibbles.
@@ -48,5 +47,4 @@ template <class V> GGUFX_INLINE typename V::Vi odd(typename V::Vi v) {
 }
 
 } // namespace
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels

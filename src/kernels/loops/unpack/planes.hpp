@@ -5,9 +5,7 @@
 
 #include "kernels/loops/unpack/parts.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace GGUFX_SET {
+namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
 // Bit p of all nibbles, as 0 or 2.
@@ -33,6 +31,4 @@ template <> struct UnpackPlanes<fmt::Q2_0> : PlainBlocks<PlaneVec, fmt::Q2_0, 1,
 };
 
 } // namespace
-} // namespace GGUFX_SET
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::GGUFX_SET

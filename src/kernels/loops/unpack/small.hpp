@@ -4,9 +4,7 @@
 
 #include "kernels/loops/unpack/parts.hpp"
 
-namespace ggufx {
-namespace kernels {
-namespace GGUFX_SET {
+namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
 // Trits are read from the top of a byte, which is then tripled: 5 trits of 32 bytes, 5 of 16 bytes,
@@ -59,6 +57,4 @@ template <> struct Unpack<fmt::Q2_0> : PlainBlocks<Vec, fmt::Q2_0, 1, 3> {
 };
 
 } // namespace
-} // namespace GGUFX_SET
-} // namespace kernels
-} // namespace ggufx
+} // namespace ggufx::kernels::GGUFX_SET
