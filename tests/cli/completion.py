@@ -130,7 +130,8 @@ class Shells(tool.Case):
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.folder)
-            kept = tool.environment(HOME=self.folder, TERM="dumb", PS1="$ ", XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder,
+            kept = tool.environment(HOME=self.folder, TERM="dumb", PS1="$ ", XDG_CONFIG_HOME=self.folder,
+                                    XDG_DATA_HOME=self.folder,
                                     PATH=self.path("bin") + os.pathsep + os.environ["PATH"])
             os.execvpe(command[0], command, kept)
         self.addCleanup(self.stop, pid, terminal)
