@@ -21,26 +21,26 @@ suite() {
     else
         meson setup "$build" "$@"
     fi && meson compile -C "$build" || echo "$label: not built"
-    rm -f "$build/meson-logs/testlog.json"
+    run_tests "$label" "$build" "$options"
+}
+
+# run_tests LABEL BUILD_FOLDER 'TEST OPTIONS': those of a folder that is built.
+run_tests() {
+    rm -f "$2/meson-logs/$1.json"
     # shellcheck disable=SC2086
-    meson test -C "$build" --print-errorlogs $options || echo "$label: exit $?"
-    logs+=("$label=$build/meson-logs/testlog.json")
+    meson test -C "$2" --logbase "$1" --print-errorlogs $3 || echo "$1: exit $?"
+    logs+=("$1=$2/meson-logs/$1.json")
 }
 
 sanitizers=(--buildtype debugoptimized)
-suite plain ""
-suite repeated "--repeat 5 --suite unit --suite checkasm --suite abi"
+suite plain "" -Dwerror=true
+run_tests repeated "$builds/plain" "--repeat 5 --suite unit --suite checkasm --suite abi"
 suite asan "--timeout-multiplier 4" "${sanitizers[@]}" -Db_sanitize=address,undefined
 suite tsan "--timeout-multiplier 20" "${sanitizers[@]}" -Db_sanitize=thread
-suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
-suite lto "" -Db_lto=true
-suite runtime_inside "" -Dstatic_cxx_runtime=true
+CC=clang CXX=clang++ suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
+suite lto "" -Db_lto=true -Dstatic_cxx_runtime=true
 suite app_local "--suite unit --suite checkasm --suite abi" -Dapp_local=true -Dcli=disabled -Dbindings=disabled
 suite debug "" --buildtype debug
-for compiler in gcc clang; do
-    cxx=${compiler/gcc/g++}
-    CC=$compiler CXX=${cxx/clang/clang++} suite "werror-$compiler" "" -Dwerror=true
-done
 for arch in aarch64 s390x i386; do
     printf '\n== %s\n' "$arch"
     rm -f "$builds/$arch/meson-logs/testlog.json"
