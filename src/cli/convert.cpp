@@ -96,7 +96,8 @@ void add_convert(Tool &tool) {
                "q8_0")
         .value("OUTTYPE");
     sub.option("--tokenizer", options->tokenizer, "llama2.c: its tokenizer.bin").value("FILE");
-    sub.option("--pre", options->pre, "name of the pre-tokenizer (tokenizer.ggml.pre), when its pattern is not known");
+    sub.option("--pre", options->pre,
+               "name of the pre-tokenizer (tokenizer.ggml.pre), when its pattern is not known");
     sub.option("--name", options->name, "general.name of the new file");
     sub.option("--endian", options->endian, "GGUF to GGUF: byte order of the new file")
         .one_of({"little", "big"});

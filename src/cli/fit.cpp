@@ -132,9 +132,10 @@ static int fit(const Globals &globals, const FitOptions &options) {
     }
     const Runtime rt = make_runtime(globals);
     const bool has_file = options.shape.empty();
-    const File file = has_file ? open_file(rt.get(), options.model,
-                                           GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1)
-                               : open_shape(rt.get(), shape_header(rt.get(), find_shape(options.shape)));
+    const File file =
+        has_file
+            ? open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1)
+            : open_shape(rt.get(), shape_header(rt.get(), find_shape(options.shape)));
     Asked asked;
     read_options(asked, options, file.get());
     FitReport report;

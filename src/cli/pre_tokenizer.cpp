@@ -1,5 +1,5 @@
-// Source of the patterns: the vocabularies' own tokenizer.json. A name stands for a list of steps, all of
-// which must be equal: a step more or less cuts some text in another place.
+// Source of the patterns: the vocabularies' own tokenizer.json. A name stands for a list of steps,
+// all of which must be equal: a step more or less cuts some text in another place.
 // SPDX-License-Identifier: MIT
 #include "pre_tokenizer.hpp"
 
@@ -7,8 +7,8 @@ namespace ggufx::cli {
 
 namespace {
 
-// A step as text: 'S' and the pattern whose matches are the words, 'D' single digits, 'G' the pattern
-// of GPT-2 and bytes, 'B' bytes alone.
+// A step as text: 'S' and the pattern whose matches are the words, 'D' single digits, 'G' the
+// pattern of GPT-2 and bytes, 'B' bytes alone.
 constexpr char kSplit = 'S', kDigits = 'D', kBytes = 'B', kGpt2 = 'G';
 
 #define WORDS "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
@@ -32,10 +32,14 @@ constexpr Known kKnown[] = {
     {"dbrx", false, {"S" WORDS "\\p{N}{1,3}|" REST, "B"}}, // Phi-4 too
     {"qwen2", false, {"S" WORDS "\\p{N}|" REST, "B"}},
     {"tekken", true, {"S" CASED_WORDS("") "\\p{N}|" REST_SLASH, "B"}},
-    {"gpt-4o", false, {"S" CASED_WORDS("(?i:'s|'t|'re|'ve|'m|'ll|'d)?") "\\p{N}{1,3}|" REST_SLASH, "B"}},
+    {"gpt-4o",
+     false,
+     {"S" CASED_WORDS("(?i:'s|'t|'re|'ve|'m|'ll|'d)?") "\\p{N}{1,3}|" REST_SLASH, "B"}},
     {"smollm", false, {"D", "G"}},
-    {"deepseek-coder", false,
-     {"S[\r\n]", "S\\s?\\p{L}+", "S\\s?\\p{P}+", "S[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", "D", "B"}},
+    {"deepseek-coder",
+     false,
+     {"S[\r\n]", "S\\s?\\p{L}+", "S\\s?\\p{P}+", "S[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", "D",
+      "B"}},
 };
 
 #undef WORDS

@@ -21,8 +21,8 @@ static void read_shard(ModelQuantizeOptions &options) {
 void complete_options(ModelQuantizeOptions &options) {
     read_shard(options);
     if (!options.recipe.empty() && !options.type.empty())
-        throw Failure(kUsage, "the recipe is given twice: " + quoted(options.recipe) + " and --type " +
-                                  escape(options.type));
+        throw Failure(kUsage, "the recipe is given twice: " + quoted(options.recipe) +
+                                  " and --type " + escape(options.type));
     if (options.type.empty()) options.type = options.recipe;
     if (options.type.empty() && options.only_copy) options.type = "F16";
     if (options.type.empty() && options.has_target()) options.type = "Q4_K_M";

@@ -10,8 +10,8 @@ namespace ggufx::cli {
 
 using Writer = std::unique_ptr<ggufx_writer, Destroyer<ggufx_writer_destroy>>;
 
-// "1000", "64K", "1.5G", "8GiB", "16 GB": bytes. K, M, G, T and KiB .. TiB are powers of 1024, KB .. TB of
-// 1000; a fraction is rounded to whole bytes. `option` is for the message.
+// "1000", "64K", "1.5G", "8GiB", "16 GB": bytes. K, M, G, T and KiB .. TiB are powers of 1024, KB
+// .. TB of 1000; a fraction is rounded to whole bytes. `option` is for the message.
 uint64_t parse_size(const std::string &text, const char *option);
 
 Writer empty_writer(const ggufx_runtime *rt); // version 3, little-endian

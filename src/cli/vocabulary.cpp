@@ -114,7 +114,8 @@ std::optional<Vocabulary> read_vocabulary(const std::string &folder, const Json 
     read_decoder(tokenizer, out);
     read_ids(tokenizer, config, out);
     const Json *pre = tokenizer.find("ggufx_pre");
-    if (out.model == "gpt2" && pre && pre->text()) out.pre = *pre->text(); // this tool wrote the folder
+    if (out.model == "gpt2" && pre && pre->text())
+        out.pre = *pre->text(); // this tool wrote the folder
     if (!pre_name.empty()) out.pre = pre_name;
     if (out.pre.empty()) {
         throw Failure(kUnsupported, what + ": its pre_tokenizer is none of those known by name (" +

@@ -43,9 +43,9 @@ Vocabulary parse_llama2c_tokens(std::string_view bytes, uint64_t n_tokens, const
 Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what);
 Json tokenizer_json(const Vocabulary &vocabulary);
 
-// What a model's folder says: tokenizer.model or tokenizer.json, tokenizer_config.json, config.json.
-// Nothing where there is no tokenizer. `n_rows` tokens: missing ones are filled up as unused.
-// `pre_name`: the name of the pre-tokenizer, empty: by its pattern.
+// What a model's folder says: tokenizer.model or tokenizer.json, tokenizer_config.json,
+// config.json. Nothing where there is no tokenizer. `n_rows` tokens: missing ones are filled up as
+// unused. `pre_name`: the name of the pre-tokenizer, empty: by its pattern.
 std::optional<Vocabulary> read_vocabulary(const std::string &folder, const Json &config,
                                           uint64_t n_rows, const std::string &pre_name);
 void set_vocabulary(KeyWriter &keys, const Vocabulary &vocabulary);

@@ -10,7 +10,8 @@ namespace ggufx::job {
 
 constexpr size_t kRowBytes = 16u << 20; // of f32 rows in work, at least one row
 
-// A piece of a longer work: what is reported of the piece, in whatever unit, as a part of the whole.
+// A piece of a longer work: what is reported of the piece, in whatever unit, as a part of the
+// whole.
 struct Piece {
     const Progress &whole;
     uint64_t done, size, total; // of the whole: before the piece, in it, at all

@@ -15,7 +15,7 @@ namespace ggufx::kernels {
 // (16 blocks of 32: one 16-lane step), so kernels may read whole steps of activations; weights
 // must still not be read past the end of the row (masked loads or a tail).
 struct Act {
-    int8_t *q;    // [k] codes, |q| <= 127 (low plane 64), in the order the kernel that packed them wants
+    int8_t *q;    // [k] codes, |q| <= 127 (low plane 64), in the order of the kernel that packed them
     float *d;     // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
     float *s;     // [k/32] s_a = fl(d_a * sum of q)
     int16_t *s16; // [k/16] sums of q over 16 values, natural order; <= 16 * 127

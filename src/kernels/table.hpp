@@ -44,7 +44,7 @@ struct Out {
     size_t ld;
 };
 
-// ---- n = 1..3 columns (C2): int8 activations, in one or two planes (C5) ----------------------------------------------------
+// ---- n = 1..3 columns (C2): int8 activations, in one or two planes (C5) -----------------------
 
 // act: a view with memory (act_at); fills all of it including the zero padding. x[k].
 using PackFn = void (*)(const Act &act, const float *x);

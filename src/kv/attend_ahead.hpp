@@ -23,12 +23,12 @@ struct HeadPage {
     }
 };
 
-// Pages of a track, heads first_head .. first_head + n_heads - 1, page by page: the order in which they
-// are worked on; head number `index` is head index % n_heads of page index / n_heads. Hardware helps
-// along with a few streams if each has a page of memory to itself: quarters of a wide page, its values
-// beside its keys, the next keys beside its values; of narrow pages those of the next four heads, a
-// quarter of each beside each head of this four (Q8_0 at 32,768 tokens 0.92, Q4_0 0.94 of the time that
-// quarters take).
+// Pages of a track, heads first_head .. first_head + n_heads - 1, page by page: the order in which
+// they are worked on; head number `index` is head index % n_heads of page index / n_heads. Hardware
+// helps along with a few streams if each has a page of memory to itself: quarters of a wide page,
+// its values beside its keys, the next keys beside its values; of narrow pages those of the next
+// four heads, a quarter of each beside each head of this four (Q8_0 at 32,768 tokens 0.92, Q4_0
+// 0.94 of the time that quarters take).
 class Ahead {
 public:
     Ahead(const Layer &layer, const PageRef *first, const PageRef *behind, uint32_t first_head,
@@ -38,9 +38,9 @@ public:
         const BlockShape &shape = layer.shape[kEncoded];
         lag_ = shape.k_head + shape.v_head < kOverlapBytes;
     }
-    // The keys of a head are scored between the weights and the sum of the one before, which wait for
-    // nothing then: the softmax is a long chain of few instructions. Not where memory is what they wait
-    // for (at 4,096 tokens GX4 and Q4_0 take 0.98 of the time, at 32,768 F16 1.01).
+    // The keys of a head are scored between the weights and the sum of the one before, which wait
+    // for nothing then: the softmax is a long chain of few instructions. Not where memory is what
+    // they wait for (at 4,096 tokens GX4 and Q4_0 take 0.98 of the time, at 32,768 F16 1.01).
     bool overlaps() const { return lag_ != 0; }
 
     kernels::KvAhead beside_keys(size_t index) const {

@@ -91,7 +91,8 @@ const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t
     return local.query;
 }
 
-// The heads of pages one after the other; the sum of the last one may wait for the scores of the next.
+// The heads of pages one after the other; the sum of the last one may wait for the scores of the
+// next.
 class HeadSteps {
 public:
     HeadSteps(const AttendCall &call, AttendLocal &local) : call_(call), local_(local) {}

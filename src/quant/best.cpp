@@ -1,6 +1,6 @@
-// A block is searched with weights that grow with the values, as the reference's do (perplexity follows them), or grow
-// less, or are those of the promise; the first result that keeps the promise stays: less error than the
-// reference's block, weighted by the imatrix alone.
+// A block is searched with weights that grow with the values, as the reference's do (perplexity
+// follows them), or grow less, or are those of the promise; the first result that keeps the promise
+// stays: less error than the reference's block, weighted by the imatrix alone.
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 
@@ -40,7 +40,8 @@ struct Target {
 // v = w * (1 + x^2 / mean)^(1/2), or the 1/4th power.
 void stress_large_values(float *v, const Target &t, const float *w, int n_roots) {
     double squares = 0;
-    for (int i = 0; i < t.n(); i++) squares += static_cast<double>(t.x[i]) * static_cast<double>(t.x[i]);
+    for (int i = 0; i < t.n(); i++)
+        squares += static_cast<double>(t.x[i]) * static_cast<double>(t.x[i]);
     const double inverse_mean = squares > 0 ? t.n() / squares : 0;
     for (int i = 0; i < t.n(); i++) {
         const double x = static_cast<double>(t.x[i]);
@@ -63,7 +64,8 @@ void improve_scale(uint8_t *block, const Target &t, const float *w) {
         xy += weight * static_cast<double>(t.x[i]) * static_cast<double>(y[i]);
     }
     if (!(yy > 0)) return;
-    set_grid_scale(block, t.type.id, f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy)));
+    set_grid_scale(block, t.type.id,
+                   f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy)));
 }
 
 // TQ1_0 has the values of TQ2_0 in other places.
@@ -79,7 +81,8 @@ void improve_trits(uint8_t *block, const Target &t, const float *w) {
     memcpy(block + kScaleAt, pairs + layout.d, 2);
 }
 
-template <class Change> void keep_if_better(uint8_t *block, const Target &t, const float *w, Change change) {
+template <class Change>
+void keep_if_better(uint8_t *block, const Target &t, const float *w, Change change) {
     uint8_t tried[kMaxBytes];
     memcpy(tried, block, t.type.block_bytes);
     change(tried);

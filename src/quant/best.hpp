@@ -10,9 +10,10 @@
 
 namespace ggufx::quant {
 
-// Changes the block only where the sum of w * (x - decoded)^2 becomes smaller; w null: 1. What is searched for is
-// the least such sum with weights w * (1 + x^2 / mean of x^2)^(1/2), as far as that allows. Floats and blocks
-// whose scale is infinite or NaN stay. grid: lists of the codebook of types that have one.
+// Changes the block only where the sum of w * (x - decoded)^2 becomes smaller; w null: 1. What is
+// searched for is the least such sum with weights w * (1 + x^2 / mean of x^2)^(1/2), as far as that
+// allows. Floats and blocks whose scale is infinite or NaN stay. grid: lists of the codebook of
+// types that have one.
 class Neighbours;
 using DecodeFn = void (*)(float *out, const uint8_t *blocks, size_t n_blocks);
 void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
@@ -40,8 +41,8 @@ struct BlockLayout {
 // Null for types whose codes are not improved.
 const BlockLayout *block_layout(uint32_t type);
 
-// Makes codes, sub-scales and scales that come nearer to x, weighted by w (null: 1). The caller checks that
-// they do.
+// Makes codes, sub-scales and scales that come nearer to x, weighted by w (null: 1). The caller
+// checks that they do.
 void improve_codes(uint8_t *block, const BlockLayout &layout, const float *x, const float *w);
 
 } // namespace ggufx::quant

@@ -1,5 +1,5 @@
-// Codes are the nearest for given scales, sub-scales are tried a few steps up and down, scales of blocks are
-// the least squares for given codes. Until nothing gets better, from a few starts.
+// Codes are the nearest for given scales, sub-scales are tried a few steps up and down, scales of
+// blocks are the least squares for given codes. Until nothing gets better, from a few starts.
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 

@@ -55,7 +55,8 @@ Neighbours::~Neighbours() {
     host_.free(keys_, static_cast<size_t>(spec_.n_points) * sizeof *keys_, 64);
 }
 
-// A vector is two halves of 81 (3^4) or 64 (8^2) kinds: all distances between those, and the points that have them.
+// A vector is two halves of 81 (3^4) or 64 (8^2) kinds: all distances between those, and the points
+// that have them.
 void Neighbours::fill_halves() {
     const unsigned base = dims_ == 8 ? 3 : 8;
     for (unsigned a = 0; a < n_halves_; a++)
@@ -93,8 +94,8 @@ void Neighbours::gather(Near *to, const Kinds &kinds, unsigned half, unsigned re
     }
 }
 
-// The points at a distance are those at i in one half and at distance - i in the other. Puts their keys down in the
-// order of their indices; returns how many.
+// The points at a distance are those at i in one half and at distance - i in the other. Puts their
+// keys down in the order of their indices; returns how many.
 unsigned Neighbours::add_points(uint16_t *to, const Near &low, const Near &high,
                                 unsigned distance) const {
     uint64_t found[kMaxWords] = {};
@@ -119,7 +120,8 @@ void Neighbours::store(unsigned key, const uint16_t *entry, unsigned n_entry_wor
 
 // Number `vector` in base 3 or 8 is a vector of levels.
 void Neighbours::fill_key(unsigned vector, Near *low, Near *high) {
-    const unsigned base = dims_ == 8 ? 3 : 8, low_half = vector % n_halves_, high_half = vector / n_halves_;
+    const unsigned base = dims_ == 8 ? 3 : 8, low_half = vector % n_halves_,
+                   high_half = vector / n_halves_;
     uint8_t levels[8];
     for (int i = 0; i < dims_; i++, vector /= base) levels[i] = static_cast<uint8_t>(vector % base);
     unsigned reach = kReach;

@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t kUnitValues = 256;
 constexpr uint64_t kScanPs = 250; // one value looked at
-constexpr uint64_t kCheapPs = 10'000; // below, or without a search: memory takes longer than encoding
+// Below, or without a search: memory takes longer than encoding.
+constexpr uint64_t kCheapPs = 10'000;
 // Looked at, encoded: values that stay in the first cache, and blocks that fill a kernel's lanes.
 constexpr size_t kPieceValues = 1024, kPieceBlocks = 16;
 
@@ -76,8 +77,8 @@ bool Job::look(size_t first, size_t count) const {
     return false;
 }
 
-// The next values on their way from memory while these are encoded: Q8_0, F16 and Q4_0 1.4 to 1.5 times as
-// fast as without (pieces of 4 KB).
+// The next values on their way from memory while these are encoded: Q8_0, F16 and Q4_0 1.4 to 1.5
+// times as fast as without (pieces of 4 KB).
 void Job::fetch(size_t first, size_t count) const {
     constexpr size_t kLine = 16;
     const float *from = rows.data + first * block_values;
@@ -258,7 +259,8 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
     const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
     if (n_blocks == 0) return Status::ok;
     // A search takes so long that it should not begin for nothing, and may look at the whole row.
-    const bool searches = rows.best || (e->row_sum ? rows.imatrix != nullptr : value_ps >= kCheapPs);
+    const bool searches =
+        rows.best || (e->row_sum ? rows.imatrix != nullptr : value_ps >= kCheapPs);
     job.looks = !searches;
     status = searches ? check_values(host, job, loop, failure) : Status::ok;
     if (status != Status::ok) return status;

@@ -18,10 +18,11 @@ struct Rows {
 };
 
 // out: n_rows * n_cols / block_values blocks of `type`. Values are looked at before they are
-// encoded, all of them before a search begins; after a failure `out` holds anything. The bytes depend neither on threads nor on kernels. IQ1 to IQ3 take up
-// to 1.1 MB from the host for the call (bad_alloc), the others nothing.
-// kept: lists that outlive the call; on the same host, for one call at a time.
-// Fills `failure` (may be null): type, unsupported, shape, argument, value, cancelled.
+// encoded, all of them before a search begins; after a failure `out` holds anything. The bytes
+// depend neither on threads nor on kernels. IQ1 to IQ3 take up to 1.1 MB from the host for the call
+// (bad_alloc), the others nothing. kept: lists that outlive the call; on the same host, for one
+// call at a time. Fills `failure` (may be null): type, unsupported, shape, argument, value,
+// cancelled.
 Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::Kernels &set,
                 uint32_t type, const Rows &rows, const Progress &progress, Failure *failure,
                 Lists *kept = nullptr);

@@ -18,8 +18,8 @@
 enum { kThreads = 4, kCycles = 100 };
 
 /* What malloc has handed out and the mappings are exact but for the threads' caches. mimalloc would
- * keep freed pages for a while, and RSS swing between 10 and 35 MiB with the luck of the threads; main
- * asks it to give them back at once. Then the least values of both halves are 50 KiB apart. */
+ * keep freed pages for a while, and RSS swing between 10 and 35 MiB with the luck of the threads;
+ * main asks it to give them back at once. Then the least values of both halves are 50 KiB apart. */
 /* A build with libcpuinfo (unloaded too) leaves its tables behind each time, which nothing frees:
  * 0.8 KiB a cycle on 2 processors. Builds without it leave nothing. */
 static long cpuinfo_kib;

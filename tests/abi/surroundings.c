@@ -51,8 +51,8 @@ static ggufx_status reversed(void *user, uint32_t n_tasks,
     return GGUFX_OK;
 }
 
-/* Hash of all computed results, on every machine. A change is a change of canonical bits: it needs a
- * line in CHANGELOG.md. */
+/* Hash of all computed results, on every machine. A change is a change of canonical bits: it needs
+ * a line in CHANGELOG.md. */
 static const uint64_t kResults = 0xabcb6eb8bff253e7ull;
 
 static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
@@ -170,7 +170,8 @@ static void test_every_failing_allocation_is_an_error_without_a_leak(void) {
             e.options.allocator = &allocator;
             e.parts = parts;
             const ggufx_status status = exercise_run(&e);
-            if (c.live != 0) fprintf(stderr, "allocation %ld: %ld leak, in %s\n", k, c.live, e.where);
+            if (c.live != 0)
+                fprintf(stderr, "allocation %ld: %ld leak, in %s\n", k, c.live, e.where);
             MUST(c.live == 0);
             if (c.calls < k) {
                 MUST(status == GGUFX_OK);
@@ -179,7 +180,8 @@ static void test_every_failing_allocation_is_an_error_without_a_leak(void) {
             /* A call may also manage with less memory: then all succeed. */
             if (status == GGUFX_OK) continue;
             if (status != GGUFX_E_MEMORY || e.error.status != status || !e.error.message[0])
-                fprintf(stderr, "allocation %ld: %s in %s\n", k, ggufx_status_name(status), e.where);
+                fprintf(stderr, "allocation %ld: %s in %s\n", k, ggufx_status_name(status),
+                        e.where);
             MUST(status == GGUFX_E_MEMORY && e.error.status == status && e.error.message[0]);
             n_failures++;
         }

@@ -50,7 +50,8 @@ float value_of(Shape shape, Random &random) {
     case Shape::bell:
     case Shape::scales: return v;
     case Shape::outlier: return random.below(40) ? v * 0.1f : 50.0f * random.unit();
-    case Shape::ties: return static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) * 0.5f;
+    case Shape::ties:
+        return static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) * 0.5f;
     case Shape::equal: return random.below(2) ? 0.75f : -0.75f;
     case Shape::zero: return random.below(2) ? 0.0f : -0.0f;
     case Shape::nearly: return random.below(30) ? 0.0f : v;
@@ -81,7 +82,8 @@ void fill(float *x, size_t n, Random &random) {
     }
 }
 
-// Importance of columns: even, of all sizes, zero here and there, or so small that squares of sums lose bits.
+// Importance of columns: even, of all sizes, zero here and there, or so small that squares of sums
+// lose bits.
 void fill_imatrix(float *w, size_t n, Random &random) {
     const uint32_t kind = random.below(4);
     for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
-// Logits, greedy ids and perplexities against stored answers of other implementations, through the public
-// headers. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Logits, greedy ids and perplexities against stored answers of other implementations, through the
+// public headers. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
 // SPDX-License-Identifier: MIT
 #include "oracle.hpp"
 

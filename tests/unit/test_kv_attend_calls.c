@@ -83,8 +83,8 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
 }
 
 /* A window of the layer drops pages, one of the call hides them: what is seen is the same. */
-/* Queries turned for shifted pages are kept from page to page, not from one set of queries to the next:
- * here the first of each 32 alone meets such pages. */
+/* Queries turned for shifted pages are kept from page to page, not from one set of queries to the
+ * next: here the first of each 32 alone meets such pages. */
 static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls(void **state) {
     (void)state;
     enum { kN = 96, kDim = 64, kLong = 200 };

@@ -227,8 +227,8 @@ static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **st
     free(v);
 }
 
-/* Two heads that hold what one holds give its bits, with scores that rise from page to page, and when
- * some pages are shifted. */
+/* Two heads that hold what one holds give its bits, with scores that rise from page to page, and
+ * when some pages are shifted. */
 static void test_equal_heads_give_the_bits_of_one(void **state) {
     enum { kDim = 64, kN = 400 };
     (void)state;
@@ -246,7 +246,8 @@ static void test_equal_heads_give_the_bits_of_one(void **state) {
     memcpy(qs + kDim, q, kDim * sizeof *q);
     for (int shifted = 0; shifted < 2; shifted++) {
         for (uint32_t heads = 1; heads <= 2; heads++) {
-            ggufx_kv_options shape = kv_shape(heads, heads, kDim, kDim, GGUFX_KV_Q4_0, GGUFX_KV_Q4_0);
+            ggufx_kv_options shape =
+                kv_shape(heads, heads, kDim, kDim, GGUFX_KV_Q4_0, GGUFX_KV_Q4_0);
             shape.rope_style = GGUFX_KV_ROPE_NONE;
             ggufx_kv *kv = kv_make(rt, &shape);
             const float *from = heads == 1 ? x : two;

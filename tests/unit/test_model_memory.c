@@ -214,14 +214,16 @@ static void test_memory_of_a_running_model_is_file_cache_and_workspace(void **st
     const growth g = run_model(large_path);
     const long file_kib = (long)(g.facts.file_bytes / 1024),
                total_kib = (long)(g.facts.total_bytes / 1024), slack_kib = total_kib * 3 / 100;
-    printf("file %ld, with cache and workspaces %ld KiB; loaded: %ld of files, %ld own; run: %ld of "
-           "files, %ld own\n",
-           file_kib, total_kib, g.loaded.file_kib, g.loaded.own_kib, g.run.file_kib, g.run.own_kib);
+    printf(
+        "file %ld, with cache and workspaces %ld KiB; loaded: %ld of files, %ld own; run: %ld of "
+        "files, %ld own\n",
+        file_kib, total_kib, g.loaded.file_kib, g.loaded.own_kib, g.run.file_kib, g.run.own_kib);
     assert_true(file_kib > 65 * 1024);
     /* Loading read the directory and the norms; the kernel maps 64 KiB around each byte that is
      * touched, 4 MiB in all. */
     assert_true(g.loaded.file_kib < file_kib / 8 && g.loaded.own_kib < 1024);
-    /* Every weight was read where it lies in the file (the kernel may map a little less at once). */
+    /* Every weight was read where it lies in the file (the kernel may map a little less at once).
+     */
     assert_true(g.run.file_kib > file_kib * 97 / 100);
     assert_true(g.run.file_kib <= file_kib + slack_kib);
     assert_true(g.run.own_kib <= total_kib - file_kib + slack_kib);

@@ -125,8 +125,8 @@ static double stressed_error(const float *y, const float *x, const float *v) {
     return error;
 }
 
-/* Shares of the reference's squared error that are left, with room: weighted as promised, and as searched
- * for (a search for the promise alone leaves more of the second). */
+/* Shares of the reference's squared error that are left, with room: weighted as promised, and as
+ * searched for (a search for the promise alone leaves more of the second). */
 struct goal {
     uint32_t type;
     double promised, searched;
@@ -156,17 +156,19 @@ static void check_goals(const struct goal *goals, size_t n_goals, const float *x
 
 static void test_bell_shaped_values_gain_what_the_search_can_give(void **state) {
     (void)state;
-    const struct goal plain[] = {{GGUFX_TYPE_Q4_1, 0.77, 0.782}, {GGUFX_TYPE_Q5_1, 0.75, 0.754},
-                                 {GGUFX_TYPE_Q2_K, 0.87, 0.92}, {GGUFX_TYPE_Q5_K, 0.918, 0.914},
-                                 {GGUFX_TYPE_Q8_0, 0.835, 0.826}, {GGUFX_TYPE_Q4_0, 0.91, 0.889},
-                                 {GGUFX_TYPE_TQ2_0, 0.325, 0.328}, {GGUFX_TYPE_IQ1_M, 0.525, 0.608},
-                                 {GGUFX_TYPE_IQ2_S, 0.855, 0.887}, {GGUFX_TYPE_IQ3_XXS, 0.778, 0.834},
-                                 {GGUFX_TYPE_IQ3_S, 0.66, 0.729}};
-    const struct goal weighted[] = {{GGUFX_TYPE_IQ1_S, 0.885, 0.95}, {GGUFX_TYPE_IQ1_M, 0.89, 0.93},
-                                    {GGUFX_TYPE_IQ2_XXS, 0.865, 0.88}, {GGUFX_TYPE_IQ2_XS, 0.88, 0.883},
-                                    {GGUFX_TYPE_IQ2_S, 0.906, 0.923}, {GGUFX_TYPE_IQ3_XXS, 0.916, 0.909},
-                                    {GGUFX_TYPE_IQ3_S, 0.845, 0.817}, {GGUFX_TYPE_Q2_K, 0.964, 0.967},
-                                    {GGUFX_TYPE_Q4_0, 0.99, 1.016}, {GGUFX_TYPE_Q3_K, 0.9985, 1.007}};
+    const struct goal plain[] = {
+        {GGUFX_TYPE_Q4_1, 0.77, 0.782},   {GGUFX_TYPE_Q5_1, 0.75, 0.754},
+        {GGUFX_TYPE_Q2_K, 0.87, 0.92},    {GGUFX_TYPE_Q5_K, 0.918, 0.914},
+        {GGUFX_TYPE_Q8_0, 0.835, 0.826},  {GGUFX_TYPE_Q4_0, 0.91, 0.889},
+        {GGUFX_TYPE_TQ2_0, 0.325, 0.328}, {GGUFX_TYPE_IQ1_M, 0.525, 0.608},
+        {GGUFX_TYPE_IQ2_S, 0.855, 0.887}, {GGUFX_TYPE_IQ3_XXS, 0.778, 0.834},
+        {GGUFX_TYPE_IQ3_S, 0.66, 0.729}};
+    const struct goal weighted[] = {
+        {GGUFX_TYPE_IQ1_S, 0.885, 0.95},   {GGUFX_TYPE_IQ1_M, 0.89, 0.93},
+        {GGUFX_TYPE_IQ2_XXS, 0.865, 0.88}, {GGUFX_TYPE_IQ2_XS, 0.88, 0.883},
+        {GGUFX_TYPE_IQ2_S, 0.906, 0.923},  {GGUFX_TYPE_IQ3_XXS, 0.916, 0.909},
+        {GGUFX_TYPE_IQ3_S, 0.845, 0.817},  {GGUFX_TYPE_Q2_K, 0.964, 0.967},
+        {GGUFX_TYPE_Q4_0, 0.99, 1.016},    {GGUFX_TYPE_Q3_K, 0.9985, 1.007}};
     float *x = weights_of_a_model(), w[kColumns];
     for (size_t i = 0; i < kColumns; i++) w[i] = expf(sinf((float)i * 1.7f) * 1.5f);
     check_goals(plain, sizeof plain / sizeof *plain, x, NULL);

@@ -93,8 +93,9 @@ static void test_types_without_an_encoder_are_named(void **state) {
 static void test_the_first_bad_value_is_named(void **state) {
     (void)state;
     const uint32_t bad[] = {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xff800001u};
-    const uint32_t types[] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16,   GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q8_0,
-                              GGUFX_TYPE_Q4_K, GGUFX_TYPE_TQ2_0, GGUFX_TYPE_Q1_0, GGUFX_TYPE_IQ4_XS};
+    const uint32_t types[] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16,   GGUFX_TYPE_Q4_0,
+                              GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_K,  GGUFX_TYPE_TQ2_0,
+                              GGUFX_TYPE_Q1_0, GGUFX_TYPE_IQ4_XS};
     enum { kMany = 64 };
     const size_t n = (size_t)kMany * kColumns, places[] = {0, 3 * kColumns + 77, n / 2, n - 1};
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);

@@ -1,5 +1,5 @@
-// Texts to ids and back against stored answers of other implementations, through the public headers.
-// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Texts to ids and back against stored answers of other implementations, through the public
+// headers. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
 // SPDX-License-Identifier: MIT
 #include "oracle.hpp"
 

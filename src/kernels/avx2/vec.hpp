@@ -32,7 +32,8 @@ struct Vec : Codes, LaneMath<32> {
     static GGUFX_INLINE Vf broadcast_f16(const uint8_t *p) {
         return _mm256_cvtph_ps(_mm_set1_epi16(static_cast<int16_t>(load_u16le(p))));
     }
-    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block k.
+    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block
+    // k.
     static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t) { return broadcast_f16(p); }
     static GGUFX_INLINE void first_f16(Vf (&to)[2], Sixteen v) {
         const __m128 d = _mm_cvtph_ps((__m128i)v);

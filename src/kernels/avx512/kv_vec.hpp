@@ -139,8 +139,10 @@ struct KvVec : Vec {
                 _mm256_max_epi32(_mm512_castsi512_si256(a[r]), _mm512_extracti64x4_epi64(a[r], 1));
             m[r] = _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
         }
-        const __m128i low = _mm_max_epi32(_mm_unpacklo_epi32(m[0], m[1]), _mm_unpackhi_epi32(m[0], m[1]));
-        const __m128i high = _mm_max_epi32(_mm_unpacklo_epi32(m[2], m[3]), _mm_unpackhi_epi32(m[2], m[3]));
+        const __m128i low =
+            _mm_max_epi32(_mm_unpacklo_epi32(m[0], m[1]), _mm_unpackhi_epi32(m[0], m[1]));
+        const __m128i high =
+            _mm_max_epi32(_mm_unpacklo_epi32(m[2], m[3]), _mm_unpackhi_epi32(m[2], m[3]));
         _mm_store_si128(static_cast<__m128i *>(out), _mm_max_epi32(_mm_unpacklo_epi64(low, high),
                                                                    _mm_unpackhi_epi64(low, high)));
     }
@@ -155,8 +157,8 @@ struct KvVec : Vec {
         const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
         _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
     }
-    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing leaves
-    // the fours of register i in lanes 4 * j + i; they belong to 4 * i + j.
+    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing
+    // leaves the fours of register i in lanes 4 * j + i; they belong to 4 * i + j.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[4]) {
         const Vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

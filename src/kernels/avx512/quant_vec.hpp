@@ -18,7 +18,9 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE Vi replace(Vi v, Vi mask, Vi set) {
         return _mm512_ternarylogic_epi32(v, mask, set, 0xea);
     }
-    static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) { return _mm512_mask_add_ps(sum, m, sum, v); }
+    static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) {
+        return _mm512_mask_add_ps(sum, m, sum, v);
+    }
     static GGUFX_INLINE Vi max_bits(Vi a, Vi b) { return _mm512_max_epu32(a, b); }
     // Lanes 0 .. 65535 to words.
     static GGUFX_INLINE void store_words(uint8_t *to, Vi v) {

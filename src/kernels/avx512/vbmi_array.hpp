@@ -13,7 +13,8 @@ using namespace avx512vbmi;
 constexpr Family<Matvec> GGUFX_LAYER::GGUFX_FAMILY =
     for_types<Matvec>([]<class F, Kind>() -> Matvec {
         if constexpr (requires { Unpack<F>::kOffset; })
-            return {pack_planes<Planes<Vec, GGUFX_PLANES>>, matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
+            return {pack_planes<Planes<Vec, GGUFX_PLANES>>,
+                    matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
         else
             return {};
     });

@@ -205,7 +205,8 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
     }
 };
 
-// Those of 16 / N blocks, each N times. (Words of 16 bits, inserted one by one, took twice as long.)
+// Those of 16 / N blocks, each N times. (Words of 16 bits, inserted one by one, took twice as
+// long.)
 template <unsigned N, class Block> GGUFX_INLINE __m512i first_words(const Block *b) {
     const auto w = [b](unsigned i) __attribute__((always_inline)) { return first_word(b[i]); };
     if constexpr (N == 1) {

@@ -24,8 +24,8 @@ struct KvVec : avx2::KvVec {
         if constexpr (Unsigned) return _mm256_dpbusd_avx_epi32(sum, four_bytes(four), codes);
         return _mm256_dpbusd_avx_epi32(sum, codes, four_bytes(four));
     }
-    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing leaves
-    // the fours of four registers in the order 0, 2, 4, 6, 1, 3, 5, 7.
+    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing
+    // leaves the fours of four registers in the order 0, 2, 4, 6, 1, 3, 5, 7.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[8]) {
         const Vi order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);

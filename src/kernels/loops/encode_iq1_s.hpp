@@ -8,8 +8,8 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Sums of the values in order, of what comes before and behind a cut times its level, for both shifts. What stands
-// behind the last sum is read to the end of a vector and is the last cut again.
+// Sums of the values in order, of what comes before and behind a cut times its level, for both
+// shifts. What stands behind the last sum is read to the end of a vector and is the last cut again.
 template <class V> struct alignas(64) CutSums32 {
     static constexpr int L = V::kLanes, kRoom = 32 + L;
     float x[kRoom], w[kRoom];
@@ -48,7 +48,8 @@ template <class V> struct alignas(64) CutSums32 {
         Lane<V> qx[2], q2[2];
     };
     GGUFX_INLINE Cuts cuts(int first, int second) const {
-        const Lane<V> middle_x = (Lane<V>(V::load(x + second)) - Lane<V>(x[first])) * Lane<V>(kUp[1]);
+        const Lane<V> middle_x =
+            (Lane<V>(V::load(x + second)) - Lane<V>(x[first])) * Lane<V>(kUp[1]);
         const Lane<V> middle_w = (Lane<V>(V::load(w + second)) - Lane<V>(w[first])) *
                                  Lane<V>(kUp[1]) * Lane<V>(kUp[1]);
         Cuts c;
@@ -83,9 +84,10 @@ __attribute__((noinline)) BestCut search_every_cut(const CutSums32<V> &sums) {
     return best;
 }
 
-// The same in two passes. Scores qx^2 / q2 are rounded in the text, so that which of two neighbours is taken depends on
-// those before; but what is clearly worse than the best of all has no say, if what is not worse is
-// clearly better than it. Pass 1 finds the best score to 10 bits; the few cuts near it are then divided.
+// The same in two passes. Scores qx^2 / q2 are rounded in the text, so that which of two neighbours
+// is taken depends on those before; but what is clearly worse than the best of all has no say, if
+// what is not worse is clearly better than it. Pass 1 finds the best score to 10 bits; the few cuts
+// near it are then divided.
 template <class V> struct CutSearch {
     static constexpr int L = V::kLanes;
     static constexpr int kMaxNear = 64;

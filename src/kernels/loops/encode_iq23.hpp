@@ -111,7 +111,9 @@ void encode_grid_block(uint8_t *out, const float *x, const float *qw, float sum_
     for (int ib = 0; ib < 256 / n; ib++) {
         GridBlock b;
         const float max = start_block<V>(&b, x + n * ib, qw ? qw + n * ib : nullptr, n,
-                                         qw ? sigma2 : T::kPlainSigma > 0.0f ? T::kPlainSigma * sigma2 : 0.0f,
+                                         qw                      ? sigma2
+                                         : T::kPlainSigma > 0.0f ? T::kPlainSigma * sigma2
+                                                                 : 0.0f,
                                          T::kEven);
         if (max < T::kNone) continue;
         constexpr float top = T::kDims == 8 ? 5.0f : 15.0f; // 2 * largest level + 1

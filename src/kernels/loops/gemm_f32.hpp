@@ -10,7 +10,8 @@
 namespace ggufx::kernels {
 namespace {
 
-// With 12, each vector of a tile is loaded half as often, from the second cache: 1.04 times the speed.
+// With 12, each vector of a tile is loaded half as often, from the second cache: 1.04 times the
+// speed.
 template <class V> constexpr unsigned kColumnsF32 = V::kLanes == 16 ? 12 : 6;
 
 inline size_t gemm_f32_bytes(size_t, size_t) {

@@ -58,7 +58,8 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
     }
     // Of a code and the low bits of the one before it: no step depends on more than two bits.
     GGUFX_INLINE I value(I code, I before) const {
-        if constexpr (kBoth) return V::lookup(first, V::or_i(V::template shift_up<2>(code), before));
+        if constexpr (kBoth)
+            return V::lookup(first, V::or_i(V::template shift_up<2>(code), before));
         if constexpr (kFormat.trellis)
             return V::add8(V::lookup(first, code), V::lookup(second, before));
         if constexpr (kTable) return V::lookup(first, code);
@@ -104,9 +105,10 @@ template <class V, KvKind Kind, bool Values> struct KvCodes {
     }
 };
 
-// Prefetch of what comes later, spread evenly over the steps of a page: four places side by side, since
-// hardware goes on with each of them, and into the second cache, since the few lines that may be on
-// their way to the first one are not enough for a memory far away (F16 at 32,768 tokens: 17 -> 12 ms).
+// Prefetch of what comes later, spread evenly over the steps of a page: four places side by side,
+// since hardware goes on with each of them, and into the second cache, since the few lines that may
+// be on their way to the first one are not enough for a memory far away (F16 at 32,768 tokens: 17
+// -> 12 ms).
 class KvAheadLines {
 public:
     GGUFX_INLINE KvAheadLines(const KvAhead &ahead, uint32_t n_steps)

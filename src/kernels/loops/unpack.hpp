@@ -18,8 +18,8 @@
 namespace ggufx::kernels {
 namespace {
 
-// Any: the codes are made (looked up, put together) and may as well be signed, with no offset, which
-// is what a set wants that has V::kSignedAbove below MaxCode.
+// Any: the codes are made (looked up, put together) and may as well be signed, with no offset,
+// which is what a set wants that has V::kSignedAbove below MaxCode.
 template <class V, class F, int Offset, int MaxCode, bool Any = false> struct UnpackBase : V {
     using Set = V;
     using Format = F;

@@ -11,7 +11,9 @@ namespace {
 // 16 values from two rows of 8, or from four of 4.
 template <unsigned Bytes, class Rows>
 GGUFX_INLINE int8x16_t join_rows(const Rows &rows, unsigned at) {
-    const auto row = [&](unsigned k) __attribute__((always_inline)) { return rows(at / Bytes + k); };
+    const auto row = [&](unsigned k) __attribute__((always_inline)) {
+        return rows(at / Bytes + k);
+    };
     if constexpr (Bytes == 8) {
         return vcombine_s8(vld1_s8(row(0)), vld1_s8(row(1)));
     } else {

@@ -94,7 +94,8 @@ struct Vec : Codes {
         const float32x4_t v = vcvt_f32_f16(h);
         return {v, v};
     }
-    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block k.
+    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block
+    // k.
     static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t) { return broadcast_f16(p); }
     static GGUFX_INLINE void first_f16(Vf (&to)[2], Sixteen v) {
         const float32x4_t d = vcvt_f32_f16(vreinterpret_f16_u8(vget_low_u8((uint8x16_t)v)));
