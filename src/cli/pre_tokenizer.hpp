@@ -1,5 +1,5 @@
-// How byte-level BPE vocabularies cut text before they merge: tokenizer.json's steps, and the names that
-// tokenizer.ggml.pre has for them.
+// How byte-level BPE vocabularies cut text before they merge: tokenizer.json's steps, and the names
+// that tokenizer.ggml.pre has for them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,5 @@
-// How often each integer code of a type occurs. Types with a codebook have none: their codes number points.
+// How often each integer code of a type occurs. Types with a codebook have none: their codes number
+// points.
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 

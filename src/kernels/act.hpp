@@ -9,11 +9,11 @@
 
 namespace ggufx::kernels {
 
-// One packed column, of 8 bits or, in two planes, of 15 (C5): then a value is 128 * high + low, q and
+// One packed column, of 8 bits or, in two planes, of 15 (C5): a value is then 128 * high + low, q and
 // s16 are those of the high plane, d and s of the whole, and the low plane stands behind it in the
-// same memory (plane_codes, plane_sums). All arrays are 64-byte aligned and padded with zeros to whole kActPad values
-// (16 blocks of 32: one 16-lane step), so kernels may read whole steps of activations; weights
-// must still not be read past the end of the row (masked loads or a tail).
+// same memory (plane_codes, plane_sums). All arrays are 64-byte aligned and padded with zeros to whole
+// kActPad values (16 blocks of 32: one 16-lane step), so kernels may read whole steps of activations;
+// weights must still not be read past the end of the row (masked loads or a tail).
 struct Act {
     int8_t *q;    // [k] codes, |q| <= 127 (low plane 64), in the order of the kernel that packed them
     float *d;     // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100

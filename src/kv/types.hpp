@@ -1,5 +1,5 @@
-// The types a stream of keys or values can have: one line of the table in types.cpp per type, kernels/ has the encoders.
-// A vector is one head of one token.
+// The types a stream of keys or values can have: one line of the table in types.cpp per type,
+// kernels/ has the encoders. A vector is one head of one token.
 // SPDX-License-Identifier: MIT
 #pragma once
 

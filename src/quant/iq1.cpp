@@ -84,10 +84,6 @@ struct Sums {
     }
 };
 
-void mirror(uint8_t *levels, int n) {
-    for (int i = 0; i < n; i++) levels[i] = low8(2 - levels[i]);
-}
-
 // w = x^2 without an imatrix (IQ1_M alone has that).
 void set_weights(float *w, const float *x, const float *qw, int n, float sigma2) {
     if (qw) {
@@ -99,6 +95,24 @@ void set_weights(float *w, const float *x, const float *qw, int n, float sigma2)
 
 int scale_code(float id, float scale) {
     return clamp(nearest(0.5f * (id * scale - 1.0f)), 0, 7);
+}
+
+struct Fit {
+    float scale = 0.0f;
+    int shifts = 0; // IQ1_S: 1 = down; IQ1_M: bit 1 = first group down, bit 0 = second
+    uint8_t levels[32] = {};
+};
+
+// Levels of n values under the best cut; all_shifts turns every group. A scale below zero is one above
+// it with levels and shifts mirrored. False: nothing fits, the sub-block counts as zero.
+bool take(Fit *f, const Best &best, const uint8_t *order, int n, int all_shifts) {
+    if (!best.found) return false;
+    const bool mirrored = best.scale < 0.0f;
+    best.cut.set_levels(f->levels, order, n);
+    f->scale = mirrored ? -best.scale : best.scale;
+    f->shifts = mirrored ? best.shifts ^ all_shifts : best.shifts;
+    for (int i = 0; mirrored && i < n; i++) f->levels[i] = low8(2 - f->levels[i]);
+    return true;
 }
 
 // ---- IQ1_S: 32 values, one shift ----
@@ -114,13 +128,6 @@ float cut_square(const float *prefix, Cut c, const float *a) {
            (prefix[32] - prefix[c.second]) * a[2] * a[2];
 }
 
-struct Fit {
-    float scale = 0.0f;
-    int shifts = 0; // IQ1_S: 1 = down; IQ1_M: bit 1 = first group down, bit 0 = second
-    uint8_t levels[32] = {};
-};
-
-// False: nothing fits, the sub-block counts as zero.
 bool search_s(Fit *f, const float *x, const float *w) {
     uint8_t order[32];
     float sum_x[33], sum_w[33];
@@ -138,16 +145,7 @@ bool search_s(Fit *f, const float *x, const float *w) {
             best.offer(cut_sum(sum_x, c, kDown), cut_square(sum_w, c, kDown), c, 1);
         }
     }
-    if (!best.found) return false;
-    best.cut.set_levels(f->levels, order, 32);
-    f->scale = best.scale;
-    f->shifts = best.shifts;
-    if (f->scale < 0.0f) {
-        mirror(f->levels, 32);
-        f->scale = -f->scale;
-        f->shifts ^= 1;
-    }
-    return true;
+    return take(f, best, order, 32, 1);
 }
 
 void encode_iq1_s_block(uint8_t *out, const float *x, const float *qw, const Neighbours &grid) {
@@ -216,16 +214,7 @@ bool search_m(Fit *f, const float *x, const float *w) {
             for (int s = 0; s < 4; s++) best.offer(qx[s], q2[s], c, s);
         }
     }
-    if (!best.found) return false;
-    best.cut.set_levels(f->levels, order, 16);
-    f->scale = best.scale;
-    f->shifts = best.shifts;
-    if (f->scale < 0.0f) {
-        mirror(f->levels, 16);
-        f->scale = -f->scale;
-        f->shifts = 3 - f->shifts;
-    }
-    return true;
+    return take(f, best, order, 16, 3);
 }
 
 bool fit_m(Fit *f, const float *x, const float *w, const Neighbours &grid) {

@@ -1,6 +1,6 @@
-// Fuzz target: what the tool reads of other formats, from memory: a safetensors header, SentencePiece's
-// protobuf, tokenizer.json, llama2.c's tokens. With libFuzzer, drop main (-DGGUFX_FUZZER); with it, the
-// seeds below are cut and changed with a fixed sequence.
+// Fuzz target: what the tool reads of other formats, from memory: a safetensors header,
+// SentencePiece's protobuf, tokenizer.json, llama2.c's tokens. With libFuzzer, drop main
+// (-DGGUFX_FUZZER); with it, the seeds below are cut and changed with a fixed sequence.
 // SPDX-License-Identifier: MIT
 #include "../../src/cli/safetensors.hpp"
 #include "../../src/cli/vocabulary.hpp"

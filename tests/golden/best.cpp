@@ -1,5 +1,6 @@
-// GGUFX_QUANTIZE_BEST on the rows of the shared set (bell-shaped, heavy-tailed, of a model, at the edges of
-// what rounding does): no block is worse than the reference's, and where a type has a choice all are better.
+// GGUFX_QUANTIZE_BEST on the rows of the shared set (bell-shaped, heavy-tailed, of a model, at the
+// edges of what rounding does): no block is worse than the reference's, and where a type has a
+// choice all are better.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/host.hpp"

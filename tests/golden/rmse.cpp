@@ -1,6 +1,6 @@
-// The published errors of the reference's quantizers (rmse.md), from the same draws: 64 x 4096 values of a normal
-// distribution and of Student's t with 3 degrees of freedom, importances of a lognormal one.
-// The draws are those of numpy's default_rng(4096): PCG64, seeded by hashing, and ziggurats.
+// The published errors of the reference's quantizers (rmse.md), from the same draws: 64 x 4096 values
+// of a normal distribution and of Student's t with 3 degrees of freedom, importances of a lognormal
+// one. The draws are those of numpy's default_rng(4096): PCG64, seeded by hashing, and ziggurats.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/host.hpp"

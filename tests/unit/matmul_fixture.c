@@ -183,13 +183,11 @@ const uint32_t product_modes[N_PRODUCT_MODES] = {
     GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_PRECISE};
 
 float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags) {
-    ggufx_matmul_options options;
+    const ggufx_matmul_options options = options_with(flags, NULL, NULL);
     ggufx_error error;
     ggufx_tensor *w = wrap_matrix(rt, m);
     const size_t rows = (size_t)m->n_rows, cols = (size_t)m->n_cols;
     float *y = malloc((n * rows + 1) * sizeof *y);
-    ggufx_matmul_options_init(&options);
-    options.flags = flags;
     if (ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, &error) != GGUFX_OK) {
         fail_msg("matmul: %s", error.message);
     }
@@ -211,6 +209,16 @@ ggufx_progress poll_progress(polls *p) {
     progress.user = p;
     progress.report = count_polls;
     return progress;
+}
+
+ggufx_matmul_options options_with(uint32_t flags, ggufx_progress *progress, polls *p) {
+    ggufx_matmul_options options;
+    ggufx_matmul_options_init(&options);
+    options.flags = flags;
+    if (!p) return options;
+    *progress = poll_progress(p);
+    options.progress = progress;
+    return options;
 }
 
 uint32_t bits_of(float f) {

@@ -57,6 +57,9 @@ typedef struct polls {
 } polls;
 ggufx_progress poll_progress(polls *p);
 
+/* Options with these flags and, unless p is NULL, with *progress made of it. */
+ggufx_matmul_options options_with(uint32_t flags, ggufx_progress *progress, polls *p);
+
 uint32_t bits_of(float f);
 float float_of(uint32_t bits);
 void assert_equal_bits(const float *a, const float *b, size_t n);

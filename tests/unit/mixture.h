@@ -56,14 +56,8 @@ static inline void free_mixture(mixture *t) {
 
 static inline ggufx_status run_mixture(const mixture *t, const ggufx_runtime *rt, uint32_t flags,
                                        polls *p, ggufx_error *e) {
-    ggufx_matmul_options options;
     ggufx_progress progress;
-    ggufx_matmul_options_init(&options);
-    options.flags = flags;
-    if (p) {
-        progress = poll_progress(p);
-        options.progress = &progress;
-    }
+    const ggufx_matmul_options options = options_with(flags, &progress, p);
     return ggufx_matmul_id(t->y, t->ldy, y_length(t), rt, t->w, t->ids, t->n_used, t->x, t->ldx,
                            x_length(t), t->n, &options, e);
 }

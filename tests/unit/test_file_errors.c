@@ -1,5 +1,6 @@
 /*
- * Every fault of a file gives its own code and the byte offset of the field at fault: heads, keys, ends.
+ * Every fault of a file gives its own code and the byte offset of the field at fault: heads, keys,
+ * ends.
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"

@@ -1,6 +1,6 @@
 /*
  * ggufx_job_*: plans, refusals, runs from memory and big-endian files, cancelling, memory.
- * The reference's bytes: tests/cli/quantize.py; kills and shards: quantize_interrupted.py beside it.
+ * The reference's bytes: tests/cli/quantize.py; kills and shards: quantize_interrupted.py there.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_folder.h"

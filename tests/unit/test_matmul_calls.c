@@ -80,11 +80,9 @@ static void test_products_never_allocate(void **state) {
 
 static ggufx_status polled_product(const ggufx_runtime *rt, const ggufx_tensor *w, float *y,
                                    const float *x, size_t n, polls *p, ggufx_error *e) {
-    ggufx_matmul_options options;
-    const ggufx_progress progress = poll_progress(p);
+    ggufx_progress progress;
+    const ggufx_matmul_options options = options_with(0, &progress, p);
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    ggufx_matmul_options_init(&options);
-    options.progress = &progress;
     assert_int_equal(ggufx_tensor_info(&facts, w, NULL), GGUFX_OK);
     const size_t cols = (size_t)facts.ne[0], rows = (size_t)facts.ne[1];
     return ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, e);

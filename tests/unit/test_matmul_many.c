@@ -39,14 +39,8 @@ static void free_bundle(bundle *b) {
 
 static ggufx_status many(bundle *b, const ggufx_runtime *rt, const float *x, uint32_t flags,
                          polls *p, ggufx_error *e) {
-    ggufx_matmul_options options;
     ggufx_progress progress;
-    ggufx_matmul_options_init(&options);
-    options.flags = flags;
-    if (p) {
-        progress = poll_progress(p);
-        options.progress = &progress;
-    }
+    const ggufx_matmul_options options = options_with(flags, &progress, p);
     return ggufx_matvec_many(b->y, b->n_y, rt, b->w, b->n, x, b->cols, &options, e);
 }
 

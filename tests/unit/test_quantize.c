@@ -1,5 +1,6 @@
 /*
- * ggufx_quantize_blocks: what blocks lose, what an imatrix changes, known bytes. All bytes: tests/golden.
+ * ggufx_quantize_blocks: what blocks lose, what an imatrix changes, known bytes. All bytes:
+ * tests/golden.
  * SPDX-License-Identifier: MIT
  */
 #include "quantize_fixture.h"

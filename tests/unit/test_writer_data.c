@@ -111,7 +111,7 @@ static void test_memory_is_written_dense(void **state) {
     free(x);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------ */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static uint64_t part_key(const ggufx_file *f, const char *key) {
     size_t at = 0;

@@ -1,5 +1,6 @@
 /*
- * Sources and sinks that fail, memory that runs out, cancelled calls: nothing is left under the name.
+ * Sources and sinks that fail, memory that runs out, cancelled calls: nothing is left under the
+ * name.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_folder.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- sources and sinks that fail ------------------------------------------------------------------ */
+/* ---- sources and sinks that fail ------------------------------------------------------------- */
 
 typedef struct failing {
     uint64_t n_calls, fail_at;
@@ -70,7 +71,7 @@ static void test_a_sink_that_fails_ends_the_write(void **state) {
     ggufx_writer_destroy(w);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static ggufx_status write_all(void *context, ggufx_runtime *own, ggufx_error *error) {
     ggufx_writer *w = NULL;
@@ -153,7 +154,7 @@ static void test_memory_does_not_grow_with_the_model(void **state) {
     clean();
 }
 
-/* ---- cancel ----------------------------------------------------------------------------------------- */
+/* ---- cancel ---------------------------------------------------------------------------------- */
 
 typedef struct polls {
     long n, stop_at;

@@ -103,7 +103,7 @@ static void test_places_that_take_no_file_are_refused(void **state) {
     clean();
 }
 
-/* ---- sets --------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 static const char *part_name(unsigned i) {
     static char name[80];

@@ -1,6 +1,6 @@
-// What IQ1_S and IQ1_M share, as src/quant/iq1.cpp has it. The cuts of the sorted values stand in lanes; a cut
-// is weighed against the best one only where its lane says that it is better than the last one taken,
-// in the order of the text.
+// What IQ1_S and IQ1_M share, as src/quant/iq1.cpp has it. The cuts of the sorted values stand in
+// lanes; a cut is weighed against the best one only where its lane says that it is better than the
+// last one taken, in the order of the text.
 // SPDX-License-Identifier: MIT
 #pragma once
 

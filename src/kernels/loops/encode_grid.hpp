@@ -1,5 +1,5 @@
-// What encoders of types with a codebook share, as src/quant/grid.hpp has it: the nearest point of a
-// list, whose points stand in lanes with the error of each value at each level in a table; magnitudes and signs.
+// What encoders with a codebook share, as src/quant/grid.hpp has it: magnitudes and signs, the nearest
+// point of a list, whose points stand in lanes with each value's error at each level in a table.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,7 +34,7 @@ GGUFX_INLINE unsigned point_index(const GridLists &lists, unsigned key) {
     return lists.words[lists.slots[key] + 1];
 }
 
-// What stands at [value][level] of a table of 32: the value's number and the level as a decoder has it.
+// What stands at [value][level] of a table of 32: the value's number and the decoder's level.
 template <int Dims> struct ErrorTable {
     static constexpr int kRoom = kLevelRoom<Dims>;
     alignas(64) int32_t value[32];
@@ -48,7 +48,7 @@ template <int Dims> struct ErrorTable {
 };
 template <int Dims> constexpr ErrorTable<Dims> kErrorTable;
 
-// to[value][level]: w * (scale * level - x)^2 of the Dims values of a group, for the levels of a table.
+// to[value][level]: w * (scale * level - x)^2 of a group's Dims values, for the levels of a table.
 template <class V, int Dims>
 GGUFX_INLINE void level_errors(float *to, const float *x, const float *w, float scale,
                                const float *levels = kErrorTable<Dims>.level) {

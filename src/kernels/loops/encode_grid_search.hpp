@@ -1,5 +1,5 @@
-// The search of the IQ2 and IQ3 types as src/quant/grid.hpp has it, candidates of the scale in lanes. Neighbouring
-// candidates mostly have the same levels: the points of their list are then weighed for all of them at once.
+// The search of the IQ2 and IQ3 types as src/quant/grid.hpp has it, candidates of the scale in lanes.
+// Neighbouring ones mostly have the same levels: the points of their list are then weighed at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,8 +19,8 @@ struct GridRules {
     bool on_at_first, redo_all, always; // always: refine even what is on the grid
 };
 
-// The level nearest to x * id, as the bits of a float with this lowest one. Twice the text's rounder, not half of
-// what it is added to: the same low bits, which count alone.
+// The level nearest to x * id, as the bits of a float with this lowest one. Twice the text's rounder,
+// not half of what it is added to: the same low bits, which count alone.
 constexpr int32_t kLevelZero = 0x4b400000;
 template <class V, int Dims> GGUFX_INLINE typename V::Vi level_bits(Lane<V> x, Lane<V> id) {
     const Lane<V> sum = id * x - Lane<V>(1.0f) + Lane<V>(2.0f * kRounder);
@@ -61,7 +61,7 @@ template <class V, int Dims> struct alignas(64) StepErrors {
                 }
             }
     }
-    // Keys of the points of a list that cost least, the first of equals, for the candidates from `first` on.
+    // Keys of a list's points that cost least, the first of equals, for candidates from `first` on.
     __attribute__((noinline)) typename V::Vi nearest(const uint16_t *entry, int first) const {
         const char *from = reinterpret_cast<const char *>(of[0] + first);
         Lane<V> least(FLT_MAX);
@@ -167,7 +167,7 @@ template <class V, int Dims> struct alignas(64) Candidates {
             V::store(q2 + s, x2.v);
         }
     }
-    // Takes the best one: keys, scale. Returns which groups were off the grid; `off` when none is taken.
+    // Takes the best: keys, scale. Returns which groups were off the grid; `off` when none is taken.
     GGUFX_INLINE unsigned take(GridBlock *b, int n_groups, unsigned off) const {
         int taken = -1;
         float best = 0.0f;

@@ -1,6 +1,6 @@
 // n = 1..3 columns of activations in one or two planes of int8 (C2, C5): group sums in integers,
 // sixteen f32 lanes per row, lane i = block i % 16. A task runs four far streams, each a
-// contiguous quarter of its rows: 0.90 of a plain read where one row at a time reaches 0.65 (design notes, access patterns).
+// contiguous quarter of its rows: 0.90 of a plain read, where one row at a time reaches 0.65.
 // SPDX-License-Identifier: MIT
 #pragma once
 
