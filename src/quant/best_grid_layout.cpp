@@ -104,7 +104,8 @@ void set_grid_scale(uint8_t *block, uint32_t type, uint16_t bits) {
     if (type != kIq1M) return store_u16le(block, bits);
     for (int i = 0; i < 4; i++) {
         const unsigned codes = load_u16le(block + 48 + 2 * i) & 0x0fffu;
-        store_u16le(block + 48 + 2 * i, static_cast<uint16_t>(codes | (bits >> (4 * i) & 15u) << 12));
+        const unsigned high = unsigned{bits} >> (4 * i) & 15u;
+        store_u16le(block + 48 + 2 * i, static_cast<uint16_t>(codes | high << 12));
     }
 }
 
