@@ -36,6 +36,7 @@ struct Encode {
     void (*run)(const EncodeJob &job);
     uint32_t value_ps; // one value on one core, picoseconds, with an imatrix where that is slower
     uint32_t lanes;    // blocks best taken together
+    bool (*all_finite)(const float *x, size_t n) = nullptr; // the same in all entries
 };
 extern const Encode kAvx2Encode[fmt::kTypeIds], kAvx512Encode[fmt::kTypeIds],
     kNeonEncode[fmt::kTypeIds];

@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kUnitValues = 256;
 constexpr uint64_t kScanPs = 250; // one value looked at
+constexpr uint64_t kRoundPs = 500; // by a kernel
 // Below, or without a search: memory takes longer than encoding.
 constexpr uint64_t kCheapPs = 10'000;
 // Looked at, encoded: values that stay in the first cache, and blocks that fill a kernel's lanes.
@@ -52,27 +53,22 @@ struct Job {
     void improve(size_t first, size_t count) const;
 };
 
-// n, or the first value that is infinite or not a number. Runs without a branch inside, which the
-// compiler puts into vectors.
-size_t first_not_finite(const float *x, size_t n) {
-    constexpr size_t kRun = 1024;
-    for (size_t first = 0; first < n; first += kRun) {
-        const size_t end = n - first < kRun ? n : first + kRun;
-        uint32_t carry = 0; // into the sign where the exponent is all ones
-        for (size_t i = first; i < end; i++) carry |= (f32_bits(x[i]) & 0x7fffffffu) + 0x00800000u;
-        if (!(carry >> 31)) continue;
-        while (is_finite(x[first])) first++;
-        return first;
-    }
-    return n;
+// Without a branch inside, so that the compiler makes vectors of it.
+bool all_finite(const float *x, size_t n) {
+    uint32_t carry = 0; // into the sign where the exponent is all ones
+    for (size_t i = 0; i < n; i++) carry |= (f32_bits(x[i]) & 0x7fffffffu) + 0x00800000u;
+    return !(carry >> 31);
 }
 
 bool Job::look(size_t first, size_t count) const {
-    const size_t begin = first * block_values, n = count * block_values;
-    const size_t found = first_not_finite(rows.data + begin, n);
-    uint64_t seen = first_bad.load(std::memory_order_relaxed);
-    if (found == n) return seen == kNone;
-    const uint64_t at = begin + found;
+    const size_t begin = first * block_values, end = begin + count * block_values;
+    uint64_t seen = first_bad.load(std::memory_order_relaxed), at = begin;
+    for (size_t n; at < end; at += n) {
+        n = end - at < kPieceValues ? end - at : kPieceValues;
+        if (!(kernel ? kernel->all_finite : all_finite)(rows.data + at, n)) break;
+    }
+    if (at == end) return seen == kNone;
+    while (is_finite(rows.data[at])) at++;
     while (at < seen && !first_bad.compare_exchange_weak(seen, at, std::memory_order_relaxed)) {}
     return false;
 }
@@ -254,13 +250,13 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
     const size_t n_blocks = rows.n_rows * job.row_blocks;
     const size_t least = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
     const size_t unit = kernel && !rows.best && kernel->lanes > least ? kernel->lanes : least;
-    const uint64_t value_ps =
-        (kernel ? kernel->value_ps : e->value_ps) + (rows.best ? kImprovePs : 0);
+    const bool rounds = e->row_sum && !rows.imatrix; // Q4_0 to Q5_1, which search by an imatrix
+    const uint64_t value_ps = (!kernel ? e->value_ps : rounds ? kRoundPs : kernel->value_ps) +
+                              (rows.best ? kImprovePs : 0);
     const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
     if (n_blocks == 0) return Status::ok;
     // A search takes so long that it should not begin for nothing, and may look at the whole row.
-    const bool searches =
-        rows.best || (e->row_sum ? rows.imatrix != nullptr : value_ps >= kCheapPs);
+    const bool searches = rows.best || (!rounds && (e->row_sum || value_ps >= kCheapPs));
     job.looks = !searches;
     status = searches ? check_values(host, job, loop, failure) : Status::ok;
     if (status != Status::ok) return status;

@@ -29,6 +29,19 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE Vi widen_u16(const uint16_t *p) {
         return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
     }
+    // Lane i: the lanes of r[i] under op, which knows no order.
+    template <class Op> static GGUFX_INLINE Vf fold(Vf (&r)[8], Op op) {
+        Vf whole[4];
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++)
+            whole[i] = op(_mm256_blend_ps(r[i], r[i + 4], 0xf0),
+                          _mm256_permute2f128_ps(r[i], r[i + 4], 0x21));
+        const Vf even = op(_mm256_unpacklo_ps(whole[0], whole[1]),
+                           _mm256_unpackhi_ps(whole[0], whole[1]));
+        const Vf odd = op(_mm256_unpacklo_ps(whole[2], whole[3]),
+                          _mm256_unpackhi_ps(whole[2], whole[3]));
+        return op(_mm256_shuffle_ps(even, odd, 0x44), _mm256_shuffle_ps(even, odd, 0xee));
+    }
     // Of Room (4 or 8) floats the one that the low bits of each lane say.
     template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
         if constexpr (Room == 4) return choose(load_four(table), index);

@@ -29,6 +29,25 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE Vi widen_u16(const uint16_t *p) {
         return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
     }
+    // Lane i: the lanes of r[i] under op, which knows no order.
+    template <class Op> static GGUFX_INLINE Vf fold(Vf (&r)[16], Op op) {
+        Vf half[8], whole[4];
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++) { // r[a] and r[a + 4]
+            const unsigned a = i / 4 * 8 + i % 4;
+            half[i] = op(_mm512_mask_blend_ps(0xff00, r[a], r[a + 4]),
+                         _mm512_shuffle_f32x4(r[a], r[a + 4], 0x4e));
+        }
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++)
+            whole[i] = op(_mm512_shuffle_f32x4(half[i], half[i + 4], 0x88),
+                          _mm512_shuffle_f32x4(half[i], half[i + 4], 0xdd));
+        const Vf even = op(_mm512_unpacklo_ps(whole[0], whole[1]),
+                           _mm512_unpackhi_ps(whole[0], whole[1]));
+        const Vf odd = op(_mm512_unpacklo_ps(whole[2], whole[3]),
+                          _mm512_unpackhi_ps(whole[2], whole[3]));
+        return op(_mm512_shuffle_ps(even, odd, 0x44), _mm512_shuffle_ps(even, odd, 0xee));
+    }
     // Of Room (4 or 8) floats the one that the low bits of each lane say.
     template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
         if constexpr (Room == 4) return choose(load_four(table), index);

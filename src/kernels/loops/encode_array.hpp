@@ -20,7 +20,7 @@ namespace {
 constexpr uint32_t kLanes = QuantVec::kLanes;
 
 // By type id; null where there is none.
-template <uint32_t Id> constexpr Encode kEncodeOf = {nullptr, 0, 0};
+template <uint32_t Id> constexpr Encode kEncodeOf = {};
 template <> constexpr Encode kEncodeOf<0> = {encode_f32<QuantVec>, 400, 1024};
 template <> constexpr Encode kEncodeOf<1> = {encode_f16<QuantVec>, 400, 1024};
 template <> constexpr Encode kEncodeOf<30> = {encode_bf16<QuantVec>, 400, 1024};
@@ -50,12 +50,17 @@ template <> constexpr Encode kEncodeOf<12> = {encode_q4_k<QuantVec>, 20'000, kLa
 template <> constexpr Encode kEncodeOf<13> = {encode_q5_k<QuantVec>, 20'000, kLanes};
 template <> constexpr Encode kEncodeOf<14> = {encode_q6_k<QuantVec>, 10'000, kLanes};
 
+constexpr Encode with_look(Encode e) {
+    if (e.run) e.all_finite = kernels::all_finite<QuantVec>;
+    return e;
+}
+
 } // namespace
 } // namespace GGUFX_SET
 
 const Encode GGUFX_ARRAY[fmt::kTypeIds] = {
-#define X(NAME, ID, ...) GGUFX_SET::kEncodeOf<ID>,
-#define REMOVED(...) {nullptr, 0, 0},
+#define X(NAME, ID, ...) GGUFX_SET::with_look(GGUFX_SET::kEncodeOf<ID>),
+#define REMOVED(...) {},
 #include "formats/formats.def"
 };
 

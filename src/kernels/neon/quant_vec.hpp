@@ -49,6 +49,17 @@ struct QuantVec : EncodeVec {
         return {vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(v))),
                 vreinterpretq_s32_u32(vmovl_u16(vget_high_u16(v)))};
     }
+    // Lane i: the lanes of r[i] under op, which knows no order.
+    template <class Op> static GGUFX_INLINE Vf fold(Vf (&r)[8], Op op) {
+        Vi t[8];
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++) t[i] = as_int(r[i]);
+        transpose(t);
+        Vf all = as_float(t[0]);
+#pragma GCC unroll 8
+        for (unsigned i = 1; i < 8; i++) all = op(as_float(t[i]), all);
+        return all;
+    }
     static GGUFX_INLINE float32x4_t look_up8(uint8x16x2_t table, int32x4_t index) {
         const uint8x16_t bytes = vaddq_u8(vreinterpretq_u8_s32(vmulq_n_s32(index, 0x04040404)),
                                           vreinterpretq_u8_u32(vdupq_n_u32(0x03020100)));
