@@ -5,12 +5,6 @@
 #include "matmul/product.hpp"
 
 namespace ggufx::matmul {
-namespace {
-
-constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
-               kPackCost = {3000, 300};
-// A value of the weights once per tile, whatever the columns: more than half of the time for 8.
-constexpr Cost kUnpackNone = {0, 0}, kUnpackPrecise = {0, 100}, kUnpackF32 = {0, 300};
 
 struct TileKernel {
     const kernels::Gemm *gemm;
@@ -21,11 +15,25 @@ struct TileKernel {
     size_t bytes(size_t k, size_t n, bool ordered) const {
         return copies && ordered ? (k * n * sizeof(float) + 63) / 64 * 64 : gemm->bytes(k, n);
     }
+    // What a tile can use with n columns: a panel of its codes and scales (kernels/loops/gemm.hpp)
+    // and the sums of all columns; f32 tiles have longer panels.
+    size_t scratch(size_t n) const {
+        constexpr size_t panel = 24 << 10;
+        if (copies) return kernels::kScratchBest;
+        return (panel + n * gemm->tile_rows * sizeof(float) + 63) / 64 * 64;
+    }
     // Of one tile whose rows have k values, with n columns.
     uint64_t tile_ps(size_t k, size_t n) const {
         return (mac_ps * n + unpack_ps) * (k + 1) * gemm->tile_rows;
     }
 };
+
+namespace {
+
+constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
+               kPackCost = {3000, 300};
+// A value of the weights once per tile, whatever the columns: more than half of the time for 8.
+constexpr Cost kUnpackNone = {0, 0}, kUnpackPrecise = {0, 100}, kUnpackF32 = {0, 300};
 
 inline TileKernel tile_kernel_for(const Call &call, uint32_t type) {
     const bool f32 = call.f32(type);

@@ -1,6 +1,6 @@
 // n >= 4 columns: two loops per batch, the first packs columns, the second runs over tiles of rows.
 // SPDX-License-Identifier: MIT
-#include "matmul/tile_kernel.hpp"
+#include "matmul/tile_plan.hpp"
 
 #include <string.h>
 
@@ -13,15 +13,6 @@ using kernels::GemmAct;
 using kernels::Out;
 using kernels::Rows;
 using kernels::Scratch;
-
-// Results of columns that are not evenly spaced go by way of `part`, a few rows at a time.
-constexpr size_t kPartBest = 64 << 10, kPartMin = 2 << 10;
-
-// Memory of one worker.
-struct Share {
-    size_t scratch, part;
-    size_t bytes() const { return scratch + part; }
-};
 
 // Columns first .. first + n - 1 of one of the listed matrices.
 struct Job {
@@ -182,51 +173,13 @@ private:
     Job jobs_[kListed];
 };
 
-// The most columns, at most n, that fit `room` bytes; whole groups where more than one fits.
-size_t columns_that_fit(const TileKernel &kernel, const Tiles &tiles, size_t n, size_t room) {
-    const bool ordered = tiles.order != nullptr;
-    if (kernel.bytes(tiles.w.k, n, ordered) <= room) return n;
-    size_t low = 0, high = n; // low fits, high does not
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        (kernel.bytes(tiles.w.k, middle, ordered) <= room ? low : high) = middle;
-    }
-    const size_t group = kernel.gemm->column_group;
-    return low > group ? low / group * group : low;
-}
-
-// Columns worth taking at once: a tile must not take much more than 1 ms, and all its results
-// must fit the way over `part` if they need it.
-size_t most_columns(const TileKernel &kernel, const Tiles &tiles, const Share &share) {
-    constexpr uint64_t kTilePs = 1'000'000'000;
-    const size_t group = kernel.gemm->column_group, tile_rows = kernel.gemm->tile_rows;
-    const uint64_t in_time = kTilePs / (kernel.mac_ps * (tiles.w.k + 1) * tile_rows) + 1;
-    size_t n = in_time < tiles.n ? static_cast<size_t>(in_time) : tiles.n;
-    n = (n + group - 1) / group * group;
-    if (tiles.order) {
-        const size_t part = share.scratch ? share.part : kPartMin;
-        const size_t n_fit = part / (tile_rows * sizeof(float));
-        if (n_fit < n) n = n_fit > group ? n_fit / group * group : n_fit;
-    }
-    return n < tiles.n ? n : tiles.n;
-}
-
-// Half of the memory for the workers, if that is enough to be of use.
-Share share_of(size_t room, uint32_t n_workers, bool ordered) {
-    const size_t all = room / 2 / n_workers / 64 * 64;
-    size_t part = 0;
-    if (ordered) part = all / 4 / 64 * 64 < kPartBest ? all / 4 / 64 * 64 : kPartBest;
-    if (all < kernels::kScratchMin + part) return {0, 0};
-    const size_t scratch = all - part;
-    return {scratch < kernels::kScratchBest ? scratch : kernels::kScratchBest, part};
-}
-
 Status multiply_list(Call &call, const TileKernel &kernel, const Tiles *list, size_t n_list,
                      const Share &share, const Memory &memory) {
     Batch batch(call, kernel, share, memory);
+    const size_t shares = share.bytes() * call.host.max_workers();
     for (size_t i = 0; i < n_list; i++) {
         const Tiles &tiles = list[i];
-        const size_t most = most_columns(kernel, tiles, share);
+        const size_t most = most_columns(kernel, tiles, share, memory.n_bytes - shares);
         for (size_t first = 0; first < tiles.n;) {
             const size_t left = tiles.n - first, wanted = left < most ? left : most;
             size_t n = batch.full() ? 0 : columns_that_fit(kernel, tiles, wanted, batch.room());
@@ -242,16 +195,6 @@ Status multiply_list(Call &call, const TileKernel &kernel, const Tiles *list, si
     return batch.empty() ? Status::ok : batch.run();
 }
 
-// Bytes of all columns of the list side by side, as far as they are worth taking at once.
-size_t wanted_bytes(const TileKernel &kernel, const Tiles *list, size_t n_list, const Share &share) {
-    size_t n_bytes = 0;
-    for (size_t i = 0; i < n_list && i < kListed; i++) {
-        const size_t n = most_columns(kernel, list[i], share);
-        n_bytes += kernel.bytes(list[i].w.k, n, list[i].order != nullptr);
-    }
-    return n_bytes;
-}
-
 } // namespace
 
 size_t column_bytes(const Call &call, uint32_t type, size_t k) {
@@ -265,15 +208,17 @@ Status multiply_tiles(Call &call, uint32_t type, const Tiles *list, size_t n_lis
                       const Memory &memory, Failure *failure) {
     const TileKernel kernel = tile_kernel_for(call, type);
     const uint32_t n_workers = call.host.max_workers();
-    const bool ordered = list[0].order != nullptr;
-    const size_t k = list[0].w.k, least = kernel.bytes(k, 1, ordered);
+    const Tiles *widest = list;
+    for (size_t i = 1; i < n_list; i++) widest = list[i].n > widest->n ? list + i : widest;
+    const size_t k = list[0].w.k, least = kernel.bytes(k, 1, list[0].order != nullptr);
     size_t room = memory.data ? memory.n_bytes : call.workspace.per_call();
-    Share share = share_of(room, n_workers, ordered);
+    Share share = share_of(kernel, *widest, room, n_workers);
     if (least + share.bytes() * n_workers > room) share = {0, 0};
     if (least > room && !memory.data) room = call.workspace.room_for(least);
     if (least > room) return too_long(call, k, least, failure);
     if (memory.data) return multiply_list(call, kernel, list, n_list, share, memory);
-    const size_t wanted = wanted_bytes(kernel, list, n_list, share) + share.bytes() * n_workers;
+    const size_t shares = share.bytes() * n_workers;
+    const size_t wanted = wanted_bytes(kernel, list, n_list, share, room - shares) + shares;
     const size_t n_bytes = wanted < room ? wanted : room;
     const Workspace::Lease lease(call.workspace, n_bytes);
     if (!lease.data()) return no_workspace(failure);

@@ -15,9 +15,9 @@ namespace {
 constexpr size_t kPanelBytes = 16 * 1024;
 
 // Activations of many columns come from the third cache.
-template <size_t Bytes> GGUFX_INLINE void prefetch_codes(const int8_t *q) {
-#pragma GCC unroll 4
-    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(q + 12 * Bytes + i);
+template <size_t Bytes> GGUFX_INLINE void prefetch_block(const uint8_t *block) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(block + 12 * Bytes + i);
 }
 
 // f(sum, column) for all sums.
@@ -67,42 +67,48 @@ GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8
     }
 }
 
-// Blocks first .. first + n - 1 of k (the tile begins with block `first`) into acc.
-template <class K, unsigned M, unsigned Columns, class TileT>
-GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileT &tile,
-                           const GroupOf<K> &act, size_t first, size_t n) {
+// What the micro-kernel sees of a tile.
+struct TileView {
+    const uint8_t *codes;
+    const float *scale, *shift;
+};
+
+// The n blocks from `block` on, with which the tile begins, into acc.
+template <class K, unsigned M, unsigned Columns>
+GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileView &tile,
+                           const uint8_t *block, size_t n) {
     constexpr size_t n_rows = M * K::kLanes, n_groups = 32 / K::kGroup, n_quads = K::kGroup / 4;
-    for (size_t b = 0; b < n; b++) {
-        const size_t at = (first + b) * Columns;
-        const int8_t *q = act.q + K::kPlanes * 32 * at;
-        prefetch_codes<K::kPlanes * 32 * Columns>(q);
+    for (size_t b = 0; b < n; b++, block += Columns * K::kBlockBytes) {
+        const int8_t *q = reinterpret_cast<const int8_t *>(block);
+        const float *d = reinterpret_cast<const float *>(block + K::kPlanes * 32 * Columns);
+        const float *s = d + Columns;
+        const int32_t *addends = reinterpret_cast<const int32_t *>(s + K::kShifts * Columns);
+        prefetch_block<Columns * K::kBlockBytes>(block);
 #pragma GCC unroll 2
         for (size_t z = 0; z < n_groups; z++) {
             const size_t g = n_groups * b + z;
             typename K::Vi sums[M][Columns];
             group_products<K, n_quads>(sums, tile.codes + g * K::kGroup * n_rows,
-                                       q + z * 16 * Columns,
-                                       act.offset + K::kAddends * at + z * Columns);
+                                       q + z * 16 * Columns, addends + z * Columns);
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
                 const auto scale = K::load(tile.scale + g * n_rows + m * K::kLanes);
 #pragma GCC unroll 8
                 for (unsigned c = 0; c < Columns; c++) {
-                    const auto d = K::mul(scale, K::set1(act.d[at + c]));
-                    acc[m][c] = K::fma(K::to_float(sums[m][c]), d, acc[m][c]);
+                    const auto both = K::mul(scale, K::set1(d[c]));
+                    acc[m][c] = K::fma(K::to_float(sums[m][c]), both, acc[m][c]);
                 }
             }
         }
 #pragma GCC unroll 2
         for (size_t z = 0; z < K::kShifts; z++) {
-            const float *s = act.s + ((first + b) * K::kShifts + z) * Columns;
 #pragma GCC unroll 2
             for (unsigned m = 0; m < M; m++) {
                 const auto shift =
                     K::load(tile.shift + (b * K::kShifts + z) * n_rows + m * K::kLanes);
 #pragma GCC unroll 8
                 for (unsigned c = 0; c < Columns; c++) {
-                    acc[m][c] = K::fma(shift, K::set1(s[c]), acc[m][c]);
+                    acc[m][c] = K::fma(shift, K::set1(s[z * Columns + c]), acc[m][c]);
                 }
             }
         }
@@ -168,75 +174,77 @@ GGUFX_INLINE void store_acc(const typename V::Vf (&acc)[M][Columns], const TileO
     }
 }
 
-template <class K, unsigned M, unsigned Columns, class TileT>
-__attribute__((noinline)) void micro(const TileOut &out, const TileT &tile, const GroupOf<K> &act,
-                                     size_t first, size_t n) {
+template <class K, unsigned M, unsigned Columns>
+__attribute__((noinline)) void micro(const TileOut &out, const TileView &tile,
+                                     const uint8_t *block, size_t n) {
     typename K::Vf acc[M][Columns];
     load_acc<K, M, Columns>(acc, out);
-    add_tile<K, M, Columns>(acc, tile, act, first, n);
+    add_tile<K, M, Columns>(acc, tile, block, n);
     store_acc<K, M, Columns>(acc, out);
 }
 
-template <class K, unsigned M, class TileT>
-void micro_columns(const TileOut &out, const TileT &tile, const GroupOf<K> &act, size_t first,
-                   size_t n) {
+template <class K, unsigned M>
+void micro_columns(size_t n_columns, const TileOut &out, const TileView &tile,
+                   const uint8_t *block, size_t n) {
     static_assert(K::kColumns == 4 || K::kColumns == 6);
-    if (act.n == 2) return micro<K, M, 2>(out, tile, act, first, n);
-    if (act.n == 4) return micro<K, M, 4>(out, tile, act, first, n);
-    if constexpr (K::kColumns == 6) return micro<K, M, 6>(out, tile, act, first, n);
+    if (n_columns == 2) return micro<K, M, 2>(out, tile, block, n);
+    if (n_columns == 4) return micro<K, M, 4>(out, tile, block, n);
+    if constexpr (K::kColumns == 6) return micro<K, M, 6>(out, tile, block, n);
 }
-
-// What the micro-kernel sees of a tile.
-struct TileView {
-    const uint8_t *codes;
-    const float *scale, *shift;
-};
 
 // Puts a step of kLanes rows into a tile: fill_step of a format.
 template <class K>
 using FillFn = void (*)(const Tile<K> &tile, const Rows &w, size_t row, size_t step, size_t lane,
                         size_t at);
 
+// Where the sums of n_columns wait that come to y: behind the n_used bytes of a tile, or in y.
+inline TileColumns sums_for(const TileColumns &y, size_t n_rows, size_t n_columns,
+                            const Scratch &scratch, size_t n_used) {
+    if (scratch.n_bytes - n_used < n_columns * n_rows * sizeof(float)) return y;
+    return {reinterpret_cast<float *>(scratch.data + n_used), n_rows, n_rows};
+}
+
+// Steps first .. first + n - 1 of the rows from `row` on.
+template <class K, unsigned M>
+void fill_panel(const Tile<K> &tile, const Rows &w, size_t row, size_t first, size_t n,
+                FillFn<K> fill) {
+    for (size_t i = 0; i < n; i++) {
+        for (unsigned m = 0; m < M; m++) {
+            fill(tile, w, row + m * K::kLanes, first + i, m * K::kLanes, i);
+        }
+    }
+}
+
 // All k and all columns of M * kLanes rows from `row` on.
 template <class K, unsigned M>
 void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
                FillFn<K> fill) {
-    constexpr size_t n_rows = M * K::kLanes;
+    constexpr size_t n_rows = M * K::kLanes, step_bytes = Tile<K>::step_bytes(n_rows);
     const size_t n_steps = (w.k + kStepValues<K> - 1) / kStepValues<K>;
-    const size_t n_fit = scratch.n_bytes / Tile<K>::step_bytes(n_rows);
-    constexpr size_t n_cached = kPanelBytes / Tile<K>::step_bytes(n_rows) + 1;
+    const size_t n_fit = scratch.n_bytes / step_bytes;
+    constexpr size_t n_cached = kPanelBytes / step_bytes + 1;
     const size_t n_most = n_fit < n_cached ? n_fit : n_cached;
     const size_t n_panel = n_most < n_steps ? n_most : n_steps;
     const Tile<K> tile(scratch.data, n_rows, n_panel);
     const TileView view = {tile.codes, tile.scale, tile.shift};
-    const size_t n_out = w.n - row < n_rows ? w.n - row : n_rows;
-    const size_t tile_bytes = n_panel * Tile<K>::step_bytes(n_rows);
-    const size_t sums_bytes = (act.n + 1) * n_rows * sizeof(float);
-    const TileColumns to = {y.y + row, y.ld, n_out};
-    const TileColumns sums =
-        scratch.n_bytes - tile_bytes < sums_bytes
-            ? to
-            : TileColumns{reinterpret_cast<float *>(scratch.data + tile_bytes), n_rows, n_rows};
+    const TileColumns to = {y.y + row, y.ld, w.n - row < n_rows ? w.n - row : n_rows};
+    const TileColumns sums = sums_for(to, n_rows, act.n, scratch, n_panel * step_bytes);
     TileOut out = {to, sums, 0, true, false};
     size_t step = 0;
     do {
         const size_t n = n_steps - step < n_panel ? n_steps - step : n_panel;
-        for (size_t i = 0; i < n; i++) {
-            for (unsigned m = 0; m < M; m++) {
-                fill(tile, w, row + m * K::kLanes, step + i, m * K::kLanes, i);
-            }
-        }
+        fill_panel<K, M>(tile, w, row, step, n, fill);
         const size_t first = step * K::kLanes, end = (step + n) * K::kLanes;
         const size_t n_blocks = (end < w.k / 32 ? end : w.k / 32) - first;
         step += n;
         out.last = step == n_steps;
         for (size_t c = 0; c < act.n; c += K::kColumns) {
-            const GroupOf<K> group = group_at<K>(const_cast<uint8_t *>(act.packed), w.k, act.n,
-                                                 c / K::kColumns); // only read
             out.y.data = to.data + c * to.ld;
             out.sums.data = sums.data + c * sums.ld;
             out.n_columns = act.n - c;
-            micro_columns<K, M>(out, view, group, first, n_blocks);
+            const Group group = group_of<K>(c, act.n, w.k, K::kBlockBytes);
+            const uint8_t *block = act.packed + group.at + first * group.n * K::kBlockBytes;
+            micro_columns<K, M>(group.n, out, view, block, n_blocks);
         }
         out.first = false;
     } while (step < n_steps);

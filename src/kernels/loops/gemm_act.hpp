@@ -1,6 +1,8 @@
 // Packed activations of gemm.hpp, per group of n = kColumns columns (the last group may have fewer,
-// but an even number: a column of zeros follows an odd last one): codes
-// [k / 32][plane][32 / kDepth][n][kDepth], then per block d, s and -kOffset * sums, [..][n] each.
+// but an even number: a column of zeros follows an odd last one): blocks of 32 values, each with
+// codes [plane][32 / kDepth][n][kDepth], d [n], s [kShifts][n] and addends [kAddends][n], what of
+// these the kernel reads and nothing else. One block follows another, so that one stream is fetched
+// ahead: with an array for each part, the core that had not packed them waited for d and addends.
 // kDepth is 4 for dot products, 8 for products of matrices.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -29,7 +31,10 @@ struct TileKind : TileProducts<V> {
     static constexpr int kMaxCode = MaxCode;
     // Integers per block and column that go into its sums: of each group what they begin with,
     // then, if codes were centred that have no offset, what is added in the end.
-    static constexpr size_t kAddends = 32 / Group + (Centred && !Offset ? 1 : 0);
+    static constexpr size_t kAddends =
+        (Offset || Centred ? 32 / Group : 0) + (Centred && !Offset ? 1 : 0);
+    static_assert(kAddends <= 2);
+    static constexpr size_t kBlockBytes = N * 32 + (1 + Shifts + kAddends) * 4; // of a column
 };
 template <class U>
 using KindOf = TileKind<typename U::Set, U::kPlanes, U::kGroup, U::kShifts, U::kOffset != 0,
@@ -40,72 +45,58 @@ using KindOf = TileKind<typename U::Set, U::kPlanes, U::kGroup, U::kShifts, U::k
 struct Addends {
     int offset, centre;
     unsigned group, n_shifts;
-    size_t n; // kAddends
+    size_t n, block_bytes; // kAddends, kBlockBytes
 };
 template <class U>
-constexpr Addends kAddendsOf = {U::kOffset, kCentreOf<U>, U::kGroup, U::kShifts,
-                                KindOf<U>::kAddends};
-
-// The packed activations of one group of n columns: kColumns, fewer in the last group.
-template <unsigned N> struct GroupAct {
-    size_t n;
-    int8_t *q;
-    float *d, *s;
-    int32_t *offset; // kAddends per block, at most two
-
-    static constexpr size_t kBlockBytes = N * 32 + 2 * sizeof(float) + 2 * sizeof(int32_t);
-    static constexpr size_t bytes(size_t k, size_t n_columns) {
-        return (k / 32 * n_columns * kBlockBytes + 63) / 64 * 64;
-    }
-    GroupAct(uint8_t *memory, size_t k, size_t n_columns) : n(n_columns) {
-        q = reinterpret_cast<int8_t *>(memory);
-        d = reinterpret_cast<float *>(memory + N * k * n);
-        s = d + k / 32 * n;
-        offset = reinterpret_cast<int32_t *>(s + k / 32 * n);
-    }
-};
-
-template <class V> using GroupOf = GroupAct<V::kPlanes>;
+constexpr Addends kAddendsOf = {U::kOffset, kCentreOf<U>,         U::kGroup,
+                                U::kShifts, KindOf<U>::kAddends, KindOf<U>::kBlockBytes};
 
 // Columns there is room for: half as many forms of the micro-kernel.
 constexpr size_t even(size_t n_columns) {
     return (n_columns + 1) / 2 * 2;
 }
 
+constexpr size_t group_bytes(size_t k, size_t n_columns, size_t block_bytes) {
+    return (k / 32 * n_columns * block_bytes + 63) / 64 * 64;
+}
+
+// The group of column c of n: how many columns it has, and which byte it begins with.
+struct Group {
+    size_t n, at;
+};
 template <class V>
-GGUFX_INLINE GroupOf<V> group_at(uint8_t *packed, size_t k, size_t n, size_t group) {
+GGUFX_INLINE Group group_of(size_t c, size_t n, size_t k, size_t block_bytes) {
     static_assert(V::kColumns % 2 == 0);
-    const size_t left = n - group * V::kColumns;
-    return {packed + group * GroupOf<V>::bytes(k, V::kColumns), k,
-            left < V::kColumns ? even(left) : V::kColumns};
+    const size_t before = c / V::kColumns, left = n - before * V::kColumns;
+    return {left < V::kColumns ? even(left) : V::kColumns,
+            before * group_bytes(k, V::kColumns, block_bytes)};
 }
 
-template <class V> size_t gemm_bytes(size_t k, size_t n) {
-    return n / V::kColumns * GroupOf<V>::bytes(k, V::kColumns) +
-           GroupOf<V>::bytes(k, even(n % V::kColumns));
+template <class K> size_t gemm_bytes(size_t k, size_t n) {
+    return n / K::kColumns * group_bytes(k, K::kColumns, K::kBlockBytes) +
+           group_bytes(k, even(n % K::kColumns), K::kBlockBytes);
 }
 
-// Codes and sums of one block of a column. V: the set's primitives and planes.
+// Codes and sums of one block of a column. Set: the primitives, N: planes.
 template <class Set, unsigned N> struct PackedBlock {
     int8_t q[N * 32] = {};
     int16_t s16[N * 2] = {};
 
-    // Into the group of a column; d is their scale.
-    GGUFX_INLINE void put(const GroupAct<N> &to, size_t column, size_t b, float d, int32_t sum0,
+    // Into a block of a group of n columns; d is their scale.
+    GGUFX_INLINE void put(uint8_t *block, size_t n, size_t column, float d, int32_t sum0,
                           int32_t sum1, const Addends &how) const {
         constexpr size_t depth = Set::kDepth, n_units = N * 32 / depth;
         for (size_t i = 0; i < n_units; i++) {
-            const size_t unit = (n_units * b + i) * to.n + column;
-            __builtin_memcpy(to.q + unit * depth, q + depth * i, depth);
+            __builtin_memcpy(block + (i * n + column) * depth, q + depth * i, depth);
         }
-        const size_t at = b * to.n + column;
-        to.d[at] = d;
-        if (how.n_shifts == 2) { // s per group, in the room of the offsets too
-            to.s[2 * b * to.n + column] = d * static_cast<float>(sum0);
-            to.s[(2 * b + 1) * to.n + column] = d * static_cast<float>(sum1);
-            return;
+        float *s = reinterpret_cast<float *>(block + N * 32 * n) + column;
+        s[0] = d;
+        if (how.n_shifts == 1) s[n] = d * static_cast<float>(sum0 + sum1);
+        if (how.n_shifts == 2) {
+            s[n] = d * static_cast<float>(sum0);
+            s[2 * n] = d * static_cast<float>(sum1);
         }
-        to.s[at] = d * static_cast<float>(sum0 + sum1);
+        if (how.n == 0) return;
         int32_t addends[2] = {-how.offset * sum0, -how.offset * sum1};
         if (how.centre != 0) {
             if constexpr (requires { TileProducts<Set>::centre_sums; }) {
@@ -115,26 +106,25 @@ template <class Set, unsigned N> struct PackedBlock {
         } else if (how.group == 32) {
             addends[0] += addends[1];
         }
-        for (size_t z = 0; z < how.n; z++) {
-            to.offset[(how.n * b + z) * to.n + column] = addends[z];
-        }
+        int32_t *last = reinterpret_cast<int32_t *>(s + (1 + how.n_shifts) * n);
+        for (size_t z = 0; z < how.n; z++) last[z * n] = addends[z];
     }
 };
 
 template <class Set, unsigned N>
-GGUFX_INLINE void gemm_pack_column(const GroupAct<N> &to, size_t column, const float *x, size_t k,
-                                   const Addends &how) {
-    PackedBlock<Set, N> block;
+GGUFX_INLINE void gemm_pack_column(uint8_t *block, size_t n, size_t column, const float *x,
+                                   size_t k, const Addends &how) {
+    PackedBlock<Set, N> packed;
     BlockCodes<Planes<Set, N>> codes;
     for (size_t p = 0; p < N; p++) {
-        codes.q[p] = block.q + 32 * p;
-        codes.s16[p] = block.s16 + 2 * p;
+        codes.q[p] = packed.q + 32 * p;
+        codes.s16[p] = packed.s16 + 2 * p;
     }
-    for (size_t b = 0; b < k / 32; b++) {
+    for (size_t b = 0; b < k / 32; b++, block += n * how.block_bytes) {
         __builtin_prefetch(x + 32 * b + 512); // 2 KiB ahead: packing was 12 % of 1792 rows, now 8
         __builtin_prefetch(x + 32 * b + 528);
         const float d = pack_codes(codes, x + 32 * b);
-        block.put(to, column, b, d, codes.sum(0), codes.sum(1), how);
+        packed.put(block, n, column, d, codes.sum(0), codes.sum(1), how);
     }
 }
 
@@ -143,11 +133,14 @@ __attribute__((noinline)) void gemm_pack_columns(uint8_t *packed, const GemmAct 
                                                  size_t count, const Addends &how) {
     for (size_t c = first; c < first + count; c++) {
         const size_t column = c % Set::kColumns;
-        const auto to = group_at<Planes<Set, N>>(packed, act.k, act.n, c / Set::kColumns);
-        gemm_pack_column<Set, N>(to, column, act.x + c * act.ldx, act.k, how);
+        const Group group = group_of<Set>(c, act.n, act.k, how.block_bytes);
+        uint8_t *block = packed + group.at;
+        gemm_pack_column<Set, N>(block, group.n, column, act.x + c * act.ldx, act.k, how);
         if (c + 1 < act.n || act.n % Set::kColumns % 2 == 0) continue;
         const PackedBlock<Set, N> zero;
-        for (size_t b = 0; b < act.k / 32; b++) zero.put(to, column + 1, b, 0.0f, 0, 0, how);
+        for (size_t b = 0; b < act.k / 32; b++, block += group.n * how.block_bytes) {
+            zero.put(block, group.n, column + 1, 0.0f, 0, 0, how);
+        }
     }
 }
 

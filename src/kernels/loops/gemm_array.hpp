@@ -13,7 +13,8 @@ using namespace GGUFX_SET;
 constexpr Family<Gemm> GGUFX_LAYER::GGUFX_FAMILY = for_types<Gemm>([]<class F, Kind>() -> Gemm {
     if constexpr (requires { Unpack<F>::kOffset; }) {
         using U = Planes<typename TileUnpack<Unpack<F>>::Type, GGUFX_PLANES>;
-        return {gemm_bytes<U>, gemm_pack<U>, gemm<U>, U::kColumns, U::kTileVectors * U::kLanes};
+        return {gemm_bytes<KindOf<U>>, gemm_pack<U>, gemm<U>, U::kColumns,
+                U::kTileVectors * U::kLanes};
     } else {
         return {};
     }

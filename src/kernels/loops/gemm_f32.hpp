@@ -48,13 +48,7 @@ template <class V, class F> void fill_floats(const TileFill<V> &fill) {
             }
             V::store(values[r], LoadFloat<V, F>::load(p));
         }
-        if (n == V::kLanes) {
-            transpose_rows<V>(fill.to + i * fill.stride, fill.stride, values);
-        } else {
-            for (size_t j = 0; j < n; j++)
-                for (unsigned r = 0; r < V::kLanes; r++)
-                    fill.to[(i + j) * fill.stride + r] = values[r][j];
-        }
+        transpose_rows<V>(fill.to + i * fill.stride, fill.stride, values); // panels have room
     }
 }
 

@@ -78,6 +78,22 @@ template <class F, class Add> void for_blocks(Out y, const Rows &w, size_t n, co
     }
 }
 
+// The minimum steps of C3 and C6 for the j-th 32 values of blk; sums: of their activations, per
+// group.
+template <class F>
+float add_mins(float acc, const typename F::Block &blk, unsigned j, const float *sums) {
+    if constexpr (F::kMins == fmt::Mins::kFloat) {
+        return fmaf(F::m(blk), *sums, acc);
+    } else {
+        constexpr unsigned n_groups = 32 / F::kGroup;
+        for (unsigned z = 0; z < n_groups; z++) {
+            const float m = F::dmin(blk) * static_cast<float>(F::min(blk, n_groups * j + z));
+            acc = fmaf(-m, sums[z], acc);
+        }
+        return acc;
+    }
+}
+
 // One column of packed activations: 8 bits, or 15 bits in two planes. Sum holds any T.
 template <bool Precise> struct Column {
     using Sum = int32_t;

@@ -39,19 +39,10 @@ float add_product(float acc, const typename F::Block &blk, const Codes<F> &codes
 template <class F, class Col>
 float add_min(float acc, const typename F::Block &blk, unsigned j, const Col &column, size_t b) {
     const Act &act = column.act;
-    if constexpr (F::kMins == fmt::Mins::kFloat) {
-        return fmaf(F::m(blk), act.s[b], acc);
-    } else if constexpr (F::kGroup == 32) {
-        const float m = F::dmin(blk) * static_cast<float>(F::min(blk, j));
-        return fmaf(-m, act.s[b], acc);
-    } else {
-        for (unsigned z = 0; z < 2; z++) {
-            const float m = F::dmin(blk) * static_cast<float>(F::min(blk, 2 * j + z));
-            const float s16 = act.d[b] * static_cast<float>(column.s16(2 * b + z));
-            acc = fmaf(-m, s16, acc);
-        }
-        return acc;
-    }
+    if constexpr (F::kGroup == 32) return add_mins<F>(acc, blk, j, act.s + b);
+    float s16[2];
+    for (unsigned z = 0; z < 2; z++) s16[z] = act.d[b] * static_cast<float>(column.s16(2 * b + z));
+    return add_mins<F>(acc, blk, j, s16);
 }
 
 template <bool Precise> Act column_at(uint8_t *packed, size_t k, size_t c) {

@@ -22,23 +22,6 @@ template <class F> void matvec_values(Out y, Rows w, const ActF32 *act, size_t n
     }
 }
 
-// C6: the minimum step of block b, the j-th 32 values of blk.
-template <class F>
-float add_min(float lane, const typename F::Block &blk, unsigned j, const ActF32 &act, size_t b) {
-    if constexpr (F::kMins == fmt::Mins::kFloat) {
-        return fmaf(F::m(blk), act.sum32[b], lane);
-    } else if constexpr (F::kGroup == 32) {
-        const float m = F::dmin(blk) * static_cast<float>(F::min(blk, j));
-        return fmaf(-m, act.sum32[b], lane);
-    } else {
-        for (unsigned z = 0; z < 2; z++) {
-            const float m = F::dmin(blk) * static_cast<float>(F::min(blk, 2 * j + z));
-            lane = fmaf(-m, act.sum16[2 * b + z], lane);
-        }
-        return lane;
-    }
-}
-
 template <class F>
 void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes, unsigned j,
                const ActF32 &act, size_t b) {
@@ -61,7 +44,8 @@ void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes
         }
     }
     if constexpr (F::kMins != fmt::Mins::kNone) {
-        lanes[b % kLanes] = add_min<F>(lanes[b % kLanes], blk, j, act, b);
+        const float *sums = F::kGroup == 32 ? act.sum32 + b : act.sum16 + 2 * b;
+        lanes[b % kLanes] = add_mins<F>(lanes[b % kLanes], blk, j, sums);
     }
 }
 
