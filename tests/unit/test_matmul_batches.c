@@ -1,0 +1,67 @@
+/*
+ * How products share out columns that do not fit the workspace together.
+ * SPDX-License-Identifier: MIT
+ */
+#include "matmul_fixture.h"
+
+#include <stdlib.h>
+
+/* Columns that were done when somebody asked, each number once. */
+typedef struct batches {
+    uint64_t done[16];
+    size_t n;
+} batches;
+
+static int32_t note_done(void *user, uint64_t done, uint64_t total) {
+    batches *b = user;
+    (void)total;
+    if (b->n == 0 || b->done[b->n - 1] != done) {
+        assert_true(b->n < 16);
+        b->done[b->n++] = done;
+    }
+    return 0;
+}
+
+static void check_parts(int32_t isa) {
+    enum { rows = 64, cols = 256, n = 300 };
+    ggufx_runtime_options options;
+    ggufx_matmul_options mm;
+    batches b = {.n = 0};
+    const ggufx_progress progress = {
+        .struct_size = sizeof progress, .user = &b, .report = note_done};
+    ggufx_runtime_options_init(&options);
+    options.workspace_bytes = 64 << 10;
+    options.threads = 1;
+    options.isa = isa;
+    ggufx_runtime *rt = make_runtime_with(&options);
+    matrix m = random_matrix(GGUFX_TYPE_Q4_0, rows, cols, 0);
+    ggufx_tensor *w = wrap_matrix(rt, &m);
+    float *x = random_values(n * cols, 17), *y = malloc(n * rows * sizeof *y);
+    ggufx_matmul_options_init(&mm);
+    mm.progress = &progress;
+    assert_int_equal(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &mm, NULL), GGUFX_OK);
+    assert_true(b.n >= 2);
+    const uint64_t first = b.done[1] - b.done[0], last = (uint64_t)n * rows - b.done[b.n - 1];
+    assert_true(last <= first && last >= first / 4 * 3);
+    for (size_t i = 2; i < b.n; i++) assert_int_equal(b.done[i] - b.done[i - 1], first);
+    free(x);
+    free(y);
+    ggufx_tensor_destroy(w);
+    free_matrix(&m);
+    ggufx_runtime_destroy(rt);
+}
+
+/* Columns that do not fit the workspace together go through the weights in parts of about the same
+ * size: a last part of a few columns would cost as much unpacking as the others. */
+static void test_columns_are_taken_in_parts_of_one_size(void **state) {
+    (void)state;
+    check_parts(GGUFX_ISA_SCALAR);
+    check_parts(GGUFX_ISA_BEST);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns_are_taken_in_parts_of_one_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
