@@ -18,8 +18,7 @@ constexpr GridSpec kSpecIq3S = {fmt::kGridIq3S.row[0], 512, 4, 1, 2, 3, 29341};
 
 namespace {
 
-constexpr uint64_t kSetPs = 5000;  // all sets of a vector, per word
-constexpr unsigned kReach = 4;     // distance of halves that is mostly enough
+constexpr uint64_t kEntryPs = 300'000;
 constexpr uint32_t kBehind = 16;    // words that kernels may read behind the last list
 
 } // namespace
@@ -28,7 +27,6 @@ Neighbours::Neighbours(const Host &host, const GridSpec &spec)
     : host_(host), spec_(spec), dims_(spec.n_dims), bits_(spec.n_dims == 8 ? 2 : 3) {
     n_halves_ = dims_ == 8 ? 81 : 64;
     n_keys_ = dims_ == 8 ? 43691 : 4096;   // the largest key is 2 in all 2-bit fields
-    n_vectors_ = dims_ == 8 ? 6561 : 4096; // 3^8, 8^4
     farthest_ = dims_ == 8 ? 4 * 4 : 2 * 49;
     n_sets_ = static_cast<unsigned>(spec.n_points) / 64;
     slots_ = static_cast<uint32_t *>(host.alloc(n_keys_ * sizeof *slots_, 64));
@@ -78,30 +76,29 @@ void Neighbours::fill_halves() {
         low_[number % n_halves_][p / 64] |= bit;
         high_[number / n_halves_][p / 64] |= bit;
     }
+    for (unsigned half = 0; half < n_halves_; half++)
+        gather(near_low_[half], low_, half, kReach);
 }
 
-// Distances up to `reach` at least.
-void Neighbours::gather(Near *to, const Kinds &kinds, unsigned half, unsigned reach) const {
-    if (to->half == half && to->reach >= reach) return;
-    to->half = half;
-    to->reach = reach;
-    memset(to->at, 0, (reach + 1) * n_sets_ * sizeof *to->at);
+// Distances up to `reach`.
+void Neighbours::gather(uint64_t *to, const Kinds &kinds, unsigned half, unsigned reach) const {
+    memset(to, 0, (reach + 1) * n_sets_ * sizeof *to);
     for (unsigned kind = 0; kind < n_halves_; kind++) {
         const unsigned distance = halves_[half][kind];
         if (distance > reach) continue;
-        uint64_t *set = to->at + distance * n_sets_;
+        uint64_t *set = to + distance * n_sets_;
         for (unsigned w = 0; w < n_sets_; w++) set[w] |= kinds[kind][w];
     }
 }
 
 // The points at a distance are those at i in one half and at distance - i in the other. Puts their
 // keys down in the order of their indices; returns how many.
-unsigned Neighbours::add_points(uint16_t *to, const Near &low, const Near &high,
+unsigned Neighbours::add_points(uint16_t *to, const uint64_t *low, const uint64_t *high,
                                 unsigned distance) const {
     uint64_t found[kMaxWords] = {};
     for (unsigned i = distance > farthest_ ? distance - farthest_ : 0;
          i <= distance && i <= farthest_; i++) {
-        const uint64_t *a = low.at + i * n_sets_, *b = high.at + (distance - i) * n_sets_;
+        const uint64_t *a = low + i * n_sets_, *b = high + (distance - i) * n_sets_;
         for (unsigned w = 0; w < n_sets_; w++) found[w] |= a[w] & b[w];
     }
     unsigned n = 0;
@@ -111,57 +108,99 @@ unsigned Neighbours::add_points(uint16_t *to, const Near &low, const Near &high,
     return n;
 }
 
-void Neighbours::store(unsigned key, const uint16_t *entry, unsigned n_entry_words) {
-    const uint32_t at = n_words_.fetch_add(n_entry_words, std::memory_order_relaxed);
-    if (at > spec_.n_listed || n_entry_words > spec_.n_listed - at) return; // fill() reports it
-    memcpy(words_ + at, entry, n_entry_words * sizeof *entry);
-    slots_[key] = at;
+// Entries on their way into words_. Tasks share no line but at the ends of their batches: one that
+// goes from core to core for each entry took longer than making the entry.
+struct Neighbours::Batch {
+    static constexpr unsigned kWords = 4096, kKeys = 256;
+    unsigned n_words = 0, n_keys = 0;
+    uint16_t keys[kKeys], starts[kKeys], words[kWords];
+
+    bool has_room() const { return n_keys < kKeys && n_words + 1 + kMaxPoints <= kWords; }
+};
+
+void Neighbours::store(const Batch &batch) const {
+    const uint32_t at = n_words_.fetch_add(batch.n_words, std::memory_order_relaxed);
+    if (at > spec_.n_listed || batch.n_words > spec_.n_listed - at) return; // fill() reports it
+    memcpy(words_ + at, batch.words, batch.n_words * sizeof *batch.words);
+    for (unsigned i = 0; i < batch.n_keys; i++) slots_[batch.keys[i]] = at + batch.starts[i];
 }
 
-// Number `vector` in base 3 or 8 is a vector of levels.
-void Neighbours::fill_key(unsigned vector, Near *low, Near *high) {
-    const unsigned base = dims_ == 8 ? 3 : 8, low_half = vector % n_halves_,
-                   high_half = vector / n_halves_;
-    uint8_t levels[8];
-    for (int i = 0; i < dims_; i++, vector /= base) levels[i] = static_cast<uint8_t>(vector % base);
-    unsigned reach = kReach;
-    gather(low, low_, low_half, reach);
-    gather(high, high_, high_half, reach);
-    for (unsigned w = 0; w < n_sets_; w++) {
-        const uint64_t point = low->at[w] & high->at[w];
-        if (!point) continue;
-        const unsigned index = 64 * w + static_cast<unsigned>(__builtin_ctzll(point));
-        const uint16_t entry[2] = {0, static_cast<uint16_t>(index)};
-        return store(key(levels), entry, 2);
-    }
-    uint16_t entry[1 + kMaxPoints];
+// Keys of points nearest first, behind their number. false: those within `reach` of both halves
+// were not enough.
+bool Neighbours::add_lists(uint16_t *entry, const uint64_t *low, const uint64_t *high,
+                           unsigned reach) const {
     unsigned n = 0;
     int n_distances = 0;
     for (unsigned d = 1; n_distances < spec_.n_distances && d <= 2 * farthest_; d++) {
-        if (d > reach && reach < farthest_) {
-            reach = farthest_;
-            gather(low, low_, low_half, reach);
-            gather(high, high_, high_half, reach);
-        }
-        const unsigned n_more = add_points(entry + 1 + n, *low, *high, d);
+        if (d > reach && reach < farthest_) return false;
+        const unsigned n_more = add_points(entry + 1 + n, low, high, d);
         n += n_more;
         n_distances += n_more != 0;
     }
     entry[0] = static_cast<uint16_t>(n);
-    store(key(levels), entry, 1 + n);
+    return true;
 }
 
-// Neighbouring numbers share their upper half.
+// With sets of all distances; out of line for the room they take.
+__attribute__((noinline)) unsigned Neighbours::make_far_entry(uint16_t *entry, unsigned low_half,
+                                                              unsigned high_half) const {
+    uint64_t low[kMaxNear], high[kMaxNear];
+    gather(low, low_, low_half, farthest_);
+    gather(high, high_, high_half, farthest_);
+    add_lists(entry, low, high, farthest_);
+    return 1u + entry[0];
+}
+
+// Returns its words. high: sets of high_half, up to kReach.
+unsigned Neighbours::make_entry(uint16_t *entry, unsigned low_half, unsigned high_half,
+                                const uint64_t *high) const {
+    const uint64_t *low = near_low_[low_half];
+    for (unsigned w = 0; w < n_sets_; w++) {
+        const uint64_t point = low[w] & high[w];
+        if (!point) continue;
+        entry[0] = 0;
+        entry[1] = static_cast<uint16_t>(64 * w + static_cast<unsigned>(__builtin_ctzll(point)));
+        return 2;
+    }
+    if (add_lists(entry, low, high, kReach)) return 1u + entry[0];
+    return make_far_entry(entry, low_half, high_half);
+}
+
+// Halves are numbers in base 3 or 8 of levels.
+unsigned Neighbours::key_of(unsigned low_half, unsigned high_half) const {
+    const unsigned base = dims_ == 8 ? 3 : 8;
+    unsigned vector = high_half * n_halves_ + low_half;
+    uint8_t levels[8];
+    for (int i = 0; i < dims_; i++, vector /= base) levels[i] = static_cast<uint8_t>(vector % base);
+    return key(levels);
+}
+
+void Neighbours::fill_row(unsigned high_half, Batch *batch) const {
+    uint64_t high[(kReach + 1) * kMaxWords];
+    gather(high, high_, high_half, kReach);
+    for (unsigned low_half = 0; low_half < n_halves_; low_half++) {
+        if (!batch->has_room()) {
+            store(*batch);
+            batch->n_words = batch->n_keys = 0;
+        }
+        batch->keys[batch->n_keys] = static_cast<uint16_t>(key_of(low_half, high_half));
+        batch->starts[batch->n_keys++] = static_cast<uint16_t>(batch->n_words);
+        batch->n_words +=
+            make_entry(batch->words + batch->n_words, low_half, high_half, high);
+    }
+}
+
+// Counts upper halves.
 void Neighbours::fill_chunk(const void *self, size_t first, size_t count, uint32_t) {
-    auto *n = const_cast<Neighbours *>(static_cast<const Neighbours *>(self));
-    Near low, high;
-    for (size_t v = first; v < first + count; v++)
-        n->fill_key(static_cast<unsigned>(v), &low, &high);
+    const auto *n = static_cast<const Neighbours *>(self);
+    Batch batch;
+    for (size_t high = first; high < first + count; high++)
+        n->fill_row(static_cast<unsigned>(high), &batch);
+    n->store(batch);
 }
 
 Status Neighbours::fill(const Progress &progress, uint64_t total) {
-    const uint64_t cost = kSetPs * n_sets_;
-    const Loop loop = {n_vectors_, 1, 1, cost, progress, 0, 0, total};
+    const Loop loop = {n_halves_, 1, 1, kEntryPs * n_halves_, progress, 0, 0, total};
     const Status status = run(host_, loop, fill_chunk, this);
     if (status != Status::ok) return status;
     return n_words_.load(std::memory_order_relaxed) == spec_.n_listed ? Status::ok

@@ -57,32 +57,38 @@ public:
     int dims() const { return dims_; }
 
 private:
-    // Points as sets of bits; for one half of a vector those whose half is at squared distance d.
+    // Points as sets of bits; for one half of a vector those whose half is at squared distance d, in
+    // n_sets_ words each.
     static constexpr int kMaxPoints = 2048, kMaxWords = kMaxPoints / 64, kMaxHalves = 81;
+    static constexpr unsigned kReach = 4;   // distance of halves that is mostly enough
     static constexpr int kMaxNear = 99 * 8; // distances of 0 to 98 of 512 points, or to 16 of 2048
-    struct Near {
-        unsigned half = kMaxHalves, reach = 0;
-        uint64_t at[kMaxNear];
-    };
     using Kinds = uint64_t[kMaxHalves][kMaxWords];
+    struct Batch;
     static void fill_chunk(const void *self, size_t first, size_t count, uint32_t worker);
-    void fill_key(unsigned vector, Near *low, Near *high);
+    void fill_row(unsigned high_half, Batch *batch) const;
+    unsigned make_entry(uint16_t *entry, unsigned low_half, unsigned high_half,
+                        const uint64_t *high) const;
+    unsigned make_far_entry(uint16_t *entry, unsigned low_half, unsigned high_half) const;
+    bool add_lists(uint16_t *entry, const uint64_t *low, const uint64_t *high, unsigned reach) const;
     void fill_halves();
-    void gather(Near *to, const Kinds &kinds, unsigned half, unsigned reach) const;
-    unsigned add_points(uint16_t *to, const Near &low, const Near &high, unsigned distance) const;
-    void store(unsigned key, const uint16_t *entry, unsigned n_entry_words);
+    void gather(uint64_t *to, const Kinds &kinds, unsigned half, unsigned reach) const;
+    unsigned add_points(uint16_t *to, const uint64_t *low, const uint64_t *high,
+                        unsigned distance) const;
+    unsigned key_of(unsigned low_half, unsigned high_half) const;
+    void store(const Batch &batch) const;
     const Host &host_;
     const GridSpec &spec_;
     const int dims_, bits_;
-    size_t n_keys_, n_vectors_;
+    size_t n_keys_;
     unsigned n_halves_, n_sets_; // n_sets_: words of a set
     unsigned farthest_;          // squared distance of halves
     uint8_t halves_[kMaxHalves][kMaxHalves]; // squared distances
     Kinds low_, high_;                       // points by their halves
+    uint64_t near_low_[kMaxHalves][(kReach + 1) * kMaxWords];
     uint32_t *slots_ = nullptr;
     uint16_t *words_ = nullptr;
     uint16_t *keys_ = nullptr; // of the points
-    std::atomic<uint32_t> n_words_{0};
+    mutable std::atomic<uint32_t> n_words_{0};
 };
 
 // The lists of the codebook that was asked for last.
