@@ -72,7 +72,8 @@ int bench_model(const Globals &globals, const ModelOptions &options) {
     const ggufx_model_facts info = model_facts(model.get());
     const unsigned threads = runtime_facts(rt.get()).threads;
     const unsigned n_context = std::max(options.prompt, options.generate);
-    const Session session = make_session(model.get(), n_context, type_k, type_v);
+    const Session session =
+        make_session(rt.get(), file.get(), model.get(), n_context, type_k, type_v);
     const std::vector<int32_t> ids = random_ids(n_context, info.n_vocab);
 
     Output out(globals);

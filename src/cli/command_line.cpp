@@ -8,7 +8,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <limits>
+#include <type_traits>
 
 namespace ggufx::cli {
 
@@ -52,7 +56,10 @@ Option &Option::excludes(const Option &other) {
 }
 
 Option &Option::value(const std::string &name) {
-    option_->type_name(name);
+    const auto check = [name](const std::string &text) {
+        return text.empty() ? name + " is empty" : std::string();
+    };
+    option_->type_name(name)->check(CLI::Validator(check, ""));
     return *this;
 }
 
@@ -64,9 +71,45 @@ void Command::require_command() {
     app_->require_subcommand(1);
 }
 
+// What the parser would take "010" (for 8), "-1" (for 2^64 - 1), "" and "nan" as is told or mended
+// before it reads the number.
+template <class T> static std::string check_number(std::string &text) {
+    constexpr bool kWhole = std::is_integral_v<T>;
+    const bool hex = kWhole && (text.starts_with("0x") || text.starts_with("0X"));
+    const char *first = text.data() + (hex ? 2 : 0), *last = text.data() + text.size();
+    std::conditional_t<kWhole, T, double> number = 0;
+    std::from_chars_result read;
+    if constexpr (kWhole) {
+        read = std::from_chars(first, last, number, hex ? 16 : 10);
+    } else {
+        read = std::from_chars(first, last, number);
+    }
+    const bool large = read.ec == std::errc::result_out_of_range;
+    if (kWhole && large && read.ptr == last) {
+        return cli::quoted(text) + " is larger than " + std::to_string(std::numeric_limits<T>::max());
+    }
+    if (read.ec != std::errc() || read.ptr != last || !std::isfinite(static_cast<double>(number))) {
+        return cli::quoted(text) + (kWhole ? " is not a whole number" : " is not a number");
+    }
+    if constexpr (kWhole) text = std::to_string(number);
+    return "";
+}
+
+template <class T> struct Element {
+    using type = T;
+};
+template <class T> struct Element<std::vector<T>> {
+    using type = T;
+};
+
 template <class T>
 Option Command::option(const std::string &names, T &value, const std::string &help) {
-    return Option(app_->add_option(names, value, help));
+    CLI::Option *option = app_->add_option(names, value, help);
+    using Number = typename Element<T>::type;
+    if constexpr (std::is_arithmetic_v<Number>) {
+        option->transform(CLI::Validator(check_number<Number>, ""));
+    }
+    return Option(option);
 }
 
 template Option Command::option(const std::string &, std::string &, const std::string &);

@@ -30,8 +30,8 @@ public:
     Option &within(double low, double high);
     Option &one_of(const std::vector<std::string> &values);
     Option &excludes(const Option &other);
-    // What the value is called, in help and manual. These have completions: FILE, FOLDER, TYPE,
-    // TYPES (also "all"), KVTYPE, OUTTYPE, RECIPE, ISA.
+    // What the value, which then cannot be empty, is called in help and manual. These have
+    // completions: FILE, FOLDER, TYPE, TYPES (also "all"), KVTYPE, OUTTYPE, RECIPE, ISA.
     Option &value(const std::string &name);
 
 private:

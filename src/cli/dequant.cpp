@@ -71,7 +71,8 @@ void add_dequant(Tool &tool) {
     Command sub = tool.app.add_command("dequant", "rows of a tensor as f32");
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("TENSOR", options->tensor, "name of the tensor").required();
-    sub.option("--rows", options->rows, "a:b = rows a..b-1 over all outer dimensions");
+    sub.option("--rows", options->rows, "a:b = rows a..b-1 over all outer dimensions")
+        .value("ROWS");
     Option npy = sub.flag("--npy", options->npy, "NumPy file (default for -o *.npy)");
     Option raw = sub.flag("--raw", options->raw, "raw little-endian f32");
     Option text = sub.flag("--text", options->text, "one row per line (default)");

@@ -101,7 +101,8 @@ void add_extract(Tool &tool) {
     Command sub = tool.app.add_command("extract", "a tensor in its own type, as NumPy file or raw");
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("TENSOR", options->tensor, "name of the tensor").required();
-    sub.option("--rows", options->rows, "a:b = rows a..b-1 over all outer dimensions");
+    sub.option("--rows", options->rows, "a:b = rows a..b-1 over all outer dimensions")
+        .value("ROWS");
     Option npy = sub.flag("--npy", options->npy,
                           "NumPy file (default for -o FILE): the tensor's own type, or f32 where "
                           "NumPy has no such type");

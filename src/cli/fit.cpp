@@ -161,7 +161,8 @@ void add_fit(Tool &tool) {
     FitOptions &o = *options;
     Command sub = tool.app.add_command("fit", "which recipe, cache and context fit into memory");
     sub.option("MODEL", o.model, "GGUF file; nothing but its metadata is read");
-    sub.option("--shape", o.shape, "a known model instead: llama3.1-8b, qwen3-4b, ...");
+    sub.option("--shape", o.shape, "a known model instead: llama3.1-8b, qwen3-4b, ...")
+        .value("NAME");
     sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown")
         .value("SIZE");
     sub.option("--ctx", o.contexts, "tokens of context, or several; that of the training")

@@ -5,23 +5,11 @@
 #include "f32_bytes.hpp"
 #include "signals.hpp"
 #include "text.hpp"
+#include "text_model.hpp"
 
 #include <fmt/format.h>
 
 namespace ggufx::cli {
-
-static Session make_session(const ggufx_model *model, const GenerateOptions &options) {
-    ggufx_session_options session_options;
-    ggufx_session_options_init(&session_options);
-    session_options.n_context = options.n_context;
-    session_options.type_k = kv_type_from_name(options.type_k);
-    session_options.type_v = kv_type_from_name(options.type_v);
-    ggufx_session *session = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_session_create(&session, model, &session_options, error);
-    });
-    return Session(session);
-}
 
 static Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab,
                             const GenerateOptions &options) {
@@ -43,7 +31,9 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
                      const GenerateOptions &options) {
     model_ = make_model(rt, file);
     info_ = model_facts(model_.get());
-    session_ = make_session(model_.get(), options);
+    session_ =
+        make_session(rt, file, model_.get(), options.n_context, kv_type_from_name(options.type_k),
+                     kv_type_from_name(options.type_v));
     sampler_ = make_sampler(rt, info_.n_vocab, options);
     n_context_ = options.n_context ? options.n_context : info_.n_context;
     logits_.resize(info_.n_vocab);

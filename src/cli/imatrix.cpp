@@ -163,6 +163,7 @@ static int show(const Globals &globals, const std::string &file) {
 static int write_to(const Globals &globals, const Imatrix &imatrix, const std::string &path,
                     int32_t format) {
     require_free(globals, path);
+    Output out(globals);
     {
         Progress progress(globals, "write");
         const ggufx_progress hook = progress.hook();
@@ -170,7 +171,6 @@ static int write_to(const Globals &globals, const Imatrix &imatrix, const std::s
             return ggufx_imatrix_write(imatrix.get(), path.c_str(), format, &hook, error);
         });
     }
-    Output out(globals);
     if (globals.json) {
         Json value = card(imatrix.get());
         value["format"] = format == GGUFX_IMATRIX_DAT ? "dat" : "gguf";

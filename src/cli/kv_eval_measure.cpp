@@ -210,10 +210,9 @@ public:
         observer_.query_floats = size_t{model.facts.n_heads} * model.facts.head_dim;
         for (KvResult &result : report_.results) {
             observer_.shadows.emplace_back(model, result, report_.layers.size(), options.n_context);
-            sessions_.push_back(make_session(model.model.get(), options.n_context,
-                                             result.pair.type_k, result.pair.type_v));
+            sessions_.push_back(session(result.pair.type_k, result.pair.type_v));
         }
-        reference_ = make_session(model.model.get(), options.n_context, GGUFX_KV_F32, GGUFX_KV_F32);
+        reference_ = session(GGUFX_KV_F32, GGUFX_KV_F32);
     }
 
     KvReport run() {
@@ -228,6 +227,11 @@ public:
     }
 
 private:
+    Session session(uint32_t type_k, uint32_t type_v) const {
+        return make_session(model_.rt.get(), model_.file.get(), model_.model.get(),
+                            options_.n_context, type_k, type_v);
+    }
+
     void chunk(uint64_t index) {
         const auto begin = model_.ids.begin() + static_cast<ptrdiff_t>(index * options_.n_context);
         std::vector<int32_t> ids(begin, begin + options_.n_context);

@@ -100,12 +100,18 @@ std::string read_text(const std::string &path) {
     std::string text;
     char chunk[8192];
     size_t n = 0;
-    while ((n = std::fread(chunk, 1, sizeof chunk, in)) > 0) text.append(chunk, n);
+    while (text.size() <= kMostText && (n = std::fread(chunk, 1, sizeof chunk, in)) > 0) {
+        text.append(chunk, n);
+    }
     const bool bad = std::ferror(in) != 0;
     const int error = errno;
     if (in != stdin) std::fclose(in);
     errno = error;
     if (bad) fail();
+    if (text.size() > kMostText) {
+        throw Failure(kRuntimeError, "\"" + escape(path) + "\" has more than " +
+                                         std::to_string(kMostText) + " bytes of text");
+    }
     return text;
 }
 

@@ -38,7 +38,8 @@ private:
     bool terminal_ = false;
 };
 
-// The whole of a file, "-" = stdin.
+// The whole of a file, "-" = stdin; more than this (a device has no end) is refused.
+constexpr size_t kMostText = 256u << 20;
 std::string read_text(const std::string &path);
 
 // Escape codes, all empty when colours are off (--color, NO_COLOR, not a terminal).

@@ -179,9 +179,8 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
     throw said;
 }
 
-static void print_result(const Globals &globals, const ggufx_job *job,
+static void print_result(Output &out, const Globals &globals, const ggufx_job *job,
                          const ModelQuantizeOptions &options, const std::string &type) {
-    Output out(globals);
     if (globals.json) {
         Json value = json_object();
         value.update(total_json(job, options, type));
@@ -231,8 +230,9 @@ static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
         return kOk;
     }
     print_remarks(globals, job.get());
+    Output out(globals);
     run_job(globals, job.get(), options);
-    print_result(globals, job.get(), options, recipe.name);
+    print_result(out, globals, job.get(), options, recipe.name);
     return kOk;
 }
 

@@ -64,7 +64,8 @@ void declare_quantize(Command &sub, ModelQuantizeOptions &o) {
     sub.flag("--measure", o.measure, "tell the error of each tensor");
     sub.flag("--dry-run", o.dry_run, "show the plan and the size only");
     sub.flag("--resume", o.resume, "go on where the last run was ended");
-    sub.option("--shard", o.shard, "i/n: write this share of the tensors into OUT.part");
+    sub.option("--shard", o.shard, "i/n: write this share of the tensors into OUT.part")
+        .value("SHARE");
     sub.flag("--finish", o.finish, "check what all shards wrote and give it its name");
 }
 

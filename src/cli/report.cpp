@@ -182,16 +182,17 @@ static int report(const Globals &globals, const ReportOptions &options) {
     if (options.html.empty() && !globals.json && globals.output == "-") {
         throw Failure(kUsage, "report needs --html FILE or --json");
     }
+    std::optional<Output> page, out;
+    if (!options.html.empty()) page.emplace(options.html, globals.force);
+    if (globals.json || globals.output != "-") out.emplace(globals);
     const ModelReport made = make_report(globals, options);
-    if (!options.html.empty()) {
-        Output page(options.html, globals.force);
-        page.write(report_html(made));
-        page.finish();
+    if (page) {
+        page->write(report_html(made));
+        page->finish();
     }
-    if (globals.json || globals.output != "-") {
-        Output out(globals);
-        print_json(out, report_json(made));
-        out.finish();
+    if (out) {
+        print_json(*out, report_json(made));
+        out->finish();
     }
     return kOk;
 }

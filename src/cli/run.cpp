@@ -117,7 +117,8 @@ void add_run(Tool &tool) {
         sub.option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)")
             .value("FILE");
     Option tokens =
-        sub.option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added");
+        sub.option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added")
+            .value("IDS");
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
     add_sampling_options(sub, options->generate);

@@ -33,9 +33,8 @@ static std::vector<std::string> part_names(std::string prefix, uint64_t n_parts)
     return names;
 }
 
-static void print_result(const Globals &globals, const SplitOptions &options,
+static void print_result(Output &out, const Globals &globals, const SplitOptions &options,
                          const ggufx_writer_facts &made, const std::vector<std::string> &names) {
-    Output out(globals);
     if (globals.json) {
         Json line = json_object();
         line.update(Json{{"file", options.file},
@@ -67,11 +66,12 @@ static int split(const Globals &globals, const SplitOptions &options) {
     copy_all(writer.get(), file.get());
     const ggufx_writer_facts made = plan(writer.get(), limits);
     const std::vector<std::string> names = part_names(options.out, made.n_parts);
+    Output out(globals); // a place that cannot be written is told before the parts are
     if (!options.dry_run) {
         for (const std::string &name : names) require_free(globals, name);
         write_model(globals, writer.get(), options.out, limits);
     }
-    print_result(globals, options, made, names);
+    print_result(out, globals, options, made, names);
     return kOk;
 }
 
@@ -85,11 +85,12 @@ static int merge(const Globals &globals, const SplitOptions &options) {
     const Writer writer = make_writer(rt.get(), file.get(), 0);
     copy_all(writer.get(), file.get());
     const ggufx_writer_facts made = plan(writer.get(), {});
+    Output out(globals); // as above
     if (!options.dry_run) {
         require_free(globals, options.out);
         write_model(globals, writer.get(), options.out, {});
     }
-    print_result(globals, options, made, {options.out});
+    print_result(out, globals, options, made, {options.out});
     return kOk;
 }
 
@@ -99,7 +100,8 @@ void add_split(Tool &tool) {
     sub.option("FILE", options->file, "GGUF file, or a set to cut anew").required();
     sub.option("PREFIX", options->out, "PREFIX-00001-of-0000N.gguf are written").required();
     sub.option("--max-size", options->max_size, "bytes per file: 4G, 500M").value("SIZE");
-    sub.option("--max-tensors", options->max_tensors, "tensors per file (128 without --max-size)");
+    sub.option("--max-tensors", options->max_tensors, "tensors per file (128 without --max-size)")
+        .between(1, INT32_MAX);
     sub.flag("--dry-run", options->dry_run, "name the files only");
     sub.examples("  ggufx split model.gguf model --max-size 4G\n"
                  "  ggufx split model.gguf parts/model --max-tensors 64 --dry-run");

@@ -4,8 +4,10 @@
 
 #include "output.hpp"
 #include "signals.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace ggufx::cli {
 
@@ -57,13 +59,35 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
     return limit ? std::min(n_chunks, limit) : n_chunks;
 }
 
-Session make_session(const ggufx_model *model, uint32_t n_context, uint32_t type_k,
-                     uint32_t type_v) {
+static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
+                           const ggufx_session_options &session) {
+    ggufx_estimate_options options;
+    ggufx_estimate_options_init(&options);
+    options.n_context = session.n_context;
+    options.type_k = session.type_k;
+    options.type_v = session.type_v;
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    // What it refuses, creating the session refuses for the same reason.
+    if (ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_OK) return;
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
+    if (pages <= 0 || page_bytes <= 0) return; // not known
+    const uint64_t there = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
+    const uint64_t needed = facts.kv_bytes + facts.session_bytes;
+    if (needed <= there) return;
+    throw Failure(kNoMemory, fmt::format("a context of {} tokens takes {}; this machine has {} "
+                                         "(--ctx, or smaller types of cache)",
+                                         facts.n_context, bytes_text(needed), bytes_text(there)));
+}
+
+Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                     uint32_t n_context, uint32_t type_k, uint32_t type_v) {
     ggufx_session_options options;
     ggufx_session_options_init(&options);
     options.n_context = n_context;
     options.type_k = type_k;
     options.type_v = type_v;
+    require_memory(rt, file, options);
     ggufx_session *session = nullptr;
     call(
         [&](ggufx_error *error) { return ggufx_session_create(&session, model, &options, error); });

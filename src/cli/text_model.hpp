@@ -21,7 +21,9 @@ TextModel load_text_model(const Globals &globals, const std::string &model,
 // Whole chunks in the text, at most `limit` (0 = all); a text shorter than one is a usage error.
 uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit);
 
-Session make_session(const ggufx_model *model, uint32_t n_context, uint32_t type_k,
-                     uint32_t type_v);
+// n_context 0: the trained context. A session that takes more memory than the machine has ends with
+// kNoMemory before it begins; the system gives pages as long as there are, then kills the tool.
+Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                     uint32_t n_context, uint32_t type_k, uint32_t type_v);
 
 } // namespace ggufx::cli

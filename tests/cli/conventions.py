@@ -42,6 +42,30 @@ class Usage(tool.Case):
                      ["run", MODEL, "--ctk", "q9"], ["info"], ["bench"]):
             self.fails(2, *args)
 
+    def test_numbers_are_whole_or_finite_and_within_their_type(self):
+        for option, *values in (("--seed", "", "-1", "nan", "1.5", "0x", "18446744073709551616"),
+                                ("--top-k", "", " 1", "1K", "4294967296"), ("-t", "", "-1"),
+                                ("--temp", "", "nan", "inf", "1e999", "1x"), ("--top-p", "nan")):
+            for value in values:
+                message = self.fails(2, "run", MODEL, "-n", "1", option, value)
+                self.assertIn(repr(value).replace("'", '"'), message)
+        run_with = lambda seed: self.ok("run", MODEL, "-n", "8", "--seed", seed)
+        self.assertEqual(run_with("010"), run_with("10"))
+        self.assertEqual(run_with("0x10"), run_with("16"))
+        run_with("18446744073709551615")
+
+    def test_values_that_name_something_are_not_empty(self):
+        out = self.path("out.gguf")
+        for args in (["types", "-o", ""], ["run", MODEL, "-f", ""], ["run", MODEL, "--tokens", ""],
+                     ["run", MODEL, "--logits", ""], ["split", MODEL, out, "--max-size", ""],
+                     ["split", MODEL, out, "--max-tensors", "0"], ["set", MODEL, "a=1", "-o", ""],
+                     ["set", MODEL, "a=1", "-o", out, "--reserve", ""],
+                     ["dequant", MODEL, "token_embd.weight", "--rows", ""],
+                     ["quantize", MODEL, out, "Q8_0", "--shard", ""], ["fit", "--shape", ""]):
+            self.assertIn(next(word for word in args[::-1] if word.startswith("-")).lstrip("-"),
+                          self.fails(2, *args))
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_options_work_before_and_after_the_verb(self):
         before = run("--json", "types", "f16").stdout
         self.assertEqual(before, self.ok("types", "f16", "--json"))
@@ -173,6 +197,21 @@ class Files(tool.Case):
         self.fails(1, "dequant", MODEL, "absent.weight", "-o", self.path("out.npy"))
         self.fails(2, "run", MODEL, "-p", "a", "--ctk", "q9", "-o", self.path("out.txt"))
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_nothing_is_made_where_the_report_on_it_cannot_go(self):
+        parts = self.path("parts")
+        self.ok("split", MODEL, os.path.join(self.folder, "s"), "--max-tensors", "20", "-q")
+        before = sorted(os.listdir(self.folder))
+        for args in (["split", MODEL, parts], ["merge", self.path("s-00001-of-00002.gguf"), parts],
+                     ["quantize", MODEL, parts, "Q8_0", "--allow-requantize"],
+                     ["report", MODEL, "--html", parts, "--json"]):
+            self.fails(1, *args, "-o", self.path("no/such/folder"))
+            self.assertEqual(sorted(os.listdir(self.folder)), before, args)
+
+    def test_text_without_end_is_refused(self):
+        if not os.path.exists("/dev/zero"):
+            self.skipTest("no /dev/zero")
+        self.assertIn("268435456", self.fails(1, "perplexity", MODEL, "-f", "/dev/zero"))
 
     def test_unwritable_places_are_reported(self):
         self.fails(1, "types", "-o", self.path("no/such/folder"))

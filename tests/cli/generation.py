@@ -45,6 +45,10 @@ class Run(OracleCase):
         self.assertEqual(self.ok(*args, "--echo").decode(), "The sun" + text + "\n")
         self.assertTrue(all(line["logprob"] <= 0 for line in lines))
 
+    def test_a_context_beyond_the_memory_is_refused_before_it_is_taken(self):
+        message = self.fails(5, "run", MODEL, "--ctx", "2147483647", "--ctk", "f32", "--ctv", "f32")
+        self.assertIn("a context of 2147483647 tokens takes", message)
+
     def test_prompt_may_come_from_a_file_or_stdin(self):
         expected = self.ok("run", MODEL, "-p", "The sun", "-n", "5")
         path = self.path("prompt.txt", b"The sun")
