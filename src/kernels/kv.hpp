@@ -20,6 +20,10 @@ constexpr uint32_t kv_rows_index(uint32_t rows) {
 constexpr uint32_t kv_sum_floats(uint32_t d) {
     return (d + kKvStrip - 1) / kKvStrip * kKvStrip;
 }
+// Of a page that was made ready, of any kind: floats, or bytes and their scales, which are fewer.
+constexpr size_t kv_ready_bytes(uint32_t d) {
+    return size_t(kv_sum_floats(d)) * kKvTokens * sizeof(float);
+}
 } // namespace
 
 // Rows packed for keys of one kind, side by side so that one address serves them all.
@@ -57,9 +61,21 @@ using KvScoreFn = void (*)(float *s, const KvQuery &q, const uint8_t *page, KvTo
 using KvAccumulateFn = void (*)(float *o, uint32_t d, const float *p, const uint8_t *page,
                                 KvTokens tokens, const KvAhead &ahead);
 
+// A page for many groups of rows, decoded once for all of them, in kv_ready_bytes(d) bytes of which
+// nothing but score and accumulate of the same set and kind knows what they hold; those of tokens
+// outside may mean nothing.
+using KvReadyFn = void (*)(uint8_t *ready, const uint8_t *page, uint32_t d, KvTokens tokens);
+// Of 4 rows. All null where a set has nothing better than the kernels for pages as they are.
+struct KvReady {
+    KvReadyFn keys, values;
+    KvScoreFn score; // page: what keys made of it
+    KvAccumulateFn accumulate;
+};
+
 struct KvKernels {
     KvScoreFn score[3]; // for 1, 2, 4 rows
     KvAccumulateFn accumulate[3];
+    KvReady ready = {};
 };
 
 // The softmax step of one row and page: scores to weights. Raises m to the largest score when that

@@ -147,6 +147,13 @@ struct KvLayout {
     uint32_t bytes;
 };
 
+// A page made ready for many rows: a byte per code, which says all, in one plane; scales as before.
+constexpr KvFormat kv_ready_format(KvFormat f) {
+    f.bits = 8;
+    f.trellis = false;
+    return f;
+}
+
 // K and V of integer kinds have equal sizes; the order within a plane differs.
 constexpr KvLayout kv_layout_codes(const KvFormat &f, uint32_t d) {
     KvLayout l{};

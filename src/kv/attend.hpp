@@ -13,6 +13,8 @@ namespace ggufx::kv {
 
 constexpr uint64_t kChunkTokens = 512; // pages whose first token is one of them make a chunk
 constexpr uint32_t kRows = kernels::kKvRows;
+constexpr uint32_t kMostGroups = 32; // at a time
+constexpr uint32_t kManyGroups = 3;  // of a head, from which on its pages are decoded once for all
 // Sums over values: those of pages as they came, and those in the basis of the
 // stream's type.
 constexpr uint32_t kSums = 2;
@@ -76,7 +78,9 @@ struct Group {
 
 // What a worker needs for itself.
 struct AttendLocal {
-    float *s;                // [2][kRows][64] scores, then weights, of two heads
+    float *s;                // [kMostGroups][kRows][64] scores, then weights, of groups of a head
+                             // or of two heads
+    uint8_t *ready;          // a head of a page, decoded for many groups
     float *vector;           // one query head, or one row of values
     float *values;           // a page of keys as values, where values lie in keys
     const uint8_t *decoded;  // which, and from which slot on
@@ -89,7 +93,7 @@ struct AttendLocal {
 struct AttendShape {
     uint32_t n_groups, n_parts, n_locals;
     size_t query_bytes, sums_bytes; // of one
-    size_t vector_bytes, values_bytes, bytes; // bytes: of all
+    size_t vector_bytes, values_bytes, ready_bytes, bytes; // bytes: of all
 
     // Throws std::bad_alloc when it does not fit size_t.
     AttendShape(const Config &config, uint32_t n_workers);
@@ -129,6 +133,11 @@ void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t 
 const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, uint32_t head,
                               AttendLocal &local);
 uint32_t value_coordinates(const AttendCall &call, const TypeOps &k_type);
+// attend_many.cpp: n groups of one KV head over one of its pages, which is decoded once for all of
+// them; only where takes_many says so.
+bool takes_many(const AttendCall &call, const Group &group, const PageRef &page);
+void attend_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
+                 RowSums *sums, AttendLocal &local);
 size_t chunks_of(const Track &track);
 // attend_finish.cpp
 void clear_sums(RowSums &sums);
@@ -137,5 +146,25 @@ void finish_group(const AttendCall &call, Group &group, AttendLocal &local);
 
 // The type of the values of encoded pages sums in a basis of its own.
 bool sums_in_type_basis(const Layer &layer);
+
+// One head of K and V of a page.
+struct HeadPage {
+    const TypeOps *k_type, *v_type;
+    const uint8_t *k, *v;
+    uint32_t k_lines, v_lines;
+
+    HeadPage(const Layer &layer, const Block &block, uint32_t head) {
+        const BlockShape &shape = layer.shape[block.form];
+        k_type = shape.k;
+        v_type = shape.v;
+        k = block.data() + head * shape.k_head;
+        v = block.data() + shape.v_offset + head * shape.v_head;
+        k_lines = static_cast<uint32_t>(shape.k_head / 64);
+        v_lines = static_cast<uint32_t>(shape.v_head / 64);
+    }
+    SumBasis basis(const Layer &layer) const {
+        return !v_type->is_float() && sums_in_type_basis(layer) ? kTypeBasis : kOwnBasis;
+    }
+};
 
 } // namespace ggufx::kv

@@ -6,23 +6,6 @@
 
 namespace ggufx::kv {
 
-// One head of K and V of a page.
-struct HeadPage {
-    const TypeOps *k_type, *v_type;
-    const uint8_t *k, *v;
-    uint32_t k_lines, v_lines;
-
-    HeadPage(const Layer &layer, const Block &block, uint32_t head) {
-        const BlockShape &shape = layer.shape[block.form];
-        k_type = shape.k;
-        v_type = shape.v;
-        k = block.data() + head * shape.k_head;
-        v = block.data() + shape.v_offset + head * shape.v_head;
-        k_lines = static_cast<uint32_t>(shape.k_head / 64);
-        v_lines = static_cast<uint32_t>(shape.v_head / 64);
-    }
-};
-
 // Pages of a track, heads first_head .. first_head + n_heads - 1, page by page: the order in which
 // they are worked on; head number `index` is head index % n_heads of page index / n_heads. Hardware
 // helps along with a few streams if each has a page of memory to itself: quarters of a wide page,

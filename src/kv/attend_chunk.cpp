@@ -1,85 +1,13 @@
 // Groups of rows over the pages of a chunk: keys to scores, scores to weights, values to sums.
 // SPDX-License-Identifier: MIT
 #include "kv/attend_ahead.hpp"
-
-#include "base/math.hpp"
-
-#include <string.h>
+#include "kv/attend_rows.hpp"
 
 namespace ggufx::kv {
 
 namespace {
 
 using namespace kernels;
-
-// Slots of a page that a row sees; positions do not descend within a page.
-KvTokens visible(const PageRef &page, const Row &row) {
-    const int32_t *position = page.block->positions;
-    const int64_t delta = page.delta;
-    uint32_t first = page.first, end = uint32_t(page.first) + page.n;
-    while (end > first && position[end - 1] + delta > row.until) end--;
-    while (first < end && position[first] + delta <= row.after) first++;
-    return {first, end};
-}
-
-struct Visible {
-    KvTokens row[kRows];
-    KvTokens all; // their union, as one range
-
-    Visible(const PageRef &page, const Group &group) : all{kKvTokens, 0} {
-        for (uint32_t r = 0; r < group.n_rows; r++) {
-            const Row &now = group.rows[r], &last = group.rows[r ? r - 1 : 0];
-            const bool same = r && now.until == last.until && now.after == last.after;
-            row[r] = same ? row[r - 1] : visible(page, now);
-            if (row[r].first >= row[r].end) continue;
-            if (row[r].first < all.first) all.first = row[r].first;
-            if (row[r].end > all.end) all.end = row[r].end;
-        }
-    }
-};
-
-// cap * tanh(s / cap) by the exp of README.md.
-float soft_cap(float s, float cap) {
-    float x = s / cap * 2.0f;
-    x = x > 20.0f ? 20.0f : x < -20.0f ? -20.0f : x;
-    return cap * (1.0f - 2.0f / (exp_f32(x) + 1.0f));
-}
-
-void adjust_scores(const AttendCall &call, const Row &row, const PageRef &page, KvTokens tokens,
-                   float *s) {
-    const float cap = call.options.softcap;
-    const float *slopes = call.options.alibi_slopes;
-    for (uint32_t t = tokens.first; cap != 0.0f && t < tokens.end; t++) s[t] = soft_cap(s[t], cap);
-    for (uint32_t t = tokens.first; slopes && t < tokens.end; t++) {
-        const int64_t distance = int64_t(page.block->positions[t]) + page.delta - row.position;
-        s[t] = __builtin_fmaf(slopes[row.head], static_cast<float>(distance), s[t]);
-    }
-}
-
-// Scores to weights, row by row; sums so far follow a new reference.
-void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
-                const Visible &seen, SumBasis basis, float *s, RowSums &sums) {
-    const bool adjusts = call.options.softcap != 0.0f || call.options.alibi_slopes;
-    const uint32_t stride = kv_sum_floats(call.state->config.sum_dim());
-    for (uint32_t r = 0; r < group.width; r++, s += kKvTokens) {
-        const bool none = r >= group.n_rows || seen.row[r].first >= seen.row[r].end;
-        if (none || sums.not_finite[r]) {
-            memset(s, 0, kKvTokens * sizeof *s);
-            continue;
-        }
-        if (adjusts) adjust_scores(call, group.rows[r], page, seen.row[r], s);
-        const float factor = call.kernels->weigh(s, seen.row[r], &sums.m[r], &sums.l[basis][r]);
-        if (factor != factor) {
-            sums.not_finite[r] = true;
-            memset(s, 0, kKvTokens * sizeof *s);
-            continue;
-        }
-        if (factor == 1.0f) continue;
-        sums.l[1 - basis][r] *= factor;
-        for (uint32_t b = 0; b < kSums; b++)
-            if (sums.used[b]) call.kernels->scale(sums.o[b] + r * stride, factor, stride);
-    }
-}
 
 const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t delta,
                              AttendLocal &local) {
@@ -100,10 +28,9 @@ public:
     void add(const Group &group, const PageRef &page, RowSums &sums, const KvAhead &beside_keys,
              const KvAhead &beside_values) {
         const Visible seen(page, group);
-        if (seen.all.first >= seen.all.end) return;
+        if (seen.nothing()) return;
         const HeadPage head(*call_.layer, *page.block, group.kv_head);
-        const bool typed = !head.v_type->is_float() && sums_in_type_basis(*call_.layer);
-        const SumBasis basis = typed ? kTypeBasis : kOwnBasis;
+        const SumBasis basis = head.basis(*call_.layer);
         float *s = last_.s == local_.s ? local_.s + kRows * kKvTokens : local_.s;
 
         const PackedQuery &query = query_for(call_, group, page.delta, local_);
@@ -122,10 +49,7 @@ public:
         const Group &group = *now.group;
         const HeadPage head(*call_.layer, *now.page->block, group.kv_head);
         const uint32_t sum_dim = call_.state->config.sum_dim();
-        float *o = now.sums->o[now.basis];
-        bool &used = now.sums->used[now.basis];
-        if (!used) memset(o, 0, group.width * kv_sum_floats(sum_dim) * sizeof(float));
-        used = true;
+        float *o = sums_of(call_, group, now.basis, *now.sums);
         const bool in_keys = call_.layer->v_in_k;
         const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
         kv_kernels(*call_.kernels, kind).accumulate[kv_rows_index(group.width)](
@@ -183,6 +107,13 @@ struct Pages {
     }
 };
 
+// How many groups from the first one on are rows of one KV head.
+size_t groups_of_head(const Group *groups, size_t n) {
+    size_t same = 1;
+    while (same < n && groups[same].kv_head == groups[0].kv_head) same++;
+    return same;
+}
+
 // Groups of one track, side by side: in this order pages are one stream.
 void add_pages(const AttendCall &call, const Group *groups, size_t n, const Pages &pages,
                RowSums *sums, AttendLocal &local) {
@@ -194,6 +125,14 @@ void add_pages(const AttendCall &call, const Group *groups, size_t n, const Page
     for (const PageRef *page = pages.first; page < pages.end; page++) {
         ahead.prefetch_head(page);
         for (size_t g = 0; g < n; g++) {
+            const size_t many = groups_of_head(groups + g, n - g);
+            if (many >= kManyGroups && takes_many(call, groups[g], *page)) {
+                steps.sum_last(); // whose weights lie where those of many groups will
+                attend_many(call, groups + g, many, *page, sums + g, local);
+                g += many - 1;
+                index++;
+                continue;
+            }
             if (g && groups[g - 1].kv_head == groups[g].kv_head) {
                 steps.add(groups[g], *page, sums[g], nothing, nothing);
             } else {

@@ -10,8 +10,7 @@ namespace ggufx::kv {
 namespace {
 
 constexpr uint64_t kGroupsBytes = 1 << 20; // about; groups and parts are as many as fit
-constexpr uint32_t kMostGroups = 32;
-constexpr uint32_t kScoreFloats = 2 * kRows * kernels::kKvTokens; // of a worker
+constexpr uint32_t kScoreFloats = kMostGroups * kRows * kernels::kKvTokens; // of a worker
 
 uint64_t lines(uint64_t bytes) {
     return (bytes + 63) / 64 * 64;
@@ -20,6 +19,9 @@ uint64_t lines(uint64_t bytes) {
 struct QueryBytes {
     uint64_t x, codes, scales;
 
+    static uint64_t padded(uint64_t head_dim) {
+        return (head_dim + kernels::kKvStrip - 1) / kernels::kKvStrip * kernels::kKvStrip;
+    }
     explicit QueryBytes(uint64_t head_dim) {
         const uint64_t strips = (head_dim + kernels::kKvStrip - 1) / kernels::kKvStrip;
         x = lines(head_dim * kRows * sizeof(float));
@@ -30,8 +32,13 @@ struct QueryBytes {
 };
 
 uint64_t row_floats(const Config &config) {
-    return (uint64_t(config.sum_dim()) + kernels::kKvStrip - 1) / kernels::kKvStrip *
-           kernels::kKvStrip;
+    return QueryBytes::padded(config.sum_dim());
+}
+
+// Of the wider one of a key and a value.
+uint64_t ready_of(const Config &config) {
+    const uint64_t sums = row_floats(config), keys = QueryBytes::padded(config.head_dim_k);
+    return (sums > keys ? sums : keys) * kernels::kKvTokens * sizeof(float);
 }
 
 class Carver {
@@ -73,14 +80,16 @@ AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
         config.v_in_k
             ? lines(row_floats(config) * kernels::kKvTokens * sizeof(float))
             : 0;
+    const uint64_t ready = config.v_in_k ? 0 : ready_of(config);
     const uint64_t local = lines(sizeof(AttendLocal)) + query + vector + values +
-                           kScoreFloats * sizeof(float);
+                           ready + kScoreFloats * sizeof(float);
     const uint64_t fit = kGroupsBytes / (group + part);
     n_groups = n_parts = static_cast<uint32_t>(fit < 1 ? 1 : fit > kMostGroups ? kMostGroups : fit);
     n_locals = n_workers;
     sums_bytes = static_cast<size_t>(sums);
     vector_bytes = static_cast<size_t>(vector);
     values_bytes = static_cast<size_t>(values);
+    ready_bytes = static_cast<size_t>(ready);
     uint64_t all = 0, some = 0;
     if (!checked::mul(&all, group + part, n_groups) || !checked::mul(&some, local, n_locals) ||
         !checked::add(&all, all, some) || all > SIZE_MAX / 4)
@@ -125,6 +134,7 @@ AttendSpace::AttendSpace(const AttendShape &shape, const Config &config, uint8_t
         local.vector = carver.take<float>(shape.vector_bytes);
         local.values = carver.take<float>(shape.values_bytes);
         for (size_t v = 0; v < shape.values_bytes / sizeof(float); v++) local.values[v] = 0.0f;
+        local.ready = carver.take<uint8_t>(shape.ready_bytes);
         local.s = carver.take<float>(kScoreFloats * sizeof(float));
     }
 }

@@ -183,6 +183,49 @@ void check_accumulate(const Case &c, Random &random) {
     report(ok, *c.isa, "accumulate", c.kind, c.d, c.rows, c.tokens);
 }
 
+// Pages made ready, whose memory nothing but that fills: what is read beside it is not a number.
+void check_ready_score(const Case &c, Random &random) {
+    const KvReady &ready = kernels_of(c, *c.isa).ready;
+    const KvFormat &f = kKvFormats[c.kind];
+    const KvLayout l = k_layout(f, c.d);
+    const Guarded page(l.bytes), made(kv_ready_bytes(c.d));
+    fill_page(page.data(), f, l, c.values, random);
+    memset(made.data(), 0xff, kv_ready_bytes(c.d));
+    const Query query(f, c.d, kKvRows, c.values, random);
+    alignas(64) float got[kKvRows * kKvTokens], want[kKvRows * kKvTokens];
+    const CanonicalFp canonical;
+    ready.keys(made.data(), page.data(), c.d, c.tokens);
+    ready.score(got, query.of(*kv_pages_of(*c.isa), f), made.data(), c.tokens, {});
+    kernels_of(c, *c.scalar).score[2](want, query.view, page.data(), c.tokens, {});
+    bool ok = true;
+    for (uint32_t row = 0; row < kKvRows; row++)
+        ok &= same_bits(got + row * kKvTokens + c.tokens.first,
+                        want + row * kKvTokens + c.tokens.first, c.tokens.end - c.tokens.first);
+    report(ok, *c.isa, "ready score", c.kind, c.d, kKvRows, c.tokens);
+}
+
+void check_ready_accumulate(const Case &c, Random &random) {
+    const KvReady &ready = kernels_of(c, *c.isa).ready;
+    const KvFormat &f = kKvFormats[c.kind];
+    const KvLayout l = v_layout(f, c.d);
+    const Guarded page(l.bytes), made(kv_ready_bytes(c.d));
+    fill_page(page.data(), f, l, c.values, random);
+    memset(made.data(), 0xff, kv_ready_bytes(c.d));
+    const size_t n = kv_sum_floats(c.d), n_all = n * kKvRows;
+    const Guarded got(n_all * sizeof(float)), want(n_all * sizeof(float));
+    for (size_t i = 0; i < n_all; i++) got.floats()[i] = want.floats()[i] = random.unit();
+    alignas(64) float p[kKvRows * kKvTokens];
+    fill_weights(p, c, random);
+    const CanonicalFp canonical;
+    ready.values(made.data(), page.data(), c.d, c.tokens);
+    ready.accumulate(got.floats(), c.d, p, made.data(), c.tokens, {});
+    kernels_of(c, *c.scalar).accumulate[2](want.floats(), c.d, p, page.data(), c.tokens, {});
+    bool ok = true;
+    for (uint32_t row = 0; row < kKvRows; row++)
+        ok &= same_bits(got.floats() + row * n, want.floats() + row * n, c.d);
+    report(ok, *c.isa, "ready accumulate", c.kind, c.d, kKvRows, c.tokens);
+}
+
 void check_weigh(const Kernels &isa, const Kernels &scalar, Random &random) {
     alignas(64) float got[kKvTokens], want[kKvTokens];
     const uint32_t first = random.below(64), end = first + 1 + random.below(64 - first);
@@ -230,6 +273,9 @@ void check_kind(const Kernels &isa, const Kernels &scalar, uint32_t kind, Random
                 const Case c = {&isa, &scalar, kind, d, rows, tokens, values};
                 check_score(c, random);
                 check_accumulate(c, random);
+                if (rows < kKvRows || !kernels_of(c, isa).ready.score) continue;
+                check_ready_score(c, random);
+                check_ready_accumulate(c, random);
             }
         }
     }

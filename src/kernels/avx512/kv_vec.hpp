@@ -16,6 +16,11 @@ struct KvVec : Vec {
     static constexpr unsigned kFloatTile = 4;
     static constexpr bool kPairs = false;
     static constexpr bool kLongTables = false;
+#ifdef GGUFX_SMALL
+    static constexpr unsigned kReadyTile = 0; // no pages made ready
+#else
+    static constexpr unsigned kReadyTile = 4; // 16 sums of 4 rows
+#endif
     template <KvKind> static constexpr bool kSignedCodes = false;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
 

@@ -9,11 +9,11 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Integer values.
-template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateCodes {
+// Integer values; Ready: of a page made ready.
+template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccumulateCodes {
     using F = typename V::Vf;
     using I = typename V::Vi;
-    using C = KvCodes<V, Kind, true>;
+    using C = KvCodes<V, Kind, true, Ready>;
     static constexpr KvFormat kFormat = C::kFormat;
     static constexpr unsigned kHalves = V::kStripHalves; // worked on at once, 1 or 2
     static constexpr unsigned kParts = 16 / V::kLanes;

@@ -70,18 +70,28 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
     }
 };
 
-template <class V, KvKind Kind, int Offset, bool High, bool Windows>
+enum class KvStored { fields, windows, ready };
+template <class V, KvKind Kind, int Offset, bool High, KvStored>
 struct KvDecoder : KvFields<V, Kind, Offset, High> {};
 template <class V, KvKind Kind, int Offset, bool High>
-struct KvDecoder<V, Kind, Offset, High, true> : KvWindows<V, Kind, Offset, High> {};
+struct KvDecoder<V, Kind, Offset, High, KvStored::windows> : KvWindows<V, Kind, Offset, High> {};
+template <class V, KvKind Kind, int Offset, bool High>
+struct KvDecoder<V, Kind, Offset, High, KvStored::ready> {
+    template <unsigned, unsigned>
+    GGUFX_INLINE typename V::Vi decode(typename V::Vi x, typename V::Vi, typename V::Vi) const {
+        return x;
+    }
+};
 
 // A kind for one instruction set. Codes carry an offset (c + kOffset) where the dot product wants
 // unsigned ones; Values: of V, whose codes may stay signed when no scale is negative.
 // kPairs: what codes are multiplied with has 15 bits, and the set (V::kPairs) wants int16 instead
 // of two planes of bytes: of four, the first and the third in one register, the others in a second.
-template <class V, KvKind Kind, bool Values> struct KvCodes {
+// Ready: of a page made ready (kv_ready.hpp), whose bytes are c + kOffset.
+template <class V, KvKind Kind, bool Values, bool Ready = false> struct KvCodes {
     using I = typename V::Vi;
-    static constexpr KvFormat kFormat = kv_format(Kind);
+    static constexpr KvFormat kOfKind = kv_format(Kind);
+    static constexpr KvFormat kFormat = Ready ? kv_ready_format(kOfKind) : kOfKind;
     static constexpr unsigned kLow = kFormat.low_bits();
     // TQ3_0 does not look at its third bit.
     static constexpr bool kHigh = kFormat.high_bits() != 0 && Kind != KvKind::tq3_0;
@@ -89,10 +99,13 @@ template <class V, KvKind Kind, bool Values> struct KvCodes {
     static constexpr bool kUnsignedWeights = Values && !kFormat.signed_scales && !kPairs;
     static constexpr bool kSigned =
         kUnsignedWeights || (V::template kSignedCodes<Kind> && !kPairs);
-    static constexpr int kOffset = kSigned ? 0 : kv_offset(kFormat);
-    static constexpr bool kTable = kFormat.table[0] != 0;
+    static constexpr int kOffset = kSigned ? 0 : kv_offset(kOfKind);
+    static constexpr bool kTable = kOfKind.table[0] != 0;
     static constexpr unsigned kPer = 8 / kLow; // registers of codes in a stored one
-    KvDecoder<V, Kind, kOffset, kHigh, kTable && V::kLongTables> decoder;
+    static constexpr KvStored kStored = Ready                    ? KvStored::ready
+                                        : kTable && V::kLongTables ? KvStored::windows
+                                                                   : KvStored::fields;
+    KvDecoder<V, Kind, kOffset, kHigh, kStored> decoder;
 
     // Register t of eight. x: the stored one it lies in; last: the stored one in whose field Last
     // lies the code before it in the chain; high: the plane of highest bits.

@@ -9,11 +9,11 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Integer keys.
-template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
+// Integer keys; Ready: of a page made ready.
+template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScoreCodes {
     using F = typename V::Vf;
     using I = typename V::Vi;
-    using C = KvCodes<V, Kind, false>;
+    using C = KvCodes<V, Kind, false, Ready>;
     static constexpr KvFormat kFormat = C::kFormat;
     static constexpr unsigned kPlanes = kFormat.wide_query ? 2 : 1;
     static constexpr unsigned kSteps = 8; // registers of codes of a strip
@@ -37,21 +37,31 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
         }
     }
 
-    // The eight registers of codes of a strip; low: its stored registers, lines of 64 bytes; last: the
-    // stored register before them, whose highest field is the code before.
-    static GGUFX_INLINE void add_strip(Sums &sums, const C &codes, const uint8_t *low,
-                                       const uint8_t *high, const int8_t *q, I &last) {
-        I h = V::zero_i(), x[kSteps], shorts[Rows];
+    // use(Index<t>, value) for the eight registers of codes of a strip; low: its stored registers, lines
+    // of 64 bytes; last: the stored register before them, whose highest field is the code before.
+    template <class Use>
+    static GGUFX_INLINE void decode_strip(const C &codes, const uint8_t *low, const uint8_t *high,
+                                          I &last, const Use &use) {
+        I h = V::zero_i(), x[kSteps];
         if constexpr (C::kHigh) h = V::load_i(high);
 #pragma GCC unroll 8
         for (unsigned i = 0; i < C::kLow; i++) x[i] = V::load_i(low + 64 * i);
         unrolled<0, kSteps>([&](auto step) __attribute__((always_inline)) {
             constexpr unsigned t = decltype(step)::value, per = C::kPer;
             const I from = t % per ? x[t / per] : t ? x[(t - 1) / per] : last;
-            const I value = codes.template decode<t, (t + per - 1) % per>(x[t / per], from, h);
-            add_step<t>(sums, shorts, value, q + t * kPlanes * Rows * 4);
+            use(step, codes.template decode<t, (t + per - 1) % per>(x[t / per], from, h));
         });
         last = x[C::kLow - 1];
+    }
+
+    static GGUFX_INLINE void add_strip(Sums &sums, const C &codes, const uint8_t *low,
+                                       const uint8_t *high, const int8_t *q, I &last) {
+        I shorts[Rows];
+        decode_strip(codes, low, high, last, [&](auto step, I value)
+                     __attribute__((always_inline)) {
+            constexpr unsigned t = decltype(step)::value;
+            add_step<t>(sums, shorts, value, q + t * kPlanes * Rows * 4);
+        });
     }
 
     // Register t of a strip; q: what it meets.
@@ -137,11 +147,14 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreCodes {
             ahead.step();
         }
         if constexpr (kFormat.vector_scale) add_scaled(s, sums, q, 0, scales, scales);
+        finish(out, s, q);
+    }
+    static GGUFX_INLINE void finish(float *out, const F (&s)[Rows], const KvQuery &q) {
 #pragma GCC unroll 4
         for (unsigned r = 0; r < Rows; r++) {
-            s[r] = V::mul(s[r], V::set1(q.scale));
-            if (q.bias) s[r] = V::add(s[r], V::set1(q.bias[r]));
-            V::store(out + r * kKvTokens, s[r]);
+            F x = V::mul(s[r], V::set1(q.scale));
+            if (q.bias) x = V::add(x, V::set1(q.bias[r]));
+            V::store(out + r * kKvTokens, x);
         }
     }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/loops/kv_accumulate.hpp"
 #include "kernels/loops/kv_query.hpp"
+#include "kernels/loops/kv_ready.hpp"
 #include "kernels/loops/kv_score.hpp"
 
 namespace ggufx {
@@ -85,7 +86,8 @@ template <class V> void kv_merge(float *total, const float *chunk, float a, floa
 template <class V, KvKind K>
 constexpr KvKernels kKvKind = {
     {kv_score<V, K, 1>, kv_score<V, K, 2>, kv_score<V, K, 4>},
-    {kv_accumulate<V, K, 1>, kv_accumulate<V, K, 2>, kv_accumulate<V, K, 4>}};
+    {kv_accumulate<V, K, 1>, kv_accumulate<V, K, 2>, kv_accumulate<V, K, 4>},
+    kv_ready<V, K>()};
 
 // Every kind of page, in the order of KvKind.
 template <class V>

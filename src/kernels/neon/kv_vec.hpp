@@ -16,6 +16,7 @@ struct KvVec : Vec {
     static constexpr unsigned kFloatTile = 2;
     static constexpr bool kPairs = false;
     static constexpr bool kLongTables = false;
+    static constexpr unsigned kReadyTile = 0; // no pages made ready
     template <KvKind> static constexpr bool kSignedCodes = true;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
 

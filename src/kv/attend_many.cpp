@@ -1,0 +1,79 @@
+// Many groups of rows over one head of a page, as prefill has them: keys are decoded once and all
+// rows scored and weighed, then values are decoded once and all rows summed up.
+// SPDX-License-Identifier: MIT
+#include "kv/attend_rows.hpp"
+
+namespace ggufx::kv {
+
+using namespace kernels;
+
+// Queries packed for another shift are made one at a time, values in keys have a way of their own.
+bool takes_many(const AttendCall &call, const Group &group, const PageRef &page) {
+    if (call.layer->v_in_k || page.delta != group.query.delta) return false;
+    const HeadPage head(*call.layer, *page.block, group.kv_head);
+    return kv_kernels(*call.kernels, head.k_type->kind).ready.score &&
+           kv_kernels(*call.kernels, head.v_type->kind).ready.accumulate;
+}
+
+namespace {
+
+constexpr KvAhead kNothing = {};
+
+// What the rows of a group get of keys: true when there is something to sum up.
+struct ManyKeys {
+    const AttendCall &call;
+    const PageRef &page;
+    const HeadPage &head;
+    uint8_t *ready;
+    bool is_ready;
+
+    void score(const Group &group, float *s, KvTokens tokens) {
+        const KvKernels &k = kv_kernels(*call.kernels, head.k_type->kind);
+        const bool coded = !head.k_type->is_float();
+        const KvQuery &query = coded ? group.query.coded : group.query.plain;
+        if (group.width != kRows) {
+            k.score[kv_rows_index(group.width)](s, query, head.k, tokens, kNothing);
+            return;
+        }
+        const uint32_t first = page.first, end = first + page.n;
+        if (!is_ready) k.ready.keys(ready, head.k, query.d, {first, end});
+        is_ready = true;
+        k.ready.score(s, query, ready, tokens, kNothing);
+    }
+};
+
+} // namespace
+
+void attend_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
+                 RowSums *sums, AttendLocal &local) {
+    const HeadPage head(*call.layer, *page.block, groups[0].kv_head);
+    const SumBasis basis = head.basis(*call.layer);
+    const KvKernels &v = kv_kernels(*call.kernels, head.v_type->kind);
+    const uint32_t sum_dim = call.state->config.sum_dim();
+    KvTokens tokens[kMostGroups], all = {kKvTokens, 0};
+    ManyKeys keys = {call, page, head, local.ready, false};
+    for (size_t g = 0; g < n; g++) {
+        float *s = local.s + g * (kRows * kKvTokens);
+        const Visible seen(page, groups[g]);
+        tokens[g] = seen.all;
+        if (seen.nothing()) continue;
+        keys.score(groups[g], s, seen.all);
+        weigh_rows(call, groups[g], page, seen, basis, s, sums[g]);
+        if (seen.all.first < all.first) all.first = seen.all.first;
+        if (seen.all.end > all.end) all.end = seen.all.end;
+    }
+    if (all.first >= all.end) return;
+    v.ready.values(local.ready, head.v, sum_dim, all);
+    for (size_t g = 0; g < n; g++) {
+        if (tokens[g].first >= tokens[g].end) continue;
+        const float *p = local.s + g * (kRows * kKvTokens);
+        float *o = sums_of(call, groups[g], basis, sums[g]);
+        const uint32_t width = groups[g].width;
+        if (width == kRows)
+            v.ready.accumulate(o, sum_dim, p, local.ready, tokens[g], kNothing);
+        else
+            v.accumulate[kv_rows_index(width)](o, sum_dim, p, head.v, tokens[g], kNothing);
+    }
+}
+
+} // namespace ggufx::kv

@@ -1,0 +1,88 @@
+// What rows see of a page; scores to weights.
+// SPDX-License-Identifier: MIT
+#include "kv/attend_rows.hpp"
+
+#include "base/math.hpp"
+
+#include <string.h>
+
+namespace ggufx::kv {
+
+using namespace kernels;
+
+namespace {
+
+// Slots of a page that a row sees; positions do not descend within a page.
+KvTokens visible(const PageRef &page, const Row &row) {
+    const int32_t *position = page.block->positions;
+    const int64_t delta = page.delta;
+    uint32_t first = page.first, end = uint32_t(page.first) + page.n;
+    while (end > first && position[end - 1] + delta > row.until) end--;
+    while (first < end && position[first] + delta <= row.after) first++;
+    return {first, end};
+}
+
+// cap * tanh(s / cap) by the exp of README.md.
+float soft_cap(float s, float cap) {
+    float x = s / cap * 2.0f;
+    x = x > 20.0f ? 20.0f : x < -20.0f ? -20.0f : x;
+    return cap * (1.0f - 2.0f / (exp_f32(x) + 1.0f));
+}
+
+void adjust_scores(const AttendCall &call, const Row &row, const PageRef &page, KvTokens tokens,
+                   float *s) {
+    const float cap = call.options.softcap;
+    const float *slopes = call.options.alibi_slopes;
+    for (uint32_t t = tokens.first; cap != 0.0f && t < tokens.end; t++) s[t] = soft_cap(s[t], cap);
+    for (uint32_t t = tokens.first; slopes && t < tokens.end; t++) {
+        const int64_t distance = int64_t(page.block->positions[t]) + page.delta - row.position;
+        s[t] = __builtin_fmaf(slopes[row.head], static_cast<float>(distance), s[t]);
+    }
+}
+
+} // namespace
+
+Visible::Visible(const PageRef &page, const Group &group) : all{kKvTokens, 0} {
+    for (uint32_t r = 0; r < group.n_rows; r++) {
+        const Row &now = group.rows[r], &last = group.rows[r ? r - 1 : 0];
+        const bool same = r && now.until == last.until && now.after == last.after;
+        row[r] = same ? row[r - 1] : visible(page, now);
+        if (row[r].first >= row[r].end) continue;
+        if (row[r].first < all.first) all.first = row[r].first;
+        if (row[r].end > all.end) all.end = row[r].end;
+    }
+}
+
+void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
+                const Visible &seen, SumBasis basis, float *s, RowSums &sums) {
+    const bool adjusts = call.options.softcap != 0.0f || call.options.alibi_slopes;
+    const uint32_t stride = kv_sum_floats(call.state->config.sum_dim());
+    for (uint32_t r = 0; r < group.width; r++, s += kKvTokens) {
+        const bool none = r >= group.n_rows || seen.row[r].first >= seen.row[r].end;
+        if (none || sums.not_finite[r]) {
+            memset(s, 0, kKvTokens * sizeof *s);
+            continue;
+        }
+        if (adjusts) adjust_scores(call, group.rows[r], page, seen.row[r], s);
+        const float factor = call.kernels->weigh(s, seen.row[r], &sums.m[r], &sums.l[basis][r]);
+        if (factor != factor) {
+            sums.not_finite[r] = true;
+            memset(s, 0, kKvTokens * sizeof *s);
+            continue;
+        }
+        if (factor == 1.0f) continue;
+        sums.l[1 - basis][r] *= factor;
+        for (uint32_t b = 0; b < kSums; b++)
+            if (sums.used[b]) call.kernels->scale(sums.o[b] + r * stride, factor, stride);
+    }
+}
+
+float *sums_of(const AttendCall &call, const Group &group, SumBasis basis, RowSums &sums) {
+    float *o = sums.o[basis];
+    const uint32_t stride = kv_sum_floats(call.state->config.sum_dim());
+    if (!sums.used[basis]) memset(o, 0, group.width * stride * sizeof(float));
+    sums.used[basis] = true;
+    return o;
+}
+
+} // namespace ggufx::kv
