@@ -3,15 +3,15 @@
 #include "command_line.hpp"
 
 #include "cli.hpp"
+#include "number_check.hpp"
 #include "text.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <cerrno>
 #include <cstdio>
-#include <limits>
+#include <cstring>
 #include <type_traits>
 
 namespace ggufx::cli {
@@ -69,30 +69,6 @@ Command Command::add_command(const std::string &name, const std::string &help) {
 
 void Command::require_command() {
     app_->require_subcommand(1);
-}
-
-// What the parser would take "010" (for 8), "-1" (for 2^64 - 1), "" and "nan" as is told or mended
-// before it reads the number.
-template <class T> static std::string check_number(std::string &text) {
-    constexpr bool kWhole = std::is_integral_v<T>;
-    const bool hex = kWhole && (text.starts_with("0x") || text.starts_with("0X"));
-    const char *first = text.data() + (hex ? 2 : 0), *last = text.data() + text.size();
-    std::conditional_t<kWhole, T, double> number = 0;
-    std::from_chars_result read;
-    if constexpr (kWhole) {
-        read = std::from_chars(first, last, number, hex ? 16 : 10);
-    } else {
-        read = std::from_chars(first, last, number);
-    }
-    const bool large = read.ec == std::errc::result_out_of_range;
-    if (kWhole && large && read.ptr == last) {
-        return cli::quoted(text) + " is larger than " + std::to_string(std::numeric_limits<T>::max());
-    }
-    if (read.ec != std::errc() || read.ptr != last || !std::isfinite(static_cast<double>(number))) {
-        return cli::quoted(text) + (kWhole ? " is not a whole number" : " is not a number");
-    }
-    if constexpr (kWhole) text = std::to_string(number);
-    return "";
 }
 
 template <class T> struct Element {
@@ -294,7 +270,10 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         if (error.get_exit_code() == 0) {
             const int code = app_->exit(error);
-            return std::fflush(stdout) == 0 ? code : kRuntimeError;
+            if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+            std::fprintf(stderr, "ggufx: cannot write to standard output: %s\n",
+                         std::strerror(errno));
+            return kRuntimeError;
         }
         std::string verb; // " bench matvec", as far as one was named
         for (const CLI::App *app = app_.get(); !app->get_subcommands().empty();) {

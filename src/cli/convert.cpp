@@ -37,6 +37,28 @@ static void check_outtype(const ConvertOptions &options, const std::string &to) 
                       (to == "gguf" ? "bf16, q8_0; use ggufx quantize for others" : "bf16"));
 }
 
+// An option that this conversion does not look at was meant for another one.
+static void check_use(const ConvertOptions &options, const std::string &from,
+                      const std::string &to) {
+    const struct {
+        const char *name;
+        const std::string &value;
+        bool is_used;
+        const char *where;
+    } list[] = {
+        {"--tokenizer", options.tokenizer, from == "llama2c", "llama2.c to GGUF"},
+        {"--pre", options.pre, from == "safetensors", "safetensors to GGUF"},
+        {"--name", options.name, from != "gguf", "safetensors or llama2.c to GGUF"},
+        {"--endian", options.endian, from == "gguf" && to == "gguf", "GGUF to GGUF"},
+        {"--max-shard", options.max_shard, to == "safetensors", "GGUF to safetensors"},
+    };
+    for (const auto &option : list) {
+        if (option.value.empty() || option.is_used) continue;
+        throw Failure(kUsage, fmt::format("{} is for {}, not for {} to {}", option.name,
+                                          option.where, from, to));
+    }
+}
+
 static Conversion convert_to(const Globals &globals, const ConvertOptions &options,
                              const std::string &from, const std::string &to) {
     if (to == "gguf") {
@@ -57,6 +79,7 @@ static int convert(const Globals &globals, const ConvertOptions &options) {
     const std::string from = options.from.empty() ? format_of(options.input) : options.from;
     const std::string to = options.to.empty() ? target_of(globals.output, from) : options.to;
     check_outtype(options, to);
+    check_use(options, from, to);
     const Conversion done = convert_to(globals, options, from, to);
     Output out("-", false);
     if (globals.json) {

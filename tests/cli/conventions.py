@@ -92,7 +92,8 @@ class Streams(tool.Case):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
         for args in (["types"], ["info", MODEL], ["cpu", "--json"], ["demo", "-n", "4"],
-                     ["run", MODEL, "-n", "2"], ["demo", "--export", "-"]):
+                     ["run", MODEL, "-n", "2"], ["demo", "--export", "-"], ["--help"],
+                     ["--version"], ["run", "--help"]):
             with open("/dev/full", "wb") as full:
                 result = subprocess.run([*WRAPPER, TOOL, *args], stdout=full,
                                         stderr=subprocess.PIPE, env=environment())

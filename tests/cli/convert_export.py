@@ -129,6 +129,11 @@ class Arrays(Convert):
         self.fails(2, "convert", MODEL)
         self.fails(2, "convert", MODEL, "--to", "safetensors", "--outtype", "q8_0", "-o", self.path("x"))
         self.fails(2, "convert", self.path("odd.txt", b"text"), "-o", self.path("y"))
+        for target, *option in (("x.npz", "--max-shard", "1G"), ("x.npz", "--endian", "big"),
+                                ("x", "--name", "n"), ("x", "--pre", "p"),
+                                ("x", "--tokenizer", self.path("t", b""))):
+            message = self.fails(2, "convert", MODEL, "-o", self.path(target), *option)
+            self.assertIn(option[0] + " is for ", message)
         self.fails(1, "convert", self.path("absent"), "-o", self.path("y"))
         self.fails(4, "convert", self.path("n.gguf", gguf([("general.architecture", 8, string("odd"))])),
                    "--to", "safetensors", "-o", self.path("y"))

@@ -196,6 +196,8 @@ class Plans(Quantize):
         self.assertIn("quantized already", self.fails(2, "quantize", MODEL, out, "--type", "Q4_0"))
         self.assertIn("REGEX=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "x"))
         self.assertIn("regular", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "(=q8_0"))
+        for option in ("--include", "--exclude", "--candidates"):
+            self.assertIn(option, self.fails(2, "quantize", source, out, "Q8_0", option, "q4_0"))
         self.assertIn("i/n", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--shard", "3/2"))
         self.fails(1, "quantize", self.path("absent"), out, "--type", "Q8_0")
         self.fails(2, "quantize", source, out, "--type", "39")  # NVFP4: files come from converters
