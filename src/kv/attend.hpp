@@ -134,10 +134,10 @@ const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, uint3
                               AttendLocal &local);
 uint32_t value_coordinates(const AttendCall &call, const TypeOps &k_type);
 // attend_many.cpp: n groups of one KV head over one of its pages, which is decoded once for all of
-// them; only where takes_many says so.
+// them; only where takes_many says so. next: the page after it, null: there is none.
 bool takes_many(const AttendCall &call, const Group &group, const PageRef &page);
 void attend_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
-                 RowSums *sums, AttendLocal &local);
+                 const PageRef *next, RowSums *sums, AttendLocal &local);
 size_t chunks_of(const Track &track);
 // attend_finish.cpp
 void clear_sums(RowSums &sums);

@@ -128,7 +128,8 @@ void add_pages(const AttendCall &call, const Group *groups, size_t n, const Page
             const size_t many = groups_of_head(groups + g, n - g);
             if (many >= kManyGroups && takes_many(call, groups[g], *page)) {
                 steps.sum_last(); // whose weights lie where those of many groups will
-                attend_many(call, groups + g, many, *page, sums + g, local);
+                const PageRef *next = page + 1 < pages.behind ? page + 1 : nullptr;
+                attend_many(call, groups + g, many, *page, next, sums + g, local);
                 g += many - 1;
                 index++;
                 continue;

@@ -19,6 +19,17 @@ namespace {
 
 constexpr KvAhead kNothing = {};
 
+// What is wanted after n groups, asked for a part at a time.
+struct Later {
+    const uint8_t *data;
+    uint32_t lines;
+
+    void ask(size_t g, size_t n) const {
+        for (size_t i = lines * g / n; i < lines * (g + 1) / n; i++)
+            __builtin_prefetch(data + 64 * i, 0, 2);
+    }
+};
+
 // What the rows of a group get of keys: true when there is something to sum up.
 struct ManyKeys {
     const AttendCall &call;
@@ -45,14 +56,16 @@ struct ManyKeys {
 } // namespace
 
 void attend_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
-                 RowSums *sums, AttendLocal &local) {
+                 const PageRef *next, RowSums *sums, AttendLocal &local) {
     const HeadPage head(*call.layer, *page.block, groups[0].kv_head);
     const SumBasis basis = head.basis(*call.layer);
     const KvKernels &v = kv_kernels(*call.kernels, head.v_type->kind);
     const uint32_t sum_dim = call.state->config.sum_dim();
     KvTokens tokens[kMostGroups], all = {kKvTokens, 0};
     ManyKeys keys = {call, page, head, local.ready, false};
+    const Later values = {head.v, head.v_lines};
     for (size_t g = 0; g < n; g++) {
+        values.ask(g, n);
         float *s = local.s + g * (kRows * kKvTokens);
         const Visible seen(page, groups[g]);
         tokens[g] = seen.all;
@@ -64,7 +77,13 @@ void attend_many(const AttendCall &call, const Group *groups, size_t n, const Pa
     }
     if (all.first >= all.end) return;
     v.ready.values(local.ready, head.v, sum_dim, all);
+    Later next_keys = {nullptr, 0};
+    if (next) {
+        const HeadPage then(*call.layer, *next->block, groups[0].kv_head);
+        next_keys = {then.k, then.k_lines};
+    }
     for (size_t g = 0; g < n; g++) {
+        next_keys.ask(g, n);
         if (tokens[g].first >= tokens[g].end) continue;
         const float *p = local.s + g * (kRows * kKvTokens);
         float *o = sums_of(call, groups[g], basis, sums[g]);

@@ -20,7 +20,11 @@ struct KvVec : Vec {
     static constexpr bool kSignedCodes = kv_largest(kv_format(Kind)) > kCodeLimit;
     static constexpr bool kPairs = true;
     static constexpr bool kLongTables = false;
+#ifdef GGUFX_SMALL
     static constexpr unsigned kReadyTile = 0; // no pages made ready
+#else
+    static constexpr unsigned kReadyTile = 1; // registers of tokens at once of pages made ready
+#endif
     // Registers of codes of which two products each fit int16, times 127: 8, 4 or 1.
     template <KvKind Kind>
     static constexpr unsigned kShortSteps = kv_largest(kv_format(Kind)) * 254 * 8 <= INT16_MAX ? 8

@@ -19,7 +19,7 @@ struct KvVec : Vec {
 #ifdef GGUFX_SMALL
     static constexpr unsigned kReadyTile = 0; // no pages made ready
 #else
-    static constexpr unsigned kReadyTile = 4; // 16 sums of 4 rows
+    static constexpr unsigned kReadyTile = 4; // registers of tokens at once: 16 sums of 4 rows
 #endif
     template <KvKind> static constexpr bool kSignedCodes = false;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
