@@ -51,6 +51,15 @@ void stress_large_values(float *v, const Target &t, const float *w, int n_roots)
     }
 }
 
+// Which powers are tried, strongest first; none is the promise itself. With an imatrix the types of
+// three bits have lower perplexity where large values count less (tests/bench/quantize.md).
+struct Roots {
+    int first, of[3];
+};
+Roots roots_of(uint32_t type, bool weighted) {
+    return {!weighted ? 0 : type == kIQ3_S ? 2 : type == kIQ3_XXS ? 1 : 0, {1, 2, 0}};
+}
+
 // The least squares of the f16 scale for what the rest of the block says.
 void improve_scale(uint8_t *block, const Target &t, const float *w) {
     const float d = f16_to_f32(grid_scale(block, t.type.id));
@@ -107,7 +116,9 @@ void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, co
     const Target t = {type, x, decode, grid};
     if (t.n() == 1) return; // floats
     const double promised = t.error(block, w);
-    for (const int n_roots : {1, 2, 0}) {
+    const Roots roots = roots_of(type.id, w != nullptr);
+    for (int i = roots.first; i < 3; i++) {
+        const int n_roots = roots.of[i];
         float stressed[kMaxValues];
         const float *v = n_roots ? stressed : w;
         if (n_roots) stress_large_values(stressed, t, w, n_roots);

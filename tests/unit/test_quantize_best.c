@@ -126,7 +126,7 @@ static double stressed_error(const float *y, const float *x, const float *v) {
 }
 
 /* Shares of the reference's squared error that are left, with room: weighted as promised, and as
- * searched for (a search for the promise alone leaves more of the second). */
+ * searched for (a search for the promise alone leaves more of the second: IQ3_S with weights). */
 struct goal {
     uint32_t type;
     double promised, searched;
@@ -166,8 +166,8 @@ static void test_bell_shaped_values_gain_what_the_search_can_give(void **state) 
     const struct goal weighted[] = {
         {GGUFX_TYPE_IQ1_S, 0.885, 0.95},   {GGUFX_TYPE_IQ1_M, 0.89, 0.93},
         {GGUFX_TYPE_IQ2_XXS, 0.865, 0.88}, {GGUFX_TYPE_IQ2_XS, 0.88, 0.883},
-        {GGUFX_TYPE_IQ2_S, 0.906, 0.923},  {GGUFX_TYPE_IQ3_XXS, 0.916, 0.909},
-        {GGUFX_TYPE_IQ3_S, 0.845, 0.817},  {GGUFX_TYPE_Q2_K, 0.964, 0.967},
+        {GGUFX_TYPE_IQ2_S, 0.906, 0.923},  {GGUFX_TYPE_IQ3_XXS, 0.9, 0.909},
+        {GGUFX_TYPE_IQ3_S, 0.813, 0.831},  {GGUFX_TYPE_Q2_K, 0.964, 0.967},
         {GGUFX_TYPE_Q4_0, 0.99, 1.016},    {GGUFX_TYPE_Q3_K, 0.9985, 1.007}};
     float *x = weights_of_a_model(), w[kColumns];
     for (size_t i = 0; i < kColumns; i++) w[i] = expf(sinf((float)i * 1.7f) * 1.5f);
