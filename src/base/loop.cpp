@@ -31,19 +31,20 @@ size_t items_in(const Loop &loop, uint64_t picoseconds) {
 }
 
 struct Schedule {
-    size_t n, unit, largest, smallest, workers;
+    size_t n, unit, largest, smallest, workers, fine; // items at the end that go one by one
 
     // Of `count` items of the loop.
     Schedule(const Loop &loop, size_t count, uint32_t n_workers)
-        : n(count), unit(loop.unit), workers(n_workers) {
+        : n(count), unit(loop.unit), workers(n_workers), fine(loop.fine_end ? workers * unit : 0) {
         const size_t longest = round_up(items_in(loop, kChunkPs), unit);
         const size_t wanted = clamp(n / (kTasksPerWorker * workers), loop.min_items, longest);
-        largest = clamp(round_up(wanted, unit), unit, longest);
+        largest = clamp(wanted / unit * unit, unit, longest);
         smallest = clamp(round_up(largest / 4 + 1, unit), unit, largest);
     }
     // Items of the chunk that starts at `first` < n.
     size_t chunk(size_t first) const {
         const size_t rest = n - first;
+        if (rest <= fine) return 1;
         const size_t wanted = round_up(clamp(rest / (2 * workers), smallest, largest), unit);
         return wanted < rest ? wanted : rest;
     }

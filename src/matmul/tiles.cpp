@@ -14,6 +14,10 @@ using kernels::Out;
 using kernels::Rows;
 using kernels::Scratch;
 
+// Where tiles take long, the last ones of a loop are cut into pieces of their columns, so that
+// nobody waits long for the others; each piece unpacks the tile's weights.
+constexpr size_t kPieces = 4, kManyColumns = 64;
+
 // Columns first .. first + n - 1 of one of the listed matrices.
 struct Job {
     const Tiles *tiles;
@@ -81,8 +85,10 @@ private:
             values += uint64_t{jobs_[i].n} * jobs_[i].tiles->w.n;
             widest = jobs_[i].n > widest ? jobs_[i].n : widest;
         }
-        const uint64_t tile_ps = kernel_.tile_ps(jobs_[0].tiles->w.k, widest);
-        return {n, 1, 1, tile_ps, call_.options.progress, call_.done, values / n, call_.total};
+        const uint64_t ps = kernel_.tile_ps(jobs_[0].tiles->w.k, widest) / kPieces;
+        n *= kPieces;
+        return {n,          kPieces,    kPieces,     ps,  call_.options.progress,
+                call_.done, values / n, call_.total, widest >= kManyColumns};
     }
 
     // Columns first .. of all jobs one after another.
@@ -116,23 +122,40 @@ private:
         }
     }
 
-    // Tiles first .. of all jobs one after another.
+    // Pieces first .. of all tiles of all jobs one after another.
     static void multiply(const void *self, size_t first, size_t count, uint32_t worker) {
         const auto *batch = static_cast<const Batch *>(self);
         const size_t tile_rows = batch->kernel_.gemm->tile_rows;
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i++) {
             const Job &job = batch->jobs_[i];
-            const size_t n_tiles = job.n_tiles(tile_rows);
-            if (first >= n_tiles) {
-                first -= n_tiles;
+            const size_t n_pieces = job.n_tiles(tile_rows) * kPieces;
+            if (first >= n_pieces) {
+                first -= n_pieces;
                 continue;
             }
-            const size_t n = n_tiles - first < count ? n_tiles - first : count;
-            const size_t row = first * tile_rows, end = (first + n) * tile_rows;
-            batch->run_rows(job, row, (end < job.tiles->w.n ? end : job.tiles->w.n) - row, worker);
+            const size_t n = n_pieces - first < count ? n_pieces - first : count;
+            const size_t row = first / kPieces * tile_rows;
+            const size_t end = (first + n + kPieces - 1) / kPieces * tile_rows;
+            const size_t n_rows = (end < job.tiles->w.n ? end : job.tiles->w.n) - row;
+            if (n % kPieces == 0)
+                batch->run_rows(job, row, n_rows, worker);
+            else
+                batch->run_rows(batch->piece(job, first % kPieces, n), row, n_rows, worker);
             first = 0;
             count -= n;
         }
+    }
+    // Columns of pieces first .. first + n - 1 of a tile: whole groups.
+    Job piece(const Job &job, size_t first, size_t n) const {
+        const size_t group = kernel_.gemm->column_group, n_groups = (job.n + group - 1) / group;
+        const size_t from = first * n_groups / kPieces * group;
+        const size_t to = (first + n) * n_groups / kPieces * group;
+        Job part = job;
+        part.first += from;
+        part.n = part.act.n = (to < job.n ? to : job.n) - from;
+        part.act.packed += kernel_.gemm->bytes(job.act.k, from);
+        part.act.x += from * job.act.ldx;
+        return part;
     }
     void run_rows(const Job &job, size_t row, size_t n, uint32_t worker) const {
         if (share_.scratch) {

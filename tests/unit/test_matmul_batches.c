@@ -1,5 +1,5 @@
 /*
- * How products share out columns that do not fit the workspace together.
+ * How products share out many columns: in batches, and in pieces between workers.
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
@@ -59,9 +59,43 @@ static void test_columns_are_taken_in_parts_of_one_size(void **state) {
     check_parts(GGUFX_ISA_BEST);
 }
 
+/* With many columns the last tiles are cut into pieces of them: an odd number of columns, of rows
+ * and of workers. */
+static void test_pieces_of_the_last_tiles_change_no_bit(void **state) {
+    (void)state;
+    enum { rows = 307, cols = 256, n = 131 };
+    static const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q6_K,
+                                     GGUFX_TYPE_F16};
+    static const uint32_t modes[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32};
+    const ggufx_executor executors[] = {thread_executor(3), reverse_executor()};
+    ggufx_runtime *alone = make_runtime(GGUFX_ISA_BEST, 1);
+    float *x = random_values(n * cols, 18);
+    for (size_t t = 0; t < 4; t++) {
+        matrix m = random_matrix(types[t], rows, cols, 0);
+        for (size_t mode = 0; mode < 3; mode++) {
+            float *want = product(alone, &m, x, n, modes[mode]);
+            for (size_t i = 0; i < 2; i++) {
+                ggufx_runtime_options options;
+                ggufx_runtime_options_init(&options);
+                options.executor = &executors[i];
+                ggufx_runtime *rt = make_runtime_with(&options);
+                float *y = product(rt, &m, x, n, modes[mode]);
+                assert_equal_bits(y, want, n * rows);
+                free(y);
+                ggufx_runtime_destroy(rt);
+            }
+            free(want);
+        }
+        free_matrix(&m);
+    }
+    free(x);
+    ggufx_runtime_destroy(alone);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_are_taken_in_parts_of_one_size),
+        cmocka_unit_test(test_pieces_of_the_last_tiles_change_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
