@@ -35,6 +35,7 @@ ColdBuffer::~ColdBuffer() {
 
 void ColdBuffer::fill(const std::vector<uint8_t> &pattern) {
     for (size_t at = 0; at < size_; at += pattern.size()) {
+        check_interrupt();
         std::memcpy(data_ + at, pattern.data(), std::min(pattern.size(), size_ - at));
     }
 }

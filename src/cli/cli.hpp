@@ -49,9 +49,11 @@ struct Globals {
     std::string color = "auto";
     std::string progress = "auto";
     std::string isa = "best";
-    std::string output = "-";
+    std::string output;                        // -o: "-" is stdout, as is "" where none is given
     unsigned threads = 0;                      // 0 = all
     std::vector<unsigned> thread_counts = {0}; // all that -t named; more than one: bench only
+
+    bool to_stdout() const { return output.empty() || output == "-"; }
 };
 
 // The parser and, per verb (a leaf of its tree), what to run.

@@ -75,7 +75,7 @@ static Conversion convert_to(const Globals &globals, const ConvertOptions &optio
 }
 
 static int convert(const Globals &globals, const ConvertOptions &options) {
-    if (globals.output == "-") throw Failure(kUsage, "convert needs -o OUT");
+    if (globals.to_stdout()) throw Failure(kUsage, "convert needs -o OUT");
     const std::string from = options.from.empty() ? format_of(options.input) : options.from;
     const std::string to = options.to.empty() ? target_of(globals.output, from) : options.to;
     check_outtype(options, to);

@@ -31,13 +31,14 @@ constexpr uint64_t kShown = 8; // elements of an array in the preview
 
 static Edit begin(const Globals &globals, const EditOptions &options) {
     Edit edit;
+    if (globals.output == "-") throw Failure(kUsage, "-o must be a file, not a pipe");
     edit.rt = make_runtime(globals);
     int32_t recovered = 0; // the rest of an edit that a crash interrupted
     call([&](ggufx_error *error) {
         return ggufx_edit_recover(&recovered, edit.rt.get(), options.file.c_str(), error);
     });
     edit.file = open_file(edit.rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
-    if (globals.output == "-" && file_facts(edit.file.get()).n_parts > 1) {
+    if (globals.output.empty() && file_facts(edit.file.get()).n_parts > 1) {
         throw Failure(kUsage, options.file + ": is a set of files; write it as one with -o FILE");
     }
     const uint64_t reserve = options.reserve.empty() ? 0 : parse_size(options.reserve, "--reserve");
@@ -111,7 +112,7 @@ static EditResult write_copy(const Globals &globals, const EditOptions &options,
 }
 
 static int finish(const Globals &globals, const EditOptions &options, Edit &edit) {
-    const bool own = globals.output == "-";
+    const bool own = globals.output.empty();
     const EditResult result =
         own ? edit_model(globals, options, edit) : write_copy(globals, options, edit);
     print_result(globals, options.file, own ? options.file : globals.output, edit.changes, result,

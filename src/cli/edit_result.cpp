@@ -50,8 +50,8 @@ void print_result(const Globals &globals, const std::string &file, const std::st
         Json changes = Json::array();
         for (const KeyChange &change : list) changes.push_back(change_json(change));
         Json line = json_object();
-        line.update(Json{{"file", file},
-                         {"output", target},
+        line.update(Json{{"file", json_bytes(file)},
+                         {"output", json_bytes(target)},
                          {"changes", changes},
                          {"bytes", result.n_bytes},
                          {"in_place", result.in_place},

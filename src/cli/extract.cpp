@@ -33,7 +33,7 @@ static Shape shape_wanted(const Globals &globals, const ExtractOptions &options,
     if (options.npy) return Shape::npy;
     if (options.raw) return Shape::raw;
     if (options.text || out.is_terminal()) return Shape::text;
-    return globals.output == "-" ? Shape::text : Shape::npy;
+    return globals.to_stdout() ? Shape::text : Shape::npy;
 }
 
 static void write_bytes(Output &out, const ggufx_tensor *tensor, const ggufx_tensor_facts &info,

@@ -19,7 +19,11 @@ Imatrix open_imatrix(const Globals &globals, const ggufx_runtime *rt, const std:
     ggufx_imatrix *imatrix = nullptr;
     ggufx_error error;
     const ggufx_status status = ggufx_imatrix_open(&imatrix, rt, path.c_str(), &hook, &error);
-    if (status != GGUFX_OK) throw Failure(Failure(exit_code(status), error), path);
+    if (status != GGUFX_OK) {
+        const Failure failure(exit_code(status), error);
+        const bool is_named = std::string_view(error.message).starts_with(path + ":");
+        throw is_named ? failure : Failure(failure, path);
+    }
     return Imatrix(imatrix);
 }
 
@@ -162,7 +166,7 @@ static int show(const Globals &globals, const std::string &file) {
 
 static int write_to(const Globals &globals, const Imatrix &imatrix, const std::string &path,
                     int32_t format) {
-    require_free(globals, path);
+    require_target(globals, path);
     Output out(globals);
     {
         Progress progress(globals, "write");
@@ -174,7 +178,7 @@ static int write_to(const Globals &globals, const Imatrix &imatrix, const std::s
     if (globals.json) {
         Json value = card(imatrix.get());
         value["format"] = format == GGUFX_IMATRIX_DAT ? "dat" : "gguf";
-        value["output"] = path;
+        value["output"] = json_bytes(path);
         print_json(out, value);
     } else if (!globals.quiet) {
         out.write(fmt::format("{}: {} entries\n", escape(path),

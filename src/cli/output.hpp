@@ -16,7 +16,8 @@ public:
     // "-" is stdout. A file is written as PATH.part and renamed by finish(); an existing one is
     // refused without `force`; special files (/dev/full, a pipe) are written directly.
     explicit Output(const std::string &path, bool force);
-    explicit Output(const Globals &globals) : Output(globals.output, globals.force) {}
+    explicit Output(const Globals &globals)
+        : Output(globals.to_stdout() ? "-" : globals.output, globals.force) {}
     ~Output(); // removes the unfinished file
     Output(const Output &) = delete;
     Output &operator=(const Output &) = delete;

@@ -217,7 +217,7 @@ static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
     complete_options(options);
     const uint32_t file_type = file_type_of(options.type);
     const ggufx_file_type_facts recipe = file_type_facts(file_type);
-    if (!options.dry_run && !options.keep_split) require_free(globals, options.out);
+    if (!options.dry_run && !options.keep_split) require_target(globals, options.out);
     const Runtime rt = make_runtime(globals);
     const Imatrix imatrix = read_weights(globals, rt.get(), options);
     const bool reads_data = !options.dry_run || options.has_target();

@@ -79,7 +79,7 @@ Json tensor_json(const ggufx_job_tensor &t) {
 Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options,
                 const std::string &type) {
     const ggufx_job_facts info = job_facts(job);
-    return {{"output", options.out},
+    return {{"output", json_bytes(options.out)},
             {"type", type},
             {"tensors", info.n_tensors},
             {"parts", info.n_parts},

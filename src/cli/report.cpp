@@ -179,12 +179,12 @@ static Json report_json(const ModelReport &report) {
 }
 
 static int report(const Globals &globals, const ReportOptions &options) {
-    if (options.html.empty() && !globals.json && globals.output == "-") {
+    if (options.html.empty() && !globals.json && globals.output.empty()) {
         throw Failure(kUsage, "report needs --html FILE or --json");
     }
     std::optional<Output> page, out;
     if (!options.html.empty()) page.emplace(options.html, globals.force);
-    if (globals.json || globals.output != "-") out.emplace(globals);
+    if (globals.json || !globals.output.empty()) out.emplace(globals);
     const ModelReport made = make_report(globals, options);
     if (page) {
         page->write(report_html(made));

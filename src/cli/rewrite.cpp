@@ -76,6 +76,14 @@ void require_free(const Globals &globals, const std::string &path) {
     }
 }
 
+void require_target(const Globals &globals, const std::string &path) {
+    if (path == "-") throw Failure(kUsage, "the file to write must be a file, not a pipe");
+    if (path == globals.output) {
+        throw Failure(kUsage, "-o is for what is said about " + quoted(path) + ", not that file");
+    }
+    require_free(globals, path);
+}
+
 static ggufx_write_options options_of(const SplitLimits &limits) {
     ggufx_write_options options;
     ggufx_write_options_init(&options);

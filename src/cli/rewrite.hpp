@@ -20,6 +20,8 @@ Writer make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t res
 
 // Refuses a name that is taken, unless --force.
 void require_free(const Globals &globals, const std::string &path);
+// The same for a file beside what goes to -o; "-" is refused too.
+void require_target(const Globals &globals, const std::string &path);
 
 struct SplitLimits {
     uint64_t max_bytes = 0;

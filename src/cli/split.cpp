@@ -36,9 +36,11 @@ static std::vector<std::string> part_names(std::string prefix, uint64_t n_parts)
 static void print_result(Output &out, const Globals &globals, const SplitOptions &options,
                          const ggufx_writer_facts &made, const std::vector<std::string> &names) {
     if (globals.json) {
+        Json outputs = Json::array();
+        for (const std::string &name : names) outputs.push_back(json_bytes(name));
         Json line = json_object();
-        line.update(Json{{"file", options.file},
-                         {"outputs", names},
+        line.update(Json{{"file", json_bytes(options.file)},
+                         {"outputs", outputs},
                          {"tensors", made.n_tensors},
                          {"bytes", made.n_bytes},
                          {"written", !options.dry_run}});
@@ -68,7 +70,7 @@ static int split(const Globals &globals, const SplitOptions &options) {
     const std::vector<std::string> names = part_names(options.out, made.n_parts);
     Output out(globals); // a place that cannot be written is told before the parts are
     if (!options.dry_run) {
-        for (const std::string &name : names) require_free(globals, name);
+        for (const std::string &name : names) require_target(globals, name);
         write_model(globals, writer.get(), options.out, limits);
     }
     print_result(out, globals, options, made, names);
@@ -87,7 +89,7 @@ static int merge(const Globals &globals, const SplitOptions &options) {
     const ggufx_writer_facts made = plan(writer.get(), {});
     Output out(globals); // as above
     if (!options.dry_run) {
-        require_free(globals, options.out);
+        require_target(globals, options.out);
         write_model(globals, writer.get(), options.out, {});
     }
     print_result(out, globals, options, made, {options.out});

@@ -194,6 +194,19 @@ class Files(tool.Case):
         self.assertEqual(tool.read_json(target)["schema"], 1)
         self.assertEqual(os.listdir(self.folder), ["out.json"])
 
+    def test_names_of_files_keep_their_bytes_in_json(self):
+        with open(MODEL, "rb") as file:
+            model = self.path(os.fsdecode(b"\xff.gguf"), file.read())
+        made = self.path(os.fsdecode(b"\xfe"))
+        in_hex = lambda path: {"hex": os.fsencode(path).hex()}
+        value = self.json("split", model, made, "--dry-run")
+        self.assertEqual(value["file"], in_hex(model))
+        self.assertEqual(value["outputs"], [in_hex(made + "-00001-of-00001.gguf")])
+        value = self.json("set", model, "a=1", "-o", made)
+        self.assertEqual((value["file"], value["output"]), (in_hex(model), in_hex(made)))
+        value = self.json("quantize", model, made, "Q8_0", "--allow-requantize", "--dry-run")
+        self.assertEqual(value["output"], in_hex(made))
+
     def test_failed_run_leaves_no_file(self):
         self.fails(1, "dequant", MODEL, "absent.weight", "-o", self.path("out.npy"))
         self.fails(2, "run", MODEL, "-p", "a", "--ctk", "q9", "-o", self.path("out.txt"))
@@ -207,6 +220,17 @@ class Files(tool.Case):
                      ["quantize", MODEL, parts, "Q8_0", "--allow-requantize"],
                      ["report", MODEL, "--html", parts, "--json"]):
             self.fails(1, *args, "-o", self.path("no/such/folder"))
+            self.assertEqual(sorted(os.listdir(self.folder)), before, args)
+
+    def test_a_model_is_not_written_to_a_pipe_or_over_its_report(self):
+        out, part = self.path("out"), self.path("s-00001-of-00002.gguf")
+        self.ok("split", MODEL, self.path("s"), "--max-tensors", "20", "-q")
+        before = sorted(os.listdir(self.folder))
+        for args in (["set", part, "a=1", "-o", "-"], ["merge", part, "-"],
+                     ["merge", part, out, "-o", out],
+                     ["quantize", MODEL, out, "Q8_0", "--allow-requantize", "-o", out],
+                     ["split", MODEL, out, "-o", out + "-00001-of-00001.gguf"]):
+            self.fails(2, *args, cwd=self.folder)
             self.assertEqual(sorted(os.listdir(self.folder)), before, args)
 
     def test_text_without_end_is_refused(self):

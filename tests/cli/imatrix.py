@@ -26,6 +26,11 @@ class Imatrix(tool.Case):
         values = [scale * v for v in (1.0, 3.0, 0.0, 4.0)]
         return self.path(name, dat([(b"blk.0.x.weight", 2, values), (b"y.weight", 1, [scale])]))
 
+    def test_a_file_is_named_once(self):
+        path = self.path("absent")
+        self.assertEqual(self.fails(1, "imatrix", "show", path).count(path), 1)
+        self.assertEqual(self.fails(3, "imatrix", "show", self.path("b", b"x")).count("/b"), 1)
+
     def test_show_prints_what_the_file_has(self):
         value = self.json("imatrix", "show", self.small())
         self.assertEqual({k: value[k] for k in ("format", "entries", "chunks", "chunk_tokens", "datasets")},
