@@ -18,7 +18,7 @@ struct Loop {
     const Progress &progress; // polled before each wave of tasks, in the caller's FP mode
     uint64_t done, weight;    // reported: done + items * weight
     uint64_t total;
-    bool fine_end = false; // the last units, one per worker, go item by item: cut where units are long
+    bool fine_end = false; // the last units, one per worker, go item by item
 };
 
 // One chunk; runs under the canonical floating-point environment. worker < host.max_workers().

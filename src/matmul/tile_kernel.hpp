@@ -9,7 +9,7 @@ namespace ggufx::matmul {
 struct TileKernel {
     const kernels::Gemm *gemm;
     uint64_t mac_ps, unpack_ps, pack_ps; // per value
-    bool copies;                         // gathered columns are copied: the kernel reads the caller's f32
+    bool copies; // gathered columns are copied: the kernel reads the caller's f32
 
     // Of n columns of k values; `ordered`: gathered.
     size_t bytes(size_t k, size_t n, bool ordered) const {

@@ -29,8 +29,7 @@ template <> struct Unpack<fmt::IQ3_S> : LookedUp<fmt::IQ3_S, 16, 16 + 15> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         Indices index(_mm512_loadu_si512(b[i].qs));
         __builtin_memcpy(&index.high[0], b[i].qh, 8);
-        const __m512i bytes =
-            _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(b[i].signs)));
+        const __m512i bytes = _mm512_cvtepu8_epi16(load_half(b[i].signs));
         const __m512i signs = _mm512_or_si512(bytes, _mm512_slli_epi16(bytes, 4)); // per row of 4
         kCodesIq3S.planes(c, levels_of<512>(fmt::kLevelsIq3S.first, index),
                           levels_of<512>(fmt::kLevelsIq3S.second, index), signs);
@@ -48,8 +47,7 @@ template <> struct Unpack<fmt::IQ3_XXS> : LookedUp<fmt::IQ3_XXS, 64, 64 + 62> {
 
     // Of each row of 4: every 7-bit field twice, its sign byte, half of that.
     static GGUFX_INLINE __m512i signs(const uint8_t *gas) {
-        const __m512i words =
-            _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(gas)));
+        const __m512i words = _mm512_cvtepu32_epi64(load_half(gas));
         const __m512i fields =
             _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x15150e0e07070000), words);
         const __m512i bytes = look_up7(fmt::kSigns7.byte, fields);

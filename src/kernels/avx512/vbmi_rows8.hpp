@@ -33,11 +33,9 @@ struct Codes8 {
 
 // Bytes 32 of each of two blocks, in the order of the rows.
 GGUFX_INLINE __m512i two_by_eight(const uint8_t *first, const uint8_t *second) {
-    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(first));
-    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(second));
-    return _mm512_permutex2var_epi64(_mm512_castsi256_si512(a),
+    return _mm512_permutex2var_epi64(_mm512_castsi256_si512(Vec::load_half(first)),
                                      _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11),
-                                     _mm512_castsi256_si512(b));
+                                     _mm512_castsi256_si512(Vec::load_half(second)));
 }
 
 constexpr uint8_t kLevelsIq2[8] = {8, 25, 43};
@@ -94,11 +92,9 @@ template <> struct Unpack<fmt::IQ2_XS> : LookedUp<fmt::IQ2_XS, 64, 64 + 43> {
 template <> struct Unpack<fmt::IQ2_S> : LookedUp<fmt::IQ2_S, 64, 64 + 43> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         Indices index(two_by_eight(b[0].qs, b[1].qs));
-        const __m128i q0 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[0].qh));
-        const __m128i q1 = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(b[1].qh));
+        const __m128i words = _mm_unpacklo_epi16(load8(b[0].qh), load8(b[1].qh));
         const __m512i upper = _mm512_multishift_epi64_epi8( // two bits per row
-            _mm512_set1_epi64(0x0e0c0a0806040200),
-            _mm512_cvtepu16_epi64(_mm_unpacklo_epi16(q0, q1)));
+            _mm512_set1_epi64(0x0e0c0a0806040200), _mm512_cvtepu16_epi64(words));
         index.set_high<2>(upper);
         iq2_planes(c,
                    {levels_of<1024>(fmt::kLevelsIq2S.first, index),
