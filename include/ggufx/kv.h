@@ -47,7 +47,7 @@ typedef struct ggufx_kv_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_*, _V_IN_K */
     const void *next;
-    uint32_t n_layers;    /* >= 1 */
+    uint32_t n_layers;    /* >= 1; n_layers * n_sequences at most 4,194,304 */
     uint32_t n_kv_heads;  /* >= 1 */
     uint32_t n_q_heads;   /* a multiple of n_kv_heads */
     uint32_t head_dim_k;  /* >= 1 */
@@ -79,7 +79,7 @@ GGUFX_API void ggufx_kv_options_init(ggufx_kv_options *options);
  * Streams of quantized types hold the last tokens of a sequence, up to 64, and the first n_sinks as
  * F16; a page is encoded when it is full and never again. Heads of quantized types have at most
  * 1024 values, those of GX types a multiple of 16.
- * Errors: ARGUMENT, MEMORY, TYPE.   Threads: any number at once.   Since: 0.1.
+ * Errors: ARGUMENT, LIMIT, MEMORY, TYPE.   Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
                                        const ggufx_kv_options *options, ggufx_error *error);
@@ -87,7 +87,7 @@ GGUFX_API ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
 /*
  * Bytes that such a cache takes from the allocator once n_tokens are reserved in every sequence
  * (appending them takes no more). The object of the handle itself is included.
- * Errors: ARGUMENT, MEMORY (more than can be counted), TYPE.
+ * Errors: ARGUMENT, LIMIT, MEMORY (more than can be counted), TYPE.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_estimate(uint64_t *out, const ggufx_runtime *rt,

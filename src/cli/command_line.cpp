@@ -71,12 +71,16 @@ void Command::require_command() {
     app_->require_subcommand(1);
 }
 
+namespace {
+
 template <class T> struct Element {
     using type = T;
 };
 template <class T> struct Element<std::vector<T>> {
     using type = T;
 };
+
+} // namespace
 
 template <class T>
 Option Command::option(const std::string &names, T &value, const std::string &help) {

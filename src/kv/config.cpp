@@ -7,6 +7,8 @@ namespace ggufx::kv {
 
 namespace {
 
+constexpr uint32_t kMostTracks = 1u << 22; // what they take is written at once: some 100 bytes each
+
 const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
     const TypeOps *type = type_ops(id);
     if (!type) fail(Status::type, {}, "KV type %u of the %s is unknown", id, stream);
@@ -44,6 +46,9 @@ Config checked_config(Config c) {
     if (c.type_v == 0) c.type_v = c.v_in_k ? c.type_k : kTypeF16;
     if (c.n_sequences == 0) c.n_sequences = 1;
     need(c.n_layers >= 1, "n_layers must be at least 1", c.n_layers);
+    if (c.n_layers > kMostTracks || c.n_sequences > kMostTracks / c.n_layers)
+        fail(Status::limit, {}, "%u layers of %u sequences each: the limit is %u in all", c.n_layers,
+             c.n_sequences, kMostTracks);
     need(c.n_kv_heads >= 1, "n_kv_heads must be at least 1", c.n_kv_heads);
     need(c.n_q_heads >= 1 && c.n_q_heads % c.n_kv_heads == 0,
          "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);

@@ -181,6 +181,10 @@ Status check_sizes(const fmt::TypeInfo &info, size_t n_bytes, const void *out, c
     if (n_values && (!out || !rows.data)) {
         return set_failure(failure, Status::argument, {}, "out and rows must be set");
     }
+    const auto to = reinterpret_cast<uintptr_t>(out), from = reinterpret_cast<uintptr_t>(rows.data);
+    if (n_values && to < from + n_values * sizeof(float) && from < to + wanted) {
+        return set_failure(failure, Status::argument, {}, "out overlaps rows");
+    }
     return Status::ok;
 }
 

@@ -72,7 +72,10 @@ static void test_create_refuses_bad_shapes(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "too big", ggufx_kv_create(&kv, rt, &o, error));
     o = good;
     o.n_layers = o.n_sequences = UINT32_MAX;
-    EXPECT(GGUFX_E_MEMORY, "memory", ggufx_kv_create(&kv, rt, &o, error));
+    EXPECT(GGUFX_E_LIMIT, "4194304", ggufx_kv_create(&kv, rt, &o, error));
+    BAD(n_layers, UINT32_MAX, GGUFX_E_LIMIT, "4294967295 layers");
+    BAD(n_sequences, (1u << 22) / good.n_layers + 1, GGUFX_E_LIMIT, "4194304");
+    EXPECT(GGUFX_E_LIMIT, "4194304", ggufx_kv_estimate(&bytes, rt, &o, 1, error));
     ggufx_runtime_destroy(rt);
 }
 

@@ -33,6 +33,13 @@ static void test_wrong_arguments_are_refused_and_named(void **state) {
     assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, 4, x, 1, 32, NULL, &e), GGUFX_E_TYPE);
     assert_non_null(strstr(e.message, "Q4_2"));
     assert_int_equal(ggufx_quantize_blocks(out, 1024, rt, 99, x, 1, 32, NULL, &e), GGUFX_E_TYPE);
+    assert_int_equal(ggufx_quantize_blocks(x, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_non_null(strstr(e.message, "overlaps"));
+    assert_int_equal(ggufx_quantize_blocks(x + 31, 34, rt, q8, x, 1, 32, NULL, &e),
+                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_quantize_blocks(x + 32, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_OK);
+    assert_int_equal(ggufx_quantize_blocks(x, 34, rt, q8, x + 8, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_quantize_blocks(x, 36, rt, q8, x + 9, 1, 32, NULL, &e), GGUFX_OK);
     options.mode = 77;
     assert_int_equal(ggufx_quantize_blocks(out, 34, rt, q8, x, 1, 32, &options, &e),
                      GGUFX_E_UNSUPPORTED);

@@ -51,14 +51,14 @@ template <> constexpr Encode kEncodeOf<13> = {encode_q5_k<QuantVec>, 20'000, kLa
 template <> constexpr Encode kEncodeOf<14> = {encode_q6_k<QuantVec>, 10'000, kLanes};
 
 constexpr Encode with_look(Encode e) {
-    if (e.run) e.all_finite = kernels::all_finite<QuantVec>;
+    if (e.lanes) e.all_finite = kernels::all_finite<QuantVec>;
     return e;
 }
 
 } // namespace
 } // namespace GGUFX_SET
 
-const Encode GGUFX_ARRAY[fmt::kTypeIds] = {
+constinit const Encode GGUFX_ARRAY[fmt::kTypeIds] = {
 #define X(NAME, ID, ...) GGUFX_SET::with_look(GGUFX_SET::kEncodeOf<ID>),
 #define REMOVED(...) {},
 #include "formats/formats.def"
