@@ -160,7 +160,8 @@ typedef struct ggufx_executor {
 } ggufx_executor;
 
 /* Progress of a long call, polled at least every 5 ms; total is 0 when unknown. Non-zero cancels:
- * the call returns GGUFX_E_CANCELLED and has changed nothing. */
+ * the call returns GGUFX_E_CANCELLED and has changed nothing. report counts as a part of the call:
+ * it must not call what needs an object that the call has exclusively. */
 typedef struct ggufx_progress {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
