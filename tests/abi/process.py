@@ -26,8 +26,9 @@ DENIED = re.compile(r"""^(
 )$ | ^_ZNSt8ios_base | ^_ZSt(4cout|4cerr|4clog|3cin) | ^_ZNSt6locale | ^_ZNSt6thread | ^_ZNSt13random_device
 """, re.X)
 
-# Writable data of ours, demangled: the one atomic word of processor features.
-WRITABLE = {"ggufx::cpu::features()::word"}
+# Writable data of ours, demangled: the one atomic word of processor features, also as clang calls
+# it once it has taken the class apart.
+WRITABLE = {"ggufx::cpu::features()::word", "_ZZN5ggufx3cpu8featuresEvE4word.0"}
 COMPILERS = {"completed.0", "__dso_handle", "__TMC_END__", "_edata", "_end", "__bss_start", "data_start",
              "__data_start", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_", "object.0",
              "__do_global_dtors_aux_fini_array_entry", "__frame_dummy_init_array_entry"}
