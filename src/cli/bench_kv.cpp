@@ -17,7 +17,7 @@ namespace {
 // One runtime's caches of one pair of types.
 struct KvRace {
     const Runner &runner;
-    KvPair pair;
+    KvCase pair;
     uint32_t n_layers;
     std::unique_ptr<Arena> arena;
     Runtime rt;
@@ -29,7 +29,7 @@ struct KvRace {
     std::vector<double> seconds = {}; // of one layer
 };
 
-KvRace make_race(const KvOptions &options, const Runner &runner, const KvPair &pair,
+KvRace make_race(const KvOptions &options, const Runner &runner, const KvCase &pair,
                  const Globals &globals) {
     const ggufx_runtime *rt = runner.runtime();
     const uint64_t fixed = kv_estimate(rt, kv_shape(options, pair, 1), 0);
@@ -120,7 +120,7 @@ void print(KvReport &report, const KvRace &race) {
 }
 
 // "gx4" or "gx4/gx3": keys, values.
-KvPair parse_pair(const std::string &text, uint64_t tokens) {
+KvCase parse_pair(const std::string &text, uint64_t tokens) {
     const size_t slash = text.find('/');
     if (slash == std::string::npos) return {text, text, tokens};
     return {text.substr(0, slash), text.substr(slash + 1), tokens};

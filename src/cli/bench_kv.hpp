@@ -20,7 +20,7 @@ struct KvOptions {
     size_t per_query() const { return size_t{q_heads} * head_dim; }
 };
 
-struct KvPair {
+struct KvCase {
     std::string k, v; // types
     uint64_t tokens;
 };
@@ -56,7 +56,7 @@ private:
     std::atomic<size_t> used_ = 0;
 };
 
-ggufx_kv_options kv_shape(const KvOptions &options, const KvPair &pair, uint32_t n_layers);
+ggufx_kv_options kv_shape(const KvOptions &options, const KvCase &pair, uint32_t n_layers);
 uint64_t kv_estimate(const ggufx_runtime *rt, const ggufx_kv_options &shape, uint64_t tokens);
 Runtime runtime_in(Arena &arena, int32_t isa, unsigned threads);
 Kv make_kv(const ggufx_runtime *rt, const ggufx_kv_options &shape);
@@ -68,16 +68,16 @@ void kv_append(ggufx_kv *kv, uint32_t layer, size_t tokens, const float *values,
 void kv_attend(const ggufx_kv *kv, uint32_t layer, const KvOptions &options,
                const std::vector<float> &q, std::vector<float> &out, std::vector<float> &lse);
 // All layers, random tokens.
-void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const KvPair &pair,
+void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const KvCase &pair,
              const Globals &globals);
 // A short cache in this set and in the scalar one: the same bits.
-bool kv_bits_equal(const KvOptions &options, const Runner &runner, const KvPair &pair);
+bool kv_bits_equal(const KvOptions &options, const Runner &runner, const KvCase &pair);
 
 // What appending costs in a layer whose memory was used before.
 struct KvEncodeTimes {
     double vector_us; // of a head of K or V, pages at a time
     double token_us;  // of all heads of a token, one token at a time
 };
-KvEncodeTimes measure_kv_encode(const KvOptions &options, const Runner &runner, const KvPair &pair);
+KvEncodeTimes measure_kv_encode(const KvOptions &options, const Runner &runner, const KvCase &pair);
 
 } // namespace ggufx::cli

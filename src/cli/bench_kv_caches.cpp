@@ -16,7 +16,7 @@ constexpr double kFillSeconds = 8;
 
 } // namespace
 
-ggufx_kv_options kv_shape(const KvOptions &options, const KvPair &pair, uint32_t n_layers) {
+ggufx_kv_options kv_shape(const KvOptions &options, const KvCase &pair, uint32_t n_layers) {
     ggufx_kv_options shape;
     ggufx_kv_options_init(&shape);
     shape.n_layers = n_layers;
@@ -78,7 +78,7 @@ void kv_attend(const ggufx_kv *kv, uint32_t layer, const KvOptions &options,
 
 // Encoding many layers can take longer than measuring them: after some seconds the rest is
 // zeros, which take as many bytes and instructions.
-void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const KvPair &pair,
+void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const KvCase &pair,
              const Globals &globals) {
     const size_t per_token = options.per_token();
     const std::vector<float> values = random_floats(kAppend * per_token, 1);
@@ -98,7 +98,7 @@ void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const Kv
 }
 
 // A short cache in this set and in the scalar one: the same bits.
-bool kv_bits_equal(const KvOptions &given, const Runner &runner, const KvPair &pair) {
+bool kv_bits_equal(const KvOptions &given, const Runner &runner, const KvCase &pair) {
     KvOptions options = given;
     options.queries = 1;
     constexpr size_t kTokens = 400;

@@ -13,7 +13,7 @@ constexpr int kRepeats = 15;
 } // namespace
 
 KvEncodeTimes measure_kv_encode(const KvOptions &options, const Runner &runner,
-                                const KvPair &pair) {
+                                const KvCase &pair) {
     const size_t per_token = options.per_token();
     const std::vector<float> values = random_floats(kTokens * per_token, 4);
     const Kv kv = make_kv(runner.runtime(), kv_shape(options, pair, 1));

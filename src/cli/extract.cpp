@@ -24,16 +24,16 @@ struct ExtractOptions {
     bool text = false;
 };
 
+enum class Form { npy, raw, text };
+
 } // namespace
 
-enum class Shape { npy, raw, text };
-
-static Shape shape_wanted(const Globals &globals, const ExtractOptions &options,
+static Form form_wanted(const Globals &globals, const ExtractOptions &options,
                           const Output &out) {
-    if (options.npy) return Shape::npy;
-    if (options.raw) return Shape::raw;
-    if (options.text || out.is_terminal()) return Shape::text;
-    return globals.to_stdout() ? Shape::text : Shape::npy;
+    if (options.npy) return Form::npy;
+    if (options.raw) return Form::raw;
+    if (options.text || out.is_terminal()) return Form::text;
+    return globals.to_stdout() ? Form::text : Form::npy;
 }
 
 static void write_bytes(Output &out, const ggufx_tensor *tensor, const ggufx_tensor_facts &info,
@@ -56,14 +56,14 @@ static void write_lines(Output &out, const std::vector<double> &values, uint64_t
 }
 
 static void write_rows(Output &out, const ggufx_runtime *rt, const ggufx_tensor *tensor,
-                       const ggufx_tensor_facts &info, const RowRange &range, Shape shape) {
-    const bool own = shape == Shape::raw || npy_descr(info.type);
+                       const ggufx_tensor_facts &info, const RowRange &range, Form form) {
+    const bool own = form == Form::raw || npy_descr(info.type);
     const bool exact =
         info.type == GGUFX_TYPE_F64 || info.type == GGUFX_TYPE_I64 || info.type == GGUFX_TYPE_I32;
     const uint64_t step = rows_at_once(info.ne[0]);
     for (uint64_t row = range.first; row < range.end && info.ne[0] > 0; row += step) {
         const uint64_t n = std::min(step, range.end - row);
-        if (shape == Shape::text) {
+        if (form == Form::text) {
             write_lines(out, row_values(rt, tensor, info, row, n), info.ne[0], exact);
         } else if (own) {
             write_bytes(out, tensor, info, row, n);
@@ -82,16 +82,16 @@ static int extract(const Globals &globals, const ExtractOptions &options) {
     const RowRange range = parse_rows(options.rows, info.n_rows);
 
     Output out(globals);
-    const Shape shape = shape_wanted(globals, options, out);
-    if (shape != Shape::text && out.is_terminal()) {
+    const Form form = form_wanted(globals, options, out);
+    if (form != Form::text && out.is_terminal()) {
         throw Failure(kUsage, "binary data on a terminal: use -o FILE, a pipe or --text");
     }
-    if (shape == Shape::npy) {
+    if (form == Form::npy) {
         const char *descr = npy_descr(info.type);
         out.write(npy_header(descr ? descr : "<f4",
                              options.rows.empty() ? shape_of(info) : shape_of(info, range)));
     }
-    write_rows(out, rt.get(), tensor, info, range, shape);
+    write_rows(out, rt.get(), tensor, info, range, form);
     out.finish();
     return kOk;
 }

@@ -32,7 +32,11 @@ static Json real_json(double value, int32_t type) {
     return {{"v", real_text(value)}, {"bits", bits}};
 }
 
+namespace {
+
 enum class Class { natural, integer, real, boolean, text, array };
+
+} // namespace
 
 static Class class_of(int32_t type) {
     switch (type) {
