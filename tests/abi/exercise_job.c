@@ -61,6 +61,17 @@ end:
 
 enum { kColumns = 64, kRows = 8 };
 
+/* As files hold them: little-endian, on any host. */
+static void to_file_order(float *x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        unsigned char bytes[4];
+        uint32_t bits;
+        memcpy(&bits, x + i, 4);
+        for (int k = 0; k < 4; k++) bytes[k] = (unsigned char)(bits >> 8 * k);
+        memcpy(x + i, bytes, 4);
+    }
+}
+
 /* A model of one f32 tensor that is quantized and one that is not. */
 static ggufx_status make_model(exercise *e, const ggufx_runtime *rt, const char *path,
                                const float *x) {
@@ -159,6 +170,7 @@ ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
     snprintf(part, sizeof part, "%s.part", out);
     snprintf(log, sizeof log, "%s.log", part);
     exercise_fill(x, kColumns * kRows);
+    to_file_order(x, kColumns * kRows);
     a->job_options_init(&options);
     TRY(look_at_recipes(e, &file_type));
     TRY(make_model(e, rt, in, x));
