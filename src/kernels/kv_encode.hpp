@@ -33,7 +33,8 @@ struct KvLanes {
 struct KvRowsOf {
     const uint8_t *data;
     size_t stride;
-    KvKind kind; // f32, f16, bf16
+    KvKind kind;         // f32, f16, bf16
+    bool of_page = false; // little-endian, as pages are; else the order of bytes is the machine's
 };
 
 // Where a group goes: which of the four of a page, of which stream.

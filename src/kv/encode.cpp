@@ -50,7 +50,7 @@ private:
         for (uint32_t c = 0; c < n; c += 64) {
             const uint8_t *rows = page + 2 * size_t(v_float_at(n, first + from.first, c));
             kernels.load_rows(x + size_t(c) * kKvGroup,
-                              {rows, 2 * size_t(v_float_width(n, c / 64)), KvKind::f16}, from,
+                              {rows, 2 * size_t(v_float_width(n, c / 64)), KvKind::f16, true}, from,
                               n - c < 64 ? n - c : 64);
         }
     }

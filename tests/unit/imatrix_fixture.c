@@ -16,14 +16,19 @@ void header(gb *b) {
     gb_key_u32(b, "imatrix.chunk_size", 512);
 }
 
+static void put_floats(gb *b, const float *x, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) gb_f32(b, x[i]);
+    gb_tensor_data(b, NULL, 0); /* what alignment wants */
+}
+
 void build(gb *b, const char *counts, uint64_t n) {
     const uint64_t shape[2] = {kColumns, kExperts}, one[2] = {1, n};
     header(b);
     gb_tensor(b, "w.weight.in_sum2", GGUFX_TYPE_F32, 2, shape, sizeof kSums);
     gb_tensor(b, counts, GGUFX_TYPE_F32, 2, one, 4 * n);
     gb_data(b);
-    gb_tensor_data(b, kSums, sizeof kSums);
-    gb_tensor_data(b, kCounts, 4 * n);
+    put_floats(b, kSums, kColumns * kExperts);
+    put_floats(b, kCounts, n);
 }
 
 void put32(gb *b, int32_t v) {

@@ -11,22 +11,23 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-float row_value(KvKind kind, const uint8_t *row, uint32_t i) {
-    if (kind == KvKind::f32) {
-        float x; // rows of a caller: the order of bytes is the machine's
+float row_value(const KvRowsOf &rows, const uint8_t *row, uint32_t i) {
+    if (rows.kind == KvKind::f32) {
+        float x;
         __builtin_memcpy(&x, row + 4 * size_t(i), sizeof x);
         return x;
     }
     uint16_t bits;
     __builtin_memcpy(&bits, row + 2 * size_t(i), sizeof bits);
-    return kind == KvKind::f16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+    if (rows.of_page) bits = load_u16le(row + 2 * size_t(i));
+    return rows.kind == KvKind::f16 ? f16_to_f32(bits) : bf16_to_f32(bits);
 }
 
 void load_rows(float *x, const KvRowsOf &rows, KvLanes lanes, uint32_t n) {
     for (uint32_t t = lanes.first; t < lanes.end; t++) {
         const uint8_t *row = rows.data + (t - lanes.first) * rows.stride;
         for (uint32_t i = 0; i < n; i++)
-            x[size_t(i) * kKvGroup + t] = f16_to_f32(f32_to_f16(row_value(rows.kind, row, i)));
+            x[size_t(i) * kKvGroup + t] = f16_to_f32(f32_to_f16(row_value(rows, row, i)));
     }
 }
 
