@@ -10,9 +10,9 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${2:-$root/build-$arch}
 shift $(($# < 2 ? $# : 2))
 case $arch in
-    aarch64) debian=arm64 triplet=aarch64-linux-gnu ;;
-    s390x) debian=s390x triplet=s390x-linux-gnu ;;
-    i386) debian=i386 triplet=i386-linux-gnu ;;
+    aarch64) debian=arm64 triplet=aarch64-linux-gnu cross=$triplet ;;
+    s390x) debian=s390x triplet=s390x-linux-gnu cross=$triplet ;;
+    i386) debian=i386 triplet=i386-linux-gnu cross=i686-linux-gnu ;;
     *) echo "run.sh: unknown architecture $arch" >&2; exit 2 ;;
 esac
 mkdir -p "$build-sysroot"
@@ -49,6 +49,7 @@ else
     meson setup "$build" "$root" "${configure[@]}"
 fi
 ninja -C "$build"
-# qemu passes its environment on to the program: this finds libcmocka.so.0.
-LD_LIBRARY_PATH=$library_path exec meson test -C "$build" --suite unit --suite golden \
+# The program finds libcmocka.so.0 and the cross compiler's C library, not one the machine has in
+# /lib32: a C library beside another version's loader hangs in pthread_create.
+QEMU_SET_ENV=LD_LIBRARY_PATH=$library_path:/usr/$cross/lib exec meson test -C "$build" --suite unit --suite golden \
     --suite checkasm --timeout-multiplier 10 --print-errorlogs
