@@ -14,7 +14,7 @@ EXPECTED = {
     "tensors": None,
     "matvec": "1024 rows, y[0] = 4.139149, y[1023] = 0.016635",
     "quantize": "278528 bytes, as q4_K 147456, squared error 16.988876",
-    "attend": "100 tokens, out[0] = -0.162050, out[255] = -0.506783",
+    "attend": "300 tokens, out[0] = -0.103119, out[255] = -0.483276",
     "story": "Once upon a time Nib was careful. The old book was under the bed. "
              "Nib was in the village. Nib and Nib played c",
     "quantize_file": "38 tensors, 3630080 bytes become 2112000",

@@ -30,7 +30,7 @@ type KVOptions struct {
 	TypeK, TypeV            KvType
 	Sequences               int
 	MaxTokens               uint64
-	Sinks                   uint32 // KvNoSinks: none
+	Sinks                   uint32 // first tokens kept as F16 (BF16: as F32); 0: 64; KvNoSinks: none
 	RopeStyle               RopeStyle
 	RopeDims                int
 	RopeBase, RopeScale     float32

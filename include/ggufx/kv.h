@@ -33,7 +33,7 @@ typedef struct ggufx_kv_layer {
 #define GGUFX_KV_V_IN_K 8u      /* the value of a head is the first head_dim_v coordinates of its key
                                    (MLA): values take no memory and are not appended. type_v is
                                    type_k, or 0. RoPE turns coordinates behind head_dim_v. */
-#define GGUFX_KV_NO_SINKS 0xffffffffu /* no first tokens kept as F16 */
+#define GGUFX_KV_NO_SINKS 0xffffffffu /* no first tokens kept apart */
 
 /* How keys carry their positions, for ggufx_kv_shift. */
 enum {
@@ -56,8 +56,8 @@ typedef struct ggufx_kv_options {
     uint32_t type_v;      /* GGUFX_KV_* */
     uint32_t n_sequences; /* 0 = 1 */
     uint64_t max_tokens;  /* per sequence; 0 = as memory allows */
-    uint32_t n_sinks;     /* first tokens kept as F16 in streams of quantized types; 0 = 4,
-                             GGUFX_KV_NO_SINKS = none, at most 64 */
+    uint32_t n_sinks;     /* first tokens kept as F16 in streams of quantized types, as F32 in those
+                             of BF16; 0 = 64, a page, GGUFX_KV_NO_SINKS = none, at most 64 */
     uint32_t rope_style;  /* GGUFX_KV_ROPE_* */
     uint32_t rope_dims;   /* coordinates that turn, from the first on; 0 = head_dim_k. With
                              GGUFX_KV_V_IN_K from head_dim_v on; 0 = all of those */
@@ -77,8 +77,9 @@ GGUFX_API void ggufx_kv_options_init(ggufx_kv_options *options);
  * needed; ggufx_kv_reserve takes them before.
  *
  * Streams of quantized types hold the last tokens of a sequence, up to 64, and the first n_sinks as
- * F16; a page is encoded when it is full and never again. Heads of quantized types have at most
- * 1024 values, those of GX types a multiple of 16.
+ * F16; a page is encoded when it is full and never again. Streams of BF16 hold the first n_sinks as
+ * F32, which takes a page of twice the size. The page of first tokens has room for 64 whatever
+ * n_sinks is. Heads of quantized types have at most 1024 values, those of GX types a multiple of 16.
  * Errors: ARGUMENT, LIMIT, MEMORY, TYPE.   Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
@@ -353,8 +354,8 @@ GGUFX_API ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const
  * to have it back: what they hold is decoded and encoded again. A step down loses what the new type
  * loses, a step up regains nothing. Positions, shifts and shared pages stay; sequences that share
  * pages share them afterwards. The last tokens of a sequence and, where a sequence still begins at
- * its first page, its first n_sinks stay F16 in streams of quantized types. A stream that has its
- * type already keeps every bit.
+ * its first page, its first n_sinks stay F16 in streams of quantized types (F32 in those of BF16). A
+ * stream that has its type already keeps every bit.
  *
  * type_k, type_v  GGUFX_KV_*; GGUFX_KV_DEFAULT = F16, GGUFX_KV_KEEP_TYPE = as it is.
  * progress        NULL: cannot be cancelled. Counts heads of pages.
@@ -397,7 +398,7 @@ typedef struct ggufx_kv_facts {
     uint32_t type_v; /* the same of its values */
     uint64_t n_tokens;        /* over all sequences; of the first layer for all */
     uint64_t n_pages;         /* taken, used or not; shared ones count once */
-    uint64_t n_plain_pages;   /* of those: F16 pages of layers with a quantized type */
+    uint64_t n_plain_pages;   /* of those: first and last tokens, not encoded */
     uint64_t n_shared_pages;  /* places in sequences that hold a page others hold too */
     uint64_t page_bytes;      /* bytes of the pages */
     uint64_t bytes_per_token; /* encoded K and V */

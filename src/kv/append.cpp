@@ -22,7 +22,7 @@ AppendRun::AppendRun(Cache::State &state, Layer &layer, Track &track, const Sour
     open_ = open_page(state, layer, track);
     if (open_)
         plan_open();
-    else if (layer.encodes && state.n_sinks && track.n_tokens == 0)
+    else if (layer.sinks && state.n_sinks && track.n_tokens == 0)
         plan_sink();
     new_pages_ = track.n_pages + (n_first_ && !open_ ? 1 : 0);
     const size_t left = n_ - n_first_;
@@ -44,21 +44,19 @@ void AppendRun::plan_open() {
     const uint32_t slot = open_->first + open_->n, room = page_limit(state_, *block) - slot;
     n_first_ = n_ < room ? static_cast<uint32_t>(n_) : room;
     first_ = {block, block, open_->first, slot, slot + n_first_, 0};
-    if (layer_.encodes && !block->sink && n_first_ == room) {
+    if (layer_.encodes && block->form == kPlain && n_first_ == room) {
         first_.to = pop_spare(track_, kEncoded);
     } else if (block->n_owners > 1) {
-        first_.to = pop_spare(track_, kPlain);
-        memcpy(first_.to->data(), block->data(), layer_.shape[kPlain].bytes - sizeof(Block));
-        first_.to->sink = block->sink;
+        const auto form = static_cast<Form>(block->form);
+        first_.to = pop_spare(track_, form);
+        memcpy(first_.to->data(), block->data(), layer_.shape[form].bytes - sizeof(Block));
     }
     if (first_.to != block) memcpy(first_.to->positions, block->positions, sizeof block->positions);
 }
 
 void AppendRun::plan_sink() {
     n_first_ = n_ < state_.n_sinks ? static_cast<uint32_t>(n_) : state_.n_sinks;
-    Block *block = pop_spare(track_, kPlain);
-    block->sink = 1;
-    first_ = {block, nullptr, 0, 0, n_first_, 0};
+    first_ = {pop_spare(track_, kSinks), nullptr, 0, 0, n_first_, 0};
 }
 
 // Fills that tasks may run side by side: encoded pages, or all pages of a layer of floats.

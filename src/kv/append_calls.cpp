@@ -126,11 +126,12 @@ Status no_memory(const Cache::State &s, uint64_t n, Failure *failure) {
 }
 
 struct Spares {
-    size_t n[2];
-    explicit Spares(const Track &track) : n{track.n_spare[kPlain], track.n_spare[kEncoded]} {}
+    size_t n[kFormCount];
+    explicit Spares(const Track &track) {
+        for (const Form form : kForms) n[form] = track.n_spare[form];
+    }
     void restore(const Cache::State &s, Layer &layer, Track &track) const {
-        for (const Form form : {kPlain, kEncoded})
-            drop_spares(*s.host, layer, track, form, n[form]);
+        for (const Form form : kForms) drop_spares(*s.host, layer, track, form, n[form]);
     }
 };
 
@@ -225,11 +226,10 @@ bool prepare_batch(const Batch &b, Layer &layer) {
     for (size_t i = 0; i < b.n; i++) {
         if (b.seen_before(i)) continue;
         Track &track = b.track(i);
-        track.n_marked[kPlain] = track.n_spare[kPlain];
-        track.n_marked[kEncoded] = track.n_spare[kEncoded];
+        for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
         if (prepare(b.state, layer, track, b.count(b.sequences[i]))) continue;
         for (size_t j = 0; j < i; j++)
-            for (const Form form : {kPlain, kEncoded})
+            for (const Form form : kForms)
                 drop_spares(*b.state.host, layer, b.track(j), form, b.track(j).n_marked[form]);
         return false;
     }

@@ -71,7 +71,6 @@ void free_block(const Host &host, Layer &layer, Block *block) {
 
 void push_spare(Track &track, Block *block) {
     block->n_owners = 0;
-    block->sink = 0;
     block->next = track.spare[block->form];
     track.spare[block->form] = block;
     track.n_spare[block->form]++;

@@ -151,7 +151,7 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
         const Needs needs = needs_of(state, layer, empty, reserved_tokens(layer, empty, n_tokens));
         uint64_t one = 0, part = 0;
         if (needs.n_pages) one = uint64_t(table_size_for(needs.n_pages)) * sizeof(PageRef);
-        for (const Form form : {kPlain, kEncoded}) {
+        for (const Form form : kForms) {
             ok = ok && checked::mul(&part, uint64_t(needs.blocks[form]),
                                     uint64_t(layer.shape[form].bytes));
             ok = ok && checked::add(&one, one, part);
@@ -176,7 +176,7 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
     uint32_t n = 0;
     for (; ok && n < s.config.n_layers; n++) {
         Track &track = s.track(n, sequence);
-        for (const Form form : {kPlain, kEncoded}) track.n_marked[form] = track.n_spare[form];
+        for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
         ok = prepare(s, s.layers[n], track, reserved_tokens(s.layers[n], track, n_tokens));
     }
     if (ok) {
@@ -184,7 +184,7 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
         return status;
     }
     for (uint32_t i = 0; i < n; i++)
-        for (const Form form : {kPlain, kEncoded})
+        for (const Form form : kForms)
             drop_spares(*s.host, s.layers[i], s.track(i, sequence), form,
                         s.track(i, sequence).n_marked[form]);
     return set_failure(failure, Status::memory, {},

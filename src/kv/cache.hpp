@@ -14,7 +14,7 @@ struct Kernels;
 
 namespace ggufx::kv {
 
-constexpr uint32_t kTypeF16 = 2, kTypeTq3 = 64; // GGUFX_KV_F16, GGUFX_KV_TQ3_0
+constexpr uint32_t kTypeF32 = 1, kTypeF16 = 2, kTypeTq3 = 64; // GGUFX_KV_F32, _F16, _TQ3_0
 
 struct TypeFacts {
     uint32_t id;
@@ -48,7 +48,7 @@ struct Config {
     uint32_t type_v = 2;
     uint32_t n_sequences = 1;
     uint64_t max_tokens = 0; // 0 = as memory allows
-    uint32_t n_sinks = 4;    // first tokens kept as floats by types that are none
+    uint32_t n_sinks = 64;   // first tokens kept as F16, of BF16 streams as F32
     bool fit_tq3 = false;
     bool v_in_k = false; // values are the first head_dim_v coordinates of keys
     Centring centring = Centring::by_type;

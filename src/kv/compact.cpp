@@ -22,7 +22,7 @@ size_t pages_of(uint64_t tokens) {
 // Behind the pages from `at` on that share its block: all owners of it, and parts that may move.
 size_t part_end(const Cache::State &s, const Layer &layer, Track &track, size_t at) {
     const PageRef &page = track.pages[at];
-    if (page.block->sink || (layer.encodes && &page == open_page(s, layer, track))) return at;
+    if (page.block->form == kSinks || (layer.encodes && &page == open_page(s, layer, track))) return at;
     size_t end = at;
     uint32_t tokens = 0;
     for (; end < track.n_pages && track.pages[end].block == page.block; end++) {
@@ -162,7 +162,7 @@ void Compact::commit(uint32_t sequence) {
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         Track &track = s_.track(index_, i);
         if ((sequence != kAllSequences && sequence != i) || track.reserved) continue;
-        for (const Form form : {kPlain, kEncoded}) drop_spares(host_, layer_, track, form, 0);
+        for (const Form form : kForms) drop_spares(host_, layer_, track, form, 0);
     }
     committed_ = true;
 }

@@ -84,10 +84,11 @@ Layer layer_of(const Config &c, const LayerConfig &own) {
     layer.v_in_k = c.v_in_k;
     layer.window = own.window;
     layer.encodes = !layer.k->is_float() || !layer.v->is_float();
-    const TypeOps &half = *type_ops(kTypeF16);
-    layer.shape[kPlain] = block_shape(c, layer.k->is_float() ? *layer.k : half,
-                                      layer.v->is_float() ? *layer.v : half);
+    const TypeOps &sink_k = sink_type(*layer.k), &sink_v = sink_type(*layer.v);
+    layer.sinks = &sink_k != layer.k || &sink_v != layer.v;
+    layer.shape[kPlain] = block_shape(c, plain_type(*layer.k), plain_type(*layer.v));
     layer.shape[kEncoded] = block_shape(c, *layer.k, *layer.v);
+    layer.shape[kSinks] = block_shape(c, sink_k, sink_v);
     layer.centre_k = centres(c, *layer.k);
     layer.centre_v = !c.v_in_k && centres(c, *layer.v);
     return layer;

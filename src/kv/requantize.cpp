@@ -40,7 +40,7 @@ Status Requantize::no_memory() {
 // Every block once, in the order of sequences and pages, with the slots that are in use.
 bool Requantize::find_moves(LayerPlan &plan) {
     const Layer &old = s_.layers[plan.index];
-    const size_t n_blocks = static_cast<size_t>(old.n_blocks[kPlain] + old.n_blocks[kEncoded]);
+    const size_t n_blocks = static_cast<size_t>(old.n_blocks[kPlain] + old.n_blocks[kEncoded] + old.n_blocks[kSinks]);
     if (!plan.moves.take(n_blocks)) return false;
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         Track &track = s_.track(plan.index, i);
@@ -72,13 +72,14 @@ void Requantize::add_target(LayerPlan &plan, Block *block, const Move &move, uin
     memcpy(block->positions, move.old->positions, sizeof block->positions);
 }
 
-// Pages of tokens that may go on, and of sinks, stay plain in a layer that encodes.
+// Pages of tokens that may go on stay plain in a layer that encodes, those of sinks what they are.
 bool Requantize::take_successors(LayerPlan &plan, Move &move) {
     const Layer &old = s_.layers[plan.index];
     const Block &block = *move.old;
-    const bool open = block.form == kPlain && move.tail && move.end < page_limit(s_, block);
-    const Form form = plan.next.encodes && !block.sink && !open ? kEncoded : kPlain;
-    const bool splits = move.head && plan.next.encodes && !old.encodes && !block.sink;
+    const bool sinks = block.form == kSinks;
+    const bool open = block.form == kPlain && move.tail && move.end < kPageTokens;
+    const Form form = sinks ? kSinks : plan.next.encodes && !open ? kEncoded : kPlain;
+    const bool splits = move.head && plan.next.sinks && !old.sinks && !sinks;
     const uint32_t n_sinks = splits ? s_.n_sinks : 0;
     const BlockShape &before = old.shape[block.form], &after = plan.next.shape[form];
     if (n_sinks == 0 && form == block.form && before.k == after.k && before.v == after.v) {
@@ -86,15 +87,13 @@ bool Requantize::take_successors(LayerPlan &plan, Move &move) {
         return true;
     }
     if (n_sinks) {
-        move.sinks = take_block(host_, plan.next, kPlain);
+        move.sinks = take_block(host_, plan.next, kSinks);
         if (!move.sinks) return false;
-        move.sinks->sink = 1;
         add_target(plan, move.sinks, move, 0, move.end < n_sinks ? move.end : n_sinks);
     }
     if (move.end <= n_sinks) return true;
     move.to = take_block(host_, plan.next, form);
     if (!move.to) return false;
-    move.to->sink = block.sink;
     add_target(plan, move.to, move, move.first < n_sinks ? n_sinks : move.first, move.end);
     return true;
 }

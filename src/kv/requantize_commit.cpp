@@ -35,7 +35,7 @@ void Requantize::commit_layer(LayerPlan &plan) {
         if (plan.moves[i].to) plan.moves[i].to->n_owners = 0;
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         Track &track = s_.track(plan.index, i);
-        for (const Form form : {kPlain, kEncoded}) drop_spares(host_, layer, track, form, 0);
+        for (const Form form : kForms) drop_spares(host_, layer, track, form, 0);
         track.reserved = false;
         replace_pages(track);
     }

@@ -197,14 +197,13 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
 Status Restore::page(Layer &layer, Track &track) {
     PageHead head{};
     head.form = in_.u32();
-    head.sink = in_.u32();
     head.first = in_.u32();
     head.n = in_.u32();
     head.delta = in_.i32();
     if (in_.status() != Status::ok) return fail_read();
-    const uint32_t limit = head.sink ? s_.n_sinks : kPageTokens;
-    if (head.form > kEncoded || head.sink > 1 || head.n == 0 || head.n > limit ||
-        head.first > limit - head.n || (head.form == kEncoded && (!layer.encodes || head.sink)))
+    const uint32_t limit = head.form == kSinks ? s_.n_sinks : kPageTokens;
+    if (head.form >= kFormCount || head.n == 0 || head.n > limit || head.first > limit - head.n ||
+        (head.form == kEncoded && !layer.encodes))
         return bad("an odd page");
     const auto form = static_cast<Form>(head.form);
     Block *block = grow_table(*s_.host, track, track.n_pages + 1)
@@ -213,7 +212,6 @@ Status Restore::page(Layer &layer, Track &track) {
     if (!block)
         return set_failure(failure_, Status::memory, {}, "no memory for a page of a snapshot");
     block->n_owners = 1;
-    block->sink = head.sink;
     const Status status = page_body(layer, track, head, *block);
     if (status != Status::ok) free_block(*s_.host, layer, block);
     return status;

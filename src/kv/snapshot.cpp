@@ -39,7 +39,7 @@ private:
 
 void write_page(Output &out, const Layer &layer, const PageRef &page) {
     const Block &block = *page.block;
-    for (const uint32_t v : {block.form, block.sink, uint32_t{page.first}, uint32_t{page.n}})
+    for (const uint32_t v : {block.form, uint32_t{page.first}, uint32_t{page.n}})
         out.u32(v);
     out.i32(page.delta);
     for (const int32_t p : block.positions) out.i32(p);

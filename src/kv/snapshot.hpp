@@ -23,7 +23,7 @@ struct Identity {
 
 // Of a page, in front of its bytes.
 struct PageHead {
-    uint32_t form, sink, first, n;
+    uint32_t form, first, n;
     int32_t delta;
 };
 

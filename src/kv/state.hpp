@@ -13,9 +13,11 @@ constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
 constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
 
-// A plain block holds floats (F16, or the stream's own type when that is a float); an encoded one
-// the types of the streams.
-enum Form : uint32_t { kPlain, kEncoded };
+// A plain block holds plain_type of the streams, an encoded one their types, one of sinks (the first
+// tokens of a sequence, for ever) sink_type.
+enum Form : uint32_t { kPlain, kEncoded, kSinks };
+constexpr Form kForms[] = {kPlain, kEncoded, kSinks};
+constexpr size_t kFormCount = sizeof kForms / sizeof *kForms;
 
 // In front of the pages of all heads of K, then V, then the errors of encoding.
 struct alignas(kPageAlign) Block {
@@ -23,7 +25,6 @@ struct alignas(kPageAlign) Block {
     struct Move *move; // requantize: what becomes of it; null but during that call
     uint32_t n_owners; // references from tracks
     uint32_t form;
-    uint32_t sink; // plain for ever: the first tokens of a sequence
     int32_t positions[kPageTokens];
 
     uint8_t *data() { return reinterpret_cast<uint8_t *>(this + 1); }
@@ -44,14 +45,15 @@ struct BlockShape {
 
 struct Layer {
     const TypeOps *k = nullptr, *v = nullptr;
-    BlockShape shape[2]; // by Form
-    bool encodes = false;
+    BlockShape shape[kFormCount]; // by Form
+    bool encodes = false; // a stream is quantized: full pages are encoded
+    bool sinks = false;   // or BF16: the first tokens lie in a page of their own
     bool v_in_k = false; // blocks have no values of their own
     uint32_t window = 0;                     // 0: none
     float *calibration = nullptr;            // mu_k, eq_k, mu_v of all heads; null: never used
     bool centre_k = false, centre_v = false; // streams that are calibrated
     bool calibrated = false, given = false;  // frozen; set by the caller
-    uint64_t n_blocks[2] = {};
+    uint64_t n_blocks[kFormCount] = {};
 };
 
 // Tokens first .. first + n - 1 of a block; positions are the block's plus delta. The first one is
@@ -70,8 +72,8 @@ struct Track {
     uint64_t n_tokens;                   // dropped ones included
     uint64_t n_dropped;                  // behind the layer's window, the oldest
     int32_t dropped_first, dropped_last; // their positions
-    Block *spare[2];
-    size_t n_spare[2], n_marked[2]; // marked: before a batch
+    Block *spare[kFormCount];
+    size_t n_spare[kFormCount], n_marked[kFormCount]; // marked: before a batch
     bool reserved;
 };
 
@@ -135,7 +137,7 @@ Block *pop_spare(Track &track, Form form);
 
 // What appending n tokens to a track takes, in whatever steps.
 struct Needs {
-    size_t blocks[2]; // by Form, spare ones included
+    size_t blocks[kFormCount]; // by Form, spare ones included
     size_t n_pages;   // entries of the table
 };
 Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n);

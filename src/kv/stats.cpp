@@ -15,17 +15,18 @@ void add_layer(Stats &out, Sums &sums, const Cache::State &s, uint32_t index) {
     out.bytes_per_token +=
         s.config.n_kv_heads * (vector_bytes(*layer.k, s.config.head_dim_k) +
                                (s.config.v_in_k ? 0 : vector_bytes(*layer.v, s.config.head_dim_v)));
-    for (const Form form : {kPlain, kEncoded}) {
+    for (const Form form : kForms) {
         out.n_pages += layer.n_blocks[form];
         out.page_bytes += layer.n_blocks[form] * layer.shape[form].bytes;
     }
-    out.n_plain_pages += layer.encodes ? layer.n_blocks[kPlain] : 0;
+    out.n_plain_pages += (layer.encodes ? layer.n_blocks[kPlain] : 0) +
+                         (layer.sinks ? layer.n_blocks[kSinks] : 0);
     for (uint32_t i = 0; i < s.config.n_sequences; i++) {
         const Track &track = s.track(index, i);
         for (size_t p = 0; p < track.n_pages; p++) {
             const Block &block = *track.pages[p].block;
             out.n_shared_pages += block.n_owners > 1;
-            if (block.form == kPlain) continue;
+            if (block.form != kEncoded) continue;
             const auto *errors =
                 reinterpret_cast<const HeadErrors *>(block.data() + layer.shape[kEncoded].errors);
             for (uint32_t h = 0; h < s.config.n_kv_heads; h++) {

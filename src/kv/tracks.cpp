@@ -15,7 +15,7 @@ uint64_t pages_for(uint64_t n) {
 } // namespace
 
 uint32_t page_limit(const Cache::State &state, const Block &block) {
-    return block.sink ? state.n_sinks : kPageTokens;
+    return block.form == kSinks ? state.n_sinks : kPageTokens;
 }
 
 PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track) {
@@ -31,29 +31,27 @@ Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track
     needs.n_pages = track.n_pages;
     if (n == 0) return needs;
     const PageRef *open = open_page(state, layer, const_cast<Track &>(track));
-    uint64_t left = n, plain = 0, encoded = 0, pages = 0;
-    const bool shared = open && open->block->n_owners > 1;
+    uint64_t left = n, blocks[kFormCount] = {}, pages = 0;
     bool hot = false; // a block of our own to write into
     if (open) {
         const uint64_t room = page_limit(state, *open->block) - open->first - open->n;
-        plain += shared ? 1 : 0;
-        hot = !open->block->sink;
-        if (layer.encodes && hot && left >= room) encoded++;
+        blocks[open->block->form] += open->block->n_owners > 1;
+        hot = open->block->form == kPlain;
+        if (layer.encodes && hot && left >= room) blocks[kEncoded]++;
         left -= left < room ? left : room;
-    } else if (layer.encodes && state.n_sinks && track.n_tokens == 0) {
-        plain++;
+    } else if (layer.sinks && state.n_sinks && track.n_tokens == 0) {
+        blocks[kSinks]++;
         pages++;
         left -= left < state.n_sinks ? left : state.n_sinks;
     }
     pages += pages_for(left);
     if (layer.encodes) {
-        encoded += left / kPageTokens;
-        plain += hot ? 0 : 1;
+        blocks[kEncoded] += left / kPageTokens;
+        blocks[kPlain] += hot ? 0 : 1;
     } else {
-        plain += pages_for(left);
+        blocks[kPlain] += pages_for(left);
     }
-    needs.blocks[kPlain] = static_cast<size_t>(plain);
-    needs.blocks[kEncoded] = static_cast<size_t>(encoded);
+    for (const Form form : kForms) needs.blocks[form] = static_cast<size_t>(blocks[form]);
     needs.n_pages = pages < SIZE_MAX / 2 - track.n_pages
                         ? track.n_pages + static_cast<size_t>(pages)
                         : SIZE_MAX;
@@ -81,16 +79,17 @@ bool grow_table(const Host &host, Track &track, size_t n_pages) {
 
 bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n) {
     const Needs needs = needs_of(state, layer, track, n);
-    const size_t before[2] = {track.n_spare[kPlain], track.n_spare[kEncoded]};
+    size_t before[kFormCount];
+    for (const Form form : kForms) before[form] = track.n_spare[form];
     bool ok = grow_table(*state.host, track, needs.n_pages);
-    for (const Form form : {kPlain, kEncoded}) {
+    for (const Form form : kForms) {
         while (ok && track.n_spare[form] < needs.blocks[form]) {
             Block *block = take_block(*state.host, layer, form);
             ok = block != nullptr;
             if (ok) push_spare(track, block);
         }
     }
-    for (const Form form : {kPlain, kEncoded})
+    for (const Form form : kForms)
         if (!ok) drop_spares(*state.host, layer, track, form, before[form]);
     return ok;
 }
@@ -121,8 +120,7 @@ void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n
 void clear_track(const Cache::State &state, Layer &layer, Track &track) {
     const Host &host = *state.host;
     while (track.n_pages) release_block(host, layer, track.pages[--track.n_pages].block, nullptr);
-    drop_spares(host, layer, track, kPlain, 0);
-    drop_spares(host, layer, track, kEncoded, 0);
+    for (const Form form : kForms) drop_spares(host, layer, track, form, 0);
     host.free(track.pages, track.table_size * sizeof(PageRef), alignof(PageRef));
     track = {};
 }
@@ -172,6 +170,7 @@ void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t 
         track.reserved ? static_cast<size_t>(pages_for(layer.window + kWindowAppend)) + 1 : 1;
     if (n) drop_spares(*state.host, layer, track, kEncoded, keep);
     if (n) drop_spares(*state.host, layer, track, kPlain, layer.encodes ? 1 : keep);
+    if (n) drop_spares(*state.host, layer, track, kSinks, track.reserved ? 1 : 0);
 }
 
 } // namespace ggufx::kv

@@ -61,6 +61,14 @@ const TypeOps &fitted_tq3() {
     return kFittedTq3;
 }
 
+const TypeOps &plain_type(const TypeOps &type) {
+    return type.is_float() ? type : *type_ops(kTypeF16);
+}
+
+const TypeOps &sink_type(const TypeOps &type) {
+    return type.kind == KvKind::bf16 ? *type_ops(kTypeF32) : plain_type(type);
+}
+
 uint32_t padded_values(const TypeOps &type, uint32_t n) {
     return type.facts.block_values == 32 ? (n + 31) / 32 * 32 : n;
 }

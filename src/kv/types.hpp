@@ -55,6 +55,9 @@ struct TypeOps {
 
 const TypeOps *type_ops(uint32_t id); // null when unknown
 const TypeOps &fitted_tq3();          // TQ3_0 by the encoder that searches the scale
+// What tokens wait in until their page is full, and what the first ones stay in.
+const TypeOps &plain_type(const TypeOps &type); // F16, or a float itself
+const TypeOps &sink_type(const TypeOps &type);  // that, or F32 for BF16
 
 // Integer kinds: head_dim rounded up to whole blocks.
 uint32_t padded_values(const TypeOps &type, uint32_t n);

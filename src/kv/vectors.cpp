@@ -150,7 +150,7 @@ void read_part(const Cache::State &state, const Layer &layer, const Block &block
 PageView Cache::State::view(const Layer &layer, const PageRef &page) const {
     const Block &block = *page.block;
     const BlockShape &shape = layer.shape[block.form];
-    const bool plain = block.form == kPlain;
+    const bool plain = block.form != kEncoded;
     return {{block.data(), shape.k_head, shape.k->facts.id, plain},
             {block.data() + shape.v_offset, shape.v_head, shape.v->facts.id, plain},
             block.positions,

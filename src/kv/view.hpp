@@ -19,9 +19,8 @@ struct Calibration {
 };
 
 // The K or V pages of all heads of one block: head h lies at data + h * head_bytes, 64-byte
-// aligned. `type` says how it is laid out: the type of the stream, or the type of plain pages
-// (GGUFX_KV_F16, which hold recent and first tokens unrotated and not calibrated; streams of a
-// float type have no others).
+// aligned. `type` says how it is laid out: the type of the stream, or of pages that are not encoded
+// (`plain`: recent and first tokens, unrotated and not calibrated, and all of float types).
 struct StreamView {
     const uint8_t *data;
     size_t head_bytes;

@@ -159,6 +159,7 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     options.type_k = GGUFX_KV_GX4;
     options.type_v = GGUFX_KV_Q8_0;
     options.n_sequences = 2;
+    options.n_sinks = 4; /* the page behind them is encoded */
     options.rope_style = GGUFX_KV_ROPE_HALVES;
     TRY(a->kv_estimate(&bytes, rt, &options, kTokens, &e->error));
     MUST(bytes > 0);

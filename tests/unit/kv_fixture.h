@@ -25,7 +25,7 @@ typedef struct kv_memory {
 ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_executor *executor);
 ggufx_runtime *kv_scalar_runtime(void); /* GGUFX_ISA_SCALAR */
 
-/* One layer, one sequence unless changed by the caller. */
+/* One layer, one sequence, four sinks unless changed by the caller. */
 ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head_dim_k,
                           uint32_t head_dim_v, uint32_t type_k, uint32_t type_v);
 ggufx_kv *kv_make(const ggufx_runtime *rt, const ggufx_kv_options *options);

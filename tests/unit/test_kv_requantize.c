@@ -23,11 +23,13 @@ enum { kTypeCount = sizeof kTypes / sizeof *kTypes, kLong = 1100 };
 static void test_floats_become_what_appends_would_have_made(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL), *four = kv_runtime(NULL, 4, NULL);
-    for (size_t t = 0; t < kTypeCount; t++) {
+    for (size_t i = 0; i < 2 * kTypeCount; i++) {
+        const size_t t = i / 2;
         const uint32_t type_k = kTypes[t], type_v = kTypes[(t + 5) % kTypeCount];
         ggufx_kv_options want_shape = shape_of(type_k, type_v, 1), shape = want_shape;
         want_shape.n_layers = shape.n_layers = 2;
-        want_shape.n_sinks = shape.n_sinks = GGUFX_KV_NO_SINKS; /* pages begin at 0, 64, ... */
+        /* pages begin at 0, 64, ... */
+        want_shape.n_sinks = shape.n_sinks = i % 2 ? 64 : GGUFX_KV_NO_SINKS;
         shape.type_k = GGUFX_KV_F32;
         shape.type_v = GGUFX_KV_F32;
         ggufx_kv *want = kv_filled_to(rt, &want_shape, kLong);

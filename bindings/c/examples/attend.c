@@ -1,8 +1,8 @@
-/* A KV cache of 4 bits a value: append 100 tokens, attend over them with one query.
+/* A KV cache of 4 bits a value: append 300 tokens, attend over them with one query.
  * SPDX-License-Identifier: MIT */
 #include "example.h"
 
-enum { TOKENS = 100, KV_HEADS = 2, Q_HEADS = 4, DIM = 64 };
+enum { TOKENS = 300, KV_HEADS = 2, Q_HEADS = 4, DIM = 64 };
 
 static float number(int i) {
     return (float)((i * 7919 + 13) % 2003) / 1001 - 1;

@@ -1,4 +1,4 @@
-// A KV cache of 4 bits a value: append 100 tokens, attend over them with one query.
+// A KV cache of 4 bits a value: append 300 tokens, attend over them with one query.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Globalization;
@@ -6,7 +6,7 @@ using Ggufx;
 
 static class Attend
 {
-    const int Tokens = 100, KvHeads = 2, QHeads = 4, Dim = 64;
+    const int Tokens = 300, KvHeads = 2, QHeads = 4, Dim = 64;
 
     static float[] Numbers(int n)
     {

@@ -20,7 +20,7 @@ namespace Ggufx
         public uint Layers, KvHeads, QHeads, HeadDimK, HeadDimV, Sequences;
         public KvType TypeK, TypeV;
         public ulong MaxTokens, Model;
-        /// <summary>First tokens kept as F16; Constants.KvNoSinks: none.</summary>
+        /// <summary>First tokens kept as F16 (BF16: as F32); 0: 64; Constants.KvNoSinks: none.</summary>
         public uint Sinks;
         public RopeStyle RopeStyle;
         public uint RopeDims;

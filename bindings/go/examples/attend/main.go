@@ -1,4 +1,4 @@
-// A KV cache of 4 bits a value: append 100 tokens, attend over them with one query.
+// A KV cache of 4 bits a value: append 300 tokens, attend over them with one query.
 // SPDX-License-Identifier: MIT
 package main
 
@@ -9,7 +9,7 @@ import (
 	"github.com/ggufx/ggufx-go"
 )
 
-const tokens, kvHeads, qHeads, dim = 100, 2, 4, 64
+const tokens, kvHeads, qHeads, dim = 300, 2, 4, 64
 
 func numbers(n int) []float32 {
 	out := make([]float32, n)

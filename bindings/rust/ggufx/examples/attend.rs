@@ -1,4 +1,4 @@
-//! A KV cache of 4 bits a value: append 100 tokens, attend over them with one query.
+//! A KV cache of 4 bits a value: append 300 tokens, attend over them with one query.
 // SPDX-License-Identifier: MIT
 use ggufx::{AttendOptions, Kv, KvOptions, KvType, Result, Runtime};
 
@@ -7,7 +7,7 @@ fn numbers(n: usize) -> Vec<f32> {
 }
 
 fn main() -> Result<()> {
-    let (n_tokens, n_kv_heads, n_q_heads, dim) = (100, 2, 4, 64);
+    let (n_tokens, n_kv_heads, n_q_heads, dim) = (300, 2, 4, 64);
     let rt = Runtime::new()?;
     let options = KvOptions {
         n_layers: 1,

@@ -50,7 +50,7 @@ pub struct KvOptions<'a> {
     pub type_v: Option<KvType>,
     pub n_sequences: u32,
     pub max_tokens: u64,
-    /// First tokens kept as F16; None: 4.
+    /// First tokens kept as F16 (BF16: as F32); None: 64.
     pub n_sinks: Option<u32>,
     pub rope_style: Option<RopeStyle>,
     pub rope_dims: u32,
