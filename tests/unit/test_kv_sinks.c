@@ -106,6 +106,64 @@ static void test_snapshots_keep_first_tokens(void **state) {
     free(again.data);
 }
 
+/* The words of a page: form, first slot, tokens. */
+static size_t place_of_page(const kv_bytes *saved, uint8_t form, uint8_t n_tokens) {
+    const uint8_t words[12] = {form, 0, 0, 0, 0, 0, 0, 0, n_tokens, 0, 0, 0};
+    for (size_t i = 0; i + sizeof words <= saved->n; i++)
+        if (memcmp(saved->data + i, words, sizeof words) == 0) return i;
+    fail_msg("no page of form %u with %u tokens", form, n_tokens);
+    return 0;
+}
+
+static void test_odd_pages_of_a_snapshot_are_refused(void **state) {
+    static const struct {
+        uint32_t type, word;
+        uint8_t form, n_tokens, wrong;
+    } rows[] = {
+        {GGUFX_KV_Q8_0, 8, 2, 4, 5}, /* more sinks than there are */
+        {GGUFX_KV_Q8_0, 0, 2, 4, 3}, /* no such form */
+        {GGUFX_KV_F16, 0, 0, 64, 1}, /* encoded, in a layer that does not encode */
+        {GGUFX_KV_BF16, 0, 0, 64, 1},
+    };
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const ggufx_kv_options shape = shape_of(rows[i].type, rows[i].type, 1);
+        ggufx_kv *kv = kv_filled_to(rt, &shape, kLong);
+        kv_bytes saved = kv_saved(kv, 0);
+        saved.data[place_of_page(&saved, rows[i].form, rows[i].n_tokens) + rows[i].word] =
+            rows[i].wrong;
+        ggufx_error error;
+        assert_int_equal(ggufx_kv_load(kv, 0, kv_bytes_read, &saved, &error), GGUFX_E_MALFORMED);
+        assert_non_null(strstr(error.message, "odd page"));
+        assert_int_equal(length_of(kv, 0), kLong);
+        ggufx_kv_destroy(kv);
+        free(saved.data);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+static void test_compact_leaves_first_tokens_alone(void **state) {
+    static const uint32_t types[] = {GGUFX_KV_Q8_0, GGUFX_KV_BF16};
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    static float before[2][kAll], after[2][kAll];
+    for (size_t i = 0; i < 2; i++) {
+        const ggufx_kv_options shape = default_shape(types[i], types[i]);
+        ggufx_kv *kv = kv_filled_to(rt, &shape, kLong);
+        assert_int_equal(ggufx_kv_remove(kv, 0, 20, 60, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_kv_remove(kv, 0, 70, 120, NULL), GGUFX_OK);
+        const uint32_t n = kLong - 90, n_first = kFirst - 40;
+        read_all(kv, 0, 0, n, before[0], before[1]);
+        assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK);
+        read_all(kv, 0, 0, n, after[0], after[1]);
+        assert_int_equal(differing_tokens(before[0], after[0], 0, n_first), 0);
+        assert_int_equal(differing_tokens(before[1], after[1], 0, n_first), 0);
+        ggufx_kv_destroy(kv);
+    }
+    ggufx_runtime_destroy(rt);
+}
+
 /* What F32 holds and BF16 does not is refused wherever it lies, and nothing changes. */
 static void test_values_beyond_bf16_are_refused(void **state) {
     static const size_t places[] = {3, 100, kLong - 1};
@@ -140,6 +198,8 @@ int main(void) {
         cmocka_unit_test(test_the_first_page_is_not_encoded_by_default),
         cmocka_unit_test(test_first_tokens_of_bf16_are_f32),
         cmocka_unit_test(test_snapshots_keep_first_tokens),
+        cmocka_unit_test(test_odd_pages_of_a_snapshot_are_refused),
+        cmocka_unit_test(test_compact_leaves_first_tokens_alone),
         cmocka_unit_test(test_values_beyond_bf16_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
