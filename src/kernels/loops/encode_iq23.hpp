@@ -166,6 +166,16 @@ __attribute__((noinline)) void search_xxs(GridBlock *b, const GridLists &lists, 
     make_scale_positive(b, 32, true);
 }
 
+// A frame of its own: with the blocks' it would be beyond 16 KiB.
+template <class V>
+__attribute__((noinline)) void fit_xxs(float *fits, const float *const *xval,
+                                       const float *const *weights) {
+    Group<V> x, w, codes;
+    load_columns<V>(&x, xval, 32);
+    load_columns<V>(&w, weights, 32);
+    V::store(fits, fit_positive<V>(32, 4.0f, x, w, &codes).v);
+}
+
 // Scales of kLanes sub-blocks are fitted at once: those of one or two blocks.
 template <class V> void encode_iq2_xxs(const EncodeJob &job) {
     constexpr int L = V::kLanes, kAtOnce = L / 8;
@@ -175,7 +185,6 @@ template <class V> void encode_iq2_xxs(const EncodeJob &job) {
         sums_of_squares<V>(sums, at);
         for (int b0 = 0; b0 < at.n; b0 += kAtOnce) {
             GridBlock blocks[L];
-            Group<V> x, w, codes;
             const float *xval[L], *weights[L];
             for (int j = 0; j < L; j++) {
                 const int b = b0 + j / 8 < at.n ? b0 + j / 8 : at.n - 1, ib = j % 8;
@@ -183,9 +192,7 @@ template <class V> void encode_iq2_xxs(const EncodeJob &job) {
                                         at.weights(b) + 32 * ib, 32, sums[b] / 256.0f, true);
                 xval[j] = blocks[j].xval, weights[j] = blocks[j].w;
             }
-            load_columns<V>(&x, xval, 32);
-            load_columns<V>(&w, weights, 32);
-            V::store(fits, fit_positive<V>(32, 4.0f, x, w, &codes).v);
+            fit_xxs<V>(fits, xval, weights);
             for (int b = b0; b < b0 + kAtOnce && b < at.n; b++) {
                 GridOut<Iq2Xxs> to{job.out + Iq2Xxs::kBytes * at.block(b), *job.grid};
                 __builtin_memset(to.out, 0, Iq2Xxs::kBytes);
