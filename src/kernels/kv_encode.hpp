@@ -33,7 +33,7 @@ struct KvLanes {
 struct KvRowsOf {
     const uint8_t *data;
     size_t stride;
-    KvKind kind;         // f32, f16, bf16
+    KvKind kind;          // f32, f16, bf16
     bool of_page = false; // little-endian, as pages are; else the order of bytes is the machine's
 };
 

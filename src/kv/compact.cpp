@@ -22,7 +22,8 @@ size_t pages_of(uint64_t tokens) {
 // Behind the pages from `at` on that share its block: all owners of it, and parts that may move.
 size_t part_end(const Cache::State &s, const Layer &layer, Track &track, size_t at) {
     const PageRef &page = track.pages[at];
-    if (page.block->form == kSinks || (layer.encodes && &page == open_page(s, layer, track))) return at;
+    if (page.block->form == kSinks) return at;
+    if (layer.encodes && &page == open_page(s, layer, track)) return at;
     size_t end = at;
     uint32_t tokens = 0;
     for (; end < track.n_pages && track.pages[end].block == page.block; end++) {

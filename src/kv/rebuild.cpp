@@ -67,18 +67,14 @@ void Rebuild::fetch(const Target &target, uint32_t slot, Side side, uint32_t hea
     }
 }
 
-const TypeOps &Rebuild::stream_type(Side side) const {
-    return side == Side::k ? *next_.k : *next_.v;
-}
-
-// A stream whose type stays moves as it is when its slots stay where they are. F32 pages that become
-// sinks of BF16 do not: their values may be too large.
+// A stream whose type stays moves as it is when its slots stay where they are. F32 pages that
+// become sinks of BF16 do not: their values may be too large.
 bool Rebuild::copies(const Target &target, Side side) const {
     const Piece &piece = target.pieces[0];
     const TypeOps &type = type_of(next_.shape[target.block->form], side);
     return target.n_pieces == 1 && piece.slot == piece.to &&
            &type_of(old_.shape[piece.from->form], side) == &type &&
-           type.limit_bits <= stream_type(side).limit_bits;
+           type.limit_bits <= type_of(next_.shape[kEncoded], side).limit_bits;
 }
 
 void Rebuild::copy_stream(const Target &target, Side side, uint32_t head) const {
@@ -100,11 +96,11 @@ void Rebuild::fill_stream(const Target &target, Block *stage, Side side, uint32_
     float x[kMaxCodes]; // rebuilds() saw to that
     Block &to = stage ? *stage : *target.block;
     const BlockShape &shape = next_.shape[to.form];
-    const TypeOps &type = type_of(shape, side);
+    const TypeOps &type = type_of(shape, side), &stream = type_of(next_.shape[kEncoded], side);
     const uint32_t n = run_.state.head_dim(side);
     bool refused = false;
     for (uint32_t slot = target.first(); slot < target.end(); slot++) {
-        fetch(target, slot, side, head, stream_type(side), x, &refused);
+        fetch(target, slot, side, head, stream, x, &refused);
         store_source(page_of(to, shape, side, head), type.kind, side, n, slot, x, SourceType::f32,
                      0);
     }

@@ -73,7 +73,6 @@ private:
     Status take_stages(uint64_t unit_ns, size_t *units);
     void fill_unit(const Target &target, Block *stage, uint32_t head, const Scratch &scratch);
     void fill_stream(const Target &target, Block *stage, Side side, uint32_t head);
-    const TypeOps &stream_type(Side side) const; // of `next`
     bool copies(const Target &target, Side side) const;
     void copy_stream(const Target &target, Side side, uint32_t head) const;
     void fetch(const Target &target, uint32_t slot, Side side, uint32_t head, const TypeOps &to,

@@ -40,7 +40,8 @@ Status Requantize::no_memory() {
 // Every block once, in the order of sequences and pages, with the slots that are in use.
 bool Requantize::find_moves(LayerPlan &plan) {
     const Layer &old = s_.layers[plan.index];
-    const size_t n_blocks = static_cast<size_t>(old.n_blocks[kPlain] + old.n_blocks[kEncoded] + old.n_blocks[kSinks]);
+    size_t n_blocks = 0;
+    for (const Form form : kForms) n_blocks += static_cast<size_t>(old.n_blocks[form]);
     if (!plan.moves.take(n_blocks)) return false;
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         Track &track = s_.track(plan.index, i);

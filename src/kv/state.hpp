@@ -13,8 +13,8 @@ constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
 constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
 
-// A plain block holds plain_type of the streams, an encoded one their types, one of sinks (the first
-// tokens of a sequence, for ever) sink_type.
+// A plain block holds plain_type of the streams, an encoded one their types, one of sinks (the
+// first tokens of a sequence, for ever) sink_type.
 enum Form : uint32_t { kPlain, kEncoded, kSinks };
 constexpr Form kForms[] = {kPlain, kEncoded, kSinks};
 constexpr size_t kFormCount = sizeof kForms / sizeof *kForms;
@@ -138,7 +138,7 @@ Block *pop_spare(Track &track, Form form);
 // What appending n tokens to a track takes, in whatever steps.
 struct Needs {
     size_t blocks[kFormCount]; // by Form, spare ones included
-    size_t n_pages;   // entries of the table
+    size_t n_pages;            // entries of the table
 };
 Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n);
 bool grow_table(const Host &host, Track &track, size_t n_pages);

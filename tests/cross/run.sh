@@ -51,5 +51,6 @@ fi
 ninja -C "$build"
 # The program finds libcmocka.so.0 and the cross compiler's C library, not one the machine has in
 # /lib32: a C library beside another version's loader hangs in pthread_create.
-QEMU_SET_ENV=LD_LIBRARY_PATH=$library_path:/usr/$cross/lib exec meson test -C "$build" --suite unit --suite golden \
-    --suite checkasm --timeout-multiplier 10 --print-errorlogs
+export QEMU_SET_ENV=LD_LIBRARY_PATH=$library_path:/usr/$cross/lib
+exec meson test -C "$build" --suite unit --suite golden --suite checkasm \
+    --timeout-multiplier 10 --print-errorlogs

@@ -108,7 +108,7 @@ static void test_session_kv_types_stay_near_f32(void **state) {
     static const uint32_t types[] = {GGUFX_KV_DEFAULT, GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0};
     /* Of logits with a spread of about 3: relative error of a cached value times the few layers. */
     static const double limits[] = {0.02, 0.02, 0.15, 0.15};
-    enum { LONG = 90 }; /* of which BF16 and Q8_0 keep the first 64 as they are */
+    enum { LONG = 90 }; /* more than the first 64, which BF16 keeps as F32 */
     float want[TINY_VOCAB], got[TINY_VOCAB];
     int32_t tokens[LONG];
     (void)state;
