@@ -1,6 +1,7 @@
 // The append calls: checks of values and positions, memory for all tokens, then runs.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
+#include "base/checked.hpp"
 #include "base/half.hpp"
 #include "kv/append.hpp"
 
@@ -112,11 +113,12 @@ Status check_positions(const int32_t *positions, size_t n, const Track &track, F
 }
 
 Status check_capacity(const Config &c, const Track &track, uint64_t n, Failure *failure) {
-    if (!c.max_tokens || (track.n_tokens <= c.max_tokens && n <= c.max_tokens - track.n_tokens))
-        return Status::ok;
-    return set_failure(failure, Status::capacity, {},
-                       "append %llu tokens to %llu: max_tokens of the cache is %llu", ull(n),
-                       ull(track.n_tokens), ull(c.max_tokens));
+    const uint64_t limit = c.max_tokens && c.max_tokens < kMostTokens ? c.max_tokens : kMostTokens;
+    uint64_t total = 0;
+    if (checked::add(&total, track.n_tokens, n) && total <= limit) return Status::ok;
+    return set_failure(failure, Status::capacity, {}, "append %llu tokens to %llu: %s is %llu",
+                       ull(n), ull(track.n_tokens),
+                       limit == c.max_tokens ? "max_tokens of the cache" : "the limit", ull(limit));
 }
 
 Status no_memory(const Cache::State &s, uint64_t n, Failure *failure) {

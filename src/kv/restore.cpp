@@ -61,6 +61,7 @@ private:
     Status take_memory();
     Status calibrations(uint32_t sequence);
     Status track(uint32_t layer, Track &track);
+    Status counts(const Layer &layer, Track &track, uint64_t *n_pages);
     Status page(Layer &layer, Track &track);
     Status page_body(const Layer &layer, Track &track, const PageHead &head, Block &block);
     void commit(uint32_t sequence);
@@ -184,10 +185,10 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     for (uint32_t i = 0; i < head.n; i++) {
         const int64_t p = int64_t(block.positions[head.first + i]) + head.delta;
         if (p < INT32_MIN || p > INT32_MAX) return bad("a position leaves 32 bits");
-        const bool first = i == 0 && track.n_pages == 0;
-        const int32_t before = first ? INT32_MIN
-                               : i   ? position_at(page, i - 1)
-                                     : last_position(track);
+        const int32_t dropped = track.n_dropped ? track.dropped_last : INT32_MIN;
+        const int32_t before = i               ? position_at(page, i - 1)
+                               : track.n_pages ? last_position(track)
+                                               : dropped;
         if (p < before) return bad("positions descend");
     }
     track.pages[track.n_pages++] = page;
@@ -217,31 +218,48 @@ Status Restore::page(Layer &layer, Track &track) {
     return status;
 }
 
-Status Restore::track(uint32_t index, Track &track) {
-    Layer &layer = s_.layers[index];
-    const uint64_t n_tokens = in_.u64(), n_dropped = in_.u64();
+// Numbers that a cache can have come to. Positions may repeat, so those of dropped tokens say
+// nothing of how many they were: kMostTokens does.
+Status Restore::counts(const Layer &layer, Track &track, uint64_t *n_pages) {
+    track.n_tokens = in_.u64();
+    track.n_dropped = in_.u64();
     track.dropped_first = in_.i32();
     track.dropped_last = in_.i32();
-    const uint64_t n_pages = in_.u64();
+    *n_pages = in_.u64();
     if (in_.status() != Status::ok) return fail_read();
-    if (n_dropped > n_tokens || n_pages > n_tokens - n_dropped || (n_dropped && !layer.window))
+    if (track.n_tokens > kMostTokens)
+        return set_failure(failure_, Status::malformed, {},
+                           "snapshot: %llu tokens in a sequence, %llu of them dropped: the limit "
+                           "is %llu",
+                           ull(track.n_tokens), ull(track.n_dropped), ull(kMostTokens));
+    // A window drops what is behind tokens that are held.
+    if (track.n_dropped > track.n_tokens || *n_pages > track.n_tokens - track.n_dropped ||
+        (track.n_dropped && (!layer.window || *n_pages == 0)))
         return bad("odd numbers of tokens");
+    if (track.n_dropped && track.dropped_first > track.dropped_last)
+        return bad("positions of dropped tokens descend");
+    return Status::ok;
+}
+
+Status Restore::track(uint32_t index, Track &track) {
+    Layer &layer = s_.layers[index];
+    uint64_t n_pages = 0;
+    Status status = counts(layer, track, &n_pages);
+    if (status != Status::ok) return status;
     uint64_t held = 0;
     for (uint64_t i = 0; i < n_pages; i++) {
-        const Status status = page(layer, track);
+        status = page(layer, track);
         if (status != Status::ok) return status;
         held += track.pages[track.n_pages - 1].n;
         if (track.pages[track.n_pages - 1].block->form == kEncoded && layer.calibration &&
             !calibrated_[index])
             return bad("encoded pages without their centring");
     }
-    if (held != n_tokens - n_dropped) return bad("tokens are missing");
-    if (s_.config.max_tokens && n_tokens > s_.config.max_tokens)
+    if (held != track.n_tokens - track.n_dropped) return bad("tokens are missing");
+    if (s_.config.max_tokens && track.n_tokens > s_.config.max_tokens)
         return set_failure(failure_, Status::capacity, {},
                            "the snapshot has %llu tokens: max_tokens of the cache is %llu",
-                           ull(n_tokens), ull(s_.config.max_tokens));
-    track.n_tokens = n_tokens;
-    track.n_dropped = n_dropped;
+                           ull(track.n_tokens), ull(s_.config.max_tokens));
     number_pages(track);
     return Status::ok;
 }

@@ -11,6 +11,9 @@ namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
+// Of a sequence, those behind a window included: decades of them, and sums over all sequences of a
+// cache still fit 64 bits.
+constexpr uint64_t kMostTokens = uint64_t(1) << 40;
 constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
 
 // A plain block holds plain_type of the streams, an encoded one their types, one of sinks (the
