@@ -250,7 +250,8 @@ GGUFX_API ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint64
                                          ggufx_error *error);
 
 /* Cut all layers of a sequence to ggufx_kv_length, after an append failed half-way through the
- * layers. Errors: ARGUMENT.   Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
+ * layers. Errors: ARGUMENT, STATE (as ggufx_kv_truncate: several appends were made to a layer that
+ * others have not had).   Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
 
 /*

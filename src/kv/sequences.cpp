@@ -18,11 +18,6 @@ uint64_t common_length(const Cache::State &s, uint32_t sequence) {
     return least;
 }
 
-void cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens) {
-    for (uint32_t layer = 0; layer < s.config.n_layers; layer++)
-        cut_track(s, s.layers[layer], s.track(layer, sequence), n_tokens);
-}
-
 // Tables with room for `more` pages in every layer of a sequence.
 Status grow_tables(const Cache::State &s, uint32_t sequence, size_t more, Failure *failure) {
     for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
@@ -43,6 +38,21 @@ bool behind_window(const Layer &layer, const Track &track, uint64_t n_tokens) {
     while (left > track.pages[page].n) left -= track.pages[page++].n;
     const int64_t last = position_at(track.pages[page], static_cast<uint32_t>(left) - 1u);
     return track.dropped_last > last + 1 - int64_t(layer.window);
+}
+
+// All layers, or none.
+Status cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens, const char *what,
+           Failure *failure) {
+    for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
+        if (!behind_window(s.layers[layer], s.track(layer, sequence), n_tokens)) continue;
+        return set_failure(failure, Status::state, {.index = layer},
+                           "%s to %llu tokens: the window of layer %u has dropped tokens that the "
+                           "next one would see",
+                           what, ull(n_tokens), layer);
+    }
+    for (uint32_t layer = 0; layer < s.config.n_layers; layer++)
+        cut_track(s, s.layers[layer], s.track(layer, sequence), n_tokens);
+    return Status::ok;
 }
 
 // A span of positions takes all tokens behind the window or none.
@@ -87,21 +97,13 @@ Status Cache::truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
         return set_failure(failure, Status::argument, {},
                            "truncate to %llu tokens: sequence %u has %llu", ull(n_tokens), sequence,
                            ull(length));
-    for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
-        if (!behind_window(s.layers[layer], s.track(layer, sequence), n_tokens)) continue;
-        return set_failure(failure, Status::state, {.index = layer},
-                           "truncate to %llu tokens: the window of layer %u has dropped tokens "
-                           "that the next one would see",
-                           ull(n_tokens), layer);
-    }
-    cut(s, sequence, n_tokens);
-    return Status::ok;
+    return cut(s, sequence, n_tokens, "truncate", failure);
 }
 
 Status Cache::rollback(uint32_t sequence, Failure *failure) {
     const Status status = check_sequence(state_->config, sequence, failure);
-    if (status == Status::ok) cut(*state_, sequence, common_length(*state_, sequence));
-    return status;
+    if (status != Status::ok) return status;
+    return cut(*state_, sequence, common_length(*state_, sequence), "roll back", failure);
 }
 
 Status Cache::remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure) {
@@ -176,17 +178,20 @@ namespace {
 // Whether positions of a track would still not descend, and fit, after a shift.
 Status check_shift(const Track &track, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
     int64_t last = INT64_MIN;
-    for (size_t i = 0; i < track.n_pages; i++) {
-        for (uint32_t t = 0; t < track.pages[i].n; t++) {
-            const int32_t old = position_at(track.pages[i], t);
-            const int64_t now = int64_t(old) + (old >= p0 && old < p1 ? delta : 0);
-            if (now < last || now > INT32_MAX || now < INT32_MIN)
-                return set_failure(failure, Status::argument, {},
-                                   "shift by %d: position %d would become %lld, after %lld", delta,
-                                   old, static_cast<long long>(now), static_cast<long long>(last));
-            last = now;
-        }
-    }
+    const auto fits = [&](int32_t old) {
+        const int64_t now = int64_t(old) + (old >= p0 && old < p1 ? delta : 0), before = last;
+        last = now;
+        if (now >= before && now <= INT32_MAX && now >= INT32_MIN) return true;
+        set_failure(failure, Status::argument, {},
+                    "shift by %d: position %d would become %lld, after %lld", delta, old,
+                    static_cast<long long>(now), static_cast<long long>(before));
+        return false;
+    };
+    if (track.n_dropped && !(fits(track.dropped_first) && fits(track.dropped_last)))
+        return Status::argument;
+    for (size_t i = 0; i < track.n_pages; i++)
+        for (uint32_t t = 0; t < track.pages[i].n; t++)
+            if (!fits(position_at(track.pages[i], t))) return Status::argument;
     return Status::ok;
 }
 
