@@ -267,7 +267,8 @@ GGUFX_API ggufx_status ggufx_kv_remove(ggufx_kv *kv, uint32_t sequence, int32_t 
  * Let an empty sequence begin with the tokens at positions p0 .. p1-1 of another one. Both share
  * the pages; an append to a shared page copies it first.
  * Errors: ARGUMENT, MEMORY (a table; nothing was changed), STATE (`to` is not empty, or `from`
- * itself; a part of what a window dropped).   Threads: exclusive on kv.   Since: 0.1.
+ * itself; a part of what a window dropped; the token after the span would see what it dropped).
+ * Threads: exclusive on kv.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, int32_t p0,
                                      int32_t p1, ggufx_error *error);

@@ -40,6 +40,14 @@ bool behind_window(const Layer &layer, const Track &track, uint64_t n_tokens) {
     return track.dropped_last > last + 1 - int64_t(layer.window);
 }
 
+// Tokens of a track before a position, dropped ones included.
+uint64_t tokens_before(const Track &track, int32_t p) {
+    uint64_t n = track.n_dropped;
+    for (size_t i = 0; i < track.n_pages; i++)
+        for (uint32_t t = 0; t < track.pages[i].n && position_at(track.pages[i], t) < p; t++) n++;
+    return n;
+}
+
 // All layers, or none.
 Status cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens, const char *what,
            Failure *failure) {
@@ -144,6 +152,15 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
         if (from == to || s.track(l, to).n_tokens)
             return set_failure(failure, Status::state, {.index = to},
                                "copy to sequence %u: it must be another one and empty", to);
+    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+        const Track &track = s.track(l, from);
+        if (takes_dropped(track, p0, p1) &&
+            behind_window(s.layers[l], track, tokens_before(track, p1)))
+            return set_failure(failure, Status::state, {.index = l},
+                               "copy positions %d to %d: the window of layer %u has dropped tokens "
+                               "that the next one would see",
+                               p0, p1, l);
+    }
     for (uint32_t l = 0; l < s.config.n_layers; l++)
         if (!grow_table(*s.host, s.track(l, to), s.track(l, from).n_pages))
             return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",

@@ -10,7 +10,7 @@ enum { kDim = 16, kWindow = 16, kTokens = 300 };
 static ggufx_kv *filled(const ggufx_runtime *rt, size_t n0, size_t n1) {
     const ggufx_kv_layer layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_F16);
-    shape.n_layers = shape.n_layer_options = 2;
+    shape.n_layers = shape.n_layer_options = shape.n_sequences = 2;
     shape.layers = layers;
     shape.rope_style = GGUFX_KV_ROPE_PAIRS;
     ggufx_kv *kv = kv_make(rt, &shape);
@@ -72,9 +72,32 @@ static void test_shifts_keep_what_is_held_behind_what_was_dropped(void **state) 
     ggufx_runtime_destroy(rt);
 }
 
+static void test_copies_that_would_need_dropped_tokens_are_refused(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv *kv = filled(rt, kTokens, kTokens);
+    kv_bytes before = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+    ggufx_error error;
+    /* 260 were dropped: the token at 275 is the first that sees none of them */
+    const int32_t ends[] = {260, 261, 273, 274};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, ends[i], &error), GGUFX_E_STATE);
+        assert_int_equal(error.index, 0);
+        kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+        assert_int_equal(now.n, before.n);
+        assert_memory_equal(now.data, before.data, now.n);
+        free(now.data);
+    }
+    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, 275, NULL), GGUFX_OK);
+    free(before.data);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rollback_behind_a_window_is_refused),
+        cmocka_unit_test(test_copies_that_would_need_dropped_tokens_are_refused),
         cmocka_unit_test(test_shifts_keep_what_is_held_behind_what_was_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
