@@ -5,6 +5,10 @@
  *   - outputs come first, then the object, inputs, options and last the optional error;
  *   - `const ggufx_x *` may be used by several threads at once, `ggufx_x *` is exclusive,
  *     distinct objects are independent;
+ *   - structs begin with struct_size, set by the caller to sizeof: of a larger one, from a newer
+ *     header, options must be zero behind what this library knows (VERSION), facts are zeroed there.
+ *     Sizes below 8 or above 4096 were never set: ARGUMENT, and nothing is written. So are
+ *     reserved fields and flags that are not known and not zero (ARGUMENT), next (UNSUPPORTED);
  *   - a handle output is NULL after a failure, data buffers are unspecified, nothing else changed;
  *   - `*_destroy(NULL)` does nothing and the order of destruction never matters;
  *   - nothing throws, aborts, prints, reads the environment or changes the process.

@@ -65,17 +65,17 @@ namespace {
 // this object: "destroy runs once, also when the create fails".
 class Hooks {
 public:
-    // Takes what the caller's struct holds, whatever its size, so that nothing is forgotten when
-    // the import refuses it.
+    // Takes what the caller's struct holds, so that nothing is forgotten when the import refuses
+    // it; of one whose size was never set nothing is known.
     explicit Hooks(const ggufx_runtime_options *options) {
-        if (!options) return;
+        if (!options || options->struct_size > kMostStructBytes) return;
         const size_t size = options->struct_size;
         memcpy(&given_, options, size < sizeof given_ ? size : sizeof given_);
     }
     ~Hooks() {
         if (released_) return;
         const auto destroy = [](const auto *hooks) {
-            if (hooks && hooks->struct_size >= sizeof *hooks && hooks->destroy)
+            if (hooks && holds_all(*hooks) && hooks->destroy)
                 hooks->destroy(hooks->user);
         };
         destroy(given_.executor);

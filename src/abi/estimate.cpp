@@ -17,8 +17,6 @@ constexpr uint32_t kFlags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
 
 model::EstimateOptions import_estimate(const ggufx_estimate_options *options) {
     const auto in = import_options(options, kFlags, "ggufx_estimate_options");
-    for (const uint64_t reserved : in.reserved)
-        require(reserved == 0, "ggufx_estimate_options.reserved must be 0");
     require(in.bandwidth >= 0 && in.bandwidth <= 1e30,
             "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
     const auto job = import_options(in.job, kJobFlags, "ggufx_job_options");
@@ -77,6 +75,7 @@ void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file
             model::Estimate (model::Estimator::*choose)() const) {
     require(out && alive(rt, Tag::runtime), "out and rt must be set");
     require(alive(file, Tag::file), "file must be set");
+    check_output(out, "ggufx_estimate_facts");
     const model::EstimateOptions imported = import_estimate(options);
     const model::Estimator estimator(file->file, *rt->engine, imported);
     const model::Estimate estimate = (estimator.*choose)();

@@ -121,8 +121,8 @@ extern "C" ggufx_status ggufx_open_io(ggufx_file **out, const ggufx_runtime *rt,
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(io, "io must be set");
-        // Taken before anything can fail, whatever the struct's size: close runs exactly once.
-        const bool has_close = io->struct_size >= sizeof(ggufx_io);
+        // Taken before anything can fail: close runs exactly once.
+        const bool has_close = holds_all(*io);
         io::OnEnd end(has_close ? io->close : nullptr, has_close ? io->user : nullptr);
         require_runtime(out, rt);
         const auto hooks = import_options(io, 0, "ggufx_io");

@@ -63,8 +63,6 @@ static_assert(sizeof(ggufx_kv_layer) == sizeof(kv::LayerConfig), "the same struc
 kv::Config import_config(const ggufx_kv_options *options) {
     require(options, "options must be set: a cache has no default shape");
     const auto in = import_options(options, kFlags, "ggufx_kv_options");
-    for (const uint64_t reserved : in.reserved)
-        require(reserved == 0, "ggufx_kv_options.reserved must be 0");
     require(in.rope_style <= GGUFX_KV_ROPE_HALVES, "ggufx_kv_options.rope_style is unknown");
     const bool all = in.flags & GGUFX_KV_CENTRE_ALL, none = in.flags & GGUFX_KV_CENTRE_NONE;
     require(!all || !none, "ggufx_kv_options.flags centre all types and none");

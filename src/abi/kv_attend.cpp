@@ -25,8 +25,6 @@ Status check_per_head(const float *data, size_t n, const char *name, uint32_t he
 Status import_attend(kv::AttendOptions &out, const kv::Config &c,
                      const ggufx_attend_options *options, ggufx_error *error) {
     const auto in = import_options(options, GGUFX_ATTEND_ALL, "ggufx_attend_options");
-    require(in.reserved0 == 0 && in.reserved[0] == 0 && in.reserved[1] == 0,
-            "ggufx_attend_options.reserved must be 0");
     Status status =
         check_per_head(in.alibi_slopes, in.n_alibi_slopes, "alibi_slopes", c.n_q_heads, error);
     if (status == Status::ok)

@@ -220,6 +220,7 @@ ggufx_perplexity(ggufx_perplexity_facts *out, ggufx_session *session, const int3
     return guard(error, [&] {
         require(out && alive(session, Tag::session), "out and session must be set");
         require(tokens && n_tokens > 0, "tokens must hold at least one id");
+        check_output(out, "ggufx_perplexity_facts"); // before minutes of work
         Reporter reporter{report, user};
         const model::PerplexityTask task{tokens, n_tokens,  n_context,
                                          bos,    &reporter, report ? Reporter::call : nullptr};

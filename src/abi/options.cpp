@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 
+#include <stdio.h>
+
 namespace ggufx::abi::detail {
 
 namespace {
@@ -20,11 +22,26 @@ struct Extension {
 
 } // namespace
 
+uint32_t stated_size(const void *given, const char *name) {
+    uint32_t size = 0;
+    memcpy(&size, given, sizeof size);
+    if (size < 2 * sizeof(uint32_t))
+        fail(Status::argument, {}, "%s.struct_size is %u: set it to sizeof(%s)", name, size, name);
+    if (size > kMostStructBytes)
+        fail(Status::argument, {}, "%s.struct_size is %u: was it set? The limit is %u", name, size,
+             kMostStructBytes);
+    return size;
+}
+
+void refuse_reserved(const char *name, const char *field, size_t index, uint64_t value) {
+    char at[32] = "";
+    if (index != SIZE_MAX) snprintf(at, sizeof at, "[%zu]", index);
+    fail(Status::argument, {}, "%s.%s%s must be 0 (it is %llu)", name, field, at,
+         static_cast<unsigned long long>(value));
+}
+
 void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, const char *name) {
-    uint32_t given = 0;
-    memcpy(&given, in, sizeof given);
-    if (given < 2 * sizeof(uint32_t))
-        fail(Status::argument, {}, "%s.struct_size is %u: set it to sizeof(%s)", name, given, name);
+    const uint32_t given = stated_size(in, name);
     const auto *bytes = static_cast<const unsigned char *>(in);
     for (size_t i = size; i < given; i++)
         if (bytes[i])
@@ -48,10 +65,7 @@ void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, 
 }
 
 void export_bytes(void *out, const void *value, size_t size, const char *name) {
-    uint32_t room = 0;
-    memcpy(&room, out, sizeof room);
-    if (room < 2 * sizeof(uint32_t))
-        fail(Status::argument, {}, "%s.struct_size is %u: set it to sizeof(%s)", name, room, name);
+    const uint32_t room = stated_size(out, name);
     memcpy(out, value, room < size ? room : size);
     if (room > size) memset(static_cast<unsigned char *>(out) + size, 0, room - size);
     memcpy(out, &room, sizeof room);

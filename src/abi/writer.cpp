@@ -119,8 +119,8 @@ extern "C" ggufx_status ggufx_writer_add_stream(ggufx_writer *writer, const char
                                                 ggufx_error *error) {
     return guard(error, [&] {
         require(stream, "stream must be set");
-        // Taken before anything can fail, whatever the struct's size: destroy runs exactly once.
-        const bool has_destroy = stream->struct_size >= sizeof(ggufx_tensor_stream);
+        // Taken before anything can fail: destroy runs exactly once.
+        const bool has_destroy = holds_all(*stream);
         io::OnEnd end(has_destroy ? stream->destroy : nullptr,
                       has_destroy ? stream->user : nullptr);
         gguf::Writer &w = writer_of(writer);
