@@ -146,7 +146,8 @@ GGUFX_API ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_
                                              const float *k, size_t n_k, const float *v, size_t n_v,
                                              ggufx_error *error);
 
-#define GGUFX_ATTEND_ALL 1u /* every query sees every token; else only those not after it */
+#define GGUFX_ATTEND_ALL 1u /* every query sees every token; else only those not after it. Not over
+                               a sequence of which a window has dropped tokens: STATE */
 
 typedef struct ggufx_attend_options {
     uint32_t struct_size;
@@ -181,7 +182,9 @@ GGUFX_API void ggufx_attend_options_init(ggufx_attend_options *options);
  * A query that sees no token gives 0 and lse = -infinity (with a sink, lse is its logit). A NaN or
  * infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
  * and lse. A cancelled call leaves out and lse unspecified.
- * Errors: ARGUMENT, CANCELLED, MEMORY (only beside another call on this cache).
+ * Errors: ARGUMENT, CANCELLED, MEMORY (only beside another call on this cache), STATE (a query would
+ * see tokens that the window of the layer has dropped; those before the first of one append are kept
+ * for the queries of its tokens).
  * Threads: any number at once (const); uses the runtime's executor.
  * Allocates: no, except while another call on this cache runs.   Since: 0.1.
  */

@@ -64,17 +64,50 @@ Status check_options(const AttendOptions &options, uint32_t n_q_heads, Failure *
     return Status::ok;
 }
 
+// Whether queries of a sequence would see tokens that the window of the layer has dropped: how many
+// of those are still there depends on how they were appended.
+Status check_dropped(const AttendCall &call, size_t set, const Track &track, Failure *failure) {
+    if (track.n_dropped == 0 || call.n_queries == 0) return Status::ok;
+    if (!call.options.causal)
+        return set_failure(failure, Status::state, {.index = set * call.n_queries},
+                           "queries that see all tokens: the window of layer %u has dropped %llu",
+                           call.layer_index, static_cast<unsigned long long>(track.n_dropped));
+    const int64_t window = window_of(call);
+    const size_t n = call.positions ? call.n_queries : 1; // else the others come after the first
+    for (size_t i = 0; i < n; i++) {
+        const size_t query = set * call.n_queries + i;
+        const int32_t p = call.positions
+                              ? call.positions[query]
+                              : position_of_token(track, track.n_tokens - call.n_queries);
+        if (p < track.dropped_first || p - window >= track.dropped_last) continue;
+        return set_failure(failure, Status::state, {.index = query},
+                           "query %zu at position %d sees tokens from position %lld on: the window "
+                           "of layer %u has dropped those up to %d",
+                           query, p, static_cast<long long>(p - window + 1), call.layer_index,
+                           track.dropped_last);
+    }
+    return Status::ok;
+}
+
 Status check_lengths(const AttendCall &call, Failure *failure) {
     for (size_t i = 0; i < call.n_sets; i++) {
-        const Status status = check_sequence(call.state->config, call.sequences[i], failure);
+        Status status = check_sequence(call.state->config, call.sequences[i], failure);
         if (status != Status::ok) return status;
         const Track &track = call.state->track(call.layer_index, call.sequences[i]);
-        if (!call.options.causal || call.positions ||
-            call.n_queries <= track.n_tokens - track.n_dropped)
-            continue;
-        return set_failure(failure, Status::argument, {},
-                           "%zu queries without positions: the sequence has %llu tokens",
-                           call.n_queries, static_cast<unsigned long long>(track.n_tokens));
+        if (call.options.causal && !call.positions && call.n_queries > track.n_tokens)
+            return set_failure(failure, Status::argument, {},
+                               "%zu queries without positions: the sequence has %llu tokens",
+                               call.n_queries, static_cast<unsigned long long>(track.n_tokens));
+        if (call.options.causal && !call.positions &&
+            call.n_queries > track.n_tokens - track.n_dropped)
+            return set_failure(failure, Status::state, {},
+                               "%zu queries without positions: the window of layer %u has dropped "
+                               "%llu of %llu tokens",
+                               call.n_queries, call.layer_index,
+                               static_cast<unsigned long long>(track.n_dropped),
+                               static_cast<unsigned long long>(track.n_tokens));
+        status = check_dropped(call, i, track, failure);
+        if (status != Status::ok) return status;
     }
     return Status::ok;
 }

@@ -119,6 +119,9 @@ struct AttendSpace {
 
 // Fills a group and packs its queries; index < call.n_groups().
 void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local);
+// Of a token counted from the first one of its sequence; it is held.
+int32_t position_of_token(const Track &track, uint64_t index);
+uint32_t window_of(const AttendCall &call); // of causal queries; 0: none
 // attend_rounds.cpp: all groups; CANCELLED or what the executor failed with.
 Status run_groups(const AttendCall &call, const AttendShape &shape, const AttendSpace &space,
                   Failure *failure);

@@ -13,7 +13,8 @@ constexpr uint64_t kSerialNs = 50000;  // below: in the caller's thread
 constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
 constexpr size_t kSlicesGroups = 4;    // groups per worker from which on no part waits for others
 
-// Token `index` of a sequence, counted from its first one.
+} // namespace
+
 int32_t position_of_token(const Track &track, uint64_t index) {
     size_t page = track.n_pages;
     uint64_t end = track.n_tokens;
@@ -21,6 +22,13 @@ int32_t position_of_token(const Track &track, uint64_t index) {
     const PageRef &ref = track.pages[page - 1];
     return position_at(ref, static_cast<uint32_t>(index - (end - ref.n)));
 }
+
+uint32_t window_of(const AttendCall &call) {
+    const uint32_t layer = call.layer->window, own = call.options.window;
+    return own && (layer == 0 || own < layer) ? own : layer;
+}
+
+namespace {
 
 // What one query sees: up to its own position, not behind the window.
 void set_visible(const AttendCall &call, const Track &track, size_t query, Row &row) {
@@ -36,8 +44,7 @@ void set_visible(const AttendCall &call, const Track &track, size_t query, Row &
         row.position = 0; // every query sees all of too short a sequence
     if (!options.causal) return;
     row.until = row.position;
-    uint32_t window = call.layer->window;
-    if (options.window && (window == 0 || options.window < window)) window = options.window;
+    const uint32_t window = window_of(call);
     if (window) row.after = row.until - int64_t(window);
 }
 

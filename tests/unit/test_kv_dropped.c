@@ -94,8 +94,98 @@ static void test_copies_that_would_need_dropped_tokens_are_refused(void **state)
     ggufx_runtime_destroy(rt);
 }
 
+static ggufx_status attend_at(const ggufx_kv *kv, uint32_t layer, size_t n, const int32_t *positions,
+                              const ggufx_attend_options *options, ggufx_error *error) {
+    float q[8 * kDim], out[8 * kDim];
+    for (size_t i = 0; i < 8 * kDim; i++) q[i] = 0.25f;
+    return ggufx_kv_attend(out, n * kDim, NULL, kv, layer, 0, q, n * kDim, n, positions, options,
+                           error);
+}
+
+static void test_queries_that_would_see_dropped_tokens_are_refused(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv *kv = filled(rt, kTokens, kTokens);
+    ggufx_error error;
+    const int32_t seen[] = {275, 280, 299, 1000}, hidden[] = {280, 274};
+    assert_int_equal(attend_at(kv, 0, 4, seen, NULL, &error), GGUFX_OK);
+    assert_int_equal(attend_at(kv, 0, 2, hidden, NULL, &error), GGUFX_E_STATE);
+    assert_int_equal(error.index, 1);
+    assert_non_null(strstr(error.message, "position 274 sees tokens from position 259 on"));
+    for (int32_t p = 0; p < 275; p += 5)
+        assert_int_equal(attend_at(kv, 0, 1, &p, NULL, &error), GGUFX_E_STATE);
+    assert_int_equal(attend_at(kv, 1, 2, hidden, NULL, &error), GGUFX_OK); /* has no window */
+    ggufx_attend_options options;
+    ggufx_attend_options_init(&options);
+    options.window = 15; /* a smaller one sees one position less */
+    assert_int_equal(attend_at(kv, 0, 2, hidden, &options, &error), GGUFX_OK);
+    options.window = 17; /* a larger one is that of the layer */
+    assert_int_equal(attend_at(kv, 0, 2, seen, &options, &error), GGUFX_OK);
+    options.flags = GGUFX_ATTEND_ALL;
+    assert_int_equal(attend_at(kv, 0, 1, seen, &options, &error), GGUFX_E_STATE);
+    assert_int_equal(attend_at(kv, 1, 1, seen, &options, &error), GGUFX_OK);
+    /* the last tokens: 40 are held, of which 25 see no dropped one */
+    float *q = kv_random(301 * kDim, 1), *out = kv_random(301 * kDim, 2);
+    for (size_t n = 1; n <= 301; n++)
+        assert_int_equal(ggufx_kv_attend(out, n * kDim, NULL, kv, 0, 0, q, n * kDim, n, NULL, NULL,
+                                         NULL),
+                         n <= 25 ? GGUFX_OK : n <= kTokens ? GGUFX_E_STATE : GGUFX_E_ARGUMENT);
+    const uint32_t sequences[] = {0, 0};
+    assert_int_equal(ggufx_kv_attend_batch(out, 2 * kDim, NULL, kv, 0, sequences, q, 2 * kDim, 2,
+                                           hidden, NULL, &error),
+                     GGUFX_E_STATE);
+    assert_int_equal(error.index, 1);
+    assert_int_equal(ggufx_kv_attend_batch(out, 2 * kDim, NULL, kv, 0, sequences, q, 2 * kDim, 2,
+                                           seen, NULL, NULL),
+                     GGUFX_OK);
+    free(q);
+    free(out);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+}
+
+/* Every query of a prompt is answered, whatever the size of its appends, with the bits that a layer
+ * without a window gives for a window of the call. */
+static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
+    (void)state;
+    static const size_t steps[] = {1, 7, 64, 100, 300};
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    float *x = kv_random(kTokens * kDim, 1), *out = kv_random(kTokens * kDim, 2);
+    float *want = kv_random(kTokens * kDim, 3);
+    ggufx_attend_options options;
+    ggufx_attend_options_init(&options);
+    options.window = kWindow;
+    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+        const ggufx_kv_layer layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};
+        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
+        shape.n_layers = shape.n_layer_options = 2;
+        shape.layers = layers;
+        ggufx_kv *kv = kv_make(rt, &shape);
+        for (size_t i = 0; i < kTokens; i += steps[s]) {
+            const size_t n = kTokens - i < steps[s] ? kTokens - i : steps[s];
+            for (uint32_t layer = 0; layer < 2; layer++) {
+                float *to = (layer ? want : out) + i * kDim;
+                assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, x + i * kDim, n * kDim,
+                                                 x + i * kDim, n * kDim, NULL),
+                                 GGUFX_OK);
+                assert_int_equal(ggufx_kv_attend(to, n * kDim, NULL, kv, layer, 0, x + i * kDim,
+                                                 n * kDim, n, NULL, &options, NULL),
+                                 GGUFX_OK);
+            }
+        }
+        assert_memory_equal(out, want, kTokens * kDim * sizeof *out);
+        ggufx_kv_destroy(kv);
+    }
+    free(x);
+    free(out);
+    free(want);
+    ggufx_runtime_destroy(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queries_that_would_see_dropped_tokens_are_refused),
+        cmocka_unit_test(test_queries_of_the_tokens_of_an_append_are_answered),
         cmocka_unit_test(test_rollback_behind_a_window_is_refused),
         cmocka_unit_test(test_copies_that_would_need_dropped_tokens_are_refused),
         cmocka_unit_test(test_shifts_keep_what_is_held_behind_what_was_dropped),
