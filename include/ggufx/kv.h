@@ -112,7 +112,7 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
 /*
  * Append n_tokens tokens to one layer of a sequence, all or nothing.
  *
- * positions  one per token, not descending, or NULL = the next ones (0, 1, ... without gaps).
+ * positions  one per token, not negative, not descending, or NULL = the next ones (0, 1, ... without gaps).
  *            Positions are compared by the causal mask; keys are stored as given (not rotated).
  * k          f32, [n_tokens][n_kv_heads][head_dim_k], n_k floats in all; copied (encoded).
  * v          f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied (encoded). NULL and
@@ -177,7 +177,7 @@ GGUFX_API void ggufx_attend_options_init(ggufx_attend_options *options);
  * out        f32, [n_queries][n_q_heads][head_dim_v], n_out floats in all.
  * lse        NULL, or f32 [n_queries][n_q_heads]: log of the sum of exp(score).
  * q          f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
- * positions  one per query, or NULL = those of the last n_queries tokens.
+ * positions  one per query, not negative, or NULL = those of the last n_queries tokens.
  * options    NULL = causal.
  * A query that sees no token gives 0 and lse = -infinity (with a sink, lse is its logit). A NaN or
  * infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
@@ -279,8 +279,9 @@ GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, i
 /*
  * Add delta to the positions p0 .. p1-1 of a sequence, without touching what is stored: queries are
  * rotated the other way instead, so shifting back restores every bit.
- * Errors: ARGUMENT (positions would descend or leave 32 bits), UNSUPPORTED (rope_style unknown),
- * MEMORY (a table; nothing was changed), STATE (a part of what a window dropped).
+ * Errors: ARGUMENT (positions would descend, be negative or exceed INT32_MAX), UNSUPPORTED
+ * (rope_style unknown), MEMORY (a table; nothing was changed), STATE (a part of what a window
+ * dropped).
  * Threads: exclusive on kv.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,

@@ -88,11 +88,17 @@ int64_t last_of(const Track &track) {
     return track.n_pages ? last_position(track) : -1;
 }
 
-// The new positions do not descend, from the last one held on.
+Status refuse_position(Failure *failure, size_t i, int32_t position, int32_t last) {
+    if (position < 0)
+        return set_failure(failure, Status::argument, {.index = i},
+                           "positions[%zu] is %d: positions must not be negative", i, position);
+    return set_failure(failure, Status::argument, {.index = i},
+                       "positions[%zu] is %d after %d: positions must not descend", i, position,
+                       last);
+}
+
+// The new positions do not descend, from the last one held on, or 0.
 Status check_positions(const int32_t *positions, size_t n, const Track &track, Failure *failure) {
-    const bool empty = track.n_pages == 0;
-    const int32_t last_held = empty ? 0 : last_position(track);
-    const int32_t *last = empty ? nullptr : &last_held;
     if (!positions) {
         const int64_t room = INT32_MAX - last_of(track);
         if (room > 0 && n <= uint64_t(room)) return Status::ok;
@@ -100,15 +106,9 @@ Status check_positions(const int32_t *positions, size_t n, const Track &track, F
                            "%zu tokens after position %lld exceed the largest position %d", n,
                            static_cast<long long>(last_of(track)), INT32_MAX);
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!last || positions[i] >= *last) {
-            last = positions + i;
-            continue;
-        }
-        return set_failure(failure, Status::argument, {.index = i},
-                           "positions[%zu] is %d after %d: positions must not descend", i,
-                           positions[i], *last);
-    }
+    int32_t last = track.n_pages ? last_position(track) : 0;
+    for (size_t i = 0; i < n; last = positions[i++])
+        if (positions[i] < last) return refuse_position(failure, i, positions[i], last);
     return Status::ok;
 }
 
@@ -197,14 +197,10 @@ struct Batch {
 // Of one sequence of the batch, whose first token is `first`.
 Status check_batch_positions(const Batch &b, size_t first, Failure *failure) {
     const Track &track = b.track(first);
-    int64_t last = track.n_pages ? last_position(track) : INT32_MIN;
+    int32_t last = track.n_pages ? last_position(track) : 0;
     for (size_t i = first; i < b.n; i++) {
         if (b.sequences[i] != b.sequences[first]) continue;
-        if (b.positions[i] < last)
-            return set_failure(failure, Status::argument, {.index = i},
-                               "positions[%zu] is %d after %lld in sequence %u: positions must not "
-                               "descend",
-                               i, b.positions[i], static_cast<long long>(last), b.sequences[i]);
+        if (b.positions[i] < last) return refuse_position(failure, i, b.positions[i], last);
         last = b.positions[i];
     }
     return Status::ok;

@@ -90,6 +90,11 @@ Status check_dropped(const AttendCall &call, size_t set, const Track &track, Fai
 }
 
 Status check_lengths(const AttendCall &call, Failure *failure) {
+    for (size_t i = 0; call.positions && i < call.n_sets * call.n_queries; i++)
+        if (call.positions[i] < 0)
+            return set_failure(failure, Status::argument, {.index = i},
+                               "positions[%zu] is %d: positions must not be negative", i,
+                               call.positions[i]);
     for (size_t i = 0; i < call.n_sets; i++) {
         Status status = check_sequence(call.state->config, call.sequences[i], failure);
         if (status != Status::ok) return status;

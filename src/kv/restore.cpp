@@ -183,9 +183,11 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     const PageRef page = {&block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n),
                           head.delta, 0};
     for (uint32_t i = 0; i < head.n; i++) {
-        const int64_t p = int64_t(block.positions[head.first + i]) + head.delta;
-        if (p < INT32_MIN || p > INT32_MAX) return bad("a position leaves 32 bits");
-        const int32_t dropped = track.n_dropped ? track.dropped_last : INT32_MIN;
+        const int32_t stored = block.positions[head.first + i];
+        const int64_t p = int64_t(stored) + head.delta;
+        if (stored < 0 || p < 0 || p > INT32_MAX)
+            return bad("a position is negative or exceeds the largest one");
+        const int32_t dropped = track.n_dropped ? track.dropped_last : 0;
         const int32_t before = i               ? position_at(page, i - 1)
                                : track.n_pages ? last_position(track)
                                                : dropped;
@@ -236,8 +238,8 @@ Status Restore::counts(const Layer &layer, Track &track, uint64_t *n_pages) {
     if (track.n_dropped > track.n_tokens || *n_pages > track.n_tokens - track.n_dropped ||
         (track.n_dropped && (!layer.window || *n_pages == 0)))
         return bad("odd numbers of tokens");
-    if (track.n_dropped && track.dropped_first > track.dropped_last)
-        return bad("positions of dropped tokens descend");
+    if (track.n_dropped && (track.dropped_first < 0 || track.dropped_first > track.dropped_last))
+        return bad("positions of dropped tokens are negative or descend");
     return Status::ok;
 }
 

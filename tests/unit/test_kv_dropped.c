@@ -182,10 +182,43 @@ static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+static void test_negative_positions_are_refused_everywhere(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv *kv = filled(rt, 0, 0);
+    float x[2 * kDim] = {0};
+    ggufx_error error;
+    const int32_t negative[] = {-1, 5}, far[] = {INT32_MIN, 0}, good[] = {0, 5};
+    const uint32_t sequences[] = {1, 1};
+    for (size_t i = 0; i < 2; i++) {
+        const int32_t *at = i ? far : negative;
+        assert_int_equal(ggufx_kv_append(kv, 0, 0, 2, at, x, 2 * kDim, x, 2 * kDim, &error),
+                         GGUFX_E_ARGUMENT);
+        assert_int_equal(error.index, 0);
+        assert_non_null(strstr(error.message, "must not be negative"));
+        assert_int_equal(ggufx_kv_append_batch(kv, 0, 2, sequences, at, x, 2 * kDim, x, 2 * kDim,
+                                               &error),
+                         GGUFX_E_ARGUMENT);
+        assert_non_null(strstr(error.message, i ? "-2147483648" : "is -1"));
+    }
+    for (uint32_t layer = 0; layer < 2; layer++)
+        assert_int_equal(ggufx_kv_append(kv, layer, 0, 2, good, x, 2 * kDim, x, 2 * kDim, NULL),
+                         GGUFX_OK);
+    assert_int_equal(attend_at(kv, 0, 2, negative, NULL, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(error.index, 0);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 1, -1, &error), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 5, 6, -5, &error), GGUFX_OK); /* to where another is */
+    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 1, INT32_MAX, &error), GGUFX_OK);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 1, &error), GGUFX_OK); /* end not in it */
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queries_that_would_see_dropped_tokens_are_refused),
         cmocka_unit_test(test_queries_of_the_tokens_of_an_append_are_answered),
+        cmocka_unit_test(test_negative_positions_are_refused_everywhere),
         cmocka_unit_test(test_rollback_behind_a_window_is_refused),
         cmocka_unit_test(test_copies_that_would_need_dropped_tokens_are_refused),
         cmocka_unit_test(test_shifts_keep_what_is_held_behind_what_was_dropped),

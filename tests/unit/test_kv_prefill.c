@@ -64,7 +64,7 @@ static void check_types(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_
     q[7 * kOut + 6] = 3e38f;
     int32_t at[kMost];
     for (int i = 0; i < kMost; i++) at[i] = i < 4 ? kHeld + 4 - i : i * 131 % (kHeld + 5);
-    at[11] = -1; /* sees nothing */
+    at[11] = kHeld + 200; /* sees nothing with a window */
     for (size_t m = 0; m < sizeof kMasks / sizeof *kMasks; m++) {
         check_many(kv, kMasks + m, q, kMost - m, at); /* 138, 135, 132, 129 rows per KV head */
         check_many(kv, kMasks + m, q + 3 * kOut, 4 + m, at + 3);

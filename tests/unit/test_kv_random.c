@@ -79,7 +79,7 @@ static void cut(world *w, uint32_t s) {
 }
 
 static void span(world *w, const list *l, int32_t *p0, int32_t *p1) {
-    const int32_t last = last_position(l), end = (last > 0 ? last : 0) + 3; /* shifts go below 0 */
+    const int32_t last = last_position(l), end = (last > 0 ? last : 0) + 3;
     const int32_t a = (int32_t)draw(w, (uint32_t)end + 1), b = (int32_t)draw(w, (uint32_t)end + 1);
     *p0 = a < b ? a : b;
     *p1 = a < b ? b : a;
@@ -129,7 +129,7 @@ static void copy(world *w, uint32_t from) {
 
 static void shift(world *w, uint32_t s) {
     list *l = &w->lists[s];
-    int32_t p0, p1, last = INT32_MIN;
+    int32_t p0, p1, last = 0; /* positions are not negative */
     span(w, l, &p0, &p1);
     const int32_t delta = (int32_t)draw(w, 21) - 10;
     int fits = 1;

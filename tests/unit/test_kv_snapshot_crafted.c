@@ -75,6 +75,8 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
         {"an odd form", {{kCraftedPage, 4, 3}, {0, 0, 0}, {0, 0, 0}}},
         {"encoded floats", {{kCraftedPage, 4, 1}, {0, 0, 0}, {0, 0, 0}}},
         {"a shift out of 32 bits", {{kCraftedPageDelta, 4, INT32_MAX}, {0, 0, 0}, {0, 0, 0}}},
+        {"a negative position", {{kCraftedPositions, 4, (uint64_t)-1}, {0, 0, 0}, {0, 0, 0}}},
+        {"a negative dropped one", {{kFirst, 4, (uint64_t)-1}, {0, 0, 0}, {0, 0, 0}}},
         {"a position that descends", {{kCraftedPositions + 4, 4, 0}, {0, 0, 0}, {0, 0, 0}}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
