@@ -101,7 +101,7 @@ namespace {
 Status check_floats(const float *x, size_t n, bool positive, const char *name, Failure *failure) {
     for (size_t i = 0; x && i < n; i++) {
         const bool finite = (f32_bits(x[i]) & 0x7fffffffu) < 0x7f800000u;
-        if (finite && (!positive || x[i] >= 0x1p-40f)) continue;
+        if (finite && (!positive || x[i] >= kLeastEqualiser)) continue;
         return set_failure(failure, Status::argument, {.index = i}, "%s[%zu] is %s", name, i,
                            finite ? "not positive" : "NaN or infinite");
     }

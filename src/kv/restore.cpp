@@ -167,6 +167,7 @@ Status Restore::calibrations(uint32_t sequence) {
         float *to = calibration_ + (layer.calibration - s_.calibration);
         for (size_t i = 0; i < n; i++) to[i] = f32_from_bits(in_.u32());
         if (in_.status() != Status::ok) return fail_read();
+        if (!calibration_usable(s_, layer, to)) return bad("odd means or equalisers");
         const bool same = layer.calibrated && memcmp(to, layer.calibration, n * sizeof *to) == 0;
         if (!same && sequence != kAllSequences && holds_encoded_besides(l, sequence))
             return set_failure(failure_, Status::state, {.index = l},
@@ -180,6 +181,7 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     for (int32_t &p : block.positions) p = in_.i32();
     const BlockShape &shape = layer.shape[block.form];
     if (!in_.bytes(block.data(), shape.errors)) return fail_read();
+    if (!values_finite(s_, layer, block)) return bad("a page holds NaN or an infinity");
     const PageRef page = {&block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n),
                           head.delta, 0};
     for (uint32_t i = 0; i < head.n; i++) {

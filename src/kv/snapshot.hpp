@@ -27,4 +27,9 @@ struct PageHead {
     int32_t delta;
 };
 
+// Of what was loaded (stored.cpp): floats, scales and minimums of a page are finite; means of a
+// layer's centred streams are, and equalisers are such as ggufx_kv_calibrate takes.
+bool values_finite(const Cache::State &state, const Layer &layer, const Block &block);
+bool calibration_usable(const Cache::State &state, const Layer &layer, const float *calibration);
+
 } // namespace ggufx::kv

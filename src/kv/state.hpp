@@ -185,6 +185,7 @@ struct HeadCalibration {
 };
 HeadCalibration calibration_head(const Cache::State &state, const Layer &layer, uint32_t head);
 size_t calibration_floats(const Config &config); // of a layer
+constexpr float kLeastEqualiser = 0x1p-40f;
 // A getter of vectors of the page that decides: n floats of (side, slot, head).
 struct PageValues {
     const void *ctx;

@@ -77,6 +77,8 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
         {"a shift out of 32 bits", {{kCraftedPageDelta, 4, INT32_MAX}, {0, 0, 0}, {0, 0, 0}}},
         {"a negative position", {{kCraftedPositions, 4, (uint64_t)-1}, {0, 0, 0}, {0, 0, 0}}},
         {"a negative dropped one", {{kFirst, 4, (uint64_t)-1}, {0, 0, 0}, {0, 0, 0}}},
+        {"an infinity", {{kCraftedPositions + 4 * 64, 2, 0x7c00}, {0, 0, 0}, {0, 0, 0}}},
+        {"a NaN", {{kCraftedPositions + 4 * 64 + 62, 2, 0xfe01}, {0, 0, 0}, {0, 0, 0}}},
         {"a position that descends", {{kCraftedPositions + 4, 4, 0}, {0, 0, 0}, {0, 0, 0}}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
