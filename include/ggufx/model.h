@@ -240,7 +240,8 @@ typedef struct ggufx_sampler_options {
 GGUFX_API void ggufx_sampler_options_init(ggufx_sampler_options *options);
 
 /* Create a sampler for vocabularies of up to n_vocab tokens. Filters run in the order top_k,
- * top_p, min_p, temperature. options may be NULL. Errors: ARGUMENT (negative or NaN), MEMORY.
+ * top_p, min_p, temperature. options may be NULL. Errors: ARGUMENT (a number that
+ * is negative or not finite, top_p or min_p above 1), MEMORY.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_runtime *rt,
                                             uint32_t n_vocab,

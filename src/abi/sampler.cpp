@@ -12,20 +12,17 @@ using namespace ggufx::abi;
 
 namespace {
 
-void check_number(float value, const char *name) {
-    if (value >= 0.0f && value < __builtin_inff()) return;
-    fail(Status::argument, {}, "ggufx_sampler_options.%s is negative or not a finite number", name);
+void check_number(float value, float most, const char *name) {
+    if (value >= 0.0f && value <= most) return;
+    fail(Status::argument, {}, "ggufx_sampler_options.%s is %g: it must be 0 to %g", name,
+         static_cast<double>(value), static_cast<double>(most));
 }
 
 model::SamplerOptions import_sampler_options(const ggufx_sampler_options *in) {
     const auto options = import_options(in, 0, "ggufx_sampler_options");
-    check_number(options.temperature, "temperature");
-    check_number(options.top_p, "top_p");
-    check_number(options.min_p, "min_p");
-    if (options.min_p > 1.0f) {
-        fail(Status::argument, {},
-             "ggufx_sampler_options.min_p is above 1: no token would be left");
-    }
+    check_number(options.temperature, 0x1.fffffep127f, "temperature");
+    check_number(options.top_p, 1.0f, "top_p");
+    check_number(options.min_p, 1.0f, "min_p"); // above no token would be left
     return {options.temperature, options.top_p, options.min_p, options.top_k, options.seed};
 }
 

@@ -21,18 +21,22 @@ const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const 
     return c.fit_tq3 && id == kTypeTq3 ? fitted_tq3() : *type;
 }
 
+// Snapshots compare them whatever the style.
+void check_positive(float value, const char *name) {
+    if (value > 0.0f && value < 1e30f) return;
+    fail(Status::argument, {}, "%s is %g: it must be more than 0 and less than 1e30", name,
+         static_cast<double>(value));
+}
+
 void check_rope(Config &c) {
+    check_positive(c.rope_base, "rope_base");
+    check_positive(c.rope_scale, "rope_scale");
     if (c.rope_style != RopeStyle::pairs && c.rope_style != RopeStyle::halves) return;
     const uint32_t most = c.head_dim_k - c.rope_first();
     if (c.rope_dims == 0) c.rope_dims = most;
-    const bool ok = c.rope_dims % 2 == 0 && c.head_dim_k <= kMaxCodes && c.rope_dims <= most &&
-                    c.rope_base > 0.0f && c.rope_base < 1e30f && c.rope_scale > 0.0f &&
-                    c.rope_scale < 1e30f;
-    if (!ok)
-        fail(Status::argument, {},
-             "rope_dims must be even and at most %u (it is %u), rope_base "
-             "and rope_scale positive",
-             most, c.rope_dims);
+    if (c.rope_dims % 2 || c.head_dim_k > kMaxCodes || c.rope_dims > most)
+        fail(Status::argument, {}, "rope_dims must be even and at most %u (it is %u)", most,
+             c.rope_dims);
 }
 
 } // namespace

@@ -22,6 +22,9 @@ uint32_t context_of(const HyperParameters &hp, const SessionOptions &options) {
 
 uint32_t batch_of(const SessionOptions &options, uint32_t n_context) {
     const uint32_t n = options.n_batch ? options.n_batch : 512;
+    if (n > INT32_MAX) {
+        fail(Status::argument, {}, "n_batch is %" PRIu32 ", the limit is %" PRId32, n, INT32_MAX);
+    }
     return n < n_context ? n : n_context;
 }
 
