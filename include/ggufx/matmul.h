@@ -45,6 +45,9 @@ GGUFX_API void ggufx_matmul_options_init(ggufx_matmul_options *options);
  * x  f32, n_x = ne0 values.   y  f32, n_y = rows values; must not overlap x.
  * A NaN in x gives NaN (bits 0x7fc00000) in every y, an infinity too with 8-bit activations (with
  * f32 ones it follows IEEE); -0 is stored as +0.
+ * Sums run in f32, before their scales are applied too: where |x| is above about 1e30 they can
+ * overflow, to an infinity or NaN though the exact result is finite. An MXFP4 scale (up to 2^127)
+ * times the scale of 8- or 15-bit activations can be infinite, and codes that are 0 then give NaN.
  * Errors: ARGUMENT (lengths), TYPE, UNSUPPORTED, LIMIT (x does not fit the runtime's workspace),
  * CANCELLED.
  * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
