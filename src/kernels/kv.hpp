@@ -20,6 +20,12 @@ constexpr uint32_t kv_rows_index(uint32_t rows) {
 constexpr uint32_t kv_sum_floats(uint32_t d) {
     return (d + kKvStrip - 1) / kKvStrip * kKvStrip;
 }
+// Those that are results. Kinds with a scale per 32 coordinates have whole strips, since the
+// inverse transform of TQ3_0 makes each of the d values of all 32 of its strip.
+constexpr uint32_t kv_summed(KvKind kind, uint32_t d) {
+    const KvFormat &f = kv_format(kind);
+    return f.bits && !f.vector_scale ? kv_sum_floats(d) : d;
+}
 // Of a page that was made ready, of any kind: floats, or bytes and their scales, which are fewer.
 constexpr size_t kv_ready_bytes(uint32_t d) {
     return size_t(kv_sum_floats(d)) * kKvTokens * sizeof(float);
@@ -56,7 +62,8 @@ struct KvTokens {
 // s[row * 64 + token] for the tokens; s holds 64 * rows floats, 64-byte aligned as pages are.
 using KvScoreFn = void (*)(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
                            const KvAhead &ahead);
-// o[row * kv_sum_floats(d) + j] += what the weights p[row * 64 + token] make of the page (D1).
+// o[row * kv_sum_floats(d) + j] += what the weights p[row * 64 + token] make of the page (D1), for
+// j < kv_summed(kind, d); floats behind them mean nothing.
 // Weights outside of tokens are +0; float pages are read inside of tokens only.
 using KvAccumulateFn = void (*)(float *o, uint32_t d, const float *p, const uint8_t *page,
                                 KvTokens tokens, const KvAhead &ahead);

@@ -66,9 +66,9 @@ struct Page {
     float minimum(uint32_t token, uint32_t strip) const {
         return f16_to_f32(load_u16le(data + kv_min_at(stream, f, l.d, token, strip)));
     }
+    // A strip is whole, behind the last coordinate too: a transform may have mixed those with it.
     uint32_t strip_end(uint32_t strip) const {
-        const uint32_t end = f.vector_scale ? l.d : (strip + 1) * kKvStrip;
-        return end < l.d ? end : l.d;
+        return f.vector_scale ? l.d : (strip + 1) * kKvStrip;
     }
     uint32_t scales() const { return f.vector_scale ? 1 : l.strips; }
 };
