@@ -36,6 +36,8 @@ sanitizers=(--buildtype debugoptimized)
 suite plain "" -Dwerror=true
 run_tests repeated "$builds/plain" "--repeat 5 --suite unit --suite checkasm --suite abi"
 suite asan "--timeout-multiplier 4" "${sanitizers[@]}" -Db_sanitize=address,undefined
+CC=clang CXX=clang++ suite asan_clang "--timeout-multiplier 4" "${sanitizers[@]}" \
+    -Db_sanitize=address,undefined -Db_lundef=false
 suite tsan "--timeout-multiplier 20" "${sanitizers[@]}" -Db_sanitize=thread
 CC=clang CXX=clang++ suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
 suite lto "" -Db_lto=true -Dstatic_cxx_runtime=true

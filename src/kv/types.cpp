@@ -88,8 +88,9 @@ size_t Scratch::bytes(uint32_t head_dim) {
     return n * kernels::kKvGroup * (sizeof(float) + 2);
 }
 
-Scratch::Scratch(uint8_t *memory, uint32_t head_dim) {
-    stride = (head_dim + 31) / 32 * 32;
+Scratch::Scratch(uint8_t *memory, uint32_t head_dim)
+    : stride((head_dim + 31) / 32 * 32), vectors{} {
+    if (!memory) return;
     const size_t n = size_t(stride) * kernels::kKvGroup;
     uint8_t *code = memory + n * sizeof(float);
     vectors = {reinterpret_cast<float *>(memory), code, code + n};

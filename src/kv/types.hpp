@@ -28,7 +28,8 @@ struct Codes {
     const uint16_t *scale, *min;
 };
 
-// Working memory of encoding sixteen vectors, one per worker, carved from memory of the cache.
+// Working memory of encoding sixteen vectors, one per worker, carved from memory of the cache: null
+// where no layer encodes, and then null pointers.
 struct Scratch {
     uint32_t stride; // coordinates, a multiple of 32
     kernels::KvVectors vectors;
