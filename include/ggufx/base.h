@@ -11,7 +11,8 @@
  *     reserved fields and flags that are not known and not zero (ARGUMENT), next (UNSUPPORTED);
  *   - a handle output is NULL after a failure, data buffers are unspecified, nothing else changed;
  *   - `*_destroy(NULL)` does nothing and the order of destruction never matters;
- *   - nothing throws, aborts, prints, reads the environment or changes the process.
+ *   - nothing throws, aborts, prints, reads the environment or changes the process; the one
+ *     exception: a stack or buffer found overrun (builds with -Dhardening, the default) ends it.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_BASE_H

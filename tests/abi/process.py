@@ -1,6 +1,10 @@
 """What the library may do to its process: no function of the denylist is called, no writable data
 of its own beyond the list, no constructor but the compiler's, no thread-local data.
 
+The one exception is a process whose memory is wrong already: with -Dhardening the compiler's guards
+(__stack_chk_fail) and the C library's (memcpy as __memcpy_chk) end it, when the stack or a buffer was
+overrun; hardening.py sees to them.
+
 usage: process.py NM READELF LIBRARY
 SPDX-License-Identifier: MIT
 """
@@ -12,8 +16,8 @@ import public
 
 DENIED = re.compile(r"""^(
     abort | _?exit | _Exit | quick_exit | atexit | on_exit | __cxa_atexit | __cxa_thread_atexit(_impl)?
-  | __assert\w* | raise | kill | signal | bsd_signal | sigaction | sigset | setjmp | _setjmp | longjmp
-  | v?f?printf | (__v?f?printf_chk) | puts | fputs | putchar | putc | fputc | fwrite | perror | v?dprintf
+  | __assert\w* | raise | kill | signal | bsd_signal | sigaction | sigset | setjmp | _setjmp | longjmp | __longjmp_chk
+  | v?f?printf | (__v?[fs]?printf_chk) | puts | fputs | putchar | putc | fputc | fwrite | perror | v?dprintf
   | v?sprintf | stdin | stdout | stderr | syslog
   | (secure_)?getenv | setenv | putenv | unsetenv | environ
   | setlocale | uselocale | newlocale | localeconv | strtod | strtof | strtold | atof
