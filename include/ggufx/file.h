@@ -31,7 +31,8 @@ enum {
     GGUFX_IO_READ = 2  /* read into memory of the runtime's allocator */
 };
 
-#define GGUFX_OPEN_METADATA_ONLY 1u  /* tensor data are neither needed nor readable */
+#define GGUFX_OPEN_METADATA_ONLY 1u  /* tensor data are neither needed nor readable: the file may end
+                                        anywhere behind its tensor directory */
 #define GGUFX_OPEN_POPULATE 2u       /* read all mapped pages now */
 #define GGUFX_OPEN_HUGE_PAGES 4u     /* ask for huge pages where the system has them */
 #define GGUFX_OPEN_LOCK 8u           /* lock the data in memory; fails with IO when not allowed */
@@ -49,7 +50,9 @@ typedef struct ggufx_open_options {
     int32_t io;      /* GGUFX_IO_* */
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t max_metadata_bytes;    /* refuse larger metadata; 0 = 1 GiB */
-    uint64_t reserved[2];
+    uint64_t max_keys;              /* refuse more keys; 0 = 1,048,576, at most 2^31 - 1 */
+    uint64_t max_tensors;           /* of one file, likewise */
+    uint64_t max_string_bytes;      /* refuse longer keys and strings; 0 = 1 GiB */
 } ggufx_open_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -121,6 +124,8 @@ typedef struct ggufx_file_facts {
     uint64_t n_tensors;
     uint64_t n_values; /* over all tensors */
     uint64_t n_bytes;  /* of all tensors */
+    uint64_t n_missing; /* bytes that the files lack behind their ends, for all tensor data; not 0
+                           only when the head of a file was opened metadata-only */
 } ggufx_file_facts;
 
 /* Describe a file; out->struct_size must be set. Errors: ARGUMENT.

@@ -38,7 +38,10 @@ Imported import_open(const ggufx_open_options *given) {
     out.unknown_types = has(GGUFX_OPEN_UNKNOWN_TYPES);
     out.single = has(GGUFX_OPEN_SINGLE);
     out.io = static_cast<gguf::IoMode>(in.io);
-    out.max_metadata_bytes = in.max_metadata_bytes;
+    if (in.max_metadata_bytes) out.max_metadata_bytes = in.max_metadata_bytes;
+    if (in.max_keys) out.max_keys = in.max_keys;
+    if (in.max_tensors) out.max_tensors = in.max_tensors;
+    if (in.max_string_bytes) out.max_string_bytes = in.max_string_bytes;
     if (in.progress) {
         const auto progress = import_options(in.progress, 0, "ggufx_progress");
         out.progress = {progress.user, progress.report};
@@ -158,7 +161,10 @@ extern "C" ggufx_status ggufx_file_info(ggufx_file_facts *out, const ggufx_file 
         facts.data_offset = first.data_offset;
         facts.n_meta = f.n_meta();
         facts.n_tensors = f.n_tensors();
-        for (size_t i = 0; i < f.n_parts(); i++) facts.file_size += f.part(i).size;
+        for (size_t i = 0; i < f.n_parts(); i++) {
+            facts.file_size += f.part(i).size;
+            facts.n_missing += f.part(i).n_missing;
+        }
         for (size_t i = 0; i < f.n_tensors(); i++) {
             const gguf::Tensor &t = f.tensor(i);
             facts.n_values += t.ne[0] * t.n_rows; // each below 2^63; the sum of a real file fits

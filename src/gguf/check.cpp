@@ -166,6 +166,11 @@ void Checker::check_part(uint32_t number) {
         if (t.offset + t.n_bytes > end) end = t.offset + t.n_bytes;
         if (!checked::round_up(&expected, t.offset + t.n_bytes, dir.alignment)) return;
     }
+    if (part.n_missing > 0) {
+        report(LogLevel::error, Status::bounds, part.size, kNone, {},
+               "the file ends %" PRIu64 " bytes before its last tensor does", part.n_missing);
+        return;
+    }
     uint64_t padded = 0;
     if (!checked::round_up(&padded, end, dir.alignment)) return;
     const uint64_t have = part.size - dir.data_offset;

@@ -12,30 +12,33 @@ namespace ggufx::gguf {
 
 namespace {
 
+// A file that ends before its data begin is a head where they begin as soon as this.
+constexpr uint64_t kMaxHeadPadding = 1 << 20;
+
 class Layout {
 public:
     Layout(const Part &part, const OpenOptions &options)
-        : part_(part), dir_(part.directory), options_(options) {
-        // A file of nothing but its padded directory (as ggml writes for metadata alone) is whole
-        // for who only wants metadata.
-        header_only_ = options.metadata_only && part.size == dir_.data_offset;
-    }
+        : part_(part), dir_(part.directory), options_(options) {}
 
-    void check() {
+    // Gives the end of the last tensor's data in the file.
+    uint64_t check() {
         uint64_t expected = 0; // the offset ggml's writer would have given
+        uint64_t data_end = dir_.data_offset;
         for (uint32_t i = 0; i < dir_.tensors.size(); i++) {
-            check_tensor(i, expected);
+            data_end = std::max(data_end, check_tensor(i, expected));
             uint64_t end = 0;
             if (!checked::add(&end, expected, dir_.tensors[i].n_bytes) ||
                 !checked::round_up(&expected, end, dir_.alignment))
                 expected = UINT64_MAX;
         }
-        check_overlaps();
+        check_order();
         if (options_.strict && !options_.metadata_only) check_final_padding(expected);
+        return data_end;
     }
 
 private:
-    void check_tensor(uint32_t i, uint64_t expected) const {
+    // Gives the end of its data.
+    uint64_t check_tensor(uint32_t i, uint64_t expected) const {
         const Tensor &t = dir_.tensors[i];
         if (t.offset % dir_.alignment != 0)
             fail_offset(Status::offset, i, "is not a multiple of the alignment", dir_.alignment);
@@ -46,7 +49,10 @@ private:
         if (!checked::add(&end, t.offset, t.n_bytes) ||
             !checked::add(&end, end, dir_.data_offset) || end > INT64_MAX)
             fail_offset(Status::bounds, i, "ends beyond 2^63 - 1; its bytes are", t.n_bytes);
-        if (!header_only_ && end > part_.size) fail_bounds(i, end, t.offset == expected);
+        // The head of a file is enough for who only wants metadata.
+        if (!options_.metadata_only && end > part_.size)
+            fail_bounds(i, end, t.offset == expected);
+        return end;
     }
 
     // Which field is at fault? An offset nobody would have written; a size no file comes near; or
@@ -62,21 +68,30 @@ private:
              i, Quoted(t.name.data(), t.name.size()).c_str(), t.offset, t.n_bytes, end, part_.size);
     }
 
-    void check_overlaps() const {
+    // Tensors by their offsets: none overlaps the one before it.
+    void check_order() const {
         Vector<uint32_t> order((HostAllocator<uint32_t>(part_.host.get())));
-        for (uint32_t i = 0; i < dir_.tensors.size(); i++)
+        bool all_known = true;
+        for (uint32_t i = 0; i < dir_.tensors.size(); i++) {
             if (dir_.tensors[i].n_bytes > 0) order.push_back(i);
+            all_known = all_known && fmt::type_info(dir_.tensors[i].type);
+        }
         const auto before = [&](uint32_t a, uint32_t b) {
             const Tensor &x = dir_.tensors[a], &y = dir_.tensors[b];
             return x.offset != y.offset ? x.offset < y.offset : a < b;
         };
         if (!std::is_sorted(order.begin(), order.end(), before))
             std::sort(order.begin(), order.end(), before);
-        for (size_t k = 1; k < order.size(); k++) {
-            const Tensor &a = dir_.tensors[order[k - 1]];
-            if (dir_.tensors[order[k]].offset - a.offset < a.n_bytes)
-                fail_offset(Status::offset, order[k],
-                            "overlaps the tensor before it, which ends at", a.offset + a.n_bytes);
+        uint64_t end = 0, padded = 0; // of the tensor before
+        for (const uint32_t i : order) {
+            const Tensor &t = dir_.tensors[i];
+            if (t.offset < end)
+                fail_offset(Status::offset, i, "overlaps the tensor before it, which ends at", end);
+            end = t.offset + t.n_bytes;
+            // What a head lacks must at least stand where a writer would have put it.
+            if (all_known && t.offset != padded && dir_.data_offset + end > part_.size)
+                fail_bounds(i, dir_.data_offset + end, false);
+            if (!checked::round_up(&padded, end, dir_.alignment)) padded = UINT64_MAX;
         }
     }
 
@@ -105,20 +120,21 @@ private:
     const Part &part_;
     const Directory &dir_;
     const OpenOptions &options_;
-    bool header_only_;
 };
 
 } // namespace
 
-void check_layout(const Part &part, const OpenOptions &options) {
+void check_layout(Part &part, const OpenOptions &options) {
     const Directory &dir = part.directory;
     if (dir.n_tensors == 0) return;
-    if (dir.data_offset > part.size)
+    const bool head = options.metadata_only && dir.data_offset - dir.meta_end < kMaxHeadPadding;
+    if (dir.data_offset > part.size && !head)
         fail(Status::bounds, {.offset = part.size},
              "tensor data start at offset %" PRIu64 " (directory end %" PRIu64
              ", alignment %" PRIu64 "), after the end of the file (%" PRIu64 " bytes)",
              dir.data_offset, dir.meta_end, dir.alignment, part.size);
-    Layout(part, options).check();
+    const uint64_t end = Layout(part, options).check();
+    part.n_missing = end > part.size ? end - part.size : 0;
 }
 
 } // namespace ggufx::gguf

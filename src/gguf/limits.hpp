@@ -10,8 +10,13 @@ constexpr uint32_t kMaxDims = 4;
 constexpr uint64_t kMaxNameBytes = 63;    // of a tensor: ggml keeps 64 with the terminator
 constexpr uint32_t kMaxDepth = 8;         // arrays inside of arrays
 constexpr uint32_t kMaxNested = 1u << 16; // inner arrays of a file
-constexpr uint64_t kMaxCount = INT32_MAX; // keys, and tensors, of a file
+constexpr uint64_t kMaxCount = INT32_MAX; // keys, and tensors, of a file, whatever is asked for
 constexpr uint64_t kMaxMetadata = 1ull << 30;
+
+// Unless ggufx_open_options says otherwise. Models have below 100 keys, mixtures of experts with a
+// tensor per expert below 100,000 tensors; ggml reads strings of 1 GiB.
+constexpr uint64_t kUsualCount = 1ull << 20; // keys, and tensors
+constexpr uint64_t kUsualString = 1ull << 30;
 constexpr uint64_t kDefaultAlignment = 32;
 
 // A length beyond this that does not fit the file is a wrong length; below, the file was cut.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/io.hpp"
+#include "gguf/limits.hpp"
 #include "gguf/tensor.hpp"
 #include "gguf/value.hpp"
 #include "gguf/wire.hpp"
@@ -22,7 +23,9 @@ struct OpenOptions {
     bool unknown_types = false;
     bool single = false;
     IoMode io = IoMode::automatic;
-    uint64_t max_metadata_bytes = 0; // 0: kMaxMetadata
+    uint64_t max_metadata_bytes = kMaxMetadata;
+    uint64_t max_keys = kUsualCount, max_tensors = kUsualCount; // of a part
+    uint64_t max_string_bytes = kUsualString;
     Progress progress;
 };
 
@@ -51,6 +54,7 @@ struct Part {
 
     Ref<Host> host;
     uint64_t size = 0;
+    uint64_t n_missing = 0;               // bytes after the file's end that its tensors need
     io::Mapping mapping;                  // of the whole file, or nothing
     Buffer meta_buffer;                   // the first bytes of a file that was read
     Buffer data_buffer;                   // tensor data that were read or swapped

@@ -12,7 +12,6 @@ namespace ggufx::gguf {
 
 Reader::Reader(Part &part, io::Source &source, const OpenOptions &options)
     : part_(part), out_(part.directory), options_(options), window_(part, source, options),
-      max_metadata_(options.max_metadata_bytes ? options.max_metadata_bytes : kMaxMetadata),
       inner_(HostAllocator<Value>(part.host.get())) {}
 
 void Reader::read() {
@@ -68,19 +67,33 @@ void Reader::read_version() {
 void Reader::check_counts() {
     const uint64_t min_tensor = out_.wire.narrow ? kMinTensorV1 : kMinTensor;
     const uint64_t min_pair = out_.wire.narrow ? kMinPairV1 : kMinPair;
-    const bool tensors_fit = out_.n_tensors <= left() / min_tensor && out_.n_tensors <= kMaxCount;
-    const bool keys_fit = out_.n_keys <= left() / min_pair && out_.n_keys <= kMaxCount;
-    if (tensors_fit && keys_fit) return;
+    const uint64_t tensors_at = 8, keys_at = tensors_at + out_.wire.count_bytes();
+    const bool tensors_fit = out_.n_tensors <= left() / min_tensor;
+    const bool keys_fit = out_.n_keys <= left() / min_pair;
+    if (tensors_fit && keys_fit) {
+        check_count_limit(out_.n_tensors, options_.max_tensors, tensors_at, "tensors");
+        check_count_limit(out_.n_keys, options_.max_keys, keys_at, "keys");
+        return;
+    }
     if (out_.wire.big_endian)
         fail_at(Status::endian, 4,
                 "the version says big-endian, but then %" PRIu64 " tensors and %" PRIu64
                 " keys do not fit the file",
                 out_.n_tensors, out_.n_keys);
-    const uint64_t n = tensors_fit ? out_.n_keys : out_.n_tensors;
-    fail_at(Status::count, tensors_fit ? 8 + out_.wire.count_bytes() : 8,
+    fail_at(Status::count, tensors_fit ? keys_at : tensors_at,
             "%" PRIu64 " %s need at least %" PRIu64 " bytes each, but only %" PRIu64
             " bytes are left",
-            n, tensors_fit ? "keys" : "tensors", tensors_fit ? min_pair : min_tensor, left());
+            tensors_fit ? out_.n_keys : out_.n_tensors, tensors_fit ? "keys" : "tensors",
+            tensors_fit ? min_pair : min_tensor, left());
+}
+
+// Indices have 32 bits, whatever limit the caller sets.
+void Reader::check_count_limit(uint64_t n, uint64_t limit, uint64_t field_offset,
+                               const char *what) {
+    if (limit > kMaxCount) limit = kMaxCount;
+    if (n > limit)
+        fail_at(Status::limit, field_offset, "%" PRIu64 " %s; the limit is %" PRIu64, n, what,
+                limit);
 }
 
 const uint8_t *Reader::take(uint64_t n, const char *field) {
@@ -100,16 +113,19 @@ void Reader::skip(uint64_t n, const char *field) {
 }
 
 void Reader::check_limit(const char *field) {
-    if (pos_ > max_metadata_)
+    if (pos_ > options_.max_metadata_bytes)
         fail_at(Status::limit, pos_,
                 "%s ends at %" PRIu64 ": metadata over the limit of %" PRIu64 " bytes", field, pos_,
-                max_metadata_);
+                options_.max_metadata_bytes);
 }
 
 // A string's length that does not fit: absurd lengths are at fault themselves, others show that
 // the file was cut.
 void Reader::check_length(uint64_t n, uint64_t field_offset, const char *field) {
-    if (n <= left()) return;
+    if (n <= left() && n <= options_.max_string_bytes) return;
+    if (n <= left())
+        fail_at(Status::limit, field_offset, "%s of %" PRIu64 " bytes; the limit is %" PRIu64,
+                field, n, options_.max_string_bytes);
     const bool absurd = n >= kPlausibleBytes;
     fail_at(absurd ? Status::length : Status::truncated, absurd ? field_offset : part_.size,
             "%s of %" PRIu64 " bytes at offset %" PRIu64 ", but only %" PRIu64 " bytes are left",

@@ -28,6 +28,7 @@ private:
     void skip(uint64_t n, const char *field); // n <= left()
     uint64_t left() const { return part_.size - pos_; }
     void check_length(uint64_t n, uint64_t field_offset, const char *field);
+    void check_count_limit(uint64_t n, uint64_t limit, uint64_t field_offset, const char *what);
     void check_limit(const char *field);
     std::string_view string_at(uint64_t offset) const;
     [[noreturn]] void fail_at(Status status, uint64_t offset, const char *format, ...)
@@ -57,15 +58,14 @@ private:
     const OpenOptions &options_;
     Window window_;
     uint64_t pos_ = 0;
-    uint64_t max_metadata_;
     Where where_ = Where::header;
     uint64_t index_ = 0;
     uint64_t name_at_ = kNone; // offset of the name's length field, once it is known to be whole
     Vector<Value> inner_;
 };
 
-// Checks offsets against alignment, file and each other. Throws.
-void check_layout(const Part &part, const OpenOptions &options);
+// Checks offsets against alignment, file and each other; finds what the file lacks. Throws.
+void check_layout(Part &part, const OpenOptions &options);
 
 // Offsets of the fields of a tensor's directory entry.
 struct TensorFields {

@@ -105,14 +105,14 @@ void Reader::skip_elements(const Value &array) {
 void Reader::skip_strings(uint64_t n, uint64_t count_offset) {
     constexpr uint64_t kPerPoll = 32768; // strings, below 1 ms
     const Wire wire = out_.wire;
-    const uint64_t width = wire.count_bytes();
+    const uint64_t width = wire.count_bytes(), longest = options_.max_string_bytes;
     for (uint64_t i = 0; i < n;) {
         window_.poll(pos_);
         const uint8_t *base = window_.data();
         const uint64_t loaded = window_.loaded(), stop = n - i < kPerPoll ? n : i + kPerPoll;
         while (i < stop && loaded - pos_ >= width) {
             const uint64_t length = wire.count(base + pos_);
-            if (length > loaded - pos_ - width) break;
+            if (length > loaded - pos_ - width || length > longest) break;
             pos_ += width + length;
             i++;
         }

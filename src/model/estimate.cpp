@@ -24,20 +24,16 @@ uint64_t product(uint64_t a, uint64_t b) {
     return out;
 }
 
-// Of the opened files; a header without its data counts with them.
+// Of the opened files; the head of a file counts with the data it lacks.
 uint64_t bytes_of_file(const gguf::File &file) {
     uint64_t total = 0;
     for (size_t i = 0; i < file.n_parts(); i++) {
-        const gguf::Directory &directory = file.part(i).directory;
-        uint64_t end = directory.data_offset;
-        for (size_t t = 0; t < file.n_tensors(); t++) {
-            const gguf::Tensor &tensor = file.tensor(t);
-            const uint64_t after = tensor.part == i ? tensor.file_offset + tensor.n_bytes : 0;
-            if (after > end && !checked::round_up(&end, after, directory.alignment))
-                fail(Status::overflow, {}, "the file has more bytes than 64 bits count");
-        }
-        const uint64_t size = file.part(i).size;
-        total = sum(total, size > directory.data_offset ? size : end);
+        const gguf::Part &part = file.part(i);
+        uint64_t size = part.size;
+        if (part.n_missing > 0 &&
+            !checked::round_up(&size, sum(size, part.n_missing), part.directory.alignment))
+            fail(Status::overflow, {}, "the file has more bytes than 64 bits count");
+        total = sum(total, size);
     }
     return total;
 }

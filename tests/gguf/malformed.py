@@ -13,11 +13,15 @@ HEAP_LIMIT = 16 << 20  # bytes, of a metadata-only open
 EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
 
 
-def fault(case, status, offset):
+def fault(case, way, status, offset):
     """What is wrong with this end of a case, or None."""
     accepted = status == "OK"
     codes = case["code"].split("|")
     expect = case["expect"]
+    # Without its data a file may end anywhere behind its directory, as ggml reads it, too.
+    if accepted and way.endswith("-meta") and "BOUNDS" in codes and \
+            case["ggml_aug2026"]["meta_only"] == "accept":
+        return None
     if expect == "accept" or expect.startswith("open_ok_model"):
         return None if accepted else "must be accepted"
     if accepted:
@@ -47,7 +51,7 @@ def main():
         case = by_path[path]
         if way.endswith("-meta"):
             peak = max(peak, int(heap))
-        says = fault(case, status, int(offset))
+        says = fault(case, way, status, int(offset))
         if not says and way.endswith("-meta") and int(heap) > HEAP_LIMIT:
             says = "took %s bytes of heap" % heap
         if says:

@@ -35,11 +35,11 @@ size_t find(const ggufx_file *f, const char *key) {
     return index;
 }
 
-ggufx_status open_as(const gb *b, size_t n, uint32_t flags, ggufx_error *error) {
-    ggufx_status first = GGUFX_OK;
+ggufx_status open_as(const gb *b, size_t n, uint32_t flags, ggufx_error *first) {
     int i;
     for (i = 0; i < 4; i++) {
         ggufx_open_options o;
+        ggufx_error own, *error = i == 0 ? first : &own;
         ggufx_file *f = NULL;
         ggufx_status status;
         ggufx_open_options_init(&o);
@@ -50,12 +50,16 @@ ggufx_status open_as(const gb *b, size_t n, uint32_t flags, ggufx_error *error) 
         assert_int_equal(f != NULL, status == GGUFX_OK);
         assert_int_equal(error->status, status);
         ggufx_file_destroy(f);
-        if (i == 0) first = status;
-        if (status != first)
+        /* Data that a file lacks are not missed where only its metadata are wanted. */
+        if (first->status == GGUFX_E_BOUNDS && status == GGUFX_OK && (i & 1)) continue;
+        if (status != first->status)
             fail_msg("variant %d gives %s, variant 0 %s", i, ggufx_status_name(status),
-                     ggufx_status_name(first));
+                     ggufx_status_name(first->status));
+        if (error->offset != first->offset)
+            fail_msg("variant %d says offset %llu, variant 0 %llu", i,
+                     (unsigned long long)error->offset, (unsigned long long)first->offset);
     }
-    return first;
+    return first->status;
 }
 
 void expect(gb *b, uint32_t flags, ggufx_status status, uint64_t offset) {

@@ -4,6 +4,8 @@
  */
 #include "open_fixture.h"
 
+#include <stdio.h>
+
 static void test_open_refuses_more_metadata_than_allowed(void **state) {
     ggufx_open_options o = options_of(0, 0);
     ggufx_file_facts facts = {.struct_size = sizeof facts};
@@ -22,6 +24,92 @@ static void test_open_refuses_more_metadata_than_allowed(void **state) {
         o.max_metadata_bytes = 1000; /* inside of the array of strings */
         assert_int_equal(ggufx_open(&f, rt, path, &o, &error), GGUFX_E_LIMIT);
     }
+}
+
+/* The largest limit that refuses, and whether one more opens. */
+static void check_limit(uint64_t *field, ggufx_open_options *o, uint64_t need, uint64_t offset) {
+    ggufx_error error;
+    ggufx_file *f = NULL;
+    for (o->io = GGUFX_IO_AUTO; o->io <= GGUFX_IO_READ; o->io++) {
+        *field = need;
+        assert_int_equal(ggufx_open(&f, rt, path, o, &error), GGUFX_OK);
+        ggufx_file_destroy(f);
+        *field = need - 1;
+        assert_int_equal(ggufx_open(&f, rt, path, o, &error), GGUFX_E_LIMIT);
+        if (offset) assert_int_equal(error.offset, offset);
+        *field = UINT64_MAX;
+        assert_int_equal(ggufx_open(&f, rt, path, o, &error), GGUFX_OK);
+        ggufx_file_destroy(f);
+    }
+    *field = 0;
+}
+
+static void test_open_refuses_more_keys_tensors_and_text_than_allowed(void **state) {
+    ggufx_open_options o = options_of(0, 0);
+    (void)state;
+    check_limit(&o.max_tensors, &o, 3, 8);
+    check_limit(&o.max_keys, &o, file_bytes.n_keys, 16);
+    check_limit(&o.max_string_bytes, &o, 20, 24); /* the key general.architecture */
+}
+
+/* Texts of keys, of values and of arrays. */
+static void test_the_limit_of_texts_holds_for_each_kind(void **state) {
+    int kind, long_one;
+    (void)state;
+    for (kind = 0; kind < 3; kind++)
+        for (long_one = 0; long_one < 2; long_one++) {
+            ggufx_open_options o = options_of(0, 0);
+            const char *text = long_one ? "123456789" : "12345678";
+            ggufx_error error;
+            ggufx_file *f = NULL;
+            gb b;
+            gb_begin(&b, 3, 0);
+            if (kind == 0) gb_key_u32(&b, text, 1);
+            if (kind == 1) gb_key_string(&b, "k", text);
+            if (kind == 2) {
+                gb_key_array(&b, "k", GGUFX_VALUE_STRING, 2);
+                gb_string(&b, "");
+                gb_string(&b, text);
+            }
+            gb_data(&b);
+            o.max_string_bytes = 8;
+            assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error),
+                             long_one ? GGUFX_E_LIMIT : GGUFX_OK);
+            if (long_one)
+                assert_int_equal(error.offset, kind == 0 ? 24 : kind == 1 ? 37 : 24 + 9 + 16 + 8);
+            ggufx_file_destroy(f);
+            gb_free(&b);
+        }
+}
+
+/* The default: 2^20 keys, and a caller may ask for more; callers of before the limits still do. */
+static void test_a_million_keys_are_the_default_limit(void **state) {
+    const size_t n = ((size_t)1 << 20) + 1;
+    ggufx_open_options o = options_of(0, 0);
+    ggufx_error error;
+    ggufx_file *f = NULL;
+    size_t i;
+    gb b;
+    (void)state;
+    gb_begin(&b, 3, 0);
+    for (i = 0; i < n; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "%zx", i);
+        gb_key(&b, key, GGUFX_VALUE_U8), gb_u8(&b, 1);
+    }
+    gb_data(&b);
+    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error),
+                     GGUFX_E_LIMIT);
+    assert_int_equal(error.offset, 16);
+    o.struct_size = offsetof(ggufx_open_options, max_keys);
+    o.max_keys = n; /* not seen */
+    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error),
+                     GGUFX_E_LIMIT);
+    o.struct_size = sizeof o;
+    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error), GGUFX_OK);
+    assert_int_equal(ggufx_file_meta_count(f), n);
+    ggufx_file_destroy(f);
+    gb_free(&b);
 }
 
 typedef struct canceller {
@@ -104,6 +192,9 @@ static void test_open_survives_each_failing_allocation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_refuses_more_metadata_than_allowed),
+        cmocka_unit_test(test_open_refuses_more_keys_tensors_and_text_than_allowed),
+        cmocka_unit_test(test_the_limit_of_texts_holds_for_each_kind),
+        cmocka_unit_test(test_a_million_keys_are_the_default_limit),
         cmocka_unit_test(test_open_stops_at_every_poll_and_leaves_nothing),
         cmocka_unit_test(test_open_survives_each_failing_allocation),
     };

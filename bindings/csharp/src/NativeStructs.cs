@@ -150,7 +150,9 @@ namespace Ggufx
         internal int io;
         internal NativeProgress* progress;
         internal ulong max_metadata_bytes;
-        internal fixed ulong reserved[2];
+        internal ulong max_keys;
+        internal ulong max_tensors;
+        internal ulong max_string_bytes;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -183,6 +185,7 @@ namespace Ggufx
         internal ulong n_tensors;
         internal ulong n_values;
         internal ulong n_bytes;
+        internal ulong n_missing;
     }
 
     [StructLayout(LayoutKind.Sequential)]

@@ -219,7 +219,9 @@ pub struct ggufx_open_options {
     pub io: i32,
     pub progress: *const ggufx_progress,
     pub max_metadata_bytes: u64,
-    pub reserved: [u64; 2],
+    pub max_keys: u64,
+    pub max_tensors: u64,
+    pub max_string_bytes: u64,
 }
 
 #[repr(C)]
@@ -254,6 +256,7 @@ pub struct ggufx_file_facts {
     pub n_tensors: u64,
     pub n_values: u64,
     pub n_bytes: u64,
+    pub n_missing: u64,
 }
 
 #[repr(C)]
