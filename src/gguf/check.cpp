@@ -92,11 +92,11 @@ void Checker::check_key(size_t index) {
 void Checker::check_bools(size_t index, const MetaEntry &entry) {
     const bool is_array = entry.type == ValueType::array;
     if ((is_array ? entry.element : entry.type) != ValueType::boolean) return;
-    const uint8_t *p = file_.part(0).bytes + file_.part(0).directory.values[index].data;
     for (uint64_t i = 0; i < entry.count; i++) {
-        if (p[i] <= 1) continue;
+        const uint8_t byte = file_.get_bool_byte(index, i);
+        if (byte <= 1) continue;
         report(LogLevel::warning, Status::value, entry.offset, index, entry.key,
-               "a bool with the value %u (element %" PRIu64 ")", unsigned{p[i]}, i);
+               "a bool with the value %u (element %" PRIu64 ")", unsigned{byte}, i);
         return; // one remark per key
     }
 }

@@ -5,6 +5,7 @@
 #include "gguf/sort.hpp"
 
 #include <inttypes.h>
+#include <string.h>
 
 namespace ggufx::gguf {
 
@@ -12,25 +13,28 @@ namespace {
 // One offset is kept per kStride strings: 64 KiB for 262,144 tokens, at most 31 steps per look-up.
 constexpr uint64_t kStride = 32;
 
-size_t table_entries(const Value &v) {
-    return static_cast<size_t>((v.count + kStride - 1) / kStride);
+size_t table_entries(const Array &array) {
+    return static_cast<size_t>((array.count + kStride - 1) / kStride);
+}
+
+void free_tables(const Host &host, const Chunks<Array> &arrays) {
+    for (size_t i = 0; i < arrays.size(); i++)
+        if (uint64_t *table = arrays[i].table.load(std::memory_order_relaxed))
+            host.free(table, table_entries(arrays[i]) * sizeof *table, alignof(uint64_t));
 }
 } // namespace
 
 File::File(Ref<Host> host)
-    : host_(std::move(host)), parts_(HostAllocator<Part *>(host_.get())),
-      tensors_(HostAllocator<Tensor>(host_.get())),
-      keys_by_name_(HostAllocator<uint32_t>(host_.get())),
-      tensors_by_name_(HostAllocator<uint32_t>(host_.get())),
-      strings_(HostAllocator<Strings>(host_.get())) {}
+    : host_(std::move(host)), parts_(HostAllocator<Part *>(host_.get())), tensors_(host_.get()),
+      tensors_by_name_(HostAllocator<uint32_t>(host_.get())) {}
 
 File::~File() {
-    if (!strings_.empty())
-        for (const Value &v : first().values)
-            if (v.strings != kNoTable)
-                host_->free(strings_[v.strings].table.load(std::memory_order_relaxed),
-                            table_entries(v) * sizeof(uint64_t), alignof(uint64_t));
-    for (Part *part : parts_) unmake(*host_, part);
+    for (Part *part : parts_) {
+        if (!part) continue;
+        free_tables(*host_, part->directory.arrays);
+        free_tables(*host_, part->directory.inner);
+        unmake(*host_, part);
+    }
 }
 
 void File::release() {
@@ -39,99 +43,121 @@ void File::release() {
     unmake(*host, this);
 }
 
-const Value &File::value(size_t index) const {
+File::Item File::item(size_t index) const {
     const Directory &dir = first();
-    if (index >= dir.values.size())
+    const size_t n_keys = dir.keys.size(), n = n_keys + dir.inner.size();
+    if (index >= n)
         fail(Status::argument, {.index = index}, "metadata index %llu is not below %llu",
-             static_cast<unsigned long long>(index),
-             static_cast<unsigned long long>(dir.values.size()));
-    return dir.values[index];
-}
-
-std::string_view File::key_of(size_t index) const {
-    const Part &part = *parts_[0];
-    const uint8_t *p = part.bytes + part.directory.values[index].key;
-    return {reinterpret_cast<const char *>(p) + part.directory.wire.count_bytes(),
-            static_cast<size_t>(part.directory.wire.count(p))};
+             static_cast<unsigned long long>(index), static_cast<unsigned long long>(n));
+    if (index >= n_keys) return {nullptr, &dir.inner[index - n_keys]};
+    const Value &v = dir.keys[index];
+    return {&v, v.type == ValueType::array ? v.array : nullptr};
 }
 
 MetaEntry File::meta(size_t index) const {
-    const Value &v = value(index);
-    return {index < n_keys_ ? key_of(index) : std::string_view(), v.type, v.element, v.count,
-            v.offset};
+    const Item it = item(index);
+    MetaEntry out{};
+    if (it.value) out.key = it.value->name();
+    out.type = it.type();
+    out.element = it.array ? it.array->type() : ValueType::u8;
+    out.count = it.array                        ? it.array->count
+                : out.type == ValueType::string ? it.value->text_bytes()
+                                                : 1;
+    out.offset = it.array ? it.array->offset : it.value->offset;
+    return out;
 }
 
 size_t File::find_meta(std::string_view key) const {
-    return find_by_name(keys_by_name_, key, [&](uint32_t i) { return key_of(i); });
+    const Directory &dir = first();
+    return find_by_name(dir.keys_by_name, key, [&](uint32_t i) { return dir.keys[i].name(); });
 }
 
 size_t File::find_tensor(std::string_view name) const {
     return find_by_name(tensors_by_name_, name, [&](uint32_t i) { return tensors_[i].name; });
 }
 
+std::string_view File::name_of(size_t index) const {
+    const Item it = item(index);
+    return it.value ? it.value->name() : "(inner array)";
+}
+
 std::string_view File::get_string(size_t index) const {
-    const Value &v = value(index);
-    if (v.type == ValueType::array && v.element == ValueType::string && v.count == 1)
+    const Item it = item(index);
+    if (it.array && it.array->type() == ValueType::string && it.array->count == 1)
         return get_array_string(index, 0);
-    if (v.type != ValueType::string) fail_type(index, "a string");
-    return {reinterpret_cast<const char *>(parts_[0]->bytes + v.data),
-            static_cast<size_t>(v.count)};
+    if (it.type() != ValueType::string) fail_type(index, "a string");
+    const Value &v = *it.value;
+    const Part &part = *parts_[0];
+    const char *text = v.copied_text();
+    if (!text) // its length was checked at open, and is kept
+        text = reinterpret_cast<const char *>(part.bytes + v.offset +
+                                              part.directory.wire.count_bytes());
+    return {text, static_cast<size_t>(v.text_bytes())};
+}
+
+void File::fail_element(uint64_t element, uint64_t count) const {
+    fail(Status::argument, {.index = element}, "element %" PRIu64 " of an array of %" PRIu64,
+         element, count);
+}
+
+// The string at *at, which goes to the next. Its length is read once and checked: the bytes of a
+// mapped file may not be those of the open any more.
+std::string_view File::string_in(const Array &array, uint64_t *at) const {
+    const Part &part = *parts_[0];
+    const Wire wire = part.directory.wire;
+    const uint64_t width = wire.count_bytes(), left = array.end - *at;
+    const uint64_t n = left < width ? UINT64_MAX : wire.count(part.bytes + *at);
+    if (left < width || n > left - width)
+        fail(Status::malformed, {.offset = *at},
+             "a string of an array ends after the array, at %" PRIu64
+             ": the file was changed while it was open",
+             array.end);
+    const auto *text = reinterpret_cast<const char *>(part.bytes + *at + width);
+    *at += width + n;
+    return {text, static_cast<size_t>(n)};
 }
 
 // Offsets of strings 0, kStride, 2 * kStride, ... of an array. Two threads may build it at once;
 // the first to finish is believed.
-const uint64_t *File::string_table(const Value &v) const {
-    std::atomic<uint64_t *> &slot = strings_[v.strings].table;
-    uint64_t *table = slot.load(std::memory_order_acquire);
+const uint64_t *File::string_table(const Array &array) const {
+    uint64_t *table = array.table.load(std::memory_order_acquire);
     if (table) return table;
-    const size_t n = table_entries(v);
-    auto *made = static_cast<uint64_t *>(host_->alloc(n * sizeof(uint64_t), alignof(uint64_t)));
-    if (!made) throw std::bad_alloc();
-    const Part &part = *parts_[0];
-    const Wire wire = part.directory.wire;
-    uint64_t at = v.data;
-    for (uint64_t i = 0; i < v.count; i++) {
-        if (i % kStride == 0) made[i / kStride] = at;
-        at += wire.count_bytes() + wire.count(part.bytes + at);
+    const size_t n = table_entries(array);
+    Vector<uint64_t> made(n, HostAllocator<uint64_t>(host_.get()));
+    uint64_t at = first().elements_at(array);
+    for (uint64_t i = 0; i < array.count; i++) {
+        if (i % kStride == 0) made[static_cast<size_t>(i / kStride)] = at;
+        string_in(array, &at);
     }
-    if (slot.compare_exchange_strong(table, made, std::memory_order_acq_rel)) return made;
-    host_->free(made, n * sizeof(uint64_t), alignof(uint64_t));
+    auto *kept = static_cast<uint64_t *>(host_->alloc(n * sizeof(uint64_t), alignof(uint64_t)));
+    if (!kept) throw std::bad_alloc();
+    memcpy(kept, made.data(), n * sizeof(uint64_t));
+    if (array.table.compare_exchange_strong(table, kept, std::memory_order_acq_rel)) return kept;
+    host_->free(kept, n * sizeof(uint64_t), alignof(uint64_t));
     return table;
 }
 
 std::string_view File::get_array_string(size_t index, uint64_t element) const {
-    const Value &v = value(index);
-    if (v.type == ValueType::string && element == 0) return get_string(index);
-    if (v.type != ValueType::array || v.element != ValueType::string)
+    const Item it = item(index);
+    if (it.type() == ValueType::string && element == 0) return get_string(index);
+    if (!it.array || it.array->type() != ValueType::string)
         fail_type(index, "an array of strings");
-    if (element >= v.count)
-        fail(Status::argument, {.index = element}, "element %" PRIu64 " of an array of %" PRIu64,
-             element, v.count);
-    const Part &part = *parts_[0];
-    const Wire wire = part.directory.wire;
-    uint64_t at = v.data, i = 0;
-    if (v.count > kStride) {
-        at = string_table(v)[element / kStride];
+    const Array &array = *it.array;
+    if (element >= array.count) fail_element(element, array.count);
+    uint64_t at = first().elements_at(array), i = 0;
+    if (array.count > kStride) {
+        at = string_table(array)[element / kStride];
         i = element - element % kStride;
     }
-    for (; i < element; i++) at += wire.count_bytes() + wire.count(part.bytes + at);
-    const uint8_t *p = part.bytes + at;
-    return {reinterpret_cast<const char *>(p) + wire.count_bytes(),
-            static_cast<size_t>(wire.count(p))};
+    for (; i < element; i++) string_in(array, &at);
+    return string_in(array, &at);
 }
 
 size_t File::get_nested(size_t index, uint64_t element) const {
-    const Value &v = value(index);
-    if (v.type != ValueType::array || v.element != ValueType::array)
-        fail_type(index, "an array of arrays");
-    if (element >= v.count)
-        fail(Status::argument, {.index = element}, "element %" PRIu64 " of an array of %" PRIu64,
-             element, v.count);
-    const Vector<Value> &values = first().values;
-    if (v.n_inner == v.count) return static_cast<size_t>(v.inner + element); // all are leaves
-    size_t at = v.inner;
-    for (uint64_t i = 0; i < element; i++) at += 1 + values[at].n_inner;
-    return at;
+    const Item it = item(index);
+    if (!it.array || it.array->type() != ValueType::array) fail_type(index, "an array of arrays");
+    if (element >= it.array->count) fail_element(element, it.array->count);
+    return first().keys.size() + static_cast<size_t>(it.array->end + element);
 }
 
 } // namespace ggufx::gguf

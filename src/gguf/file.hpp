@@ -8,7 +8,6 @@
 #include "gguf/tensor.hpp"
 #include "gguf/value.hpp"
 
-#include <atomic>
 #include <stddef.h>
 #include <stdint.h>
 #include <string_view>
@@ -33,7 +32,7 @@ public:
     void release();
     const Ref<Host> &host() const { return host_; }
 
-    size_t n_meta() const { return n_keys_; }
+    size_t n_meta() const { return first().keys.size(); }
     MetaEntry meta(size_t index) const;           // index checked: fails with argument
     size_t find_meta(std::string_view key) const; // kNotFound when absent
 
@@ -50,9 +49,14 @@ public:
     int64_t get_i64(size_t index, uint64_t element) const;
     double get_f64(size_t index, uint64_t element) const;
     bool get_bool(size_t index, uint64_t element) const;
-    // Builds a sparse table of offsets at the first call for an array.
+    // Builds a sparse table of offsets at the first call for an array. Fails with malformed when a
+    // changed file's lengths leave the array.
     std::string_view get_array_string(size_t index, uint64_t element) const;
     size_t get_nested(size_t index, uint64_t element) const; // index of the inner array
+    // The byte of a bool, of which any but 0 is true.
+    uint8_t get_bool_byte(size_t index, uint64_t element) const;
+    // Appends key number `index`'s value as `to` writes it; adds inner arrays to *n_nested.
+    void copy_value(Vector<uint8_t> &out, const Wire &to, size_t index, uint32_t *n_nested) const;
 
     size_t n_tensors() const { return tensors_.size(); }
     const Tensor &tensor(size_t index) const { return tensors_[index]; } // index < n_tensors()
@@ -72,28 +76,30 @@ private:
     explicit File(Ref<Host> host);
     ~File();
 
-    struct Strings {
-        std::atomic<uint64_t *> table{nullptr}; // offset of every 32nd string
+    // A key's value or an inner array.
+    struct Item {
+        const Value *value; // null for an inner array
+        const Array *array; // null for other values
+        ValueType type() const { return array ? ValueType::array : value->type; }
     };
-
-    const Value &value(size_t index) const; // checked
+    Item item(size_t index) const; // checked: fails with argument
     const Directory &first() const { return parts_[0]->directory; }
     uint64_t only_element(size_t index) const;
-    const uint8_t *element(size_t index, uint64_t element, ValueType *type) const;
-    const uint64_t *string_table(const Value &value) const;
-    std::string_view key_of(size_t index) const;
+    uint64_t number(size_t index, uint64_t element, ValueType *type) const;
+    const uint64_t *string_table(const Array &array) const;
+    std::string_view string_in(const Array &array, uint64_t *at) const;
+    std::string_view name_of(size_t index) const; // for messages
+    [[noreturn]] void fail_element(uint64_t element, uint64_t count) const;
     [[noreturn]] void fail_type(size_t index, const char *wanted) const;
-    [[noreturn]] void fail_value(size_t index, uint64_t element, const char *wanted) const;
+    [[noreturn]] void fail_value(size_t index, uint64_t element, uint64_t bits,
+                                 const char *wanted) const;
 
     RefCount refs_;
     Ref<Host> host_;
-    size_t n_keys_ = 0;
     bool metadata_only_ = false;
     Vector<Part *> parts_;
-    Vector<Tensor> tensors_;        // of all parts, in order
-    Vector<uint32_t> keys_by_name_; // sorted
-    Vector<uint32_t> tensors_by_name_;
-    mutable Vector<Strings> strings_; // one per array of strings, filled at first access
+    Chunks<Tensor> tensors_; // of all parts, in order
+    Vector<uint32_t> tensors_by_name_; // sorted
 };
 
 } // namespace ggufx::gguf

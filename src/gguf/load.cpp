@@ -5,6 +5,7 @@
 #include "formats/format.hpp"
 #include "gguf/opener.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,8 +25,9 @@ void Opener::step(uint64_t n) {
 // Bytes from the data section's start to the end of the last tensor.
 uint64_t Opener::bytes_to_load(const Part &part) const {
     uint64_t n = 0;
-    for (const Tensor &t : part.directory.tensors)
-        if (t.n_bytes > 0 && t.offset + t.n_bytes > n) n = t.offset + t.n_bytes;
+    const Chunks<Tensor> &tensors = part.directory.tensors;
+    for (size_t i = 0; i < tensors.size(); i++)
+        if (tensors[i].n_bytes > 0) n = std::max(n, tensors[i].offset + tensors[i].n_bytes);
     return n;
 }
 

@@ -37,10 +37,8 @@ void Opener::place_part(size_t slot, Ref<io::Source> source) {
     dir.data_offset = dir.meta_end;
     if (dir.n_tensors > 0 && !checked::round_up(&dir.data_offset, dir.meta_end, dir.alignment))
         fail(Status::alignment, {}, "general.alignment %" PRIu64 " is too large", dir.alignment);
-    for (Tensor &t : dir.tensors) {
-        const uint8_t *p = part->bytes + t.info_offset;
-        t.name = {reinterpret_cast<const char *>(p) + dir.wire.count_bytes(),
-                  static_cast<size_t>(dir.wire.count(p))};
+    for (size_t i = 0; i < dir.tensors.size(); i++) {
+        Tensor &t = dir.tensors[i];
         t.file_offset = t.offset + dir.data_offset;
         t.part = static_cast<uint32_t>(slot);
     }
@@ -57,15 +55,21 @@ void Opener::finish() {
 
 void Opener::merge() {
     size_t n = 0;
-    for (const Part *part : file_->parts_) n += part->directory.tensors.size();
-    file_->tensors_.reserve(n);
     for (Part *part : file_->parts_) {
-        Vector<Tensor> &from = part->directory.tensors;
-        for (Tensor &t : from) {
-            if (part->tensor_data && t.n_bytes > 0) t.data = part->tensor_data + t.offset;
-            file_->tensors_.push_back(t);
-        }
-        Vector<Tensor>(from.get_allocator()).swap(from);
+        const Chunks<Tensor> &list = part->directory.tensors;
+        for (size_t i = 0; i < list.size(); i++)
+            if (part->tensor_data && list[i].n_bytes > 0)
+                list[i].data = part->tensor_data + list[i].offset;
+        n += list.size();
+    }
+    if (file_->parts_.size() == 1) {
+        file_->tensors_ = std::move(file_->parts_[0]->directory.tensors);
+        return;
+    }
+    file_->tensors_.set_most(n);
+    for (Part *part : file_->parts_) {
+        const Chunks<Tensor> from = std::move(part->directory.tensors);
+        for (size_t i = 0; i < from.size(); i++) file_->tensors_.add() = from[i];
     }
 }
 
@@ -78,10 +82,7 @@ void Opener::fail_same(NamePair same) const {
 
 void Opener::index_names() {
     File &f = *file_;
-    f.n_keys_ = static_cast<size_t>(f.first().n_keys);
     NamePair same{};
-    const auto key_of = [&](uint32_t i) { return f.key_of(i); };
-    sort_by_name(f.keys_by_name_, f.n_keys_, key_of, &same); // unique: the reader saw to it
     const auto name_of = [&](uint32_t i) { return f.tensors_[i].name; };
     if (!sort_by_name(f.tensors_by_name_, f.tensors_.size(), name_of, &same)) fail_same(same);
     if (options_.strict) {
@@ -92,8 +93,6 @@ void Opener::index_names() {
         Vector<uint32_t> order((HostAllocator<uint32_t>(host_.get())));
         if (!sort_by_name(order, f.tensors_.size(), as_text, &same)) fail_same(same);
     }
-    f.strings_ =
-        Vector<File::Strings>(f.first().n_string_arrays, HostAllocator<File::Strings>(host_.get()));
 }
 
 Ref<File> open_source(const Ref<Host> &host, Ref<io::Source> source, const OpenOptions &options) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/arena.hpp"
+#include "base/chunks.hpp"
 #include "base/io.hpp"
 #include "gguf/limits.hpp"
 #include "gguf/tensor.hpp"
@@ -31,17 +33,28 @@ struct OpenOptions {
 
 struct Directory {
     explicit Directory(const Host *host)
-        : values(HostAllocator<Value>(host)), tensors(HostAllocator<Tensor>(host)) {}
+        : texts(host), keys(host), arrays(host), inner(host), tensors(host),
+          keys_by_name(HostAllocator<uint32_t>(host)) {}
     Wire wire;
     uint32_t version = 0;
-    uint32_t n_string_arrays = 0;
     uint64_t n_keys = 0;
     uint64_t n_tensors = 0;
     uint64_t alignment = 32;
     uint64_t meta_end = 0;
     uint64_t data_offset = 0;
-    Vector<Value> values;   // the keys in file order, then the inner arrays
-    Vector<Tensor> tensors; // moved into the File at the end
+    Arena texts;                   // copies: keys, short strings, names of tensors
+    Chunks<Value> keys;            // in file order
+    Chunks<Array> arrays;          // of the keys, in file order
+    Chunks<Array> inner;           // inside of arrays
+    Chunks<Tensor> tensors;        // moved into the File at the end
+    Vector<uint32_t> keys_by_name; // sorted
+
+    // Of an array's first element.
+    uint64_t elements_at(const Array &a) const { return a.offset + 4 + wire.count_bytes(); }
+    // Of a key's length field.
+    uint64_t key_at(const Value &v) const {
+        return v.offset - 4 - v.key_bytes - wire.count_bytes();
+    }
 };
 
 struct Part {

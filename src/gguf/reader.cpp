@@ -11,8 +11,7 @@
 namespace ggufx::gguf {
 
 Reader::Reader(Part &part, io::Source &source, const OpenOptions &options)
-    : part_(part), out_(part.directory), options_(options), window_(part, source, options),
-      inner_(HostAllocator<Value>(part.host.get())) {}
+    : part_(part), out_(part.directory), options_(options), window_(part, source, options) {}
 
 void Reader::read() {
     read_header();
@@ -132,10 +131,10 @@ void Reader::check_length(uint64_t n, uint64_t field_offset, const char *field) 
             field, n, field_offset, left());
 }
 
-std::string_view Reader::string_at(uint64_t offset) const {
-    const uint8_t *p = window_.data() + offset;
-    const auto n = static_cast<size_t>(out_.wire.count(p));
-    return {reinterpret_cast<const char *>(p) + out_.wire.count_bytes(), n};
+std::string_view Reader::take_string(uint64_t n, const char *field) {
+    skip(n, field);
+    const auto bytes = static_cast<size_t>(n);
+    return out_.texts.copy(window_.data() + (pos_ - n), bytes);
 }
 
 void Reader::fail_at(Status status, uint64_t offset, const char *format, ...) {
@@ -147,10 +146,9 @@ void Reader::fail_at(Status status, uint64_t offset, const char *format, ...) {
     const At at{.offset = offset, .index = where_ == Where::header ? kNone : index_};
     if (where_ == Where::header) fail(status, at, "%s", detail);
     const char *what = where_ == Where::key ? "key" : "tensor";
-    if (name_at_ == kNone) fail(status, at, "%s %" PRIu64 ": %s", what, index_, detail);
-    const std::string_view name = string_at(name_at_);
+    if (!name_.data()) fail(status, at, "%s %" PRIu64 ": %s", what, index_, detail);
     fail(status, at, "%s %" PRIu64 " \"%s\": %s", what, index_,
-         Quoted(name.data(), name.size()).c_str(), detail);
+         Quoted(name_.data(), name_.size()).c_str(), detail);
 }
 
 } // namespace ggufx::gguf

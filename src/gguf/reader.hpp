@@ -30,7 +30,7 @@ private:
     void check_length(uint64_t n, uint64_t field_offset, const char *field);
     void check_count_limit(uint64_t n, uint64_t limit, uint64_t field_offset, const char *what);
     void check_limit(const char *field);
-    std::string_view string_at(uint64_t offset) const;
+    std::string_view take_string(uint64_t n, const char *field); // a copy
     [[noreturn]] void fail_at(Status status, uint64_t offset, const char *format, ...)
         GGUFX_PRINTF(4, 5);
 
@@ -39,11 +39,15 @@ private:
     void read_key();
     ValueType take_type(const char *field);
     void read_value(Value &value);
-    Value take_array();
-    void skip_elements(const Value &array);
+    void read_string(Value &value);
+    void read_array(Value &value);
+    void take_array(Array &array);
+    void skip_elements(Array &array);
     void skip_strings(uint64_t n, uint64_t count_offset);
-    void read_nested(Value &outer);
+    void read_nested(Array &outer);
+    void number_inner(Array &array);
     void check_alignment(const Value &value);
+    void sort_keys();
 
     // reader_tensors.cpp
     void read_tensors();
@@ -60,8 +64,7 @@ private:
     uint64_t pos_ = 0;
     Where where_ = Where::header;
     uint64_t index_ = 0;
-    uint64_t name_at_ = kNone; // offset of the name's length field, once it is known to be whole
-    Vector<Value> inner_;
+    std::string_view name_; // of the key or tensor, once it is read; data() is null before
 };
 
 // Checks offsets against alignment, file and each other; finds what the file lacks. Throws.

@@ -1,45 +1,54 @@
-// Keys and values: only where each value begins is kept; arrays of strings are skipped in one
-// tight loop (262,144 tokens: below 1 ms) and indexed at first use.
+// Keys and values: what is short is copied; arrays are measured. Those of strings are skipped in
+// one tight loop (262,144 tokens: below 1 ms) and indexed at first use.
 // SPDX-License-Identifier: MIT
 #include "gguf/reader.hpp"
 #include "gguf/sort.hpp"
 
 #include <inttypes.h>
+#include <string.h>
 
 namespace ggufx::gguf {
 
+namespace {
+constexpr uint64_t kMaxOffset = (uint64_t{1} << 56) - 1; // beyond any address space
+}
+
 void Reader::read_keys() {
     where_ = Where::key;
+    out_.keys.set_most(static_cast<size_t>(out_.n_keys));
     for (index_ = 0; index_ < out_.n_keys; index_++) {
-        name_at_ = kNone;
+        name_ = {};
         if (index_ % 256 == 0) window_.poll(pos_);
         read_key();
     }
-    const size_t n = out_.values.size();
-    Vector<uint32_t> sorted((HostAllocator<uint32_t>(part_.host.get())));
+    sort_keys();
+}
+
+void Reader::sort_keys() {
     NamePair same{};
-    if (!sort_by_name(
-            sorted, n, [&](uint32_t i) { return string_at(out_.values[i].key); }, &same)) {
-        index_ = same.second;
-        name_at_ = out_.values[same.second].key;
-        fail_at(Status::duplicate, name_at_, "the same key as number %" PRIu32, same.first);
-    }
-    out_.values.insert(out_.values.end(), inner_.begin(), inner_.end());
+    const auto name_of = [&](uint32_t i) { return out_.keys[i].name(); };
+    if (sort_by_name(out_.keys_by_name, out_.keys.size(), name_of, &same)) return;
+    index_ = same.second;
+    name_ = name_of(same.second);
+    fail_at(Status::duplicate, out_.key_at(out_.keys[same.second]), "the same key as number %" PRIu32,
+            same.first);
 }
 
 void Reader::read_key() {
-    Value value;
-    value.key = pos_;
-    const uint64_t n = take_count("length of the key");
-    check_length(n, value.key, "a key");
-    if (n == 0) fail_at(Status::key, value.key, "the key is empty");
-    skip(n, "key");
-    name_at_ = value.key;
+    const uint64_t at = pos_, n = take_count("length of the key");
+    check_length(n, at, "a key");
+    if (n == 0) fail_at(Status::key, at, "the key is empty");
+    if (n > UINT32_MAX)
+        fail_at(Status::limit, at, "a key of %" PRIu64 " bytes; the limit is %" PRIu32, n,
+                UINT32_MAX);
+    name_ = take_string(n, "key");
+    Value &value = out_.keys.add();
+    value.key = name_.data();
+    value.key_bytes = static_cast<uint32_t>(n);
     value.type = take_type("value type");
     value.offset = pos_;
     read_value(value);
-    if (string_at(value.key) == "general.alignment") check_alignment(value);
-    out_.values.push_back(value);
+    if (name_ == "general.alignment") check_alignment(value);
 }
 
 ValueType Reader::take_type(const char *field) {
@@ -50,56 +59,59 @@ ValueType Reader::take_type(const char *field) {
 }
 
 void Reader::read_value(Value &value) {
-    value.data = pos_;
-    if (value.type == ValueType::string) {
-        value.count = take_count("length of the string");
-        value.data = pos_;
-        check_length(value.count, value.offset, "a string");
-        skip(value.count, "string");
-    } else if (value.type == ValueType::array) {
-        const Value array = take_array();
-        value.element = array.element;
-        value.count = array.count;
-        value.data = array.data;
-        value.strings = array.strings;
-        if (value.element == ValueType::array)
-            read_nested(value);
-        else
-            skip_elements(value);
-    } else {
-        take(value_bytes(value.type), "value");
-    }
+    if (value.type == ValueType::string) return read_string(value);
+    if (value.type == ValueType::array) return read_array(value);
+    value.bits = number_at(out_.wire, value.type, take(value_bytes(value.type), "value"));
+}
+
+void Reader::read_string(Value &value) {
+    const uint64_t n = take_count("length of the string");
+    check_length(n, value.offset, "a string");
+    skip(n, "string");
+    const size_t n_copied = n > kCopiedString ? 0 : static_cast<size_t>(n);
+    uint8_t *const text = out_.texts.add(sizeof n + n_copied);
+    memcpy(text, &n, sizeof n);
+    if (n_copied) memcpy(text + sizeof n, window_.data() + (pos_ - n), n_copied);
+    value.text = text;
+}
+
+void Reader::read_array(Value &value) {
+    Array &array = out_.arrays.add();
+    value.array = &array;
+    take_array(array);
+    if (array.type() == ValueType::array)
+        read_nested(array);
+    else
+        skip_elements(array);
 }
 
 // Element type and count; an array that cannot fit is refused here.
-Value Reader::take_array() {
-    Value array;
-    array.type = ValueType::array;
-    array.offset = pos_;
-    array.element = take_type("element type");
+void Reader::take_array(Array &array) {
+    array.offset = pos_ & kMaxOffset;
+    const ValueType element = take_type("element type");
+    array.element = static_cast<uint8_t>(element);
     const uint64_t count_at = pos_;
     array.count = take_count("count of the array");
-    array.data = pos_;
-    if (array.element == ValueType::string) array.strings = out_.n_string_arrays++;
     const uint64_t width = out_.wire.count_bytes();
-    const uint64_t each = array.element == ValueType::string  ? width
-                          : array.element == ValueType::array ? width + 4
-                                                              : value_bytes(array.element);
-    if (array.count <= left() / each) return array;
+    const uint64_t each = element == ValueType::string  ? width
+                          : element == ValueType::array ? width + 4
+                                                        : value_bytes(element);
+    if (array.count <= left() / each) return;
     // A file that ends inside an element was cut; one that ends between two was miscounted.
     const bool cut = array.count < kPlausibleBytes / each && left() % each != 0 &&
-                     value_bytes(array.element) != 0;
+                     value_bytes(element) != 0;
     fail_at(cut ? Status::truncated : Status::count, cut ? part_.size : count_at,
             "an array of %" PRIu64 " x %s needs at least %" PRIu64 " bytes each, but only %" PRIu64
             " bytes are left",
-            array.count, value_type_name(array.element), each, left());
+            array.count, value_type_name(element), each, left());
 }
 
-void Reader::skip_elements(const Value &array) {
-    if (array.element == ValueType::string)
+void Reader::skip_elements(Array &array) {
+    if (array.type() == ValueType::string)
         skip_strings(array.count, array.offset + 4);
     else
-        skip(array.count * value_bytes(array.element), "array");
+        skip(array.count * value_bytes(array.type()), "array");
+    array.end = pos_;
 }
 
 void Reader::skip_strings(uint64_t n, uint64_t count_offset) {
@@ -130,56 +142,60 @@ void Reader::skip_strings(uint64_t n, uint64_t count_offset) {
     }
 }
 
-// Arrays of arrays without recursion: a stack of how many elements each open array still has.
-void Reader::read_nested(Value &outer) {
+// Numbers for the arrays inside of one, in a row: the one of an element is then a sum. They are at
+// most kMaxNested, and each takes twelve bytes of the file: no count reserves what is not there.
+void Reader::number_inner(Array &array) {
+    const size_t first = out_.inner.size();
+    if (array.count > kMaxNested - first)
+        fail_at(Status::limit, array.offset + 4,
+                "%" PRIu64 " arrays inside of an array, and %zu before them; the limit is %" PRIu32,
+                array.count, first, kMaxNested);
+    array.end = first;
+    out_.inner.resize(first + static_cast<size_t>(array.count));
+}
+
+// Arrays of arrays without recursion: a stack of the elements each open array still has.
+void Reader::read_nested(Array &outer) {
     if (options_.strict)
         fail_at(Status::kvtype, outer.offset,
                 "an array of arrays, which strict mode refuses as ggml does");
     struct Level {
         uint64_t left;
-        size_t self; // in inner_; the outermost has none
+        size_t next; // in the list of inner arrays
     };
     Level stack[kMaxDepth];
-    uint32_t depth = 1;
-    stack[0] = {outer.count, SIZE_MAX};
-    const size_t first = inner_.size();
-    const auto at = [&](size_t i) { return static_cast<uint32_t>(out_.n_keys + i); };
-    outer.inner = at(first);
-    while (depth > 0) {
+    uint32_t depth = 0;
+    const auto open = [&](Array &array) {
+        number_inner(array);
+        stack[depth++] = {array.count, static_cast<size_t>(array.end)};
+    };
+    open(outer);
+    for (uint64_t n = 0; depth > 0; n++) {
         Level &level = stack[depth - 1];
         if (level.left == 0) {
-            if (level.self != SIZE_MAX)
-                inner_[level.self].n_inner = static_cast<uint32_t>(inner_.size() - level.self - 1);
             depth--;
             continue;
         }
-        level.left--;
-        if (inner_.size() % 256 == 0) window_.poll(pos_);
-        if (inner_.size() >= kMaxNested)
-            fail_at(Status::limit, pos_, "more than %" PRIu32 " arrays inside of arrays",
-                    kMaxNested);
+        if (n % 256 == 0) window_.poll(pos_);
         if (depth == kMaxDepth)
             fail_at(Status::limit, pos_, "arrays nested deeper than %" PRIu32, kMaxDepth);
-        Value inner = take_array();
-        inner.inner = at(inner_.size() + 1);
-        inner_.push_back(inner);
-        if (inner.element != ValueType::array) {
+        level.left--;
+        Array &inner = out_.inner[level.next++];
+        take_array(inner);
+        if (inner.type() == ValueType::array)
+            open(inner);
+        else
             skip_elements(inner);
-        } else {
-            stack[depth++] = {inner.count, inner_.size() - 1};
-        }
     }
-    outer.n_inner = static_cast<uint32_t>(inner_.size() - first);
 }
 
 void Reader::check_alignment(const Value &value) {
     if (value.type != ValueType::u32)
         fail_at(Status::kvtype, value.offset - 4, "its type must be u32, not %s",
                 value_type_name(value.type));
-    const uint64_t n = out_.wire.u32(window_.data() + value.offset);
-    if (n == 0 || (n & (n - 1)) != 0)
-        fail_at(Status::alignment, value.offset, "%" PRIu64 " is not a power of two", n);
-    out_.alignment = n;
+    if (value.bits == 0 || (value.bits & (value.bits - 1)) != 0)
+        fail_at(Status::alignment, value.offset, "%" PRIu64 " is not a power of two", value.bits);
+    out_.alignment = value.bits;
 }
 
 } // namespace ggufx::gguf

@@ -10,31 +10,27 @@ namespace ggufx::gguf {
 
 namespace {
 constexpr uint64_t kMaxBytes = INT64_MAX; // of a tensor, and values of a tensor
-constexpr uint64_t kReserve = 4096;       // tensors; larger counts are believed as they come
 } // namespace
 
 void Reader::read_tensors() {
     where_ = Where::tensor;
-    name_at_ = kNone;
-    const uint64_t n = out_.n_tensors;
-    out_.tensors.reserve(static_cast<size_t>(n < kReserve ? n : kReserve));
-    for (index_ = 0; index_ < n; index_++) {
-        name_at_ = kNone;
+    out_.tensors.set_most(static_cast<size_t>(out_.n_tensors));
+    for (index_ = 0; index_ < out_.n_tensors; index_++) {
+        name_ = {};
         if (index_ % 256 == 0) window_.poll(pos_);
         read_tensor();
     }
 }
 
 void Reader::read_tensor() {
-    Tensor t;
+    Tensor &t = out_.tensors.add();
     t.info_offset = pos_;
     const uint64_t n = take_count("length of the name");
     if (n > kMaxNameBytes)
         fail_at(n > left() ? Status::length : Status::name, t.info_offset,
                 "a name of %" PRIu64 " bytes; the limit is %" PRIu64, n, kMaxNameBytes);
     check_length(n, t.info_offset, "a name");
-    skip(n, "name");
-    name_at_ = t.info_offset;
+    t.name = name_ = take_string(n, "name");
     t.n_dims = take_u32("number of dimensions");
     if (t.n_dims > kMaxDims)
         fail_at(Status::ndims, pos_ - 4, "%" PRIu32 " dimensions; the limit is %" PRIu32 "%s",
@@ -48,7 +44,6 @@ void Reader::read_tensor() {
     t.type = take_u32("tensor type");
     t.offset = take_u64("tensor offset");
     check_type(t, type_at, dims_at);
-    out_.tensors.push_back(t);
 }
 
 // The product of the dimensions, checked one by one even when one of them is 0.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gguf/recode.hpp"
 
+#include "gguf/file.hpp"
 #include "gguf/limits.hpp"
 
 #include <inttypes.h>
@@ -166,6 +167,27 @@ void put_elements(Vector<uint8_t> &out, const Wire &to, ValueType type, const vo
 uint64_t recode_value(Vector<uint8_t> &out, const Wire &to, ValueType type, const RecodeInput &in,
                       uint32_t *n_nested) {
     return Recoder(out, to, in, n_nested).run(type);
+}
+
+// What was kept at open is written; the elements of an array come from the file, and an array that
+// is another one by now is refused.
+void File::copy_value(Vector<uint8_t> &out, const Wire &to, size_t index, uint32_t *n_nested) const {
+    const Item it = item(index);
+    if (it.type() == ValueType::string) return put_string(out, to, get_string(index));
+    if (!it.array)
+        return put_number(out, to, it.value->bits,
+                          static_cast<unsigned>(value_bytes(it.value->type)));
+    const Directory &dir = first();
+    const std::string_view name = name_of(index);
+    const size_t start = out.size();
+    const uint64_t at = it.array->offset;
+    const RecodeInput in = {parts_[0]->bytes + at, dir.meta_end - at, dir.wire, true, name};
+    recode_value(out, to, ValueType::array, in, n_nested);
+    if (to.u32(out.data() + start) != it.array->element ||
+        to.count(out.data() + start + 4) != it.array->count)
+        fail(Status::malformed, {.offset = at, .index = index},
+             "key \"%s\" is another array than when the file was opened",
+             Quoted(name.data(), name.size()).c_str());
 }
 
 } // namespace ggufx::gguf

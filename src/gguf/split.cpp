@@ -49,7 +49,8 @@ Ref<File> Opener::open_path(const char *path) {
         std::swap(sources_[0], sources_[number - 1]);
         file_->parts_.resize(1);
         sources_.resize(1, Ref<io::Source>());
-        for (Tensor &t : file_->parts_[0]->directory.tensors) t.part = 0;
+        const Chunks<Tensor> &tensors = file_->parts_[0]->directory.tensors;
+        for (size_t i = 0; i < tensors.size(); i++) tensors[i].part = 0;
         finish();
         return std::move(file_);
     }
@@ -73,33 +74,16 @@ Ref<File> Opener::open_path(const char *path) {
 // Value of an integer key of a part, of whatever width it was written.
 uint64_t Opener::split_value(const Part &part, const char *key, bool *present) const {
     const Directory &dir = part.directory;
-    *present = false;
-    for (size_t i = 0; i < dir.n_keys; i++) {
-        const Value &v = dir.values[i];
-        const uint8_t *k = part.bytes + v.key;
-        const uint64_t n = dir.wire.count(k);
-        if (n != strlen(key) || memcmp(k + dir.wire.count_bytes(), key, strlen(key)) != 0) continue;
-        *present = true;
-        const uint8_t *p = part.bytes + v.data;
-        switch (v.type) {
-        case ValueType::u8:
-        case ValueType::i8:
-            return *p;
-        case ValueType::u16:
-        case ValueType::i16:
-            return dir.wire.u16(p);
-        case ValueType::u32:
-        case ValueType::i32:
-            return dir.wire.u32(p);
-        case ValueType::u64:
-        case ValueType::i64:
-            return dir.wire.u64(p);
-        default:
-            fail(Status::split, {.offset = v.offset, .index = i},
-                 "key \"%s\": type %s, not an integer", key, value_type_name(v.type));
-        }
-    }
-    return 0;
+    const size_t i =
+        find_by_name(dir.keys_by_name, key, [&](uint32_t k) { return dir.keys[k].name(); });
+    *present = i != SIZE_MAX;
+    if (!*present) return 0;
+    const Value &v = dir.keys[i];
+    if (value_bytes(v.type) == 0 || v.type == ValueType::f32 || v.type == ValueType::f64 ||
+        v.type == ValueType::boolean)
+        fail(Status::split, {.offset = v.offset, .index = i},
+             "key \"%s\": type %s, not an integer", key, value_type_name(v.type));
+    return v.bits;
 }
 
 bool Opener::has_split_key(const Part &part) const {

@@ -19,6 +19,19 @@ size_t value_bytes(ValueType type) {
     return kFacts[static_cast<uint32_t>(type)].n_bytes;
 }
 
+uint64_t number_at(const Wire &wire, ValueType type, const uint8_t *p) {
+    switch (value_bytes(type)) {
+    case 1:
+        return settled(*p);
+    case 2:
+        return wire.u16(p);
+    case 4:
+        return wire.u32(p);
+    default:
+        return wire.u64(p);
+    }
+}
+
 const char *value_type_name(ValueType type) {
     return kFacts[static_cast<uint32_t>(type)].name;
 }

@@ -4,24 +4,32 @@
 
 #include "base/bytes.hpp"
 
+#include <atomic>
 #include <stdint.h>
 
 namespace ggufx::gguf {
+
+// A number that was loaded from a mapping, whose bytes another process may change: what was checked
+// must be what is used, so the compiler may not load it a second time.
+template <class T> inline T settled(T v) {
+    std::atomic_signal_fence(std::memory_order_acq_rel);
+    return v;
+}
 
 struct Wire {
     bool big_endian = false;
     bool narrow = false; // version 1: counts, lengths and dimensions have 32 bits
 
     uint16_t u16(const uint8_t *p) const {
-        const uint16_t v = load_u16le(p);
+        const uint16_t v = settled(load_u16le(p));
         return big_endian ? bswap16(v) : v;
     }
     uint32_t u32(const uint8_t *p) const {
-        const uint32_t v = load_u32le(p);
+        const uint32_t v = settled(load_u32le(p));
         return big_endian ? bswap32(v) : v;
     }
     uint64_t u64(const uint8_t *p) const {
-        const uint64_t v = load_u64le(p);
+        const uint64_t v = settled(load_u64le(p));
         return big_endian ? bswap64(v) : v;
     }
     unsigned count_bytes() const { return narrow ? 4 : 8; }

@@ -194,19 +194,14 @@ void Writer::rename(std::string_view key, std::string_view new_name) {
 }
 
 void Writer::copy_meta(const File &file) {
-    const Part &part = file.part(0);
-    const Directory &dir = part.directory;
     Vector<WriterKey> made((HostAllocator<WriterKey>(host_.get())));
     made.reserve(file.n_meta());
     for (size_t i = 0; i < file.n_meta(); i++) {
         const std::string_view name = file.meta(i).key;
         // A set that was opened as one has nothing to say of its parts any more.
         if (file.n_parts() > 1 && is_split_key(name)) continue;
-        const Value &v = dir.values[i];
-        WriterKey key = begin_key(name, v.type);
-        const RecodeInput in = {part.bytes + v.offset, dir.meta_end - v.offset, dir.wire, true,
-                                name};
-        recode_value(key.bytes, wire_, v.type, in, &key.n_nested);
+        WriterKey key = begin_key(name, file.meta(i).type);
+        file.copy_value(key.bytes, wire_, i, &key.n_nested);
         made.push_back(std::move(key));
     }
     reserve_keys(made.size());
