@@ -61,8 +61,13 @@ GGUFX_API void ggufx_open_options_init(ggufx_open_options *options);
 /*
  * Open a GGUF file by its UTF-8 path. Any name of a split set ("x-00002-of-00003.gguf") opens the
  * whole set. A big-endian file is read too; its tensor data are swapped into memory at open.
- * A mapped file that another process truncates raises SIGBUS at the next access to the missing
- * pages, as for any mapping: choose GGUFX_IO_READ where that can happen.
+ * A mapped file that another process changes in place: keys, numbers, strings up to 4 KiB outside of
+ * arrays, names and shapes stay those of the open; tensor data, elements of arrays and longer strings
+ * may become other values, views of them other bytes, but never leave the file (a string of an array
+ * whose length does not fit any more is MALFORMED). One that is cut raises SIGBUS at the next access
+ * to the missing pages, as for any mapping. Choose GGUFX_IO_READ where that can happen, or
+ * GGUFX_OPEN_COPY for memory: what is read once does not change. Borrowed memory and callbacks' maps
+ * are as mapped files.
  * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, CANCELLED and every fault of a file (base.h).
  * Threads: any number at once.   Since: 0.1.
  */
@@ -194,7 +199,8 @@ GGUFX_API ggufx_status ggufx_file_meta_f64(double *out, const ggufx_file *file, 
 /* As ggufx_file_meta_u64, 0 or 1 from a bool.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_file_meta_bool(int32_t *out, const ggufx_file *file, size_t index,
                                             ggufx_error *error);
-/* A string, borrowed from the file, not NUL-terminated. Errors: ARGUMENT, KVTYPE.
+/* A string, borrowed from the file, not NUL-terminated. Errors: ARGUMENT, KVTYPE, MALFORMED (of an
+ * array of one: the file was changed).
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_file_meta_string(const char **out, size_t *out_length,
                                               const ggufx_file *file, size_t index,
@@ -220,7 +226,7 @@ GGUFX_API ggufx_status ggufx_file_meta_array_f64(double *out, const ggufx_file *
 /*
  * Element i of an array of strings, borrowed from the file. The first call on an array builds a
  * sparse table of offsets (MEMORY is possible then); later calls are quick.
- * Errors: ARGUMENT, KVTYPE, MEMORY.   Threads: any number at once.   Since: 0.1.
+ * Errors: ARGUMENT, KVTYPE, MEMORY, MALFORMED (the file was changed).   Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_file_meta_array_string(const char **out, size_t *out_length,
                                                     const ggufx_file *file, size_t index,

@@ -56,7 +56,8 @@ public:
         for (; size_ < n; size_++) {
             if (chunk_of(size_) == chunks_.size()) {
                 chunks_.push_back(nullptr);
-                void *const p = host->alloc(elements_of(chunks_.size() - 1) * sizeof(T), alignof(T));
+                void *const p =
+                    host->alloc(elements_of(chunks_.size() - 1) * sizeof(T), alignof(T));
                 if (!p) {
                     chunks_.pop_back();
                     throw std::bad_alloc();

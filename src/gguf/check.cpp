@@ -133,7 +133,7 @@ void Checker::check_names_as_text() {
         const size_t nul = name.find('\0');
         return nul == std::string_view::npos ? name : name.substr(0, nul);
     };
-    Vector<uint32_t> order((HostAllocator<uint32_t>(file_.host().get())));
+    NameOrder order((HostAllocator<uint64_t>(file_.host().get())));
     NamePair same{};
     if (sort_by_name(order, file_.n_tensors(), as_text, &same)) return;
     const Tensor &t = file_.tensor(same.second);

@@ -5,7 +5,6 @@
 #include "gguf/sort.hpp"
 
 #include <inttypes.h>
-#include <string.h>
 
 namespace ggufx::gguf {
 
@@ -26,7 +25,7 @@ void free_tables(const Host &host, const Chunks<Array> &arrays) {
 
 File::File(Ref<Host> host)
     : host_(std::move(host)), parts_(HostAllocator<Part *>(host_.get())), tensors_(host_.get()),
-      tensors_by_name_(HostAllocator<uint32_t>(host_.get())) {}
+      tensors_by_name_(HostAllocator<uint64_t>(host_.get())) {}
 
 File::~File() {
     for (Part *part : parts_) {
@@ -101,47 +100,43 @@ void File::fail_element(uint64_t element, uint64_t count) const {
 }
 
 // The string at *at, which goes to the next. Its length is read once and checked: the bytes of a
-// mapped file may not be those of the open any more.
-std::string_view File::string_in(const Array &array, uint64_t *at) const {
+// mapped file may not be those of the open any more. False when it does not fit.
+bool File::next_string(const Array &array, uint64_t *at, std::string_view *text) const {
     const Part &part = *parts_[0];
     const Wire wire = part.directory.wire;
     const uint64_t width = wire.count_bytes(), left = array.end - *at;
-    const uint64_t n = left < width ? UINT64_MAX : wire.count(part.bytes + *at);
-    if (left < width || n > left - width)
-        fail(Status::malformed, {.offset = *at},
-             "a string of an array ends after the array, at %" PRIu64
-             ": the file was changed while it was open",
-             array.end);
-    const auto *text = reinterpret_cast<const char *>(part.bytes + *at + width);
+    if (left < width) return false;
+    const uint64_t n = wire.count(part.bytes + *at);
+    if (n > left - width) return false;
+    *text = {reinterpret_cast<const char *>(part.bytes + *at + width), static_cast<size_t>(n)};
     *at += width + n;
-    return {text, static_cast<size_t>(n)};
+    return true;
 }
 
-// Offsets of strings 0, kStride, 2 * kStride, ... of an array. Two threads may build it at once;
-// the first to finish is believed.
+// Offsets of strings 0, kStride, 2 * kStride, ... of an array; behind one that does not fit, the
+// end of the array, where no string fits. Two threads may build it at once; the first to finish is
+// believed.
 const uint64_t *File::string_table(const Array &array) const {
     uint64_t *table = array.table.load(std::memory_order_acquire);
     if (table) return table;
     const size_t n = table_entries(array);
-    Vector<uint64_t> made(n, HostAllocator<uint64_t>(host_.get()));
+    auto *made = static_cast<uint64_t *>(host_->alloc(n * sizeof(uint64_t), alignof(uint64_t)));
+    if (!made) throw std::bad_alloc();
     uint64_t at = first().elements_at(array);
+    std::string_view text;
     for (uint64_t i = 0; i < array.count; i++) {
-        if (i % kStride == 0) made[static_cast<size_t>(i / kStride)] = at;
-        string_in(array, &at);
+        if (i % kStride == 0) made[i / kStride] = at;
+        if (!next_string(array, &at, &text)) at = array.end;
     }
-    auto *kept = static_cast<uint64_t *>(host_->alloc(n * sizeof(uint64_t), alignof(uint64_t)));
-    if (!kept) throw std::bad_alloc();
-    memcpy(kept, made.data(), n * sizeof(uint64_t));
-    if (array.table.compare_exchange_strong(table, kept, std::memory_order_acq_rel)) return kept;
-    host_->free(kept, n * sizeof(uint64_t), alignof(uint64_t));
+    if (array.table.compare_exchange_strong(table, made, std::memory_order_acq_rel)) return made;
+    host_->free(made, n * sizeof(uint64_t), alignof(uint64_t));
     return table;
 }
 
 std::string_view File::get_array_string(size_t index, uint64_t element) const {
     const Item it = item(index);
     if (it.type() == ValueType::string && element == 0) return get_string(index);
-    if (!it.array || it.array->type() != ValueType::string)
-        fail_type(index, "an array of strings");
+    if (!it.array || it.array->type() != ValueType::string) fail_type(index, "an array of strings");
     const Array &array = *it.array;
     if (element >= array.count) fail_element(element, array.count);
     uint64_t at = first().elements_at(array), i = 0;
@@ -149,8 +144,14 @@ std::string_view File::get_array_string(size_t index, uint64_t element) const {
         at = string_table(array)[element / kStride];
         i = element - element % kStride;
     }
-    for (; i < element; i++) string_in(array, &at);
-    return string_in(array, &at);
+    std::string_view text;
+    for (; i <= element; i++)
+        if (!next_string(array, &at, &text))
+            fail(Status::malformed, {.offset = at, .index = i},
+                 "string %" PRIu64 " of an array ends after the array, at %" PRIu64
+                 ": the file was changed while it was open",
+                 i, array.end);
+    return text;
 }
 
 size_t File::get_nested(size_t index, uint64_t element) const {

@@ -87,7 +87,7 @@ private:
     uint64_t only_element(size_t index) const;
     uint64_t number(size_t index, uint64_t element, ValueType *type) const;
     const uint64_t *string_table(const Array &array) const;
-    std::string_view string_in(const Array &array, uint64_t *at) const;
+    bool next_string(const Array &array, uint64_t *at, std::string_view *text) const;
     std::string_view name_of(size_t index) const; // for messages
     [[noreturn]] void fail_element(uint64_t element, uint64_t count) const;
     [[noreturn]] void fail_type(size_t index, const char *wanted) const;
@@ -98,8 +98,8 @@ private:
     Ref<Host> host_;
     bool metadata_only_ = false;
     Vector<Part *> parts_;
-    Chunks<Tensor> tensors_; // of all parts, in order
-    Vector<uint32_t> tensors_by_name_; // sorted
+    Chunks<Tensor> tensors_;    // of all parts, in order
+    NameOrder tensors_by_name_; // sorted
 };
 
 } // namespace ggufx::gguf

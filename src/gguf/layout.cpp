@@ -50,8 +50,7 @@ private:
             !checked::add(&end, end, dir_.data_offset) || end > INT64_MAX)
             fail_offset(Status::bounds, i, "ends beyond 2^63 - 1; its bytes are", t.n_bytes);
         // The head of a file is enough for who only wants metadata.
-        if (!options_.metadata_only && end > part_.size)
-            fail_bounds(i, end, t.offset == expected);
+        if (!options_.metadata_only && end > part_.size) fail_bounds(i, end, t.offset == expected);
         return end;
     }
 

@@ -84,7 +84,8 @@ int64_t File::get_i64(size_t index, uint64_t i) const {
     const uint64_t bits = number(index, i, &type);
     const Number n = number_of(type, bits);
     if (n.kind != Number::kUnsigned && n.kind != Number::kSigned) fail_type(index, "an integer");
-    if (n.kind == Number::kUnsigned && n.bits > INT64_MAX) fail_value(index, i, bits, "a signed integer");
+    if (n.kind == Number::kUnsigned && n.bits > INT64_MAX)
+        fail_value(index, i, bits, "a signed integer");
     return static_cast<int64_t>(n.bits);
 }
 

@@ -32,17 +32,30 @@ void Opener::place_part(size_t slot, Ref<io::Source> source) {
     file_->parts_[slot] = part; // owned from here on
     sources_[slot] = source;
     part->size = source->size();
-    Reader(*part, *source, options_).read();
-    Directory &dir = part->directory;
+    read_part(*part, *source);
+    const Chunks<Tensor> &tensors = part->directory.tensors;
+    for (size_t i = 0; i < tensors.size(); i++) tensors[i].part = static_cast<uint32_t>(slot);
+}
+
+void Opener::read_part(Part &part, io::Source &source) const {
+    Reader reader(part, source, options_);
+    try {
+        reader.read();
+        place_data(part);
+        check_layout(part, options_);
+    } catch (Error &e) {
+        blame(e, reader, part, source);
+        throw;
+    }
+}
+
+void Opener::place_data(Part &part) {
+    Directory &dir = part.directory;
     dir.data_offset = dir.meta_end;
     if (dir.n_tensors > 0 && !checked::round_up(&dir.data_offset, dir.meta_end, dir.alignment))
         fail(Status::alignment, {}, "general.alignment %" PRIu64 " is too large", dir.alignment);
-    for (size_t i = 0; i < dir.tensors.size(); i++) {
-        Tensor &t = dir.tensors[i];
-        t.file_offset = t.offset + dir.data_offset;
-        t.part = static_cast<uint32_t>(slot);
-    }
-    check_layout(*part, options_);
+    for (size_t i = 0; i < dir.tensors.size(); i++)
+        dir.tensors[i].file_offset = dir.tensors[i].offset + dir.data_offset;
 }
 
 void Opener::finish() {
@@ -90,7 +103,7 @@ void Opener::index_names() {
         const auto as_text = [&](uint32_t i) {
             return name_of(i).substr(0, name_of(i).find('\0'));
         };
-        Vector<uint32_t> order((HostAllocator<uint32_t>(host_.get())));
+        NameOrder order((HostAllocator<uint64_t>(host_.get())));
         if (!sort_by_name(order, f.tensors_.size(), as_text, &same)) fail_same(same);
     }
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gguf/open.hpp"
+#include "gguf/reader.hpp"
 #include "gguf/sort.hpp"
 
 namespace ggufx::gguf {
@@ -17,12 +18,17 @@ public:
 
 private:
     // open.cpp
-    Part *read_part(io::Source &source); // parsed and checked, owned by file_
     void place_part(size_t slot, Ref<io::Source> source);
+    void read_part(Part &part, io::Source &source) const; // parsed and checked
+    static void place_data(Part &part);                   // where the data begin
     void finish();
     void merge();
     void index_names();
     [[noreturn]] void fail_same(NamePair same) const;
+
+    // blame.cpp
+    void blame(Error &e, const Reader &reader, const Part &part, io::Source &source) const;
+    bool is_whole(io::Source &source, const Doubt &doubt) const;
 
     // load.cpp
     void load_all();

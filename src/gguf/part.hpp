@@ -6,6 +6,7 @@
 #include "base/chunks.hpp"
 #include "base/io.hpp"
 #include "gguf/limits.hpp"
+#include "gguf/sort.hpp"
 #include "gguf/tensor.hpp"
 #include "gguf/value.hpp"
 #include "gguf/wire.hpp"
@@ -34,7 +35,7 @@ struct OpenOptions {
 struct Directory {
     explicit Directory(const Host *host)
         : texts(host), keys(host), arrays(host), inner(host), tensors(host),
-          keys_by_name(HostAllocator<uint32_t>(host)) {}
+          keys_by_name(HostAllocator<uint64_t>(host)) {}
     Wire wire;
     uint32_t version = 0;
     uint64_t n_keys = 0;
@@ -42,12 +43,12 @@ struct Directory {
     uint64_t alignment = 32;
     uint64_t meta_end = 0;
     uint64_t data_offset = 0;
-    Arena texts;                   // copies: keys, short strings, names of tensors
-    Chunks<Value> keys;            // in file order
-    Chunks<Array> arrays;          // of the keys, in file order
-    Chunks<Array> inner;           // inside of arrays
-    Chunks<Tensor> tensors;        // moved into the File at the end
-    Vector<uint32_t> keys_by_name; // sorted
+    Arena texts;            // copies: keys, short strings, names of tensors
+    Chunks<Value> keys;     // in file order
+    Chunks<Array> arrays;   // of the keys, in file order
+    Chunks<Array> inner;    // inside of arrays
+    Chunks<Tensor> tensors; // moved into the File at the end
+    NameOrder keys_by_name; // sorted
 
     // Of an array's first element.
     uint64_t elements_at(const Array &a) const { return a.offset + 4 + wire.count_bytes(); }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "gguf/reader.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +11,9 @@
 
 namespace ggufx::gguf {
 
-Reader::Reader(Part &part, io::Source &source, const OpenOptions &options)
-    : part_(part), out_(part.directory), options_(options), window_(part, source, options) {}
+Reader::Reader(Part &part, io::Source &source, const OpenOptions &options, const Doubt &doubt)
+    : part_(part), out_(part.directory), options_(options), doubt_(doubt),
+      window_(part, source, options) {}
 
 void Reader::read() {
     read_header();
@@ -39,6 +41,8 @@ void Reader::read_header() {
     out_.n_tensors = out_.wire.count(counts);
     out_.n_keys = out_.wire.count(counts + width);
     check_counts();
+    out_.n_tensors -= std::min(doubt_.fewer_tensors, out_.n_tensors);
+    out_.n_keys -= std::min(doubt_.fewer_keys, out_.n_keys);
 }
 
 void Reader::read_version() {
@@ -103,6 +107,13 @@ const uint8_t *Reader::take(uint64_t n, const char *field) {
                 field, n, pos_, left());
     skip(n, field);
     return window_.data() + (pos_ - n);
+}
+
+uint64_t Reader::take_length(const char *field) {
+    const uint64_t at = pos_, n = take_count(field);
+    std::copy(lengths_ + 1, lengths_ + kLengths, lengths_);
+    lengths_[kLengths - 1] = {at, n};
+    return at == doubt_.shorter_at && n > 0 ? n - 1 : n;
 }
 
 void Reader::skip(uint64_t n, const char *field) {

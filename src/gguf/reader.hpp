@@ -9,10 +9,23 @@
 
 namespace ggufx::gguf {
 
+// What is read as one less than it is, to find out whether the file is whole then.
+struct Doubt {
+    uint64_t fewer_keys = 0, fewer_tensors = 0;
+    uint64_t shorter_at = kNone; // offset of the length of a key or of a string outside of arrays
+};
+
 class Reader {
 public:
-    Reader(Part &part, io::Source &source, const OpenOptions &options);
+    Reader(Part &part, io::Source &source, const OpenOptions &options, const Doubt &doubt = {});
     void read(); // throws
+
+    struct Length {
+        uint64_t at = kNone, n = 0;
+    };
+    static constexpr size_t kLengths = 3; // a key's, and its predecessor's and that one's string's
+    // Of keys and strings outside of arrays: those that were read last.
+    const Length (&last_lengths() const)[kLengths] { return lengths_; }
 
 private:
     // reader.cpp
@@ -25,6 +38,7 @@ private:
     uint64_t take_count(const char *field) {
         return out_.wire.count(take(out_.wire.count_bytes(), field));
     }
+    uint64_t take_length(const char *field);  // of a key or string
     void skip(uint64_t n, const char *field); // n <= left()
     uint64_t left() const { return part_.size - pos_; }
     void check_length(uint64_t n, uint64_t field_offset, const char *field);
@@ -60,10 +74,12 @@ private:
     Part &part_;
     Directory &out_;
     const OpenOptions &options_;
+    const Doubt doubt_;
     Window window_;
     uint64_t pos_ = 0;
     Where where_ = Where::header;
     uint64_t index_ = 0;
+    Length lengths_[kLengths];
     std::string_view name_; // of the key or tensor, once it is read; data() is null before
 };
 

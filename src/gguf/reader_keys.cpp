@@ -30,12 +30,12 @@ void Reader::sort_keys() {
     if (sort_by_name(out_.keys_by_name, out_.keys.size(), name_of, &same)) return;
     index_ = same.second;
     name_ = name_of(same.second);
-    fail_at(Status::duplicate, out_.key_at(out_.keys[same.second]), "the same key as number %" PRIu32,
-            same.first);
+    fail_at(Status::duplicate, out_.key_at(out_.keys[same.second]),
+            "the same key as number %" PRIu32, same.first);
 }
 
 void Reader::read_key() {
-    const uint64_t at = pos_, n = take_count("length of the key");
+    const uint64_t at = pos_, n = take_length("length of the key");
     check_length(n, at, "a key");
     if (n == 0) fail_at(Status::key, at, "the key is empty");
     if (n > UINT32_MAX)
@@ -65,7 +65,7 @@ void Reader::read_value(Value &value) {
 }
 
 void Reader::read_string(Value &value) {
-    const uint64_t n = take_count("length of the string");
+    const uint64_t n = take_length("length of the string");
     check_length(n, value.offset, "a string");
     skip(n, "string");
     const size_t n_copied = n > kCopiedString ? 0 : static_cast<size_t>(n);
@@ -98,8 +98,8 @@ void Reader::take_array(Array &array) {
                                                         : value_bytes(element);
     if (array.count <= left() / each) return;
     // A file that ends inside an element was cut; one that ends between two was miscounted.
-    const bool cut = array.count < kPlausibleBytes / each && left() % each != 0 &&
-                     value_bytes(element) != 0;
+    const bool cut =
+        array.count < kPlausibleBytes / each && left() % each != 0 && value_bytes(element) != 0;
     fail_at(cut ? Status::truncated : Status::count, cut ? part_.size : count_at,
             "an array of %" PRIu64 " x %s needs at least %" PRIu64 " bytes each, but only %" PRIu64
             " bytes are left",

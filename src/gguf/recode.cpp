@@ -171,7 +171,8 @@ uint64_t recode_value(Vector<uint8_t> &out, const Wire &to, ValueType type, cons
 
 // What was kept at open is written; the elements of an array come from the file, and an array that
 // is another one by now is refused.
-void File::copy_value(Vector<uint8_t> &out, const Wire &to, size_t index, uint32_t *n_nested) const {
+void File::copy_value(Vector<uint8_t> &out, const Wire &to, size_t index,
+                      uint32_t *n_nested) const {
     const Item it = item(index);
     if (it.type() == ValueType::string) return put_string(out, to, get_string(index));
     if (!it.array)

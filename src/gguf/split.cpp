@@ -81,8 +81,8 @@ uint64_t Opener::split_value(const Part &part, const char *key, bool *present) c
     const Value &v = dir.keys[i];
     if (value_bytes(v.type) == 0 || v.type == ValueType::f32 || v.type == ValueType::f64 ||
         v.type == ValueType::boolean)
-        fail(Status::split, {.offset = v.offset, .index = i},
-             "key \"%s\": type %s, not an integer", key, value_type_name(v.type));
+        fail(Status::split, {.offset = v.offset, .index = i}, "key \"%s\": type %s, not an integer",
+             key, value_type_name(v.type));
     return v.bits;
 }
 

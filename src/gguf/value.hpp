@@ -60,7 +60,7 @@ struct Value {
     const char *key = nullptr;
     uint64_t offset = 0; // of the value, from the start of the part
     union {
-        uint64_t bits = 0;  // a number or bool: its bytes, zeros above
+        uint64_t bits = 0;   // a number or bool: its bytes, zeros above
         const uint8_t *text; // a string: its length, see text_bytes, and what was copied
         const Array *array;
     };

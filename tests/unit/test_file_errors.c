@@ -202,9 +202,70 @@ static void test_cut_files_are_truncated_at_their_end(void **state) {
     }
 }
 
+/* A file with two keys, the second one a string, and n_tensors tensors; where their parts stand. */
+typedef struct places {
+    size_t key, text, tensors;
+} places;
+
+static places two_keys(gb *b, int n_tensors) {
+    const uint64_t ne[2] = {32, 2};
+    places at;
+    int i;
+    gb_begin(b, 3, 0);
+    gb_key_u32(b, "first", 7);
+    at.key = b->n;
+    gb_key_string(b, "second", "text");
+    at.text = b->n - 12;
+    at.tensors = b->n;
+    for (i = 0; i < n_tensors; i++) gb_tensor(b, i ? "weight" : "bias", GGUFX_TYPE_F32, 2, ne, 256);
+    gb_data(b);
+    if (n_tensors == 0) b->n = at.tensors; /* no padding */
+    for (i = 0; i < n_tensors * 64; i++) gb_f32(b, (float)i + 0.1f);
+    return at;
+}
+
+static void one_more(gb *b, size_t at, ggufx_status status) {
+    gb_set_u64(b, at, b->data[at] + 1u); /* it was below 255 */
+    expect(b, 0, status, at);
+}
+
+/* What is misread because of a number that is one too large, or the end of the file, is not at
+ * fault: the number is. */
+static void test_numbers_one_too_large_are_found(void **state) {
+    int n;
+    (void)state;
+    for (n = 0; n < 3; n++) {
+        gb b;
+        places at = two_keys(&b, n);
+        expect(&b, 0, GGUFX_OK, 0);
+        two_keys(&b, n);
+        one_more(&b, at.key, GGUFX_E_LENGTH);
+        two_keys(&b, n);
+        one_more(&b, at.text, n ? GGUFX_E_LENGTH : GGUFX_E_TRUNCATED);
+        two_keys(&b, n);
+        one_more(&b, 16, GGUFX_E_COUNT);
+        two_keys(&b, n);
+        if (n > 0)
+            one_more(&b, 8, GGUFX_E_COUNT);
+        else
+            gb_free(&b);
+    }
+}
+
+/* A file without tensors has padding behind its directory, or has none. */
+static void test_a_key_too_many_is_found_before_padding(void **state) {
+    gb b;
+    (void)state;
+    two_keys(&b, 0);
+    gb_pad(&b);
+    one_more(&b, 16, GGUFX_E_COUNT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_magic_and_version_are_checked),
+        cmocka_unit_test(test_numbers_one_too_large_are_found),
+        cmocka_unit_test(test_a_key_too_many_is_found_before_padding),
         cmocka_unit_test(test_version_1_needs_its_flag),
         cmocka_unit_test(test_counts_that_cannot_fit_are_refused),
         cmocka_unit_test(test_lengths_that_cannot_fit_are_refused),

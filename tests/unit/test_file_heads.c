@@ -50,8 +50,7 @@ static void check_head(const gb *b, size_t n, uint64_t data_end, int32_t io) {
     if (missing) assert_int_equal(finding.offset, n);
     ggufx_file_destroy(f);
     f = NULL;
-    assert_int_equal(open_head(&f, exact, n, 0, io, &error),
-                     missing ? GGUFX_E_BOUNDS : GGUFX_OK);
+    assert_int_equal(open_head(&f, exact, n, 0, io, &error), missing ? GGUFX_E_BOUNDS : GGUFX_OK);
     ggufx_file_destroy(f);
     free(exact);
 }
@@ -112,14 +111,12 @@ static void test_sizes_that_overflow_stay_refused(void **state) {
     gb_begin(&b, 3, 0);
     gb_tensor_at(&b, "large", GGUFX_TYPE_F32, 1, ne, UINT64_C(1) << 62); /* ends after 2^63 - 1 */
     gb_data(&b);
-    assert_int_equal(open_head(&f, b.data, b.n, GGUFX_OPEN_METADATA_ONLY, 0, NULL),
-                     GGUFX_E_BOUNDS);
+    assert_int_equal(open_head(&f, b.data, b.n, GGUFX_OPEN_METADATA_ONLY, 0, NULL), GGUFX_E_BOUNDS);
     gb_free(&b);
     gb_begin(&b, 3, 0);
     gb_tensor_at(&b, "behind", GGUFX_TYPE_F32, 1, small, UINT64_C(0) - 64); /* wraps */
     gb_data(&b);
-    assert_int_equal(open_head(&f, b.data, b.n, GGUFX_OPEN_METADATA_ONLY, 0, NULL),
-                     GGUFX_E_BOUNDS);
+    assert_int_equal(open_head(&f, b.data, b.n, GGUFX_OPEN_METADATA_ONLY, 0, NULL), GGUFX_E_BOUNDS);
     gb_free(&b);
 }
 

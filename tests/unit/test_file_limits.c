@@ -98,13 +98,11 @@ static void test_a_million_keys_are_the_default_limit(void **state) {
         gb_key(&b, key, GGUFX_VALUE_U8), gb_u8(&b, 1);
     }
     gb_data(&b);
-    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error),
-                     GGUFX_E_LIMIT);
+    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error), GGUFX_E_LIMIT);
     assert_int_equal(error.offset, 16);
     o.struct_size = offsetof(ggufx_open_options, max_keys);
     o.max_keys = n; /* not seen */
-    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error),
-                     GGUFX_E_LIMIT);
+    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error), GGUFX_E_LIMIT);
     o.struct_size = sizeof o;
     assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error), GGUFX_OK);
     assert_int_equal(ggufx_file_meta_count(f), n);

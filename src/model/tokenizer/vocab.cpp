@@ -73,7 +73,8 @@ void require_per_token(const gguf::MetaEntry &entry, const char *key, size_t n_t
 } // namespace
 
 Vocab::Vocab(Ref<gguf::File> file)
-    : file_(std::move(file)), tokens_(HostAllocator<Token>(file_->host().get())),
+    : file_(std::move(file)), texts_(file_->host().get()),
+      tokens_(HostAllocator<Token>(file_->host().get())),
       slots_(HostAllocator<int32_t>(file_->host().get())) {
     load_tokens();
     load_scores();
@@ -104,7 +105,8 @@ void Vocab::load_tokens() {
         }
         const uint32_t length = static_cast<uint32_t>(text.size());
         if (length > longest_) longest_ = length;
-        tokens_.push_back({text.data(), length, 0.0f, TokenKind::normal, false});
+        tokens_.push_back(
+            {texts_.copy(text.data(), length).data(), length, 0.0f, TokenKind::normal, false});
     }
 }
 

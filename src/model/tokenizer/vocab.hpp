@@ -1,8 +1,10 @@
 // The vocabulary of a file: texts, scores and kinds of tokens, looked up by id or by text.
-// Keys tokenizer.ggml.{tokens,scores,token_type,*_token_id}; texts stay views into the file.
+// Keys tokenizer.ggml.{tokens,scores,token_type,*_token_id}; texts are copied, so that what was
+// checked is what is used.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/arena.hpp"
 #include "gguf/file.hpp"
 
 #include <stddef.h>
@@ -22,7 +24,7 @@ enum class TokenKind : uint8_t {
 };
 
 struct Token {
-    const char *text; // in the file, not terminated
+    const char *text; // of the vocabulary, not terminated
     uint32_t length;
     float score;
     TokenKind kind;
@@ -57,6 +59,7 @@ private:
     int32_t special_id(const char *key, int32_t fallback) const;
 
     Ref<gguf::File> file_;
+    Arena texts_;
     Vector<Token> tokens_;
     Vector<int32_t> slots_; // open addressing over texts, a power of two of them; -1 = empty
     int32_t bytes_[256];

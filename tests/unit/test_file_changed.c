@@ -1,0 +1,243 @@
+/*
+ * A file that is changed in place while a host has it mapped: what was copied at open stays, what
+ * is not may be other values, and nothing is read outside of the file. SPDX-License-Identifier: MIT
+ */
+#include "file_fixture.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file_look.h"
+
+enum { LONG = 5000, TOKENS = 300 };
+
+/* Everything a file can hold, among it strings that are copied and one that is not. */
+static void rich_file(gb *b, int big_endian) {
+    const uint64_t ne[1] = {8};
+    char text[LONG + 1];
+    int i;
+    memset(text, 'x', LONG);
+    text[LONG] = 0;
+    gb_begin(b, 3, big_endian);
+    gb_key_u32(b, "general.alignment", 64);
+    b->alignment = 64;
+    gb_key_string(b, "short", "kept as it was");
+    gb_key_string(b, "long", text);
+    gb_key(b, "i64", GGUFX_VALUE_I64), gb_u64(b, UINT64_C(0) - 5);
+    gb_key_array(b, "numbers", GGUFX_VALUE_U32, 100);
+    for (i = 0; i < 100; i++) gb_u32(b, (uint32_t)i);
+    gb_key_array(b, "bools", GGUFX_VALUE_BOOL, 3), gb_bytes(b, "\0\1\1", 3);
+    gb_key_array(b, "texts", GGUFX_VALUE_STRING, TOKENS);
+    for (i = 0; i < TOKENS; i++) snprintf(text, sizeof text, "<%d>", i), gb_string(b, text);
+    gb_key_array(b, "one", GGUFX_VALUE_STRING, 1), gb_string(b, "alone");
+    gb_key_array(b, "nested", GGUFX_VALUE_ARRAY, 3);
+    gb_array(b, GGUFX_VALUE_ARRAY, 2);
+    gb_array(b, GGUFX_VALUE_U8, 1), gb_u8(b, 3);
+    gb_array(b, GGUFX_VALUE_STRING, 2), gb_string(b, "a"), gb_string(b, "bc");
+    gb_array(b, GGUFX_VALUE_U16, 2), gb_u16(b, 1), gb_u16(b, 2);
+    gb_array(b, GGUFX_VALUE_ARRAY, 0);
+    gb_tensor(b, "first", GGUFX_TYPE_F32, 1, ne, 32);
+    gb_tensor(b, "second", GGUFX_TYPE_F32, 1, ne, 32);
+    gb_data(b);
+    for (i = 0; i < 8; i++) gb_f32(b, (float)i);
+    gb_pad(b);
+    for (i = 0; i < 8; i++) gb_f32(b, (float)i);
+    gb_pad(b);
+}
+
+static uint32_t seed = 1;
+static unsigned dice(void) {
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 24;
+}
+
+/* Fill bytes: 0 and 1 with one value, else random ones, single or all. */
+static void damage(unsigned char *data, size_t n, int how) {
+    size_t i;
+    if (how == 0) memset(data, 0xff, n);
+    if (how == 1) memset(data, 0, n);
+    if (how == 2)
+        for (i = 0; i < n; i++) data[i] = (unsigned char)dice();
+    if (how > 2)
+        for (i = 0; i < 20; i++) data[(dice() << 8 | dice()) % n] = (unsigned char)(dice() % how);
+}
+
+static void check_kept(const ggufx_file *f) {
+    ggufx_tensor_facts t = {.struct_size = sizeof t};
+    const char *text;
+    size_t length;
+    uint64_t u;
+    int64_t s;
+    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "general.alignment"), NULL), GGUFX_OK);
+    assert_int_equal(u, 64);
+    assert_int_equal(ggufx_file_meta_i64(&s, f, find(f, "i64"), NULL), GGUFX_OK);
+    assert_int_equal(s, -5);
+    assert_int_equal(ggufx_file_meta_string(&text, &length, f, find(f, "short"), NULL), GGUFX_OK);
+    assert_int_equal(length, 14);
+    assert_memory_equal(text, "kept as it was", 14);
+    assert_int_equal(ggufx_file_meta_string(&text, &length, f, find(f, "long"), NULL), GGUFX_OK);
+    assert_int_equal(length, LONG);
+    assert_int_equal(ggufx_tensor_info(&t, ggufx_file_tensor(f, 1), NULL), GGUFX_OK);
+    assert_int_equal(t.name_length, 6);
+    assert_memory_equal(t.name, "second", 6);
+}
+
+/* Views into the file lie inside of it. */
+static void check_views(const ggufx_file *f, const unsigned char *data, size_t n) {
+    const size_t texts = find(f, "texts");
+    unsigned i;
+    for (i = 0; i < TOKENS; i++) {
+        const char *text;
+        size_t length;
+        ggufx_error error;
+        const ggufx_status status =
+            ggufx_file_meta_array_string(&text, &length, f, texts, i, &error);
+        if (status != GGUFX_OK) {
+            assert_int_equal(status, GGUFX_E_MALFORMED);
+            assert_true(error.offset < n);
+            assert_null(text);
+            continue;
+        }
+        assert_true((const unsigned char *)text >= data);
+        assert_true((const unsigned char *)text + length <= data + n);
+    }
+}
+
+static int32_t swallow(void *user, uint32_t part, const void *data, size_t n) {
+    (void)user, (void)part, (void)data, (void)n;
+    return 0;
+}
+
+static void copy_keys(const ggufx_file *f) {
+    ggufx_writer *w = NULL;
+    ggufx_error error;
+    ggufx_status status;
+    assert_int_equal(ggufx_writer_create(&w, rt, NULL, NULL), GGUFX_OK);
+    status = ggufx_writer_copy_meta(w, f, &error);
+    if (status == GGUFX_OK)
+        assert_int_equal(ggufx_writer_write_stream(w, swallow, NULL, NULL, NULL), GGUFX_OK);
+    ggufx_writer_destroy(w);
+}
+
+static void test_bytes_may_change_before_and_after_each_access(void **state) {
+    int how, touched, big_endian;
+    (void)state;
+    for (how = 0; how < 6; how++)
+        for (touched = 0; touched < 2; touched++)
+            for (big_endian = 0; big_endian < 2; big_endian++) {
+                gb b;
+                unsigned char *data; /* exact, so that ASan sees a read past the end */
+                ggufx_file *f = NULL;
+                int round;
+                rich_file(&b, big_endian);
+                data = malloc(b.n);
+                memcpy(data, b.data, b.n);
+                assert_int_equal(ggufx_open_memory(&f, rt, data, b.n, NULL, NULL, NULL, NULL),
+                                 GGUFX_OK);
+                if (touched) look_at_file(f, rt);
+                for (round = 0; round < (how < 2 ? 1 : 3); round++) {
+                    damage(data, how == 2 ? b.data_start : b.n, how < 3 ? how : 3 + 20 * how);
+                    check_kept(f);
+                    check_views(f, data, b.n);
+                    look_at_file(f, rt);
+                    copy_keys(f);
+                }
+                ggufx_file_destroy(f);
+                free(data);
+                gb_free(&b);
+            }
+}
+
+static void test_a_mapped_file_may_be_overwritten(void **state) {
+    char name[] = "/tmp/ggufx-changed-XXXXXX";
+    const int fd = mkstemp(name);
+    int how;
+    (void)state;
+    assert_true(fd >= 0);
+    for (how = 0; how < 8; how++) {
+        gb b;
+        ggufx_open_options o;
+        ggufx_file *f = NULL;
+        rich_file(&b, 0);
+        assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
+        ggufx_open_options_init(&o);
+        o.io = GGUFX_IO_MAP;
+        assert_int_equal(ggufx_open(&f, rt, name, &o, NULL), GGUFX_OK);
+        if (how & 1) look_at_file(f, rt);
+        damage(b.data, b.n, how / 2 < 3 ? how / 2 : 99);
+        assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
+        check_kept(f);
+        look_at_file(f, rt);
+        copy_keys(f);
+        ggufx_file_destroy(f);
+        gb_free(&b);
+    }
+    close(fd);
+    remove(name);
+}
+
+/* What opens without mapping holds what the file was. */
+static void test_a_file_that_is_read_does_not_change(void **state) {
+    char name[] = "/tmp/ggufx-changed-XXXXXX";
+    const int fd = mkstemp(name);
+    ggufx_open_options o;
+    ggufx_file *f = NULL;
+    const char *text;
+    size_t length;
+    gb b;
+    (void)state;
+    assert_true(fd >= 0);
+    rich_file(&b, 0);
+    assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
+    ggufx_open_options_init(&o);
+    o.io = GGUFX_IO_READ;
+    assert_int_equal(ggufx_open(&f, rt, name, &o, NULL), GGUFX_OK);
+    memset(b.data, 0xff, b.n);
+    assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
+    assert_int_equal(ggufx_file_meta_array_string(&text, &length, f, find(f, "texts"), 299, NULL),
+                     GGUFX_OK);
+    assert_int_equal(length, 5);
+    assert_memory_equal(text, "<299>", 5);
+    ggufx_file_destroy(f);
+    gb_free(&b);
+    close(fd);
+    remove(name);
+}
+
+/* Strings of up to 4 KiB are copied, longer ones are views. */
+static void test_what_is_copied_ends_at_4_kib(void **state) {
+    unsigned n;
+    (void)state;
+    for (n = 4096; n <= 4097; n++) {
+        char *text = calloc(1, n + 1);
+        ggufx_file *f;
+        const char *got;
+        size_t length;
+        gb b;
+        memset(text, 'a', n);
+        gb_begin(&b, 3, 0);
+        gb_key_string(&b, "k", text);
+        gb_data(&b);
+        f = open_bytes(&b, 0);
+        memset(b.data, 'b', b.n);
+        assert_int_equal(ggufx_file_meta_string(&got, &length, f, 0, NULL), GGUFX_OK);
+        assert_int_equal(length, n);
+        assert_int_equal(got[0], n == 4096 ? 'a' : 'b');
+        ggufx_file_destroy(f);
+        gb_free(&b);
+        free(text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes_may_change_before_and_after_each_access),
+        cmocka_unit_test(test_a_mapped_file_may_be_overwritten),
+        cmocka_unit_test(test_a_file_that_is_read_does_not_change),
+        cmocka_unit_test(test_what_is_copied_ends_at_4_kib),
+    };
+    return cmocka_run_group_tests(tests, file_setup, file_teardown);
+}
