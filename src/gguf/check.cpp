@@ -143,19 +143,23 @@ void Checker::check_names_as_text() {
 }
 
 void Checker::check_layout() {
-    for (uint32_t i = 0; i < file_.n_parts(); i++) check_part(i);
+    size_t next = 0; // the tensors of a part stand in a row
+    for (uint32_t i = 0; i < file_.n_parts(); i++) {
+        const size_t first = next;
+        while (next < file_.n_tensors() && file_.tensor(next).part == i) next++;
+        check_part(i, first, next);
+    }
 }
 
 // Tensors one after the other, each padded to the alignment, is what ggml writes and insists on.
-void Checker::check_part(uint32_t number) {
+void Checker::check_part(uint32_t number, size_t first, size_t last) {
     const Part &part = file_.part(number);
     const Directory &dir = part.directory;
     if (dir.n_tensors == 0) return;
     uint64_t expected = 0, end = 0;
     bool orderly = true;
-    for (size_t i = 0; i < file_.n_tensors(); i++) {
+    for (size_t i = first; i < last; i++) {
         const Tensor &t = file_.tensor(i);
-        if (t.part != number) continue;
         if (t.offset != expected && orderly) {
             report(options_.strict ? LogLevel::error : LogLevel::info,
                    options_.strict ? Status::offset : Status::ok, t.info_offset, i, t.name,

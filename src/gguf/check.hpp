@@ -43,7 +43,7 @@ private:
     void check_key(size_t index);
     void check_bools(size_t index, const MetaEntry &entry);
     void check_names_as_text();
-    void check_part(uint32_t part);
+    void check_part(uint32_t part, size_t first, size_t last); // its tensors
     void check_tensor_data(size_t index, uint8_t *scratch);
     void step(uint64_t n);
 
