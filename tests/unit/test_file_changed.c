@@ -232,12 +232,44 @@ static void test_what_is_copied_ends_at_4_kib(void **state) {
     }
 }
 
+/* A tokenizer holds the texts it looked at. */
+static void test_a_tokenizer_keeps_its_texts(void **state) {
+    static const char *const texts[] = {"<unk>", "<s>", "</s>", "<0x41>", "word"};
+    static const int32_t kinds[] = {2, 3, 3, 6, 1}, ids[] = {3, 4};
+    ggufx_tokenizer *t = NULL;
+    ggufx_file *f;
+    char out[16];
+    size_t n = 0;
+    gb b;
+    int i;
+    (void)state;
+    gb_begin(&b, 3, 0);
+    gb_key_string(&b, "tokenizer.ggml.model", "llama");
+    gb_key_array(&b, "tokenizer.ggml.tokens", GGUFX_VALUE_STRING, 5);
+    for (i = 0; i < 5; i++) gb_string(&b, texts[i]);
+    gb_key_array(&b, "tokenizer.ggml.scores", GGUFX_VALUE_F32, 5);
+    for (i = 0; i < 5; i++) gb_f32(&b, (float)-i);
+    gb_key_array(&b, "tokenizer.ggml.token_type", GGUFX_VALUE_I32, 5);
+    for (i = 0; i < 5; i++) gb_u32(&b, (uint32_t)kinds[i]);
+    gb_data(&b);
+    f = open_bytes(&b, 0);
+    assert_int_equal(ggufx_tokenizer_create(&t, f, NULL), GGUFX_OK);
+    memset(b.data, 0xff, b.n);
+    assert_int_equal(ggufx_detokenize(out, sizeof out, &n, t, ids, 2, 0, NULL), GGUFX_OK);
+    assert_int_equal(n, 5);
+    assert_memory_equal(out, "Aword", 5);
+    ggufx_tokenizer_destroy(t);
+    ggufx_file_destroy(f);
+    gb_free(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_may_change_before_and_after_each_access),
         cmocka_unit_test(test_a_mapped_file_may_be_overwritten),
         cmocka_unit_test(test_a_file_that_is_read_does_not_change),
         cmocka_unit_test(test_what_is_copied_ends_at_4_kib),
+        cmocka_unit_test(test_a_tokenizer_keeps_its_texts),
     };
     return cmocka_run_group_tests(tests, file_setup, file_teardown);
 }
