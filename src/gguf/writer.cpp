@@ -14,19 +14,14 @@ namespace {
 
 constexpr Wire kLittle = {};
 
-template <class NameOf>
-size_t place_of(const Vector<uint32_t> &sorted, std::string_view name, const NameOf &name_of) {
-    const auto it =
-        std::lower_bound(sorted.begin(), sorted.end(), name,
-                         [&](uint32_t i, std::string_view s) { return name_of(i) < s; });
-    return static_cast<size_t>(it - sorted.begin());
-}
-
 // Room for more elements without the quadratic cost of exact reservations.
 template <class T> void make_room(Vector<T> &list, size_t more) {
     const size_t want = list.size() + more;
     if (want > list.capacity()) list.reserve(std::max(want, 2 * list.capacity()));
 }
+
+// The text of what an index of keys holds.
+constexpr auto kKeyName = [](const auto &place) { return place->name(); };
 
 bool is_split_key(std::string_view name) {
     return name == "split.no" || name == "split.count" || name == "split.tensors.count";
@@ -35,37 +30,32 @@ bool is_split_key(std::string_view name) {
 } // namespace
 
 Writer::Writer(const Ref<Host> &host, const WriterOptions &options)
-    : host_(host), options_(options), keys_(HostAllocator<WriterKey>(host.get())),
-      keys_by_name_(HostAllocator<uint32_t>(host.get())),
-      tensors_(HostAllocator<WriterTensor>(host.get())),
-      tensors_by_name_(HostAllocator<uint32_t>(host.get())) {
+    : host_(host), options_(options), keys_(no_keys()),
+      keys_by_name_(host.get()), tensors_(HostAllocator<WriterTensor>(host.get())),
+      tensors_by_name_(host.get()) {
     wire_.big_endian = options.big_endian;
 }
 
 // ---- keys
 // ----------------------------------------------------------------------------------------
 
-size_t Writer::key_place(std::string_view name) const {
-    return place_of(keys_by_name_, name, [&](uint32_t i) { return keys_[i].name(); });
-}
-
 const WriterKey *Writer::find_key(std::string_view name) const {
-    const size_t at = key_place(name);
-    if (at == keys_by_name_.size() || keys_[keys_by_name_[at]].name() != name) return nullptr;
-    return &keys_[keys_by_name_[at]];
+    const Place *place = keys_by_name_.find(name, kKeyName);
+    return place ? &**place : nullptr;
 }
 
-size_t Writer::require_key(std::string_view name) const {
-    const WriterKey *key = find_key(name);
-    if (!key)
+Writer::Place Writer::require_key(std::string_view name) const {
+    const Place *place = keys_by_name_.find(name, kKeyName);
+    if (!place)
         fail(Status::not_found, {}, "there is no key \"%s\"",
              Quoted(name.data(), name.size()).c_str());
-    return static_cast<size_t>(key - keys_.data());
+    return *place;
 }
 
 WriterKey Writer::begin_key(std::string_view name, ValueType type) const {
     if (name.empty()) fail(Status::key, {.index = keys_.size()}, "the key is empty");
     WriterKey key(host_.get());
+    key.bytes.reserve(wire_.count_bytes() + name.size() + 4 + 8);
     put_string(key.bytes, wire_, name);
     put_number(key.bytes, wire_, static_cast<uint64_t>(type), 4);
     key.n_name = name.size();
@@ -89,28 +79,38 @@ uint64_t Writer::alignment() const {
     return key ? wire_.u32(key->bytes.data() + key->value_at()) : kDefaultAlignment;
 }
 
-void Writer::reserve_keys(size_t more) {
-    if (more > kMaxCount - keys_.size())
+// Keys of different names: those that are there already take the place of the old ones, the others
+// come last.
+void Writer::put_keys(Keys made) {
+    if (made.size() > kMaxCount - keys_.size())
         fail(Status::limit, {}, "more than %" PRIu64 " keys", kMaxCount);
-    make_room(keys_, more);
-    make_room(keys_by_name_, more);
-}
-
-void Writer::put_key(WriterKey key) noexcept {
-    const size_t at = key_place(key.name());
-    if (at < keys_by_name_.size() && keys_[keys_by_name_[at]].name() == key.name()) {
-        keys_[keys_by_name_[at]] = std::move(key);
-        return;
+    keys_by_name_.reserve(made.size(), kKeyName);
+    Place key = made.begin();
+    try {
+        for (; key != made.end(); ++key)
+            if (!find_key(key->name())) keys_by_name_.insert(key, kKeyName);
+    } catch (...) {
+        while (key != made.begin())
+            if (find_key((--key)->name()) == &*key) keys_by_name_.erase(key->name(), kKeyName);
+        throw;
     }
-    keys_by_name_.insert(keys_by_name_.begin() + static_cast<ptrdiff_t>(at),
-                         static_cast<uint32_t>(keys_.size()));
-    keys_.push_back(std::move(key));
+    for (key = made.begin(); key != made.end();) { // nothing fails from here on
+        const Place next = std::next(key), old = *keys_by_name_.find(key->name(), kKeyName);
+        if (old != key) {
+            keys_.splice(old, made, key);
+            keys_by_name_.replace(key, kKeyName);
+            keys_.erase(old);
+        }
+        key = next;
+    }
+    keys_.splice(keys_.end(), made);
 }
 
 void Writer::finish_key(WriterKey key) {
     check_alignment(key);
-    reserve_keys(1);
-    put_key(std::move(key));
+    Keys made = no_keys();
+    made.push_back(std::move(key));
+    put_keys(std::move(made));
 }
 
 void Writer::set_value(std::string_view key, ValueType type, const uint8_t *bytes, uint64_t n) {
@@ -160,42 +160,34 @@ void Writer::set_strings(std::string_view key, const char *const *texts, const s
     finish_key(std::move(made));
 }
 
-// Takes key number `index` out of the sorted list.
-void Writer::forget_name(size_t index) noexcept {
-    keys_by_name_.erase(keys_by_name_.begin() +
-                        static_cast<ptrdiff_t>(key_place(keys_[index].name())));
-}
-
 void Writer::unset(std::string_view key) {
-    const size_t index = require_key(key);
-    forget_name(index);
-    for (uint32_t &i : keys_by_name_)
-        if (i > index) i--;
-    keys_.erase(keys_.begin() + static_cast<ptrdiff_t>(index));
+    const Place place = require_key(key);
+    keys_by_name_.erase(key, kKeyName);
+    keys_.erase(place);
 }
 
 void Writer::rename(std::string_view key, std::string_view new_name) {
-    const size_t index = require_key(key);
+    const Place old = require_key(key);
     if (key == new_name) return;
     if (find_key(new_name))
         fail(Status::duplicate, {}, "there is a key \"%s\" already",
              Quoted(new_name.data(), new_name.size()).c_str());
-    const WriterKey &old = keys_[index];
-    WriterKey made = begin_key(new_name, old.type);
-    made.bytes.insert(made.bytes.end(), old.bytes.begin() + static_cast<ptrdiff_t>(old.value_at()),
-                      old.bytes.end());
-    made.n_nested = old.n_nested;
-    check_alignment(made);
-    forget_name(index);
-    const size_t at = key_place(new_name);
-    keys_by_name_.insert(keys_by_name_.begin() + static_cast<ptrdiff_t>(at),
-                         static_cast<uint32_t>(index));
-    keys_[index] = std::move(made);
+    WriterKey renamed = begin_key(new_name, old->type);
+    renamed.bytes.insert(renamed.bytes.end(),
+                         old->bytes.begin() + static_cast<ptrdiff_t>(old->value_at()),
+                         old->bytes.end());
+    renamed.n_nested = old->n_nested;
+    check_alignment(renamed);
+    Keys made = no_keys();
+    made.push_back(std::move(renamed));
+    keys_by_name_.insert(made.begin(), kKeyName);
+    keys_by_name_.erase(key, kKeyName);
+    keys_.splice(old, made);
+    keys_.erase(old);
 }
 
 void Writer::copy_meta(const File &file) {
-    Vector<WriterKey> made((HostAllocator<WriterKey>(host_.get())));
-    made.reserve(file.n_meta());
+    Keys made = no_keys();
     for (size_t i = 0; i < file.n_meta(); i++) {
         const std::string_view name = file.meta(i).key;
         // A set that was opened as one has nothing to say of its parts any more.
@@ -204,8 +196,7 @@ void Writer::copy_meta(const File &file) {
         file.copy_value(key.bytes, wire_, i, &key.n_nested);
         made.push_back(std::move(key));
     }
-    reserve_keys(made.size());
-    for (WriterKey &key : made) put_key(std::move(key));
+    put_keys(std::move(made));
 }
 
 // ---- tensors
@@ -215,7 +206,6 @@ void Writer::reserve_tensors(size_t n) {
     if (n > kMaxCount - tensors_.size())
         fail(Status::limit, {}, "more than %" PRIu64 " tensors", kMaxCount);
     make_room(tensors_, n);
-    make_room(tensors_by_name_, n);
 }
 
 void Writer::add_tensor(std::string_view name, const Tensor &view, TensorStream stream,
@@ -234,10 +224,9 @@ void Writer::add_tensor(std::string_view name, const Tensor &view, TensorStream 
              "tensor \"%s\": the byte order of type %s in a big-endian file is not defined",
              shown.c_str(), type->name);
     const auto name_of = [&](uint32_t i) { return tensors_[i].name(); };
-    const size_t place = place_of(tensors_by_name_, name, name_of);
-    if (place < tensors_by_name_.size() && name_of(tensors_by_name_[place]) == name)
+    if (const uint32_t *same = tensors_by_name_.find(name, name_of))
         fail(Status::duplicate, at, "tensor \"%s\": the same name as tensor %" PRIu32,
-             shown.c_str(), tensors_by_name_[place]);
+             shown.c_str(), *same);
     WriterTensor made(host_.get());
     made.name_bytes.assign(name.begin(), name.end());
     made.view = view;
@@ -245,14 +234,19 @@ void Writer::add_tensor(std::string_view name, const Tensor &view, TensorStream 
     made.stream = stream;
     made.keep = std::move(keep);
     reserve_tensors(1);
-    tensors_by_name_.insert(tensors_by_name_.begin() + static_cast<ptrdiff_t>(place),
-                            static_cast<uint32_t>(tensors_.size()));
     tensors_.push_back(std::move(made));
+    try {
+        tensors_by_name_.insert(static_cast<uint32_t>(tensors_.size() - 1), name_of);
+    } catch (...) {
+        tensors_.pop_back();
+        throw;
+    }
 }
 
 void Writer::drop_tensors(size_t from) {
-    std::erase_if(tensors_by_name_, [&](uint32_t i) { return i >= from; });
-    while (tensors_.size() > from) tensors_.pop_back();
+    const auto name_of = [&](uint32_t i) { return tensors_[i].name(); };
+    for (; tensors_.size() > from; tensors_.pop_back())
+        tensors_by_name_.erase(tensors_.back().name(), name_of);
 }
 
 } // namespace ggufx::gguf

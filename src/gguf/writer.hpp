@@ -6,9 +6,11 @@
 #pragma once
 
 #include "base/io.hpp"
+#include "base/text_index.hpp"
 #include "gguf/file.hpp"
 #include "gguf/recode.hpp"
 
+#include <list>
 #include <string_view>
 
 namespace ggufx::gguf {
@@ -54,6 +56,9 @@ struct WriterTensor {
 
 // A call that throws has changed nothing.
 class Writer {
+    using Keys = std::list<WriterKey, HostAllocator<WriterKey>>;
+    using Place = Keys::iterator;
+
 public:
     Writer(const Ref<Host> &host, const WriterOptions &options);
 
@@ -71,13 +76,13 @@ public:
 
     // Throws name, duplicate, type, endian, limit; keep runs when the tensor is gone, also then.
     void add_tensor(std::string_view name, const Tensor &view, TensorStream stream, io::OnEnd keep);
-    void reserve_tensors(size_t n); // so that n calls of add_tensor cannot fail for their index
+    void reserve_tensors(size_t n); // throws limit; n tensors are added without moving the others
     void drop_tensors(size_t from); // takes the last ones back
 
     const Ref<Host> &host() const { return host_; }
     const WriterOptions &options() const { return options_; }
     const Wire &wire() const { return wire_; }
-    const Vector<WriterKey> &keys() const { return keys_; }
+    const Keys &keys() const { return keys_; } // in the order of the file
     const Vector<WriterTensor> &tensors() const { return tensors_; }
     const WriterKey *find_key(std::string_view name) const; // null when absent
     uint64_t alignment() const;
@@ -85,20 +90,18 @@ public:
 private:
     WriterKey begin_key(std::string_view name, ValueType type) const;
     void check_alignment(const WriterKey &key) const;
-    void reserve_keys(size_t more);
-    void put_key(WriterKey key) noexcept; // after reserve_keys
+    Keys no_keys() const { return Keys(HostAllocator<WriterKey>(host_.get())); }
+    void put_keys(Keys made);
     void finish_key(WriterKey key);
-    size_t key_place(std::string_view name) const;
-    size_t require_key(std::string_view name) const;
-    void forget_name(size_t index) noexcept;
+    Place require_key(std::string_view name) const;
 
     Ref<Host> host_;
     WriterOptions options_;
     Wire wire_;
-    Vector<WriterKey> keys_;
-    Vector<uint32_t> keys_by_name_; // sorted
+    Keys keys_;
+    TextIndex<Place> keys_by_name_;
     Vector<WriterTensor> tensors_;
-    Vector<uint32_t> tensors_by_name_;
+    TextIndex<uint32_t> tensors_by_name_;
 };
 
 // ---- parts
@@ -125,9 +128,19 @@ public:
     bool splits() const { return limits_.splits(); }
     uint64_t alignment() const { return alignment_; }
     uint64_t n_bytes() const { return n_bytes_; }          // of all parts
-    bool has_key(const WriterKey &key, size_t part) const; // does the key stand in this part?
+    // visit(key) for the keys of a part, in order.
+    template <class Visit> void each_key(size_t part, const Visit &visit) const {
+        if (part > 0) { // one at most: a set has many parts, a file may have many keys
+            const WriterKey *key = writer_.find_key("general.alignment");
+            if (key) visit(*key);
+            return;
+        }
+        for (const WriterKey &key : writer_.keys())
+            if (in_first_part(key)) visit(key);
+    }
 
 private:
+    bool in_first_part(const WriterKey &key) const;
     PartPlan begin_part(size_t part) const;
     bool fits(const PartPlan &part, const PartPlan &with) const;
     PartPlan with_tensor(const PartPlan &part, const WriterTensor &tensor) const;

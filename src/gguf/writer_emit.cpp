@@ -117,8 +117,8 @@ private:
     uint64_t padding(uint64_t n) const { return (0 - n) & (plan_.alignment() - 1); }
 
     void put_keys(size_t number) {
-        for (const WriterKey &key : writer_.keys())
-            if (plan_.has_key(key, number)) put(key.bytes.data(), key.bytes.size());
+        plan_.each_key(number,
+                       [&](const WriterKey &key) { put(key.bytes.data(), key.bytes.size()); });
         if (plan_.splits()) {
             put_key("split.no", ValueType::u16), put_u(number, 2);
             put_key("split.count", ValueType::u16), put_u(plan_.parts().size(), 2);

@@ -39,26 +39,24 @@ uint64_t padded(uint64_t n, uint64_t alignment) {
 
 } // namespace
 
-bool WritePlan::has_key(const WriterKey &key, size_t part) const {
+bool WritePlan::in_first_part(const WriterKey &key) const {
     const std::string_view name = key.name();
     if (writer_.options().reserve_bytes && name == kReserveKey) return false; // written anew
     if (!limits_.splits()) return true;
-    if (name == "split.no" || name == "split.count" || name == "split.tensors.count") return false;
-    return part == 0 || name == "general.alignment"; // each file is laid out by its own alignment
+    return name != "split.no" && name != "split.count" && name != "split.tensors.count";
 }
 
 PartPlan WritePlan::begin_part(size_t part) const {
     PartPlan out;
     out.meta_end = kHeader;
     uint32_t n_nested = 0;
-    for (const WriterKey &key : writer_.keys()) {
-        if (!has_key(key, part)) continue;
+    each_key(part, [&](const WriterKey &key) {
         out.n_keys++;
         out.meta_end = sum(out.meta_end, key.bytes.size());
         n_nested += key.n_nested;
         if (n_nested > kMaxNested)
             fail(Status::limit, {}, "more than %" PRIu32 " arrays inside of arrays", kMaxNested);
-    }
+    });
     if (limits_.splits()) {
         out.n_keys += 3;
         out.meta_end = sum(out.meta_end, kSplitKeys);

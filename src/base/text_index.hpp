@@ -1,0 +1,148 @@
+// Values found by a text: a hash table for the speed of ordinary texts, whose collisions end in a
+// sorted map, so that texts made to collide cost log n steps and no more. Nothing is random: what is
+// found, in what order and at what cost depends on the texts alone.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace ggufx {
+
+// T is small and copied; name_of(T) is its text, which stays where it is while T is in the index.
+template <class T> class TextIndex {
+public:
+    explicit TextIndex(const Host *host)
+        : slots_(HostAllocator<Slot>(host)), rest_(typename Rest::allocator_type(host)) {}
+
+    // Throws std::bad_alloc. Room for `more` values.
+    template <class NameOf> void reserve(size_t more, const NameOf &name_of);
+
+    // Null when absent; valid until the next insert, reserve or erase.
+    template <class NameOf> const T *find(std::string_view text, const NameOf &name_of) const;
+
+    // A text that is not there yet. Throws std::bad_alloc, then nothing has changed.
+    template <class NameOf> void insert(T value, const NameOf &name_of);
+
+    // The value of the same text takes the place of the one that is there.
+    template <class NameOf> void replace(T value, const NameOf &name_of) noexcept;
+    template <class NameOf> void erase(std::string_view text, const NameOf &name_of) noexcept;
+
+private:
+    // Half the slots are empty, so a text looks at two or three of them; 1 of 100,000 ordinary ones
+    // is not within this many.
+    static constexpr size_t kReach = 32;
+    static constexpr size_t kFewest = 64; // slots
+    static constexpr uint32_t kEmpty = 0, kGone = 1, kUsed = 2; // tags; those in use have bit 1
+    struct Slot {
+        uint32_t tag; // a part of the hash
+        T value;
+        bool used() const { return (tag & kUsed) != 0; }
+    };
+    using Rest = std::map<std::string_view, T, std::less<std::string_view>,
+                          HostAllocator<std::pair<const std::string_view, T>>>;
+
+    static uint64_t hash(std::string_view text) {
+        uint64_t h = 0xcbf29ce484222325u; // FNV-1a, then mixed: its low bits alone are weak
+        for (const char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+        return (h ^ (h >> 29)) * 0x9e3779b97f4a7c15u;
+    }
+    static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash) | kUsed; }
+    size_t home(uint64_t hash) const {
+        return static_cast<size_t>(hash >> 16) & (slots_.size() - 1);
+    }
+    template <class NameOf> const Slot *find_slot(std::string_view, const NameOf &) const;
+    Slot *free_slot(uint64_t hash) noexcept;
+
+    Vector<Slot> slots_; // a power of two of them, or none
+    size_t n_taken_ = 0; // slots that are not empty
+    Rest rest_;          // what found no place within its reach
+};
+
+template <class T>
+template <class NameOf>
+const typename TextIndex<T>::Slot *TextIndex<T>::find_slot(std::string_view text,
+                                                           const NameOf &name_of) const {
+    if (slots_.empty()) return nullptr;
+    const uint64_t h = hash(text);
+    const uint32_t tag = tag_of(h);
+    for (size_t i = 0, at = home(h); i < kReach; i++, at = (at + 1) & (slots_.size() - 1)) {
+        const Slot &slot = slots_[at];
+        if (slot.tag == kEmpty) return nullptr;
+        if (slot.tag == tag && name_of(slot.value) == text) return &slot;
+    }
+    return nullptr;
+}
+
+template <class T>
+template <class NameOf>
+const T *TextIndex<T>::find(std::string_view text, const NameOf &name_of) const {
+    if (const Slot *slot = find_slot(text, name_of)) return &slot->value;
+    if (rest_.empty()) return nullptr;
+    const auto at = rest_.find(text);
+    return at == rest_.end() ? nullptr : &at->second;
+}
+
+template <class T> typename TextIndex<T>::Slot *TextIndex<T>::free_slot(uint64_t h) noexcept {
+    for (size_t i = 0, at = home(h); i < kReach; i++, at = (at + 1) & (slots_.size() - 1))
+        if (!slots_[at].used()) return &slots_[at];
+    return nullptr;
+}
+
+// A new table with the values of the old one. Texts in rest_ stay there: find looks into both.
+template <class T>
+template <class NameOf>
+void TextIndex<T>::reserve(size_t more, const NameOf &name_of) {
+    size_t n = slots_.size() < kFewest ? kFewest : slots_.size();
+    while (n / 2 < n_taken_ + more) n *= 2;
+    if (n == slots_.size()) return;
+    TextIndex next(slots_.get_allocator().host());
+    next.slots_.assign(n, Slot{kEmpty, T{}});
+    for (const Slot &slot : slots_)
+        if (slot.used()) next.insert(slot.value, name_of);
+    slots_.swap(next.slots_);
+    n_taken_ = next.n_taken_;
+    rest_.merge(next.rest_);
+}
+
+template <class T>
+template <class NameOf>
+void TextIndex<T>::insert(T value, const NameOf &name_of) {
+    if (slots_.size() / 2 < n_taken_ + 1) reserve(n_taken_ + 1, name_of);
+    const uint64_t h = hash(name_of(value));
+    if (Slot *slot = free_slot(h)) {
+        n_taken_ += slot->tag == kEmpty;
+        *slot = {tag_of(h), value};
+    } else {
+        rest_.emplace(name_of(value), value);
+    }
+}
+
+template <class T>
+template <class NameOf>
+void TextIndex<T>::replace(T value, const NameOf &name_of) noexcept {
+    const std::string_view text = name_of(value);
+    if (const Slot *slot = find_slot(text, name_of)) {
+        const_cast<Slot *>(slot)->value = value;
+        return;
+    }
+    auto node = rest_.extract(text); // its key stands in the old value
+    node.key() = text;
+    node.mapped() = value;
+    rest_.insert(std::move(node));
+}
+
+template <class T>
+template <class NameOf>
+void TextIndex<T>::erase(std::string_view text, const NameOf &name_of) noexcept {
+    if (const Slot *slot = find_slot(text, name_of))
+        const_cast<Slot *>(slot)->tag = kGone;
+    else
+        rest_.erase(rest_.find(text));
+}
+
+} // namespace ggufx

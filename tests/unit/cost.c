@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "cost.h"
+
+#include <time.h>
+
+/* Seconds of `n` runs, one after the other, on as many pieces of work made before. */
+static double seconds_of(const cost_case *c, size_t size, int n) {
+    void *work[4];
+    for (int i = 0; i < n; i++) work[i] = c->prepare(size);
+    const clock_t start = clock();
+    for (int i = 0; i < n; i++) c->run(work[i]);
+    const clock_t end = clock();
+    for (int i = 0; i < n; i++) c->finish(work[i]);
+    return (double)(end - start) / CLOCKS_PER_SEC;
+}
+
+/* The smaller size runs four times over memory of its own each time: both then touch as much memory
+ * for the first time, which is no work of ours. Other programs only ever add time, so the least of
+ * several runs is compared, and more are made while the ratio is too large. */
+void assert_cost_is_linear(const cost_case *c) {
+    const double limit = 4.6;
+    double small = 1e9, large = 1e9;
+    for (int round = 0; round < 12; round++) {
+        const double s = seconds_of(c, c->size, 4) / 4, l = seconds_of(c, 4 * c->size, 1);
+        if (s < small) small = s;
+        if (l < large) large = l;
+        if (round > 1 && large <= limit * small) break;
+    }
+    print_message("%s: %.2f ms at %zu, %.2f ms at 4 times that: %.2f\n", c->name, 1e3 * small,
+                  c->size, 1e3 * large, large / small);
+    if (!(large <= limit * small)) fail_msg("%s: the cost is not linear", c->name);
+}
+
+uint64_t scrambled(uint64_t i) {
+    i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9u;
+    i = (i ^ (i >> 27)) * 0x94d049bb133111ebu;
+    return i ^ (i >> 31);
+}
+
+ggufx_file *open_copy(gb *b) {
+    ggufx_open_options options;
+    ggufx_file *file = NULL;
+    ggufx_error error;
+    ggufx_open_options_init(&options);
+    options.flags = GGUFX_OPEN_COPY;
+    if (ggufx_open_memory(&file, rt, b->data, b->n, NULL, NULL, &options, &error) != GGUFX_OK)
+        fail_msg("%s", error.message);
+    gb_free(b);
+    return file;
+}

@@ -1,0 +1,131 @@
+/*
+ * What a writer costs with many keys and tensors, in names that come in no order.
+ * SPDX-License-Identifier: MIT
+ */
+#include "cost.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct job {
+    size_t n;
+    ggufx_file *file;
+    ggufx_writer *writer;
+} job;
+
+static const char *name_of(char *out, size_t n, size_t i) {
+    snprintf(out, n, "%016llx", (unsigned long long)scrambled(i));
+    return out;
+}
+
+static void *with_file(size_t n, size_t n_keys, size_t n_tensors) {
+    job *w = calloc(1, sizeof *w);
+    const uint64_t ne[] = {1};
+    char name[32];
+    gb b;
+    gb_begin(&b, 3, 0);
+    for (size_t i = 0; i < n_keys; i++) gb_key_u32(&b, name_of(name, sizeof name, i), (uint32_t)i);
+    for (size_t i = 0; i < n_tensors; i++)
+        gb_tensor(&b, name_of(name, sizeof name, i), GGUFX_TYPE_F32, 1, ne, 4);
+    gb_data(&b);
+    for (size_t i = 0; i < n_tensors; i++) gb_tensor_data(&b, "\0\0\0", 4);
+    w->n = n;
+    w->file = open_copy(&b);
+    w->writer = new_writer(rt, 0, 0);
+    return w;
+}
+
+static void *with_keys(size_t n) {
+    return with_file(n, n, 0);
+}
+
+static void *with_tensors(size_t n) {
+    return with_file(n, 0, n);
+}
+
+static void *with_copied_keys(size_t n) {
+    job *w = with_file(n, n, 0);
+    OK(ggufx_writer_copy_meta(w->writer, w->file, NULL));
+    return w;
+}
+
+static void *with_nothing(size_t n) {
+    return with_file(n, 0, 0);
+}
+
+static void copy_meta(void *work) {
+    job *w = work;
+    OK(ggufx_writer_copy_meta(w->writer, w->file, NULL));
+}
+
+static void copy_tensors(void *work) {
+    job *w = work;
+    OK(ggufx_writer_copy_tensors(w->writer, w->file, NULL));
+}
+
+static void set_keys(void *work) {
+    job *w = work;
+    char name[32];
+    for (size_t i = 0; i < w->n; i++)
+        OK(ggufx_writer_set_bool(w->writer, name_of(name, sizeof name, i), 16, 1, NULL));
+}
+
+static void rename_and_unset_keys(void *work) {
+    job *w = work;
+    char name[32], other[32];
+    for (size_t i = 0; i < w->n; i++) {
+        name_of(name, sizeof name, i);
+        name_of(other, sizeof other, i + w->n);
+        OK(ggufx_writer_rename(w->writer, name, 16, other, 16, NULL));
+        OK(ggufx_writer_unset(w->writer, other, 16, NULL));
+    }
+}
+
+static void finish(void *work) {
+    job *w = work;
+    ggufx_writer_facts facts = {.struct_size = sizeof facts};
+    OK(ggufx_writer_info(&facts, w->writer, NULL, NULL));
+    ggufx_writer_destroy(w->writer);
+    ggufx_file_destroy(w->file);
+    free(w);
+}
+
+static void test_copying_keys_is_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(
+        &(cost_case){"copy_meta", 100000, with_keys, copy_meta, finish});
+}
+
+static void test_copying_keys_over_keys_is_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(
+        &(cost_case){"copy_meta again", 100000, with_copied_keys, copy_meta, finish});
+}
+
+static void test_copying_tensors_is_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(
+        &(cost_case){"copy_tensors", 100000, with_tensors, copy_tensors, finish});
+}
+
+static void test_setting_keys_one_by_one_is_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(&(cost_case){"set_bool", 100000, with_nothing, set_keys, finish});
+}
+
+static void test_renaming_and_removing_keys_is_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(&(cost_case){"rename, unset", 100000, with_copied_keys,
+                                       rename_and_unset_keys, finish});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_copying_keys_is_linear),
+        cmocka_unit_test(test_copying_keys_over_keys_is_linear),
+        cmocka_unit_test(test_copying_tensors_is_linear),
+        cmocka_unit_test(test_setting_keys_one_by_one_is_linear),
+        cmocka_unit_test(test_renaming_and_removing_keys_is_linear),
+    };
+    return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
+}
