@@ -1,5 +1,4 @@
-// Around the merge: tokens matched whole are cut out of the text first (the longest first, as the
-// field does), the rest is merged piece by piece with a space in front of each.
+// Around the merge: tokens matched whole are cut out of the text first, the rest is merged piece by piece with a space in front of each.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/tokenizer.hpp"
 
@@ -40,63 +39,10 @@ Ref<gguf::File> checked_kind(Ref<gguf::File> file) {
 } // namespace
 
 Tokenizer::Tokenizer(Ref<gguf::File> file)
-    : vocab_(checked_kind(std::move(file))), whole_(HostAllocator<int32_t>(vocab_.host().get())),
-      by_first_(HostAllocator<uint32_t>(vocab_.host().get())) {
+    : vocab_(checked_kind(std::move(file))), whole_(vocab_) {
     add_bos_ = flag_key(vocab_.file(), "tokenizer.ggml.add_bos_token", true);
     add_eos_ = flag_key(vocab_.file(), "tokenizer.ggml.add_eos_token", false);
     add_space_ = flag_key(vocab_.file(), "tokenizer.ggml.add_space_prefix", true);
-    for (size_t i = 0; i < vocab_.size(); i++) {
-        const TokenKind kind = vocab_[i].kind;
-        const bool whole =
-            kind == TokenKind::user || kind == TokenKind::control || kind == TokenKind::unknown;
-        if (whole && vocab_[i].length > 0) whole_.push_back(static_cast<int32_t>(i));
-    }
-    const auto length = [&](int32_t id) { return vocab_[static_cast<size_t>(id)].length; };
-    std::sort(whole_.begin(), whole_.end(), [&](int32_t a, int32_t b) {
-        return length(a) != length(b) ? length(a) > length(b) : a < b;
-    });
-    const auto first = [&](uint32_t rank) {
-        return static_cast<uint8_t>(vocab_[static_cast<size_t>(whole_[rank])].text[0]);
-    };
-    for (uint32_t rank = 0; rank < whole_.size(); rank++) by_first_.push_back(rank);
-    std::sort(by_first_.begin(), by_first_.end(), [&](uint32_t a, uint32_t b) {
-        return first(a) != first(b) ? first(a) < first(b) : a < b;
-    });
-    uint32_t at = 0;
-    for (uint32_t c = 0; c < 256; c++) {
-        first_[c] = at;
-        while (at < by_first_.size() && first(by_first_[at]) == c) at++;
-    }
-    first_[256] = at;
-}
-
-// All places where a whole token stands, then claimed in the order (longest token, lowest id,
-// leftmost place). A longer or equal claim that overlaps covers one of the two ends.
-void Tokenizer::find_whole(Vector<Piece> &pieces, std::string_view text, bool parse_special) const {
-    const Host *host = vocab_.host().get();
-    Vector<uint64_t> hits{HostAllocator<uint64_t>(host)}; // rank, place
-    for (size_t i = 0; i < text.size(); i++) {
-        const uint8_t c = static_cast<uint8_t>(text[i]);
-        for (uint32_t k = first_[c]; k < first_[c + 1]; k++) {
-            const Token &token = vocab_[static_cast<size_t>(whole_[by_first_[k]])];
-            if (token.kind != TokenKind::user && !parse_special) continue;
-            if (text.substr(i, token.length) != token.view()) continue;
-            hits.push_back(uint64_t{by_first_[k]} << 32 | i);
-        }
-    }
-    if (hits.empty()) return;
-    std::sort(hits.begin(), hits.end());
-    Vector<uint8_t> claimed(text.size(), 0, HostAllocator<uint8_t>(host));
-    for (const uint64_t hit : hits) {
-        const int32_t id = whole_[static_cast<size_t>(hit >> 32)];
-        const size_t start = static_cast<uint32_t>(hit);
-        const size_t length = vocab_[static_cast<size_t>(id)].length;
-        if (claimed[start] || claimed[start + length - 1]) continue;
-        memset(&claimed[start], 1, length);
-        pieces.push_back({start, length, id});
-    }
-    std::sort(pieces.begin(), pieces.end(),
-              [](const Piece &a, const Piece &b) { return a.start < b.start; });
 }
 
 void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text, bool add_space) const {
@@ -119,15 +65,15 @@ void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
         fail(Status::argument, {}, "the text has %" PRIu64 " bytes, the limit is %" PRIu64,
              static_cast<uint64_t>(text.size()), static_cast<uint64_t>(kMaxText));
     }
-    Vector<Piece> pieces{HostAllocator<Piece>(vocab_.host().get())};
-    find_whole(pieces, text, options.parse_special);
+    Vector<WholeTokens::Piece> pieces{HostAllocator<WholeTokens::Piece>(vocab_.host().get())};
+    whole_.find(pieces, text, options.parse_special);
     if (options.add_special && add_bos_ && vocab_.bos() >= 0) ids.push_back(vocab_.bos());
     size_t done = 0;
-    for (const Piece &piece : pieces) {
+    for (const WholeTokens::Piece &piece : pieces) {
         const std::string_view plain = text.substr(done, piece.start - done);
         if (!plain.empty()) tokenize_plain(ids, plain, add_space_);
-        ids.push_back(piece.id);
-        done = piece.start + piece.length;
+        ids.push_back(whole_.id(piece));
+        done = size_t{piece.start} + whole_.length(piece);
     }
     const std::string_view plain = text.substr(done);
     if (!plain.empty()) tokenize_plain(ids, plain, add_space_);

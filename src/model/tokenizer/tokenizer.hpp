@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/tokenizer/vocab.hpp"
+#include "model/tokenizer/whole.hpp"
 
 namespace ggufx::model {
 
@@ -34,17 +35,10 @@ public:
                       const DetokenizeOptions &options) const;
 
 private:
-    struct Piece { // a token found whole in the text
-        size_t start, length;
-        int32_t id;
-    };
-    void find_whole(Vector<Piece> &pieces, std::string_view text, bool parse_special) const;
     void tokenize_plain(Vector<int32_t> &ids, std::string_view text, bool add_space) const;
 
     Vocab vocab_;
-    Vector<int32_t> whole_;     // tokens matched whole: the longest first, then by id
-    Vector<uint32_t> by_first_; // indices into whole_ grouped by first byte, ascending
-    uint32_t first_[257];       // group c is by_first_[first_[c] .. first_[c + 1])
+    WholeTokens whole_;
     bool add_bos_ = true, add_eos_ = false, add_space_ = true;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr const char *kTokens = "tokenizer.ggml.tokens";
 constexpr const char *kScores = "tokenizer.ggml.scores";
 constexpr const char *kKinds = "tokenizer.ggml.token_type";
-constexpr uint64_t kMaxTokens = 1u << 28; // ids are int32_t, the hash has twice as many slots
+constexpr uint64_t kMaxTokens = 1u << 28; // ids are int32_t, the index has up to 4 slots each
 constexpr uint32_t kMaxTokenBytes = 1u << 20;
 
 // Texts that end a turn in the model families of the field. Some files store them as user-defined;
@@ -23,12 +23,6 @@ constexpr std::string_view kEndTexts[] = {
     "<|im_end|>", "<|end|>",         "<end_of_turn>",   "<EOT>",      "<|EOT|>",
     "<|return|>", "<|endofprompt|>", "<|endofturn|>",
 };
-
-uint64_t hash_text(std::string_view text) {
-    uint64_t h = 0xcbf29ce484222325u; // FNV-1a, then mixed: its low bits alone are weak
-    for (const char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-    return (h ^ (h >> 29)) * 0x9e3779b97f4a7c15u >> 16;
-}
 
 // "<0x0A>" -> 10; -1 for anything else.
 int32_t parse_byte(std::string_view text) {
@@ -74,8 +68,7 @@ void require_per_token(const gguf::MetaEntry &entry, const char *key, size_t n_t
 
 Vocab::Vocab(Ref<gguf::File> file)
     : file_(std::move(file)), texts_(file_->host().get()),
-      tokens_(HostAllocator<Token>(file_->host().get())),
-      slots_(HostAllocator<int32_t>(file_->host().get())) {
+      tokens_(HostAllocator<Token>(file_->host().get())), by_text_(file_->host().get()) {
     load_tokens();
     load_scores();
     load_kinds();
@@ -212,28 +205,18 @@ void Vocab::load_bytes() {
 }
 
 void Vocab::index_texts() {
-    size_t n_slots = 16;
-    while (n_slots < 2 * tokens_.size()) n_slots *= 2;
-    slots_.assign(n_slots, -1);
-    for (size_t i = 0; i < tokens_.size(); i++) {
-        size_t slot = static_cast<size_t>(hash_text(tokens_[i].view())) & (n_slots - 1);
-        bool duplicate = false; // real files have them: the lowest id wins
-        while (slots_[slot] >= 0 && !duplicate) {
-            duplicate = tokens_[static_cast<size_t>(slots_[slot])].view() == tokens_[i].view();
-            slot = (slot + 1) & (n_slots - 1);
-        }
-        if (!duplicate) slots_[slot] = static_cast<int32_t>(i);
-    }
+    const auto text_of = [&](int32_t id) { return tokens_[static_cast<size_t>(id)].view(); };
+    by_text_.reserve(tokens_.size(), text_of);
+    for (size_t i = 0; i < tokens_.size(); i++) // real files have equal texts: the lowest id wins
+        if (!by_text_.find(tokens_[i].view(), text_of))
+            by_text_.insert(static_cast<int32_t>(i), text_of);
 }
 
 int32_t Vocab::find(std::string_view text) const {
     if (text.size() > longest_) return -1;
-    const size_t mask = slots_.size() - 1;
-    size_t slot = static_cast<size_t>(hash_text(text)) & mask;
-    for (; slots_[slot] >= 0; slot = (slot + 1) & mask) {
-        if (tokens_[static_cast<size_t>(slots_[slot])].view() == text) return slots_[slot];
-    }
-    return -1;
+    const int32_t *id = by_text_.find(
+        text, [&](int32_t i) { return tokens_[static_cast<size_t>(i)].view(); });
+    return id ? *id : -1;
 }
 
 } // namespace ggufx::model

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/arena.hpp"
+#include "base/text_index.hpp"
 #include "gguf/file.hpp"
 
 #include <stddef.h>
@@ -61,7 +62,7 @@ private:
     Ref<gguf::File> file_;
     Arena texts_;
     Vector<Token> tokens_;
-    Vector<int32_t> slots_; // open addressing over texts, a power of two of them; -1 = empty
+    TextIndex<int32_t> by_text_;
     int32_t bytes_[256];
     uint32_t longest_ = 0;
     int32_t bos_ = -1, eos_ = -1, unknown_ = -1;

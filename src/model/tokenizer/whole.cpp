@@ -1,0 +1,253 @@
+// Building the automaton, and running it. See whole.hpp.
+// SPDX-License-Identifier: MIT
+#include "model/tokenizer/whole.hpp"
+
+#include "model/tokenizer/claims.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <inttypes.h>
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+bool is_whole(const Token &token) {
+    return token.length > 0 && (token.kind == TokenKind::user || token.kind == TokenKind::control ||
+                                token.kind == TokenKind::unknown);
+}
+
+// Order of texts read from their ends.
+bool reversed_before(std::string_view a, std::string_view b) {
+    return std::lexicographical_compare(
+        a.rbegin(), a.rend(), b.rbegin(), b.rend(),
+        [](char x, char y) { return static_cast<uint8_t>(x) < static_cast<uint8_t>(y); });
+}
+
+} // namespace
+
+WholeTokens::WholeTokens(const Vocab &vocab)
+    : tokens_(HostAllocator<Whole>(vocab.host().get())),
+      first_(HostAllocator<uint32_t>(vocab.host().get())),
+      fail_(HostAllocator<uint32_t>(vocab.host().get())),
+      byte_(HostAllocator<uint8_t>(vocab.host().get())), user_(vocab.host().get()),
+      all_(vocab.host().get()) {
+    take_tokens(vocab);
+    build_nodes(vocab);
+    link_nodes();
+    link_tokens(user_);
+    link_tokens(all_);
+}
+
+void WholeTokens::take_tokens(const Vocab &vocab) {
+    uint64_t n_bytes = 0;
+    for (size_t i = 0; i < vocab.size(); i++) {
+        if (!is_whole(vocab[i])) continue;
+        tokens_.push_back({static_cast<int32_t>(i), vocab[i].length});
+        n_bytes += vocab[i].length;
+        if (n_bytes > kMaxWholeBytes)
+            fail(Status::limit, {kNone, i},
+                 "the user-defined and control tokens have more than %" PRIu64 " bytes of text",
+                 kMaxWholeBytes);
+    }
+    std::sort(tokens_.begin(), tokens_.end(), [](const Whole &a, const Whole &b) {
+        return a.length != b.length ? a.length > b.length : a.id < b.id;
+    });
+}
+
+// Nodes level by level, from the tokens in the order of their reversed texts: those that share a
+// node are neighbours there.
+void WholeTokens::build_nodes(const Vocab &vocab) {
+    struct Range {
+        uint32_t begin, end; // of sorted tokens
+    };
+    const Host *host = vocab.host().get();
+    const auto text = [&](uint32_t t) { return vocab[static_cast<size_t>(tokens_[t].id)].view(); };
+    Vector<uint32_t> sorted{HostAllocator<uint32_t>(host)};
+    for (uint32_t t = 0; t < tokens_.size(); t++) sorted.push_back(t);
+    std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
+        const std::string_view x = text(a), y = text(b);
+        return x != y ? reversed_before(x, y) : a < b;
+    });
+    Vector<Range> level{HostAllocator<Range>(host)}, next{HostAllocator<Range>(host)};
+    level.push_back({0, static_cast<uint32_t>(sorted.size())});
+    byte_.push_back(0);
+    for (uint32_t depth = 0; !level.empty(); depth++) {
+        for (const Range &range : level) {
+            uint32_t user = kNone32, any = kNone32, at = range.begin;
+            for (; at < range.end && text(sorted[at]).size() == depth; at++) { // equal texts
+                any = std::min(any, sorted[at]);
+                const auto id = static_cast<size_t>(tokens_[sorted[at]].id);
+                if (vocab[id].kind == TokenKind::user) user = std::min(user, sorted[at]);
+            }
+            user_.at.push_back(user);
+            all_.at.push_back(any);
+            first_.push_back(static_cast<uint32_t>(byte_.size()));
+            while (at < range.end) {
+                const auto last = [&](uint32_t i) {
+                    const std::string_view s = text(sorted[i]);
+                    return static_cast<uint8_t>(s[s.size() - 1 - depth]);
+                };
+                const uint32_t begin = at;
+                while (at < range.end && last(at) == last(begin)) at++;
+                byte_.push_back(last(begin));
+                next.push_back({begin, at});
+            }
+        }
+        level.swap(next);
+        next.clear();
+    }
+    first_.push_back(static_cast<uint32_t>(byte_.size()));
+}
+
+// The child for a byte, 0 when there is none: the root is nobody's child.
+uint32_t WholeTokens::child(uint32_t node, uint8_t byte) const {
+    if (node == 0) return root_[byte];
+    const auto begin = byte_.begin() + first_[node], end = byte_.begin() + first_[node + 1];
+    const auto at = std::lower_bound(begin, end, byte);
+    return at == end || *at != byte ? 0 : static_cast<uint32_t>(at - byte_.begin());
+}
+
+uint32_t WholeTokens::step(uint32_t node, uint8_t byte) const {
+    uint32_t to = child(node, byte);
+    while (to == 0 && node != 0) {
+        node = fail_[node];
+        to = child(node, byte);
+    }
+    return to;
+}
+
+void WholeTokens::link_nodes() {
+    const auto n = static_cast<uint32_t>(byte_.size());
+    fail_.assign(n, 0);
+    memset(root_, 0, sizeof root_);
+    for (uint32_t c = first_[0]; c < first_[1]; c++) root_[byte_[c]] = c;
+    for (uint32_t node = 1; node < n; node++)
+        for (uint32_t c = first_[node]; c < first_[node + 1]; c++)
+            fail_[c] = step(fail_[node], byte_[c]);
+}
+
+// From the shallow nodes to the deep ones: a token's shorter ones have theirs already.
+void WholeTokens::link_tokens(Matches &matches) const {
+    matches.shorter.resize(tokens_.size());
+    for (size_t node = 1; node < byte_.size(); node++) {
+        const uint32_t token = matches.at[node], next = matches.at[fail_[node]];
+        if (token == kNone32) {
+            matches.at[node] = next;
+            continue;
+        }
+        const auto depth = [&](uint32_t t) { return t == kNone32 ? 0 : matches.shorter[t].depth; };
+        const auto jump = [&](uint32_t t) { return t == kNone32 ? t : matches.shorter[t].jump; };
+        const uint32_t far = jump(next); // two equal jumps become one, so their lengths double
+        const bool equal = depth(next) - depth(far) == depth(far) - depth(jump(far));
+        matches.shorter[token] = {next, equal ? jump(far) : next, depth(next) + 1};
+    }
+}
+
+// The longest of a token and its shorter ones that has `limit` bytes at most, or kNone32.
+uint32_t WholeTokens::Matches::fitting(const WholeTokens &all, uint32_t token,
+                                       uint32_t limit) const {
+    while (token != kNone32 && all.tokens_[token].length > limit) {
+        const Shorter &link = shorter[token];
+        const bool far = link.jump != kNone32 && all.tokens_[link.jump].length > limit;
+        token = far ? link.jump : link.next;
+    }
+    return token;
+}
+
+// hit(token, place) for the longest token at every place that has one, from the last place to the
+// first, until it returns false.
+template <class Hit>
+void WholeTokens::scan(std::string_view text, const Matches &matches, const Hit &hit) const {
+    uint32_t node = 0;
+    for (size_t i = text.size(); i-- > 0;) {
+        node = step(node, static_cast<uint8_t>(text[i]));
+        const uint32_t token = matches.at[node];
+        if (token != kNone32 && !hit(token, static_cast<uint32_t>(i))) return;
+    }
+}
+
+// The hits of a text in the order of ranks, then places. Ordinary texts have a few, which are sorted;
+// of others the places alone are kept, in as many groups as there are tokens.
+class WholeTokens::Hits {
+public:
+    Hits(const WholeTokens &all, const Matches &matches, std::string_view text)
+        : few_(all.first_.get_allocator()), places_(all.first_.get_allocator()),
+          ends_(all.first_.get_allocator()) {
+        all.scan(text, matches, [&](uint32_t token, uint32_t place) {
+            few_.push_back(uint64_t{token} << 32 | place);
+            return few_.size() <= kFew;
+        });
+        n_ = few_.size();
+        std::sort(few_.begin(), few_.end());
+        if (n_ > kFew) group(all, matches, text);
+    }
+    bool empty() const { return at_ == n_; }
+    uint64_t front() const { return few_.empty() ? uint64_t{rank_} << 32 | places_[at_] : few_[at_]; }
+    void pop() {
+        at_++;
+        if (few_.empty() && at_ < n_) skip_empty();
+    }
+
+private:
+    static constexpr size_t kFew = 4096;
+
+    void group(const WholeTokens &all, const Matches &matches, std::string_view text) {
+        few_.clear();
+        ends_.assign(all.tokens_.size(), 0);
+        all.scan(text, matches, [&](uint32_t token, uint32_t) { return ++ends_[token], true; });
+        n_ = 0;
+        for (uint32_t &end : ends_) end = static_cast<uint32_t>(n_ += end);
+        places_.resize(n_);
+        all.scan(text, matches, [&](uint32_t token, uint32_t place) {
+            return places_[--ends_[token]] = place, true; // ends_ turns into the begins
+        });
+        skip_empty();
+    }
+    void skip_empty() {
+        while (rank_ + 1 < ends_.size() && ends_[rank_ + 1] <= at_) rank_++;
+    }
+
+    Vector<uint64_t> few_;    // rank, place
+    Vector<uint32_t> places_; // of all ranks
+    Vector<uint32_t> ends_;   // of a rank: where its places begin
+    size_t n_ = 0, at_ = 0;
+    uint32_t rank_ = 0;
+};
+
+void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_special) const {
+    const Matches &matches = parse_special ? all_ : user_;
+    const Host *host = first_.get_allocator().host();
+    Hits hits(*this, matches, text);
+    if (hits.empty()) return;
+    Vector<uint64_t> again{HostAllocator<uint64_t>(host)}; // a heap: the lowest rank and place on top
+    Claims claims(host, static_cast<uint32_t>(text.size()));
+    while (!hits.empty() || !again.empty()) {
+        uint64_t hit;
+        if (again.empty() || (!hits.empty() && hits.front() < again.front())) {
+            hit = hits.front();
+            hits.pop();
+        } else {
+            std::pop_heap(again.begin(), again.end(), std::greater<>());
+            hit = again.back();
+            again.pop_back();
+        }
+        const uint32_t token = static_cast<uint32_t>(hit >> 32), start = static_cast<uint32_t>(hit);
+        if (claims.holds(start)) continue;
+        const uint32_t length = tokens_[token].length;
+        if (!claims.holds(start + length - 1)) {
+            claims.add(start, length);
+            out.push_back({start, token});
+            continue;
+        }
+        const uint32_t shorter = matches.fitting(*this, token, claims.next(start) - start);
+        if (shorter == kNone32) continue;
+        again.push_back(uint64_t{shorter} << 32 | start);
+        std::push_heap(again.begin(), again.end(), std::greater<>());
+    }
+    std::sort(out.begin(), out.end(),
+              [](const Piece &a, const Piece &b) { return a.start < b.start; });
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,127 @@
+/*
+ * What hostile vocabularies and texts cost: texts that collide in a hash, tokens that stand inside of
+ * one another at every place of a text, merges over one letter.
+ * SPDX-License-Identifier: MIT
+ */
+#include "vocab_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    vocab v;
+    char *text;
+    int32_t *ids;
+    size_t n;
+} job;
+
+/* The library's hash of a text (src/base/text_index.hpp) as far as it chooses the place. */
+static uint64_t hash_of(const char *text) {
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *text; text++) h = (h ^ (uint8_t)*text) * 0x100000001b3u;
+    return (h ^ (h >> 29)) * 0x9e3779b97f4a7c15u >> 16;
+}
+
+/* n tokens whose places are all in one of 256 parts of the table. */
+static void *colliding(size_t n) {
+    job *j = calloc(1, sizeof *j);
+    vocab_token *tokens = calloc(n, sizeof *tokens);
+    char *texts = malloc(16 * n);
+    size_t places = 16, at = 0;
+    while (places < 2 * n) places *= 2;
+    for (uint64_t k = 0; at < n; k++) {
+        char *text = texts + 16 * at;
+        const int length = snprintf(text, 16, "%llx", (unsigned long long)k);
+        if ((hash_of(text) & (places - 1)) >= places / 256) continue;
+        tokens[at++] = (vocab_token){text, (size_t)length, 0, 1};
+    }
+    j->v.file = vocab_file(tokens, n);
+    free(texts);
+    free(tokens);
+    return j;
+}
+
+static void create(void *work) {
+    job *j = work;
+    OK(ggufx_tokenizer_create(&j->v.tokenizer, j->v.file, NULL));
+}
+
+enum { NESTED = 400 };
+static char many_a[NESTED];
+
+/* Tokens a, aa, ... of one kind; a longer one has a higher score. A text of n letters a. */
+static void *nested(size_t n, int32_t kind) {
+    job *j = calloc(1, sizeof *j);
+    vocab_token tokens[NESTED];
+    memset(many_a, 'a', NESTED);
+    for (size_t i = 0; i < NESTED; i++)
+        tokens[i] = (vocab_token){many_a, i + 1, (float)i, i ? kind : 1};
+    tokens[NESTED - 1] = (vocab_token){"b", 1, 0, 1};
+    j->v = open_vocab(tokens, NESTED);
+    j->n = n;
+    j->text = malloc(n);
+    j->ids = malloc(n * sizeof *j->ids);
+    memset(j->text, 'a', n);
+    return j;
+}
+
+static void *nested_whole(size_t n) {
+    return nested(n, 4);
+}
+
+static void *nested_normal(size_t n) {
+    return nested(n, 1);
+}
+
+/* As nested_whole, in runs that fit no token, so that every claim leaves places to try again. */
+static void *nested_in_runs(size_t n) {
+    job *j = nested(n, 4);
+    for (size_t i = 0; i < n; i += 3 * NESTED / 2 + 1) j->text[i] = 'b';
+    return j;
+}
+
+static void encode(void *work) {
+    job *j = work;
+    size_t n_ids = 0;
+    OK(ggufx_tokenize(j->ids, j->n, &n_ids, j->v.tokenizer, j->text, j->n, 0, NULL));
+    assert_true(n_ids > 0 && n_ids < j->n);
+}
+
+static void finish(void *work) {
+    job *j = work;
+    close_vocab(&j->v);
+    free(j->text);
+    free(j->ids);
+    free(j);
+}
+
+static void test_creating_with_colliding_texts_is_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(&(cost_case){"colliding texts", 4000, colliding, create, finish});
+}
+
+static void test_nested_whole_tokens_are_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(&(cost_case){"nested whole", 1 << 20, nested_whole, encode, finish});
+}
+
+static void test_nested_whole_tokens_in_runs_are_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(&(cost_case){"in runs", 1 << 20, nested_in_runs, encode, finish});
+}
+
+static void test_merges_of_one_letter_are_linear(void **state) {
+    (void)state;
+    assert_cost_is_linear(&(cost_case){"merges", 1 << 17, nested_normal, encode, finish});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_creating_with_colliding_texts_is_linear),
+        cmocka_unit_test(test_nested_whole_tokens_are_linear),
+        cmocka_unit_test(test_nested_whole_tokens_in_runs_are_linear),
+        cmocka_unit_test(test_merges_of_one_letter_are_linear),
+    };
+    return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
+}
