@@ -1,7 +1,6 @@
 // Values found by a text: a hash table for the speed of ordinary texts, whose collisions end in a
-// sorted map, so that texts made to collide cost log n steps and no more. Nothing is random: what is
-// found, in what order and at what cost depends on the texts alone.
-// SPDX-License-Identifier: MIT
+// sorted map, so that texts made to collide cost log n steps and no more. Nothing is random: what
+// is found, in what order and at what cost depends on the texts alone. SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/host.hpp"
@@ -36,7 +35,7 @@ private:
     // Half the slots are empty, so a text looks at two or three of them; 1 of 100,000 ordinary ones
     // is not within this many.
     static constexpr size_t kReach = 32;
-    static constexpr size_t kFewest = 64; // slots
+    static constexpr size_t kFewest = 64;                       // slots
     static constexpr uint32_t kEmpty = 0, kGone = 1, kUsed = 2; // tags; those in use have bit 1
     struct Slot {
         uint32_t tag; // a part of the hash

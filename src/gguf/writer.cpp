@@ -30,9 +30,8 @@ bool is_split_key(std::string_view name) {
 } // namespace
 
 Writer::Writer(const Ref<Host> &host, const WriterOptions &options)
-    : host_(host), options_(options), keys_(no_keys()),
-      keys_by_name_(host.get()), tensors_(HostAllocator<WriterTensor>(host.get())),
-      tensors_by_name_(host.get()) {
+    : host_(host), options_(options), keys_(no_keys()), keys_by_name_(host.get()),
+      tensors_(HostAllocator<WriterTensor>(host.get())), tensors_by_name_(host.get()) {
     wire_.big_endian = options.big_endian;
 }
 

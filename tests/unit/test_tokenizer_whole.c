@@ -1,7 +1,7 @@
 /*
- * Tokens that are matched whole, against the rule itself: of all places where one stands, the longest
- * token claims first, then the lower id, then from the left, and where both ends are free it is one.
- * SPDX-License-Identifier: MIT
+ * Tokens that are matched whole, against the rule itself: of all places where one stands, the
+ * longest token claims first, then the lower id, then from the left, and where both ends are free
+ * it is one. SPDX-License-Identifier: MIT
  */
 #include "vocab_fixture.h"
 
@@ -75,7 +75,8 @@ static size_t random_tokens(vocab_token *tokens, char *texts, uint32_t letters, 
 
 static void compare(const vocab_token *tokens, size_t n_tokens, const char *text, size_t n) {
     vocab v = open_vocab(tokens, n_tokens);
-    int mergeable = 0; /* merges make control tokens out of their letters where these are no others */
+    int mergeable =
+        0; /* merges make control tokens out of their letters where these are no others */
     for (size_t id = 0; id < n_tokens; id++) mergeable |= tokens[id].kind == 3;
     for (int special = mergeable; special < 2; special++) {
         static int32_t want[MAX_TEXT], got[MAX_TEXT];
@@ -126,8 +127,8 @@ static void test_nested_tokens_are_claimed_by_the_rule(void **state) {
 /* A control token hides no user-defined one where it does not count itself. */
 static void test_a_control_token_of_the_same_text_counts_only_when_parsed(void **state) {
     (void)state;
-    const vocab_token tokens[] = {{"a", 1, 0, 1}, {"b", 1, 0, 1}, {"c", 1, 0, 1},
-                                  {"ab", 2, 0, 3}, {"ab", 2, 0, 4}};
+    const vocab_token tokens[] = {
+        {"a", 1, 0, 1}, {"b", 1, 0, 1}, {"c", 1, 0, 1}, {"ab", 2, 0, 3}, {"ab", 2, 0, 4}};
     static const int32_t want[2][3] = {{4, 2, 4}, {3, 2, 3}};
     vocab v = open_vocab(tokens, 5);
     for (int special = 0; special < 2; special++) {

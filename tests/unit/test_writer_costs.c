@@ -92,8 +92,7 @@ static void finish(void *work) {
 
 static void test_copying_keys_is_linear(void **state) {
     (void)state;
-    assert_cost_is_linear(
-        &(cost_case){"copy_meta", 100000, with_keys, copy_meta, finish});
+    assert_cost_is_linear(&(cost_case){"copy_meta", 100000, with_keys, copy_meta, finish});
 }
 
 static void test_copying_keys_over_keys_is_linear(void **state) {
@@ -104,8 +103,7 @@ static void test_copying_keys_over_keys_is_linear(void **state) {
 
 static void test_copying_tensors_is_linear(void **state) {
     (void)state;
-    assert_cost_is_linear(
-        &(cost_case){"copy_tensors", 100000, with_tensors, copy_tensors, finish});
+    assert_cost_is_linear(&(cost_case){"copy_tensors", 100000, with_tensors, copy_tensors, finish});
 }
 
 static void test_setting_keys_one_by_one_is_linear(void **state) {
@@ -115,8 +113,8 @@ static void test_setting_keys_one_by_one_is_linear(void **state) {
 
 static void test_renaming_and_removing_keys_is_linear(void **state) {
     (void)state;
-    assert_cost_is_linear(&(cost_case){"rename, unset", 100000, with_copied_keys,
-                                       rename_and_unset_keys, finish});
+    assert_cost_is_linear(
+        &(cost_case){"rename, unset", 100000, with_copied_keys, rename_and_unset_keys, finish});
 }
 
 int main(void) {

@@ -214,8 +214,8 @@ void Vocab::index_texts() {
 
 int32_t Vocab::find(std::string_view text) const {
     if (text.size() > longest_) return -1;
-    const int32_t *id = by_text_.find(
-        text, [&](int32_t i) { return tokens_[static_cast<size_t>(i)].view(); });
+    const int32_t *id =
+        by_text_.find(text, [&](int32_t i) { return tokens_[static_cast<size_t>(i)].view(); });
     return id ? *id : -1;
 }
 

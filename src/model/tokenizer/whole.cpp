@@ -168,8 +168,8 @@ void WholeTokens::scan(std::string_view text, const Matches &matches, const Hit 
     }
 }
 
-// The hits of a text in the order of ranks, then places. Ordinary texts have a few, which are sorted;
-// of others the places alone are kept, in as many groups as there are tokens.
+// The hits of a text in the order of ranks, then places. Ordinary texts have a few, which are
+// sorted; of others the places alone are kept, in as many groups as there are tokens.
 class WholeTokens::Hits {
 public:
     Hits(const WholeTokens &all, const Matches &matches, std::string_view text)
@@ -184,7 +184,9 @@ public:
         if (n_ > kFew) group(all, matches, text);
     }
     bool empty() const { return at_ == n_; }
-    uint64_t front() const { return few_.empty() ? uint64_t{rank_} << 32 | places_[at_] : few_[at_]; }
+    uint64_t front() const {
+        return few_.empty() ? uint64_t{rank_} << 32 | places_[at_] : few_[at_];
+    }
     void pop() {
         at_++;
         if (few_.empty() && at_ < n_) skip_empty();
@@ -221,7 +223,8 @@ void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_spe
     const Host *host = first_.get_allocator().host();
     Hits hits(*this, matches, text);
     if (hits.empty()) return;
-    Vector<uint64_t> again{HostAllocator<uint64_t>(host)}; // a heap: the lowest rank and place on top
+    Vector<uint64_t> again{
+        HostAllocator<uint64_t>(host)}; // a heap: the lowest rank and place on top
     Claims claims(host, static_cast<uint32_t>(text.size()));
     while (!hits.empty() || !again.empty()) {
         uint64_t hit;
