@@ -70,6 +70,16 @@ size_t utf8_length(const unsigned char *p, size_t n) {
     return want;
 }
 
+// Characters of several bytes that move a terminal's cursor or turn the direction of a line: U+0080
+// to 9F, 200E and F, 2028 to E, 2066 to 9, FEFF.
+bool is_mark(const unsigned char *p, size_t n) {
+    if (n >= 2 && p[0] == 0xc2) return p[1] < 0xa0;
+    if (n >= 3 && p[0] == 0xe2 && p[1] == 0x80)
+        return p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae);
+    if (n >= 3 && p[0] == 0xe2 && p[1] == 0x81) return p[2] >= 0xa6 && p[2] <= 0xa9;
+    return n >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf;
+}
+
 // vsnprintf may have cut the text inside a character: take its first bytes off again.
 void trim_to_character(char *text) {
     size_t n = strlen(text);
@@ -125,7 +135,7 @@ Quoted::Quoted(const char *data, uint64_t size) {
     const size_t n = size > sizeof text_ ? sizeof text_ : static_cast<size_t>(size);
     size_t out = 0;
     for (size_t i = 0; i < n;) {
-        const bool plain = p[i] >= 0x20 && p[i] != 0x7f;
+        const bool plain = p[i] >= 0x20 && p[i] != 0x7f && !is_mark(p + i, n - i);
         const size_t step = plain ? utf8_length(p + i, n - i) : 0;
         const size_t need = step ? step : 4;
         if (out + need + 4 > sizeof text_) break;

@@ -86,7 +86,7 @@ struct Error {
 [[noreturn]] void fail(Status status, At at, const char *format, ...) GGUFX_PRINTF(3, 4);
 
 // printf arguments of a byte string that may be long or hold anything: at most `limit` bytes;
-// bytes that are not printable ASCII or valid UTF-8 are shown as \xNN by `Quoted`.
+// control characters, direction marks and bytes that are not valid UTF-8 are shown as \xNN.
 class Quoted {
 public:
     Quoted(const char *data, uint64_t size);

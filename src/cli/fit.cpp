@@ -152,7 +152,7 @@ static int fit(const Globals &globals, const FitOptions &options) {
     }
     print_fit(globals, options, report);
     if (report.memory_bytes == 0 || report.recommended) return kOk;
-    if (!globals.quiet && !globals.json) fmt::print(stderr, "ggufx: {}\n", report.refusal);
+    if (!globals.quiet && !globals.json) fmt::print(stderr, "ggufx: {}\n", escape(report.refusal));
     return kNoMemory;
 }
 

@@ -31,8 +31,9 @@ bool parse_name(const char *path, size_t n, uint32_t *number, uint32_t *count) {
 // Errors of one part of a set say which one.
 [[noreturn]] void fail_in_part(const Error &e, uint32_t number, uint32_t count) {
     Error told = e;
-    snprintf(told.failure.message, sizeof told.failure.message,
-             "part %" PRIu32 " of %" PRIu32 ": %.*s", number, count, 400, e.failure.message);
+    set_failure(&told.failure, static_cast<Status>(e.failure.status),
+                {e.failure.offset, e.failure.index, e.failure.system_error},
+                "part %" PRIu32 " of %" PRIu32 ": %s", number, count, e.failure.message);
     throw told;
 }
 

@@ -4,7 +4,7 @@
 #include "model/model.hpp"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 namespace ggufx::model {
 
@@ -22,7 +22,7 @@ public:
     uint32_t get(const char *suffix, uint64_t low, uint64_t high) const {
         const size_t index = find(suffix);
         if (index == gguf::kNotFound)
-            fail(Status::missing, {}, "key %s is missing", Key(architecture_, suffix).text);
+            fail(Status::missing, {}, "key %s.%s is missing", shown().c_str(), suffix);
         const gguf::MetaEntry entry = file_.meta(index);
         const uint64_t n = entry.type == gguf::ValueType::array ? entry.count : 1;
         uint64_t most = 0;
@@ -32,8 +32,8 @@ public:
         }
         if (most < low || most > high)
             fail(Status::hparam, {entry.offset, index},
-                 "%s is %" PRIu64 ", outside of %" PRIu64 "..%" PRIu64,
-                 Key(architecture_, suffix).text, most, low, high);
+                 "%s.%s is %" PRIu64 ", outside of %" PRIu64 "..%" PRIu64, shown().c_str(), suffix,
+                 most, low, high);
         return static_cast<uint32_t>(most);
     }
     uint32_t get_or(const char *suffix, uint64_t low, uint64_t high, uint64_t fallback) const {
@@ -41,14 +41,17 @@ public:
     }
 
 private:
-    struct Key {
-        char text[160];
-        Key(std::string_view architecture, const char *suffix) {
-            const int n = architecture.size() < 64 ? static_cast<int>(architecture.size()) : 64;
-            snprintf(text, sizeof text, "%.*s.%s", n, architecture.data(), suffix);
-        }
-    };
-    size_t find(const char *suffix) const { return file_.find_meta(Key(architecture_, suffix).text); }
+    Quoted shown() const { return {architecture_.data(), architecture_.size()}; }
+    // Architectures of more bytes have no keys: no name of the field's comes near it.
+    size_t find(const char *suffix) const {
+        char key[160];
+        const size_t n = architecture_.size(), more = strlen(suffix);
+        if (n > 64 || n + 1 + more > sizeof key) return gguf::kNotFound;
+        memcpy(key, architecture_.data(), n);
+        key[n] = '.';
+        memcpy(key + n + 1, suffix, more);
+        return file_.find_meta({key, n + 1 + more});
+    }
 
     const gguf::File &file_;
     std::string_view architecture_;
@@ -77,10 +80,10 @@ void read_experts(Outline &out, const Numbers &numbers) {
     out.n_experts = numbers.get_or("expert_count", 0, kMaxExperts, 0);
     if (out.n_experts == 0) return;
     out.n_used_experts = numbers.get("expert_used_count", 1, out.n_experts);
-    const uint64_t one =
-        numbers.get_or("expert_feed_forward_length", 1, kMaxWidth, out.hyper.n_ff);
+    const uint64_t one = numbers.get_or("expert_feed_forward_length", 1, kMaxWidth, out.hyper.n_ff);
     const uint64_t width = one * out.n_used_experts;
-    if (width > UINT32_MAX) fail(Status::hparam, {}, "experts of %" PRIu64 " values are too wide", one);
+    if (width > UINT32_MAX)
+        fail(Status::hparam, {}, "experts of %" PRIu64 " values are too wide", one);
     if (width > out.hyper.n_ff) out.hyper.n_ff = static_cast<uint32_t>(width);
 }
 
@@ -93,8 +96,8 @@ Outline read_outline(const gguf::File &file) {
     const std::string_view architecture = file.get_string(index);
     const Numbers numbers(file, architecture);
     Outline out;
-    out.has_graph =
-        architecture == Model::architecture() && numbers.get_or("expert_count", 0, UINT32_MAX, 0) == 0;
+    out.has_graph = architecture == Model::architecture() &&
+                    numbers.get_or("expert_count", 0, UINT32_MAX, 0) == 0;
     out.hyper = out.has_graph ? read_hyper_parameters(file) : read_numbers(numbers);
     if (!out.has_graph) read_experts(out, numbers);
     const size_t table = file.find_tensor("token_embd.weight");
