@@ -66,7 +66,7 @@ listing() {
 fresh_chroot() {
     rm -rf "$work/chroot"
     debootstrap --variant=minbase bookworm "$work/chroot" "$mirror" >"$work/debootstrap.log" &&
-        inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libfmt9 libnettle8 >"$work/apt.log" &&
+        inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libfmt9 libnettle8 libre2-9 >"$work/apt.log" &&
         listing >"$work/before"
 }
 

@@ -290,8 +290,10 @@ void add_diff(Tool &tool) {
     sub.option("--threshold", options->threshold,
                "values differ where the rmse, relative to the rms of A, is above this (default 0)")
         .within(0, 1e9);
-    sub.option("--filter", options->filter, "only names that match this regular expression")
-        .value("REGEX");
+    sub.option("--filter", options->filter, "only names that match: glob:PATTERN over the whole name (*, ?, [a-z]), or "
+               "re:PATTERN, a regular expression of RE2 anywhere in it; a PATTERN alone is "
+               GGUFX_PLAIN_PATTERN)
+        .value("PATTERN");
     sub.examples("  ggufx diff model-f16.gguf model-Q8_0.gguf\n"
                  "  ggufx diff a.gguf b.gguf --values --threshold 0.01 --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return diff(tool.globals, *options); });

@@ -208,8 +208,10 @@ void add_info(Tool &tool) {
     sub.option("FILE", options->files, "GGUF files").required();
     sub.flag("--kv", options->kv, "only the metadata");
     sub.flag("--tensors", options->tensors, "only the tensors");
-    sub.option("--filter", options->filter, "only names that match a regular expression")
-        .value("REGEX");
+    sub.option("--filter", options->filter, "only names that match: glob:PATTERN over the whole name (*, ?, [a-z]), or "
+               "re:PATTERN, a regular expression of RE2 anywhere in it; a PATTERN alone is "
+               GGUFX_PLAIN_PATTERN)
+        .value("PATTERN");
     sub.option("--limit", options->limit, "at most N rows per table");
     sub.flag("--array-full", options->array_full, "show all elements of arrays");
     sub.flag("--md", options->markdown, "tables in Markdown");

@@ -4,6 +4,9 @@
 
 #include "api.hpp"
 #include "json.hpp"
+#include "name_pattern.hpp"
+
+#include <optional>
 
 namespace ggufx::cli {
 
@@ -30,12 +33,13 @@ bool is_complete(const ggufx_file_facts &file, const ggufx_tensor_facts &tensor)
 // Keys and tensors whose name matches --filter.
 class NameFilter {
 public:
-    explicit NameFilter(const std::string &pattern);
-    bool matches(std::string_view name) const;
+    explicit NameFilter(const std::string &pattern) {
+        if (!pattern.empty()) pattern_.emplace("--filter", pattern);
+    }
+    bool matches(std::string_view name) const { return !pattern_ || pattern_->matches(name); }
 
 private:
-    struct Pattern;
-    std::shared_ptr<const Pattern> pattern_; // NULL: every name
+    std::optional<NamePattern> pattern_; // none: every name
 };
 
 Json info_json(const ggufx_file *file, const std::string &path, const InfoOptions &options);

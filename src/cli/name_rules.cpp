@@ -1,41 +1,42 @@
-// --rule of ggufx quantize; alone in this file because <regex> takes seconds to compile.
+// --rule of ggufx quantize.
 // SPDX-License-Identifier: MIT
+#include "name_pattern.hpp"
 #include "quantize.hpp"
-
-#include <cctype>
-#include <regex>
 
 namespace ggufx::cli {
 
 struct NameRules::Rule {
-    std::regex pattern;
+    std::string text;
+    NamePattern pattern;
     uint32_t type;
+    bool hit;
 };
 
 void NameRules::add(const std::string &rule) {
     const size_t equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-        throw Failure(kUsage, "--rule: \"" + escape(rule) + "\" is not REGEX=TYPE");
+        throw Failure(kUsage, "--rule: " + quoted(rule) + " is not PATTERN=TYPE");
     }
-    std::string pattern = rule.substr(0, equals);
-    for (char &c : pattern) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const uint32_t type = type_from_name(rule.substr(equals + 1));
-    try {
-        rules_.push_back(std::make_shared<Rule>(Rule{std::regex(pattern), type}));
-    } catch (const std::regex_error &error) {
-        throw Failure(kUsage, "--rule: \"" + escape(pattern) +
-                                  "\" is no regular expression: " + error.what());
-    }
+    NamePattern pattern("--rule", rule.substr(0, equals));
+    rules_.push_back(std::make_shared<Rule>(Rule{rule, std::move(pattern), type, false}));
 }
 
-uint32_t NameRules::type_of(std::string_view name, uint32_t recipe_type) const {
-    for (const auto &rule : rules_) {
-        if (rule->type != recipe_type &&
-            std::regex_search(name.begin(), name.end(), rule->pattern)) {
-            return rule->type;
-        }
+uint32_t NameRules::type_of(std::string_view name, uint32_t recipe_type) {
+    uint32_t type = GGUFX_JOB_BY_RECIPE;
+    for (const auto &rule : rules_) { // all of them, to know which ones hit nothing
+        if (!rule->pattern.matches(name)) continue;
+        rule->hit = true;
+        if (type == GGUFX_JOB_BY_RECIPE && rule->type != recipe_type) type = rule->type;
     }
-    return GGUFX_JOB_BY_RECIPE;
+    return type;
+}
+
+std::vector<std::string> NameRules::without_hit() const {
+    std::vector<std::string> out;
+    for (const auto &rule : rules_)
+        if (!rule->hit) out.push_back(rule->text);
+    return out;
 }
 
 } // namespace ggufx::cli

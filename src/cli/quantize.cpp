@@ -90,12 +90,15 @@ static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t fi
     return Job(made);
 }
 
-static void apply_rules(const ggufx_job *job, const NameRules &rules, uint32_t recipe_type,
-                        std::vector<uint32_t> &types) {
+static void apply_rules(const Globals &globals, const ggufx_job *job, NameRules &rules,
+                        uint32_t recipe_type, std::vector<uint32_t> &types) {
     for (uint64_t i = 0; i < job_facts(job).n_tensors; ++i) {
         const ggufx_job_tensor t = job_tensor(job, i);
         types.push_back(rules.type_of({t.name, t.name_length}, recipe_type));
     }
+    if (globals.quiet) return;
+    for (const std::string &rule : rules.without_hit())
+        fprintf(stderr, "ggufx: --rule %s matches no tensor\n", quoted(rule).c_str());
 }
 
 namespace {
@@ -201,10 +204,10 @@ static void print_result(Output &out, const Globals &globals, const ggufx_job *j
 // Rules, then what a target size asks for: beside one there are no standard rules to be left to.
 static void choose_types(const Globals &globals, ggufx_job *job,
                          const ModelQuantizeOptions &options, uint32_t recipe_type) {
-    const NameRules rules = read_rules(options);
+    NameRules rules = read_rules(options);
     std::vector<uint32_t> types;
     const uint32_t left_out = options.has_target() ? GGUFX_JOB_BY_RECIPE : recipe_type;
-    if (!rules.empty()) apply_rules(job, rules, left_out, types);
+    if (!rules.empty()) apply_rules(globals, job, rules, left_out, types);
     if (!types.empty()) {
         call([&](ggufx_error *error) {
             return ggufx_job_set_types(job, types.data(), types.size(), error);

@@ -1,6 +1,6 @@
 // What the parts of `ggufx quantize` share: options, the plan, rules by name.
 // quantize.cpp: the verb; quantize_options.cpp: its options; quantize_target.cpp: types for a size;
-// quantize_plan.cpp: what is to be done, as table and JSON; name_rules.cpp: regular expressions.
+// quantize_plan.cpp: what is to be done, as table and JSON; name_rules.cpp: patterns of names.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,13 +34,14 @@ struct ModelQuantizeOptions {
 void declare_quantize(Command &sub, ModelQuantizeOptions &options);
 void complete_options(ModelQuantizeOptions &options); // throws Failure (usage)
 
-// REGEX=TYPE: the first that matches a name, in lower case, and gives another type than the
+// PATTERN=TYPE (name_pattern.hpp): the first that matches a name and gives another type than the
 // recipe's main one decides; the others leave the tensor to the recipe, as in the reference tool.
 class NameRules {
 public:
     void add(const std::string &rule);
     bool empty() const { return rules_.empty(); }
-    uint32_t type_of(std::string_view name, uint32_t recipe_type) const;
+    uint32_t type_of(std::string_view name, uint32_t recipe_type);
+    std::vector<std::string> without_hit() const; // as given; no name so far matched them
 
 private:
     struct Rule;

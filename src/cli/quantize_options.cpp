@@ -47,7 +47,8 @@ void declare_quantize(Command &sub, ModelQuantizeOptions &o) {
     sub.option("--exclude", o.exclude, "no imatrix entries with TEXT in them")
         .repeatable()
         .excludes(include);
-    sub.option("--rule", o.rules, "REGEX=TYPE for tensors whose name matches").repeatable();
+    sub.option("--rule", o.rules, "PATTERN=TYPE for tensors whose name matches; patterns as in info --filter")
+        .repeatable();
     sub.option("--rules", o.rules_file, "file of such rules, one per line").value("FILE");
     const char *size_help = "types with the least error in a file of SIZE (4.5G) at most";
     Option size = sub.option("--target-size", o.target_size, size_help).value("SIZE");

@@ -194,7 +194,7 @@ class Plans(Quantize):
         self.assertNotIn("--resume", self.fails(1, "quantize", source, nowhere, "Q8_0"))  # nothing is done
         self.assertIn("needs an imatrix", self.fails(2, "quantize", source, out, "--type", "IQ2_XS"))
         self.assertIn("quantized already", self.fails(2, "quantize", MODEL, out, "--type", "Q4_0"))
-        self.assertIn("REGEX=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "x"))
+        self.assertIn("PATTERN=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "x"))
         self.assertIn("regular", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "(=q8_0"))
         for option in ("--include", "--exclude", "--candidates"):
             self.assertIn(option, self.fails(2, "quantize", source, out, "Q8_0", option, "q4_0"))
