@@ -85,14 +85,19 @@ void Writer::put_keys(Keys made) {
         fail(Status::limit, {}, "more than %" PRIu64 " keys", kMaxCount);
     keys_by_name_.reserve(made.size(), kKeyName);
     Place key = made.begin();
+    bool all_new = true;
     try {
-        for (; key != made.end(); ++key)
-            if (!find_key(key->name())) keys_by_name_.insert(key, kKeyName);
+        for (; key != made.end(); ++key) {
+            const bool is_new = !find_key(key->name());
+            if (is_new) keys_by_name_.insert(key, kKeyName);
+            all_new = all_new && is_new;
+        }
     } catch (...) {
         while (key != made.begin())
             if (find_key((--key)->name()) == &*key) keys_by_name_.erase(key->name(), kKeyName);
         throw;
     }
+    if (all_new) return keys_.splice(keys_.end(), made);
     for (key = made.begin(); key != made.end();) { // nothing fails from here on
         const Place next = std::next(key), old = *keys_by_name_.find(key->name(), kKeyName);
         if (old != key) {

@@ -92,7 +92,7 @@ static void finish(void *work) {
 
 static void test_copying_keys_is_linear(void **state) {
     (void)state;
-    assert_cost_is_linear(&(cost_case){"copy_meta", 100000, with_keys, copy_meta, finish});
+    assert_cost_is_linear(&(cost_case){"copy_meta", 200000, with_keys, copy_meta, finish});
 }
 
 static void test_copying_keys_over_keys_is_linear(void **state) {
