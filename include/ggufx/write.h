@@ -260,7 +260,7 @@ GGUFX_API ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer
  * is ggufx_writer_write. In place, only what changes before the data is written, and at every moment the
  * disk holds all of the old metadata or all of the new: changes within one sector of 512 bytes are one
  * write; larger ones stand complete in PATH.patch before the file is touched, until they are on the
- * disk in the file too. After a crash in between, ggufx_edit_recover finishes the edit; until then the
+ * disk in the file too. A write that fails is taken back. After a crash in between, ggufx_edit_recover finishes the edit; until then the
  * file may not open. Files that other processes have mapped change under them.
  * Errors: those of ggufx_edit_info, IO, NOT_FOUND, STATE (the file was changed since it was opened,
  * another call edits it, an interrupted edit is to be recovered), CANCELLED (before the first write).
@@ -270,8 +270,10 @@ GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wri
                                         const ggufx_file *file, const char *path,
                                         const ggufx_edit_options *options, ggufx_error *error);
 
-/* Finish an edit in place that a crash interrupted; out (may be NULL) becomes 1 when there was one.
- * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, STATE (PATH.patch is of another file; nothing is changed).
+/* Finish an edit in place that a crash interrupted; out (may be NULL) becomes 1 when there was one, and
+ * the log tells (INFO) how much was left to do. Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, STATE
+ * (PATH.patch is damaged, or not of this file: some sector is neither the old nor the new one, or other
+ * metadata differ; nothing is changed, and it is the caller's to remove).
  * Threads: one call per path.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt, const char *path,
                                           ggufx_error *error);

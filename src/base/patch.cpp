@@ -1,101 +1,38 @@
 // Edits in place; patch.hpp has the order of writes.
 // SPDX-License-Identifier: MIT
 #include "base/patch.hpp"
-#include "base/bytes.hpp"
-#include "base/file_handle.hpp"
-#include "base/output.hpp"
 
-#include <string.h>
-#include <string_view>
+#include "base/output.hpp"
+#include "base/patch_journal.hpp"
 
 namespace ggufx::io {
 
 namespace {
 
-constexpr uint64_t kSector = 512;
-constexpr char kMagic[8] = {'G', 'G', 'U', 'F', 'X', 'P', '0', '1'};
-constexpr size_t kHeader = 4 * 8;                 // magic, file size, place, length; then the bytes
-constexpr uint64_t kMaxPatch = uint64_t{1} << 31; // metadata have at most 1 GiB
 constexpr std::string_view kSuffix = ".patch";
-
-// PATH with a suffix, and the file that has this name.
-class Named {
-public:
-    Named(const Ref<Host> &host, const char *path, std::string_view suffix)
-        : path_(path, path + strlen(path), HostAllocator<char>(host.get())) {
-        path_.insert(path_.end(), suffix.begin(), suffix.end());
-        path_.push_back(0);
-    }
-    const char *path() const { return path_.data(); }
-    Quoted shown() const { return Quoted(path_.data(), path_.size() - 1); }
-
-    bool open(unsigned how) { // false: there is none
-        const int32_t error = file_.open(path(), how);
-        if (is_absent(error)) return false;
-        check("open", error);
-        return true;
-    }
-    void must_open(unsigned how) {
-        if (!open(how)) fail(Status::not_found, {}, "there is no \"%s\"", shown().c_str());
-    }
-
-    void lock() const {
-        if (!file_.lock(false))
-            fail(Status::state, {}, "\"%s\" is being changed by another call or process",
-                 shown().c_str());
-    }
-
-    uint64_t size() const {
-        FileHandle::Facts facts;
-        check("look at", file_.look(&facts));
-        if (facts.kind != FileHandle::Kind::regular)
-            fail(Status::io, {}, "\"%s\" is not a regular file", shown().c_str());
-        return facts.size;
-    }
-
-    void read(uint64_t at, uint8_t *out, size_t n) const {
-        size_t done = 0;
-        check("read", file_.read(at, out, n, &done));
-        if (done < n)
-            fail(Status::state, {.offset = at + done}, "\"%s\" became shorter", shown().c_str());
-    }
-
-    void write(uint64_t at, const uint8_t *data, size_t n) const {
-        size_t done = 0;
-        check("write", file_.write(at, data, n, &done));
-    }
-
-    void sync() const { check("bring to the disk", file_.sync()); }
-
-    void remove() {
-        file_.close();
-        remove_file(path());
-    }
-
-private:
-    void check(const char *what, int32_t error) const {
-        if (error)
-            fail(Status::io, {.system_error = error}, "cannot %s \"%s\": %s (%d)", what,
-                 shown().c_str(), system_text(error), error);
-    }
-
-    Vector<char> path_;
-    FileHandle file_;
-};
-
 constexpr unsigned kRead = FileHandle::kRead, kReadWrite = FileHandle::kRead | FileHandle::kWrite;
 
-// The bytes that differ, from first to last.
-struct Range {
-    uint64_t first, n;
-    bool in_one_sector() const { return n == 0 || first / kSector == (first + n - 1) / kSector; }
-};
+// The sectors that differ; where it is one, its bytes that do.
+Vector<Extent> changed_extents(const Ref<Host> &host, const uint8_t *now, const Patch &patch) {
+    Vector<Extent> out{HostAllocator<Extent>(host.get())};
+    for (size_t at = 0; at < patch.n_after; at += kPatchSector) {
+        const size_t left = patch.n_after - at, n = left < kPatchSector ? left : kPatchSector;
+        if (memcmp(now + at, patch.after + at, n) == 0) continue;
+        if (!out.empty() && out.back().at + out.back().n == at)
+            out.back().n += n;
+        else
+            out.push_back({at, n});
+    }
+    if (out.size() == 1 && out[0].n <= kPatchSector) {
+        Extent &e = out[0];
+        while (now[e.at] == patch.after[e.at]) e.at++, e.n--;
+        while (now[e.at + e.n - 1] == patch.after[e.at + e.n - 1]) e.n--;
+    }
+    return out;
+}
 
-Range changed_range(const uint8_t *now, const Patch &patch) {
-    size_t first = 0, end = patch.n_after;
-    while (first < end && now[first] == patch.after[first]) first++;
-    while (end > first && now[end - 1] == patch.after[end - 1]) end--;
-    return {first, end - first};
+bool in_one_sector(const Vector<Extent> &extents) {
+    return extents.size() == 1 && extents[0].n <= kPatchSector;
 }
 
 // What the file begins with, which must be what the caller believes.
@@ -110,20 +47,41 @@ Buffer read_head(const Ref<Host> &host, const Named &file, const Patch &patch) {
     return head;
 }
 
-void write_journal(const Ref<Host> &host, const char *path, const Patch &patch,
-                   const Range &range) {
-    uint8_t header[kHeader];
-    memcpy(header, kMagic, 8);
-    store_u64le(header + 8, patch.file_size);
-    store_u64le(header + 16, range.first);
-    store_u64le(header + 24, range.n);
-    OutputFile out(host, std::string_view(path));
-    out.open();
-    out.write(header, sizeof header);
-    out.write(patch.after + range.first, static_cast<size_t>(range.n));
-    out.sync();
-    out.publish();
-    out.sync_folder();
+uint64_t write_extents(const Named &file, const Vector<Extent> &extents, const uint8_t *head) {
+    uint64_t n = 0;
+    for (const Extent &e : extents) {
+        file.write(e.at, head + e.at, static_cast<size_t>(e.n));
+        n += e.n;
+    }
+    file.sync();
+    return n;
+}
+
+// A disk that takes the old bytes but not the new ones leaves the file as it was; one that takes
+// neither leaves what recover_patch() finishes.
+uint64_t write_or_restore(const Named &file, const Vector<Extent> &extents, const uint8_t *before,
+                          const uint8_t *after, Named *journal) {
+    uint64_t n = 0;
+    try {
+        n = write_extents(file, extents, after);
+    } catch (const Error &) {
+        try {
+            write_extents(file, extents, before);
+            if (journal) journal->remove();
+        } catch (const Error &) {} // the first one tells more
+        throw;
+    }
+    if (journal) journal->remove(); // one that stays has nothing to do any more
+    return n;
+}
+
+// What a process left that died while it wrote a journal.
+void remove_unfinished(const Ref<Host> &host, const char *journal) {
+    Named part(host, journal, ".part");
+    if (!part.open(kRead)) return;
+    try {
+        OutputFile(host, std::string_view(journal)).open(); // and goes away
+    } catch (const Error &) {} // in nobody's way
 }
 
 } // namespace
@@ -136,41 +94,33 @@ uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch)
         fail(Status::state, {}, "\"%s\" is there: an edit was interrupted; recover it first",
              journal.shown().c_str());
     const Buffer head = read_head(host, file, patch);
-    const Range range = changed_range(head.data(), patch);
-    if (range.n == 0) return 0;
-    const bool small = range.in_one_sector();
-    if (!small) write_journal(host, journal.path(), patch, range);
-    file.write(range.first, patch.after + range.first, static_cast<size_t>(range.n));
-    file.sync();
-    if (small) return range.n;
-    journal.remove(); // one that stays is written once more: the same bytes
-    return 2 * range.n + kHeader;
+    const Vector<Extent> extents = changed_extents(host, head.data(), patch);
+    if (extents.empty()) return 0;
+    if (in_one_sector(extents))
+        return write_or_restore(file, extents, head.data(), patch.after, nullptr);
+    const uint64_t n_journal = write_journal(
+        host, journal.path(),
+        {patch.file_size, head.data(), patch.after, patch.n_after, extents});
+    return n_journal + write_or_restore(file, extents, head.data(), patch.after, &journal);
 }
 
 bool recover_patch(const Ref<Host> &host, const char *path) {
     Named file(host, path, ""), journal(host, path, kSuffix);
     if (!journal.open(kRead)) {
         file.must_open(kRead);
+        remove_unfinished(host, journal.path());
         return false;
     }
     file.must_open(kReadWrite);
     file.lock();
-    const auto refuse = [&] {
-        fail(Status::state, {}, "\"%s\" is not the rest of an edit of this file",
-             journal.shown().c_str());
-    };
-    const uint64_t size = journal.size();
-    if (size < kHeader || size > kMaxPatch) refuse();
-    Buffer bytes(host, static_cast<size_t>(size));
-    journal.read(0, bytes.data(), bytes.size());
-    const uint64_t file_size = load_u64le(bytes.data() + 8), first = load_u64le(bytes.data() + 16),
-                   n = load_u64le(bytes.data() + 24);
-    if (memcmp(bytes.data(), kMagic, 8) != 0 || n != size - kHeader || file_size != file.size() ||
-        n > file_size || first > file_size - n)
-        refuse();
-    file.write(first, bytes.data() + kHeader, static_cast<size_t>(n));
-    file.sync();
-    journal.remove();
+    if (!journal.open(kRead)) return false; // who held the lock has finished
+    const uint64_t n_left = replay_journal(host, journal, file);
+    if (const int32_t error = journal.remove())
+        fail(Status::io, {.system_error = error}, "cannot remove \"%s\": %s (%d)",
+             journal.shown().c_str(), system_text(error), error);
+    host->log(LogLevel::info,
+              "\"%s\": an interrupted edit was finished: %llu sectors were still the old ones",
+              file.shown().c_str(), static_cast<unsigned long long>(n_left));
     return true;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "api.hpp"
 
+#include "input_file.hpp"
 #include "signals.hpp"
 #include "text.hpp"
 
@@ -84,8 +85,23 @@ Runtime try_runtime(int32_t isa, unsigned threads) {
     return Runtime(rt);
 }
 
+// Half an edit may not open, or be neither the old nor the new model. Where it cannot be finished
+// (it is another file's, or the place is read-only) the file is what it is.
+static void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
+    if (!exists(path + ".patch")) return;
+    int32_t recovered = 0;
+    ggufx_error error;
+    if (ggufx_edit_recover(&recovered, rt, path.c_str(), &error) != GGUFX_OK) {
+        std::fprintf(stderr, "ggufx: %s\n", escape(error.message).c_str());
+    } else if (recovered) {
+        std::fprintf(stderr, "ggufx: an interrupted edit of %s was finished\n",
+                     quoted(path).c_str());
+    }
+}
+
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress) {
+    try_to_recover(rt, path);
     ggufx_open_options options;
     ggufx_open_options_init(&options);
     options.flags = flags;

@@ -4,6 +4,9 @@
 #include "meta_json.hpp"
 #include "meta_value.hpp"
 #include "progress.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
 
 namespace ggufx::cli {
 
@@ -23,6 +26,7 @@ struct Edit {
     File file;
     Writer writer;
     std::vector<KeyChange> changes;
+    bool recovered = false; // the rest of an edit that a crash interrupted
 };
 
 } // namespace
@@ -33,10 +37,15 @@ static Edit begin(const Globals &globals, const EditOptions &options) {
     Edit edit;
     if (globals.output == "-") throw Failure(kUsage, "-o must be a file, not a pipe");
     edit.rt = make_runtime(globals);
-    int32_t recovered = 0; // the rest of an edit that a crash interrupted
+    int32_t recovered = 0;
     call([&](ggufx_error *error) {
         return ggufx_edit_recover(&recovered, edit.rt.get(), options.file.c_str(), error);
     });
+    edit.recovered = recovered != 0;
+    if (edit.recovered && !globals.json && !globals.quiet) {
+        fmt::print(stderr, "ggufx: an interrupted edit of {} was finished first\n",
+                   quoted(options.file));
+    }
     edit.file = open_file(edit.rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
     if (globals.output.empty() && file_facts(edit.file.get()).n_parts > 1) {
         throw Failure(kUsage, options.file + ": is a set of files; write it as one with -o FILE");
@@ -82,7 +91,7 @@ static void require_key(const ggufx_file *file, const std::string &key) {
 }
 
 static EditResult result_of(const ggufx_edit_facts &facts) {
-    return {facts.n_bytes, facts.n_written, facts.reserve_bytes, facts.in_place != 0};
+    return {facts.n_bytes, facts.n_written, facts.reserve_bytes, facts.in_place != 0, false};
 }
 
 // The model itself: in its place where that is possible, else a new file takes the name at once.
@@ -102,7 +111,7 @@ static EditResult edit_model(const Globals &globals, const EditOptions &options,
 
 // Another file: always whole.
 static EditResult write_copy(const Globals &globals, const EditOptions &options, const Edit &edit) {
-    EditResult result;
+    EditResult result = {};
     result.n_bytes = plan(edit.writer.get(), {}).n_bytes;
     if (options.dry_run) return result;
     require_free(globals, globals.output);
@@ -113,8 +122,9 @@ static EditResult write_copy(const Globals &globals, const EditOptions &options,
 
 static int finish(const Globals &globals, const EditOptions &options, Edit &edit) {
     const bool own = globals.output.empty();
-    const EditResult result =
+    EditResult result =
         own ? edit_model(globals, options, edit) : write_copy(globals, options, edit);
+    result.recovered = edit.recovered;
     print_result(globals, options.file, own ? options.file : globals.output, edit.changes, result,
                  options.dry_run);
     return kOk;

@@ -57,6 +57,7 @@ void print_result(const Globals &globals, const std::string &file, const std::st
                          {"in_place", result.in_place},
                          {"written_bytes", result.n_written},
                          {"reserve", result.reserve},
+                         {"recovered", result.recovered},
                          {"written", !dry_run}});
         print_json(out, line);
     } else if (!globals.quiet) {

@@ -17,6 +17,7 @@ struct KeyChange {
 struct EditResult {
     uint64_t n_bytes = 0, n_written = 0, reserve = 0;
     bool in_place = false;
+    bool recovered = false; // an interrupted edit was finished first
 };
 
 void print_result(const Globals &globals, const std::string &file, const std::string &target,

@@ -37,6 +37,7 @@ struct Faults {
     bool on = false;
     char kind = 0; // 0: any
     int fail_at = 0, error = 0;
+    bool for_ever = false; // and every call after it
     bool interrupt = false;
     size_t piece = SIZE_MAX;
 
@@ -55,7 +56,8 @@ bool fails(char kind) {
     }
     if (faults.order.empty() || faults.order.back() != kind) faults.order += kind;
     if (faults.kind && faults.kind != kind) return false;
-    if (++faults.n != faults.fail_at) return false;
+    if (++faults.n < faults.fail_at || faults.fail_at == 0) return false;
+    if (faults.n > faults.fail_at && !faults.for_ever) return false;
     errno = faults.error;
     faults.failed = faults.order;
     return true;
@@ -172,7 +174,7 @@ constexpr Case kCases[] = {
     {"output", write_output, "otwsnoS"},
     {"draft", write_draft, "otowrsnuoS"},
     // the journal likewise; then the file's bytes, on the disk; then no journal
-    {"patch", patch, "orotwsnoSwsu"},
+    {"patch", patch, "orotwsnoSwsuoS"},
 };
 
 void interruptions_change_nothing(const Case &c, const Scratch &scratch, const Ref<Host> &host) {
@@ -194,7 +196,7 @@ void interruptions_change_nothing(const Case &c, const Scratch &scratch, const R
 bool may_fail_unseen() {
     const char last = faults.failed.back();
     return last == 'S' || last == 'u' || faults.failed.ends_with("no") ||
-           faults.failed.ends_with("nuo");
+           faults.failed.ends_with("uo");
 }
 
 void each_call_may_fail(const Case &c, const Scratch &scratch, const Ref<Host> &host, int error) {
@@ -220,13 +222,39 @@ void each_call_may_fail(const Case &c, const Scratch &scratch, const Ref<Host> &
             if (!may_fail_unseen()) printf("%s, call %d: %s\n", c.name, k, faults.failed.c_str());
             CHECK(may_fail_unseen());
         }
-        recover_patch(host, path.c_str());
-        const std::string now = content(path);
-        CHECK(now == kOld || now == kNew);
-        CHECK(f.status == 0 ? now == kNew : now == kOld || strcmp(c.name, "patch") == 0);
+        // A call that failed has changed nothing; recovery has nothing to do, or removes what stayed.
+        for (int i = 0; i < 2; i++) {
+            CHECK(content(path) == (f.status == 0 ? kNew : kOld));
+            recover_patch(host, path.c_str());
+        }
         for (const char *rest : {"", ".part", ".part.log"}) std::filesystem::remove(path + rest);
         CHECK(scratch.n_files() == 0);
     }
+}
+
+// A journal is beside the file, and the disk takes no more of it: neither new bytes nor old ones.
+void a_patch_that_cannot_be_taken_back_is_finished(const Scratch &scratch, const Ref<Host> &host) {
+    const std::string path = scratch.path(u8"failing");
+    int n_journals = 0;
+    for (int k = 1; k < 40; k++) {
+        put(path, kOld);
+        Faults plan;
+        plan.kind = 'w';
+        plan.fail_at = k;
+        plan.for_ever = true;
+        plan.error = EIO;
+        plan.piece = 1100; // not whole sectors: one is cut
+        const Failure f = under(plan, [&] { patch(host, path); });
+        if (f.status == 0) break;
+        CHECK(has_status(f, Status::io));
+        const bool journal = content(path + ".patch") != "(absent)";
+        n_journals += journal;
+        CHECK(journal || content(path) == kOld);
+        CHECK(recover_patch(host, path.c_str()) == journal);
+        CHECK(content(path) == (journal ? kNew : kOld) && scratch.n_files() == 1);
+    }
+    CHECK(n_journals > 1 && content(path) == kNew);
+    std::filesystem::remove(path);
 }
 
 void a_full_disk_says_how_much_it_took(const Scratch &scratch, const Ref<Host> &host) {
@@ -291,6 +319,7 @@ int main() {
         interruptions_change_nothing(c, scratch, host);
         for (const int error : {EIO, ENOSPC}) each_call_may_fail(c, scratch, host, error);
     }
+    a_patch_that_cannot_be_taken_back_is_finished(scratch, host);
     a_full_disk_says_how_much_it_took(scratch, host);
     links_are_not_followed(scratch, host);
     descriptors_are_parts_of_files(scratch, host);

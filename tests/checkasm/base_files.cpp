@@ -1,5 +1,6 @@
 // Files of src/base on any system: what is written is read, names, locks, ends of files.
 // SPDX-License-Identifier: MIT
+#include "base/crc64.hpp"
 #include "base/draft.hpp"
 #include "base/file_handle.hpp"
 #include "base/io.hpp"
@@ -166,7 +167,7 @@ void a_draft_goes_on(const Scratch &scratch) {
     CHECK(content(path) == "(absent)");
 }
 
-void a_patch_is_recovered(const Scratch &scratch) {
+void a_patch_is_written(const Scratch &scratch) {
     const auto host = Host::create({});
     const std::string path = scratch.path(u8"patch"), tail = bytes_of(3000, 7);
     const std::string before = bytes_of(2000, 5), after = bytes_of(2000, 6);
@@ -181,14 +182,93 @@ void a_patch_is_recovered(const Scratch &scratch) {
                      }),
                      Status::state));
     CHECK(!recover_patch(host, path.c_str()));
-    std::string journal = "GGUFXP01";
-    for (const unsigned v : {5000u, 1000u, 7u})
-        for (int i = 0; i < 8; i++) journal += static_cast<char>(i < 4 ? v >> 8 * i : 0);
-    put(path + ".patch", journal + "changed");
+}
+
+// Numbers of a journal and the bytes behind them, as patch_journal.hpp has it.
+std::string journal_of(const char *magic, std::initializer_list<uint64_t> numbers,
+                       const std::string &bytes) {
+    std::string out = magic;
+    for (const uint64_t v : numbers)
+        for (int i = 0; i < 8; i++) out += static_cast<char>(v >> 8 * i);
+    return out + bytes;
+}
+
+std::string summed(const std::string &journal) {
+    return journal + journal_of("", {crc64(0, journal.data(), journal.size())}, "");
+}
+
+void a_journal_is_of_one_file(const Scratch &scratch) {
+    const auto host = Host::create({});
+    const std::string path = scratch.path(u8"journal"), before = bytes_of(5000, 5);
+    std::string after = before;
+    after.replace(1000, 2000, bytes_of(2000, 6));
+    const auto crc_of_rest = [](std::string head) {
+        head.erase(1000, 2000);
+        return crc64(0, head.data(), head.size());
+    };
+    const auto journal = [&](uint64_t size, uint64_t first, uint64_t n, uint64_t head) {
+        return journal_of("GGUFXP02",
+                          {size, head, crc_of_rest(before.substr(0, 4000)), 1, first, n},
+                          before.substr(1000, 2000) + after.substr(1000, 2000));
+    };
+    const std::string good = summed(journal(5000, 1000, 2000, 4000));
+    const auto outcome = [&](const std::string &file, const std::string &beside) {
+        put(path, file);
+        put(path + ".patch", beside);
+        const Failure f = failure_of([&] { CHECK(recover_patch(host, path.c_str())); });
+        if (f.status == 0) return content(path) == after && content(path + ".patch") == "(absent)";
+        CHECK(has_status(f, Status::state) && strstr(f.message, "nothing was changed"));
+        CHECK(content(path) == file && content(path + ".patch") == beside);
+        return false;
+    };
+    CHECK(outcome(before, good) && outcome(after, good));
+    for (const size_t cut : {1024u, 1500u, 2048u, 2999u}) // in any order of sectors
+        CHECK(outcome(before.substr(0, cut) + after.substr(cut), good) == (cut % 512 == 0));
+    for (size_t cut = 1000; cut < 3000; cut += 77)
+        CHECK(outcome(after.substr(0, cut) + before.substr(cut), good));
+    for (const size_t at : {0u, 999u, 1000u, 2999u, 3000u, 3999u}) { // a byte of another file
+        std::string other = before;
+        other[at] = static_cast<char>(other[at] ^ 0x10);
+        CHECK(!outcome(other, good));
+    }
+    std::string tail = before;
+    tail[4500] ^= 1; // beyond the head: tensor data, which no edit looks at
+    put(path, tail);
+    put(path + ".patch", good);
     CHECK(recover_patch(host, path.c_str()));
-    std::string want = after + tail;
-    CHECK(content(path) == want.replace(1000, 7, "changed"));
-    CHECK(content(path + ".patch") == "(absent)");
+    CHECK(!outcome(before + "x", good) && !outcome(before.substr(1), good));
+    for (size_t at = 0; at < good.size(); at += 61) {
+        std::string damaged = good;
+        damaged[at] = static_cast<char>(damaged[at] ^ 1);
+        CHECK(!outcome(before, damaged) && !outcome(before, good.substr(0, at)));
+    }
+    const uint64_t huge = ~uint64_t{0} - 100;
+    for (const auto &numbers : {journal(5000, 1000, huge, 4000), journal(5000, huge, 2000, 4000),
+                                journal(5000, 1000, 2000, huge), journal(5000, 1000, 2000, 2999)})
+        CHECK(!outcome(before, summed(numbers)));
+    // In pieces, which must be in order and apart.
+    const auto pieces = [&](uint64_t second, uint64_t n_pieces) {
+        std::string head = before.substr(0, 4000);
+        head.erase(2500, 500).erase(1000, 500);
+        std::string two = journal_of(
+            "GGUFXP02", {5000, 4000, crc64(0, head.data(), head.size()), n_pieces, 1000, 500},
+            before.substr(1000, 500) + after.substr(1000, 500));
+        return summed(two + journal_of("", {second, 500},
+                                       before.substr(2500, 500) + after.substr(2500, 500)));
+    };
+    std::string half = before, both = before;
+    both.replace(1000, 500, after, 1000, 500).replace(2500, 500, after, 2500, 500);
+    after.swap(both);
+    CHECK(outcome(before, pieces(2500, 2)) && outcome(after, pieces(2500, 2)));
+    CHECK(outcome(half.replace(2500, 500, after, 2500, 500), pieces(2500, 2)));
+    CHECK(!outcome(before, pieces(1499, 2)) && !outcome(before, pieces(3501, 2)));
+    CHECK(!outcome(before, pieces(2500, 1)) && !outcome(before, pieces(2500, 3)));
+    after.swap(both);
+    // Of the first layout: who it belongs to is not known, so it may only go where it is done.
+    const std::string first =
+        journal_of("GGUFXP01", {5000, 1000, 2000}, after.substr(1000, 2000));
+    CHECK(outcome(after, first) && !outcome(before, first) && !outcome(before, first.substr(0, 40)));
+    remove_file((path + ".patch").c_str());
 }
 
 void a_source_reads_and_maps(const Scratch &scratch) {
@@ -258,7 +338,8 @@ int main() {
     names_go_from_file_to_file(scratch);
     an_output_appears_whole(scratch);
     a_draft_goes_on(scratch);
-    a_patch_is_recovered(scratch);
+    a_patch_is_written(scratch);
+    a_journal_is_of_one_file(scratch);
     a_source_reads_and_maps(scratch);
     what_is_no_file_is_refused(scratch);
     printf("%d failures\n", failures);

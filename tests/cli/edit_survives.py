@@ -10,7 +10,19 @@ import time
 
 import tool
 from edit_case import Edit, digest
-from tool import ARCHITECTURE, MODEL, TOOL, WRAPPER, environment, gguf, string
+from tool import ARCHITECTURE, MODEL, TOOL, WRAPPER, environment, gguf, run, string
+
+
+def crc64(data):
+    """CRC-64 of ECMA-182, reflected."""
+    table, crc = [], (1 << 64) - 1
+    for i in range(256):
+        for _ in range(8):
+            i = i >> 1 ^ (0xc96c5795d7870f42 if i & 1 else 0)
+        table.append(i)
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
+    return crc ^ (1 << 64) - 1
 
 
 class Killed(Edit):
@@ -27,6 +39,7 @@ class Killed(Edit):
             time.sleep(chance.uniform(0, 0.06))
             process.send_signal(signal.SIGKILL)
             n_killed += process.wait() != 0
+            self.assertEqual(run("validate", path).returncode, 0)  # and finishes what was begun
             self.assertIn(digest(path), allowed)
         self.assertGreater(n_killed, 0)
         self.ok("set", path, "general.name=new", "-q")  # over what was left beside
@@ -110,13 +123,22 @@ class InPlace(Edit):
         with open(path, "rb") as file:
             after = file.read()
         self.assertEqual(len(before), len(after))
-        head = 40000  # the edit; the first half of it had reached the file
+        head = 31000  # the edit; the first half of it had reached the file
         self.path("m.gguf", after[:head // 2] + before[head // 2:])
-        self.path("m.gguf.patch", b"GGUFXP01" + struct.pack("<3Q", len(after), 0, head) + after[:head])
-        self.ok("set", path, "general.name=third")
+        place = 8
+        numbers = len(after), head, crc64(before[:place]), 1, place, head - place
+        journal = b"GGUFXP02" + struct.pack("<6Q", *numbers)
+        journal += before[place:head] + after[place:head]
+        journal += struct.pack("<Q", crc64(journal))
+        self.path("m.gguf.patch", journal)
+        result = run("set", path, "general.name=third")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"m.gguf\" was finished first", result.stderr)
         self.assertEqual(self.keys(path)["general.author"], ("str", "me"))
         self.assertEqual(self.keys(path)["general.name"], ("str", "third"))
         self.assertEqual(os.listdir(self.folder), ["m.gguf"])
+        self.path("m.gguf.patch", journal)  # beside a file that went on
+        self.assertIn("nothing was changed", self.fails(1, "set", path, "general.name=fourth"))
         self.path("m.gguf.patch", b"something else")
         self.assertIn(".patch", self.fails(1, "set", path, "general.name=fourth"))
 

@@ -10,15 +10,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The journal of an edit, as a crash leaves it. */
-static void put_journal(const char *name, const unsigned char *after, uint64_t file_size,
-                        uint64_t first, uint64_t n) {
+/* CRC-64 of ECMA-182, reflected, a bit at a time. */
+static uint64_t crc64(uint64_t crc, const unsigned char *data, size_t n) {
+    crc = ~crc;
+    for (size_t i = 0; i < 8 * n; i++) {
+        crc ^= (uint64_t)(data[i / 8] >> (i % 8) & 1);
+        crc = crc >> 1 ^ (crc & 1 ? 0xc96c5795d7870f42u : 0);
+    }
+    return ~crc;
+}
+
+static void put_u64(unsigned char *out, uint64_t v) {
+    for (int i = 0; i < 8; i++) out[i] = (unsigned char)(v >> 8 * i);
+}
+
+/* The journal of an edit, as a crash leaves it; the head ends with the bytes that change. */
+static void put_journal(const char *name, const unsigned char *before, const unsigned char *after,
+                        uint64_t file_size, uint64_t first, uint64_t n) {
     static unsigned char bytes[1 << 16];
-    const uint64_t numbers[3] = {file_size, first, n};
-    memcpy(bytes, "GGUFXP01", 8);
-    for (int i = 0; i < 24; i++) bytes[8 + i] = (unsigned char)(numbers[i / 8] >> (8 * (i % 8)));
-    memcpy(bytes + 32, after + first, n);
-    put_bytes(name, bytes, 32 + n);
+    const uint64_t numbers[6] = {file_size, first + n, crc64(0, before, first), 1, first, n};
+    memcpy(bytes, "GGUFXP02", 8);
+    for (int i = 0; i < 6; i++) put_u64(bytes + 8 + 8 * i, numbers[i]);
+    memcpy(bytes + 56, before + first, n);
+    memcpy(bytes + 56 + n, after + first, n);
+    put_u64(bytes + 56 + 2 * n, crc64(0, bytes, 56 + 2 * n));
+    put_bytes(name, bytes, 56 + 2 * n + 8);
 }
 
 static void test_a_crash_at_any_write_is_recovered(void **state) {
@@ -37,7 +53,7 @@ static void test_a_crash_at_any_write_is_recovered(void **state) {
         assert_non_null(f);
         assert_int_equal(fwrite(after, 1, torn, f), torn);
         fclose(f);
-        put_journal(journal, after, n, 0, 2048);
+        put_journal(journal, before, after, n, 20, 2028);
         OK(ggufx_edit_recover(&found, rt, path, NULL));
         assert_int_equal(found, 1);
         assert_file(path, after, n);
@@ -89,9 +105,8 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     OK(ggufx_open(&f, rt, path, &options, NULL));
     ggufx_writer *w = copy_of(f);
     for (int i = 0; i < 5; i++) {
-        put_journal(journal, before, i == 0 ? n + 1 : n, i == 1 ? n - 10 : 0,
-                    i == 2 ? 0 : 20);
-        if (i == 3) put_bytes(journal, "GGUFXP01", 8);
+        put_journal(journal, before, before, i == 0 ? n + 1 : n, 0, i == 1 ? n + 1 : i == 2 ? 0 : 20);
+        if (i == 3) put_bytes(journal, "GGUFXP02", 8);
         if (i == 4) put_bytes(journal, "other stuff that is longer than a header", 40);
         if (i != 2)
             expect(ggufx_edit_recover(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
@@ -113,11 +128,50 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     clean();
 }
 
+/* One that a killed edit left, beside another file that came under its name: same size. */
+static void test_a_journal_is_not_replayed_into_another_file(void **state) {
+    (void)state;
+    size_t n = 0, m = 0;
+    ggufx_error e;
+    int32_t found = 0;
+    char journal[80];
+    snprintf(journal, sizeof journal, "%s.patch", path);
+    make_model(200);
+    unsigned char *before = bytes_of(path, &n);
+    rename_model("a longer name", 0);
+    unsigned char *after = bytes_of(path, &m);
+    for (int layout = 1; layout <= 2; layout++) {
+        put_journal(journal, before, after, n, 20, 2028);
+        if (layout == 1) { /* of earlier versions: the file's size, place, length, new bytes */
+            static unsigned char old[32 + 2028] = "GGUFXP01";
+            const uint64_t numbers[3] = {n, 20, 2028};
+            for (int i = 0; i < 3; i++) put_u64(old + 8 + 8 * i, numbers[i]);
+            memcpy(old + 32, after + 20, 2028);
+            put_bytes(journal, old, sizeof old);
+        }
+        for (size_t at = 0; at < 2048; at += 100) { /* another byte anywhere in the head */
+            before[at] ^= 1;
+            put_bytes(path, before, n);
+            expect(ggufx_edit_recover(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
+            assert_file(path, before, n);
+            before[at] ^= 1;
+        }
+        put_bytes(path, after, n); /* the edit was finished: nothing is left to do */
+        OK(ggufx_edit_recover(&found, rt, path, NULL));
+        assert_int_equal(found, 1);
+        assert_file(path, after, n);
+    }
+    free(before);
+    free(after);
+    clean();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_crash_at_any_write_is_recovered),
         cmocka_unit_test(test_no_byte_is_written_without_a_journal),
         cmocka_unit_test(test_a_journal_of_something_else_is_refused),
+        cmocka_unit_test(test_a_journal_is_not_replayed_into_another_file),
     };
     return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
 }

@@ -1,0 +1,81 @@
+// A file by its name, whose faults are told with that name: for work inside of files that are there.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/file_handle.hpp"
+#include "base/host.hpp"
+
+#include <string.h>
+#include <string_view>
+
+namespace ggufx::io {
+
+// PATH with a suffix, and the file that has this name.
+class Named {
+public:
+    Named(const Ref<Host> &host, const char *path, std::string_view suffix)
+        : path_(path, path + strlen(path), HostAllocator<char>(host.get())) {
+        path_.insert(path_.end(), suffix.begin(), suffix.end());
+        path_.push_back(0);
+    }
+    const char *path() const { return path_.data(); }
+    Quoted shown() const { return Quoted(path_.data(), path_.size() - 1); }
+
+    bool open(unsigned how) { // false: there is none
+        const int32_t error = file_.open(path(), how);
+        if (is_absent(error)) return false;
+        check("open", error);
+        return true;
+    }
+    void must_open(unsigned how) {
+        if (!open(how)) fail(Status::not_found, {}, "there is no \"%s\"", shown().c_str());
+    }
+
+    void lock() const {
+        if (!file_.lock(false))
+            fail(Status::state, {}, "\"%s\" is being changed by another call or process",
+                 shown().c_str());
+    }
+
+    uint64_t size() const {
+        FileHandle::Facts facts;
+        check("look at", file_.look(&facts));
+        if (facts.kind != FileHandle::Kind::regular)
+            fail(Status::io, {}, "\"%s\" is not a regular file", shown().c_str());
+        return facts.size;
+    }
+
+    void read(uint64_t at, uint8_t *out, size_t n) const {
+        size_t done = 0;
+        check("read", file_.read(at, out, n, &done));
+        if (done < n)
+            fail(Status::state, {.offset = at + done}, "\"%s\" became shorter", shown().c_str());
+    }
+
+    void write(uint64_t at, const uint8_t *data, size_t n) const {
+        size_t done = 0;
+        check("write", file_.write(at, data, n, &done));
+    }
+
+    void sync() const { check("bring to the disk", file_.sync()); }
+
+    // The name is gone, also from the disk; a number of the system when it is not.
+    int32_t remove() {
+        file_.close();
+        const int32_t error = remove_file(path());
+        if (!error) sync_folder_of(path_.data());
+        return error;
+    }
+
+private:
+    void check(const char *what, int32_t error) const {
+        if (error)
+            fail(Status::io, {.system_error = error}, "cannot %s \"%s\": %s (%d)", what,
+                 shown().c_str(), system_text(error), error);
+    }
+
+    Vector<char> path_;
+    FileHandle file_;
+};
+
+} // namespace ggufx::io
