@@ -149,8 +149,9 @@ const (
 type ImatrixFormat int32
 
 const (
-	ImatrixFormatGguf ImatrixFormat = 0
-	ImatrixFormatDat  ImatrixFormat = 1
+	ImatrixFormatGguf      ImatrixFormat = 0
+	ImatrixFormatDat       ImatrixFormat = 1
+	ImatrixFormatNoReplace ImatrixFormat = 256
 )
 
 // JobReason: Why a tensor gets its type.
@@ -177,6 +178,7 @@ const (
 	JobOutputType      JobFlags = 64
 	JobEmbeddingType   JobFlags = 128
 	JobBest            JobFlags = 256
+	JobNoReplace       JobFlags = 512
 )
 
 // JobRunFlags: Flags of a quantization's run.
@@ -357,6 +359,7 @@ type WriteFlags uint32
 
 const (
 	WriteBigEndian WriteFlags = 1
+	WriteNoReplace WriteFlags = 1
 )
 
 // EditFlags: Flags of an edit.

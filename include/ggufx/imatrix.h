@@ -20,7 +20,9 @@ typedef struct ggufx_imatrix ggufx_imatrix;
 
 enum {
     GGUFX_IMATRIX_GGUF = 0,
-    GGUFX_IMATRIX_DAT = 1 /* one count per tensor, in calls of imatrix.chunk_size tokens */
+    GGUFX_IMATRIX_DAT = 1, /* one count per tensor, in calls of imatrix.chunk_size tokens */
+    GGUFX_IMATRIX_NO_REPLACE = 256 /* added to the format of a file that is to be written: IO
+                                      (exists) where a file has the name */
 };
 
 /*
@@ -103,7 +105,7 @@ GGUFX_API ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_i
 
 /*
  * Write a file of a format (GGUFX_IMATRIX_*): beside its name (PATH.part), then renamed; what has
- * the name is replaced. A .dat file keeps of the data sets the first, and one count per tensor: the
+ * the name is replaced, unless GGUFX_IMATRIX_NO_REPLACE is added. A .dat file keeps of the data sets the first, and one count per tensor: the
  * values agree to one rounding. progress may be NULL.
  * Errors: ARGUMENT, MEMORY, IO, STATE (PATH.part is being written), CANCELLED, LIMIT; of a GGUF
  * file NAME (over 55 bytes).

@@ -53,6 +53,7 @@ GGUFX_API ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *name
 #define GGUFX_JOB_OUTPUT_TYPE 64u      /* output_type counts */
 #define GGUFX_JOB_EMBEDDING_TYPE 128u  /* embedding_type counts */
 #define GGUFX_JOB_BEST 256u            /* blocks of GGUFX_QUANTIZE_BEST: less error, other bytes */
+#define GGUFX_JOB_NO_REPLACE 512u      /* IO (exists) where a file has the output's name */
 
 /* All zero means default. */
 typedef struct ggufx_job_options {
@@ -186,7 +187,7 @@ GGUFX_API void ggufx_job_run_options_init(ggufx_job_run_options *options);
 /*
  * Write the file (with GGUFX_JOB_KEEP_SPLIT a set: PREFIX-00001-of-0000N.gguf, PREFIX being the path
  * without ".gguf"): into PATH.part, brought to the disk, then renamed; a file of that name is
- * replaced at once. PATH.part.log tells which tensors are complete, so that after a kill or a
+ * replaced at once, a set's as by ggufx_writer_write (unless GGUFX_JOB_NO_REPLACE). PATH.part.log tells which tensors are complete, so that after a kill or a
  * power cut GGUFX_JOB_RESUME goes on; without it PATH.part is begun anew. What is found
  * there is checked by checksums. options may be NULL.
  * Memory: some 32 MiB and one row, whatever the model; tables of the IQ types.

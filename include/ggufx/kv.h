@@ -338,7 +338,8 @@ GGUFX_API ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
 /*
  * ggufx_kv_save to a file (UTF-8). It is written beside its name, as PATH.part, brought to the disk
  * and renamed: a file that is there is replaced by the whole snapshot or stays as it was, and a call
- * that failed leaves nothing behind.
+ * that failed leaves nothing behind. A new file is for its owner alone (mode 0600): it tells what was
+ * said. One that is replaced hands on its mode; of a symbolic link the target is replaced.
  * Errors: ARGUMENT, MEMORY, IO (with system_error; also when `path` is there and no regular file),
  * STATE (another call is writing PATH.part).
  * Threads: any number at once (const), on different paths.   Allocates: a buffer.   Since: 0.1.

@@ -115,7 +115,7 @@ GGUFX_API ggufx_status ggufx_writer_rename(ggufx_writer *writer, const char *key
                                            ggufx_error *error);
 
 /* Set all keys of a file, byte for byte; of a set that was opened as one, without split.no,
- * split.count and split.tensors.count. Errors: ARGUMENT, MEMORY, LIMIT.
+ * split.count and split.tensors.count; "ggufx.split.id" only of a part that was opened alone. Errors: ARGUMENT, MEMORY, LIMIT.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_copy_meta(ggufx_writer *writer, const ggufx_file *file,
                                               ggufx_error *error);
@@ -163,15 +163,17 @@ GGUFX_API ggufx_status ggufx_writer_add_stream(ggufx_writer *writer, const char 
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+#define GGUFX_WRITE_NO_REPLACE 1u /* IO (exists) where a file has the name, also in the last moment */
+
 /*
  * With max_part_bytes or max_part_tensors a split set is written: PREFIX-00001-of-0000N.gguf, where
- * PREFIX is the path without ".gguf". The first part has the keys, every part split.no, split.count
- * and split.tensors.count (those that were set are replaced). A part is larger than max_part_bytes
+ * PREFIX is the path without ".gguf". The first part has the keys, every part split.no, split.count,
+ * split.tensors.count and ggufx.split.id (those that were set are replaced). A part is larger than max_part_bytes
  * only where the keys, or one tensor alone, are.
  */
 typedef struct ggufx_write_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* GGUFX_WRITE_NO_REPLACE */
     const void *next;
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t max_part_bytes;        /* 0: no limit */
@@ -199,9 +201,15 @@ GGUFX_API ggufx_status ggufx_writer_info(ggufx_writer_facts *out, const ggufx_wr
 
 /*
  * Write to a UTF-8 path: beside it (PATH.part), brought to the disk, then renamed; a file of that
- * name, also one the tensors come from, is replaced at once. After a failure nothing new stands
+ * name, also one the tensors come from, is replaced at once and gives the new one its mode and, where
+ * permitted, its owner; of a symbolic link the target is replaced. After a failure nothing new stands
  * under the name and PATH.part is gone. The parts of a set get their names after all of them are
- * complete, the first one last. Errors: those of ggufx_writer_info, IO (also of a stream's read;
+ * complete, the first one last; those they replace stand aside (PATH.part.old) meanwhile: after a
+ * failure they are back, after a kill ggufx_edit_recover or the next write puts them back. Every part
+ * has the key "ggufx.split.id", the same in all, by which a mixture of two sets is refused (SPLIT).
+ * A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it; signals are
+ * the host's, which this library never changes: ignore it to get IO. Errors: those of
+ * ggufx_writer_info, IO (also of a stream's read, and where less space is free than the file takes;
  * system_error), STATE (PATH.part is being written by another call or process), CANCELLED.
  * Threads: exclusive on writer.   Since: 0.1.
  */
@@ -270,7 +278,8 @@ GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wri
                                         const ggufx_file *file, const char *path,
                                         const ggufx_edit_options *options, ggufx_error *error);
 
-/* Finish an edit in place that a crash interrupted; out (may be NULL) becomes 1 when there was one, and
+/* Finish an edit in place that a crash interrupted, or put the old parts of a set back (or let go of
+ * them, where all new ones had their names): path is that of any part then. out (may be NULL) becomes 1 when there was one, and
  * the log tells (INFO) how much was left to do. Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, STATE
  * (PATH.patch is damaged, or not of this file: some sector is neither the old nor the new one, or other
  * metadata differ; nothing is changed, and it is the caller's to remove).

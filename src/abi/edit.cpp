@@ -89,7 +89,7 @@ extern "C" ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wr
         if (plan.in_place) {
             facts.n_written = write_in_place(w, *file->file, plan, path, in.progress);
         } else {
-            gguf::write_path(w, gguf::WritePlan(w, {}), path, in.progress);
+            gguf::write_path(w, gguf::WritePlan(w, {}), path, false, in.progress);
             facts.n_written = facts.n_bytes;
         }
         if (out) export_struct(out, facts, "ggufx_edit_facts");
@@ -100,7 +100,8 @@ extern "C" ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt
                                            ggufx_error *error) {
     return guard(error, [&] {
         require(alive(rt, Tag::runtime) && path && path[0], "rt and path must be set");
-        const bool found = io::recover_patch(rt->host, path);
-        if (out) *out = found;
+        const bool set = gguf::recover_set(rt->host, path);
+        const bool edit = io::recover_patch(rt->host, path);
+        if (out) *out = set || edit;
     });
 }

@@ -15,8 +15,7 @@ Progress import_progress(const ggufx_progress *progress) {
 
 ggufx_imatrix *read_from(const ggufx_runtime &rt, Ref<io::Source> source,
                          const Progress &progress) {
-    Ref<job::Imatrix> made =
-        Ref<job::Imatrix>::adopt(make<job::Imatrix>(*rt.host, rt.host));
+    Ref<job::Imatrix> made = Ref<job::Imatrix>::adopt(make<job::Imatrix>(*rt.host, rt.host));
     job::read_imatrix(*made, std::move(source), progress);
     return make<ggufx_imatrix>(*rt.host, std::move(made));
 }
@@ -140,10 +139,12 @@ extern "C" ggufx_status ggufx_imatrix_write(const ggufx_imatrix *imatrix, const 
     return guard(error, [&] {
         const job::Imatrix &from = imatrix_of(imatrix);
         require(path && path[0], "path must be set");
-        require(format == GGUFX_IMATRIX_GGUF || format == GGUFX_IMATRIX_DAT,
+        const bool keep_old = (format & GGUFX_IMATRIX_NO_REPLACE) != 0;
+        const int32_t kind = format & ~int32_t{GGUFX_IMATRIX_NO_REPLACE};
+        require(kind == GGUFX_IMATRIX_GGUF || kind == GGUFX_IMATRIX_DAT,
                 "format must be GGUFX_IMATRIX_GGUF or GGUFX_IMATRIX_DAT");
         const auto write =
-            format == GGUFX_IMATRIX_GGUF ? job::write_imatrix_gguf : job::write_imatrix_dat;
-        write(from, path, import_progress(progress));
+            kind == GGUFX_IMATRIX_GGUF ? job::write_imatrix_gguf : job::write_imatrix_dat;
+        write(from, path, keep_old, import_progress(progress));
     });
 }

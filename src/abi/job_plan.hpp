@@ -13,7 +13,7 @@ namespace ggufx::abi {
 constexpr uint32_t kJobFlags = GGUFX_JOB_PURE | GGUFX_JOB_LEAVE_OUTPUT | GGUFX_JOB_ONLY_COPY |
                                GGUFX_JOB_ALLOW_REQUANTIZE | GGUFX_JOB_NO_FALLBACK |
                                GGUFX_JOB_KEEP_SPLIT | GGUFX_JOB_OUTPUT_TYPE |
-                               GGUFX_JOB_EMBEDDING_TYPE | GGUFX_JOB_BEST;
+                               GGUFX_JOB_EMBEDDING_TYPE | GGUFX_JOB_BEST | GGUFX_JOB_NO_REPLACE;
 
 // Throws argument.
 inline const quant::FileTypeInfo *recipe_of(uint32_t file_type) {
@@ -37,6 +37,7 @@ inline job::PlanOptions import_plan(const ggufx_job_options &in,
     out.allow_requantize = has(GGUFX_JOB_ALLOW_REQUANTIZE);
     out.best = has(GGUFX_JOB_BEST);
     out.keep_split = has(GGUFX_JOB_KEEP_SPLIT);
+    out.keep_old = has(GGUFX_JOB_NO_REPLACE);
     if (in.imatrix) {
         imatrix_of(in.imatrix);
         out.imatrix = in.imatrix->imatrix;

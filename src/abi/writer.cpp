@@ -34,12 +34,14 @@ void add_view(gguf::Writer &writer, std::string_view name, const ggufx_tensor &t
 
 struct Imported {
     gguf::SplitLimits limits;
+    bool keep_old;
     Progress progress;
 };
 
 Imported import_write(const ggufx_write_options *given) {
-    const auto in = import_options(given, 0, "ggufx_write_options");
-    Imported out = {{in.max_part_bytes, in.max_part_tensors}, {}};
+    const auto in = import_options(given, GGUFX_WRITE_NO_REPLACE, "ggufx_write_options");
+    Imported out = {
+        {in.max_part_bytes, in.max_part_tensors}, (in.flags & GGUFX_WRITE_NO_REPLACE) != 0, {}};
     if (in.progress) {
         const auto progress = import_options(in.progress, 0, "ggufx_progress");
         out.progress = {progress.user, progress.report};
@@ -154,7 +156,7 @@ extern "C" ggufx_status ggufx_writer_write(ggufx_writer *writer, const char *pat
         const gguf::Writer &w = writer_of(writer);
         require(path && path[0], "path must be set");
         const Imported in = import_write(options);
-        gguf::write_path(w, gguf::WritePlan(w, in.limits), path, in.progress);
+        gguf::write_path(w, gguf::WritePlan(w, in.limits), path, in.keep_old, in.progress);
     });
 }
 

@@ -19,6 +19,8 @@ public:
     static constexpr unsigned kNoLinks = 16;
     static constexpr unsigned kNoWait = 32; // for the other end of a pipe
     static constexpr unsigned kAppend = 64; // for append() alone
+    static constexpr unsigned kNew = 128;   // with kCreate: SystemError::exists where there is one
+    static constexpr unsigned kPrivate = 256; // created for the owner alone
     enum class Kind { regular, folder, other };
     struct Facts {
         Kind kind = Kind::other;
@@ -51,6 +53,10 @@ public:
     // At the end, in one call: others may append to the file at the same time.
     int32_t append(const void *data, size_t n) const;
 
+    // Owner and group where the system lets us, and mode, of another file. A group that cannot be
+    // given gets no more than everybody else.
+    int32_t take_rights_of(const char *path) const;
+
     int32_t resize(uint64_t n) const;
     int32_t sync() const; // to the disk
 
@@ -71,7 +77,13 @@ private:
 
 int32_t look_at(const char *path, FileHandle::Facts *out);
 int32_t remove_file(const char *path);
-int32_t replace_file(const char *from, const char *to); // `to` is the old file or the new one
+int32_t replace_file(const char *from, const char *to);  // `to` is the old file or the new one
+int32_t name_file(const char *from, const char *to);     // SystemError::exists where `to` is taken
+int32_t second_name(const char *path, const char *more); // for the same file
+// Where the symbolic link at `path` leads; not 0 where it is none. `out` has `n` bytes.
+int32_t read_link(const char *path, char *out, size_t n);
+// Bytes that we may still write beside `path`; not 0 where the system does not say.
+int32_t free_space(const char *path, uint64_t *out);
 
 // The name is on the disk once its folder is. For files that are complete under their name: some
 // file systems cannot sync a folder, and nothing is gained by a failure. `path` is unchanged when
@@ -85,7 +97,7 @@ bool is_absent(int32_t error);          // nothing has the name
 // Numbers of faults that are found here, not by the system.
 struct SystemError {
     static const int32_t is_folder, is_pipe, exists, no_folder, input_output, too_large,
-        not_supported;
+        not_supported, no_space;
 };
 
 } // namespace ggufx::io

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace ggufx::io {
@@ -50,8 +51,9 @@ int32_t FileHandle::open(const char *path, unsigned how) {
     int flags = how & kWrite ? (how & kRead ? O_RDWR : O_WRONLY) : O_RDONLY;
     flags |= O_CLOEXEC | (how & kCreate ? O_CREAT : 0) | (how & kEmpty ? O_TRUNC : 0);
     flags |= (how & kNoLinks ? O_NOFOLLOW : 0) | (how & kNoWait ? O_NONBLOCK : 0);
-    flags |= how & kAppend ? O_APPEND : 0;
-    handle_ = uninterrupted([&] { return ::open(path, flags, 0666); });
+    flags |= (how & kAppend ? O_APPEND : 0) | (how & kNew ? O_EXCL : 0);
+    const mode_t mode = how & kPrivate ? 0600 : 0666;
+    handle_ = uninterrupted([&] { return ::open(path, flags, mode); });
     return result_of(handle_);
 }
 
@@ -111,6 +113,20 @@ int32_t FileHandle::append(const void *data, size_t n) const {
     return static_cast<size_t>(wrote) == n ? 0 : ENOSPC;
 }
 
+// The owner goes first: giving a file away takes bits from its mode.
+int32_t FileHandle::take_rights_of(const char *path) const {
+    struct stat from = {}, own = {};
+    if (stat(path, &from) != 0 || fstat(handle_, &own) != 0) return errno;
+    mode_t mode = from.st_mode & 07777;
+    const bool same_owner =
+        own.st_uid == from.st_uid || fchown(handle_, from.st_uid, static_cast<gid_t>(-1)) == 0;
+    const bool same_group =
+        own.st_gid == from.st_gid || fchown(handle_, static_cast<uid_t>(-1), from.st_gid) == 0;
+    if (!same_owner) mode &= ~static_cast<mode_t>(S_ISUID);
+    if (!same_group) mode = (mode & ~static_cast<mode_t>(S_ISGID | 070)) | (mode & 07) << 3;
+    return result_of(fchmod(handle_, mode));
+}
+
 int32_t FileHandle::resize(uint64_t n) const {
     return result_of(uninterrupted([&] { return ftruncate(handle_, static_cast<off_t>(n)); }));
 }
@@ -135,6 +151,51 @@ int32_t remove_file(const char *path) {
 
 int32_t replace_file(const char *from, const char *to) {
     return result_of(rename(from, to));
+}
+
+namespace {
+
+// Where the system has no such rename: a second name, then one less. On file systems without second
+// names a name that is taken in the last moment is lost.
+int32_t name_by_link(const char *from, const char *to) {
+    if (link(from, to) == 0) return result_of(unlink(from));
+    if (errno == EEXIST) return EEXIST;
+    struct stat info = {};
+    return lstat(to, &info) == 0 ? EEXIST : replace_file(from, to);
+}
+
+} // namespace
+
+int32_t name_file(const char *from, const char *to) {
+#if defined(RENAME_NOREPLACE) && !defined(__ANDROID__)
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+#elif defined(RENAME_EXCL) // of macOS
+    if (renamex_np(from, to, RENAME_EXCL) == 0) return 0;
+    if (errno != ENOTSUP && errno != EINVAL) return errno;
+#endif
+    return name_by_link(from, to);
+}
+
+int32_t second_name(const char *path, const char *more) {
+    return result_of(link(path, more));
+}
+
+int32_t read_link(const char *path, char *out, size_t n) {
+    const ssize_t length = readlink(path, out, n);
+    if (length < 0) return errno;
+    if (static_cast<size_t>(length) >= n) return ENAMETOOLONG;
+    out[length] = 0;
+    return 0;
+}
+
+int32_t free_space(const char *path, uint64_t *out) {
+    struct statvfs info = {};
+    if (uninterrupted([&] { return statvfs(path, &info); }) != 0) return errno;
+    if (info.f_blocks == 0) return ENOTSUP;                           // of no disk
+    const uint64_t n = geteuid() == 0 ? info.f_bfree : info.f_bavail; // some are kept for root
+    *out = n * (info.f_frsize ? info.f_frsize : info.f_bsize);
+    return 0;
 }
 
 void sync_folder_of(char *path) {

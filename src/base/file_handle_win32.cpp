@@ -75,6 +75,11 @@ HANDLE open_to_look(const char *path) {
                        nullptr);
 }
 
+// "The file exists" has two numbers.
+int32_t taken(int32_t error) {
+    return error == ERROR_FILE_EXISTS ? int32_t{ERROR_ALREADY_EXISTS} : error;
+}
+
 bool is_link(HANDLE handle) {
     BY_HANDLE_FILE_INFORMATION info;
     return GetFileInformationByHandle(handle, &info) &&
@@ -90,9 +95,9 @@ int32_t FileHandle::open(const char *path, unsigned how) {
     const DWORD access = (how & kRead ? GENERIC_READ : 0u) | (how & kWrite ? GENERIC_WRITE : 0u);
     const DWORD flags = FILE_FLAG_BACKUP_SEMANTICS | // else folders give "access denied"
                         (how & kNoLinks ? FILE_FLAG_OPEN_REPARSE_POINT : 0u);
-    const HANDLE handle = CreateFileW(wide.get(), access, kShareAll, nullptr,
-                                      how & kCreate ? OPEN_ALWAYS : OPEN_EXISTING, flags, nullptr);
-    if (handle == INVALID_HANDLE_VALUE) return last_error();
+    const DWORD what = how & kNew ? CREATE_NEW : how & kCreate ? OPEN_ALWAYS : OPEN_EXISTING;
+    const HANDLE handle = CreateFileW(wide.get(), access, kShareAll, nullptr, what, flags, nullptr);
+    if (handle == INVALID_HANDLE_VALUE) return taken(last_error());
     handle_ = handle;
     int32_t error = how & kNoLinks && is_link(handle) ? kErrorIsLink : 0;
     if (!error && how & kEmpty) error = resize(0);
@@ -181,6 +186,11 @@ int32_t FileHandle::append(const void *data, size_t n) const {
     return wrote == n ? 0 : int32_t{ERROR_DISK_FULL};
 }
 
+// Files inherit the rights of their folder.
+int32_t FileHandle::take_rights_of(const char *) const {
+    return 0;
+}
+
 int32_t FileHandle::resize(uint64_t n) const {
     FILE_END_OF_FILE_INFO end;
     end.EndOfFile.QuadPart = static_cast<LONGLONG>(n);
@@ -210,6 +220,36 @@ int32_t replace_file(const char *from, const char *to) {
     if (wide_to.error()) return wide_to.error();
     return result_of(MoveFileExW(wide_from.get(), wide_to.get(),
                                  MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH));
+}
+
+int32_t name_file(const char *from, const char *to) {
+    const WidePath wide_from(from), wide_to(to);
+    if (wide_from.error()) return wide_from.error();
+    if (wide_to.error()) return wide_to.error();
+    return taken(result_of(MoveFileExW(wide_from.get(), wide_to.get(), MOVEFILE_WRITE_THROUGH)));
+}
+
+int32_t second_name(const char *path, const char *more) {
+    const WidePath wide(path), wide_more(more);
+    if (wide.error()) return wide.error();
+    if (wide_more.error()) return wide_more.error();
+    return taken(result_of(CreateHardLinkW(wide_more.get(), wide.get(), nullptr)));
+}
+
+// Links of Windows are rare, and are replaced themselves.
+int32_t read_link(const char *, char *, size_t) {
+    return SystemError::not_supported;
+}
+
+int32_t free_space(const char *path, uint64_t *out) {
+    const WidePath wide(path);
+    if (wide.error()) return wide.error();
+    wchar_t folder[MAX_PATH + 1];
+    ULARGE_INTEGER n;
+    if (!GetVolumePathNameW(wide.get(), folder, MAX_PATH)) return last_error();
+    if (!GetDiskFreeSpaceExW(folder, &n, nullptr, nullptr)) return last_error();
+    *out = n.QuadPart;
+    return 0;
 }
 
 // Folders have no call of their own: replace_file() returns when the name is on the disk.

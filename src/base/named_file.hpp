@@ -1,9 +1,10 @@
-// A file by its name, whose faults are told with that name: for work inside of files that are there.
-// SPDX-License-Identifier: MIT
+// A file by its name, whose faults are told with that name: for work inside of files that are
+// there. SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/file_handle.hpp"
 #include "base/host.hpp"
+#include "base/part_file.hpp"
 
 #include <string.h>
 #include <string_view>
@@ -14,7 +15,8 @@ namespace ggufx::io {
 class Named {
 public:
     Named(const Ref<Host> &host, const char *path, std::string_view suffix)
-        : path_(path, path + strlen(path), HostAllocator<char>(host.get())) {
+        : path_(link_target(host, path)) {
+        path_.pop_back();
         path_.insert(path_.end(), suffix.begin(), suffix.end());
         path_.push_back(0);
     }

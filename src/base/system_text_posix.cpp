@@ -49,6 +49,7 @@ const int32_t SystemError::no_folder = ENOTDIR;
 const int32_t SystemError::input_output = EIO;
 const int32_t SystemError::too_large = EOVERFLOW;
 const int32_t SystemError::not_supported = ENOTSUP;
+const int32_t SystemError::no_space = ENOSPC;
 
 bool is_absent(int32_t error) {
     return error == ENOENT;

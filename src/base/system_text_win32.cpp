@@ -54,6 +54,7 @@ const int32_t SystemError::no_folder = ERROR_DIRECTORY;
 const int32_t SystemError::input_output = ERROR_IO_DEVICE;
 const int32_t SystemError::too_large = ERROR_ARITHMETIC_OVERFLOW;
 const int32_t SystemError::not_supported = ERROR_NOT_SUPPORTED;
+const int32_t SystemError::no_space = ERROR_DISK_FULL;
 
 bool is_absent(int32_t error) {
     return error == ERROR_FILE_NOT_FOUND || error == ERROR_PATH_NOT_FOUND;

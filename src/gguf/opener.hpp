@@ -44,6 +44,7 @@ private:
     uint64_t split_value(const Part &part, const char *key, bool *present) const;
     void check_split(const Part &part, uint64_t number, uint64_t count, const char *name) const;
     void check_total() const;
+    void check_ids() const;
     void warn_if_part() const;
     bool has_split_key(const Part &part) const;
 

@@ -2,6 +2,7 @@
 // split.count and split.tensors.count in every part. The first part has the model's metadata.
 // SPDX-License-Identifier: MIT
 #include "gguf/opener.hpp"
+#include "gguf/split_name.hpp"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,23 +11,6 @@
 namespace ggufx::gguf {
 
 namespace {
-
-constexpr size_t kTail = sizeof "-00001-of-00003.gguf" - 1;
-
-// Number and count in a part's name; false when it is not named like one.
-bool parse_name(const char *path, size_t n, uint32_t *number, uint32_t *count) {
-    if (n < kTail) return false;
-    const char *p = path + n - kTail;
-    if (p[0] != '-' || memcmp(p + 6, "-of-", 4) != 0 || memcmp(p + 15, ".gguf", 5) != 0)
-        return false;
-    *number = *count = 0;
-    for (int i = 0; i < 5; i++) {
-        if (p[1 + i] < '0' || p[1 + i] > '9' || p[10 + i] < '0' || p[10 + i] > '9') return false;
-        *number = *number * 10 + static_cast<uint32_t>(p[1 + i] - '0');
-        *count = *count * 10 + static_cast<uint32_t>(p[10 + i] - '0');
-    }
-    return *number >= 1 && *number <= *count;
-}
 
 // Errors of one part of a set say which one.
 [[noreturn]] void fail_in_part(const Error &e, uint32_t number, uint32_t count) {
@@ -42,7 +26,7 @@ bool parse_name(const char *path, size_t n, uint32_t *number, uint32_t *count) {
 Ref<File> Opener::open_path(const char *path) {
     const size_t n = strlen(path);
     uint32_t number = 0, count = 0;
-    if (options_.single || !parse_name(path, n, &number, &count) || count < 2)
+    if (options_.single || !parse_split_name(path, n, &number, &count) || count < 2)
         return open_source(io::open_path(host_, path));
     place_part(number - 1, io::open_path(host_, path));
     if (!has_split_key(*file_->parts_[number - 1])) { // only named like a part
@@ -61,13 +45,14 @@ Ref<File> Opener::open_path(const char *path) {
         if (i == number) continue;
         char digits[16];
         snprintf(digits, sizeof digits, "%05" PRIu32, i);
-        memcpy(name.data() + n - kTail + 1, digits, 5);
+        memcpy(name.data() + n - kSplitTail + 1, digits, 5);
         try {
             place_part(i - 1, io::open_path(host_, name.data()));
             check_split(*file_->parts_[i - 1], i, count, name.data());
         } catch (const Error &e) { fail_in_part(e, i, count); }
     }
     check_total();
+    check_ids();
     finish();
     return std::move(file_);
 }
@@ -123,6 +108,32 @@ void Opener::check_total() const {
         fail(Status::split, {},
              "split.tensors.count is %" PRIu64 ", but the %llu parts hold %" PRIu64 " tensors",
              stated, static_cast<unsigned long long>(file_->parts_.size()), n);
+}
+
+// Parts of sets that were written at different times do not make a model, though every key and name
+// fits. Writers that know nothing of the id leave it in the first part, with the other keys.
+void Opener::check_ids() const {
+    const char *key = kSplitId.data();
+    size_t n_with = 0, first = 0;
+    uint64_t id = 0;
+    for (size_t i = 0; i < file_->parts_.size(); i++) {
+        bool present = false;
+        const uint64_t value = split_value(*file_->parts_[i], key, &present);
+        if (!present) continue;
+        if (n_with++ == 0) id = value, first = i;
+        if (value != id)
+            fail(Status::split, {},
+                 "%s of part %zu is %016" PRIx64 ", that of part %zu %016" PRIx64
+                 ": they are of different sets",
+                 key, i + 1, value, first + 1, id);
+    }
+    if (n_with == 0 || n_with == file_->parts_.size()) return;
+    if (n_with > 1 || first != 0)
+        fail(Status::split, {}, "%zu of %zu parts have no %s: they are of different sets",
+             file_->parts_.size() - n_with, file_->parts_.size(), key);
+    host_->log(LogLevel::warning,
+               "only the first of %zu parts has %s: whether they belong together cannot be told",
+               file_->parts_.size(), key);
 }
 
 // A part of a set opened alone (asked for, renamed, or not from a path).

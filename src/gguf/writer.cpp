@@ -4,6 +4,7 @@
 
 #include "formats/format.hpp"
 #include "gguf/limits.hpp"
+#include "gguf/split_name.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -22,10 +23,6 @@ template <class T> void make_room(Vector<T> &list, size_t more) {
 
 // The text of what an index of keys holds.
 constexpr auto kKeyName = [](const auto &place) { return place->name(); };
-
-bool is_split_key(std::string_view name) {
-    return name == "split.no" || name == "split.count" || name == "split.tensors.count";
-}
 
 } // namespace
 
@@ -192,10 +189,13 @@ void Writer::rename(std::string_view key, std::string_view new_name) {
 
 void Writer::copy_meta(const File &file) {
     Keys made = no_keys();
+    // A part that was opened alone stays one; else its set's id is of nothing any more.
+    const bool is_part = file.n_parts() == 1 && file.find_meta("split.count") != kNotFound;
     for (size_t i = 0; i < file.n_meta(); i++) {
         const std::string_view name = file.meta(i).key;
         // A set that was opened as one has nothing to say of its parts any more.
         if (file.n_parts() > 1 && is_split_key(name)) continue;
+        if (!is_part && name == kSplitId) continue;
         WriterKey key = begin_key(name, file.meta(i).type);
         file.copy_value(key.bytes, wire_, i, &key.n_nested);
         made.push_back(std::move(key));

@@ -128,6 +128,9 @@ public:
     bool splits() const { return limits_.splits(); }
     uint64_t alignment() const { return alignment_; }
     uint64_t n_bytes() const { return n_bytes_; }          // of all parts
+    // Of all parts alike: CRC-64 of the keys, the directory, the limits, and the first bytes of
+    // each tensor that is in memory. The same calls give the same.
+    uint64_t split_id() const;
     // visit(key) for the keys of a part, in order.
     template <class Visit> void each_key(size_t part, const Visit &visit) const {
         if (part > 0) { // one at most: a set has many parts, a file may have many keys
@@ -166,9 +169,13 @@ public:
     virtual void commit() = 0; // all parts are complete
 };
 
-// PATH, or PREFIX-00001-of-0000N.gguf when the plan splits.
-void write_path(const Writer &writer, const WritePlan &plan, const char *path,
+// PATH, or PREFIX-00001-of-0000N.gguf when the plan splits. keep_old: throws io where a file has
+// the name.
+void write_path(const Writer &writer, const WritePlan &plan, const char *path, bool keep_old,
                 const Progress &progress);
+// Puts a set back to its old files, or lets go of them, where a process was killed between its
+// first new name and its last; true when there was one. `path` is one of its parts.
+bool recover_set(const Ref<Host> &host, const char *path);
 
 struct WriteHook {
     int32_t (*write)(void *user, uint32_t part, const void *data, size_t n);

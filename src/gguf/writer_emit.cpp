@@ -1,6 +1,7 @@
 // The bytes of the parts, in order, through one buffer: memory does not grow with the model.
 // SPDX-License-Identifier: MIT
 #include "formats/format.hpp"
+#include "gguf/split_name.hpp"
 #include "gguf/writer.hpp"
 
 #include <inttypes.h>
@@ -123,6 +124,7 @@ private:
             put_key("split.no", ValueType::u16), put_u(number, 2);
             put_key("split.count", ValueType::u16), put_u(plan_.parts().size(), 2);
             put_key("split.tensors.count", ValueType::i32), put_u(writer_.tensors().size(), 4);
+            put_key(kSplitId, ValueType::u64), put_u(plan_.split_id(), 8);
         }
         if (const uint64_t room = writer_.options().reserve_bytes; room && number == 0) {
             put_key(kReserveKey, ValueType::array);

@@ -1,8 +1,11 @@
 // Parts of a file to be and their exact sizes, as the reader (and ggml's) expects them: tensors in
 // order, each padded to the alignment, also the last one.
 // SPDX-License-Identifier: MIT
+#include "base/bytes.hpp"
 #include "base/checked.hpp"
+#include "base/crc64.hpp"
 #include "gguf/limits.hpp"
+#include "gguf/split_name.hpp"
 #include "gguf/writer.hpp"
 
 #include <inttypes.h>
@@ -18,8 +21,9 @@ constexpr uint64_t kMaxParts = UINT16_MAX; // split.count is an u16
 constexpr uint64_t pair_bytes(std::string_view name, uint64_t n) {
     return 8 + name.size() + 4 + n;
 }
-constexpr uint64_t kSplitKeys =
-    pair_bytes("split.no", 2) + pair_bytes("split.count", 2) + pair_bytes("split.tensors.count", 4);
+constexpr uint64_t kSplitKeys = pair_bytes("split.no", 2) + pair_bytes("split.count", 2) +
+                                pair_bytes("split.tensors.count", 4) + pair_bytes(kSplitId, 8);
+constexpr uint64_t kSplitKeyCount = 4;
 
 [[noreturn]] void fail_size() {
     fail(Status::overflow, {}, "the file would be larger than 2^63 - 1 bytes");
@@ -39,11 +43,40 @@ uint64_t padded(uint64_t n, uint64_t alignment) {
 
 } // namespace
 
+uint64_t WritePlan::split_id() const {
+    constexpr uint64_t kLooked = 4096;
+    uint64_t crc = 0;
+    const auto add = [&](const void *data, uint64_t n) {
+        crc = crc64(crc, data, static_cast<size_t>(n));
+    };
+    const auto add_number = [&](uint64_t v) {
+        uint8_t bytes[8];
+        store_u64le(bytes, v);
+        add(bytes, sizeof bytes);
+    };
+    for (const WriterKey &key : writer_.keys())
+        if (in_first_part(key)) add(key.bytes.data(), key.bytes.size());
+    for (const uint64_t v : {limits_.max_bytes, limits_.max_tensors,
+                             writer_.options().reserve_bytes, uint64_t{writer_.options().version}})
+        add_number(v);
+    for (const WriterTensor &t : writer_.tensors()) {
+        add(t.name().data(), t.name().size());
+        add_number(t.view.type);
+        for (uint32_t i = 0; i < t.view.n_dims; i++) add_number(t.view.ne[i]);
+        if (t.stream.read || t.view.n_bytes == 0) continue;
+        // Rows may be apart, and longer than what is looked at.
+        add(t.view.data, t.view.row_bytes < kLooked ? t.view.row_bytes : kLooked);
+        for (uint64_t row = 1; row < t.view.n_rows && (row + 1) * t.view.row_bytes <= kLooked;
+             row++)
+            add(t.view.data + row * t.view.row_stride, t.view.row_bytes);
+    }
+    return crc;
+}
+
 bool WritePlan::in_first_part(const WriterKey &key) const {
     const std::string_view name = key.name();
     if (writer_.options().reserve_bytes && name == kReserveKey) return false; // written anew
-    if (!limits_.splits()) return true;
-    return name != "split.no" && name != "split.count" && name != "split.tensors.count";
+    return !limits_.splits() || !is_split_key(name);
 }
 
 PartPlan WritePlan::begin_part(size_t part) const {
@@ -58,7 +91,7 @@ PartPlan WritePlan::begin_part(size_t part) const {
             fail(Status::limit, {}, "more than %" PRIu32 " arrays inside of arrays", kMaxNested);
     });
     if (limits_.splits()) {
-        out.n_keys += 3;
+        out.n_keys += kSplitKeyCount;
         out.meta_end = sum(out.meta_end, kSplitKeys);
     }
     if (const uint64_t room = writer_.options().reserve_bytes; room && part == 0) {

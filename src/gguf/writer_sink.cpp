@@ -1,9 +1,10 @@
 // Files and callbacks that take what a writer writes.
 // SPDX-License-Identifier: MIT
+#include "base/file_set.hpp"
 #include "base/output.hpp"
+#include "gguf/split_name.hpp"
 #include "gguf/writer.hpp"
 
-#include <stdio.h>
 #include <string.h>
 
 namespace ggufx::gguf {
@@ -12,54 +13,66 @@ namespace {
 
 class FileSink final : public Sink {
 public:
-    FileSink(const Ref<Host> &host, const WritePlan &plan, std::string_view path)
-        : host_(host), plan_(plan), path_(path),
-          files_(HostAllocator<io::OutputFile *>(host.get())),
-          name_(HostAllocator<char>(host.get())) {
-        files_.reserve(plan.parts().size());
+    FileSink(const Ref<Host> &host, const WritePlan &plan, std::string_view path, bool keep_old)
+        : host_(host), plan_(plan), path_(path), keep_old_(keep_old),
+          files_(HostAllocator<io::OutputFile *>(host.get())), set_(host) {
+        const size_t n = plan.parts().size();
+        files_.reserve(n);
+        for (size_t i = 0; i < n && n > 1; i++) {
+            const Vector<char> name = part_path(i);
+            set_.add({name.data(), name.size()});
+        }
     }
     ~FileSink() override {
         for (io::OutputFile *file : files_) unmake(*host_, file);
     }
 
     void begin(size_t part) override {
-        files_.push_back(make<io::OutputFile>(*host_, host_, part_path(part)));
-        files_.back()->open();
+        const Vector<char> name = part_path(part);
+        io::PartOptions options;
+        options.keep_old = keep_old_ && (part > 0 || set_.size() == 0);
+        files_.push_back(make<io::OutputFile>(*host_, host_,
+                                              std::string_view(name.data(), name.size()), options));
+        files_.back()->open(part == 0 ? plan_.n_bytes() : 0);
+        if (part > 0 || set_.size() == 0) return;
+        set_.recover();
+        if (keep_old_) set_.require_free();
     }
     void write(const uint8_t *data, size_t n) override { files_.back()->write(data, n); }
     void end() override { files_.back()->sync(); }
 
-    // The first part last: who finds it finds the others.
     void commit() override {
-        size_t i = files_.size();
-        try {
-            for (; i > 0; i--) files_[i - 1]->publish();
-        } catch (...) {
-            for (; i < files_.size(); i++) files_[i]->retract();
-            throw;
-        }
+        if (set_.size() == 0)
+            files_[0]->publish();
+        else
+            publish_set();
         files_[0]->sync_folder();
+        if (set_.size() > 0) set_.forget();
     }
 
 private:
-    std::string_view part_path(size_t part) {
-        if (!plan_.splits()) return path_;
-        constexpr std::string_view kSuffix = ".gguf";
-        char tail[40];
-        snprintf(tail, sizeof tail, "-%05u-of-%05u.gguf", static_cast<unsigned>(part + 1),
-                 static_cast<unsigned>(plan_.parts().size()));
-        std::string_view prefix = path_;
-        if (prefix.ends_with(kSuffix)) prefix.remove_suffix(kSuffix.size());
-        name_.assign(prefix.begin(), prefix.end());
-        name_.insert(name_.end(), tail, tail + strlen(tail));
-        return {name_.data(), name_.size()};
+    // The first part last: who finds it finds the others.
+    void publish_set() {
+        set_.set_aside();
+        try {
+            for (size_t i = files_.size(); i > 0; i--) files_[i - 1]->publish();
+        } catch (...) {
+            set_.put_back();
+            throw;
+        }
+    }
+
+    Vector<char> part_path(size_t part) const {
+        if (plan_.splits()) return split_part_name(host_, path_, part, plan_.parts().size());
+        return Vector<char>(path_.begin(), path_.end(), HostAllocator<char>(host_.get()));
     }
 
     const Ref<Host> &host_;
     const WritePlan &plan_;
     std::string_view path_;
+    bool keep_old_;
     Vector<io::OutputFile *> files_;
-    Vector<char> name_;
+    io::FileSet set_; // of more files than one
 };
 
 class HookSink final : public Sink {
@@ -88,9 +101,9 @@ private:
 
 } // namespace
 
-void write_path(const Writer &writer, const WritePlan &plan, const char *path,
+void write_path(const Writer &writer, const WritePlan &plan, const char *path, bool keep_old,
                 const Progress &progress) {
-    FileSink sink(writer.host(), plan, path);
+    FileSink sink(writer.host(), plan, path, keep_old);
     emit(writer, plan, sink, progress);
 }
 
@@ -98,6 +111,23 @@ void write_hook(const Writer &writer, const WritePlan &plan, const WriteHook &ho
                 const Progress &progress) {
     HookSink sink(hook);
     emit(writer, plan, sink, progress);
+}
+
+bool recover_set(const Ref<Host> &host, const char *path) {
+    const size_t n = strlen(path);
+    uint32_t number = 0, count = 0;
+    if (!parse_split_name(path, n, &number, &count) || count < 2) return false;
+    io::FileSet set(host);
+    for (uint32_t i = 0; i < count; i++) {
+        const Vector<char> name = split_part_name(host, {path, n - kSplitTail}, i, count);
+        set.add({name.data(), name.size()});
+        if (i == 1 && !set.was_interrupted()) return false;
+    }
+    const Vector<char> first = split_part_name(host, {path, n - kSplitTail}, 0, count);
+    io::OutputFile lock(host, {first.data(), first.size()});
+    lock.open();
+    set.recover();
+    return true;
 }
 
 } // namespace ggufx::gguf

@@ -74,7 +74,10 @@ private:
 void read_imatrix(Imatrix &out, Ref<io::Source> source, const Progress &progress);
 
 // The .dat format keeps one count per tensor: values agree to one rounding of f32.
-void write_imatrix_gguf(const Imatrix &imatrix, const char *path, const Progress &progress);
-void write_imatrix_dat(const Imatrix &imatrix, const char *path, const Progress &progress);
+// keep_old: throws io where a file has the name.
+void write_imatrix_gguf(const Imatrix &imatrix, const char *path, bool keep_old,
+                        const Progress &progress);
+void write_imatrix_dat(const Imatrix &imatrix, const char *path, bool keep_old,
+                       const Progress &progress);
 
 } // namespace ggufx::job

@@ -91,7 +91,8 @@ void DatFile::put(const ImatrixEntry &entry, uint32_t chunk_tokens) {
 
 } // namespace
 
-void write_imatrix_gguf(const Imatrix &imatrix, const char *path, const Progress &progress) {
+void write_imatrix_gguf(const Imatrix &imatrix, const char *path, bool keep_old,
+                        const Progress &progress) {
     gguf::Writer writer(imatrix.host(), {});
     set_keys(writer, imatrix);
     writer.reserve_tensors(2 * imatrix.entries().size());
@@ -99,11 +100,14 @@ void write_imatrix_gguf(const Imatrix &imatrix, const char *path, const Progress
         add_floats(writer, entry.name(), ".in_sum2", entry.sums, entry.counts.size());
         add_floats(writer, entry.name(), ".counts", entry.counts, entry.counts.size());
     }
-    gguf::write_path(writer, gguf::WritePlan(writer, {}), path, progress);
+    gguf::write_path(writer, gguf::WritePlan(writer, {}), path, keep_old, progress);
 }
 
-void write_imatrix_dat(const Imatrix &imatrix, const char *path, const Progress &progress) {
-    io::OutputFile out(imatrix.host(), path);
+void write_imatrix_dat(const Imatrix &imatrix, const char *path, bool keep_old,
+                       const Progress &progress) {
+    io::PartOptions options;
+    options.keep_old = keep_old;
+    io::OutputFile out(imatrix.host(), path, options);
     DatFile dat(out);
     const size_t n = imatrix.entries().size();
     if (n > INT32_MAX) fail(Status::limit, {}, "%zu entries are beyond the .dat format", n);

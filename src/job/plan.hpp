@@ -13,8 +13,9 @@ struct PlanOptions {
     quant::RecipeOptions recipe; // its `imatrix` follows from the one below
     bool allow_requantize = false;
     bool keep_split = false;
-    bool best = false; // improve the blocks of the reference
-    Ref<Imatrix> imatrix; // may be null
+    bool keep_old = false;       // files that have the output's names are not replaced
+    bool best = false;           // improve the blocks of the reference
+    Ref<Imatrix> imatrix;        // may be null
     bool assume_imatrix = false; // plan as if one had an entry for every tensor; for estimates
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "job/quantize.hpp"
 
+#include "base/bytes.hpp"
 #include "gguf/shape.hpp"
+#include "gguf/split_name.hpp"
 
-#include <stdio.h>
 #include <string.h>
 
 namespace ggufx::job {
@@ -11,6 +12,7 @@ namespace ggufx::job {
 namespace {
 
 constexpr uint32_t kQuantizationVersion = 2;
+constexpr uint64_t kLooked = 4096;   // bytes at an end of a tensor
 constexpr size_t kLongestName = 127; // the reference's limit for strings it sets itself
 
 // As the reference does: away with what was there, then behind the other keys.
@@ -21,6 +23,15 @@ void put_number(gguf::Writer &writer, std::string_view key, gguf::ValueType type
 void put_string(gguf::Writer &writer, std::string_view key, std::string_view text) {
     if (writer.find_key(key)) writer.unset(key);
     writer.set_string(key, text.substr(0, kLongestName));
+}
+
+// In the byte order of files: an id is the same on every host.
+void add_floats(Checksum &sum, const float *values, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        uint8_t bytes[4];
+        store_f32le(bytes, values[i]);
+        sum.add(bytes, sizeof bytes);
+    }
 }
 
 // Keeps the first bytes of a file, then has seen enough.
@@ -40,9 +51,8 @@ private:
 
 Quantization::Quantization(const Ref<gguf::File> &file, const PlanOptions &options,
                            std::string_view imatrix_name, uint64_t reserve_bytes)
-    : plan_(file, options),
-      imatrix_name_(imatrix_name.begin(), imatrix_name.end(),
-                    HostAllocator<char>(file->host().get())),
+    : plan_(file, options), imatrix_name_(imatrix_name.begin(), imatrix_name.end(),
+                                          HostAllocator<char>(file->host().get())),
       reserve_bytes_(reserve_bytes) {}
 
 size_t Quantization::n_parts() const {
@@ -58,22 +68,23 @@ void Quantization::set_imatrix_keys(gguf::Writer &writer) const {
     const Imatrix *imatrix = plan_.options().imatrix.get();
     if (!imatrix || imatrix->entries().empty()) return;
     put_string(writer, "quantize.imatrix.file", {imatrix_name_.data(), imatrix_name_.size()});
-    if (imatrix->n_datasets())
-        put_string(writer, "quantize.imatrix.dataset", imatrix->dataset(0));
-    put_number(writer, "quantize.imatrix.entries_count", ValueType::u32,
-               imatrix->entries().size());
+    if (imatrix->n_datasets()) put_string(writer, "quantize.imatrix.dataset", imatrix->dataset(0));
+    put_number(writer, "quantize.imatrix.entries_count", ValueType::u32, imatrix->entries().size());
     if (imatrix->n_chunks)
         put_number(writer, "quantize.imatrix.chunks_count", ValueType::u32, imatrix->n_chunks);
 }
 
-void Quantization::set_keys(gguf::Writer &writer, size_t part, size_t n_parts) const {
+void Quantization::set_keys(gguf::Writer &writer, size_t part, size_t n_parts,
+                            uint64_t split_id) const {
     using gguf::ValueType;
     if (part == 0) {
         writer.copy_meta(plan_.file());
         put_number(writer, "general.quantization_version", ValueType::u32, kQuantizationVersion);
         put_number(writer, "general.file_type", ValueType::u32,
                    static_cast<uint32_t>(plan_.options().file_type->id));
-        for (const char *key : {"split.no", "split.count", "split.tensors.count"})
+        for (const std::string_view key :
+             {std::string_view("split.no"), std::string_view("split.count"),
+              std::string_view("split.tensors.count"), gguf::kSplitId})
             if (writer.find_key(key)) writer.unset(key);
         set_imatrix_keys(writer);
     } else if (plan_.file().part(0).directory.alignment != 32) {
@@ -84,14 +95,15 @@ void Quantization::set_keys(gguf::Writer &writer, size_t part, size_t n_parts) c
     writer.set_number("split.no", ValueType::u16, part);
     writer.set_number("split.count", ValueType::u16, n_parts);
     writer.set_number("split.tensors.count", ValueType::i32, plan_.tensors().size());
+    writer.set_number(gguf::kSplitId, ValueType::u64, split_id);
 }
 
-OutputPart Quantization::make_part(size_t part, size_t first, size_t n_tensors,
-                                   size_t n_parts) const {
+OutputPart Quantization::make_part(size_t part, size_t first, size_t n_tensors, size_t n_parts,
+                                   uint64_t split_id) const {
     gguf::WriterOptions options;
     options.reserve_bytes = part == 0 ? reserve_bytes_ : 0;
     gguf::Writer writer(host(), options);
-    set_keys(writer, part, n_parts);
+    set_keys(writer, part, n_parts, split_id);
     writer.reserve_tensors(n_tensors);
     for (size_t i = first; i < first + n_tensors; i++) {
         const PlannedTensor &t = plan_.tensors()[i];
@@ -116,32 +128,49 @@ OutputPart Quantization::make_part(size_t part, size_t first, size_t n_tensors,
 
 Vector<OutputPart> Quantization::make_parts() const {
     const size_t n = n_parts();
+    const uint64_t id = n > 1 ? split_id() : 0;
     Vector<OutputPart> parts{HostAllocator<OutputPart>(host().get())};
     parts.reserve(n);
     for (size_t part = 0, first = 0; part < n; part++) {
         size_t end = first;
         while (end < plan_.tensors().size() && part_of(end) == part) end++;
-        parts.push_back(make_part(part, first, end - first, n));
+        parts.push_back(make_part(part, first, end - first, n, id));
         first = end;
     }
     return parts;
 }
 
 Vector<char> Quantization::part_path(std::string_view path, size_t part) const {
-    Vector<char> name(path.begin(), path.end(), HostAllocator<char>(host().get()));
-    if (n_parts() < 2) return name;
-    constexpr std::string_view kSuffix = ".gguf";
-    char tail[40];
-    snprintf(tail, sizeof tail, "-%05u-of-%05u.gguf", static_cast<unsigned>(part + 1),
-             static_cast<unsigned>(n_parts()));
-    if (path.ends_with(kSuffix)) name.resize(path.size() - kSuffix.size());
-    name.insert(name.end(), tail, tail + strlen(tail));
-    return name;
+    if (n_parts() > 1) return gguf::split_part_name(host(), path, part, n_parts());
+    return Vector<char>(path.begin(), path.end(), HostAllocator<char>(host().get()));
+}
+
+// Of everything the bytes of the parts follow from; of the tensors' data the first ones. The same
+// for shards and for a run that is made again.
+uint64_t Quantization::split_id() const {
+    const gguf::Part &source = plan_.file().part(0);
+    Checksum sum;
+    sum.add(source.bytes, static_cast<size_t>(source.directory.meta_end));
+    sum.add_u64(plan_.options().best);
+    sum.add_u64(static_cast<uint64_t>(plan_.options().file_type->id));
+    sum.add_u64(reserve_bytes_);
+    sum.add(imatrix_name_.data(), imatrix_name_.size());
+    for (const PlannedTensor &t : plan_.tensors()) {
+        const gguf::Tensor &from = *t.source;
+        sum.add(from.name.data(), from.name.size());
+        for (const uint64_t v : {uint64_t{from.type}, uint64_t{t.choice.type}, from.ne[0],
+                                 from.ne[1], from.ne[2], from.ne[3]})
+            sum.add_u64(v);
+        if (from.data)
+            sum.add(from.data,
+                    static_cast<size_t>(from.n_bytes < kLooked ? from.n_bytes : kLooked));
+        if (t.weights) add_floats(sum, t.weights, from.ne[0] * from.ne[2]);
+    }
+    return sum.value();
 }
 
 // Of everything the bytes of a part follow from; of the tensors' data some from either end.
 uint64_t Quantization::fingerprint(const OutputPart &part) const {
-    constexpr uint64_t kLooked = 4096;
     Checksum sum;
     sum.add_u64(plan_.options().best);
     sum.add(part.head.data(), part.head.size());

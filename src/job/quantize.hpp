@@ -41,9 +41,11 @@ public:
 
 private:
     friend class Run;
-    void set_keys(gguf::Writer &writer, size_t part, size_t n_parts) const;
+    void set_keys(gguf::Writer &writer, size_t part, size_t n_parts, uint64_t split_id) const;
     void set_imatrix_keys(gguf::Writer &writer) const;
-    OutputPart make_part(size_t part, size_t first, size_t n_tensors, size_t n_parts) const;
+    OutputPart make_part(size_t part, size_t first, size_t n_tensors, size_t n_parts,
+                         uint64_t split_id) const;
+    uint64_t split_id() const; // of all parts alike
     Vector<char> part_path(std::string_view path, size_t part) const;
     uint64_t fingerprint(const OutputPart &part) const;
 

@@ -1,5 +1,6 @@
 // One run over the parts of a quantization.
 // SPDX-License-Identifier: MIT
+#include "base/file_set.hpp"
 #include "job/quantize.hpp"
 
 #include <inttypes.h>
@@ -25,7 +26,8 @@ class Run {
 public:
     Run(Quantization &job, const matmul::Engine &engine, const RunOptions &options)
         : job_(job), options_(options), converter_(engine, job.host(), job.plan().options().best),
-          parts_(job.make_parts()), drafts_(HostAllocator<io::DraftFile *>(job.host().get())) {
+          parts_(job.make_parts()), drafts_(HostAllocator<io::DraftFile *>(job.host().get())),
+          set_(job.host()) {
         drafts_.reserve(parts_.size());
         for (const PlannedTensor &t : job.plan().tensors()) work_ += t.source->n_bytes;
     }
@@ -56,13 +58,15 @@ private:
     Converter converter_;
     Vector<OutputPart> parts_;
     Vector<io::DraftFile *> drafts_;
+    io::FileSet set_;              // of more files than one
     uint64_t work_ = 0, done_ = 0; // bytes of input
 };
 
 void Run::poll() const {
     if (options_.progress.cancelled(done_, work_))
-        fail(Status::cancelled, {}, "the quantization was cancelled after %" PRIu64 " of %" PRIu64
-                                    " bytes of input", done_, work_);
+        fail(Status::cancelled, {},
+             "the quantization was cancelled after %" PRIu64 " of %" PRIu64 " bytes of input",
+             done_, work_);
 }
 
 // Pages of a mapped input that were read count as memory in use until they are given back.
@@ -78,8 +82,9 @@ void Run::release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const
 
 uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &draft) {
     if (t.n_bytes > 0 && !t.data)
-        fail(Status::unsupported, {}, "tensor \"%s\": its data are not in memory (opened for "
-                                      "metadata only?)",
+        fail(Status::unsupported, {},
+             "tensor \"%s\": its data are not in memory (opened for "
+             "metadata only?)",
              quoted(t).c_str());
     Checksum sum;
     for (uint64_t from = 0; from < t.n_bytes; from += io::kChunk) {
@@ -134,8 +139,8 @@ bool Run::mine(size_t tensor) {
     const Vector<PlannedTensor> &tensors = job_.plan().tensors();
     uint64_t before = 0;
     for (size_t i = 0; i < tensor; i++) before += tensors[i].source->n_bytes;
-    const double middle = static_cast<double>(before) +
-                          static_cast<double>(tensors[tensor].source->n_bytes) / 2;
+    const double middle =
+        static_cast<double>(before) + static_cast<double>(tensors[tensor].source->n_bytes) / 2;
     const double share = work_ ? middle / static_cast<double>(work_) : 0;
     const auto shard = static_cast<uint32_t>(share * options_.n_shards);
     return shard + 1 == options_.shard;
@@ -157,11 +162,27 @@ void Run::write_part(size_t number, io::DraftFile &draft, Journal &journal) {
     }
 }
 
+// The first part's lock is that of the set.
 io::DraftFile &Run::open_draft(const char *path, size_t part, io::DraftFile::Mode mode) {
-    const Vector<char> name = job_.part_path(path, part);
+    using Mode = io::DraftFile::Mode;
+    const auto name_of = [&](size_t i) { return job_.part_path(path, i); };
+    for (size_t i = 0; i < parts_.size() && part == 0 && parts_.size() > 1; i++) {
+        const Vector<char> name = name_of(i);
+        set_.add({name.data(), name.size()});
+    }
+    io::PartOptions options;
+    options.keep_old = job_.plan().options().keep_old && (part > 0 || set_.size() == 0);
+    uint64_t n_more = 0;
+    for (size_t i = 1; i < parts_.size() && part == 0 && mode == Mode::fresh; i++)
+        n_more += parts_[i].n_bytes;
+    const Vector<char> name = name_of(part);
     drafts_.push_back(make<io::DraftFile>(*job_.host(), job_.host(),
-                                          std::string_view(name.data(), name.size())));
-    drafts_.back()->open(mode, parts_[part].n_bytes);
+                                          std::string_view(name.data(), name.size()), options));
+    drafts_.back()->open(mode, parts_[part].n_bytes, n_more);
+    if (part == 0 && set_.size() > 0) {
+        if (mode != Mode::join) set_.recover();
+        if (job_.plan().options().keep_old) set_.require_free();
+    }
     return *drafts_.back();
 }
 
@@ -172,14 +193,15 @@ void Run::seal(size_t part, io::DraftFile &draft) {
 
 // The first part last: who finds it finds the others.
 void Run::publish() {
-    size_t i = drafts_.size();
+    if (set_.size() > 0) set_.set_aside();
     try {
-        for (; i > 0; i--) drafts_[i - 1]->publish();
+        for (size_t i = drafts_.size(); i > 0; i--) drafts_[i - 1]->publish();
     } catch (...) {
-        for (; i < drafts_.size(); i++) drafts_[i]->retract();
+        if (set_.size() > 0) set_.put_back();
         throw;
     }
     drafts_[0]->sync_folder();
+    if (set_.size() > 0) set_.forget();
 }
 
 // What a failed run leaves of its drafts: all of them, or none.
@@ -195,8 +217,10 @@ void Run::write_all(const char *path) {
     using Mode = io::DraftFile::Mode;
     const bool shard = options_.n_shards > 0;
     for (size_t i = 0; i < parts_.size(); i++) {
-        io::DraftFile &draft =
-            open_draft(path, i, shard ? Mode::join : options_.resume ? Mode::resume : Mode::fresh);
+        io::DraftFile &draft = open_draft(path, i,
+                                          shard             ? Mode::join
+                                          : options_.resume ? Mode::resume
+                                                            : Mode::fresh);
         Journal journal(job_.host(), draft, parts_[i].n_tensors);
         journal.open(job_.fingerprint(parts_[i]), !shard);
         verify(i, draft, journal, false);

@@ -16,7 +16,10 @@ constexpr size_t kBuffer = 64 * 1024;
 // The pieces of a snapshot in larger ones. Throws what its file throws.
 class FileWriter {
 public:
-    FileWriter(const Ref<Host> &host, const char *path) : file_(host, path), buffer_(host, kBuffer) {
+    // What was said is for its owner's eyes.
+    FileWriter(const Ref<Host> &host, const char *path)
+        : file_(host, path, io::PartOptions{.is_private = true, .keep_old = false}),
+          buffer_(host, kBuffer) {
         file_.open();
     }
 

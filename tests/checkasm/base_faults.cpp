@@ -12,6 +12,7 @@ int main() {
 #else
 
 #include "base/draft.hpp"
+#include "base/file_set.hpp"
 #include "base/io.hpp"
 #include "base/output.hpp"
 #include "base/patch.hpp"
@@ -25,6 +26,9 @@ int main() {
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <memory>
+#include <vector>
 
 using namespace ggufx;
 using namespace ggufx::io;
@@ -114,6 +118,10 @@ int rename(const char *from, const char *to) noexcept {
     if (fails('n')) return -1;
     return real<int(const char *, const char *)>("rename", "rename")(from, to);
 }
+int link(const char *path, const char *more) noexcept {
+    if (fails('l')) return -1;
+    return real<int(const char *, const char *)>("link", "link")(path, more);
+}
 int unlink(const char *path) noexcept {
     if (fails('u')) return -1;
     return real<int(const char *)>("unlink", "unlink")(path);
@@ -171,10 +179,10 @@ struct Case {
 };
 constexpr Case kCases[] = {
     // PATH.part, its bytes on the disk, its name, that name on the disk
-    {"output", write_output, "otwsnoS"},
-    {"draft", write_draft, "otowrsnuoS"},
+    {"output", write_output, "owsnoS"},
+    {"draft", write_draft, "owrtsnuoS"},
     // the journal likewise; then the file's bytes, on the disk; then no journal
-    {"patch", patch, "orotwsnoSwsuoS"},
+    {"patch", patch, "orowsnoSwsuoS"},
 };
 
 void interruptions_change_nothing(const Case &c, const Scratch &scratch, const Ref<Host> &host) {
@@ -222,7 +230,8 @@ void each_call_may_fail(const Case &c, const Scratch &scratch, const Ref<Host> &
             if (!may_fail_unseen()) printf("%s, call %d: %s\n", c.name, k, faults.failed.c_str());
             CHECK(may_fail_unseen());
         }
-        // A call that failed has changed nothing; recovery has nothing to do, or removes what stayed.
+        // A call that failed has changed nothing; recovery has nothing to do, or removes what
+        // stayed.
         for (int i = 0; i < 2; i++) {
             CHECK(content(path) == (f.status == 0 ? kNew : kOld));
             recover_patch(host, path.c_str());
@@ -278,6 +287,62 @@ void a_full_disk_says_how_much_it_took(const Scratch &scratch, const Ref<Host> &
     CHECK(full.append("x", 1) == ENOSPC);
 }
 
+// Three files that replace three others, or none; as the writers of sets do it.
+void write_set(const Ref<Host> &host, const std::string &path, FileSet &set) {
+    std::vector<std::unique_ptr<OutputFile>> files;
+    for (const char *name : {".1", ".2", ".3"}) {
+        files.push_back(std::make_unique<OutputFile>(host, path + name));
+        files.back()->open(kNew.size());
+        if (files.size() == 1) set.recover();
+        files.back()->write(kNew.data(), kNew.size());
+        files.back()->sync();
+    }
+    set.set_aside();
+    try {
+        for (size_t i = 3; i-- > 0;) files[i]->publish();
+    } catch (...) {
+        set.put_back();
+        throw;
+    }
+    set.forget();
+}
+
+// How many of the files have these bytes.
+int n_with(const std::string &path, const std::string &bytes) {
+    int n = 0;
+    for (const char *name : {".1", ".2", ".3"}) n += content(path + name) == bytes;
+    return n;
+}
+
+// The k-th call fails, alone or with all that follow, as if the process were killed there.
+void a_set_is_replaced_whole_or_not_at_all(const Scratch &scratch, const Ref<Host> &host,
+                                           bool had_old, bool killed) {
+    const std::string path = scratch.path(u8"set"), old = had_old ? kOld : "(absent)";
+    int n_recovered = 0;
+    for (int k = 1, more = 1; more; k++) {
+        for (const char *name : {".1", ".2", ".3"})
+            if (had_old) put(path + name, kOld);
+        FileSet set(host);
+        for (const char *name : {".1", ".2", ".3"}) set.add(path + name);
+        Faults plan;
+        plan.fail_at = k;
+        plan.error = EIO;
+        plan.for_ever = killed;
+        const Failure f = under(plan, [&] { write_set(host, path, set); });
+        more = faults.n >= k;
+        if (!killed && f.status != 0 && n_with(path, old) != 3)
+            printf("set, call %d: %s\n", k, faults.failed.c_str());
+        if (!killed) CHECK(n_with(path, f.status ? old : kNew) == 3);
+        n_recovered += set.was_interrupted();
+        CHECK(failure_of([&] { set.recover(); }).status == 0);
+        CHECK(n_with(path, old) == 3 || n_with(path, kNew) == 3);
+        CHECK(failure_of([&] { write_set(host, path, set); }).status == 0); // nothing is in its way
+        CHECK(n_with(path, kNew) == 3 && scratch.n_files() == 3);
+        for (const char *name : {".1", ".2", ".3"}) std::filesystem::remove(path + name);
+    }
+    CHECK(!killed || n_recovered > 5);
+}
+
 // A link could make us write into anybody's file.
 void links_are_not_followed(const Scratch &scratch, const Ref<Host> &host) {
     const std::string path = scratch.path(u8"path"), aim = scratch.path(u8"aim");
@@ -320,6 +385,9 @@ int main() {
         for (const int error : {EIO, ENOSPC}) each_call_may_fail(c, scratch, host, error);
     }
     a_patch_that_cannot_be_taken_back_is_finished(scratch, host);
+    for (const bool had_old : {false, true})
+        for (const bool killed : {false, true})
+            a_set_is_replaced_whole_or_not_at_all(scratch, host, had_old, killed);
     a_full_disk_says_how_much_it_took(scratch, host);
     links_are_not_followed(scratch, host);
     descriptors_are_parts_of_files(scratch, host);

@@ -52,6 +52,26 @@ static void assert_file(const kv_bytes *want) {
     free(now.data);
 }
 
+/* What was said is for its owner, whatever the process's mask; a file that is replaced decides. */
+static void test_snapshots_are_for_their_owner(void **state) {
+    (void)state;
+    struct stat info;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    ggufx_kv *kv = filled(rt, 1);
+    const mode_t mask = umask(0);
+    for (unsigned mode = 0600; mode <= 0640; mode += 040) {
+        assert_int_equal(ggufx_kv_save_path(kv, 0, path, NULL), GGUFX_OK);
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_mode & 07777, mode);
+        assert_int_equal(chmod(path, 0640), 0);
+    }
+    umask(mask);
+    assert_int_equal(unlink(path), 0);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+}
+
 static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
@@ -204,6 +224,7 @@ int main(void) {
     snprintf(path, sizeof path, "%s/cache", folder);
     snprintf(part, sizeof part, "%s/cache.part", folder);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_snapshots_are_for_their_owner),
         cmocka_unit_test(test_files_hold_the_bytes_of_save_and_replace_each_other),
         cmocka_unit_test(test_a_failed_save_leaves_the_file_and_nothing_else),
         cmocka_unit_test(test_damaged_files_are_refused_and_change_nothing),

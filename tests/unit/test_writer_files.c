@@ -141,6 +141,19 @@ static void test_sets_open_as_one_and_merge_to_the_same_file(void **state) {
     clean();
 }
 
+static ggufx_status never(void *user, uint64_t offset, void *dst, size_t n) {
+    (void)user, (void)offset, (void)dst, (void)n;
+    fail_msg("nothing is to be written");
+    return -1;
+}
+
+static ggufx_writer *copy_of_file(const ggufx_file *f) {
+    ggufx_writer *w = new_writer(rt, 0, 0);
+    OK(ggufx_writer_copy_meta(w, f, NULL));
+    OK(ggufx_writer_copy_tensors(w, f, NULL));
+    return w;
+}
+
 /* The name of a part becomes a folder once all are written. */
 static int32_t block_name(void *user, uint64_t done, uint64_t total) {
     if (done == total) (void)mkdir(part_name(*(const unsigned *)user), 0777);
@@ -169,6 +182,173 @@ static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     ggufx_writer_destroy(w);
 }
 
+/* ---- rights, links, names that are taken ------------------------------------------------------ */
+
+static unsigned mode_of(const char *name) {
+    struct stat info;
+    assert_int_equal(stat(name, &info), 0);
+    return (unsigned)(info.st_mode & 07777);
+}
+
+static void test_a_file_keeps_the_mode_of_the_one_it_replaces(void **state) {
+    (void)state;
+    const unsigned modes[] = {0600, 0640, 0644, 0444, 0777};
+    const mode_t mask = umask(022);
+    ggufx_writer *w = everything();
+    OK(ggufx_writer_write(w, path, NULL, NULL));
+    assert_int_equal(mode_of(path), 0644); /* a new one: the process's */
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_int_equal(chmod(path, (mode_t)modes[i]), 0);
+        put_file(part, "left by a killed run");
+        OK(ggufx_writer_write(w, path, NULL, NULL));
+        assert_int_equal(mode_of(path), modes[i]);
+    }
+    umask(mask);
+    ggufx_writer_destroy(w);
+    clean();
+}
+
+static void test_what_a_link_leads_to_is_replaced(void **state) {
+    (void)state;
+    char target[80], again[80];
+    struct stat info;
+    snprintf(target, sizeof target, "%s/target", folder);
+    snprintf(again, sizeof again, "%s/again", folder);
+    ggufx_writer *w = everything();
+    for (int exists = 0; exists < 2; exists++) { /* it need not be there yet */
+        assert_int_equal(symlink("target", again), 0);
+        assert_int_equal(symlink(again, path), 0);
+        if (exists) put_file(target, "old");
+        OK(ggufx_writer_write(w, path, NULL, NULL));
+        assert_int_equal(lstat(path, &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+        assert_int_equal(lstat(target, &info), 0);
+        assert_true(S_ISREG(info.st_mode) && info.st_size > 3);
+        assert_int_equal(n_files(), 3);
+        clean();
+    }
+    ggufx_writer_destroy(w);
+}
+
+/* Another one is written while this one is. */
+static int32_t write_other(void *user, uint64_t done, uint64_t total) {
+    if (done == total) put_file(user, "other");
+    return 0;
+}
+
+static void test_a_name_that_is_taken_is_kept_where_asked(void **state) {
+    (void)state;
+    ggufx_progress progress = {.struct_size = sizeof progress, .user = path,
+                               .report = write_other};
+    ggufx_write_options options;
+    ggufx_write_options_init(&options);
+    options.flags = GGUFX_WRITE_NO_REPLACE;
+    ggufx_writer *w = everything();
+    ggufx_error e;
+    OK(ggufx_writer_write(w, path, &options, NULL));
+    expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "has this name");
+    assert_int_equal(e.system_error, EEXIST);
+    clean();
+    options.progress = &progress; /* taken after the first look */
+    expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "has this name");
+    assert_int_equal(e.system_error, EEXIST);
+    assert_file(path, "other", 5);
+    assert_int_equal(n_files(), 1);
+    clean();
+    options.progress = NULL;
+    options.max_part_tensors = 1;
+    put_file(part_name(2), "other");
+    expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "has this name");
+    assert_file(part_name(2), "other", 5);
+    assert_int_equal(n_files(), 1);
+    ggufx_writer_destroy(w);
+    clean();
+}
+
+static void test_free_space_is_looked_at_before(void **state) {
+    (void)state;
+    const uint64_t ne[2] = {1u << 30, 1u << 30}; /* 1 EiB */
+    const ggufx_tensor_stream stream = {.struct_size = sizeof stream, .read = never};
+    ggufx_writer *w = new_writer(rt, 0, 0);
+    ggufx_error e;
+    OK(ggufx_writer_add_stream(w, S("large"), GGUFX_TYPE_I8, 2, ne, &stream, NULL));
+    put_file(path, "old");
+    expect(ggufx_writer_write(w, path, NULL, &e), GGUFX_E_IO, &e, "are free");
+    assert_int_equal(e.system_error, ENOSPC);
+    assert_file(path, "old", 3);
+    assert_int_equal(n_files(), 1);
+    ggufx_writer_destroy(w);
+    clean();
+}
+
+/* A name fails half-way: all old parts are back, or none where none was. */
+static void test_a_set_that_cannot_be_replaced_stays(void **state) {
+    (void)state;
+    unsigned blocked = 2;
+    ggufx_progress progress = {.struct_size = sizeof progress, .user = &blocked,
+                               .report = block_name};
+    const ggufx_write_options plain = one_by_one(NULL), options = one_by_one(&progress);
+    kept k;
+    ggufx_error e;
+    ggufx_writer *w = everything();
+    OK(ggufx_writer_write(w, path, &plain, NULL));
+    write_kept(w, &k, &plain);
+    assert_int_equal(unlink(part_name(2)), 0); /* where a folder will be */
+    OK(ggufx_writer_set_string(w, S("general.name"), S("new"), NULL));
+    expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "rename");
+    for (unsigned i = 1; i <= 3; i += 2)
+        assert_file(part_name(i), k.part[i - 1].data, k.part[i - 1].n);
+    assert_int_equal(rmdir(part_name(2)), 0);
+    assert_int_equal(n_files(), 2);
+    kept_free(&k);
+    ggufx_writer_destroy(w);
+    clean();
+}
+
+/* Every name and key fits, the parts do not. */
+static void test_parts_of_two_sets_are_not_one(void **state) {
+    (void)state;
+    const ggufx_write_options plain = one_by_one(NULL);
+    kept old, new;
+    ggufx_error e;
+    ggufx_file *f = NULL;
+    size_t index = 0;
+    uint64_t id = 0;
+    ggufx_writer *w = everything();
+    write_kept(w, &old, &plain);
+    OK(ggufx_writer_set_string(w, S("general.name"), S("new"), NULL));
+    write_kept(w, &new, &plain);
+    ggufx_writer_destroy(w);
+    for (unsigned mix = 0; mix < 8; mix++) {
+        for (unsigned i = 0; i < 3; i++)
+            gb_write(mix >> i & 1 ? &new.part[i] : &old.part[i], part_name(i + 1));
+        if (mix == 0 || mix == 7) {
+            OK(ggufx_open(&f, rt, part_name(1), NULL, NULL));
+            OK(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), NULL));
+            OK(ggufx_file_meta_u64(&id, f, index, NULL));
+            w = copy_of_file(f);
+            ggufx_file_destroy(f);
+            write_kept(w, &old, NULL); /* merged: the id is of nothing any more */
+            OK(ggufx_open_memory(&f, rt, old.part[0].data, old.part[0].n, NULL, NULL, NULL, NULL));
+            expect(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), &e), GGUFX_E_NOT_FOUND,
+                   &e, "");
+            ggufx_file_destroy(f);
+            ggufx_writer_destroy(w);
+            kept_free(&old);
+            w = everything();
+            write_kept(w, &old, &plain);
+            ggufx_writer_destroy(w);
+            continue;
+        }
+        for (unsigned i = 1; i <= 3; i++)
+            expect(ggufx_open(&f, rt, part_name(i), NULL, &e), GGUFX_E_SPLIT, &e,
+                   "different sets");
+    }
+    kept_free(&old);
+    kept_free(&new);
+    clean();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_replaces_what_had_its_name),
@@ -177,6 +357,12 @@ int main(void) {
         cmocka_unit_test(test_places_that_take_no_file_are_refused),
         cmocka_unit_test(test_sets_open_as_one_and_merge_to_the_same_file),
         cmocka_unit_test(test_a_set_whose_names_fail_is_taken_back),
+        cmocka_unit_test(test_a_file_keeps_the_mode_of_the_one_it_replaces),
+        cmocka_unit_test(test_what_a_link_leads_to_is_replaced),
+        cmocka_unit_test(test_a_name_that_is_taken_is_kept_where_asked),
+        cmocka_unit_test(test_free_space_is_looked_at_before),
+        cmocka_unit_test(test_a_set_that_cannot_be_replaced_stays),
+        cmocka_unit_test(test_parts_of_two_sets_are_not_one),
     };
     return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
 }

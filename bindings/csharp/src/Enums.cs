@@ -151,6 +151,7 @@ namespace Ggufx
     {
         Gguf = 0,
         Dat = 1,
+        NoReplace = 256,
     }
 
     /// <summary>Why a tensor gets its type.</summary>
@@ -177,6 +178,7 @@ namespace Ggufx
         OutputType = 64,
         EmbeddingType = 128,
         Best = 256,
+        NoReplace = 512,
     }
 
     /// <summary>Flags of a quantization's run.</summary>
@@ -362,6 +364,7 @@ namespace Ggufx
     {
         None = 0,
         BigEndian = 1,
+        NoReplace = 1,
     }
 
     /// <summary>Flags of an edit.</summary>

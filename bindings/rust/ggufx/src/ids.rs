@@ -141,6 +141,7 @@ id! {
     ImatrixFormat: i32
     GGUF = GGUFX_IMATRIX_GGUF,
     DAT = GGUFX_IMATRIX_DAT,
+    NO_REPLACE = GGUFX_IMATRIX_NO_REPLACE,
 }
 
 id! {
@@ -165,6 +166,7 @@ bits! {
     OUTPUT_TYPE = GGUFX_JOB_OUTPUT_TYPE,
     EMBEDDING_TYPE = GGUFX_JOB_EMBEDDING_TYPE,
     BEST = GGUFX_JOB_BEST,
+    NO_REPLACE = GGUFX_JOB_NO_REPLACE,
 }
 
 bits! {
@@ -330,6 +332,7 @@ bits! {
     /// Flags of a writer (`GGUFX_WRITE_*`).
     WriteFlags: u32
     BIG_ENDIAN = GGUFX_WRITE_BIG_ENDIAN,
+    NO_REPLACE = GGUFX_WRITE_NO_REPLACE,
 }
 
 bits! {
