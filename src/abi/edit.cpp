@@ -100,8 +100,8 @@ extern "C" ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt
                                            ggufx_error *error) {
     return guard(error, [&] {
         require(alive(rt, Tag::runtime) && path && path[0], "rt and path must be set");
-        const bool set = gguf::recover_set(rt->host, path);
-        const bool edit = io::recover_patch(rt->host, path);
-        if (out) *out = set || edit;
+        // A set that is taken back may leave nothing under this name.
+        const bool found = gguf::recover_set(rt->host, path) || io::recover_patch(rt->host, path);
+        if (out) *out = found;
     });
 }

@@ -3,6 +3,7 @@
 #include "api.hpp"
 
 #include "input_file.hpp"
+#include "part_file.hpp"
 #include "signals.hpp"
 #include "text.hpp"
 
@@ -85,16 +86,24 @@ Runtime try_runtime(int32_t isa, unsigned threads) {
     return Runtime(rt);
 }
 
+// The name of the set's first part, where `path` may be one of a set.
+static std::string first_part(std::string path) {
+    constexpr size_t kTail = sizeof "00001-of-00003.gguf" - 1;
+    if (path.size() > kTail) path.replace(path.size() - kTail, 5, "00001");
+    return path;
+}
+
 // Half an edit may not open, or be neither the old nor the new model. Where it cannot be finished
 // (it is another file's, or the place is read-only) the file is what it is.
-static void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
-    if (!exists(path + ".patch")) return;
+void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
+    const std::string file = link_target(path);
+    if (!exists(file + ".patch") && !exists(first_part(file) + ".part.old")) return;
     int32_t recovered = 0;
     ggufx_error error;
     if (ggufx_edit_recover(&recovered, rt, path.c_str(), &error) != GGUFX_OK) {
         std::fprintf(stderr, "ggufx: %s\n", escape(error.message).c_str());
     } else if (recovered) {
-        std::fprintf(stderr, "ggufx: an interrupted edit of %s was finished\n",
+        std::fprintf(stderr, "ggufx: the interrupted writing of %s was brought to an end\n",
                      quoted(path).c_str());
     }
 }

@@ -53,6 +53,9 @@ Runtime make_runtime(const Globals &globals, int32_t isa = -1);
 // As above, but an ISA this machine lacks gives an empty pointer. threads as given, 0 = all.
 Runtime try_runtime(int32_t isa, unsigned threads);
 
+// Finishes or takes back what a crash interrupted where `path` was edited or written, and says so.
+void try_to_recover(const ggufx_runtime *rt, const std::string &path);
+// A file that can be recovered is.
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress = nullptr);
 

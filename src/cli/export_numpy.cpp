@@ -93,7 +93,7 @@ Conversion export_numpy(const Globals &globals, const ConvertOptions &options) {
     } else {
         OutputFolder folder(globals.output);
         for (RowMaker &maker : arrays.makers) {
-            Output out(folder.add(maker.recipe().name + ".npy"), false);
+            Output out(folder.add(maker.recipe().name + ".npy"), true);
             make_array(maker, progress, done, total,
                        [&](std::string_view bytes) { out.write(bytes); });
             out.finish();

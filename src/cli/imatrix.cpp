@@ -125,9 +125,9 @@ static void print_entries(Output &out, const Globals &globals, const ggufx_imatr
         const ggufx_imatrix_entry entry = imatrix_entry(imatrix, i);
         const ImatrixStatistics s = statistics(entry);
         const auto number = [](double v) { return fmt::format("{:.4g}", v); };
-        const std::string columns = entry.n_matrices > 1 ? fmt::format("{} x {}", entry.n_columns,
-                                                                       entry.n_matrices)
-                                                         : fmt::format("{}", entry.n_columns);
+        const std::string columns = entry.n_matrices > 1
+                                        ? fmt::format("{} x {}", entry.n_columns, entry.n_matrices)
+                                        : fmt::format("{}", entry.n_columns);
         table.row({escape({entry.name, entry.name_length}), columns, number(s.tokens),
                    number(s.sum), number(s.mean), number(s.deviation), number(s.least),
                    number(s.largest), fmt::format("{:.1f}", 100 * s.active),
@@ -171,8 +171,9 @@ static int write_to(const Globals &globals, const Imatrix &imatrix, const std::s
     {
         Progress progress(globals, "write");
         const ggufx_progress hook = progress.hook();
-        call([&](ggufx_error *error) {
-            return ggufx_imatrix_write(imatrix.get(), path.c_str(), format, &hook, error);
+        const int32_t how = format | (globals.force ? 0 : GGUFX_IMATRIX_NO_REPLACE);
+        call_to_write([&](ggufx_error *error) {
+            return ggufx_imatrix_write(imatrix.get(), path.c_str(), how, &hook, error);
         });
     }
     if (globals.json) {
@@ -181,8 +182,8 @@ static int write_to(const Globals &globals, const Imatrix &imatrix, const std::s
         value["output"] = json_bytes(path);
         print_json(out, value);
     } else if (!globals.quiet) {
-        out.write(fmt::format("{}: {} entries\n", escape(path),
-                              imatrix_facts(imatrix.get()).n_entries));
+        out.write(
+            fmt::format("{}: {} entries\n", escape(path), imatrix_facts(imatrix.get()).n_entries));
     }
     out.finish();
     return kOk;

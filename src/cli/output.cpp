@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "output.hpp"
 
+#include "part_file.hpp"
 #include "signals.hpp"
 #include "text.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace ggufx::cli {
 
-Output::Output(const std::string &path, bool force) : path_(path) {
+Output::Output(const std::string &path, bool force) : path_(path), force_(force) {
     if (path == "-") {
         stream_ = stdout;
         terminal_ = isatty(STDOUT_FILENO) == 1;
@@ -34,33 +34,25 @@ Output::Output(const std::string &path, bool force) : path_(path) {
     if (exists && !force) {
         throw Failure(kRuntimeError, "\"" + escape(path) + "\" exists; use --force to replace it");
     }
-    open_part(force);
+    path_ = link_target(path);
+    open_part();
 }
 
-void Output::open_part(bool force) {
-    part_ = path_ + ".part";
-    if (force) unlink(part_.c_str()); // left by a run that was killed
-    const int fd = open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        const std::string part = part_;
-        part_.clear(); // not ours to remove
-        if (errno == EEXIST) {
-            throw Failure(kRuntimeError, "\"" + escape(part) +
-                                             "\" exists: another run is writing it, or one was "
-                                             "killed; use --force to replace it");
-        }
-        fail("create");
-    }
+void Output::open_part() {
+    const std::string part = path_ + ".part";
+    const int fd = open_part_file(part, path_);
+    part_ = part;
     stream_ = fdopen(fd, "wb");
     if (!stream_) {
         close(fd);
+        unlink(part_.c_str());
         fail("open");
     }
 }
 
 Output::~Output() {
+    if (!part_.empty()) unlink(part_.c_str()); // before the lock is given up with the file
     if (stream_ && stream_ != stdout) std::fclose(stream_); // an error before finish() is reported
-    if (!part_.empty()) unlink(part_.c_str());
 }
 
 void Output::fail(const char *what) const {
@@ -83,10 +75,22 @@ void Output::finish() {
     if (stream_ == stdout) return;
     // A special file may not support fsync: only a real file must be on the disk.
     if (!part_.empty() && fsync(fileno(stream_)) != 0) fail("write to");
+    if (!part_.empty()) publish();
     FILE *stream = std::exchange(stream_, nullptr);
     if (std::fclose(stream) != 0) fail("close");
-    if (part_.empty()) return;
-    if (std::rename(part_.c_str(), path_.c_str()) != 0) fail("create");
+}
+
+// With the file open: others see its lock until it has its name.
+void Output::publish() {
+    const int error = publish_part_file(part_, path_, force_);
+    if (error == EEXIST) {
+        throw Failure(kRuntimeError,
+                      "\"" + escape(path_) +
+                          "\" exists: another run wrote it meanwhile; use --force to "
+                          "replace it");
+    }
+    errno = error;
+    if (error != 0) fail("create");
     part_.clear();
 }
 

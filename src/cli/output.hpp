@@ -31,10 +31,12 @@ public:
 
 private:
     [[noreturn]] void fail(const char *what) const;
-    void open_part(bool force);
+    void open_part();
+    void publish();
 
     std::string path_;
     std::string part_; // empty when written directly
+    bool force_;
     FILE *stream_ = nullptr;
     bool terminal_ = false;
 };

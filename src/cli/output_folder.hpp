@@ -1,4 +1,5 @@
 // A folder that appears with all its files or not at all: made as PATH.part, renamed when complete.
+// What a killed run left there is written anew; other files in it are not touched, and refused.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,6 +21,7 @@ public:
 
 private:
     std::string path_, part_;
+    int lock_ = -1; // the open folder
     std::vector<std::string> files_;
 };
 

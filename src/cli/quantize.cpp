@@ -65,7 +65,7 @@ static Imatrix read_weights(const Globals &globals, const ggufx_runtime *rt,
 }
 
 static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type,
-                    const ggufx_imatrix *imatrix, const ModelQuantizeOptions &options) {
+                    const ggufx_imatrix *imatrix, const ModelQuantizeOptions &options, bool force) {
     ggufx_job_options job;
     ggufx_job_options_init(&job);
     const auto flag = [&](bool given, uint32_t bit) { job.flags |= given ? bit : 0; };
@@ -76,6 +76,7 @@ static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t fi
     flag(options.no_fallback, GGUFX_JOB_NO_FALLBACK);
     flag(options.best, GGUFX_JOB_BEST);
     flag(options.keep_split, GGUFX_JOB_KEEP_SPLIT);
+    flag(!force, GGUFX_JOB_NO_REPLACE);
     flag(!options.output_type.empty(), GGUFX_JOB_OUTPUT_TYPE);
     flag(!options.embd_type.empty(), GGUFX_JOB_EMBEDDING_TYPE);
     if (!options.output_type.empty()) job.output_type = type_from_name(options.output_type);
@@ -133,8 +134,7 @@ private:
         if (seconds <= 0 || done == 0) return progress_.update(done, total);
         const double rate = static_cast<double>(done) / seconds;
         const double left = static_cast<double>(total - done) / rate;
-        progress_.update(done, total,
-                         fmt::format("{:.0f} MB/s, {:.0f} s left", rate / 1e6, left));
+        progress_.update(done, total, fmt::format("{:.0f} MB/s, {:.0f} s left", rate / 1e6, left));
     }
     void row(const ggufx_job_tensor &t) {
         if (!rows_) return;
@@ -159,7 +159,7 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
     ggufx_progress hook;
     display.fill(run, hook);
     if (options.finish) {
-        call([&](ggufx_error *error) {
+        call_to_write([&](ggufx_error *error) {
             return ggufx_job_finish(job, options.out.c_str(), &hook, error);
         });
         return;
@@ -226,7 +226,8 @@ static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
     const bool reads_data = !options.dry_run || options.has_target();
     const uint32_t only_meta = reads_data ? 0 : GGUFX_OPEN_METADATA_ONLY;
     const File file = open_file(rt.get(), options.in, GGUFX_OPEN_LEGACY_V1 | only_meta);
-    const Job job = make_job(rt.get(), file.get(), file_type, imatrix.get(), options);
+    const Job job =
+        make_job(rt.get(), file.get(), file_type, imatrix.get(), options, globals.force);
     choose_types(globals, job.get(), options, recipe.type);
     if (options.dry_run) {
         print_plan(globals, job.get(), options, recipe.name);

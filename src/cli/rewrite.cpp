@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <sys/stat.h>
@@ -99,13 +100,27 @@ ggufx_writer_facts plan(const ggufx_writer *writer, const SplitLimits &limits) {
     });
 }
 
+void call_to_write(const std::function<ggufx_status(ggufx_error *)> &write) {
+    ggufx_error error;
+    const ggufx_status status = write(&error);
+    if (status == GGUFX_OK) return;
+    const Failure failure(exit_code(status), error);
+    if (status != GGUFX_E_IO || error.system_error != EEXIST) throw failure;
+    Failure said(failure.exit_code,
+                 std::string(error.message) +
+                     ": another run wrote it meanwhile; use --force to replace it");
+    said.detail = failure.detail;
+    throw said;
+}
+
 void write_model(const Globals &globals, ggufx_writer *writer, const std::string &path,
                  const SplitLimits &limits) {
     Progress progress(globals, "write");
     const ggufx_progress hook = progress.hook();
     ggufx_write_options options = options_of(limits);
     options.progress = &hook;
-    call([&](ggufx_error *error) {
+    if (!globals.force) options.flags |= GGUFX_WRITE_NO_REPLACE;
+    call_to_write([&](ggufx_error *error) {
         return ggufx_writer_write(writer, path.c_str(), &options, error);
     });
 }

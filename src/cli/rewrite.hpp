@@ -30,6 +30,8 @@ struct SplitLimits {
 
 // What would be written, and the writing with progress and Ctrl-C.
 ggufx_writer_facts plan(const ggufx_writer *writer, const SplitLimits &limits);
+// A call that writes files; says --force where it found one that it may not replace.
+void call_to_write(const std::function<ggufx_status(ggufx_error *)> &write);
 void write_model(const Globals &globals, ggufx_writer *writer, const std::string &path,
                  const SplitLimits &limits);
 

@@ -22,6 +22,8 @@ void prepare_process() {
         if (fcntl(fd, F_GETFD) == -1) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
     std::signal(SIGPIPE, SIG_DFL); // a reader that has seen enough ends the tool, quietly
+    std::signal(SIGXFSZ,
+                SIG_IGN); // a write over the limit of `ulimit -f` fails (EFBIG) and is told
     struct sigaction action = {};
     action.sa_handler = on_signal;
     action.sa_flags = static_cast<int>(SA_RESETHAND);

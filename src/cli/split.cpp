@@ -70,6 +70,7 @@ static int split(const Globals &globals, const SplitOptions &options) {
     const std::vector<std::string> names = part_names(options.out, made.n_parts);
     Output out(globals); // a place that cannot be written is told before the parts are
     if (!options.dry_run) {
+        try_to_recover(rt.get(), names[0]);
         for (const std::string &name : names) require_target(globals, name);
         write_model(globals, writer.get(), options.out, limits);
     }

@@ -1,0 +1,87 @@
+/*
+ * Loaded before the C library: the n-th of the calls that change files fails, or the process ends
+ * there as if it were killed.
+ *   FAIL_CALLS   which ones, of: write sync rename unlink link truncate
+ *   FAIL_AT      number of the call, from 1
+ *   FAIL_ERROR   errno of a failure; 0: the process is killed before the call
+ *   FAIL_COUNT   a file that gets the number of calls at the end
+ * SPDX-License-Identifier: MIT
+ */
+#undef _FILE_OFFSET_BITS /* both names of each function are defined */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int n_calls;
+
+static int fails(const char *kind) {
+    const char *kinds = getenv("FAIL_CALLS"), *at = getenv("FAIL_AT"), *error = getenv("FAIL_ERROR");
+    if (kinds && !strstr(kinds, kind)) return 0;
+    if (__atomic_add_fetch(&n_calls, 1, __ATOMIC_SEQ_CST) != (at ? atoi(at) : 0)) return 0;
+    errno = error ? atoi(error) : EIO;
+    if (errno == 0) kill(getpid(), SIGKILL);
+    return 1;
+}
+
+__attribute__((destructor)) static void tell(void) {
+    const char *path = getenv("FAIL_COUNT");
+    char text[16];
+    const int n = snprintf(text, sizeof text, "%d", n_calls);
+    if (!path) return;
+    const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0) return;
+    syscall(SYS_write, fd, text, n);
+    syscall(SYS_close, fd);
+}
+
+#define NEXT(name)                                                                                 \
+    static __typeof__(name) *next;                                                                 \
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name)
+
+ssize_t write(int fd, const void *data, size_t n) {
+    NEXT(write);
+    return fd > 2 && fails("write") ? -1 : next(fd, data, n);
+}
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
+    NEXT(pwrite);
+    return fails("write") ? -1 : next(fd, data, n, at);
+}
+ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at) {
+    NEXT(pwrite64);
+    return fails("write") ? -1 : next(fd, data, n, at);
+}
+int fsync(int fd) {
+    NEXT(fsync);
+    return fails("sync") ? -1 : next(fd);
+}
+int ftruncate(int fd, off_t n) {
+    NEXT(ftruncate);
+    return fails("truncate") ? -1 : next(fd, n);
+}
+int ftruncate64(int fd, off64_t n) {
+    NEXT(ftruncate64);
+    return fails("truncate") ? -1 : next(fd, n);
+}
+int rename(const char *from, const char *to) {
+    NEXT(rename);
+    return fails("rename") ? -1 : next(from, to);
+}
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+    NEXT(renameat2);
+    return fails("rename") ? -1 : next(from_folder, from, to_folder, to, flags);
+}
+int link(const char *path, const char *more) {
+    NEXT(link);
+    return fails("link") ? -1 : next(path, more);
+}
+int unlink(const char *path) {
+    NEXT(unlink);
+    return fails("unlink") ? -1 : next(path);
+}

@@ -1,0 +1,271 @@
+# Every call that changes files fails in turn, and the process is killed before each of them: the old
+# files or the new ones stand there, whole, and the next run finds nothing in its way.
+# SPDX-License-Identifier: MIT
+import errno
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import tool
+from edit_case import digest
+from tool import ARCHITECTURE, MODEL, STEP, TOOL, WRAPPER, environment, gguf, run, string
+
+LIBRARY = os.environ.get("GGUFX_FAIL_CALL", "")
+SAVE_KV = os.environ.get("GGUFX_SAVE_KV", "")
+KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # at moments that no call marks
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def tiny(name="before", seed=1, reserve=4096):
+    """Six tensors of 256 x 8, and room for other keys."""
+    rng, tensors, data = random.Random(seed), [], b""
+    for i in range(6):
+        tensors.append((f"blk.{i}.ffn_up.weight", (256, 8), 0, len(data)))
+        data += struct.pack("<2048f", *(rng.uniform(-1, 1) for _ in range(2048)))
+    kv = [ARCHITECTURE, ("general.name", 8, string(name)), ("llama.block_count", 4, struct.pack("<I", 6)),
+          ("ggufx.reserve", 9, struct.pack("<IQ", 0, reserve) + bytes(reserve))]
+    return gguf(kv, tensors, data)
+
+
+@unittest.skipUnless(LIBRARY and not WRAPPER, "no library to make calls fail")
+class Faults(tool.Case):
+    def state(self, outputs):
+        return [digest(path) if os.path.exists(path) else None for path in outputs]
+
+    def start(self, command, **variables):
+        return subprocess.run(command, env=environment(LD_PRELOAD=LIBRARY, **variables), timeout=60,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def check_one(self, command, outputs, prepare, old, new, check, at, error):
+        prepare()
+        before = set(os.listdir(self.folder))
+        result = self.start(command, FAIL_AT=str(at), FAIL_ERROR=str(error))
+        place = (command, "call %d" % at, errno.errorcode.get(error, "killed"), result.stderr)
+        if error:
+            self.assertEqual(self.state(outputs), old if result.returncode else new, place)
+            self.assertNotIn(result.returncode, (-signal.SIGSEGV, -signal.SIGABRT), place)
+        else:
+            self.assertEqual(result.returncode, -signal.SIGKILL, place)
+        state = check()  # opens them, which may end what was begun
+        self.assertIn(state, (old, new), place)
+        again = subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL, timeout=60,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(again.returncode, 0, (place, again.stderr))
+        # A model that has the new keys may get them once more another way, in place.
+        self.assertIn(check(), [new] if state == old else [new, self.state(outputs)], place)
+        self.assertEqual(set(os.listdir(self.folder)) - before - {os.path.basename(p) for p in outputs}, set(), place)
+
+    def kill_at_moments(self, command, outputs, prepare, old, new, check):
+        begin = time.monotonic()
+        subprocess.run(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seconds, rng = time.monotonic() - begin, random.Random(5)
+        for _ in range(KILLS):
+            prepare()
+            process = subprocess.Popen(command, env=environment(), stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(rng.uniform(0, seconds))
+            process.kill()
+            process.wait()
+            self.assertIn(check(), (old, new), command)
+
+    def replaces(self, command, outputs, prepare, check=None):
+        """`command` makes `outputs` of what prepare() puts there."""
+        def validated():
+            for path in outputs:
+                if os.path.exists(path):
+                    result = run("validate", path)
+                    taken_back = result.returncode == 1 and not os.path.exists(path)
+                    self.assertTrue(taken_back or result.returncode == 0, (path, result.stdout, result.stderr))
+            return self.state(outputs)
+        check = check or validated
+        count = os.path.join(self.folder, "count")
+        prepare()
+        old = self.state(outputs)
+        result = self.start(command, FAIL_COUNT=count)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(count, encoding="ascii") as file:
+            n_calls = int(file.read())
+        os.unlink(count)
+        new = self.state(outputs)
+        self.assertNotEqual(old, new)
+        self.assertGreater(n_calls, 2)
+        for at in range(1, n_calls + 1, STEP):
+            for error in (errno.EIO, errno.ENOSPC, 0) if at % 5 == 0 else (errno.EIO, 0):
+                self.check_one(command, outputs, prepare, old, new, check, at, error)
+        self.kill_at_moments(command, outputs, prepare, old, new, check)
+
+    def tool(self, *arguments):
+        return [TOOL, *arguments, "-t", "1", "--isa", "scalar"]
+
+    def put(self, name, content):
+        path = self.path(name, content)
+        return path, lambda: self.path(name, content)
+
+    def test_set_in_place(self):
+        path, prepare = self.put("m.gguf", tiny())
+        self.replaces(self.tool("set", path, "general.name=" + 700 * "n", "general.author=me", "-q"), [path], prepare)
+
+    def test_set_within_a_sector(self):
+        path, prepare = self.put("m.gguf", tiny())
+        self.replaces(self.tool("set", path, "general.name=behind", "-q"), [path], prepare)
+
+    def test_set_as_a_new_file(self):
+        path, prepare = self.put("m.gguf", tiny(reserve=8))
+        self.replaces(self.tool("set", path, "general.name=" + 700 * "n", "-q"), [path], prepare)
+
+    def test_quantize(self):
+        source, out = self.path("in.gguf", tiny()), self.path("out.gguf")
+        self.replaces(self.tool("quantize", source, out, "--type", "Q8_0", "--force", "-q"), [out],
+                      lambda: self.path("out.gguf", tiny("old")))
+
+    def parts(self, name, n=3):
+        return [self.path("%s-%05d-of-%05d.gguf" % (name, i + 1, n)) for i in range(n)]
+
+    def split(self, name, content):
+        self.ok("split", self.path("whole.gguf", content), self.path(name), "--max-tensors", "2", "-q", "--force")
+        os.unlink(self.path("whole.gguf"))
+        return self.parts(name)
+
+    def test_split_over_a_set(self):
+        kept = [(path, content(path)) for path in self.split("m", tiny("old", 2))]
+
+        def prepare():
+            for path, old in kept:
+                self.path(path, old)
+        source = self.path("in.gguf", tiny())
+        self.replaces(self.tool("split", source, self.path("m"), "--max-tensors", "2", "--force", "-q"),
+                      self.parts("m"), prepare)
+
+    def test_split_where_nothing_was(self):
+        source = self.path("in.gguf", tiny())
+
+        def prepare():
+            for path in self.parts("m"):
+                if os.path.exists(path):
+                    os.unlink(path)
+        command = self.tool("split", source, self.path("m"), "--max-tensors", "2", "--force", "-q")
+        self.replaces(command, self.parts("m"), prepare)
+
+    def test_quantize_a_set(self):
+        self.split("in", tiny())
+        kept = [(path, content(path)) for path in self.split("out", tiny("old", 2))]
+
+        def prepare():
+            for path, old in kept:
+                self.path(path, old)
+        self.replaces(self.tool("quantize", self.parts("in")[0], self.path("out"), "--type", "Q8_0", "--keep-split",
+                                "--force", "-q"), self.parts("out"), prepare)
+
+    def test_merge(self):
+        source = self.split("in", tiny())[0]
+        self.replaces(self.tool("merge", source, self.path("out.gguf"), "--force", "-q"), [self.path("out.gguf")],
+                      lambda: self.path("out.gguf", tiny("old")))
+
+    def test_a_snapshot(self):
+        path, old = self.path("a.kv"), self.path("old.kv")
+        subprocess.run([SAVE_KV, old, "1"], check=True)
+
+        def loads():
+            subprocess.run([SAVE_KV, path], check=True)
+            return self.state([path])
+        self.replaces([SAVE_KV, path, "2"], [path], lambda: shutil.copyfile(old, path), loads)
+
+    def test_the_demo_model(self):
+        path = self.path("demo.gguf")
+        self.replaces(self.tool("demo", "--export", path, "--force", "-q"), [path],
+                      lambda: self.path("demo.gguf", tiny("old")))
+
+
+class Beside(tool.Case):
+    """Rights, links, two runs at once, full disks: of whatever the tool writes."""
+
+    def commands(self):
+        source = self.path("in.gguf", tiny())
+        self.ok("split", source, self.path("parts"), "--max-tensors", "3", "-q", "--force")
+        part = self.path("parts-00001-of-00002.gguf")
+        for out, command in (("q.gguf", ["quantize", source, "OUT", "--type", "Q8_0"]), ("m.gguf", ["merge", part, "OUT"]),
+                             ("d.gguf", ["demo", "--export", "OUT"]), ("i.json", ["info", source, "--json", "-o", "OUT"]),
+                             ("s.gguf", ["set", source, "general.name=x", "-o", "OUT"]),
+                             ("x.npy", ["extract", source, "blk.0.ffn_up.weight", "-o", "OUT"]),
+                             ("z.npz", ["convert", source, "-o", "OUT"]), ("r.html", ["report", source, "-o", "OUT"])):
+            path = self.path(out)
+            yield path, [path if a == "OUT" else a for a in command]
+
+    def test_modes_and_links_stay(self):
+        for path, command in self.commands():
+            target = self.path("target")
+            for mode in (0o600, 0o640):
+                self.path("target", b"old")
+                os.chmod(target, mode)
+                os.symlink("target", path)
+                self.ok(*command, "--force", "-q")
+                self.assertTrue(os.path.islink(path), command)
+                self.assertEqual(os.stat(path).st_mode & 0o7777, mode, command)
+                self.assertGreater(os.path.getsize(target), 3)
+                os.unlink(path)
+
+    def test_a_model_that_is_edited_keeps_its_mode(self):
+        for value in ("x", 9000 * "x"):  # in place; as a new file
+            path = self.path("m.gguf", tiny())
+            os.chmod(path, 0o600)
+            self.ok("set", path, "general.name=" + value, "-q")
+            self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
+
+    def test_what_a_killed_run_left_is_in_nobodys_way(self):
+        for path, command in self.commands():
+            self.path(path + ".part", b"left")
+            self.ok(*command, "-q")
+            self.assertFalse(os.path.exists(path + ".part"), command)
+
+    def test_a_file_that_is_being_written_is_not_taken(self):
+        import fcntl
+        for path, command in self.commands():
+            with open(path + ".part", "wb") as other:
+                fcntl.flock(other, fcntl.LOCK_EX)
+                for force in ([], ["--force"]):
+                    self.assertIn("is being written", self.fails(1, *command, *force), command)
+                self.assertTrue(os.path.exists(path + ".part"))
+            self.assertFalse(os.path.exists(path))
+
+    def test_a_limit_on_files_is_an_error(self):
+        for path, command in self.commands():
+            if path.endswith((".json", ".html", ".npy")):
+                continue  # too small
+            result = subprocess.run([*WRAPPER, TOOL, *command], env=environment(), stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)))
+            self.assertEqual(result.returncode, 1, (command, result.stderr))
+            self.assertIn(b"large", result.stderr.lower(), command)
+            self.assertFalse(os.path.exists(path), command)
+            if os.path.exists(path + ".part"):  # of a quantization, for --resume
+                self.assertLessEqual(os.path.getsize(path + ".part"), 9000)
+
+    def test_two_runs_of_one_name(self):
+        source = self.path("in.gguf", tiny())
+        for _ in range(5):
+            out = self.path("out.gguf")
+            runs = [subprocess.Popen([*WRAPPER, TOOL, "quantize", source, out, "--type", "Q8_0", "-q"], env=environment(),
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+            codes = []
+            for process in runs:
+                _, error = process.communicate(timeout=60)
+                codes.append(process.returncode)
+                self.assertEqual(process.returncode == 0, error == b"", error)
+            self.assertEqual(sorted(codes), [0, 1, 1, 1])
+            self.ok("validate", out)
+            os.unlink(out)
+            self.assertEqual([f for f in os.listdir(self.folder) if "part" in f], [])
+
+
+if __name__ == "__main__":
+    tool.main()
