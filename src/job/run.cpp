@@ -209,7 +209,9 @@ void Run::settle(const Failure &failure) {
     const auto status = static_cast<Status>(failure.status);
     const bool foreign = status == Status::mismatch || status == Status::state;
     const bool resumable = status == Status::cancelled || status == Status::io;
-    if (options_.n_shards > 0 || foreign || (options_.keep && resumable)) return;
+    bool begun = done_ > 0; // else there is nothing to go on with
+    for (const io::DraftFile *draft : drafts_) begun = begun || draft->n_begun() > 0;
+    if (options_.n_shards > 0 || foreign || (options_.keep && resumable && begun)) return;
     for (io::DraftFile *draft : drafts_) draft->discard_on_close();
 }
 

@@ -1,5 +1,6 @@
 # quantize: kills, full disks, resume, shards of two processes.
 # SPDX-License-Identifier: MIT
+import errno
 import json
 import os
 import random
@@ -70,7 +71,24 @@ class Interrupted(Quantize):
         self.ok("quantize", source, self.path("want.gguf"), "-q", *self.TYPE)
         self.assertEqual(read(out), read(self.path("want.gguf")))
 
-    def test_a_full_file_system_stops_in_the_middle_and_resume_goes_on(self):
+    def test_a_disk_that_fills_up_stops_in_the_middle_and_resume_goes_on(self):
+        library = os.environ.get("GGUFX_FAIL_CALL")
+        if not library:
+            self.skipTest("no library to make calls fail")
+        source, out, want = self.large(), self.path("out.gguf"), self.path("want.gguf")
+        self.ok("quantize", source, want, "-q", *self.TYPE)
+        full = environment(LD_PRELOAD=library, FAIL_CALLS="write", FAIL_AT="9", FAIL_ERROR=str(errno.ENOSPC))
+        error = self.fails(1, "quantize", source, out, *self.TYPE, env=full)
+        self.assertIn("no space left", error.lower())
+        self.assertIn("--resume", error)
+        self.assertFalse(os.path.exists(out))
+        self.assertGreater(os.path.getsize(out + ".part.log"), 24)
+        self.assertLess(os.path.getsize(out + ".part"), os.path.getsize(want))  # what was written
+        self.ok("quantize", source, out, "-q", "--resume", *self.TYPE)
+        self.assertEqual(read(out), read(want))
+        self.assertEqual(self.files(), ["in.gguf", "out.gguf", "want.gguf"])
+
+    def test_a_disk_that_is_too_small_is_told_before(self):
         source, disk, want = self.large(), self.path("disk"), self.path("want.gguf")
         os.mkdir(disk)
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk],
@@ -80,11 +98,10 @@ class Interrupted(Quantize):
             out = os.path.join(disk, "out.gguf")
             error = self.fails(1, "quantize", source, out, *self.TYPE)
             self.assertIn("no space left", error.lower())
-            self.assertIn("--resume", error)
-            self.assertNotIn("out.gguf", os.listdir(disk))
-            self.assertGreater(os.path.getsize(out + ".part.log"), 24)
+            self.assertIn("are free", error)
+            self.assertEqual(os.listdir(disk), [])
             subprocess.run(["mount", "-o", "remount,size=4m", disk], check=True)
-            self.ok("quantize", source, out, "-q", "--resume", *self.TYPE)
+            self.ok("quantize", source, out, "-q", *self.TYPE)
             self.ok("quantize", source, want, "-q", *self.TYPE)
             self.assertEqual(read(out), read(want))
         finally:
