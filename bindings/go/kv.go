@@ -171,7 +171,19 @@ func (kv *KV) Truncate(sequence uint32, nTokens uint64) error {
 	return kv.end(C.ggufx_go_kv_truncate(unsafe.Pointer(kv.p), C.uint32_t(sequence), C.uint64_t(nTokens), e), e)
 }
 
-// Rollback cuts all layers of a sequence to the shortest one.
+// Begin a call on a sequence that Rollback can take back, whatever is appended until Commit.
+func (kv *KV) Begin(sequence uint32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_begin(kv.p, C.uint32_t(sequence), e), e)
+}
+
+// Commit ends a call: what was appended stays and its queries are answered.
+func (kv *KV) Commit(sequence uint32) error {
+	e := record()
+	return kv.end(C.ggufx_kv_commit(kv.p, C.uint32_t(sequence), e), e)
+}
+
+// Rollback goes back to Begin, or cuts all layers of a sequence to the shortest one.
 func (kv *KV) Rollback(sequence uint32) error {
 	e := record()
 	return kv.end(C.ggufx_kv_rollback(kv.p, C.uint32_t(sequence), e), e)

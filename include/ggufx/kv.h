@@ -3,7 +3,7 @@
  *
  * A cache holds, per layer and sequence, keys and values of n_kv_heads heads, each stream in its
  * own KV type. The bits of a result are defined in src/kv/README.md and depend on neither
- * instruction set, threads nor the sizes of the appends.
+ * instruction set, threads, the sizes of the appends nor what other sequences hold.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_KV_H
@@ -76,10 +76,15 @@ GGUFX_API void ggufx_kv_options_init(ggufx_kv_options *options);
  * Create an empty cache. Pages of 64 tokens are taken from the runtime's allocator as they are
  * needed; ggufx_kv_reserve takes them before.
  *
- * Streams of quantized types hold the last tokens of a sequence, up to 64, and the first n_sinks as
- * F16; a page is encoded when it is full and never again. Streams of BF16 hold the first n_sinks as
- * F32, which takes a page of twice the size. The page of first tokens has room for 64 whatever
- * n_sinks is. Heads of quantized types have at most 1024 values, those of GX types a multiple of 16.
+ * Streams of quantized types hold the first n_sinks tokens of a sequence as F16, and the page of its
+ * last token, up to 64; a page is encoded when tokens come after it, and never again. A query sees
+ * the page it stands in (that of the last token it sees) as F16 and every earlier one encoded,
+ * however the tokens came. So pages that fill within an append keep both forms until the next
+ * append to that layer and sequence, or ggufx_kv_commit: ask the queries of its tokens before. Those
+ * of older tokens see what is left.
+ * Streams of BF16 hold the first n_sinks as F32, which takes a page of twice the size. The page of
+ * first tokens has room for 64 whatever n_sinks is. Heads of quantized types have at most 1024
+ * values, those of GX types a multiple of 16.
  * Errors: ARGUMENT, LIMIT, MEMORY, TYPE.   Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
@@ -101,8 +106,9 @@ GGUFX_API void ggufx_kv_destroy(ggufx_kv *kv);
 /*
  * Take all pages that n_tokens tokens of a sequence need, in every layer: until the sequence is
  * longer than that, no append can fail for want of memory, and none allocates. In layers with a
- * window that holds for appends of at most 1024 tokens. A copy or a removal made later can cost
- * pages that were not reserved.
+ * stream of a quantized type that holds for appends of at most 64 tokens (longer ones take a page of
+ * F16 for each 64 more, until the next append), in others with a window for at most 1024. A copy or
+ * a removal made later can cost pages that were not reserved.
  * Errors: ARGUMENT, MEMORY (nothing was changed), CAPACITY.
  * Threads: exclusive on kv.   Since: 0.1.
  */
@@ -110,7 +116,8 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
                                         ggufx_error *error);
 
 /*
- * Append n_tokens tokens to one layer of a sequence, all or nothing.
+ * Append n_tokens tokens to one layer of a sequence, all or nothing. An executor that fails costs
+ * parallelism only.
  *
  * positions  one per token, not negative, not descending, or NULL = the next ones (0, 1, ... without gaps).
  *            Positions are compared by the causal mask; keys are stored as given (not rotated).
@@ -136,8 +143,7 @@ GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32
 
 /*
  * Append tokens of several sequences to one layer, all or nothing: token i goes to sequences[i] at
- * positions[i]; positions do not descend within a sequence. k and v as for ggufx_kv_append. An
- * executor that fails costs parallelism only.
+ * positions[i]; positions do not descend within a sequence. k and v as for ggufx_kv_append.
  * Errors: as ggufx_kv_append.
  * Threads: exclusive on kv.   Allocates: only new pages.   Since: 0.1.
  */
@@ -245,16 +251,35 @@ GGUFX_API ggufx_status ggufx_kv_positions(int32_t *out, const ggufx_kv *kv, uint
 
 /*
  * Keep the first n_tokens tokens of a sequence in every layer; never re-encodes anything, keeps the
- * memory. A page that was encoded stays as it is, cut; the next token begins a new one.
+ * memory. Where the cut goes through a page that is encoded, the next tokens go on in its F16 form,
+ * as if the others had never come, if that is left: after the last append (until the next one or
+ * ggufx_kv_commit), and for the page in which the last call began (see ggufx_kv_begin). Else the
+ * page stays encoded, cut; the next token begins a new one.
  * Errors: ARGUMENT (longer than the sequence), STATE (the window of a layer has dropped tokens that
  * the next one would see).   Threads: exclusive on kv.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens,
                                          ggufx_error *error);
 
-/* Cut all layers of a sequence to ggufx_kv_length, after an append failed half-way through the
- * layers. Errors: ARGUMENT, STATE (as ggufx_kv_truncate: several appends were made to a layer that
- * others have not had).   Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
+/*
+ * Begin a call on a sequence: whatever is appended to it from here on, ggufx_kv_rollback goes back
+ * to what it holds now, to the bit: pages that were not encoded, and those that windows have dropped
+ * since. ggufx_kv_commit, ggufx_kv_begin, ggufx_kv_truncate to fewer tokens, and calls that remove,
+ * shift, requantize, compact or load end it.
+ * Errors: ARGUMENT, MEMORY (a table; none where pages were reserved).
+ * Threads: exclusive on kv.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_kv_begin(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
+
+/* What was appended to a sequence stays, and its queries are answered: what was kept to go back, and
+ * second forms of pages, are given up. Errors: ARGUMENT.
+ * Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_kv_commit(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
+
+/* Go back to ggufx_kv_begin; without one, cut all layers of a sequence to ggufx_kv_length, after an
+ * append failed half-way through the layers. Errors: ARGUMENT, STATE (as ggufx_kv_truncate: several
+ * appends were made to a layer that others have not had).
+ * Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
 
 /*
@@ -292,8 +317,10 @@ GGUFX_API ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p
 GGUFX_API ggufx_status ggufx_kv_keep(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
 
 /*
- * Set the means and equalisers of a layer, which else come from the first page it encodes: stored
- * keys are (k - mu_k) / eq_k, stored values v - mu_v; results are as if nothing had been done.
+ * Set the means and equalisers of a layer, which each sequence else takes from the first page that
+ * it encodes; what one sequence holds changes no bit of another. Stored
+ * keys are (k - mu_k) / eq_k, stored values v - mu_v; results are as if nothing had been done. They
+ * hold for all sequences, also after ggufx_kv_clear.
  *
  * mu_k, eq_k  f32, [n_kv_heads][head_dim_k], n_k floats each; NULL = 0 and 1. eq_k > 0.
  * mu_v        f32, [n_kv_heads][head_dim_v], n_v floats; NULL = 0.
@@ -327,9 +354,8 @@ GGUFX_API ggufx_status ggufx_kv_save(const ggufx_kv *kv, uint32_t sequence,
  *
  * read   fills all n bytes and returns GGUFX_OK, or another status (at the end of the data:
  *        GGUFX_E_TRUNCATED), which ends the call.
- * Errors: ARGUMENT, MAGIC, VERSION, MISMATCH (what differs), MALFORMED, CHECKSUM, CAPACITY, MEMORY,
- * STATE (other sequences hold pages that are centred differently); what `read` returns. In all of
- * them the cache is as it was.   Threads: exclusive on kv.   Since: 0.1.
+ * Errors: ARGUMENT, MAGIC, VERSION, MISMATCH (what differs), MALFORMED, CHECKSUM, CAPACITY, MEMORY;
+ * what `read` returns. In all of them the cache is as it was.   Threads: exclusive on kv.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
                                      ggufx_status (*read)(void *user, void *data, size_t n),

@@ -32,6 +32,20 @@ extern "C" ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint6
     });
 }
 
+extern "C" ggufx_status ggufx_kv_begin(ggufx_kv *kv, uint32_t sequence, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->begin(sequence, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_kv_commit(ggufx_kv *kv, uint32_t sequence, ggufx_error *error) {
+    return guard(error, [&] {
+        if (!alive(kv, Tag::kv)) return no_cache(error);
+        return kv->cache->commit(sequence, failure_of(error));
+    });
+}
+
 extern "C" ggufx_status ggufx_kv_rollback(ggufx_kv *kv, uint32_t sequence, ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(kv, Tag::kv)) return no_cache(error);

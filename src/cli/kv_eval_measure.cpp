@@ -270,7 +270,7 @@ private:
     KvReport report_;
     Observer observer_;
     Session reference_;
-    std::vector<Session> sessions_; // one per pair for all chunks: a cache calibrates itself once
+    std::vector<Session> sessions_; // one per pair for all chunks
     std::vector<float> true_logits_, logits_;
 };
 

@@ -15,41 +15,49 @@ struct Positions {
     }
 };
 
+// Tokens go on in the last page, then into new ones. In a layer that encodes every page but the one
+// of the last token gets its encoded form here, because queries of later tokens see that; the plain
+// form stays beside it for the queries that stand in the page (settle_track ends that).
 class AppendRun {
 public:
-    // The track has been prepared for n_tokens (> 0); takes blocks from its spares.
+    // The track has been prepared for n_tokens (> 0), begin_append came; takes its spare blocks.
     AppendRun(Cache::State &state, Layer &layer, Track &track, const Source &source,
               size_t n_tokens);
-    // Either fill() succeeds and commit() follows, or abandon() gives the blocks back.
-    Status fill(bool executor);
+    // On the executor where that is worth it, in this thread where it fails. commit() follows.
+    void fill();
     void commit(const Positions &positions);
-    void abandon();
 
 private:
-    void plan_open();
-    void plan_sink();
-    bool encodes_first() const { return n_first_ && first_.to->form == kEncoded; }
-    size_t n_parallel() const;
-    Fill parallel_fill(size_t i) const;
-    void fill_here(const Fill &fill) const;
-    void calibrate();
-    void put_positions(Block &block, uint32_t slot, uint32_t n, size_t token,
-                       const Positions &positions) const;
+    // A page and its tokens of this append: slots slot .. end - 1, from token token0 on.
+    struct Part {
+        Block *floats; // plain, or sinks
+        Block *coded;  // null: stays plain
+        uint32_t first, slot, end;
+        size_t token0;
+    };
+    void plan_last();
+    void plan_new();
+    Part part(size_t i) const; // of n_parts(): the last page of before, if it takes part, new ones
+    size_t n_parts() const { return (last_.floats ? 1 : 0) + n_new_; }
+    bool waits(const Part &part) const;
+    void fill_part(const Part &part, uint32_t head, uint32_t worker) const;
+    void fill_here(const Part &part) const;
+    void learn();
+    void link_last();
+    void put_positions(const Part &part, const Positions &positions) const;
     static void task(void *ctx, uint32_t index, uint32_t worker);
     static void get_value(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
 
     Cache::State &state_;
     Layer &layer_;
     Track &track_;
+    Source source_;
     Encoder encoder_;
     size_t n_;
-    PageRef *open_ = nullptr;
-    Fill first_{};         // of the open page, or of the sinks
-    uint32_t n_first_ = 0; // its tokens
-    size_t new_pages_ = 0; // index of the first page after it
-    size_t n_full_ = 0;
-    uint32_t n_tail_ = 0;
-    bool reuse_ = false, calibrated_ = false;
+    PageRef *old_ = nullptr; // the page that last_ is about
+    Part last_{};            // floats null: there is none
+    size_t n_new_ = 0;       // pages behind it, in the track's table from n_pages on
+    Block *reused_ = nullptr; // plain form of the last page, which the last new one gets
 };
 
 } // namespace ggufx::kv

@@ -88,6 +88,20 @@ int64_t last_of(const Track &track) {
     return track.n_pages ? last_position(track) : -1;
 }
 
+// The queries of the append before are answered.
+void begin_append(const Cache::State &state, Layer &layer, Track &track) {
+    settle_track(state, layer, track);
+    track.reuses = reused_page(layer, track) != nullptr;
+    track.next_position = track.n_pages ? last_of(track) + 1 : INT64_MAX;
+}
+
+// What no token from the first new one on will see goes; nor after a rollback, when positions may
+// come that the new ones left out.
+void end_append(const Cache::State &state, Layer &layer, Track &track, int32_t first) {
+    drop_window(state, layer, track, track.next_position < first ? track.next_position : first);
+    trim_plain(state, layer, track);
+}
+
 Status refuse_position(Failure *failure, size_t i, int32_t position, int32_t last) {
     if (position < 0)
         return set_failure(failure, Status::argument, {.index = i},
@@ -127,16 +141,6 @@ Status no_memory(const Cache::State &s, uint64_t n, Failure *failure) {
                        s.config.n_kv_heads);
 }
 
-struct Spares {
-    size_t n[kFormCount];
-    explicit Spares(const Track &track) {
-        for (const Form form : kForms) n[form] = track.n_spare[form];
-    }
-    void restore(const Cache::State &s, Layer &layer, Track &track) const {
-        for (const Form form : kForms) drop_spares(*s.host, layer, track, form, n[form]);
-    }
-};
-
 } // namespace
 
 Status Cache::append(uint32_t layer_index, uint32_t sequence, size_t n_tokens,
@@ -151,18 +155,14 @@ Status Cache::append(uint32_t layer_index, uint32_t sequence, size_t n_tokens,
     if (status == Status::ok) status = check_capacity(s.config, track, n_tokens, failure);
     if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
     if (status != Status::ok) return status;
-    const Spares before(track);
-    if (!prepare(s, layer, track, n_tokens)) return no_memory(s, n_tokens, failure);
+    if (!prepare(s, layer, track, n_tokens, Steps::one)) return no_memory(s, n_tokens, failure);
     const Positions at = {positions, last_of(track) + 1};
+    begin_append(s, layer, track);
     AppendRun run(s, layer, track, source, n_tokens);
-    status = run.fill(true);
-    if (status == Status::ok) {
-        run.commit(at);
-        return status;
-    }
-    run.abandon();
-    before.restore(s, layer, track);
-    return set_failure(failure, status, {}, "the executor did not run the tasks of an append");
+    run.fill();
+    run.commit(at);
+    end_append(s, layer, track, at.at(0));
+    return status;
 }
 
 // ---- batches: runs of tokens of one sequence ----------------------------------------------------
@@ -225,7 +225,7 @@ bool prepare_batch(const Batch &b, Layer &layer) {
         if (b.seen_before(i)) continue;
         Track &track = b.track(i);
         for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
-        if (prepare(b.state, layer, track, b.count(b.sequences[i]))) continue;
+        if (prepare(b.state, layer, track, b.count(b.sequences[i]), Steps::one)) continue;
         for (size_t j = 0; j < i; j++)
             for (const Form form : kForms)
                 drop_spares(*b.state.host, layer, b.track(j), form, b.track(j).n_marked[form]);
@@ -252,17 +252,20 @@ Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t
     if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
     if (status != Status::ok) return status;
     if (!prepare_batch(batch, layer)) return no_memory(s, n_tokens, failure);
+    for (size_t i = 0; i < n_tokens; i++)
+        if (!batch.seen_before(i)) begin_append(s, layer, batch.track(i));
     for (size_t i = 0; i < n_tokens;) {
         const size_t end = batch.run_end(i), heads = i * s.config.n_kv_heads;
         Source part = source;
         part.k = advance(source.k, source.type, heads * s.config.head_dim_k);
         part.v = advance(source.v, source.type, heads * s.config.head_dim_v);
         AppendRun run(s, layer, batch.track(i), part, end - i);
-        // Earlier runs are linked: when the executor fails, this thread does the work.
-        if (run.fill(true) != Status::ok) run.fill(false);
+        run.fill();
         run.commit({positions + i, 0});
         i = end;
     }
+    for (size_t i = 0; i < n_tokens; i++)
+        if (!batch.seen_before(i)) end_append(s, layer, batch.track(i), positions[i]);
     return Status::ok;
 }
 

@@ -132,13 +132,15 @@ void pack_query(const AttendCall &call, const Group &group, int32_t delta, Packe
 // page by page, in the order in which heads lie in them.
 void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t chunk,
                   RowSums *sums, AttendLocal &local);
-// attend_keys.cpp: the values of a page whose keys hold them, and how many coordinates they have.
-const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, uint32_t head,
-                              AttendLocal &local);
+// attend_keys.cpp: the values of a page whose keys hold them, in one of its forms, and how many
+// coordinates they have.
+const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, const Block &block,
+                              uint32_t head, AttendLocal &local);
 uint32_t value_coordinates(const AttendCall &call, const TypeOps &k_type);
 // attend_many.cpp: n groups of one KV head over one of its pages, which is decoded once for all of
 // them; only where takes_many says so. next: the page after it, null: there is none.
-bool takes_many(const AttendCall &call, const Group &group, const PageRef &page);
+bool takes_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
+                const PageRef *behind);
 void attend_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
                  const PageRef *next, RowSums *sums, AttendLocal &local);
 size_t chunks_of(const Track &track);

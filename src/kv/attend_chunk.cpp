@@ -23,13 +23,43 @@ const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t
 // next.
 class HeadSteps {
 public:
-    HeadSteps(const AttendCall &call, AttendLocal &local) : call_(call), local_(local) {}
+    HeadSteps(const AttendCall &call, const PageRef *behind, AttendLocal &local)
+        : call_(call), behind_(behind), local_(local) {}
 
+    // A page that has both forms: each row sees one of them.
     void add(const Group &group, const PageRef &page, RowSums &sums, const KvAhead &beside_keys,
              const KvAhead &beside_values) {
         const Visible seen(page, group);
+        if (!page.plain) {
+            add_form(group, page, *page.block, seen, sums, beside_keys, beside_values);
+            return;
+        }
+        add_form(group, page, *page.block, seen.part(page, behind_, group, false), sums,
+                 beside_keys, beside_values);
+        add_form(group, page, *page.plain, seen.part(page, behind_, group, true), sums, {}, {});
+    }
+    // Of the last head.
+    void sum_last() {
+        if (!last_.s) return;
+        const Last now = last_;
+        last_.s = nullptr;
+        const Group &group = *now.group;
+        const HeadPage head(*call_.layer, *now.block, group.kv_head);
+        const uint32_t sum_dim = call_.state->config.sum_dim();
+        float *o = sums_of(call_, group, now.basis, *now.sums);
+        const bool in_keys = call_.layer->v_in_k;
+        const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
+        kv_kernels(*call_.kernels, kind).accumulate[kv_rows_index(group.width)](
+            o, in_keys ? value_coordinates(call_, *head.k_type) : sum_dim, now.s,
+            in_keys ? values_of_keys(call_, *now.page, *now.block, group.kv_head, local_) : head.v,
+            now.tokens, now.beside_values);
+    }
+
+private:
+    void add_form(const Group &group, const PageRef &page, const Block &block, const Visible &seen,
+                  RowSums &sums, const KvAhead &beside_keys, const KvAhead &beside_values) {
         if (seen.nothing()) return;
-        const HeadPage head(*call_.layer, *page.block, group.kv_head);
+        const HeadPage head(*call_.layer, block, group.kv_head);
         const SumBasis basis = head.basis(*call_.layer);
         float *s = last_.s == local_.s ? local_.s + kRows * kKvTokens : local_.s;
 
@@ -39,29 +69,13 @@ public:
                                             head.k, seen.all, beside_keys);
         sum_last();
         weigh_rows(call_, group, page, seen, basis, s, sums);
-        last_ = {&group, &page, &sums, basis, seen.all, s, beside_values};
-    }
-    // Of the last head.
-    void sum_last() {
-        if (!last_.s) return;
-        const Last now = last_;
-        last_.s = nullptr;
-        const Group &group = *now.group;
-        const HeadPage head(*call_.layer, *now.page->block, group.kv_head);
-        const uint32_t sum_dim = call_.state->config.sum_dim();
-        float *o = sums_of(call_, group, now.basis, *now.sums);
-        const bool in_keys = call_.layer->v_in_k;
-        const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
-        kv_kernels(*call_.kernels, kind).accumulate[kv_rows_index(group.width)](
-            o, in_keys ? value_coordinates(call_, *head.k_type) : sum_dim, now.s,
-            in_keys ? values_of_keys(call_, *now.page, group.kv_head, local_) : head.v, now.tokens,
-            now.beside_values);
+        last_ = {&group, &page, &block, &sums, basis, seen.all, s, beside_values};
     }
 
-private:
     struct Last {
         const Group *group;
         const PageRef *page;
+        const Block *block; // the form of it
         RowSums *sums;
         SumBasis basis;
         KvTokens tokens;
@@ -69,6 +83,7 @@ private:
         KvAhead beside_values;
     };
     const AttendCall &call_;
+    const PageRef *behind_; // of the track
     AttendLocal &local_;
     Last last_ = {};
 };
@@ -120,28 +135,25 @@ void add_pages(const AttendCall &call, const Group *groups, size_t n, const Page
     const uint32_t n_heads = groups[n - 1].kv_head - groups[0].kv_head + 1;
     const Ahead ahead(*call.layer, pages.first, pages.behind, groups[0].kv_head, n_heads);
     const KvAhead nothing = {};
-    HeadSteps steps(call, local);
+    HeadSteps steps(call, pages.behind, local);
     size_t index = 0;
     for (const PageRef *page = pages.first; page < pages.end; page++) {
         ahead.prefetch_head(page);
-        for (size_t g = 0; g < n; g++) {
-            const size_t many = groups_of_head(groups + g, n - g);
-            if (many >= kManyGroups && takes_many(call, groups[g], *page)) {
+        for (size_t g = 0, end; g < n; g = end, index++) { // head by head
+            end = g + groups_of_head(groups + g, n - g);
+            const bool many = end - g >= kManyGroups;
+            if (many && takes_many(call, groups + g, end - g, *page, pages.behind)) {
                 steps.sum_last(); // whose weights lie where those of many groups will
                 const PageRef *next = page + 1 < pages.behind ? page + 1 : nullptr;
-                attend_many(call, groups + g, many, *page, next, sums + g, local);
-                g += many - 1;
-                index++;
+                attend_many(call, groups + g, end - g, *page, next, sums + g, local);
                 continue;
             }
-            if (g && groups[g - 1].kv_head == groups[g].kv_head) {
-                steps.add(groups[g], *page, sums[g], nothing, nothing);
-            } else {
-                steps.add(groups[g], *page, sums[g], ahead.beside_keys(index),
-                          ahead.beside_values(index));
-                index++;
+            for (size_t i = g; i < end; i++) {
+                const bool first = i == g;
+                steps.add(groups[i], *page, sums[i], first ? ahead.beside_keys(index) : nothing,
+                          first ? ahead.beside_values(index) : nothing);
+                if (!ahead.overlaps()) steps.sum_last();
             }
-            if (!ahead.overlaps()) steps.sum_last();
         }
     }
     steps.sum_last();

@@ -75,8 +75,8 @@ void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x
     memcpy(x, total.o[kTypeBasis] + r * stride_of(call),
            padded_values(*layer.v, all) * sizeof(float));
     call.kernels->unrotate(layer.v->transform, x, transformed_values(*layer.v, all));
-    const HeadCalibration calibration =
-        layer.calibrated ? calibration_head(*call.state, layer, group.kv_head) : HeadCalibration{};
+    const HeadCalibration calibration = calibration_head(
+        call.state->config, layer, calibration_of(layer, *group.track), group.kv_head);
     if (calibration.mu_v) add_mean(call, x, calibration.mu_v, total.l[kTypeBasis][r], n);
     for (uint32_t j = 0; layer.v_in_k && calibration.mu_k && j < n; j++)
         x[j] =

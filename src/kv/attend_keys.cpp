@@ -13,10 +13,10 @@ uint32_t value_coordinates(const AttendCall &call, const TypeOps &k_type) {
     return k_type.is_float() ? n : padded_values(k_type, n);
 }
 
-const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, uint32_t head,
-                              AttendLocal &local) {
-    const BlockShape &shape = call.layer->shape[page.block->form];
-    const uint8_t *keys = page.block->data() + head * shape.k_head;
+const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, const Block &block,
+                              uint32_t head, AttendLocal &local) {
+    const BlockShape &shape = call.layer->shape[block.form];
+    const uint8_t *keys = block.data() + head * shape.k_head;
     auto *values = reinterpret_cast<uint8_t *>(local.values);
     if (local.decoded == keys && local.decoded_from == page.first) return values;
     const uint32_t n = value_coordinates(call, *shape.k);

@@ -7,10 +7,15 @@ namespace ggufx::kv {
 
 using namespace kernels;
 
-// Queries packed for another shift are made one at a time, values in keys have a way of their own.
-bool takes_many(const AttendCall &call, const Group &group, const PageRef &page) {
-    if (call.layer->v_in_k || page.delta != group.query.delta) return false;
-    const HeadPage head(*call.layer, *page.block, group.kv_head);
+// Queries packed for another shift are made one at a time, values in keys have a way of their own;
+// a page that some rows see in its other form too.
+bool takes_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
+                const PageRef *behind) {
+    if (call.layer->v_in_k || page.delta != groups[0].query.delta) return false;
+    for (size_t g = 0; page.plain && g < n; g++)
+        for (uint32_t r = 0; r < groups[g].n_rows; r++)
+            if (stands_in(page, behind, groups[g].rows[r])) return false;
+    const HeadPage head(*call.layer, *page.block, groups[0].kv_head);
     return kv_kernels(*call.kernels, head.k_type->kind).ready.score &&
            kv_kernels(*call.kernels, head.v_type->kind).ready.accumulate;
 }

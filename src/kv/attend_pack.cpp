@@ -53,8 +53,8 @@ bool pack_row(const AttendCall &call, const Group &group, uint32_t row, PackedQu
     put_floats(out, row, width, x, n);
     out.bias[row] = 0.0f;
     if (type.is_float()) return true;
-    const HeadCalibration calibration =
-        layer.calibrated ? calibration_head(*call.state, layer, group.kv_head) : HeadCalibration{};
+    const HeadCalibration calibration = calibration_head(
+        call.state->config, layer, calibration_of(layer, *group.track), group.kv_head);
     if (calibration.mu_k) {
         // by two chains over even and odd coordinates, as scores of float keys
         out.bias[row] = call.kernels->dot(x, calibration.mu_k, n) * call.options.scale;

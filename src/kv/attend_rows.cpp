@@ -42,15 +42,34 @@ void adjust_scores(const AttendCall &call, const Row &row, const PageRef &page, 
 
 } // namespace
 
+void Visible::take(uint32_t r, KvTokens tokens) {
+    row[r] = tokens;
+    if (tokens.first >= tokens.end) return;
+    if (tokens.first < all.first) all.first = tokens.first;
+    if (tokens.end > all.end) all.end = tokens.end;
+}
+
 Visible::Visible(const PageRef &page, const Group &group) : all{kKvTokens, 0} {
     for (uint32_t r = 0; r < group.n_rows; r++) {
         const Row &now = group.rows[r], &last = group.rows[r ? r - 1 : 0];
         const bool same = r && now.until == last.until && now.after == last.after;
-        row[r] = same ? row[r - 1] : visible(page, now);
-        if (row[r].first >= row[r].end) continue;
-        if (row[r].first < all.first) all.first = row[r].first;
-        if (row[r].end > all.end) all.end = row[r].end;
+        take(r, same ? row[r - 1] : visible(page, now));
     }
+}
+
+bool stands_in(const PageRef &page, const PageRef *behind, const Row &row) {
+    const PageRef *next = &page + 1;
+    return next == behind || row.until < position_at(*next, 0);
+}
+
+Visible Visible::part(const PageRef &page, const PageRef *behind, const Group &group,
+                      bool own) const {
+    constexpr KvTokens kNone = {kKvTokens, 0};
+    Visible some = *this;
+    some.all = kNone;
+    for (uint32_t r = 0; r < group.n_rows; r++)
+        some.take(r, stands_in(page, behind, group.rows[r]) == own ? row[r] : kNone);
+    return some;
 }
 
 void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,

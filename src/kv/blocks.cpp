@@ -92,6 +92,11 @@ void release_block(const Host &host, Layer &layer, Block *block, Track *spares) 
         free_block(host, layer, block);
 }
 
+void release_page(const Host &host, Layer &layer, const PageRef &page, Track *spares) {
+    release_block(host, layer, page.block, spares);
+    if (page.plain) release_block(host, layer, page.plain, spares);
+}
+
 void drop_spares(const Host &host, Layer &layer, Track &track, Form form, size_t keep) {
     while (track.n_spare[form] > keep) free_block(host, layer, pop_spare(track, form));
 }

@@ -77,11 +77,7 @@ void Cache::build(const Config &config) {
     s.attend = AttendMemory::make(host, config);
     s.calibration = take_array<float>(host, sizes.more.calibration, kPageAlign);
     s.n_calibration = sizes.more.calibration / sizeof(float);
-    for (uint32_t i = 0; s.calibration && i < config.n_layers; i++) {
-        Layer &layer = s.layers[i];
-        if (layer.centre_k || layer.centre_v)
-            layer.calibration = s.calibration + i * (sizes.more.calibration_one / sizeof(float));
-    }
+    s.place_calibration(s.calibration, sizes.more.calibration_one / sizeof(float));
 }
 
 Cache *Cache::create(Ref<Host> host, const kernels::Kernels *kernels, const Config &given) {
@@ -129,7 +125,7 @@ namespace {
 // What reserve(n_tokens) provides for beyond what a track has.
 uint64_t reserved_tokens(const Layer &layer, const Track &track, uint64_t n_tokens) {
     const uint64_t more = n_tokens > track.n_tokens ? n_tokens - track.n_tokens : 0;
-    const uint64_t most = uint64_t(layer.window) + kWindowAppend;
+    const uint64_t most = window_tokens(layer);
     return layer.window && more > most ? most : more;
 }
 
@@ -148,9 +144,11 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
     for (uint32_t i = 0; i < config.n_layers; i++) {
         const Layer layer = make_layer(config, i);
         const Track empty{};
-        const Needs needs = needs_of(state, layer, empty, reserved_tokens(layer, empty, n_tokens));
+        const uint64_t n = reserved_tokens(layer, empty, n_tokens);
+        const Needs needs = needs_of(state, layer, empty, n, Steps::small);
         uint64_t one = 0, part = 0;
         if (needs.n_pages) one = uint64_t(table_size_for(needs.n_pages)) * sizeof(PageRef);
+        if (layer.window) one *= 2; // and that of a mark
         for (const Form form : kForms) {
             ok = ok && checked::mul(&part, uint64_t(needs.blocks[form]),
                                     uint64_t(layer.shape[form].bytes));
@@ -177,7 +175,9 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
     for (; ok && n < s.config.n_layers; n++) {
         Track &track = s.track(n, sequence);
         for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
-        ok = prepare(s, s.layers[n], track, reserved_tokens(s.layers[n], track, n_tokens));
+        ok = prepare(s, s.layers[n], track, reserved_tokens(s.layers[n], track, n_tokens),
+                     Steps::small) &&
+             grow_mark(*s.host, s.layers[n], track, track.table_size);
     }
     if (ok) {
         for (uint32_t i = 0; i < n; i++) s.track(i, sequence).reserved = true;
@@ -196,8 +196,6 @@ void Cache::clear() {
     State &s = *state_;
     for (size_t i = 0; i < s.n_tracks; i++)
         clear_track(s, s.layers[i / s.config.n_sequences], s.tracks[i]);
-    for (uint32_t i = 0; s.layers && i < s.config.n_layers; i++)
-        if (!s.layers[i].given) s.layers[i].calibrated = false;
 }
 
 } // namespace ggufx::kv

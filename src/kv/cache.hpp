@@ -131,6 +131,12 @@ public:
     Status positions(int32_t *out, uint32_t sequence, uint64_t first, uint64_t n,
                      Failure *failure) const;
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
+    // How many of n tokens to append at a time so that a layer that encodes needs no memory for both
+    // forms of their pages: those up to the end of one.
+    size_t whole_step(uint32_t layer, uint32_t sequence, size_t n) const;
+    // A call of several appends: commit, or rollback to where it began.
+    Status begin(uint32_t sequence, Failure *failure);
+    Status commit(uint32_t sequence, Failure *failure);
     Status rollback(uint32_t sequence, Failure *failure);
     // Tokens whose position is in p0 .. p1 - 1.
     Status remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure);

@@ -1,5 +1,7 @@
 // Centring and equalising: the mean of every channel of K and V and the spread of those of K, taken
-// from the first page that is encoded, then frozen. Exact identities undo them (view.hpp).
+// from the first page that a sequence encodes, then frozen for it; what one sequence taught touches
+// no other. Exact identities undo them: q.k = q.mu_k + (q * eq_k).stored,
+// sum p v = sum p stored + mu_v * sum p.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "kv/state.hpp"
@@ -45,17 +47,36 @@ size_t calibration_floats(const Config &config) {
     return size_t(config.n_kv_heads) * (2 * size_t(config.head_dim_k) + config.head_dim_v);
 }
 
-HeadCalibration calibration_head(const Cache::State &state, const Layer &layer, uint32_t head) {
+float *calibration_of(const Layer &layer, const Track &track) {
+    if (track.calibrated) return track.calibration;
+    return layer.given ? layer.calibration : nullptr;
+}
+
+HeadCalibration calibration_head(const Config &config, const Layer &layer, float *calibration,
+                                 uint32_t head) {
     HeadCalibration c = {nullptr, nullptr, nullptr};
-    if (!layer.calibration) return c;
-    const size_t dk = state.config.head_dim_k, dv = state.config.head_dim_v;
-    const size_t all = state.config.n_kv_heads * dk;
+    if (!calibration) return c;
+    const size_t dk = config.head_dim_k, dv = config.head_dim_v;
+    const size_t all = config.n_kv_heads * dk;
     if (layer.centre_k) {
-        c.mu_k = layer.calibration + head * dk;
+        c.mu_k = calibration + head * dk;
         c.eq_k = c.mu_k + all;
     }
-    if (layer.centre_v) c.mu_v = layer.calibration + 2 * all + head * dv;
+    if (layer.centre_v) c.mu_v = calibration + 2 * all + head * dv;
     return c;
+}
+
+void Cache::State::place_calibration(float *all, size_t one) {
+    calibration = all;
+    const size_t n_sequences = config.n_sequences;
+    for (uint32_t l = 0; l < config.n_layers; l++) {
+        Layer &layer = layers[l];
+        const bool centred = all && (layer.centre_k || layer.centre_v);
+        float *of_layer = centred ? all + l * (n_sequences + 1) * one : nullptr;
+        layer.calibration = of_layer;
+        for (uint32_t i = 0; i < n_sequences; i++)
+            track(l, i).calibration = centred ? of_layer + (i + size_t{1}) * one : nullptr;
+    }
 }
 
 namespace {
@@ -84,15 +105,14 @@ void calibrate_side(float *mu, float *eq, Side side, uint32_t head, uint32_t n,
 
 } // namespace
 
-void calibrate_layer(const Cache::State &state, const Layer &layer, const PageValues &values,
-                     const Scratch &scratch) {
-    for (uint32_t head = 0; head < state.config.n_kv_heads; head++) {
-        const HeadCalibration c = calibration_head(state, layer, head);
+void learn_calibration(const Config &config, const Layer &layer, float *calibration,
+                       const PageValues &values, const Scratch &scratch) {
+    for (uint32_t head = 0; head < config.n_kv_heads; head++) {
+        const HeadCalibration c = calibration_head(config, layer, calibration, head);
         if (c.mu_k)
-            calibrate_side(c.mu_k, c.eq_k, Side::k, head, state.config.head_dim_k, values, scratch);
+            calibrate_side(c.mu_k, c.eq_k, Side::k, head, config.head_dim_k, values, scratch);
         if (c.mu_v)
-            calibrate_side(c.mu_v, nullptr, Side::v, head, state.config.head_dim_v, values,
-                           scratch);
+            calibrate_side(c.mu_v, nullptr, Side::v, head, config.head_dim_v, values, scratch);
     }
 }
 
@@ -108,11 +128,10 @@ Status check_floats(const float *x, size_t n, bool positive, const char *name, F
     return Status::ok;
 }
 
-bool holds_encoded(const Cache::State &s, uint32_t layer) {
+bool is_centred(const Cache::State &s, uint32_t layer) {
     for (uint32_t i = 0; i < s.config.n_sequences; i++) {
         const Track &track = s.track(layer, i);
-        for (size_t p = 0; p < track.n_pages; p++)
-            if (track.pages[p].block->form == kEncoded) return true;
+        if (track.calibrated || holds_encoded(track)) return true;
     }
     return false;
 }
@@ -138,14 +157,14 @@ Status Cache::calibrate(uint32_t index, const float *mu_k, const float *eq_k, co
     if (status == Status::ok) status = check_floats(eq_k, n_k, true, "eq_k", failure);
     if (status == Status::ok) status = check_floats(mu_v, n_v, false, "mu_v", failure);
     if (status != Status::ok) return status;
-    if (holds_encoded(s, index) || (layer.calibrated && !layer.given))
+    if (is_centred(s, index))
         return set_failure(failure, Status::state, {.index = index},
                            "calibrate: layer %u has encoded pages", index);
-    const HeadCalibration c = calibration_head(s, layer, 0);
+    const HeadCalibration c = calibration_head(s.config, layer, layer.calibration, 0);
     set_floats(c.mu_k, mu_k, n_k, 0.0f);
     set_floats(c.eq_k, eq_k, n_k, 1.0f);
     set_floats(c.mu_v, mu_v, n_v, 0.0f);
-    layer.calibrated = layer.given = true;
+    layer.given = true;
     return Status::ok;
 }
 

@@ -13,6 +13,7 @@ namespace {
 struct Run {
     Track *track;
     size_t first, end, target, n_targets;
+    bool learned; // the track's first encoded page is among them
 };
 
 size_t pages_of(uint64_t tokens) {
@@ -20,15 +21,15 @@ size_t pages_of(uint64_t tokens) {
 }
 
 // Behind the pages from `at` on that share its block: all owners of it, and parts that may move.
-size_t part_end(const Cache::State &s, const Layer &layer, Track &track, size_t at) {
+size_t part_end(const Layer &layer, Track &track, size_t at) {
     const PageRef &page = track.pages[at];
     if (page.block->form == kSinks) return at;
-    if (layer.encodes && &page == open_page(s, layer, track)) return at;
+    if (&page == hot_page(layer, track)) return at;
     size_t end = at;
     uint32_t tokens = 0;
     for (; end < track.n_pages && track.pages[end].block == page.block; end++) {
         if (track.pages[end].delta != page.delta) return at;
-        if (layer.encodes && track.pages + end == open_page(s, layer, track)) return at;
+        if (track.pages + end == hot_page(layer, track)) return at;
         tokens += track.pages[end].n;
     }
     return end - at == page.block->n_owners && tokens < kPageTokens ? end : at;
@@ -49,6 +50,7 @@ public:
     void commit(uint32_t sequence);
 
 private:
+    void learn(const Rebuild &rebuild, Run &run);
     template <class Visit> void each_run(uint32_t sequence, const Visit &visit) const;
     bool add_run(Track &track, size_t first, size_t end, uint64_t tokens);
 
@@ -60,11 +62,10 @@ private:
     HostArray<Target> targets_;
     HostArray<Piece> pieces_;
     size_t n_runs_ = 0, n_targets_ = 0, n_pieces_ = 0;
-    bool committed_ = false, calibrates_ = false;
+    bool committed_ = false;
 };
 
 Compact::~Compact() {
-    if (!committed_ && calibrates_) layer_.calibrated = false;
     for (size_t i = 0; i < n_targets_ && !committed_; i++)
         free_block(host_, layer_, targets_[i].block);
 }
@@ -80,7 +81,7 @@ template <class Visit> void Compact::each_run(uint32_t sequence, const Visit &vi
             for (size_t next;
                  end < track.n_pages && track.pages[end].delta == track.pages[at].delta;
                  end = next, n_blocks++) {
-                next = part_end(s_, layer_, track, end);
+                next = part_end(layer_, track, end);
                 if (next == end) break;
                 for (size_t p = end; p < next; p++) tokens += track.pages[p].n;
             }
@@ -93,7 +94,8 @@ template <class Visit> void Compact::each_run(uint32_t sequence, const Visit &vi
 // Pieces fill one new block after the other.
 bool Compact::add_run(Track &track, size_t first, size_t end, uint64_t tokens) {
     const Form form = layer_.encodes ? kEncoded : kPlain;
-    runs_[n_runs_++] = {&track, first, end, n_targets_, pages_of(tokens)};
+    runs_[n_runs_++] = {&track, first, end, n_targets_, pages_of(tokens), false};
+    float *const centring = calibration_of(layer_, track);
     size_t page = first;
     uint32_t used = 0; // tokens of `page` that are placed
     for (; tokens; n_targets_++) {
@@ -101,7 +103,7 @@ bool Compact::add_run(Track &track, size_t first, size_t end, uint64_t tokens) {
         if (!block) return false;
         block->n_owners = 1;
         Target &target = targets_[n_targets_];
-        target = {block, &pieces_[n_pieces_], 0, UINT64_MAX};
+        target = {block, &pieces_[n_pieces_], 0, UINT64_MAX, centring, centring};
         for (uint32_t slot = 0; slot < kPageTokens && tokens;) {
             const PageRef &from = track.pages[page];
             const uint32_t left = from.n - used, room = kPageTokens - slot;
@@ -136,10 +138,18 @@ Status Compact::prepare(uint32_t sequence, Failure *failure) {
     return set_failure(failure, Status::memory, {}, "compact: no memory for the new pages");
 }
 
+// Where a sequence has no encoded page yet: the values take effect with the commit.
+void Compact::learn(const Rebuild &rebuild, Run &run) {
+    float *const calibration = run.track->calibration;
+    if (!calibration || calibration_of(layer_, *run.track)) return;
+    run.learned = &run == &runs_[0] || run.track != (&run)[-1].track;
+    if (run.learned) rebuild.learn(layer_, calibration, targets_[run.target]);
+    for (size_t i = 0; i < run.n_targets; i++) targets_[run.target + i].centring = calibration;
+}
+
 Status Compact::fill(RebuildRun &run) {
     Rebuild rebuild(run, layer_, layer_, targets_.data(), n_targets_);
-    if (n_targets_ && layer_.calibration && !layer_.calibrated)
-        calibrates_ = layer_.calibrated = rebuild.calibrate(layer_);
+    for (size_t r = 0; r < n_runs_ && layer_.encodes; r++) learn(rebuild, runs_[r]);
     return n_targets_ ? rebuild.fill() : Status::ok;
 }
 
@@ -148,17 +158,20 @@ void Compact::commit(uint32_t sequence) {
         const Run &run = runs_[r];
         Track &track = *run.track;
         const int32_t delta = track.pages[run.first].delta;
+        settle_track(s_, layer_, track);
+        end_mark(s_, layer_, track, true);
         for (size_t p = run.first; p < run.end; p++)
             release_block(host_, layer_, track.pages[p].block, nullptr);
         for (size_t i = 0; i < run.n_targets; i++) {
             const Target &target = targets_[run.target + i];
             track.pages[run.first + i] = {target.block, 0, static_cast<uint16_t>(target.end()),
-                                          delta, 0};
+                                          delta, 0, nullptr};
         }
         const size_t gap = run.end - run.first - run.n_targets;
         for (size_t p = run.end; p < track.n_pages; p++) track.pages[p - gap] = track.pages[p];
         track.n_pages -= gap;
         number_pages(track);
+        if (run.learned) track.calibrated = true, track.learned_end = UINT64_MAX;
     }
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         Track &track = s_.track(index_, i);

@@ -112,7 +112,8 @@ LayerMemory layer_memory(const Host &host, const Config &c, bool encodes, bool c
     }
     if (centred) {
         sizes.calibration_one = calibration_floats(c) * sizeof(float);
-        if (!checked::mul(&bytes, sizes.calibration_one, c.n_layers) ||
+        const uint64_t tracks = uint64_t(c.n_layers) * (uint64_t(c.n_sequences) + 1);
+        if (!checked::mul(&bytes, sizes.calibration_one, tracks) ||
             !checked::to_size(&sizes.calibration, bytes))
             throw std::bad_alloc();
     }

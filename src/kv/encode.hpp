@@ -1,4 +1,4 @@
-// Filling pages: tokens from an append, and those that a plain page holds already, into a block.
+// Filling pages: tokens of an append into float pages, plain pages into encoded ones.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,25 +6,19 @@
 
 namespace ggufx::kv {
 
-// Slots first .. slot - 1 come from `from` (a plain block), slot .. end - 1 from the source's
-// tokens from token0 on. Writes `to`, which may be `from` when it is plain.
-struct Fill {
-    Block *to;
-    const Block *from;
-    uint32_t first, slot, end;
-    size_t token0;
-};
-
 struct Encoder {
     const Cache::State *state;
     const Layer *layer;
-    Source source;
+    float *calibration; // of the track, or null
 
-    // One head of K and V of a page.
-    void fill_head(const Fill &fill, uint32_t head, const Scratch &scratch) const;
-    void fill_side(const Fill &fill, Side side, uint32_t head, const Scratch &scratch) const;
-    // The value of a slot as a plain page holds it: rounded to F16.
-    void load_slot(const Fill &fill, Side side, uint32_t slot, uint32_t head, float *out) const;
+    // Slots slot .. end - 1 of one head of a float page, from the source's tokens from token0 on.
+    void store_head(Block &to, const Source &source, uint32_t slot, uint32_t end, size_t token0,
+                    uint32_t head) const;
+    // Slots first .. end - 1 of one head of an encoded block, as a plain one holds them.
+    void encode_head(Block &to, const Block &plain, uint32_t first, uint32_t end, uint32_t head,
+                     const Scratch &scratch) const;
+    void encode_side(Block &to, const Block &plain, uint32_t first, uint32_t end, Side side,
+                     uint32_t head, const Scratch &scratch) const;
 };
 
 // Nanoseconds of encoding one token, about.

@@ -54,15 +54,25 @@ Status Cache::read(float *k, float *v, uint32_t layer_index, uint32_t sequence, 
     status = check_range(track, first, n_tokens, failure);
     if (status != Status::ok || n_tokens == 0) return status;
     const CanonicalFp fp;
+    float *const calibration = calibration_of(layer, track);
     Walk walk(track, first);
     for (uint64_t t = 0; t < n_tokens; t++, walk.next()) {
         const PageRef &page = walk.ref();
-        for (uint32_t h = 0; k && h < c.n_kv_heads; h++, k += c.head_dim_k) {
-            read_part(s, layer, *page.block, walk.slot(), h, Side::k, 0, c.head_dim_k, k);
-            rotate_position(c, k, page.delta);
+        for (uint32_t h = 0; h < c.n_kv_heads; h++) {
+            const HeadCalibration centring = calibration_head(c, layer, calibration, h);
+            const auto get = [&](Side side, uint32_t n, float *out) {
+                read_part(s, layer, centring, *page.block, walk.slot(), h, side, 0, n, out);
+            };
+            if (k) {
+                get(Side::k, c.head_dim_k, k);
+                rotate_position(c, k, page.delta);
+                k += c.head_dim_k;
+            }
+            if (v) {
+                get(Side::v, c.head_dim_v, v);
+                v += c.head_dim_v;
+            }
         }
-        for (uint32_t h = 0; v && h < c.n_kv_heads; h++, v += c.head_dim_v)
-            read_part(s, layer, *page.block, walk.slot(), h, Side::v, 0, c.head_dim_v, v);
     }
     return Status::ok;
 }

@@ -56,7 +56,9 @@ void Rebuild::fetch(const Target &target, uint32_t slot, Side side, uint32_t hea
     const Piece *piece = target.pieces;
     while (slot >= uint32_t(piece->to) + piece->n) piece++;
     const uint32_t n = run_.state.head_dim(side), from = slot - piece->to + piece->slot;
-    read_part(run_.state, old_, *piece->from, from, head, side, 0, n, out);
+    const HeadCalibration centring =
+        calibration_head(run_.state.config, old_, target.centring_from, head);
+    read_part(run_.state, old_, centring, *piece->from, from, head, side, 0, n, out);
     const bool exact =
         type_of(old_.shape[piece->from->form], side).is_float() && (target.used >> slot & 1);
     for (uint32_t i = 0; i < n; i++) {
@@ -108,7 +110,7 @@ void Rebuild::fill_stream(const Target &target, Block *stage, Side side, uint32_
 }
 
 void Rebuild::fill_unit(const Target &target, Block *stage, uint32_t head, const Scratch &scratch) {
-    const Encoder encoder = {&run_.state, &next_, {}};
+    const Encoder encoder = {&run_.state, &next_, target.centring};
     const uint32_t first = target.first(), end = target.end();
     for (const Side side : {Side::k, Side::v}) {
         if (side == Side::v && run_.state.config.v_in_k) continue;
@@ -119,7 +121,7 @@ void Rebuild::fill_unit(const Target &target, Block *stage, uint32_t head, const
         const bool encoded = target.block->form == kEncoded;
         fill_stream(target, encoded ? stage : nullptr, side, head);
         if (encoded)
-            encoder.fill_side({target.block, stage, first, end, end, 0}, side, head, scratch);
+            encoder.encode_side(*target.block, *stage, first, end, side, head, scratch);
     }
 }
 
@@ -200,17 +202,11 @@ void Rebuild::get_value(const void *ctx, Side side, uint32_t slot, uint32_t head
     for (uint32_t i = 0; i < n; i++) out[i] = f16_to_f32(f32_to_f16(out[i]));
 }
 
-bool Rebuild::calibrate(const Layer &probe) const {
-    for (size_t i = 0; i < n_targets_; i++) {
-        const Target &target = targets_[i];
-        if (target.block->form != kEncoded) continue;
-        const CanonicalFp fp;
-        const FirstTarget first = {this, &target};
-        calibrate_layer(run_.state, probe, {&first, get_value, target.first(), target.end()},
-                        worker_scratch(0));
-        return true;
-    }
-    return false;
+void Rebuild::learn(const Layer &probe, float *calibration, const Target &target) const {
+    const CanonicalFp fp;
+    const FirstTarget first = {this, &target};
+    learn_calibration(run_.state.config, probe, calibration,
+                      {&first, get_value, target.first(), target.end()}, worker_scratch(0));
 }
 
 } // namespace ggufx::kv

@@ -20,6 +20,7 @@ struct Target {
     const Piece *pieces;
     size_t n_pieces;
     uint64_t used; // a bit per slot: those of tokens, which must fit their new types
+    float *centring_from, *centring; // of the tracks that held and will hold it; null: none
 
     uint32_t first() const { return pieces[0].to; }
     uint32_t end() const { return uint32_t(pieces[n_pieces - 1].to) + pieces[n_pieces - 1].n; }
@@ -65,8 +66,8 @@ public:
     Rebuild &operator=(const Rebuild &) = delete;
     // Fills all targets. VALUE: a float is too large for its new type.
     Status fill();
-    // Means and equalisers of the streams that `probe` centres, from the first encoded target.
-    bool calibrate(const Layer &probe) const;
+    // Means and equalisers of the streams that `probe` centres, from an encoded target.
+    void learn(const Layer &probe, float *calibration, const Target &target) const;
 
 private:
     static void task(void *ctx, uint32_t index, uint32_t worker);

@@ -42,7 +42,8 @@ bool Requantize::find_moves(LayerPlan &plan) {
     const Layer &old = s_.layers[plan.index];
     size_t n_blocks = 0;
     for (const Form form : kForms) n_blocks += static_cast<size_t>(old.n_blocks[form]);
-    if (!plan.moves.take(n_blocks)) return false;
+    if (!plan.moves.take(n_blocks) || !plan.centring.take(s_.config.n_sequences)) return false;
+    for (uint32_t i = 0; i < s_.config.n_sequences; i++) plan.centring[i].group = i;
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         Track &track = s_.track(plan.index, i);
         for (size_t p = 0; p < track.n_pages; p++) {
@@ -51,17 +52,32 @@ bool Requantize::find_moves(LayerPlan &plan) {
             const auto end = static_cast<uint16_t>(page.first + page.n);
             if (!block.move) {
                 block.move = &plan.moves[plan.n_moves++];
-                *block.move = {&block, nullptr, nullptr, page.first, end, 0, false, false};
+                *block.move = {&block, nullptr, nullptr, page.first, end,
+                               0,      false,   false,   false,      i};
             }
             Move &move = *block.move;
+            const uint32_t a = group_of(plan, i), b = group_of(plan, move.sequence);
+            plan.centring[a < b ? b : a].group = a < b ? a : b;
             move.first = page.first < move.first ? page.first : move.first;
             move.end = end > move.end ? end : move.end;
             move.used |= slots(page.first, end);
             move.tail |= p + 1 == track.n_pages;
+            move.inner |= p + 1 < track.n_pages;
             move.head |= p == 0 && page.first == 0 && track.n_dropped == 0;
         }
     }
     return true;
+}
+
+uint32_t Requantize::group_of(const LayerPlan &plan, uint32_t sequence) const {
+    while (plan.centring[sequence].group != sequence) sequence = plan.centring[sequence].group;
+    return sequence;
+}
+
+float *Requantize::centring_at(uint32_t layer, uint32_t sequence) const {
+    const size_t tracks = size_t(s_.config.n_sequences) + 1;
+    const size_t one = sizes_.calibration_one / sizeof(float);
+    return calibration_ + (layer * tracks + 1 + sequence) * one;
 }
 
 void Requantize::add_target(LayerPlan &plan, Block *block, const Move &move, uint32_t first,
@@ -69,16 +85,17 @@ void Requantize::add_target(LayerPlan &plan, Block *block, const Move &move, uin
     Piece &piece = plan.pieces[plan.n_targets];
     piece = {move.old, static_cast<uint16_t>(first), static_cast<uint16_t>(end - first),
              static_cast<uint16_t>(first)};
-    plan.targets[plan.n_targets++] = {block, &piece, 1, move.used};
+    plan.targets[plan.n_targets++] = {block, &piece, 1, move.used, nullptr, nullptr};
     memcpy(block->positions, move.old->positions, sizeof block->positions);
 }
 
-// Pages of tokens that may go on stay plain in a layer that encodes, those of sinks what they are.
+// The last page of a sequence stays plain in a layer that encodes, pages of sinks what they are.
 bool Requantize::take_successors(LayerPlan &plan, Move &move) {
     const Layer &old = s_.layers[plan.index];
     const Block &block = *move.old;
     const bool sinks = block.form == kSinks;
-    const bool open = block.form == kPlain && move.tail && move.end < kPageTokens;
+    const bool open = block.form == kPlain && move.tail &&
+                      (!move.inner || old.encodes || move.end < kPageTokens);
     const Form form = sinks ? kSinks : plan.next.encodes && !open ? kEncoded : kPlain;
     const bool splits = move.head && plan.next.sinks && !old.sinks && !sinks;
     const uint32_t n_sinks = splits ? s_.n_sinks : 0;
@@ -162,28 +179,79 @@ void Requantize::place_calibration(LayerPlan &plan) {
     const Layer &old = s_.layers[plan.index];
     Layer &next = plan.next;
     const size_t n = sizes_.calibration_one / sizeof(float);
-    next.calibration = next.centre_k || next.centre_v ? calibration_ + plan.index * n : nullptr;
-    if (!next.calibration) return;
-    next.calibrated = old.calibrated;
     next.given = old.given;
+    if (!next.centre_k && !next.centre_v) return;
+    next.calibration = calibration_ + plan.index * (size_t(s_.config.n_sequences) + 1) * n;
     // Streams that were not centred: means 0, equalisers 1, until a page is encoded.
     const size_t n_k = size_t(s_.config.n_kv_heads) * s_.config.head_dim_k;
     const size_t n_v = size_t(s_.config.n_kv_heads) * s_.config.head_dim_v;
-    const HeadCalibration c = calibration_head(s_, next, 0);
-    for (size_t i = 0; !old.centre_k && c.mu_k && i < n_k; i++) c.mu_k[i] = 0, c.eq_k[i] = 1;
-    for (size_t i = 0; !old.centre_v && c.mu_v && i < n_v; i++) c.mu_v[i] = 0;
+    for (uint32_t i = 0; i <= s_.config.n_sequences; i++) {
+        const HeadCalibration c =
+            calibration_head(s_.config, next, next.calibration + i * n, 0);
+        for (size_t j = 0; !old.centre_k && c.mu_k && j < n_k; j++) c.mu_k[j] = 0, c.eq_k[j] = 1;
+        for (size_t j = 0; !old.centre_v && c.mu_v && j < n_v; j++) c.mu_v[j] = 0;
+    }
 }
 
-// Means of streams that begin to be centred come from the first page that is encoded now; without
-// one, from the next that will be.
-void Requantize::settle_calibration(LayerPlan &plan, const Rebuild &rebuild) {
+bool Requantize::holds_encoded(const LayerPlan &plan, uint32_t sequence) const {
+    const Track &track = s_.track(plan.index, sequence);
+    for (size_t p = 0; p < track.n_pages; p++) {
+        const Block *to = track.pages[p].block->move->to;
+        if (to && to->form == kEncoded) return true;
+    }
+    return false;
+}
+
+// Streams that begin to be centred learn from the first page of the group that is encoded now;
+// without one, each sequence from the next it encodes.
+void Requantize::settle_group(LayerPlan &plan, const Rebuild &rebuild, uint32_t group) {
     const Layer &old = s_.layers[plan.index];
-    Layer &next = plan.next, probe = next;
-    if (!next.calibration || next.given) return;
-    probe.centre_k = next.centre_k && !(old.calibrated && old.centre_k);
-    probe.centre_v = next.centre_v && !(old.calibrated && old.centre_v);
-    const bool kept = (next.centre_k && !probe.centre_k) || (next.centre_v && !probe.centre_v);
-    next.calibrated = rebuild.calibrate(probe) || (kept && !probe.centre_k && !probe.centre_v);
+    const uint32_t n_sequences = s_.config.n_sequences;
+    uint32_t from = group;
+    while (from < n_sequences && (group_of(plan, from) != group ||
+                                  !s_.track(plan.index, from).calibrated))
+        from++;
+    const bool kept = from < n_sequences;
+    if (!kept) from = group;
+    Layer probe = plan.next;
+    probe.centre_k = plan.next.centre_k && !(kept && old.centre_k);
+    probe.centre_v = plan.next.centre_v && !(kept && old.centre_v);
+    bool known = !probe.centre_k && !probe.centre_v;
+    for (size_t i = 0; i < plan.n_targets && !known; i++) {
+        const Target &target = plan.targets[i];
+        if (target.block->form != kEncoded || target.centring != centring_at(plan.index, group))
+            continue;
+        rebuild.learn(probe, centring_at(plan.index, from), target);
+        known = true;
+    }
+    for (uint32_t i = group; i < n_sequences; i++) {
+        if (group_of(plan, i) != group) continue;
+        plan.centring[i].calibrated = known && holds_encoded(plan, i);
+        if (i != from)
+            memcpy(centring_at(plan.index, i), centring_at(plan.index, from),
+                   sizes_.calibration_one);
+    }
+}
+
+// Until here targets name the group they are of.
+void Requantize::settle_calibration(LayerPlan &plan, const Rebuild &rebuild) {
+    const Layer &next = plan.next;
+    for (size_t i = 0; i < plan.n_targets; i++) {
+        Target &target = plan.targets[i];
+        const Move &move = *target.pieces[0].from->move;
+        Track &track = s_.track(plan.index, move.sequence);
+        target.centring_from = calibration_of(s_.layers[plan.index], track);
+        if (next.calibration)
+            target.centring = centring_at(plan.index, group_of(plan, move.sequence));
+    }
+    if (!next.calibration) return;
+    for (uint32_t i = 0; !next.given && i < s_.config.n_sequences; i++)
+        if (plan.centring[i].group == i) settle_group(plan, rebuild, i);
+    for (size_t i = 0; next.given && i < plan.n_targets; i++) {
+        const uint32_t sequence = plan.targets[i].pieces[0].from->move->sequence;
+        const bool own = s_.track(plan.index, sequence).calibrated;
+        plan.targets[i].centring = own ? centring_at(plan.index, sequence) : next.calibration;
+    }
 }
 
 Status Requantize::fill() {

@@ -14,17 +14,26 @@ struct Move {
     Block *sinks; // the slots before, of blocks that began a sequence without a page of sinks
     uint16_t first, end;
     uint64_t used;   // a bit per slot
-    bool tail, head; // the last page of a sequence, which goes on; the first one
+    bool tail, inner, head; // the last page of a sequence; one before that; the first one
+    uint32_t sequence;      // the first that holds it
+};
+
+// Of one sequence.
+struct Means {
+    uint32_t group;  // the first of those that share pages with it, and so have means in common
+    bool calibrated; // afterwards
 };
 
 // One layer: what it will be, and all its blocks.
 struct LayerPlan {
-    explicit LayerPlan(const Host &host) : moves(host), targets(host), pieces(host) {}
+    explicit LayerPlan(const Host &host)
+        : moves(host), targets(host), pieces(host), centring(host) {}
     uint32_t index = 0;
     Layer next;
     HostArray<Move> moves;
     HostArray<Target> targets;
     HostArray<Piece> pieces;
+    HostArray<Means> centring; // [n_sequences]
     size_t n_moves = 0, n_targets = 0;
     bool same = true; // nothing to do
 };
@@ -49,7 +58,11 @@ private:
     bool take_arrays();
     void place_calibration(LayerPlan &plan);
     Status fill();
+    uint32_t group_of(const LayerPlan &plan, uint32_t sequence) const;
+    bool holds_encoded(const LayerPlan &plan, uint32_t sequence) const;
+    float *centring_at(uint32_t layer, uint32_t sequence) const;
     void settle_calibration(LayerPlan &plan, const Rebuild &rebuild);
+    void settle_group(LayerPlan &plan, const Rebuild &rebuild, uint32_t group);
     void commit();
     void commit_layer(LayerPlan &plan);
     void replace_pages(Track &track);

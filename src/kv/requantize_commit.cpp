@@ -16,12 +16,12 @@ void Requantize::replace_pages(Track &track) {
         border = border < page.first ? page.first : border > end ? end : border;
         if (border < end) {
             track.pages[--at] = {move.to, static_cast<uint16_t>(border),
-                                 static_cast<uint16_t>(end - border), page.delta, 0};
+                                 static_cast<uint16_t>(end - border), page.delta, 0, nullptr};
             move.to->n_owners++;
         }
         if (border > page.first) {
             track.pages[--at] = {move.sinks, page.first, static_cast<uint16_t>(border - page.first),
-                                 page.delta, 0};
+                                 page.delta, 0, nullptr};
             move.sinks->n_owners++;
         }
     }
@@ -31,6 +31,10 @@ void Requantize::replace_pages(Track &track) {
 
 void Requantize::commit_layer(LayerPlan &plan) {
     Layer &layer = s_.layers[plan.index];
+    for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
+        settle_track(s_, layer, s_.track(plan.index, i));
+        end_mark(s_, layer, s_.track(plan.index, i), true);
+    }
     for (size_t i = 0; i < plan.n_moves; i++)
         if (plan.moves[i].to) plan.moves[i].to->n_owners = 0;
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
@@ -38,6 +42,9 @@ void Requantize::commit_layer(LayerPlan &plan) {
         for (const Form form : kForms) drop_spares(host_, layer, track, form, 0);
         track.reserved = false;
         replace_pages(track);
+        track.calibrated = plan.centring[i].calibrated ||
+                           (plan.next.given && plan.next.calibration && track.calibrated);
+        track.learned_end = track.n_dropped ? 0 : UINT64_MAX;
     }
     for (size_t i = 0; i < plan.n_moves; i++) {
         Move &move = plan.moves[i];
@@ -58,11 +65,8 @@ void Requantize::commit() {
     s_.scratch = scratch_;
     s_.scratch_bytes = sizes_.scratch_one;
     host_.free(s_.calibration, s_.n_calibration * sizeof(float), kPageAlign);
-    s_.calibration = calibration_;
     s_.n_calibration = sizes_.calibration / sizeof(float);
-    for (uint32_t l = 0; l < s_.config.n_layers; l++)
-        if (s_.layers[l].calibration)
-            s_.layers[l].calibration = calibration_ + l * (sizes_.calibration_one / sizeof(float));
+    s_.place_calibration(calibration_, sizes_.calibration_one / sizeof(float));
     committed_ = true;
 }
 

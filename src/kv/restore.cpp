@@ -59,22 +59,24 @@ private:
     Status bad(const char *what);
     Status header(uint32_t sequence);
     Status take_memory();
-    Status calibrations(uint32_t sequence);
-    Status track(uint32_t layer, Track &track);
+    Status calibrations();
+    Status track(uint32_t layer, uint32_t i);
+    void take_calibration(uint32_t layer, uint32_t i, Track &track) const;
     Status counts(const Layer &layer, Track &track, uint64_t *n_pages);
     Status page(Layer &layer, Track &track);
     Status page_body(const Layer &layer, Track &track, const PageHead &head, Block &block);
     void commit(uint32_t sequence);
-    bool holds_encoded_besides(uint32_t layer, uint32_t sequence) const;
-    Track &at(uint32_t layer, uint32_t i) { return tracks_[size_t(layer) * n_sequences_ + i]; }
+    size_t index_of(uint32_t layer, uint32_t i) const { return size_t(layer) * n_sequences_ + i; }
+    Track &at(uint32_t layer, uint32_t i) { return tracks_[index_of(layer, i)]; }
 
     Cache::State &s_;
     Input in_;
     Failure *failure_;
-    uint32_t n_sequences_ = 0;
+    uint32_t version_ = 0, n_sequences_ = 0;
     Track *tracks_ = nullptr;
-    float *calibration_ = nullptr;
-    uint8_t *calibrated_ = nullptr; // [n_layers]
+    float *calibration_ = nullptr; // [layer][n_sequences of the snapshot]
+    size_t calibration_bytes_ = 0;
+    uint8_t *flags_ = nullptr; // CentringFlag, alike
 };
 
 } // namespace
@@ -85,8 +87,8 @@ Restore::~Restore() {
     for (uint32_t l = 0; tracks_ && l < n_layers; l++)
         for (uint32_t i = 0; i < n_sequences_; i++) clear_track(s_, s_.layers[l], at(l, i));
     host.free(tracks_, sizeof(Track) * n_layers * n_sequences_, alignof(Track));
-    host.free(calibration_, s_.n_calibration * sizeof(float), alignof(float));
-    host.free(calibrated_, n_layers, 1);
+    host.free(calibration_, calibration_bytes_, alignof(float));
+    host.free(flags_, size_t(n_layers) * n_sequences_, 1);
 }
 
 Status Restore::fail_read() {
@@ -101,27 +103,31 @@ Status Restore::bad(const char *what) {
 Status Restore::take_memory() {
     const Host &host = *s_.host;
     const uint32_t n_layers = s_.config.n_layers;
-    calibrated_ = static_cast<uint8_t *>(host.alloc(n_layers, 1));
-    const size_t bytes = sizeof(Track) * n_layers * n_sequences_; // as many as the cache has, or 1
+    // As many tracks as the cache has, or fewer.
+    const size_t n_tracks = size_t(n_layers) * n_sequences_, bytes = sizeof(Track) * n_tracks;
+    flags_ = static_cast<uint8_t *>(host.alloc(n_tracks, 1));
     tracks_ = static_cast<Track *>(host.alloc(bytes, alignof(Track)));
     if (tracks_) memset(static_cast<void *>(tracks_), 0, bytes);
-    if (s_.n_calibration)
-        calibration_ =
-            static_cast<float *>(host.alloc(s_.n_calibration * sizeof(float), alignof(float)));
-    if (calibrated_ && tracks_ && (calibration_ || !s_.n_calibration)) return Status::ok;
+    if (s_.n_calibration) {
+        const size_t size = n_tracks * calibration_floats(s_.config) * sizeof(float);
+        calibration_ = static_cast<float *>(host.alloc(size, alignof(float)));
+        calibration_bytes_ = calibration_ ? size : 0;
+    }
+    if (flags_ && tracks_ && (calibration_ || !s_.n_calibration)) return Status::ok;
     return set_failure(failure_, Status::memory, {}, "no memory to load a snapshot");
 }
 
 Status Restore::header(uint32_t sequence) {
     char magic[8] = {};
     in_.bytes(magic, sizeof magic);
-    const uint32_t version = in_.u32(), n_sequences = in_.u32();
+    version_ = in_.u32();
+    const uint32_t n_sequences = in_.u32();
     if (in_.status() != Status::ok) return fail_read();
     if (memcmp(magic, kSnapshotMagic, sizeof magic) != 0)
         return set_failure(failure_, Status::magic, {}, "this is no snapshot of a KV cache");
-    if (version != kSnapshotVersion)
-        return set_failure(failure_, Status::version, {}, "snapshot of version %u, not %u", version,
-                           kSnapshotVersion);
+    if (version_ < kOldestSnapshot || version_ > kSnapshotVersion)
+        return set_failure(failure_, Status::version, {}, "snapshot of version %u, not %u to %u",
+                           version_, kOldestSnapshot, kSnapshotVersion);
     const uint32_t wanted = sequence == kAllSequences ? s_.config.n_sequences : 1;
     if (n_sequences != wanted)
         return set_failure(failure_, Status::mismatch, {},
@@ -139,41 +145,33 @@ Status Restore::header(uint32_t sequence) {
     }
     const Status status = take_memory();
     if (status != Status::ok) return status;
-    for (uint32_t l = 0; l < s_.config.n_layers; l++) {
-        const uint32_t flag = in_.u32();
-        if (flag > 1 || (flag && !s_.layers[l].calibration)) return bad("odd calibration");
-        calibrated_[l] = static_cast<uint8_t>(flag);
-    }
+    const uint32_t n_told = version_ == 1 ? 1 : n_sequences_; // sequences with flags of their own
+    for (uint32_t i = 0; i < n_told; i++)
+        for (uint32_t l = 0; l < s_.config.n_layers; l++) {
+            const uint32_t flag = in_.u32();
+            if (flag > kGiven || (flag && !s_.layers[l].calibration)) return bad("odd calibration");
+            flags_[index_of(l, i)] = static_cast<uint8_t>(flag);
+        }
     if (in_.checksum()) return Status::ok;
     if (in_.status() != Status::ok) return fail_read();
     return set_failure(failure_, Status::checksum, {}, "the header of the snapshot is damaged");
 }
 
-bool Restore::holds_encoded_besides(uint32_t layer, uint32_t sequence) const {
-    for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
-        const Track &track = s_.track(layer, i);
-        for (size_t p = 0; i != sequence && p < track.n_pages; p++)
-            if (track.pages[p].block->form == kEncoded) return true;
-    }
-    return false;
-}
-
-// Means and equalisers must be those of the pages that stay.
-Status Restore::calibrations(uint32_t sequence) {
+Status Restore::calibrations() {
     const size_t n = calibration_floats(s_.config);
-    for (uint32_t l = 0; l < s_.config.n_layers; l++) {
-        Layer &layer = s_.layers[l];
-        if (!calibrated_[l]) continue;
-        float *to = calibration_ + (layer.calibration - s_.calibration);
-        for (size_t i = 0; i < n; i++) to[i] = f32_from_bits(in_.u32());
-        if (in_.status() != Status::ok) return fail_read();
-        if (!calibration_usable(s_, layer, to)) return bad("odd means or equalisers");
-        const bool same = layer.calibrated && memcmp(to, layer.calibration, n * sizeof *to) == 0;
-        if (!same && sequence != kAllSequences && holds_encoded_besides(l, sequence))
-            return set_failure(failure_, Status::state, {.index = l},
-                               "layer %u has pages of other sequences that are centred differently",
-                               l);
-    }
+    for (uint32_t i = 0; i < n_sequences_; i++)
+        for (uint32_t l = 0; l < s_.config.n_layers; l++) {
+            if (version_ == 1 && i) flags_[index_of(l, i)] = flags_[index_of(l, 0)];
+            if (!flags_[index_of(l, i)]) continue;
+            float *to = calibration_ + index_of(l, i) * n;
+            if (version_ == 1 && i) {
+                memcpy(to, calibration_ + index_of(l, 0) * n, n * sizeof *to);
+                continue;
+            }
+            for (size_t j = 0; j < n; j++) to[j] = f32_from_bits(in_.u32());
+            if (in_.status() != Status::ok) return fail_read();
+            if (!calibration_usable(s_, s_.layers[l], to)) return bad("odd means or equalisers");
+        }
     return Status::ok;
 }
 
@@ -183,7 +181,7 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     if (!in_.bytes(block.data(), shape.errors)) return fail_read();
     if (!values_finite(s_, layer, block)) return bad("a page holds NaN or an infinity");
     const PageRef page = {&block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n),
-                          head.delta, 0};
+                          head.delta, 0, nullptr};
     for (uint32_t i = 0; i < head.n; i++) {
         const int32_t stored = block.positions[head.first + i];
         const int64_t p = int64_t(stored) + head.delta;
@@ -245,18 +243,19 @@ Status Restore::counts(const Layer &layer, Track &track, uint64_t *n_pages) {
     return Status::ok;
 }
 
-Status Restore::track(uint32_t index, Track &track) {
+Status Restore::track(uint32_t index, uint32_t i) {
     Layer &layer = s_.layers[index];
+    Track &track = at(index, i);
     uint64_t n_pages = 0;
     Status status = counts(layer, track, &n_pages);
     if (status != Status::ok) return status;
     uint64_t held = 0;
-    for (uint64_t i = 0; i < n_pages; i++) {
+    for (uint64_t p = 0; p < n_pages; p++) {
         status = page(layer, track);
         if (status != Status::ok) return status;
         held += track.pages[track.n_pages - 1].n;
         if (track.pages[track.n_pages - 1].block->form == kEncoded && layer.calibration &&
-            !calibrated_[index])
+            !flags_[index_of(index, i)])
             return bad("encoded pages without their centring");
     }
     if (held != track.n_tokens - track.n_dropped) return bad("tokens are missing");
@@ -268,33 +267,38 @@ Status Restore::track(uint32_t index, Track &track) {
     return Status::ok;
 }
 
+void Restore::take_calibration(uint32_t index, uint32_t i, Track &track) const {
+    const Layer &layer = s_.layers[index];
+    const uint8_t flag = flags_[index_of(index, i)];
+    const size_t n = calibration_floats(s_.config);
+    const float *from = calibration_ + index_of(index, i) * n;
+    const bool given = flag == kGiven && layer.given &&
+                       memcmp(from, layer.calibration, n * sizeof *from) == 0;
+    track.calibrated = flag != kNotCentred && !given;
+    if (!track.calibrated) return;
+    memcpy(track.calibration, from, n * sizeof *from);
+    track.learned_end = flag == kGiven || track.n_dropped ? 0 : UINT64_MAX;
+}
+
 // Old tracks move here and end with this object.
 void Restore::commit(uint32_t sequence) {
-    const size_t n = calibration_floats(s_.config);
-    for (uint32_t l = 0; l < s_.config.n_layers; l++) {
-        Layer &layer = s_.layers[l];
+    for (uint32_t l = 0; l < s_.config.n_layers; l++)
         for (uint32_t i = 0; i < n_sequences_; i++) {
-            Track &old = s_.track(l, sequence == kAllSequences ? i : sequence);
+            Track &track = s_.track(l, sequence == kAllSequences ? i : sequence);
             const Track loaded = at(l, i);
-            at(l, i) = old;
-            old = loaded;
+            at(l, i) = track;
+            track = loaded;
+            track.calibration = at(l, i).calibration;
+            take_calibration(l, i, track);
         }
-        if (calibrated_[l]) {
-            memcpy(layer.calibration, calibration_ + (layer.calibration - s_.calibration),
-                   n * sizeof(float));
-            layer.calibrated = true;
-        } else if (sequence == kAllSequences && !layer.given) {
-            layer.calibrated = false;
-        }
-    }
 }
 
 Status Restore::run(uint32_t sequence) {
     Status status = header(sequence);
-    if (status == Status::ok) status = calibrations(sequence);
+    if (status == Status::ok) status = calibrations();
     for (uint32_t i = 0; i < n_sequences_; i++)
         for (uint32_t l = 0; status == Status::ok && l < s_.config.n_layers; l++)
-            status = track(l, at(l, i));
+            status = track(l, i);
     if (status != Status::ok) return status;
     if (!in_.checksum()) {
         if (in_.status() != Status::ok) return fail_read();

@@ -12,12 +12,12 @@ namespace {
 constexpr uint32_t kTile = 128;
 
 // Two chains over even and odd coordinates of the query, turned as the keys of the page want it.
-float score(const Cache::State &s, const Layer &layer, const PageRef &page, uint32_t i,
-            uint32_t head, const float *q, float scale) {
+float score(const Cache::State &s, const Layer &layer, const HeadCalibration &calibration,
+            const PageRef &page, uint32_t i, uint32_t head, const float *q, float scale) {
     float even = 0.0f, odd = 0.0f, key[kTile];
     for (uint32_t first = 0; first < s.config.head_dim_k; first += kTile) {
         const uint32_t left = s.config.head_dim_k - first, n = left < kTile ? left : kTile;
-        read_part(s, layer, *page.block, page.first + i, head, Side::k, first, n, key);
+        read_part(s, layer, calibration, *page.block, page.first + i, head, Side::k, first, n, key);
         for (uint32_t c = 0; c < n; c++) {
             float &chain = c % 2 ? odd : even;
             chain = __builtin_fmaf(q[first + c], key[c], chain);
@@ -29,6 +29,8 @@ float score(const Cache::State &s, const Layer &layer, const PageRef &page, uint
 void score_head(const Cache::State &s, const Layer &layer, const Track &track, uint32_t head,
                 const float *q, float scale, float *out) {
     float turned[kMaxCodes];
+    const HeadCalibration calibration =
+        calibration_head(s.config, layer, calibration_of(layer, track), head);
     for (uint64_t i = 0; i < track.n_dropped; i++) *out++ = -__builtin_inff();
     for (size_t p = 0; p < track.n_pages; p++) {
         const PageRef &page = track.pages[p];
@@ -38,7 +40,8 @@ void score_head(const Cache::State &s, const Layer &layer, const Track &track, u
             rotate_position(s.config, turned, -page.delta);
             query = turned;
         }
-        for (uint32_t i = 0; i < page.n; i++) *out++ = score(s, layer, page, i, head, query, scale);
+        for (uint32_t i = 0; i < page.n; i++)
+            *out++ = score(s, layer, calibration, page, i, head, query, scale);
     }
 }
 

@@ -1,22 +1,15 @@
-// Sequences as wholes: truncate, rollback, remove, copy, shift, keep. Nothing is ever re-encoded;
+// Sequences as wholes: truncate, remove, copy, shift, keep. Nothing is ever re-encoded;
 // parts of pages are references to the same block.
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
+
+#include <string.h>
 
 namespace ggufx::kv {
 
 namespace {
 
 using ull = unsigned long long;
-
-uint64_t common_length(const Cache::State &s, uint32_t sequence) {
-    uint64_t least = UINT64_MAX;
-    for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
-        const uint64_t n = s.track(layer, sequence).n_tokens;
-        if (n < least) least = n;
-    }
-    return least;
-}
 
 // Tables with room for `more` pages in every layer of a sequence.
 Status grow_tables(const Cache::State &s, uint32_t sequence, size_t more, Failure *failure) {
@@ -37,7 +30,7 @@ bool behind_window(const Layer &layer, const Track &track, uint64_t n_tokens) {
     size_t page = 0;
     while (left > track.pages[page].n) left -= track.pages[page++].n;
     const int64_t last = position_at(track.pages[page], static_cast<uint32_t>(left) - 1u);
-    return track.dropped_last > last + 1 - int64_t(layer.window);
+    return sees_dropped(layer, track.dropped_last, last);
 }
 
 // Tokens of a track before a position, dropped ones included.
@@ -82,6 +75,22 @@ Status check_dropped(const Cache::State &s, uint32_t sequence, int32_t p0, int32
     return Status::ok;
 }
 
+Status refuse_dropped(const char *call, uint32_t layer, Failure *failure) {
+    return set_failure(failure, Status::state, {.index = layer},
+                       "%s: the window of layer %u has dropped tokens that the next one would see",
+                       call, layer);
+}
+
+// Position of the last token held outside of p0 .. p1 - 1; else that of the last one dropped.
+int32_t last_outside(const Track &track, int32_t p0, int32_t p1) {
+    for (size_t p = track.n_pages; p-- > 0;)
+        for (uint32_t i = track.pages[p].n; i-- > 0;) {
+            const int32_t position = position_at(track.pages[p], i);
+            if (position < p0 || position >= p1) return position;
+        }
+    return track.dropped_last;
+}
+
 Status check_span(int32_t p0, int32_t p1, Failure *failure) {
     if (p0 <= p1) return Status::ok;
     return set_failure(failure, Status::argument, {}, "positions %d to %d: the end is first", p0,
@@ -109,37 +118,102 @@ Status Cache::truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
 }
 
 Status Cache::rollback(uint32_t sequence, Failure *failure) {
-    const Status status = check_sequence(state_->config, sequence, failure);
+    State &s = *state_;
+    const Status status = check_sequence(s.config, sequence, failure);
     if (status != Status::ok) return status;
-    return cut(*state_, sequence, common_length(*state_, sequence), "roll back", failure);
+    bool marked = false;
+    for (uint32_t l = 0; l < s.config.n_layers; l++) marked |= s.track(l, sequence).mark.set;
+    if (!marked) return cut(s, sequence, common_length(s, sequence), "roll back", failure);
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        return_to_mark(s, s.layers[l], s.track(l, sequence));
+    return status;
 }
+
+namespace {
+
+void remove_span(const Cache::State &s, Layer &layer, Track &track, int32_t p0, int32_t p1) {
+    if (takes_dropped(track, p0, p1)) {
+        track.n_tokens -= track.n_dropped;
+        track.n_dropped = 0;
+    }
+    if (track.n_pages && p1 > last_position(track)) // a cut: see cut_track
+        for (size_t p = 0; p < track.n_pages; p++)
+            if (position_at(track.pages[p], 0) < p0 &&
+                position_at(track.pages[p], track.pages[p].n - 1u) >= p0)
+                take_plain(s, layer, track, track.pages[p]);
+    end_mark(s, layer, track, true);
+    const size_t first = split_at(track, p0), end = split_at(track, p1);
+    for (size_t i = first; i < end; i++) {
+        track.n_tokens -= track.pages[i].n;
+        release_page(*s.host, layer, track.pages[i], nullptr);
+    }
+    for (size_t i = end; i < track.n_pages; i++) track.pages[i - (end - first)] = track.pages[i];
+    track.n_pages -= end - first;
+    if (track.n_pages == 0) track.n_tokens = track.n_dropped = 0;
+    number_pages(track);
+    track.learned_end = track.n_dropped ? 0 : UINT64_MAX;
+    forget_learned(track);
+}
+
+} // namespace
 
 Status Cache::remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure) {
     State &s = *state_;
     Status status = check_sequence(s.config, sequence, failure);
     if (status == Status::ok) status = check_span(p0, p1, failure);
     if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
-    if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
-    if (status != Status::ok) return status;
-    for (uint32_t l = 0; l < s.config.n_layers; l++) {
-        Track &track = s.track(l, sequence);
-        if (takes_dropped(track, p0, p1)) {
-            track.n_tokens -= track.n_dropped;
-            track.n_dropped = 0;
-        }
-        const size_t first = split_at(track, p0), end = split_at(track, p1);
-        for (size_t i = first; i < end; i++) {
-            track.n_tokens -= track.pages[i].n;
-            release_block(*s.host, s.layers[l], track.pages[i].block, nullptr);
-        }
-        for (size_t i = end; i < track.n_pages; i++)
-            track.pages[i - (end - first)] = track.pages[i];
-        track.n_pages -= end - first;
-        if (track.n_pages == 0) track.n_tokens = track.n_dropped = 0;
-        number_pages(track);
+    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
+        const Track &track = s.track(l, sequence);
+        if (track.n_dropped && !takes_dropped(track, p0, p1) &&
+            sees_dropped(s.layers[l], track.dropped_last, last_outside(track, p0, p1)))
+            status = refuse_dropped("remove", l, failure);
     }
-    return Status::ok;
+    if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
+    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++)
+        remove_span(s, s.layers[l], s.track(l, sequence), p0, p1);
+    return status;
 }
+
+namespace {
+
+// What the source's pages are centred by comes along with them.
+void copy_calibration(const Config &config, const Track &source, Track &target) {
+    const bool behind = target.n_dropped && target.n_tokens >= source.learned_end;
+    target.calibrated = source.calibrated && (behind || holds_encoded(target));
+    if (!target.calibrated) return;
+    memcpy(target.calibration, source.calibration, calibration_floats(config) * sizeof(float));
+    target.learned_end = target.n_dropped ? source.learned_end : UINT64_MAX;
+}
+
+void copy_span(const Cache::State &s, Layer &layer, const Track &source, Track &target, int32_t p0,
+               int32_t p1) {
+    end_mark(s, layer, target, true);
+    if (takes_dropped(source, p0, p1)) {
+        target.n_tokens = target.n_dropped = source.n_dropped;
+        target.dropped_first = source.dropped_first;
+        target.dropped_last = source.dropped_last;
+    }
+    for (size_t i = 0; i < source.n_pages; i++) {
+        PageRef page = source.pages[i];
+        while (page.n && position_at(page, 0) < p0) {
+            page.first++;
+            page.n--;
+        }
+        const uint16_t n = page.n;
+        while (page.n && position_at(page, page.n - 1u) >= p1) page.n--;
+        if (page.n == 0) continue;
+        Block *plain = page.n < n ? plain_of(source, source.pages[i]) : nullptr;
+        if (plain) page.block = plain; // cut: see cut_track
+        page.plain = nullptr;
+        page.block->n_owners++;
+        target.pages[target.n_pages++] = page;
+        target.n_tokens += page.n;
+    }
+    number_pages(target);
+    copy_calibration(s.config, source, target);
+}
+
+} // namespace
 
 Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure) {
     State &s = *state_;
@@ -165,28 +239,8 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
         if (!grow_table(*s.host, s.track(l, to), s.track(l, from).n_pages))
             return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",
                                s.track(l, from).n_pages);
-    for (uint32_t l = 0; l < s.config.n_layers; l++) {
-        const Track &source = s.track(l, from);
-        Track &target = s.track(l, to);
-        if (takes_dropped(source, p0, p1)) {
-            target.n_tokens = target.n_dropped = source.n_dropped;
-            target.dropped_first = source.dropped_first;
-            target.dropped_last = source.dropped_last;
-        }
-        for (size_t i = 0; i < source.n_pages; i++) {
-            PageRef page = source.pages[i];
-            while (page.n && position_at(page, 0) < p0) {
-                page.first++;
-                page.n--;
-            }
-            while (page.n && position_at(page, page.n - 1u) >= p1) page.n--;
-            if (page.n == 0) continue;
-            page.block->n_owners++;
-            target.pages[target.n_pages++] = page;
-            target.n_tokens += page.n;
-        }
-        number_pages(target);
-    }
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        copy_span(s, s.layers[l], s.track(l, from), s.track(l, to), p0, p1);
     return Status::ok;
 }
 
@@ -213,6 +267,18 @@ Status check_shift(const Track &track, int32_t p0, int32_t p1, int32_t delta, Fa
     return Status::ok;
 }
 
+// Whether the next token would see what the window has dropped, now that it is nearer.
+Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &track, int32_t p0,
+                            int32_t p1, int32_t delta, Failure *failure) {
+    if (track.n_dropped == 0 || track.n_pages == 0) return Status::ok;
+    const int32_t last = last_position(track);
+    const bool moves = last >= p0 && last < p1, dropped = takes_dropped(track, p0, p1);
+    const int64_t end = int64_t(last) + (moves ? delta : 0);
+    const int32_t behind = track.dropped_last + (dropped ? delta : 0);
+    if (!sees_dropped(s.layers[l], behind, end)) return Status::ok;
+    return refuse_dropped("shift", l, failure);
+}
+
 // Parts of a page that belong together again become one, so that shifting back restores the order
 // of all sums.
 void merge_parts(Track &track) {
@@ -224,6 +290,7 @@ void merge_parts(Track &track) {
             page.first == last.first + last.n) {
             last.n = static_cast<uint16_t>(last.n + page.n);
             last.block->n_owners--;
+            if (page.plain) page.plain->n_owners--;
         } else {
             track.pages[++n] = page;
         }
@@ -241,13 +308,18 @@ Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Fa
     if (status == Status::ok && s.config.rope_style == RopeStyle::unknown)
         status = set_failure(failure, Status::unsupported, {},
                              "shift: rope_style of the cache does not say how keys are rotated");
-    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++)
-        status = check_shift(s.track(l, sequence), p0, p1, delta, failure);
+    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
+        const Track &track = s.track(l, sequence);
+        status = check_shift(track, p0, p1, delta, failure);
+        if (status == Status::ok)
+            status = check_shifted_window(s, l, track, p0, p1, delta, failure);
+    }
     if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
     if (status != Status::ok || delta == 0) return status;
     for (uint32_t l = 0; l < s.config.n_layers; l++) {
         Track &track = s.track(l, sequence);
         const bool dropped = takes_dropped(track, p0, p1);
+        end_mark(s, s.layers[l], track, true);
         const size_t first = split_at(track, p0), end = split_at(track, p1);
         for (size_t i = first; i < end; i++) track.pages[i].delta += delta;
         if (dropped) track.dropped_first += delta, track.dropped_last += delta;

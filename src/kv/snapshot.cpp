@@ -56,17 +56,29 @@ void write_track(Output &out, const Layer &layer, const Track &track) {
     for (size_t i = 0; i < track.n_pages; i++) write_page(out, layer, track.pages[i]);
 }
 
-void write_header(Output &out, const Cache::State &s, uint32_t n_sequences) {
+uint32_t centring_flag(const Layer &layer, const Track &track) {
+    if (track.calibrated) return track.learned_end ? kLearned : kGiven;
+    return layer.given && layer.calibration ? kGiven : kNotCentred;
+}
+
+void write_header(Output &out, const Cache::State &s, uint32_t first, uint32_t end) {
     out.bytes(kSnapshotMagic, 8);
     out.u32(kSnapshotVersion);
-    out.u32(n_sequences);
+    out.u32(end - first);
     const Identity identity = {s};
     for (uint32_t i = 0; i < identity.count(); i++) out.u32(identity.value(i));
-    for (uint32_t l = 0; l < s.config.n_layers; l++) out.u32(s.layers[l].calibrated);
+    const auto each_track = [&](const auto &visit) {
+        for (uint32_t i = first; i < end; i++)
+            for (uint32_t l = 0; l < s.config.n_layers; l++) visit(s.layers[l], s.track(l, i));
+    };
+    each_track([&](const Layer &layer, const Track &track) {
+        out.u32(centring_flag(layer, track));
+    });
     out.checksum();
-    for (uint32_t l = 0; l < s.config.n_layers; l++)
-        for (size_t i = 0; s.layers[l].calibrated && i < calibration_floats(s.config); i++)
-            out.u32(f32_bits(s.layers[l].calibration[i]));
+    each_track([&](const Layer &layer, const Track &track) {
+        const float *x = calibration_of(layer, track);
+        for (size_t i = 0; x && i < calibration_floats(s.config); i++) out.u32(f32_bits(x[i]));
+    });
 }
 
 } // namespace
@@ -110,10 +122,11 @@ Status Cache::save(uint32_t sequence, WriteFn write, void *user, Failure *failur
         const Status status = check_sequence(s.config, sequence, failure);
         if (status != Status::ok) return status;
     }
+    const uint32_t first = all ? 0 : sequence, end = all ? s.config.n_sequences : sequence + 1;
     Output out(write, user);
-    write_header(out, s, all ? s.config.n_sequences : 1);
-    for (uint32_t i = 0; i < s.config.n_sequences; i++)
-        for (uint32_t l = 0; (all || i == sequence) && l < s.config.n_layers; l++)
+    write_header(out, s, first, end);
+    for (uint32_t i = first; i < end; i++)
+        for (uint32_t l = 0; l < s.config.n_layers; l++)
             write_track(out, s.layers[l], s.track(l, i));
     out.checksum();
     if (out.status() == Status::ok) return Status::ok;

@@ -1,5 +1,6 @@
 // Snapshots of sequences: a header that names the cache they belong to, tracks page by page, a
-// checksum. All numbers little-endian; the layout of pages is a part of version 1.
+// checksum. All numbers little-endian; the layout of pages is a part of the version. Version 1 had
+// one centring per layer for all sequences; it is still read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +9,9 @@
 namespace ggufx::kv {
 
 constexpr char kSnapshotMagic[9] = "GGUFXKV\n";
-constexpr uint32_t kSnapshotVersion = 1;
+constexpr uint32_t kSnapshotVersion = 2, kOldestSnapshot = 1;
+// Of a sequence in a layer: what its encoded pages are centred by.
+enum CentringFlag : uint32_t { kNotCentred, kLearned, kGiven };
 constexpr uint32_t kVInK = 0x80000000u; // beside head_dim_v, which is far below
 
 // What must be equal in the snapshot and the cache: a list of named numbers.

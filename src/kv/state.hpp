@@ -5,16 +5,16 @@
 
 #include "kernels/table.hpp"
 #include "kv/types.hpp"
-#include "kv/view.hpp"
 
 namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
+// Tokens of one append that reserve provides for: to layers with a window, to those that encode.
+constexpr uint64_t kWindowAppend = 1024, kEncodedAppend = kPageTokens;
 // Of a sequence, those behind a window included: decades of them, and sums over all sequences of a
 // cache still fit 64 bits.
 constexpr uint64_t kMostTokens = uint64_t(1) << 40;
-constexpr uint64_t kWindowAppend = 1024; // tokens of one append that reserve provides for
 
 // A plain block holds plain_type of the streams, an encoded one their types, one of sinks (the
 // first tokens of a sequence, for ever) sink_type.
@@ -53,9 +53,9 @@ struct Layer {
     bool sinks = false;   // or BF16: the first tokens lie in a page of their own
     bool v_in_k = false; // blocks have no values of their own
     uint32_t window = 0;                     // 0: none
-    float *calibration = nullptr;            // mu_k, eq_k, mu_v of all heads; null: never used
     bool centre_k = false, centre_v = false; // streams that are calibrated
-    bool calibrated = false, given = false;  // frozen; set by the caller
+    float *calibration = nullptr;            // what the caller gave; null: never used
+    bool given = false;                      // for all sequences that learn none of their own
     uint64_t n_blocks[kFormCount] = {};
 };
 
@@ -66,6 +66,22 @@ struct PageRef {
     uint16_t first, n;
     int32_t delta;
     uint64_t index;
+    Block *plain; // of an encoded page: the same tokens in F16, while queries that stand in it, or a
+                  // cut, may want them; else null
+};
+
+// Where a call on a sequence began, so that it can be taken back.
+struct Mark {
+    bool set; // the call is not over
+    uint64_t n_tokens, n_dropped;
+    int32_t dropped_first, dropped_last;
+    // Where the last page was plain: that page, and its plain form once it is encoded and the
+    // appends after that have come. `plain` outlives the call, so that cuts find it.
+    bool has_last;
+    uint64_t last_index;
+    Block *plain;
+    PageRef *pages; // that the window has dropped since, of those that were there
+    size_t table_size, n_pages;
 };
 
 // The tokens of one layer of one sequence.
@@ -78,6 +94,12 @@ struct Track {
     Block *spare[kFormCount];
     size_t n_spare[kFormCount], n_marked[kFormCount]; // marked: before a batch
     bool reserved;
+    bool reuses;           // during an append: reused_page() of before it
+    int64_t next_position; // the same: the least that it could begin with
+    Mark mark;
+    float *calibration;   // memory for mu_k, eq_k, mu_v of all heads; null: never used
+    bool calibrated;      // it holds what the first encoded page taught
+    uint64_t learned_end; // the token after that page; cut before it, the track forgets
 };
 
 struct AttendMemory;
@@ -92,7 +114,7 @@ struct Cache::State {
     uint32_t n_sinks = 0;
     uint8_t *scratch = nullptr; // of each worker
     size_t scratch_bytes = 0;   // of one
-    float *calibration = nullptr;
+    float *calibration = nullptr; // [layer][what the caller gave, then each sequence]
     size_t n_calibration = 0;
     AttendMemory *attend = nullptr; // attend.hpp
 
@@ -106,8 +128,8 @@ struct Cache::State {
     uint32_t head_dim(Side side) const {
         return side == Side::k ? config.head_dim_k : config.head_dim_v;
     }
-    PageView view(const Layer &layer, const PageRef &page) const;
-    Calibration calibration_of(const Layer &layer) const; // null pointers until frozen
+    // Sets what layers and tracks point to.
+    void place_calibration(float *all, size_t one);
 };
 
 // Options with their defaults filled in, or Error.
@@ -117,7 +139,7 @@ Layer layer_of(const Config &config, const LayerConfig &own); // types 0: those 
 
 // Memory that encoding and centring take in caches that have such layers.
 struct LayerMemory {
-    size_t scratch_one, scratch, calibration_one, calibration; // bytes
+    size_t scratch_one, scratch, calibration_one, calibration; // bytes; _one: of a track
 };
 LayerMemory layer_memory(const Host &host, const Config &config, bool encodes, bool centred);
 
@@ -132,42 +154,87 @@ Block *take_block(const Host &host, Layer &layer, Form form); // zeros; null: no
 void free_block(const Host &host, Layer &layer, Block *block);
 // One owner less; a block without owners becomes a spare of the track, or is freed.
 void release_block(const Host &host, Layer &layer, Block *block, Track *spares);
+void release_page(const Host &host, Layer &layer, const PageRef &page, Track *spares);
 void drop_spares(const Host &host, Layer &layer, Track &track, Form form, size_t keep);
 void push_spare(Track &track, Block *block);
 Block *pop_spare(Track &track, Form form);
 
 // ---- tracks (tracks.cpp) ------------------------------------------------------------------------
 
-// What appending n tokens to a track takes, in whatever steps.
+// What appending n tokens to a track takes: in one append, or in steps of at most kEncodedAppend.
+enum class Steps { one, small };
 struct Needs {
     size_t blocks[kFormCount]; // by Form, spare ones included
     size_t n_pages;            // entries of the table
 };
-Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n);
+Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n,
+               Steps steps);
+// The most that a layer with a window holds: what is seen, an append, and what a call that is taken
+// back would see.
+uint64_t window_tokens(const Layer &layer);
 bool grow_table(const Host &host, Track &track, size_t n_pages);
 size_t table_size_for(size_t n_pages);
 // Makes blocks and table sufficient, or changes nothing.
-bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n);
+bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps);
 // The last page, when tokens may go on in it; null otherwise. Slots end at page_limit.
 PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track);
+// The last page of a layer that encodes, when it is plain: full or not, the next append encodes it.
+PageRef *hot_page(const Layer &layer, Track &track);
 uint32_t page_limit(const Cache::State &state, const Block &block);
 
+uint64_t common_length(const Cache::State &state, uint32_t sequence); // of all layers
 // Sets `index` of all pages.
 void number_pages(Track &track);
+// A page that is cut becomes plain again where that form is left, so that tokens can go on in it as
+// if the others had never come.
 void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
 void clear_track(const Cache::State &state, Layer &layer, Track &track);
+// The plain form of an encoded page; null: it is gone.
+Block *plain_of(const Track &track, const PageRef &page);
+void take_plain(const Cache::State &state, Layer &layer, Track &track, PageRef &page);
+bool holds_encoded(const Track &track);
+// What the first encoded page taught holds as long as there is such a page, or was one.
+void forget_learned(Track &track);
 int32_t position_at(const PageRef &page, uint32_t i);
 int32_t last_position(const Track &track);
 // Makes a page begin at the first token whose position is at least p; its index. The table must
 // have room for one more.
 size_t split_at(Track &track, int32_t p);
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position);
+// Whether a token after `last`, the last position held, would see one that the window has dropped.
+bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last);
+
+// ---- calls on a sequence (calls.cpp) ------------------------------------------------------------
+
+// Plain blocks that a track needs at once in small steps: of the page that tokens go to, and of the
+// one before.
+constexpr size_t kPlainBlocks = 2;
+// Plain blocks of a track of a layer that encodes which no other sequence holds, spares left out;
+// those of them that settle_track makes spares.
+size_t plain_in_use(const Track &track);
+size_t settled_blocks(const Track &track);
+// The last page, full and plain, when nobody will ask for its plain form again once it is encoded:
+// neither a query nor a cut back to the mark. Its block takes the next tokens. Else null.
+PageRef *reused_page(const Layer &layer, Track &track);
+// The queries of the last append are answered: encoded pages let their plain forms go; that of the
+// page a call began in stays with the mark.
+void settle_track(const Cache::State &state, Layer &layer, Track &track);
+// Spare plain blocks beyond what small steps need are freed.
+void trim_plain(const Cache::State &state, Layer &layer, Track &track);
+// Memory for the pages that a window may drop during a call. False: there is none.
+bool grow_mark(const Host &host, const Layer &layer, Track &track, size_t n_pages);
+void set_mark(const Cache::State &state, Layer &layer, Track &track);
+// The call is over; `forget`: cuts shall not find the page it began in either.
+void end_mark(const Cache::State &state, Layer &layer, Track &track, bool forget);
+void return_to_mark(const Cache::State &state, Layer &layer, Track &track);
 
 // ---- vectors (vectors.cpp) ----------------------------------------------------------------------
 
 // Values first .. first + n - 1 of a head of a token, in the basis it was appended in.
-void read_part(const Cache::State &state, const Layer &layer, const Block &block, uint32_t slot,
-               uint32_t head, Side side, uint32_t first, uint32_t n, float *out);
+struct HeadCalibration;
+void read_part(const Cache::State &state, const Layer &layer, const HeadCalibration &calibration,
+               const Block &block, uint32_t slot, uint32_t head, Side side, uint32_t first,
+               uint32_t n, float *out);
 // Slot `slot` of a float page from values at, at + 1, ... of an append's source.
 void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t slot,
                   const void *data, SourceType type, size_t at);
@@ -183,8 +250,12 @@ void read_floats(float *out, const uint8_t *page, KvKind kind, Side side, uint32
 struct HeadCalibration {
     float *mu_k, *eq_k, *mu_v;
 };
-HeadCalibration calibration_head(const Cache::State &state, const Layer &layer, uint32_t head);
-size_t calibration_floats(const Config &config); // of a layer
+// What a track's encoded pages are centred by: its own, or what the caller gave; null: nothing yet.
+float *calibration_of(const Layer &layer, const Track &track);
+// `calibration` may be null.
+HeadCalibration calibration_head(const Config &config, const Layer &layer, float *calibration,
+                                 uint32_t head);
+size_t calibration_floats(const Config &config); // of a track
 constexpr float kLeastEqualiser = 0x1p-40f;
 // A getter of vectors of the page that decides: n floats of (side, slot, head).
 struct PageValues {
@@ -192,8 +263,9 @@ struct PageValues {
     void (*get)(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
     uint32_t first, end; // slots
 };
-void calibrate_layer(const Cache::State &state, const Layer &layer, const PageValues &values,
-                     const Scratch &scratch);
+// For the streams that `layer` centres.
+void learn_calibration(const Config &config, const Layer &layer, float *calibration,
+                       const PageValues &values, const Scratch &scratch);
 // One head of q or k as if its position were `delta` larger.
 void rotate_position(const Config &config, float *x, int32_t delta);
 

@@ -26,36 +26,64 @@ PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track) 
     return page.first + page.n < page_limit(state, *page.block) ? &page : nullptr;
 }
 
-Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n) {
+PageRef *hot_page(const Layer &layer, Track &track) {
+    if (!layer.encodes || track.n_pages == 0) return nullptr;
+    PageRef &page = track.pages[track.n_pages - 1];
+    return page.block->form == kPlain ? &page : nullptr;
+}
+
+namespace {
+
+// In one append every page of it is plain at first; in small steps two are at a time.
+size_t plain_needed(const Layer &layer, Track &track, uint64_t pages, Steps steps) {
+    uint64_t want, have;
+    if (steps == Steps::one) {
+        want = pages;
+        have = settled_blocks(track) + (pages && reused_page(layer, track) ? 1 : 0);
+    } else {
+        want = pages + (hot_page(layer, track) ? 1 : 0);
+        want = want < kPlainBlocks ? want : kPlainBlocks;
+        have = plain_in_use(track);
+    }
+    const uint64_t more = want > have ? want - have : 0;
+    return more < SIZE_MAX / 2 ? static_cast<size_t>(more) : SIZE_MAX / 2;
+}
+
+} // namespace
+
+Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n,
+               Steps steps) {
     Needs needs{};
     needs.n_pages = track.n_pages;
     if (n == 0) return needs;
-    const PageRef *open = open_page(state, layer, const_cast<Track &>(track));
+    auto &held = const_cast<Track &>(track);
+    const PageRef *open = open_page(state, layer, held);
     uint64_t left = n, blocks[kFormCount] = {}, pages = 0;
-    bool hot = false; // a block of our own to write into
     if (open) {
         const uint64_t room = page_limit(state, *open->block) - open->first - open->n;
         blocks[open->block->form] += open->block->n_owners > 1;
-        hot = open->block->form == kPlain;
-        if (layer.encodes && hot && left >= room) blocks[kEncoded]++;
         left -= left < room ? left : room;
     } else if (layer.sinks && state.n_sinks && track.n_tokens == 0) {
         blocks[kSinks]++;
-        pages++;
+        needs.n_pages++;
         left -= left < state.n_sinks ? left : state.n_sinks;
     }
-    pages += pages_for(left);
-    if (layer.encodes) {
-        blocks[kEncoded] += left / kPageTokens;
-        blocks[kPlain] += hot ? 0 : 1;
+    pages = pages_for(left);
+    if (layer.encodes) { // all but the last one are encoded
+        blocks[kEncoded] += pages ? pages - 1 + (hot_page(layer, held) ? 1 : 0) : 0;
+        blocks[kPlain] += plain_needed(layer, held, pages, steps);
     } else {
-        blocks[kPlain] += pages_for(left);
+        blocks[kPlain] += pages;
     }
     for (const Form form : kForms) needs.blocks[form] = static_cast<size_t>(blocks[form]);
-    needs.n_pages = pages < SIZE_MAX / 2 - track.n_pages
-                        ? track.n_pages + static_cast<size_t>(pages)
+    needs.n_pages = pages < SIZE_MAX / 2 - needs.n_pages
+                        ? needs.n_pages + static_cast<size_t>(pages)
                         : SIZE_MAX;
     return needs;
+}
+
+uint64_t window_tokens(const Layer &layer) {
+    return 2 * uint64_t(layer.window) + kWindowAppend;
 }
 
 size_t table_size_for(size_t n_pages) {
@@ -77,8 +105,8 @@ bool grow_table(const Host &host, Track &track, size_t n_pages) {
     return true;
 }
 
-bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n) {
-    const Needs needs = needs_of(state, layer, track, n);
+bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps) {
+    const Needs needs = needs_of(state, layer, track, n, steps);
     size_t before[kFormCount];
     for (const Form form : kForms) before[form] = track.n_spare[form];
     bool ok = grow_table(*state.host, track, needs.n_pages);
@@ -94,10 +122,58 @@ bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n) 
     return ok;
 }
 
+uint64_t common_length(const Cache::State &s, uint32_t sequence) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
+        const uint64_t n = s.track(layer, sequence).n_tokens;
+        if (n < least) least = n;
+    }
+    return least;
+}
+
 void number_pages(Track &track) {
     uint64_t index = track.n_dropped;
     for (size_t i = 0; i < track.n_pages; index += track.pages[i++].n)
         track.pages[i].index = index;
+}
+
+Block *plain_of(const Track &track, const PageRef &page) {
+    const Mark &mark = track.mark;
+    if (page.plain || page.block->form != kEncoded) return page.plain;
+    return mark.plain && mark.last_index == page.index ? mark.plain : nullptr;
+}
+
+void take_plain(const Cache::State &state, Layer &layer, Track &track, PageRef &page) {
+    Block *plain = plain_of(track, page);
+    if (!plain) return;
+    if (!page.plain) track.mark.plain = nullptr;
+    release_block(*state.host, layer, page.block, &track);
+    page.block = plain;
+    page.plain = nullptr;
+}
+
+namespace {
+
+// Another page may get its index.
+void lose_last(const Cache::State &state, Layer &layer, Track &track, const PageRef &page) {
+    Mark &mark = track.mark;
+    if (!mark.has_last || mark.last_index != page.index) return;
+    if (mark.plain) release_block(*state.host, layer, mark.plain, &track);
+    mark.plain = nullptr;
+    mark.has_last = false;
+}
+
+} // namespace
+
+bool holds_encoded(const Track &track) {
+    for (size_t p = 0; p < track.n_pages; p++)
+        if (track.pages[p].block->form == kEncoded) return true;
+    return false;
+}
+
+void forget_learned(Track &track) {
+    if (track.n_tokens < track.learned_end && track.calibrated && !holds_encoded(track))
+        track.calibrated = false;
 }
 
 void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens) {
@@ -105,24 +181,31 @@ void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n
         PageRef &page = track.pages[track.n_pages - 1];
         const uint64_t surplus = track.n_tokens - n_tokens;
         if (surplus < page.n) {
+            take_plain(state, layer, track, page);
             page.n = static_cast<uint16_t>(page.n - surplus);
-            track.n_tokens = n_tokens;
-            return;
+            break;
         }
         track.n_tokens -= page.n;
-        release_block(*state.host, layer, page.block, &track);
+        lose_last(state, layer, track, page);
+        release_page(*state.host, layer, page, &track);
         track.n_pages--;
     }
     track.n_tokens = n_tokens; // behind the window, nothing is held
     if (n_tokens == 0) track.n_dropped = 0;
+    if (track.mark.set && n_tokens < track.mark.n_tokens) end_mark(state, layer, track, false);
+    forget_learned(track);
 }
 
 void clear_track(const Cache::State &state, Layer &layer, Track &track) {
     const Host &host = *state.host;
-    while (track.n_pages) release_block(host, layer, track.pages[--track.n_pages].block, nullptr);
+    end_mark(state, layer, track, true);
+    while (track.n_pages) release_page(host, layer, track.pages[--track.n_pages], nullptr);
     for (const Form form : kForms) drop_spares(host, layer, track, form, 0);
     host.free(track.pages, track.table_size * sizeof(PageRef), alignof(PageRef));
+    host.free(track.mark.pages, track.mark.table_size * sizeof(PageRef), alignof(PageRef));
+    float *const calibration = track.calibration;
     track = {};
+    track.calibration = calibration;
 }
 
 int32_t position_at(const PageRef &page, uint32_t i) {
@@ -149,8 +232,29 @@ size_t split_at(Track &track, int32_t p) {
     tail.index += head;
     track.pages[at].n = static_cast<uint16_t>(head);
     tail.block->n_owners++;
+    if (tail.plain) tail.plain->n_owners++;
     return at + 1;
 }
+
+bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last) {
+    return dropped_last > last + 1 - int64_t(layer.window);
+}
+
+namespace {
+
+// Pages that were there when a call began stay with its mark.
+void drop_page(const Cache::State &state, Layer &layer, Track &track, const PageRef &page) {
+    Mark &mark = track.mark;
+    if (track.n_dropped == 0) track.dropped_first = position_at(page, 0);
+    track.dropped_last = position_at(page, page.n - 1u);
+    track.n_dropped += page.n;
+    if (mark.set && page.index < mark.n_tokens && mark.n_pages < mark.table_size)
+        mark.pages[mark.n_pages++] = page;
+    else
+        release_page(*state.host, layer, page, &track);
+}
+
+} // namespace
 
 // Whole pages that no token from next_position on will see.
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position) {
@@ -159,17 +263,14 @@ void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t 
     for (; n < track.n_pages; n++) {
         const PageRef &page = track.pages[n];
         if (int64_t(position_at(page, page.n - 1u)) > next_position - int64_t(layer.window)) break;
-        if (track.n_dropped == 0) track.dropped_first = position_at(page, 0);
-        track.dropped_last = position_at(page, page.n - 1u);
-        track.n_dropped += page.n;
-        release_block(*state.host, layer, page.block, &track);
+        drop_page(state, layer, track, page);
     }
     for (size_t i = n; n && i < track.n_pages; i++) track.pages[i - n] = track.pages[i];
     track.n_pages -= n;
     const size_t keep =
-        track.reserved ? static_cast<size_t>(pages_for(layer.window + kWindowAppend)) + 1 : 1;
+        track.reserved ? static_cast<size_t>(pages_for(window_tokens(layer))) + 1 : 1;
     if (n) drop_spares(*state.host, layer, track, kEncoded, keep);
-    if (n) drop_spares(*state.host, layer, track, kPlain, layer.encodes ? 1 : keep);
+    if (n && !layer.encodes) drop_spares(*state.host, layer, track, kPlain, keep);
     if (n) drop_spares(*state.host, layer, track, kSinks, track.reserved ? 1 : 0);
 }
 

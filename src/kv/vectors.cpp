@@ -126,8 +126,9 @@ struct Held {
 
 } // namespace
 
-void read_part(const Cache::State &state, const Layer &layer, const Block &block, uint32_t slot,
-               uint32_t head, Side side, uint32_t first, uint32_t n, float *out) {
+void read_part(const Cache::State &state, const Layer &layer, const HeadCalibration &calibration,
+               const Block &block, uint32_t slot, uint32_t head, Side side, uint32_t first,
+               uint32_t n, float *out) {
     const BlockShape &shape = layer.shape[block.form];
     if (state.config.v_in_k) side = Side::k; // its first coordinates; they never turn
     const bool k = side == Side::k;
@@ -143,26 +144,8 @@ void read_part(const Cache::State &state, const Layer &layer, const Block &block
     float x[kMaxCodes];
     held.read(page, type.format(), side, padded_values(type, all), slot);
     decode_vector(type, x, {held.code, held.scale, held.min}, all, side);
-    undo_calibration(calibration_head(state, layer, head), side, x, all);
+    undo_calibration(calibration, side, x, all);
     for (uint32_t i = 0; i < n; i++) out[i] = x[first + i];
-}
-
-PageView Cache::State::view(const Layer &layer, const PageRef &page) const {
-    const Block &block = *page.block;
-    const BlockShape &shape = layer.shape[block.form];
-    const bool plain = block.form != kEncoded;
-    return {{block.data(), shape.k_head, shape.k->facts.id, plain},
-            {block.data() + shape.v_offset, shape.v_head, shape.v->facts.id, plain},
-            block.positions,
-            page.first,
-            page.n,
-            page.delta};
-}
-
-Calibration Cache::State::calibration_of(const Layer &layer) const {
-    if (!layer.calibrated) return {nullptr, nullptr, nullptr};
-    const HeadCalibration c = calibration_head(*this, layer, 0);
-    return {c.mu_k, c.eq_k, c.mu_v};
 }
 
 } // namespace ggufx::kv

@@ -1,5 +1,5 @@
-// Decoding in batches, all or nothing: the cache is cut back and the new logits are dropped when
-// anything fails on the way.
+// Decoding in batches, all or nothing: the cache goes back to where the call began and the new logits
+// are dropped when anything fails on the way.
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
@@ -127,13 +127,21 @@ Status Session::check_ids(const int32_t *tokens, size_t n, Failure *failure) con
 
 Status Session::advance(const int32_t *tokens, size_t n, Failure *failure) {
     has_logits_ = false;
+    Status status = cache_->begin(0, failure);
+    if (status != Status::ok) return status;
     Graph graph(model_, *cache_, scratch_, matmul_);
-    const Status status = graph.forward(tokens, n, length_, failure);
-    if (status == Status::ok)
-        length_ += n;
-    else
-        (void)cache_->truncate(0, length_, nullptr); // cannot fail: all layers are that long
+    status = graph.forward(tokens, n, length_, failure);
+    end_call(status);
+    if (status == Status::ok) length_ += n;
     return status;
+}
+
+// Neither fails: there is such a sequence, and rollback() finds the beginning of the call.
+void Session::end_call(Status status) {
+    if (status == Status::ok)
+        (void)cache_->commit(0, nullptr);
+    else
+        (void)cache_->rollback(0, nullptr);
 }
 
 Status Session::project(float *logits, size_t row, size_t n, Failure *failure) {
@@ -179,6 +187,7 @@ Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &opt
                            static_cast<uint64_t>(n), length_, n_context_);
     }
     Status status = check_ids(tokens, n, failure);
+    if (status == Status::ok) status = cache_->begin(0, failure);
     if (status != Status::ok) return status;
     status = decode_batches(tokens, n, options, failure);
     if (status == Status::ok) {
@@ -188,10 +197,8 @@ Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &opt
             status = set_failure(failure, Status::value, {}, "the model computed a NaN");
         }
     }
-    if (status != Status::ok) {
-        (void)cache_->truncate(0, length_, nullptr); // cannot fail: all layers are that long
-        return status;
-    }
+    end_call(status);
+    if (status != Status::ok) return status;
     logits_.swap(next_logits_);
     has_logits_ = true;
     length_ += n;

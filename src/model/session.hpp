@@ -72,6 +72,7 @@ public:
 private:
     Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul);
     class Poll;
+    void end_call(Status status);
     Status decode_batches(const int32_t *tokens, size_t n, const DecodeOptions &options,
                           Failure *failure);
 

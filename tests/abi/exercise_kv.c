@@ -111,6 +111,8 @@ static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *ou
     TRY(a->kv_positions(positions, kv, 0, 5, 3, &e->error));
     TRY(a->kv_truncate(kv, 0, 10, &e->error));
     TRY(a->kv_rollback(kv, 0, &e->error));
+    TRY(a->kv_begin(kv, 0, &e->error));
+    TRY(a->kv_commit(kv, 0, &e->error));
     TRY(a->kv_length(&length, kv, 0, &e->error));
     MUST(length == 10 && positions[2] == 7);
     TRY(a->kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, &e->error));

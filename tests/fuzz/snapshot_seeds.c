@@ -86,8 +86,10 @@ static uint64_t crc64(const uint8_t *data, size_t n) {
     return ~crc;
 }
 
-static size_t header_bytes(uint32_t n_layers) {
-    return 16 + 4 * (kIdentity + (kPerLayer + 1) * (size_t)n_layers);
+/* Up to its checksum; a flag per sequence and layer says how pages are centred. */
+static size_t header_bytes(const snapshot *s) {
+    const size_t n_sequences = s->data[12]; /* a few */
+    return 16 + 4 * (kIdentity + (kPerLayer + n_sequences) * (size_t)s->n_layers);
 }
 
 static void put64(uint8_t *to, uint64_t value) {
@@ -95,7 +97,7 @@ static void put64(uint8_t *to, uint64_t value) {
 }
 
 void snapshot_seal(snapshot *s) {
-    const size_t header = header_bytes(s->n_layers);
+    const size_t header = header_bytes(s);
     put64(s->data + header, crc64(s->data, header));
     put64(s->data + s->n - 8, crc64(s->data, s->n - 8));
 }
@@ -129,7 +131,7 @@ static size_t find_pages(snapshot *s, size_t piece) {
 }
 
 static void find_numbers(snapshot *s, uint32_t n_tracks) {
-    const size_t header = header_bytes(s->n_layers);
+    const size_t header = header_bytes(s);
     size_t piece = 0, first;
     s->numbers = need(malloc(s->n_pieces * sizeof *s->numbers));
     s->tracks = need(malloc(n_tracks * sizeof *s->tracks));

@@ -98,6 +98,7 @@ void kv_fill(ggufx_kv *kv, const ggufx_kv_options *shape, uint32_t sequence, siz
                             m * row_k, v + i * row_v, m * row_v, &error) != GGUFX_OK)
             fail_msg("%s", error.message);
     }
+    assert_int_equal(ggufx_kv_commit(kv, sequence, NULL), GGUFX_OK);
 }
 
 void kv_attend(float *out, float *lse, const ggufx_kv *kv, const ggufx_kv_options *shape,

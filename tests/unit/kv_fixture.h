@@ -33,7 +33,8 @@ ggufx_kv *kv_make(const ggufx_runtime *rt, const ggufx_kv_options *options);
 /* n floats in [-1, 1), the same for the same seed; free() them. */
 float *kv_random(size_t n, uint32_t seed);
 
-/* Append n tokens of k and v (whole arrays) to layer 0 of a sequence, `step` at a time. */
+/* Append n tokens of k and v (whole arrays) to layer 0 of a sequence, `step` at a time, and commit:
+ * all pages but the last are encoded alone, and queries see what ggufx_kv_read gives. */
 void kv_fill(ggufx_kv *kv, const ggufx_kv_options *shape, uint32_t sequence, size_t n, size_t step,
              const int32_t *positions, const float *k, const float *v);
 

@@ -17,6 +17,7 @@ static inline ggufx_kv *kv_filled_to(const ggufx_runtime *rt, const ggufx_kv_opt
     for (uint32_t layer = 0; layer < shape->n_layers; layer++)
         assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, k, n * kRow, v, n * kRow, NULL),
                          GGUFX_OK);
+    assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
     free(k);
     free(v);
     return kv;

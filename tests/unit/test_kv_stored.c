@@ -13,7 +13,7 @@ static void store(float *out_k, float *out_v, uint32_t type, const float *x, uin
     ggufx_kv_options shape = kv_shape(1, 1, n, n, type, type);
     shape.n_sinks = GGUFX_KV_NO_SINKS;
     ggufx_kv *kv = kv_make(rt, &shape);
-    for (size_t i = 0; i < (type < GGUFX_KV_Q8_0 ? 1 : 64); i++)
+    for (size_t i = 0; i < (type < GGUFX_KV_Q8_0 ? 1 : 65); i++)
         kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
     assert_int_equal(ggufx_kv_read(out_k, n, out_v, n, kv, 0, 0, 0, 1, NULL), GGUFX_OK);
     ggufx_kv_destroy(kv);

@@ -56,15 +56,16 @@ static double error_of(const float *x, const float *y, size_t n) {
 static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state) {
     (void)state;
     enum { kTokens = 256, kHeads = 2, kDim = 128, kN = kTokens * kHeads * kDim };
+    enum { kAll = kN + kHeads * kDim }; /* one more token, behind which all those are encoded */
     ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
-    float *k = gaussian(kN, 1), *v = gaussian(kN, 2), *back = malloc(2 * kN * sizeof *back);
+    float *k = gaussian(kAll, 1), *v = gaussian(kAll, 2), *back = malloc(2 * kN * sizeof *back);
     assert_non_null(back);
     for (size_t i = 0; i < kNRows; i++) {
         ggufx_kv_options shape = kv_shape(kHeads, kHeads, kDim, kDim, kRows[i].type, kRows[i].type);
         shape.flags = kRows[i].flags | GGUFX_KV_CENTRE_NONE;
         shape.n_sinks = GGUFX_KV_NO_SINKS;
         ggufx_kv *kv = kv_make(rt, &shape);
-        kv_fill(kv, &shape, 0, kTokens, 100, NULL, k, v);
+        kv_fill(kv, &shape, 0, kTokens + 1, 100, NULL, k, v);
         assert_int_equal(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, NULL),
                          GGUFX_OK);
         const double ek = error_of(k, back, kN), ev = error_of(v, back + kN, kN);
@@ -167,7 +168,7 @@ static void test_centring_lowers_the_error_of_biased_channels(void **state) {
 
 static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     (void)state;
-    enum { kTokens = 64, kDim = 32, kN = kTokens * kDim };
+    enum { kTokens = 65, kDim = 32, kN = kTokens * kDim }; /* the first 64 are encoded */
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_GX2, GGUFX_KV_Q4_0);
     shape.n_sinks = GGUFX_KV_NO_SINKS;

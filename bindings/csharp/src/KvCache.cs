@@ -163,6 +163,21 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_kv_truncate(Handle, sequence, nTokens, &e), &e);
         }
 
+        /// <summary>Begin a call that Rollback can take back, whatever is appended until Commit.</summary>
+        public void Begin(uint sequence)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_begin(Handle, sequence, &e), &e);
+        }
+
+        /// <summary>What was appended stays; its queries are answered.</summary>
+        public void Commit(uint sequence)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_kv_commit(Handle, sequence, &e), &e);
+        }
+
+        /// <summary>Go back to Begin, or cut all layers to the shortest one.</summary>
         public void Rollback(uint sequence)
         {
             NativeError e;

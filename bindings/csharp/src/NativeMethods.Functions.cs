@@ -236,6 +236,10 @@ namespace Ggufx
         internal static extern int ggufx_kv_truncate(KvHandle kv, uint sequence, ulong n_tokens,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_begin(KvHandle kv, uint sequence, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_kv_commit(KvHandle kv, uint sequence, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_rollback(KvHandle kv, uint sequence, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

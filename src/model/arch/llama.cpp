@@ -120,11 +120,26 @@ Status Graph::add_to_stream(size_t n, Failure *failure) {
     return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
 }
 
-Status Graph::attend(uint32_t index, size_t n, Failure *failure) {
+// Page by page where the cache encodes; its bits do not depend on that.
+Status Graph::append_and_attend(uint32_t index, size_t n, Failure *failure) {
+    const HyperParameters &hp = model_.hyper();
+    const size_t q_row = size_t(hp.n_heads) * hp.head_dim_k;
+    const size_t k_row = size_t(hp.n_kv_heads) * hp.head_dim_k;
+    const size_t v_row = size_t(hp.n_kv_heads) * hp.head_dim_v;
+    const size_t out_row = size_t(hp.n_heads) * hp.head_dim_v;
     const uint32_t sequence = 0;
     kv::AttendOptions options;
     options.progress = options_.progress;
-    return cache_.attend(s_.a, nullptr, index, &sequence, 1, s_.q, n, nullptr, options, failure);
+    for (size_t done = 0, step; done < n; done += step) {
+        step = cache_.whole_step(index, sequence, n - done);
+        const kv::Source source = {s_.k + done * k_row, s_.v + done * v_row};
+        Status status = cache_.append(index, sequence, step, nullptr, source, failure);
+        if (status == Status::ok)
+            status = cache_.attend(s_.a + done * out_row, nullptr, index, &sequence, 1,
+                                   s_.q + done * q_row, step, nullptr, options, failure);
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
 }
 
 Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *failure) {
@@ -134,8 +149,7 @@ Status Graph::attention(const Layer &layer, uint32_t index, size_t n, Failure *f
     if (status == Status::ok) status = products(inputs, 3, s_.h, n, failure);
     if (status == Status::ok) status = rotate(s_.q, hp.n_heads, n, failure);
     if (status == Status::ok) status = rotate(s_.k, hp.n_kv_heads, n, failure);
-    if (status == Status::ok) status = cache_.append(index, 0, n, nullptr, {s_.k, s_.v}, failure);
-    if (status == Status::ok) status = attend(index, n, failure);
+    if (status == Status::ok) status = append_and_attend(index, n, failure);
     if (status == Status::ok && poll_)
         status = poll_->attention_done(index, n, s_.q, s_.k, s_.v, s_.a, failure);
     if (status == Status::ok) status = product(s_.h, layer.attn_output, s_.a, n, failure);

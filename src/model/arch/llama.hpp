@@ -36,7 +36,7 @@ public:
 
 private:
     Status embed(const int32_t *tokens, size_t n, Failure *failure);
-    Status attend(uint32_t index, size_t n, Failure *failure);
+    Status append_and_attend(uint32_t index, size_t n, Failure *failure);
     Status attention(const Layer &layer, uint32_t index, size_t n, Failure *failure);
     Status feed_forward(const Layer &layer, size_t n, Failure *failure);
     Status normalize(const float *x, const float *weight, size_t n, Failure *failure);

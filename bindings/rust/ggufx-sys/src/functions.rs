@@ -154,6 +154,8 @@ functions! {
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_truncate(kv: *mut ggufx_kv, sequence: u32, n_tokens: u64, error: *mut ggufx_error)
         -> ggufx_status;
+    fn ggufx_kv_begin(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_kv_commit(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_rollback(kv: *mut ggufx_kv, sequence: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_remove(kv: *mut ggufx_kv, sequence: u32, p0: i32, p1: i32, error: *mut ggufx_error)
         -> ggufx_status;

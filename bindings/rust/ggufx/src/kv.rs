@@ -199,7 +199,15 @@ impl Kv {
     pub fn truncate(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_truncate(self.as_raw(), sequence, n_tokens, e) })
     }
-    /// Cut all layers to the shortest one.
+    /// Begin a call that `rollback` can take back, whatever is appended until `commit`.
+    pub fn begin(&mut self, sequence: u32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_begin(self.as_raw(), sequence, e) })
+    }
+    /// What was appended stays; its queries are answered.
+    pub fn commit(&mut self, sequence: u32) -> Result<()> {
+        check(|e| unsafe { sys::ggufx_kv_commit(self.as_raw(), sequence, e) })
+    }
+    /// Go back to `begin`, or cut all layers to the shortest one.
     pub fn rollback(&mut self, sequence: u32) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_rollback(self.as_raw(), sequence, e) })
     }

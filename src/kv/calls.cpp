@@ -1,0 +1,167 @@
+// Calls on a sequence: what an append leaves until the queries of its tokens are answered, and what
+// a call of several appends keeps to be taken back.
+// SPDX-License-Identifier: MIT
+#include "kv/state.hpp"
+
+namespace ggufx::kv {
+
+namespace {
+
+// Pages of a layer that encodes which have both forms: those of the last append, at the end of the
+// track. Parts of plain pages that a removal left may lie among them, pages that are encoded alone
+// only behind them, last.
+template <class Visit> void each_double(Track &track, const Visit &visit) {
+    for (size_t p = track.n_pages; p-- > 0;) {
+        PageRef &page = track.pages[p];
+        if (page.plain)
+            visit(page);
+        else if (page.block->form != kPlain && p + 1 < track.n_pages)
+            return;
+    }
+}
+
+bool stays_with_mark(const Mark &mark, const PageRef &page) {
+    return mark.set && mark.has_last && !mark.plain && mark.last_index == page.index;
+}
+
+} // namespace
+
+size_t settled_blocks(const Track &track) {
+    size_t n = 0;
+    each_double(const_cast<Track &>(track), [&](const PageRef &page) {
+        n += page.plain->n_owners == 1 && !stays_with_mark(track.mark, page);
+    });
+    return n;
+}
+
+size_t plain_in_use(const Track &track) {
+    size_t n = track.mark.plain ? 1 : 0;
+    each_double(const_cast<Track &>(track),
+                [&](const PageRef &page) { n += page.plain->n_owners == 1; });
+    if (track.n_pages == 0) return n;
+    const Block &last = *track.pages[track.n_pages - 1].block;
+    return n + (last.form == kPlain && last.n_owners == 1 ? 1 : 0);
+}
+
+PageRef *reused_page(const Layer &layer, Track &track) {
+    PageRef *page = hot_page(layer, track);
+    const Mark &mark = track.mark;
+    if (!page || !mark.set || page->block->n_owners > 1) return nullptr;
+    const bool began_here = mark.has_last && mark.last_index == page->index;
+    const bool full = uint32_t(page->first) + page->n == kPageTokens;
+    return full && !began_here ? page : nullptr;
+}
+
+void settle_track(const Cache::State &state, Layer &layer, Track &track) {
+    if (!layer.encodes) return;
+    each_double(track, [&](PageRef &page) {
+        if (stays_with_mark(track.mark, page))
+            track.mark.plain = page.plain;
+        else
+            release_block(*state.host, layer, page.plain, &track);
+        page.plain = nullptr;
+    });
+}
+
+void trim_plain(const Cache::State &state, Layer &layer, Track &track) {
+    if (!layer.encodes) return;
+    const size_t used = plain_in_use(track);
+    drop_spares(*state.host, layer, track, kPlain, used < kPlainBlocks ? kPlainBlocks - used : 0);
+}
+
+bool grow_mark(const Host &host, const Layer &layer, Track &track, size_t n_pages) {
+    Mark &mark = track.mark;
+    if (layer.window == 0 || n_pages <= mark.table_size) return true;
+    const size_t size = table_size_for(n_pages);
+    if (size < n_pages || size > SIZE_MAX / sizeof(PageRef)) return false;
+    auto *table = static_cast<PageRef *>(host.alloc(size * sizeof(PageRef), alignof(PageRef)));
+    if (!table) return false;
+    for (size_t i = 0; i < mark.n_pages; i++) table[i] = mark.pages[i];
+    host.free(mark.pages, mark.table_size * sizeof(PageRef), alignof(PageRef));
+    mark.pages = table;
+    mark.table_size = size;
+    return true;
+}
+
+void end_mark(const Cache::State &state, Layer &layer, Track &track, bool forget) {
+    Mark &mark = track.mark;
+    while (mark.n_pages) release_page(*state.host, layer, mark.pages[--mark.n_pages], &track);
+    mark.set = false;
+    if (!forget) return;
+    if (mark.plain) release_block(*state.host, layer, mark.plain, &track);
+    mark.plain = nullptr;
+    mark.has_last = false;
+}
+
+void set_mark(const Cache::State &state, Layer &layer, Track &track) {
+    end_mark(state, layer, track, true);
+    Mark &mark = track.mark;
+    const PageRef *last = hot_page(layer, track);
+    mark.set = true;
+    mark.n_tokens = track.n_tokens;
+    mark.n_dropped = track.n_dropped;
+    mark.dropped_first = track.dropped_first;
+    mark.dropped_last = track.dropped_last;
+    mark.has_last = last != nullptr;
+    mark.last_index = last ? last->index : 0;
+}
+
+// The pages that were there then lie in two places: those that a window has dropped since with the
+// mark, the others in front of those that came.
+void return_to_mark(const Cache::State &state, Layer &layer, Track &track) {
+    Mark &mark = track.mark;
+    while (track.n_pages && track.pages[track.n_pages - 1].index >= mark.n_tokens)
+        release_page(*state.host, layer, track.pages[--track.n_pages], &track);
+    const size_t n = mark.n_pages;
+    for (size_t i = track.n_pages; n && i-- > 0;) track.pages[i + n] = track.pages[i];
+    for (size_t i = 0; i < n; i++) track.pages[i] = mark.pages[i];
+    track.n_pages += n;
+    mark.n_pages = 0;
+    track.n_dropped = mark.n_dropped;
+    track.dropped_first = mark.dropped_first;
+    track.dropped_last = mark.dropped_last;
+    track.n_tokens = track.n_dropped;
+    for (size_t i = 0; i < track.n_pages; i++) track.n_tokens += track.pages[i].n;
+    cut_track(state, layer, track, mark.n_tokens);
+    mark.set = false;
+}
+
+size_t Cache::whole_step(uint32_t layer_index, uint32_t sequence, size_t n) const {
+    const Layer &layer = state_->layers[layer_index];
+    Track &track = state_->track(layer_index, sequence);
+    if (!layer.encodes) return n;
+    const PageRef *open = open_page(*state_, layer, track);
+    const bool sinks = layer.sinks && state_->n_sinks && track.n_tokens == 0;
+    const size_t room = open    ? page_limit(*state_, *open->block) - open->first - open->n
+                        : sinks ? state_->n_sinks
+                                : kPageTokens;
+    return n < room ? n : room;
+}
+
+Status Cache::begin(uint32_t sequence, Failure *failure) {
+    State &s = *state_;
+    const Status status = check_sequence(s.config, sequence, failure);
+    if (status != Status::ok) return status;
+    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+        Track &track = s.track(l, sequence);
+        if (grow_mark(*s.host, s.layers[l], track, track.n_pages)) continue;
+        return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",
+                           track.n_pages);
+    }
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        set_mark(s, s.layers[l], s.track(l, sequence));
+    return Status::ok;
+}
+
+Status Cache::commit(uint32_t sequence, Failure *failure) {
+    State &s = *state_;
+    const Status status = check_sequence(s.config, sequence, failure);
+    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
+        settle_track(s, s.layers[l], s.track(l, sequence));
+        end_mark(s, s.layers[l], s.track(l, sequence), false);
+        trim_plain(s, s.layers[l], s.track(l, sequence));
+    }
+    return status;
+}
+
+} // namespace ggufx::kv

@@ -1,0 +1,217 @@
+/*
+ * However tokens came, attention has the bits of a fresh run of the same tokens: beside a cache whose
+ * calls are cut at random, fail, are taken back and stand behind other sequences, another one gets the
+ * tokens that stayed one by one.
+ * usage: test_kv_cuts [CALLS]; without one the environment's GGUFX_TEST_CALLS, or 24 per case
+ * SPDX-License-Identifier: MIT
+ */
+#include "kv_fixture.h"
+
+#include <stdio.h>
+
+#include "test_step.h"
+
+enum { kLayers = 2, kHeads = 2, kQHeads = 4, kDim = 32, kRow = kHeads * kDim, kOut = kQHeads * kDim };
+enum { kMost = 160, kLongest = 1400 }; /* tokens of a call, of the sequence */
+
+static const uint32_t kTypes[] = {
+    GGUFX_KV_F32,     GGUFX_KV_F16,    GGUFX_KV_BF16,     GGUFX_KV_Q8_0,       GGUFX_KV_Q5_1,
+    GGUFX_KV_Q5_0,    GGUFX_KV_Q4_1,   GGUFX_KV_Q4_0,     GGUFX_KV_IQ4_NL,     GGUFX_KV_ROT_Q5_0,
+    GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_TQ3_0, GGUFX_KV_TQ3_0_RESIDUAL,
+    GGUFX_KV_GX2,     GGUFX_KV_GX3,    GGUFX_KV_GX4};
+enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
+
+typedef struct world {
+    ggufx_kv *kv, *fresh;
+    const float *x; /* rows of a token are taken from here, by its name */
+    uint32_t names[kLongest];
+    size_t n;
+    uint32_t next_name;
+    uint64_t random;
+    float out[kLayers][kMost * kOut]; /* of a call */
+} world;
+
+static uint32_t draw(world *w, uint32_t n) {
+    w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(w->random >> 33) % n;
+}
+
+static const float *row(const world *w, uint32_t name, uint32_t layer, uint32_t what) {
+    return w->x + (name * 2654435761u + layer * 97 + what * 31) % 4096 * kOut;
+}
+
+static void gather(float *to, const world *w, const uint32_t *names, size_t n, uint32_t layer,
+                   uint32_t what, size_t floats) {
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * floats, row(w, names[i], layer, what), floats * sizeof *to);
+}
+
+static ggufx_status put(const world *w, ggufx_kv *kv, uint32_t sequence, uint32_t layer,
+                        const uint32_t *names, size_t n) {
+    static float k[kMost * kRow], v[kMost * kRow];
+    gather(k, w, names, n, layer, 0, kRow);
+    gather(v, w, names, n, layer, 1, kRow);
+    return ggufx_kv_append(kv, layer, sequence, n, NULL, k, n * kRow, v, n * kRow, NULL);
+}
+
+static ggufx_status ask(const world *w, const ggufx_kv *kv, uint32_t layer, const uint32_t *names,
+                        size_t n, float *out, const ggufx_progress *progress) {
+    static float q[kMost * kOut];
+    gather(q, w, names, n, layer, 2, kOut);
+    ggufx_attend_options options;
+    ggufx_attend_options_init(&options);
+    options.progress = progress;
+    return ggufx_kv_attend(out, n * kOut, NULL, kv, layer, 0, q, n * kOut, n, NULL, &options, NULL);
+}
+
+static int32_t stop(void *user, uint64_t done, uint64_t total) {
+    (void)user;
+    (void)done;
+    (void)total;
+    return 1;
+}
+
+/* The tokens that stay, one by one; what they answered in the call must be what they answer now. */
+static void keep(world *w, const uint32_t *names, size_t n) {
+    float out[kOut];
+    for (size_t i = 0; i < n; i++) {
+        w->names[w->n++] = names[i];
+        for (uint32_t layer = 0; layer < kLayers; layer++) {
+            assert_int_equal(put(w, w->fresh, 0, layer, names + i, 1), GGUFX_OK);
+            assert_int_equal(ask(w, w->fresh, layer, names + i, 1, out, NULL), GGUFX_OK);
+            if (memcmp(out, w->out[layer] + i * kOut, sizeof out) != 0)
+                fail_msg("token %zu, number %zu of %zu of its call, layer %u: other bits", w->n - 1,
+                         i, n, layer);
+        }
+    }
+}
+
+/* A call of several appends to all layers, or to the first alone. */
+static void run(world *w, const uint32_t *names, size_t n, int half) {
+    for (size_t done = 0, step; done < n; done += step) {
+        step = draw(w, 3) ? 1 + draw(w, 9) : 1 + draw(w, kMost);
+        if (step > n - done) step = n - done;
+        for (uint32_t layer = 0; layer < kLayers; layer++) {
+            if (half && layer && done + step == n) return;
+            assert_int_equal(put(w, w->kv, 0, layer, names + done, step), GGUFX_OK);
+            assert_int_equal(
+                ask(w, w->kv, layer, names + done, step, w->out[layer] + done * kOut, NULL),
+                GGUFX_OK);
+        }
+    }
+}
+
+/* Calls that are over: nothing of them may be left. */
+static void call_that_fails(world *w, const uint32_t *names, size_t n) {
+    static const ggufx_progress progress = {.struct_size = sizeof progress, .report = stop};
+    if (draw(w, 2)) { /* without a beginning: one append to the first layer */
+        assert_int_equal(put(w, w->kv, 0, 0, names, n), GGUFX_OK);
+        assert_int_equal(ask(w, w->kv, 0, names, n, w->out[0], &progress), GGUFX_E_CANCELLED);
+    } else {
+        assert_int_equal(ggufx_kv_begin(w->kv, 0, NULL), GGUFX_OK);
+        run(w, names, n, (int)draw(w, 2));
+    }
+    assert_int_equal(ggufx_kv_rollback(w->kv, 0, NULL), GGUFX_OK);
+}
+
+/* Some of the tokens of a call were drafts and go. */
+static void call_with_drafts(world *w, const uint32_t *names, size_t n) {
+    if (n > 12) n = 12;
+    const size_t stay = draw(w, (uint32_t)n + 1);
+    assert_int_equal(ggufx_kv_begin(w->kv, 0, NULL), GGUFX_OK);
+    for (uint32_t layer = 0; layer < kLayers; layer++) {
+        assert_int_equal(put(w, w->kv, 0, layer, names, n), GGUFX_OK);
+        assert_int_equal(ask(w, w->kv, layer, names, n, w->out[layer], NULL), GGUFX_OK);
+    }
+    const int before = (int)draw(w, 2);
+    if (before) assert_int_equal(ggufx_kv_commit(w->kv, 0, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_truncate(w->kv, 0, w->n + stay, NULL), GGUFX_OK);
+    if (!before) assert_int_equal(ggufx_kv_commit(w->kv, 0, NULL), GGUFX_OK);
+    keep(w, names, stay);
+}
+
+static void call_that_stays(world *w, const uint32_t *names, size_t n) {
+    const int begun = (int)draw(w, 2);
+    if (begun) assert_int_equal(ggufx_kv_begin(w->kv, 0, NULL), GGUFX_OK);
+    run(w, names, n, 0);
+    if (begun) assert_int_equal(ggufx_kv_commit(w->kv, 0, NULL), GGUFX_OK);
+    keep(w, names, n);
+}
+
+/* Another sequence fills pages, is emptied, shares pages. */
+static void neighbour(world *w) {
+    uint32_t names[kMost];
+    const size_t n = 1 + draw(w, kMost);
+    for (size_t i = 0; i < n; i++) names[i] = 100000 + draw(w, 5000);
+    const uint32_t s = 1 + draw(w, 2), what = draw(w, 4);
+    if (what == 0) assert_int_equal(ggufx_kv_truncate(w->kv, s, 0, NULL), GGUFX_OK);
+    if (what == 1) (void)ggufx_kv_copy(w->kv, 0, s, 0, (int32_t)draw(w, kLongest), NULL);
+    for (uint32_t layer = 0; what > 1 && layer < kLayers; layer++)
+        assert_int_equal(put(w, w->kv, s, layer, names, n), GGUFX_OK);
+}
+
+static void check_case(const ggufx_runtime *rt, const ggufx_runtime *one, world *w,
+                       ggufx_kv_options shape, long n_calls, uint32_t seed) {
+    shape.n_sequences = 3;
+    w->kv = kv_make(rt, &shape);
+    shape.n_sequences = 1;
+    w->fresh = kv_make(one, &shape);
+    w->n = 0;
+    w->random = seed;
+    for (long i = 0; i < n_calls; i++) {
+        uint32_t names[kMost];
+        const uint32_t what = draw(w, 10);
+        const size_t n = what < 2 ? 1 + draw(w, kMost) : 1 + draw(w, 20);
+        if (w->n + n > kLongest) break;
+        for (size_t t = 0; t < n; t++) names[t] = w->next_name++;
+        neighbour(w);
+        if (what % 5 < 2)
+            call_that_stays(w, names, n);
+        else if (what % 5 == 2)
+            call_with_drafts(w, names, n);
+        else
+            call_that_fails(w, names, n);
+    }
+    ggufx_kv_destroy(w->kv);
+    ggufx_kv_destroy(w->fresh);
+}
+
+static long n_calls = 24;
+
+static void test_bits_are_those_of_a_fresh_run_of_the_same_tokens(void **state) {
+    (void)state;
+    static world w;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 2, NULL), *one = kv_runtime(&memory, 1, NULL);
+    ggufx_runtime *scalar = kv_scalar_runtime();
+    w.x = kv_random(4096 * kOut + kOut, 3);
+    static const uint32_t windows[] = {0, 16, 64}, sinks[] = {0, 4, GGUFX_KV_NO_SINKS};
+    size_t n = 0;
+    for (size_t t = 0; t < kTypeCount; t++)
+        for (size_t i = 0; i < 3; i++)
+            for (size_t s = 0; s < 3; s++, n++) {
+                if (n % test_step()) continue;
+                ggufx_kv_options shape = kv_shape(kHeads, kQHeads, kDim, kDim, kTypes[t],
+                                                  kTypes[(t * 5 + n) % kTypeCount]);
+                const ggufx_kv_layer layers[kLayers] = {{0, 0, windows[i], 0}, {0, 0, 0, 0}};
+                shape.n_layers = shape.n_layer_options = kLayers;
+                shape.layers = layers;
+                shape.n_sinks = sinks[s];
+                if (n % 7 == 0) shape.flags = GGUFX_KV_CENTRE_ALL;
+                check_case(rt, n % 4 ? one : scalar, &w, shape, n_calls, 7 + (uint32_t)n);
+            }
+    free((void *)w.x);
+    ggufx_runtime_destroy(rt);
+    ggufx_runtime_destroy(one);
+    ggufx_runtime_destroy(scalar);
+    assert_int_equal(memory.live, 0);
+}
+
+int main(int argc, char **argv) {
+    const char *given = argc > 1 ? argv[1] : getenv("GGUFX_TEST_CALLS");
+    if (given) n_calls = atol(given);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bits_are_those_of_a_fresh_run_of_the_same_tokens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/*
+ * Sessions: however a conversation is cut into calls and batches, and whatever calls were cancelled
+ * or cut back in between, the logits have the same bits, with every type of cache.
+ * SPDX-License-Identifier: MIT
+ */
+#include "session_fixture.h"
+
+#include <string.h>
+
+enum { kTokens = 300, kContext = 320 };
+
+static const uint32_t kTypes[] = {GGUFX_KV_F32,      GGUFX_KV_F16,        GGUFX_KV_BF16,
+                                  GGUFX_KV_Q8_0,     GGUFX_KV_Q5_1,       GGUFX_KV_Q5_0,
+                                  GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,       GGUFX_KV_IQ4_NL,
+                                  GGUFX_KV_ROT_Q5_0, GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_TQ3_0};
+enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
+
+static ggufx_session *session_of(fixture *f, uint32_t type, uint32_t n_batch) {
+    ggufx_session_options options;
+    ggufx_session *session = NULL;
+    ggufx_session_options_init(&options);
+    options.n_context = kContext;
+    options.n_batch = n_batch;
+    options.type_k = options.type_v = type;
+    options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    MUST(f, ggufx_session_create(&session, f->model, &options, &f->error));
+    return session;
+}
+
+static void assert_logits(const ggufx_session *session, const float *want, uint32_t type,
+                          const char *how, uint32_t n) {
+    float logits[TINY_VOCAB];
+    assert_int_equal(ggufx_session_logits(logits, TINY_VOCAB, session, NULL), GGUFX_OK);
+    if (memcmp(logits, want, sizeof logits) != 0)
+        fail_msg("type %u, %s %u: other bits", type, how, n);
+}
+
+static int32_t countdown(void *user, uint64_t done, uint64_t total) {
+    (void)done;
+    (void)total;
+    return --*(int *)user == 0;
+}
+
+/* In calls of random sizes; between them calls of other tokens that are cancelled or cut back. */
+static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *tokens,
+                             uint32_t seed) {
+    int32_t other[90];
+    uint64_t random = seed;
+    for (size_t i = 0; i < 90; i++) other[i] = (int32_t)(5 + i * 11 % 200);
+    for (size_t done = 0; done < kTokens;) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const size_t draw = (size_t)(random >> 33), left = kTokens - done;
+        size_t n = draw % 3 ? 1 + draw / 3 % 9 : 1 + draw / 3 % 120;
+        const size_t drafts = 1 + draw / 7 % 8;
+        if (n > left) n = left;
+        int polls = 1 + (int)(draw / 11 % 7);
+        ggufx_progress progress = {.struct_size = sizeof progress, .user = &polls,
+                                   .report = countdown};
+        ggufx_decode_options options;
+        ggufx_decode_options_init(&options);
+        options.progress = &progress;
+        if (draw % 2 && done + 90 <= kContext) {
+            const ggufx_status status =
+                ggufx_session_decode(session, other, 90, &options, &f->error);
+            assert_true(status == GGUFX_E_CANCELLED || status == GGUFX_OK);
+            if (status == GGUFX_OK) /* back to where the call began */
+                MUST(f, ggufx_session_truncate(session, done, &f->error));
+        }
+        if (draw % 5 == 0 && done && done + drafts <= kContext) {
+            MUST(f, ggufx_session_decode(session, other, drafts, NULL, &f->error));
+            MUST(f, ggufx_session_truncate(session, done, &f->error));
+        }
+        assert_int_equal(ggufx_session_length(session), done);
+        MUST(f, ggufx_session_decode(session, tokens + done, n, NULL, &f->error));
+        done += n;
+    }
+}
+
+static void test_cuts_and_lost_calls_change_no_bit(void **state) {
+    (void)state;
+    static const uint32_t batches[] = {512, 100, 64, 37, 16, 3, 1};
+    fixture f;
+    int32_t tokens[kTokens];
+    float want[TINY_VOCAB];
+    begin_session(&f, NULL, 0);
+    make_tokens(tokens, kTokens);
+    for (size_t t = 0; t < kTypeCount; t++) {
+        for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+            ggufx_session *session = session_of(&f, kTypes[t], batches[b]);
+            MUST(&f, ggufx_session_decode(session, tokens, kTokens, NULL, &f.error));
+            if (b == 0)
+                MUST(&f, ggufx_session_logits(want, TINY_VOCAB, session, &f.error));
+            assert_logits(session, want, kTypes[t], "n_batch", batches[b]);
+            ggufx_session_destroy(session);
+        }
+        for (uint32_t seed = 1; seed <= 4; seed++) {
+            ggufx_session *session = session_of(&f, kTypes[t], batches[seed]);
+            decode_in_pieces(&f, session, tokens, seed);
+            assert_logits(session, want, kTypes[t], "pieces of seed", seed);
+            ggufx_session_destroy(session);
+        }
+    }
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cuts_and_lost_calls_change_no_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
