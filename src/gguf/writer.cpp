@@ -21,6 +21,12 @@ template <class T> void make_room(Vector<T> &list, size_t more) {
     if (want > list.capacity()) list.reserve(std::max(want, 2 * list.capacity()));
 }
 
+// Keys move between lists of one writer. splice() would end the process if they were of two hosts;
+// here the compiler sees that they are not.
+template <class List> void expect_one_host(const List &a, const List &b) {
+    if (a.get_allocator() != b.get_allocator()) __builtin_unreachable();
+}
+
 // The text of what an index of keys holds.
 constexpr auto kKeyName = [](const auto &place) { return place->name(); };
 
@@ -94,16 +100,19 @@ void Writer::put_keys(Keys made) {
             if (find_key((--key)->name()) == &*key) keys_by_name_.erase(key->name(), kKeyName);
         throw;
     }
+    expect_one_host(keys_, made);
     if (all_new) return keys_.splice(keys_.end(), made);
     for (key = made.begin(); key != made.end();) { // nothing fails from here on
         const Place next = std::next(key), old = *keys_by_name_.find(key->name(), kKeyName);
         if (old != key) {
+            expect_one_host(keys_, made);
             keys_.splice(old, made, key);
             keys_by_name_.replace(key, kKeyName);
             keys_.erase(old);
         }
         key = next;
     }
+    expect_one_host(keys_, made);
     keys_.splice(keys_.end(), made);
 }
 
@@ -183,6 +192,7 @@ void Writer::rename(std::string_view key, std::string_view new_name) {
     made.push_back(std::move(renamed));
     keys_by_name_.insert(made.begin(), kKeyName);
     keys_by_name_.erase(key, kKeyName);
+    expect_one_host(keys_, made);
     keys_.splice(old, made);
     keys_.erase(old);
 }

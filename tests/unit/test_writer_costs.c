@@ -98,23 +98,23 @@ static void test_copying_keys_is_linear(void **state) {
 static void test_copying_keys_over_keys_is_linear(void **state) {
     (void)state;
     assert_cost_is_linear(
-        &(cost_case){"copy_meta again", 100000, with_copied_keys, copy_meta, finish});
+        &(cost_case){"copy_meta again", 200000, with_copied_keys, copy_meta, finish});
 }
 
 static void test_copying_tensors_is_linear(void **state) {
     (void)state;
-    assert_cost_is_linear(&(cost_case){"copy_tensors", 100000, with_tensors, copy_tensors, finish});
+    assert_cost_is_linear(&(cost_case){"copy_tensors", 200000, with_tensors, copy_tensors, finish});
 }
 
 static void test_setting_keys_one_by_one_is_linear(void **state) {
     (void)state;
-    assert_cost_is_linear(&(cost_case){"set_bool", 100000, with_nothing, set_keys, finish});
+    assert_cost_is_linear(&(cost_case){"set_bool", 200000, with_nothing, set_keys, finish});
 }
 
 static void test_renaming_and_removing_keys_is_linear(void **state) {
     (void)state;
     assert_cost_is_linear(
-        &(cost_case){"rename, unset", 100000, with_copied_keys, rename_and_unset_keys, finish});
+        &(cost_case){"rename, unset", 200000, with_copied_keys, rename_and_unset_keys, finish});
 }
 
 int main(void) {

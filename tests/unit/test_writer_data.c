@@ -130,6 +130,7 @@ static void check_part(const kept *k, uint32_t i, size_t n_tensors, size_t n_key
     assert_int_equal(part_key(f, "split.no"), i);
     assert_int_equal(part_key(f, "split.count"), k->n_parts);
     assert_int_equal(part_key(f, "split.tensors.count"), 5);
+    (void)part_key(f, "ggufx.split.id");
     OK(ggufx_file_meta_find(&at, f, S("split.count"), NULL));
     OK(ggufx_file_meta_at(&entry, f, at, NULL));
     assert_int_equal(entry.type, GGUFX_VALUE_U16);
@@ -146,7 +147,8 @@ static ggufx_writer *five_tensors(const void *data) {
     char name[2] = "0";
     OK(ggufx_writer_set_string(w, S("split.count"), S("wrong"), NULL));
     OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 64, NULL));
-    OK(ggufx_writer_set_string(w, S("key"), S("text"), NULL));
+    OK(ggufx_writer_set_string(
+        w, S("key"), S("a text of sixty-four characters, which only the first part holds"), NULL));
     for (int i = 0; i < 5; i++, name[0]++) OK(ggufx_writer_add_tensor(w, t, name, 1, NULL));
     ggufx_tensor_destroy(t);
     return w;
@@ -166,11 +168,11 @@ static void test_parts_hold_as_many_tensors_and_bytes_as_allowed(void **state) {
         {2500, 0, 3, {2, 2, 1}},
         {2500, 1, 5, {1, 1, 1, 1, 1}},
         {1 << 20, 0, 1, {5}},
-        /* 1024 bytes per tensor; in front 320 of the first part, 256 of others (of two or three) */
-        {320 + 3 * 1024, 0, 2, {3, 2}},
-        {320 + 3 * 1024 - 1, 0, 2, {2, 3}},
-        {256 + 3 * 1024, 0, 2, {2, 3}},
-        {256 + 3 * 1024 - 1, 0, 3, {2, 2, 1}},
+        /* 1024 bytes per tensor; in front 384 of the first part, 320 of others (of two or three) */
+        {384 + 3 * 1024, 0, 2, {3, 2}},
+        {384 + 3 * 1024 - 1, 0, 2, {2, 3}},
+        {320 + 3 * 1024, 0, 2, {2, 3}},
+        {320 + 3 * 1024 - 1, 0, 3, {2, 2, 1}},
     };
     ggufx_writer *w = five_tensors(data);
     for (size_t i = 0; i < sizeof kCases / sizeof *kCases; i++) {
@@ -186,7 +188,7 @@ static void test_parts_hold_as_many_tensors_and_bytes_as_allowed(void **state) {
         assert_int_equal(facts.n_parts, k.n_parts);
         assert_int_equal(facts.n_bytes, k.n);
         for (uint32_t p = 0; p < k.n_parts; p++) {
-            check_part(&k, p, kCases[i].n[p], p ? 4 : 5);
+            check_part(&k, p, kCases[i].n[p], p ? 5 : 6);
             if (kCases[i].bytes) assert_true(k.part[p].n <= kCases[i].bytes);
         }
         kept_free(&k);
@@ -205,7 +207,7 @@ static void test_what_is_too_large_for_a_part_stands_alone(void **state) {
     options.max_part_bytes = 100;
     write_kept(w, &k, &options);
     assert_int_equal(k.n_parts, 6);
-    for (uint32_t p = 0; p < 6; p++) check_part(&k, p, p > 0, p ? 4 : 5);
+    for (uint32_t p = 0; p < 6; p++) check_part(&k, p, p > 0, p ? 5 : 6);
     kept_free(&k);
     ggufx_writer_destroy(w);
 }

@@ -194,7 +194,7 @@ static void test_options_and_handles_are_checked(void **state) {
     expect(ggufx_writer_create(&w, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "rt");
     OK(ggufx_writer_create(&w, rt, NULL, NULL));
     ggufx_write_options_init(&how);
-    how.flags = 1;
+    how.flags = 2;
     expect(ggufx_writer_info(&facts, w, &how, &e), GGUFX_E_ARGUMENT, &e, "flags");
     expect(ggufx_writer_info(NULL, w, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
     expect(ggufx_writer_info(&facts, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "writer");
