@@ -270,12 +270,14 @@ Status Restore::track(uint32_t index, uint32_t i) {
 void Restore::take_calibration(uint32_t index, uint32_t i, Track &track) const {
     const Layer &layer = s_.layers[index];
     const uint8_t flag = flags_[index_of(index, i)];
+    track.calibrated = false;
+    if (flag == kNotCentred) return;
     const size_t n = calibration_floats(s_.config);
     const float *from = calibration_ + index_of(index, i) * n;
     const bool given = flag == kGiven && layer.given &&
                        memcmp(from, layer.calibration, n * sizeof *from) == 0;
-    track.calibrated = flag != kNotCentred && !given;
-    if (!track.calibrated) return;
+    track.calibrated = !given;
+    if (given) return;
     memcpy(track.calibration, from, n * sizeof *from);
     track.learned_end = flag == kGiven || track.n_dropped ? 0 : UINT64_MAX;
 }
