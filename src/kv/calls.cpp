@@ -71,16 +71,8 @@ void trim_plain(const Cache::State &state, Layer &layer, Track &track) {
 
 bool grow_mark(const Host &host, const Layer &layer, Track &track, size_t n_pages) {
     Mark &mark = track.mark;
-    if (layer.window == 0 || n_pages <= mark.table_size) return true;
-    const size_t size = table_size_for(n_pages);
-    if (size < n_pages || size > SIZE_MAX / sizeof(PageRef)) return false;
-    auto *table = static_cast<PageRef *>(host.alloc(size * sizeof(PageRef), alignof(PageRef)));
-    if (!table) return false;
-    for (size_t i = 0; i < mark.n_pages; i++) table[i] = mark.pages[i];
-    host.free(mark.pages, mark.table_size * sizeof(PageRef), alignof(PageRef));
-    mark.pages = table;
-    mark.table_size = size;
-    return true;
+    return layer.window == 0 ||
+           grow_pages(host, mark.pages, mark.table_size, mark.n_pages, n_pages);
 }
 
 void end_mark(const Cache::State &state, Layer &layer, Track &track, bool forget) {

@@ -10,8 +10,9 @@ namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
-// Tokens of one append that reserve provides for: to layers with a window, to those that encode.
-constexpr uint64_t kWindowAppend = 1024, kEncodedAppend = kPageTokens;
+// Tokens of one append that reserve provides for in layers with a window; in those that encode it is
+// a page.
+constexpr uint64_t kWindowAppend = 1024;
 // Of a sequence, those behind a window included: decades of them, and sums over all sequences of a
 // cache still fit 64 bits.
 constexpr uint64_t kMostTokens = uint64_t(1) << 40;
@@ -161,7 +162,7 @@ Block *pop_spare(Track &track, Form form);
 
 // ---- tracks (tracks.cpp) ------------------------------------------------------------------------
 
-// What appending n tokens to a track takes: in one append, or in steps of at most kEncodedAppend.
+// What appending n tokens to a track takes: in one append, or in steps of a page at most.
 enum class Steps { one, small };
 struct Needs {
     size_t blocks[kFormCount]; // by Form, spare ones included
@@ -172,6 +173,9 @@ Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track
 // The most that a layer with a window holds: what is seen, an append, and what a call that is taken
 // back would see.
 uint64_t window_tokens(const Layer &layer);
+// Room for n_pages in a table of which n_used are held, or nothing is changed.
+bool grow_pages(const Host &host, PageRef *&pages, size_t &table_size, size_t n_used,
+                size_t n_pages);
 bool grow_table(const Host &host, Track &track, size_t n_pages);
 size_t table_size_for(size_t n_pages);
 // Makes blocks and table sufficient, or changes nothing.

@@ -92,17 +92,22 @@ size_t table_size_for(size_t n_pages) {
     return size;
 }
 
-bool grow_table(const Host &host, Track &track, size_t n_pages) {
-    if (n_pages <= track.table_size) return true;
+bool grow_pages(const Host &host, PageRef *&pages, size_t &table_size, size_t n_used,
+                size_t n_pages) {
+    if (n_pages <= table_size) return true;
     const size_t size = table_size_for(n_pages);
     if (size < n_pages || size > SIZE_MAX / sizeof(PageRef)) return false;
     auto *table = static_cast<PageRef *>(host.alloc(size * sizeof(PageRef), alignof(PageRef)));
     if (!table) return false;
-    for (size_t i = 0; i < track.n_pages; i++) table[i] = track.pages[i];
-    host.free(track.pages, track.table_size * sizeof(PageRef), alignof(PageRef));
-    track.pages = table;
-    track.table_size = size;
+    for (size_t i = 0; i < n_used; i++) table[i] = pages[i];
+    host.free(pages, table_size * sizeof(PageRef), alignof(PageRef));
+    pages = table;
+    table_size = size;
     return true;
+}
+
+bool grow_table(const Host &host, Track &track, size_t n_pages) {
+    return grow_pages(host, track.pages, track.table_size, track.n_pages, n_pages);
 }
 
 bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps) {
