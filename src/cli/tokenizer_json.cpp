@@ -4,7 +4,7 @@
 #include "vocabulary.hpp"
 
 #include <fmt/format.h>
-#include <unordered_map>
+#include <map>
 
 namespace ggufx::cli {
 
@@ -16,7 +16,6 @@ struct Reader {
     const Json &json;
     const std::string &what;
     Vocabulary out = {};
-    std::unordered_map<std::string_view, uint64_t> ids = {};
 
     [[noreturn]] void fail(const std::string &why, int code = kInvalidFile) const {
         throw Failure(code, what + ": " + why);
@@ -49,7 +48,6 @@ struct Reader {
             const std::optional<uint64_t> id = vocab.elements()[i].whole();
             if (!id) fail("token \"" + shorten(vocab.keys()[i], 40) + "\" has no id");
             put_token(*id, vocab.keys()[i], kNormal, false);
-            ids.emplace(vocab.keys()[i], *id);
         }
     }
 
@@ -91,7 +89,7 @@ struct Reader {
     void read_merges(const Json &model, bool byte_level) {
         const Json &merges = member(model, "merges");
         if (!merges.is_array()) fail("\"merges\" is not a list");
-        std::unordered_map<std::string, size_t> ranks;
+        std::map<std::string, size_t> ranks; // sorted: texts of a file may be made to collide
         for (size_t i = 0; i < merges.size(); ++i) {
             const auto [left, right] = halves(merges.elements()[i]);
             if (left.empty() || right.empty()) fail(fmt::format("merge {} is not a pair", i));
@@ -106,6 +104,15 @@ struct Reader {
             const bool is_byte = token.size() == 6 && token.starts_with("<0x") && token[5] == '>';
             if (is_byte && out.kinds[i] == kNormal) out.kinds[i] = kByte;
         }
+    }
+
+    void read_unknown(const Json &model) {
+        const Json *unknown = model.find("unk_token");
+        if (!unknown || !unknown->text()) return;
+        const Json *known = member(model, "vocab").find(*unknown->text());
+        if (!known) return;
+        out.unknown = known->whole();
+        out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
     }
 
     // A template that begins with a special token adds it to every text.
@@ -145,13 +152,7 @@ Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what) 
     reader.read_template();
     if (!byte_level) {
         reader.out.add_space_prefix = true;
-        const Json *unknown = model.find("unk_token");
-        const auto id =
-            unknown && unknown->text() ? reader.ids.find(*unknown->text()) : reader.ids.end();
-        if (id != reader.ids.end()) {
-            reader.out.unknown = id->second;
-            reader.out.kinds[static_cast<size_t>(id->second)] = kUnknown;
-        }
+        reader.read_unknown(model);
     }
     return std::move(reader.out);
 }

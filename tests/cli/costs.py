@@ -1,0 +1,95 @@
+# What hostile files cost the tool: four times the size takes four times the processor time.
+# SPDX-License-Identifier: MIT
+import json
+import resource
+import struct
+
+import tool
+from convert_case import Convert, LLAMA, llama_tensors
+from tool import ARCHITECTURE, gguf, run, string
+
+LIMIT = 4.6
+MASK = (1 << 64) - 1
+
+
+def mixed(word):
+    """What libstdc++'s hash of bytes (MurmurHash64A) does with 8 of them before they count."""
+    word = word * 0xc6a4a7935bd1e995 & MASK
+    return (word ^ word >> 47) * 0xc6a4a7935bd1e995 & MASK
+
+
+def colliding(n):
+    """n texts of one hash, whatever its seed: after two words whose highest bits alone differ once they
+    are mixed, the state differs in its highest bit alone, and two of them leave it as it was."""
+    words = [bytes.fromhex(word) for word in ("423f3a4375737034", "423f7d29da8dc8a5")]  # UTF-8
+    assert mixed(int.from_bytes(words[0], "little")) ^ mixed(int.from_bytes(words[1], "little")) == 1 << 63
+    pair, bits = [2 * word.decode() for word in words], (n - 1).bit_length()
+    return ["".join(pair[i >> k & 1] for k in range(bits)) for i in range(n)]
+
+
+class Costs(Convert):
+    def seconds(self, *args):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = run(*args)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), args)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def linear(self, size, command):
+        """command(n) gives the arguments of a run over something of size n. Its least time of three;
+        rounds are repeated until one is linear, as in the library's own tests (tests/unit/cost.c)."""
+        small, large, ratios = command(size), command(4 * size), []
+        while len(ratios) < 6:
+            s, l = (min(self.seconds(*args) for _ in range(3)) for args in (small, large))
+            ratios.append(l / s)
+            print("%s: %.3f s at %d, %.3f s at 4 times that: %.2f" % (small[0], s, size, l, l / s))
+            if ratios[-1] <= LIMIT:
+                return
+        self.fail("%s: %s" % (small[0], ratios))
+
+    def test_merges_whose_texts_collide(self):
+        def command(n):
+            texts = colliding(n)
+            folder = self.folder_of(llama_tensors(vocab=12), name="m%d" % n, bpe={"model": {
+                "type": "BPE", "byte_fallback": True, "vocab": {"a": 0, "b": 1},
+                "merges": [[text[:8], text[8:]] for text in texts]}})
+            return ["convert", folder, "-o", self.path("m%d.gguf" % n), "--force", "-q"]
+        self.linear(4096, command)
+
+    def test_a_vocabulary_whose_texts_collide(self):
+        def command(n):
+            folder = self.folder_of(llama_tensors(vocab=n, dim=2, heads=1, ffn=2), name="v%d" % n,
+                                    config={**LLAMA, "num_attention_heads": 1, "hidden_size": 2, "intermediate_size": 2},
+                                    bpe={"model": {"type": "BPE", "byte_fallback": True, "merges": [],
+                                                   "vocab": {t: i for i, t in enumerate(colliding(n))}}})
+            return ["convert", folder, "-o", self.path("v%d.gguf" % n), "--force", "-q"]
+        self.linear(4096, command)
+
+    def many_keys(self, n):
+        keys = [("k%07d" % (i * 7919 % n), 4, struct.pack("<I", i)) for i in range(n)]
+        return self.path("k%d.gguf" % n, gguf([ARCHITECTURE] + keys))
+
+    def many_tensors(self, n):
+        tensors = [("t%07d" % (i * 7919 % n), (8,), 0, 32 * i) for i in range(n)]
+        return self.path("t%d.gguf" % n, gguf([ARCHITECTURE], tensors, bytes(32 * n)))
+
+    def test_many_keys(self):
+        for verb in (["info", "--json"], ["validate", "--deep"], ["set", "general.name=x", "--force", "-q", "-o", self.path("o")]):
+            self.linear(20000, lambda n: [verb[0], self.many_keys(n), *verb[1:]])
+        self.linear(20000, lambda n: ["diff", self.many_keys(n), self.many_keys(n), "--json"])
+
+    def test_many_tensors(self):
+        for verb in (["info", "--json", "--tensors"], ["validate", "--deep"]):
+            self.linear(20000, lambda n: [verb[0], self.many_tensors(n), *verb[1:]])
+        self.linear(20000, lambda n: ["diff", self.many_tensors(n), self.many_tensors(n), "--json", "--values"])
+        for out in ("npz", "safetensors"):
+            self.linear(10000, lambda n: ["convert", self.many_tensors(n), "--force", "-q", "-o", self.path("o." + out)])
+
+    def test_patterns_over_a_long_key(self):
+        for pattern in ("re:(a|aa)+$", "re:.*.*.*=b", "glob:*a*a*a*b"):
+            self.linear(1 << 18, lambda n: ["info", self.path("l%d.gguf" % n, gguf([ARCHITECTURE, (n * "a", 4, bytes(4))])),
+                                            "--filter", pattern])
+
+
+if __name__ == "__main__":
+    tool.main()
