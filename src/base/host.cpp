@@ -7,7 +7,6 @@
 #include "base/pool.hpp"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 namespace ggufx {
 
@@ -96,11 +95,9 @@ void Host::log(LogLevel level, const char *format, ...) const {
     char text[512];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    const size_t n = print_text(text, sizeof text, format, args);
     va_end(args);
-    if (n < 0) return;
-    if (n >= static_cast<int>(sizeof text)) n = static_cast<int>(sizeof text) - 1;
-    log_.write(log_.user, static_cast<int32_t>(level), text, static_cast<size_t>(n));
+    log_.write(log_.user, static_cast<int32_t>(level), text, n);
 }
 
 Status Host::parallel_for(uint32_t n_tasks, TaskFn task, void *ctx) const {

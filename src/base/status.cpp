@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/status.hpp"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,15 +79,14 @@ bool is_mark(const unsigned char *p, size_t n) {
     return n >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf;
 }
 
-// vsnprintf may have cut the text inside a character: take its first bytes off again.
-void trim_to_character(char *text) {
-    size_t n = strlen(text);
+// A text of n bytes without the first bytes of a character that was cut at its end.
+size_t whole_characters(const char *text, size_t n) {
     size_t start = n;
     while (start > 0 && n - start < 4 && (text[start - 1] & 0xc0) == 0x80) start--;
-    if (start == 0) return;
+    if (start == 0) return n;
     start--;
     const auto *p = reinterpret_cast<const unsigned char *>(text);
-    if (p[start] >= 0x80 && utf8_length(p + start, n - start) == 0) text[start] = 0;
+    return p[start] >= 0x80 && utf8_length(p + start, n - start) == 0 ? start : n;
 }
 
 void fill(Failure *f, Status status, At at, const char *format, va_list args) {
@@ -97,12 +95,26 @@ void fill(Failure *f, Status status, At at, const char *format, va_list args) {
     f->system_error = at.system_error;
     f->offset = at.offset;
     f->index = at.index;
-    const int n = vsnprintf(f->message, sizeof f->message, format, args);
-    if (n < 0) f->message[0] = 0;
-    if (n >= static_cast<int>(sizeof f->message)) trim_to_character(f->message);
+    print_text(f->message, sizeof f->message, format, args);
 }
 
 } // namespace
+
+size_t print_text(char *out, size_t size, const char *format, va_list args) {
+    const int stated = vsnprintf(out, size, format, args);
+    auto n = static_cast<size_t>(stated < 0 ? 0 : stated);
+    if (n >= size) n = whole_characters(out, size - 1);
+    out[n] = 0;
+    return n;
+}
+
+size_t print_text(char *out, size_t size, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const size_t n = print_text(out, size, format, args);
+    va_end(args);
+    return n;
+}
 
 const char *status_name(int32_t status) {
     for (const Name &n : kNames)

@@ -7,7 +7,6 @@
 #include "gguf/reader.hpp"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 namespace ggufx::gguf {
 
@@ -67,8 +66,8 @@ void Opener::blame(Error &e, const Reader &reader, const Part &part, io::Source 
         e.failure.status = static_cast<int32_t>(status);
         e.failure.offset = at;
         char text[sizeof e.failure.message];
-        snprintf(text, sizeof text, "%s %" PRIu64 " is one too large: %.*s", what, n, 400,
-                 e.failure.message);
+        print_text(text, sizeof text, "%s %" PRIu64 " is one too large: %s", what, n,
+                   e.failure.message);
         memcpy(e.failure.message, text, sizeof text);
     };
     for (const Reader::Length &length : reader.last_lengths()) {

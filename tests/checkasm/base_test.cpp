@@ -190,6 +190,13 @@ void messages_are_cut_at_a_character() {
     CHECK(strlen(cut.c_str()) < 100 && strstr(cut.c_str(), "..."));
     CHECK(strcmp(Quoted("", 0).c_str(), "") == 0);
     CHECK(set_failure(nullptr, Status::limit, {}, "ignored") == Status::limit);
+    for (size_t size = 1; size < 20; size++) { // of which every one but 1, 3, 5, ... cuts an e'
+        char out[20];
+        memset(out, 'x', sizeof out);
+        const size_t n = print_text(out, size, "%s", "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9");
+        CHECK(n == (size > 8 ? 8 : (size - 1) / 2 * 2) && strlen(out) == n);
+        CHECK(memcmp(out, "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", n) == 0);
+    }
 }
 
 // A bit at a time, as the polynomial says.
