@@ -29,6 +29,18 @@ void assert_cost_is_linear(const cost_case *c) {
     if (least > limit) fail_msg("%s: the cost is not linear", c->name);
 }
 
+static void test_is_linear(void **state) {
+    assert_cost_is_linear(*state);
+}
+
+int run_cost_cases(const cost_case *cases, size_t n) {
+    struct CMUnitTest tests[16] = {0}; /* those without a name are none */
+    for (size_t i = 0; i < n && i < 16; i++)
+        tests[i] = (struct CMUnitTest){
+            .name = cases[i].name, .test_func = test_is_linear, .initial_state = (void *)&cases[i]};
+    return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
+}
+
 uint64_t scrambled(uint64_t i) {
     i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9u;
     i = (i ^ (i >> 27)) * 0x94d049bb133111ebu;

@@ -19,6 +19,9 @@ typedef struct cost_case {
 /* Fails where the larger one takes more than 4.6 times the time of the smaller one. */
 void assert_cost_is_linear(const cost_case *c);
 
+/* A program's tests, one for each of at most 16 cases. */
+int run_cost_cases(const cost_case *cases, size_t n);
+
 /* A number that looks random, another one for every i: names that come in no order. */
 uint64_t scrambled(uint64_t i);
 

@@ -24,6 +24,31 @@ static void put_u64(unsigned char *out, uint64_t v) {
     for (int i = 0; i < 8; i++) out[i] = (unsigned char)(v >> 8 * i);
 }
 
+static char journal[TEMPORARY_PATH]; /* beside the model */
+
+/* A model, and all its bytes before and after an edit in place. */
+typedef struct edited {
+    unsigned char *before, *after;
+    size_t n;
+} edited;
+
+static edited edit_model(void) {
+    edited e;
+    size_t n = 0;
+    make_model(200);
+    e.before = bytes_of(path, &e.n);
+    rename_model("a longer name", 0);
+    e.after = bytes_of(path, &n);
+    assert_int_equal(n, e.n);
+    return e;
+}
+
+static void drop(edited *e) {
+    free(e->before);
+    free(e->after);
+    clean();
+}
+
 /* The journal of an edit, as a crash leaves it; the head ends with the bytes that change. */
 static void put_journal(const char *name, const unsigned char *before, const unsigned char *after,
                         uint64_t file_size, uint64_t first, uint64_t n) {
@@ -39,14 +64,10 @@ static void put_journal(const char *name, const unsigned char *before, const uns
 
 static void test_a_crash_at_any_write_is_recovered(void **state) {
     (void)state;
-    size_t n = 0, m = 0;
     int32_t found = 0;
-    char journal[80];
-    snprintf(journal, sizeof journal, "%s.patch", path);
-    make_model(200);
-    unsigned char *before = bytes_of(path, &n);
-    rename_model("a longer name", 0);
-    unsigned char *after = bytes_of(path, &m);
+    edited model = edit_model();
+    unsigned char *before = model.before, *after = model.after;
+    const size_t n = model.n;
     for (size_t torn = 0; torn <= 1800; torn += 150) { /* bytes of the edit that reached the disk */
         put_bytes(path, before, n);
         FILE *f = fopen(path, "r+b");
@@ -61,9 +82,7 @@ static void test_a_crash_at_any_write_is_recovered(void **state) {
         OK(ggufx_edit_recover(&found, rt, path, NULL));
         assert_int_equal(found, 0);
     }
-    free(before);
-    free(after);
-    clean();
+    drop(&model);
 }
 
 /* The new bytes are safe elsewhere before the first one goes to the file. */
@@ -94,8 +113,6 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     size_t n = 0;
     int32_t found = 1;
     ggufx_error e;
-    char journal[80];
-    snprintf(journal, sizeof journal, "%s.patch", path);
     make_model(200);
     unsigned char *before = bytes_of(path, &n);
     ggufx_file *f = NULL; /* read, not mapped: it is replaced under us */
@@ -131,15 +148,11 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
 /* One that a killed edit left, beside another file that came under its name: same size. */
 static void test_a_journal_is_not_replayed_into_another_file(void **state) {
     (void)state;
-    size_t n = 0, m = 0;
     ggufx_error e;
     int32_t found = 0;
-    char journal[80];
-    snprintf(journal, sizeof journal, "%s.patch", path);
-    make_model(200);
-    unsigned char *before = bytes_of(path, &n);
-    rename_model("a longer name", 0);
-    unsigned char *after = bytes_of(path, &m);
+    edited model = edit_model();
+    unsigned char *before = model.before, *after = model.after;
+    const size_t n = model.n;
     for (int layout = 1; layout <= 2; layout++) {
         put_journal(journal, before, after, n, 20, 2028);
         if (layout == 1) { /* of earlier versions: the file's size, place, length, new bytes */
@@ -161,9 +174,13 @@ static void test_a_journal_is_not_replayed_into_another_file(void **state) {
         assert_int_equal(found, 1);
         assert_file(path, after, n);
     }
-    free(before);
-    free(after);
-    clean();
+    drop(&model);
+}
+
+static int setup(void **state) {
+    if (folder_setup(state) != 0) return -1;
+    temporary_path(journal, "a.gguf.patch");
+    return 0;
 }
 
 int main(void) {
@@ -173,5 +190,5 @@ int main(void) {
         cmocka_unit_test(test_a_journal_of_something_else_is_refused),
         cmocka_unit_test(test_a_journal_is_not_replayed_into_another_file),
     };
-    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+    return cmocka_run_group_tests(tests, setup, folder_teardown);
 }

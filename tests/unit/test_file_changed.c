@@ -3,6 +3,7 @@
  * is not may be other values, and nothing is read outside of the file. SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
+#include "temporary.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -151,12 +152,19 @@ static void test_bytes_may_change_before_and_after_each_access(void **state) {
             }
 }
 
+static int new_file(char name[TEMPORARY_PATH]) {
+    int fd;
+    temporary_path(name, "changed.gguf");
+    fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    return fd;
+}
+
 static void test_a_mapped_file_may_be_overwritten(void **state) {
-    char name[] = "/tmp/ggufx-changed-XXXXXX";
-    const int fd = mkstemp(name);
+    char name[TEMPORARY_PATH];
+    const int fd = new_file(name);
     int how;
     (void)state;
-    assert_true(fd >= 0);
     for (how = 0; how < 8; how++) {
         gb b;
         ggufx_open_options o;
@@ -181,15 +189,14 @@ static void test_a_mapped_file_may_be_overwritten(void **state) {
 
 /* What opens without mapping holds what the file was. */
 static void test_a_file_that_is_read_does_not_change(void **state) {
-    char name[] = "/tmp/ggufx-changed-XXXXXX";
-    const int fd = mkstemp(name);
+    char name[TEMPORARY_PATH];
+    const int fd = new_file(name);
     ggufx_open_options o;
     ggufx_file *f = NULL;
     const char *text;
     size_t length;
     gb b;
     (void)state;
-    assert_true(fd >= 0);
     rich_file(&b, 0);
     assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
     ggufx_open_options_init(&o);
@@ -263,6 +270,15 @@ static void test_a_tokenizer_keeps_its_texts(void **state) {
     gb_free(&b);
 }
 
+static int setup(void **state) {
+    return temporary_make() == 0 ? file_setup(state) : -1;
+}
+
+static int teardown(void **state) {
+    file_teardown(state);
+    return temporary_remove();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_may_change_before_and_after_each_access),
@@ -271,5 +287,5 @@ int main(void) {
         cmocka_unit_test(test_what_is_copied_ends_at_4_kib),
         cmocka_unit_test(test_a_tokenizer_keeps_its_texts),
     };
-    return cmocka_run_group_tests(tests, file_setup, file_teardown);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -3,158 +3,132 @@
  * the limits three times its metadata of heap.
  * SPDX-License-Identifier: MIT
  */
+#include "cost.h"
 #include "fault.h"
-#include "file_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static void *subject;
-static size_t elements;
+typedef struct job {
+    gb bytes;
+    ggufx_file *file;
+    size_t n;
+} job;
 
-/* The least processor time of several runs, in seconds. */
-static double least(void (*body)(void)) {
-    double best = 1e9;
-    int i;
-    for (i = 0; i < 9; i++) {
-        const clock_t start = clock();
-        double seconds;
-        body();
-        seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-        if (seconds < best) best = seconds;
-    }
-    return best;
+static job *new_job(size_t n) {
+    job *j = calloc(1, sizeof *j);
+    j->n = n;
+    gb_begin(&j->bytes, 3, 0);
+    return j;
 }
 
-/* Other programs on the machine lengthen single runs: tried again before it counts. */
-static void check_ratio(void (*prepare)(size_t n), void (*body)(void), void (*finish)(void),
-                        size_t n) {
-    double ratio = 0;
-    int attempt;
-    for (attempt = 0; attempt < 5; attempt++) {
-        double small, large;
-        prepare(n);
-        small = least(body);
-        finish();
-        prepare(4 * n);
-        large = least(body);
-        finish();
-        ratio = large / small;
-        if (ratio <= 4.6) return;
-    }
-    fail_msg("4 x the size takes %.2f x the time", ratio);
+static void finish(void *work) {
+    job *j = work;
+    ggufx_file_destroy(j->file);
+    gb_free(&j->bytes);
+    free(j);
 }
 
 /* ---- elements of arrays */
 
-static gb bytes;
-
-static void close_subject(void) {
-    ggufx_file_destroy(subject);
-    gb_free(&bytes);
+static void *opened(job *j) {
+    gb_data(&j->bytes);
+    j->file = open_copy(&j->bytes);
+    memset(&j->bytes, 0, sizeof j->bytes);
+    return j;
 }
 
 /* One array of arrays is none of numbers, so that no two elements are of the same depth. */
-static void open_nested(size_t n) {
-    size_t i;
-    gb_begin(&bytes, 3, 0);
-    gb_key_array(&bytes, "k", GGUFX_VALUE_ARRAY, n);
-    gb_array(&bytes, GGUFX_VALUE_ARRAY, 1), gb_array(&bytes, GGUFX_VALUE_U8, 0);
-    for (i = 1; i < n; i++) gb_array(&bytes, GGUFX_VALUE_U8, 0);
-    gb_data(&bytes);
-    subject = open_bytes(&bytes, 0);
-    elements = n;
+static void *nested(size_t n) {
+    job *j = new_job(n);
+    gb_key_array(&j->bytes, "k", GGUFX_VALUE_ARRAY, n);
+    gb_array(&j->bytes, GGUFX_VALUE_ARRAY, 1), gb_array(&j->bytes, GGUFX_VALUE_U8, 0);
+    for (size_t i = 1; i < n; i++) gb_array(&j->bytes, GGUFX_VALUE_U8, 0);
+    return opened(j);
 }
 
-static void read_nested(void) {
-    size_t i, index;
-    int again;
-    for (again = 0; again < 10; again++)
-        for (i = 0; i < elements; i++)
-            if (ggufx_file_meta_array_nested(&index, subject, 0, i, NULL) != GGUFX_OK) abort();
+static void read_nested(void *work) {
+    const job *j = work;
+    size_t index;
+    for (size_t i = 0; i < 20 * j->n; i++)
+        if (ggufx_file_meta_array_nested(&index, j->file, 0, i % j->n, NULL) != GGUFX_OK)
+            abort();
 }
 
-static void open_strings(size_t n) {
-    size_t i;
-    gb_begin(&bytes, 3, 0);
-    gb_key_array(&bytes, "k", GGUFX_VALUE_STRING, n);
-    for (i = 0; i < n; i++) gb_string(&bytes, "text");
-    gb_data(&bytes);
-    subject = open_bytes(&bytes, 0);
-    elements = n;
+static void *strings(size_t n) {
+    job *j = new_job(n);
+    gb_key_array(&j->bytes, "k", GGUFX_VALUE_STRING, n);
+    for (size_t i = 0; i < n; i++) gb_string(&j->bytes, "text");
+    return opened(j);
 }
 
-static void read_strings(void) {
-    size_t i, length;
+static void read_strings(void *work) {
+    const job *j = work;
+    size_t length;
     const char *text;
-    for (i = 0; i < elements; i++)
-        if (ggufx_file_meta_array_string(&text, &length, subject, 0, i, NULL) != GGUFX_OK) abort();
+    for (size_t i = 0; i < j->n; i++)
+        if (ggufx_file_meta_array_string(&text, &length, j->file, 0, i, NULL) != GGUFX_OK) abort();
 }
 
 static void test_elements_one_by_one_take_linear_time(void **state) {
     (void)state;
-    check_ratio(open_nested, read_nested, close_subject, 15000);
-    check_ratio(open_strings, read_strings, close_subject, 15000);
+    assert_cost_is_linear(&(cost_case){"nested arrays", 16000, nested, read_nested, finish});
+    assert_cost_is_linear(&(cost_case){"strings", 60000, strings, read_strings, finish});
 }
 
 /* ---- opens */
 
-static void many_keys(size_t n, const char *before) {
-    size_t i;
-    gb_begin(&bytes, 3, 0);
-    for (i = 0; i < n; i++) {
+static job *many_keys(size_t n, const char *before) {
+    job *j = new_job(n);
+    for (size_t i = 0; i < n; i++) {
         char key[200];
         /* in no order */
         const unsigned k = (unsigned)(i * 2654435761u) & 0xfffff;
         snprintf(key, sizeof key, "%s%c%c%c%c", before, 33 + (k & 31), 33 + (k >> 5 & 31),
                  33 + (k >> 10 & 31), 33 + (k >> 15 & 31));
-        gb_key(&bytes, key, GGUFX_VALUE_U8), gb_u8(&bytes, 1);
+        gb_key(&j->bytes, key, GGUFX_VALUE_U8), gb_u8(&j->bytes, 1);
     }
-    gb_data(&bytes);
+    gb_data(&j->bytes);
+    return j;
 }
 
-static void prepare_short(size_t n) {
-    many_keys(n, "");
+static void *short_keys(size_t n) {
+    return many_keys(n, "");
 }
 
-static void prepare_alike(size_t n) {
+static void *alike_keys(size_t n) {
     char text[150];
     memset(text, 'k', sizeof text - 1);
     text[sizeof text - 1] = 0;
-    many_keys(n, text);
+    return many_keys(n, text);
 }
 
-static void many_tensors(size_t n) {
-    size_t i;
+static void *many_tensors(size_t n) {
+    job *j = new_job(n);
     const uint64_t ne[1] = {0};
-    gb_begin(&bytes, 3, 0);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         char name[16];
         snprintf(name, sizeof name, "%x", (unsigned)(i * 2654435761u));
-        gb_tensor(&bytes, name, GGUFX_TYPE_F32, 1, ne, 0);
+        gb_tensor(&j->bytes, name, GGUFX_TYPE_F32, 1, ne, 0);
     }
-    gb_data(&bytes);
+    gb_data(&j->bytes);
+    return j;
 }
 
-static void open_once(void) {
-    ggufx_file *f = NULL;
+static void open_made(void *work) {
+    job *j = work;
     ggufx_error error;
-    if (ggufx_open_memory(&f, rt, bytes.data, bytes.n, NULL, NULL, NULL, &error) != GGUFX_OK)
+    if (ggufx_open_memory(&j->file, rt, j->bytes.data, j->bytes.n, NULL, NULL, NULL, &error) !=
+        GGUFX_OK)
         fail_msg("%s", error.message);
-    ggufx_file_destroy(f);
-}
-
-static void free_bytes(void) {
-    gb_free(&bytes);
 }
 
 static void test_opens_take_linear_time(void **state) {
     (void)state;
-    check_ratio(prepare_short, open_once, free_bytes, 1 << 15);
-    check_ratio(prepare_alike, open_once, free_bytes, 1 << 13);
-    check_ratio(many_tensors, open_once, free_bytes, 1 << 13);
+    assert_cost_is_linear(&(cost_case){"short keys", 1 << 15, short_keys, open_made, finish});
+    assert_cost_is_linear(&(cost_case){"keys alike", 1 << 13, alike_keys, open_made, finish});
+    assert_cost_is_linear(&(cost_case){"tensors", 1 << 13, many_tensors, open_made, finish});
 }
 
 static void test_a_million_keys_take_three_times_their_bytes(void **state) {
@@ -163,19 +137,19 @@ static void test_a_million_keys_take_three_times_their_bytes(void **state) {
     ggufx_file *f = NULL;
     long long before;
     (void)state;
-    many_keys((size_t)1 << 20, "");
+    job *j = many_keys((size_t)1 << 20, "");
     fault_init(&memory);
     own = fault_runtime(&memory, 1);
     fault_reset(&memory);
     before = memory.live_bytes;
-    assert_int_equal(ggufx_open_memory(&f, own, bytes.data, bytes.n, NULL, NULL, NULL, NULL),
+    assert_int_equal(ggufx_open_memory(&f, own, j->bytes.data, j->bytes.n, NULL, NULL, NULL, NULL),
                      GGUFX_OK);
     assert_int_equal(ggufx_file_meta_count(f), 1 << 20);
-    assert_true(memory.peak_bytes - before <= 3 * (long long)bytes.n);
+    assert_true(memory.peak_bytes - before <= 3 * (long long)j->bytes.n);
     ggufx_file_destroy(f);
     ggufx_runtime_destroy(own);
     assert_int_equal(memory.live_bytes, 0);
-    gb_free(&bytes);
+    finish(j);
 }
 
 int main(void) {
@@ -184,5 +158,5 @@ int main(void) {
         cmocka_unit_test(test_opens_take_linear_time),
         cmocka_unit_test(test_a_million_keys_take_three_times_their_bytes),
     };
-    return cmocka_run_group_tests(tests, file_setup, file_teardown);
+    return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,8 @@
 
 enum { kDim = 64, kTokens = 300 };
 
-static char folder[] = "/tmp/ggufx-kv-XXXXXX", path[64], part[64];
+static char path[TEMPORARY_PATH], part[TEMPORARY_PATH];
+static const char *folder;
 
 static ggufx_kv *filled(const ggufx_runtime *rt, uint32_t seed) {
     ggufx_kv_options shape = kv_shape(1, 2, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_F32);
@@ -221,9 +223,10 @@ static void test_damaged_files_are_refused_and_change_nothing(void **state) {
 }
 
 int main(void) {
-    if (!mkdtemp(folder)) return 1;
-    snprintf(path, sizeof path, "%s/cache", folder);
-    snprintf(part, sizeof part, "%s/cache.part", folder);
+    if (temporary_make() != 0) return 1;
+    folder = temporary_folder();
+    temporary_path(path, "cache");
+    temporary_path(part, "cache.part");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_snapshots_are_for_their_owner),
         cmocka_unit_test(test_files_hold_the_bytes_of_save_and_replace_each_other),
@@ -232,5 +235,5 @@ int main(void) {
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
-    return failed + (rmdir(folder) != 0); /* it must be empty */
+    return failed + (temporary_remove() != 0); /* it must be empty */
 }

@@ -3,6 +3,8 @@
  * counts them, and no copy of any weight beside them. Loading reads metadata alone.
  * SPDX-License-Identifier: MIT
  */
+#include "temporary.h"
+
 #include <ggufx/ggufx.h>
 
 #include <setjmp.h>
@@ -22,7 +24,7 @@ enum { kEmbd = 512, kHeads = 8, kKvHeads = 2, kHeadDim = 64, kFf = 2048, kVocab 
 /* 70 MB of Q4_0; the same code runs on one layer first, so that what it takes once is there. */
 enum { kLayers = 32, kContext = 32, kBatch = 8, kTokens = 32 };
 
-static char folder[] = "/tmp/ggufx-memory-XXXXXX", large_path[64], small_path[64];
+static char large_path[TEMPORARY_PATH], small_path[TEMPORARY_PATH];
 
 #define MUST(call) must((call), &error, #call)
 static void must(ggufx_status status, const ggufx_error *error, const char *call) {
@@ -120,9 +122,9 @@ static void write_model(const char *path, uint32_t n_layers) {
 static int setup(void **state) {
     int status = 1;
     (void)state;
-    if (!mkdtemp(folder)) return -1;
-    snprintf(large_path, sizeof large_path, "%s/large.gguf", folder);
-    snprintf(small_path, sizeof small_path, "%s/small.gguf", folder);
+    if (temporary_make() != 0) return -1;
+    temporary_path(large_path, "large.gguf");
+    temporary_path(small_path, "small.gguf");
     const pid_t child = fork();
     if (child == 0) {
         write_model(large_path, kLayers);
@@ -136,7 +138,7 @@ static int teardown(void **state) {
     (void)state;
     remove(large_path);
     remove(small_path);
-    return rmdir(folder);
+    return temporary_remove();
 }
 
 /* ---- what the process has -------------------------------------------------------------------- */

@@ -95,32 +95,12 @@ static void finish(void *work) {
     free(j);
 }
 
-static void test_creating_with_colliding_texts_is_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(&(cost_case){"colliding texts", 4000, colliding, create, finish});
-}
-
-static void test_nested_whole_tokens_are_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(&(cost_case){"nested whole", 1 << 20, nested_whole, encode, finish});
-}
-
-static void test_nested_whole_tokens_in_runs_are_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(&(cost_case){"in runs", 1 << 20, nested_in_runs, encode, finish});
-}
-
-static void test_merges_of_one_letter_are_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(&(cost_case){"merges", 1 << 17, nested_normal, encode, finish});
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_creating_with_colliding_texts_is_linear),
-        cmocka_unit_test(test_nested_whole_tokens_are_linear),
-        cmocka_unit_test(test_nested_whole_tokens_in_runs_are_linear),
-        cmocka_unit_test(test_merges_of_one_letter_are_linear),
+    static const cost_case cases[] = {
+        {"colliding texts", 4000, colliding, create, finish},
+        {"nested whole", 1 << 20, nested_whole, encode, finish},
+        {"in runs", 1 << 20, nested_in_runs, encode, finish},
+        {"merges", 1 << 17, nested_normal, encode, finish},
     };
-    return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
+    return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

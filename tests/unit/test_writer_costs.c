@@ -90,40 +90,13 @@ static void finish(void *work) {
     free(w);
 }
 
-static void test_copying_keys_is_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(&(cost_case){"copy_meta", 200000, with_keys, copy_meta, finish});
-}
-
-static void test_copying_keys_over_keys_is_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(
-        &(cost_case){"copy_meta again", 200000, with_copied_keys, copy_meta, finish});
-}
-
-static void test_copying_tensors_is_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(&(cost_case){"copy_tensors", 200000, with_tensors, copy_tensors, finish});
-}
-
-static void test_setting_keys_one_by_one_is_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(&(cost_case){"set_bool", 200000, with_nothing, set_keys, finish});
-}
-
-static void test_renaming_and_removing_keys_is_linear(void **state) {
-    (void)state;
-    assert_cost_is_linear(
-        &(cost_case){"rename, unset", 200000, with_copied_keys, rename_and_unset_keys, finish});
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copying_keys_is_linear),
-        cmocka_unit_test(test_copying_keys_over_keys_is_linear),
-        cmocka_unit_test(test_copying_tensors_is_linear),
-        cmocka_unit_test(test_setting_keys_one_by_one_is_linear),
-        cmocka_unit_test(test_renaming_and_removing_keys_is_linear),
+    static const cost_case cases[] = {
+        {"copy_meta", 200000, with_keys, copy_meta, finish},
+        {"copy_meta again", 200000, with_copied_keys, copy_meta, finish},
+        {"copy_tensors", 200000, with_tensors, copy_tensors, finish},
+        {"set_bool", 200000, with_nothing, set_keys, finish},
+        {"rename, unset", 200000, with_copied_keys, rename_and_unset_keys, finish},
     };
-    return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
+    return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

@@ -1,47 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "writer_folder.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-char folder[] = "/tmp/ggufx-write-XXXXXX", path[64], part[64];
+const char *folder;
+char path[TEMPORARY_PATH], part[TEMPORARY_PATH];
 
 int folder_setup(void **state) {
-    if (!mkdtemp(folder)) return -1;
-    snprintf(path, sizeof path, "%s/a.gguf", folder);
-    snprintf(part, sizeof part, "%s/a.gguf.part", folder);
+    if (temporary_make() != 0) return -1;
+    folder = temporary_folder();
+    temporary_path(path, "a.gguf");
+    temporary_path(part, "a.gguf.part");
     signal(SIGXFSZ, SIG_IGN);
     return writer_setup(state);
 }
 
 int n_files(void) {
-    int n = 0;
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    for (const struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
-    closedir(d);
-    return n;
+    return temporary_files();
 }
 
 void clean(void) {
-    char name[400];
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    for (const struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.') continue;
-        snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
-        assert_int_equal(remove(name), 0);
-    }
-    closedir(d);
+    temporary_clean();
 }
 
 int folder_teardown(void **state) {
     clean();
     writer_teardown(state);
-    return rmdir(folder);
+    return temporary_remove();
 }
 
 void assert_file(const char *name, const void *want, size_t n) {

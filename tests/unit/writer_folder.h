@@ -5,9 +5,11 @@
 #ifndef WRITER_FOLDER_H
 #define WRITER_FOLDER_H
 
+#include "temporary.h"
 #include "writer_fixture.h"
 
-extern char folder[], path[64], part[64]; /* folder/a.gguf and the file beside it */
+extern const char *folder;
+extern char path[TEMPORARY_PATH], part[TEMPORARY_PATH]; /* folder/a.gguf and the file beside it */
 
 /* Of the whole group. */
 int folder_setup(void **state);
