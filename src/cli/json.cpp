@@ -137,8 +137,31 @@ struct Json::Writer {
     Library operator()(const auto &scalar) const { return scalar; }
 };
 
+// JSON goes to terminals too: characters that escape() would not show are written as \uXXXX, which
+// means the same. They stand in strings only; the library has escaped those below 0x20.
+static std::string without_marks(const std::string &text) {
+    std::string out;
+    for (size_t i = 0; i < text.size();) {
+        const size_t n = std::max<size_t>(1, utf8_length(std::string_view(text).substr(i)));
+        const std::string_view character = std::string_view(text).substr(i, n);
+        const bool may_be = text[i] == '\x7f' || n == 2 || n == 3;
+        const std::string shown = may_be ? escape(character) : "";
+        if (!may_be || shown == character) {
+            out += character;
+        } else { // "\x7f" or "\u{202e}"
+            const std::string digits =
+                n == 1 ? shown.substr(2) : shown.substr(3, shown.size() - 4);
+            out += "\\u" + std::string(4 - digits.size(), '0') + digits;
+        }
+        i += n;
+    }
+    return out;
+}
+
 std::string Json::dump(int indent) const {
-    return std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace);
+    const std::string text =
+        std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace);
+    return without_marks(text);
 }
 
 // Builds the value from the parser's events, without recursion; a member is appended without
