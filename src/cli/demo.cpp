@@ -21,6 +21,7 @@ struct DemoOptions {
 static int export_model(const Globals &globals, const std::string &path) {
     const std::string_view model = demo_model();
     Output file(path, globals.force);
+    file.require_space(model.size());
     file.write(model);
     file.finish();
     if (path == "-") return kOk;

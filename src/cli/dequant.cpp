@@ -48,8 +48,11 @@ static int dequant(const Globals &globals, const DequantOptions &options) {
     if (binary && out.is_terminal()) {
         throw Failure(kUsage, "binary data on a terminal: use -o FILE, a pipe or --text");
     }
-    if (npy) {
-        out.write(npy_header("<f4", options.rows.empty() ? shape_of(info) : shape_of(info, range)));
+    if (binary) {
+        const auto shape = options.rows.empty() ? shape_of(info) : shape_of(info, range);
+        const std::string head = npy ? npy_header("<f4", shape) : "";
+        out.require_space(head.size() + (range.end - range.first) * info.ne[0] * sizeof(float));
+        out.write(head);
     }
     const auto n_cols = static_cast<size_t>(info.ne[0]);
     const uint64_t step = rows_at_once(info.ne[0]);

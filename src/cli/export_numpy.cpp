@@ -53,6 +53,10 @@ std::string header_of(const RowMaker &maker) {
     return npy_header(npy_descr(maker.recipe().type), {ne.rbegin(), ne.rend()});
 }
 
+std::string file_name(const RowMaker &maker) {
+    return maker.recipe().name + ".npy";
+}
+
 // Header and values of one array, in pieces.
 void make_array(RowMaker &maker, Progress &progress, uint64_t &done, uint64_t total,
                 const std::function<void(std::string_view)> &write) {
@@ -75,15 +79,21 @@ void make_array(RowMaker &maker, Progress &progress, uint64_t &done, uint64_t to
 Conversion export_numpy(const Globals &globals, const ConvertOptions &options) {
     Arrays arrays = read_arrays(globals, options);
     Progress progress(globals, "write");
-    uint64_t done = 0, total = 0;
-    for (const RowMaker &maker : arrays.makers) total += maker.n_rows() * maker.row_bytes();
+    uint64_t done = 0, total = 0, n_around = 0;
+    for (const RowMaker &maker : arrays.makers) {
+        total += maker.n_rows() * maker.row_bytes();
+        n_around += header_of(maker).size();
+    }
     const bool zip =
         options.to == "npz" || (options.to.empty() && globals.output.ends_with(".npz"));
     if (zip) {
         Output out(globals);
+        for (const RowMaker &maker : arrays.makers)
+            n_around += ZipWriter::bytes_around(file_name(maker));
+        out.require_space(total + n_around + ZipWriter::kEnd);
         ZipWriter archive([&](std::string_view bytes) { out.write(bytes); });
         for (RowMaker &maker : arrays.makers) {
-            archive.begin(maker.recipe().name + ".npy");
+            archive.begin(file_name(maker));
             make_array(maker, progress, done, total,
                        [&](std::string_view bytes) { archive.write(bytes); });
             archive.end();
@@ -93,7 +103,8 @@ Conversion export_numpy(const Globals &globals, const ConvertOptions &options) {
     } else {
         OutputFolder folder(globals.output);
         for (RowMaker &maker : arrays.makers) {
-            Output out(folder.add(maker.recipe().name + ".npy"), true);
+            Output out(folder.add(file_name(maker)), true);
+            if (done == 0) out.require_space(total + n_around); // of all of them
             make_array(maker, progress, done, total,
                        [&](std::string_view bytes) { out.write(bytes); });
             out.finish();

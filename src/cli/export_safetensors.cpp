@@ -113,18 +113,19 @@ uint64_t n_bytes(const RowMaker &maker) {
 }
 
 Json metadata_json(const ggufx_file *file) {
-    Json out = {{"format", "pt"}};
+    std::vector<Json::Member> out = {{"format", "pt"}};
     for (size_t i = 0; i < ggufx_file_meta_count(file); ++i) {
         const ggufx_meta_entry entry = meta_entry(file, i);
         const std::string key(entry.key, entry.key_length);
         const auto text = meta_text(file, key);
-        if (key.starts_with("general.") && text && is_utf8(*text) && is_utf8(key)) out[key] = *text;
+        if (key.starts_with("general.") && text && is_utf8(*text) && is_utf8(key))
+            out.push_back({key, *text});
     }
-    return out;
+    return Json::object_of(std::move(out)); // keys of a file differ
 }
 
 std::string header_of(const Json &metadata, const std::vector<RowMaker *> &makers) {
-    Json header = {{"__metadata__", metadata}};
+    std::vector<Json::Member> header = {{"__metadata__", metadata}};
     uint64_t at = 0;
     for (const RowMaker *maker : makers) {
         Json shape = Json::array(), place = Json::array();
@@ -132,11 +133,12 @@ std::string header_of(const Json &metadata, const std::vector<RowMaker *> &maker
         for (size_t d = ne.size(); d-- > 0;) shape.push_back(ne[d]);
         place.push_back(at);
         place.push_back(at += n_bytes(*maker));
-        header[maker->recipe().name] = {{"dtype", st_type_name(maker->recipe().type)},
-                                        {"shape", shape},
-                                        {"data_offsets", place}};
+        header.push_back({maker->recipe().name,
+                          Json{{"dtype", st_type_name(maker->recipe().type)},
+                               {"shape", shape},
+                               {"data_offsets", place}}});
     }
-    std::string text = header.dump();
+    std::string text = Json::object_of(std::move(header)).dump();
     text += std::string((8 - text.size() % 8) % 8, ' '); // the data begin at a multiple of 8
     std::string prefix;
     for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -176,15 +178,21 @@ Shards shards_of(std::vector<RowMaker> &makers, uint64_t limit) {
     return shards;
 }
 
-void write_shards(const Globals &globals, Export &out, const Shards &shards,
+void write_shards(const Globals &globals, Export &out, const Shards &shards, bool force,
                   const std::function<std::string(size_t)> &path_of) {
     Progress progress(globals, "write");
     const Json metadata = metadata_json(out.file.get());
-    uint64_t done = 0, total = 0;
+    uint64_t done = 0, total = 0, n_headers = 0;
+    std::vector<std::string> headers;
     for (const RowMaker &maker : out.makers) total += n_bytes(maker);
+    for (const auto &makers : shards) {
+        headers.push_back(header_of(metadata, makers));
+        n_headers += headers.back().size();
+    }
     for (size_t i = 0; i < shards.size(); ++i) {
-        Output file(path_of(i), globals.force);
-        file.write(header_of(metadata, shards[i]));
+        Output file(path_of(i), force);
+        if (i == 0) file.require_space(n_headers + total); // of all of them: one disk
+        file.write(headers[i]);
         for (RowMaker *maker : shards[i]) write_tensor(file, *maker, progress, done, total);
         file.finish();
     }
@@ -282,13 +290,13 @@ Conversion export_safetensors(const Globals &globals, const ConvertOptions &opti
     const uint64_t limit =
         options.max_shard.empty() ? UINT64_MAX : parse_size(options.max_shard, "--max-shard");
     if (globals.output.ends_with(".safetensors")) {
-        write_shards(globals, out, shards_of(out.makers, UINT64_MAX),
+        write_shards(globals, out, shards_of(out.makers, UINT64_MAX), globals.force,
                      [&](size_t) { return globals.output; });
         return done;
     }
     OutputFolder folder(globals.output);
     const Shards shards = shards_of(out.makers, limit);
-    write_shards(globals, out, shards,
+    write_shards(globals, out, shards, true, // over what a killed run left in the unfinished folder
                  [&](size_t i) { return folder.add(shard_name(i, shards.size())); });
     if (shards.size() > 1) folder.add_text("model.safetensors.index.json", index_json(shards));
     write_texts(folder, out, config, done);

@@ -86,10 +86,17 @@ static int extract(const Globals &globals, const ExtractOptions &options) {
     if (form != Form::text && out.is_terminal()) {
         throw Failure(kUsage, "binary data on a terminal: use -o FILE, a pipe or --text");
     }
-    if (form == Form::npy) {
+    if (form != Form::text) {
         const char *descr = npy_descr(info.type);
-        out.write(npy_header(descr ? descr : "<f4",
-                             options.rows.empty() ? shape_of(info) : shape_of(info, range)));
+        const bool own = form == Form::raw || descr;
+        const std::string head =
+            form == Form::raw
+                ? ""
+                : npy_header(descr ? descr : "<f4",
+                             options.rows.empty() ? shape_of(info) : shape_of(info, range));
+        out.require_space(head.size() + (range.end - range.first) *
+                                            (own ? info.row_bytes : info.ne[0] * sizeof(float)));
+        out.write(head);
     }
     write_rows(out, rt.get(), tensor, info, range, form);
     out.finish();

@@ -61,6 +61,10 @@ void Output::fail(const char *what) const {
                   "cannot " + std::string(what) + " " + name + ": " + std::strerror(errno));
 }
 
+void Output::require_space(uint64_t n_bytes) const {
+    if (!part_.empty()) cli::require_space(part_, path_, n_bytes);
+}
+
 void Output::write(std::string_view bytes) {
     check_interrupt();
     if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) != bytes.size()) fail("write to");
@@ -74,10 +78,12 @@ void Output::finish() {
     flush();
     if (stream_ == stdout) return;
     // A special file may not support fsync: only a real file must be on the disk.
-    if (!part_.empty() && fsync(fileno(stream_)) != 0) fail("write to");
-    if (!part_.empty()) publish();
+    const bool has_part = !part_.empty();
+    if (has_part && fsync(fileno(stream_)) != 0) fail("write to");
+    if (has_part) publish();
     FILE *stream = std::exchange(stream_, nullptr);
-    if (std::fclose(stream) != 0) fail("close");
+    // What has its name is on the disk: a run that says it failed would leave the old file.
+    if (std::fclose(stream) != 0 && !has_part) fail("close");
 }
 
 // With the file open: others see its lock until it has its name.

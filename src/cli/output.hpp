@@ -22,6 +22,8 @@ public:
     Output(const Output &) = delete;
     Output &operator=(const Output &) = delete;
 
+    // Before a long write: throws where a file of so many bytes does not fit on the disk.
+    void require_space(uint64_t n_bytes) const;
     void write(std::string_view bytes);
     void flush();
     void finish(); // flush, and for a file: sync, close, rename

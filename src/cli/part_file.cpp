@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace ggufx::cli {
@@ -90,6 +92,17 @@ int open_part_file(const std::string &part, const std::string &path) {
     int fd = -1;
     while (fd < 0) fd = try_part_file(part, path);
     return fd;
+}
+
+void require_space(const std::string &part, const std::string &path, uint64_t n_bytes) {
+    struct statvfs disk = {};
+    if (statvfs(part.c_str(), &disk) != 0 || disk.f_blocks == 0) return; // or it is no disk
+    const uint64_t n_blocks = geteuid() == 0 ? disk.f_bfree : disk.f_bavail; // some are root's
+    const uint64_t n_free = n_blocks * (disk.f_frsize ? disk.f_frsize : disk.f_bsize);
+    if (n_free >= n_bytes) return;
+    throw Failure(kRuntimeError,
+                  fmt::format("cannot write \"{}\": it takes {} bytes, {} are free: {}",
+                              escape(path), n_bytes, n_free, std::strerror(ENOSPC)));
 }
 
 void sync_folder(const std::string &path) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace ggufx::cli {
@@ -12,6 +13,10 @@ std::string link_target(std::string path);
 // A new and empty `part` that is locked, to get the name `path`; what a killed run left goes away.
 // Throws Failure, also where another run is writing it. Gives its descriptor.
 int open_part_file(const std::string &part, const std::string &path);
+
+// Throws Failure where the disk of `part` has no `n_bytes` free: before a long write, not after it.
+// Where that is not known the write itself will tell.
+void require_space(const std::string &part, const std::string &path, uint64_t n_bytes);
 
 // Gives `part` the name `path`, on the disk; without `force` only where nothing has it. 0 or errno.
 int publish_part_file(const std::string &part, const std::string &path, bool force);

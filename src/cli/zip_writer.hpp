@@ -18,6 +18,10 @@ public:
     void end();
     void finish(); // the directory
 
+    // What an archive takes beside its files' bytes: of each of them, and at its end.
+    static uint64_t bytes_around(const std::string &name) { return 148 + 2 * name.size(); }
+    static constexpr uint64_t kEnd = 98;
+
 private:
     struct Entry {
         std::string name;

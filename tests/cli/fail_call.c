@@ -1,9 +1,10 @@
 /*
  * Loaded before the C library: the n-th of the calls that change files fails, or the process ends
  * there as if it were killed.
- *   FAIL_CALLS   which ones, of: write sync rename unlink link truncate
+ *   FAIL_CALLS   which ones, of: write sync rename unlink link truncate mkdir close
  *   FAIL_AT      number of the call, from 1
  *   FAIL_ERROR   errno of a failure; 0: the process is killed before the call
+ *   FAIL_FREE    free bytes of every disk, as statvfs tells them
  *   FAIL_COUNT   a file that gets the number of calls at the end
  * SPDX-License-Identifier: MIT
  */
@@ -16,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -57,6 +60,21 @@ ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at) {
     NEXT(pwrite64);
     return fails("write") ? -1 : next(fd, data, n, at);
 }
+size_t fwrite(const void *data, size_t size, size_t n, FILE *stream) {
+    NEXT(fwrite);
+    return fileno(stream) > 2 && fails("write") ? 0 : next(data, size, n, stream);
+}
+int fflush(FILE *stream) {
+    NEXT(fflush);
+    return stream && fileno(stream) > 2 && fails("write") ? EOF : next(stream);
+}
+int fclose(FILE *stream) {
+    NEXT(fclose);
+    const int failed = fileno(stream) > 2 && fails("close"), error = errno;
+    const int result = next(stream);
+    if (failed) errno = error;
+    return failed ? EOF : result;
+}
 int fsync(int fd) {
     NEXT(fsync);
     return fails("sync") ? -1 : next(fd);
@@ -68,6 +86,10 @@ int ftruncate(int fd, off_t n) {
 int ftruncate64(int fd, off64_t n) {
     NEXT(ftruncate64);
     return fails("truncate") ? -1 : next(fd, n);
+}
+int mkdir(const char *path, mode_t mode) {
+    NEXT(mkdir);
+    return fails("mkdir") ? -1 : next(path, mode);
 }
 int rename(const char *from, const char *to) {
     NEXT(rename);
@@ -85,3 +107,17 @@ int unlink(const char *path) {
     NEXT(unlink);
     return fails("unlink") ? -1 : next(path);
 }
+
+/* A disk with as many free bytes as FAIL_FREE says. */
+#define STATVFS(name)                                                                              \
+    int name(const char *path, struct name *out) {                                                 \
+        NEXT(name);                                                                                \
+        const char *n_free = getenv("FAIL_FREE");                                                  \
+        const int result = next(path, out);                                                        \
+        if (result != 0 || !n_free) return result;                                                 \
+        out->f_frsize = out->f_bsize = 1;                                                          \
+        out->f_bfree = out->f_bavail = strtoull(n_free, NULL, 10);                                 \
+        return 0;                                                                                  \
+    }
+STATVFS(statvfs)
+STATVFS(statvfs64)

@@ -14,11 +14,15 @@ import unittest
 
 import tool
 from edit_case import digest
+from imatrix import dat
 from tool import ARCHITECTURE, MODEL, STEP, TOOL, WRAPPER, environment, gguf, run, string
 
 LIBRARY = os.environ.get("GGUFX_FAIL_CALL", "")
 SAVE_KV = os.environ.get("GGUFX_SAVE_KV", "")
 KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # at moments that no call marks
+
+
+IMATRIX = dat([(b"blk.0.x.weight", 2, [1.0, 3.0, 0.0, 4.0])])
 
 
 def content(path):
@@ -37,10 +41,16 @@ def tiny(name="before", seed=1, reserve=4096):
     return gguf(kv, tensors, data)
 
 
+def state_of(path):
+    if os.path.isdir(path):
+        return [(name, digest(os.path.join(path, name))) for name in sorted(os.listdir(path))]
+    return digest(path) if os.path.exists(path) else None
+
+
 @unittest.skipUnless(LIBRARY and not WRAPPER, "no library to make calls fail")
 class Faults(tool.Case):
     def state(self, outputs):
-        return [digest(path) if os.path.exists(path) else None for path in outputs]
+        return [state_of(path) for path in outputs]
 
     def start(self, command, **variables):
         return subprocess.run(command, env=environment(LD_PRELOAD=LIBRARY, **variables), timeout=60,
@@ -58,6 +68,9 @@ class Faults(tool.Case):
             self.assertEqual(result.returncode, -signal.SIGKILL, place)
         state = check()  # opens them, which may end what was begun
         self.assertIn(state, (old, new), place)
+        for path in outputs:
+            if os.path.isdir(path):  # which is never replaced
+                shutil.rmtree(path)
         again = subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL, timeout=60,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(again.returncode, 0, (place, again.stderr))
@@ -180,6 +193,34 @@ class Faults(tool.Case):
             return self.state([path])
         self.replaces([SAVE_KV, path, "2"], [path], lambda: shutil.copyfile(old, path), loads)
 
+    def other(self, name, *command):
+        """The tool makes a file that is no model, where another one of its name is."""
+        path = self.path(name)
+        self.replaces(self.tool(*command, "-o", path, "--force"), [path], lambda: self.path(name, b"before"),
+                      lambda: self.state([path]))
+
+    def test_files_that_are_no_models(self):
+        source = self.path("in.gguf", tiny())
+        self.other("i.json", "info", source, "--json")
+        self.other("d.txt", "diff", source, source)
+        self.other("r.html", "report", source, "-q")
+        self.other("x.npy", "extract", source, "blk.0.ffn_up.weight")
+        self.other("z.npz", "convert", source, "-q")
+        self.other("m.safetensors", "convert", MODEL, "-q")
+
+    def test_an_importance_matrix(self):
+        for name, verb, old in (("m.dat", "to-dat", IMATRIX), ("m.gguf", "to-gguf", tiny("old"))):
+            source, path = self.path("in.dat", IMATRIX), self.path(name)
+            self.replaces([TOOL, "imatrix", verb, source, path, "--force", "-q"], [path],
+                          lambda: self.path(name, old + b"old"), lambda: self.state([path]))
+
+    def test_folders(self):
+        for target, source, suffix in (("safetensors", MODEL, ("--max-shard", "4M")),
+                                       ("npy", self.path("in.gguf", tiny()), ())):
+            path = self.path("folder")
+            self.replaces(self.tool("convert", source, "--to", target, *suffix, "-o", path, "-q"), [path],
+                          lambda: shutil.rmtree(path, ignore_errors=True), lambda: self.state([path]))
+
     def test_the_demo_model(self):
         path = self.path("demo.gguf")
         self.replaces(self.tool("demo", "--export", path, "--force", "-q"), [path],
@@ -236,6 +277,27 @@ class Beside(tool.Case):
                     self.assertIn("is being written", self.fails(1, *command, *force), command)
                 self.assertTrue(os.path.exists(path + ".part"))
             self.assertFalse(os.path.exists(path))
+
+    @unittest.skipUnless(LIBRARY and not WRAPPER, "no library to change what a disk says")
+    def test_a_full_disk_is_told_before(self):
+        source = self.path("in.gguf", tiny())
+        outputs = [*self.commands(), *((self.path(out), [*command, "-o", self.path(out)]) for out, command in (
+            ("m.safetensors", ["convert", MODEL]), ("n", ["convert", source, "--to", "npy"]),
+            ("f", ["convert", MODEL, "--to", "safetensors", "--max-shard", "200K"]),
+            ("raw", ["dequant", source, "blk.0.ffn_up.weight", "--raw"])))]
+        for path, command in outputs:
+            if path.endswith((".json", ".html")):
+                continue  # what is made in memory, a few KiB
+            self.ok(*command, "-q", "--force")
+            content = [os.path.join(path, f) for f in os.listdir(path)] if os.path.isdir(path) else [path]
+            size = sum(os.path.getsize(f) for f in content if not f.endswith((".json", ".model")))
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+            for free, code in ((size - 1, 1), (size, 0)):
+                result = run(*command, "-q", env=environment(LD_PRELOAD=LIBRARY, FAIL_FREE=str(free)))
+                self.assertEqual(result.returncode, code, (command, size, result.stderr))
+                if code:
+                    self.assertIn(b"takes %d bytes, %d are free" % (size, free), result.stderr, command)
+                    self.assertFalse(os.path.exists(path) or os.path.exists(path + ".part"), command)
 
     def test_a_limit_on_files_is_an_error(self):
         for path, command in self.commands():
