@@ -10,6 +10,7 @@
 
 namespace ggufx::cli {
 
+constexpr size_t kMaxTokens = 1u << 22; // as the readers of tokenizer.json and .model
 constexpr uint64_t kMaxText = 256u << 20; // of tokenizer.json and the like
 
 std::optional<uint64_t> Vocabulary::find(std::string_view token) const {
@@ -64,7 +65,8 @@ static void read_decoder(const Json &config, Vocabulary &out) {
                             key.find_first_not_of("0123456789") == std::string::npos;
         if (!digits || !content || !content->text()) continue;
         const auto id = static_cast<size_t>(std::stoul(key));
-        if (id > out.tokens.size() + (1u << 16)) continue; // of another vocabulary
+        // Of another vocabulary; and many of them, each a little further, may not add up.
+        if (id >= kMaxTokens || id > out.tokens.size() + (1u << 16)) continue;
         while (out.tokens.size() <= id) {
             out.tokens.push_back(fmt::format("[PAD{}]", out.tokens.size()));
             out.kinds.push_back(kUnused);

@@ -114,6 +114,13 @@ class Hostile(Convert):
         both = {n: "model.safetensors" for n in names}
         self.assertIn("another shard", index({"weight_map": {**both, names[0]: "second.safetensors"}}))
 
+    def test_added_tokens_do_not_add_up(self):
+        added = {str(65536 * i): {"content": "x"} for i in range(1, 400)}
+        folder = self.folder_of(llama_tensors(), settings={"added_tokens_decoder": added}, bpe={
+            "model": {"type": "BPE", "byte_fallback": True, "vocab": {"a": 0}, "merges": []}})
+        text = self.fails(3, "convert", folder, "-o", self.path("o.gguf"))
+        self.assertLessEqual(int(text.split(" tokens")[0].split()[-1]), 1 << 22, text)
+
     def test_values_that_do_not_fit(self):
         tensors = llama_tensors()
         name, dtype, shape, content = tensors[0]

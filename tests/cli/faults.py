@@ -217,7 +217,7 @@ class Faults(tool.Case):
     def test_folders(self):
         for target, source, suffix in (("safetensors", MODEL, ("--max-shard", "4M")),
                                        ("npy", self.path("in.gguf", tiny()), ())):
-            path = self.path("folder")
+            path = self.path("folder-" + target)
             self.replaces(self.tool("convert", source, "--to", target, *suffix, "-o", path, "-q"), [path],
                           lambda: shutil.rmtree(path, ignore_errors=True), lambda: self.state([path]))
 

@@ -3,8 +3,10 @@
  * library says about it is valid UTF-8 in one line, without characters that move a cursor.
  * SPDX-License-Identifier: MIT
  */
+#include "temporary.h"
 #include "vocab_fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +64,15 @@ static ggufx_status open_built(ggufx_file **file, gb *b, ggufx_error *e) {
     const ggufx_status status = ggufx_open_memory(file, rt, b->data, b->n, NULL, NULL, &options, e);
     gb_free(b);
     return status;
+}
+
+/* A line of a log, which is clean too. */
+static int n_quoting;
+static void hear(void *user, int32_t level, const char *text, size_t n) {
+    (void)user, (void)level;
+    assert_int_equal(strlen(text), n);
+    assert_clean(text, n);
+    n_quoting += strstr(text, "\\xff") != NULL;
 }
 
 static ggufx_file *opened(gb *b) {
@@ -159,8 +170,47 @@ static void test_paths_and_names(void) {
     QUOTES(ggufx_type_from_name(&type, text + 7, &e));
 }
 
+static void put_whole(const char *name, const void *data, size_t n) {
+    FILE *f = fopen(name, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* What a killed edit left beside a model of such a name is told. */
+static void test_lines_of_the_log(void) {
+    static const unsigned char model[600] = {'G', 'G', 'U', 'F', 3}; /* no keys, no tensors */
+    unsigned char journal[32 + 24] = "GGUFXP01"; /* size of the file, place, length, bytes */
+    char name[TEMPORARY_PATH] = "", path[2 * TEMPORARY_PATH];
+    ggufx_log log = {.struct_size = sizeof log, .write = hear};
+    ggufx_runtime_options options;
+    ggufx_runtime *own = NULL;
+    int32_t found = 0;
+    ggufx_runtime_options_init(&options);
+    options.log = &log;
+    OK(ggufx_runtime_create(&own, &options, NULL));
+    journal[8] = sizeof model & 255, journal[9] = sizeof model >> 8, journal[24] = 24;
+    memcpy(journal + 32, model, 24);
+    snprintf(name, sizeof name, "%s", "\xff\xc3\x1b[31m\ny\x7f\xc2\x9b\xe2\x80\xae\xed\xa0\x80");
+    snprintf(path, sizeof path, "%s/%s", temporary_folder(), name);
+    put_whole(path, model, sizeof model);
+    strcat(path, ".patch");
+    put_whole(path, journal, sizeof journal);
+    path[strlen(path) - 6] = 0;
+    OK(ggufx_edit_recover(&found, own, path, NULL));
+    assert_int_equal(found, 1);
+    assert_int_equal(n_quoting, 1);
+    strcat(path, ".patch");
+    put_whole(path, "something else that is longer than a header", 43);
+    path[strlen(path) - 6] = 0;
+    QUOTES(ggufx_edit_recover(&found, own, path, &e));
+    ggufx_runtime_destroy(own);
+    temporary_clean();
+}
+
 static void test_every_message_is_clean(void **state) {
     (void)state;
+    assert_int_equal(temporary_make(), 0);
     for (size_t i = 0; i < sizeof hostile; i++) hostile[i] = HOSTILE[i % (sizeof HOSTILE - 1)];
     for (size_t i = 0; i < 2; i++) {
         size = kSizes[i];
@@ -170,6 +220,8 @@ static void test_every_message_is_clean(void **state) {
         test_writers();
         test_paths_and_names();
     }
+    test_lines_of_the_log();
+    assert_int_equal(temporary_remove(), 0);
 }
 
 int main(void) {
