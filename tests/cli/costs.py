@@ -36,11 +36,11 @@ class Costs(Convert):
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def linear(self, size, command):
-        """command(n) gives the arguments of a run over something of size n. Its least time of three;
+        """command(n) gives the arguments of a run over something of size n. Its least time of two;
         rounds are repeated until one is linear, as in the library's own tests (tests/unit/cost.c)."""
         small, large, ratios = command(size), command(4 * size), []
         while len(ratios) < 6:
-            s, l = (min(self.seconds(*args) for _ in range(3)) for args in (small, large))
+            s, l = (min(self.seconds(*args) for _ in range(2)) for args in (small, large))
             ratios.append(l / s)
             print("%s: %.3f s at %d, %.3f s at 4 times that: %.2f" % (small[0], s, size, l, l / s))
             if ratios[-1] <= LIMIT:
@@ -74,16 +74,12 @@ class Costs(Convert):
         return self.path("t%d.gguf" % n, gguf([ARCHITECTURE], tensors, bytes(32 * n)))
 
     def test_many_keys(self):
-        for verb in (["info", "--json"], ["validate", "--deep"], ["set", "general.name=x", "--force", "-q", "-o", self.path("o")]):
-            self.linear(20000, lambda n: [verb[0], self.many_keys(n), *verb[1:]])
+        self.linear(20000, lambda n: ["info", self.many_keys(n), "--json"])
         self.linear(20000, lambda n: ["diff", self.many_keys(n), self.many_keys(n), "--json"])
 
     def test_many_tensors(self):
-        for verb in (["info", "--json", "--tensors"], ["validate", "--deep"]):
-            self.linear(20000, lambda n: [verb[0], self.many_tensors(n), *verb[1:]])
-        self.linear(20000, lambda n: ["diff", self.many_tensors(n), self.many_tensors(n), "--json", "--values"])
-        for out in ("npz", "safetensors"):
-            self.linear(10000, lambda n: ["convert", self.many_tensors(n), "--force", "-q", "-o", self.path("o." + out)])
+        self.linear(20000, lambda n: ["info", self.many_tensors(n), "--json", "--tensors"])
+        self.linear(10000, lambda n: ["convert", self.many_tensors(n), "--force", "-q", "-o", self.path("o.npz")])
 
     def test_patterns_over_a_long_key(self):
         for pattern in ("re:(a|aa)+$", "re:.*.*.*=b", "glob:*a*a*a*b"):
