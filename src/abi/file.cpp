@@ -61,8 +61,7 @@ ggufx_file *wrap(const Ref<gguf::File> &file) {
     }
     for (size_t i = 0; i < file->n_tensors(); i++) {
         ggufx_tensor &t = handle->tensors[i];
-        t.borrowed = true;
-        t.view = file->tensor(i);
+        t.index = static_cast<uint32_t>(i);
         t.home = file.get();
     }
     return handle;
@@ -166,7 +165,7 @@ extern "C" ggufx_status ggufx_file_info(ggufx_file_facts *out, const ggufx_file 
             facts.n_missing += f.part(i).n_missing;
         }
         for (size_t i = 0; i < f.n_tensors(); i++) {
-            const gguf::Tensor &t = f.tensor(i);
+            const gguf::Tensor t = f.tensor(i);
             facts.n_values += t.ne[0] * t.n_rows; // each below 2^63; the sum of a real file fits
             facts.n_bytes += t.n_bytes;
         }

@@ -63,17 +63,36 @@ struct Wrapped {
 };
 } // namespace ggufx::abi
 
-// A tensor is owned by its file (borrowed handle), or holds a reference on what it views.
+// A tensor of a file, which has a million of them at most: borrowed, a number; or an OwnedTensor.
 struct ggufx_tensor {
+    static constexpr uint32_t kOwned = UINT32_MAX; // more than a file can have
+
     ggufx::abi::Tag tag = ggufx::abi::Tag::tensor;
-    bool borrowed = false;
-    ggufx::gguf::Tensor view;
+    uint32_t index = kOwned;           // in its home
     ggufx::gguf::File *home = nullptr; // file of the data, null when they are wrapped
-    // of owned handles only:
-    ggufx::Ref<ggufx::Host> host;
-    ggufx::Ref<ggufx::gguf::File> file;
-    ggufx::Ref<ggufx::abi::Wrapped> wrapped;
+
+    ggufx::gguf::Tensor view() const;
 };
+
+namespace ggufx::abi {
+// Holds a reference on what it views.
+struct OwnedTensor : ggufx_tensor {
+    gguf::Tensor tensor;
+    Ref<Host> host;
+    Ref<gguf::File> file;
+    Ref<Wrapped> wrapped;
+};
+
+inline const OwnedTensor *as_owned(const ggufx_tensor *tensor) { // null for a tensor of a file
+    return tensor->index == ggufx_tensor::kOwned ? static_cast<const OwnedTensor *>(tensor)
+                                                 : nullptr;
+}
+} // namespace ggufx::abi
+
+inline ggufx::gguf::Tensor ggufx_tensor::view() const {
+    const ggufx::abi::OwnedTensor *const owned = ggufx::abi::as_owned(this);
+    return owned ? owned->tensor : home->tensor(index);
+}
 
 // An opened file with the handles of its tensors.
 struct ggufx_file {

@@ -44,17 +44,17 @@ ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
     const job::PlannedTensor &t = job.plan().tensors()[index];
     ggufx_job_tensor facts = {};
     facts.struct_size = sizeof facts;
-    facts.name = t.source->name.data();
-    facts.name_length = t.source->name.size();
-    memcpy(facts.ne, t.source->ne, sizeof facts.ne);
-    facts.n_dims = t.source->n_dims;
-    facts.from = t.source->type;
+    facts.name = t.source.name.data();
+    facts.name_length = t.source.name.size();
+    memcpy(facts.ne, t.source.ne, sizeof facts.ne);
+    facts.n_dims = t.source.n_dims;
+    facts.from = t.source.type;
     facts.to = t.choice.type;
     facts.wanted = t.choice.wanted;
     facts.reason = static_cast<int32_t>(t.choice.reason);
     facts.imatrix = t.weights ? 1 : t.needs_weights ? -2 : t.lacks_weights ? -1 : 0;
     facts.part = job.part_of(index);
-    facts.bytes_in = t.source->n_bytes;
+    facts.bytes_in = t.source.n_bytes;
     facts.bytes_out = t.n_bytes;
     facts.rmse = t.rmse;
     facts.seconds = t.seconds;
@@ -154,8 +154,8 @@ extern "C" ggufx_status ggufx_job_info(ggufx_job_facts *out, const ggufx_job *jo
         facts.n_tensors = from.plan().tensors().size();
         facts.n_parts = from.n_parts();
         for (const job::PlannedTensor &t : from.plan().tensors()) {
-            facts.n_values += t.source->ne[0] * t.source->n_rows;
-            facts.bytes_in += t.source->n_bytes;
+            facts.n_values += t.source.ne[0] * t.source.n_rows;
+            facts.bytes_in += t.source.n_bytes;
             facts.bytes_out += t.n_bytes;
             facts.n_fallbacks += t.choice.reason == quant::Reason::fallback;
             facts.n_missing += t.lacks_weights;

@@ -74,8 +74,7 @@ Status check_handles(const ggufx_runtime *rt, const ggufx_tensor *w, Failure *fa
     return Status::ok;
 }
 
-matmul::Weights weights_of(const ggufx_tensor *w) {
-    const gguf::Tensor &t = w->view;
+matmul::Weights weights_of(const gguf::Tensor &t) {
     return {t.type, t.data, t.row_stride, t.n_rows, t.ne[0]};
 }
 
@@ -101,15 +100,15 @@ Status check_buffers(const Columns &to, uint64_t n_to, const Columns &from, uint
     return Status::ok;
 }
 
-Status check_lengths(const ggufx_tensor *w, size_t n_y, size_t n_x, Failure *failure) {
-    const uint64_t rows = w->view.n_rows, cols = w->view.ne[0];
+Status check_lengths(const gguf::Tensor &w, size_t n_y, size_t n_x, Failure *failure) {
+    const uint64_t rows = w.n_rows, cols = w.ne[0];
     if (n_y == rows && n_x == cols) return Status::ok;
     return set_failure(failure, Status::argument, {},
                        "n_y is %zu for %" PRIu64 " rows, n_x is %zu for %" PRIu64 " columns", n_y,
                        rows, n_x, cols);
 }
 
-Status multiply(float *y, const Columns &to, const ggufx_runtime *rt, const ggufx_tensor *w,
+Status multiply(float *y, const Columns &to, const ggufx_runtime *rt, const gguf::Tensor &w,
                 const Columns &from, size_t n, const ggufx_matmul_options *options,
                 Failure *failure) {
     const Status status = check_buffers(to, n, from, n, failure);
@@ -127,9 +126,11 @@ extern "C" ggufx_status ggufx_matvec(float *y, size_t n_y, const ggufx_runtime *
     return guard(error, [&] {
         Failure *failure = failure_of(error);
         Status status = check_handles(rt, w, failure);
-        if (status == Status::ok) status = check_lengths(w, n_y, n_x, failure);
         if (status != Status::ok) return status;
-        return multiply(y, {"y", y, n_y, n_y, n_y}, rt, w, {"x", x, n_x, n_x, n_x}, 1, options,
+        const gguf::Tensor view = w->view();
+        status = check_lengths(view, n_y, n_x, failure);
+        if (status != Status::ok) return status;
+        return multiply(y, {"y", y, n_y, n_y, n_y}, rt, view, {"x", x, n_x, n_x, n_x}, 1, options,
                         failure);
     });
 }
@@ -142,8 +143,9 @@ extern "C" ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggu
         Failure *failure = failure_of(error);
         const Status status = check_handles(rt, w, failure);
         if (status != Status::ok) return status;
-        const uint64_t rows = w->view.n_rows, cols = w->view.ne[0];
-        return multiply(y, {"y", y, ldy ? ldy : rows, n_y, rows}, rt, w,
+        const gguf::Tensor view = w->view();
+        const uint64_t rows = view.n_rows, cols = view.ne[0];
+        return multiply(y, {"y", y, ldy ? ldy : rows, n_y, rows}, rt, view,
                         {"x", x, ldx ? ldx : cols, n_x, cols}, n, options, failure);
     });
 }
@@ -161,7 +163,8 @@ struct Outputs {
 
 // Lengths, and that no result overlaps the input or an earlier result.
 Status check_output(const Outputs &out, size_t i, const Columns &x, Failure *failure) {
-    Status status = check_lengths(out.w[i], out.n_y[i], static_cast<size_t>(x.n_given), failure);
+    Status status =
+        check_lengths(out.w[i]->view(), out.n_y[i], static_cast<size_t>(x.n_given), failure);
     if (status == Status::ok) status = check_buffers(out.at(i), 1, x, 1, failure);
     for (size_t j = 0; j < i && status == Status::ok; j++) {
         if (!overlap(out.at(i), 1, out.at(j), 1)) continue;
@@ -184,7 +187,7 @@ Status multiply_many(const Outputs &out, const ggufx_runtime *rt, const Columns 
         Status status = check_handles(rt, out.w[i], failure);
         if (status == Status::ok) status = check_output(out, i, x, failure);
         if (status != Status::ok) return status;
-        products[i] = {weights_of(out.w[i]), out.y[i], out.n_y[i]};
+        products[i] = {weights_of(out.w[i]->view()), out.y[i], out.n_y[i]};
     }
     if (!alive(rt, Tag::runtime)) {
         return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
@@ -228,14 +231,16 @@ extern "C" ggufx_status ggufx_matmul_id(float *y, size_t ldy, size_t n_y, const 
     return guard(error, [&] {
         Failure *failure = failure_of(error);
         Status status = check_handles(rt, w, failure);
-        if (status == Status::ok) status = check_experts(w->view, ids, n_used, n, failure);
         if (status != Status::ok) return status;
-        const uint64_t rows = w->view.ne[1], cols = w->view.ne[0];
+        const gguf::Tensor view = w->view();
+        status = check_experts(view, ids, n_used, n, failure);
+        if (status != Status::ok) return status;
+        const uint64_t rows = view.ne[1], cols = view.ne[0];
         const Columns to = {"y", y, ldy ? ldy : rows, n_y, rows};
         const Columns from = {"x", x, ldx ? ldx : cols, n_x, cols};
         status = check_buffers(to, uint64_t{n} * n_used, from, n, failure);
         if (status != Status::ok) return status;
-        const matmul::Experts experts = {weights_of(w), w->view.ne[2], ids, n_used};
+        const matmul::Experts experts = {weights_of(view), view.ne[2], ids, n_used};
         return rt->engine->matmul_id(y, static_cast<size_t>(to.ld), experts, x,
                                      static_cast<size_t>(from.ld), n,
                                      import_matmul_options(options), failure);

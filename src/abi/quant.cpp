@@ -19,7 +19,7 @@ extern "C" ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_r
         if (!alive(rt, Tag::runtime) || !alive(tensor, Tag::tensor)) {
             return set_failure(failure, Status::argument, {}, "rt and tensor must be live handles");
         }
-        const gguf::Tensor &t = tensor->view;
+        const gguf::Tensor t = tensor->view();
         uint64_t n_values;
         if (!checked::mul(&n_values, n_rows, t.ne[0]) || n_values > n_out || (n_values && !out)) {
             return set_failure(failure, Status::argument, {},

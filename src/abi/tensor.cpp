@@ -40,7 +40,7 @@ extern "C" ggufx_status ggufx_tensor_info(ggufx_tensor_facts *out, const ggufx_t
                                           ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(tensor, Tag::tensor), "out and tensor must be set");
-        const gguf::Tensor &t = tensor->view;
+        const gguf::Tensor t = tensor->view();
         ggufx_tensor_facts facts = {};
         facts.type = t.type;
         facts.n_dims = t.n_dims;
@@ -59,7 +59,7 @@ extern "C" ggufx_status ggufx_tensor_info(ggufx_tensor_facts *out, const ggufx_t
 }
 
 extern "C" const void *ggufx_tensor_data(const ggufx_tensor *tensor) {
-    return alive(tensor, Tag::tensor) ? tensor->view.data : nullptr;
+    return alive(tensor, Tag::tensor) ? tensor->view().data : nullptr;
 }
 
 namespace {
@@ -117,8 +117,8 @@ extern "C" ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtim
         Ref<Wrapped> wrapped = keep_wrapped(rt->host, std::move(end), name, n_name);
         view.name = {reinterpret_cast<const char *>(wrapped->name.data()), n_name};
         view.data = view.n_bytes ? static_cast<const uint8_t *>(data) : nullptr;
-        auto *made = make<ggufx_tensor>(*rt->host);
-        made->view = view;
+        auto *made = make<OwnedTensor>(*rt->host);
+        made->tensor = view;
         made->host = rt->host;
         made->wrapped = std::move(wrapped);
         *out = made;
@@ -195,21 +195,23 @@ extern "C" ggufx_status ggufx_tensor_slice(ggufx_tensor **out, const ggufx_tenso
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(tensor, Tag::tensor), "out and tensor must be set");
-        const gguf::Tensor view = slice_view(tensor->view, dim, first, n);
-        const Ref<Host> &host = tensor->home ? tensor->home->host() : tensor->host;
-        auto *made = make<ggufx_tensor>(*host);
-        made->view = view;
+        const gguf::Tensor view = slice_view(tensor->view(), dim, first, n);
+        const OwnedTensor *const owned = as_owned(tensor);
+        const Ref<Host> &host = owned ? owned->host : tensor->home->host();
+        auto *made = make<OwnedTensor>(*host);
+        made->tensor = view;
         made->host = host;
         made->home = tensor->home;
         made->file = Ref<gguf::File>::share(tensor->home);
-        made->wrapped = tensor->wrapped;
+        if (owned) made->wrapped = owned->wrapped;
         *out = made;
     });
 }
 
 extern "C" void ggufx_tensor_destroy(ggufx_tensor *tensor) {
-    if (!alive(tensor, Tag::tensor) || tensor->borrowed) return;
+    if (!alive(tensor, Tag::tensor) || tensor->index != ggufx_tensor::kOwned) return;
     tensor->tag = Tag::dead;
-    const Ref<Host> host = tensor->host;
-    unmake(*host, tensor);
+    auto *const owned = static_cast<OwnedTensor *>(tensor);
+    const Ref<Host> host = owned->host;
+    unmake(*host, owned);
 }

@@ -24,12 +24,13 @@ std::string_view name_of(const char *name, size_t length) {
 
 // A tensor of a file, wrapped memory or a slice of either.
 void add_view(gguf::Writer &writer, std::string_view name, const ggufx_tensor &tensor) {
-    const gguf::Tensor &view = tensor.view;
+    const gguf::Tensor view = tensor.view();
     if (view.n_bytes > 0 && !view.data)
         fail(Status::unsupported, {.index = writer.tensors().size()},
              "tensor \"%s\": its data are not in memory (opened for metadata only?)",
              Quoted(name.data(), name.size()).c_str());
-    writer.add_tensor(name, view, {}, tensor.home ? keep(tensor.home) : keep(tensor.wrapped.get()));
+    writer.add_tensor(name, view, {},
+                      tensor.home ? keep(tensor.home) : keep(as_owned(&tensor)->wrapped.get()));
 }
 
 struct Imported {
@@ -94,7 +95,7 @@ extern "C" ggufx_status ggufx_writer_add_tensor(ggufx_writer *writer, const gguf
     return guard(error, [&] {
         gguf::Writer &w = writer_of(writer);
         require(alive(tensor, Tag::tensor), "tensor must be set");
-        add_view(w, name ? name_of(name, name_length) : tensor->view.name, *tensor);
+        add_view(w, name ? name_of(name, name_length) : tensor->view().name, *tensor);
     });
 }
 
@@ -106,7 +107,7 @@ extern "C" ggufx_status ggufx_writer_copy_tensors(ggufx_writer *writer, const gg
         const size_t before = w.tensors().size();
         w.reserve_tensors(file->tensors.size());
         try {
-            for (const ggufx_tensor &t : file->tensors) add_view(w, t.view.name, t);
+            for (const ggufx_tensor &t : file->tensors) add_view(w, t.view().name, t);
         } catch (...) {
             w.drop_tensors(before);
             throw;

@@ -38,8 +38,7 @@ bool is_doubtful(int32_t status) {
 bool ends_with_file(const Part &part) {
     const Directory &dir = part.directory;
     uint64_t end = 0, padded = 0;
-    for (size_t i = 0; i < dir.tensors.size(); i++)
-        end = std::max(end, dir.tensors[i].offset + dir.tensors[i].n_bytes);
+    for (size_t i = 0; i < dir.tensors.size(); i++) end = std::max(end, dir.tensors[i].end());
     end += dir.data_offset; // check_layout saw to it that no sum wraps
     return end == part.size ||
            (checked::round_up(&padded, end, dir.alignment) && padded == part.size);

@@ -104,7 +104,7 @@ void Checker::check_tensors() {
     bool quantized = false;
     for (size_t i = 0; i < file_.n_tensors(); i++) {
         if (i % 256 == 0) step(0);
-        const Tensor &t = file_.tensor(i);
+        const Tensor t = file_.tensor(i);
         const fmt::TypeInfo *type = fmt::type_info(t.type);
         if (!type)
             report(LogLevel::warning, Status::type, t.info_offset, i, t.name,
@@ -128,25 +128,23 @@ void Checker::check_tensors() {
 // Programs that treat names as C strings see them end at a NUL: two may become one.
 void Checker::check_names_as_text() {
     const auto as_text = [&](uint32_t i) {
-        const std::string_view name = file_.tensor(i).name;
+        const std::string_view name = file_.tensor_name(i);
         const size_t nul = name.find('\0');
         return nul == std::string_view::npos ? name : name.substr(0, nul);
     };
     NameOrder order((HostAllocator<uint64_t>(file_.host().get())));
     NamePair same{};
     if (sort_by_name(order, file_.n_tensors(), as_text, &same)) return;
-    const Tensor &t = file_.tensor(same.second);
+    const Tensor t = file_.tensor(same.second);
     report(options_.strict ? LogLevel::error : LogLevel::warning, Status::duplicate, t.info_offset,
            same.second, t.name,
            "the name up to its NUL byte is the same as that of tensor %" PRIu32, same.first);
 }
 
 void Checker::check_layout() {
-    size_t next = 0; // the tensors of a part stand in a row
     for (uint32_t i = 0; i < file_.n_parts(); i++) {
-        const size_t first = next;
-        while (next < file_.n_tensors() && file_.tensor(next).part == i) next++;
-        check_part(i, first, next);
+        const Part &part = file_.part(i);
+        check_part(i, part.first_tensor, part.first_tensor + part.directory.tensors.size());
     }
 }
 
@@ -158,7 +156,7 @@ void Checker::check_part(uint32_t number, size_t first, size_t last) {
     uint64_t expected = 0, end = 0;
     bool orderly = true;
     for (size_t i = first; i < last; i++) {
-        const Tensor &t = file_.tensor(i);
+        const Tensor t = file_.tensor(i);
         if (t.offset != expected && orderly) {
             report(options_.strict ? LogLevel::error : LogLevel::info,
                    options_.strict ? Status::offset : Status::ok, t.info_offset, i, t.name,
@@ -166,8 +164,8 @@ void Checker::check_part(uint32_t number, size_t first, size_t last) {
                    t.offset, expected);
             orderly = false; // one remark per part
         }
-        if (t.offset + t.n_bytes > end) end = t.offset + t.n_bytes;
-        if (!checked::round_up(&expected, t.offset + t.n_bytes, dir.alignment)) return;
+        if (t.end() > end) end = t.end();
+        if (!checked::round_up(&expected, t.end(), dir.alignment)) return;
     }
     if (part.n_missing > 0) {
         report(LogLevel::error, Status::bounds, part.size, kNone, {},

@@ -85,15 +85,17 @@ void run_task(void *ctx, uint32_t index, uint32_t worker) {
 } // namespace
 
 void Checker::check_data() {
-    for (size_t i = 0; i < file_.n_tensors(); i++)
-        if (file_.tensor(i).data) total_ += file_.tensor(i).n_bytes;
+    for (size_t i = 0; i < file_.n_tensors(); i++) {
+        const Tensor t = file_.tensor(i);
+        if (t.data) total_ += t.n_bytes;
+    }
     const Buffer scratch(file_.host(),
                          size_t{file_.host()->max_workers()} * kTaskValues * sizeof(float));
     for (size_t i = 0; i < file_.n_tensors(); i++) check_tensor_data(i, scratch.data());
 }
 
 void Checker::check_tensor_data(size_t index, uint8_t *scratch) {
-    const Tensor &t = file_.tensor(index);
+    const Tensor t = file_.tensor(index);
     const fmt::TypeInfo *type = fmt::type_info(t.type);
     if (!t.data || !type || type->kind == fmt::Kind::kInteger) return;
     const uint64_t n_blocks = t.n_bytes / type->block_bytes;

@@ -18,7 +18,7 @@ bool same_tensors(const Writer &writer, const File &file) {
     const uint64_t alignment = file.part(0).directory.alignment;
     uint64_t offset = 0;
     for (size_t i = 0; i < file.n_tensors(); i++) {
-        const Tensor &ours = writer.tensors()[i].view, &there = file.tensor(i);
+        const Tensor &ours = writer.tensors()[i].view, there = file.tensor(i);
         if (writer.tensors()[i].stream.read || ours.type != there.type ||
             ours.n_dims != there.n_dims || ours.data != there.data ||
             ours.row_stride != there.row_stride || there.offset != offset)

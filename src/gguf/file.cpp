@@ -4,6 +4,7 @@
 
 #include "gguf/sort.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 
 namespace ggufx::gguf {
@@ -24,7 +25,7 @@ void free_tables(const Host &host, const Chunks<Array> &arrays) {
 } // namespace
 
 File::File(Ref<Host> host)
-    : host_(std::move(host)), parts_(HostAllocator<Part *>(host_.get())), tensors_(host_.get()),
+    : host_(std::move(host)), parts_(HostAllocator<Part *>(host_.get())),
       tensors_by_name_(HostAllocator<uint64_t>(host_.get())) {}
 
 File::~File() {
@@ -71,8 +72,31 @@ size_t File::find_meta(std::string_view key) const {
     return find_by_name(dir.keys_by_name, key, [&](uint32_t i) { return dir.keys[i].name(); });
 }
 
+// The last part whose first tensor is not behind it: parts without tensors come before.
+uint32_t File::part_of(size_t tensor) const {
+    const auto after = std::upper_bound(
+        parts_.begin(), parts_.end(), tensor,
+        [](size_t index, const Part *part) { return index < part->first_tensor; });
+    return static_cast<uint32_t>(after - parts_.begin()) - 1;
+}
+
+Tensor File::tensor(size_t index) const {
+    const uint32_t number = part_of(index);
+    const Part &part = *parts_[number];
+    Tensor t = part.directory.tensors[index - part.first_tensor];
+    t.part = number;
+    t.file_offset = t.offset + part.directory.data_offset;
+    if (part.tensor_data && t.n_bytes > 0) t.data = part.tensor_data + t.offset;
+    return t;
+}
+
+std::string_view File::tensor_name(size_t index) const {
+    const Part &part = *parts_[part_of(index)];
+    return part.directory.tensors.name(index - part.first_tensor);
+}
+
 size_t File::find_tensor(std::string_view name) const {
-    return find_by_name(tensors_by_name_, name, [&](uint32_t i) { return tensors_[i].name; });
+    return find_by_name(tensors_by_name_, name, [&](uint32_t i) { return tensor_name(i); });
 }
 
 std::string_view File::name_of(size_t index) const {

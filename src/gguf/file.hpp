@@ -58,9 +58,10 @@ public:
     // Appends key number `index`'s value as `to` writes it; adds inner arrays to *n_nested.
     void copy_value(Vector<uint8_t> &out, const Wire &to, size_t index, uint32_t *n_nested) const;
 
-    size_t n_tensors() const { return tensors_.size(); }
-    const Tensor &tensor(size_t index) const { return tensors_[index]; } // index < n_tensors()
-    size_t find_tensor(std::string_view name) const;                     // kNotFound when absent
+    size_t n_tensors() const { return n_tensors_; }
+    Tensor tensor(size_t index) const; // index < n_tensors(), here and below
+    std::string_view tensor_name(size_t index) const;
+    size_t find_tensor(std::string_view name) const; // kNotFound when absent
 
     size_t n_parts() const { return parts_.size(); }
     const Part &part(size_t index) const { return *parts_[index]; }
@@ -83,6 +84,7 @@ private:
         ValueType type() const { return array ? ValueType::array : value->type; }
     };
     Item item(size_t index) const; // checked: fails with argument
+    uint32_t part_of(size_t tensor) const;
     const Directory &first() const { return parts_[0]->directory; }
     uint64_t only_element(size_t index) const;
     uint64_t number(size_t index, uint64_t element, ValueType *type) const;
@@ -98,7 +100,7 @@ private:
     Ref<Host> host_;
     bool metadata_only_ = false;
     Vector<Part *> parts_;
-    Chunks<Tensor> tensors_;    // of all parts, in order
+    size_t n_tensors_ = 0;      // of all parts
     NameOrder tensors_by_name_; // sorted
 };
 

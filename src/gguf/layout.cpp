@@ -25,9 +25,10 @@ public:
         uint64_t expected = 0; // the offset ggml's writer would have given
         uint64_t data_end = dir_.data_offset;
         for (uint32_t i = 0; i < dir_.tensors.size(); i++) {
-            data_end = std::max(data_end, check_tensor(i, expected));
+            const Tensor t = dir_.tensors[i];
+            data_end = std::max(data_end, check_tensor(i, t, expected));
             uint64_t end = 0;
-            if (!checked::add(&end, expected, dir_.tensors[i].n_bytes) ||
+            if (!checked::add(&end, expected, t.n_bytes) ||
                 !checked::round_up(&expected, end, dir_.alignment))
                 expected = UINT64_MAX;
         }
@@ -38,8 +39,7 @@ public:
 
 private:
     // Gives the end of its data.
-    uint64_t check_tensor(uint32_t i, uint64_t expected) const {
-        const Tensor &t = dir_.tensors[i];
+    uint64_t check_tensor(uint32_t i, const Tensor &t, uint64_t expected) const {
         if (t.offset % dir_.alignment != 0)
             fail_offset(Status::offset, i, "is not a multiple of the alignment", dir_.alignment);
         if (options_.strict && t.offset != expected)
@@ -57,7 +57,7 @@ private:
     // Which field is at fault? An offset nobody would have written; a size no file comes near; or
     // else nothing but the end of the file, which was cut.
     [[noreturn]] void fail_bounds(uint32_t i, uint64_t end, bool expected) const {
-        const Tensor &t = dir_.tensors[i];
+        const Tensor t = dir_.tensors[i];
         const TensorFields at = fields(i);
         const bool absurd = t.n_bytes / kPlausibleTimes > part_.size;
         const uint64_t where = !expected ? at.offset : absurd ? at.dims : part_.size;
@@ -73,20 +73,20 @@ private:
         bool all_known = true;
         for (uint32_t i = 0; i < dir_.tensors.size(); i++) {
             if (dir_.tensors[i].n_bytes > 0) order.push_back(i);
-            all_known = all_known && fmt::type_info(dir_.tensors[i].type);
+            all_known = all_known && fmt::type_info(dir_.tensors.type(i));
         }
         const auto before = [&](uint32_t a, uint32_t b) {
-            const Tensor &x = dir_.tensors[a], &y = dir_.tensors[b];
-            return x.offset != y.offset ? x.offset < y.offset : a < b;
+            const uint64_t x = dir_.tensors.offset(a), y = dir_.tensors.offset(b);
+            return x != y ? x < y : a < b;
         };
         if (!std::is_sorted(order.begin(), order.end(), before))
             std::sort(order.begin(), order.end(), before);
         uint64_t end = 0, padded = 0; // of the tensor before
         for (const uint32_t i : order) {
-            const Tensor &t = dir_.tensors[i];
+            const Tensor t = dir_.tensors[i];
             if (t.offset < end)
                 fail_offset(Status::offset, i, "overlaps the tensor before it, which ends at", end);
-            end = t.offset + t.n_bytes;
+            end = t.end();
             // What a head lacks must at least stand where a writer would have put it.
             if (all_known && t.offset != padded && dir_.data_offset + end > part_.size)
                 fail_bounds(i, dir_.data_offset + end, false);
@@ -104,13 +104,13 @@ private:
     }
 
     TensorFields fields(uint32_t i) const {
-        const Tensor &t = dir_.tensors[i];
+        const Tensor t = dir_.tensors[i];
         return {t, t.name.size(), dir_.wire};
     }
 
     [[noreturn]] void fail_offset(Status status, uint32_t i, const char *what,
                                   uint64_t limit) const {
-        const Tensor &t = dir_.tensors[i];
+        const Tensor t = dir_.tensors[i];
         fail(status, {.offset = fields(i).offset, .index = i},
              "tensor %" PRIu32 " \"%s\": offset %" PRIu64 " %s %" PRIu64, i,
              Quoted(t.name.data(), t.name.size()).c_str(), t.offset, what, limit);

@@ -25,9 +25,11 @@ void Opener::step(uint64_t n) {
 // Bytes from the data section's start to the end of the last tensor.
 uint64_t Opener::bytes_to_load(const Part &part) const {
     uint64_t n = 0;
-    const Chunks<Tensor> &tensors = part.directory.tensors;
-    for (size_t i = 0; i < tensors.size(); i++)
-        if (tensors[i].n_bytes > 0) n = std::max(n, tensors[i].offset + tensors[i].n_bytes);
+    const TensorList &tensors = part.directory.tensors;
+    for (size_t i = 0; i < tensors.size(); i++) {
+        const Tensor t = tensors[i];
+        if (t.n_bytes > 0) n = std::max(n, t.end());
+    }
     return n;
 }
 
@@ -87,7 +89,7 @@ void Opener::load_read(Part &part, io::Source &source, uint64_t n) {
 
 void Opener::swap_tensors(Part &part) {
     for (size_t i = 0; i < part.directory.tensors.size(); i++) {
-        const Tensor &t = part.directory.tensors[i];
+        const Tensor t = part.directory.tensors[i];
         const fmt::TypeInfo *type = fmt::type_info(t.type);
         if (!type || t.n_bytes == 0) continue;
         uint8_t *blocks = part.data_buffer.data() + t.offset;

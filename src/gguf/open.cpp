@@ -33,8 +33,6 @@ void Opener::place_part(size_t slot, Ref<io::Source> source) {
     sources_[slot] = source;
     part->size = source->size();
     read_part(*part, *source);
-    const Chunks<Tensor> &tensors = part->directory.tensors;
-    for (size_t i = 0; i < tensors.size(); i++) tensors[i].part = static_cast<uint32_t>(slot);
 }
 
 void Opener::read_part(Part &part, io::Source &source) const {
@@ -54,8 +52,6 @@ void Opener::place_data(Part &part) {
     dir.data_offset = dir.meta_end;
     if (dir.n_tensors > 0 && !checked::round_up(&dir.data_offset, dir.meta_end, dir.alignment))
         fail(Status::alignment, {}, "general.alignment %" PRIu64 " is too large", dir.alignment);
-    for (size_t i = 0; i < dir.tensors.size(); i++)
-        dir.tensors[i].file_offset = dir.tensors[i].offset + dir.data_offset;
 }
 
 void Opener::finish() {
@@ -66,28 +62,16 @@ void Opener::finish() {
     sources_.clear();
 }
 
+// The tensors of all parts are numbered in a row.
 void Opener::merge() {
-    size_t n = 0;
     for (Part *part : file_->parts_) {
-        const Chunks<Tensor> &list = part->directory.tensors;
-        for (size_t i = 0; i < list.size(); i++)
-            if (part->tensor_data && list[i].n_bytes > 0)
-                list[i].data = part->tensor_data + list[i].offset;
-        n += list.size();
-    }
-    if (file_->parts_.size() == 1) {
-        file_->tensors_ = std::move(file_->parts_[0]->directory.tensors);
-        return;
-    }
-    file_->tensors_.set_most(n);
-    for (Part *part : file_->parts_) {
-        const Chunks<Tensor> from = std::move(part->directory.tensors);
-        for (size_t i = 0; i < from.size(); i++) file_->tensors_.add() = from[i];
+        part->first_tensor = file_->n_tensors_;
+        file_->n_tensors_ += part->directory.tensors.size();
     }
 }
 
 void Opener::fail_same(NamePair same) const {
-    const Tensor &t = file_->tensors_[same.second];
+    const Tensor t = file_->tensor(same.second);
     fail(Status::duplicate, {.offset = t.info_offset, .index = same.second},
          "tensor %" PRIu32 " \"%s\": the same name as tensor %" PRIu32, same.second,
          Quoted(t.name.data(), t.name.size()).c_str(), same.first);
@@ -96,15 +80,15 @@ void Opener::fail_same(NamePair same) const {
 void Opener::index_names() {
     File &f = *file_;
     NamePair same{};
-    const auto name_of = [&](uint32_t i) { return f.tensors_[i].name; };
-    if (!sort_by_name(f.tensors_by_name_, f.tensors_.size(), name_of, &same)) fail_same(same);
+    const auto name_of = [&](uint32_t i) { return f.tensor_name(i); };
+    if (!sort_by_name(f.tensors_by_name_, f.n_tensors(), name_of, &same)) fail_same(same);
     if (options_.strict) {
         // ggml compares names as C strings, which end at a NUL byte.
         const auto as_text = [&](uint32_t i) {
             return name_of(i).substr(0, name_of(i).find('\0'));
         };
         NameOrder order((HostAllocator<uint64_t>(host_.get())));
-        if (!sort_by_name(order, f.tensors_.size(), as_text, &same)) fail_same(same);
+        if (!sort_by_name(order, f.n_tensors(), as_text, &same)) fail_same(same);
     }
 }
 

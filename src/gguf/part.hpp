@@ -7,7 +7,7 @@
 #include "base/io.hpp"
 #include "gguf/limits.hpp"
 #include "gguf/sort.hpp"
-#include "gguf/tensor.hpp"
+#include "gguf/tensor_list.hpp"
 #include "gguf/value.hpp"
 #include "gguf/wire.hpp"
 
@@ -43,11 +43,11 @@ struct Directory {
     uint64_t alignment = 32;
     uint64_t meta_end = 0;
     uint64_t data_offset = 0;
-    Arena texts;            // copies: keys, short strings, names of tensors
-    Chunks<Value> keys;     // in file order
-    Chunks<Array> arrays;   // of the keys, in file order
-    Chunks<Array> inner;    // inside of arrays
-    Chunks<Tensor> tensors; // moved into the File at the end
+    Arena texts;          // copies: keys, short strings
+    Chunks<Value> keys;   // in file order
+    Chunks<Array> arrays; // of the keys, in file order
+    Chunks<Array> inner;  // inside of arrays
+    TensorList tensors;
     NameOrder keys_by_name; // sorted
 
     // Of an array's first element.
@@ -68,6 +68,7 @@ struct Part {
 
     Ref<Host> host;
     uint64_t size = 0;
+    size_t first_tensor = 0;              // its index in the File
     uint64_t n_missing = 0;               // bytes after the file's end that its tensors need
     io::Mapping mapping;                  // of the whole file, or nothing
     Buffer meta_buffer;                   // the first bytes of a file that was read

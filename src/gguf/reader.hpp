@@ -81,6 +81,7 @@ private:
     uint64_t index_ = 0;
     Length lengths_[kLengths];
     std::string_view name_; // of the key or tensor, once it is read; data() is null before
+    char tensor_name_[kMaxNameBytes];
 };
 
 // Checks offsets against alignment, file and each other; finds what the file lacks. Throws.

@@ -3,8 +3,10 @@
 #include "base/checked.hpp"
 #include "formats/format.hpp"
 #include "gguf/reader.hpp"
+#include "gguf/shape.hpp"
 
 #include <inttypes.h>
+#include <string.h>
 
 namespace ggufx::gguf {
 
@@ -23,14 +25,16 @@ void Reader::read_tensors() {
 }
 
 void Reader::read_tensor() {
-    Tensor &t = out_.tensors.add();
+    Tensor t;
     t.info_offset = pos_;
     const uint64_t n = take_count("length of the name");
     if (n > kMaxNameBytes)
         fail_at(n > left() ? Status::length : Status::name, t.info_offset,
                 "a name of %" PRIu64 " bytes; the limit is %" PRIu64, n, kMaxNameBytes);
     check_length(n, t.info_offset, "a name");
-    t.name = name_ = take_string(n, "name");
+    const uint8_t *const name = take(n, "name");
+    if (n) memcpy(tensor_name_, name, static_cast<size_t>(n));
+    t.name = name_ = {tensor_name_, static_cast<size_t>(n)};
     t.n_dims = take_u32("number of dimensions");
     if (t.n_dims > kMaxDims)
         fail_at(Status::ndims, pos_ - 4, "%" PRIu32 " dimensions; the limit is %" PRIu32 "%s",
@@ -44,6 +48,7 @@ void Reader::read_tensor() {
     t.type = take_u32("tensor type");
     t.offset = take_u64("tensor offset");
     check_type(t, type_at, dims_at);
+    out_.tensors.add(t);
 }
 
 // The product of the dimensions, checked one by one even when one of them is 0.
@@ -66,9 +71,6 @@ uint64_t Reader::check_shape(Tensor &t, uint64_t dims_at) {
 
 void Reader::check_type(Tensor &t, uint64_t type_at, uint64_t dims_at) {
     const uint64_t n_values = check_shape(t, dims_at);
-    // Only the rows of a tensor without values can wrap; those hold no bytes.
-    for (uint32_t i = 1; i < kMaxDims; i++)
-        if (!checked::mul(&t.n_rows, t.n_rows, t.ne[i])) t.n_rows = 0;
     const fmt::TypeInfo *type = fmt::type_info(t.type);
     if (!type && options_.unknown_types) return; // listed only: its size is not known
     if (!type) {
@@ -81,12 +83,10 @@ void Reader::check_type(Tensor &t, uint64_t type_at, uint64_t dims_at) {
         fail_at(Status::shape, dims_at,
                 "rows of %" PRIu64 " values are not whole %s blocks of %" PRIu32, t.ne[0],
                 type->name, type->block_values);
-    const bool fits = fmt::row_bytes(&t.row_bytes, *type, t.ne[0]) || n_values == 0;
-    if (!fits || !checked::mul(&t.n_bytes, t.row_bytes, t.n_rows) || t.n_bytes > kMaxBytes)
+    if (!set_sizes(t, type) || t.n_bytes > kMaxBytes)
         fail_at(Status::overflow, dims_at,
                 "%" PRIu64 " values of type %s take more than 2^63 - 1 bytes", n_values,
                 type->name);
-    t.row_stride = t.row_bytes;
 }
 
 } // namespace ggufx::gguf

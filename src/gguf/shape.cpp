@@ -4,7 +4,6 @@
 
 #include "base/checked.hpp"
 #include "base/status.hpp"
-#include "formats/format.hpp"
 
 #include <inttypes.h>
 
@@ -39,6 +38,17 @@ Tensor shaped_tensor(uint32_t type, uint32_t n_dims, const uint64_t *ne) {
         fail(Status::overflow, {}, "the tensor's size exceeds 2^63 - 1");
     t.row_stride = t.row_bytes;
     return t;
+}
+
+bool set_sizes(Tensor &t, const fmt::TypeInfo *type) {
+    t.n_rows = 1;
+    // Only the rows of a tensor without values can wrap; those hold no bytes.
+    for (int i = 1; i < 4; i++)
+        if (!checked::mul(&t.n_rows, t.n_rows, t.ne[i])) t.n_rows = 0;
+    t.row_bytes = t.n_bytes = 0;
+    const bool fits = !type || fmt::row_bytes(&t.row_bytes, *type, t.ne[0]) || t.n_rows == 0;
+    t.row_stride = t.row_bytes;
+    return fits && checked::mul(&t.n_bytes, t.row_bytes, t.n_rows);
 }
 
 } // namespace ggufx::gguf

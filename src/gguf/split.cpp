@@ -34,8 +34,6 @@ Ref<File> Opener::open_path(const char *path) {
         std::swap(sources_[0], sources_[number - 1]);
         file_->parts_.resize(1);
         sources_.resize(1, Ref<io::Source>());
-        const Chunks<Tensor> &tensors = file_->parts_[0]->directory.tensors;
-        for (size_t i = 0; i < tensors.size(); i++) tensors[i].part = 0;
         finish();
         return std::move(file_);
     }

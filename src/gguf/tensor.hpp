@@ -22,6 +22,8 @@ struct Tensor {
     uint64_t info_offset = UINT64_MAX; // of its entry in the tensor directory
     uint32_t part = 0;
     const uint8_t *data = nullptr; // null: not in memory
+
+    uint64_t end() const { return offset + n_bytes; } // in the data section of a file
 };
 
 } // namespace ggufx::gguf

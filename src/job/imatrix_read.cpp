@@ -60,16 +60,16 @@ void read_pair(Imatrix &out, std::string_view name, const gguf::Tensor &sums,
     load_floats(entry.counts, counts);
 }
 
-// Name of the tensor beside: same stem, other ending. Null when `name` does not end in `ending`.
-const gguf::Tensor *partner(const gguf::File &file, const gguf::Tensor &t, std::string_view ending,
-                            std::string_view other, Vector<char> &buffer) {
+// The tensor beside one whose name ends in `ending`: the same stem, another ending.
+gguf::Tensor partner(const gguf::File &file, const gguf::Tensor &t, std::string_view ending,
+                     std::string_view other, Vector<char> &buffer) {
     std::string_view stem = t.name;
     stem.remove_suffix(ending.size());
     buffer.assign(stem.begin(), stem.end());
     buffer.insert(buffer.end(), other.begin(), other.end());
     const size_t at = file.find_tensor({buffer.data(), buffer.size()});
     if (at == gguf::kNotFound) fail_entry(t, "stands alone: sums and counts come in pairs");
-    return &file.tensor(at);
+    return file.tensor(at);
 }
 
 void read_gguf(Imatrix &out, Ref<io::Source> source, const Progress &progress) {
@@ -80,10 +80,10 @@ void read_gguf(Imatrix &out, Ref<io::Source> source, const Progress &progress) {
     read_keys(out, *file);
     Vector<char> buffer(HostAllocator<char>(out.host().get()));
     for (size_t i = 0; i < file->n_tensors(); i++) {
-        const gguf::Tensor &t = file->tensor(i);
+        const gguf::Tensor t = file->tensor(i);
         if (t.name.ends_with(kSums)) {
-            const gguf::Tensor *counts = partner(*file, t, kSums, kCounts, buffer);
-            read_pair(out, t.name.substr(0, t.name.size() - kSums.size()), t, *counts);
+            read_pair(out, t.name.substr(0, t.name.size() - kSums.size()), t,
+                      partner(*file, t, kSums, kCounts, buffer));
         } else if (t.name.ends_with(kCounts)) {
             partner(*file, t, kCounts, kSums, buffer);
         } // other tensors have no meaning here

@@ -6,7 +6,7 @@ namespace ggufx::job {
 double measure(const matmul::Engine &engine, const Ref<Host> &host, const PlannedTensor &tensor,
                bool best, uint32_t type, uint64_t max_values, const Progress &progress) {
     constexpr uint64_t kRunRows = 32; // neighbours at a time: calls have a cost of their own
-    const gguf::Tensor &t = *tensor.source;
+    const gguf::Tensor &t = tensor.source;
     Converter converter(engine, host, best);
     converter.begin(t, type, tensor.weights, true);
     uint64_t wanted = t.n_rows;

@@ -46,8 +46,7 @@ Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
     if (options_.recipe.embedding_type != kNoType) check_type(options_.recipe.embedding_type);
     tensors_.resize(file->n_tensors());
     for (size_t i = 0; i < tensors_.size(); i++) {
-        const gguf::Tensor &t = file->tensor(i);
-        tensors_[i].source = &t;
+        const gguf::Tensor &t = tensors_[i].source = file->tensor(i);
         if (!fmt::type_info(t.type))
             fail(Status::type, {.index = i}, "tensor \"%s\" has the unknown type %" PRIu32,
                  quoted(t).c_str(), t.type);
@@ -61,9 +60,9 @@ Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
 // By block, then by name: what the reference's map of tensors gives.
 void Plan::sort_tensors() {
     std::sort(tensors_.begin(), tensors_.end(), [](const PlannedTensor &a, const PlannedTensor &b) {
-        const int64_t block_a = quant::block_of(a.source->name),
-                      block_b = quant::block_of(b.source->name);
-        return block_a != block_b ? block_a < block_b : a.source->name < b.source->name;
+        const int64_t block_a = quant::block_of(a.source.name),
+                      block_b = quant::block_of(b.source.name);
+        return block_a != block_b ? block_a < block_b : a.source.name < b.source.name;
     });
 }
 
@@ -93,7 +92,7 @@ quant::RecipeModel Plan::model_facts() const {
 }
 
 void Plan::find_weights(PlannedTensor &planned, size_t index) const {
-    const gguf::Tensor &t = *planned.source;
+    const gguf::Tensor &t = planned.source;
     const uint32_t type = planned.choice.type;
     if (is_float(type) || options_.assume_imatrix) return;
     const ImatrixEntry *entry = options_.imatrix ? options_.imatrix->entry(t.name) : nullptr;
@@ -115,13 +114,13 @@ void Plan::require_weights() const {
     for (size_t i = 0; i < tensors_.size(); i++) {
         if (!tensors_[i].needs_weights) continue;
         fail(Status::argument, {.index = i}, "tensor \"%s\": type %s needs an imatrix%s",
-             quoted(*tensors_[i].source).c_str(), fmt::type_info(tensors_[i].choice.type)->name,
+             quoted(tensors_[i].source).c_str(), fmt::type_info(tensors_[i].choice.type)->name,
              options_.imatrix ? ", and the one given has no entry for it" : "");
     }
 }
 
 void Plan::finish(PlannedTensor &planned, size_t index) const {
-    const gguf::Tensor &t = *planned.source;
+    const gguf::Tensor &t = planned.source;
     planned.weights = nullptr;
     planned.lacks_weights = false;
     planned.needs_weights = false;
@@ -148,7 +147,7 @@ void Plan::choose(const uint32_t *types) {
     for (size_t i = 0; i < made.size(); i++) {
         const uint32_t type = types ? types[i] : kNoType;
         if (type != kNoType) check_type(type);
-        made[i].choice = recipe.choose(recipe_tensor(*made[i].source), type);
+        made[i].choice = recipe.choose(recipe_tensor(made[i].source), type);
         finish(made[i], i);
     }
     tensors_ = std::move(made);

@@ -20,7 +20,7 @@ struct PlanOptions {
 };
 
 struct PlannedTensor {
-    const gguf::Tensor *source = nullptr;
+    gguf::Tensor source;
     quant::Choice choice = {};
     const float *weights = nullptr; // of the imatrix, [ne2][ne0]
     bool lacks_weights = false;     // there is an imatrix, without an entry that fits
@@ -28,7 +28,7 @@ struct PlannedTensor {
     uint64_t n_bytes = 0;           // of the result
     double rmse = -1, seconds = 0;  // of the last run
 
-    bool copies() const { return choice.type == source->type; }
+    bool copies() const { return choice.type == source.type; }
 };
 
 class Plan {

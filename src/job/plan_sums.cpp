@@ -47,14 +47,14 @@ constexpr struct {
 
 bool is_weighed(const Plan &plan, const PlannedTensor &t) {
     if (t.weights) return true;
-    const quant::Category category = quant::category_of(t.source->name);
+    const quant::Category category = quant::category_of(t.source.name);
     return plan.options().assume_imatrix && category != quant::Category::output &&
            category != quant::Category::token_embd;
 }
 
 // An embedding is read a row at a time, unless it is the output matrix as well.
 uint64_t token_bytes(const PlannedTensor &t, bool tied, uint64_t n_experts, uint64_t n_used) {
-    const gguf::Tensor &source = *t.source;
+    const gguf::Tensor &source = t.source;
     const bool by_row = source.name == "per_layer_token_embd.weight" ||
                         (source.name == "token_embd.weight" && !tied);
     if (by_row) return source.n_rows ? t.n_bytes / source.n_rows : 0;
@@ -77,8 +77,8 @@ PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts)
     double squares = 0, n_values = 0;
     bool ok = true;
     for (const PlannedTensor &t : plan.tensors()) {
-        const uint64_t n = t.source->ne[0] * t.source->n_rows; // below 2^63: the reader checked
-        if (!t.source->name.starts_with("rope_"))
+        const uint64_t n = t.source.ne[0] * t.source.n_rows; // below 2^63: the reader checked
+        if (!t.source.name.starts_with("rope_"))
             ok = ok && checked::add(&sums.n_parameters, sums.n_parameters, n);
         ok = ok && checked::add(&sums.n_bytes, sums.n_bytes, t.n_bytes) &&
              checked::add(&sums.token_bytes, sums.token_bytes,

@@ -60,7 +60,7 @@ size_t Quantization::n_parts() const {
 }
 
 uint32_t Quantization::part_of(size_t tensor) const {
-    return n_parts() > 1 ? plan_.tensors()[tensor].source->part : 0;
+    return n_parts() > 1 ? plan_.tensors()[tensor].source.part : 0;
 }
 
 void Quantization::set_imatrix_keys(gguf::Writer &writer) const {
@@ -107,8 +107,8 @@ OutputPart Quantization::make_part(size_t part, size_t first, size_t n_tensors, 
     writer.reserve_tensors(n_tensors);
     for (size_t i = first; i < first + n_tensors; i++) {
         const PlannedTensor &t = plan_.tensors()[i];
-        writer.add_tensor(t.source->name,
-                          gguf::shaped_tensor(t.choice.type, t.source->n_dims, t.source->ne), {},
+        writer.add_tensor(t.source.name,
+                          gguf::shaped_tensor(t.choice.type, t.source.n_dims, t.source.ne), {},
                           {});
     }
     const gguf::WritePlan plan(writer, {});
@@ -156,7 +156,7 @@ uint64_t Quantization::split_id() const {
     sum.add_u64(reserve_bytes_);
     sum.add(imatrix_name_.data(), imatrix_name_.size());
     for (const PlannedTensor &t : plan_.tensors()) {
-        const gguf::Tensor &from = *t.source;
+        const gguf::Tensor &from = t.source;
         sum.add(from.name.data(), from.name.size());
         for (const uint64_t v : {uint64_t{from.type}, uint64_t{t.choice.type}, from.ne[0],
                                  from.ne[1], from.ne[2], from.ne[3]})
@@ -176,7 +176,7 @@ uint64_t Quantization::fingerprint(const OutputPart &part) const {
     sum.add(part.head.data(), part.head.size());
     for (size_t i = part.first; i < part.first + part.n_tensors; i++) {
         const PlannedTensor &t = plan_.tensors()[i];
-        const gguf::Tensor &from = *t.source;
+        const gguf::Tensor &from = t.source;
         const auto n = static_cast<size_t>(from.n_bytes < kLooked ? from.n_bytes : kLooked);
         sum.add_u64(from.type);
         if (!from.data) continue;

@@ -29,7 +29,7 @@ public:
           parts_(job.make_parts()), drafts_(HostAllocator<io::DraftFile *>(job.host().get())),
           set_(job.host()) {
         drafts_.reserve(parts_.size());
-        for (const PlannedTensor &t : job.plan().tensors()) work_ += t.source->n_bytes;
+        for (const PlannedTensor &t : job.plan().tensors()) work_ += t.source.n_bytes;
     }
     ~Run() {
         for (io::DraftFile *draft : drafts_) unmake(*job_.host(), draft);
@@ -46,7 +46,7 @@ private:
     void publish();
     void settle(const Failure &failure);
     void write_all(const char *path);
-    bool mine(size_t tensor);
+    bool mine(const PlannedTensor &tensor);
     uint64_t write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
     uint64_t copy_tensor(const gguf::Tensor &tensor, uint64_t at, io::DraftFile &draft);
     uint64_t convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
@@ -60,6 +60,7 @@ private:
     Vector<io::DraftFile *> drafts_;
     io::FileSet set_;              // of more files than one
     uint64_t work_ = 0, done_ = 0; // bytes of input
+    uint64_t before_ = 0;          // of the tensors that mine() was asked for
 };
 
 void Run::poll() const {
@@ -100,7 +101,7 @@ uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &dra
 }
 
 uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
-    const gguf::Tensor &t = *tensor.source;
+    const gguf::Tensor &t = tensor.source;
     converter_.begin(t, tensor.choice.type, tensor.weights, options_.measure);
     Checksum sum;
     for (uint64_t row = 0; row < t.n_rows;) {
@@ -126,21 +127,20 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &
 uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
     const double begin = seconds_now();
     tensor.rmse = -1;
-    const uint64_t sum = tensor.copies() ? copy_tensor(*tensor.source, at, draft)
+    const uint64_t sum = tensor.copies() ? copy_tensor(tensor.source, at, draft)
                                          : convert_tensor(tensor, at, draft);
     if (options_.measure && tensor.copies()) tensor.rmse = 0;
     tensor.seconds = seconds_now() - begin;
     return sum;
 }
 
-// Shards are runs of neighbours, cut where their share of the input ends.
-bool Run::mine(size_t tensor) {
+// Shards are runs of neighbours, cut where their share of the input ends. Asked for one tensor after
+// the other.
+bool Run::mine(const PlannedTensor &tensor) {
     if (options_.n_shards == 0) return true;
-    const Vector<PlannedTensor> &tensors = job_.plan().tensors();
-    uint64_t before = 0;
-    for (size_t i = 0; i < tensor; i++) before += tensors[i].source->n_bytes;
     const double middle =
-        static_cast<double>(before) + static_cast<double>(tensors[tensor].source->n_bytes) / 2;
+        static_cast<double>(before_) + static_cast<double>(tensor.source.n_bytes) / 2;
+    before_ += tensor.source.n_bytes;
     const double share = work_ ? middle / static_cast<double>(work_) : 0;
     const auto shard = static_cast<uint32_t>(share * options_.n_shards);
     return shard + 1 == options_.shard;
@@ -151,8 +151,8 @@ void Run::write_part(size_t number, io::DraftFile &draft, Journal &journal) {
     for (size_t i = 0; i < part.n_tensors; i++) {
         const size_t index = part.first + i;
         PlannedTensor &tensor = job_.plan_.tensors()[index];
-        if (!mine(index) || journal.has(i)) {
-            done_ += tensor.source->n_bytes;
+        if (!mine(tensor) || journal.has(i)) {
+            done_ += tensor.source.n_bytes;
             poll();
             continue;
         }
@@ -266,7 +266,7 @@ void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all
             if (all)
                 fail(Status::state, {.index = part.first + i},
                      "tensor \"%s\" is not there yet: a shard has not run to its end",
-                     quoted(*t.source).c_str());
+                     quoted(t.source).c_str());
             continue;
         }
         if (bytes.size() == 0) bytes = Buffer(job_.host(), io::kChunk);
@@ -282,7 +282,7 @@ void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all
         if (all)
             fail(Status::state, {.index = part.first + i},
                  "tensor \"%s\" was damaged in the file: run its shard again",
-                 quoted(*t.source).c_str());
+                 quoted(t.source).c_str());
         journal.forget(i);
     }
 }

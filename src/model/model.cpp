@@ -24,7 +24,7 @@ public:
     bool has(const char *name) const { return file_.find_tensor(name) != gguf::kNotFound; }
 
     matmul::Weights matrix(const char *name, uint64_t n_cols, uint64_t n_rows) {
-        const gguf::Tensor &t = find(name, n_cols, n_rows);
+        const gguf::Tensor t = find(name, n_cols, n_rows);
         const fmt::TypeInfo *type = fmt::type_info(t.type);
         const bool usable = type && (type->kind == fmt::Kind::kQuantized ||
                                      (type->kind == fmt::Kind::kFloat && type->block_bytes <= 4));
@@ -38,7 +38,7 @@ public:
 
     // A short vector, decoded to f32; gives its start in vectors_.
     size_t vector(const char *name, uint64_t n) {
-        const gguf::Tensor &t = find(name, n, 1);
+        const gguf::Tensor t = find(name, n, 1);
         const fmt::TypeInfo *type = fmt::type_info(t.type);
         if (!type || type->kind != fmt::Kind::kFloat) {
             fail(Status::type, {t.info_offset}, "tensor \"%s\" is of type %s, not a float type",
@@ -55,17 +55,17 @@ public:
     void require_data() const;
 
 private:
-    const gguf::Tensor &find(const char *name, uint64_t n_cols, uint64_t n_rows);
+    gguf::Tensor find(const char *name, uint64_t n_cols, uint64_t n_rows);
 
     Model &model_;
     const gguf::File &file_;
     Vector<uint8_t> used_;
 };
 
-const gguf::Tensor &Model::Binder::find(const char *name, uint64_t n_cols, uint64_t n_rows) {
+gguf::Tensor Model::Binder::find(const char *name, uint64_t n_cols, uint64_t n_rows) {
     const size_t index = file_.find_tensor(name);
     if (index == gguf::kNotFound) fail(Status::missing, {}, "tensor \"%s\" is missing", name);
-    const gguf::Tensor &t = file_.tensor(index);
+    const gguf::Tensor t = file_.tensor(index);
     // n_rows 0: any number. Rows may be spread over the outer dimensions only as ones.
     const bool fits = t.ne[0] == n_cols && (n_rows == 0 || t.ne[1] == n_rows) && t.ne[1] > 0 &&
                       t.ne[2] == 1 && t.ne[3] == 1;
@@ -83,7 +83,7 @@ const gguf::Tensor &Model::Binder::find(const char *name, uint64_t n_cols, uint6
 
 void Model::Binder::refuse_leftovers() const {
     for (size_t i = 0; i < file_.n_tensors(); i++) {
-        const gguf::Tensor &t = file_.tensor(i);
+        const gguf::Tensor t = file_.tensor(i);
         if (used_[i] || t.name.substr(0, 4) != "blk.") continue;
         // Old converters stored the rotation's angles, which the keys determine.
         if (t.name.find(".attn_rot_embd") != std::string_view::npos) continue;
@@ -96,10 +96,11 @@ void Model::Binder::refuse_leftovers() const {
 
 void Model::Binder::require_data() const {
     for (size_t i = 0; i < file_.n_tensors(); i++) {
-        if (!used_[i] || file_.tensor(i).data) continue;
+        const gguf::Tensor t = file_.tensor(i);
+        if (!used_[i] || t.data) continue;
         fail(Status::argument, {kNone, i},
              "the data of tensor \"%s\" are not in memory: the file was opened for metadata only",
-             Quoted(file_.tensor(i).name.data(), file_.tensor(i).name.size()).c_str());
+             Quoted(t.name.data(), t.name.size()).c_str());
     }
 }
 
@@ -185,7 +186,7 @@ Model::Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &
     Binder binder(*this);
     const uint64_t embd = hyper_.n_embd, pairs = hyper_.rope_dims / 2;
     embedding_ = binder.matrix("token_embd.weight", embd, hyper_.n_vocab);
-    const gguf::Tensor &table = file_->tensor(file_->find_tensor("token_embd.weight"));
+    const gguf::Tensor table = file_->tensor(file_->find_tensor("token_embd.weight"));
     if (table.ne[1] > INT32_MAX) fail(Status::hparam, {}, "the vocabulary exceeds 2^31 tokens");
     hyper_.n_vocab = embedding_.n_rows = table.ne[1];
     const bool scaled = pairs > 0 && binder.has("rope_freqs.weight");

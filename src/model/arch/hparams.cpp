@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/arch/hparams.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ void check_split(const gguf::File &file) {
         if (tensors != gguf::kNotFound || n_parts <= 1) return;
         uint64_t n_present = 0;
         for (size_t i = 0; i < file.n_tensors(); i++) {
-            if (file.tensor(i).part + uint64_t{1} > n_present) n_present = file.tensor(i).part + 1;
+            n_present = std::max(n_present, file.tensor(i).part + uint64_t{1});
         }
         if (n_present < n_parts) {
             fail(Status::split, {file.meta(count).offset, count},
