@@ -181,40 +181,32 @@ struct Batch {
         while (end < n && sequences[end] == sequences[begin]) end++;
         return end;
     }
-    bool seen_before(size_t i) const {
-        for (size_t j = 0; j < i; j++)
-            if (sequences[j] == sequences[i]) return true;
-        return false;
+    // In each track: where its tokens begin, and how many there are.
+    void count() const {
+        for (size_t i = n; i-- > 0;) track(i).batch_first = i, track(i).batch_tokens = 0;
+        for (size_t i = 0; i < n; i++) track(i).batch_tokens++;
     }
-    uint64_t count(uint32_t sequence) const {
-        uint64_t total = 0;
-        for (size_t j = 0; j < n; j++) total += sequences[j] == sequence;
-        return total;
-    }
+    bool is_first(size_t i) const { return track(i).batch_first == i; } // of its sequence
     Track &track(size_t i) const { return state.track(layer, sequences[i]); }
 };
 
-// Of one sequence of the batch, whose first token is `first`.
-Status check_batch_positions(const Batch &b, size_t first, Failure *failure) {
-    const Track &track = b.track(first);
-    int32_t last = track.n_pages ? last_position(track) : 0;
-    for (size_t i = first; i < b.n; i++) {
-        if (b.sequences[i] != b.sequences[first]) continue;
-        if (b.positions[i] < last) return refuse_position(failure, i, b.positions[i], last);
-        last = b.positions[i];
-    }
-    return Status::ok;
-}
-
 Status check_batch(const Batch &b, Failure *failure) {
     for (size_t i = 0; i < b.n; i++) {
-        Status status = check_sequence(b.state.config, b.sequences[i], failure);
+        const Status status = check_sequence(b.state.config, b.sequences[i], failure);
         if (status != Status::ok) return status;
-        if (b.seen_before(i)) continue;
-        status = check_batch_positions(b, i, failure);
-        if (status == Status::ok)
-            status = check_capacity(b.state.config, b.track(i), b.count(b.sequences[i]), failure);
-        if (status != Status::ok) return status;
+    }
+    b.count();
+    for (size_t i = 0; i < b.n; i++) {
+        Track &track = b.track(i);
+        if (b.is_first(i)) {
+            const Status status =
+                check_capacity(b.state.config, track, track.batch_tokens, failure);
+            if (status != Status::ok) return status;
+            track.batch_last = track.n_pages ? last_position(track) : 0;
+        }
+        if (b.positions[i] < track.batch_last)
+            return refuse_position(failure, i, b.positions[i], track.batch_last);
+        track.batch_last = b.positions[i];
     }
     return Status::ok;
 }
@@ -222,10 +214,10 @@ Status check_batch(const Batch &b, Failure *failure) {
 // Memory for all sequences, or for none.
 bool prepare_batch(const Batch &b, Layer &layer) {
     for (size_t i = 0; i < b.n; i++) {
-        if (b.seen_before(i)) continue;
+        if (!b.is_first(i)) continue;
         Track &track = b.track(i);
         for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
-        if (prepare(b.state, layer, track, b.count(b.sequences[i]), Steps::one)) continue;
+        if (prepare(b.state, layer, track, track.batch_tokens, Steps::one)) continue;
         for (size_t j = 0; j < i; j++)
             for (const Form form : kForms)
                 drop_spares(*b.state.host, layer, b.track(j), form, b.track(j).n_marked[form]);
@@ -253,7 +245,7 @@ Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t
     if (status != Status::ok) return status;
     if (!prepare_batch(batch, layer)) return no_memory(s, n_tokens, failure);
     for (size_t i = 0; i < n_tokens; i++)
-        if (!batch.seen_before(i)) begin_append(s, layer, batch.track(i));
+        if (batch.is_first(i)) begin_append(s, layer, batch.track(i));
     for (size_t i = 0; i < n_tokens;) {
         const size_t end = batch.run_end(i), heads = i * s.config.n_kv_heads;
         Source part = source;
@@ -265,7 +257,7 @@ Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t
         i = end;
     }
     for (size_t i = 0; i < n_tokens; i++)
-        if (!batch.seen_before(i)) end_append(s, layer, batch.track(i), positions[i]);
+        if (batch.is_first(i)) end_append(s, layer, batch.track(i), positions[i]);
     return Status::ok;
 }
 

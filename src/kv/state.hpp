@@ -94,6 +94,11 @@ struct Track {
     int32_t dropped_first, dropped_last; // their positions
     Block *spare[kFormCount];
     size_t n_spare[kFormCount], n_marked[kFormCount]; // marked: before a batch
+    // During a call with tokens of several sequences: the first one's place in it, their number, and
+    // the position of the last one.
+    size_t batch_first;
+    uint64_t batch_tokens;
+    int32_t batch_last;
     bool reserved;
     bool reuses;           // during an append: reused_page() of before it
     int64_t next_position; // the same: the least that it could begin with

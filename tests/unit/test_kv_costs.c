@@ -1,0 +1,62 @@
+/*
+ * What a cache costs with many sequences in one call.
+ * SPDX-License-Identifier: MIT
+ */
+#include "cost.h"
+
+#include <ggufx/kv.h>
+#include <stdlib.h>
+
+enum { kDim = 2 };
+
+typedef struct batch {
+    size_t n;
+    ggufx_kv *kv;
+    uint32_t *sequences;
+    int32_t *positions;
+    float *values;
+} batch;
+
+/* A token of each of n sequences, in no order; each of them holds one already. */
+static void *with_sequences(size_t n) {
+    batch *b = calloc(1, sizeof *b);
+    ggufx_kv_options options;
+    ggufx_kv_options_init(&options);
+    options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
+    options.head_dim_k = options.head_dim_v = kDim;
+    options.type_k = options.type_v = GGUFX_KV_F16;
+    options.n_sequences = (uint32_t)n;
+    b->n = n;
+    b->sequences = malloc(n * sizeof *b->sequences);
+    b->positions = calloc(n, sizeof *b->positions);
+    b->values = calloc(n, kDim * sizeof *b->values);
+    assert_true(b->sequences && b->positions && b->values);
+    for (size_t i = 0; i < n; i++) b->sequences[i] = (uint32_t)((i * 2654435761u) % n);
+    OK(ggufx_kv_create(&b->kv, rt, &options, NULL));
+    OK(ggufx_kv_append_batch(b->kv, 0, n, b->sequences, b->positions, b->values, n * kDim,
+                             b->values, n * kDim, NULL));
+    return b;
+}
+
+static void append(void *work) {
+    batch *b = work;
+    OK(ggufx_kv_append_batch(b->kv, 0, b->n, b->sequences, b->positions, b->values, b->n * kDim,
+                             b->values, b->n * kDim, NULL));
+}
+
+static void finish(void *work) {
+    batch *b = work;
+    ggufx_kv_destroy(b->kv);
+    free(b->sequences);
+    free(b->positions);
+    free(b->values);
+    free(b);
+}
+
+int main(void) {
+    /* a power of two: the multiplier is odd, so every sequence comes once */
+    static const cost_case cases[] = {
+        {"append_batch of many sequences", 8192, with_sequences, append, finish},
+    };
+    return run_cost_cases(cases, sizeof cases / sizeof *cases);
+}
