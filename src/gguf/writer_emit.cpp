@@ -15,6 +15,7 @@ class Emitter {
 public:
     Emitter(const Writer &writer, const WritePlan &plan, Sink &sink, const Progress &progress)
         : writer_(writer), plan_(plan), sink_(sink), progress_(progress),
+          split_id_(plan.splits() ? plan.split_id() : 0),
           buffer_(writer.host(), io::kChunk) {}
 
     void run() {
@@ -124,7 +125,7 @@ private:
             put_key("split.no", ValueType::u16), put_u(number, 2);
             put_key("split.count", ValueType::u16), put_u(plan_.parts().size(), 2);
             put_key("split.tensors.count", ValueType::i32), put_u(writer_.tensors().size(), 4);
-            put_key(kSplitId, ValueType::u64), put_u(plan_.split_id(), 8);
+            put_key(kSplitId, ValueType::u64), put_u(split_id_, 8);
         }
         if (const uint64_t room = writer_.options().reserve_bytes; room && number == 0) {
             put_key(kReserveKey, ValueType::array);
@@ -203,6 +204,7 @@ private:
     const WritePlan &plan_;
     Sink &sink_;
     const Progress &progress_;
+    const uint64_t split_id_; // of a set
     Buffer buffer_;
     size_t held_ = 0; // bytes in the buffer
     uint64_t done_ = 0;

@@ -81,6 +81,25 @@ static void rename_and_unset_keys(void *work) {
     }
 }
 
+static void *with_copied_tensors(size_t n) {
+    job *w = with_tensors(n);
+    OK(ggufx_writer_copy_tensors(w->writer, w->file, NULL));
+    return w;
+}
+
+static ggufx_status take(void *user, uint32_t part, const void *data, size_t n) {
+    (void)user, (void)part, (void)data, (void)n;
+    return GGUFX_OK;
+}
+
+static void write_set(void *work) {
+    job *w = work;
+    ggufx_write_options options;
+    ggufx_write_options_init(&options);
+    options.max_part_tensors = 10;
+    OK(ggufx_writer_write_stream(w->writer, take, NULL, &options, NULL));
+}
+
 static void finish(void *work) {
     job *w = work;
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
@@ -96,6 +115,7 @@ int main(void) {
         {"copy_meta again", 200000, with_copied_keys, copy_meta, finish},
         {"copy_tensors", 200000, with_tensors, copy_tensors, finish},
         {"set_bool", 200000, with_nothing, set_keys, finish},
+        {"write of a set", 10000, with_copied_tensors, write_set, finish},
         {"rename, unset", 200000, with_copied_keys, rename_and_unset_keys, finish},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
