@@ -1,8 +1,9 @@
 """The small library that an application carries (-Dapp_local=true).
 
 library: the file a build has made. One file with a plain name, under 3 MiB stripped, that needs the
-C library alone, exports symbols.txt and takes no C++ symbol from its process. (The tests "loading"
-of such a build open it a hundred times and run every public function.)
+C library alone, exports symbols.txt and takes no C++ symbol from its process. Prints the version of
+the C library it needs. (The tests "loading" of such a build open it a hundred times and run every
+public function.)
 setup: Meson's plan for such a build, without building it: runs in every build.
 
 usage: app_local.py library NM READELF STRIP LIBRARY SYMBOLS.TXT WORK_FOLDER
@@ -57,6 +58,21 @@ def check_symbols(nm, readelf, library, listed):
     return faults
 
 
+def check_versions(readelf, library):
+    """The newest of each family of symbol versions it asks for: what a system must have."""
+    newest = {}
+    for family, version in re.findall(r"\b(GLIBC|GLIBCXX|CXXABI|GCC)_([\d.]+)\b",
+                                      run(readelf, "-VW", library)):
+        number = tuple(map(int, version.split(".")))
+        newest[family] = max(newest.get(family, number), number)
+    words = {family: ".".join(map(str, number)) for family, number in newest.items()}
+    print("asks for " + ", ".join(f"{family} {words[family]}" for family in sorted(words)))
+    if "GLIBC" not in words:
+        return ["asks for no version of the C library: was it read at all?"]
+    return [f"asks for {family} {words[family]}, of the C++ runtime" for family in sorted(words)
+            if family != "GLIBC"]
+
+
 def check_size(strip, library, work):
     work.mkdir(parents=True, exist_ok=True)
     copy = work / "libggufx.so"
@@ -70,7 +86,7 @@ def library_faults(nm, readelf, strip, library, listed_path, work):
     library = pathlib.Path(library)
     listed = pathlib.Path(listed_path).read_text().split()
     return (check_name(readelf, library) + check_symbols(nm, readelf, library, listed) +
-            check_size(strip, library, pathlib.Path(work)))
+            check_versions(readelf, library) + check_size(strip, library, pathlib.Path(work)))
 
 
 def setup_faults(meson, source, work):
