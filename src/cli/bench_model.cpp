@@ -110,13 +110,13 @@ void add_bench_model(Tool &tool, Command &bench) {
     auto options = std::make_shared<ModelOptions>();
     Command sub = bench.add_command("model", "tokens per second of a model");
     sub.option("MODEL", options->model, "GGUF file").required();
-    sub.option("-p,--prompt-tokens", options->prompt, "tokens of a prompt, at once; 512")
+    sub.option("--prompt-tokens", options->prompt, "tokens of a prompt, at once; default 512")
         .between(0, 1u << 20);
-    sub.option("-n,--predict", options->generate, "tokens one by one; 64").between(0, 1u << 20);
-    sub.option("-r,--rounds", options->rounds, "median of N rounds; 3").between(1u, 1000u);
-    sub.option("--ctk", options->type_k, "type of the cached keys; f16").value("KVTYPE");
-    sub.option("--ctv", options->type_v, "type of the cached values; f16").value("KVTYPE");
-    sub.examples("  ggufx bench model model.gguf -p 512 -n 64 --ctk gx4 --ctv gx3 -t 4 --json");
+    sub.option("-n,--predict", options->generate, "tokens one by one; default 64").between(0, 1u << 20);
+    sub.option("-r,--rounds", options->rounds, "median of N rounds; default 3").between(1u, 1000u);
+    sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
+    sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
+    sub.examples("  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_model(tool.globals, *options); });
 }
 

@@ -3,6 +3,7 @@
 #include "command_line.hpp"
 
 #include "cli.hpp"
+#include "help.hpp"
 #include "number_check.hpp"
 #include "text.hpp"
 
@@ -11,14 +12,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace ggufx::cli {
 
 static constexpr const char *kCommonHelp =
-    "Options of every command: --json, -o/--output FILE, -t/--threads N, --isa NAME, --quiet, -v,\n"
-    "--color MODE, --progress MODE, --force; see ggufx --help.";
+    "Options of every command: --json, -o,--output FILE, -t,--threads N, --isa NAME,\n"
+    "-q,--quiet, -v,--verbose, --color MODE, --progress MODE, --force; see\n"
+    "ggufx --help.\n";
+
+// The only variables that stand for options: those of no command's own, which suit a machine or a
+// terminal for good. A variable that changed what a command reads or writes would break scripts.
+static constexpr const char *kVariables[][2] = {{"GGUFX_THREADS", "--threads"},
+                                                {"GGUFX_ISA", "--isa"},
+                                                {"GGUFX_COLOR", "--color"},
+                                                {"GGUFX_PROGRESS", "--progress"}};
 
 Option &Option::required() {
     option_->required();
@@ -64,7 +75,9 @@ Option &Option::value(const std::string &name) {
 }
 
 Command Command::add_command(const std::string &name, const std::string &help) {
-    return Command(app_->add_subcommand(name, help));
+    CLI::App *sub = app_->add_subcommand(name, help);
+    sub->footer(""); // else it has that of the command above it
+    return Command(sub);
 }
 
 void Command::require_command() {
@@ -132,58 +145,43 @@ std::string Command::path() const {
     return path;
 }
 
-// Every option with a long name can be given as an environment variable: --top-k is GGUFX_TOP_K.
-static void mirror_environment(CLI::App &app) {
-    for (CLI::Option *option : app.get_options([](const CLI::Option *) { return true; })) {
-        if (option->get_lnames().empty()) continue;
-        if (option->get_lnames()[0] == "help" || option->get_lnames()[0] == "version") continue;
-        std::string name = "GGUFX_" + option->get_lnames()[0];
-        for (char &c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
-        option->envname(name);
-    }
-    for (CLI::App *sub : app.get_subcommands([](CLI::App *) { return true; })) {
-        mirror_environment(*sub);
-    }
-}
-
-static void finish_commands(CLI::App &app) {
-    for (CLI::App *sub : app.get_subcommands([](CLI::App *) { return true; })) {
-        sub->fallthrough();
-        const std::string examples = sub->get_footer();
-        sub->footer(examples.empty() ? kCommonHelp
-                                     : "Examples:\n" + examples + "\n\n" + kCommonHelp);
-        finish_commands(*sub);
-    }
-}
-
 static CLI::App &deepest(CLI::App &app) {
     CLI::App *at = &app;
     while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
     return *at;
 }
 
-// What stood where a command or option was expected, and the nearest real name.
-static std::string suggestion(CLI::App &root, int argc, char **argv) {
-    CLI::App &app = deepest(root);
-    std::vector<std::string> commands;
-    for (CLI::App *sub : app.get_subcommands([](CLI::App *) { return true; })) {
-        commands.push_back(sub->get_name());
+static std::vector<std::string> command_names(const CLI::App &app) {
+    std::vector<std::string> names;
+    for (const CLI::App *sub : app.get_subcommands([](const CLI::App *) { return true; })) {
+        names.push_back(sub->get_name());
     }
-    std::vector<std::string> options;
-    for (CLI::App *at = &app; at; at = at->get_parent()) {
-        for (CLI::Option *option : at->get_options([](const CLI::Option *) { return true; })) {
-            for (const std::string &name : option->get_lnames()) options.push_back("--" + name);
+    return names;
+}
+
+static std::vector<std::string> option_names(const CLI::App &app) {
+    std::vector<std::string> names;
+    for (const CLI::App *at = &app; at; at = at->get_parent()) {
+        for (const CLI::Option *option : at->get_options()) {
+            for (const std::string &name : option->get_lnames()) names.push_back("--" + name);
         }
     }
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
-        const bool dashed = word.rfind("--", 0) == 0;
-        const auto &names = dashed ? options : commands;
-        if (std::find(names.begin(), names.end(), word) != names.end()) continue;
-        const std::string near = did_you_mean(word, names);
-        if (!near.empty() && (dashed || &app == &root || word != app.get_name())) {
-            return " (\"" + escape(word) + "\"" + near + ")";
+    return names;
+}
+
+// The first word that is no command, option or argument of the command named last, and the nearest
+// name; nothing when all words are known.
+static std::string unknown_word(CLI::App &root) {
+    const CLI::App &app = deepest(root);
+    const std::vector<std::string> commands = command_names(app);
+    for (const std::string &said : root.remaining(true)) {
+        if (said == "--") continue;
+        if (said.starts_with("-")) {
+            const std::string word = said.substr(0, said.find('='));
+            return "no option " + cli::quoted(word) + did_you_mean(word, option_names(app));
         }
+        if (commands.empty()) return "unexpected argument " + cli::quoted(said);
+        return "no command " + cli::quoted(said) + did_you_mean(said, commands);
     }
     return "";
 }
@@ -191,7 +189,8 @@ static std::string suggestion(CLI::App &root, int argc, char **argv) {
 CommandLine::CommandLine(const std::string &name, const std::string &help,
                          const std::string &version)
     : app_(std::make_unique<CLI::App>(help, name)) {
-    app_->set_version_flag("--version", name + " " + version);
+    app_->set_help_flag("-h,--help", "print this help"); // before commands: they take it over
+    app_->set_version_flag("--version", name + " " + version, "print the version");
     app_->require_subcommand(1);
 }
 
@@ -202,14 +201,7 @@ Command CommandLine::root() {
 }
 
 void CommandLine::notes(const std::string &text) {
-    app_->footer(text);
-}
-
-void CommandLine::finish() {
-    if (is_finished_) return;
-    is_finished_ = true;
-    mirror_environment(*app_);
-    finish_commands(*app_);
+    notes_ = text;
 }
 
 // "TEXT:{a,b}" of the parser: the name of a value, and its only values.
@@ -245,12 +237,7 @@ static CommandFacts describe_command(const CLI::App &app) {
     CommandFacts out;
     out.name = app.get_name();
     out.help = app.get_description();
-    const std::string footer = app.get_footer(), title = "Examples:\n";
-    const size_t at = footer.find(title);
-    if (at != std::string::npos) {
-        const size_t start = at + title.size();
-        out.examples = footer.substr(start, footer.find("\n\n", start) - start);
-    }
+    out.examples = app.get_footer();
     for (const CLI::Option *option : app.get_options()) {
         out.options.push_back(describe_option(*option));
     }
@@ -260,9 +247,41 @@ static CommandFacts describe_command(const CLI::App &app) {
     return out;
 }
 
+static void finish_command(CLI::App &app, const std::string &notes) {
+    const auto help = [notes](const CLI::App *at, const std::string &path, CLI::AppFormatMode) {
+        return help_text(describe_command(*at), path, notes);
+    };
+    app.formatter_fn(help);
+    for (CLI::App *sub : app.get_subcommands([](CLI::App *) { return true; })) {
+        sub->fallthrough();
+        finish_command(*sub, kCommonHelp);
+    }
+}
+
+void CommandLine::finish() {
+    if (std::exchange(is_finished_, true)) return;
+    finish_command(*app_, notes_);
+}
+
 CommandFacts CommandLine::describe() {
     finish();
     return describe_command(*app_);
+}
+
+// What the command line leaves open.
+static void read_environment(CLI::App &app) {
+    for (const auto &[variable, name] : kVariables) {
+        const char *value = std::getenv(variable);
+        CLI::Option *option = app.get_option(name);
+        if (!value || !*value || option->count() > 0) continue;
+        try {
+            option->add_result(value);
+            option->run_callback();
+        } catch (const CLI::ParseError &error) {
+            throw CLI::ValidationError(std::string("the variable ") + variable + ": " +
+                                       error.what());
+        }
+    }
 }
 
 // Help and version print to stdout and succeed; every other parse error is a usage error.
@@ -270,6 +289,7 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
     finish();
     try {
         app_->parse(argc, argv);
+        read_environment(*app_);
         return std::nullopt;
     } catch (const CLI::ParseError &error) {
         if (error.get_exit_code() == 0) {
@@ -284,8 +304,10 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
             app = app->get_subcommands().back();
             verb += " " + app->get_name();
         }
-        std::fprintf(stderr, "ggufx: %s%s\nTry: ggufx%s --help\n", escape(error.what()).c_str(),
-                     suggestion(*app_, argc, argv).c_str(), verb.c_str());
+        std::string said = unknown_word(*app_);
+        if (said.empty()) said = escape(error.what());
+        if (said == "A subcommand is required") said = "a command is required";
+        std::fprintf(stderr, "ggufx: %s\nTry: ggufx%s --help\n", said.c_str(), verb.c_str());
         return kUsage;
     }
 }

@@ -73,6 +73,7 @@ private:
     void finish(); // what every command and option gets
 
     bool is_finished_ = false;
+    std::string notes_;
     std::unique_ptr<CLI::App> app_;
 };
 

@@ -116,7 +116,7 @@ void add_convert(Tool &tool) {
         .one_of({"gguf", "safetensors", "npz", "npy"});
     sub.option("--outtype", options->outtype,
                "type of matrices: auto (as they are; quantized ones leave as f16), f32, f16, bf16, "
-               "q8_0")
+               "q8_0; default auto")
         .value("OUTTYPE");
     sub.option("--tokenizer", options->tokenizer, "llama2.c: its tokenizer.bin").value("FILE");
     sub.option("--pre", options->pre,
@@ -127,7 +127,6 @@ void add_convert(Tool &tool) {
     sub.option("--max-shard", options->max_shard,
                "safetensors: shards of at most this size (4G) and their index")
         .value("SIZE");
-    sub.flag("-f", tool.globals.force, "replace existing output files");
     sub.examples("  ggufx convert ./Qwen2.5-7B -o qwen.gguf --outtype bf16\n"
                  "  ggufx convert stories260K.bin --tokenizer tok512.bin -o stories.gguf\n"
                  "  ggufx convert model.gguf --to safetensors -o ./model-folder\n"

@@ -81,7 +81,6 @@ void add_dequant(Tool &tool) {
     Option text = sub.flag("--text", options->text, "one row per line (default)");
     npy.excludes(raw).excludes(text);
     raw.excludes(text);
-    sub.flag("-f", tool.globals.force, "replace existing output files");
     sub.examples("  ggufx dequant model.gguf token_embd.weight --rows 0:4\n"
                  "  ggufx dequant model.gguf output.weight -o output.npy");
     tool.verbs.emplace_back(sub, [&tool, options] { return dequant(tool.globals, *options); });

@@ -288,7 +288,7 @@ void add_diff(Tool &tool) {
     sub.flag("--tensors", options->tensors, "only names, types and shapes of tensors");
     sub.flag("--values", options->values, "only the values of tensors of equal name and shape");
     sub.option("--threshold", options->threshold,
-               "values differ where the rmse, relative to the rms of A, is above this (default 0)")
+               "values differ where the rmse, relative to the rms of A, is above this; default 0")
         .within(0, 1e9);
     sub.option("--filter", options->filter, "only names that match: glob:PATTERN over the whole name (*, ?, [a-z]), or "
                "re:PATTERN, a regular expression of RE2 anywhere in it; a PATTERN alone is "

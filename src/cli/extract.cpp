@@ -117,7 +117,6 @@ void add_extract(Tool &tool) {
     Option text = sub.flag("--text", options->text, "one row per line (default for stdout)");
     npy.excludes(raw).excludes(text);
     raw.excludes(text);
-    sub.flag("-f", tool.globals.force, "replace existing output files");
     sub.examples("  ggufx extract model.gguf blk.0.attn_q.weight -o q.npy\n"
                  "  ggufx extract model.gguf token_embd.weight --raw --rows 0:4 | xxd | head");
     tool.verbs.emplace_back(sub, [&tool, options] { return extract(tool.globals, *options); });

@@ -171,8 +171,8 @@ void add_fit(Tool &tool) {
     sub.option("--kv", o.kv, "types of the cache (q8_0, gx4/gx3); the best that fit")
         .value("KVTYPE");
     sub.option("--type", o.type, "this recipe alone: Q4_K_M").value("RECIPE");
-    sub.option("--slots", o.slots, "conversations side by side; 1").between(1, 1u << 20);
-    sub.option("--batch", o.batch, "tokens computed at once; 512").between(1, INT32_MAX);
+    sub.option("--slots", o.slots, "conversations side by side; default 1").between(1, 1u << 20);
+    sub.option("--batch", o.batch, "tokens computed at once; default 512").between(1, INT32_MAX);
     sub.option("--bandwidth", o.bandwidth,
                "GB/s that memory gives, as bench read measures: shows tokens per second")
         .within(0.001, 1e9);

@@ -172,17 +172,17 @@ void TextStream::finish() {
 
 void add_sampling_options(Command &sub, GenerateOptions &options) {
     sub.option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
-    sub.option("--temp", options.temperature, "temperature, 0 = always the likeliest; 0.8")
+    sub.option("--temp", options.temperature, "temperature, 0 = always the likeliest; default 0.8")
         .within(0.0, 1e6);
-    sub.option("--top-k", options.top_k, "keep the k likeliest, 0 = all; 40");
-    sub.option("--top-p", options.top_p, "keep the likeliest up to this probability; 0.95")
+    sub.option("--top-k", options.top_k, "keep the k likeliest, 0 = all; default 40");
+    sub.option("--top-p", options.top_p, "keep the likeliest up to this probability; default 0.95")
         .within(0.0, 1.0);
-    sub.option("--min-p", options.min_p, "drop below this share of the likeliest; 0.05")
+    sub.option("--min-p", options.min_p, "drop below this share of the likeliest; default 0.05")
         .within(0.0, 1.0);
-    sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; 1");
-    sub.option("--ctx", options.n_context, "tokens of context; default the model's");
-    sub.option("--ctk", options.type_k, "type of the cached keys; f16").value("KVTYPE");
-    sub.option("--ctv", options.type_v, "type of the cached values; f16").value("KVTYPE");
+    sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; default 1");
+    sub.option("--ctx", options.n_context, "tokens of context; default that of the model");
+    sub.option("--ctk", options.type_k, "type of the cached keys; default f16").value("KVTYPE");
+    sub.option("--ctv", options.type_v, "type of the cached values; default f16").value("KVTYPE");
 }
 
 } // namespace ggufx::cli

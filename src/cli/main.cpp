@@ -17,20 +17,20 @@ static void add_common_options(Command app, Globals &globals) {
     app.option("-o,--output", globals.output, "write data to FILE instead of stdout (-)")
         .value("FILE");
     app.option("-t,--threads", globals.thread_counts,
-               "threads; 0 = one per processor (bench: also a list)")
+               "threads, 0 = one per processor (bench: also a list); default 0")
         .list()
         .between(0, 4096);
     app.option("--isa", globals.isa,
                "best, scalar, avx2, avxvnni, avx512, neon, neon_dot or neon_i8mm (bench: also "
-               "all, a list)")
+               "all, a list); default best")
         .value("ISA");
     app.flag("--force", globals.force, "replace existing output files");
     app.flag("-q,--quiet", globals.quiet, "no progress, no remarks");
     app.flag("-v,--verbose", globals.verbose, "show the library's messages on stderr");
-    app.option("--color", globals.color, "colours: auto, always, never")
+    app.option("--color", globals.color, "colours; default auto: on a terminal")
         .one_of({"auto", "always", "never"});
     app.option("--progress", globals.progress,
-               "progress on stderr: auto (on a terminal), always, never, json")
+               "progress on stderr; default auto: on a terminal")
         .one_of({"auto", "always", "never", "json"});
 }
 
@@ -87,7 +87,7 @@ static void use_thread_counts(Globals &globals, const std::string &verb) {
         verb == "bench quantize";
     globals.threads = globals.thread_counts[0];
     if (globals.thread_counts.size() > 1 && !takes_list) {
-        throw Failure(kUsage, "-t: only benchmarks of kernels take more than one number");
+        throw Failure(kUsage, "--threads: only benchmarks of kernels take more than one number");
     }
 }
 
@@ -133,9 +133,10 @@ static int tool_main(int argc, char **argv) {
     prepare_process();
     Globals globals;
     CommandLine line("ggufx", "Open, check, run and measure GGUF models.", ggufx_version());
-    line.notes(exit_codes() + "Every option is also read from GGUFX_<OPTION>.\n"
-               "Examples:\n  ggufx demo\n  ggufx info model.gguf\n"
-               "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");
+    line.notes(exit_codes() + "Variables: GGUFX_THREADS, GGUFX_ISA, GGUFX_COLOR and GGUFX_PROGRESS stand for\n"
+               "the options of these names that are not given; NO_COLOR is no colours.\n");
+    line.root().examples("  ggufx demo\n  ggufx info model.gguf\n"
+                         "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");
     Tool tool = {line.root(), globals, {}, line};
     add_common_options(line.root(), globals);
     add_verbs(tool);

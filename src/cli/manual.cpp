@@ -139,9 +139,15 @@ static constexpr const char *kDescription =
     "The options below are those of every command and may stand before or after it.\n";
 
 static constexpr const char *kEnvironment =
-    "Every option with a long name is also read from a variable:\n.B \\-\\-top\\-k\nis\n"
-    ".BR GGUFX_TOP_K .\nThe command line wins.\n.TP\n.B NO_COLOR\nno colours, unless\n"
-    ".B \\-\\-color\nasks for them\n";
+    "No variable but these is read; an option on the command line wins.\n"
+    ".TP\n.B GGUFX_THREADS\nas\n.B \\-\\-threads\n"
+    ".TP\n.B GGUFX_ISA\nas\n.B \\-\\-isa\n"
+    ".TP\n.B GGUFX_COLOR\nas\n.B \\-\\-color\n"
+    ".TP\n.B GGUFX_PROGRESS\nas\n.B \\-\\-progress\n"
+    ".TP\n.B NO_COLOR\nno colours, unless\n.B \\-\\-color\nasks for them\n"
+    ".TP\n.B COLUMNS\nthe width of tables on a terminal; without it the terminal\\(aqs own\n"
+    ".TP\n.B TERM\nno colours where it is\n.B dumb\n"
+    ".TP\n.B TMPDIR\nwhere\n.B demo\nand\n.B bench open\nput a file for the while\n";
 
 std::string manual(const CommandFacts &tool, const std::string &version) {
     std::string what = tool.help.substr(0, tool.help.find_last_not_of('.') + 1);

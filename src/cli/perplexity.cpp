@@ -81,10 +81,10 @@ void add_perplexity(Tool &tool) {
     Command sub = tool.app.add_command("perplexity", "perplexity of a model over a text");
     sub.option("MODEL", options->model, "GGUF file").required();
     sub.option("-f,--file", options->text, "text to predict (- = stdin)").value("FILE").required();
-    sub.option("--ctx", options->n_context, "tokens per chunk; 512").between(4u, 1u << 24);
-    sub.option("--chunks", options->chunks, "only the first N chunks");
-    sub.option("--ctk", options->type_k, "type of the cached keys; f16").value("KVTYPE");
-    sub.option("--ctv", options->type_v, "type of the cached values; f16").value("KVTYPE");
+    sub.option("--ctx", options->n_context, "tokens per chunk; default 512").between(4u, 1u << 24);
+    sub.option("--chunks", options->chunks, "only the first N chunks; default all");
+    sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
+    sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
     sub.examples("  ggufx perplexity model.gguf -f text.txt --ctx 512 --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return perplexity(tool.globals, *options); });
 }

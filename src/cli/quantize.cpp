@@ -244,7 +244,6 @@ void add_quantize(Tool &tool) {
     auto options = std::make_shared<ModelQuantizeOptions>();
     Command sub = tool.app.add_command("quantize", "write a model in smaller types");
     declare_quantize(sub, *options);
-    sub.flag("-f", tool.globals.force, "replace OUT where it exists");
     sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
                  "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
                  "  ggufx quantize in.gguf out.gguf --type Q4_K_M --rule 'attn_v=Q8_0' --dry-run\n"

@@ -203,7 +203,6 @@ void add_report(Tool &tool) {
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("REF", options->reference, "the model before quantization, for errors");
     sub.option("--html", options->html, "write one self-contained page").value("FILE");
-    sub.flag("-f", tool.globals.force, "replace existing output files");
     sub.examples("  ggufx report model-Q4_K_M.gguf model-f16.gguf --html report.html\n"
                  "  ggufx report model.gguf --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return report(tool.globals, *options); });

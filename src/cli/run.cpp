@@ -122,7 +122,7 @@ void add_run(Tool &tool) {
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
     add_sampling_options(sub, options->generate);
-    sub.option("--stop", options->stops, "end before this text; may be given again").repeatable();
+    sub.option("--stop", options->stops, "end before this text").repeatable();
     sub.option("--logits", options->logits,
                "write the logits of all positions as raw f32 [positions][vocabulary]")
         .value("FILE");

@@ -198,7 +198,7 @@ class Extract(Compare):
         with open(out, "rb") as file:
             self.assertEqual(read_npy(file.read()), ("<f4", (2, 2), floats(1, 2, 3, 4)))
         self.assertIn("exists", self.fails(1, "extract", path, "w", "-o", out))
-        self.ok("extract", path, "w", "--raw", "-o", out, "-f")
+        self.ok("extract", path, "w", "--raw", "-o", out, "--force")
         self.assertEqual(os.path.getsize(out), 16)
         self.assertIn("did you mean", self.fails(1, "extract", path, "ww"))
         for rows in ("3", "1:0", "0:3", "x", "18446744073709551615"):

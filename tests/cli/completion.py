@@ -36,8 +36,8 @@ class Answers(tool.Case):
         self.assertEqual(self.words("--json", "-o", "x", "vali"), ["validate"])
         self.assertEqual(self.words("bench", "mat"), ["matvec", "matmul"])
         self.assertEqual(self.words("zzz"), [])
-        usage = re.findall(rb"^  (\S+) +\S", self.ok("--help").split(b"Subcommands:")[1]
-                           .split(b"Exit codes:")[0], re.M)
+        usage = re.findall(rb"^  (\S+) +\S", self.ok("--help").split(b"Commands:")[1]
+                           .split(b"Examples:")[0], re.M)
         self.assertEqual(self.words(""), [name.decode() for name in usage])
 
     def test_options_are_those_of_the_help(self):

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -21,14 +22,19 @@ class Usage(tool.Case):
                 self.assertIn(b"Examples:", self.ok(*verb, flag), verb)
 
     def test_no_verb_is_a_usage_error(self):
-        self.assertIn("subcommand is required", self.fails(2))
+        self.assertIn("a command is required", self.fails(2))
+        self.assertIn("Try: ggufx bench --help", self.fails(2, "bench"))
 
     def test_unknown_verb_names_the_nearest(self):
-        self.assertIn('did you mean "info"?', self.fails(2, "inof"))
-        self.assertIn('did you mean "matvec"?', self.fails(2, "bench", "matvek"))
+        for words, said in ((["inof"], 'no command "inof", did you mean "info"?'),
+                            (["--json", "-o", "x", "qantize", "a"], 'no command "qantize", did you mean "quantize"?'),
+                            (["bench", "matvek"], 'no command "matvek", did you mean "matvec"?'),
+                            (["tokenize"], 'no command "tokenize"\n')):
+            self.assertIn(said, self.fails(2, *words))
+        self.assertIn('unexpected argument "foo"', self.fails(2, "cpu", "foo"))
 
     def test_unknown_option_names_the_nearest_and_the_help(self):
-        self.assertIn('did you mean "--json"?', self.fails(2, "types", "--jsno"))
+        self.assertIn('no option "--jsno", did you mean "--json"?', self.fails(2, "types", "--jsno=1"))
         for verb in ([], ["types"], ["bench", "matvec"]):
             self.assertIn("Try: ggufx%s --help" % "".join(" " + word for word in verb), self.fails(2, *verb, "--no"))
 
@@ -71,11 +77,33 @@ class Usage(tool.Case):
         self.assertEqual(before, self.ok("types", "f16", "--json"))
         self.assertEqual(json.loads(before)["types"][0]["id"], 1)
 
-    def test_environment_mirrors_options(self):
-        out = run("types", "f16", env=environment(GGUFX_JSON="1")).stdout
-        self.assertEqual(json.loads(out)["types"][0]["name"], "f16")
-        out = run("run", MODEL, "-n", "3", "--json", env=environment(GGUFX_SEED="9")).stdout
-        self.assertEqual(out, run("run", MODEL, "-n", "3", "--json", "--seed", "9").stdout)
+    def test_four_variables_stand_for_options(self):
+        with_variables = lambda *args, **extra: run(*args, env=environment(**extra))
+        self.assertIn(b"\x1b[1m", with_variables("info", MODEL, GGUFX_COLOR="always").stdout)
+        out = with_variables("info", MODEL, "--color", "never", GGUFX_COLOR="always").stdout
+        self.assertNotIn(b"\x1b", out)  # the command line wins
+        text = self.path("text.txt", b"Once there was a fox. " * 80)
+        result = with_variables("perplexity", MODEL, "-f", text, "--ctx", "64", GGUFX_PROGRESS="json")
+        self.assertIn(b'"progress"', result.stderr)
+        isas = lambda result: {json.loads(line)["isa"] for line in result.stdout.splitlines()}
+        bench = ("bench", "dequant", "-k", "256", "-r", "1", "--json")
+        self.assertEqual(isas(with_variables(*bench, GGUFX_ISA="scalar", GGUFX_THREADS="1")), {"scalar"})
+        for name, value in (("THREADS", "x"), ("COLOR", "pink"), ("PROGRESS", "0"), ("ISA", "sse9")):
+            result = with_variables("cpu", **{"GGUFX_" + name: value})
+            self.assertEqual(result.returncode, 2, name)
+            if name != "ISA":
+                self.assertIn(b"the variable GGUFX_" + name.encode(), result.stderr)
+            self.assertEqual(with_variables("cpu", **{"GGUFX_" + name: ""}).returncode, 0)
+
+    def test_no_other_variable_is_read(self):
+        options = set(re.findall(r"--([a-z][\w-]*)", self.ok("manual").decode().replace("\\", "")))
+        self.assertGreater(len(options), 80)
+        names = {name.upper().replace("-", "_") for name in options | {"model", "file", "ref", "in"}}
+        extra = {"GGUFX_" + name: "banana" for name in names - {"THREADS", "ISA", "COLOR", "PROGRESS"}}
+        for args in (["types"], ["info", MODEL], ["run", MODEL, "-p", "a", "-n", "2"], ["fit", MODEL],
+                     ["dequant", MODEL, "output_norm.weight"], ["validate", MODEL],
+                     ["quantize", MODEL, "x", "Q4_0", "--allow-requantize", "--dry-run"]):
+            self.assertEqual(run(*args, env=environment(**extra)).stdout, self.ok(*args), args)
 
     def test_errors_are_json_on_stderr_with_json(self):
         error = json.loads(self.fails(1, "info", self.path("absent.gguf"), "--json"))["error"]
@@ -85,6 +113,61 @@ class Usage(tool.Case):
         message = self.fails(1, "info", self.path("\x1b[31mred\n.gguf"))
         self.assertNotIn("\x1b", message)
         self.assertEqual(message.count("\n"), 1)
+
+
+def all_verbs(case, *before):
+    """Every command that has a help, as lists of words; the tool itself is the empty list."""
+    usage = case.ok(*before, "--help").decode()
+    found = [list(before)]
+    if "\nCommands:\n" in usage:
+        names = re.findall(r"^  ([a-z][\w-]*) ", usage.split("\nCommands:\n")[1].split("\n\n")[0], re.M)
+        for name in names:
+            found += all_verbs(case, *before, name)
+    return found
+
+
+class Help(tool.Case):
+    def helps(self):
+        found = {tuple(verb): self.ok(*verb, "--help").decode() for verb in all_verbs(self)}
+        self.assertGreater(len(found), 35)
+        return found
+
+    def test_no_line_is_wider_than_80_columns(self):
+        for verb, usage in self.helps().items():
+            for line in usage.splitlines():
+                self.assertLessEqual(len(line), 80, (verb, line))
+                self.assertEqual(line, line.rstrip(), verb)
+
+    def test_each_verb_shows_its_own_examples(self):
+        helps = self.helps()
+        for verb, usage in helps.items():
+            shown = re.findall(r"^  (?:.*\| |.*&& |eval .*\()?ggufx .*", usage, re.M)
+            for line in shown:
+                self.assertIn(" ".join(["ggufx", *verb]), line, verb)
+            if len(verb) > 0:
+                self.assertNotIn("Exit codes", usage, verb)
+                self.assertIn("Options of every command", usage, verb)
+        self.assertNotIn("Examples:", helps["bench",])
+
+    def test_a_letter_has_one_meaning(self):
+        meanings = {}
+        for verb, usage in self.helps().items():
+            for letter, name in re.findall(r"^  (-\w)(?:,(--[\w-]+))?", usage, re.M):
+                meanings.setdefault(letter, {})[name] = verb
+        self.assertEqual({letter: names for letter, names in meanings.items() if len(names) > 1}, {})
+        self.assertEqual({letter: [*names][0] for letter, names in meanings.items()},
+                         {"-h": "--help", "-o": "--output", "-t": "--threads", "-q": "--quiet",
+                          "-v": "--verbose", "-f": "--file", "-n": "--predict", "-p": "--prompt",
+                          "-k": "--k", "-m": "--m", "-r": "--rounds"})
+
+    def test_defaults_are_called_so(self):
+        n = 0
+        for verb, usage in self.helps().items():
+            text = re.sub(r"\n {26}", " ", usage)
+            for line in re.findall(r"^  -.*", text, re.M):
+                self.assertNotRegex(line, r"; (?!default )[\w.,/-]+$", verb)
+                n += "default " in line
+        self.assertGreater(n, 50)
 
 
 class Streams(tool.Case):

@@ -22,7 +22,7 @@ class Demo(tool.Case):
         with open(target, "rb") as a, open(MODEL, "rb") as b:
             self.assertEqual(a.read(), b.read())
         self.fails(1, "demo", "--export", target)
-        self.ok("demo", "--export", target, "-f", "--quiet")
+        self.ok("demo", "--export", target, "--force", "--quiet")
         self.assertEqual(os.listdir(self.folder), ["story.gguf"])
         demo = self.json("demo", "--seed", "5")
         ids = [line["id"] for line in self.lines("run", target, "--seed", "5")]

@@ -61,7 +61,7 @@ class Bench(tool.Case):
         self.fails(2, "bench", "kv", "--types", "q9")
 
     def test_model_prints_prompt_and_generation(self):
-        args = ("bench", "model", tool.MODEL, "-p", "33", "-r", "1", "-t", "2")
+        args = ("bench", "model", tool.MODEL, "--prompt-tokens", "33", "-r", "1", "-t", "2")
         lines = self.lines(*args, "-n", "5", "--ctk", "GX4", "--ctv", "q8_0")
         self.assertEqual([(line["test"], line["n"]) for line in lines], [("pp33", 33), ("tg5", 5)])
         for line in lines:
@@ -72,13 +72,13 @@ class Bench(tool.Case):
         rows = self.ok(*args, "-n", "0").decode().splitlines()
         self.assertEqual([row.split("\t")[:4] for row in rows],
                          [["test", "threads", "k", "v"], ["pp33", "2", "f16", "f16"]])
-        self.fails(2, "bench", "model", tool.MODEL, "-p", "0", "-n", "0")
+        self.fails(2, "bench", "model", tool.MODEL, "--prompt-tokens", "0", "-n", "0")
         self.assertIn('mean "gx', self.fails(2, *args, "--ctv", "gx9"))
         self.fails(1, "bench", "model", self.path("absent.gguf"))
         self.fails(2, "bench", "model")
 
     def test_matmul_takes_lists(self):
-        lines = self.lines("bench", "matmul", "--type", "q8_0,f16", "--isa", "scalar", "-n", "4,9",
+        lines = self.lines("bench", "matmul", "--type", "q8_0,f16", "--isa", "scalar", "--n", "4,9",
                            "-t", "1,2", "-m", "64", "-k", "256", "-r", "1")
         self.assertEqual([(line["type"], line["threads"], line["n"]) for line in lines],
                          [(t, threads, n) for t in ("q8_0", "f16") for threads in (1, 2)

@@ -16,7 +16,7 @@ class Bytes(Quantize):
         for name, entry in read_json(shared(*STORIES, "quantized-from-f16.json"))["files"].items():
             recipe = [os.path.join(folder, a) if a.endswith(".gguf") else a for a in entry["recipe"]]
             out = self.path("out.gguf")
-            self.ok("quantize", self.source(), out, "-q", "-f", *recipe)
+            self.ok("quantize", self.source(), out, "-q", "--force", *recipe)
             got = self.tensors(out)
             self.assertEqual(set(got), set(entry["tensors"]), name)
             for tensor, want in entry["tensors"].items():
@@ -57,7 +57,7 @@ class Bytes(Quantize):
     def test_best_blocks_have_less_error_at_the_same_size(self):
         errors = []
         for more in ((), ("--best",)):
-            value = self.json("quantize", self.source(), self.path("o.gguf"), "-f", "--type", "Q4_0", "--measure",
+            value = self.json("quantize", self.source(), self.path("o.gguf"), "--force", "--type", "Q4_0", "--measure",
                               *more)
             errors.append({t["tensor"]: t["rmse"] for t in value["plan"] if t["to"] == "q4_0"})
         self.assertTrue(all(errors[1][name] <= rmse for name, rmse in errors[0].items()))
@@ -76,7 +76,7 @@ class Bytes(Quantize):
         self.ok("quantize", self.source(), out, "-q", "--only-copy")
         source, got = self.tensors(self.source()), self.tensors(out)
         self.assertEqual(got, source)
-        self.ok("quantize", self.source(), out, "-q", "-f", "--type", "F32")
+        self.ok("quantize", self.source(), out, "-q", "--force", "--type", "F32")
         rows = self.ok("dequant", self.source(), "output.weight", "--raw")
         self.assertEqual(self.ok("dequant", out, "output.weight", "--raw"), rows)
         self.assertEqual(self.tensors(out)["output.weight"][0], "f32")
@@ -205,7 +205,7 @@ class Plans(Quantize):
         self.path("o.gguf", b"old")
         self.assertIn("exists", self.fails(1, "quantize", source, out, "--type", "Q8_0"))
         self.assertEqual(read(out), b"old")
-        self.ok("quantize", source, out, "Q8_0", "-q", "-f")
+        self.ok("quantize", source, out, "Q8_0", "-q", "--force")
         self.ok("quantize", out, self.path("again.gguf"), "-q", "--type", "Q4_0", "--allow-requantize")
         self.assertEqual(self.tensors(self.path("again.gguf"))["blk.0.ffn_up.weight"][0], "q4_0")
 
@@ -226,7 +226,7 @@ class Plans(Quantize):
     def test_hostile_files_give_errors(self):
         folder, n = shared("data", "malformed", "public"), 0
         for name in tool.stepped(sorted(os.listdir(folder)), 3):
-            result = run("quantize", os.path.join(folder, name), self.path("o.gguf"), "-q", "-f",
+            result = run("quantize", os.path.join(folder, name), self.path("o.gguf"), "-q", "--force",
                          "--type", "Q4_0", "--allow-requantize", "-t", 1)
             self.assertIn(result.returncode, (0, 1, 2, 3, 4, 5), (name, result.stderr))
             self.assertEqual(result.returncode == 0, not result.stderr, (name, result.stderr))

@@ -44,7 +44,7 @@ class Targets(tool.Case):
 
     def test_a_file_is_as_large_as_it_may_be(self):
         for size in (1500000, 2000001, 2600000):
-            result = self.write("o.gguf", "--target-size", str(size), "-f", *FAST)
+            result = self.write("o.gguf", "--target-size", str(size), "--force", *FAST)
             self.assertEqual(os.path.getsize(self.path("o.gguf")), result["file_bytes"])
             self.assertLessEqual(result["file_bytes"], size)
             self.assertGreater(result["file_bytes"], size - 40000)
@@ -56,8 +56,8 @@ class Targets(tool.Case):
 
     def test_less_error_than_one_type_or_a_recipe_of_the_same_size(self):
         for recipe in (["--type", "Q4_K_S"], ["--type", "Q3_K_M"], ["--type", "Q4_K", "--pure"]):
-            theirs = self.write("recipe.gguf", "-f", *recipe)
-            ours = self.write("target.gguf", "-f", "--target-bpw", str(theirs["bpw"] + 1e-6),
+            theirs = self.write("recipe.gguf", "--force", *recipe)
+            ours = self.write("target.gguf", "--force", "--target-bpw", str(theirs["bpw"] + 1e-6),
                               *FAST)
             self.assertLessEqual(ours["bytes_out"], theirs["bytes_out"] + 1)
             self.assertLess(self.error(ours), 0.97 * self.error(theirs))
@@ -68,7 +68,7 @@ class Targets(tool.Case):
         order = TYPES.split(",")
         measured = {}
         for name in order:
-            pure = self.write("pure.gguf", "-f", "--pure", "--type",
+            pure = self.write("pure.gguf", "--force", "--pure", "--type",
                               "Q8_0" if name == "q8_0" else name, "--output-type", name,
                               "--embd-type", name)
             measured[name] = {t["tensor"]: (t["bytes_out"], t.get("rmse", 0) ** 2 * t["ne"][0] *
