@@ -3,11 +3,14 @@
 #include "api.hpp"
 
 #include "input_file.hpp"
+#include "output.hpp"
 #include "part_file.hpp"
 #include "signals.hpp"
 #include "text.hpp"
 
 #include <cstdio>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace ggufx::cli {
 
@@ -108,9 +111,24 @@ void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
     }
 }
 
+// A file that was redirected is opened as any other; what comes from a pipe is held in memory.
+static ggufx_status open_stdin(ggufx_file **out, const ggufx_runtime *rt,
+                               const ggufx_open_options &options, ggufx_error *error) {
+    struct stat info = {};
+    if (fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode)) {
+        return ggufx_open_fd(out, rt, STDIN_FILENO, 0, 0, &options, error);
+    }
+    auto bytes = std::make_unique<std::string>(read_text("-"));
+    const char *data = bytes->data();
+    const size_t n_bytes = bytes->size();
+    const auto drop = [](void *user) { delete static_cast<std::string *>(user); };
+    return ggufx_open_memory(out, rt, data, n_bytes, drop, bytes.release(), &options, error);
+}
+
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress) {
-    try_to_recover(rt, path);
+    const bool from_stdin = path == "-";
+    if (!from_stdin) try_to_recover(rt, path);
     ggufx_open_options options;
     ggufx_open_options_init(&options);
     options.flags = flags;
@@ -118,9 +136,11 @@ File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
     ggufx_file *file = nullptr;
     try {
         call([&](ggufx_error *error) {
-            return ggufx_open(&file, rt, path.c_str(), &options, error);
+            return from_stdin ? open_stdin(&file, rt, options, error)
+                              : ggufx_open(&file, rt, path.c_str(), &options, error);
         });
     } catch (const Failure &failure) {
+        if (from_stdin) throw Failure(failure, "standard input");
         if (std::string_view(failure.what()).starts_with(path)) throw;
         throw Failure(failure, path);
     }
@@ -157,11 +177,11 @@ std::string type_name(uint32_t type) {
     return ggufx_type_info(&out, type, nullptr) == GGUFX_OK ? out.name : "unknown";
 }
 
-uint32_t type_from_name(const std::string &name) {
+uint32_t type_from_name(const std::string &name, const char *option) {
     uint32_t type = 0;
     ggufx_error error;
     const ggufx_status status = ggufx_type_from_name(&type, name.c_str(), &error);
-    if (status != GGUFX_OK) throw Failure(kUsage, error);
+    if (status != GGUFX_OK) throw Failure(Failure(kUsage, error), option);
     return type;
 }
 
@@ -176,11 +196,11 @@ std::vector<ggufx_type_facts> all_types() {
     return types;
 }
 
-uint32_t kv_type_from_name(const std::string &name) {
+uint32_t kv_type_from_name(const std::string &name, const char *option) {
     uint32_t type = 0;
     ggufx_error error;
     const ggufx_status status = ggufx_kv_type_from_name(&type, name.c_str(), &error);
-    if (status != GGUFX_OK) throw Failure(kUsage, error);
+    if (status != GGUFX_OK) throw Failure(Failure(kUsage, error), option);
     return type;
 }
 

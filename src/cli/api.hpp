@@ -55,7 +55,7 @@ Runtime try_runtime(int32_t isa, unsigned threads);
 
 // Finishes or takes back what a crash interrupted where `path` was edited or written, and says so.
 void try_to_recover(const ggufx_runtime *rt, const std::string &path);
-// A file that can be recovered is.
+// A file that can be recovered is. "-" is standard input.
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress = nullptr);
 
@@ -65,9 +65,10 @@ ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt);
 
 ggufx_type_facts type_facts(uint32_t type);
 std::string type_name(uint32_t type); // "unknown" for ids that are not in the table
-uint32_t type_from_name(const std::string &name);
+// Types that an option named; `option` ("--type") stands before what is wrong with the name.
+uint32_t type_from_name(const std::string &name, const char *option);
 std::vector<ggufx_type_facts> all_types();
-uint32_t kv_type_from_name(const std::string &name);
+uint32_t kv_type_from_name(const std::string &name, const char *option);
 std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
 
 ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index);

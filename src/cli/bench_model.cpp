@@ -60,8 +60,8 @@ double tokens_per_second(ggufx_session *session, const Test &test, const std::ve
 }
 
 int bench_model(const Globals &globals, const ModelOptions &options) {
-    const uint32_t type_k = kv_type_from_name(options.type_k);
-    const uint32_t type_v = kv_type_from_name(options.type_v);
+    const uint32_t type_k = kv_type_from_name(options.type_k, "--ctk");
+    const uint32_t type_v = kv_type_from_name(options.type_v, "--ctv");
     if (options.prompt == 0 && options.generate == 0) {
         throw Failure(kUsage, "nothing to measure: -p and -n are 0");
     }

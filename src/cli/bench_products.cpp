@@ -88,7 +88,7 @@ static std::vector<uint8_t> make_pattern(const ggufx_runtime *rt, const ggufx_ty
 Weights make_weights(const ggufx_runtime *rt, const std::string &type_text,
                      const ProductOptions &options, ColdBuffer &buffer) {
     Weights w;
-    w.type = type_facts(type_from_name(type_text));
+    w.type = type_facts(type_from_name(type_text, "--type"));
     if (!(w.type.flags & GGUFX_TYPE_HAS_MATVEC)) {
         throw Failure(kUnsupported, std::string("no products with ") + w.type.name + " weights");
     }

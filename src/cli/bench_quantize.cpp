@@ -140,7 +140,7 @@ static int bench_quantize(const Globals &globals, const QuantizeOptions &options
     bool all_equal = true;
     for (const std::string &name : quantize_types(options.types)) {
         QuantizeCase c = {options,
-                          type_facts(type_from_name(name)),
+                          type_facts(type_from_name(name, "--type")),
                           reinterpret_cast<const float *>(buffer.data()),
                           buffer.size() / row_bytes,
                           weights};

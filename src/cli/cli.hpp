@@ -64,6 +64,9 @@ struct Tool {
     CommandLine &line;
 };
 
+// A failure's message on stderr, with --json as an object; `file` is named in it unless empty.
+void tell(const Globals &globals, const Failure &failure, const std::string &file = "");
+
 void add_demo(Tool &tool);
 void add_info(Tool &tool);
 void add_validate(Tool &tool);

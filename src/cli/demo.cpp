@@ -77,13 +77,19 @@ static int demo(const Globals &globals, const DemoOptions &options) {
     TextStream stream(globals.json ? nullptr : &out, {});
     std::vector<int32_t> ids;
     std::string text;
-    generate(generator, prompt, options.generate.n_predict, nullptr, [&](const Token &token) {
+    const auto show = [&](const Token &token) {
         std::string piece = token.piece.value_or("");
         if (ids.empty() && piece[0] == ' ') piece.erase(0, 1); // the space before the first word
         ids.push_back(token.id);
         text += piece;
         return stream.add(piece);
-    });
+    };
+    try {
+        generate(generator, prompt, options.generate.n_predict, nullptr, show);
+    } catch (const Failure &) {
+        if (!globals.json) out.end_line();
+        throw;
+    }
     stream.finish();
     demo_matvec(rt.get(), file.get(), calls);
     demo_kv_append(rt.get(), generator.info(), calls);

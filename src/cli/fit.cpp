@@ -28,8 +28,8 @@ struct Asked {
 
 static void set_kv(ggufx_estimate_options &out, const std::string &kv) {
     const size_t slash = kv.find('/');
-    out.type_k = kv_type_from_name(kv.substr(0, slash));
-    out.type_v = slash == std::string::npos ? out.type_k : kv_type_from_name(kv.substr(slash + 1));
+    out.type_k = kv_type_from_name(kv.substr(0, slash), "--kv");
+    out.type_v = slash == std::string::npos ? out.type_k : kv_type_from_name(kv.substr(slash + 1), "--kv");
 }
 
 static bool is_quantized(const ggufx_file *file) {
@@ -53,9 +53,10 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     asked.keeps_types = in.type.empty() && !in.allow_requantize && is_quantized(file);
     if (in.type.empty()) return;
     out.flags |= GGUFX_ESTIMATE_FILE_TYPE;
-    call([&](ggufx_error *error) {
-        return ggufx_file_type_from_name(&out.file_type, in.type.c_str(), error);
-    });
+    ggufx_error error;
+    if (ggufx_file_type_from_name(&out.file_type, in.type.c_str(), &error) != GGUFX_OK) {
+        throw Failure(Failure(kUsage, error), "--type");
+    }
 }
 
 static File open_shape(const ggufx_runtime *rt, const std::string &header) {

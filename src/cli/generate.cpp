@@ -32,8 +32,8 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
     model_ = make_model(rt, file);
     info_ = model_facts(model_.get());
     session_ =
-        make_session(rt, file, model_.get(), options.n_context, kv_type_from_name(options.type_k),
-                     kv_type_from_name(options.type_v));
+        make_session(rt, file, model_.get(), options.n_context, kv_type_from_name(options.type_k, "--ctk"),
+                     kv_type_from_name(options.type_v, "--ctv"));
     sampler_ = make_sampler(rt, info_.n_vocab, options);
     n_context_ = options.n_context ? options.n_context : info_.n_context;
     logits_.resize(info_.n_vocab);

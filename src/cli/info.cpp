@@ -177,35 +177,60 @@ static void print_text(Output &out, const Globals &globals, const ggufx_file *fi
     }
 }
 
+namespace {
+
+// A file as it was asked for: opened, and its dump where JSON is wanted.
+struct Opened {
+    File file;
+    Json dump;
+};
+
+} // namespace
+
+static Opened open_one(const ggufx_runtime *rt, const Globals &globals, const std::string &path,
+                       const InfoOptions &options) {
+    const ggufx_progress cancel = cancel_hook();
+    uint32_t flags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES;
+    if (!options.set) flags |= GGUFX_OPEN_SINGLE;
+    if (options.sha256 && path == "-") throw Failure(kUsage, "--sha256 needs a file, not -");
+    Opened opened = {open_file(rt, path, flags, &cancel), {}};
+    if (globals.json) opened.dump = info_json(opened.file.get(), path, options);
+    return opened;
+}
+
+// Of several files a bad one is told and passed over; the exit code is the first one's.
 static int print_info(const Globals &globals, const InfoOptions &options) {
     const NameFilter checked(options.filter); // before anything is printed
     const Runtime rt = make_runtime(globals);
     Output out(globals);
-    const ggufx_progress cancel = cancel_hook();
-    uint32_t flags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES;
-    if (!options.set) flags |= GGUFX_OPEN_SINGLE;
+    int code = kOk;
     for (const std::string &path : options.files) {
-        const File file = open_file(rt.get(), path, flags, &cancel);
-        if (!globals.json) {
-            print_text(out, globals, file.get(), path, options);
+        Opened opened;
+        try {
+            opened = open_one(rt.get(), globals, path, options);
+        } catch (const Failure &failure) {
+            if (options.files.size() == 1 || pending_signal()) throw;
+            out.flush(); // on a terminal it stands between the others
+            tell(globals, failure, path);
+            if (code == kOk) code = failure.exit_code;
             continue;
         }
-        Json dump = info_json(file.get(), path, options);
-        if (options.files.size() == 1) {
-            print_json(out, dump);
+        if (!globals.json) {
+            print_text(out, globals, opened.file.get(), path, options);
+        } else if (options.files.size() == 1) {
+            print_json(out, opened.dump);
         } else {
-            dump["file"] = json_bytes(path);
-            print_json_line(out, dump);
+            print_json_line(out, opened.dump);
         }
     }
     out.finish();
-    return kOk;
+    return code;
 }
 
 void add_info(Tool &tool) {
     auto options = std::make_shared<InfoOptions>();
     Command sub = tool.app.add_command("info", "what is in a file: card, metadata, tensors");
-    sub.option("FILE", options->files, "GGUF files").required();
+    sub.option("FILE", options->files, "GGUF files (- = stdin)").required();
     sub.flag("--kv", options->kv, "only the metadata");
     sub.flag("--tensors", options->tensors, "only the tensors");
     sub.option("--filter", options->filter, "only names that match: glob:PATTERN over the whole name (*, ?, [a-z]), or "

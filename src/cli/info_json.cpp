@@ -31,6 +31,7 @@ static std::string sha256_hex(const std::string &path, uint64_t offset, uint64_t
     sha256_ctx context;
     sha256_init(&context);
     std::ifstream in(path, std::ios::binary);
+    if (!in) throw Failure(kRuntimeError, "--sha256: cannot read " + cli::quoted(path));
     in.seekg(static_cast<std::streamoff>(offset));
     std::vector<char> chunk(1u << 20);
     while (n > 0 && in) {
@@ -100,6 +101,7 @@ Json info_json(const ggufx_file *file, const std::string &path, const InfoOption
     const ggufx_file_facts info = file_facts(file);
     const NameFilter filter(options.filter);
     Json out = json_object();
+    out["file"] = json_bytes(path);
     out["version"] = info.version;
     out["endian"] = info.big_endian ? "big" : "little";
     out["alignment"] = info.alignment;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "kv_eval.hpp"
 
+#include "input_file.hpp"
 #include "json.hpp"
 #include "table.hpp"
 
@@ -85,7 +86,7 @@ static int kv_eval(const Globals &globals, const KvEvalOptions &options) {
     const KvReport report = evaluate_kv(globals, options, model);
     if (heatmap) {
         const std::string title =
-            fmt::format("{}, {} tokens of context", options.model, options.n_context);
+            fmt::format("{}, {} tokens of context", base_name(options.model), options.n_context);
         heatmap->write(kv_heatmap(report, title));
         heatmap->finish();
     }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 namespace ggufx::cli {
 
@@ -63,12 +64,22 @@ static void add_verbs(Tool &tool) {
     add_manual(tool);
 }
 
-static void report(const Globals &globals, const Failure &failure) {
+// What a library call or a system call says of a signal is how it noticed; people want to know why.
+static Failure told(const Failure &failure) {
+    const bool interrupted = pending_signal() != 0 && failure.exit_code == 128 + pending_signal();
+    if (!interrupted || std::string_view(failure.what()).starts_with("interrupted")) return failure;
+    Failure said(failure.exit_code, "interrupted");
+    said.detail = failure.detail;
+    return said;
+}
+
+void tell(const Globals &globals, const Failure &failure, const std::string &file) {
     if (!globals.json) {
         std::fprintf(stderr, "ggufx: %s\n", escape(failure.what()).c_str());
         return;
     }
     Json error = {{"exit", failure.exit_code}, {"message", failure.what()}};
+    if (!file.empty()) error["file"] = json_bytes(file);
     if (failure.detail) {
         error["status"] = ggufx_status_name(failure.detail->status);
         error["code"] = failure.detail->status;
@@ -109,13 +120,13 @@ static int guarded(Tool &tool) {
     try {
         return run_verb(tool);
     } catch (const Failure &failure) {
-        report(tool.globals, failure);
+        tell(tool.globals, told(failure));
         return failure.exit_code;
     } catch (const std::bad_alloc &) {
-        report(tool.globals, Failure(kNoMemory, "out of memory"));
+        tell(tool.globals, Failure(kNoMemory, "out of memory"));
         return kNoMemory;
     } catch (const std::exception &error) {
-        report(tool.globals, Failure(kRuntimeError, error.what()));
+        tell(tool.globals, Failure(kRuntimeError, error.what()));
         return kRuntimeError;
     }
 }

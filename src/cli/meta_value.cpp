@@ -43,15 +43,33 @@ static int32_t type_of_name(std::string_view name) {
     return -1;
 }
 
-// ":TYPE" at the end of the key, when it names one; keys may have colons of their own.
-static void take_type(MetaChange &change) {
+static std::string type_names() {
+    std::string out;
+    for (int32_t type = GGUFX_VALUE_U8; type <= GGUFX_VALUE_F64; ++type) {
+        if (type != GGUFX_VALUE_ARRAY) out += std::string(value_type_name(type)) + ", ";
+    }
+    return out + "and each of them with []";
+}
+
+static bool has_key(const ggufx_file *file, const std::string &key) {
+    size_t index = 0;
+    return ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) == GGUFX_OK;
+}
+
+// ":TYPE" at the end of the key. A new key with a colon of its own needs one: what follows the
+// colon is a mistyped type more often than a part of a name.
+static void take_type(const ggufx_file *file, MetaChange &change) {
     const size_t colon = change.key.rfind(':');
-    if (colon == std::string::npos) return;
+    if (colon == std::string::npos || has_key(file, change.key)) return;
     std::string_view name = std::string_view(change.key).substr(colon + 1);
     const bool is_array = name.ends_with("[]");
     if (is_array) name.remove_suffix(2);
     const int32_t type = type_of_name(name);
-    if (type < 0) return;
+    if (type < 0) {
+        throw Failure(kUsage, quoted(change.key) + ": no type of value is called " +
+                                  quoted(change.key.substr(colon + 1)) + "; types are " +
+                                  type_names());
+    }
     change.type = is_array ? GGUFX_VALUE_ARRAY : type;
     if (is_array) change.element = type;
     change.key.resize(colon);
@@ -80,7 +98,7 @@ MetaChange parse_change(const ggufx_file *file, const std::string &argument) {
         throw Failure(kUsage, "\"" + escape(argument) + "\" is not KEY=VALUE or KEY:TYPE=VALUE");
     }
     MetaChange change = {argument.substr(0, equals), -1, -1, argument.substr(equals + 1)};
-    take_type(change);
+    take_type(file, change);
     if (change.text.starts_with("@")) {
         change.text = read_text(change.text.substr(1));
         if (change.type < 0) change.type = GGUFX_VALUE_STRING;

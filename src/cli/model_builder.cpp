@@ -8,7 +8,7 @@ namespace ggufx::cli {
 
 std::optional<uint32_t> wanted_type(const ConvertOptions &options) {
     if (options.outtype == "auto") return std::nullopt;
-    return type_from_name(options.outtype);
+    return type_from_name(options.outtype, "--outtype");
 }
 
 uint32_t gguf_type(const std::string &name, const std::vector<uint64_t> &ne, uint32_t source,

@@ -17,7 +17,7 @@ void NameRules::add(const std::string &rule) {
     if (equals == std::string::npos || equals == 0) {
         throw Failure(kUsage, "--rule: " + quoted(rule) + " is not PATTERN=TYPE");
     }
-    const uint32_t type = type_from_name(rule.substr(equals + 1));
+    const uint32_t type = type_from_name(rule.substr(equals + 1), "--rule");
     NamePattern pattern("--rule", rule.substr(0, equals));
     rules_.push_back(std::make_shared<Rule>(Rule{rule, std::move(pattern), type, false}));
 }

@@ -6,9 +6,11 @@
 #include "signals.hpp"
 #include "text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,10 +57,19 @@ Output::~Output() {
     if (stream_ && stream_ != stdout) std::fclose(stream_); // an error before finish() is reported
 }
 
+// What stays in the buffer of stdout would wait again, at the exit, for the reader that does not read.
+static void drop_stdout() {
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+}
+
 void Output::fail(const char *what) const {
+    const int error = errno;
+    if (error == EINTR && pending_signal() != 0 && stream_ == stdout) drop_stdout();
+    if (error == EINTR) check_interrupt();
     const std::string name = path_ == "-" ? "standard output" : "\"" + escape(path_) + "\"";
     throw Failure(kRuntimeError,
-                  "cannot " + std::string(what) + " " + name + ": " + std::strerror(errno));
+                  "cannot " + std::string(what) + " " + name + ": " + std::strerror(error));
 }
 
 void Output::require_space(uint64_t n_bytes) const {
@@ -67,11 +78,25 @@ void Output::require_space(uint64_t n_bytes) const {
 
 void Output::write(std::string_view bytes) {
     check_interrupt();
-    if (std::fwrite(bytes.data(), 1, bytes.size(), stream_) != bytes.size()) fail("write to");
+    // A pipe takes 4 KiB whole or not at all: a signal ends the wait for a reader that does not read.
+    // Of more it takes a part, and the C library would go on waiting with the rest.
+    const size_t piece = stream_ == stdout ? 4096 : bytes.size();
+    while (!bytes.empty()) {
+        const size_t n = std::min(piece, bytes.size());
+        if (std::fwrite(bytes.data(), 1, n, stream_) != n) fail("write to");
+        bytes.remove_prefix(n);
+        check_interrupt();
+    }
 }
 
 void Output::flush() {
     if (std::fflush(stream_) != 0) fail("write to");
+}
+
+void Output::end_line() {
+    if (!terminal_) return;
+    std::fputc('\n', stream_);
+    std::fflush(stream_);
 }
 
 void Output::finish() {
@@ -100,11 +125,16 @@ void Output::publish() {
     part_.clear();
 }
 
+static std::string name_of(const std::string &path) {
+    return path == "-" ? "standard input" : quoted(path);
+}
+
 std::string read_text(const std::string &path) {
     FILE *in = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
     const auto fail = [&] {
+        if (errno == EINTR) check_interrupt();
         throw Failure(kRuntimeError,
-                      "cannot read \"" + escape(path) + "\": " + std::strerror(errno));
+                      "cannot read " + name_of(path) + ": " + std::strerror(errno));
     };
     if (!in) fail();
     std::string text;
@@ -119,9 +149,31 @@ std::string read_text(const std::string &path) {
     errno = error;
     if (bad) fail();
     if (text.size() > kMostText) {
-        throw Failure(kRuntimeError, "\"" + escape(path) + "\" has more than " +
-                                         std::to_string(kMostText) + " bytes of text");
+        throw Failure(kRuntimeError, name_of(path) + " has more than " +
+                                         std::to_string(kMostText) + " bytes");
     }
+    return text;
+}
+
+static size_t first_bad_byte(std::string_view text) {
+    for (size_t at = 0; at < text.size();) {
+        const size_t n = utf8_length(text.substr(at));
+        if (n == 0) return at;
+        at += n;
+    }
+    return std::string_view::npos;
+}
+
+void require_utf8(std::string_view text, const std::string &what, int exit_code) {
+    const size_t at = first_bad_byte(text);
+    if (at == std::string_view::npos) return;
+    throw Failure(exit_code, what + ": byte " + std::to_string(at) + " (0x" +
+                                 hex(text.substr(at, 1)) + ") begins no character of UTF-8");
+}
+
+std::string read_utf8(const std::string &path) {
+    std::string text = read_text(path);
+    require_utf8(text, name_of(path), kInvalidFile);
     return text;
 }
 

@@ -26,6 +26,7 @@ public:
     void require_space(uint64_t n_bytes) const;
     void write(std::string_view bytes);
     void flush();
+    void end_line(); // on a terminal, where a line was begun that will not be finished
     void finish(); // flush, and for a file: sync, close, rename
 
     bool is_stdout() const { return stream_ == stdout; }
@@ -46,6 +47,9 @@ private:
 // The whole of a file, "-" = stdin; more than this (a device has no end) is refused.
 constexpr size_t kMostText = 256u << 20;
 std::string read_text(const std::string &path);
+// The same of text for a model; refused with the offset of the first byte that is not UTF-8.
+std::string read_utf8(const std::string &path);
+void require_utf8(std::string_view text, const std::string &what, int exit_code);
 
 // Escape codes, all empty when colours are off (--color, NO_COLOR, not a terminal).
 struct Style {

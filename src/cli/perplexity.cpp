@@ -41,7 +41,7 @@ static ggufx_perplexity_facts measure(const Globals &globals, const PerplexityOp
     const uint64_t n_chunks = count_chunks(model, options.n_context, options.chunks);
     const Session session =
         make_session(model.rt.get(), model.file.get(), model.model.get(), options.n_context,
-                     kv_type_from_name(options.type_k), kv_type_from_name(options.type_v));
+                     kv_type_from_name(options.type_k, "--ctk"), kv_type_from_name(options.type_v, "--ctv"));
     Progress progress(globals, "perplexity");
     Running running = {&progress, n_chunks};
     const auto n = static_cast<size_t>(n_chunks * options.n_context);
@@ -64,8 +64,8 @@ static int perplexity(const Globals &globals, const PerplexityOptions &options) 
                          {"tokens", model.ids.size()},
                          {"scored", result.n_scored},
                          {"ctx", options.n_context},
-                         {"ctk", kv_type_name(kv_type_from_name(options.type_k))},
-                         {"ctv", kv_type_name(kv_type_from_name(options.type_v))}});
+                         {"ctk", kv_type_name(kv_type_from_name(options.type_k, "--ctk"))},
+                         {"ctv", kv_type_name(kv_type_from_name(options.type_v, "--ctv"))}});
         print_json(out, line);
     } else {
         out.write(fmt::format("perplexity {:.4f} +- {:.5f} ({} chunks of {} of {} tokens)\n",

@@ -58,6 +58,8 @@ void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantiz
 Json tensor_json(const ggufx_job_tensor &t);
 Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options, const std::string &type);
 std::string total_text(const ggufx_job *job);
+// What --measure found, a row per tensor.
+void print_errors(Output &out, const Globals &globals, const ggufx_job *job);
 // Fallbacks and tensors without weights, grouped, for stderr.
 void print_remarks(const Globals &globals, const ggufx_job *job);
 

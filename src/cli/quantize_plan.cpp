@@ -123,6 +123,17 @@ void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantiz
     out.finish();
 }
 
+void print_errors(Output &out, const Globals &globals, const ggufx_job *job) {
+    Table table({"tensor", "from", "to", ">bytes", ">rmse"});
+    for (uint64_t i = 0; i < job_facts(job).n_tensors; ++i) {
+        const ggufx_job_tensor t = job_tensor(job, i);
+        table.row({escape({t.name, t.name_length}), type_name(t.from), type_name(t.to),
+                   fmt::format("{}", t.bytes_out),
+                   t.rmse >= 0 ? fmt::format("{:.4g}", t.rmse) : ""});
+    }
+    table.print(out, make_style(globals, out));
+}
+
 void print_remarks(const Globals &globals, const ggufx_job *job) {
     if (globals.quiet || globals.json) return;
     const ggufx_job_facts info = job_facts(job);

@@ -99,7 +99,7 @@ static std::vector<Choice> measure_all(const Globals &globals, const ggufx_job *
         if (t.reason != GGUFX_JOB_REASON_RECIPE && t.reason != GGUFX_JOB_REASON_FALLBACK) continue;
         std::vector<Point> points;
         for (const std::string &type : candidates) {
-            Point point = {type_from_name(type), 0, 0};
+            Point point = {type_from_name(type, "--candidates"), 0, 0};
             if (measure(point, job, i, hook)) points.push_back(point);
         }
         if (!points.empty()) choices.push_back({i, lower_hull(std::move(points))});

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "report.hpp"
 
+#include "heat_scale.hpp"
+#include "input_file.hpp"
 #include "markup.hpp"
 #include "text.hpp"
 
@@ -18,29 +20,17 @@ constexpr const char *kColors[] = {"#2f6fab", "#d9822b", "#3f9d5a", "#b8433f", "
                                    "#8a6a4f", "#c96fa5", "#6f7780", "#a3a33a", "#3aa6b0"};
 
 std::string style() {
-    return "body{font:14px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;"
-           "color:#222;background:#fff}h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}"
-           "table{border-collapse:collapse}td,th{padding:.15em .8em;text-align:left;"
-           "border-bottom:1px solid "
-           "#ddd}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
-           "svg{max-width:100%;height:auto}figure{display:inline-block;margin:.5em 1em .5em 0}"
-           "figcaption{font-size:12px;color:#555}";
-}
-
-// White to red over the decades 1e-4 .. 1; none at all is green.
-std::string color_of(double error) {
-    if (error == 0) return "#e3f2e6";
-    if (!std::isfinite(error)) return "#7a0010";
-    const double t = std::clamp((std::log10(error) + 4) / 4, 0.0, 1.0);
-    return fmt::format("#{:02x}{:02x}{:02x}", static_cast<int>(255 - 35 * t),
-                       static_cast<int>(250 - 200 * t), static_cast<int>(240 - 200 * t));
-}
-
-std::string short_number(double value) {
-    if (!std::isfinite(value)) return "inf";
-    return value == 0     ? "0"
-           : value < 0.01 ? fmt::format("{:.0e}", value)
-                          : fmt::format("{:.3f}", value);
+    return ":root{color-scheme:light dark;--ink:#222;--page:#fff;--faint:#666;--line:#ddd;"
+           "--bar:#2f6fab}@media(prefers-color-scheme:dark){:root{--ink:#ddd;--page:#16181c;"
+           "--faint:#999;--line:#3a3d44;--bar:#6aa5dd}}"
+           "body{font:14px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em;"
+           "color:var(--ink);background:var(--page)}h1{font-size:1.5em}"
+           "h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse}"
+           "td,th{padding:.15em .8em;text-align:left;border-bottom:1px solid var(--line)}"
+           "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
+           "svg{max-width:100%;height:auto}svg text{fill:var(--ink)}.bar{fill:var(--bar)}"
+           ".axis{stroke:var(--faint)}figure{display:inline-block;margin:.5em 1em .5em 0}"
+           "figcaption{font-size:12px;color:var(--faint)}";
 }
 
 std::string slice(double from, double to, const char *color, const std::string &title) {
@@ -90,7 +80,7 @@ std::string bars(const std::vector<uint64_t> &counts, const std::string &caption
     const double step = kWidth / static_cast<double>(counts.size());
     std::string svg =
         fmt::format("<figure><svg viewBox=\"0 0 256 96\" width=\"256\" height=\"96\" role=\"img\" "
-                    "aria-label=\"{}\">\n<path fill=\"#2f6fab\" d=\"",
+                    "aria-label=\"{}\">\n<path class=\"bar\" d=\"",
                     caption);
     for (size_t i = 0; i < counts.size(); ++i) {
         const double height = kHeight * static_cast<double>(counts[i]) / static_cast<double>(most);
@@ -100,25 +90,33 @@ std::string bars(const std::vector<uint64_t> &counts, const std::string &caption
         }
     }
     return svg +
-           fmt::format("\"/>\n<path d=\"M0 80H256\" stroke=\"#888\"/><text x=\"0\" y=\"93\" "
+           fmt::format("\"/>\n<path class=\"axis\" d=\"M0 80H256\"/><text x=\"0\" y=\"93\" "
                        "font-size=\"11\">{}</text><text x=\"256\" y=\"93\" font-size=\"11\" "
                        "text-anchor=\"end\">{}</text></svg><figcaption>{}</figcaption></figure>\n",
                        left, right, caption);
 }
 
+std::string number_cell(const std::string &text) {
+    return "<td class=\"n\">" + text + "</td>";
+}
+
+// Columns of errors only where there is something to compare with.
 std::string worst_table(const ModelReport &report) {
-    std::string out =
-        "<table><tr><th>tensor</th><th>type</th><th class=\"n\">bytes</th>"
-        "<th class=\"n\">rms</th><th class=\"n\">largest</th><th class=\"n\">relative rmse</th>"
-        "<th class=\"n\">largest error</th></tr>\n";
+    const bool errors = !report.reference.empty();
+    std::string out = "<table><tr><th>tensor</th><th>type</th><th class=\"n\">bytes</th>"
+                      "<th class=\"n\">rms</th><th class=\"n\">largest</th>";
+    if (errors) out += "<th class=\"n\">relative rmse</th><th class=\"n\">largest error</th>";
+    out += "</tr>\n";
     for (const size_t i : report.worst) {
         const TensorReport &t = report.tensors[i];
-        out += fmt::format(
-            "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.4g}</td>"
-            "<td class=\"n\">{:.4g}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-            markup(t.name), markup(t.type), bytes_text(t.n_bytes), t.rms, t.largest,
-            t.compared ? fmt::format("{:.4g}", t.error) : "",
-            t.compared ? fmt::format("{:.4g}", t.max_error) : "");
+        out += fmt::format("<tr><td>{}</td><td>{}</td>", markup(t.name), markup(t.type)) +
+               number_cell(bytes_text(t.n_bytes)) + number_cell(fmt::format("{:.4g}", t.rms)) +
+               number_cell(fmt::format("{:.4g}", t.largest));
+        if (errors) {
+            out += number_cell(fmt::format("{:.4g}", t.error)) +
+                   number_cell(fmt::format("{:.4g}", t.max_error));
+        }
+        out += "</tr>\n";
     }
     return out + "</table>\n";
 }
@@ -127,53 +125,82 @@ std::string head(const ModelReport &report) {
     const double bits = report.n_values ? 8 * static_cast<double>(report.n_bytes) /
                                               static_cast<double>(report.n_values)
                                         : 0;
-    const std::string title = markup(report.name.empty() ? report.file : report.name);
+    const std::string title = markup(report.name.empty() ? base_name(report.file) : report.name);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>"
         "<link rel=\"icon\" href=\"data:,\"><style>{1}</style></head><body>\n<h1>{0}</h1>\n"
         "<p>{2}{3}, {4}; {5} values in {6} tensors, {7} ({8:.3f} bits per value).</p>\n",
-        title, style(), markup(report.file),
-        report.reference.empty() ? "" : " against " + markup(report.reference),
+        title, style(), markup(base_name(report.file)),
+        report.reference.empty() ? "" : " against " + markup(base_name(report.reference)),
         markup(report.architecture), count_text(report.n_values), report.tensors.size(),
         bytes_text(report.n_bytes), bits);
 }
 
 } // namespace
 
-// Rows: layers; columns: kinds. The value is the error, without a reference the rms.
-std::string report_heatmap(const ModelReport &report) {
+namespace {
+
+// A tensor in the map, and what colours it: the error, without a reference the rms.
+struct Cell {
+    const TensorReport *tensor;
+    size_t column;
+    double value;
+};
+
+// Columns are the kinds that have a cell, in the order of the file.
+std::vector<Cell> heat_cells(const ModelReport &report, std::vector<std::string> &kinds) {
     const bool errors = !report.reference.empty();
-    std::vector<std::string> kinds;
-    size_t n_layers = 0;
+    std::vector<Cell> cells;
     for (const TensorReport &t : report.tensors) {
-        if (t.layer == kNoLayer) continue;
-        n_layers = std::max(n_layers, t.layer + 1);
-        if (std::find(kinds.begin(), kinds.end(), t.kind) == kinds.end()) kinds.push_back(t.kind);
+        if (t.layer == kNoLayer || (errors && !t.compared)) continue;
+        const auto found = std::find(kinds.begin(), kinds.end(), t.kind);
+        const auto column = static_cast<size_t>(found - kinds.begin());
+        if (found == kinds.end()) kinds.push_back(t.kind);
+        cells.push_back({&t, column, errors ? t.error : t.rms});
     }
-    const size_t width = 70 + 66 * kinds.size(), height = 110 + 18 * n_layers;
+    return cells;
+}
+
+std::string heat_cell(const HeatScale &scale, const Cell &cell, size_t row) {
+    const TensorReport &t = *cell.tensor;
+    return fmt::format(
+        "<g><rect x=\"{}\" y=\"{}\" width=\"65\" height=\"17\" fill=\"{}\"/><text x=\"{}\" y=\"{}\" "
+        "text-anchor=\"middle\" style=\"fill:{}\">{:.2g}</text><title>{} ({}): {:.6g}</title></g>\n",
+        64 + 66 * cell.column, 154 + 18 * row, scale.fill(cell.value), 96 + 66 * cell.column,
+        167 + 18 * row, scale.text(cell.value), cell.value, markup(t.name), markup(t.type),
+        cell.value);
+}
+
+} // namespace
+
+// Rows: layers that have a cell; columns: kinds; above them what the colours mean.
+std::string report_heatmap(const ModelReport &report) {
+    std::vector<std::string> kinds;
+    const std::vector<Cell> cells = heat_cells(report, kinds);
+    if (cells.empty()) return "<p>No tensor of a layer has a value to show.</p>\n";
+    HeatScale scale;
+    std::map<size_t, size_t> rows; // layer -> row
+    for (const Cell &cell : cells) {
+        scale.add(cell.value);
+        rows[cell.tensor->layer] = 0;
+    }
+    size_t n_rows = 0;
+    for (auto &[layer, row] : rows) row = n_rows++;
+    const size_t width = std::max<size_t>(400, 110 + 66 * kinds.size()), height = 160 + 18 * n_rows;
     std::string svg =
         fmt::format("<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" font-size=\"11\" "
                     "role=\"img\" aria-label=\"layers and kinds\">\n",
                     width, height);
+    svg += scale.legend(64, 0, report.reference.empty() ? "rms" : "relative rmse");
     for (size_t k = 0; k < kinds.size(); ++k) {
-        svg += fmt::format("<text transform=\"translate({},96) rotate(-35)\">{}</text>\n",
+        svg += fmt::format("<text transform=\"translate({},146) rotate(-35)\">{}</text>\n",
                            84 + 66 * k, markup(kinds[k]));
     }
-    for (size_t l = 0; l < n_layers; ++l) {
+    for (const auto &[layer, row] : rows) {
         svg += fmt::format("<text x=\"56\" y=\"{}\" text-anchor=\"end\">layer {}</text>\n",
-                           117 + 18 * l, l);
+                           167 + 18 * row, layer);
     }
-    for (const TensorReport &t : report.tensors) {
-        if (t.layer == kNoLayer || (errors && !t.compared)) continue;
-        const auto k =
-            static_cast<size_t>(std::find(kinds.begin(), kinds.end(), t.kind) - kinds.begin());
-        const double value = errors ? t.error : t.rms;
-        svg += fmt::format(
-            "<g><rect x=\"{}\" y=\"{}\" width=\"65\" height=\"17\" fill=\"{}\"/><text x=\"{}\" "
-            "y=\"{}\" text-anchor=\"middle\">{}</text><title>{} ({}): {:.6g}</title></g>\n",
-            64 + 66 * k, 104 + 18 * t.layer, color_of(value), 96 + 66 * k, 117 + 18 * t.layer,
-            short_number(value), markup(t.name), markup(t.type), value);
-    }
+    for (const Cell &cell : cells) svg += heat_cell(scale, cell, rows[cell.tensor->layer]);
     return svg + "</svg>\n";
 }
 

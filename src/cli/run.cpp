@@ -51,7 +51,8 @@ static std::vector<int32_t> parse_ids(const std::string &text) {
 static std::vector<int32_t> prompt_ids(const Generator &generator, const RunOptions &options,
                                        std::string &text) {
     if (!options.tokens.empty()) return parse_ids(options.tokens);
-    text = options.prompt_file.empty() ? options.prompt : read_text(options.prompt_file);
+    text = options.prompt_file.empty() ? options.prompt : read_utf8(options.prompt_file);
+    require_utf8(text, "--prompt", kUsage);
     std::vector<int32_t> ids = generator.tokenize(text);
     if (ids.empty()) throw Failure(kUsage, "the prompt is empty and the model has no first token");
     return ids;
@@ -92,13 +93,18 @@ static int run(const Globals &globals, const RunOptions &options) {
     TextStream stream(globals.json ? nullptr : &out, options.stops);
     size_t n_tokens = 0;
     const auto start = std::chrono::steady_clock::now();
-    generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr,
-             [&](const Token &token) {
-                 ++n_tokens;
-                 if (globals.json) print_json_line(out, token_json(token));
-                 const std::string bare = fmt::format("{} ", token.id);
-                 return stream.add(token.piece ? *token.piece : bare);
-             });
+    const auto show = [&](const Token &token) {
+        ++n_tokens;
+        if (globals.json) print_json_line(out, token_json(token));
+        const std::string bare = fmt::format("{} ", token.id);
+        return stream.add(token.piece ? *token.piece : bare);
+    };
+    try {
+        generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr, show);
+    } catch (const Failure &) {
+        if (!globals.json) out.end_line(); // what is said of it stands below the text
+        throw;
+    }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     stream.finish();
     if (!globals.json) out.write("\n");

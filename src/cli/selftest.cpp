@@ -208,7 +208,7 @@ static int report(const Globals &globals, const SelftestOptions &options,
 static int selftest(const Globals &globals, const SelftestOptions &options) {
     if (globals.isa != "all") isa_from_name(globals.isa);
     std::vector<ggufx_type_facts> types;
-    for (const std::string &name : options.types) types.push_back(type_facts(type_from_name(name)));
+    for (const std::string &name : options.types) types.push_back(type_facts(type_from_name(name, "--type")));
     if (types.empty()) types = all_types();
     const Runtime scalar = try_runtime(GGUFX_ISA_SCALAR, 1);
     const std::vector<Contender> contenders = make_contenders(globals);

@@ -35,7 +35,7 @@ TextModel load_text_model(const Globals &globals, const std::string &model,
                           const std::string &text_path) {
     TextModel loaded;
     loaded.rt = make_runtime(globals);
-    const std::string text = read_text(text_path);
+    const std::string text = read_utf8(text_path);
     const ggufx_progress cancel = cancel_hook();
     loaded.file = open_file(loaded.rt.get(), model, 0, &cancel);
     loaded.model = make_model(loaded.rt.get(), loaded.file.get());

@@ -105,6 +105,30 @@ class Usage(tool.Case):
                      ["quantize", MODEL, "x", "Q4_0", "--allow-requantize", "--dry-run"]):
             self.assertEqual(run(*args, env=environment(**extra)).stdout, self.ok(*args), args)
 
+    def test_mistakes_in_values_name_their_option(self):
+        text, out = self.path("t.txt", b"Once there was a fox. " * 80), self.path("o")
+        quantize = ["quantize", MODEL, out, "--allow-requantize", "--type"]
+        for args, option in ((["run", MODEL, "-p", "a", "--ctk", "q9"], "--ctk"),
+                             (["run", MODEL, "-p", "a", "--ctv", "q9"], "--ctv"),
+                             (["perplexity", MODEL, "-f", text, "--ctx", "64", "--ctk", "q9"], "--ctk"),
+                             (["kv-eval", MODEL, "-f", text, "--k", "q9"], "--k"),
+                             (["kv-eval", MODEL, "-f", text, "--v", "q9"], "--v"),
+                             (["fit", MODEL, "--kv", "q9"], "--kv"),
+                             (["fit", "--shape", "qwen3-4b", "--type", "Q4_K_X"], "--type"),
+                             ([*quantize, "Q4_K_X"], "--type"),
+                             ([*quantize, "Q4_0", "--output-type", "q9"], "--output-type"),
+                             ([*quantize, "Q4_0", "--embd-type", "q9"], "--embd-type"),
+                             ([*quantize, "Q4_0", "--rule", "a=q9"], "--rule"),
+                             ([*quantize, "Q4_0", "--target-bpw", "4", "--candidates", "q9"], "--candidates"),
+                             (["bench", "matvec", "--type", "q9"], "--type"),
+                             (["bench", "kv", "--types", "q9"], "--types"),
+                             (["bench", "quantize", "--type", "q9"], "--type"),
+                             (["bench", "model", MODEL, "--ctv", "q9"], "--ctv"),
+                             (["selftest", "--type", "q9"], "--type"),
+                             (["cpu", "--isa", "sse9"], "--isa"), (["cpu", "-t", "1,2"], "--threads")):
+            self.assertTrue(self.fails(2, *args).startswith("ggufx: " + option + ": "), args)
+        self.assertEqual(os.listdir(self.folder), ["t.txt"])
+
     def test_errors_are_json_on_stderr_with_json(self):
         error = json.loads(self.fails(1, "info", self.path("absent.gguf"), "--json"))["error"]
         self.assertEqual((error["exit"], error["status"]), (1, "NOT_FOUND"))
@@ -225,6 +249,27 @@ class Streams(tool.Case):
         self.assertEqual(lines[-1]["done"], lines[-1]["total"])
         self.assertEqual(lines[-1]["progress"], "perplexity")
 
+    def test_a_dash_is_standard_input(self):
+        with open(MODEL, "rb") as file:
+            model = file.read()
+        for args in (["info", "-"], ["validate", "--deep", "-"], ["fit", "-"], ["diff", MODEL, "-"],
+                     ["dequant", "-", "output_norm.weight"], ["run", "-", "-p", "Once", "-n", "4"]):
+            named = [MODEL if word == "-" else word for word in args]
+            expected = self.ok(*named).replace(os.fsencode(MODEL), b"-") if args[0] != "diff" else self.ok(*named)
+            with open(MODEL, "rb") as file:
+                self.assertEqual(self.ok(*args, stdin=file), expected, args)
+            piped = subprocess.run([*WRAPPER, TOOL, *args], input=model, stdout=subprocess.PIPE, env=environment())
+            self.assertEqual(piped.stdout, expected, args)
+        start = subprocess.run([*WRAPPER, TOOL, "info", "-", "--json"], input=model[:40000], stdout=subprocess.PIPE,
+                               env=environment())  # of a download that goes on
+        self.assertEqual(len(json.loads(start.stdout)["tensors"]), 38)
+        self.assertIn("standard input: ", self.fails(3, "info", "-"))
+        for args in (["set", "-", "a=1"], ["unset", "-", "a"], ["rename", "-", "a=b"], ["info", "-", "--sha256", "--json"]):
+            self.fails(2, *args, cwd=self.folder)
+        self.assertEqual(os.listdir(self.folder), [])
+        before = self.ok("set", MODEL, "a=@-", "-o", self.path("o"), "--dry-run", stdin=subprocess.DEVNULL)
+        self.assertIn(b"(absent) -> str", before)
+
     def on_terminal(self, *args, **env):
         """What a terminal gets as standard output."""
         try:
@@ -265,6 +310,51 @@ class Streams(tool.Case):
             self.assertNotIn(b"\x07", text)
             self.assertNotIn("‮".encode(), text)
             self.assertIn(b"\\x1b[2J", text)
+
+
+class Interrupted(tool.Case):
+    def on_terminal(self, *args):
+        """Ctrl-C after the first output; what came, and the exit code."""
+        try:
+            pid, terminal = pty.fork()
+        except OSError as error:
+            self.skipTest("no pseudo terminal: %s" % error)
+        if pid == 0:
+            os.execvpe(WRAPPER[0] if WRAPPER else TOOL, [*WRAPPER, TOOL, *args], environment(NO_COLOR="1"))
+        out = os.read(terminal, 100)
+        os.write(terminal, b"\x03")
+        try:
+            while chunk := os.read(terminal, 65536):
+                out += chunk
+        except OSError:
+            pass
+        os.close(terminal)
+        return out.replace(b"^C", b"").decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_run_and_demo_say_so_on_a_line_of_its_own(self):
+        prompt = self.path("prompt", b"Once upon a time there was a fox. " * 30)
+        for args in (["run", MODEL, "-f", prompt], ["demo"]):
+            text, code = self.on_terminal(*args, "--isa", "scalar", "-t", "1")
+            self.assertEqual(code, 130, text)
+            self.assertTrue(text.endswith("\r\nggufx: interrupted\r\n"), text)
+
+    def test_reads_and_writes_that_wait_say_so(self):
+        read, write = os.pipe()
+        self.addCleanup(os.close, read)
+        self.addCleanup(os.close, write)
+        for args, options in ((["run", MODEL, "-f", "-"], {"stdin": read, "stdout": subprocess.DEVNULL}),
+                              (["demo", "--export", "-"], {"stdout": write, "stdin": subprocess.DEVNULL})):
+            process = subprocess.Popen([*WRAPPER, TOOL, *args], stderr=subprocess.PIPE, env=environment(), **options)
+            time.sleep(1)  # it waits then, or it has not come so far: both end
+            process.send_signal(signal.SIGINT)
+            try:
+                _, message = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                self.fail(f"{args}: it waits on")
+            code = process.returncode
+            self.assertIn((code, message), ((130, b"ggufx: interrupted\n"), (-signal.SIGINT, b"")), args)
 
 
 class Files(tool.Case):

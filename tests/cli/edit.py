@@ -14,7 +14,7 @@ class Set(Edit):
         tensors = self.tensors(path)
         self.ok("set", path, "kept=-7", "list=9,8", "a.bool=true", "a.u32=4294967295", "a.i32=-1",
                 "a.i64=4294967296", "a.u64=18446744073709551615", "a.f32=0.5", "a.str=1x",
-                "a.inf=inf", "odd:key=1", "b:u8=255", "b.f64:f64=0.1", "b.i8:i8=-128",
+                "a.inf=inf", "odd:key:u32=1", "b:u8=255", "b.f64:f64=0.1", "b.i8:i8=-128",
                 "b.text:str=12", "b.list:str[]=x,,z", "b.none:u8[]=", "b.flags:bool[]=true,false",
                 "b.reals:f32[]=0.5,-2")
         keys = self.keys(path)
@@ -34,6 +34,18 @@ class Set(Edit):
         self.assertEqual(list(keys)[:3], ["general.architecture", "kept", "list"])  # in their places
         self.assertEqual(self.tensors(path), tensors)
         self.assertEqual(os.listdir(self.folder), ["s.gguf"])
+
+    def test_a_type_that_is_none_is_refused(self):
+        path = self.small()
+        before = digest(path)
+        for change in ("a:banana=1", "a:U32=1", "a:arr=1", "a:u32[=1", "a:[]=1", "a:=1"):
+            message = self.fails(2, "set", path, change)
+            self.assertIn("no type of value is called", message)
+            self.assertIn("u8, i8, u16, i16, u32, i32, f32, bool, str, u64, i64, f64", message)
+        self.assertEqual(digest(path), before)
+        self.ok("set", path, "odd:key:str=1")
+        self.ok("set", path, "odd:key=2")  # which is there
+        self.assertEqual(self.keys(path)["odd:key"], ("str", "2"))
 
     def test_text_comes_from_a_file(self):
         path = self.small()

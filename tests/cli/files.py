@@ -45,6 +45,19 @@ class Info(tool.Case):
                                             "offset": 0, "abs_offset": dump["data_offset"],
                                             "nbytes": 24, "complete": True}])
 
+    def test_a_bad_file_is_told_and_the_next_ones_follow(self):
+        bad, absent = self.path("bad.gguf", b"Once"), self.path("absent.gguf")
+        self.assertEqual([*self.json("info", MODEL)][:2], ["schema", "file"])
+        self.assertEqual(self.json("info", MODEL)["file"], MODEL)
+        result = run("info", MODEL, bad, absent, MODEL, "--json")
+        self.assertEqual(result.returncode, 3)  # of the first one
+        self.assertEqual([json.loads(line)["file"] for line in result.stdout.splitlines()], [MODEL, MODEL])
+        told = [json.loads(line)["error"] for line in result.stderr.splitlines()]
+        self.assertEqual([(e["file"], e["exit"]) for e in told], [(bad, 3), (absent, 1)])
+        result = run("info", absent, MODEL)
+        self.assertEqual((result.returncode, result.stderr.count(b"\n")), (1, 1))
+        self.assertIn(b"token_embd.weight", result.stdout)
+
     def test_selection_filter_and_limit(self):
         self.assertNotIn("kv", self.json("info", MODEL, "--tensors"))
         self.assertNotIn("tensors", self.json("info", MODEL, "--kv"))
@@ -105,7 +118,7 @@ class Info(tool.Case):
             expected = read_json(shared("formats", "gguf-golden", entry["expected"]))
             path = shared("formats", "gguf-golden", entry["file"])
             dump = self.json("info", path, *(["--sha256"] if has_hash else []))
-            del dump["schema"]
+            del dump["schema"], dump["file"]
             for tensor in [] if has_hash else expected["tensors"]:
                 del tensor["sha256"]
             self.assertEqual(dump, expected, entry["file"])

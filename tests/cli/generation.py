@@ -8,6 +8,17 @@ from tool import MODEL, read_json, shared
 
 
 class Demo(tool.Case):
+    def test_text_that_is_not_utf8_is_refused_with_its_place(self):
+        bad = self.path("bad.txt", b"Once \xff upon")
+        self.assertIn('bad.txt": byte 5 (0xff) begins no character', self.fails(3, "run", MODEL, "-f", bad))
+        cut = self.path("cut.txt", "Eine Füchsin ü".encode()[:-1])
+        self.assertIn("byte 14 (0xc3)", self.fails(3, "run", MODEL, "-f", cut))
+        for verb in ("perplexity", "kv-eval"):
+            self.assertIn("byte 5 (0xff)", self.fails(3, verb, MODEL, "-f", bad, "--ctx", "4"))
+        with open(bad, "rb") as text:
+            self.assertIn("standard input: byte 5", self.fails(3, "run", MODEL, "-f", "-", stdin=text))
+        self.assertIn("--prompt: byte 1 (0xe2)", self.fails(2, "run", MODEL, "-p", os.fsdecode(b"a\xe2\x82")))
+
     def test_demo_tells_a_story_and_measures_three_calls(self):
         out = self.ok("demo").decode()
         story, table = out.split("\n\n", 1)

@@ -123,6 +123,10 @@ class KvEval(tool.Case):
             self.assertIn(pair["k"], texts)
             for error in [pair["error"]] + [layer["error"] for layer in pair["layers"]]:
                 self.assertIn("%.1e" % error, texts)
+        legend, = svg.findall(SVG + "g")
+        ends = [float(text.text) for text in legend.findall(SVG + "text")[1:]]
+        errors = [e for p in result["pairs"] for e in [p["error"]] + [layer["error"] for layer in p["layers"]]]
+        self.assertEqual([ends[0], ends[-1]], [float("%.2g" % min(errors)), float("%.2g" % max(errors))])
         self.assertEqual([text for text in texts if text.startswith("layer")],
                          ["layer %d" % i for i in range(4)])
         fills = [rect.get("fill") for rect in svg.findall(SVG + "rect")]
@@ -143,7 +147,8 @@ class KvEval(tool.Case):
         self.ok("kv-eval", model, "-f", self.text, "--ctx", 64, "--chunks", 1, "--k", "f16",
                 "--heatmap", target)
         texts = [text.text for text in xml.etree.ElementTree.parse(target).getroot()]
-        self.assertTrue(any(text and model in text for text in texts), texts)
+        self.assertTrue(any(text and os.path.basename(model) in text for text in texts), texts)
+        self.assertFalse(any(text and self.folder in text for text in texts), texts)
 
     def test_progress_names_the_pair_and_ends(self):
         result = run(*self.args("--k", "f16,gx4", chunks=1), "--progress", "json")

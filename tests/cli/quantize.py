@@ -63,6 +63,16 @@ class Bytes(Quantize):
         self.assertTrue(all(errors[1][name] <= rmse for name, rmse in errors[0].items()))
         self.assertLess(sum(errors[1].values()), 0.99 * sum(errors[0].values()))
 
+    def test_measure_tells_errors_without_a_terminal(self):
+        args = ("quantize", MODEL, self.path("o.gguf"), "Q4_0", "--allow-requantize", "--measure", "--force")
+        head, *rows, total = self.ok(*args).decode().splitlines()
+        self.assertEqual(head, "tensor\tfrom\tto\tbytes\trmse")
+        expected = [f"{t['tensor']}\t{t['from']}\t{t['to']}\t{t['bytes_out']}\t{t['rmse']:.4g}"
+                    for t in self.json(*args)["plan"]]
+        self.assertEqual(rows, expected)
+        self.assertGreater(len([row for row in rows if float(row.split("\t")[4]) > 0]), 20)
+        self.assertIn("bits per weight", total)
+
     def test_threads_and_runs_give_the_same_file(self):
         digests = set()
         for i, threads in enumerate((1, 4, 4)):
