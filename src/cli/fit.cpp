@@ -16,6 +16,7 @@ namespace {
 struct Asked {
     ggufx_job_options job;
     ggufx_estimate_options options;
+    bool common_caches = false; // of types that other programs read too
     bool keeps_types = false; // a recipe is no candidate: the file is quantized already
 
     Asked() {
@@ -25,6 +26,12 @@ struct Asked {
 };
 
 } // namespace
+
+// From the most bytes to the least: the pairs that no other one of types which other programs read
+// beats in bytes and in loss (tests/bench/fit.md).
+static constexpr const char *kCommonPairs[] = {"f16",       "q8_0",        "q8_0/q5_0", "q5_1",
+                                               "q5_1/iq4_nl", "q5_0/iq4_nl", "iq4_nl",    "q4_0"};
+static constexpr unsigned kUsualContext = 8192; // what most conversations need at most
 
 static void set_kv(ggufx_estimate_options &out, const std::string &kv) {
     const size_t slash = kv.find('/');
@@ -45,7 +52,8 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     out.job = &asked.job;
     if (in.allow_requantize) asked.job.flags |= GGUFX_JOB_ALLOW_REQUANTIZE;
     if (in.with_imatrix) out.flags |= GGUFX_ESTIMATE_IMATRIX;
-    if (!in.kv.empty()) set_kv(out, in.kv);
+    if (!in.kv.empty() && in.kv != "all") set_kv(out, in.kv);
+    asked.common_caches = in.kv.empty();
     out.n_batch = in.batch;
     out.n_sessions = in.slots;
     if (!in.ram.empty()) out.memory_bytes = parse_size(in.ram, "--ram");
@@ -72,10 +80,9 @@ static File open_shape(const ggufx_runtime *rt, const std::string &header) {
 }
 
 // The best that fits with these options, else nothing and, in `refusal`, why.
-static std::optional<ggufx_estimate_facts> recommend(const ggufx_runtime *rt,
-                                                     const ggufx_file *file,
-                                                     const ggufx_estimate_options &options,
-                                                     std::string &refusal) {
+static std::optional<ggufx_estimate_facts> best_of(const ggufx_runtime *rt, const ggufx_file *file,
+                                                   const ggufx_estimate_options &options,
+                                                   std::string &refusal) {
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
     ggufx_error error;
@@ -84,6 +91,46 @@ static std::optional<ggufx_estimate_facts> recommend(const ggufx_runtime *rt,
     if (status != GGUFX_E_CAPACITY) throw Failure(exit_code(status), error);
     refusal = error.message;
     return std::nullopt;
+}
+
+// Heads that a type does not take are no error while there are other types to try.
+static bool takes_heads(const ggufx_runtime *rt, const ggufx_file *file,
+                        ggufx_estimate_options options) {
+    options.flags &= ~GGUFX_ESTIMATE_FILE_TYPE;
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    return ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_E_ARGUMENT;
+}
+
+// The same over the pairs that suit everybody, unless types of cache were asked for.
+static std::optional<ggufx_estimate_facts> recommend(const ggufx_runtime *rt,
+                                                     const ggufx_file *file, const Asked &asked,
+                                                     ggufx_estimate_options options,
+                                                     std::string &refusal) {
+    if (!asked.common_caches) return best_of(rt, file, options, refusal);
+    std::optional<ggufx_estimate_facts> best;
+    for (const char *pair : kCommonPairs) {
+        set_kv(options, pair);
+        if (pair != kCommonPairs[0] && !takes_heads(rt, file, options)) continue;
+        const auto found = best_of(rt, file, options, refusal);
+        const bool better = found && (!best || found->loss < best->loss ||
+                                      (found->loss == best->loss &&
+                                       found->total_bytes < best->total_bytes));
+        if (better) best = found;
+    }
+    return best;
+}
+
+// The trained context, or the usual one where that is smaller.
+static unsigned default_context(const ggufx_runtime *rt, const ggufx_file *file,
+                                ggufx_estimate_options options) {
+    options.flags &= ~GGUFX_ESTIMATE_FILE_TYPE;
+    options.n_context = 0;
+    const auto trained = facts<ggufx_estimate_facts>(
+        [&](ggufx_estimate_facts *out, ggufx_error *error) {
+            return ggufx_estimate(out, rt, file, &options, error);
+        });
+    return std::min(trained.n_context, kUsualContext);
 }
 
 // One line of the table: with the best types of cache that fit, where there is a limit. Nothing
@@ -101,7 +148,7 @@ static std::optional<ggufx_estimate_facts> candidate(const ggufx_runtime *rt,
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     const bool alone = asked.keeps_types || (options.flags & GGUFX_ESTIMATE_FILE_TYPE);
     if ((facts.flags & GGUFX_ESTIMATE_FITS) || !alone) return facts;
-    const auto best = recommend(rt, file, options, refusal);
+    const auto best = recommend(rt, file, asked, options, refusal);
     return best ? best : facts;
 }
 
@@ -143,13 +190,14 @@ static int fit(const Globals &globals, const FitOptions &options) {
     report.name = has_file ? options.model : options.shape;
     report.memory_bytes = asked.options.memory_bytes;
     std::vector<unsigned> contexts = options.contexts;
-    if (contexts.empty()) contexts.push_back(0);
+    if (contexts.empty()) contexts.push_back(default_context(rt.get(), file.get(), asked.options));
     std::sort(contexts.rbegin(), contexts.rend()); // the largest is what is wanted
     for (const unsigned n_context : contexts) {
         asked.options.n_context = n_context;
         list_candidates(report, rt.get(), file.get(), asked, has_file);
         if (report.memory_bytes == 0 || report.recommended) continue;
-        report.recommended = recommend(rt.get(), file.get(), asked.options, report.refusal);
+        report.recommended =
+            recommend(rt.get(), file.get(), asked, asked.options, report.refusal);
     }
     print_fit(globals, options, report);
     if (report.memory_bytes == 0 || report.recommended) return kOk;
@@ -166,10 +214,12 @@ void add_fit(Tool &tool) {
         .value("NAME");
     sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown")
         .value("SIZE");
-    sub.option("--ctx", o.contexts, "tokens of context, or several; that of the training")
+    sub.option("--ctx", o.contexts, "tokens of context, or several; default 8192, or that of the "
+               "training where it is less")
         .list()
         .between(1, INT32_MAX);
-    sub.option("--kv", o.kv, "types of the cache (q8_0, gx4/gx3); the best that fit")
+    sub.option("--kv", o.kv, "types of the cache (q8_0, gx4/gx3), or all: the best that fit, "
+               "also of those that only this library reads; default the best of the others")
         .value("KVTYPE");
     sub.option("--type", o.type, "this recipe alone: Q4_K_M").value("RECIPE");
     sub.option("--slots", o.slots, "conversations side by side; default 1").between(1, 1u << 20);

@@ -9,7 +9,7 @@ namespace ggufx::cli {
 struct FitOptions {
     std::string model, shape; // one of them
     std::string ram, kv, type;
-    std::vector<unsigned> contexts; // empty: the trained one
+    std::vector<unsigned> contexts; // empty: 8192, or the trained one where it is less
     unsigned slots = 1, batch = 0;
     float bandwidth = 0; // GB/s
     bool with_imatrix = false, allow_requantize = false;

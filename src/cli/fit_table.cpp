@@ -72,22 +72,34 @@ static std::string cache_name(const ggufx_estimate_facts &f) {
     return k == v ? k : k + "/" + v;
 }
 
+// On a terminal a recipe that needs an imatrix has a mark, elsewhere the last column says so.
+static std::vector<std::string> cells_of(const ggufx_estimate_facts &f, bool marks) {
+    const bool needs = f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX;
+    return {recipe_name(f) + (needs && marks ? " *" : ""),
+            fmt::format("{:.3f}", f.bits_per_weight),
+            fmt::format("{:.4f}", f.weight_error),
+            fmt::format("{:.1e}", f.loss),
+            cache_name(f),
+            fmt::format("{}", f.n_context),
+            bytes_text(f.file_bytes),
+            bytes_text(f.kv_bytes),
+            bytes_text(workspace(f)),
+            bytes_text(f.total_bytes)};
+}
+
 static void print_candidates(Output &out, const Globals &globals, const FitReport &report) {
-    const bool limited = report.memory_bytes != 0;
+    const bool limited = report.memory_bytes != 0, marks = out.is_terminal();
     const bool speeds = report.candidates.front().tokens_per_second > 0;
-    std::vector<std::string> titles = {"type",  ">bits/weight", ">error",  ">loss",
-                                       "cache", ">context",     ">weights", ">cache",
-                                       ">workspace", ">total"};
-    if (limited) titles.insert(titles.end(), {"fits", ">largest context"});
-    if (speeds) titles.insert(titles.end(), {">tokens/s", ">at full context"});
+    std::vector<std::string> titles = {"type",     ">bpw",     ">error", ">loss",      "kv types",
+                                       ">context", ">weights", ">cache", ">workspace", ">total"};
+    if (limited) titles.insert(titles.end(), {"fits", ">max ctx"});
+    if (speeds) titles.insert(titles.end(), {">tok/s", ">tok/s full"});
     titles.emplace_back("remarks");
     Table table(titles);
+    table.dispensable({"workspace", "error", "tok/s full", "fits", "context", "bpw", "loss"});
+    bool needs = false;
     for (const ggufx_estimate_facts &f : report.candidates) {
-        std::vector<std::string> cells = {
-            recipe_name(f), fmt::format("{:.3f}", f.bits_per_weight),
-            fmt::format("{:.4f}", f.weight_error), fmt::format("{:.1e}", f.loss), cache_name(f),
-            fmt::format("{}", f.n_context), bytes_text(f.file_bytes), bytes_text(f.kv_bytes),
-            bytes_text(workspace(f)), bytes_text(f.total_bytes)};
+        std::vector<std::string> cells = cells_of(f, marks);
         if (limited) {
             cells.emplace_back(f.flags & GGUFX_ESTIMATE_FITS ? "yes" : "no");
             cells.push_back(fmt::format("{}", f.max_context));
@@ -96,10 +108,12 @@ static void print_candidates(Output &out, const Globals &globals, const FitRepor
             cells.push_back(fmt::format("{:.1f}", f.tokens_per_second));
             cells.push_back(fmt::format("{:.1f}", f.tokens_per_second_full));
         }
-        cells.emplace_back(f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX ? "needs an imatrix" : "");
+        needs = needs || (f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX);
+        if (!marks) cells.emplace_back(f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX ? "needs an imatrix" : "");
         table.row(cells);
     }
     table.print(out, make_style(globals, out));
+    if (needs && marks) out.write("* needs an imatrix\n");
 }
 
 void print_fit(const Globals &globals, const FitOptions &options, const FitReport &report) {
@@ -109,12 +123,15 @@ void print_fit(const Globals &globals, const FitOptions &options, const FitRepor
         return out.finish();
     }
     const ggufx_estimate_facts &first = report.candidates.front();
-    out.write(fmt::format("{}: {} parameters, batches of {}{}\n", escape(report.name),
-                          count_text(first.n_parameters), first.n_batch,
+    const bool one_context = report.candidates.back().n_context == first.n_context;
+    out.write(fmt::format("{}: {} parameters,{} batches of {}{}\n", escape(report.name),
+                          count_text(first.n_parameters),
+                          one_context ? fmt::format(" context {},", first.n_context) : "",
+                          first.n_batch,
                           first.n_sessions > 1 ? fmt::format(", {} slots", first.n_sessions) : ""));
     print_candidates(out, globals, report);
     if (first.flags & GGUFX_ESTIMATE_NO_GRAPH) {
-        out.write("this architecture does not run here yet: caches and workspace are those of a "
+        out.write("this architecture does not run here yet: caches and workspace are those of a\n"
                   "llama of this shape\n");
     }
     if (const auto &best = report.recommended) {

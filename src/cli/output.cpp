@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "output.hpp"
 
+#include "help.hpp"
 #include "part_file.hpp"
 #include "signals.hpp"
 #include "text.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,6 +94,18 @@ void Output::write(std::string_view bytes) {
 
 void Output::flush() {
     if (std::fflush(stream_) != 0) fail("write to");
+}
+
+size_t Output::width() const {
+    constexpr unsigned kLeast = 20; // of less no table can be made
+    const char *columns = std::getenv("COLUMNS");
+    const std::string_view said = columns ? columns : "";
+    unsigned n = 0;
+    const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), n);
+    if (error == std::errc() && end == said.data() + said.size() && n > 0) return std::max(n, kLeast);
+    struct winsize size = {};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? std::max<unsigned>(size.ws_col, kLeast) : kHelpWidth;
 }
 
 void Output::end_line() {

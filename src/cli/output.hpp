@@ -31,6 +31,7 @@ public:
 
     bool is_stdout() const { return stream_ == stdout; }
     bool is_terminal() const { return terminal_; }
+    size_t width() const; // columns: of COLUMNS, else of the terminal, else 80
 
 private:
     [[noreturn]] void fail(const char *what) const;

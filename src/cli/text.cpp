@@ -95,6 +95,46 @@ std::string shorten(std::string_view text, size_t limit) {
     return escape_text(text, false, limit);
 }
 
+// Blocks whose characters terminals draw over two columns, and the combining ones that take none.
+static size_t columns_of_point(uint32_t point) {
+    static constexpr uint32_t kWide[][2] = {
+        {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xac00, 0xd7a3},
+        {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+        {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+    if ((point >= 0x300 && point <= 0x36f) || (point >= 0x200b && point <= 0x200d)) return 0;
+    for (const auto &[first, last] : kWide) {
+        if (point >= first && point <= last) return 2;
+    }
+    return 1;
+}
+
+// Bytes of `text` within so many columns, which become those that they take.
+static size_t fitting(std::string_view text, size_t &columns) {
+    size_t at = 0, taken = 0;
+    while (at < text.size()) {
+        const size_t n = utf8_length(text.substr(at));
+        const size_t next = n ? columns_of_point(code_point(text.substr(at), n)) : 1;
+        if (taken + next > columns) break;
+        taken += next;
+        at += n ? n : 1;
+    }
+    columns = taken;
+    return at;
+}
+
+size_t columns_of(std::string_view text) {
+    size_t columns = SIZE_MAX;
+    fitting(text, columns);
+    return columns;
+}
+
+std::string cut_to(std::string_view text, size_t columns) {
+    size_t taken = columns;
+    if (fitting(text, taken) == text.size()) return std::string(text);
+    taken = columns > 0 ? columns - 1 : 0;
+    return std::string(text.substr(0, fitting(text, taken))) + "…";
+}
+
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     out += escape(text);

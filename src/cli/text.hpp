@@ -21,6 +21,9 @@ std::string quoted(std::string_view text); // escaped, between quotation marks
 std::string escape_controls(std::string_view text);
 // First `limit` characters of the escaped text, with an ellipsis when it is longer.
 std::string shorten(std::string_view text, size_t limit);
+// Columns of a terminal that escaped text takes; and what of it fits, with an ellipsis.
+size_t columns_of(std::string_view text);
+std::string cut_to(std::string_view text, size_t columns);
 std::string hex(std::string_view bytes);
 
 // "3.49 MiB", "912 bytes".

@@ -270,6 +270,31 @@ class Streams(tool.Case):
         before = self.ok("set", MODEL, "a=@-", "-o", self.path("o"), "--dry-run", stdin=subprocess.DEVNULL)
         self.assertIn(b"(absent) -> str", before)
 
+    def test_tables_fit_the_terminal(self):
+        long = "blk.0." + "x" * 52
+        names = [(f"{long}{i}", (32, 1), 0, 128 * i) for i in range(2)]
+        wide = self.path("wide.gguf", tool.gguf(kv=[tool.ARCHITECTURE, ("tokenizer.list", 9,
+                         tool.struct.pack("<IQ", 8, 6) + tool.string("日本語の文字列" * 5) * 6)],
+                         tensors=names, data=bytes(256)))
+        for args in (["info", MODEL], ["info", wide], ["fit", MODEL], ["types"], ["cpu"],
+                     ["fit", "--shape", "qwen3-4b", "--ram", "6G", "--bandwidth", "40"],
+                     ["fit", "--shape", "llama3.1-405b", "--ram", "500G", "--kv", "all", "--ctx", "8192,4096"],
+                     ["quantize", MODEL, "x", "Q4_0", "--allow-requantize", "--dry-run"]):
+            for env, width in (({}, 80), ({"COLUMNS": "100"}, 100), ({"COLUMNS": "x"}, 80)):
+                text = self.on_terminal(*args, NO_COLOR="1", **env).decode().replace("\r\n", "\n")
+                columns = lambda line: sum(1 + (ord(c) >= 0x2e80) for c in line)
+                widest = max((line for line in text.splitlines() if self.folder not in line and MODEL not in line), key=columns)
+                self.assertLessEqual(columns(widest), width, (args, widest))
+                self.assertEqual([line for line in text.splitlines() if line != line.rstrip()][:1], [], args)
+        text = self.on_terminal("info", wide, NO_COLOR="1").decode()
+        self.assertIn("…", text)
+        # A pipe gets everything, whatever the width.
+        piped = run("info", wide, env=environment(COLUMNS="80")).stdout.decode()
+        self.assertIn(f"{long}1\tf32\t32 x 1", piped)
+        text = self.on_terminal("fit", "--shape", "qwen3-4b", "--ram", "6G", NO_COLOR="1").decode()
+        self.assertIn("not shown for want of width: workspace, error", text)
+        self.assertIn("* needs an imatrix", text)
+
     def on_terminal(self, *args, **env):
         """What a terminal gets as standard output."""
         try:

@@ -206,13 +206,37 @@ class Choice(Fit):
     def test_the_table(self):
         text = self.ok("fit", "--shape", "qwen3-4b", "--ram", "6G", "--ctx", "4096", "--bandwidth",
                        "40").decode()
-        self.assertIn("tokens/s", text)
+        self.assertIn("\ttok/s\t", text)
         self.assertIn("does not run here yet", text)
         self.assertIn("recommended: ", text)
         self.assertIn("needs an imatrix", text)
         text = self.ok("fit", MODEL).decode()
         self.assertNotIn("fits", text)
         self.assertIn("as it is", text)
+
+
+    def test_contexts_are_8192_or_those_of_the_model(self):
+        for args, n in ((["--shape", "llama3.1-8b"], 8192), (["--shape", "llama2-7b"], 4096), ([MODEL], 512)):
+            self.assertEqual({c["ctx"] for c in self.json("fit", *args)["candidates"]}, {n}, args)
+
+    def test_caches_are_of_types_that_others_read_unless_asked_for(self):
+        common = {"f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"}
+        seen = set()
+        for ram in ("3G", "3500M", "4G", "5G", "6G", "8G", "20G"):
+            args = ("fit", "--shape", "llama3.1-8b", "--ram", ram, "--ctx", "16384", "--json")
+            got = json.loads(run(*args).stdout)
+            for c in [*got["candidates"], got["recommended"] or {"k": "f16", "v": "f16"}]:
+                self.assertLessEqual({c["k"], c["v"]}, common)
+                seen |= {c["k"], c["v"]}
+            every = json.loads(run(*args, "--kv", "all").stdout)
+            if got["recommended"]:
+                self.assertLessEqual(every["recommended"]["loss"], got["recommended"]["loss"])
+                fitting = [c["loss"] for c in got["candidates"] if c["fits"] and not c["needs_imatrix"]]
+                self.assertEqual(got["recommended"]["loss"], min(fitting))
+            seen |= {every["recommended"]["k"]} if every["recommended"] else set()
+        self.assertTrue(seen & {"q8_0", "q5_1", "iq4_nl"} and seen - common, seen)  # some of both
+        got = self.json("fit", "--shape", "llama3.1-8b", "--ram", "8G", "--kv", "gx4/gx3")["recommended"]
+        self.assertEqual((got["k"], got["v"]), ("gx4", "gx3"))
 
 
 class Sizes(Fit):
@@ -235,7 +259,7 @@ class Errors(Fit):
             text = self.fails(2, "fit", MODEL, "--ram=" + ram)
             self.assertIn("--ram: \"%s\" is not a size (1000, 64K" % ram, text)
         self.assertIn("q8_0", self.fails(2, "fit", MODEL, "--kv", "q8_1"))
-        self.fails(1, "fit", MODEL, "--type", "Q4_K_X")
+        self.fails(2, "fit", MODEL, "--type", "Q4_K_X")
         self.assertIn("quantized already", self.fails(2, "fit", MODEL, "--type", "Q4_0"))
         self.fails(2, "fit", MODEL, "--ctx", "0")
         self.fails(2, "fit", MODEL, "--bandwidth", "-3")
