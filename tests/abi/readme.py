@@ -41,6 +41,9 @@ def check_example(language, source, limit, command, model, environment, expect):
     if source.count("\n") > limit:
         return [f"the {language} example has {source.count(chr(10))} lines, over {limit}"]
     faults = []
+    status, out, err = run(command, env=environment)
+    if language == "C" and (status != 2 or out or not err.startswith("usage: ")):
+        faults.append(f"C example without an argument: exit {status}, {out!r} {err!r}")
     status, out, err = run([*command, str(model)], env=environment)
     if status or not re.search(expect, out):
         faults.append(f"{language} example: exit {status}, {out!r} {err!r}")
