@@ -5,6 +5,7 @@ usage: raw.py [--write]     (without: exit 1 when a file differs)
 SPDX-License-Identifier: MIT
 """
 import pathlib
+import re
 import sys
 import textwrap
 
@@ -136,19 +137,28 @@ def sharp_constants():
 GO_INTEGER = {"i32": "int32", "u32": "uint32", "u64": "uint64"}
 GO_PREFIX = {"Status": "Status", "TensorType": "Type", "MetaType": "Meta", "LogLevel": "Log",
              "KvType": "KV", "CpuFeatures": "CPU"}
+# Words that Go writes in capitals; none of the small words that other names begin with.
+GO_CAPITALS = {"abi", "cpu", "id", "io", "isa", "kv"}
+
+
+def go_words(name):
+    """IO_READ, IoMode -> IORead, IOMode"""
+    parts = name.split("_") if "_" in name or name.isupper() else re.findall(r"[A-Z][a-z0-9]*", name)
+    return "".join(p.upper() if p.lower() in GO_CAPITALS else groups.words(p) for p in parts)
 
 
 def go_constants():
     found, rest = groups.grouped(header.constants(INCLUDE))
     text = NOTE + "\npackage ggufx\n"
     for name, (row, members) in found.items():
-        prefix = GO_PREFIX.get(name, name.removesuffix("Flags"))
-        rows = [(prefix + (m if name in ("TensorType", "KvType") else groups.words(m)), v)
+        prefix = GO_PREFIX.get(name, go_words(name.removesuffix("Flags")))
+        kind = go_words(name)
+        rows = [(prefix + (m if name in ("TensorType", "KvType") else go_words(m)), v)
                 for m, _, v in members]
         width = max(len(r[0]) for r in rows)
-        lines = "".join(f"\t{n:<{width}} {name} = {v}\n" for n, v in rows)
-        text += f"\n// {name}: {row[4]}.\ntype {name} {GO_INTEGER[row[2]]}\n\nconst (\n{lines})\n"
-    rows = [(groups.words(n.removeprefix("GGUFX_")), v) for n, v in rest]
+        lines = "".join(f"\t{n:<{width}} {kind} = {v}\n" for n, v in rows)
+        text += f"\n// {kind}: {row[4]}.\ntype {kind} {GO_INTEGER[row[2]]}\n\nconst (\n{lines})\n"
+    rows = [(go_words(n.removeprefix("GGUFX_")), v) for n, v in rest]
     width = max(len(r[0]) for r in rows)
     lines = "".join(f"\t{n:<{width}} = {v}\n" for n, v in rows)
     return text + f"\n// Numbers with a meaning of their own.\nconst (\n{lines})\n"

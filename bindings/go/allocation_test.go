@@ -24,7 +24,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 		"MatVec":           func() error { return w.MatVec(rt, y[:256], x[:256], nil) },
 		"MatVecMany":       func() error { return MatVecMany(rt, y, rows, matrices, x[:256], nil) },
 		"MatMul":           func() error { return w.MatMul(rt, y, 0, x, 0, 2, nil) },
-		"MatMulId":         func() error { return experts.MatMulId(rt, y[:2], 0, both, 2, x[:256], 0, nil) },
+		"MatMulID":         func() error { return experts.MatMulID(rt, y[:2], 0, both, 2, x[:256], 0, nil) },
 		"Dequantize":       func() error { return w.Dequantize(rt, y, 3, 2) },
 		"DequantizeBlocks": func() error { return rt.DequantizeBlocks(y, TypeQ8_0, blocks) },
 		"QuantizeBlocks":   func() error { return rt.QuantizeBlocks(blocks, TypeQ8_0, x, 256, nil) },

@@ -36,16 +36,12 @@ enum { GGUFX_GO_PATH, GGUFX_GO_FD, GGUFX_GO_MEMORY, GGUFX_GO_IO };
 /* source: a path, or bytes that are copied; reader: the handle of an io.ReaderAt. */
 static inline ggufx_status ggufx_go_open(ggufx_file **out, const ggufx_runtime *rt, int how,
                                          void *source, uint64_t n, uint64_t offset, int32_t fd,
-                                         uintptr_t reader, uint32_t flags, int32_t mode,
-                                         uint64_t max_metadata, uintptr_t user, ggufx_error *e) {
+                                         uintptr_t reader, const ggufx_open_options *options,
+                                         uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
     const ggufx_io io = {sizeof io, 0, NULL, (void *)reader, ggufx_go_on_size,
                          ggufx_go_on_read_at, NULL, NULL, ggufx_go_on_destroy};
-    ggufx_open_options o;
-    ggufx_open_options_init(&o);
-    o.flags = flags;
-    o.io = mode;
-    o.max_metadata_bytes = max_metadata;
+    ggufx_open_options o = *options;
     o.progress = progress;
     switch (how) {
     case GGUFX_GO_PATH: return ggufx_open(out, rt, source, &o, e);

@@ -56,11 +56,11 @@ func TestBlocks(t *testing.T) {
 	ok(t, rt.QuantizeBlocks(blocks, TypeQ8_0, numbers(3*4*64), 64, nil))
 	w := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{64, 4, 3}, 0, blocks, "experts"))
 	y, one := make([]float32, 8), make([]float32, 4)
-	ok(t, w.MatMulId(rt, y, 0, []uint32{2, 0}, 2, rows[:64], 0, nil))
+	ok(t, w.MatMulID(rt, y, 0, []uint32{2, 0}, 2, rows[:64], 0, nil))
 	ok(t, must[*Tensor](t)(w.Slice(2, 2, 1)).MatVec(rt, one, rows[:64], nil))
 	check(t, near(y[:4], one, 1e-30))
-	check(t, fails(t, w.MatMulId(rt, y, 0, []uint32{2, 3}, 2, rows[:64], 0, nil), StatusArgument).Index == 1)
-	fails(t, w.MatMulId(rt, y, 0, []uint32{2, 1, 0}, 2, rows[:64], 0, nil), StatusArgument)
+	check(t, fails(t, w.MatMulID(rt, y, 0, []uint32{2, 3}, 2, rows[:64], 0, nil), StatusArgument).Index == 1)
+	fails(t, w.MatMulID(rt, y, 0, []uint32{2, 1, 0}, 2, rows[:64], 0, nil), StatusArgument)
 	fails(t, rt.QuantizeBlocks(blocks, TypeIQ2_XS, rows, 256, nil), StatusArgument)
 	fails(t, rt.QuantizeBlocks(blocks, TypeQ4_K, rows, 128, nil), StatusShape)
 	fails(t, rt.QuantizeBlocks(blocks, TypeQ8_0, rows, 500, nil), StatusArgument)
@@ -99,10 +99,10 @@ func (broken) ParallelFor(int, func(int, int)) { panic("jobs") }
 
 func TestHooks(t *testing.T) {
 	jobs := &halves{}
-	rt := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: jobs, Isa: IsaScalar,
+	rt := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: jobs, ISA: ISAScalar,
 		Log: func(level LogLevel, text string) {}}))
 	info := must[RuntimeInfo](t)(rt.Info())
-	check(t, info.IsaName == "scalar" && info.Threads == 2 && rt.KernelName(TypeQ4_K) == "scalar")
+	check(t, info.ISAName == "scalar" && info.Threads == 2 && rt.KernelName(TypeQ4_K) == "scalar")
 	check(t, rt.KernelName(4) == "")
 	blocks := make([]byte, 2048*2048/32*34)
 	ok(t, newRuntime(t).QuantizeBlocks(blocks, TypeQ8_0, numbers(2048*2048), 2048, nil))
@@ -113,7 +113,7 @@ func TestHooks(t *testing.T) {
 	check(t, jobs.calls > 0 && near(y, z, 1e-30), "the same bits")
 	bad := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: broken{}}))
 	fails(t, w.MatVec(bad, y, x, nil), StatusInternal)
-	_, err := NewRuntime(&RuntimeOptions{Isa: 99, Log: func(LogLevel, string) {}})
+	_, err := NewRuntime(&RuntimeOptions{ISA: 99, Log: func(LogLevel, string) {}})
 	fails(t, err, StatusUnsupported)
 }
 

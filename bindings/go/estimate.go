@@ -18,8 +18,8 @@ type EstimateOptions struct {
 	Context     uint32            // tokens of each session; 0: the trained context
 	Batch       uint32            // tokens computed at once; 0: 512
 	Sessions    uint32            // conversations side by side; 0: 1
-	TypeK       KvType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
-	TypeV       KvType            // of their values
+	TypeK       KVType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
+	TypeV       KVType            // of their values
 	MemoryBytes uint64            // what all of it may take; 0: no limit
 	Bandwidth   float64           // bytes that all threads read from memory per second; 0: no speeds
 }
@@ -29,7 +29,7 @@ type Estimate struct {
 	Flags                       EstimateFlags
 	FileType                    uint32 // recipe, or EstimateAsIs
 	Context, Batch, Sessions    uint32
-	TypeK, TypeV                KvType
+	TypeK, TypeV                KVType
 	MaxContext                  uint32 // largest that fits; 0: none
 	Parameters                  uint64
 	Weight, File                uint64 // Weight is in File
@@ -43,6 +43,16 @@ type Estimate struct {
 }
 
 func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate, error) {
+	rtp, err := rt.enter()
+	if err != nil {
+		return Estimate{}, err
+	}
+	defer rt.leave()
+	fp, err := f.enter()
+	if err != nil {
+		return Estimate{}, err
+	}
+	defer f.leave()
 	var o C.ggufx_estimate_options
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	if options == nil {
@@ -58,21 +68,22 @@ func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate,
 	o.n_sessions = C.uint32_t(options.Sessions)
 	o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
 	o.memory_bytes, o.bandwidth = C.uint64_t(options.MemoryBytes), C.double(options.Bandwidth)
-	job, imatrix, name := options.Quantizer.raw()
-	C.free(unsafe.Pointer(name)) // of a key that no estimate writes
+	job, imatrix, _, free, err := options.Quantizer.raw() // no estimate writes the imatrix's name
+	if err != nil {
+		return Estimate{}, err
+	}
+	defer free()
 	var out C.ggufx_estimate_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
 	e := record()
-	err := done(C.ggufx_go_estimate(&out, rt.ptr(), f.ptr(), &o, &job, imatrix, best, e), e)
-	runtime.KeepAlive(rt)
-	runtime.KeepAlive(f)
+	err = done(C.ggufx_go_estimate(&out, rtp, fp, &o, &job, imatrix, best, e), e)
 	runtime.KeepAlive(options)
 	return estimateOf(&out), err
 }
 
 func estimateOf(o *C.ggufx_estimate_facts) Estimate {
 	return Estimate{EstimateFlags(o.flags), uint32(o.file_type), uint32(o.n_context),
-		uint32(o.n_batch), uint32(o.n_sessions), KvType(o.type_k), KvType(o.type_v),
+		uint32(o.n_batch), uint32(o.n_sessions), KVType(o.type_k), KVType(o.type_v),
 		uint32(o.max_context), uint64(o.n_parameters), uint64(o.weight_bytes),
 		uint64(o.file_bytes), uint64(o.runtime_bytes), uint64(o.model_bytes), uint64(o.kv_bytes),
 		uint64(o.session_bytes), uint64(o.total_bytes), uint64(o.token_weight_bytes),

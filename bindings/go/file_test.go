@@ -17,7 +17,7 @@ func TestLibraryFits(t *testing.T) {
 	check(t, strings.HasPrefix(Version(), "0.") && Has("type:q4_K") && !Has("type:none"))
 	check(t, StatusTruncated.Error() == "TRUNCATED" && TypeQ4_K.String() == "q4_K")
 	check(t, must[TensorType](t)(TensorTypeFromName("IQ4_NL")) == TypeIQ4_NL)
-	check(t, must[KvType](t)(KvTypeFromName("tq3_0")) == KVTQ3_0)
+	check(t, must[KVType](t)(KVTypeFromName("tq3_0")) == KVTQ3_0)
 	check(t, must[TypeInfo](t)(KVQ8_0.Info()).BlockValues == 32)
 	check(t, must[uint64](t)(TypeQ4_K.RowBytes(512)) == 288)
 	_, err := TensorTypeFromName("q4_q")
@@ -62,14 +62,14 @@ type panicking struct{}
 func (panicking) ReadAt([]byte, int64) (int, error) { panic("reader") }
 
 func TestEverySourceGivesTheSame(t *testing.T) {
-	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath()))
+	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath(t)))
 	path := filepath.Join(t.TempDir(), "archive")
 	ok(t, os.WriteFile(path, append(append(make([]byte, 4096), data...), "tail"...), 0o600))
 	archive := must[*os.File](t)(os.Open(path))
 	defer archive.Close()
 	n := uint64(len(data))
 	files := []*File{
-		must[*File](t)(rt.Open(modelPath(), &OpenOptions{Io: IoModeRead})),
+		must[*File](t)(rt.Open(modelPath(t), &OpenOptions{IO: IOModeRead})),
 		must[*File](t)(rt.OpenFile(archive, 4096, n, nil)),
 		must[*File](t)(rt.OpenMemory(data, nil)),
 		must[*File](t)(rt.OpenReader(bytes.NewReader(data), int64(n), nil)),
@@ -95,7 +95,7 @@ func TestEverySourceGivesTheSame(t *testing.T) {
 }
 
 func TestWhatGoesWrong(t *testing.T) {
-	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath()))
+	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath(t)))
 	_, err := rt.Open("/nowhere/x.gguf", nil)
 	e := fails(t, err, StatusNotFound)
 	check(t, strings.Contains(e.Message, "/nowhere/x.gguf") && e.SystemError != 0)
@@ -107,21 +107,21 @@ func TestWhatGoesWrong(t *testing.T) {
 	check(t, e.Offset == 1000 && e.Index == 20 && e.SystemError == 0, e.Offset, e.Index)
 	mine := errors.New("mine")
 	_, err = rt.OpenReader(failing{mine}, 4096, nil)
-	fails(t, err, StatusIo)
+	fails(t, err, StatusIO)
 	check(t, errors.Is(err, mine))
 	_, err = rt.OpenReader(failing{io.EOF}, 4096, nil)
-	check(t, errors.Is(err, io.EOF) && errors.Is(err, StatusIo))
+	check(t, errors.Is(err, io.EOF) && errors.Is(err, StatusIO))
 	func() {
 		defer func() { check(t, recover() == "reader") }()
 		rt.OpenReader(panicking{}, 4096, nil)
 	}()
-	f := must[*File](t)(rt.Open(modelPath(), &OpenOptions{Flags: OpenMetadataOnly}))
+	f := must[*File](t)(rt.Open(modelPath(t), &OpenOptions{Flags: OpenMetadataOnly}))
 	check(t, must[*Tensor](t)(f.Tensor("token_embd.weight")).Data() == nil)
 	_, err = f.Tensor("no.such.tensor")
 	fails(t, err, StatusNotFound)
 	check(t, f.TensorAt(38) == nil)
 	rt.Close()
-	_, err = rt.Open(modelPath(), nil)
+	_, err = rt.Open(modelPath(t), nil)
 	fails(t, err, StatusArgument)
 }
 
@@ -129,20 +129,20 @@ func TestCancelAnOpen(t *testing.T) {
 	rt := newRuntime(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	calls := 0
-	_, err := rt.Open(modelPath(), &OpenOptions{Io: IoModeRead, Watch: Watch{Context: ctx,
+	_, err := rt.Open(modelPath(t), &OpenOptions{IO: IOModeRead, Watch: Watch{Context: ctx,
 		Progress: func(done, total uint64) { calls++; cancel() }}})
 	fails(t, err, StatusCancelled)
 	check(t, errors.Is(err, context.Canceled) && calls == 1, calls)
 	func() {
 		defer func() { check(t, recover() == "progress") }()
-		rt.Open(modelPath(), &OpenOptions{Io: IoModeRead,
+		rt.Open(modelPath(t), &OpenOptions{IO: IOModeRead,
 			Watch: Watch{Progress: func(done, total uint64) { panic("progress") }}})
 	}()
 	demo(t, rt).Close() // all is well afterwards
 }
 
 func TestValidate(t *testing.T) {
-	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath()))
+	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath(t)))
 	info := must[TensorInfo](t)(must[*Tensor](t)(demo(t, rt).Tensor("token_embd.weight")).Info())
 	data[info.FileOffset], data[info.FileOffset+1] = 0xff, 0x7f // the first scale becomes NaN
 	f := must[*File](t)(rt.OpenMemory(data, nil))

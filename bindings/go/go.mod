@@ -1,3 +1,3 @@
-module github.com/ggufx/ggufx-go
+module github.com/ggufx/libggufx/bindings/go
 
 go 1.19

@@ -10,7 +10,7 @@ const (
 	StatusOk          Status = 0
 	StatusArgument    Status = -1
 	StatusMemory      Status = -2
-	StatusIo          Status = -3
+	StatusIO          Status = -3
 	StatusTruncated   Status = -4
 	StatusMagic       Status = -5
 	StatusVersion     Status = -6
@@ -55,32 +55,32 @@ const (
 	LogDebug   LogLevel = 4
 )
 
-// Isa: Instruction set of the kernels.
-type Isa int32
+// ISA: Instruction set of the kernels.
+type ISA int32
 
 const (
-	IsaBest     Isa = 0
-	IsaScalar   Isa = 1
-	IsaAvx2     Isa = 2
-	IsaAvxvnni  Isa = 3
-	IsaAvx512   Isa = 4
-	IsaNeon     Isa = 16
-	IsaNeonDot  Isa = 17
-	IsaNeonI8mm Isa = 18
+	ISABest     ISA = 0
+	ISAScalar   ISA = 1
+	ISAAvx2     ISA = 2
+	ISAAvxvnni  ISA = 3
+	ISAAvx512   ISA = 4
+	ISANeon     ISA = 16
+	ISANeonDot  ISA = 17
+	ISANeonI8mm ISA = 18
 )
 
-// CpuFeatures: What was found in this processor.
-type CpuFeatures uint64
+// CPUFeatures: What was found in this processor.
+type CPUFeatures uint64
 
 const (
-	CPUAvx2         CpuFeatures = 1
-	CPUAvxvnni      CpuFeatures = 2
-	CPUAvx512       CpuFeatures = 4
-	CPUAvx512vbmi   CpuFeatures = 8
-	CPUAvx512bitalg CpuFeatures = 16
-	CPUNeon         CpuFeatures = 65536
-	CPUNeonDot      CpuFeatures = 131072
-	CPUNeonI8mm     CpuFeatures = 262144
+	CPUAvx2         CPUFeatures = 1
+	CPUAvxvnni      CPUFeatures = 2
+	CPUAvx512       CPUFeatures = 4
+	CPUAvx512vbmi   CPUFeatures = 8
+	CPUAvx512bitalg CPUFeatures = 16
+	CPUNeon         CPUFeatures = 65536
+	CPUNeonDot      CPUFeatures = 131072
+	CPUNeonI8mm     CPUFeatures = 262144
 )
 
 // EstimateFlags: Flags of an estimate, asked and answered.
@@ -94,13 +94,13 @@ const (
 	EstimateNoGraph      EstimateFlags = 16
 )
 
-// IoMode: How tensor data get into memory.
-type IoMode int32
+// IOMode: How tensor data get into memory.
+type IOMode int32
 
 const (
-	IoModeAuto IoMode = 0
-	IoModeMap  IoMode = 1
-	IoModeRead IoMode = 2
+	IOModeAuto IOMode = 0
+	IOModeMap  IOMode = 1
+	IOModeRead IOMode = 2
 )
 
 // MetaType: Type of a metadata value.
@@ -208,14 +208,14 @@ const (
 	HalfFormatBf16 HalfFormat = 2
 )
 
-// KvFlags: Flags of a KV cache.
-type KvFlags uint32
+// KVFlags: Flags of a KV cache.
+type KVFlags uint32
 
 const (
-	KvFitTq30    KvFlags = 1
-	KvCentreAll  KvFlags = 2
-	KvCentreNone KvFlags = 4
-	KvVInK       KvFlags = 8
+	KVFitTq30    KVFlags = 1
+	KVCentreAll  KVFlags = 2
+	KVCentreNone KVFlags = 4
+	KVVInK       KVFlags = 8
 )
 
 // AttendFlags: Flags of attention.
@@ -318,28 +318,28 @@ const (
 	TypeQ2_0    TensorType = 42
 )
 
-// KvType: Type of the keys or values of a cache.
-type KvType uint32
+// KVType: Type of the keys or values of a cache.
+type KVType uint32
 
 const (
-	KVDEFAULT        KvType = 0
-	KVF32            KvType = 1
-	KVF16            KvType = 2
-	KVBF16           KvType = 3
-	KVQ8_0           KvType = 8
-	KVQ5_1           KvType = 9
-	KVQ5_0           KvType = 10
-	KVQ4_1           KvType = 11
-	KVQ4_0           KvType = 12
-	KVIQ4_NL         KvType = 13
-	KVROT_Q5_0       KvType = 32
-	KVROT_Q4_0       KvType = 33
-	KVROT_IQ4_NL     KvType = 34
-	KVTQ3_0          KvType = 64
-	KVTQ3_0_RESIDUAL KvType = 65
-	KVGX2            KvType = 72
-	KVGX3            KvType = 73
-	KVGX4            KvType = 74
+	KVDEFAULT        KVType = 0
+	KVF32            KVType = 1
+	KVF16            KVType = 2
+	KVBF16           KVType = 3
+	KVQ8_0           KVType = 8
+	KVQ5_1           KVType = 9
+	KVQ5_0           KVType = 10
+	KVQ4_1           KVType = 11
+	KVQ4_0           KVType = 12
+	KVIQ4_NL         KVType = 13
+	KVROT_Q5_0       KVType = 32
+	KVROT_Q4_0       KVType = 33
+	KVROT_IQ4_NL     KVType = 34
+	KVTQ3_0          KVType = 64
+	KVTQ3_0_RESIDUAL KVType = 65
+	KVGX2            KVType = 72
+	KVGX3            KVType = 73
+	KVGX4            KVType = 74
 )
 
 // TypeFlags: Properties of a tensor type.
@@ -375,13 +375,13 @@ const (
 	EstimateAsIs      = 4294967295
 	MaxDims           = 4
 	JobByRecipe       = 4294967295
-	KvNoSinks         = 4294967295
-	KvAllSequences    = 4294967295
-	KvKeepType        = 4294967295
-	KvAllLayers       = 4294967295
+	KVNoSinks         = 4294967295
+	KVAllSequences    = 4294967295
+	KVKeepType        = 4294967295
+	KVAllLayers       = 4294967295
 	MatvecMaxMatrices = 64
 	VersionMajor      = 0
 	VersionMinor      = 1
 	VersionPatch      = 0
-	AbiVersion        = 1
+	ABIVersion        = 1
 )

@@ -51,6 +51,6 @@ func TestImatrix(t *testing.T) {
 	fails(t, err, StatusNotFound)
 	_, err = rt.OpenImatrixMemory(oldImatrix(t)[:60])
 	fails(t, err, StatusMalformed)
-	fails(t, m.Write("/nowhere/x", ImatrixFormatDat, nil), StatusIo)
+	fails(t, m.Write("/nowhere/x", ImatrixFormatDat, nil), StatusIO)
 	ok(t, m.Close())
 }

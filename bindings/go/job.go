@@ -54,7 +54,7 @@ func FileTypeFromName(name string) (FileType, error) {
 }
 
 // Quantizer is a quantization that is planned, runs, or has run; it keeps its file.
-type Quantizer struct{ p *C.ggufx_job }
+type Quantizer struct{ *handle }
 
 // QuantizerOptions of NewQuantizer; nil is the recipe alone.
 type QuantizerOptions struct {
@@ -66,8 +66,10 @@ type QuantizerOptions struct {
 	ReserveBytes  uint64 // room for later edits
 }
 
-// raw gives the C record, the imatrix and the name that belong into it (C memory, to be freed).
-func (options *QuantizerOptions) raw() (o C.ggufx_job_options, imatrix *C.ggufx_imatrix, name *C.char) {
+// raw gives the C record, the imatrix and the name that belong into it (C memory); free ends both.
+func (options *QuantizerOptions) raw() (o C.ggufx_job_options, imatrix *C.ggufx_imatrix,
+	name *C.char, free func(), err error) {
+	free = func() {}
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	if options == nil {
 		return
@@ -76,44 +78,76 @@ func (options *QuantizerOptions) raw() (o C.ggufx_job_options, imatrix *C.ggufx_
 	o.output_type = C.uint32_t(options.OutputType)
 	o.embedding_type = C.uint32_t(options.EmbeddingType)
 	if options.Imatrix != nil {
-		imatrix = options.Imatrix.p
+		if imatrix, err = options.Imatrix.enter(); err != nil {
+			return
+		}
 	}
 	if options.ImatrixName != "" {
 		name = C.CString(options.ImatrixName)
+	}
+	free = func() {
+		if imatrix != nil {
+			options.Imatrix.leave()
+		}
+		C.free(unsafe.Pointer(name))
 	}
 	return
 }
 
 // NewQuantizer plans the quantization of a file by a recipe.
 func (rt *Runtime) NewQuantizer(f *File, recipe FileType, options *QuantizerOptions) (*Quantizer, error) {
-	o, imatrix, name := options.raw()
-	defer C.free(unsafe.Pointer(name))
-	q, e := new(Quantizer), record()
-	err := done(C.ggufx_go_job(&q.p, rt.ptr(), f.ptr(), C.uint32_t(recipe.ID), &o, imatrix, name, e), e)
-	runtime.KeepAlive(rt)
-	runtime.KeepAlive(f)
+	rtp, err := rt.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer rt.leave()
+	fp, err := f.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer f.leave()
+	o, imatrix, name, free, err := options.raw()
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	var q *C.ggufx_job
+	e := record()
+	err = done(C.ggufx_go_job(&q, rtp, fp, C.uint32_t(recipe.ID), &o, imatrix, name, e), e)
 	runtime.KeepAlive(options)
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(q, (*Quantizer).Close)
-	return q, nil
+	return &Quantizer{hold(unsafe.Pointer(q), destroyQuantizer)}, nil
 }
 
 // Close lets go of the plan and its file.
 func (q *Quantizer) Close() error {
-	if q.p != nil {
-		runtime.SetFinalizer(q, nil)
-		C.ggufx_job_destroy(q.p)
-		q.p = nil
+	if q == nil {
+		return nil
 	}
-	return nil
+	return q.close()
 }
 
-func (q *Quantizer) end(status C.ggufx_status, e *C.ggufx_error) error {
-	err := done(status, e)
-	runtime.KeepAlive(q)
-	return err
+func (q *Quantizer) enter() (*C.ggufx_job, error) {
+	if q == nil {
+		return nil, argument("no quantizer")
+	}
+	p, err := q.handle.enter("quantizer")
+	return (*C.ggufx_job)(p), err
+}
+
+func destroyQuantizer(p unsafe.Pointer) { C.ggufx_job_destroy((*C.ggufx_job)(p)) }
+
+// use runs a call whose result is its status alone.
+func (q *Quantizer) use(call func(p *C.ggufx_job, e *C.ggufx_error) C.ggufx_status) error {
+	p, err := q.enter()
+	if err != nil {
+		return err
+	}
+	defer q.leave()
+	e := record()
+	return done(call(p, e), e)
 }
 
 // QuantizerInfo describes a plan.
@@ -125,9 +159,14 @@ type QuantizerInfo struct {
 
 // Info describes the plan.
 func (q *Quantizer) Info() (QuantizerInfo, error) {
+	qp, err := q.enter()
+	if err != nil {
+		return QuantizerInfo{}, err
+	}
+	defer q.leave()
 	out, e := C.ggufx_job_facts{}, record()
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := q.end(C.ggufx_job_info(&out, q.p, e), e)
+	err = done(C.ggufx_job_info(&out, qp, e), e)
 	return QuantizerInfo{uint64(out.n_tensors), uint64(out.n_parts), uint64(out.n_values),
 		uint64(out.bytes_in), uint64(out.bytes_out), uint64(out.file_bytes),
 		uint64(out.n_fallbacks), uint64(out.n_missing)}, err
@@ -158,16 +197,19 @@ func plannedTensorOf(t *C.ggufx_job_tensor) PlannedTensor {
 
 // At gives tensor i in the order they are written. Errors: ARGUMENT.
 func (q *Quantizer) At(i int) (PlannedTensor, error) {
+	qp, err := q.enter()
+	if err != nil {
+		return PlannedTensor{}, err
+	}
+	defer q.leave()
 	var out C.ggufx_job_tensor
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
 	e := record()
-	err := done(C.ggufx_job_tensor_at(&out, q.p, C.size_t(i), e), e)
+	err = done(C.ggufx_job_tensor_at(&out, qp, C.size_t(i), e), e)
 	if err != nil {
-		runtime.KeepAlive(q)
 		return PlannedTensor{}, err
 	}
 	t := plannedTensorOf(&out)
-	runtime.KeepAlive(q)
 	return t, nil
 }
 

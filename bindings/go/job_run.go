@@ -5,10 +5,7 @@ package ggufx
 // #include "jobs.h"
 import "C"
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // Choose chooses types by a rule; false leaves a tensor to the recipe. Replaces what was chosen
 // before; after a failure the plan is as it was. Errors: those of NewQuantizer.
@@ -24,8 +21,9 @@ func (q *Quantizer) Choose(rule func(t PlannedTensor) (TensorType, bool)) error 
 			types[i] = C.uint32_t(chosen)
 		}
 	}
-	e := record()
-	return q.end(C.ggufx_job_set_types(q.p, &types[0], C.size_t(len(tensors)), e), e)
+	return q.use(func(p *C.ggufx_job, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_job_set_types(p, &types[0], C.size_t(len(tensors)), e)
+	})
 }
 
 // Measure tells what a type would do to tensor i: the root of the mean squared error of up to
@@ -33,9 +31,10 @@ func (q *Quantizer) Choose(rule func(t PlannedTensor) (TensorType, bool)) error 
 func (q *Quantizer) Measure(i int, t TensorType, maxValues uint64, watch *Watch) (float64, error) {
 	out := new(C.double)
 	err := watched(watch, func(user C.uintptr_t) error {
-		e := record()
-		return q.end(C.ggufx_go_job_measure(out, q.p, C.size_t(i), C.uint32_t(t),
-			C.uint64_t(maxValues), user, e), e)
+		return q.use(func(p *C.ggufx_job, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_job_measure(out, p, C.size_t(i), C.uint32_t(t),
+				C.uint64_t(maxValues), user, e)
+		})
 	})
 	return float64(*out), err
 }
@@ -64,9 +63,10 @@ func (q *Quantizer) Run(path string, options *RunOptions) error {
 		o = *options
 	}
 	run := func(user C.uintptr_t, follow, tensors C.int) error {
-		e := record()
-		return q.end(C.ggufx_go_job_run(q.p, text, C.uint32_t(o.Flags), C.uint32_t(o.Shard),
-			C.uint32_t(o.Shards), user, follow, tensors, e), e)
+		return q.use(func(p *C.ggufx_job, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_job_run(p, text, C.uint32_t(o.Flags), C.uint32_t(o.Shard),
+				C.uint32_t(o.Shards), user, follow, tensors, e)
+		})
 	}
 	if o.TensorDone == nil {
 		return watched(&o.Watch, func(user C.uintptr_t) error { return run(user, 1, 0) })
@@ -81,8 +81,9 @@ func (q *Quantizer) Finish(path string, watch *Watch) error {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
 	return watched(watch, func(user C.uintptr_t) error {
-		e := record()
-		return q.end(C.ggufx_go_job_finish(q.p, text, user, e), e)
+		return q.use(func(p *C.ggufx_job, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_job_finish(p, text, user, e)
+		})
 	})
 }
 
@@ -93,13 +94,18 @@ type EditInfo struct {
 }
 
 func (w *Writer) edit(f *File, path *C.char, flags EditFlags, watch *Watch) (EditInfo, error) {
+	fp, err := f.enter()
+	if err != nil {
+		return EditInfo{}, err
+	}
+	defer f.leave()
 	out := new(C.ggufx_edit_facts)
 	out.struct_size = C.uint32_t(unsafe.Sizeof(*out))
-	err := watched(watch, func(user C.uintptr_t) error {
-		e := record()
-		return w.end(C.ggufx_go_edit(out, w.p, f.ptr(), path, C.uint32_t(flags), user, e), e)
+	err = watched(watch, func(user C.uintptr_t) error {
+		return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_edit(out, p, fp, path, C.uint32_t(flags), user, e)
+		})
 	})
-	runtime.KeepAlive(f)
 	return EditInfo{out.in_place != 0, uint64(out.n_bytes), uint64(out.reserve_bytes),
 		uint64(out.n_written)}, err
 }
@@ -120,11 +126,15 @@ func (w *Writer) Edit(f *File, path string, flags EditFlags, watch *Watch) (Edit
 // RecoverEdit finishes an edit in place that a crash interrupted; false: there was none. Errors:
 // STATE, IO, NOT_FOUND.
 func (rt *Runtime) RecoverEdit(path string) (bool, error) {
+	rtp, err := rt.enter()
+	if err != nil {
+		return false, err
+	}
+	defer rt.leave()
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
 	var out C.int32_t
 	e := record()
-	err := done(C.ggufx_edit_recover(&out, rt.ptr(), text, e), e)
-	runtime.KeepAlive(rt)
+	err = done(C.ggufx_edit_recover(&out, rtp, text, e), e)
 	return out != 0, err
 }

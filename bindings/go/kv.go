@@ -5,32 +5,29 @@ package ggufx
 // #include "bridge.h"
 import "C"
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // KV is a cache of keys and values, per layer and sequence.
 type KV struct {
-	p      *C.ggufx_kv
+	*handle
 	qHeads int
 }
 
 // KVLayer is what differs from layer to layer.
 type KVLayer struct {
-	TypeK, TypeV KvType // KVDEFAULT: that of the cache
+	TypeK, TypeV KVType // KVDEFAULT: that of the cache
 	Window       uint32 // 0: all
 }
 
 // KVOptions of NewKV; 0 is the default.
 type KVOptions struct {
-	Flags                   KvFlags
+	Flags                   KVFlags
 	Layers, KVHeads, QHeads int
 	HeadDimK, HeadDimV      int
-	TypeK, TypeV            KvType
+	TypeK, TypeV            KVType
 	Sequences               int
 	MaxTokens               uint64
-	Sinks                   uint32 // first tokens kept as F16 (BF16: as F32); 0: 64; KvNoSinks: none
+	Sinks                   uint32 // first tokens kept as F16 (BF16: as F32); 0: 64; KVNoSinks: none
 	RopeStyle               RopeStyle
 	RopeDims                int
 	RopeBase, RopeScale     float32
@@ -65,58 +62,84 @@ func first(layers []C.ggufx_kv_layer) *C.ggufx_kv_layer {
 
 // NewKV creates an empty cache. Errors: ARGUMENT, MEMORY, TYPE.
 func (rt *Runtime) NewKV(o *KVOptions) (*KV, error) {
-	options, layers := o.native()
-	kv, e := &KV{qHeads: o.QHeads}, record()
-	err := done(C.ggufx_go_kv(&kv.p, nil, 0, rt.ptr(), &options, first(layers), e), e)
-	runtime.KeepAlive(rt)
+	rtp, err := rt.enter()
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(kv, (*KV).Close)
-	return kv, nil
+	defer rt.leave()
+	options, layers := o.native()
+	var out *C.ggufx_kv
+	e := record()
+	err = done(C.ggufx_go_kv(&out, nil, 0, rtp, &options, first(layers), e), e)
+	if err != nil {
+		return nil, err
+	}
+	return &KV{hold(unsafe.Pointer(out), destroyKV), o.QHeads}, nil
 }
 
 // EstimateKV gives the bytes of such a cache once nTokens are reserved in every sequence.
 func (rt *Runtime) EstimateKV(o *KVOptions, nTokens uint64) (uint64, error) {
+	rtp, err := rt.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer rt.leave()
 	options, layers := o.native()
 	var out C.uint64_t
 	e := record()
-	err := done(C.ggufx_go_kv(nil, &out, C.uint64_t(nTokens), rt.ptr(), &options, first(layers), e), e)
-	runtime.KeepAlive(rt)
+	err = done(C.ggufx_go_kv(nil, &out, C.uint64_t(nTokens), rtp, &options, first(layers), e), e)
 	return uint64(out), err
 }
 
 // Close frees the cache.
 func (kv *KV) Close() error {
-	if kv.p != nil {
-		runtime.SetFinalizer(kv, nil)
-		C.ggufx_kv_destroy(kv.p)
-		kv.p = nil
+	if kv == nil {
+		return nil
 	}
-	return nil
+	return kv.close()
 }
 
-// end is what every call on a cache ends with.
-func (kv *KV) end(status C.ggufx_status, e *C.ggufx_error) error {
-	err := done(status, e)
-	runtime.KeepAlive(kv)
-	return err
+func (kv *KV) enter() (*C.ggufx_kv, error) {
+	if kv == nil {
+		return nil, argument("no cache")
+	}
+	p, err := kv.handle.enter("cache")
+	return (*C.ggufx_kv)(p), err
+}
+
+func destroyKV(p unsafe.Pointer) { C.ggufx_kv_destroy((*C.ggufx_kv)(p)) }
+
+// use runs a call whose result is its status alone.
+func (kv *KV) use(call func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status) error {
+	p, err := kv.enter()
+	if err != nil {
+		return err
+	}
+	defer kv.leave()
+	e := record()
+	return done(call(p, e), e)
 }
 
 // Reserve takes all pages that nTokens of a sequence need.
 func (kv *KV) Reserve(sequence uint32, nTokens uint64) error {
-	e := record()
-	return kv.end(C.ggufx_kv_reserve(kv.p, C.uint32_t(sequence), C.uint64_t(nTokens), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_reserve(p, C.uint32_t(sequence), C.uint64_t(nTokens), e)
+	})
 }
 
 // Append adds nTokens tokens to a layer of a sequence, all or nothing; positions nil: the next ones.
 // v is nil when values are part of the keys. Errors: ARGUMENT, VALUE, CAPACITY, MEMORY.
 func (kv *KV) Append(layer, sequence uint32, nTokens int, positions []int32, k, v []float32) error {
+	kvp, err := kv.enter()
+	if err != nil {
+		return err
+	}
+	defer kv.leave()
 	if positions != nil && len(positions) != nTokens || nTokens < 0 {
 		return argument("%d positions of %d tokens", len(positions), nTokens)
 	}
 	e := record()
-	return kv.end(C.ggufx_go_append(unsafe.Pointer(kv.p), C.uint32_t(layer), C.uint32_t(sequence),
+	return done(C.ggufx_go_append(unsafe.Pointer(kvp), C.uint32_t(layer), C.uint32_t(sequence),
 		C.size_t(nTokens), ints(positions), floats(k), C.size_t(len(k)), floats(v),
 		C.size_t(len(v)), e), e)
 }
@@ -133,10 +156,11 @@ func (kv *KV) AppendHalf(layer, sequence uint32, nTokens int, positions []int32,
 		}
 		return (*C.uint16_t)(unsafe.Pointer(&s[0]))
 	}
-	e := record()
-	return kv.end(C.ggufx_go_append_half(unsafe.Pointer(kv.p), C.uint32_t(layer), C.uint32_t(sequence),
-		C.size_t(nTokens), ints(positions), C.uint32_t(format), half(k), C.size_t(len(k)), half(v),
-		C.size_t(len(v)), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_go_append_half(unsafe.Pointer(p), C.uint32_t(layer), C.uint32_t(sequence),
+			C.size_t(nTokens), ints(positions), C.uint32_t(format), half(k), C.size_t(len(k)), half(v),
+			C.size_t(len(v)), e)
+	})
 }
 
 // AppendBatch adds a token to each of sequences at its position, all or nothing.
@@ -144,81 +168,93 @@ func (kv *KV) AppendBatch(layer uint32, sequences []uint32, positions []int32, k
 	if len(positions) != len(sequences) {
 		return argument("%d positions of %d tokens", len(positions), len(sequences))
 	}
-	e := record()
-	return kv.end(C.ggufx_go_append_batch(unsafe.Pointer(kv.p), C.uint32_t(layer), C.size_t(len(sequences)),
-		words(sequences), ints(positions), floats(k), C.size_t(len(k)), floats(v),
-		C.size_t(len(v)), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_go_append_batch(unsafe.Pointer(p), C.uint32_t(layer), C.size_t(len(sequences)),
+			words(sequences), ints(positions), floats(k), C.size_t(len(k)), floats(v),
+			C.size_t(len(v)), e)
+	})
 }
 
 // Length gives the tokens of a sequence.
 func (kv *KV) Length(sequence uint32) (uint64, error) {
 	var out C.uint64_t
-	e := record()
-	err := kv.end(C.ggufx_kv_length(&out, kv.p, C.uint32_t(sequence), e), e)
+	err := kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_length(&out, p, C.uint32_t(sequence), e)
+	})
 	return uint64(out), err
 }
 
 // Positions fills out with the positions of tokens first.. of a sequence.
 func (kv *KV) Positions(sequence uint32, first uint64, out []int32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_positions(ints(out), kv.p, C.uint32_t(sequence), C.uint64_t(first),
-		C.uint64_t(len(out)), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_positions(ints(out), p, C.uint32_t(sequence), C.uint64_t(first),
+			C.uint64_t(len(out)), e)
+	})
 }
 
 // Truncate keeps the first nTokens of a sequence.
 func (kv *KV) Truncate(sequence uint32, nTokens uint64) error {
-	e := record()
-	return kv.end(C.ggufx_go_kv_truncate(unsafe.Pointer(kv.p), C.uint32_t(sequence), C.uint64_t(nTokens), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_go_kv_truncate(unsafe.Pointer(p), C.uint32_t(sequence), C.uint64_t(nTokens), e)
+	})
 }
 
 // Begin a call on a sequence that Rollback can take back, whatever is appended until Commit.
 func (kv *KV) Begin(sequence uint32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_begin(kv.p, C.uint32_t(sequence), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_begin(p, C.uint32_t(sequence), e)
+	})
 }
 
 // Commit ends a call: what was appended stays and its queries are answered.
 func (kv *KV) Commit(sequence uint32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_commit(kv.p, C.uint32_t(sequence), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_commit(p, C.uint32_t(sequence), e)
+	})
 }
 
 // Rollback goes back to Begin, or cuts all layers of a sequence to the shortest one.
 func (kv *KV) Rollback(sequence uint32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_rollback(kv.p, C.uint32_t(sequence), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_rollback(p, C.uint32_t(sequence), e)
+	})
 }
 
 // Remove takes the tokens at positions p0..p1-1 away.
 func (kv *KV) Remove(sequence uint32, p0, p1 int32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_remove(kv.p, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_remove(p, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1), e)
+	})
 }
 
 // Copy lets an empty sequence begin with the tokens at positions p0..p1-1 of another one.
 func (kv *KV) Copy(from, to uint32, p0, p1 int32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_copy(kv.p, C.uint32_t(from), C.uint32_t(to), C.int32_t(p0),
-		C.int32_t(p1), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_copy(p, C.uint32_t(from), C.uint32_t(to), C.int32_t(p0),
+			C.int32_t(p1), e)
+	})
 }
 
 // Shift adds delta to the positions p0..p1-1.
 func (kv *KV) Shift(sequence uint32, p0, p1, delta int32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_shift(kv.p, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1),
-		C.int32_t(delta), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_shift(p, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1),
+			C.int32_t(delta), e)
+	})
 }
 
 // Keep drops all sequences but one.
 func (kv *KV) Keep(sequence uint32) error {
-	e := record()
-	return kv.end(C.ggufx_kv_keep(kv.p, C.uint32_t(sequence), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_keep(p, C.uint32_t(sequence), e)
+	})
 }
 
 // Clear drops all tokens.
 func (kv *KV) Clear() error {
-	e := record()
-	return kv.end(C.ggufx_kv_clear(kv.p, e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_clear(p, e)
+	})
 }
 
 // Calibrate sets the means and equalisers of a layer; nil: 0 and 1.
@@ -230,44 +266,52 @@ func (kv *KV) Calibrate(layer uint32, muK, eqK, muV []float32) error {
 	if eqK != nil && len(eqK) != n {
 		return argument("%d means and %d equalisers", n, len(eqK))
 	}
-	e := record()
-	return kv.end(C.ggufx_kv_calibrate(kv.p, C.uint32_t(layer), floats(muK), floats(eqK),
-		C.size_t(n), floats(muV), C.size_t(len(muV)), e), e)
-}
-
-// Requantize gives the streams of a layer, or of KvAllLayers, other types; KvKeepType: as it is.
-func (kv *KV) Requantize(layer uint32, typeK, typeV KvType, watch *Watch) error {
-	return watched(watch, func(user C.uintptr_t) error {
-		e := record()
-		return kv.end(C.ggufx_go_kv_requantize(kv.p, C.uint32_t(layer), C.uint32_t(typeK),
-			C.uint32_t(typeV), user, e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_calibrate(p, C.uint32_t(layer), floats(muK), floats(eqK),
+			C.size_t(n), floats(muV), C.size_t(len(muV)), e)
 	})
 }
 
-// Compact makes few pages of the parts of pages in a sequence, or in KvAllSequences.
+// Requantize gives the streams of a layer, or of KVAllLayers, other types; KVKeepType: as it is.
+func (kv *KV) Requantize(layer uint32, typeK, typeV KVType, watch *Watch) error {
+	return watched(watch, func(user C.uintptr_t) error {
+		return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_kv_requantize(p, C.uint32_t(layer), C.uint32_t(typeK),
+				C.uint32_t(typeV), user, e)
+		})
+	})
+}
+
+// Compact makes few pages of the parts of pages in a sequence, or in KVAllSequences.
 func (kv *KV) Compact(sequence uint32, watch *Watch) error {
 	return watched(watch, func(user C.uintptr_t) error {
-		e := record()
-		return kv.end(C.ggufx_go_kv_compact(kv.p, C.uint32_t(sequence), user, e), e)
+		return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_kv_compact(p, C.uint32_t(sequence), user, e)
+		})
 	})
 }
 
 // KVStats describes a layer or a cache.
 type KVStats struct {
-	TypeK, TypeV                           KvType
+	TypeK, TypeV                           KVType
 	Tokens, Pages, PlainPages, SharedPages uint64
 	PageBytes, BytesPerToken               uint64
 	BitsPerValue, KError, VError           float64
 }
 
-// Stats describes a layer, or the cache (KvAllLayers).
+// Stats describes a layer, or the cache (KVAllLayers).
 func (kv *KV) Stats(layer uint32) (KVStats, error) {
-	out, e := C.ggufx_kv_facts{}, record()
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := kv.end(C.ggufx_kv_stats(&out, kv.p, C.uint32_t(layer), e), e); err != nil {
+	kvp, err := kv.enter()
+	if err != nil {
 		return KVStats{}, err
 	}
-	return KVStats{KvType(out.type_k), KvType(out.type_v), uint64(out.n_tokens),
+	defer kv.leave()
+	out, e := C.ggufx_kv_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := done(C.ggufx_kv_stats(&out, kvp, C.uint32_t(layer), e), e); err != nil {
+		return KVStats{}, err
+	}
+	return KVStats{KVType(out.type_k), KVType(out.type_v), uint64(out.n_tokens),
 		uint64(out.n_pages), uint64(out.n_plain_pages), uint64(out.n_shared_pages),
 		uint64(out.page_bytes), uint64(out.bytes_per_token), float64(out.bits_per_value),
 		float64(out.k_error), float64(out.v_error)}, nil

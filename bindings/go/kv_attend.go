@@ -22,6 +22,11 @@ type AttendOptions struct {
 
 func (kv *KV) attend(out, lse []float32, layer, sequence uint32, sequences []uint32, q []float32,
 	n int, positions []int32, options *AttendOptions) error {
+	kvp, err := kv.enter()
+	if err != nil {
+		return err
+	}
+	defer kv.leave()
 	if positions != nil && len(positions) != n || n < 0 {
 		return argument("%d positions of %d queries", len(positions), n)
 	}
@@ -34,7 +39,7 @@ func (kv *KV) attend(out, lse []float32, layer, sequence uint32, sequences []uin
 	}
 	return watched(&o.Watch, func(user C.uintptr_t) error {
 		e := record()
-		return kv.end(C.ggufx_go_attend(floats(out), C.size_t(len(out)), floats(lse), unsafe.Pointer(kv.p),
+		return done(C.ggufx_go_attend(floats(out), C.size_t(len(out)), floats(lse), unsafe.Pointer(kvp),
 			C.uint32_t(layer), C.uint32_t(sequence), words(sequences), floats(q),
 			C.size_t(len(q)), C.size_t(n), ints(positions), C.uint32_t(o.Flags), C.float(o.Scale),
 			C.float(o.Softcap), C.uint32_t(o.Window), floats(o.AlibiSlopes),
@@ -61,28 +66,31 @@ func (kv *KV) AttendBatch(out, lse []float32, layer uint32, sequences []uint32, 
 
 // Read decodes tokens first..first+nTokens-1 of a layer; k and v may each be nil.
 func (kv *KV) Read(k, v []float32, layer, sequence uint32, first, nTokens uint64) error {
-	e := record()
-	return kv.end(C.ggufx_go_kv_read(floats(k), C.size_t(len(k)), floats(v), C.size_t(len(v)),
-		unsafe.Pointer(kv.p), C.uint32_t(layer), C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_go_kv_read(floats(k), C.size_t(len(k)), floats(v), C.size_t(len(v)),
+			unsafe.Pointer(p), C.uint32_t(layer), C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens), e)
+	})
 }
 
 // Scores gives the scores of queries against every token of a layer; scale 0: 1 / sqrt(HeadDimK).
 func (kv *KV) Scores(out []float32, layer, sequence uint32, q []float32, nQueries int,
 	scale float32) error {
-	e := record()
-	return kv.end(C.ggufx_go_kv_scores(floats(out), C.size_t(len(out)), unsafe.Pointer(kv.p),
-		C.uint32_t(layer), C.uint32_t(sequence), floats(q), C.size_t(len(q)), C.size_t(nQueries), C.float(scale), e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_go_kv_scores(floats(out), C.size_t(len(out)), unsafe.Pointer(p),
+			C.uint32_t(layer), C.uint32_t(sequence), floats(q), C.size_t(len(q)), C.size_t(nQueries), C.float(scale), e)
+	})
 }
 
-// Save writes a snapshot of a sequence, or of KvAllSequences.
+// Save writes a snapshot of a sequence, or of KVAllSequences.
 func (kv *KV) Save(sequence uint32, to io.Writer) error {
 	c := callbacks{write: func(_ int, data []byte) error {
 		_, err := to.Write(data)
 		return err
 	}}
 	return c.run(func(user C.uintptr_t) error {
-		e := record()
-		return kv.end(C.ggufx_go_kv_save(kv.p, C.uint32_t(sequence), user, e), e)
+		return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_kv_save(p, C.uint32_t(sequence), user, e)
+		})
 	})
 }
 
@@ -93,8 +101,9 @@ func (kv *KV) Load(sequence uint32, from io.Reader) error {
 		return err
 	}}
 	return c.run(func(user C.uintptr_t) error {
-		e := record()
-		return kv.end(C.ggufx_go_kv_load(kv.p, C.uint32_t(sequence), user, e), e)
+		return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+			return C.ggufx_go_kv_load(p, C.uint32_t(sequence), user, e)
+		})
 	})
 }
 
@@ -102,14 +111,16 @@ func (kv *KV) Load(sequence uint32, from io.Reader) error {
 func (kv *KV) SavePath(sequence uint32, path string) error {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
-	e := record()
-	return kv.end(C.ggufx_kv_save_path(kv.p, C.uint32_t(sequence), text, e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_save_path(p, C.uint32_t(sequence), text, e)
+	})
 }
 
 // LoadPath is Load from a file.
 func (kv *KV) LoadPath(sequence uint32, path string) error {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
-	e := record()
-	return kv.end(C.ggufx_kv_load_path(kv.p, C.uint32_t(sequence), text, e), e)
+	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_kv_load_path(p, C.uint32_t(sequence), text, e)
+	})
 }

@@ -93,7 +93,7 @@ func TestSequences(t *testing.T) {
 	check(t, k[0] == 1 && k[63] == 1 && near(v, make([]float32, 64), 1e-30))
 	ok(t, kv.Keep(0))
 	ok(t, kv.Clear())
-	check(t, must[KVStats](t)(kv.Stats(KvAllLayers)).Tokens == 0)
+	check(t, must[KVStats](t)(kv.Stats(KVAllLayers)).Tokens == 0)
 	check(t, must[uint64](t)(rt.EstimateKV(kvOptions(), 64)) > 64*64*4*2*2)
 	o := kvOptions()
 	o.LayerOptions = []KVLayer{{TypeK: KVQ8_0}, {}}
@@ -118,9 +118,9 @@ func TestSnapshots(t *testing.T) {
 	ok(t, other.Load(0, bytes.NewReader(data.Bytes())))
 	check(t, near(attended(t, other, 0), attended(t, kv, 0), 1e-30))
 	path := filepath.Join(t.TempDir(), "snapshot")
-	ok(t, kv.SavePath(KvAllSequences, path))
-	ok(t, other.LoadPath(KvAllSequences, path))
-	fails(t, other.LoadPath(0, "/nowhere/snapshot"), StatusIo)
+	ok(t, kv.SavePath(KVAllSequences, path))
+	ok(t, other.LoadPath(KVAllSequences, path))
+	fails(t, other.LoadPath(0, "/nowhere/snapshot"), StatusIO)
 	err := other.Load(0, bytes.NewReader(data.Bytes()[:100]))
 	fails(t, err, StatusTruncated)
 	check(t, errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
@@ -130,7 +130,7 @@ func TestSnapshots(t *testing.T) {
 	check(t, near(attended(t, other, 0), attended(t, kv, 0), 1e-30))
 	mine := errors.New("mine")
 	err = kv.Save(0, full{mine})
-	fails(t, err, StatusIo)
+	fails(t, err, StatusIO)
 	check(t, errors.Is(err, mine))
 }
 
@@ -140,9 +140,9 @@ func TestOtherTypesAndErrors(t *testing.T) {
 	before := must[KVStats](t)(kv.Stats(0)).PageBytes
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := kv.Requantize(KvAllLayers, KVQ8_0, KvKeepType, &Watch{Context: done})
+	err := kv.Requantize(KVAllLayers, KVQ8_0, KVKeepType, &Watch{Context: done})
 	fails(t, err, StatusCancelled)
-	ok(t, kv.Requantize(KvAllLayers, KVQ8_0, KVQ8_0, nil))
+	ok(t, kv.Requantize(KVAllLayers, KVQ8_0, KVQ8_0, nil))
 	check(t, must[KVStats](t)(kv.Stats(0)).PageBytes < before)
 	k, q, out := numbers(64), numbers(128), make([]float32, 128)
 	fails(t, kv.Append(0, 0, 1, []int32{80, 81}, k, k), StatusArgument)

@@ -9,7 +9,18 @@ import (
 	"testing"
 )
 
-func modelPath() string { return os.Getenv("GGUFX_TEST_MODEL") }
+// modelPath finds the demo model by a variable or in the tree, else it ends the test with a word.
+func modelPath(t testing.TB) string {
+	t.Helper()
+	path := os.Getenv("GGUFX_TEST_MODEL")
+	if path == "" {
+		path = "../../tests/data/tiny-stories-Q8_0.gguf"
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("GGUFX_TEST_MODEL names no model")
+		}
+	}
+	return path
+}
 
 func must[T any](t testing.TB) func(T, error) T {
 	return func(value T, err error) T {
@@ -48,7 +59,7 @@ func newRuntime(t testing.TB) *Runtime {
 	return must[*Runtime](t)(NewRuntime(&RuntimeOptions{Threads: 2}))
 }
 
-func demo(t testing.TB, rt *Runtime) *File { return must[*File](t)(rt.Open(modelPath(), nil)) }
+func demo(t testing.TB, rt *Runtime) *File { return must[*File](t)(rt.Open(modelPath(t), nil)) }
 
 // numbers between -1 and 1, the same each time.
 func numbers(n int) []float32 {

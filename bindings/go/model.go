@@ -5,36 +5,49 @@ package ggufx
 // #include "bridge.h"
 import "C"
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // Model is a file bound to the graph of its architecture; immutable, keeps the file's data alive.
-type Model struct{ p *C.ggufx_model }
+type Model struct{ *handle }
 
 // NewModel binds a file; no weight is copied. Errors: those of ggufx_model_create.
 func (rt *Runtime) NewModel(f *File) (*Model, error) {
-	m, e := new(Model), record()
-	err := done(C.ggufx_model_create(&m.p, rt.ptr(), f.ptr(), nil, e), e)
-	runtime.KeepAlive(f)
-	runtime.KeepAlive(rt)
+	rtp, err := rt.enter()
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(m, (*Model).Close)
-	return m, nil
+	defer rt.leave()
+	fp, err := f.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer f.leave()
+	var m *C.ggufx_model
+	e := record()
+	err = done(C.ggufx_model_create(&m, rtp, fp, nil, e), e)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{hold(unsafe.Pointer(m), destroyModel)}, nil
 }
 
 // Close drops the model; sessions keep theirs.
 func (m *Model) Close() error {
-	if m.p != nil {
-		runtime.SetFinalizer(m, nil)
-		C.ggufx_model_destroy(m.p)
-		m.p = nil
+	if m == nil {
+		return nil
 	}
-	return nil
+	return m.close()
 }
+
+func (m *Model) enter() (*C.ggufx_model, error) {
+	if m == nil {
+		return nil, argument("no model")
+	}
+	p, err := m.handle.enter("model")
+	return (*C.ggufx_model)(p), err
+}
+
+func destroyModel(p unsafe.Pointer) { C.ggufx_model_destroy((*C.ggufx_model)(p)) }
 
 // ModelInfo describes a model.
 type ModelInfo struct {
@@ -46,10 +59,14 @@ type ModelInfo struct {
 
 // Info describes the model.
 func (m *Model) Info() (ModelInfo, error) {
+	mp, err := m.enter()
+	if err != nil {
+		return ModelInfo{}, err
+	}
+	defer m.leave()
 	out, e := C.ggufx_model_facts{}, record()
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := done(C.ggufx_model_info(&out, m.p, e), e)
-	runtime.KeepAlive(m)
+	err = done(C.ggufx_model_info(&out, mp, e), e)
 	if err != nil {
 		return ModelInfo{}, err
 	}
@@ -59,7 +76,7 @@ func (m *Model) Info() (ModelInfo, error) {
 }
 
 // Sampler chooses ids; it holds its random state.
-type Sampler struct{ p *C.ggufx_sampler }
+type Sampler struct{ *handle }
 
 // SamplerOptions of NewSampler; nil is greedy.
 type SamplerOptions struct {
@@ -70,6 +87,11 @@ type SamplerOptions struct {
 
 // NewSampler serves vocabularies of up to nVocab tokens. Errors: ARGUMENT, MEMORY.
 func (rt *Runtime) NewSampler(nVocab int, options *SamplerOptions) (*Sampler, error) {
+	rtp, err := rt.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer rt.leave()
 	var o C.ggufx_sampler_options
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	if options != nil {
@@ -77,31 +99,42 @@ func (rt *Runtime) NewSampler(nVocab int, options *SamplerOptions) (*Sampler, er
 		o.min_p, o.top_k = C.float(options.MinP), C.uint32_t(options.TopK)
 		o.seed = C.uint64_t(options.Seed)
 	}
-	s, e := new(Sampler), record()
-	err := done(C.ggufx_sampler_create(&s.p, rt.ptr(), C.uint32_t(nVocab), &o, e), e)
-	runtime.KeepAlive(rt)
+	var s *C.ggufx_sampler
+	e := record()
+	err = done(C.ggufx_sampler_create(&s, rtp, C.uint32_t(nVocab), &o, e), e)
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(s, (*Sampler).Close)
-	return s, nil
+	return &Sampler{hold(unsafe.Pointer(s), destroySampler)}, nil
 }
 
 // Close frees the sampler.
 func (s *Sampler) Close() error {
-	if s.p != nil {
-		runtime.SetFinalizer(s, nil)
-		C.ggufx_sampler_destroy(s.p)
-		s.p = nil
+	if s == nil {
+		return nil
 	}
-	return nil
+	return s.close()
 }
+
+func (s *Sampler) enter() (*C.ggufx_sampler, error) {
+	if s == nil {
+		return nil, argument("no sampler")
+	}
+	p, err := s.handle.enter("sampler")
+	return (*C.ggufx_sampler)(p), err
+}
+
+func destroySampler(p unsafe.Pointer) { C.ggufx_sampler_destroy((*C.ggufx_sampler)(p)) }
 
 // Sample chooses an id, and gives the logarithm of its probability before the filters.
 func (s *Sampler) Sample(logits []float32) (id int32, logprob float32, err error) {
+	sp, err := s.enter()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.leave()
 	e := record()
-	out := C.ggufx_go_sample(unsafe.Pointer(s.p), floats(logits), C.size_t(len(logits)), e)
+	out := C.ggufx_go_sample(unsafe.Pointer(sp), floats(logits), C.size_t(len(logits)), e)
 	err = done(out.status, e)
-	runtime.KeepAlive(s)
 	return int32(out.id), float32(out.logprob), err
 }

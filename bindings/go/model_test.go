@@ -159,7 +159,7 @@ func TestWriting(t *testing.T) {
 	check(t, must[*File](t)(rt.OpenMemory(again.Bytes(), nil)).TensorCount() == 3)
 	mine := errors.New("mine")
 	err := copied.WriteStream(func(int, []byte) error { return mine }, nil)
-	fails(t, err, StatusIo)
+	fails(t, err, StatusIO)
 	check(t, errors.Is(err, mine))
 	done, cancel := context.WithCancel(context.Background())
 	cancel()

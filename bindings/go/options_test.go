@@ -45,7 +45,7 @@ func TestKVOptions(t *testing.T) {
 	ok(t, turned.Read(k, nil, 0, 0, 0, 1))
 	check(t, near(k[:4], []float32{-1.307774, 0.335124, 0.702069, 0.856494}, 1e-5), k[:4])
 	check(t, near(k[8:32], numbers(64)[8:32], 1e-30), k[8:32])
-	for n, token := range map[uint32]int{8: 6, KvNoSinks: 2} { // those stay F16
+	for n, token := range map[uint32]int{8: 6, KVNoSinks: 2} { // those stay F16
 		sinks := kvOf(func(o *KVOptions) { o.TypeK, o.TypeV, o.Sinks = KVQ8_0, KVQ8_0, n })
 		ok(t, sinks.Append(0, 0, 128, nil, numbers(128*64), numbers(128*64)))
 		ok(t, sinks.Read(k, nil, 0, 0, uint64(token), 1))
@@ -57,7 +57,7 @@ func TestKVOptions(t *testing.T) {
 	slim := kvOf(func(o *KVOptions) { o.HeadDimV = 16 })
 	ok(t, slim.Append(0, 0, 1, nil, numbers(64), numbers(32)))
 	ok(t, slim.Attend(out[:64], nil, 0, 0, numbers(128), 1, nil, nil))
-	shared := kvOf(func(o *KVOptions) { o.Flags, o.HeadDimV = KvVInK, 16 })
+	shared := kvOf(func(o *KVOptions) { o.Flags, o.HeadDimV = KVVInK, 16 })
 	ok(t, shared.Append(0, 0, 1, nil, numbers(64), nil))
 	var data bytes.Buffer
 	ok(t, kvOf(func(o *KVOptions) { o.Model = 7 }).Save(0, &data))
@@ -142,7 +142,7 @@ func TestQuantizerOptions(t *testing.T) {
 func TestFileAndRuntimeOptions(t *testing.T) {
 	rt := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Threads: 3}))
 	check(t, must[RuntimeInfo](t)(rt.Info()).Threads == 3)
-	_, err := rt.Open(modelPath(), &OpenOptions{MaxMetadataBytes: 1000})
+	_, err := rt.Open(modelPath(t), &OpenOptions{MaxMetadataBytes: 1000})
 	fails(t, err, StatusLimit)
 	w := copyOf(t, rt, demo(t, rt), &WriterOptions{Version: 2})
 	info := func(o WriteOptions) WriterInfo { return must[WriterInfo](t)(w.Info(&o)) }
@@ -152,4 +152,15 @@ func TestFileAndRuntimeOptions(t *testing.T) {
 	var data bytes.Buffer
 	ok(t, w.WriteStream(func(_ int, p []byte) error { data.Write(p); return nil }, nil))
 	check(t, data.Bytes()[4] == 2 && must[FileInfo](t)(must[*File](t)(rt.OpenMemory(data.Bytes(), nil)).Info()).Version == 2)
+}
+
+func TestOpenLimits(t *testing.T) {
+	rt := newRuntime(t)
+	for _, o := range []OpenOptions{{MaxMetadataBytes: 1000}, {MaxKeys: 31}, {MaxTensors: 37}, {MaxStringBytes: 10}} {
+		o := o
+		_, err := rt.Open(modelPath(t), &o)
+		fails(t, err, StatusLimit)
+	}
+	o := OpenOptions{MaxKeys: 32, MaxTensors: 38, MaxStringBytes: 4096}
+	check(t, must[*File](t)(rt.Open(modelPath(t), &o)).TensorCount() == 38)
 }

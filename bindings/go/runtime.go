@@ -2,9 +2,12 @@
 // language models with libggufx.
 //
 // Names and contracts are those of the C headers: ggufx_kv_append is KV.Append. Every object has a
-// Close that may be called again and in any order; a finalizer stands behind it. A method may be
-// called by several goroutines at once where the C function takes a const object; sessions,
-// samplers, writers and changes of a cache need one at a time. Slices are used in place.
+// Close that may be called again, in any order and while other goroutines call the object: it never
+// waits. Calls that run end with their result, and the last one frees the object; calls that come
+// later fail with an error that errors.Is finds to be os.ErrClosed. A finalizer stands behind Close.
+// Otherwise a method may be called by several goroutines at once where the C function takes a const
+// object; sessions, samplers, writers and changes of a cache need one at a time. Slices are used in
+// place.
 //
 // SPDX-License-Identifier: MIT
 package ggufx
@@ -13,18 +16,17 @@ package ggufx
 import "C"
 
 import (
-	"runtime"
 	"runtime/cgo"
 	"unsafe"
 )
 
 // Runtime holds the hooks and the chosen kernels; objects made from it keep what they need.
-type Runtime struct{ p *C.ggufx_runtime }
+type Runtime struct{ *handle }
 
 // RuntimeOptions of NewRuntime; all unset is the default.
 type RuntimeOptions struct {
 	Threads        int // own threads, the caller's included; 0: one per usable processor
-	Isa            Isa // can only lower what is found
+	ISA            ISA // can only lower what is found
 	WorkspaceBytes uint64
 	Log            func(level LogLevel, text string) // may be called on any thread
 	Executor       Executor
@@ -52,25 +54,25 @@ func NewRuntime(options *RuntimeOptions) (*Runtime, error) {
 	if o.Executor != nil {
 		workers = o.Executor.MaxWorkers()
 	}
-	r, e := new(Runtime), record()
+	var r *C.ggufx_runtime
+	e := record()
 	log := handleUnless(o.Log == nil, logSink(o.Log))
 	jobs := handleUnless(o.Executor == nil, o.Executor)
 	memory := handleUnless(o.Allocator == nil, o.Allocator)
-	status := C.ggufx_go_runtime(&r.p, C.uint32_t(o.Threads), C.int32_t(o.Isa),
+	status := C.ggufx_go_runtime(&r, C.uint32_t(o.Threads), C.int32_t(o.ISA),
 		C.uint64_t(o.WorkspaceBytes), log, jobs, C.uint32_t(workers), memory, e)
 	if err := done(status, e); err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(r, (*Runtime).Close)
-	return r, nil
+	return &Runtime{hold(unsafe.Pointer(r), destroyRuntime)}, nil
 }
 
 func checkLibrary() error {
 	name := C.CString("ggufx_error")
 	defer C.free(unsafe.Pointer(name))
 	abi, size := uint32(C.ggufx_abi_version()), uintptr(C.ggufx_abi_layout(name))
-	if abi != AbiVersion || size != unsafe.Sizeof(C.ggufx_error{}) {
-		err := argument("the library has ABI %d and errors of %d bytes, not %d", abi, size, AbiVersion)
+	if abi != ABIVersion || size != unsafe.Sizeof(C.ggufx_error{}) {
+		err := argument("the library has ABI %d and errors of %d bytes, not %d", abi, size, ABIVersion)
 		err.(*Error).Status = StatusVersion
 		return err
 	}
@@ -79,49 +81,56 @@ func checkLibrary() error {
 
 // Close drops the runtime; what was made from it stays usable.
 func (r *Runtime) Close() error {
-	if r.p != nil {
-		runtime.SetFinalizer(r, nil)
-		C.ggufx_runtime_destroy(r.p)
-		r.p = nil
-	}
-	return nil
-}
-
-func (r *Runtime) ptr() *C.ggufx_runtime {
 	if r == nil {
 		return nil
 	}
-	return r.p
+	return r.close()
 }
+
+func (r *Runtime) enter() (*C.ggufx_runtime, error) {
+	if r == nil {
+		return nil, argument("no runtime")
+	}
+	p, err := r.handle.enter("runtime")
+	return (*C.ggufx_runtime)(p), err
+}
+
+func destroyRuntime(p unsafe.Pointer) { C.ggufx_runtime_destroy((*C.ggufx_runtime)(p)) }
 
 // RuntimeInfo describes a runtime.
 type RuntimeInfo struct {
-	Isa            Isa
-	IsaName        string
+	ISA            ISA
+	ISAName        string
 	Threads        int
-	Features       CpuFeatures
+	Features       CPUFeatures
 	AllocatorName  string
 	WorkspaceBytes uint64
 }
 
 // Info describes the runtime.
 func (r *Runtime) Info() (RuntimeInfo, error) {
-	out, e := C.ggufx_runtime_facts{}, record()
-	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := done(C.ggufx_runtime_info(&out, r.ptr(), e), e)
-	runtime.KeepAlive(r)
+	p, err := r.enter()
 	if err != nil {
 		return RuntimeInfo{}, err
 	}
-	return RuntimeInfo{Isa(out.isa), C.GoString(out.isa_name), int(out.threads),
-		CpuFeatures(out.features), C.GoString(out.allocator_name), uint64(out.workspace_bytes)}, nil
+	defer r.leave()
+	out, e := C.ggufx_runtime_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	if err := done(C.ggufx_runtime_info(&out, p, e), e); err != nil {
+		return RuntimeInfo{}, err
+	}
+	return RuntimeInfo{ISA(out.isa), C.GoString(out.isa_name), int(out.threads),
+		CPUFeatures(out.features), C.GoString(out.allocator_name), uint64(out.workspace_bytes)}, nil
 }
 
 // KernelName names the instruction set that serves a tensor type; "" for an unknown type.
 func (r *Runtime) KernelName(t TensorType) string {
-	name := C.ggufx_runtime_kernel_name(r.ptr(), C.uint32_t(t))
-	runtime.KeepAlive(r)
-	return C.GoString(name)
+	p, err := r.enter()
+	if err != nil {
+		return ""
+	}
+	defer r.leave()
+	return C.GoString(C.ggufx_runtime_kernel_name(p, C.uint32_t(t)))
 }
 
 // Version of the library, "0.1.0".

@@ -5,26 +5,28 @@ package ggufx
 // #include "bridge.h"
 import "C"
 
-import (
-	"runtime"
-	"unsafe"
-)
+import "unsafe"
 
 // Session is one conversation; it keeps its model's data alive.
 type Session struct {
-	p              *C.ggufx_session
+	*handle
 	heads, kvHeads int
 }
 
 // SessionOptions of NewSession; nil is the default.
 type SessionOptions struct {
 	Context, Batch int // 0: the trained context, 512
-	TypeK, TypeV   KvType
+	TypeK, TypeV   KVType
 	MatmulFlags    MatmulFlags
 }
 
 // NewSession takes all memory of a session. Errors: ARGUMENT, MEMORY, TYPE.
 func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
+	mp, err := m.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer m.leave()
 	info, err := m.Info()
 	if err != nil {
 		return nil, err
@@ -36,25 +38,33 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 		o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
 		o.matmul_flags = C.uint32_t(options.MatmulFlags)
 	}
-	s, e := &Session{heads: info.Heads * info.HeadDim, kvHeads: info.KVHeads * info.HeadDim}, record()
-	err = done(C.ggufx_session_create(&s.p, m.p, &o, e), e)
-	runtime.KeepAlive(m)
+	var s *C.ggufx_session
+	e := record()
+	err = done(C.ggufx_session_create(&s, mp, &o, e), e)
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(s, (*Session).Close)
-	return s, nil
+	return &Session{hold(unsafe.Pointer(s), destroySession), info.Heads * info.HeadDim,
+		info.KVHeads * info.HeadDim}, nil
 }
 
 // Close frees the session.
 func (s *Session) Close() error {
-	if s.p != nil {
-		runtime.SetFinalizer(s, nil)
-		C.ggufx_session_destroy(s.p)
-		s.p = nil
+	if s == nil {
+		return nil
 	}
-	return nil
+	return s.close()
 }
+
+func (s *Session) enter() (*C.ggufx_session, error) {
+	if s == nil {
+		return nil, argument("no session")
+	}
+	p, err := s.handle.enter("session")
+	return (*C.ggufx_session)(p), err
+}
+
+func destroySession(p unsafe.Pointer) { C.ggufx_session_destroy((*C.ggufx_session)(p)) }
 
 // AttentionView is what the attention of a layer read and gave; its slices are valid during the
 // call: Q and Out [Tokens][heads][HeadDim], K and V [Tokens][KV heads][HeadDim].
@@ -75,47 +85,59 @@ type DecodeOptions struct {
 // Decode appends tokens and computes the logits after the last one; all or nothing. Errors:
 // ARGUMENT, CAPACITY, CANCELLED, VALUE.
 func (s *Session) Decode(tokens []int32, options *DecodeOptions) error {
+	sp, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer s.leave()
 	var o DecodeOptions
 	if options != nil {
 		o = *options
 	}
 	call := func(user C.uintptr_t, attention C.int) error {
 		e := record()
-		return done(C.ggufx_go_decode(unsafe.Pointer(s.p), ints(tokens), C.size_t(len(tokens)),
+		return done(C.ggufx_go_decode(unsafe.Pointer(sp), ints(tokens), C.size_t(len(tokens)),
 			floats(o.AllLogits), C.size_t(len(o.AllLogits)), attention, user, e), e)
 	}
-	var err error
 	if o.Attention == nil {
 		err = watched(&o.Watch, func(user C.uintptr_t) error { return call(user, 0) })
 	} else {
 		c := callbacks{watch: o.Watch, attention: o.Attention, heads: s.heads, kvHeads: s.kvHeads}
 		err = c.run(func(user C.uintptr_t) error { return call(user, 1) })
 	}
-	runtime.KeepAlive(s)
 	return err
 }
 
 // Logits copies the logits after the last token. Errors: ARGUMENT, STATE.
 func (s *Session) Logits(out []float32) error {
+	sp, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer s.leave()
 	e := record()
-	err := done(C.ggufx_go_logits(floats(out), C.size_t(len(out)), unsafe.Pointer(s.p), e), e)
-	runtime.KeepAlive(s)
-	return err
+	return done(C.ggufx_go_logits(floats(out), C.size_t(len(out)), unsafe.Pointer(sp), e), e)
 }
 
 // Length gives the tokens in the conversation.
 func (s *Session) Length() uint64 {
-	n := C.ggufx_session_length(s.p)
-	runtime.KeepAlive(s)
-	return uint64(n)
+	p, err := s.enter()
+	if err != nil {
+		return 0
+	}
+	defer s.leave()
+	return uint64(C.ggufx_session_length(p))
 }
 
 // Truncate keeps the first nTokens; the logits are gone until the next decode.
 func (s *Session) Truncate(nTokens uint64) error {
+	sp, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer s.leave()
 	e := record()
-	err := done(C.ggufx_go_truncate(unsafe.Pointer(s.p), C.uint64_t(nTokens), e), e)
-	runtime.KeepAlive(s)
-	return err
+	return done(C.ggufx_go_truncate(unsafe.Pointer(sp), C.uint64_t(nTokens), e), e)
 }
 
 // Perplexity of a text.
@@ -133,21 +155,24 @@ func perplexityOf(p *C.ggufx_perplexity_facts) *Perplexity {
 // may be nil, or return false to stop. The session must be empty, and is so again afterwards.
 func (s *Session) Perplexity(tokens []int32, nContext int, bos int32,
 	report func(*Perplexity) bool) (*Perplexity, error) {
+	sp, err := s.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer s.leave()
 	var out C.ggufx_perplexity_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
 	call := func(user C.uintptr_t) error {
 		e := record()
-		return done(C.ggufx_go_perplexity(&out, s.p, ints(tokens), C.size_t(len(tokens)),
+		return done(C.ggufx_go_perplexity(&out, sp, ints(tokens), C.size_t(len(tokens)),
 			C.uint32_t(nContext), C.int32_t(bos), user, e), e)
 	}
-	var err error
 	if report == nil {
 		err = call(0)
 	} else {
 		c := callbacks{chunk: report}
 		err = c.run(call)
 	}
-	runtime.KeepAlive(s)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ package ggufx
 import "C"
 
 import (
-	"runtime"
 	"runtime/cgo"
 	"unsafe"
 )
@@ -14,100 +13,116 @@ import (
 // Tensor is a typed, shaped, strided view of weights; immutable. One of a file is usable until the
 // File is closed; wrapped memory and slices keep what they need, and are closed.
 type Tensor struct {
-	p     *C.ggufx_tensor
-	file  *File // of a borrowed one
-	owned bool
+	*handle // its own, or that of its file
+	p       *C.ggufx_tensor
+	owned   bool
 }
 
-func (t *Tensor) ptr() *C.ggufx_tensor {
-	if t == nil || t.file != nil && t.file.p == nil {
-		return nil // its file was closed: the library refuses it
+func (t *Tensor) enter() (*C.ggufx_tensor, error) {
+	if t == nil {
+		return nil, argument("no tensor")
 	}
-	return t.p
-}
-
-func (t *Tensor) keep() {
-	runtime.KeepAlive(t)
-	runtime.KeepAlive(t.file)
+	what := "tensor"
+	if !t.owned {
+		what = "tensor's file"
+	}
+	_, err := t.handle.enter(what)
+	return t.p, err
 }
 
 func owned(p *C.ggufx_tensor) *Tensor {
-	t := &Tensor{p: p, owned: true}
-	runtime.SetFinalizer(t, (*Tensor).Close)
-	return t
+	return &Tensor{hold(unsafe.Pointer(p), destroyTensor), p, true}
 }
+
+func destroyTensor(p unsafe.Pointer) { C.ggufx_tensor_destroy((*C.ggufx_tensor)(p)) }
 
 // Close drops wrapped memory or a slice; a tensor of a file is left alone.
 func (t *Tensor) Close() error {
-	if t.owned && t.p != nil {
-		runtime.SetFinalizer(t, nil)
-		C.ggufx_tensor_destroy(t.p)
-		t.p = nil
+	if t == nil || !t.owned {
+		return nil
 	}
-	return nil
+	return t.close()
 }
 
 // TensorCount gives the number of tensors over all parts.
 func (f *File) TensorCount() int {
-	n := 0
-	if f.ptr() != nil {
-		n = int(C.ggufx_file_tensor_count(f.p))
+	p, err := f.enter()
+	if err != nil {
+		return 0
 	}
-	runtime.KeepAlive(f)
-	return n
+	defer f.leave()
+	return int(C.ggufx_file_tensor_count(p))
 }
 
-// TensorAt gives tensor i in file order; nil out of range.
+// TensorAt gives tensor i in file order; nil out of range, or when the file is closed.
 func (f *File) TensorAt(i int) *Tensor {
-	if f.ptr() == nil {
+	p, err := f.enter()
+	if err != nil {
 		return nil
 	}
-	p := C.ggufx_file_tensor(f.p, C.size_t(i))
-	runtime.KeepAlive(f)
+	defer f.leave()
+	return f.tensor(p, C.size_t(i))
+}
+
+func (f *File) tensor(file *C.ggufx_file, i C.size_t) *Tensor {
+	p := C.ggufx_file_tensor(file, i)
 	if p == nil {
 		return nil
 	}
-	return &Tensor{p: (*C.ggufx_tensor)(unsafe.Pointer(p)), file: f}
+	return &Tensor{f.handle, (*C.ggufx_tensor)(unsafe.Pointer(p)), false}
 }
 
 // Tensor finds a tensor by its name. Errors: NOT_FOUND.
 func (f *File) Tensor(name string) (*Tensor, error) {
-	text, n := chars([]byte(name))
-	var out C.size_t
-	e := record()
-	err := done(C.ggufx_file_tensor_find(&out, f.ptr(), text, n, e), e)
-	runtime.KeepAlive(f)
+	p, err := f.enter()
 	if err != nil {
 		return nil, err
 	}
-	return f.TensorAt(int(out)), nil
+	defer f.leave()
+	text, n := chars([]byte(name))
+	var out C.size_t
+	e := record()
+	if err := done(C.ggufx_file_tensor_find(&out, p, text, n, e), e); err != nil {
+		return nil, err
+	}
+	return f.tensor(p, out), nil
 }
 
 // Wrap wraps a copy of blocks as they stand in files; rowStride 0: dense. Errors: ARGUMENT, TYPE,
 // SHAPE, OVERFLOW, BOUNDS, MEMORY.
 func (rt *Runtime) Wrap(t TensorType, ne []uint64, rowStride uint64, data []byte, name string) (*Tensor, error) {
+	p, err := rt.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer rt.leave()
 	memory := C.malloc(C.size_t(len(data)) + 1)
 	copy(unsafe.Slice((*byte)(memory), len(data)), data)
-	return rt.wrap(t, ne, rowStride, memory, uint64(len(data)), name, 0)
+	return wrap(p, t, ne, rowStride, memory, uint64(len(data)), name, 0)
 }
 
 // WrapMemory is Wrap without a copy, for memory that is not Go's (mapped files, C's); release is
-// called when its last user is gone.
+// called when its last user is gone, which may be at once when the call fails.
 func (rt *Runtime) WrapMemory(t TensorType, ne []uint64, rowStride uint64, data unsafe.Pointer,
 	n uint64, name string, release func()) (*Tensor, error) {
+	p, err := rt.enter()
+	if err != nil {
+		release()
+		return nil, err
+	}
+	defer rt.leave()
 	keep := cgo.NewHandle(&callbacks{release: release})
-	return rt.wrap(t, ne, rowStride, data, n, name, C.uintptr_t(keep))
+	return wrap(p, t, ne, rowStride, data, n, name, C.uintptr_t(keep))
 }
 
-func (rt *Runtime) wrap(t TensorType, ne []uint64, stride uint64, data unsafe.Pointer, n uint64,
-	name string, keep C.uintptr_t) (*Tensor, error) {
+func wrap(rt *C.ggufx_runtime, t TensorType, ne []uint64, stride uint64, data unsafe.Pointer,
+	n uint64, name string, keep C.uintptr_t) (*Tensor, error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	var out *C.ggufx_tensor
 	e := record()
-	err := done(C.ggufx_go_wrap(&out, rt.ptr(), C.uint32_t(t), C.uint32_t(len(ne)), quads(ne),
+	err := done(C.ggufx_go_wrap(&out, rt, C.uint32_t(t), C.uint32_t(len(ne)), quads(ne),
 		C.uint64_t(stride), data, C.uint64_t(n), text, keep, e), e)
-	runtime.KeepAlive(rt)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +132,14 @@ func (rt *Runtime) wrap(t TensorType, ne []uint64, stride uint64, data unsafe.Po
 // Slice gives indices first..first+n-1 of a dimension, sharing the data and keeping them alive.
 // Errors: ARGUMENT, SHAPE (off a block border), UNSUPPORTED, MEMORY.
 func (t *Tensor) Slice(dim int, first, n uint64) (*Tensor, error) {
+	p, err := t.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer t.leave()
 	var out *C.ggufx_tensor
 	e := record()
-	err := done(C.ggufx_tensor_slice(&out, t.ptr(), C.uint32_t(dim), C.uint64_t(first),
-		C.uint64_t(n), e), e)
-	t.keep()
+	err = done(C.ggufx_tensor_slice(&out, p, C.uint32_t(dim), C.uint64_t(first), C.uint64_t(n), e), e)
 	if err != nil {
 		return nil, err
 	}
@@ -139,16 +157,21 @@ type TensorInfo struct {
 	Part                             int
 }
 
-func (t *Tensor) facts(out *C.ggufx_tensor_facts) error {
+func factsOf(t *C.ggufx_tensor, out *C.ggufx_tensor_facts) error {
 	out.struct_size = C.uint32_t(unsafe.Sizeof(*out))
 	e := record()
-	return done(C.ggufx_tensor_info(out, t.ptr(), e), e)
+	return done(C.ggufx_tensor_info(out, t, e), e)
 }
 
 // Info describes the tensor.
 func (t *Tensor) Info() (TensorInfo, error) {
+	p, err := t.enter()
+	if err != nil {
+		return TensorInfo{}, err
+	}
+	defer t.leave()
 	var out C.ggufx_tensor_facts
-	if err := t.facts(&out); err != nil {
+	if err := factsOf(p, &out); err != nil {
 		return TensorInfo{}, err
 	}
 	info := TensorInfo{Name: string(view(out.name, out.name_length)), Type: TensorType(out._type),
@@ -158,7 +181,6 @@ func (t *Tensor) Info() (TensorInfo, error) {
 	for i := range info.Ne {
 		info.Ne[i] = uint64(out.ne[i])
 	}
-	t.keep()
 	return info, nil
 }
 
@@ -166,12 +188,16 @@ func (t *Tensor) Info() (TensorInfo, error) {
 // they are not in memory. They may be read as long as the tensor, and its file, are open and
 // reachable (runtime.KeepAlive).
 func (t *Tensor) Data() []byte {
-	var out C.ggufx_tensor_facts
-	if t.facts(&out) != nil || out.n_rows == 0 {
+	p, err := t.enter()
+	if err != nil {
 		return nil
 	}
-	data := C.ggufx_tensor_data(t.ptr())
-	t.keep()
+	defer t.leave()
+	var out C.ggufx_tensor_facts
+	if factsOf(p, &out) != nil || out.n_rows == 0 {
+		return nil
+	}
+	data := C.ggufx_tensor_data(p)
 	if data == nil {
 		return nil
 	}

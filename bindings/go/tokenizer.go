@@ -7,34 +7,45 @@ import "C"
 
 import (
 	"errors"
-	"runtime"
 	"unsafe"
 )
 
 // Tokenizer turns text into ids and back; immutable, keeps its file's data alive.
-type Tokenizer struct{ p *C.ggufx_tokenizer }
+type Tokenizer struct{ *handle }
 
 // NewTokenizer builds the tokenizer a file describes. Errors: MISSING, VOCAB, UNSUPPORTED, MEMORY.
 func NewTokenizer(f *File) (*Tokenizer, error) {
-	t, e := new(Tokenizer), record()
-	err := done(C.ggufx_tokenizer_create(&t.p, f.ptr(), e), e)
-	runtime.KeepAlive(f)
+	fp, err := f.enter()
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(t, (*Tokenizer).Close)
-	return t, nil
+	defer f.leave()
+	var t *C.ggufx_tokenizer
+	e := record()
+	err = done(C.ggufx_tokenizer_create(&t, fp, e), e)
+	if err != nil {
+		return nil, err
+	}
+	return &Tokenizer{hold(unsafe.Pointer(t), destroyTokenizer)}, nil
 }
 
 // Close drops the tokenizer.
 func (t *Tokenizer) Close() error {
-	if t.p != nil {
-		runtime.SetFinalizer(t, nil)
-		C.ggufx_tokenizer_destroy(t.p)
-		t.p = nil
+	if t == nil {
+		return nil
 	}
-	return nil
+	return t.close()
 }
+
+func (t *Tokenizer) enter() (*C.ggufx_tokenizer, error) {
+	if t == nil {
+		return nil, argument("no tokenizer")
+	}
+	p, err := t.handle.enter("tokenizer")
+	return (*C.ggufx_tokenizer)(p), err
+}
+
+func destroyTokenizer(p unsafe.Pointer) { C.ggufx_tokenizer_destroy((*C.ggufx_tokenizer)(p)) }
 
 // TokenizerInfo describes a tokenizer; ids are -1 when there is none.
 type TokenizerInfo struct {
@@ -45,10 +56,14 @@ type TokenizerInfo struct {
 
 // Info describes the tokenizer.
 func (t *Tokenizer) Info() (TokenizerInfo, error) {
+	tp, err := t.enter()
+	if err != nil {
+		return TokenizerInfo{}, err
+	}
+	defer t.leave()
 	out, e := C.ggufx_tokenizer_facts{}, record()
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	err := done(C.ggufx_tokenizer_info(&out, t.p, e), e)
-	runtime.KeepAlive(t)
+	err = done(C.ggufx_tokenizer_info(&out, tp, e), e)
 	if err != nil {
 		return TokenizerInfo{}, err
 	}
@@ -58,7 +73,7 @@ func (t *Tokenizer) Info() (TokenizerInfo, error) {
 
 // TokenInfo describes a token.
 type TokenInfo struct {
-	Id    int32
+	ID    int32
 	Flags TokenFlags
 	Score float32
 	Text  string // as stored in the file
@@ -66,27 +81,35 @@ type TokenInfo struct {
 
 // Token describes a token. Errors: ARGUMENT.
 func (t *Tokenizer) Token(id int32) (TokenInfo, error) {
+	tp, err := t.enter()
+	if err != nil {
+		return TokenInfo{}, err
+	}
+	defer t.leave()
 	out, e := C.ggufx_token_facts{}, record()
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
-	if err := done(C.ggufx_token_info(&out, t.p, C.int32_t(id), e), e); err != nil {
+	if err := done(C.ggufx_token_info(&out, tp, C.int32_t(id), e), e); err != nil {
 		return TokenInfo{}, err
 	}
 	info := TokenInfo{int32(out.id), TokenFlags(out.flags), float32(out.score),
 		string(view(out.text, out.text_length))}
-	runtime.KeepAlive(t)
 	return info, nil
 }
 
 // Encode gives the ids of a text.
 func (t *Tokenizer) Encode(text string, flags TokenizeFlags) ([]int32, error) {
+	tp, err := t.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer t.leave()
 	bytes, ids := []byte(text), make([]int32, len(text)+2)
 	for {
 		from, n := chars(bytes)
 		var needed C.size_t
 		e := record()
-		err := done(C.ggufx_tokenize(ints(ids), C.size_t(len(ids)), &needed, t.p, from, n,
+		err := done(C.ggufx_tokenize(ints(ids), C.size_t(len(ids)), &needed, tp, from, n,
 			C.uint32_t(flags), e), e)
-		runtime.KeepAlive(t)
 		if err == nil {
 			return ids[:needed], nil
 		}
@@ -99,13 +122,17 @@ func (t *Tokenizer) Encode(text string, flags TokenizeFlags) ([]int32, error) {
 
 // Decode gives the bytes of ids; one id may be part of a character.
 func (t *Tokenizer) Decode(ids []int32, flags DetokenizeFlags) (string, error) {
+	tp, err := t.enter()
+	if err != nil {
+		return "", err
+	}
+	defer t.leave()
 	out := make([]byte, 8*len(ids)+1)
 	for {
 		var needed C.size_t
 		e := record()
-		err := done(C.ggufx_detokenize((*C.char)(octets(out)), C.size_t(len(out)), &needed, t.p,
+		err := done(C.ggufx_detokenize((*C.char)(octets(out)), C.size_t(len(out)), &needed, tp,
 			ints(ids), C.size_t(len(ids)), C.uint32_t(flags), e), e)
-		runtime.KeepAlive(t)
 		if err == nil {
 			return string(out[:needed]), nil
 		}

@@ -54,7 +54,7 @@ func TensorTypeFromName(name string) (TensorType, error) {
 }
 
 // Info describes a KV type. Errors: TYPE.
-func (t KvType) Info() (TypeInfo, error) {
+func (t KVType) Info() (TypeInfo, error) {
 	out, e := C.ggufx_kv_type_facts{}, record()
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
 	if err := done(C.ggufx_kv_type_info(&out, C.uint32_t(t), e), e); err != nil {
@@ -64,14 +64,14 @@ func (t KvType) Info() (TypeInfo, error) {
 		int(out.block_bytes)}, nil
 }
 
-// KvTypeFromName finds a KV type by name, without regard to case. Errors: NOT_FOUND.
-func KvTypeFromName(name string) (KvType, error) {
+// KVTypeFromName finds a KV type by name, without regard to case. Errors: NOT_FOUND.
+func KVTypeFromName(name string) (KVType, error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	var out C.uint32_t
 	e := record()
 	err := done(C.ggufx_kv_type_from_name(&out, text, e), e)
-	return KvType(out), err
+	return KVType(out), err
 }
 
 // view shows n bytes of the library's.

@@ -17,7 +17,7 @@ import (
 
 // followed are all calls that take a Watch.
 func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
-	f, data := demo(t, rt), must[[]byte](t)(os.ReadFile(modelPath()))
+	f, data := demo(t, rt), must[[]byte](t)(os.ReadFile(modelPath(t)))
 	q := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
 	x, y, blocks := numbers(512), make([]float32, 512), make([]byte, 2*272)
 	experts := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
@@ -26,7 +26,7 @@ func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
 	ok(t, holes.Remove(0, 70, 120))
 	model := must[*Model](t)(rt.NewModel(f))
 	session := must[*Session](t)(model.NewSession(nil))
-	archive := must[*os.File](t)(os.Open(modelPath()))
+	archive := must[*os.File](t)(os.Open(modelPath(t)))
 	m := must[*Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
 	folder := t.(interface{ TempDir() string }).TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
@@ -38,7 +38,7 @@ func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
 	ok(t, edit.SetText("general.name", "edited"))
 	job := plan(t)
 	ok(t, plan(t).Run(path("shards"), &RunOptions{Shard: 1, Shards: 1}))
-	read := func(w Watch) *OpenOptions { return &OpenOptions{Io: IoModeRead, Watch: w} }
+	read := func(w Watch) *OpenOptions { return &OpenOptions{IO: IOModeRead, Watch: w} }
 	opened := func(_ *File, err error) error { return err }
 	return map[string]func(w Watch) error{
 		"MatVec": func(w Watch) error { return q.MatVec(rt, y[:256], x[:256], &MatmulOptions{Watch: w}) },
@@ -46,8 +46,8 @@ func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
 		"MatVecMany": func(w Watch) error {
 			return MatVecMany(rt, y, []int{256, 256}, []*Tensor{q, q}, x[:256], &MatmulOptions{Watch: w})
 		},
-		"MatMulId": func(w Watch) error {
-			return experts.MatMulId(rt, y[:2], 0, []uint32{0, 1}, 2, x[:256], 0, &MatmulOptions{Watch: w})
+		"MatMulID": func(w Watch) error {
+			return experts.MatMulID(rt, y[:2], 0, []uint32{0, 1}, 2, x[:256], 0, &MatmulOptions{Watch: w})
 		},
 		"QuantizeBlocks": func(w Watch) error {
 			return rt.QuantizeBlocks(blocks, TypeQ8_0, x, 256, &QuantizeOptions{Watch: w})
@@ -58,11 +58,11 @@ func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
 		"AttendBatch": func(w Watch) error {
 			return kv.AttendBatch(y[:128], nil, 0, []uint32{0}, x[:128], nil, &AttendOptions{Watch: w})
 		},
-		"Requantize": func(w Watch) error { return kv.Requantize(KvAllLayers, KVQ8_0, KVQ8_0, &w) },
+		"Requantize": func(w Watch) error { return kv.Requantize(KVAllLayers, KVQ8_0, KVQ8_0, &w) },
 		"Compact":    func(w Watch) error { return holes.Compact(0, &w) },
 		"Decode":     func(w Watch) error { return session.Decode([]int32{1}, &DecodeOptions{Watch: w}) },
 		"Validate":   func(w Watch) error { return f.Validate(ValidateDeep, func(*Finding) bool { return true }, &w) },
-		"Open":       func(w Watch) error { return opened(rt.Open(modelPath(), read(w))) },
+		"Open":       func(w Watch) error { return opened(rt.Open(modelPath(t), read(w))) },
 		"OpenFile":   func(w Watch) error { return opened(rt.OpenFile(archive, 0, 0, read(w))) },
 		"OpenMemory": func(w Watch) error { return opened(rt.OpenMemory(data, &OpenOptions{Watch: w})) },
 		"OpenReader": func(w Watch) error {
@@ -133,7 +133,7 @@ func (h heldMemory) Alloc(size, align uintptr) unsafe.Pointer { return nil }
 func (h heldMemory) Free(unsafe.Pointer, uintptr, uintptr)    {}
 
 func TestFunctionsAreLetGo(t *testing.T) {
-	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath()))
+	rt, data := newRuntime(t), must[[]byte](t)(os.ReadFile(modelPath(t)))
 	for name, call := range followed(t, rt) {
 		if name == "Finish" || name == "Run" || name == "Edit" {
 			continue // once, and slow

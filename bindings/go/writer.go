@@ -6,13 +6,12 @@ package ggufx
 import "C"
 
 import (
-	"runtime"
 	"runtime/cgo"
 	"unsafe"
 )
 
 // Writer is a file to be: keys and tensors in the order they were added.
-type Writer struct{ p *C.ggufx_writer }
+type Writer struct{ *handle }
 
 // WriterOptions of NewWriter; nil is the default.
 type WriterOptions struct {
@@ -23,58 +22,78 @@ type WriterOptions struct {
 
 // NewWriter creates an empty writer. Errors: ARGUMENT, MEMORY, VERSION.
 func (rt *Runtime) NewWriter(options *WriterOptions) (*Writer, error) {
+	rtp, err := rt.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer rt.leave()
 	var o C.ggufx_writer_options
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	if options != nil {
 		o.flags, o.version = C.uint32_t(options.Flags), C.uint32_t(options.Version)
 		o.reserve_bytes = C.uint64_t(options.ReserveBytes)
 	}
-	w, e := new(Writer), record()
-	err := done(C.ggufx_writer_create(&w.p, rt.ptr(), &o, e), e)
-	runtime.KeepAlive(rt)
+	var w *C.ggufx_writer
+	e := record()
+	err = done(C.ggufx_writer_create(&w, rtp, &o, e), e)
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(w, (*Writer).Close)
-	return w, nil
+	return &Writer{hold(unsafe.Pointer(w), destroyWriter)}, nil
 }
 
 // Close lets go of all tensors; a file that was written stays.
 func (w *Writer) Close() error {
-	if w.p != nil {
-		runtime.SetFinalizer(w, nil)
-		C.ggufx_writer_destroy(w.p)
-		w.p = nil
+	if w == nil {
+		return nil
 	}
-	return nil
+	return w.close()
 }
 
-func (w *Writer) end(status C.ggufx_status, e *C.ggufx_error) error {
-	err := done(status, e)
-	runtime.KeepAlive(w)
-	return err
+func (w *Writer) enter() (*C.ggufx_writer, error) {
+	if w == nil {
+		return nil, argument("no writer")
+	}
+	p, err := w.handle.enter("writer")
+	return (*C.ggufx_writer)(p), err
+}
+
+func destroyWriter(p unsafe.Pointer) { C.ggufx_writer_destroy((*C.ggufx_writer)(p)) }
+
+// use runs a call whose result is its status alone.
+func (w *Writer) use(call func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status) error {
+	p, err := w.enter()
+	if err != nil {
+		return err
+	}
+	defer w.leave()
+	e := record()
+	return done(call(p, e), e)
 }
 
 // SetUint64 sets a key to an integer of the given type. Errors: ARGUMENT, KEY, VALUE, KVTYPE,
 // ALIGNMENT, LIMIT, MEMORY.
 func (w *Writer) SetUint64(key string, t MetaType, value uint64) error {
 	k, n := chars([]byte(key))
-	e := record()
-	return w.end(C.ggufx_writer_set_u64(w.p, k, n, C.int32_t(t), C.uint64_t(value), e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_set_u64(p, k, n, C.int32_t(t), C.uint64_t(value), e)
+	})
 }
 
 // SetInt64 is SetUint64, signed.
 func (w *Writer) SetInt64(key string, t MetaType, value int64) error {
 	k, n := chars([]byte(key))
-	e := record()
-	return w.end(C.ggufx_writer_set_i64(w.p, k, n, C.int32_t(t), C.int64_t(value), e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_set_i64(p, k, n, C.int32_t(t), C.int64_t(value), e)
+	})
 }
 
 // SetFloat64 is SetUint64, of type F32 or F64.
 func (w *Writer) SetFloat64(key string, t MetaType, value float64) error {
 	k, n := chars([]byte(key))
-	e := record()
-	return w.end(C.ggufx_writer_set_f64(w.p, k, n, C.int32_t(t), C.double(value), e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_set_f64(p, k, n, C.int32_t(t), C.double(value), e)
+	})
 }
 
 // SetBool sets a key to a bool.
@@ -84,16 +103,18 @@ func (w *Writer) SetBool(key string, value bool) error {
 	if value {
 		number = 1
 	}
-	e := record()
-	return w.end(C.ggufx_writer_set_bool(w.p, k, n, number, e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_set_bool(p, k, n, number, e)
+	})
 }
 
 // SetText sets a key to a string of any bytes.
 func (w *Writer) SetText(key, text string) error {
 	k, n := chars([]byte(key))
 	from, length := chars([]byte(text))
-	e := record()
-	return w.end(C.ggufx_writer_set_string(w.p, k, n, from, length, e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_set_string(p, k, n, from, length, e)
+	})
 }
 
 // Number is what arrays of metadata hold.
@@ -139,8 +160,9 @@ func SetArray[T Number](w *Writer, key string, elements []T) error {
 
 func (w *Writer) setArray(key string, t MetaType, from unsafe.Pointer, count int) error {
 	k, n := chars([]byte(key))
-	e := record()
-	return w.end(C.ggufx_writer_set_array(w.p, k, n, C.int32_t(t), from, C.size_t(count), e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_set_array(p, k, n, C.int32_t(t), from, C.size_t(count), e)
+	})
 }
 
 // SetTexts sets a key to an array of strings.
@@ -153,60 +175,76 @@ func (w *Writer) SetTexts(key string, texts []string) error {
 		lengths[i] = C.size_t(len(text))
 	}
 	from, _ := chars(all)
-	e := record()
-	return w.end(C.ggufx_go_writer_strings(w.p, k, n, from, &lengths[0], C.size_t(len(texts)), e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_go_writer_strings(p, k, n, from, &lengths[0], C.size_t(len(texts)), e)
+	})
 }
 
 // SetValue sets a key to a value of any type, given as bytes of a little-endian file.
 func (w *Writer) SetValue(key string, t MetaType, value []byte) error {
 	k, n := chars([]byte(key))
-	e := record()
-	return w.end(C.ggufx_writer_set_value(w.p, k, n, C.int32_t(t), octets(value),
-		C.size_t(len(value)), e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_set_value(p, k, n, C.int32_t(t), octets(value),
+			C.size_t(len(value)), e)
+	})
 }
 
 // Unset takes a key away. Errors: NOT_FOUND.
 func (w *Writer) Unset(key string) error {
 	k, n := chars([]byte(key))
-	e := record()
-	return w.end(C.ggufx_writer_unset(w.p, k, n, e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_unset(p, k, n, e)
+	})
 }
 
 // Rename gives a key another name. Errors: NOT_FOUND, KEY, DUPLICATE.
 func (w *Writer) Rename(key, newKey string) error {
 	k, n := chars([]byte(key))
 	to, nTo := chars([]byte(newKey))
-	e := record()
-	return w.end(C.ggufx_writer_rename(w.p, k, n, to, nTo, e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_rename(p, k, n, to, nTo, e)
+	})
 }
 
 // CopyMeta sets all keys of a file.
 func (w *Writer) CopyMeta(f *File) error {
-	e := record()
-	err := w.end(C.ggufx_writer_copy_meta(w.p, f.ptr(), e), e)
-	runtime.KeepAlive(f)
-	return err
+	fp, err := f.enter()
+	if err != nil {
+		return err
+	}
+	defer f.leave()
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_copy_meta(p, fp, e)
+	})
 }
 
 // AddTensor adds a tensor under a name; "": its own. Its data are kept alive.
 func (w *Writer) AddTensor(t *Tensor, name string) error {
+	tp, err := t.enter()
+	if err != nil {
+		return err
+	}
+	defer t.leave()
 	var at *C.char
 	var n C.size_t
 	if name != "" {
 		at, n = chars([]byte(name))
 	}
-	e := record()
-	err := w.end(C.ggufx_writer_add_tensor(w.p, t.ptr(), at, n, e), e)
-	t.keep()
-	return err
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_add_tensor(p, tp, at, n, e)
+	})
 }
 
 // CopyTensors adds all tensors of a file, or none.
 func (w *Writer) CopyTensors(f *File) error {
-	e := record()
-	err := w.end(C.ggufx_writer_copy_tensors(w.p, f.ptr(), e), e)
-	runtime.KeepAlive(f)
-	return err
+	fp, err := f.enter()
+	if err != nil {
+		return err
+	}
+	defer f.leave()
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_copy_tensors(p, fp, e)
+	})
 }
 
 // AddStream adds a tensor whose data are made while the file is written: read fills data with bytes
@@ -214,10 +252,11 @@ func (w *Writer) CopyTensors(f *File) error {
 func (w *Writer) AddStream(name string, t TensorType, ne []uint64,
 	read func(offset uint64, data []byte) error) error {
 	at, n := chars([]byte(name))
-	user := cgo.NewHandle(&callbacks{read: read})
-	e := record()
-	return w.end(C.ggufx_go_writer_stream(w.p, at, n, C.uint32_t(t), C.uint32_t(len(ne)), quads(ne),
-		C.uintptr_t(user), e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		user := cgo.NewHandle(&callbacks{read: read}) // the library destroys it, also after a failure
+		return C.ggufx_go_writer_stream(p, at, n, C.uint32_t(t), C.uint32_t(len(ne)), quads(ne),
+			C.uintptr_t(user), e)
+	})
 }
 
 // WriteOptions of a write; nil is one file.
@@ -235,9 +274,10 @@ func (w *Writer) write(path *C.char, info *C.ggufx_writer_facts, options *WriteO
 	if options != nil {
 		o = *options
 	}
-	e := record()
-	return w.end(C.ggufx_go_writer_write(w.p, path, info, C.uint64_t(o.MaxPartBytes),
-		C.uint64_t(o.MaxPartTensors), user, follow, e), e)
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_go_writer_write(p, path, info, C.uint64_t(o.MaxPartBytes),
+			C.uint64_t(o.MaxPartTensors), user, follow, e)
+	})
 }
 
 // Info tells what a write with these options would make.

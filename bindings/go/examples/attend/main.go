@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/ggufx/ggufx-go"
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 const tokens, kvHeads, qHeads, dim = 300, 2, 4, 64

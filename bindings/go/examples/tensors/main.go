@@ -7,7 +7,7 @@ import (
 	"log"
 	"os"
 
-	"github.com/ggufx/ggufx-go"
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 func run(path string) error {

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"unsafe"
+)
+
+// counted is one call on an object: nil for a right result, what the call said, or a wrong result.
+type counted struct {
+	name string
+	call func() error
+}
+
+var errWrong = errors.New("another result")
+
+func right(good bool, err error) error {
+	if err == nil && !good {
+		return errWrong
+	}
+	return err
+}
+
+// closing is one object of each type and the calls on them.
+type closing struct {
+	calls []counted
+	close []func() error
+}
+
+// alone lets one goroutine at a time call an object that takes one at a time; Close does not ask.
+func alone(one *sync.Mutex, call func() error) func() error {
+	return func() error {
+		one.Lock()
+		defer one.Unlock()
+		return call()
+	}
+}
+
+func everyObject(t *testing.T, path string, imatrix []byte) *closing {
+	rt := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Threads: 1}))
+	f := must[*File](t)(rt.Open(path, nil))
+	other := must[*File](t)(rt.Open(path, nil)) // which a close of the first does not reach
+	w := must[*Tensor](t)(f.Tensor("output_norm.weight"))
+	part := must[*Tensor](t)(w.Slice(0, 0, 8))
+	key := must[*Meta](t)(f.Meta("general.architecture"))
+	model := must[*Model](t)(rt.NewModel(other))
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(other))
+	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1}))
+	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
+	kv := filledKV(t, rt, 2)
+	m := must[*Imatrix](t)(rt.OpenImatrixMemory(imatrix))
+	writer := must[*Writer](t)(rt.NewWriter(nil))
+	job := must[*Quantizer](t)(rt.NewQuantizer(other, must[FileType](t)(FileTypeFromName("q4_0")),
+		&QuantizerOptions{Flags: JobAllowRequantize}))
+	first := must[PlannedTensor](t)(job.At(0))
+	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
+	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
+		session.Close, sampler.Close, kv.Close, m.Close, writer.Close, job.Close}}
+	var one sync.Mutex
+	c.calls = []counted{
+		{"Runtime.Info", func() error {
+			info, err := rt.Info()
+			return right(info.Threads == 1 && info.ISAName != "", err)
+		}},
+		{"Runtime.QuantizeBlocks", func() error {
+			blocks := make([]byte, 34)
+			return rt.QuantizeBlocks(blocks, TypeQ8_0, floats, 32, nil)
+		}},
+		{"File.Info", func() error {
+			info, err := f.Info()
+			return right(info.Tensors == 38, err)
+		}},
+		{"File.Tensor", func() error {
+			tensor, err := f.Tensor("token_embd.weight")
+			if err == nil && tensor == nil {
+				return os.ErrClosed // between the two calls
+			}
+			return err
+		}},
+		{"Meta.Text", func() error {
+			text, err := key.Text()
+			return right(text == "llama", err)
+		}},
+		{"Tensor.Info", func() error {
+			info, err := w.Info()
+			return right(info.Name == "output_norm.weight", err)
+		}},
+		{"Slice.Info", func() error {
+			info, err := part.Info()
+			return right(info.Ne[0] == 8, err)
+		}},
+		{"Model.Info", func() error {
+			info, err := model.Info()
+			return right(info.Architecture == "llama", err)
+		}},
+		{"Tokenizer.Token", func() error {
+			token, err := tokenizer.Token(2)
+			return right(token.Text == "</s>", err)
+		}},
+		{"Tokenizer.Encode", func() error {
+			ids, err := tokenizer.Encode("Once upon a time", 0)
+			return right(len(ids) > 3, err)
+		}},
+		{"Session.Truncate", alone(&one, func() error { return session.Truncate(0) })},
+		{"Session.Decode", alone(&one, func() error {
+			if session.Length() > 16 {
+				return nil
+			}
+			return session.Decode([]int32{1}, nil)
+		})},
+		{"Sampler.Sample", alone(new(sync.Mutex), func() error {
+			id, _, err := sampler.Sample(logits)
+			return right(id == 3, err)
+		})},
+		{"KV.Stats", func() error {
+			stats, err := kv.Stats(0)
+			return right(stats.Tokens == 2, err)
+		}},
+		{"KV.Attend", func() error {
+			return kv.Attend(make([]float32, 128), nil, 0, 0, make([]float32, 128), 1, nil, nil)
+		}},
+		{"Imatrix.Find", func() error {
+			entry, err := m.Find("a.weight")
+			return right(entry != nil && entry.Columns == 2, err)
+		}},
+		{"Imatrix.Dataset", func() error {
+			text, err := m.Dataset(0)
+			return right(text == "text", err)
+		}},
+		{"Writer.SetBool", alone(new(sync.Mutex), func() error { return writer.SetBool("a.key", true) })},
+		{"Quantizer.At", func() error {
+			t, err := job.At(0)
+			return right(t.Name == first.Name, err)
+		}},
+	}
+	return c
+}
+
+// wear calls everything again and again until each call has said that its object is closed.
+func (c *closing) wear(first int) error {
+	for left := len(c.calls); left > 0; {
+		left = 0
+		for i := range c.calls {
+			a := c.calls[(first+i)%len(c.calls)]
+			if err := a.call(); err == nil {
+				left++
+			} else if !errors.Is(err, os.ErrClosed) || !errors.Is(err, StatusArgument) {
+				return errors.New(a.name + ": " + err.Error())
+			}
+		}
+	}
+	return nil
+}
+
+// TestCloseWhileThreadsCall closes one object of each type while eight goroutines call it: every
+// call gives its result or says that the object is closed. GGUFX_CLOSE_ROUNDS: 10000 in full.
+func TestCloseWhileThreadsCall(t *testing.T) {
+	rounds, err := strconv.Atoi(os.Getenv("GGUFX_CLOSE_ROUNDS"))
+	if err != nil {
+		rounds = 200
+	}
+	path, imatrix := modelPath(t), oldImatrix(t)
+	for round := 0; round < rounds; round++ {
+		c, said := everyObject(t, path, imatrix), make(chan error, 8)
+		for i := 0; i < 8; i++ {
+			go func(i int) { said <- c.wear(i * 3) }(i)
+		}
+		for i := range c.close {
+			for j := 0; j < (round+i)%5; j++ {
+				runtime.Gosched()
+			}
+			ok(t, c.close[(round*7+i)%len(c.close)]())
+		}
+		for i := 0; i < 8; i++ {
+			ok(t, <-said)
+		}
+	}
+	t.Log(rounds, "rounds")
+}
+
+// TestCloseInACall closes an object in a function that its own call runs: the call ends well.
+func TestCloseInACall(t *testing.T) {
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	n := 0
+	ok(t, f.Validate(ValidateDeep, func(*Finding) bool { return true }, &Watch{Progress: func(uint64, uint64) {
+		ok(t, f.Close())
+		n++
+	}}))
+	check(t, n > 0)
+	_, err := f.Info()
+	check(t, errors.Is(err, os.ErrClosed) && f.TensorCount() == 0 && f.TensorAt(0) == nil, err)
+	session := must[*Session](t)(must[*Model](t)(rt.NewModel(demo(t, rt))).NewSession(nil))
+	ok(t, session.Decode([]int32{1, 2}, &DecodeOptions{Attention: func(*AttentionView) bool {
+		return session.Close() == nil
+	}}))
+	check(t, session.Length() == 0 && errors.Is(session.Decode([]int32{1}, nil), os.ErrClosed))
+}
+
+// TestPanicsLetGo checks that a call which a panic ended is counted out, so that Close destroys.
+func TestPanicsLetGo(t *testing.T) {
+	rt, gone := newRuntime(t), 0
+	released := func() { gone++ }
+	data := must[*Tensor](t)(demo(t, rt).Tensor("output_norm.weight")).Data() // C's memory
+	memory := unsafe.Pointer(&data[0])
+	w := must[*Tensor](t)(rt.WrapMemory(TypeF32, []uint64{32, 1}, 0, memory, 128, "w", released))
+	func() {
+		defer func() { _ = recover() }()
+		_ = w.MatVec(rt, make([]float32, 1), numbers(32), &MatmulOptions{Watch: Watch{
+			Progress: func(uint64, uint64) { panic("mine") }}})
+	}()
+	check(t, gone == 0)
+	ok(t, w.Close())
+	check(t, gone == 1, gone)
+}
