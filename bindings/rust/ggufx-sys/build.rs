@@ -1,4 +1,5 @@
-//! Finds libggufx: the folder GGUFX_LIB_DIR, else what pkg-config says; nothing with `dlopen`.
+//! Finds libggufx: the folder GGUFX_LIB_DIR, else what pkg-config says; nothing with `dlopen`. Where it
+//! is not found, documentation and checks still work, and a program is not linked.
 // SPDX-License-Identifier: MIT
 use std::env;
 use std::process::Command;
@@ -7,7 +8,9 @@ fn main() {
     println!("cargo:rerun-if-env-changed=GGUFX_LIB_DIR");
     println!("cargo:rerun-if-env-changed=GGUFX_STATIC");
     println!("cargo:rerun-if-env-changed=PKG_CONFIG_PATH");
-    if env::var_os("CARGO_FEATURE_DLOPEN").is_some() {
+    println!("cargo:rerun-if-env-changed=PKG_CONFIG");
+    let documented = env::var_os("DOCS_RS").is_some();
+    if documented || env::var_os("CARGO_FEATURE_DLOPEN").is_some() {
         return;
     }
     let fixed = env::var_os("GGUFX_STATIC").is_some();
@@ -24,8 +27,10 @@ fn main() {
     match ask_pkg_config(fixed) {
         Ok(flags) => print_flags(&flags, fixed),
         Err(reason) => {
-            eprintln!("libggufx was not found: {}. Set GGUFX_LIB_DIR, or use the feature dlopen.", reason);
-            std::process::exit(1);
+            let reason = reason.replace('\n', " ");
+            println!("cargo:rustc-link-lib=dylib=ggufx");
+            println!("cargo:warning=libggufx was not found, no program will link: {}", reason);
+            println!("cargo:warning=set GGUFX_LIB_DIR or PKG_CONFIG_PATH, or use the feature dlopen");
         }
     }
 }

@@ -30,6 +30,12 @@ pub struct OpenOptions<'a> {
     pub io: Option<IoMode>,
     /// Refuse larger metadata; 0: 1 GiB.
     pub max_metadata_bytes: u64,
+    /// Refuse more keys; 0: 1,048,576.
+    pub max_keys: u64,
+    /// Refuse more tensors of one file; 0: 1,048,576.
+    pub max_tensors: u64,
+    /// Refuse longer keys and strings; 0: 1 GiB.
+    pub max_string_bytes: u64,
     /// Sees bytes, may cancel.
     pub progress: Option<&'a mut Progress<'a>>,
 }
@@ -63,6 +69,9 @@ fn opened<'a>(
     raw.flags = options.flags.0;
     raw.io = options.io.map_or(0, |io| io.0);
     raw.max_metadata_bytes = options.max_metadata_bytes;
+    raw.max_keys = options.max_keys;
+    raw.max_tensors = options.max_tensors;
+    raw.max_string_bytes = options.max_string_bytes;
     let mut out = std::ptr::null_mut();
     watch(options.progress, |progress, e| {
         raw.progress = progress;

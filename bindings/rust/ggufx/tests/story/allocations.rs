@@ -37,6 +37,7 @@ fn allocations(mut call: impl FnMut() -> ggufx::Result<()>) -> u64 {
 
 #[test]
 fn products_and_blocks_allocate_nothing() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let w = file.tensor("blk.0.attn_q.weight").unwrap();
@@ -108,6 +109,7 @@ fn caches_allocate_nothing() {
 
 #[test]
 fn a_conversation_allocates_nothing() {
+    needs_model!();
     let rt = runtime();
     let model = Model::new(&rt, &demo(&rt)).unwrap();
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();

@@ -13,6 +13,7 @@ fn asked<'a>() -> EstimateOptions<'a> {
 
 #[test]
 fn estimates_add_up_and_follow_what_is_asked() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let as_is = estimate(&rt, &file, asked()).unwrap();
@@ -31,6 +32,7 @@ fn estimates_add_up_and_follow_what_is_asked() {
 
 #[test]
 fn what_fits_best_is_recommended() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let whole = recommend(&rt, &file, asked()).unwrap();

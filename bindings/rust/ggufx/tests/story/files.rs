@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 #[test]
 fn metadata_of_the_demo_model() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     assert_eq!(file.get("general.architecture").unwrap().str().unwrap(), "llama");
@@ -29,6 +30,7 @@ fn metadata_of_the_demo_model() {
 
 #[test]
 fn tensors_of_the_demo_model() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let names: Vec<String> = file.tensors().map(|t| t.name().to_string()).collect();
@@ -72,6 +74,7 @@ impl ReadAt for Panics {
 
 #[test]
 fn every_source_gives_the_same() {
+    needs_model!();
     let (rt, path) = (runtime(), model_path());
     let bytes = std::fs::read(&path).unwrap();
     let n = demo(&rt).info().unwrap().n_values;
@@ -104,6 +107,7 @@ fn every_source_gives_the_same() {
 
 #[test]
 fn what_goes_wrong_says_what_and_where() {
+    needs_model!();
     let (rt, bytes) = (runtime(), std::fs::read(model_path()).unwrap());
     let error = fails(File::open(&rt, "/nowhere/x.gguf"), Status::NOT_FOUND);
     assert!(error.message().contains("/nowhere/x.gguf") && error.system_error() != 0);
@@ -128,6 +132,7 @@ fn what_goes_wrong_says_what_and_where() {
 
 #[test]
 fn an_open_can_be_cancelled() {
+    needs_model!();
     let (rt, mut calls) = (runtime(), 0);
     let mut stop = |_: u64, _: u64| {
         calls += 1;
@@ -144,6 +149,7 @@ fn an_open_can_be_cancelled() {
 
 #[test]
 fn a_check_reports_and_can_be_stopped() {
+    needs_model!();
     let rt = runtime();
     let mut bytes = std::fs::read(model_path()).unwrap();
     let at = demo(&rt).tensor("token_embd.weight").unwrap().info().unwrap().file_offset.unwrap();
@@ -167,6 +173,7 @@ fn a_check_reports_and_can_be_stopped() {
 
 #[test]
 fn a_thousand_opens_leave_nothing_behind() {
+    needs_model!();
     let rt = runtime();
     let open = || {
         let file = demo(&rt);

@@ -27,6 +27,7 @@ fn follow(what: &str, mut call: impl for<'a> FnMut(&'a mut Progress<'a>) -> Resu
 
 #[test]
 fn products_and_encodings() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let w = file.tensor("blk.0.attn_q.weight").unwrap();
@@ -54,6 +55,7 @@ fn products_and_encodings() {
 
 #[test]
 fn caches_and_sessions() {
+    needs_model!();
     let rt = runtime();
     let (mut kv, q, mut out) = (filled(130), numbers(128), vec![0.0; 128]);
     let mut holes = filled(130);
@@ -76,6 +78,7 @@ fn caches_and_sessions() {
 
 #[test]
 fn files() {
+    needs_model!();
     let rt = runtime();
     let (file, bytes) = (demo(&rt), std::fs::read(model_path()).unwrap());
     let fd = std::fs::File::open(model_path()).unwrap();
@@ -99,6 +102,7 @@ fn files() {
 
 #[test]
 fn writers_and_jobs() {
+    needs_model!();
     let (rt, path) = (runtime(), scratch("followed.gguf"));
     fn with<'a>(p: &'a mut Progress<'a>) -> WriteOptions<'a> {
         WriteOptions { progress: Some(p), ..Default::default() }

@@ -24,6 +24,7 @@ unsafe impl Allocator for Counted {
 
 #[test]
 fn memory_is_the_host_s_and_comes_back() {
+    needs_model!();
     let held = Arc::new(AtomicI64::new(0));
     let rt = Runtime::options().allocator(Counted(held.clone(), i64::MAX)).create().unwrap();
     assert_eq!(rt.info().unwrap().allocator_name, "host");
@@ -78,6 +79,7 @@ fn tasks_run_where_the_host_wants() {
 
 #[test]
 fn a_panic_in_a_callback_comes_out_behind_the_call() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let w = file.tensor("token_embd.weight").unwrap();
@@ -94,6 +96,7 @@ fn a_panic_in_a_callback_comes_out_behind_the_call() {
 
 #[test]
 fn messages_go_to_the_host() {
+    needs_model!();
     let said = Arc::new(AtomicU32::new(0));
     let count = said.clone();
     let rt = Runtime::options()
@@ -117,6 +120,7 @@ fn messages_go_to_the_host() {
 
 #[test]
 fn objects_are_shared_by_threads() {
+    needs_model!();
     fn both<T: Send + Sync>(_: &T) {}
     let rt = runtime();
     let file = File::open(&rt, model_path()).unwrap();

@@ -28,6 +28,7 @@ fn recipes_are_listed() {
 
 #[test]
 fn a_plan_is_changed_by_a_rule_and_measured() {
+    needs_model!();
     let mut q = plan();
     let info = q.info().unwrap();
     assert_eq!(q.tensors().count() as u64, info.n_tensors);
@@ -54,6 +55,7 @@ fn chosen_count(q: &Quantizer) -> usize {
 
 #[test]
 fn a_cancelled_run_is_resumed_and_finished() {
+    needs_model!();
     let (whole, path) = (scratch("job-whole.gguf"), scratch("job-resumed.gguf"));
     plan().run(&whole, RunOptions::default()).unwrap();
     let mut q = plan();
@@ -91,6 +93,7 @@ fn a_cancelled_run_is_resumed_and_finished() {
 
 #[test]
 fn shards_make_one_file() {
+    needs_model!();
     let path = scratch("job-shards.gguf");
     fails(plan().finish(&path, None), Status::NOT_FOUND);
     for shard in 1..=2 {
@@ -109,6 +112,7 @@ fn shards_make_one_file() {
 
 #[test]
 fn a_panic_in_a_run_comes_out_of_it() {
+    needs_model!();
     let path = scratch("job-panic.gguf");
     let caught = std::panic::catch_unwind(|| {
         let mut done = |_: usize, _: &ggufx::PlannedTensor<'_>| panic!("seen enough");
@@ -120,6 +124,7 @@ fn a_panic_in_a_run_comes_out_of_it() {
 
 #[test]
 fn keys_are_edited_in_place() {
+    needs_model!();
     let (rt, path) = (runtime(), scratch("edited.gguf"));
     let roomy = WriterOptions { reserve_bytes: 4096, ..Default::default() };
     let mut w = Writer::new(&rt, roomy).unwrap();

@@ -1,11 +1,27 @@
 //! The whole interface on the demo model and on small files made here.
 // SPDX-License-Identifier: MIT
+/// A test that goes without the demo model returns here, after a word to stderr.
+macro_rules! needs_model {
+    () => {
+        if crate::model().is_none() {
+            let (test, mut to) = (std::thread::current(), std::io::stderr());
+            let name = test.name().unwrap_or("a test");
+            let _ = std::io::Write::write_fmt(
+                &mut to,
+                format_args!("skipped: {}: GGUFX_TEST_MODEL names no model\n", name),
+            );
+            return;
+        }
+    };
+}
+
 mod allocations;
+mod closing;
 mod files;
 mod followed;
 mod hooks;
-mod imatrix;
 mod estimates;
+mod imatrix;
 mod jobs;
 mod kv;
 mod layout;
@@ -16,8 +32,14 @@ mod writing;
 
 use ggufx::{Error, File, Runtime, Status};
 
+/// The demo model, by a variable or in the tree.
+fn model() -> Option<String> {
+    let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/data/tiny-stories-Q8_0.gguf");
+    let there = || std::path::Path::new(tree).is_file().then(|| tree.to_string());
+    std::env::var("GGUFX_TEST_MODEL").ok().or_else(there)
+}
 pub fn model_path() -> String {
-    std::env::var("GGUFX_TEST_MODEL").expect("GGUFX_TEST_MODEL names the demo model")
+    model().expect("GGUFX_TEST_MODEL names the demo model")
 }
 pub fn runtime() -> Runtime {
     Runtime::options().threads(2).create().unwrap()

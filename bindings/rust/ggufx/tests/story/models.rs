@@ -32,6 +32,7 @@ fn story(rt: &ggufx::Runtime, options: SamplerOptions) -> String {
 
 #[test]
 fn the_demo_model_tells_a_story() {
+    needs_model!();
     let rt = runtime();
     let told = story(&rt, SamplerOptions::default());
     assert!(told.starts_with("Once upon a time") && told.len() > 60, "{}", told);
@@ -43,6 +44,7 @@ fn the_demo_model_tells_a_story() {
 
 #[test]
 fn text_to_ids_and_back() {
+    needs_model!();
     let rt = runtime();
     let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
     let info = tokenizer.info().unwrap();
@@ -58,6 +60,7 @@ fn text_to_ids_and_back() {
 
 #[test]
 fn a_decode_can_be_cancelled_watched_and_taken_back() {
+    needs_model!();
     let rt = runtime();
     let model = Model::new(&rt, &demo(&rt)).unwrap();
     let options = SessionOptions { n_context: 16, ..Default::default() };
@@ -93,6 +96,7 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
 
 #[test]
 fn perplexity_of_a_text() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let (model, tokenizer) = (Model::new(&rt, &file).unwrap(), Tokenizer::new(&file).unwrap());

@@ -77,6 +77,7 @@ fn of_caches() {
 
 #[test]
 fn of_sessions() {
+    needs_model!();
     let rt = runtime();
     let model = Model::new(&rt, &demo(&rt)).unwrap();
     let (ids, f32, no) = ([1, 300, 301, 302], Some(KvType::F32), SessionOptions::default());
@@ -126,6 +127,7 @@ fn of_samplers() {
 
 #[test]
 fn of_plans() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let recipe = FileType::from_name("q4_0").unwrap();
@@ -154,7 +156,25 @@ fn of_plans() {
 }
 
 #[test]
+fn of_opens() {
+    needs_model!();
+    let rt = runtime();
+    let open = |o: OpenOptions<'_>| File::open_with(&rt, model_path(), o);
+    let no = OpenOptions::default;
+    for o in [
+        OpenOptions { max_metadata_bytes: 1000, ..no() },
+        OpenOptions { max_keys: 31, ..no() },
+        OpenOptions { max_tensors: 37, ..no() },
+        OpenOptions { max_string_bytes: 10, ..no() },
+    ] {
+        fails(open(o), Status::LIMIT);
+    }
+    open(OpenOptions { max_keys: 32, max_tensors: 38, max_string_bytes: 4096, ..no() }).unwrap();
+}
+
+#[test]
 fn of_files_and_runtimes() {
+    needs_model!();
     let rt = Runtime::options().threads(3).workspace_bytes(3 << 20).create().unwrap();
     let info = rt.info().unwrap();
     assert_eq!((info.threads, info.workspace_bytes), (3, 3 << 20));

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 #[test]
 fn a_product_is_that_of_the_decoded_weights() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let (w, x) = (file.tensor("blk.0.ffn_down.weight").unwrap(), numbers(768));
@@ -23,6 +24,7 @@ fn a_product_is_that_of_the_decoded_weights() {
 
 #[test]
 fn several_columns_and_matrices_have_the_bits_of_one() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let q = file.tensor("blk.0.attn_q.weight").unwrap();
@@ -83,6 +85,7 @@ fn blocks_there_and_back() {
 
 #[test]
 fn wrong_lengths_are_refused() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let w = file.tensor("blk.0.attn_q.weight").unwrap();
@@ -96,6 +99,7 @@ fn wrong_lengths_are_refused() {
 
 #[test]
 fn products_and_encodings_can_be_cancelled() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let w = file.tensor("token_embd.weight").unwrap();

@@ -78,6 +78,7 @@ fn keys_are_renamed_and_taken_away() {
 
 #[test]
 fn a_copy_through_a_callback_has_the_same_tensors() {
+    needs_model!();
     let rt = runtime();
     let file = demo(&rt);
     let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();

@@ -1,0 +1,137 @@
+//! One object of each type is dropped while eight threads call all of them: the call that runs ends with
+//! its result, and the last user frees the object. GGUFX_CLOSE_ROUNDS says how often.
+// SPDX-License-Identifier: MIT
+use crate::{imatrix::old, kv::filled, model_path, numbers};
+use ggufx::{
+    AttendOptions, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
+    Sampler, SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer,
+    WriterOptions,
+};
+use std::sync::{Arc, Mutex, RwLock};
+
+/// An object that somebody may take away while others use it.
+struct Shared<T>(RwLock<Option<Arc<T>>>);
+impl<T> Shared<T> {
+    fn new(object: T) -> Self {
+        Shared(RwLock::new(Some(Arc::new(object))))
+    }
+    fn close(&self) {
+        *self.0.write().unwrap() = None;
+    }
+    /// Call it; false when it is gone.
+    fn call(&self, run: impl FnOnce(&T)) -> bool {
+        let object = self.0.read().unwrap().clone();
+        object.map(|object| run(&object)).is_some()
+    }
+}
+
+/// One of each; `Mutex` around those that take one caller at a time.
+struct Objects {
+    rt: Shared<Runtime>,
+    file: Shared<File>,
+    part: Shared<Tensor<'static>>,
+    model: Shared<Model>,
+    tokenizer: Shared<Tokenizer>,
+    session: Shared<Mutex<Session>>,
+    sampler: Shared<Mutex<Sampler>>,
+    kv: Shared<Kv>,
+    imatrix: Shared<Imatrix>,
+    writer: Shared<Mutex<Writer>>,
+    job: Shared<Quantizer>,
+}
+
+impl Objects {
+    fn new() -> ggufx::Result<Self> {
+        let rt = Runtime::options().threads(1).create()?;
+        let file = File::open(&rt, model_path())?;
+        let part = file.tensor("output_norm.weight")?.slice(0, 0, 8)?;
+        let model = Model::new(&rt, &file)?;
+        let options = SessionOptions { n_context: 32, n_batch: 1, ..Default::default() };
+        let session = Session::new(&model, options)?;
+        let plan = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
+        let job = Quantizer::new(&rt, &file, FileType::from_name("q4_0")?, plan)?;
+        Ok(Objects {
+            part: Shared::new(part),
+            tokenizer: Shared::new(Tokenizer::new(&file)?),
+            session: Shared::new(Mutex::new(session)),
+            sampler: Shared::new(Mutex::new(Sampler::new(&rt, 8, SamplerOptions::default())?)),
+            kv: Shared::new(filled(2)),
+            imatrix: Shared::new(Imatrix::open_memory(&rt, &old())?),
+            writer: Shared::new(Mutex::new(Writer::new(&rt, WriterOptions::default())?)),
+            job: Shared::new(job),
+            model: Shared::new(model),
+            file: Shared::new(file),
+            rt: Shared::new(rt),
+        })
+    }
+    fn drop_one(&self, number: usize) {
+        match number % 11 {
+            0 => self.rt.close(),
+            1 => self.file.close(),
+            2 => self.part.close(),
+            3 => self.model.close(),
+            4 => self.tokenizer.close(),
+            5 => self.session.close(),
+            6 => self.sampler.close(),
+            7 => self.kv.close(),
+            8 => self.imatrix.close(),
+            9 => self.writer.close(),
+            _ => self.job.close(),
+        }
+    }
+}
+
+/// Calls everything until nothing is left.
+fn wear(o: &Objects) {
+    let (q, logits) = (numbers(128), [0.0, 1.0, 2.0, 9.0, 4.0, 5.0, 6.0, 7.0]);
+    loop {
+        let left = [
+            o.rt.call(|rt| assert_eq!(rt.info().unwrap().threads, 1)),
+            o.file.call(|file| {
+                assert_eq!(file.get("general.architecture").unwrap().str().unwrap(), "llama");
+                assert_eq!(file.tensor("output_norm.weight").unwrap().name(), "output_norm.weight");
+            }),
+            o.part.call(|part| assert_eq!(part.info().unwrap().ne[0], 8)),
+            o.model.call(|model| assert_eq!(model.info().unwrap().n_vocab, 1024)),
+            o.tokenizer.call(|t| {
+                assert_eq!(t.token(2).unwrap().text, b"</s>");
+                assert!(t.encode("Once upon a time", TokenizeFlags::NONE).unwrap().len() > 3);
+            }),
+            o.session.call(|s| {
+                let mut session = s.lock().unwrap();
+                if session.length() == 4 {
+                    return session.truncate(0).unwrap();
+                }
+                session.decode(&[1]).unwrap();
+            }),
+            o.sampler.call(|s| assert_eq!(s.lock().unwrap().sample(&logits).unwrap().0, 3)),
+            o.kv.call(|kv| {
+                let mut out = [0.0; 128];
+                kv.attend(&mut out, None, 0, 0, &q, 1, None, AttendOptions::default()).unwrap()
+            }),
+            o.imatrix.call(|m| assert_eq!(m.find("a.weight").unwrap().sums.len(), 2)),
+            o.writer.call(|w| w.lock().unwrap().set_bool("a.key", true).unwrap()),
+            o.job.call(|job| assert!(!job.tensor(0).unwrap().name.is_empty())),
+        ];
+        if !left.contains(&true) {
+            return;
+        }
+        std::thread::yield_now(); // to whoever closes
+    }
+}
+
+#[test]
+fn objects_are_dropped_while_threads_call() {
+    needs_model!();
+    let rounds = std::env::var("GGUFX_CLOSE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
+    for round in 0..rounds {
+        let objects = Objects::new().unwrap();
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| drop(scope.spawn(|| wear(&objects))));
+            for i in 0..11 {
+                (0..(round + i) % 5).for_each(|_| std::thread::yield_now());
+                objects.drop_one(round * 7 + i);
+            }
+        });
+    }
+}
