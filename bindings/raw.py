@@ -104,12 +104,12 @@ def sharp_structs():
 def sharp_handles():
     """Every object's SafeHandle, but a tensor's, which may be borrowed."""
     texts = [
-        f"    internal sealed class {header.camel(n)}Handle : SafeHandleZeroOrMinusOneIsInvalid\n"
-        f"    {{\n        private {header.camel(n)}Handle() : base(true) {{ }}\n\n"
+        f"    internal sealed class {header.camel(n)}Handle : LibraryHandle\n"
+        f"    {{\n        private {header.camel(n)}Handle() {{ }}\n\n"
         "        protected override bool ReleaseHandle()\n        {\n"
         f"            NativeMethods.{n}_destroy(handle);\n            return true;\n        }}\n"
         "    }\n" for n in sorted(header.handles(INCLUDE)) if n != "ggufx_tensor"]
-    return (NOTE + "using Microsoft.Win32.SafeHandles;\n\nnamespace Ggufx\n{\n" + "\n".join(texts) +
+    return (NOTE + "\nnamespace Ggufx\n{\n" + "\n".join(texts) +
             "}\n")
 
 
@@ -121,12 +121,14 @@ def sharp_constants():
     text = NOTE + USING
     for name, (row, members) in found.items():
         same = name in ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "MetaType")
-        lines = "".join(f"        {m if same else groups.words(m)} = {v},\n" for m, _, v in members)
-        none = "        None = 0,\n" if row[3] else ""
+        lines = "".join(f"        /// <summary>{c}.</summary>\n        {m if same else groups.words(m)} = {v},\n"
+                        for m, c, v in members)
+        none = "        /// <summary>No flag.</summary>\n        None = 0,\n" if row[3] else ""
         flags = "    [Flags]\n" if row[3] else ""
         text += (f"    /// <summary>{row[4]}.</summary>\n{flags}    public enum {name} : "
                  f"{SHARP_INTEGER[row[2]]}\n    {{\n{none}{lines}    }}\n\n")
-    lines = "".join(f"        public const uint {groups.words(n.removeprefix('GGUFX_'))} = {v};\n"
+    lines = "".join(f"        /// <summary>{n}.</summary>\n"
+                    f"        public const uint {groups.words(n.removeprefix('GGUFX_'))} = {v};\n"
                     for n, v in rest)
     return (text + "    /// <summary>Numbers with a meaning of their own.</summary>\n"
             f"    public static class Constants\n    {{\n{lines}    }}\n}}\n")

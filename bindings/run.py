@@ -114,8 +114,9 @@ def csharp(library, work, model, environment):
     tests = tools.sources("csharp/tests")
     run([*compile_, f"-out:{work}/tests.exe", *sources, *tests], env=environment)
     run([mono, "--debug", str(work / "tests.exe")], env=environment)
-    # As a program finds it: an assembly, and the dllmap's name of the installed library.
-    run([*compile_, "-target:library", f"-out:{work}/Ggufx.dll", *sources], env=environment)
+    # As a program finds it: an assembly, and the dllmap's name of the installed library. A public
+    # member without a comment is an error here.
+    run([*compile_, "-target:library", f"-doc:{work}/Ggufx.xml", f"-out:{work}/Ggufx.dll", *sources], env=environment)
     shutil.copy(HERE / "csharp/Ggufx.dll.config", work)
     programs = {path.stem.lower(): path for path in (HERE / "csharp/examples").glob("*.cs")}
     for name, path in programs.items():

@@ -8,63 +8,111 @@ namespace Ggufx
     /// <summary>What a call returned; values never change.</summary>
     public enum Status : int
     {
+        /// <summary>GGUFX_OK.</summary>
         Ok = 0,
+        /// <summary>GGUFX_E_ARGUMENT.</summary>
         Argument = -1,
+        /// <summary>GGUFX_E_MEMORY.</summary>
         Memory = -2,
+        /// <summary>GGUFX_E_IO.</summary>
         Io = -3,
+        /// <summary>GGUFX_E_TRUNCATED.</summary>
         Truncated = -4,
+        /// <summary>GGUFX_E_MAGIC.</summary>
         Magic = -5,
+        /// <summary>GGUFX_E_VERSION.</summary>
         Version = -6,
+        /// <summary>GGUFX_E_ENDIAN.</summary>
         Endian = -7,
+        /// <summary>GGUFX_E_MALFORMED.</summary>
         Malformed = -8,
+        /// <summary>GGUFX_E_LIMIT.</summary>
         Limit = -9,
+        /// <summary>GGUFX_E_TYPE.</summary>
         Type = -10,
+        /// <summary>GGUFX_E_UNSUPPORTED.</summary>
         Unsupported = -11,
+        /// <summary>GGUFX_E_NOT_FOUND.</summary>
         NotFound = -12,
+        /// <summary>GGUFX_E_CAPACITY.</summary>
         Capacity = -13,
+        /// <summary>GGUFX_E_CANCELLED.</summary>
         Cancelled = -14,
+        /// <summary>GGUFX_E_CHECKSUM.</summary>
         Checksum = -15,
+        /// <summary>GGUFX_E_MISMATCH.</summary>
         Mismatch = -16,
+        /// <summary>GGUFX_E_STATE.</summary>
         State = -17,
+        /// <summary>GGUFX_E_INTERNAL.</summary>
         Internal = -18,
+        /// <summary>GGUFX_E_COUNT.</summary>
         Count = -32,
+        /// <summary>GGUFX_E_LENGTH.</summary>
         Length = -33,
+        /// <summary>GGUFX_E_KEY.</summary>
         Key = -34,
+        /// <summary>GGUFX_E_KVTYPE.</summary>
         Kvtype = -35,
+        /// <summary>GGUFX_E_VALUE.</summary>
         Value = -36,
+        /// <summary>GGUFX_E_DUPLICATE.</summary>
         Duplicate = -37,
+        /// <summary>GGUFX_E_ALIGNMENT.</summary>
         Alignment = -38,
+        /// <summary>GGUFX_E_NAME.</summary>
         Name = -39,
+        /// <summary>GGUFX_E_NDIMS.</summary>
         Ndims = -40,
+        /// <summary>GGUFX_E_SHAPE.</summary>
         Shape = -41,
+        /// <summary>GGUFX_E_OVERFLOW.</summary>
         Overflow = -42,
+        /// <summary>GGUFX_E_OFFSET.</summary>
         Offset = -43,
+        /// <summary>GGUFX_E_BOUNDS.</summary>
         Bounds = -44,
+        /// <summary>GGUFX_E_SPLIT.</summary>
         Split = -45,
+        /// <summary>GGUFX_E_VOCAB.</summary>
         Vocab = -48,
+        /// <summary>GGUFX_E_HPARAM.</summary>
         Hparam = -49,
+        /// <summary>GGUFX_E_MISSING.</summary>
         Missing = -50,
     }
 
     /// <summary>Weight of a message or finding.</summary>
     public enum LogLevel : int
     {
+        /// <summary>GGUFX_LOG_ERROR.</summary>
         Error = 1,
+        /// <summary>GGUFX_LOG_WARNING.</summary>
         Warning = 2,
+        /// <summary>GGUFX_LOG_INFO.</summary>
         Info = 3,
+        /// <summary>GGUFX_LOG_DEBUG.</summary>
         Debug = 4,
     }
 
     /// <summary>Instruction set of the kernels.</summary>
     public enum Isa : int
     {
+        /// <summary>GGUFX_ISA_BEST.</summary>
         Best = 0,
+        /// <summary>GGUFX_ISA_SCALAR.</summary>
         Scalar = 1,
+        /// <summary>GGUFX_ISA_AVX2.</summary>
         Avx2 = 2,
+        /// <summary>GGUFX_ISA_AVXVNNI.</summary>
         Avxvnni = 3,
+        /// <summary>GGUFX_ISA_AVX512.</summary>
         Avx512 = 4,
+        /// <summary>GGUFX_ISA_NEON.</summary>
         Neon = 16,
+        /// <summary>GGUFX_ISA_NEON_DOT.</summary>
         NeonDot = 17,
+        /// <summary>GGUFX_ISA_NEON_I8MM.</summary>
         NeonI8mm = 18,
     }
 
@@ -72,14 +120,23 @@ namespace Ggufx
     [Flags]
     public enum CpuFeatures : ulong
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_CPU_AVX2.</summary>
         AVX2 = 1,
+        /// <summary>GGUFX_CPU_AVXVNNI.</summary>
         AVXVNNI = 2,
+        /// <summary>GGUFX_CPU_AVX512.</summary>
         AVX512 = 4,
+        /// <summary>GGUFX_CPU_AVX512VBMI.</summary>
         AVX512VBMI = 8,
+        /// <summary>GGUFX_CPU_AVX512BITALG.</summary>
         AVX512BITALG = 16,
+        /// <summary>GGUFX_CPU_NEON.</summary>
         NEON = 65536,
+        /// <summary>GGUFX_CPU_NEON_DOT.</summary>
         NEON_DOT = 131072,
+        /// <summary>GGUFX_CPU_NEON_I8MM.</summary>
         NEON_I8MM = 262144,
     }
 
@@ -87,37 +144,59 @@ namespace Ggufx
     [Flags]
     public enum EstimateFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_ESTIMATE_FILE_TYPE.</summary>
         FileType = 1,
+        /// <summary>GGUFX_ESTIMATE_IMATRIX.</summary>
         Imatrix = 2,
+        /// <summary>GGUFX_ESTIMATE_FITS.</summary>
         Fits = 4,
+        /// <summary>GGUFX_ESTIMATE_NEEDS_IMATRIX.</summary>
         NeedsImatrix = 8,
+        /// <summary>GGUFX_ESTIMATE_NO_GRAPH.</summary>
         NoGraph = 16,
     }
 
     /// <summary>How tensor data get into memory.</summary>
     public enum IoMode : int
     {
+        /// <summary>GGUFX_IO_AUTO.</summary>
         Auto = 0,
+        /// <summary>GGUFX_IO_MAP.</summary>
         Map = 1,
+        /// <summary>GGUFX_IO_READ.</summary>
         Read = 2,
     }
 
     /// <summary>Type of a metadata value.</summary>
     public enum MetaType : int
     {
+        /// <summary>GGUFX_VALUE_U8.</summary>
         U8 = 0,
+        /// <summary>GGUFX_VALUE_I8.</summary>
         I8 = 1,
+        /// <summary>GGUFX_VALUE_U16.</summary>
         U16 = 2,
+        /// <summary>GGUFX_VALUE_I16.</summary>
         I16 = 3,
+        /// <summary>GGUFX_VALUE_U32.</summary>
         U32 = 4,
+        /// <summary>GGUFX_VALUE_I32.</summary>
         I32 = 5,
+        /// <summary>GGUFX_VALUE_F32.</summary>
         F32 = 6,
+        /// <summary>GGUFX_VALUE_BOOL.</summary>
         BOOL = 7,
+        /// <summary>GGUFX_VALUE_STRING.</summary>
         STRING = 8,
+        /// <summary>GGUFX_VALUE_ARRAY.</summary>
         ARRAY = 9,
+        /// <summary>GGUFX_VALUE_U64.</summary>
         U64 = 10,
+        /// <summary>GGUFX_VALUE_I64.</summary>
         I64 = 11,
+        /// <summary>GGUFX_VALUE_F64.</summary>
         F64 = 12,
     }
 
@@ -125,15 +204,25 @@ namespace Ggufx
     [Flags]
     public enum OpenFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_OPEN_METADATA_ONLY.</summary>
         MetadataOnly = 1,
+        /// <summary>GGUFX_OPEN_POPULATE.</summary>
         Populate = 2,
+        /// <summary>GGUFX_OPEN_HUGE_PAGES.</summary>
         HugePages = 4,
+        /// <summary>GGUFX_OPEN_LOCK.</summary>
         Lock = 8,
+        /// <summary>GGUFX_OPEN_STRICT.</summary>
         Strict = 16,
+        /// <summary>GGUFX_OPEN_LEGACY_V1.</summary>
         LegacyV1 = 32,
+        /// <summary>GGUFX_OPEN_UNKNOWN_TYPES.</summary>
         UnknownTypes = 64,
+        /// <summary>GGUFX_OPEN_SINGLE.</summary>
         Single = 128,
+        /// <summary>GGUFX_OPEN_COPY.</summary>
         Copy = 256,
     }
 
@@ -141,26 +230,37 @@ namespace Ggufx
     [Flags]
     public enum ValidateFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_VALIDATE_DEEP.</summary>
         Deep = 1,
+        /// <summary>GGUFX_VALIDATE_STRICT.</summary>
         Strict = 2,
     }
 
     /// <summary>Format of an importance matrix in a file.</summary>
     public enum ImatrixFormat : int
     {
+        /// <summary>GGUFX_IMATRIX_GGUF.</summary>
         Gguf = 0,
+        /// <summary>GGUFX_IMATRIX_DAT.</summary>
         Dat = 1,
+        /// <summary>GGUFX_IMATRIX_NO_REPLACE.</summary>
         NoReplace = 256,
     }
 
     /// <summary>Why a tensor gets its type.</summary>
     public enum JobReason : int
     {
+        /// <summary>GGUFX_JOB_REASON_RECIPE.</summary>
         Recipe = 0,
+        /// <summary>GGUFX_JOB_REASON_CHOSEN.</summary>
         Chosen = 1,
+        /// <summary>GGUFX_JOB_REASON_KEPT.</summary>
         Kept = 2,
+        /// <summary>GGUFX_JOB_REASON_SAME.</summary>
         Same = 3,
+        /// <summary>GGUFX_JOB_REASON_FALLBACK.</summary>
         Fallback = 4,
     }
 
@@ -168,16 +268,27 @@ namespace Ggufx
     [Flags]
     public enum JobFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_JOB_PURE.</summary>
         Pure = 1,
+        /// <summary>GGUFX_JOB_LEAVE_OUTPUT.</summary>
         LeaveOutput = 2,
+        /// <summary>GGUFX_JOB_ONLY_COPY.</summary>
         OnlyCopy = 4,
+        /// <summary>GGUFX_JOB_ALLOW_REQUANTIZE.</summary>
         AllowRequantize = 8,
+        /// <summary>GGUFX_JOB_NO_FALLBACK.</summary>
         NoFallback = 16,
+        /// <summary>GGUFX_JOB_KEEP_SPLIT.</summary>
         KeepSplit = 32,
+        /// <summary>GGUFX_JOB_OUTPUT_TYPE.</summary>
         OutputType = 64,
+        /// <summary>GGUFX_JOB_EMBEDDING_TYPE.</summary>
         EmbeddingType = 128,
+        /// <summary>GGUFX_JOB_BEST.</summary>
         Best = 256,
+        /// <summary>GGUFX_JOB_NO_REPLACE.</summary>
         NoReplace = 512,
     }
 
@@ -185,25 +296,35 @@ namespace Ggufx
     [Flags]
     public enum JobRunFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_JOB_RESUME.</summary>
         Resume = 1,
+        /// <summary>GGUFX_JOB_KEEP.</summary>
         Keep = 2,
+        /// <summary>GGUFX_JOB_MEASURE.</summary>
         Measure = 4,
     }
 
     /// <summary>How keys carry their positions.</summary>
     public enum RopeStyle : uint
     {
+        /// <summary>GGUFX_KV_ROPE_UNKNOWN.</summary>
         Unknown = 0,
+        /// <summary>GGUFX_KV_ROPE_NONE.</summary>
         None = 1,
+        /// <summary>GGUFX_KV_ROPE_PAIRS.</summary>
         Pairs = 2,
+        /// <summary>GGUFX_KV_ROPE_HALVES.</summary>
         Halves = 3,
     }
 
     /// <summary>Format of 16-bit keys and values.</summary>
     public enum HalfFormat : uint
     {
+        /// <summary>GGUFX_KV_HALF_F16.</summary>
         F16 = 1,
+        /// <summary>GGUFX_KV_HALF_BF16.</summary>
         Bf16 = 2,
     }
 
@@ -211,10 +332,15 @@ namespace Ggufx
     [Flags]
     public enum KvFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_KV_FIT_TQ3_0.</summary>
         FitTq30 = 1,
+        /// <summary>GGUFX_KV_CENTRE_ALL.</summary>
         CentreAll = 2,
+        /// <summary>GGUFX_KV_CENTRE_NONE.</summary>
         CentreNone = 4,
+        /// <summary>GGUFX_KV_V_IN_K.</summary>
         VInK = 8,
     }
 
@@ -222,7 +348,9 @@ namespace Ggufx
     [Flags]
     public enum AttendFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_ATTEND_ALL.</summary>
         All = 1,
     }
 
@@ -230,9 +358,13 @@ namespace Ggufx
     [Flags]
     public enum MatmulFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_MATMUL_F32.</summary>
         F32 = 1,
+        /// <summary>GGUFX_MATMUL_BATCH_INVARIANT.</summary>
         BatchInvariant = 2,
+        /// <summary>GGUFX_MATMUL_PRECISE.</summary>
         Precise = 4,
     }
 
@@ -240,8 +372,11 @@ namespace Ggufx
     [Flags]
     public enum TokenizeFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_TOKENIZE_ADD_SPECIAL.</summary>
         AddSpecial = 1,
+        /// <summary>GGUFX_TOKENIZE_PARSE_SPECIAL.</summary>
         ParseSpecial = 2,
     }
 
@@ -249,8 +384,11 @@ namespace Ggufx
     [Flags]
     public enum DetokenizeFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_DETOKENIZE_KEEP_SPECIAL.</summary>
         KeepSpecial = 1,
+        /// <summary>GGUFX_DETOKENIZE_KEEP_SPACE.</summary>
         KeepSpace = 2,
     }
 
@@ -258,12 +396,19 @@ namespace Ggufx
     [Flags]
     public enum TokenFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_TOKEN_UNKNOWN.</summary>
         Unknown = 1,
+        /// <summary>GGUFX_TOKEN_CONTROL.</summary>
         Control = 2,
+        /// <summary>GGUFX_TOKEN_USER.</summary>
         User = 4,
+        /// <summary>GGUFX_TOKEN_UNUSED.</summary>
         Unused = 8,
+        /// <summary>GGUFX_TOKEN_BYTE.</summary>
         Byte = 16,
+        /// <summary>GGUFX_TOKEN_END.</summary>
         End = 32,
     }
 
@@ -271,77 +416,134 @@ namespace Ggufx
     [Flags]
     public enum DecodeFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_DECODE_ALL_LOGITS.</summary>
         AllLogits = 1,
     }
 
     /// <summary>Way to choose scales and codes.</summary>
     public enum QuantizeMode : int
     {
+        /// <summary>GGUFX_QUANTIZE_REFERENCE.</summary>
         Reference = 0,
+        /// <summary>GGUFX_QUANTIZE_BEST.</summary>
         Best = 1,
     }
 
     /// <summary>Type of a tensor: the id in the file.</summary>
     public enum TensorType : uint
     {
+        /// <summary>GGUFX_TYPE_F32.</summary>
         F32 = 0,
+        /// <summary>GGUFX_TYPE_F16.</summary>
         F16 = 1,
+        /// <summary>GGUFX_TYPE_Q4_0.</summary>
         Q4_0 = 2,
+        /// <summary>GGUFX_TYPE_Q4_1.</summary>
         Q4_1 = 3,
+        /// <summary>GGUFX_TYPE_Q5_0.</summary>
         Q5_0 = 6,
+        /// <summary>GGUFX_TYPE_Q5_1.</summary>
         Q5_1 = 7,
+        /// <summary>GGUFX_TYPE_Q8_0.</summary>
         Q8_0 = 8,
+        /// <summary>GGUFX_TYPE_Q8_1.</summary>
         Q8_1 = 9,
+        /// <summary>GGUFX_TYPE_Q2_K.</summary>
         Q2_K = 10,
+        /// <summary>GGUFX_TYPE_Q3_K.</summary>
         Q3_K = 11,
+        /// <summary>GGUFX_TYPE_Q4_K.</summary>
         Q4_K = 12,
+        /// <summary>GGUFX_TYPE_Q5_K.</summary>
         Q5_K = 13,
+        /// <summary>GGUFX_TYPE_Q6_K.</summary>
         Q6_K = 14,
+        /// <summary>GGUFX_TYPE_Q8_K.</summary>
         Q8_K = 15,
+        /// <summary>GGUFX_TYPE_IQ2_XXS.</summary>
         IQ2_XXS = 16,
+        /// <summary>GGUFX_TYPE_IQ2_XS.</summary>
         IQ2_XS = 17,
+        /// <summary>GGUFX_TYPE_IQ3_XXS.</summary>
         IQ3_XXS = 18,
+        /// <summary>GGUFX_TYPE_IQ1_S.</summary>
         IQ1_S = 19,
+        /// <summary>GGUFX_TYPE_IQ4_NL.</summary>
         IQ4_NL = 20,
+        /// <summary>GGUFX_TYPE_IQ3_S.</summary>
         IQ3_S = 21,
+        /// <summary>GGUFX_TYPE_IQ2_S.</summary>
         IQ2_S = 22,
+        /// <summary>GGUFX_TYPE_IQ4_XS.</summary>
         IQ4_XS = 23,
+        /// <summary>GGUFX_TYPE_I8.</summary>
         I8 = 24,
+        /// <summary>GGUFX_TYPE_I16.</summary>
         I16 = 25,
+        /// <summary>GGUFX_TYPE_I32.</summary>
         I32 = 26,
+        /// <summary>GGUFX_TYPE_I64.</summary>
         I64 = 27,
+        /// <summary>GGUFX_TYPE_F64.</summary>
         F64 = 28,
+        /// <summary>GGUFX_TYPE_IQ1_M.</summary>
         IQ1_M = 29,
+        /// <summary>GGUFX_TYPE_BF16.</summary>
         BF16 = 30,
+        /// <summary>GGUFX_TYPE_TQ1_0.</summary>
         TQ1_0 = 34,
+        /// <summary>GGUFX_TYPE_TQ2_0.</summary>
         TQ2_0 = 35,
+        /// <summary>GGUFX_TYPE_MXFP4.</summary>
         MXFP4 = 39,
+        /// <summary>GGUFX_TYPE_NVFP4.</summary>
         NVFP4 = 40,
+        /// <summary>GGUFX_TYPE_Q1_0.</summary>
         Q1_0 = 41,
+        /// <summary>GGUFX_TYPE_Q2_0.</summary>
         Q2_0 = 42,
     }
 
     /// <summary>Type of the keys or values of a cache.</summary>
     public enum KvType : uint
     {
+        /// <summary>GGUFX_KV_DEFAULT.</summary>
         DEFAULT = 0,
+        /// <summary>GGUFX_KV_F32.</summary>
         F32 = 1,
+        /// <summary>GGUFX_KV_F16.</summary>
         F16 = 2,
+        /// <summary>GGUFX_KV_BF16.</summary>
         BF16 = 3,
+        /// <summary>GGUFX_KV_Q8_0.</summary>
         Q8_0 = 8,
+        /// <summary>GGUFX_KV_Q5_1.</summary>
         Q5_1 = 9,
+        /// <summary>GGUFX_KV_Q5_0.</summary>
         Q5_0 = 10,
+        /// <summary>GGUFX_KV_Q4_1.</summary>
         Q4_1 = 11,
+        /// <summary>GGUFX_KV_Q4_0.</summary>
         Q4_0 = 12,
+        /// <summary>GGUFX_KV_IQ4_NL.</summary>
         IQ4_NL = 13,
+        /// <summary>GGUFX_KV_ROT_Q5_0.</summary>
         ROT_Q5_0 = 32,
+        /// <summary>GGUFX_KV_ROT_Q4_0.</summary>
         ROT_Q4_0 = 33,
+        /// <summary>GGUFX_KV_ROT_IQ4_NL.</summary>
         ROT_IQ4_NL = 34,
+        /// <summary>GGUFX_KV_TQ3_0.</summary>
         TQ3_0 = 64,
+        /// <summary>GGUFX_KV_TQ3_0_RESIDUAL.</summary>
         TQ3_0_RESIDUAL = 65,
+        /// <summary>GGUFX_KV_GX2.</summary>
         GX2 = 72,
+        /// <summary>GGUFX_KV_GX3.</summary>
         GX3 = 73,
+        /// <summary>GGUFX_KV_GX4.</summary>
         GX4 = 74,
     }
 
@@ -349,12 +551,19 @@ namespace Ggufx
     [Flags]
     public enum TypeFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_TYPE_IS_QUANTIZED.</summary>
         IS_QUANTIZED = 1,
+        /// <summary>GGUFX_TYPE_IS_FLOAT.</summary>
         IS_FLOAT = 2,
+        /// <summary>GGUFX_TYPE_IS_INTEGER.</summary>
         IS_INTEGER = 4,
+        /// <summary>GGUFX_TYPE_IS_ACTIVATION.</summary>
         IS_ACTIVATION = 8,
+        /// <summary>GGUFX_TYPE_HAS_MATVEC.</summary>
         HAS_MATVEC = 16,
+        /// <summary>GGUFX_TYPE_HAS_QUANTIZE.</summary>
         HAS_QUANTIZE = 32,
     }
 
@@ -362,8 +571,11 @@ namespace Ggufx
     [Flags]
     public enum WriteFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_WRITE_BIG_ENDIAN.</summary>
         BigEndian = 1,
+        /// <summary>GGUFX_WRITE_NO_REPLACE.</summary>
         NoReplace = 1,
     }
 
@@ -371,25 +583,40 @@ namespace Ggufx
     [Flags]
     public enum EditFlags : uint
     {
+        /// <summary>No flag.</summary>
         None = 0,
+        /// <summary>GGUFX_EDIT_IN_PLACE.</summary>
         InPlace = 1,
+        /// <summary>GGUFX_EDIT_REWRITE.</summary>
         Rewrite = 2,
     }
 
     /// <summary>Numbers with a meaning of their own.</summary>
     public static class Constants
     {
+        /// <summary>GGUFX_ESTIMATE_AS_IS.</summary>
         public const uint EstimateAsIs = 4294967295;
+        /// <summary>GGUFX_MAX_DIMS.</summary>
         public const uint MaxDims = 4;
+        /// <summary>GGUFX_JOB_BY_RECIPE.</summary>
         public const uint JobByRecipe = 4294967295;
+        /// <summary>GGUFX_KV_NO_SINKS.</summary>
         public const uint KvNoSinks = 4294967295;
+        /// <summary>GGUFX_KV_ALL_SEQUENCES.</summary>
         public const uint KvAllSequences = 4294967295;
+        /// <summary>GGUFX_KV_KEEP_TYPE.</summary>
         public const uint KvKeepType = 4294967295;
+        /// <summary>GGUFX_KV_ALL_LAYERS.</summary>
         public const uint KvAllLayers = 4294967295;
+        /// <summary>GGUFX_MATVEC_MAX_MATRICES.</summary>
         public const uint MatvecMaxMatrices = 64;
+        /// <summary>GGUFX_VERSION_MAJOR.</summary>
         public const uint VersionMajor = 0;
+        /// <summary>GGUFX_VERSION_MINOR.</summary>
         public const uint VersionMinor = 1;
+        /// <summary>GGUFX_VERSION_PATCH.</summary>
         public const uint VersionPatch = 0;
+        /// <summary>GGUFX_ABI_VERSION.</summary>
         public const uint AbiVersion = 1;
     }
 }

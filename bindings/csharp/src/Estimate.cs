@@ -8,53 +8,75 @@ namespace Ggufx
     public sealed class EstimateOptions
     {
         /// <summary>As this recipe would make it; null: as it is, or left to Recommend.</summary>
-        public FileType Recipe;
+        public FileType Recipe { get; set; }
         /// <summary>How the recipe would be used.</summary>
-        public QuantizerOptions Quantizer;
+        public QuantizerOptions Quantizer { get; set; }
         /// <summary>An imatrix with an entry for every tensor will be there.</summary>
-        public bool WithImatrix;
-        /// <summary>Tokens of each session (0: the trained context), computed at once (0: 512);
-        /// conversations side by side (0: 1).</summary>
-        public uint Context, Batch, Sessions;
-        /// <summary>Types of the caches' keys and values; DEFAULT for both leaves them to Recommend.</summary>
-        public KvType TypeK, TypeV;
+        public bool WithImatrix { get; set; }
+        /// <summary>Tokens of each session; 0: the trained context.</summary>
+        public uint Context { get; set; }
+        /// <summary>Tokens computed at once; 0: 512.</summary>
+        public uint Batch { get; set; }
+        /// <summary>Conversations side by side; 0: 1.</summary>
+        public uint Sessions { get; set; }
+        /// <summary>Type of the caches' keys; DEFAULT for both leaves them to Recommend.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>Type of the caches' values.</summary>
+        public KvType TypeV { get; set; }
         /// <summary>What all of it may take; 0: no limit.</summary>
-        public ulong MemoryBytes;
+        public ulong MemoryBytes { get; set; }
         /// <summary>Bytes that all threads read from memory per second; 0: no speeds.</summary>
-        public double Bandwidth;
+        public double Bandwidth { get; set; }
     }
 
     /// <summary>What a model takes, in bytes.</summary>
     public sealed unsafe class Estimate
     {
+        /// <summary>Whether it fits, needs an imatrix, has no graph here.</summary>
         public EstimateFlags Flags { get; private set; }
         /// <summary>Recipe, or Constants.EstimateAsIs.</summary>
         public uint FileType { get; private set; }
+        /// <summary>Tokens of each session.</summary>
         public uint Context { get; private set; }
+        /// <summary>Tokens computed at once.</summary>
         public uint Batch { get; private set; }
+        /// <summary>Conversations side by side.</summary>
         public uint Sessions { get; private set; }
+        /// <summary>Type of the caches' keys.</summary>
         public KvType TypeK { get; private set; }
+        /// <summary>Type of the caches' values.</summary>
         public KvType TypeV { get; private set; }
         /// <summary>Largest context that fits; 0: none.</summary>
         public uint MaxContext { get; private set; }
+        /// <summary>Values of all weights.</summary>
         public ulong Parameters { get; private set; }
+        /// <summary>Bytes of the weights, which are in FileBytes.</summary>
         public ulong WeightBytes { get; private set; }
+        /// <summary>Bytes of the file.</summary>
         public ulong FileBytes { get; private set; }
+        /// <summary>Bytes of the runtime.</summary>
         public ulong RuntimeBytes { get; private set; }
+        /// <summary>Bytes of the model beside its file.</summary>
         public ulong ModelBytes { get; private set; }
+        /// <summary>Bytes of the caches.</summary>
         public ulong KvBytes { get; private set; }
+        /// <summary>Bytes of the sessions beside their caches.</summary>
         public ulong SessionBytes { get; private set; }
         /// <summary>Of the file and the four above.</summary>
         public ulong TotalBytes { get; private set; }
         /// <summary>Of weights, and of one token's keys and values, that a token reads.</summary>
         public ulong TokenWeightBytes { get; private set; }
+        /// <summary>Bytes of one token's keys and values.</summary>
         public ulong TokenKvBytes { get; private set; }
+        /// <summary>Bits of a weight, on average.</summary>
         public double BitsPerWeight { get; private set; }
+        /// <summary>Expected relative error of the weights.</summary>
         public double WeightError { get; private set; }
         /// <summary>Expected, in nats per token.</summary>
         public double Loss { get; private set; }
         /// <summary>At most, with an empty and with a full context; 0: no bandwidth was given.</summary>
         public double TokensPerSecond { get; private set; }
+        /// <summary>Tokens per second at most, with a full context.</summary>
         public double TokensPerSecondFull { get; private set; }
 
         private Estimate(NativeEstimateFacts* o)
@@ -100,7 +122,8 @@ namespace Ggufx
         private static Estimate Ask(Runtime rt, GgufFile file, EstimateOptions options, bool best)
         {
             options = options ?? new EstimateOptions();
-            NativeJobOptions job = (options.Quantizer ?? new QuantizerOptions()).Fill();
+            ImatrixHandle held;
+            NativeJobOptions job = (options.Quantizer ?? new QuantizerOptions()).Fill(out held);
             var o = default(NativeEstimateOptions);
             o.struct_size = (uint)sizeof(NativeEstimateOptions);
             if (options.Recipe != null)
@@ -120,9 +143,12 @@ namespace Ggufx
             var facts = default(NativeEstimateFacts);
             facts.struct_size = (uint)sizeof(NativeEstimateFacts);
             NativeError e;
-            Check.Ok(best ? NativeMethods.ggufx_recommend(&facts, rt.Handle, file.Handle, &o, &e)
-                          : NativeMethods.ggufx_estimate(&facts, rt.Handle, file.Handle, &o, &e), &e);
-            GC.KeepAlive(options);
+            try
+            {
+                Check.Ok(best ? NativeMethods.ggufx_recommend(&facts, rt.Handle, file.Handle, &o, &e)
+                              : NativeMethods.ggufx_estimate(&facts, rt.Handle, file.Handle, &o, &e), &e);
+            }
+            finally { QuantizerOptions.Release(held); }
             return new Estimate(&facts);
         }
     }

@@ -1,22 +1,10 @@
 // Failures of the library as exceptions, by code: each tells Status, Offset, Index and SystemError.
 // SPDX-License-Identifier: MIT
 using System;
-using System.IO;
+using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>What a failed call said; nothing was changed by it.</summary>
-    public interface IGgufxFailure
-    {
-        Status Status { get; }
-        /// <summary>Byte offset in the file of the field at fault.</summary>
-        ulong? Offset { get; }
-        /// <summary>Number of the key, tensor, row, token or argument at fault.</summary>
-        ulong? Index { get; }
-        /// <summary>errno of the system call that failed, else 0.</summary>
-        int SystemError { get; }
-    }
-
     internal sealed class Failure
     {
         internal Status Status;
@@ -25,55 +13,46 @@ namespace Ggufx
         internal string Message;
     }
 
-    /// <summary>Any failure that has no closer exception.</summary>
-    public sealed class GgufxException : Exception, IGgufxFailure
+    /// <summary>What a failed call said; nothing was changed by it. All failures of the library are this or
+    /// derive from it.</summary>
+    public class GgufxException : Exception
     {
-        private readonly Failure _failure;
-        internal GgufxException(Failure f) : base(f.Message) { _failure = f; }
-        public Status Status { get { return _failure.Status; } }
-        public ulong? Offset { get { return _failure.Offset; } }
-        public ulong? Index { get { return _failure.Index; } }
-        public int SystemError { get { return _failure.SystemError; } }
+        internal readonly Failure Failure;
+        internal GgufxException(Failure f, Exception inner = null) : base(f.Message, inner) { Failure = f; }
+        /// <summary>The code.</summary>
+        public Status Status { get { return Failure.Status; } }
+        /// <summary>Byte offset in the file of the field at fault.</summary>
+        public ulong? Offset { get { return Failure.Offset; } }
+        /// <summary>Number of the key, tensor, row, token or argument at fault.</summary>
+        public ulong? Index { get { return Failure.Index; } }
+        /// <summary>errno of the system call that failed, else 0.</summary>
+        public int SystemError { get { return Failure.SystemError; } }
     }
 
     /// <summary>The call broke its contract: ARGUMENT.</summary>
-    public sealed class GgufxArgumentException : ArgumentException, IGgufxFailure
+    public sealed class GgufxArgumentException : GgufxException
     {
-        private readonly Failure _failure;
-        internal GgufxArgumentException(Failure f) : base(f.Message) { _failure = f; }
-        public Status Status { get { return _failure.Status; } }
-        public ulong? Offset { get { return _failure.Offset; } }
-        public ulong? Index { get { return _failure.Index; } }
-        public int SystemError { get { return _failure.SystemError; } }
+        internal GgufxArgumentException(Failure f) : base(f) { }
     }
 
-    /// <summary>The system failed, or something is not there: IO, NOT_FOUND, TRUNCATED.</summary>
-    public sealed class GgufxIOException : IOException, IGgufxFailure
+    /// <summary>The system failed, or something is not there: IO, NOT_FOUND, TRUNCATED. What a stream of the
+    /// program's threw is its InnerException.</summary>
+    public sealed class GgufxIOException : GgufxException
     {
-        private readonly Failure _failure;
-        internal GgufxIOException(Failure f, Exception inner) : base(f.Message, inner)
-        {
-            _failure = f;
-        }
-        public Status Status { get { return _failure.Status; } }
-        public ulong? Offset { get { return _failure.Offset; } }
-        public ulong? Index { get { return _failure.Index; } }
-        public int SystemError { get { return _failure.SystemError; } }
+        internal GgufxIOException(Failure f, Exception inner) : base(f, inner) { }
     }
 
-    /// <summary>A token or callback asked to stop: CANCELLED.</summary>
-    public sealed class GgufxCanceledException : OperationCanceledException, IGgufxFailure
+    /// <summary>A token or callback asked to stop: CANCELLED. InnerException is an
+    /// OperationCanceledException with the token.</summary>
+    public sealed class GgufxCanceledException : GgufxException
     {
-        private readonly Failure _failure;
-        internal GgufxCanceledException(Failure f, System.Threading.CancellationToken token)
-            : base(f.Message, token)
+        internal GgufxCanceledException(Failure f, CancellationToken token)
+            : base(f, new OperationCanceledException(f.Message, token))
         {
-            _failure = f;
+            Token = token;
         }
-        public Status Status { get { return _failure.Status; } }
-        public ulong? Offset { get { return _failure.Offset; } }
-        public ulong? Index { get { return _failure.Index; } }
-        public int SystemError { get { return _failure.SystemError; } }
+        /// <summary>The token that asked, or none.</summary>
+        public CancellationToken Token { get; private set; }
     }
 
     internal static unsafe class Check
@@ -99,7 +78,7 @@ namespace Ggufx
             {
                 case Status.Argument: return new GgufxArgumentException(failure);
                 case Status.Cancelled:
-                    return new GgufxCanceledException(failure, hook == null ? default(System.Threading.CancellationToken) : hook.Token);
+                    return new GgufxCanceledException(failure, hook == null ? default(CancellationToken) : hook.Token);
                 case Status.Io:
                 case Status.NotFound:
                 case Status.Truncated:

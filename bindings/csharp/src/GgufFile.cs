@@ -11,28 +11,69 @@ namespace Ggufx
     /// <summary>How a file is opened; all unset is the default.</summary>
     public sealed class OpenOptions
     {
-        public OpenFlags Flags;
-        public IoMode Io;
-        public ulong MaxMetadataBytes;
-        public CancellationToken Token;
-        public IProgress<Progress> Progress;
+        /// <summary>Flags; none is the default.</summary>
+        public OpenFlags Flags { get; set; }
+        /// <summary>How tensor data get into memory.</summary>
+        public IoMode Io { get; set; }
+        /// <summary>Refuse larger metadata; 0: 1 GiB.</summary>
+        public ulong MaxMetadataBytes { get; set; }
+        /// <summary>Refuse more keys; 0: 1,048,576.</summary>
+        public ulong MaxKeys { get; set; }
+        /// <summary>Refuse more tensors of one file; 0: 1,048,576.</summary>
+        public ulong MaxTensors { get; set; }
+        /// <summary>Refuse longer keys and strings; 0: 1 GiB.</summary>
+        public ulong MaxStringBytes { get; set; }
+        /// <summary>Ends the call when it is cancelled.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Is told how far the call is.</summary>
+        public IProgress<Progress> Progress { get; set; }
     }
 
     /// <summary>Facts of a file.</summary>
     public sealed class FileInfo
     {
-        public uint Version;
-        public bool BigEndian;
-        public ulong Alignment, Parts, MetaEnd, DataOffset, FileSize, Metas, Tensors, Values, Bytes;
+        /// <summary>Version of the format: 1, 2 or 3.</summary>
+        public uint Version { get; internal set; }
+        /// <summary>Whether numbers are stored big-endian.</summary>
+        public bool BigEndian { get; internal set; }
+        /// <summary>Alignment of tensor data.</summary>
+        public ulong Alignment { get; internal set; }
+        /// <summary>Files of the set.</summary>
+        public ulong Parts { get; internal set; }
+        /// <summary>Where the first part's list of tensors ends.</summary>
+        public ulong MetaEnd { get; internal set; }
+        /// <summary>Where tensor data begin in the first file.</summary>
+        public ulong DataOffset { get; internal set; }
+        /// <summary>Bytes of all files.</summary>
+        public ulong FileSize { get; internal set; }
+        /// <summary>Number of keys.</summary>
+        public ulong Metas { get; internal set; }
+        /// <summary>Number of tensors.</summary>
+        public ulong Tensors { get; internal set; }
+        /// <summary>Values of all tensors.</summary>
+        public ulong Values { get; internal set; }
+        /// <summary>Bytes of all tensor data.</summary>
+        public ulong Bytes { get; internal set; }
+        /// <summary>Bytes of tensor data that the files lack behind their ends; not 0 only when the head of
+        /// a file was opened for its metadata alone.</summary>
+        public ulong Missing { get; internal set; }
     }
 
     /// <summary>A remark of Validate.</summary>
     public sealed unsafe class Finding
     {
-        public readonly LogLevel Severity;
-        public readonly Status Status;
-        public readonly ulong? Offset, Index;
-        public readonly string Text, Name;
+        /// <summary>Weight.</summary>
+        public LogLevel Severity { get; private set; }
+        /// <summary>What an open would say; Ok for a remark.</summary>
+        public Status Status { get; private set; }
+        /// <summary>Byte offset in the file.</summary>
+        public ulong? Offset { get; private set; }
+        /// <summary>Number of the key or tensor.</summary>
+        public ulong? Index { get; private set; }
+        /// <summary>The sentence.</summary>
+        public string Text { get; private set; }
+        /// <summary>Name of the key or tensor; empty when there is none.</summary>
+        public string Name { get; private set; }
 
         internal Finding(NativeFinding* f)
         {
@@ -48,7 +89,9 @@ namespace Ggufx
     /// <summary>An opened GGUF, one file or a split set; immutable.</summary>
     public sealed unsafe class GgufFile : IDisposable
     {
-        internal readonly FileHandle Handle;
+        private readonly FileHandle _made;
+
+        internal FileHandle Handle { get { return _made.Live(this); } }
 
         private enum Way { Path, Fd, Memory, Io }
 
@@ -60,6 +103,9 @@ namespace Ggufx
             native.flags = (uint)(options.Flags | (way == Way.Memory ? OpenFlags.Copy : 0));
             native.io = (int)options.Io;
             native.max_metadata_bytes = options.MaxMetadataBytes;
+            native.max_keys = options.MaxKeys;
+            native.max_tensors = options.MaxTensors;
+            native.max_string_bytes = options.MaxStringBytes;
             NativeProgress progress;
             NativeError e;
             int status;
@@ -69,16 +115,16 @@ namespace Ggufx
                 switch (way)
                 {
                     case Way.Path:
-                        status = NativeMethods.ggufx_open(out Handle, rt.Handle, source, &native, &e);
+                        status = NativeMethods.ggufx_open(out _made, rt.Handle, source, &native, &e);
                         break;
                     case Way.Fd:
-                        status = NativeMethods.ggufx_open_fd(out Handle, rt.Handle, fd, offset, n, &native, &e);
+                        status = NativeMethods.ggufx_open_fd(out _made, rt.Handle, fd, offset, n, &native, &e);
                         break;
                     case Way.Memory:
-                        status = NativeMethods.ggufx_open_memory(out Handle, rt.Handle, source, (UIntPtr)n, IntPtr.Zero, null, &native, &e);
+                        status = NativeMethods.ggufx_open_memory(out _made, rt.Handle, source, (UIntPtr)n, IntPtr.Zero, null, &native, &e);
                         break;
                     default:
-                        status = NativeMethods.ggufx_open_io(out Handle, rt.Handle, io, &native, &e);
+                        status = NativeMethods.ggufx_open_io(out _made, rt.Handle, io, &native, &e);
                         break;
                 }
                 Hook.End(hook, status, &e);
@@ -128,7 +174,7 @@ namespace Ggufx
             }
             catch (GgufxIOException e) when (hook.Caught != null)
             {
-                throw new GgufxIOException(new Failure { Status = e.Status, Message = e.Message, Offset = e.Offset }, hook.Caught);
+                throw new GgufxIOException(e.Failure, hook.Caught);
             }
         }
 
@@ -144,8 +190,10 @@ namespace Ggufx
             }
         }
 
-        public void Dispose() { Handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
+        /// <summary>Facts of it.</summary>
         public FileInfo Info
         {
             get
@@ -159,11 +207,12 @@ namespace Ggufx
                     Version = o.version, BigEndian = o.big_endian != 0, Alignment = o.alignment,
                     Parts = o.n_parts, MetaEnd = o.meta_end, DataOffset = o.data_offset,
                     FileSize = o.file_size, Metas = o.n_meta, Tensors = o.n_tensors,
-                    Values = o.n_values, Bytes = o.n_bytes,
+                    Values = o.n_values, Bytes = o.n_bytes, Missing = o.n_missing,
                 };
             }
         }
 
+        /// <summary>Number of keys.</summary>
         public int MetaCount { get { return (int)NativeMethods.ggufx_file_meta_count(Handle); } }
 
         /// <summary>All keys in file order.</summary>
@@ -186,6 +235,7 @@ namespace Ggufx
             }
         }
 
+        /// <summary>Number of tensors over all parts.</summary>
         public int TensorCount { get { return (int)NativeMethods.ggufx_file_tensor_count(Handle); } }
 
         /// <summary>All tensors in file order.</summary>
@@ -212,7 +262,7 @@ namespace Ggufx
             NativeProgress native;
             NativeError e;
             using (var hook = new Hook { OnFinding = report, Token = token, Reports = progress })
-                Hook.End(hook, NativeMethods.ggufx_validate(Handle, (uint)flags, Functions.OnFinding, hook.User, Hook.Fill(hook, &native), &e), &e);
+                Hook.End(hook, NativeMethods.ggufx_validate(Handle, (uint)flags, Functions.Finding, hook.User, Hook.Fill(hook, &native), &e), &e);
         }
     }
 }

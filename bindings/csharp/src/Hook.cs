@@ -12,7 +12,10 @@ namespace Ggufx
     /// <summary>How far a long call is; Total is 0 when unknown.</summary>
     public struct Progress
     {
-        public ulong Done, Total;
+        /// <summary>What is done.</summary>
+        public ulong Done { get; internal set; }
+        /// <summary>All there is to do; 0: unknown.</summary>
+        public ulong Total { get; internal set; }
     }
 
     internal sealed unsafe class Hook : IDisposable
@@ -99,118 +102,6 @@ namespace Ggufx
         internal static Hook Of(void* user)
         {
             return (Hook)GCHandle.FromIntPtr((IntPtr)user).Target;
-        }
-    }
-
-    /// Delegates that live for ever, and their addresses.
-    internal static unsafe class Functions
-    {
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int ProgressFn(void* user, ulong done, ulong total);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int PointerFn(void* user, void* what);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate void TensorFn(void* user, UIntPtr index, NativeJobTensor* tensor);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int LayerFn(void* user, uint layer, ulong first, UIntPtr n, float* q, float* k, float* v, float* o);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int PartFn(void* user, uint part, byte* data, UIntPtr n);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int BytesFn(void* user, byte* data, UIntPtr n);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int ReadAtFn(void* user, ulong offset, byte* data, UIntPtr n);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate void DestroyFn(void* user);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate void LogFn(void* user, int level, byte* text, UIntPtr n);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate int JobsFn(void* user, uint n, IntPtr task, void* ctx);
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate void TaskFn(void* ctx, uint index, uint worker);
-
-        private static readonly List<Delegate> Kept = new List<Delegate>();
-
-        private static IntPtr Keep<T>(T function) where T : class
-        {
-            Kept.Add((Delegate)(object)function);
-            return Marshal.GetFunctionPointerForDelegate((Delegate)(object)function);
-        }
-
-        private static int Stop(bool goOn) { return goOn ? 0 : 1; }
-        private static int Io(bool done) { return done ? (int)Status.Ok : (int)Status.Io; }
-
-        internal static readonly IntPtr Progress = Keep<ProgressFn>((user, done, total) =>
-        {
-            var hook = Hook.Of(user);
-            return Stop(hook.Run(() =>
-            {
-                if (hook.Reports != null) hook.Reports.Report(new Progress { Done = done, Total = total });
-                return !hook.Token.IsCancellationRequested;
-            }));
-        });
-        internal static readonly IntPtr OnFinding = Keep<PointerFn>((user, what) =>
-        {
-            var hook = Hook.Of(user);
-            return Stop(hook.Run(() => hook.OnFinding(new Finding((NativeFinding*)what))));
-        });
-        internal static readonly IntPtr OnChunk = Keep<PointerFn>((user, what) =>
-        {
-            var hook = Hook.Of(user);
-            return Stop(hook.Run(() => hook.OnChunk(new Perplexity((NativePerplexityFacts*)what))));
-        });
-        internal static readonly IntPtr OnTensor = Keep<TensorFn>((user, index, tensor) =>
-        {
-            var hook = Hook.Of(user);
-            hook.Run(() => { hook.OnTensor((long)index, new PlannedTensor(tensor)); return true; });
-        });
-        internal static readonly IntPtr OnLayer = Keep<LayerFn>((user, layer, first, n, q, k, v, o) =>
-        {
-            var hook = Hook.Of(user);
-            return Stop(hook.Run(() => hook.OnLayer(new AttentionView(layer, first, (int)n, q, k, v, o, hook.Heads, hook.KvHeads))));
-        });
-        internal static readonly IntPtr WritePart = Keep<PartFn>((user, part, data, n) =>
-        {
-            var hook = Hook.Of(user);
-            return Io(hook.Run(() => { hook.OnWrite((int)part, data, (int)n); return true; }));
-        });
-        internal static readonly IntPtr Write = Keep<BytesFn>((user, data, n) =>
-        {
-            var hook = Hook.Of(user);
-            return Io(hook.Run(() => { hook.OnWrite(0, data, (int)n); return true; }));
-        });
-        internal static readonly IntPtr Read = Keep<BytesFn>((user, data, n) => ReadInto(Hook.Of(user), 0, data, n));
-        internal static readonly IntPtr ReadAt = Keep<ReadAtFn>((user, offset, data, n) => ReadInto(Hook.Of(user), offset, data, n));
-        internal static readonly IntPtr Size = Keep<PointerFn>((user, to) =>
-        {
-            *(ulong*)to = Hook.Of(user).Size;
-            return (int)Status.Ok;
-        });
-        internal static readonly IntPtr Destroy = Keep<DestroyFn>(user => Hook.Of(user).Dispose());
-        internal static readonly IntPtr Log = Keep<LogFn>((user, level, text, n) =>
-        {
-            var hook = Hook.Of(user);
-            hook.Run(() => { hook.OnLog((LogLevel)level, Native.Text(text, (long)n)); return true; });
-            hook.Caught = null; // a message is not worth the program
-        });
-        internal static readonly IntPtr Jobs = Keep<JobsFn>((user, n, task, ctx) =>
-        {
-            var hook = Hook.Of(user);
-            try
-            {
-                var run = (TaskFn)Marshal.GetDelegateForFunctionPointer(task, typeof(TaskFn));
-                hook.Jobs.ParallelFor((int)n, (index, worker) => run(ctx, (uint)index, (uint)worker));
-                return (int)Status.Ok;
-            }
-            catch (Exception)
-            {
-                return (int)Status.Internal;
-            }
-        });
-
-        private static int ReadInto(Hook hook, ulong offset, byte* data, UIntPtr n)
-        {
-            bool done = hook.Run(() => { hook.OnRead(offset, data, (int)n); return true; });
-            return hook.Caught is System.IO.EndOfStreamException ? (int)Status.Truncated : Io(done);
         }
     }
 }

@@ -10,27 +10,41 @@ namespace Ggufx
     /// <summary>Facts of an importance matrix.</summary>
     public sealed class ImatrixInfo
     {
-        public ulong Entries, Datasets, Chunks;
-        public uint ChunkTokens;
-        public ImatrixFormat Format;
+        /// <summary>Number of weight tensors.</summary>
+        public ulong Entries { get; internal set; }
+        /// <summary>Number of texts it was made from.</summary>
+        public ulong Datasets { get; internal set; }
+        /// <summary>Chunks of those texts.</summary>
+        public ulong Chunks { get; internal set; }
+        /// <summary>Tokens of a chunk.</summary>
+        public uint ChunkTokens { get; internal set; }
+        /// <summary>Format of its file.</summary>
+        public ImatrixFormat Format { get; internal set; }
     }
 
     /// <summary>A copy of what one weight tensor's columns are worth, [Matrices][Columns].</summary>
     public sealed class ImatrixEntry
     {
-        public string Name;
-        public int Columns, Matrices;
-        /// <summary>Squared activations; tokens, [Matrices]; sums over counts, for
-        /// Blocks.Quantize.</summary>
-        public float[] Sums, Counts, Values;
+        /// <summary>Name of the weight tensor.</summary>
+        public string Name { get; internal set; }
+        /// <summary>Columns of the weight.</summary>
+        public int Columns { get; internal set; }
+        /// <summary>Matrices of the weight: its experts.</summary>
+        public int Matrices { get; internal set; }
+        /// <summary>Squared activations, [Matrices][Columns].</summary>
+        public float[] Sums { get; internal set; }
+        /// <summary>Tokens, [Matrices].</summary>
+        public float[] Counts { get; internal set; }
+        /// <summary>Sums over counts, for Blocks.Quantize.</summary>
+        public float[] Values { get; internal set; }
     }
 
     /// <summary>Entries in the order of their file.</summary>
     public sealed unsafe class Imatrix : IDisposable
     {
-        private readonly ImatrixHandle _handle;
+        private readonly ImatrixHandle _made;
 
-        internal ImatrixHandle Handle { get { return _handle; } }
+        internal ImatrixHandle Handle { get { return _made.Live(this); } }
 
         /// <summary>Read a file of either format.</summary>
         public Imatrix(Runtime rt, string path, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
@@ -39,7 +53,7 @@ namespace Ggufx
             NativeError e;
             using (var hook = Hook.Watching(token, progress))
                 fixed (byte* text = Native.Utf8(path))
-                    Hook.End(hook, NativeMethods.ggufx_imatrix_open(out _handle, rt.Handle, text, Hook.Fill(hook, &native), &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_imatrix_open(out _made, rt.Handle, text, Hook.Fill(hook, &native), &e), &e);
         }
 
         /// <summary>Read bytes, which are not needed afterwards.</summary>
@@ -47,11 +61,13 @@ namespace Ggufx
         {
             NativeError e;
             fixed (byte* from = &MemoryMarshal.GetReference(data))
-                Check.Ok(NativeMethods.ggufx_imatrix_open_memory(out _handle, rt.Handle, from, Native.Size(data.Length), &e), &e);
+                Check.Ok(NativeMethods.ggufx_imatrix_open_memory(out _made, rt.Handle, from, Native.Size(data.Length), &e), &e);
         }
 
-        public void Dispose() { _handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
+        /// <summary>Facts of it.</summary>
         public ImatrixInfo Info
         {
             get
@@ -59,7 +75,7 @@ namespace Ggufx
                 var o = default(NativeImatrixFacts);
                 o.struct_size = (uint)sizeof(NativeImatrixFacts);
                 NativeError e;
-                Check.Ok(NativeMethods.ggufx_imatrix_info(&o, _handle, &e), &e);
+                Check.Ok(NativeMethods.ggufx_imatrix_info(&o, Handle, &e), &e);
                 return new ImatrixInfo { Entries = o.n_entries, Datasets = o.n_datasets, Chunks = o.n_chunks, ChunkTokens = o.chunk_tokens, Format = (ImatrixFormat)o.format };
             }
         }
@@ -77,14 +93,17 @@ namespace Ggufx
             var o = default(NativeImatrixEntry);
             o.struct_size = (uint)sizeof(NativeImatrixEntry);
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_imatrix_at(&o, _handle, Native.Size(i), &e), &e);
-            int columns = checked((int)o.n_columns), matrices = checked((int)o.n_matrices);
-            return new ImatrixEntry
+            using (new Hold(Handle))
             {
-                Name = Native.Text(o.name, (long)o.name_length), Columns = columns, Matrices = matrices,
-                Sums = Copy(o.sums, checked(columns * matrices)), Counts = Copy(o.counts, matrices),
-                Values = Copy(o.values, columns * matrices),
-            };
+                Check.Ok(NativeMethods.ggufx_imatrix_at(&o, Handle, Native.Size(i), &e), &e);
+                int columns = checked((int)o.n_columns), matrices = checked((int)o.n_matrices);
+                return new ImatrixEntry
+                {
+                    Name = Native.Text(o.name, (long)o.name_length), Columns = columns, Matrices = matrices,
+                    Sums = Copy(o.sums, checked(columns * matrices)), Counts = Copy(o.counts, matrices),
+                    Values = Copy(o.values, columns * matrices),
+                };
+            }
         }
 
         /// <summary>The entry of a weight tensor.</summary>
@@ -94,7 +113,7 @@ namespace Ggufx
             NativeError e;
             byte[] bytes = Encoding.UTF8.GetBytes(name + "\0");
             fixed (byte* text = bytes)
-                Check.Ok(NativeMethods.ggufx_imatrix_find(&o, _handle, text, Native.Size(bytes.Length - 1), &e), &e);
+                Check.Ok(NativeMethods.ggufx_imatrix_find(&o, Handle, text, Native.Size(bytes.Length - 1), &e), &e);
             return At((long)o);
         }
 
@@ -104,8 +123,11 @@ namespace Ggufx
             byte* text;
             UIntPtr n;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_imatrix_dataset(&text, &n, _handle, Native.Size(i), &e), &e);
-            return Native.Text(text, (long)n);
+            using (new Hold(Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_imatrix_dataset(&text, &n, Handle, Native.Size(i), &e), &e);
+                return Native.Text(text, (long)n);
+            }
         }
 
         /// <summary>Keep the entries whose place in keep is not 0.</summary>
@@ -113,14 +135,14 @@ namespace Ggufx
         {
             NativeError e;
             fixed (byte* p = &MemoryMarshal.GetReference(keep))
-                Check.Ok(NativeMethods.ggufx_imatrix_select(_handle, p, Native.Size(keep.Length), &e), &e);
+                Check.Ok(NativeMethods.ggufx_imatrix_select(Handle, p, Native.Size(keep.Length), &e), &e);
         }
 
         /// <summary>Add another one.</summary>
         public void Merge(Imatrix other)
         {
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_imatrix_merge(_handle, other._handle, &e), &e);
+            Check.Ok(NativeMethods.ggufx_imatrix_merge(Handle, other.Handle, &e), &e);
         }
 
         /// <summary>Write a file, whole or not at all.</summary>
@@ -130,7 +152,7 @@ namespace Ggufx
             NativeError e;
             using (var hook = Hook.Watching(token, progress))
                 fixed (byte* text = Native.Utf8(path))
-                    Hook.End(hook, NativeMethods.ggufx_imatrix_write(_handle, text, (int)format, Hook.Fill(hook, &native), &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_imatrix_write(Handle, text, (int)format, Hook.Fill(hook, &native), &e), &e);
         }
     }
 }

@@ -10,13 +10,22 @@ namespace Ggufx
     /// <summary>How scores are made; all unset is causal.</summary>
     public sealed class AttendOptions
     {
-        public AttendFlags Flags;
-        public float Scale, Softcap;
-        public uint Window;
-        /// <summary>null, or one per query head.</summary>
-        public float[] AlibiSlopes, SinkLogits;
-        public CancellationToken Token;
-        public IProgress<Progress> Progress;
+        /// <summary>Flags; none is the default.</summary>
+        public AttendFlags Flags { get; set; }
+        /// <summary>Factor of the scores; 0: 1 / sqrt(HeadDimK).</summary>
+        public float Scale { get; set; }
+        /// <summary>Scores are softcap * tanh(score / softcap); 0: as they are.</summary>
+        public float Softcap { get; set; }
+        /// <summary>Tokens that a causal query sees; 0: as the layer. The smaller of both counts.</summary>
+        public uint Window { get; set; }
+        /// <summary>Slopes of ALiBi, one per query head, or null.</summary>
+        public float[] AlibiSlopes { get; set; }
+        /// <summary>Logits of the sinks, one per query head, or null.</summary>
+        public float[] SinkLogits { get; set; }
+        /// <summary>Ends the call when it is cancelled.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Is told how far the call is.</summary>
+        public IProgress<Progress> Progress { get; set; }
     }
 
     public sealed unsafe partial class KvCache
@@ -128,6 +137,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_kv_save_path(Handle, sequence, text, &e), &e);
         }
 
+        /// <summary>Replace a sequence, or all, by a snapshot in a file.</summary>
         public void Load(uint sequence, string path)
         {
             NativeError e;

@@ -9,40 +9,89 @@ namespace Ggufx
     /// <summary>What differs from layer to layer.</summary>
     public struct KvLayer
     {
-        public KvType TypeK, TypeV;
-        public uint Window;
+        /// <summary>Type of the keys; DEFAULT: that of the cache.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>Type of the values; DEFAULT: that of the cache.</summary>
+        public KvType TypeV { get; set; }
+        /// <summary>Tokens that a query sees; 0: all.</summary>
+        public uint Window { get; set; }
     }
 
     /// <summary>Shape and types of a cache; 0 is the default.</summary>
     public sealed class KvOptions
     {
-        public KvFlags Flags;
-        public uint Layers, KvHeads, QHeads, HeadDimK, HeadDimV, Sequences;
-        public KvType TypeK, TypeV;
-        public ulong MaxTokens, Model;
+        /// <summary>Flags; none is the default.</summary>
+        public KvFlags Flags { get; set; }
+        /// <summary>Number of layers.</summary>
+        public uint Layers { get; set; }
+        /// <summary>Key and value heads of a layer.</summary>
+        public uint KvHeads { get; set; }
+        /// <summary>Query heads of a layer.</summary>
+        public uint QHeads { get; set; }
+        /// <summary>Values of a key head.</summary>
+        public uint HeadDimK { get; set; }
+        /// <summary>Values of a value head; 0: as HeadDimK.</summary>
+        public uint HeadDimV { get; set; }
+        /// <summary>Number of sequences; 0: 1.</summary>
+        public uint Sequences { get; set; }
+        /// <summary>Type of the keys.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>Type of the values.</summary>
+        public KvType TypeV { get; set; }
+        /// <summary>Tokens of a sequence at most; 0: as memory allows.</summary>
+        public ulong MaxTokens { get; set; }
+        /// <summary>A number of the program's; snapshots of another one are refused.</summary>
+        public ulong Model { get; set; }
         /// <summary>First tokens kept as F16 (BF16: as F32); 0: 64; Constants.KvNoSinks: none.</summary>
-        public uint Sinks;
-        public RopeStyle RopeStyle;
-        public uint RopeDims;
-        public float RopeBase, RopeScale;
+        public uint Sinks { get; set; }
+        /// <summary>How keys carry their positions.</summary>
+        public RopeStyle RopeStyle { get; set; }
+        /// <summary>Dimensions of a head that are turned; 0: all.</summary>
+        public uint RopeDims { get; set; }
+        /// <summary>Base of the frequencies; 0: 10000.</summary>
+        public float RopeBase { get; set; }
+        /// <summary>Factor of positions; 0: 1.</summary>
+        public float RopeScale { get; set; }
         /// <summary>null, or one per layer.</summary>
-        public KvLayer[] LayerOptions;
+        public KvLayer[] LayerOptions { get; set; }
     }
 
     /// <summary>Facts of a layer or cache.</summary>
     public sealed class KvStats
     {
-        public KvType TypeK, TypeV;
-        public ulong Tokens, Pages, PlainPages, SharedPages, PageBytes, BytesPerToken;
-        public double BitsPerValue, KError, VError;
+        /// <summary>Type of the keys.</summary>
+        public KvType TypeK { get; internal set; }
+        /// <summary>Type of the values.</summary>
+        public KvType TypeV { get; internal set; }
+        /// <summary>Tokens held.</summary>
+        public ulong Tokens { get; internal set; }
+        /// <summary>Pages in use.</summary>
+        public ulong Pages { get; internal set; }
+        /// <summary>Pages of first and last tokens, which are not encoded.</summary>
+        public ulong PlainPages { get; internal set; }
+        /// <summary>Pages that several sequences share.</summary>
+        public ulong SharedPages { get; internal set; }
+        /// <summary>Bytes of all pages.</summary>
+        public ulong PageBytes { get; internal set; }
+        /// <summary>Bytes of a token.</summary>
+        public ulong BytesPerToken { get; internal set; }
+        /// <summary>Bits of a value, on average.</summary>
+        public double BitsPerValue { get; internal set; }
+        /// <summary>Mean squared error of the keys over their mean square.</summary>
+        public double KError { get; internal set; }
+        /// <summary>Mean squared error of the values over their mean square.</summary>
+        public double VError { get; internal set; }
     }
 
     /// <summary>Keys and values of layers and sequences, and attention over them.</summary>
     public sealed unsafe partial class KvCache : IDisposable
     {
-        internal readonly KvHandle Handle;
+        private readonly KvHandle _made;
+
+        internal KvHandle Handle { get { return _made.Live(this); } }
         private readonly int _qHeads;
 
+        /// <summary>Create an empty cache.</summary>
         public KvCache(Runtime rt, KvOptions options)
         {
             NativeError e;
@@ -50,7 +99,7 @@ namespace Ggufx
             fixed (NativeKvLayer* layers = LayersOf(options))
             {
                 native.layers = layers;
-                Check.Ok(NativeMethods.ggufx_kv_create(out Handle, rt.Handle, &native, &e), &e);
+                Check.Ok(NativeMethods.ggufx_kv_create(out _made, rt.Handle, &native, &e), &e);
             }
             _qHeads = (int)options.QHeads;
         }
@@ -92,7 +141,8 @@ namespace Ggufx
             };
         }
 
-        public void Dispose() { Handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
         /// <summary>Take all pages that nTokens of a sequence need.</summary>
         public void Reserve(uint sequence, ulong nTokens)
@@ -141,6 +191,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_kv_append_batch(Handle, layer, Native.Size(sequences.Length), to, at, pk, Native.Size(k.Length), v.Length == 0 ? null : pv, Native.Size(v.Length), &e), &e);
         }
 
+        /// <summary>Tokens of a sequence.</summary>
         public ulong Length(uint sequence)
         {
             ulong o;
@@ -157,6 +208,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_kv_positions(p, Handle, sequence, first, (ulong)to.Length, &e), &e);
         }
 
+        /// <summary>Keep the first nTokens of a sequence.</summary>
         public void Truncate(uint sequence, ulong nTokens)
         {
             NativeError e;
@@ -212,6 +264,7 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_kv_keep(Handle, sequence, &e), &e);
         }
 
+        /// <summary>Drop all tokens.</summary>
         public void Clear()
         {
             NativeError e;

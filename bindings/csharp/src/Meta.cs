@@ -29,23 +29,30 @@ namespace Ggufx
             }
         }
 
+        /// <summary>Its number in the file.</summary>
         public long Index { get { return (long)_index; } }
         /// <summary>The key; "" for a nested array.</summary>
         public string Key
         {
             get
             {
-                var entry = Entry;
-                return Native.Text(entry.key, (long)entry.key_length);
+                using (new Hold(_file.Handle))
+                {
+                    var entry = Entry;
+                    return Native.Text(entry.key, (long)entry.key_length);
+                }
             }
         }
+        /// <summary>Type of the value.</summary>
         public MetaType Type { get { return (MetaType)Entry.type_; } }
         /// <summary>Of an array, else -1.</summary>
         public MetaType ElementType { get { return (MetaType)Entry.element_type; } }
         /// <summary>Elements of an array, bytes of a string, else 1.</summary>
         public ulong Count { get { return Entry.count; } }
+        /// <summary>Where the value begins in the file.</summary>
         public ulong Offset { get { return Entry.offset; } }
 
+        /// <summary>An integer that fits.</summary>
         public ulong ToUInt64()
         {
             ulong o;
@@ -54,6 +61,7 @@ namespace Ggufx
             return o;
         }
 
+        /// <summary>An integer that fits.</summary>
         public long ToInt64()
         {
             long o;
@@ -62,6 +70,7 @@ namespace Ggufx
             return o;
         }
 
+        /// <summary>A number that loses nothing.</summary>
         public double ToDouble()
         {
             double o;
@@ -70,6 +79,7 @@ namespace Ggufx
             return o;
         }
 
+        /// <summary>A bool.</summary>
         public bool ToBoolean()
         {
             int o;
@@ -98,8 +108,11 @@ namespace Ggufx
             byte* text;
             UIntPtr n;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_file_meta_string(&text, &n, _file.Handle, _index, &e), &e);
-            return Native.Text(text, (long)n);
+            using (new Hold(_file.Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_file_meta_string(&text, &n, _file.Handle, _index, &e), &e);
+                return Native.Text(text, (long)n);
+            }
         }
 
         /// <summary>Elements first.. of an array of numbers or bools.</summary>
@@ -110,6 +123,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_file_meta_array_u64(p, _file.Handle, _index, first, Native.Size(to.Length), &e), &e);
         }
 
+        /// <summary>Elements first.. of an array of numbers or bools.</summary>
         public void CopyTo(Span<long> to, ulong first = 0)
         {
             NativeError e;
@@ -117,6 +131,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_file_meta_array_i64(p, _file.Handle, _index, first, Native.Size(to.Length), &e), &e);
         }
 
+        /// <summary>Elements first.. of an array of numbers or bools.</summary>
         public void CopyTo(Span<double> to, ulong first = 0)
         {
             NativeError e;
@@ -130,8 +145,11 @@ namespace Ggufx
             byte* text;
             UIntPtr n;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_file_meta_array_string(&text, &n, _file.Handle, _index, i, &e), &e);
-            return Native.Text(text, (long)n);
+            using (new Hold(_file.Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_file_meta_array_string(&text, &n, _file.Handle, _index, i, &e), &e);
+                return Native.Text(text, (long)n);
+            }
         }
 
         /// <summary>Array i of an array of arrays.</summary>

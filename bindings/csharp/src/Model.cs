@@ -10,33 +10,49 @@ namespace Ggufx
     /// <summary>Facts of a tokenizer; ids are -1 when there is none.</summary>
     public sealed class TokenizerInfo
     {
-        public string Kind;
-        public uint Tokens;
-        public int Bos, Eos, Unknown;
+        /// <summary>Kind of the vocabulary.</summary>
+        public string Kind { get; internal set; }
+        /// <summary>Number of tokens.</summary>
+        public uint Tokens { get; internal set; }
+        /// <summary>Id that begins a text.</summary>
+        public int Bos { get; internal set; }
+        /// <summary>Id that ends one.</summary>
+        public int Eos { get; internal set; }
+        /// <summary>Id of what the vocabulary lacks.</summary>
+        public int Unknown { get; internal set; }
     }
 
     /// <summary>Facts of a token.</summary>
     public sealed class TokenInfo
     {
-        public int Id;
-        public TokenFlags Flags;
-        public float Score;
-        public byte[] Text;
+        /// <summary>Number of the token.</summary>
+        public int Id { get; internal set; }
+        /// <summary>Properties of the token.</summary>
+        public TokenFlags Flags { get; internal set; }
+        /// <summary>Its score in the vocabulary.</summary>
+        public float Score { get; internal set; }
+        /// <summary>Its bytes as the file stores them.</summary>
+        public byte[] Text { get; internal set; }
     }
 
     /// <summary>Text to ids and back; immutable, keeps its file's data alive.</summary>
     public sealed unsafe class Tokenizer : IDisposable
     {
-        private readonly TokenizerHandle _handle;
+        private readonly TokenizerHandle _made;
 
+        internal TokenizerHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>The tokenizer that a file describes.</summary>
         public Tokenizer(GgufFile file)
         {
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_tokenizer_create(out _handle, file.Handle, &e), &e);
+            Check.Ok(NativeMethods.ggufx_tokenizer_create(out _made, file.Handle, &e), &e);
         }
 
-        public void Dispose() { _handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
+        /// <summary>Facts of it.</summary>
         public TokenizerInfo Info
         {
             get
@@ -44,22 +60,27 @@ namespace Ggufx
                 var o = default(NativeTokenizerFacts);
                 o.struct_size = (uint)sizeof(NativeTokenizerFacts);
                 NativeError e;
-                Check.Ok(NativeMethods.ggufx_tokenizer_info(&o, _handle, &e), &e);
+                Check.Ok(NativeMethods.ggufx_tokenizer_info(&o, Handle, &e), &e);
                 return new TokenizerInfo { Kind = Native.Text(o.kind), Tokens = o.n_tokens, Bos = o.bos, Eos = o.eos, Unknown = o.unknown };
             }
         }
 
+        /// <summary>Describe a token.</summary>
         public TokenInfo Token(int id)
         {
             var o = default(NativeTokenFacts);
             o.struct_size = (uint)sizeof(NativeTokenFacts);
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_token_info(&o, _handle, id, &e), &e);
-            var text = new byte[(int)o.text_length];
-            if (text.Length != 0) Marshal.Copy((IntPtr)o.text, text, 0, text.Length);
-            return new TokenInfo { Id = o.id, Flags = (TokenFlags)o.flags, Score = o.score, Text = text };
+            using (new Hold(Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_token_info(&o, Handle, id, &e), &e);
+                var text = new byte[(int)o.text_length];
+                if (text.Length != 0) Marshal.Copy((IntPtr)o.text, text, 0, text.Length);
+                return new TokenInfo { Id = o.id, Flags = (TokenFlags)o.flags, Score = o.score, Text = text };
+            }
         }
 
+        /// <summary>Ids of a text.</summary>
         public int[] Encode(string text, TokenizeFlags flags = 0)
         {
             byte[] bytes = Encoding.UTF8.GetBytes(text + "\0");
@@ -71,7 +92,7 @@ namespace Ggufx
                 int status;
                 fixed (byte* from = bytes)
                 fixed (int* to = ids)
-                    status = NativeMethods.ggufx_tokenize(to, Native.Size(ids.Length), &needed, _handle, from, Native.Size(bytes.Length - 1), (uint)flags, &e);
+                    status = NativeMethods.ggufx_tokenize(to, Native.Size(ids.Length), &needed, Handle, from, Native.Size(bytes.Length - 1), (uint)flags, &e);
                 bool larger = status == (int)Status.Capacity && (int)needed > ids.Length;
                 if (!larger) Check.Ok(status, &e);
                 Array.Resize(ref ids, (int)needed);
@@ -90,7 +111,7 @@ namespace Ggufx
                 int status;
                 fixed (int* from = &MemoryMarshal.GetReference(ids))
                 fixed (byte* to = bytes)
-                    status = NativeMethods.ggufx_detokenize(to, Native.Size(bytes.Length), &needed, _handle, from, Native.Size(ids.Length), (uint)flags, &e);
+                    status = NativeMethods.ggufx_detokenize(to, Native.Size(bytes.Length), &needed, Handle, from, Native.Size(ids.Length), (uint)flags, &e);
                 bool larger = status == (int)Status.Capacity && (int)needed > bytes.Length;
                 if (!larger) Check.Ok(status, &e);
                 Array.Resize(ref bytes, (int)needed);
@@ -98,6 +119,7 @@ namespace Ggufx
             }
         }
 
+        /// <summary>The text of ids, whose bytes are UTF-8.</summary>
         public string Decode(ReadOnlySpan<int> ids, DetokenizeFlags flags = 0)
         {
             return Encoding.UTF8.GetString(DecodeBytes(ids, flags));
@@ -107,24 +129,46 @@ namespace Ggufx
     /// <summary>Facts of a model.</summary>
     public sealed class ModelInfo
     {
-        public string Architecture;
-        public ulong Parameters, WeightBytes;
-        public uint Vocab, Context, Embedding, Layers, Heads, KvHeads, HeadDim;
+        /// <summary>Name of the architecture.</summary>
+        public string Architecture { get; internal set; }
+        /// <summary>Values of all weights.</summary>
+        public ulong Parameters { get; internal set; }
+        /// <summary>Bytes of all weights.</summary>
+        public ulong WeightBytes { get; internal set; }
+        /// <summary>Tokens of the vocabulary.</summary>
+        public uint Vocab { get; internal set; }
+        /// <summary>Trained context in tokens.</summary>
+        public uint Context { get; internal set; }
+        /// <summary>Values of a token's vector.</summary>
+        public uint Embedding { get; internal set; }
+        /// <summary>Number of layers.</summary>
+        public uint Layers { get; internal set; }
+        /// <summary>Query heads of a layer.</summary>
+        public uint Heads { get; internal set; }
+        /// <summary>Key and value heads of a layer.</summary>
+        public uint KvHeads { get; internal set; }
+        /// <summary>Values of a head.</summary>
+        public uint HeadDim { get; internal set; }
     }
 
     /// <summary>Weights bound to a graph; immutable, keeps its file's data alive.</summary>
     public sealed unsafe class Model : IDisposable
     {
-        internal readonly ModelHandle Handle;
+        private readonly ModelHandle _made;
 
+        internal ModelHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Bind a file to the graph of its architecture; no weight is copied.</summary>
         public Model(Runtime rt, GgufFile file)
         {
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_model_create(out Handle, rt.Handle, file.Handle, null, &e), &e);
+            Check.Ok(NativeMethods.ggufx_model_create(out _made, rt.Handle, file.Handle, null, &e), &e);
         }
 
-        public void Dispose() { Handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
+        /// <summary>Facts of it.</summary>
         public ModelInfo Info
         {
             get
@@ -147,16 +191,26 @@ namespace Ggufx
     /// <summary>How ids are chosen; all unset is greedy.</summary>
     public sealed class SamplerOptions
     {
-        public float Temperature, TopP, MinP;
-        public uint TopK;
-        public ulong Seed;
+        /// <summary>Temperature; 0: the likeliest.</summary>
+        public float Temperature { get; set; }
+        /// <summary>Keep the likeliest that reach this probability together; 0: all.</summary>
+        public float TopP { get; set; }
+        /// <summary>Keep those at least this likely, relative to the likeliest; 0: all.</summary>
+        public float MinP { get; set; }
+        /// <summary>Keep this many of the likeliest; 0: all.</summary>
+        public uint TopK { get; set; }
+        /// <summary>Seed of the random numbers.</summary>
+        public ulong Seed { get; set; }
     }
 
     /// <summary>Chooses ids; holds its random state.</summary>
     public sealed unsafe class Sampler : IDisposable
     {
-        private readonly SamplerHandle _handle;
+        private readonly SamplerHandle _made;
 
+        internal SamplerHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>A sampler for vocabularies of up to this many tokens.</summary>
         public Sampler(Runtime rt, uint vocab, SamplerOptions options = null)
         {
             options = options ?? new SamplerOptions();
@@ -168,10 +222,11 @@ namespace Ggufx
             o.top_k = options.TopK;
             o.seed = options.Seed;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_sampler_create(out _handle, rt.Handle, vocab, &o, &e), &e);
+            Check.Ok(NativeMethods.ggufx_sampler_create(out _made, rt.Handle, vocab, &o, &e), &e);
         }
 
-        public void Dispose() { _handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
         /// <summary>An id, and the logarithm of its probability before the filters.</summary>
         public int Sample(ReadOnlySpan<float> logits, out float logprob)
@@ -180,7 +235,7 @@ namespace Ggufx
             float p;
             NativeError e;
             fixed (float* from = &MemoryMarshal.GetReference(logits))
-                Check.Ok(NativeMethods.ggufx_sampler_sample(&id, &p, _handle, from, Native.Size(logits.Length), &e), &e);
+                Check.Ok(NativeMethods.ggufx_sampler_sample(&id, &p, Handle, from, Native.Size(logits.Length), &e), &e);
             logprob = p;
             return id;
         }

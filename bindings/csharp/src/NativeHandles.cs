@@ -1,12 +1,11 @@
 // Written by bindings/raw.py from include/ggufx; a test compares them.
 // SPDX-License-Identifier: MIT
-using Microsoft.Win32.SafeHandles;
 
 namespace Ggufx
 {
-    internal sealed class FileHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class FileHandle : LibraryHandle
     {
-        private FileHandle() : base(true) { }
+        private FileHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -15,9 +14,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class ImatrixHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class ImatrixHandle : LibraryHandle
     {
-        private ImatrixHandle() : base(true) { }
+        private ImatrixHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -26,9 +25,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class JobHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class JobHandle : LibraryHandle
     {
-        private JobHandle() : base(true) { }
+        private JobHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -37,9 +36,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class KvHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class KvHandle : LibraryHandle
     {
-        private KvHandle() : base(true) { }
+        private KvHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -48,9 +47,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class ModelHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class ModelHandle : LibraryHandle
     {
-        private ModelHandle() : base(true) { }
+        private ModelHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -59,9 +58,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class RuntimeHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class RuntimeHandle : LibraryHandle
     {
-        private RuntimeHandle() : base(true) { }
+        private RuntimeHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -70,9 +69,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class SamplerHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class SamplerHandle : LibraryHandle
     {
-        private SamplerHandle() : base(true) { }
+        private SamplerHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -81,9 +80,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class SessionHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class SessionHandle : LibraryHandle
     {
-        private SessionHandle() : base(true) { }
+        private SessionHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -92,9 +91,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class TokenizerHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class TokenizerHandle : LibraryHandle
     {
-        private TokenizerHandle() : base(true) { }
+        private TokenizerHandle() { }
 
         protected override bool ReleaseHandle()
         {
@@ -103,9 +102,9 @@ namespace Ggufx
         }
     }
 
-    internal sealed class WriterHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class WriterHandle : LibraryHandle
     {
-        private WriterHandle() : base(true) { }
+        private WriterHandle() { }
 
         protected override bool ReleaseHandle()
         {

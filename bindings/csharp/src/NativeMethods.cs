@@ -4,12 +4,55 @@
 using System;
 using System.Runtime.InteropServices;
 using System.Text;
+using Microsoft.Win32.SafeHandles;
 
 namespace Ggufx
 {
     internal static unsafe partial class NativeMethods
     {
         internal const string Library = "ggufx";
+    }
+
+    /// An object of the library's. Calls that run keep it; after Dispose no call begins, which SafeHandle
+    /// alone allows as long as others run or hold it.
+    internal abstract class LibraryHandle : SafeHandleZeroOrMinusOneIsInvalid
+    {
+        private volatile bool _disposed;
+
+        protected LibraryHandle() : base(true) { }
+
+        internal bool Disposed { get { return _disposed; } }
+
+        protected override void Dispose(bool disposing)
+        {
+            if (disposing) _disposed = true;
+            base.Dispose(disposing);
+        }
+    }
+
+    internal static class Handles
+    {
+        /// The handle of an object, for a call that begins.
+        internal static T Live<T>(this T handle, object owner) where T : LibraryHandle
+        {
+            if (handle.Disposed) throw new ObjectDisposedException(owner.GetType().Name);
+            return handle;
+        }
+    }
+
+    /// Keeps an object while what a call showed of it is copied.
+    internal struct Hold : IDisposable
+    {
+        private readonly SafeHandle _handle;
+
+        internal Hold(SafeHandle handle)
+        {
+            bool added = false;
+            handle.DangerousAddRef(ref added);
+            _handle = handle;
+        }
+
+        public void Dispose() { _handle.DangerousRelease(); }
     }
 
     internal static unsafe class Native

@@ -20,6 +20,7 @@ namespace Ggufx
     /// <summary>Blocks in memory.</summary>
     public static unsafe class Blocks
     {
+        /// <summary>Whole blocks as floats.</summary>
         public static void Dequantize(Runtime rt, Span<float> to, TensorType type, ReadOnlySpan<byte> blocks)
         {
             NativeError e;

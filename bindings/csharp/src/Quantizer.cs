@@ -9,7 +9,9 @@ namespace Ggufx
     /// <summary>A recipe of types for the tensors of a model: a value of general.file_type.</summary>
     public sealed unsafe class FileType
     {
+        /// <summary>Name, "Q4_K_M".</summary>
         public string Name { get; private set; }
+        /// <summary>Value of general.file_type.</summary>
         public uint Id { get; private set; }
         /// <summary>That most tensors get.</summary>
         public TensorType Type { get; private set; }
@@ -49,17 +51,21 @@ namespace Ggufx
     /// <summary>How a quantization is planned; the default is the recipe alone.</summary>
     public sealed unsafe class QuantizerOptions
     {
-        public JobFlags Flags;
-        /// <summary>Of output.weight, of token_embd.weight; null: the recipe's.</summary>
-        public TensorType? OutputType, EmbeddingType;
-        public Imatrix Imatrix;
+        /// <summary>Flags; none is the default.</summary>
+        public JobFlags Flags { get; set; }
+        /// <summary>Type of output.weight; null: the recipe's.</summary>
+        public TensorType? OutputType { get; set; }
+        /// <summary>Type of token_embd.weight; null: the recipe's.</summary>
+        public TensorType? EmbeddingType { get; set; }
+        /// <summary>What each column is worth, or null.</summary>
+        public Imatrix Imatrix { get; set; }
         /// <summary>For the key quantize.imatrix.file.</summary>
-        public string ImatrixName;
+        public string ImatrixName { get; set; }
         /// <summary>Room for later edits.</summary>
-        public ulong ReserveBytes;
+        public ulong ReserveBytes { get; set; }
 
-        /// <summary>All but imatrix_name; the imatrix must be kept alive.</summary>
-        internal NativeJobOptions Fill()
+        /// All but imatrix_name, for a call; the imatrix is held until Release.
+        internal NativeJobOptions Fill(out ImatrixHandle held)
         {
             var o = default(NativeJobOptions);
             o.struct_size = (uint)sizeof(NativeJobOptions);
@@ -69,32 +75,65 @@ namespace Ggufx
             o.output_type = (uint)OutputType.GetValueOrDefault();
             o.embedding_type = (uint)EmbeddingType.GetValueOrDefault();
             o.reserve_bytes = ReserveBytes;
-            if (Imatrix != null) o.imatrix = Imatrix.Handle.DangerousGetHandle();
+            held = Imatrix == null ? null : Imatrix.Handle;
+            if (held != null)
+            {
+                bool added = false;
+                held.DangerousAddRef(ref added);
+                o.imatrix = held.DangerousGetHandle();
+            }
             return o;
+        }
+
+        internal static void Release(ImatrixHandle held)
+        {
+            if (held != null) held.DangerousRelease();
         }
     }
 
     /// <summary>Facts of a plan.</summary>
     public sealed class QuantizerInfo
     {
-        public ulong Tensors, Parts, Values, BytesIn, BytesOut, FileBytes, Fallbacks, MissingFromImatrix;
+        /// <summary>Number of tensors.</summary>
+        public ulong Tensors { get; internal set; }
+        /// <summary>Files to be written.</summary>
+        public ulong Parts { get; internal set; }
+        /// <summary>Values of all tensors.</summary>
+        public ulong Values { get; internal set; }
+        /// <summary>Bytes of tensor data as they are.</summary>
+        public ulong BytesIn { get; internal set; }
+        /// <summary>Bytes of tensor data to be.</summary>
+        public ulong BytesOut { get; internal set; }
+        /// <summary>Bytes of all files to be.</summary>
+        public ulong FileBytes { get; internal set; }
+        /// <summary>Tensors whose shape does not take their type.</summary>
+        public ulong Fallbacks { get; internal set; }
+        /// <summary>Tensors without an entry of the imatrix, where one was given.</summary>
+        public ulong MissingFromImatrix { get; internal set; }
     }
 
     /// <summary>What a plan makes of one tensor.</summary>
     public sealed unsafe class PlannedTensor
     {
+        /// <summary>Name of the tensor.</summary>
         public string Name { get; private set; }
+        /// <summary>Values per dimension.</summary>
         public ulong[] Ne { get; private set; }
         /// <summary>In the file; that it gets; before a fallback.</summary>
         public TensorType From { get; private set; }
+        /// <summary>Type it gets.</summary>
         public TensorType To { get; private set; }
+        /// <summary>Type before a fallback.</summary>
         public TensorType Wanted { get; private set; }
+        /// <summary>Why it gets its type.</summary>
         public JobReason Reason { get; private set; }
         /// <summary>1: an entry weighs its columns; 0: none is wanted; negative: there is none.</summary>
         public int Imatrix { get; private set; }
         /// <summary>File it goes to.</summary>
         public int Part { get; private set; }
+        /// <summary>Bytes as it is.</summary>
         public ulong BytesIn { get; private set; }
+        /// <summary>Bytes to be.</summary>
         public ulong BytesOut { get; private set; }
         /// <summary>Of a run with JobRunFlags.Measure, else null.</summary>
         public double? Rmse { get; private set; }
@@ -122,38 +161,50 @@ namespace Ggufx
     /// <summary>How a plan is run; the default writes the whole file.</summary>
     public sealed class RunOptions
     {
-        public JobRunFlags Flags;
-        /// <summary>Number of this run, from 1, and how many share the work; Finish ends it.</summary>
-        public uint Shard, Shards;
+        /// <summary>Flags; none is the default.</summary>
+        public JobRunFlags Flags { get; set; }
+        /// <summary>Number of this run, from 1; 0: no shards.</summary>
+        public uint Shard { get; set; }
+        /// <summary>How many runs share the work; Finish ends it.</summary>
+        public uint Shards { get; set; }
         /// <summary>Called after each tensor, on the thread of the run.</summary>
-        public Action<long, PlannedTensor> TensorDone;
-        public CancellationToken Token;
+        public Action<long, PlannedTensor> TensorDone { get; set; }
+        /// <summary>Ends the call when it is cancelled.</summary>
+        public CancellationToken Token { get; set; }
         /// <summary>In bytes of input.</summary>
-        public IProgress<Progress> Progress;
+        public IProgress<Progress> Progress { get; set; }
     }
 
     /// <summary>A quantization that is planned, runs, or has run; keeps its file.</summary>
     public sealed unsafe class Quantizer : IDisposable
     {
-        private readonly JobHandle _handle;
+        private readonly JobHandle _made;
+
+        internal JobHandle Handle { get { return _made.Live(this); } }
 
         /// <summary>Plan the quantization of a file by a recipe.</summary>
         public Quantizer(Runtime rt, GgufFile file, FileType recipe, QuantizerOptions options = null)
         {
             options = options ?? new QuantizerOptions();
-            NativeJobOptions o = options.Fill();
             byte[] name = options.ImatrixName == null ? null : Native.Utf8(options.ImatrixName);
+            ImatrixHandle held;
+            NativeJobOptions o = options.Fill(out held);
             NativeError e;
-            fixed (byte* text = name)
+            try
             {
-                o.imatrix_name = text;
-                Check.Ok(NativeMethods.ggufx_job_quantize(out _handle, rt.Handle, file.Handle, recipe.Id, &o, &e), &e);
-                GC.KeepAlive(options.Imatrix);
+                fixed (byte* text = name)
+                {
+                    o.imatrix_name = text;
+                    Check.Ok(NativeMethods.ggufx_job_quantize(out _made, rt.Handle, file.Handle, recipe.Id, &o, &e), &e);
+                }
             }
+            finally { QuantizerOptions.Release(held); }
         }
 
-        public void Dispose() { _handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
+        /// <summary>Facts of it.</summary>
         public QuantizerInfo Info
         {
             get
@@ -161,7 +212,7 @@ namespace Ggufx
                 var o = default(NativeJobFacts);
                 o.struct_size = (uint)sizeof(NativeJobFacts);
                 NativeError e;
-                Check.Ok(NativeMethods.ggufx_job_info(&o, _handle, &e), &e);
+                Check.Ok(NativeMethods.ggufx_job_info(&o, Handle, &e), &e);
                 return new QuantizerInfo
                 {
                     Tensors = o.n_tensors, Parts = o.n_parts, Values = o.n_values, BytesIn = o.bytes_in,
@@ -176,8 +227,11 @@ namespace Ggufx
             var o = default(NativeJobTensor);
             o.struct_size = (uint)sizeof(NativeJobTensor);
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_job_tensor_at(&o, _handle, Native.Size(i), &e), &e);
-            return new PlannedTensor(&o);
+            using (new Hold(Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_job_tensor_at(&o, Handle, Native.Size(i), &e), &e);
+                return new PlannedTensor(&o);
+            }
         }
 
         /// <summary>All tensors in the order they are written.</summary>
@@ -202,7 +256,7 @@ namespace Ggufx
             }
             NativeError e;
             fixed (uint* from = types.ToArray())
-                Check.Ok(NativeMethods.ggufx_job_set_types(_handle, from, Native.Size(types.Count), &e), &e);
+                Check.Ok(NativeMethods.ggufx_job_set_types(Handle, from, Native.Size(types.Count), &e), &e);
         }
 
         /// <summary>What a type would do to tensor i: the root of the mean squared error of up to
@@ -213,7 +267,7 @@ namespace Ggufx
             NativeProgress native;
             NativeError e;
             using (var hook = Hook.Watching(token, progress))
-                Hook.End(hook, NativeMethods.ggufx_job_measure(&o, _handle, Native.Size(i), (uint)type, maxValues, Hook.Fill(hook, &native), &e), &e);
+                Hook.End(hook, NativeMethods.ggufx_job_measure(&o, Handle, Native.Size(i), (uint)type, maxValues, Hook.Fill(hook, &native), &e), &e);
             return o;
         }
 
@@ -233,9 +287,9 @@ namespace Ggufx
             {
                 o.progress = Hook.Fill(hook, &native);
                 o.user = hook.User;
-                if (options.TensorDone != null) o.tensor_done = Functions.OnTensor;
+                if (options.TensorDone != null) o.tensor_done = Functions.Tensor;
                 fixed (byte* text = Native.Utf8(path))
-                    Hook.End(hook, NativeMethods.ggufx_job_run(_handle, text, &o, &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_job_run(Handle, text, &o, &e), &e);
                 hook.Rethrow();
             }
         }
@@ -247,7 +301,7 @@ namespace Ggufx
             NativeError e;
             using (var hook = Hook.Watching(token, progress))
                 fixed (byte* text = Native.Utf8(path))
-                    Hook.End(hook, NativeMethods.ggufx_job_finish(_handle, text, Hook.Fill(hook, &native), &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_job_finish(Handle, text, Hook.Fill(hook, &native), &e), &e);
         }
     }
 }

@@ -17,31 +17,45 @@ namespace Ggufx
     /// <summary>How a runtime is made; all unset is the default.</summary>
     public sealed class RuntimeOptions
     {
-        public uint Threads;
-        public Isa Isa;
-        public ulong WorkspaceBytes;
+        /// <summary>Own threads to use, the caller's included; 0: one per usable processor.</summary>
+        public uint Threads { get; set; }
+        /// <summary>Use a lower instruction set than there is.</summary>
+        public Isa Isa { get; set; }
+        /// <summary>Workspace of each call; 0: the default.</summary>
+        public ulong WorkspaceBytes { get; set; }
         /// <summary>May be called on any thread.</summary>
-        public Action<LogLevel, string> Log;
-        public IExecutor Executor;
+        public Action<LogLevel, string> Log { get; set; }
+        /// <summary>Runs the tasks, or null: threads of the library's own.</summary>
+        public IExecutor Executor { get; set; }
         /// <summary>Memory of the program's: a native ggufx_allocator. Managed code has none.</summary>
-        public IntPtr Allocator;
+        public IntPtr Allocator { get; set; }
     }
 
     /// <summary>Facts of a runtime.</summary>
     public sealed class RuntimeInfo
     {
-        public Isa Isa;
-        public string IsaName, AllocatorName;
-        public uint Threads;
-        public CpuFeatures Features;
-        public ulong WorkspaceBytes;
+        /// <summary>Instruction set in use.</summary>
+        public Isa Isa { get; internal set; }
+        /// <summary>Its name.</summary>
+        public string IsaName { get; internal set; }
+        /// <summary>"mimalloc", "system" or "host".</summary>
+        public string AllocatorName { get; internal set; }
+        /// <summary>Workers that a call may use.</summary>
+        public uint Threads { get; internal set; }
+        /// <summary>What was found in the processor.</summary>
+        public CpuFeatures Features { get; internal set; }
+        /// <summary>Workspace of each call.</summary>
+        public ulong WorkspaceBytes { get; internal set; }
     }
 
     /// <summary>Log, executor and the chosen kernels; objects made from it keep it alive.</summary>
     public sealed unsafe class Runtime : IDisposable
     {
-        internal readonly RuntimeHandle Handle;
+        private readonly RuntimeHandle _made;
 
+        internal RuntimeHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Create a runtime; a GgufxException with Status.Version when the library does not fit.</summary>
         public Runtime(RuntimeOptions options = null)
         {
             CheckLibrary();
@@ -58,7 +72,7 @@ namespace Ggufx
             // The library destroys the hooks, also after a failure.
             if (options.Log != null) native.log = Fill(&log, options.Log);
             if (options.Executor != null) native.executor = Fill(&jobs, options.Executor);
-            Check.Ok(NativeMethods.ggufx_runtime_create(out Handle, &native, &e), &e);
+            Check.Ok(NativeMethods.ggufx_runtime_create(out _made, &native, &e), &e);
         }
 
         private static NativeLog* Fill(NativeLog* log, Action<LogLevel, string> write)
@@ -108,6 +122,7 @@ namespace Ggufx
             fixed (byte* text = Native.Utf8(feature)) return NativeMethods.ggufx_has(text) != 0;
         }
 
+        /// <summary>Facts of it.</summary>
         public RuntimeInfo Info
         {
             get
@@ -131,20 +146,27 @@ namespace Ggufx
             return Native.Text(NativeMethods.ggufx_runtime_kernel_name(Handle, (uint)type));
         }
 
-        public void Dispose() { Handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
     }
 
     /// <summary>Facts of a tensor or KV type.</summary>
     public sealed class TypeInfo
     {
-        public string Name;
-        public TypeFlags Flags;
-        public uint BlockValues, BlockBytes;
+        /// <summary>Name, "q4_K".</summary>
+        public string Name { get; internal set; }
+        /// <summary>Properties of the type.</summary>
+        public TypeFlags Flags { get; internal set; }
+        /// <summary>Values of a block; 0: a head of the cache.</summary>
+        public uint BlockValues { get; internal set; }
+        /// <summary>Bytes of a block.</summary>
+        public uint BlockBytes { get; internal set; }
     }
 
     /// <summary>Tensor and KV types by number and name.</summary>
     public static unsafe class Types
     {
+        /// <summary>Describe a type.</summary>
         public static TypeInfo Info(this TensorType type)
         {
             var o = default(NativeTypeFacts);
@@ -158,6 +180,7 @@ namespace Ggufx
             };
         }
 
+        /// <summary>Describe a type.</summary>
         public static TypeInfo Info(this KvType type)
         {
             var o = default(NativeKvTypeFacts);
@@ -180,6 +203,7 @@ namespace Ggufx
             return o;
         }
 
+        /// <summary>Find a type by name, without regard to case.</summary>
         public static TensorType TensorTypeFromName(string name)
         {
             uint o;
@@ -189,6 +213,7 @@ namespace Ggufx
             return (TensorType)o;
         }
 
+        /// <summary>Find a KV type by name, without regard to case.</summary>
         public static KvType KvTypeFromName(string name)
         {
             uint o;

@@ -9,17 +9,21 @@ namespace Ggufx
     /// <summary>How a session is made; 0 is the default.</summary>
     public sealed class SessionOptions
     {
-        public uint Context, Batch;
-        public KvType TypeK, TypeV;
-        public MatmulFlags MatmulFlags;
+        /// <summary>Tokens of the conversation; 0: the trained context.</summary>
+        public uint Context { get; set; }
+        /// <summary>Tokens computed at once; 0: 512.</summary>
+        public uint Batch { get; set; }
+        /// <summary>Type of the cache's keys.</summary>
+        public KvType TypeK { get; set; }
+        /// <summary>Type of the cache's values.</summary>
+        public KvType TypeV { get; set; }
+        /// <summary>Flags of the products.</summary>
+        public MatmulFlags MatmulFlags { get; set; }
     }
 
     /// <summary>What the attention of a layer read and gave; valid during the call only.</summary>
-    public unsafe struct AttentionView
+    public readonly unsafe ref struct AttentionView
     {
-        public readonly uint Layer;
-        public readonly ulong FirstToken;
-        public readonly int Tokens;
         private readonly float* _q, _k, _v, _out;
         private readonly int _heads, _kvHeads;
 
@@ -36,9 +40,19 @@ namespace Ggufx
             _kvHeads = kvHeads;
         }
 
+        /// <summary>Number of the layer.</summary>
+        public uint Layer { get; }
+        /// <summary>Number of the first token in the conversation.</summary>
+        public ulong FirstToken { get; }
+        /// <summary>Number of tokens.</summary>
+        public int Tokens { get; }
+        /// <summary>Queries, [Tokens][heads][HeadDim].</summary>
         public ReadOnlySpan<float> Q { get { return new ReadOnlySpan<float>(_q, Tokens * _heads); } }
+        /// <summary>Keys, [Tokens][KV heads][HeadDim].</summary>
         public ReadOnlySpan<float> K { get { return new ReadOnlySpan<float>(_k, Tokens * _kvHeads); } }
+        /// <summary>Values, [Tokens][KV heads][HeadDim].</summary>
         public ReadOnlySpan<float> V { get { return new ReadOnlySpan<float>(_v, Tokens * _kvHeads); } }
+        /// <summary>What attention gave, [Tokens][heads][HeadDim].</summary>
         public ReadOnlySpan<float> Out { get { return new ReadOnlySpan<float>(_out, Tokens * _heads); } }
     }
 
@@ -48,8 +62,16 @@ namespace Ggufx
     /// <summary>Perplexity of a text.</summary>
     public sealed unsafe class Perplexity
     {
-        public readonly double Value, StandardError;
-        public readonly ulong Chunks, Tokens, Scored;
+        /// <summary>The perplexity.</summary>
+        public double Value { get; private set; }
+        /// <summary>Its standard error.</summary>
+        public double StandardError { get; private set; }
+        /// <summary>Chunks so far.</summary>
+        public ulong Chunks { get; private set; }
+        /// <summary>Tokens read.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Tokens scored.</summary>
+        public ulong Scored { get; private set; }
 
         internal Perplexity(NativePerplexityFacts* p)
         {
@@ -64,9 +86,12 @@ namespace Ggufx
     /// <summary>One conversation: its cache, position and last logits.</summary>
     public sealed unsafe class Session : IDisposable
     {
-        private readonly SessionHandle _handle;
+        private readonly SessionHandle _made;
+
+        internal SessionHandle Handle { get { return _made.Live(this); } }
         private readonly int _heads, _kvHeads;
 
+        /// <summary>Take all memory of a conversation.</summary>
         public Session(Model model, SessionOptions options = null)
         {
             options = options ?? new SessionOptions();
@@ -81,10 +106,11 @@ namespace Ggufx
             o.type_v = (uint)options.TypeV;
             o.matmul_flags = (uint)options.MatmulFlags;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_session_create(out _handle, model.Handle, &o, &e), &e);
+            Check.Ok(NativeMethods.ggufx_session_create(out _made, model.Handle, &o, &e), &e);
         }
 
-        public void Dispose() { _handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
         /// <summary>Append tokens and compute the logits after the last one, all or nothing;
         /// allLogits is empty, or filled with those of every token.</summary>
@@ -106,7 +132,7 @@ namespace Ggufx
                 hook.KvHeads = _kvHeads;
                 shown.struct_size = (uint)sizeof(NativeAttentionHook);
                 shown.user = hook.User;
-                shown.layer = Functions.OnLayer;
+                shown.layer = Functions.Layer;
                 o.attention = &shown;
             }
             try
@@ -120,7 +146,7 @@ namespace Ggufx
                         o.logits = all;
                         o.n_logits = Native.Size(allLogits.Length);
                     }
-                    Hook.End(hook, NativeMethods.ggufx_session_decode(_handle, from, Native.Size(tokens.Length), &o, &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_session_decode(Handle, from, Native.Size(tokens.Length), &o, &e), &e);
                 }
             }
             finally { if (hook != null) hook.Dispose(); }
@@ -131,16 +157,17 @@ namespace Ggufx
         {
             NativeError e;
             fixed (float* p = &MemoryMarshal.GetReference(to))
-                Check.Ok(NativeMethods.ggufx_session_logits(p, Native.Size(to.Length), _handle, &e), &e);
+                Check.Ok(NativeMethods.ggufx_session_logits(p, Native.Size(to.Length), Handle, &e), &e);
         }
 
         /// <summary>Tokens in the conversation.</summary>
-        public ulong Length { get { return NativeMethods.ggufx_session_length(_handle); } }
+        public ulong Length { get { return NativeMethods.ggufx_session_length(Handle); } }
 
+        /// <summary>Keep the first nTokens; the logits are gone until the next decode.</summary>
         public void Truncate(ulong nTokens)
         {
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_session_truncate(_handle, nTokens, &e), &e);
+            Check.Ok(NativeMethods.ggufx_session_truncate(Handle, nTokens, &e), &e);
         }
 
         /// <summary>Score tokens in chunks of nContext, bos (unless -1) first in each; report may
@@ -152,7 +179,7 @@ namespace Ggufx
             NativeError e;
             using (var hook = new Hook { OnChunk = report ?? (p => true) })
                 fixed (int* from = &MemoryMarshal.GetReference(tokens))
-                    Hook.End(hook, NativeMethods.ggufx_perplexity(&o, _handle, from, Native.Size(tokens.Length), nContext, bos, Functions.OnChunk, hook.User, &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_perplexity(&o, Handle, from, Native.Size(tokens.Length), nContext, bos, Functions.Chunk, hook.User, &e), &e);
             return new Perplexity(&o);
         }
     }

@@ -8,13 +8,13 @@ using Microsoft.Win32.SafeHandles;
 namespace Ggufx
 {
     /// A tensor of a file keeps the file's handle; others are owned.
-    internal sealed class TensorHandle : SafeHandleZeroOrMinusOneIsInvalid
+    internal sealed class TensorHandle : LibraryHandle
     {
         private FileHandle _file;
 
-        private TensorHandle() : base(true) { }
+        private TensorHandle() { }
 
-        internal TensorHandle(FileHandle file, IntPtr borrowed) : base(true)
+        internal TensorHandle(FileHandle file, IntPtr borrowed)
         {
             bool added = false;
             file.DangerousAddRef(ref added);
@@ -33,22 +33,38 @@ namespace Ggufx
     /// <summary>Facts of a tensor.</summary>
     public sealed class TensorInfo
     {
-        public string Name;
-        public TensorType Type;
-        public uint Dims;
+        /// <summary>Name of the tensor.</summary>
+        public string Name { get; internal set; }
+        /// <summary>Type of the tensor.</summary>
+        public TensorType Type { get; internal set; }
+        /// <summary>Number of dimensions.</summary>
+        public uint Dims { get; internal set; }
         /// <summary>Values per dimension, [0] along a row; 1 beyond Dims.</summary>
-        public ulong[] Ne;
-        public ulong RowBytes, RowStride, Rows, Bytes;
-        public ulong? Offset, FileOffset;
-        public uint Part;
+        public ulong[] Ne { get; internal set; }
+        /// <summary>Bytes of a row.</summary>
+        public ulong RowBytes { get; internal set; }
+        /// <summary>Bytes from row to row.</summary>
+        public ulong RowStride { get; internal set; }
+        /// <summary>Number of rows.</summary>
+        public ulong Rows { get; internal set; }
+        /// <summary>Bytes of all rows.</summary>
+        public ulong Bytes { get; internal set; }
+        /// <summary>Where it begins in its part's data; null when wrapped.</summary>
+        public ulong? Offset { get; internal set; }
+        /// <summary>Where it begins in its part's file; null when wrapped.</summary>
+        public ulong? FileOffset { get; internal set; }
+        /// <summary>Number of its part.</summary>
+        public uint Part { get; internal set; }
     }
 
     /// <summary>A typed, shaped, strided view of weights; immutable.</summary>
     public sealed unsafe partial class Tensor : IDisposable
     {
-        internal readonly TensorHandle Handle;
+        private readonly TensorHandle _made;
 
-        private Tensor(TensorHandle handle) { Handle = handle; }
+        internal TensorHandle Handle { get { return _made.Live(this); } }
+
+        private Tensor(TensorHandle handle) { _made = handle; }
 
         internal static Tensor Of(GgufFile file, long index)
         {
@@ -81,7 +97,8 @@ namespace Ggufx
             return new Tensor(handle);
         }
 
-        public void Dispose() { Handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
         private NativeTensorFacts Facts
         {
@@ -95,20 +112,25 @@ namespace Ggufx
             }
         }
 
+        /// <summary>Facts of it.</summary>
         public TensorInfo Info
         {
             get
             {
-                var o = Facts;
-                return new TensorInfo
-                {
-                    Name = Native.Text(o.name, (long)o.name_length), Type = (TensorType)o.type_,
-                    Dims = o.n_dims, Ne = new[] { o.ne[0], o.ne[1], o.ne[2], o.ne[3] },
-                    RowBytes = o.row_bytes, RowStride = o.row_stride, Rows = o.n_rows,
-                    Bytes = o.n_bytes, Offset = Native.Present(o.offset),
-                    FileOffset = Native.Present(o.file_offset), Part = o.part,
-                };
+                using (new Hold(Handle)) return Of(Facts);
             }
+        }
+
+        private static TensorInfo Of(NativeTensorFacts o)
+        {
+            return new TensorInfo
+            {
+                Name = Native.Text(o.name, (long)o.name_length), Type = (TensorType)o.type_,
+                Dims = o.n_dims, Ne = new[] { o.ne[0], o.ne[1], o.ne[2], o.ne[3] },
+                RowBytes = o.row_bytes, RowStride = o.row_stride, Rows = o.n_rows,
+                Bytes = o.n_bytes, Offset = Native.Present(o.offset),
+                FileOffset = Native.Present(o.file_offset), Part = o.part,
+            };
         }
 
         /// <summary>Bytes from the first row to the end of the last one, valid as long as the

@@ -11,15 +11,27 @@ namespace Ggufx
     /// <summary>What a write would make.</summary>
     public sealed class WriterInfo
     {
-        public ulong Metas, Tensors, Parts, Bytes;
+        /// <summary>Number of keys.</summary>
+        public ulong Metas { get; internal set; }
+        /// <summary>Number of tensors.</summary>
+        public ulong Tensors { get; internal set; }
+        /// <summary>Number of files.</summary>
+        public ulong Parts { get; internal set; }
+        /// <summary>Bytes of all files.</summary>
+        public ulong Bytes { get; internal set; }
     }
 
     /// <summary>How a file is written; all unset is one file.</summary>
     public sealed class WriteOptions
     {
-        public ulong MaxPartBytes, MaxPartTensors;
-        public CancellationToken Token;
-        public IProgress<Progress> Progress;
+        /// <summary>Bytes of a part at most; 0: no limit.</summary>
+        public ulong MaxPartBytes { get; set; }
+        /// <summary>Tensors of a part at most; 0: no limit.</summary>
+        public ulong MaxPartTensors { get; set; }
+        /// <summary>Ends the call when it is cancelled.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Is told how far the call is.</summary>
+        public IProgress<Progress> Progress { get; set; }
     }
 
     /// <summary>Fills data with bytes offset .. of a dense tensor.</summary>
@@ -31,8 +43,11 @@ namespace Ggufx
     /// <summary>A file to be: keys and tensors in the order they were added.</summary>
     public sealed unsafe partial class Writer : IDisposable
     {
-        private readonly WriterHandle _handle;
+        private readonly WriterHandle _made;
 
+        internal WriterHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>An empty writer: version 2 or 3 (0: 3), with room for later edits.</summary>
         public Writer(Runtime rt, WriteFlags flags = 0, uint version = 0, ulong reserveBytes = 0)
         {
             var o = default(NativeWriterOptions);
@@ -41,10 +56,11 @@ namespace Ggufx
             o.version = version;
             o.reserve_bytes = reserveBytes;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_writer_create(out _handle, rt.Handle, &o, &e), &e);
+            Check.Ok(NativeMethods.ggufx_writer_create(out _made, rt.Handle, &o, &e), &e);
         }
 
-        public void Dispose() { _handle.Dispose(); }
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
 
         private static byte[] Bytes(string text, out UIntPtr n)
         {
@@ -53,45 +69,50 @@ namespace Ggufx
             return bytes;
         }
 
+        /// <summary>Set a key to a value of the given type.</summary>
         public void Set(string key, ulong value, MetaType type = MetaType.U64)
         {
             UIntPtr n;
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
-                Check.Ok(NativeMethods.ggufx_writer_set_u64(_handle, k, n, (int)type, value, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_set_u64(Handle, k, n, (int)type, value, &e), &e);
         }
 
+        /// <summary>Set a key to a value of the given type.</summary>
         public void Set(string key, long value, MetaType type = MetaType.I64)
         {
             UIntPtr n;
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
-                Check.Ok(NativeMethods.ggufx_writer_set_i64(_handle, k, n, (int)type, value, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_set_i64(Handle, k, n, (int)type, value, &e), &e);
         }
 
+        /// <summary>Set a key to a value of the given type.</summary>
         public void Set(string key, double value, MetaType type = MetaType.F64)
         {
             UIntPtr n;
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
-                Check.Ok(NativeMethods.ggufx_writer_set_f64(_handle, k, n, (int)type, value, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_set_f64(Handle, k, n, (int)type, value, &e), &e);
         }
 
+        /// <summary>Set a key to a value of the given type.</summary>
         public void Set(string key, bool value)
         {
             UIntPtr n;
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
-                Check.Ok(NativeMethods.ggufx_writer_set_bool(_handle, k, n, value ? 1 : 0, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_set_bool(Handle, k, n, value ? 1 : 0, &e), &e);
         }
 
+        /// <summary>Set a key to a value of the given type.</summary>
         public void Set(string key, string text)
         {
             UIntPtr n, length;
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
             fixed (byte* t = Bytes(text, out length))
-                Check.Ok(NativeMethods.ggufx_writer_set_string(_handle, k, n, t, length, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_set_string(Handle, k, n, t, length, &e), &e);
         }
 
         /// <summary>Set a key to an array of numbers, whose type is that of the elements.</summary>
@@ -104,7 +125,7 @@ namespace Ggufx
             try
             {
                 fixed (byte* k = Bytes(key, out n))
-                    Check.Ok(NativeMethods.ggufx_writer_set_array(_handle, k, n, (int)type, (void*)pin.AddrOfPinnedObject(), Native.Size(elements.Length), &e), &e);
+                    Check.Ok(NativeMethods.ggufx_writer_set_array(Handle, k, n, (int)type, (void*)pin.AddrOfPinnedObject(), Native.Size(elements.Length), &e), &e);
             }
             finally { pin.Free(); }
         }
@@ -127,6 +148,7 @@ namespace Ggufx
             }
         }
 
+        /// <summary>Set a key to a value of the given type.</summary>
         public void Set(string key, string[] texts)
         {
             var pins = new GCHandle[texts.Length];
@@ -144,7 +166,7 @@ namespace Ggufx
                 fixed (byte* k = Bytes(key, out n))
                 fixed (byte** first = at)
                 fixed (UIntPtr* l = lengths)
-                    Check.Ok(NativeMethods.ggufx_writer_set_array_string(_handle, k, n, first, l, Native.Size(texts.Length), &e), &e);
+                    Check.Ok(NativeMethods.ggufx_writer_set_array_string(Handle, k, n, first, l, Native.Size(texts.Length), &e), &e);
             }
             finally
             {
@@ -160,31 +182,33 @@ namespace Ggufx
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
             fixed (byte* v = value)
-                Check.Ok(NativeMethods.ggufx_writer_set_value(_handle, k, n, (int)type, v, Native.Size(value.Length), &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_set_value(Handle, k, n, (int)type, v, Native.Size(value.Length), &e), &e);
         }
 
+        /// <summary>Take a key away.</summary>
         public void Unset(string key)
         {
             UIntPtr n;
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
-                Check.Ok(NativeMethods.ggufx_writer_unset(_handle, k, n, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_unset(Handle, k, n, &e), &e);
         }
 
+        /// <summary>Give a key another name.</summary>
         public void Rename(string key, string newKey)
         {
             UIntPtr n, m;
             NativeError e;
             fixed (byte* k = Bytes(key, out n))
             fixed (byte* to = Bytes(newKey, out m))
-                Check.Ok(NativeMethods.ggufx_writer_rename(_handle, k, n, to, m, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_rename(Handle, k, n, to, m, &e), &e);
         }
 
         /// <summary>Set all keys of a file.</summary>
         public void CopyMeta(GgufFile file)
         {
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_writer_copy_meta(_handle, file.Handle, &e), &e);
+            Check.Ok(NativeMethods.ggufx_writer_copy_meta(Handle, file.Handle, &e), &e);
         }
 
         /// <summary>Add a tensor under a name; null: its own. Its data are kept alive.</summary>
@@ -193,14 +217,14 @@ namespace Ggufx
             UIntPtr n = UIntPtr.Zero;
             NativeError e;
             fixed (byte* text = name == null ? null : Bytes(name, out n))
-                Check.Ok(NativeMethods.ggufx_writer_add_tensor(_handle, tensor.Handle, text, n, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_add_tensor(Handle, tensor.Handle, text, n, &e), &e);
         }
 
         /// <summary>Add all tensors of a file, or none.</summary>
         public void CopyTensors(GgufFile file)
         {
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_writer_copy_tensors(_handle, file.Handle, &e), &e);
+            Check.Ok(NativeMethods.ggufx_writer_copy_tensors(Handle, file.Handle, &e), &e);
         }
 
         /// <summary>Add a tensor whose data are made while the file is written.</summary>
@@ -216,7 +240,7 @@ namespace Ggufx
             NativeError e;
             fixed (byte* text = Bytes(name, out length))
             fixed (ulong* dims = ne)
-                Check.Ok(NativeMethods.ggufx_writer_add_stream(_handle, text, length, (uint)type, (uint)ne.Length, dims, &stream, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_add_stream(Handle, text, length, (uint)type, (uint)ne.Length, dims, &stream, &e), &e);
         }
 
         private static NativeWriteOptions Options(WriteOptions options)
@@ -235,7 +259,7 @@ namespace Ggufx
             var facts = default(NativeWriterFacts);
             facts.struct_size = (uint)sizeof(NativeWriterFacts);
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_writer_info(&facts, _handle, &o, &e), &e);
+            Check.Ok(NativeMethods.ggufx_writer_info(&facts, Handle, &o, &e), &e);
             return new WriterInfo { Metas = facts.n_meta, Tensors = facts.n_tensors, Parts = facts.n_parts, Bytes = facts.n_bytes };
         }
 
@@ -250,7 +274,7 @@ namespace Ggufx
             {
                 o.progress = Hook.Fill(hook, &native);
                 fixed (byte* text = Native.Utf8(path))
-                    Hook.End(hook, NativeMethods.ggufx_writer_write(_handle, text, &o, &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_writer_write(Handle, text, &o, &e), &e);
             }
         }
 
@@ -265,7 +289,7 @@ namespace Ggufx
             {
                 hook.OnWrite = (part, data, n) => sink(part, new ReadOnlySpan<byte>(data, n));
                 o.progress = Hook.Fill(hook, &native);
-                Hook.End(hook, NativeMethods.ggufx_writer_write_stream(_handle, Functions.WritePart, hook.User, &o, &e), &e);
+                Hook.End(hook, NativeMethods.ggufx_writer_write_stream(Handle, Functions.WritePart, hook.User, &o, &e), &e);
             }
         }
 

@@ -9,8 +9,13 @@ namespace Ggufx
     public sealed class EditInfo
     {
         /// <summary>Tensor data stay where they are, unread and unwritten.</summary>
-        public bool InPlace;
-        public ulong Bytes, ReserveBytes, Written;
+        public bool InPlace { get; internal set; }
+        /// <summary>Bytes of the file behind the edit.</summary>
+        public ulong Bytes { get; internal set; }
+        /// <summary>Room that is left for later edits.</summary>
+        public ulong ReserveBytes { get; internal set; }
+        /// <summary>Bytes written.</summary>
+        public ulong Written { get; internal set; }
     }
 
     public sealed unsafe partial class Writer
@@ -41,7 +46,7 @@ namespace Ggufx
             var facts = EditFacts();
             var o = EditOptions(flags);
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_edit_info(&facts, _handle, file.Handle, &o, &e), &e);
+            Check.Ok(NativeMethods.ggufx_edit_info(&facts, Handle, file.Handle, &o, &e), &e);
             return Told(facts);
         }
 
@@ -57,7 +62,7 @@ namespace Ggufx
             {
                 o.progress = Hook.Fill(hook, &native);
                 fixed (byte* text = Native.Utf8(path))
-                    Hook.End(hook, NativeMethods.ggufx_edit_write(&facts, _handle, file.Handle, text, &o, &e), &e);
+                    Hook.End(hook, NativeMethods.ggufx_edit_write(&facts, Handle, file.Handle, text, &o, &e), &e);
             }
             return Told(facts);
         }

@@ -87,7 +87,7 @@ public static partial class Tests
     {
         byte[] data = File.ReadAllBytes(ModelPath);
         var failure = Fails(Status.NotFound, () => GgufFile.Open(Rt, "/nowhere/x.gguf"));
-        That(failure is IOException && ((Exception)failure).Message.Contains("/nowhere/x.gguf") && failure.SystemError != 0);
+        That(failure is GgufxIOException && failure.Message.Contains("/nowhere/x.gguf") && failure.SystemError != 0);
         Fails(Status.Magic, () => GgufFile.Open(Rt, System.Text.Encoding.ASCII.GetBytes("GGML1234567890123456789012345678")));
         That(failure.Offset == null && failure.Index == null);
         failure = Fails(Status.Truncated, () => GgufFile.Open(Rt, data.Take(1000).ToArray()));
@@ -107,7 +107,9 @@ public static partial class Tests
         var calls = new Calls<Progress>(p => source.Cancel());
         var options = new OpenOptions { Io = IoMode.Read, Token = source.Token, Progress = calls };
         var failure = Fails(Status.Cancelled, () => GgufFile.Open(Rt, ModelPath, options));
-        That(failure is OperationCanceledException && calls.Count == 1, calls.Count);
+        var cancelled = (OperationCanceledException)failure.InnerException;
+        That(((GgufxCanceledException)failure).Token == source.Token && cancelled.CancellationToken == source.Token);
+        That(calls.Count == 1, calls.Count);
         options = new OpenOptions { Io = IoMode.Read, Progress = new Calls<Progress>(p => { throw new InvalidOperationException("progress"); }) };
         That(Throws<InvalidOperationException>(() => GgufFile.Open(Rt, ModelPath, options)).Message == "progress");
         Demo().Dispose(); // all is well afterwards

@@ -2,7 +2,7 @@
 //! `ggufx` is the safe way to use them.
 //!
 //! Without features the library is linked (`build.rs`: the folder `GGUFX_LIB_DIR`, else
-//! pkg-config). With `dlopen` nothing is linked: call [`load`] first, every function after it.
+//! pkg-config). With `dlopen` nothing is linked: call `load` first, every function after it.
 // SPDX-License-Identifier: MIT
 #![no_std]
 #![allow(non_camel_case_types)]

@@ -1,0 +1,120 @@
+// One object of each type is disposed while eight threads call all of them: every call gives its result or
+// says that its object is disposed. GGUFX_CLOSE_ROUNDS says how often.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Threading;
+using Ggufx;
+
+public static partial class Tests
+{
+    sealed class Closing
+    {
+        internal readonly List<Action> Calls = new List<Action>();
+        internal readonly List<IDisposable> Objects = new List<IDisposable>();
+
+        T Owned<T>(T made) where T : IDisposable
+        {
+            Objects.Add(made);
+            return made;
+        }
+
+        /// A call on an object that takes one caller at a time; Dispose does not ask.
+        void Alone(object one, Action call)
+        {
+            Calls.Add(() => { lock (one) call(); });
+        }
+
+        internal Closing(string path, byte[] imatrix)
+        {
+            var rt = Owned(new Runtime(new RuntimeOptions { Threads = 1 }));
+            var file = Owned(GgufFile.Open(rt, path));
+            var other = GgufFile.Open(rt, path); // that no close reaches
+            var w = Owned(file.Tensor("output_norm.weight"));
+            var part = Owned(w.Slice(0, 0, 8));
+            var key = file["general.architecture"];
+            var model = Owned(new Model(rt, other));
+            var tokenizer = Owned(new Tokenizer(other));
+            var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1 }));
+            var sampler = Owned(new Sampler(rt, 8));
+            var kv = Owned(Filled(2));
+            var m = Owned(new Imatrix(rt, imatrix));
+            var writer = Owned(new Writer(rt));
+            var plan = new QuantizerOptions { Flags = JobFlags.AllowRequantize };
+            var job = Owned(new Quantizer(rt, other, FileType.FromName("q4_0"), plan));
+            string first = job.At(0).Name;
+            float[] logits = { 0, 1, 2, 9, 4, 5, 6, 7 }, q = new float[128], rows = Numbers(32);
+            Calls.Add(() => That(rt.Info.Threads == 1, "Runtime.Info"));
+            Calls.Add(() => Blocks.Quantize(rt, new byte[34], TensorType.Q8_0, rows, 32));
+            Calls.Add(() => That(file.Info.Tensors == 38, "File.Info"));
+            Calls.Add(() => That(file.Tensor("output_norm.weight").Info.Name == "output_norm.weight", "File.Tensor"));
+            Calls.Add(() => That(key.ToString() == "llama" && key.Key == "general.architecture", "Meta"));
+            Calls.Add(() => That(w.Info.Name == "output_norm.weight", "Tensor.Info"));
+            Calls.Add(() => That(part.Info.Ne[0] == 8, "Slice.Info"));
+            Calls.Add(() => That(model.Info.Architecture == "llama", "Model.Info"));
+            Calls.Add(() => That(tokenizer.Token(2).Text.Length == 4, "Tokenizer.Token"));
+            Calls.Add(() => That(tokenizer.Encode("Once upon a time").Length > 3, "Tokenizer.Encode"));
+            Alone(session, () =>
+            {
+                if (session.Length == 4) session.Truncate(0);
+                else session.Decode(new[] { 1 });
+            });
+            float logprob;
+            Alone(sampler, () => That(sampler.Sample(logits, out logprob) == 3, "Sampler.Sample"));
+            Calls.Add(() => That(kv.Stats(0).Tokens == 2, "KvCache.Stats"));
+            Calls.Add(() => kv.Attend(new float[128], null, 0, 0, q, 1));
+            Calls.Add(() => That(m.Find("a.weight").Columns == 2, "Imatrix.Find"));
+            Calls.Add(() => That(m.Dataset(0) == "text", "Imatrix.Dataset"));
+            Alone(writer, () => writer.Set("a.key", true));
+            Calls.Add(() => That(job.At(0).Name == first, "Quantizer.At"));
+        }
+
+        /// Calls everything again and again, and each no more once it said that its object is disposed.
+        internal void Wear(int first)
+        {
+            var disposed = new bool[Calls.Count];
+            for (int left = Calls.Count; left > 0; Thread.Yield())
+            {
+                for (int i = 0; i < Calls.Count; i++)
+                {
+                    int at = (first + i) % Calls.Count;
+                    if (disposed[at]) continue;
+                    try { Calls[at](); }
+                    catch (ObjectDisposedException)
+                    {
+                        disposed[at] = true;
+                        left--;
+                    }
+                }
+            }
+        }
+    }
+
+    static void TestDisposeWhileThreadsCall()
+    {
+        string path = ModelPath;
+        byte[] imatrix = OldImatrix();
+        int rounds;
+        if (!int.TryParse(Environment.GetEnvironmentVariable("GGUFX_CLOSE_ROUNDS"), out rounds)) rounds = 60;
+        for (int round = 0; round < rounds; round++)
+        {
+            var closing = new Closing(path, imatrix);
+            Exception wrong = null;
+            var threads = Enumerable.Range(0, 8).Select(i => new Thread(() =>
+            {
+                try { closing.Wear(i * 2); }
+                catch (Exception e) { wrong = e; }
+            })).ToArray();
+            foreach (var thread in threads) thread.Start();
+            int n = closing.Objects.Count;
+            for (int i = 0; i < n; i++)
+            {
+                for (int j = 0; j < (round + i) % 5; j++) Thread.Yield();
+                closing.Objects[(round * 7 + i) % n].Dispose();
+            }
+            foreach (var thread in threads) thread.Join();
+            if (wrong != null) throw wrong;
+        }
+    }
+}
