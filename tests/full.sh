@@ -33,8 +33,9 @@ run_tests() {
 }
 
 sanitizers=(--buildtype debugoptimized)
-# of a run that replaces files; the file systems' work is no sanitizer's matter
-GGUFX_TEST_KILLS=100 suite plain "" -Dwerror=true
+# Kills of a run that replaces files, and rounds of objects closed under eight threads in three
+# languages: at length in the first suite only.
+GGUFX_TEST_KILLS=100 GGUFX_CLOSE_ROUNDS=10000 suite plain "--timeout-multiplier 8" -Dwerror=true
 run_tests repeated "$builds/plain" "--repeat 5 --suite unit --suite checkasm --suite abi"
 suite asan "--timeout-multiplier 4" "${sanitizers[@]}" -Db_sanitize=address,undefined
 CC=clang CXX=clang++ suite asan_clang "--timeout-multiplier 4" "${sanitizers[@]}" \

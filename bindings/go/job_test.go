@@ -93,8 +93,9 @@ func TestShards(t *testing.T) {
 }
 
 func TestPanicInRun(t *testing.T) {
+	q := plan(t)
 	defer func() { check(t, recover() == "seen enough") }()
-	_ = plan(t).Run(filepath.Join(t.TempDir(), "q.gguf"),
+	_ = q.Run(filepath.Join(t.TempDir(), "q.gguf"),
 		&RunOptions{TensorDone: func(int, PlannedTensor) { panic("seen enough") }})
 }
 
