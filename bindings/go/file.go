@@ -126,6 +126,7 @@ type FileInfo struct {
 	BigEndian                               bool
 	Alignment, Parts, MetaEnd, DataOffset   uint64
 	FileSize, Metas, Tensors, Values, Bytes uint64
+	Missing                                 uint64 // bytes the files lack behind their ends, when only metadata were opened
 }
 
 // Info describes the file.
@@ -143,7 +144,8 @@ func (f *File) Info() (FileInfo, error) {
 	}
 	return FileInfo{int(out.version), out.big_endian != 0, uint64(out.alignment),
 		uint64(out.n_parts), uint64(out.meta_end), uint64(out.data_offset), uint64(out.file_size),
-		uint64(out.n_meta), uint64(out.n_tensors), uint64(out.n_values), uint64(out.n_bytes)}, nil
+		uint64(out.n_meta), uint64(out.n_tensors), uint64(out.n_values), uint64(out.n_bytes),
+		uint64(out.n_missing)}, nil
 }
 
 // Finding is a remark of Validate.
