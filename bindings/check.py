@@ -18,6 +18,7 @@ ROOT = HERE.parent
 LAYERS = {
     "rust": ("rust/ggufx/src/*.rs", r"(?:\bsys::|\(ggufx_\w+, )(ggufx_\w+)[()]", ""),
     "go": ("go/*.[gh]*", r"\b(ggufx_\w+)\(", "_test.go"),
+    "python": ("python/ggufx/*.py", r"(?:\blib\.|\bfound\.|destroy = \")(ggufx_\w+)", "_raw.py"),
     "csharp": ("csharp/src/*.cs", r"\bNativeMethods\.(ggufx_\w+)\(", "NativeMethods.Functions.cs"),
 }
 

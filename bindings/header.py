@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
+import keyword
 import pathlib
 import re
 import sys
@@ -169,3 +170,43 @@ def handles(include):
     for path in public.header_paths(include):
         found.update(re.findall(r"typedef struct (ggufx_\w+) \1;", path.read_text()))
     return found
+
+
+# ---- Python --------------------------------------------------------------------------------------
+
+PYTHON = {"int8_t": "c_int8", "int16_t": "c_int16", "int32_t": "c_int32", "int64_t": "c_int64",
+          "uint8_t": "c_uint8", "uint16_t": "c_uint16", "uint32_t": "c_uint32",
+          "uint64_t": "c_uint64", "size_t": "c_size_t", "float": "c_float", "double": "c_double",
+          "char": "c_char", "ggufx_status": "c_int32"}
+
+
+def python_type(c):
+    """A pointer is an address; a text that a call returns ends with NUL."""
+    return "c_void_p" if "*" in c else PYTHON[c.replace("const", "").strip()]
+
+
+def python_parameter(declaration):
+    c, _, _, callback = parse(declaration)
+    return "c_void_p" if callback is not None else python_type(c)
+
+
+def python_result(c):
+    """What ctypes makes of it, and what that is to a type checker."""
+    if c == "void":
+        return "None", "None"
+    if c == "const char *":
+        return "c_char_p", "bytes | None"
+    return python_type(c), "int | None" if "*" in c else "int"
+
+
+def python_field(declaration):
+    """(name, ctypes type, type to a checker)"""
+    c, name, length, callback = parse(declaration)
+    name = name + "_" if keyword.iskeyword(name) else name
+    kind = "c_void_p" if callback is not None else python_type(c)
+    if length:
+        number = {"GGUFX_MAX_DIMS": "4"}.get(length, length)
+        return name, f"{kind} * {number}", "bytes" if kind == "c_char" else "Array[Any]"
+    if kind == "c_void_p":
+        return name, kind, "int | None"
+    return name, kind, "float" if kind in ("c_float", "c_double") else "int"

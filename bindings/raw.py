@@ -166,7 +166,55 @@ def go_constants():
     return text + f"\n// Numbers with a meaning of their own.\nconst (\n{lines})\n"
 
 
+# ---- Python --------------------------------------------------------------------------------------
+
+PYTHON_NOTE = NOTE.replace("// ", "# ")
+
+
+def python_struct(name, body):
+    fields = [header.python_field(f) for f in body.split(";") if f.strip()]
+    types = "".join(f"    {n}: {hint}\n" for n, _, hint in fields)
+    rows = "".join(f'        ("{n}", {kind}),\n' for n, kind, _ in fields)
+    return f"class {name}(Structure):\n{types}    _fields_ = [\n{rows}    ]\n"
+
+
+def python_raw():
+    structs, functions = public.structs(INCLUDE), public.prototypes(INCLUDE)
+    hints, rows = "", ""
+    for p in functions:
+        result, hint = header.python_result(p.result)
+        parameters = [header.python_parameter(d) for d in header.split_top(p.parameters)]
+        hints += f"    {p.name}: Callable[..., {hint}]\n"
+        rows += wrap(f'"{p.name}": ({result}, [{", ".join(parameters)}]),', "    ") + "\n"
+    names = sorted({t for p in functions for d in header.split_top(p.parameters)
+                    for t in [header.python_parameter(d)]} |
+                   {header.python_result(p.result)[0] for p in functions} - {"None"} |
+                   {header.python_field(f)[1].split()[0] for b in structs.values()
+                    for f in b.split(";") if f.strip()})
+    imports = wrap("from ctypes import (" + ", ".join(["Array", "Structure", *names]) + ")", "")
+    texts = "\n\n".join(python_struct(n, b) for n, b in structs.items())
+    every = "".join(f"    {n},\n" for n in structs)
+    return (PYTHON_NOTE + "from __future__ import annotations\n\n" + imports +
+            "\nfrom typing import Any, Callable\n\n\n" + texts +
+            f"\n\nSTRUCTS: list[type[Structure]] = [\n{every}]\n"
+            f"\n\nclass Functions:\n{hints}"
+            f"\n\nPROTOTYPES: dict[str, tuple[Any, list[Any]]] = {{\n{rows}}}\n")
+
+
+def python_ids():
+    found, rest = groups.grouped(header.constants(INCLUDE))
+    text = PYTHON_NOTE + "from enum import IntFlag as _Flags\n\nfrom ._enum import Id as _Id\n"
+    for name, (row, members) in found.items():
+        lines = "".join(f"    {m} = {v}\n" for m, _, v in members)
+        text += (f"\n\nclass {name}({'_Flags' if row[3] else '_Id'}):\n"
+                 f'    """{row[4]}."""\n\n{lines}')
+    return text + "\n\n# Numbers with a meaning of their own.\n" + "".join(
+        f"{n.removeprefix('GGUFX_')} = {v}\n" for n, v in rest)
+
+
 FILES = {
+    "python/ggufx/_raw.py": python_raw,
+    "python/ggufx/ids.py": python_ids,
     "rust/ggufx-sys/src/functions.rs": rust_functions,
     "rust/ggufx-sys/src/structs.rs": rust_structs,
     "rust/ggufx-sys/src/constants.rs": rust_constants,

@@ -134,7 +134,63 @@ def csharp(library, work, model, environment):
                   {**environment, "LD_LIBRARY_PATH": str(only)})
 
 
-LANGUAGES = {"c": c, "rust": rust, "go": go, "go_race": go_race, "csharp": csharp}
+def python(library, work, model, environment):
+    found, here = tools.python(library, environment), HERE / "python"
+    run([found, "-W", "error", "-m", "unittest", "discover", "-q", "-s", "tests", "-t", "."],
+        cwd=here, env=environment)
+    names = [path.stem for path in (here / "examples").glob("*.py")]
+    examples.check_all(lambda name: [found, str(here / f"examples/{name}.py")], model, environment,
+                       work, names)
+    (work / "first.py").write_text(first_program("python", "python"))
+    check_program([found, str(work / "first.py")], model, environment)
+
+
+def python_types(library, work, model, environment):
+    """Also with the words of the oldest Python that is named in pyproject.toml."""
+    mypy, here = [tool("mypy"), "--strict", "--cache-dir", str(work / "mypy")], HERE / "python"
+    tools.python(library, environment)
+    program = work / "first.py"
+    program.write_text(first_program("python", "python"))
+    run([*mypy, "ggufx", "tests", *map(str, sorted(here.glob("examples/*.py")))], cwd=here,
+        env=environment)
+    run([*mypy, str(program)], cwd=here, env={**environment, "MYPYPATH": str(here)})
+    oldest = re.search(r'requires-python = ">=([\d.]+)"', (here / "pyproject.toml").read_text())[1]
+    run([*mypy, "--python-version", oldest, "ggufx"], cwd=here, env=environment)
+
+
+def python_wheel(library, work, model, environment):
+    """A wheel, built without a network, installed where nothing else of the tree is found."""
+    found = tools.python(library, environment)
+    for module in ("setuptools", "wheel", "venv", "ensurepip"):
+        if subprocess.run([found, "-c", f"import {module}"], stderr=subprocess.DEVNULL).returncode:
+            print(f"skipped: Python's {module} is not installed")
+            sys.exit(77)
+    for folder in ("tree", "wheel", "venv"):
+        shutil.rmtree(work / folder, ignore_errors=True)
+    shutil.copytree(HERE / "python", work / "tree")
+    del environment["PYTHONPATH"], environment["GGUFX_LIBRARY"]
+    environment.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
+    run([found, "-m", "venv", "--system-site-packages", str(work / "venv")], env=environment)
+    inside = str(work / "venv/bin/python3")
+    run([inside, "-m", "pip", "-q", "wheel", "--no-deps", "--no-build-isolation", "-w",
+         str(work / "wheel"), str(work / "tree")], env=environment)
+    wheel, = (work / "wheel").glob("ggufx-*-py3-none-any.whl")
+    run([inside, "-m", "pip", "-q", "install", "--no-deps", str(wheel)], env=environment)
+    listed = subprocess.run([inside, "-m", "zipfile", "-l", str(wheel)], capture_output=True,
+                            text=True, check=True).stdout
+    for name in ("ggufx/py.typed", "ggufx/_raw.py", "LICENSE", "METADATA"):
+        if name not in listed:
+            sys.exit(f"{wheel.name} has no {name}:\n{listed}")
+    only = work / "installed"
+    only.mkdir(exist_ok=True)
+    shutil.copy(library / "libggufx.so.0", only / "libggufx.so.0")
+    (work / "first.py").write_text(first_program("python", "python"))
+    check_program([inside, "-I", str(work / "first.py")], model,
+                  {**environment, "LD_LIBRARY_PATH": str(only)})
+
+
+LANGUAGES = {"c": c, "rust": rust, "go": go, "go_race": go_race, "csharp": csharp, "python": python,
+             "python_types": python_types, "python_wheel": python_wheel}
 
 
 def main():

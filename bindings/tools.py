@@ -56,6 +56,17 @@ def go(library, work, environment):
     return tool("go"), {"cwd": HERE / "go", "env": environment}
 
 
+def python(library, environment):
+    """Debian's interpreter, which has the packages, and what a program needs to find this one."""
+    found = tool("python3")
+    if subprocess.run([found, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode:
+        print("skipped: NumPy is not installed (python3-numpy)")
+        sys.exit(77)
+    environment.update(GGUFX_LIBRARY=str(library / "libggufx.so.0"), PYTHONDONTWRITEBYTECODE="1",
+                       PYTHONPATH=str(HERE / "python"))
+    return found
+
+
 def mcs():
     return [tool("mcs"), "-unsafe", "-debug", "-langversion:7.2", "-warnaserror"]
 

@@ -1,0 +1,44 @@
+"""libggufx for Python: GGUF files, quantized matrices, KV caches and language models.
+
+The contract of each call is its comment in the headers, ggufx/*.h.
+SPDX-License-Identifier: MIT
+"""
+from . import errors, ids
+from ._callbacks import Progress
+from ._library import LibraryError, library_path, load
+from .edit import EditInfo, recover_edit
+from .errors import *  # noqa: F403
+from .estimates import Estimate, EstimateOptions, estimate, recommend
+from .file import File, FileInfo, Finding, Tensors
+from .formats import TypeInfo, kv_type, kv_type_info, row_bytes, tensor_type, type_info
+from .ids import *  # noqa: F403
+from .imatrix import Imatrix, ImatrixEntry, ImatrixInfo
+from .job import FileType, PlannedTensor, Quantizer, QuantizerInfo, QuantizerOptions
+from .kv import KvCache, KvLayer, KvOptions, KvStats, kv_estimate
+from .matmul import matvec_many
+from .meta import Meta, Metas
+from .model import Model, ModelInfo
+from .quant import dequantize, quantize
+from .runtime import (
+    Allocator, Executor, Runtime, RuntimeInfo, abi_layout, has, library_version)
+from .sampler import Sampler
+from .session import AttentionHook, AttentionView, Perplexity, Session
+from .tensor import Tensor
+from .tokenizer import TokenInfo, Tokenizer, TokenizerInfo
+from .writer import Writer, WriterInfo
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Allocator", "AttentionHook", "AttentionView", "EditInfo", "Estimate", "EstimateOptions",
+    "Executor", "File", "FileInfo", "FileType", "Finding", "Imatrix", "ImatrixEntry",
+    "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LibraryError", "Meta",
+    "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "Progress", "Quantizer",
+    "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",
+    "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Writer",
+    "WriterInfo", "abi_layout", "dequantize", "estimate", "has", "kv_estimate", "kv_type",
+    "kv_type_info", "library_path", "library_version", "load", "matvec_many", "quantize",
+    "recommend", "recover_edit", "row_bytes", "tensor_type", "type_info",
+]
+__all__ += errors.__all__
+__all__ += [name for name in vars(ids) if not name.startswith("_")]

@@ -1,0 +1,221 @@
+"""Functions of the program that the library calls: during one call, or as long as an object lives.
+
+No exception crosses the library. What a function of one call raises ends that call and is raised
+behind it; what a hook of a runtime raises goes to sys.unraisablehook, and the hook has failed.
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+from ctypes import (
+    CFUNCTYPE, byref, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, memmove, py_object,
+    pythonapi, sizeof, string_at)
+from types import FrameType
+from typing import Any, Callable, Optional
+
+from . import _raw
+from ._buffers import address, raw_bytes
+from .errors import argument, check, thrown
+from .ids import Status
+
+# Told how far a long call is; the total is 0 when unknown. False ends it with CancelledError.
+Progress = Callable[[int, int], Optional[bool]]
+
+_live: dict[int | None, Any] = {}  # what the library knows by a number
+_numbers = itertools.count(1)
+
+
+def keep(thing: object) -> int:
+    """Keep something until the library calls DESTROY with this number."""
+    number = next(_numbers)
+    _live[number] = thing
+    return number
+
+
+class Following:
+    """A with-statement around a call that can be followed, ended, and interrupted by Ctrl-C.
+
+    In the main thread the handler of SIGINT runs where the call polls, so that what it raises (a
+    KeyboardInterrupt) ends the call; elsewhere Python has no handler to run."""
+
+    def __init__(self, progress: Progress | None = None, on: Callable[..., Any] | None = None) -> None:
+        self.report, self.on = progress, on
+        self.caught: BaseException | None = None
+        self._signal: tuple[int, FrameType | None] | None = None
+        self._handler: Any = None
+
+    def __enter__(self) -> Following:
+        self.user = keep(self)
+        self._progress = _raw.ggufx_progress(
+            struct_size=sizeof(_raw.ggufx_progress), user=self.user, report=PROGRESS)
+        self.progress = cast(byref(self._progress), c_void_p).value
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):
+                self._handler = handler
+                signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+        del _live[self.user]
+        if self._signal is not None and error is None:
+            self._handle()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._signal = number, frame
+
+    def _handle(self) -> None:
+        if self._signal is not None:
+            noted, self._signal = self._signal, None
+            self._handler(*noted)
+
+    def run(self, function: Callable[..., Any] | None, *arguments: Any) -> bool:
+        """Call a function of the program; False: end the call."""
+        if self.caught is not None:
+            return False
+        try:
+            self._handle()
+            return function is None or function(*arguments) is not False
+        except BaseException as e:
+            self.caught = e
+            return False
+
+    def end(self, status: int, record: _raw.ggufx_error) -> None:
+        """Raise what a function raised, else what the record says."""
+        caught, self.caught = self.caught, None
+        if caught is not None:
+            try:
+                raise caught
+            finally:
+                del caught
+        check(status, record)
+
+
+def _progress(user: int, done: int, total: int) -> int:
+    call: Following = _live[user]
+    return 0 if call.run(call.report, done, total) else 1
+
+
+def _pointer(user: int, what: int) -> int:
+    call: Following = _live[user]
+    return 0 if call.run(call.on, what) else 1
+
+
+def _tensor(user: int, index: int, what: int) -> None:
+    call: Following = _live[user]
+    call.run(call.on, index, what)
+
+
+def _layer(user: int, *what: Any) -> int:
+    call: Following = _live[user]
+    return 0 if call.run(call.on, *what) else 1
+
+
+def _part(user: int, part: int, data: int, n: int) -> int:
+    call: Following = _live[user]
+    return Status.OK if call.run(_taken, call.on, part, data, n) else Status.IO
+
+
+def _write(user: int, data: int, n: int) -> int:
+    return _part(user, 0, data, n)
+
+
+def _taken(sink: Callable[[int, bytes], Any], part: int, data: int, n: int) -> None:
+    sink(part, string_at(data, n))
+
+
+def fill(to: int, n: int, data: Any, what: str) -> None:
+    """Copy exactly n bytes of a program's to an address."""
+    array = raw_bytes(data, what)
+    if array.nbytes != n:
+        raise argument(f"{what} gave {array.nbytes} bytes, not {n}")
+    if n:
+        memmove(to, address(array), n)
+
+
+def _read(user: int, to: int, n: int) -> int:
+    call: Following = _live[user]
+    done = call.run(call.on, to, n)
+    if isinstance(call.caught, EOFError):
+        return Status.TRUNCATED
+    return Status.OK if done else Status.IO
+
+
+class Source:
+    """Where the library reads as long as an object lives. A source is read in calls of several
+    objects: what it raised is the cause of the failure of that call."""
+
+    def __init__(self, read: Callable[[int, int], Any], size: int = 0) -> None:
+        self.read, self.size = read, size
+        self.caught: BaseException | None = None
+
+
+def _read_at(user: int, offset: int, to: int, n: int) -> int:
+    source: Source = _live[user]
+    try:
+        fill(to, n, source.read(offset, n), "the source")
+        return Status.OK
+    except BaseException as e:
+        source.caught = e
+        return Status.IO
+
+
+def _size(user: int, out: int) -> int:
+    c_uint64.from_address(out).value = _live[user].size
+    return Status.OK
+
+
+def _destroy(user: int) -> None:
+    _live.pop(user, None)
+
+
+def _log(user: int, level: int, text: int, n: int) -> None:
+    _live[user](level, string_at(text, n).decode("utf-8", "replace"))
+
+
+def _jobs(user: int, n: int, task: int, ctx: int) -> int:
+    try:
+        run = _TASK(task)
+        _live[user].parallel_for(n, lambda index, worker: run(ctx, index, worker))
+        return Status.OK
+    except BaseException as e:
+        thrown.by_executor = e
+        return Status.INTERNAL
+
+
+def _alloc(user: int, size: int, align: int) -> int:
+    return int(_live[user].alloc(size, align) or 0)
+
+
+def _free(user: int, at: int, size: int, align: int) -> None:
+    _live[user].free(at, size, align)
+
+
+_TASK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
+
+
+def _address(result: Any, function: Callable[..., Any], *arguments: Any) -> int:
+    made = CFUNCTYPE(result, c_void_p, *arguments)(function)
+    pythonapi.Py_IncRef(py_object(made))  # they live as long as the process
+    return cast(made, c_void_p).value or 0
+
+
+PROGRESS = _address(c_int32, _progress, c_uint64, c_uint64)
+POINTER = _address(c_int32, _pointer, c_void_p)
+TENSOR = _address(None, _tensor, c_size_t, c_void_p)
+LAYER = _address(c_int32, _layer, c_uint32, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p,
+                 c_void_p)
+PART = _address(c_int32, _part, c_uint32, c_void_p, c_size_t)
+WRITE = _address(c_int32, _write, c_void_p, c_size_t)
+READ = _address(c_int32, _read, c_void_p, c_size_t)
+READ_AT = _address(c_int32, _read_at, c_uint64, c_void_p, c_size_t)
+SIZE = _address(c_int32, _size, c_void_p)
+DESTROY = _address(None, _destroy)
+LOG = _address(None, _log, c_int32, c_void_p, c_size_t)
+JOBS = _address(c_int32, _jobs, c_uint32, c_void_p, c_void_p)
+ALLOC = _address(c_void_p, _alloc, c_size_t, c_size_t)
+FREE = _address(None, _free, c_void_p, c_size_t, c_size_t)

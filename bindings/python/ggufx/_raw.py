@@ -1,0 +1,1445 @@
+# Written by bindings/raw.py from include/ggufx; a test compares them.
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from ctypes import (Array, Structure, c_char, c_char_p, c_double, c_float, c_int32, c_int64,
+    c_size_t, c_uint32, c_uint64, c_void_p)
+from typing import Any, Callable
+
+
+class ggufx_error(Structure):
+    status: int
+    system_error: int
+    offset: int
+    index: int
+    reserved: Array[Any]
+    message: bytes
+    _fields_ = [
+        ("status", c_int32),
+        ("system_error", c_int32),
+        ("offset", c_uint64),
+        ("index", c_uint64),
+        ("reserved", c_uint64 * 5),
+        ("message", c_char * 448),
+    ]
+
+
+class ggufx_allocator(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    user: int | None
+    alloc: int | None
+    free: int | None
+    destroy: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("user", c_void_p),
+        ("alloc", c_void_p),
+        ("free", c_void_p),
+        ("destroy", c_void_p),
+    ]
+
+
+class ggufx_log(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    user: int | None
+    write: int | None
+    destroy: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("user", c_void_p),
+        ("write", c_void_p),
+        ("destroy", c_void_p),
+    ]
+
+
+class ggufx_executor(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    max_workers: int
+    reserved: int
+    user: int | None
+    parallel_for: int | None
+    destroy: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("max_workers", c_uint32),
+        ("reserved", c_uint32),
+        ("user", c_void_p),
+        ("parallel_for", c_void_p),
+        ("destroy", c_void_p),
+    ]
+
+
+class ggufx_progress(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    user: int | None
+    report: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("user", c_void_p),
+        ("report", c_void_p),
+    ]
+
+
+class ggufx_runtime_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    allocator: int | None
+    log: int | None
+    executor: int | None
+    threads: int
+    isa: int
+    workspace_bytes: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("allocator", c_void_p),
+        ("log", c_void_p),
+        ("executor", c_void_p),
+        ("threads", c_uint32),
+        ("isa", c_int32),
+        ("workspace_bytes", c_uint64),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_runtime_facts(Structure):
+    struct_size: int
+    flags: int
+    isa: int
+    threads: int
+    features: int
+    isa_name: int | None
+    allocator_name: int | None
+    workspace_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("isa", c_int32),
+        ("threads", c_uint32),
+        ("features", c_uint64),
+        ("isa_name", c_void_p),
+        ("allocator_name", c_void_p),
+        ("workspace_bytes", c_uint64),
+    ]
+
+
+class ggufx_estimate_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    file_type: int
+    n_context: int
+    n_batch: int
+    n_sessions: int
+    type_k: int
+    type_v: int
+    job: int | None
+    memory_bytes: int
+    bandwidth: float
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("file_type", c_uint32),
+        ("n_context", c_uint32),
+        ("n_batch", c_uint32),
+        ("n_sessions", c_uint32),
+        ("type_k", c_uint32),
+        ("type_v", c_uint32),
+        ("job", c_void_p),
+        ("memory_bytes", c_uint64),
+        ("bandwidth", c_double),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_estimate_facts(Structure):
+    struct_size: int
+    flags: int
+    file_type: int
+    n_context: int
+    n_batch: int
+    n_sessions: int
+    type_k: int
+    type_v: int
+    max_context: int
+    reserved0: int
+    n_parameters: int
+    weight_bytes: int
+    file_bytes: int
+    runtime_bytes: int
+    model_bytes: int
+    kv_bytes: int
+    session_bytes: int
+    total_bytes: int
+    token_weight_bytes: int
+    token_kv_bytes: int
+    bits_per_weight: float
+    weight_error: float
+    loss: float
+    tokens_per_second: float
+    tokens_per_second_full: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("file_type", c_uint32),
+        ("n_context", c_uint32),
+        ("n_batch", c_uint32),
+        ("n_sessions", c_uint32),
+        ("type_k", c_uint32),
+        ("type_v", c_uint32),
+        ("max_context", c_uint32),
+        ("reserved0", c_uint32),
+        ("n_parameters", c_uint64),
+        ("weight_bytes", c_uint64),
+        ("file_bytes", c_uint64),
+        ("runtime_bytes", c_uint64),
+        ("model_bytes", c_uint64),
+        ("kv_bytes", c_uint64),
+        ("session_bytes", c_uint64),
+        ("total_bytes", c_uint64),
+        ("token_weight_bytes", c_uint64),
+        ("token_kv_bytes", c_uint64),
+        ("bits_per_weight", c_double),
+        ("weight_error", c_double),
+        ("loss", c_double),
+        ("tokens_per_second", c_double),
+        ("tokens_per_second_full", c_double),
+    ]
+
+
+class ggufx_open_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    dialect: int
+    io: int
+    progress: int | None
+    max_metadata_bytes: int
+    max_keys: int
+    max_tensors: int
+    max_string_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("dialect", c_int32),
+        ("io", c_int32),
+        ("progress", c_void_p),
+        ("max_metadata_bytes", c_uint64),
+        ("max_keys", c_uint64),
+        ("max_tensors", c_uint64),
+        ("max_string_bytes", c_uint64),
+    ]
+
+
+class ggufx_io(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    user: int | None
+    size: int | None
+    read_at: int | None
+    map: int | None
+    unmap: int | None
+    close: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("user", c_void_p),
+        ("size", c_void_p),
+        ("read_at", c_void_p),
+        ("map", c_void_p),
+        ("unmap", c_void_p),
+        ("close", c_void_p),
+    ]
+
+
+class ggufx_file_facts(Structure):
+    struct_size: int
+    flags: int
+    version: int
+    big_endian: int
+    alignment: int
+    n_parts: int
+    meta_end: int
+    data_offset: int
+    file_size: int
+    n_meta: int
+    n_tensors: int
+    n_values: int
+    n_bytes: int
+    n_missing: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("version", c_uint32),
+        ("big_endian", c_uint32),
+        ("alignment", c_uint64),
+        ("n_parts", c_uint64),
+        ("meta_end", c_uint64),
+        ("data_offset", c_uint64),
+        ("file_size", c_uint64),
+        ("n_meta", c_uint64),
+        ("n_tensors", c_uint64),
+        ("n_values", c_uint64),
+        ("n_bytes", c_uint64),
+        ("n_missing", c_uint64),
+    ]
+
+
+class ggufx_meta_entry(Structure):
+    struct_size: int
+    flags: int
+    type: int
+    element_type: int
+    key: int | None
+    key_length: int
+    count: int
+    offset: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("type", c_int32),
+        ("element_type", c_int32),
+        ("key", c_void_p),
+        ("key_length", c_size_t),
+        ("count", c_uint64),
+        ("offset", c_uint64),
+    ]
+
+
+class ggufx_tensor_facts(Structure):
+    struct_size: int
+    flags: int
+    type: int
+    n_dims: int
+    ne: Array[Any]
+    row_bytes: int
+    row_stride: int
+    n_rows: int
+    n_bytes: int
+    offset: int
+    file_offset: int
+    part: int
+    memory_kind: int
+    name: int | None
+    name_length: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("type", c_uint32),
+        ("n_dims", c_uint32),
+        ("ne", c_uint64 * 4),
+        ("row_bytes", c_uint64),
+        ("row_stride", c_uint64),
+        ("n_rows", c_uint64),
+        ("n_bytes", c_uint64),
+        ("offset", c_uint64),
+        ("file_offset", c_uint64),
+        ("part", c_uint32),
+        ("memory_kind", c_uint32),
+        ("name", c_void_p),
+        ("name_length", c_size_t),
+    ]
+
+
+class ggufx_finding(Structure):
+    struct_size: int
+    severity: int
+    status: int
+    reserved: int
+    offset: int
+    index: int
+    text: int | None
+    name: int | None
+    name_length: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("severity", c_int32),
+        ("status", c_int32),
+        ("reserved", c_uint32),
+        ("offset", c_uint64),
+        ("index", c_uint64),
+        ("text", c_void_p),
+        ("name", c_void_p),
+        ("name_length", c_size_t),
+    ]
+
+
+class ggufx_imatrix_facts(Structure):
+    struct_size: int
+    flags: int
+    n_entries: int
+    n_datasets: int
+    n_chunks: int
+    chunk_tokens: int
+    format: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_entries", c_uint64),
+        ("n_datasets", c_uint64),
+        ("n_chunks", c_uint64),
+        ("chunk_tokens", c_uint32),
+        ("format", c_int32),
+    ]
+
+
+class ggufx_imatrix_entry(Structure):
+    struct_size: int
+    flags: int
+    name: int | None
+    name_length: int
+    n_columns: int
+    n_matrices: int
+    sums: int | None
+    counts: int | None
+    values: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("name", c_void_p),
+        ("name_length", c_size_t),
+        ("n_columns", c_uint64),
+        ("n_matrices", c_uint64),
+        ("sums", c_void_p),
+        ("counts", c_void_p),
+        ("values", c_void_p),
+    ]
+
+
+class ggufx_file_type_facts(Structure):
+    struct_size: int
+    flags: int
+    name: int | None
+    file_type: int
+    type: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("name", c_void_p),
+        ("file_type", c_uint32),
+        ("type", c_uint32),
+    ]
+
+
+class ggufx_job_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    output_type: int
+    embedding_type: int
+    imatrix: int | None
+    imatrix_name: int | None
+    reserve_bytes: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("output_type", c_uint32),
+        ("embedding_type", c_uint32),
+        ("imatrix", c_void_p),
+        ("imatrix_name", c_void_p),
+        ("reserve_bytes", c_uint64),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_job_facts(Structure):
+    struct_size: int
+    flags: int
+    n_tensors: int
+    n_parts: int
+    n_values: int
+    bytes_in: int
+    bytes_out: int
+    file_bytes: int
+    n_fallbacks: int
+    n_missing: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_tensors", c_uint64),
+        ("n_parts", c_uint64),
+        ("n_values", c_uint64),
+        ("bytes_in", c_uint64),
+        ("bytes_out", c_uint64),
+        ("file_bytes", c_uint64),
+        ("n_fallbacks", c_uint64),
+        ("n_missing", c_uint64),
+    ]
+
+
+class ggufx_job_tensor(Structure):
+    struct_size: int
+    flags: int
+    name: int | None
+    name_length: int
+    ne: Array[Any]
+    n_dims: int
+    from_: int
+    to: int
+    wanted: int
+    reason: int
+    imatrix: int
+    part: int
+    reserved0: int
+    bytes_in: int
+    bytes_out: int
+    rmse: float
+    seconds: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("name", c_void_p),
+        ("name_length", c_size_t),
+        ("ne", c_uint64 * 4),
+        ("n_dims", c_uint32),
+        ("from_", c_uint32),
+        ("to", c_uint32),
+        ("wanted", c_uint32),
+        ("reason", c_int32),
+        ("imatrix", c_int32),
+        ("part", c_uint32),
+        ("reserved0", c_uint32),
+        ("bytes_in", c_uint64),
+        ("bytes_out", c_uint64),
+        ("rmse", c_double),
+        ("seconds", c_double),
+    ]
+
+
+class ggufx_job_run_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    progress: int | None
+    user: int | None
+    tensor_done: int | None
+    shard: int
+    n_shards: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("progress", c_void_p),
+        ("user", c_void_p),
+        ("tensor_done", c_void_p),
+        ("shard", c_uint32),
+        ("n_shards", c_uint32),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_kv_layer(Structure):
+    type_k: int
+    type_v: int
+    window: int
+    reserved: int
+    _fields_ = [
+        ("type_k", c_uint32),
+        ("type_v", c_uint32),
+        ("window", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class ggufx_kv_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    n_layers: int
+    n_kv_heads: int
+    n_q_heads: int
+    head_dim_k: int
+    head_dim_v: int
+    type_k: int
+    type_v: int
+    n_sequences: int
+    max_tokens: int
+    n_sinks: int
+    rope_style: int
+    rope_dims: int
+    rope_base: float
+    rope_scale: float
+    n_layer_options: int
+    layers: int | None
+    model: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("n_layers", c_uint32),
+        ("n_kv_heads", c_uint32),
+        ("n_q_heads", c_uint32),
+        ("head_dim_k", c_uint32),
+        ("head_dim_v", c_uint32),
+        ("type_k", c_uint32),
+        ("type_v", c_uint32),
+        ("n_sequences", c_uint32),
+        ("max_tokens", c_uint64),
+        ("n_sinks", c_uint32),
+        ("rope_style", c_uint32),
+        ("rope_dims", c_uint32),
+        ("rope_base", c_float),
+        ("rope_scale", c_float),
+        ("n_layer_options", c_uint32),
+        ("layers", c_void_p),
+        ("model", c_uint64),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_attend_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    scale: float
+    softcap: float
+    window: int
+    reserved0: int
+    alibi_slopes: int | None
+    n_alibi_slopes: int
+    sink_logits: int | None
+    n_sink_logits: int
+    progress: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("scale", c_float),
+        ("softcap", c_float),
+        ("window", c_uint32),
+        ("reserved0", c_uint32),
+        ("alibi_slopes", c_void_p),
+        ("n_alibi_slopes", c_size_t),
+        ("sink_logits", c_void_p),
+        ("n_sink_logits", c_size_t),
+        ("progress", c_void_p),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_kv_facts(Structure):
+    struct_size: int
+    flags: int
+    type_k: int
+    type_v: int
+    n_tokens: int
+    n_pages: int
+    n_plain_pages: int
+    n_shared_pages: int
+    page_bytes: int
+    bytes_per_token: int
+    bits_per_value: float
+    k_error: float
+    v_error: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("type_k", c_uint32),
+        ("type_v", c_uint32),
+        ("n_tokens", c_uint64),
+        ("n_pages", c_uint64),
+        ("n_plain_pages", c_uint64),
+        ("n_shared_pages", c_uint64),
+        ("page_bytes", c_uint64),
+        ("bytes_per_token", c_uint64),
+        ("bits_per_value", c_double),
+        ("k_error", c_double),
+        ("v_error", c_double),
+    ]
+
+
+class ggufx_matmul_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    progress: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("progress", c_void_p),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_token_facts(Structure):
+    struct_size: int
+    flags: int
+    id: int
+    score: float
+    text: int | None
+    text_length: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("id", c_int32),
+        ("score", c_float),
+        ("text", c_void_p),
+        ("text_length", c_size_t),
+    ]
+
+
+class ggufx_tokenizer_facts(Structure):
+    struct_size: int
+    flags: int
+    kind: int | None
+    n_tokens: int
+    bos: int
+    eos: int
+    unknown: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("kind", c_void_p),
+        ("n_tokens", c_uint32),
+        ("bos", c_int32),
+        ("eos", c_int32),
+        ("unknown", c_int32),
+    ]
+
+
+class ggufx_model_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_model_facts(Structure):
+    struct_size: int
+    flags: int
+    architecture: int | None
+    n_parameters: int
+    weight_bytes: int
+    n_vocab: int
+    n_context: int
+    n_embedding: int
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    reserved: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("architecture", c_void_p),
+        ("n_parameters", c_uint64),
+        ("weight_bytes", c_uint64),
+        ("n_vocab", c_uint32),
+        ("n_context", c_uint32),
+        ("n_embedding", c_uint32),
+        ("n_layers", c_uint32),
+        ("n_heads", c_uint32),
+        ("n_kv_heads", c_uint32),
+        ("head_dim", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class ggufx_session_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    n_context: int
+    n_batch: int
+    type_k: int
+    type_v: int
+    matmul_flags: int
+    reserved0: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("n_context", c_uint32),
+        ("n_batch", c_uint32),
+        ("type_k", c_uint32),
+        ("type_v", c_uint32),
+        ("matmul_flags", c_uint32),
+        ("reserved0", c_uint32),
+        ("reserved", c_uint64 * 3),
+    ]
+
+
+class ggufx_attention_hook(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    user: int | None
+    layer: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("user", c_void_p),
+        ("layer", c_void_p),
+    ]
+
+
+class ggufx_decode_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    progress: int | None
+    logits: int | None
+    n_logits: int
+    reserved: Array[Any]
+    attention: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("progress", c_void_p),
+        ("logits", c_void_p),
+        ("n_logits", c_size_t),
+        ("reserved", c_uint64 * 2),
+        ("attention", c_void_p),
+    ]
+
+
+class ggufx_sampler_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    temperature: float
+    top_p: float
+    min_p: float
+    top_k: int
+    seed: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("temperature", c_float),
+        ("top_p", c_float),
+        ("min_p", c_float),
+        ("top_k", c_uint32),
+        ("seed", c_uint64),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_perplexity_facts(Structure):
+    struct_size: int
+    flags: int
+    perplexity: float
+    standard_error: float
+    n_chunks: int
+    n_tokens: int
+    n_scored: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("perplexity", c_double),
+        ("standard_error", c_double),
+        ("n_chunks", c_uint64),
+        ("n_tokens", c_uint64),
+        ("n_scored", c_uint64),
+    ]
+
+
+class ggufx_quantize_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    mode: int
+    reserved0: int
+    imatrix: int | None
+    progress: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("mode", c_int32),
+        ("reserved0", c_uint32),
+        ("imatrix", c_void_p),
+        ("progress", c_void_p),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_type_facts(Structure):
+    struct_size: int
+    flags: int
+    id: int
+    block_values: int
+    block_bytes: int
+    reserved: int
+    name: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("id", c_uint32),
+        ("block_values", c_uint32),
+        ("block_bytes", c_uint32),
+        ("reserved", c_uint32),
+        ("name", c_void_p),
+    ]
+
+
+class ggufx_kv_type_facts(Structure):
+    struct_size: int
+    flags: int
+    id: int
+    block_values: int
+    block_bytes: int
+    reserved: int
+    name: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("id", c_uint32),
+        ("block_values", c_uint32),
+        ("block_bytes", c_uint32),
+        ("reserved", c_uint32),
+        ("name", c_void_p),
+    ]
+
+
+class ggufx_writer_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    version: int
+    reserved0: int
+    reserve_bytes: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("version", c_uint32),
+        ("reserved0", c_uint32),
+        ("reserve_bytes", c_uint64),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_tensor_stream(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    user: int | None
+    read: int | None
+    destroy: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("user", c_void_p),
+        ("read", c_void_p),
+        ("destroy", c_void_p),
+    ]
+
+
+class ggufx_write_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    progress: int | None
+    max_part_bytes: int
+    max_part_tensors: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("progress", c_void_p),
+        ("max_part_bytes", c_uint64),
+        ("max_part_tensors", c_uint64),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_writer_facts(Structure):
+    struct_size: int
+    flags: int
+    n_meta: int
+    n_tensors: int
+    n_parts: int
+    n_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_meta", c_uint64),
+        ("n_tensors", c_uint64),
+        ("n_parts", c_uint64),
+        ("n_bytes", c_uint64),
+    ]
+
+
+class ggufx_edit_options(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    progress: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("progress", c_void_p),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
+class ggufx_edit_facts(Structure):
+    struct_size: int
+    flags: int
+    in_place: int
+    reserved: int
+    n_bytes: int
+    reserve_bytes: int
+    n_written: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("in_place", c_uint32),
+        ("reserved", c_uint32),
+        ("n_bytes", c_uint64),
+        ("reserve_bytes", c_uint64),
+        ("n_written", c_uint64),
+    ]
+
+
+STRUCTS: list[type[Structure]] = [
+    ggufx_error,
+    ggufx_allocator,
+    ggufx_log,
+    ggufx_executor,
+    ggufx_progress,
+    ggufx_runtime_options,
+    ggufx_runtime_facts,
+    ggufx_estimate_options,
+    ggufx_estimate_facts,
+    ggufx_open_options,
+    ggufx_io,
+    ggufx_file_facts,
+    ggufx_meta_entry,
+    ggufx_tensor_facts,
+    ggufx_finding,
+    ggufx_imatrix_facts,
+    ggufx_imatrix_entry,
+    ggufx_file_type_facts,
+    ggufx_job_options,
+    ggufx_job_facts,
+    ggufx_job_tensor,
+    ggufx_job_run_options,
+    ggufx_kv_layer,
+    ggufx_kv_options,
+    ggufx_attend_options,
+    ggufx_kv_facts,
+    ggufx_matmul_options,
+    ggufx_token_facts,
+    ggufx_tokenizer_facts,
+    ggufx_model_options,
+    ggufx_model_facts,
+    ggufx_session_options,
+    ggufx_attention_hook,
+    ggufx_decode_options,
+    ggufx_sampler_options,
+    ggufx_perplexity_facts,
+    ggufx_quantize_options,
+    ggufx_type_facts,
+    ggufx_kv_type_facts,
+    ggufx_writer_options,
+    ggufx_tensor_stream,
+    ggufx_write_options,
+    ggufx_writer_facts,
+    ggufx_edit_options,
+    ggufx_edit_facts,
+]
+
+
+class Functions:
+    ggufx_status_name: Callable[..., bytes | None]
+    ggufx_version: Callable[..., bytes | None]
+    ggufx_abi_version: Callable[..., int]
+    ggufx_abi_layout: Callable[..., int]
+    ggufx_has: Callable[..., int]
+    ggufx_runtime_options_init: Callable[..., None]
+    ggufx_runtime_create: Callable[..., int]
+    ggufx_runtime_destroy: Callable[..., None]
+    ggufx_runtime_info: Callable[..., int]
+    ggufx_runtime_kernel_name: Callable[..., bytes | None]
+    ggufx_estimate_options_init: Callable[..., None]
+    ggufx_estimate: Callable[..., int]
+    ggufx_recommend: Callable[..., int]
+    ggufx_open_options_init: Callable[..., None]
+    ggufx_open: Callable[..., int]
+    ggufx_open_fd: Callable[..., int]
+    ggufx_open_memory: Callable[..., int]
+    ggufx_open_io: Callable[..., int]
+    ggufx_file_destroy: Callable[..., None]
+    ggufx_file_info: Callable[..., int]
+    ggufx_file_meta_count: Callable[..., int]
+    ggufx_file_meta_at: Callable[..., int]
+    ggufx_file_meta_find: Callable[..., int]
+    ggufx_file_meta_u64: Callable[..., int]
+    ggufx_file_meta_i64: Callable[..., int]
+    ggufx_file_meta_f64: Callable[..., int]
+    ggufx_file_meta_bool: Callable[..., int]
+    ggufx_file_meta_string: Callable[..., int]
+    ggufx_file_meta_array_u64: Callable[..., int]
+    ggufx_file_meta_array_i64: Callable[..., int]
+    ggufx_file_meta_array_f64: Callable[..., int]
+    ggufx_file_meta_array_string: Callable[..., int]
+    ggufx_file_meta_array_nested: Callable[..., int]
+    ggufx_file_tensor_count: Callable[..., int]
+    ggufx_file_tensor: Callable[..., int | None]
+    ggufx_file_tensor_find: Callable[..., int]
+    ggufx_tensor_info: Callable[..., int]
+    ggufx_tensor_data: Callable[..., int | None]
+    ggufx_tensor_wrap: Callable[..., int]
+    ggufx_tensor_slice: Callable[..., int]
+    ggufx_tensor_destroy: Callable[..., None]
+    ggufx_validate: Callable[..., int]
+    ggufx_imatrix_open: Callable[..., int]
+    ggufx_imatrix_open_memory: Callable[..., int]
+    ggufx_imatrix_destroy: Callable[..., None]
+    ggufx_imatrix_info: Callable[..., int]
+    ggufx_imatrix_at: Callable[..., int]
+    ggufx_imatrix_find: Callable[..., int]
+    ggufx_imatrix_dataset: Callable[..., int]
+    ggufx_imatrix_select: Callable[..., int]
+    ggufx_imatrix_merge: Callable[..., int]
+    ggufx_imatrix_write: Callable[..., int]
+    ggufx_file_type_count: Callable[..., int]
+    ggufx_file_type_at: Callable[..., int]
+    ggufx_file_type_from_name: Callable[..., int]
+    ggufx_job_options_init: Callable[..., None]
+    ggufx_job_quantize: Callable[..., int]
+    ggufx_job_destroy: Callable[..., None]
+    ggufx_job_info: Callable[..., int]
+    ggufx_job_tensor_at: Callable[..., int]
+    ggufx_job_set_types: Callable[..., int]
+    ggufx_job_measure: Callable[..., int]
+    ggufx_job_run_options_init: Callable[..., None]
+    ggufx_job_run: Callable[..., int]
+    ggufx_job_finish: Callable[..., int]
+    ggufx_kv_options_init: Callable[..., None]
+    ggufx_kv_create: Callable[..., int]
+    ggufx_kv_estimate: Callable[..., int]
+    ggufx_kv_destroy: Callable[..., None]
+    ggufx_kv_reserve: Callable[..., int]
+    ggufx_kv_append: Callable[..., int]
+    ggufx_kv_append_half: Callable[..., int]
+    ggufx_kv_append_batch: Callable[..., int]
+    ggufx_attend_options_init: Callable[..., None]
+    ggufx_kv_attend: Callable[..., int]
+    ggufx_kv_attend_batch: Callable[..., int]
+    ggufx_kv_read: Callable[..., int]
+    ggufx_kv_scores: Callable[..., int]
+    ggufx_kv_length: Callable[..., int]
+    ggufx_kv_positions: Callable[..., int]
+    ggufx_kv_truncate: Callable[..., int]
+    ggufx_kv_begin: Callable[..., int]
+    ggufx_kv_commit: Callable[..., int]
+    ggufx_kv_rollback: Callable[..., int]
+    ggufx_kv_remove: Callable[..., int]
+    ggufx_kv_copy: Callable[..., int]
+    ggufx_kv_shift: Callable[..., int]
+    ggufx_kv_keep: Callable[..., int]
+    ggufx_kv_calibrate: Callable[..., int]
+    ggufx_kv_save: Callable[..., int]
+    ggufx_kv_load: Callable[..., int]
+    ggufx_kv_save_path: Callable[..., int]
+    ggufx_kv_load_path: Callable[..., int]
+    ggufx_kv_requantize: Callable[..., int]
+    ggufx_kv_compact: Callable[..., int]
+    ggufx_kv_clear: Callable[..., int]
+    ggufx_kv_stats: Callable[..., int]
+    ggufx_matmul_options_init: Callable[..., None]
+    ggufx_matvec: Callable[..., int]
+    ggufx_matmul: Callable[..., int]
+    ggufx_matvec_many: Callable[..., int]
+    ggufx_matmul_id: Callable[..., int]
+    ggufx_tokenizer_create: Callable[..., int]
+    ggufx_tokenizer_destroy: Callable[..., None]
+    ggufx_tokenize: Callable[..., int]
+    ggufx_detokenize: Callable[..., int]
+    ggufx_token_info: Callable[..., int]
+    ggufx_tokenizer_info: Callable[..., int]
+    ggufx_model_options_init: Callable[..., None]
+    ggufx_model_create: Callable[..., int]
+    ggufx_model_destroy: Callable[..., None]
+    ggufx_model_info: Callable[..., int]
+    ggufx_session_options_init: Callable[..., None]
+    ggufx_session_create: Callable[..., int]
+    ggufx_session_destroy: Callable[..., None]
+    ggufx_decode_options_init: Callable[..., None]
+    ggufx_session_decode: Callable[..., int]
+    ggufx_session_logits: Callable[..., int]
+    ggufx_session_length: Callable[..., int]
+    ggufx_session_truncate: Callable[..., int]
+    ggufx_sampler_options_init: Callable[..., None]
+    ggufx_sampler_create: Callable[..., int]
+    ggufx_sampler_destroy: Callable[..., None]
+    ggufx_sampler_sample: Callable[..., int]
+    ggufx_perplexity: Callable[..., int]
+    ggufx_dequantize: Callable[..., int]
+    ggufx_dequantize_blocks: Callable[..., int]
+    ggufx_quantize_options_init: Callable[..., None]
+    ggufx_quantize_blocks: Callable[..., int]
+    ggufx_type_info: Callable[..., int]
+    ggufx_type_from_name: Callable[..., int]
+    ggufx_row_bytes: Callable[..., int]
+    ggufx_kv_type_info: Callable[..., int]
+    ggufx_kv_type_from_name: Callable[..., int]
+    ggufx_writer_options_init: Callable[..., None]
+    ggufx_writer_create: Callable[..., int]
+    ggufx_writer_destroy: Callable[..., None]
+    ggufx_writer_set_u64: Callable[..., int]
+    ggufx_writer_set_i64: Callable[..., int]
+    ggufx_writer_set_f64: Callable[..., int]
+    ggufx_writer_set_bool: Callable[..., int]
+    ggufx_writer_set_string: Callable[..., int]
+    ggufx_writer_set_array: Callable[..., int]
+    ggufx_writer_set_array_string: Callable[..., int]
+    ggufx_writer_set_value: Callable[..., int]
+    ggufx_writer_unset: Callable[..., int]
+    ggufx_writer_rename: Callable[..., int]
+    ggufx_writer_copy_meta: Callable[..., int]
+    ggufx_writer_add_tensor: Callable[..., int]
+    ggufx_writer_copy_tensors: Callable[..., int]
+    ggufx_writer_add_stream: Callable[..., int]
+    ggufx_write_options_init: Callable[..., None]
+    ggufx_writer_info: Callable[..., int]
+    ggufx_writer_write: Callable[..., int]
+    ggufx_writer_write_stream: Callable[..., int]
+    ggufx_edit_options_init: Callable[..., None]
+    ggufx_edit_info: Callable[..., int]
+    ggufx_edit_write: Callable[..., int]
+    ggufx_edit_recover: Callable[..., int]
+
+
+PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
+    "ggufx_status_name": (c_char_p, [c_int32]),
+    "ggufx_version": (c_char_p, []),
+    "ggufx_abi_version": (c_uint32, []),
+    "ggufx_abi_layout": (c_size_t, [c_void_p]),
+    "ggufx_has": (c_int32, [c_void_p]),
+    "ggufx_runtime_options_init": (None, [c_void_p]),
+    "ggufx_runtime_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_runtime_destroy": (None, [c_void_p]),
+    "ggufx_runtime_info": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_runtime_kernel_name": (c_char_p, [c_void_p, c_uint32]),
+    "ggufx_estimate_options_init": (None, [c_void_p]),
+    "ggufx_estimate": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_recommend": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_open_options_init": (None, [c_void_p]),
+    "ggufx_open": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_open_fd": (c_int32, [c_void_p, c_void_p, c_int32, c_uint64, c_uint64, c_void_p,
+        c_void_p]),
+    "ggufx_open_memory": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p, c_void_p,
+        c_void_p, c_void_p]),
+    "ggufx_open_io": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_file_destroy": (None, [c_void_p]),
+    "ggufx_file_info": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_file_meta_count": (c_size_t, [c_void_p]),
+    "ggufx_file_meta_at": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_meta_find": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_meta_u64": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_meta_i64": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_meta_f64": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_meta_bool": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_meta_string": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_meta_array_u64": (c_int32, [c_void_p, c_void_p, c_size_t, c_uint64, c_size_t,
+        c_void_p]),
+    "ggufx_file_meta_array_i64": (c_int32, [c_void_p, c_void_p, c_size_t, c_uint64, c_size_t,
+        c_void_p]),
+    "ggufx_file_meta_array_f64": (c_int32, [c_void_p, c_void_p, c_size_t, c_uint64, c_size_t,
+        c_void_p]),
+    "ggufx_file_meta_array_string": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_uint64,
+        c_void_p]),
+    "ggufx_file_meta_array_nested": (c_int32, [c_void_p, c_void_p, c_size_t, c_uint64, c_void_p]),
+    "ggufx_file_tensor_count": (c_size_t, [c_void_p]),
+    "ggufx_file_tensor": (c_void_p, [c_void_p, c_size_t]),
+    "ggufx_file_tensor_find": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_tensor_info": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_tensor_data": (c_void_p, [c_void_p]),
+    "ggufx_tensor_wrap": (c_int32, [c_void_p, c_void_p, c_uint32, c_uint32, c_void_p, c_uint64,
+        c_void_p, c_uint64, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_tensor_slice": (c_int32, [c_void_p, c_void_p, c_uint32, c_uint64, c_uint64, c_void_p]),
+    "ggufx_tensor_destroy": (None, [c_void_p]),
+    "ggufx_validate": (c_int32, [c_void_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_imatrix_open": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_imatrix_open_memory": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_imatrix_destroy": (None, [c_void_p]),
+    "ggufx_imatrix_info": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_imatrix_at": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_imatrix_find": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_imatrix_dataset": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_imatrix_select": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_imatrix_merge": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_imatrix_write": (c_int32, [c_void_p, c_void_p, c_int32, c_void_p, c_void_p]),
+    "ggufx_file_type_count": (c_size_t, []),
+    "ggufx_file_type_at": (c_int32, [c_void_p, c_size_t, c_void_p]),
+    "ggufx_file_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_job_options_init": (None, [c_void_p]),
+    "ggufx_job_quantize": (c_int32, [c_void_p, c_void_p, c_void_p, c_uint32, c_void_p, c_void_p]),
+    "ggufx_job_destroy": (None, [c_void_p]),
+    "ggufx_job_info": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_job_tensor_at": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_job_set_types": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_job_measure": (c_int32, [c_void_p, c_void_p, c_size_t, c_uint32, c_uint64, c_void_p,
+        c_void_p]),
+    "ggufx_job_run_options_init": (None, [c_void_p]),
+    "ggufx_job_run": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_job_finish": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_kv_options_init": (None, [c_void_p]),
+    "ggufx_kv_create": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_kv_estimate": (c_int32, [c_void_p, c_void_p, c_void_p, c_uint64, c_void_p]),
+    "ggufx_kv_destroy": (None, [c_void_p]),
+    "ggufx_kv_reserve": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),
+    "ggufx_kv_append": (c_int32, [c_void_p, c_uint32, c_uint32, c_size_t, c_void_p, c_void_p,
+        c_size_t, c_void_p, c_size_t, c_void_p]),
+    "ggufx_kv_append_half": (c_int32, [c_void_p, c_uint32, c_uint32, c_size_t, c_void_p, c_uint32,
+        c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
+    "ggufx_kv_append_batch": (c_int32, [c_void_p, c_uint32, c_size_t, c_void_p, c_void_p, c_void_p,
+        c_size_t, c_void_p, c_size_t, c_void_p]),
+    "ggufx_attend_options_init": (None, [c_void_p]),
+    "ggufx_kv_attend": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_uint32, c_uint32,
+        c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, c_void_p]),
+    "ggufx_kv_attend_batch": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_uint32, c_void_p,
+        c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, c_void_p]),
+    "ggufx_kv_read": (c_int32, [c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_uint32,
+        c_uint32, c_uint64, c_uint64, c_void_p]),
+    "ggufx_kv_scores": (c_int32, [c_void_p, c_size_t, c_void_p, c_uint32, c_uint32, c_void_p,
+        c_size_t, c_size_t, c_float, c_void_p]),
+    "ggufx_kv_length": (c_int32, [c_void_p, c_void_p, c_uint32, c_void_p]),
+    "ggufx_kv_positions": (c_int32, [c_void_p, c_void_p, c_uint32, c_uint64, c_uint64, c_void_p]),
+    "ggufx_kv_truncate": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),
+    "ggufx_kv_begin": (c_int32, [c_void_p, c_uint32, c_void_p]),
+    "ggufx_kv_commit": (c_int32, [c_void_p, c_uint32, c_void_p]),
+    "ggufx_kv_rollback": (c_int32, [c_void_p, c_uint32, c_void_p]),
+    "ggufx_kv_remove": (c_int32, [c_void_p, c_uint32, c_int32, c_int32, c_void_p]),
+    "ggufx_kv_copy": (c_int32, [c_void_p, c_uint32, c_uint32, c_int32, c_int32, c_void_p]),
+    "ggufx_kv_shift": (c_int32, [c_void_p, c_uint32, c_int32, c_int32, c_int32, c_void_p]),
+    "ggufx_kv_keep": (c_int32, [c_void_p, c_uint32, c_void_p]),
+    "ggufx_kv_calibrate": (c_int32, [c_void_p, c_uint32, c_void_p, c_void_p, c_size_t, c_void_p,
+        c_size_t, c_void_p]),
+    "ggufx_kv_save": (c_int32, [c_void_p, c_uint32, c_void_p, c_void_p, c_void_p]),
+    "ggufx_kv_load": (c_int32, [c_void_p, c_uint32, c_void_p, c_void_p, c_void_p]),
+    "ggufx_kv_save_path": (c_int32, [c_void_p, c_uint32, c_void_p, c_void_p]),
+    "ggufx_kv_load_path": (c_int32, [c_void_p, c_uint32, c_void_p, c_void_p]),
+    "ggufx_kv_requantize": (c_int32, [c_void_p, c_uint32, c_uint32, c_uint32, c_void_p, c_void_p]),
+    "ggufx_kv_compact": (c_int32, [c_void_p, c_uint32, c_void_p, c_void_p]),
+    "ggufx_kv_clear": (c_int32, [c_void_p, c_void_p]),
+    "ggufx_kv_stats": (c_int32, [c_void_p, c_void_p, c_uint32, c_void_p]),
+    "ggufx_matmul_options_init": (None, [c_void_p]),
+    "ggufx_matvec": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p,
+        c_void_p]),
+    "ggufx_matmul": (c_int32, [c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, c_void_p, c_size_t,
+        c_size_t, c_size_t, c_void_p, c_void_p]),
+    "ggufx_matvec_many": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p,
+        c_size_t, c_void_p, c_void_p]),
+    "ggufx_matmul_id": (c_int32, [c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, c_void_p,
+        c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_void_p]),
+    "ggufx_tokenizer_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_tokenizer_destroy": (None, [c_void_p]),
+    "ggufx_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_size_t,
+        c_uint32, c_void_p]),
+    "ggufx_detokenize": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_size_t,
+        c_uint32, c_void_p]),
+    "ggufx_token_info": (c_int32, [c_void_p, c_void_p, c_int32, c_void_p]),
+    "ggufx_tokenizer_info": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_model_options_init": (None, [c_void_p]),
+    "ggufx_model_create": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_model_destroy": (None, [c_void_p]),
+    "ggufx_model_info": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_session_options_init": (None, [c_void_p]),
+    "ggufx_session_create": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_session_destroy": (None, [c_void_p]),
+    "ggufx_decode_options_init": (None, [c_void_p]),
+    "ggufx_session_decode": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]),
+    "ggufx_session_logits": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p]),
+    "ggufx_session_length": (c_uint64, [c_void_p]),
+    "ggufx_session_truncate": (c_int32, [c_void_p, c_uint64, c_void_p]),
+    "ggufx_sampler_options_init": (None, [c_void_p]),
+    "ggufx_sampler_create": (c_int32, [c_void_p, c_void_p, c_uint32, c_void_p, c_void_p]),
+    "ggufx_sampler_destroy": (None, [c_void_p]),
+    "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_perplexity": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_uint32, c_int32,
+        c_void_p, c_void_p, c_void_p]),
+    "ggufx_dequantize": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_uint64, c_uint64,
+        c_void_p]),
+    "ggufx_dequantize_blocks": (c_int32, [c_void_p, c_size_t, c_void_p, c_uint32, c_void_p,
+        c_size_t, c_void_p]),
+    "ggufx_quantize_options_init": (None, [c_void_p]),
+    "ggufx_quantize_blocks": (c_int32, [c_void_p, c_size_t, c_void_p, c_uint32, c_void_p, c_size_t,
+        c_size_t, c_void_p, c_void_p]),
+    "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
+    "ggufx_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),
+    "ggufx_kv_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
+    "ggufx_kv_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_writer_options_init": (None, [c_void_p]),
+    "ggufx_writer_create": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_writer_destroy": (None, [c_void_p]),
+    "ggufx_writer_set_u64": (c_int32, [c_void_p, c_void_p, c_size_t, c_int32, c_uint64, c_void_p]),
+    "ggufx_writer_set_i64": (c_int32, [c_void_p, c_void_p, c_size_t, c_int32, c_int64, c_void_p]),
+    "ggufx_writer_set_f64": (c_int32, [c_void_p, c_void_p, c_size_t, c_int32, c_double, c_void_p]),
+    "ggufx_writer_set_bool": (c_int32, [c_void_p, c_void_p, c_size_t, c_int32, c_void_p]),
+    "ggufx_writer_set_string": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t,
+        c_void_p]),
+    "ggufx_writer_set_array": (c_int32, [c_void_p, c_void_p, c_size_t, c_int32, c_void_p, c_size_t,
+        c_void_p]),
+    "ggufx_writer_set_array_string": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_void_p,
+        c_size_t, c_void_p]),
+    "ggufx_writer_set_value": (c_int32, [c_void_p, c_void_p, c_size_t, c_int32, c_void_p, c_size_t,
+        c_void_p]),
+    "ggufx_writer_unset": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_writer_rename": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
+    "ggufx_writer_copy_meta": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_writer_add_tensor": (c_int32, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
+    "ggufx_writer_copy_tensors": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "ggufx_writer_add_stream": (c_int32, [c_void_p, c_void_p, c_size_t, c_uint32, c_uint32,
+        c_void_p, c_void_p, c_void_p]),
+    "ggufx_write_options_init": (None, [c_void_p]),
+    "ggufx_writer_info": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_writer_write": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_writer_write_stream": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_edit_options_init": (None, [c_void_p]),
+    "ggufx_edit_info": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_edit_write": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_edit_recover": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p]),
+}

@@ -1,0 +1,359 @@
+# Written by bindings/raw.py from include/ggufx; a test compares them.
+# SPDX-License-Identifier: MIT
+from enum import IntFlag as _Flags
+
+from ._enum import Id as _Id
+
+
+class Status(_Id):
+    """What a call returned; values never change."""
+
+    OK = 0
+    ARGUMENT = -1
+    MEMORY = -2
+    IO = -3
+    TRUNCATED = -4
+    MAGIC = -5
+    VERSION = -6
+    ENDIAN = -7
+    MALFORMED = -8
+    LIMIT = -9
+    TYPE = -10
+    UNSUPPORTED = -11
+    NOT_FOUND = -12
+    CAPACITY = -13
+    CANCELLED = -14
+    CHECKSUM = -15
+    MISMATCH = -16
+    STATE = -17
+    INTERNAL = -18
+    COUNT = -32
+    LENGTH = -33
+    KEY = -34
+    KVTYPE = -35
+    VALUE = -36
+    DUPLICATE = -37
+    ALIGNMENT = -38
+    NAME = -39
+    NDIMS = -40
+    SHAPE = -41
+    OVERFLOW = -42
+    OFFSET = -43
+    BOUNDS = -44
+    SPLIT = -45
+    VOCAB = -48
+    HPARAM = -49
+    MISSING = -50
+
+
+class LogLevel(_Id):
+    """Weight of a message or finding."""
+
+    ERROR = 1
+    WARNING = 2
+    INFO = 3
+    DEBUG = 4
+
+
+class Isa(_Id):
+    """Instruction set of the kernels."""
+
+    BEST = 0
+    SCALAR = 1
+    AVX2 = 2
+    AVXVNNI = 3
+    AVX512 = 4
+    NEON = 16
+    NEON_DOT = 17
+    NEON_I8MM = 18
+
+
+class CpuFeatures(_Flags):
+    """What was found in this processor."""
+
+    AVX2 = 1
+    AVXVNNI = 2
+    AVX512 = 4
+    AVX512VBMI = 8
+    AVX512BITALG = 16
+    NEON = 65536
+    NEON_DOT = 131072
+    NEON_I8MM = 262144
+
+
+class EstimateFlags(_Flags):
+    """Flags of an estimate, asked and answered."""
+
+    FILE_TYPE = 1
+    IMATRIX = 2
+    FITS = 4
+    NEEDS_IMATRIX = 8
+    NO_GRAPH = 16
+
+
+class IoMode(_Id):
+    """How tensor data get into memory."""
+
+    AUTO = 0
+    MAP = 1
+    READ = 2
+
+
+class MetaType(_Id):
+    """Type of a metadata value."""
+
+    U8 = 0
+    I8 = 1
+    U16 = 2
+    I16 = 3
+    U32 = 4
+    I32 = 5
+    F32 = 6
+    BOOL = 7
+    STRING = 8
+    ARRAY = 9
+    U64 = 10
+    I64 = 11
+    F64 = 12
+
+
+class OpenFlags(_Flags):
+    """Flags of an open."""
+
+    METADATA_ONLY = 1
+    POPULATE = 2
+    HUGE_PAGES = 4
+    LOCK = 8
+    STRICT = 16
+    LEGACY_V1 = 32
+    UNKNOWN_TYPES = 64
+    SINGLE = 128
+    COPY = 256
+
+
+class ValidateFlags(_Flags):
+    """Flags of a check."""
+
+    DEEP = 1
+    STRICT = 2
+
+
+class ImatrixFormat(_Id):
+    """Format of an importance matrix in a file."""
+
+    GGUF = 0
+    DAT = 1
+    NO_REPLACE = 256
+
+
+class JobReason(_Id):
+    """Why a tensor gets its type."""
+
+    RECIPE = 0
+    CHOSEN = 1
+    KEPT = 2
+    SAME = 3
+    FALLBACK = 4
+
+
+class JobFlags(_Flags):
+    """Flags of a quantization's plan."""
+
+    PURE = 1
+    LEAVE_OUTPUT = 2
+    ONLY_COPY = 4
+    ALLOW_REQUANTIZE = 8
+    NO_FALLBACK = 16
+    KEEP_SPLIT = 32
+    OUTPUT_TYPE = 64
+    EMBEDDING_TYPE = 128
+    BEST = 256
+    NO_REPLACE = 512
+
+
+class JobRunFlags(_Flags):
+    """Flags of a quantization's run."""
+
+    RESUME = 1
+    KEEP = 2
+    MEASURE = 4
+
+
+class RopeStyle(_Id):
+    """How keys carry their positions."""
+
+    UNKNOWN = 0
+    NONE = 1
+    PAIRS = 2
+    HALVES = 3
+
+
+class HalfFormat(_Id):
+    """Format of 16-bit keys and values."""
+
+    F16 = 1
+    BF16 = 2
+
+
+class KvFlags(_Flags):
+    """Flags of a KV cache."""
+
+    FIT_TQ3_0 = 1
+    CENTRE_ALL = 2
+    CENTRE_NONE = 4
+    V_IN_K = 8
+
+
+class AttendFlags(_Flags):
+    """Flags of attention."""
+
+    ALL = 1
+
+
+class MatmulFlags(_Flags):
+    """Flags of products."""
+
+    F32 = 1
+    BATCH_INVARIANT = 2
+    PRECISE = 4
+
+
+class TokenizeFlags(_Flags):
+    """Flags of text to ids."""
+
+    ADD_SPECIAL = 1
+    PARSE_SPECIAL = 2
+
+
+class DetokenizeFlags(_Flags):
+    """Flags of ids to text."""
+
+    KEEP_SPECIAL = 1
+    KEEP_SPACE = 2
+
+
+class TokenFlags(_Flags):
+    """Properties of a token."""
+
+    UNKNOWN = 1
+    CONTROL = 2
+    USER = 4
+    UNUSED = 8
+    BYTE = 16
+    END = 32
+
+
+class DecodeFlags(_Flags):
+    """Flags of a decode."""
+
+    ALL_LOGITS = 1
+
+
+class QuantizeMode(_Id):
+    """Way to choose scales and codes."""
+
+    REFERENCE = 0
+    BEST = 1
+
+
+class TensorType(_Id):
+    """Type of a tensor: the id in the file."""
+
+    F32 = 0
+    F16 = 1
+    Q4_0 = 2
+    Q4_1 = 3
+    Q5_0 = 6
+    Q5_1 = 7
+    Q8_0 = 8
+    Q8_1 = 9
+    Q2_K = 10
+    Q3_K = 11
+    Q4_K = 12
+    Q5_K = 13
+    Q6_K = 14
+    Q8_K = 15
+    IQ2_XXS = 16
+    IQ2_XS = 17
+    IQ3_XXS = 18
+    IQ1_S = 19
+    IQ4_NL = 20
+    IQ3_S = 21
+    IQ2_S = 22
+    IQ4_XS = 23
+    I8 = 24
+    I16 = 25
+    I32 = 26
+    I64 = 27
+    F64 = 28
+    IQ1_M = 29
+    BF16 = 30
+    TQ1_0 = 34
+    TQ2_0 = 35
+    MXFP4 = 39
+    NVFP4 = 40
+    Q1_0 = 41
+    Q2_0 = 42
+
+
+class KvType(_Id):
+    """Type of the keys or values of a cache."""
+
+    DEFAULT = 0
+    F32 = 1
+    F16 = 2
+    BF16 = 3
+    Q8_0 = 8
+    Q5_1 = 9
+    Q5_0 = 10
+    Q4_1 = 11
+    Q4_0 = 12
+    IQ4_NL = 13
+    ROT_Q5_0 = 32
+    ROT_Q4_0 = 33
+    ROT_IQ4_NL = 34
+    TQ3_0 = 64
+    TQ3_0_RESIDUAL = 65
+    GX2 = 72
+    GX3 = 73
+    GX4 = 74
+
+
+class TypeFlags(_Flags):
+    """Properties of a tensor type."""
+
+    IS_QUANTIZED = 1
+    IS_FLOAT = 2
+    IS_INTEGER = 4
+    IS_ACTIVATION = 8
+    HAS_MATVEC = 16
+    HAS_QUANTIZE = 32
+
+
+class WriteFlags(_Flags):
+    """Flags of a writer."""
+
+    BIG_ENDIAN = 1
+    NO_REPLACE = 1
+
+
+class EditFlags(_Flags):
+    """Flags of an edit."""
+
+    IN_PLACE = 1
+    REWRITE = 2
+
+
+# Numbers with a meaning of their own.
+ESTIMATE_AS_IS = 4294967295
+MAX_DIMS = 4
+JOB_BY_RECIPE = 4294967295
+KV_NO_SINKS = 4294967295
+KV_ALL_SEQUENCES = 4294967295
+KV_KEEP_TYPE = 4294967295
+KV_ALL_LAYERS = 4294967295
+MATVEC_MAX_MATRICES = 64
+VERSION_MAJOR = 0
+VERSION_MINOR = 1
+VERSION_PATCH = 0
+ABI_VERSION = 1

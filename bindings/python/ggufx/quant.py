@@ -1,0 +1,80 @@
+"""Blocks to floats and back.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+from ctypes import byref, sizeof
+
+from . import _raw
+from ._buffers import F32, U8, Array, Buffer, Floats, address, raw_bytes, reads, result
+from ._callbacks import Following, Progress
+from ._handle import Handle, Object, RuntimeHandle
+from ._library import lib
+from .errors import argument, check
+from .formats import row_bytes, type_info
+from .ids import QuantizeMode
+from .runtime import Runtime
+
+
+class Decoding(Object):
+    """What a tensor does with its blocks."""
+
+    _runtime: RuntimeHandle
+    ne: tuple[int, ...]
+    n_rows: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        raise NotImplementedError
+
+    def dequantize(self, out: Buffer | None = None, first: int = 0, n: int | None = None, *,
+                   rt: Runtime | None = None) -> Floats:
+        """Rows first .. first + n - 1 as f32, of all outer dimensions: [n][ne[0]], or the tensor's
+        shape for all of them; in `out`, or in a new array."""
+        whole = first == 0 and n is None
+        if not 0 <= first <= self.n_rows:
+            raise argument(f"row {first} of {self.n_rows}")
+        rows = self.n_rows - first if n is None else n
+        to = result(out, self.shape if whole else (rows, self.ne[0]))
+        e = _raw.ggufx_error()
+        runtime: Handle = self._runtime if rt is None else rt._handle
+        check(lib.ggufx_dequantize(address(to), to.size, runtime, self._handle, first, rows,
+                                   byref(e)), e)
+        return to
+
+
+def dequantize(rt: Runtime, type: int, blocks: Buffer, out: Buffer | None = None) -> Floats:
+    """Whole blocks in a buffer as f32; of a matrix of bytes, row by row."""
+    of = raw_bytes(blocks, "blocks")
+    info = type_info(type)
+    if of.nbytes % info.block_bytes:
+        raise argument(f"blocks: {of.nbytes} bytes are not whole blocks of {info.block_bytes}")
+    n = of.nbytes // info.block_bytes * info.block_values
+    to = result(out, (len(of), n // len(of)) if of.ndim == 2 and len(of) else (n,))
+    e = _raw.ggufx_error()
+    check(lib.ggufx_dequantize_blocks(address(to), to.size, rt._handle, type, address(of),
+                                      of.nbytes, byref(e)), e)
+    return to
+
+
+def quantize(rt: Runtime, type: int, rows: Buffer, out: Buffer | None = None, *,
+             imatrix: Buffer | None = None, mode: QuantizeMode = QuantizeMode.REFERENCE,
+             progress: Progress | None = None) -> Array:
+    """Rows of f32, [n][columns] or one row, as blocks: bytes, [n][row_bytes]. imatrix: a weight per
+    column."""
+    of = reads(rows, F32, "rows")
+    if of.ndim not in (1, 2):
+        raise argument(f"rows has the shape {of.shape}, not (rows, columns)")
+    n_rows, n_cols = (1, of.size) if of.ndim == 1 else of.shape
+    weights = None if imatrix is None else reads(imatrix, F32, "imatrix", n_cols)
+    to = result(out, (n_rows, row_bytes(type, n_cols)), U8)
+    o = _raw.ggufx_quantize_options(struct_size=sizeof(_raw.ggufx_quantize_options), mode=mode)
+    if weights is not None:
+        o.imatrix = address(weights)
+    e = _raw.ggufx_error()
+    with Following(progress) as call:
+        o.progress = call.progress
+        call.end(lib.ggufx_quantize_blocks(address(to), to.nbytes, rt._handle, type, address(of),
+                                           n_rows, n_cols, byref(o), byref(e)), e)
+    return to

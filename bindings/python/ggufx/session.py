@@ -1,0 +1,178 @@
+"""One conversation, and the perplexity of a text.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+from ctypes import POINTER, addressof, byref, c_float, cast, sizeof
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+import numpy as np
+
+from . import _callbacks, _raw
+from ._buffers import F32, I32, Buffer, Floats, Ints, address, numbers, result
+from ._callbacks import Following, Progress
+from ._facts import made
+from ._handle import Object, SessionHandle, Turns
+from ._library import lib
+from .errors import StateError, check
+from .ids import DecodeFlags, KvType, TokenFlags
+from .model import Model
+from .sampler import Sampler
+from .tokenizer import Tokenizer
+
+
+class AttentionView:
+    """What the attention of a layer read and gave. Each array is a copy that is made when it is
+    asked for, which the function may do while it runs."""
+
+    def __init__(self, layer: int, first_token: int, n_tokens: int, shapes: tuple[int, int, int],
+                 at: tuple[int, int, int, int]) -> None:
+        self.layer, self.first_token, self.n_tokens = layer, first_token, n_tokens
+        self._shapes, self._pointers = shapes, at
+        self._open = True
+
+    def _copy(self, which: int, heads: int) -> Floats:
+        if not self._open:
+            raise StateError("STATE: the function that was shown the attention has ended")
+        shape = (self.n_tokens, heads, self._shapes[2])
+        to = cast(self._pointers[which], POINTER(c_float))
+        return np.ctypeslib.as_array(to, shape).copy()
+
+    @property
+    def q(self) -> Floats:
+        """Queries, [n_tokens][heads][dim], with their positions turned in."""
+        return self._copy(0, self._shapes[0])
+
+    @property
+    def k(self) -> Floats:
+        """Keys, [n_tokens][KV heads][dim], with their positions turned in."""
+        return self._copy(1, self._shapes[1])
+
+    @property
+    def v(self) -> Floats:
+        """Values, [n_tokens][KV heads][dim]."""
+        return self._copy(2, self._shapes[1])
+
+    @property
+    def out(self) -> Floats:
+        """What came out, [n_tokens][heads][dim]."""
+        return self._copy(3, self._shapes[0])
+
+
+# Looks at attention; False ends the decode with CancelledError.
+AttentionHook = Callable[[AttentionView], "bool | None"]
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """Perplexity of a text."""
+
+    perplexity: float
+    standard_error: float
+    n_chunks: int
+    n_tokens: int
+    n_scored: int
+
+
+class Session(Object):
+    """One conversation: its cache, position and last logits. Calls that change it run alone: one
+    beside another raises StateError."""
+
+    def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0,
+                 type_k: int = KvType.DEFAULT, type_v: int = KvType.DEFAULT,
+                 matmul_flags: int = 0) -> None:
+        o = _raw.ggufx_session_options(
+            struct_size=sizeof(_raw.ggufx_session_options), n_context=n_context, n_batch=n_batch,
+            type_k=type_k, type_v=type_v, matmul_flags=matmul_flags)
+        own, e, info = SessionHandle(), _raw.ggufx_error(), model.info
+        check(lib.ggufx_session_create(byref(own), model._handle, byref(o), byref(e)), e)
+        self._own, self._turns = own, Turns()
+        self._shapes = info.n_heads, info.n_kv_heads, info.head_dim
+        self.n_vocab, self.n_context = info.n_vocab, n_context or info.n_context
+
+    def decode(self, tokens: Ints, logits: Buffer | None = None, *,
+               attention: AttentionHook | None = None, progress: Progress | None = None) -> None:
+        """Append tokens and compute the logits after the last one, all or nothing. logits, f32
+        [n][n_vocab], is filled with those of every token."""
+        of = numbers(tokens, I32, "tokens")
+        o = _raw.ggufx_decode_options(struct_size=sizeof(_raw.ggufx_decode_options))
+        if logits is not None:
+            every = result(logits, (of.size, self.n_vocab), what="logits")
+            o.flags, o.logits, o.n_logits = DecodeFlags.ALL_LOGITS, address(every), every.size
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following(progress, self._shown(attention)) as call:
+            o.progress = call.progress
+            shown = _raw.ggufx_attention_hook(
+                struct_size=sizeof(_raw.ggufx_attention_hook), user=call.user,
+                layer=_callbacks.LAYER)
+            if attention is not None:
+                o.attention = addressof(shown)
+            call.end(lib.ggufx_session_decode(self._handle, address(of), of.size, byref(o),
+                                              byref(e)), e)
+
+    def _shown(self, attention: AttentionHook | None) -> Callable[..., bool | None]:
+        def show(layer: int, first: int, n: int, *at: int) -> bool | None:
+            view = AttentionView(layer, first, n, self._shapes, (at[0], at[1], at[2], at[3]))
+            try:
+                return attention(view) if attention is not None else None
+            finally:
+                view._open = False
+        return show
+
+    def logits(self, out: Buffer | None = None) -> Floats:
+        """The logits after the last token."""
+        to, e = result(out, (self.n_vocab,)), _raw.ggufx_error()
+        with self._turns.reading:
+            check(lib.ggufx_session_logits(address(to), to.size, self._handle, byref(e)), e)
+        return to
+
+    def __len__(self) -> int:
+        """Tokens in the conversation."""
+        with self._turns.reading:
+            return lib.ggufx_session_length(self._handle)
+
+    def truncate(self, n_tokens: int) -> None:
+        """Keep the first n_tokens tokens."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            check(lib.ggufx_session_truncate(self._handle, n_tokens, byref(e)), e)
+
+    def generate(self, tokens: Ints, sampler: Sampler, n: int | None = None, *,
+                 tokenizer: Tokenizer | None = None,
+                 progress: Progress | None = None) -> Iterator[int]:
+        """Decode tokens, then give one sampled id after the other, at most n. Ends where the context
+        is full, and before a token that ends generation where a tokenizer is given. An id that was
+        given is decoded when the next one is asked for."""
+        logits, given = np.empty(self.n_vocab, F32), 0
+        following = numbers(tokens, I32, "tokens")
+        while (n is None or given < n) and len(self) + following.size <= self.n_context:
+            self.decode(following, progress=progress)
+            id, _ = sampler.sample(self.logits(logits))
+            if tokenizer is not None and tokenizer.token(id).flags & TokenFlags.END:
+                return
+            yield id
+            given += 1
+            following = np.array([id], I32)
+
+    def score(self, tokens: Ints, n_context: int, bos: int = -1,
+              report: Callable[[Perplexity], bool | None] | None = None) -> Perplexity:
+        """Score tokens in chunks of n_context, bos (unless -1) first in each. report is told the
+        running result, and returns False to stop."""
+        of = numbers(tokens, I32, "tokens")
+
+        def one(at: int) -> bool | None:
+            running = cast(at, POINTER(_raw.ggufx_perplexity_facts)).contents
+            return report(made(Perplexity, running)) if report is not None else None
+
+        with self._turns.changing, Following(on=one) as call:
+            def scored(out: object, e: object) -> int:
+                return lib.ggufx_perplexity(out, self._handle, address(of), of.size, n_context, bos,
+                                            _callbacks.POINTER, call.user, e)
+            o = _raw.ggufx_perplexity_facts(struct_size=sizeof(_raw.ggufx_perplexity_facts))
+            e = _raw.ggufx_error()
+            call.end(scored(byref(o), byref(e)), e)
+        return made(Perplexity, o)
+
+

@@ -1,0 +1,125 @@
+"""Tensors: views, products, blocks.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+from ctypes import byref, c_uint64
+from typing import Sequence
+
+import numpy as np
+
+from . import _callbacks, _raw
+from ._buffers import Array, Buffer, View, address, raw_bytes
+from ._facts import asked, terminated, text
+from ._handle import FileHandle, Object, RuntimeHandle, TensorHandle
+from ._library import lib
+from .errors import UnsupportedError, argument, check, present
+from .ids import TensorType
+from .matmul import Products
+from .quant import Decoding
+from .runtime import Runtime
+
+# Types whose values NumPy has too, in the byte order of files.
+NUMPY = {
+    TensorType.F32: "<f4", TensorType.F16: "<f2", TensorType.F64: "<f8", TensorType.I8: "|i1",
+    TensorType.I16: "<i2", TensorType.I32: "<i4", TensorType.I64: "<i8",
+}
+_TYPES = {np.dtype(name): type for type, name in NUMPY.items()}
+
+
+class Tensor(Products, Decoding, Object):
+    """A typed, shaped, strided view of weights; immutable. One of a file keeps the file's memory."""
+
+    def __init__(self, runtime: RuntimeHandle, own: TensorHandle) -> None:
+        """Not for programs: see File.tensors, wrap and slice."""
+        o = asked(_raw.ggufx_tensor_facts, lib.ggufx_tensor_info, own)
+        self._runtime, self._own = runtime, own
+        self.name = text(o.name, o.name_length)
+        self.type = TensorType(o.type)
+        self.ne = tuple(o.ne)
+        """Values per dimension, [0] along a row; 1 beyond n_dims."""
+        self.n_dims = o.n_dims
+        self.row_bytes, self.row_stride = o.row_bytes, o.row_stride
+        self.n_rows, self.n_bytes = o.n_rows, o.n_bytes
+        self.offset, self.file_offset = present(o.offset), present(o.file_offset)
+        self.part = o.part
+
+    @classmethod
+    def _of(cls, runtime: RuntimeHandle, file: FileHandle, at: int) -> Tensor:
+        own = TensorHandle(at)
+        own.owner = file
+        return cls(runtime, own)
+
+    @classmethod
+    def wrap(cls, rt: Runtime, type: int, ne: Sequence[int], data: Buffer, name: str = "",
+             row_stride: int = 0) -> Tensor:
+        """Blocks as they stand in files, in a buffer, without a copy: it is kept until the last user
+        of the tensor is gone. ne[0] is along a row; row_stride 0: dense."""
+        bytes_ = raw_bytes(data, "data")
+        dims = (c_uint64 * max(len(ne), 1))(*ne)
+        own, e, title = TensorHandle(), _raw.ggufx_error(), terminated(name)
+        runtime = rt._handle
+        assert isinstance(runtime, RuntimeHandle)
+        check(lib.ggufx_tensor_wrap(byref(own), runtime, type, len(ne), byref(dims), row_stride,
+                                    address(bytes_), bytes_.nbytes, title, _callbacks.DESTROY,
+                                    _callbacks.keep(bytes_), byref(e)), e)
+        return cls(runtime, own)
+
+    @classmethod
+    def of(cls, rt: Runtime, array: Array, name: str = "") -> Tensor:
+        """The values of an array, F32, F16, F64 or I8 .. I64 by its type, without a copy."""
+        type = _TYPES.get(array.dtype)
+        if type is None:
+            raise argument(f"the array has the type {array.dtype.str}, files have "
+                           f"{', '.join(sorted(NUMPY.values()))}")
+        if not array.flags.c_contiguous:
+            raise argument(f"the array is not C-contiguous: strides {array.strides}")
+        return cls.wrap(rt, type, array.shape[::-1], array.reshape(-1).view(np.uint8), name)
+
+    def slice(self, dim: int, first: int, n: int) -> Tensor:
+        """Indices first .. first + n - 1 of a dimension; shares the data and keeps them alive."""
+        own, e = TensorHandle(), _raw.ggufx_error()
+        check(lib.ggufx_tensor_slice(byref(own), self._handle, dim, first, n, byref(e)), e)
+        return Tensor(self._runtime, own)
+
+    def __repr__(self) -> str:
+        return f"<Tensor {self.name!r} {self.type.name} {self.shape}>"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As NumPy has it: the last dimension is along a row."""
+        return self.ne[: self.n_dims][::-1]
+
+    def _at(self) -> tuple[TensorHandle, int]:
+        own = self._handle
+        assert isinstance(own, TensorHandle)
+        at = lib.ggufx_tensor_data(own)
+        if at is None and self.n_bytes:
+            raise UnsupportedError(f'UNSUPPORTED: the data of "{self.name}" are not in memory')
+        return own, at or 0
+
+    @property
+    def raw(self) -> Array:
+        """The bytes of the rows, [n_rows][row_bytes], read-only and not copied: the array keeps the
+        file's memory until it is gone itself."""
+        own, at = self._at()
+        shape = (self.n_rows, self.row_bytes)
+        if not at or not self.n_bytes:
+            return np.empty(shape, np.uint8)
+        return View(own, at, shape, (self.row_stride, 1), "|u1").array()
+
+    def numpy(self) -> Array:
+        """The values of a type that NumPy has too (F32, F16, F64, I8 .. I64), in the tensor's shape,
+        read-only and not copied. For others see dequantize."""
+        typestr = NUMPY.get(self.type)
+        if typestr is None:
+            raise UnsupportedError(f"UNSUPPORTED: NumPy has no {self.type.name}: use dequantize")
+        own, at = self._at()
+        if not at or not self.n_bytes:
+            return np.empty(self.shape, typestr)
+        strides, step = [np.dtype(typestr).itemsize], self.row_stride
+        for rows in self.ne[1: self.n_dims]:
+            strides.append(step)
+            step *= rows
+        return View(own, at, self.shape, tuple(reversed(strides[: self.n_dims])), typestr).array()
