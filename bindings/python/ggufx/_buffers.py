@@ -93,11 +93,13 @@ def raw_bytes(buffer: Buffer, what: str) -> Array:
 def numbers(values: Ints, dtype: np.dtype[Any], what: str, n: int | None = None) -> Array:
     """A list of numbers, copied, or a buffer of them."""
     if isinstance(values, (list, tuple, range)):
-        limits = np.iinfo(dtype)
-        for i, v in enumerate(values):
-            if not limits.min <= v <= limits.max:
-                raise argument(f"{what}[{i}] is {v}, not within {limits.min} .. {limits.max}")
-        values = np.array(values, dtype)
+        array, limits = np.array(values), np.iinfo(dtype)
+        if array.size and array.dtype.kind not in "iu":
+            raise argument(f"{what} is no list of integers of 64 bits")
+        if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
+            raise argument(f"{what} has {array.min()} .. {array.max()}, not within {limits.min} .. "
+                           f"{limits.max}")
+        values = array.astype(dtype)
     return reads(values, dtype, what, n)
 
 

@@ -1,21 +1,18 @@
 """Functions of the program that the library calls: during one call, or as long as an object lives.
 
 No exception crosses the library. What a function of one call raises ends that call and is raised
-behind it; what a hook of a runtime raises goes to sys.unraisablehook, and the hook has failed.
+behind it; a hook of a runtime that raises has failed: see _hook.
 SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
 import itertools
-import signal
-import threading
 from ctypes import (
     CFUNCTYPE, byref, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, memmove, py_object,
     pythonapi, sizeof, string_at)
-from types import FrameType
 from typing import Any, Callable, Optional
 
-from . import _raw
+from . import _raw, _signals
 from ._buffers import address, raw_bytes
 from .errors import argument, check, thrown
 from .ids import Status
@@ -37,48 +34,32 @@ def keep(thing: object) -> int:
 class Following:
     """A with-statement around a call that can be followed, ended, and interrupted by Ctrl-C.
 
-    In the main thread the handler of SIGINT runs where the call polls, so that what it raises (a
-    KeyboardInterrupt) ends the call; elsewhere Python has no handler to run."""
+    In the main thread handlers of signals run where the call polls, so that what they raise (a
+    KeyboardInterrupt) ends the call; in others Python runs none."""
 
     def __init__(self, progress: Progress | None = None, on: Callable[..., Any] | None = None) -> None:
         self.report, self.on = progress, on
         self.caught: BaseException | None = None
-        self._signal: tuple[int, FrameType | None] | None = None
-        self._handler: Any = None
 
     def __enter__(self) -> Following:
         self.user = keep(self)
         self._progress = _raw.ggufx_progress(
             struct_size=sizeof(_raw.ggufx_progress), user=self.user, report=PROGRESS)
         self.progress = cast(byref(self._progress), c_void_p).value
-        if threading.current_thread() is threading.main_thread():
-            handler = signal.getsignal(signal.SIGINT)
-            if callable(handler):
-                self._handler = handler
-                signal.signal(signal.SIGINT, self._note)
+        self._signals = _signals.Waiting()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
         del _live[self.user]
-        if self._signal is not None and error is None:
-            self._handle()
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._signal = number, frame
-
-    def _handle(self) -> None:
-        if self._signal is not None:
-            noted, self._signal = self._signal, None
-            self._handler(*noted)
+        self._signals.end()
+        self._signals.handle()
 
     def run(self, function: Callable[..., Any] | None, *arguments: Any) -> bool:
         """Call a function of the program; False: end the call."""
         if self.caught is not None:
             return False
         try:
-            self._handle()
+            self._signals.handle()
             return function is None or function(*arguments) is not False
         except BaseException as e:
             self.caught = e
@@ -177,29 +158,60 @@ def _log(user: int, level: int, text: int, n: int) -> None:
     _live[user](level, string_at(text, n).decode("utf-8", "replace"))
 
 
-def _jobs(user: int, n: int, task: int, ctx: int) -> int:
+class _Unraisable:
+    """Python has no other way to call sys.unraisablehook."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __del__(self) -> None:
+        raise self.error
+
+
+def _hook(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a hook of a runtime gives, None where it raised. That is told to sys.unraisablehook, and
+    is the cause of a failure of this thread's call; KeyboardInterrupt takes the failure's place."""
     try:
-        run = _TASK(task)
-        _live[user].parallel_for(n, lambda index, worker: run(ctx, index, worker))
-        return Status.OK
+        _signals.handle()
+        return function(*arguments)
     except BaseException as e:
-        thrown.by_executor = e
-        return Status.INTERNAL
+        thrown.by_hook = e
+        if isinstance(e, Exception):
+            _Unraisable(e)
+        return None
+
+
+def _jobs(user: int, n: int, task: int, ctx: int) -> int:
+    return Status.OK if _hook(_run_jobs, _live[user], n, task, ctx) else Status.INTERNAL
+
+
+def _run_jobs(executor: Any, n: int, task: int, ctx: int) -> bool:
+    run = _TASK(task)
+    executor.parallel_for(n, lambda index, worker: run(ctx, index, worker))
+    return True
 
 
 def _alloc(user: int, size: int, align: int) -> int:
-    return int(_live[user].alloc(size, align) or 0)
+    return _hook(_allocated, _live[user], size, align) or 0
+
+
+def _allocated(allocator: Any, size: int, align: int) -> int:
+    return int(allocator.alloc(size, align) or 0)
 
 
 def _free(user: int, at: int, size: int, align: int) -> None:
     _live[user].free(at, size, align)
 
 
+_signals.entry(_hook)
+_signals.entry(_Unraisable.__init__)
+_signals.entry(Following.run)
 _TASK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
 
 
 def _address(result: Any, function: Callable[..., Any], *arguments: Any) -> int:
     made = CFUNCTYPE(result, c_void_p, *arguments)(function)
+    _signals.entry(function)
     pythonapi.Py_IncRef(py_object(made))  # they live as long as the process
     return cast(made, c_void_p).value or 0
 

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 NONE = 2**64 - 1  # what is absent
-thrown = threading.local()  # by_executor: what the executor of this thread's call raised
+thrown = threading.local()  # by_hook: what a hook raised that this thread's call ran
 
 
 def present(value: int) -> int | None:
@@ -311,8 +311,8 @@ def check(status: int, record: ggufx_error) -> None:
     """Raise what the record says when a call failed."""
     if status:
         error = failure(status, record)
-        cause, thrown.by_executor = getattr(thrown, "by_executor", None), None
-        if status != Status.INTERNAL or cause is None:
+        cause, thrown.by_hook = getattr(thrown, "by_hook", None), None
+        if status not in (Status.INTERNAL, Status.MEMORY) or cause is None:
             raise error
         if not isinstance(cause, Exception):
             raise cause  # KeyboardInterrupt

@@ -8,7 +8,7 @@ from ctypes import Structure, addressof, byref, sizeof
 from dataclasses import dataclass
 from typing import Callable, Protocol
 
-from . import _callbacks, _raw
+from . import _callbacks, _raw, _signals
 from ._facts import asked, made, terminated, text
 from ._handle import Object, RuntimeHandle
 from ._library import lib
@@ -67,6 +67,8 @@ class Runtime(Object):
             o.allocator = _filled(hooks, _raw.ggufx_allocator(
                 struct_size=sizeof(_raw.ggufx_allocator), user=_callbacks.keep(allocator),
                 alloc=_callbacks.ALLOC, free=_callbacks.FREE, destroy=_callbacks.DESTROY))
+        if hooks:
+            _signals.stand_before()
         own, e = RuntimeHandle(), _raw.ggufx_error()
         check(lib.ggufx_runtime_create(byref(own), byref(o), byref(e)), e)
         self._own = own

@@ -1,0 +1,152 @@
+"""A model quantized: planned, changed by a rule, cancelled, resumed, in shards; imatrices, estimates.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+import ggufx
+from ggufx import (
+    ESTIMATE_AS_IS, Estimate, EstimateFlags, EstimateOptions, File, FileType, Imatrix,
+    ImatrixFormat, JobFlags, JobReason, JobRunFlags, KvType, PlannedTensor, Quantizer,
+    QuantizerOptions, Status, TensorType)
+
+from .common import Case, old_imatrix
+
+
+def rule(tensor: PlannedTensor) -> TensorType | None:
+    return TensorType.Q5_1 if tensor.name.endswith("ffn_up.weight") else None
+
+
+class Jobs(Case):
+    def plan(self, **how: object) -> Quantizer:
+        options = QuantizerOptions(**how)  # type: ignore[arg-type]
+        options.flags |= JobFlags.ALLOW_REQUANTIZE
+        return Quantizer(self.rt, self.demo(), FileType.from_name("q4_0"), options)
+
+    def chosen(self) -> Quantizer:
+        job = self.plan()
+        job.choose(rule)
+        return job
+
+    def test_recipes(self) -> None:
+        q4 = FileType.from_name("Q4_K")
+        self.assertEqual((q4.name, q4.file_type, q4.type), ("Q4_K_M", 15, TensorType.Q4_K))
+        self.assertGreater(len(FileType.all()), 20)
+        self.assertIn(q4, FileType.all())
+        self.fails(Status.NOT_FOUND, FileType.from_name, "Q4_Q")
+
+    def test_plans(self) -> None:
+        job = self.chosen()
+        chosen = [i for i, t in enumerate(job) if t.reason == JobReason.CHOSEN]
+        self.assertTrue(chosen and all(job[i].to == TensorType.Q5_1 for i in chosen))
+        self.assertEqual((len(job), len(list(job)), job[-1]), (38, 38, job[37]))
+        self.assertLess(job.info.bytes_out, job.info.bytes_in)
+        coarse, fine = (job.measure(chosen[0], t, 4096) for t in (TensorType.Q4_0, TensorType.Q8_0))
+        self.assertLess(fine, coarse / 4)
+        self.fails(Status.CANCELLED, job.measure, 0, TensorType.Q4_0, progress=lambda d, t: False)
+        with self.assertRaises(IndexError):
+            job[38]
+        self.fails(Status.UNSUPPORTED, job.choose, lambda t: TensorType.Q8_K)
+        self.assertEqual([i for i, t in enumerate(job) if t.reason == JobReason.CHOSEN], chosen)
+        self.assertEqual(job[1].from_, TensorType.Q8_0)
+
+    def test_cancelled_runs_are_resumed(self) -> None:
+        whole, path = self.folder / "whole", self.folder / "path"
+        self.chosen().run(whole)
+        job, seen, again = self.chosen(), [0], [0]
+
+        def stop(index: int, tensor: PlannedTensor) -> None:
+            seen[0] += 1
+        self.fails(Status.CANCELLED, job.run, path, JobRunFlags.KEEP, tensor_done=stop,
+                   progress=lambda done, total: seen[0] < 4)
+        self.assertTrue(not path.exists() and seen[0] >= 4)
+
+        def count(index: int, tensor: PlannedTensor) -> None:
+            again[0] += 1
+        job.run(path, JobRunFlags.RESUME | JobRunFlags.MEASURE, tensor_done=count)
+        self.assertEqual(whole.read_bytes(), path.read_bytes())
+        self.assertTrue(0 < again[0] < len(job) and any(t.rmse for t in job))
+
+        def broken(index: int, tensor: PlannedTensor) -> None:
+            raise RuntimeError("mine")
+        with self.assertRaisesRegex(RuntimeError, "mine"):
+            self.chosen().run(self.folder / "third", tensor_done=broken)
+
+    def test_shards(self) -> None:
+        path = self.folder / "path"
+        self.fails(Status.NOT_FOUND, self.chosen().finish, path)
+        self.chosen().run(path, shard=1, n_shards=2)
+        self.fails(Status.STATE, self.chosen().finish, path)
+        self.chosen().run(path, shard=2, n_shards=2)
+        self.chosen().finish(path)
+        self.assertEqual(File.open(self.rt, path).info.n_tensors, 38)
+
+    def test_options(self) -> None:
+        def embedding(**how: object) -> TensorType:
+            return next(t.to for t in self.plan(**how) if t.name == "token_embd.weight")
+        self.assertEqual(embedding(embedding_type=TensorType.Q5_0), TensorType.Q5_0)
+        self.assertEqual(embedding(output_type=TensorType.Q5_1), TensorType.Q5_1)  # it is that, too
+        more = self.plan(reserve_bytes=65536).info.file_bytes - self.plan().info.file_bytes
+        self.assertTrue(65536 <= more < 65536 + 200)
+        job = self.plan(imatrix=Imatrix.open_memory(self.rt, old_imatrix()),
+                        imatrix_name="calibration.dat")
+        self.assertGreater(job.info.n_missing, 0)
+        job.run(self.folder / "out")
+        with File.open(self.rt, self.folder / "out") as file:
+            self.assertEqual(file.meta["quantize.imatrix.file"].value, "calibration.dat")
+
+    def test_imatrices(self) -> None:
+        m = Imatrix.open_memory(self.rt, old_imatrix())
+        info = m.info
+        self.assertEqual((info.n_entries, info.n_datasets, info.format), (2, 1, ImatrixFormat.DAT))
+        self.assertEqual((len(m), m.dataset(0)), (2, "text"))
+        self.assertTrue("a.weight" in m and "c.weight" not in m)
+        first = m["a.weight"]
+        self.assertEqual((first.sums.shape, first.counts.shape), ((1, 2), (1,)))
+        self.assertEqual(first.values[0, 1], 2 * first.values[0, 0])
+        m.merge(Imatrix.open_memory(self.rt, old_imatrix()))
+        self.assertEqual(m[0].counts[0], 2 * first.counts[0])
+        path = self.folder / "matrix"
+        m.write(path)
+        self.same(Imatrix.open(self.rt, path)[0].sums, m[0].sums)
+        self.fails(Status.IO, m.write, path, replace=False)
+        self.fails(Status.CANCELLED, Imatrix.open, self.rt, path, lambda done, total: False)
+        m.select(bytes([0, 1]))
+        self.assertEqual([e.name for e in m], ["b.weight"])
+        self.fails(Status.NOT_FOUND, m.find, "a.weight")
+        self.fails(Status.ARGUMENT, m.select, b"\1\1")
+        self.fails(Status.STATE, m.merge, m)
+        self.fails(Status.NOT_FOUND, Imatrix.open, self.rt, "/nowhere/x")
+        self.fails(Status.MALFORMED, Imatrix.open_memory, self.rt, old_imatrix()[:60])
+        self.fails(Status.IO, m.write, "/nowhere/x", ImatrixFormat.DAT)
+
+    def test_estimates(self) -> None:
+        file = self.demo()
+        asked = EstimateOptions(n_context=128,
+                                quantizer=QuantizerOptions(flags=JobFlags.ALLOW_REQUANTIZE))
+        a = ggufx.estimate(self.rt, file, asked)
+        self.assertEqual((a.file_type, a.n_context), (ESTIMATE_AS_IS, 128))
+        self.assertTrue(a.flags & EstimateFlags.FITS)
+        self.assertEqual(a.total_bytes, a.file_bytes + a.runtime_bytes + a.model_bytes +
+                         a.kv_bytes + a.session_bytes)
+        asked.recipe, asked.type_k, asked.bandwidth = FileType.from_name("Q4_0"), KvType.Q8_0, 1e10
+        b = ggufx.estimate(self.rt, file, asked)
+        self.assertEqual((b.file_type, b.type_k), (asked.recipe.file_type, KvType.Q8_0))
+        self.assertTrue(b.weight_bytes < a.weight_bytes and b.loss > a.loss)
+        self.assertTrue(b.tokens_per_second > 0 and a.tokens_per_second == 0)
+        asked.bandwidth = -1
+        self.fails(Status.ARGUMENT, ggufx.estimate, self.rt, file, asked)
+        self.assertGreaterEqual(ggufx.estimate(self.rt, file).n_context, 128)
+        self.fails(Status.ARGUMENT, ggufx.estimate, self.rt, file, EstimateOptions(
+            recipe=FileType.from_name("Q4_0")))  # it is quantized already
+
+    def test_recommendations(self) -> None:
+        file = self.demo()
+        asked = EstimateOptions(n_context=128,
+                                quantizer=QuantizerOptions(flags=JobFlags.ALLOW_REQUANTIZE))
+        whole: Estimate = ggufx.recommend(self.rt, file, asked)
+        asked.memory_bytes = whole.total_bytes - 1
+        less = ggufx.recommend(self.rt, file, asked)
+        self.assertTrue(less.total_bytes < whole.total_bytes and less.loss > whole.loss)
+        asked.memory_bytes = 1000
+        self.fails(Status.CAPACITY, ggufx.recommend, self.rt, file, asked)

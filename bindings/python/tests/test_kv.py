@@ -1,0 +1,173 @@
+"""Caches, attention and snapshots.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+import ggufx
+from ggufx import (
+    KV_ALL_LAYERS, KV_NO_SINKS, AttendFlags, HalfFormat, KvCache, KvFlags, KvLayer, KvType, Status)
+
+from .common import Case, Floats, filled, numbers, options
+
+
+class Caches(Case):
+    def attended(self, kv: KvCache, sequence: int = 0, **named: Any) -> Floats:
+        return kv.attend(0, sequence, numbers(1, 4, 32), **named)
+
+    def cache(self, **changed: Any) -> KvCache:
+        return KvCache(self.rt, options(**changed))
+
+    def test_attention(self) -> None:
+        kv = filled(self.rt, 40)
+        k = numbers(40, 2, 32).astype(float)
+        expected = np.empty((1, 4, 32))
+        for head, q in enumerate(numbers(1, 4, 32)[0].astype(float)):
+            weights = np.exp(k[:, head // 2] @ q / np.sqrt(32))
+            expected[0, head] = weights @ k[:, head // 2] / weights.sum()
+        out, lse = np.empty((1, 4, 32), np.float32), np.empty((1, 4), np.float32)
+        self.assertIs(self.attended(kv, out=out, lse=lse), out)
+        self.near(out, expected, 1e-5)
+        self.assertTrue(np.isfinite(lse).all())
+        self.same(kv.read_k(0, 0, 3, 2), numbers(40, 2, 32)[3:5])
+        self.same(kv.read_v(1, 0, 3, 2), numbers(40, 2, 32)[3:5])
+        scores = kv.scores(0, 0, numbers(1, 4, 32))
+        self.assertEqual(scores.shape, (1, 4, 40))
+        self.near(scores[0, 0], k[:, 0] @ numbers(1, 4, 32)[0, 0] / np.sqrt(32), 1e-4)
+        self.assertEqual((kv.length(), kv.length(1)), (40, 0))
+        self.same(kv.positions(0, 38), [38, 39])
+        self.fails(Status.ARGUMENT, kv.attend, 0, 0, numbers(100))
+        self.fails(Status.ARGUMENT, kv.attend, 0, 0, numbers(1, 4, 32), positions=[1, 2])
+        self.fails(Status.ARGUMENT, self.attended, kv, lse=np.empty(3, np.float32))
+        self.fails(Status.ARGUMENT, kv.read_k, 0, 0, 39, 2)
+        self.fails(Status.CANCELLED, self.attended, kv, progress=lambda done, total: False)
+
+    def test_batches_and_halves(self) -> None:
+        kv = filled(self.rt, 5)
+        kv.copy(0, 1, 0, 5)
+        one = self.attended(kv)
+        two = kv.attend_batch(0, [1, 0], np.repeat(numbers(1, 4, 32), 2, 0))
+        self.same(two[0], one[0])
+        self.same(two[1], one[0])
+        kv.append_batch(0, [0, 1], [5, 5], numbers(2, 2, 32), numbers(2, 2, 32))
+        self.same(kv.read_k(0, 1, 5, 1)[0], numbers(2, 2, 32)[1])
+        half = self.cache()
+        rows = numbers(3, 2, 32)
+        half.append_half(0, 0, rows.astype(np.float16), rows.astype(np.float16))
+        self.same(half.read_k(0, 0, 0, 3), rows.astype(np.float16).astype(np.float32))
+        bf16 = (rows.view(np.uint32) >> 16).astype(np.uint16)
+        half.append_half(0, 0, bf16, bf16, [3, 4, 5], HalfFormat.BF16)
+        self.same(half.read_k(0, 0, 3, 3).view(np.uint32) >> 16, bf16)
+        self.fails(Status.ARGUMENT, half.append_half, 0, 0, rows, rows)
+        self.fails(Status.ARGUMENT, half.append_half, 0, 0, rows.astype(np.float16),
+                   rows.astype(np.float16), None, HalfFormat.BF16)
+        self.fails(Status.ARGUMENT, kv.append, 0, 0, numbers(65), numbers(65))
+        self.fails(Status.ARGUMENT, kv.append, 0, 0, rows, rows, [1, 2])
+        self.fails(Status.ARGUMENT, kv.append, 9, 0, rows, rows)
+        rows[1, 0, 0] = np.nan
+        self.assertEqual(self.fails(Status.VALUE, kv.append, 0, 0, rows, rows).index, 64)
+
+    def test_edits_of_sequences(self) -> None:
+        kv = filled(self.rt, 10)
+        before = self.attended(kv)
+        kv.begin(0)
+        kv.append(0, 0, numbers(1, 2, 32), numbers(1, 2, 32))
+        kv.rollback(0)
+        self.same(self.attended(kv), before)
+        kv.commit(0)
+        kv.shift(0, 0, 10, 5)
+        self.same(kv.positions(), range(5, 15))
+        kv.shift(0, 5, 15, -5)
+        self.same(self.attended(kv), before)
+        kv.remove(0, 2, 4)
+        self.assertEqual(kv.length(), 8)
+        kv.compact(0)
+        kv.truncate(0, 3)
+        self.assertEqual(kv.length(), 3)
+        kv.reserve(1, 100)
+        self.assertGreater(kv.stats(0).n_pages, 1)
+        kv.keep(0)
+        kv.requantize(KV_ALL_LAYERS, KvType.Q8_0, KvType.Q8_0)
+        self.assertEqual(kv.stats().type_k, KvType.Q8_0)
+        kv.clear()
+        self.assertEqual(kv.length(), 0)
+        gx = self.cache(type_k=KvType.GX4, type_v=KvType.GX4)
+        gx.calibrate(0, numbers(2, 32), np.ones(64, np.float32), numbers(2, 32))
+        self.fails(Status.ARGUMENT, gx.calibrate, 0, numbers(3))
+        self.fails(Status.CAPACITY, kv.reserve, 0, 257)
+        self.assertGreater(ggufx.kv_estimate(self.rt, options(), 256), 256 * 2 * 2 * 64 * 4)
+
+    def test_snapshots(self) -> None:
+        kv = filled(self.rt, 70)
+        before = self.attended(kv)
+        data = io.BytesIO()
+        kv.save(data, 0)
+        kv.save(self.folder / "all")
+        other = self.cache()
+        other.load(io.BytesIO(data.getvalue()), 0)
+        self.same(self.attended(other), before)
+        other = self.cache()
+        other.load(self.folder / "all")
+        self.same(self.attended(other), before)
+        other = self.cache()
+        self.fails(Status.MAGIC, other.load, io.BytesIO(bytes(4096)), 0)
+        with self.assertRaises(EOFError):
+            other.load(io.BytesIO(data.getvalue()[:-1]), 0)
+        e = self.fails(Status.IO, other.load, self.folder / "none")
+        self.assertEqual(e.system_error, 2)
+        self.assertEqual(other.length(), 0)
+
+        class Full(io.BytesIO):
+            def write(self, data: Any, /) -> int:
+                raise OSError(28, "full")
+        with self.assertRaisesRegex(OSError, "full"):
+            kv.save(Full(), 0)
+
+    def test_options_of_attention(self) -> None:
+        # By the formulas of kv.h, in double.
+        def attends(first: float, last: float, **named: Any) -> None:
+            out = self.attended(filled(self.rt, 5), **named).reshape(-1)
+            self.near(out[[0, 127]], [first, last], 1e-5)
+        attends(-0.907634, -0.748555)
+        attends(-0.926654, -0.763931, scale=0.3)
+        attends(-0.874823, -0.724180, softcap=0.5)
+        attends(-0.795041, -0.638277, window=2)
+        attends(-0.897601, -0.703808, alibi_slopes=np.array([0.1, 0.2, 0.3, 0.4], np.float32))
+        attends(-0.845248, -0.536932, sink_logits=np.array([0.5, 1, 1.5, 2], np.float32))
+        kv = filled(self.rt, 5)
+        early = kv.attend(0, 0, numbers(1, 4, 32), positions=[0])
+        self.same(early[0, 0], numbers(5, 2, 32)[0, 0])
+        self.same(kv.attend(0, 0, numbers(1, 4, 32), positions=[0], flags=AttendFlags.ALL),
+                  self.attended(kv))
+
+    def test_options_of_caches(self) -> None:
+        turned = self.cache(rope_dims=8, rope_base=100, rope_scale=0.5)
+        for layer in range(2):
+            turned.append(layer, 0, numbers(1, 2, 32), numbers(1, 2, 32))
+        turned.shift(0, 0, 1, 1)
+        k = turned.read_k(0, 0, 0, 1).reshape(-1)
+        self.near(k[:4], [-1.307774, 0.335124, 0.702069, 0.856494], 1e-5)
+        self.same(k[8:32], numbers(64)[8:32])
+        for n, token in ((8, 6), (KV_NO_SINKS, 2)):  # those stay F16
+            sinks = self.cache(type_k=KvType.Q8_0, type_v=KvType.Q8_0, n_sinks=n)
+            sinks.append(0, 0, numbers(128, 2, 32), numbers(128, 2, 32))
+            off = np.abs(sinks.read_k(0, 0, token, 1) - numbers(128, 2, 32)[token]).max()
+            self.assertEqual(off <= 6e-4, n == 8)
+        narrow = self.cache(layers=[KvLayer(KvType.F32, KvType.F32, 2), KvLayer()])
+        narrow.append(0, 0, numbers(5, 2, 32), numbers(5, 2, 32))
+        self.near(self.attended(narrow)[0, 0, 0], -0.795041, 1e-5)
+        slim = self.cache(head_dim_v=16)
+        slim.append(0, 0, numbers(1, 2, 32), numbers(1, 2, 16))
+        self.assertEqual(self.attended(slim).shape, (1, 4, 16))
+        self.assertEqual(slim.read_v(0, 0, 0, 1).shape, (1, 2, 16))
+        self.cache(flags=KvFlags.V_IN_K, head_dim_v=16).append(0, 0, numbers(1, 2, 32))
+        data = io.BytesIO()
+        self.cache(model=7).save(data, 0)
+        self.fails(Status.MISMATCH, self.cache(model=8).load, io.BytesIO(data.getvalue()), 0)
+        self.fails(Status.ARGUMENT, self.cache, n_layers=0)
+        self.fails(Status.ARGUMENT, self.cache, layers=[KvLayer()])
