@@ -48,6 +48,13 @@ def csharp(library, work, environment):
     return [tools.tool("mono"), str(work / "cost.exe"), "cost"]
 
 
+def python(library, work, environment):
+    # The measured process has the library's folder alone in its environment.
+    return [tools.python(library, environment), "-c",
+            f"import runpy, sys; sys.path.insert(0, {str(HERE / 'python')!r}); "
+            "runpy.run_module('tests.cost', run_name='__main__')"]
+
+
 def nanoseconds(text):
     """The two figures of a program, or of Go's table of benchmarks."""
     table = dict(re.findall(r"^Benchmark(\w+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op", text, re.M))
@@ -61,7 +68,7 @@ def main():
     library, work = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
     programs, best = {}, {}
-    for language in (c, rust, go, csharp):
+    for language in (c, rust, go, csharp, python):
         environment = {**os.environ, "LD_LIBRARY_PATH": str(library)}
         folder = work / language.__name__
         folder.mkdir(parents=True, exist_ok=True)

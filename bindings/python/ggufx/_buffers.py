@@ -46,13 +46,16 @@ def _typed(array: Array, dtype: np.dtype[Any], what: str) -> None:
 
 def reads(buffer: Buffer, dtype: np.dtype[Any], what: str, n: int | None = None) -> Array:
     """A buffer of numbers that is read; n is how many there must be."""
-    array = _array(buffer, what)
+    array = buffer if isinstance(buffer, np.ndarray) else _array(buffer, what)
     if array.dtype is not dtype:
         _typed(array, dtype, what)
-    if not array.flags.c_contiguous:
-        raise argument(f"{what} is not C-contiguous: strides {array.strides} of shape {array.shape}")
-    if not array.flags.aligned:
-        raise argument(f"{what} is not aligned to its {array.itemsize} bytes")
+    flags = array.flags
+    if not flags.carray:  # which most are, at one look
+        if not flags.c_contiguous:
+            raise argument(f"{what} is not C-contiguous: strides {array.strides} of shape "
+                           f"{array.shape}")
+        if not flags.aligned:
+            raise argument(f"{what} is not aligned to its {array.itemsize} bytes")
     if n is not None and array.size != n:
         raise argument(f"{what} has {array.size} values of shape {array.shape}, not {n}")
     return array
@@ -85,9 +88,7 @@ def raw_bytes(buffer: Buffer, what: str) -> Array:
     array = _array(buffer, what)
     if array.itemsize != 1:
         raise argument(f"{what} has the type {array.dtype}, not bytes")
-    if not array.flags.c_contiguous:
-        raise argument(f"{what} is not C-contiguous: strides {array.strides} of shape {array.shape}")
-    return array
+    return reads(array, array.dtype, what)
 
 
 def numbers(values: Ints, dtype: np.dtype[Any], what: str, n: int | None = None) -> Array:
@@ -137,7 +138,7 @@ def columns(buffer: Buffer, dtype: np.dtype[Any], n: int, what: str) -> tuple[Ar
 
 
 class View:
-    """Memory of the library as NumPy takes it: read-only, and its owner lives as long as the array."""
+    """Memory of the library as NumPy takes it: read-only; its owner lives as long as the array."""
 
     def __init__(self, owner: object, at: int, shape: tuple[int, ...], strides: tuple[int, ...],
                  typestr: str) -> None:

@@ -37,7 +37,8 @@ class Following:
     In the main thread handlers of signals run where the call polls, so that what they raise (a
     KeyboardInterrupt) ends the call; in others Python runs none."""
 
-    def __init__(self, progress: Progress | None = None, on: Callable[..., Any] | None = None) -> None:
+    def __init__(self, progress: Progress | None = None,
+                 on: Callable[..., Any] | None = None) -> None:
         self.report, self.on = progress, on
         self.caught: BaseException | None = None
 

@@ -1,8 +1,8 @@
 """Handlers of signals beside functions that the library calls.
 
-CPython runs a handler in the main thread before the first instruction of the next function. Where the
-library called that function, what the handler raises would end it without a result, and ctypes would
-give the library whatever stands in a register. So handlers wait until the function can catch.
+CPython runs a handler in the main thread before the first instruction of the next function. Where
+the library called that function, what the handler raises would end it without a result, and ctypes
+would give the library whatever stands in a register. So handlers wait until the function can catch.
 SPDX-License-Identifier: MIT
 """
 from __future__ import annotations

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 
 from . import _raw
-from ._buffers import F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, result
+from ._buffers import (
+    F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, result, writes)
 from ._callbacks import Following, Progress
 from ._handle import Handle, Object, RuntimeHandle
 from ._library import lib
@@ -54,7 +55,12 @@ class Products(Object):
                rt: Runtime | None = None, progress: Progress | None = None) -> Floats:
         """y = W x for one vector; in `out`, or in a new array."""
         of = reads(x, F32, "x")
-        to = np.empty(self.n_rows, F32) if out is None else result(out, (self.n_rows,))
+        if out is None:
+            to = np.empty(self.n_rows, F32)
+        else:
+            to = writes(out, F32, "out")
+            if to.size != self.n_rows:
+                result(out, (self.n_rows,))
         _call(lib.ggufx_matvec, (address(to), to.size, self._rt(rt), self._handle, address(of),
                                  of.size), flags, progress)
         return to

@@ -1,0 +1,4 @@
+"""The tests, examples and README are run by bindings/run.py.
+
+SPDX-License-Identifier: MIT
+"""

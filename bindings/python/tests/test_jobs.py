@@ -1,4 +1,5 @@
-"""A model quantized: planned, changed by a rule, cancelled, resumed, in shards; imatrices, estimates.
+"""A model quantized: planned, changed by a rule, cancelled, resumed, in shards; imatrices and
+estimates.
 
 SPDX-License-Identifier: MIT
 """
