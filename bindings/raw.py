@@ -175,7 +175,8 @@ def python_struct(name, body):
     fields = [header.python_field(f) for f in body.split(";") if f.strip()]
     types = "".join(f"    {n}: {hint}\n" for n, _, hint in fields)
     rows = "".join(f'        ("{n}", {kind}),\n' for n, kind, _ in fields)
-    return f"class {name}(Structure):\n{types}    _fields_ = [\n{rows}    ]\n"
+    base = "Checked" if "options" in name or name == "ggufx_kv_layer" else "Structure"
+    return f"class {name}({base}):\n{types}    _fields_ = [\n{rows}    ]\n"
 
 
 def python_raw():
@@ -195,7 +196,7 @@ def python_raw():
     texts = "\n\n".join(python_struct(n, b) for n, b in structs.items())
     every = "".join(f"    {n},\n" for n in structs)
     return (PYTHON_NOTE + "from __future__ import annotations\n\n" + imports +
-            "\nfrom typing import Any, Callable\n\n\n" + texts +
+            "\nfrom typing import Any, Callable\n\nfrom ._checked import Checked\n\n\n" + texts +
             f"\n\nSTRUCTS: list[type[Structure]] = [\n{every}]\n"
             f"\n\nclass Functions:\n{hints}"
             f"\n\nPROTOTYPES: dict[str, tuple[Any, list[Any]]] = {{\n{rows}}}\n")

@@ -4,7 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import addressof, c_char
+from ctypes import addressof, c_char, c_uint64
 from typing import Any, Sequence, Union
 
 import numpy as np
@@ -102,6 +102,14 @@ def numbers(values: Ints, dtype: np.dtype[Any], what: str, n: int | None = None)
                            f"{limits.max}")
         values = array.astype(dtype)
     return reads(values, dtype, what, n)
+
+
+def dimensions(ne: Sequence[int]) -> Any:
+    """Values per dimension as C takes them."""
+    for n in ne:
+        if not 0 <= n < 2**63:
+            raise argument(f"ne has {n}, not within 0 .. 2^63 - 1")
+    return (c_uint64 * max(len(ne), 1))(*ne)
 
 
 def address(array: Array) -> int:

@@ -9,8 +9,10 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from . import _raw, ids
+from ._checked import checked
 
 # What the system's loader is asked for. The second of Linux is the one file of an application.
 NAMES = {
@@ -65,13 +67,13 @@ def _find(names: list[str]) -> ctypes.CDLL:
     raise LibraryError("; ".join(faults) + ": install libggufx, or name its file in GGUFX_LIBRARY")
 
 
-def _declared(found: ctypes.CDLL, name: str, prototype: tuple[object, list[object]]) -> object:
+def _declared(found: ctypes.CDLL, name: str, prototype: tuple[Any, list[Any]]) -> object:
     try:
         function = getattr(found, name)
     except AttributeError:
         raise LibraryError(f"{found._name} has no {name}: it is older than this package") from None
     function.restype, function.argtypes = prototype
-    return function
+    return checked(name, function, prototype[1])
 
 
 def _check(found: ctypes.CDLL) -> None:

@@ -6,6 +6,8 @@ from ctypes import (Array, Structure, c_char, c_char_p, c_double, c_float, c_int
     c_size_t, c_uint32, c_uint64, c_void_p)
 from typing import Any, Callable
 
+from ._checked import Checked
+
 
 class ggufx_error(Structure):
     status: int
@@ -96,7 +98,7 @@ class ggufx_progress(Structure):
     ]
 
 
-class ggufx_runtime_options(Structure):
+class ggufx_runtime_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -142,7 +144,7 @@ class ggufx_runtime_facts(Structure):
     ]
 
 
-class ggufx_estimate_options(Structure):
+class ggufx_estimate_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -228,7 +230,7 @@ class ggufx_estimate_facts(Structure):
     ]
 
 
-class ggufx_open_options(Structure):
+class ggufx_open_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -445,7 +447,7 @@ class ggufx_file_type_facts(Structure):
     ]
 
 
-class ggufx_job_options(Structure):
+class ggufx_job_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -532,7 +534,7 @@ class ggufx_job_tensor(Structure):
     ]
 
 
-class ggufx_job_run_options(Structure):
+class ggufx_job_run_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -555,7 +557,7 @@ class ggufx_job_run_options(Structure):
     ]
 
 
-class ggufx_kv_layer(Structure):
+class ggufx_kv_layer(Checked):
     type_k: int
     type_v: int
     window: int
@@ -568,7 +570,7 @@ class ggufx_kv_layer(Structure):
     ]
 
 
-class ggufx_kv_options(Structure):
+class ggufx_kv_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -615,7 +617,7 @@ class ggufx_kv_options(Structure):
     ]
 
 
-class ggufx_attend_options(Structure):
+class ggufx_attend_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -677,7 +679,7 @@ class ggufx_kv_facts(Structure):
     ]
 
 
-class ggufx_matmul_options(Structure):
+class ggufx_matmul_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -728,7 +730,7 @@ class ggufx_tokenizer_facts(Structure):
     ]
 
 
-class ggufx_model_options(Structure):
+class ggufx_model_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -772,7 +774,7 @@ class ggufx_model_facts(Structure):
     ]
 
 
-class ggufx_session_options(Structure):
+class ggufx_session_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -812,7 +814,7 @@ class ggufx_attention_hook(Structure):
     ]
 
 
-class ggufx_decode_options(Structure):
+class ggufx_decode_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -833,7 +835,7 @@ class ggufx_decode_options(Structure):
     ]
 
 
-class ggufx_sampler_options(Structure):
+class ggufx_sampler_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -875,7 +877,7 @@ class ggufx_perplexity_facts(Structure):
     ]
 
 
-class ggufx_quantize_options(Structure):
+class ggufx_quantize_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -934,7 +936,7 @@ class ggufx_kv_type_facts(Structure):
     ]
 
 
-class ggufx_writer_options(Structure):
+class ggufx_writer_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -970,7 +972,7 @@ class ggufx_tensor_stream(Structure):
     ]
 
 
-class ggufx_write_options(Structure):
+class ggufx_write_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -1006,7 +1008,7 @@ class ggufx_writer_facts(Structure):
     ]
 
 
-class ggufx_edit_options(Structure):
+class ggufx_edit_options(Checked):
     struct_size: int
     flags: int
     next: int | None

@@ -80,7 +80,8 @@ def recommend(rt: Runtime, file: File, options: EstimateOptions | None = None) -
     return _ask(lib.ggufx_recommend, rt, file, options or EstimateOptions())
 
 
-def _ask(function: Callable[..., int], rt: Runtime, file: File, asking: EstimateOptions) -> Estimate:
+def _ask(function: Callable[..., int], rt: Runtime, file: File,
+         asking: EstimateOptions) -> Estimate:
     job, kept = asking.quantizer._filled()
     o = _raw.ggufx_estimate_options(
         struct_size=sizeof(_raw.ggufx_estimate_options), n_context=asking.n_context,

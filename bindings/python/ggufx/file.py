@@ -133,8 +133,8 @@ class File(Object):
 
     @classmethod
     def open_memory(cls, rt: Runtime, data: Buffer, **options: Any) -> File:
-        """Open a buffer without a copy: it is kept until the last user of the file is gone, and must
-        not change meanwhile. With OpenFlags.COPY it is copied."""
+        """Open a buffer without a copy: it is kept until the last user of the file is gone, and
+        must not change meanwhile. With OpenFlags.COPY it is copied."""
         bytes_ = raw_bytes(data, "data")
 
         def start(out: object, r: object, o: object, e: object) -> int:
@@ -191,8 +191,8 @@ class File(Object):
     def validate(self, flags: int = ValidateFlags.DEEP,
                  report: Callable[[Finding], bool | None] | None = None,
                  progress: Progress | None = None) -> list[Finding]:
-        """Check the file beyond what open refuses. The findings; report is told each one before, and
-        returns False to stop."""
+        """Check the file beyond what open refuses. The findings; report is told each one before,
+        and returns False to stop."""
         found: list[Finding] = []
 
         def one(at: int) -> bool | None:

@@ -183,9 +183,9 @@ class Quantizer(Object):
     def run(self, path: Path, flags: int = JobRunFlags(0), *, shard: int = 0, n_shards: int = 0,
             tensor_done: Callable[[int, PlannedTensor], object] | None = None,
             progress: Progress | None = None) -> None:
-        """Write the file, whole or not at all; with JobRunFlags.KEEP a cancelled run leaves what one
-        with JobRunFlags.RESUME goes on from. shard: number of this run, from 1, of n_shards that
-        finish() ends. tensor_done is told each tensor that is written."""
+        """Write the file, whole or not at all; with JobRunFlags.KEEP a cancelled run leaves what
+        one with JobRunFlags.RESUME goes on from. shard: number of this run, from 1, of n_shards
+        that finish() ends. tensor_done is told each tensor that is written."""
         def done(index: int, at: int) -> None:
             if tensor_done is not None:
                 tensor_done(index, _planned(cast(at, POINTER(_raw.ggufx_job_tensor)).contents))

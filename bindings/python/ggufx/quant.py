@@ -36,6 +36,8 @@ class Decoding(Object):
         if not 0 <= first <= self.n_rows:
             raise argument(f"row {first} of {self.n_rows}")
         rows = self.n_rows - first if n is None else n
+        if not 0 <= rows <= self.n_rows - first:
+            raise argument(f"{rows} rows from {first} on, of {self.n_rows}")
         to = result(out, self.shape if whole else (rows, self.ne[0]))
         e = _raw.ggufx_error()
         runtime: Handle = self._runtime if rt is None else rt._handle

@@ -142,9 +142,9 @@ class Session(Object):
     def generate(self, tokens: Ints, sampler: Sampler, n: int | None = None, *,
                  tokenizer: Tokenizer | None = None,
                  progress: Progress | None = None) -> Iterator[int]:
-        """Decode tokens, then give one sampled id after the other, at most n. Ends where the context
-        is full, and before a token that ends generation where a tokenizer is given. An id that was
-        given is decoded when the next one is asked for."""
+        """Decode tokens, then give one sampled id after the other, at most n. Ends where the
+        context is full, and before a token that ends generation where a tokenizer is given. An id
+        that was given is decoded when the next one is asked for."""
         logits, given = np.empty(self.n_vocab, F32), 0
         following = numbers(tokens, I32, "tokens")
         while (n is None or given < n) and len(self) + following.size <= self.n_context:

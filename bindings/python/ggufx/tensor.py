@@ -4,13 +4,13 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import byref, c_uint64
+from ctypes import byref
 from typing import Sequence
 
 import numpy as np
 
 from . import _callbacks, _raw
-from ._buffers import Array, Buffer, View, address, raw_bytes
+from ._buffers import Array, Buffer, View, address, dimensions, raw_bytes
 from ._facts import asked, terminated, text
 from ._handle import FileHandle, Object, RuntimeHandle, TensorHandle
 from ._library import lib
@@ -29,7 +29,7 @@ _TYPES = {np.dtype(name): type for type, name in NUMPY.items()}
 
 
 class Tensor(Products, Decoding, Object):
-    """A typed, shaped, strided view of weights; immutable. One of a file keeps the file's memory."""
+    """A typed, shaped, strided view of weights; immutable. One of a file keeps its memory."""
 
     def __init__(self, runtime: RuntimeHandle, own: TensorHandle) -> None:
         """Not for programs: see File.tensors, wrap and slice."""
@@ -54,10 +54,10 @@ class Tensor(Products, Decoding, Object):
     @classmethod
     def wrap(cls, rt: Runtime, type: int, ne: Sequence[int], data: Buffer, name: str = "",
              row_stride: int = 0) -> Tensor:
-        """Blocks as they stand in files, in a buffer, without a copy: it is kept until the last user
-        of the tensor is gone. ne[0] is along a row; row_stride 0: dense."""
+        """Blocks as they stand in files, in a buffer, without a copy: it is kept until the last
+        user of the tensor is gone. ne[0] is along a row; row_stride 0: dense."""
         bytes_ = raw_bytes(data, "data")
-        dims = (c_uint64 * max(len(ne), 1))(*ne)
+        dims = dimensions(ne)
         own, e, title = TensorHandle(), _raw.ggufx_error(), terminated(name)
         runtime = rt._handle
         assert isinstance(runtime, RuntimeHandle)
@@ -110,8 +110,8 @@ class Tensor(Products, Decoding, Object):
         return View(own, at, shape, (self.row_stride, 1), "|u1").array()
 
     def numpy(self) -> Array:
-        """The values of a type that NumPy has too (F32, F16, F64, I8 .. I64), in the tensor's shape,
-        read-only and not copied. For others see dequantize."""
+        """The values of a type that NumPy has too (F32, F16, F64, I8 .. I64), in the tensor's
+        shape, read-only and not copied. For others see dequantize."""
         typestr = NUMPY.get(self.type)
         if typestr is None:
             raise UnsupportedError(f"UNSUPPORTED: NumPy has no {self.type.name}: use dequantize")

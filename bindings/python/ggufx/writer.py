@@ -4,14 +4,14 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import byref, c_char_p, c_size_t, c_uint64, sizeof
+from ctypes import byref, c_char_p, c_size_t, sizeof
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Callable, Sequence, Union
 
 import numpy as np
 
 from . import _callbacks, _raw
-from ._buffers import Buffer, address, raw_bytes
+from ._buffers import Buffer, address, dimensions, raw_bytes
 from ._callbacks import Following, Progress, Source
 from ._facts import Path, asked, made, path_bytes, to_bytes
 from ._handle import Turns, WriterHandle
@@ -143,13 +143,12 @@ class Writer(Editing):
 
     def add_stream(self, name: str, type: int, ne: Sequence[int],
                    read: Callable[[int, int], Buffer]) -> None:
-        """Add a tensor whose data are made while the file is written: read(offset, n) gives the next
-        n bytes, little-endian blocks."""
-        source, title = Source(read), to_bytes(name)
+        """Add a tensor whose data are made while the file is written: read(offset, n) gives the
+        next n bytes, little-endian blocks."""
+        source, title, dims, e = Source(read), to_bytes(name), dimensions(ne), _raw.ggufx_error()
         stream = _raw.ggufx_tensor_stream(
             struct_size=sizeof(_raw.ggufx_tensor_stream), user=_callbacks.keep(source),
             read=_callbacks.READ_AT, destroy=_callbacks.DESTROY)
-        dims, e = (c_uint64 * max(len(ne), 1))(*ne), _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_writer_add_stream(self._handle, title, len(title), type, len(ne),
                                               byref(dims), byref(stream), byref(e)), e)

@@ -29,7 +29,12 @@ class Case(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.rt = Runtime(threads=2)
+        try:
+            cls.rt = Runtime(threads=2)
+        except ggufx.LibraryError as e:
+            if "GGUFX_TEST_MODEL" in os.environ:  # the project's own run has one
+                raise
+            raise unittest.SkipTest(str(e)) from None
 
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -38,7 +43,7 @@ class Case(unittest.TestCase):
 
     def demo(self) -> File:
         """The demo model; without it a test is skipped with a word."""
-        if not os.path.exists(MODEL):
+        if "GGUFX_TEST_MODEL" not in os.environ and not os.path.exists(MODEL):
             raise unittest.SkipTest(f"no model at {MODEL}: name one in GGUFX_TEST_MODEL")
         return File.open(self.rt, MODEL)
 
@@ -56,7 +61,8 @@ class Case(unittest.TestCase):
 
     def near(self, a: Any, b: Any, limit: float) -> None:
         self.assertEqual(np.shape(a), np.shape(b))
-        self.assertLessEqual(float(np.abs(np.asarray(a, float) - np.asarray(b, float)).max()), limit)
+        off = np.abs(np.asarray(a, float) - np.asarray(b, float))
+        self.assertLessEqual(float(off.max()), limit)
 
     def same(self, a: Any, b: Any) -> None:
         np.testing.assert_array_equal(a, b)

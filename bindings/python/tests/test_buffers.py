@@ -15,9 +15,9 @@ from typing import Any, Callable
 import numpy as np
 
 import ggufx
-from ggufx import File, Model, Sampler, Session, Status, Tensor, TensorType, kv_estimate
+from ggufx import File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType, kv_estimate
 
-from .common import MODEL, Case, filled, numbers, options
+from .common import MODEL, Case, filled, numbers, old_imatrix, options
 
 
 class Buffers(Case):
@@ -56,6 +56,25 @@ class Buffers(Case):
                 "(1, 256)", ""))
         self.fails(Status.ARGUMENT, File.open_memory, self.rt, np.zeros(64, np.int32))
         self.fails(Status.ARGUMENT, File.open_memory, self.rt, np.zeros((8, 64), np.uint8)[:, ::2])
+
+    def test_numbers_are_not_cut(self) -> None:
+        kv = filled(self.rt, 5)
+        for bad in (-1, 2**32, 2**32 + 1):
+            self.assertIn(str(bad), str(self.fails(Status.ARGUMENT, kv.length, bad)))
+            self.fails(Status.ARGUMENT, ggufx.Runtime, threads=bad)
+            self.fails(Status.ARGUMENT, Sampler, self.rt, 4, top_k=bad)
+        self.fails(Status.ARGUMENT, kv.truncate, 0, -1)
+        self.fails(Status.ARGUMENT, kv.truncate, 0, 2**64 + 1)
+        self.fails(Status.ARGUMENT, kv.shift, 0, 0, 2**31, 1)
+        e = self.fails(Status.ARGUMENT, kv_estimate, self.rt, options(n_layers=2**32 + 2), 1)
+        self.assertIn("n_layers is 4294967298", str(e))
+        w = self.demo().tensor("blk.0.attn_q.weight")
+        self.fails(Status.ARGUMENT, w.slice, 1, -1, 2)
+        self.fails(Status.ARGUMENT, w.dequantize, None, -1, 2)
+        self.fails(Status.ARGUMENT, w.dequantize, None, 0, -1)
+        self.fails(Status.ARGUMENT, Tensor.wrap, self.rt, 0, (-1,), bytes(4))
+        self.fails(Status.ARGUMENT, Tensor.wrap, self.rt, 0, (2**64 + 1,), bytes(4))
+        self.fails(Status.ARGUMENT, Imatrix.open_memory(self.rt, old_imatrix()).dataset, -1)
 
     def test_an_array_over_a_mapping_keeps_the_file(self) -> None:
         def mapped() -> int:
@@ -149,7 +168,7 @@ class Buffers(Case):
 
 
 class Allocations(Case):
-    """Calls with buffers for their results allocate no arrays: not one of the smallest size here."""
+    """Calls with buffers for their results allocate no arrays, not one of the smallest size."""
 
     LIMIT = 8192
 

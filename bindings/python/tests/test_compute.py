@@ -177,9 +177,12 @@ class Hooks(Case):
 
     def test_what_an_executor_raises_is_the_cause(self) -> None:
         w, x = matrix(self.rt, 2048), numbers(2048)
-        with Runtime(executor=BrokenJobs(ValueError("jobs"))) as bad:
-            e = self.fails(Status.INTERNAL, w.matvec, x, rt=bad)
-            self.assertIsInstance(e.__cause__, ValueError)
+        told: list[str] = []
+        with mock.patch.object(sys, "unraisablehook", lambda a: told.append(repr(a.exc_value))):
+            with Runtime(executor=BrokenJobs(ValueError("jobs"))) as bad:
+                e = self.fails(Status.INTERNAL, w.matvec, x, rt=bad)
+        self.assertIsInstance(e.__cause__, ValueError)
+        self.assertEqual(told, ["ValueError('jobs')"])
         with Runtime(executor=BrokenJobs(KeyboardInterrupt())) as bad:
             with self.assertRaises(KeyboardInterrupt):
                 w.matvec(x, rt=bad)

@@ -74,7 +74,8 @@ class Models(Case):
 
         def look(view: AttentionView) -> bool:
             seen.append(view)
-            return view.q.shape == (4, 4, 64) and view.k.shape == (4, 2, 64) and bool(view.out.any())
+            shapes = view.q.shape, view.k.shape, view.v.shape
+            return shapes == ((4, 4, 64), (4, 2, 64), (4, 2, 64)) and bool(view.out.any())
         session.decode(ids, every, attention=look)
         self.assertEqual([v.layer for v in seen], [0, 1, 2, 3])
         self.fails(Status.STATE, lambda: seen[0].q)  # its memory is another one's now

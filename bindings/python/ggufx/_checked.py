@@ -1,0 +1,46 @@
+"""Numbers that C takes in fewer bits than Python has: ctypes would cut them silently.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+from ctypes import Structure, c_int32, c_int64, c_uint32, c_uint64
+from typing import Any, Callable
+
+LIMITS: dict[Any, tuple[int, int]] = {
+    c_uint32: (0, 2**32 - 1), c_int32: (-2**31, 2**31 - 1),
+    c_uint64: (0, 2**64 - 1), c_int64: (-2**63, 2**63 - 1),
+}
+
+
+def refuse(what: str, value: Any, low: int, high: int) -> None:
+    """Raise what the library would say if it saw the number."""
+    from .errors import argument  # which needs the structs
+    raise argument(f"{what} is {value}, not within {low} .. {high}")
+
+
+class Checked(Structure):
+    """A struct that a program's numbers go into."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = dict(self._fields_).get(name)
+        limits = LIMITS.get(kind)
+        if limits is not None and not limits[0] <= value <= limits[1]:
+            refuse(name, value, *limits)
+        super().__setattr__(name, value)
+
+
+def checked(name: str, function: Callable[..., Any], types: list[Any]) -> Callable[..., Any]:
+    """A function that looks at its numbers first, where it takes some. Those of size_t are not
+    looked at: they are lengths of arrays, or places, which the library compares with what there
+    is."""
+    limits = [(i, *LIMITS[t]) for i, t in enumerate(types) if t in LIMITS]
+    if not limits:
+        return function
+
+    def looking(*arguments: Any) -> Any:
+        for i, low, high in limits:
+            if not low <= arguments[i] <= high:
+                refuse(f"argument {i + 1} of {name}", arguments[i], low, high)
+        return function(*arguments)
+    return looking
