@@ -185,8 +185,12 @@ def python_type(c):
     return "c_void_p" if "*" in c else PYTHON[c.replace("const", "").strip()]
 
 
-def python_parameter(declaration):
+def python_parameter(declaration, handles):
+    """An object is named: ctypes refuses others in its place."""
     c, _, _, callback = parse(declaration)
+    base = re.sub(r"const|[ *]", "", c)
+    if base in handles and c.count("*") == 1:
+        return f'"{base}"'
     return "c_void_p" if callback is not None else python_type(c)
 
 

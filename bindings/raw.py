@@ -181,14 +181,14 @@ def python_struct(name, body):
 
 def python_raw():
     structs, functions = public.structs(INCLUDE), public.prototypes(INCLUDE)
-    hints, rows = "", ""
+    objects, hints, rows = header.handles(INCLUDE), "", ""
     for p in functions:
         result, hint = header.python_result(p.result)
-        parameters = [header.python_parameter(d) for d in header.split_top(p.parameters)]
+        parameters = [header.python_parameter(d, objects) for d in header.split_top(p.parameters)]
         hints += f"    {p.name}: Callable[..., {hint}]\n"
         rows += wrap(f'"{p.name}": ({result}, [{", ".join(parameters)}]),', "    ") + "\n"
     names = sorted({t for p in functions for d in header.split_top(p.parameters)
-                    for t in [header.python_parameter(d)]} |
+                    for t in [header.python_parameter(d, objects)] if t[0] != '"'} |
                    {header.python_result(p.result)[0] for p in functions} - {"None"} |
                    {header.python_field(f)[1].split()[0] for b in structs.values()
                     for f in b.split(";") if f.strip()})

@@ -14,6 +14,7 @@ from typing import Any, Callable, Optional
 
 from . import _raw, _signals
 from ._buffers import address, raw_bytes
+from ._tasks import Tasks
 from .errors import argument, check, thrown
 from .ids import Status
 
@@ -186,10 +187,9 @@ def _jobs(user: int, n: int, task: int, ctx: int) -> int:
     return Status.OK if _hook(_run_jobs, _live[user], n, task, ctx) else Status.INTERNAL
 
 
-def _run_jobs(executor: Any, n: int, task: int, ctx: int) -> bool:
-    run = _TASK(task)
-    executor.parallel_for(n, lambda index, worker: run(ctx, index, worker))
-    return True
+def _run_jobs(kept: tuple[Any, int], n: int, task: int, ctx: int) -> bool:
+    executor, workers = kept
+    return Tasks(n, workers, task, ctx).run_all(executor)
 
 
 def _alloc(user: int, size: int, align: int) -> int:
@@ -197,7 +197,10 @@ def _alloc(user: int, size: int, align: int) -> int:
 
 
 def _allocated(allocator: Any, size: int, align: int) -> int:
-    return int(allocator.alloc(size, align) or 0)
+    at = int(allocator.alloc(size, align) or 0)
+    if at % align:
+        raise argument(f"alloc gave {at:#x}, not aligned to {align}")
+    return at
 
 
 def _free(user: int, at: int, size: int, align: int) -> None:
@@ -207,7 +210,6 @@ def _free(user: int, at: int, size: int, align: int) -> None:
 _signals.entry(_hook)
 _signals.entry(_Unraisable.__init__)
 _signals.entry(Following.run)
-_TASK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
 
 
 def _address(result: Any, function: Callable[..., Any], *arguments: Any) -> int:

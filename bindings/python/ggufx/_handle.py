@@ -31,6 +31,10 @@ class Handle(c_void_p):
             getattr(lib, self.destroy)(self.value)
 
 
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise TypeError("an object of the library cannot be copied or pickled")
+
+
 class RuntimeHandle(Handle):
     destroy = "ggufx_runtime_destroy"
 
@@ -75,6 +79,10 @@ class JobHandle(Handle):
     destroy = "ggufx_job_destroy"
 
 
+KINDS: dict[str, type[Handle]] = {
+    kind.destroy.replace("_destroy", ""): kind for kind in Handle.__subclasses__()}
+
+
 class Object:
     """What all objects do: close, and with-statements."""
 
@@ -96,6 +104,9 @@ class Object:
         """Let go; again is allowed. Calls that run, arrays over its memory and objects made from it
         go on: the last one of them frees it."""
         self._own = None
+
+    def __reduce_ex__(self, protocol: object) -> str:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: open it again")
 
     def __enter__(self: Self) -> Self:
         return self

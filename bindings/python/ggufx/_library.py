@@ -72,8 +72,15 @@ def _declared(found: ctypes.CDLL, name: str, prototype: tuple[Any, list[Any]]) -
         function = getattr(found, name)
     except AttributeError:
         raise LibraryError(f"{found._name} has no {name}: it is older than this package") from None
-    function.restype, function.argtypes = prototype
-    return checked(name, function, prototype[1])
+    result, parameters = prototype
+    function.restype = result
+    function.argtypes = [_kind(p) if isinstance(p, str) else p for p in parameters]
+    return checked(name, function, parameters)
+
+
+def _kind(name: str) -> Any:
+    from ._handle import KINDS  # which needs the functions
+    return KINDS[name]
 
 
 def _check(found: ctypes.CDLL) -> None:

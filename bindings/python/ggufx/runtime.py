@@ -98,7 +98,7 @@ def _executor(executor: Executor) -> _raw.ggufx_executor:
     workers = executor.max_workers
     return _raw.ggufx_executor(
         struct_size=sizeof(_raw.ggufx_executor), max_workers=workers,
-        user=_callbacks.keep(executor), parallel_for=_callbacks.JOBS, destroy=_callbacks.DESTROY)
+        user=_callbacks.keep((executor, workers)), parallel_for=_callbacks.JOBS, destroy=_callbacks.DESTROY)
 
 
 def _filled(hooks: list[object], struct: Structure) -> int:

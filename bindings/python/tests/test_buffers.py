@@ -5,9 +5,12 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import array
+import copy
+import ctypes
 import gc
 import mmap
 import pathlib
+import pickle
 import tracemalloc
 import weakref
 from typing import Any, Callable
@@ -144,6 +147,23 @@ class Buffers(Case):
         self.same(File.open(self.rt, self.folder / "x").tensor("t").numpy(), numbers(4, 32))
         writer.close()
         self.assertIsNone(held())
+
+    def test_objects_have_one_owner(self) -> None:
+        w = Tensor.of(self.rt, numbers(4, 32))
+        ways: list[Callable[[Any], object]] = [copy.copy, copy.deepcopy, pickle.dumps]
+        for copied in ways:
+            for thing in (w, w._own, self.rt, filled(self.rt, 5)):
+                with self.assertRaisesRegex(TypeError, "copied or pickled"):
+                    copied(thing)
+
+    def test_objects_of_another_kind_are_refused(self) -> None:
+        file, wrong = self.demo(), ctypes.ArgumentError
+        uses: list[Callable[..., object]] = [
+            lambda of: ggufx.Tokenizer(of), lambda of: Model(self.rt, of), lambda of: Model(of, file),
+            lambda of: Sampler(of, 8), lambda of: ggufx.Writer(self.rt).add(of)]
+        for use, of in zip(uses, (self.rt, self.rt, file, file, file)):
+            with self.assertRaises(wrong):
+                use(of)
 
     def test_functions_are_let_go(self) -> None:
         class Mine:

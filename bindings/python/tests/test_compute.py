@@ -188,6 +188,54 @@ class Hooks(Case):
                 w.matvec(x, rt=bad)
         self.assertEqual(w.matvec(x).size, 2048)
 
+    def test_an_executor_that_breaks_its_contract(self) -> None:
+        w, x = matrix(self.rt, 2048), numbers(2048)
+        late: list[threading.Thread] = []
+
+        class Wrong:
+            max_workers = 4
+
+            def __init__(self, how: Callable[[int, Callable[[int, int], None]], None]) -> None:
+                self.how = how
+
+            def parallel_for(self, n: int, task: Callable[[int, int], None]) -> None:
+                self.how(n, task)
+
+        def twice(n: int, task: Callable[[int, int], None]) -> None:
+            task(0, 0)
+            task(0, 0)
+
+        def outside(n: int, task: Callable[[int, int], None]) -> None:
+            task(n, 0)
+
+        def stranger(n: int, task: Callable[[int, int], None]) -> None:
+            task(0, 4)
+
+        def one(n: int, task: Callable[[int, int], None]) -> None:
+            task(0, 0)
+
+        def leaves(n: int, task: Callable[[int, int], None]) -> None:
+            def run() -> None:
+                for i in range(n):
+                    try:
+                        task(i, i % 4)
+                    except ggufx.StateError:
+                        left.append(i)
+            late.append(threading.Thread(target=run))
+            late[-1].start()
+            raise RuntimeError("gone")
+        left: list[int] = []
+        with mock.patch.object(sys, "unraisablehook", lambda a: None):
+            for how, cause in ((twice, "was run"), (outside, "not there"), (stranger, "worker 4"),
+                               (one, "tasks of"), (leaves, "gone")):
+                with Runtime(executor=Wrong(how)) as bad:
+                    for _ in range(20):
+                        e = self.fails(Status.INTERNAL, w.matvec, x, rt=bad)
+                        self.assertIn(cause, str(e.__cause__))
+        for thread in late:
+            thread.join()
+        self.assertTrue(left)  # those came too late, and were not run
+
     def test_an_allocator_gives_the_memory(self) -> None:
         memory = Counting()
         with Runtime(threads=1, allocator=memory) as rt:

@@ -17,6 +17,18 @@ from .common import Case
 
 
 class Library(Case):
+    def test_one_version(self) -> None:
+        self.assertEqual(ggufx.__version__, ggufx.library_version())
+        project = pathlib.Path(__file__).resolve().parents[1] / "pyproject.toml"
+        if project.exists():
+            self.assertIn(f'\nversion = "{ggufx.__version__}"\n', project.read_text())
+
+    def test_every_name_is_there(self) -> None:
+        self.assertEqual([n for n in ggufx.__all__ if not hasattr(ggufx, n)], [])
+        self.assertEqual(len(set(ggufx.__all__)), len(ggufx.__all__))
+        for name in ("File", "TruncatedError", "KvType", "KV_ALL_LAYERS", "quantize"):
+            self.assertIn(name, ggufx.__all__)
+
     def python(self, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
         tree = str(pathlib.Path(__file__).resolve().parents[1])
         return subprocess.run(
