@@ -80,7 +80,7 @@ def _declared(found: ctypes.CDLL, name: str, prototype: tuple[Any, list[Any]]) -
 
 def _kind(name: str) -> Any:
     from ._handle import KINDS  # which needs the functions
-    return KINDS[name]
+    return KINDS.get(name, ctypes.c_void_p)
 
 
 def _check(found: ctypes.CDLL) -> None:

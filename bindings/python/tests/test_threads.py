@@ -206,10 +206,10 @@ class Signals(Case):
 
     def test_ctrl_c_from_outside_ends_a_call_without_a_progress_function(self) -> None:
         out = np.zeros((256, ggufx.row_bytes(TensorType.Q4_K, 16384)), np.uint8)
-        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
+        rows, timer = slow(), threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
         with self.assertRaises(KeyboardInterrupt):
-            ggufx.quantize(self.rt, TensorType.Q4_K, slow(), out, mode=QuantizeMode.BEST)
+            timer.start()
+            ggufx.quantize(self.rt, TensorType.Q4_K, rows, out, mode=QuantizeMode.BEST)
         timer.join()
         self.assertFalse(out[-1].any())  # it did not come to the last row
 
