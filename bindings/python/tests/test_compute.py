@@ -16,6 +16,7 @@ import ggufx
 from ggufx import Isa, MatmulFlags, QuantizeMode, Runtime, Status, Tensor, TensorType
 
 from .common import Case, numbers
+from .test_writing import copy_of
 
 
 def matrix(rt: Runtime, n: int) -> Tensor:
@@ -256,16 +257,26 @@ class Hooks(Case):
         self.assertIsInstance(e, MemoryError)
         self.assertIn("MemoryError", told[0])
 
-    def test_a_log_that_raises_costs_nothing_else(self) -> None:
-        said: list[str] = []
+    def test_a_log_is_told_and_may_raise(self) -> None:
+        parts: dict[int, bytes] = {}
+
+        def sink(part: int, data: bytes) -> None:
+            parts[part] = parts.get(part, b"") + data
+        with copy_of(self.rt, self.demo()) as writer:
+            writer.write(sink, max_part_tensors=20)
+        said: list[tuple[ggufx.LogLevel, str]] = []
 
         def log(level: ggufx.LogLevel, text: str) -> None:
-            said.append(f"{level.name} {text}")
-            raise ValueError("log")
-        with mock.patch.object(sys, "unraisablehook", lambda a: None), Runtime(log=log) as rt:
-            rt.info
-        self.fails(Status.UNSUPPORTED, Runtime, isa=99, log=log)
-        del said[:]
+            said.append((level, text))
+            raise ValueError("mine")
+        told: list[str] = []
+        with mock.patch.object(sys, "unraisablehook", lambda a: told.append(repr(a.exc_value))):
+            with Runtime(log=log) as rt, ggufx.File.open_memory(rt, parts[0]) as file:
+                self.assertEqual(len(file.tensors), 20)
+        self.assertEqual([level for level, _ in said], [ggufx.LogLevel.WARNING])
+        self.assertIn("one of 2 parts", said[0][1])
+        self.assertEqual(told, ["ValueError('mine')"])
+        self.fails(Status.UNSUPPORTED, Runtime, isa=99, log=log)  # and lets go of it
 
     def test_options_of_a_runtime(self) -> None:
         info = Runtime(3, workspace_bytes=3 << 20).info
