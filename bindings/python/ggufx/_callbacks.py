@@ -157,7 +157,7 @@ def _destroy(user: int) -> None:
 
 
 def _log(user: int, level: int, text: int, n: int) -> None:
-    _live[user](level, string_at(text, n).decode("utf-8", "replace"))
+    _told(_live[user], level, text, n)
 
 
 class _Unraisable:
@@ -172,15 +172,29 @@ class _Unraisable:
 
 def _hook(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a hook of a runtime gives, None where it raised. That is told to sys.unraisablehook, and
-    is the cause of a failure of this thread's call; KeyboardInterrupt takes the failure's place."""
+    is the cause of a failure of this thread's call; KeyboardInterrupt is raised behind the call."""
     try:
         _signals.handle()
         return function(*arguments)
     except BaseException as e:
-        thrown.by_hook = e
-        if isinstance(e, Exception):
-            _Unraisable(e)
+        _failed(e)
         return None
+
+
+def _told(function: Callable[..., Any], *arguments: Any) -> None:
+    """The same for a hook that gives nothing, which runs whatever waits."""
+    try:
+        function(*arguments)
+    except BaseException as e:
+        _failed(e)
+
+
+def _failed(error: BaseException) -> None:
+    thrown.by_hook = error
+    if isinstance(error, Exception):
+        _Unraisable(error)
+    else:
+        _signals.interrupt(error)
 
 
 def _jobs(user: int, n: int, task: int, ctx: int) -> int:
@@ -204,11 +218,13 @@ def _allocated(allocator: Any, size: int, align: int) -> int:
 
 
 def _free(user: int, at: int, size: int, align: int) -> None:
-    _live[user].free(at, size, align)
+    _told(_live[user].free, at, size, align)
 
 
-_signals.entry(_hook)
-_signals.entry(_Unraisable.__init__)
+_BETWEEN: list[Callable[..., Any]] = [
+    _hook, _told, _failed, _Unraisable.__init__, _signals.interrupt]
+for _function in _BETWEEN:
+    _signals.entry(_function)
 _signals.entry(Following.run)
 
 

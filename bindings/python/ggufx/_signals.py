@@ -18,7 +18,7 @@ WATCHED = [getattr(signal, name) for name in (
 
 Handler = Callable[[int, "FrameType | None"], Any]
 _previous: dict[int, Handler] = {}
-_noted: list[int] = []
+waiting: list[int | BaseException] = []  # signals, and what left a hook and is no failure of it
 _entries: set[CodeType] = set()
 
 
@@ -45,16 +45,27 @@ def stand_before() -> None:
 
 def _deliver(number: int, frame: FrameType | None) -> None:
     if frame is not None and frame.f_code in _entries:
-        _noted.append(number)
+        waiting.append(number)
     else:
         _previous[number](number, frame)
 
 
+entry(_deliver)  # for a signal that follows at once
+
+
 def handle() -> None:
-    """Run the handlers that waited, where what they raise is caught."""
-    while _noted and threading.current_thread() is threading.main_thread():
-        number = _noted.pop(0)
-        _previous[number](number, None)
+    """Run the handlers that waited, and raise what waited, where that is caught or a call ends."""
+    while waiting and threading.current_thread() is threading.main_thread():
+        first = waiting.pop(0)
+        if isinstance(first, BaseException):
+            raise first
+        _previous[first](first, None)
+
+
+def interrupt(error: BaseException) -> None:
+    """Raise something at the end of the call in the main thread."""
+    if threading.current_thread() is threading.main_thread():
+        waiting.append(error)
 
 
 class Waiting:

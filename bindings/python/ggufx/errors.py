@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import threading
 
+from . import _signals
 from ._library import lib
 from ._raw import ggufx_error
 from .ids import Status
@@ -16,10 +17,10 @@ __all__ = [
     "UnsupportedError", "NotFoundError", "NoFileError", "CapacityError", "CancelledError",
     "MismatchError", "StateError", "ClosedError", "InternalError", "FileError",
     "MalformedError", "ModelError", "VersionError", "TruncatedError", "MagicError",
-    "EndianError", "ChecksumError", "CountError", "LengthError", "KeyError", "KvtypeError",
-    "ValueError", "DuplicateError", "AlignmentError", "NameError", "NdimsError", "ShapeError",
-    "OverflowError", "OffsetError", "BoundsError", "SplitError", "VocabError", "HparamError",
-    "MissingError",
+    "EndianError", "ChecksumError", "CountError", "LengthError", "FileKeyError", "KvtypeError",
+    "FileValueError", "DuplicateError", "AlignmentError", "FileNameError", "NdimsError",
+    "ShapeError", "FileOverflowError", "OffsetError", "BoundsError", "SplitError", "VocabError",
+    "HparamError", "MissingError",
 ]
 
 NONE = 2**64 - 1  # what is absent
@@ -182,7 +183,7 @@ class LengthError(FileError):
     code = Status.LENGTH
 
 
-class KeyError(FileError):
+class FileKeyError(FileError):
     """Empty or unusable key."""
 
     code = Status.KEY
@@ -194,7 +195,7 @@ class KvtypeError(FileError):
     code = Status.KVTYPE
 
 
-class ValueError(FileError):
+class FileValueError(FileError):
     """A value outside of its range."""
 
     code = Status.VALUE
@@ -212,7 +213,7 @@ class AlignmentError(FileError):
     code = Status.ALIGNMENT
 
 
-class NameError(FileError):
+class FileNameError(FileError):
     """Unusable tensor name."""
 
     code = Status.NAME
@@ -230,7 +231,7 @@ class ShapeError(FileError):
     code = Status.SHAPE
 
 
-class OverflowError(FileError):
+class FileOverflowError(FileError):
     """A product or sum of sizes over 2^63."""
 
     code = Status.OVERFLOW
@@ -309,6 +310,8 @@ def _made(kind: type[Error], code: Status, text: str, record: ggufx_error) -> Er
 
 def check(status: int, record: ggufx_error) -> None:
     """Raise what the record says when a call failed."""
+    if _signals.waiting:
+        _signals.handle()
     if status:
         error = failure(status, record)
         cause, thrown.by_hook = getattr(thrown, "by_hook", None), None

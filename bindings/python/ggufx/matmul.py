@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
-from . import _raw
+from . import _raw, _signals
 from ._buffers import (
     F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, result, writes)
 from ._callbacks import Following, Progress
@@ -32,7 +32,7 @@ def _call(function: Callable[..., int], arguments: tuple[Any, ...], flags: int,
     if progress is None:
         o = byref(_raw.ggufx_matmul_options(struct_size=_OPTIONS, flags=flags)) if flags else None
         status = function(*arguments, o, byref(e))
-        if status:
+        if status or _signals.waiting:
             check(status, e)
         return
     options = _raw.ggufx_matmul_options(struct_size=_OPTIONS, flags=flags)

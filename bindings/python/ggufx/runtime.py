@@ -4,7 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import Structure, addressof, byref, sizeof
+from ctypes import Structure, addressof, byref, sizeof, string_at
 from dataclasses import dataclass
 from typing import Callable, Protocol
 
@@ -87,8 +87,8 @@ class Runtime(Object):
 
 
 def _log(log: Callable[[LogLevel, str], object]) -> _raw.ggufx_log:
-    def write(level: int, message: str) -> None:
-        log(LogLevel(level), message)
+    def write(level: int, at: int, n: int) -> None:
+        log(LogLevel(level), string_at(at, n).decode("utf-8", "replace"))
 
     return _raw.ggufx_log(struct_size=sizeof(_raw.ggufx_log), user=_callbacks.keep(write),
                           write=_callbacks.LOG, destroy=_callbacks.DESTROY)

@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import ctypes
+import signal
 import sys
 import threading
 from typing import Any, Callable
@@ -277,6 +278,13 @@ class Hooks(Case):
         self.assertIn("one of 2 parts", said[0][1])
         self.assertEqual(told, ["ValueError('mine')"])
         self.fails(Status.UNSUPPORTED, Runtime, isa=99, log=log)  # and lets go of it
+
+        def interrupted(level: ggufx.LogLevel, text: str) -> None:
+            signal.raise_signal(signal.SIGINT)
+        with Runtime(log=interrupted) as rt:
+            with self.assertRaises(KeyboardInterrupt):
+                ggufx.File.open_memory(rt, parts[0])
+            self.assertEqual(len(ggufx.File.open_memory(self.rt, parts[0]).tensors), 20)
 
     def test_options_of_a_runtime(self) -> None:
         info = Runtime(3, workspace_bytes=3 << 20).info

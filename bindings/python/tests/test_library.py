@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+import builtins
 import os
 import pathlib
 import shutil
@@ -26,6 +27,7 @@ class Library(Case):
     def test_every_name_is_there(self) -> None:
         self.assertEqual([n for n in ggufx.__all__ if not hasattr(ggufx, n)], [])
         self.assertEqual(len(set(ggufx.__all__)), len(ggufx.__all__))
+        self.assertEqual([n for n in ggufx.__all__ if hasattr(builtins, n)], [])
         for name in ("File", "TruncatedError", "KvType", "KV_ALL_LAYERS", "quantize"):
             self.assertIn(name, ggufx.__all__)
 
