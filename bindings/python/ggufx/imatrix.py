@@ -101,8 +101,9 @@ class Imatrix(Object):
         n = len(self)
         if not -n <= which < n:
             raise IndexError(f"entry {which} of {n}")
+        own = self._handle  # keeps what the entry points at, also beside a close
         with self._turns.reading:
-            o = asked(_raw.ggufx_imatrix_entry, lib.ggufx_imatrix_at, self._handle, which % n)
+            o = asked(_raw.ggufx_imatrix_entry, lib.ggufx_imatrix_at, own, which % n)
             shape = (o.n_matrices, o.n_columns)
             return ImatrixEntry(text(o.name, o.name_length), _copy(o.sums, shape),
                                 _copy(o.counts, shape[:1]), _copy(o.values, shape))
@@ -110,8 +111,9 @@ class Imatrix(Object):
     def dataset(self, i: int) -> str:
         """Name of a text it was made from."""
         at, n, e = c_void_p(), c_size_t(), _raw.ggufx_error()
+        own = self._handle  # keeps the text
         with self._turns.reading:
-            check(lib.ggufx_imatrix_dataset(byref(at), byref(n), self._handle, i, byref(e)), e)
+            check(lib.ggufx_imatrix_dataset(byref(at), byref(n), own, i, byref(e)), e)
             return text(at.value, n.value)
 
     def select(self, keep: Buffer) -> None:

@@ -154,9 +154,9 @@ class Quantizer(Object):
         n = len(self)
         if not -n <= i < n:
             raise IndexError(f"tensor {i} of {n}")
+        own = self._handle  # keeps the name, also beside a close
         with self._turns.reading:
-            return _planned(asked(_raw.ggufx_job_tensor, lib.ggufx_job_tensor_at, self._handle,
-                                  i % n))
+            return _planned(asked(_raw.ggufx_job_tensor, lib.ggufx_job_tensor_at, own, i % n))
 
     def __iter__(self) -> Iterator[PlannedTensor]:
         return (self[i] for i in range(len(self)))
