@@ -98,6 +98,10 @@ void PartFile::open(Open how, bool shared) {
     replaces_ = exists;
     published_ = false;
     while (!take(how, shared)) {}
+    // Another run may have come to its end between the look and the lock.
+    if (!options_.keep_old || look_at(path(), &facts) != 0) return;
+    if (how == Open::anew) remove();
+    fail_io("write", SystemError::exists);
 }
 
 void PartFile::require_space(uint64_t n_bytes) const {

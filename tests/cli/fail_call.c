@@ -5,6 +5,7 @@
  *   FAIL_AT      number of the call, from 1
  *   FAIL_ERROR   errno of a failure; 0: the process is killed before the call
  *   FAIL_FREE    free bytes of every disk, as statvfs tells them
+ *   FAIL_COMES   a file that another process makes when this one takes its first lock
  *   FAIL_COUNT   a file that gets the number of calls at the end
  * SPDX-License-Identifier: MIT
  */
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -106,6 +108,14 @@ int link(const char *path, const char *more) {
 int unlink(const char *path) {
     NEXT(unlink);
     return fails("unlink") ? -1 : next(path);
+}
+
+int flock(int fd, int operation) {
+    NEXT(flock);
+    const char *path = getenv("FAIL_COMES");
+    static int came;
+    if (path && !came) came = 1, close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    return next(fd, operation);
 }
 
 /* A disk with as many free bytes as FAIL_FREE says. */

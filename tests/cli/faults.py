@@ -312,6 +312,18 @@ class Beside(tool.Case):
             if os.path.exists(path + ".part"):  # of a quantization, for --resume
                 self.assertLessEqual(os.path.getsize(path + ".part"), 9000)
 
+    def test_a_file_that_comes_before_the_lock_stays(self):
+        source, out = self.path("in.gguf", tiny()), self.path("out.gguf")
+        for command in (["quantize", source, out, "--type", "Q8_0"],
+                        ["convert", MODEL, "--to", "safetensors", "-o", out],
+                        ["set", source, "a=b", "-o", out], ["dequant", source, "blk.0.ffn_up.weight", "-o", out]):
+            result = run(*command, env=environment(LD_PRELOAD=LIBRARY, FAIL_COMES=out))
+            self.assertEqual(result.returncode, 1, (command, result.stderr))
+            self.assertRegex(result.stderr, b"exists|has this name", command)
+            self.assertEqual(sorted(os.listdir(self.folder)), ["in.gguf", "out.gguf"], command)
+            self.assertEqual(os.path.getsize(out), 0)
+            os.unlink(out)
+
     def test_two_runs_of_one_name(self):
         source = self.path("in.gguf", tiny())
         for _ in range(5):
