@@ -13,10 +13,12 @@ NAMED = re.compile(r"github\.com/([A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*)")
 PLACES = ["go/go.mod", "go/README.md", "go/examples/*/main.go", "rust/ggufx-sys/Cargo.toml",
           "rust/ggufx/Cargo.toml", "csharp/Ggufx.csproj", "python/pyproject.toml"]
 # Copies of the licence, for what is packed from a folder of its own.
-LICENCES = ["go/LICENSE", "rust/ggufx-sys/LICENSE", "rust/ggufx/LICENSE", "csharp/LICENSE"]
+LICENCES = ["go/LICENSE", "rust/ggufx-sys/LICENSE", "rust/ggufx/LICENSE", "csharp/LICENSE",
+            "python/LICENSE"]
 # The version of the library, where packages repeat it.
 VERSIONS = {"rust/ggufx-sys/Cargo.toml": r'^version = "(.*)"', "rust/ggufx/Cargo.toml": r'^version = "(.*)"',
-            "csharp/Ggufx.csproj": r"^    <Version>(.*)</Version>"}
+            "csharp/Ggufx.csproj": r"^    <Version>(.*)</Version>",
+            "python/pyproject.toml": r'^version = "(.*)"'}
 
 
 def go_module():
