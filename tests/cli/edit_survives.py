@@ -58,7 +58,7 @@ class Killed(Edit):
         process.send_signal(signal.SIGINT)
         message = process.communicate()[1]
         self.assertEqual(process.returncode, 130, message)
-        self.assertIn(b"cancelled", message)
+        self.assertIn(b"interrupted", message)
         after = os.stat(path)
         self.assertEqual((after.st_ino, after.st_mtime_ns), (before.st_ino, before.st_mtime_ns))
         self.assertEqual(os.listdir(self.folder), ["large.gguf"])
