@@ -1,6 +1,7 @@
 #!/bin/bash
 # The Debian packages: built twice (in other folders, time zones, locales) to the same
-# bytes, no complaint of lintian, installed in a fresh chroot, used there, removed without a trace.
+# bytes, in its profiles, no complaint of lintian, installed in a fresh chroot, used there by the
+# packages' own tests, removed without a trace; and a tarball made and built without a network.
 # usage: tests/debian.sh WORK_FOLDER     (as root)
 # WORK_FOLDER/testlog.json gets a line per check, as Meson's logs have; 77: a tool is absent.
 # SPDX-License-Identifier: MIT
@@ -66,15 +67,33 @@ listing() {
 fresh_chroot() {
     rm -rf "$work/chroot"
     debootstrap --variant=minbase bookworm "$work/chroot" "$mirror" >"$work/debootstrap.log" &&
-        inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libfmt9 libnettle8 libre2-9 >"$work/apt.log" &&
+        inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libfmt9 libnettle8 libre2-9 man-db >"$work/apt.log" &&
         listing >"$work/before"
 }
 
 install_and_use() {
     cp "$work"/one/{libggufx0,libggufx-dev,ggufx}_*.deb "$work/chroot/tmp/" &&
-        cp "$root/pkgconfig/debian/tests/first-program" "$work/chroot/tmp/" &&
-        inside sh -c 'apt-get -q -y install --no-install-recommends /tmp/*.deb' &&
-        inside /tmp/first-program
+        inside sh -c 'apt-get -q -y install --no-install-recommends /tmp/*.deb' || return
+    local test
+    for test in $(sed -n 's/^Tests: //p' "$root/pkgconfig/debian/tests/control"); do
+        cp "$root/pkgconfig/debian/tests/$test" "$work/chroot/tmp/" && inside "/tmp/$test" || return
+    done
+}
+
+# What the profiles leave out is neither built nor needed.
+without_tool() { ! ls "$work"/notool/ggufx_*.deb 2>/dev/null && ls "$work"/notool/libggufx0_*.deb; }
+without_extras() {
+    local needs
+    needs=$(dpkg-deb -f "$work"/minimal/ggufx_*.deb Depends) && echo "$needs" &&
+        ! echo "$needs" | grep -E 're2|nettle'
+}
+
+# A tarball of a release, made and built where there is no network.
+dist() {
+    rm -rf "$work/dist" && git clone -q "$root" "$work/dist/clone" && cd "$work/dist/clone" &&
+        unshare -n sh -c 'meson setup build -Dtests=disabled && meson dist -C build --no-tests &&
+            tar -xf build/meson-dist/*.tar.xz -C .. && cd ../ggufx-*/ &&
+            meson setup build && meson compile -C build ggufx && build/ggufx demo >/dev/null'
 }
 
 leaves_nothing() {
@@ -86,6 +105,11 @@ leaves_nothing() {
 check build build one LC_ALL=C.UTF-8 TZ=UTC &&
     check build_elsewhere build the-other LC_ALL=C TZ=Pacific/Kiritimati CCACHE_DISABLE=1 &&
     check same_bytes same_bytes
+check build_notool build notool DEB_BUILD_PROFILES="nocheck pkg.ggufx.notool" &&
+    check without_tool without_tool
+check build_minimal build minimal DEB_BUILD_PROFILES="nocheck pkg.ggufx.minimal" &&
+    check without_extras without_extras
+check dist dist
 check no_complaints no_complaints
 check fresh_chroot fresh_chroot && check install_and_use install_and_use &&
     check leaves_nothing leaves_nothing

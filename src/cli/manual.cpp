@@ -1,8 +1,10 @@
-// ggufx manual: the page ggufx(1) in man(7) macros, written from what the verbs declare.
+// ggufx manual: the pages ggufx(1) and ggufx-COMMAND(1) in man(7) macros, written from what the verbs
+// declare.
 // SPDX-License-Identifier: MIT
 #include "manual.hpp"
 
 #include "output.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 
@@ -149,36 +151,85 @@ static constexpr const char *kEnvironment =
     ".TP\n.B TERM\nno colours where it is\n.B dumb\n"
     ".TP\n.B TMPDIR\nwhere\n.B demo\nand\n.B bench open\nput a file for the while\n";
 
-std::string manual(const CommandFacts &tool, const std::string &version) {
-    std::string what = tool.help.substr(0, tool.help.find_last_not_of('.') + 1);
+// The page's head and its section NAME. A page of no date is the same whenever it is built.
+static std::string head(std::string page, const std::string &help, const std::string &version) {
+    std::string what = help.substr(0, help.find_last_not_of('.') + 1);
     what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
-    std::string out = fmt::format(".\\\" SPDX-License-Identifier: MIT\n"
-                                  ".TH GGUFX 1 \"\" \"ggufx {}\" \"User Commands\"\n",
-                                  version);
-    out += fmt::format(".SH NAME\nggufx \\- {}\n.SH SYNOPSIS\n{} {} [{}] [{}...]\n", roff(what),
-                       bold("ggufx"), italic("command"), italic("options"), italic("argument"));
+    const std::string name = roff(page) + " \\- " + roff(what);
+    for (char &c : page) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return fmt::format(".\\\" SPDX-License-Identifier: MIT\n"
+                       ".TH {} 1 \"\" \"ggufx {}\" \"User Commands\"\n"
+                       ".SH NAME\n{}\n",
+                       roff(page), version, name);
+}
+
+static std::string examples_section(const CommandFacts &command) {
+    if (command.examples.empty()) return "";
+    return ".SH EXAMPLES\n" + examples_text(command.examples).substr(4); // a section is a paragraph
+}
+
+std::string manual(const CommandFacts &tool, const CommandFacts &command,
+                   const std::string &version) {
+    const std::string path = tool.name + " " + command.name;
+    std::string out = head(tool.name + "-" + command.name, command.help, version);
+    out += ".SH SYNOPSIS\n";
+    if (command.commands.empty()) {
+        out += usage(path, command) + "\n";
+        const std::string options = options_text(command);
+        if (!options.empty()) out += ".SH OPTIONS\n" + options;
+    } else {
+        out += fmt::format("{} {} [{}] [{}...]\n.SH COMMANDS\n", bold(path), italic("command"),
+                           italic("options"), italic("argument"));
+        for (const CommandFacts &sub : command.commands) out += command_text(path, sub);
+    }
+    out += examples_section(command);
+    return out + ".SH SEE ALSO\n.BR ggufx (1)\nhas the options of every command, the variables that\n"
+                 "are read and the exit codes.\n";
+}
+
+std::string manual(const CommandFacts &tool, const std::string &version) {
+    std::string out = head(tool.name, tool.help, version);
+    out += fmt::format(".SH SYNOPSIS\n{} {} [{}] [{}...]\n", bold("ggufx"), italic("command"),
+                       italic("options"), italic("argument"));
     out += std::string(".SH DESCRIPTION\n") + kDescription;
     out += ".SH OPTIONS\n" + options_text(tool);
     out += ".SH COMMANDS\n";
     for (const CommandFacts &command : tool.commands) out += command_text(tool.name, command);
     out += std::string(".SH ENVIRONMENT\n") + kEnvironment;
     out += ".SH EXIT STATUS\n" + exit_text();
-    out += ".SH EXAMPLES\n" + examples_text(tool.examples).substr(4); // a section is a paragraph
-    out += ".SH SEE ALSO\n.BR ggufx (3)\n";
+    out += examples_section(tool);
+    out += ".SH SEE ALSO\n";
+    for (const CommandFacts &command : tool.commands)
+        out += fmt::format(".BR ggufx\\-{} (1),\n", roff(command.name));
+    out += ".BR ggufx (3)\n";
     return out;
 }
 
-static int print_manual(const Tool &tool) {
+static std::string page_of(const CommandFacts &tool, const std::string &name) {
+    if (name.empty()) return manual(tool, ggufx_version());
+    std::vector<std::string> names;
+    for (const CommandFacts &command : tool.commands) {
+        if (command.name == name) return manual(tool, command, ggufx_version());
+        names.push_back(command.name);
+    }
+    throw Failure(kUsage, "no command \"" + escape(name) + "\"" + did_you_mean(name, names));
+}
+
+static int print_manual(const Tool &tool, const std::string &command) {
+    const std::string page = page_of(tool.line.describe(), command);
     Output out(tool.globals);
-    out.write(manual(tool.line.describe(), ggufx_version()));
+    out.write(page);
     out.finish();
     return kOk;
 }
 
 void add_manual(Tool &tool) {
-    Command sub = tool.app.add_command("manual", "print the manual page, ggufx(1)");
-    sub.examples("  ggufx manual | man -l -");
-    tool.verbs.emplace_back(sub, [&tool] { return print_manual(tool); });
+    auto command = std::make_shared<std::string>();
+    Command sub = tool.app.add_command("manual", "print the manual page, ggufx(1) or of a command");
+    sub.option("COMMAND", *command, "whose page");
+    sub.examples("  ggufx manual | man -l -\n"
+                 "  ggufx manual quantize | man -l -");
+    tool.verbs.emplace_back(sub, [&tool, command] { return print_manual(tool, *command); });
 }
 
 } // namespace ggufx::cli

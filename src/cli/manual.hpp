@@ -1,4 +1,4 @@
-// The manual page of the tool, and the words for its exit codes.
+// The manual pages of the tool, and the words for its exit codes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,6 +13,8 @@ struct ExitText {
 };
 extern const ExitText kExitTexts[8];
 
-std::string manual(const CommandFacts &tool, const std::string &version);
+std::string manual(const CommandFacts &tool, const std::string &version); // ggufx(1)
+std::string manual(const CommandFacts &tool, const CommandFacts &command,
+                   const std::string &version); // ggufx-COMMAND(1)
 
 } // namespace ggufx::cli

@@ -18,9 +18,17 @@ def overview():
 
 
 class Manual(tool.Case):
+    def commands(self):
+        answer = self.ok("--complete", "").decode().splitlines()
+        return [line.split("\t")[0] for line in answer[1:]]
+
     def pages(self):
-        return {"ggufx.1": self.path("ggufx.1", self.ok("manual")),
-                "ggufx.3": self.path("ggufx.3", overview())}
+        pages = {"ggufx.1": self.path("ggufx.1", self.ok("manual")),
+                 "ggufx.3": self.path("ggufx.3", overview())}
+        for command in self.commands():
+            name = f"ggufx-{command}.1"
+            pages[name] = self.path(name, self.ok("manual", command))
+        return pages
 
     def test_mandoc_has_no_complaint(self):
         if not shutil.which("mandoc"):
@@ -58,6 +66,23 @@ class Manual(tool.Case):
                 self.assertIn(f"\\fB{name}\\fR", section)
             examples = usage.split("Examples:\n")[1].split("\n\n")[0]
             self.assertIn(examples, section)
+
+    def test_each_command_has_a_page_that_is_installed(self):
+        with open(os.path.join(SOURCE, "pkgconfig/meson.build"), encoding="utf-8") as file:
+            listed = re.search(r"foreach command : \[([^]]*)\]", file.read()).group(1)
+        self.assertEqual(re.findall(r"'([\w-]+)'", listed), sorted(self.commands()))
+        whole = self.ok("manual").decode()
+        for command in self.commands():
+            page = self.ok("manual", command).decode()
+            name = command.replace("-", "\\-")
+            self.assertIn(f".SH NAME\nggufx\\-{name} \\- ", page)
+            self.assertIn(f".BR ggufx\\-{name} (1)", whole)
+            # Its options and examples are those of the section in ggufx(1).
+            if f"\n.SS {name}\n" in whole:
+                section = whole.split(f"\n.SS {name}\n")[1].split("\n.S")[0]
+                for part in re.findall(r"^\.TP\n.*\n.*$", section, re.M):
+                    self.assertIn(part, page)
+        self.assertIn('did you mean "quantize"', self.fails(2, "manual", "quantise"))
 
     def test_exit_codes_are_those_of_the_help(self):
         page, usage = self.ok("manual").decode(), self.ok("--help").decode()
