@@ -315,7 +315,6 @@ class Beside(tool.Case):
     def test_a_file_that_comes_before_the_lock_stays(self):
         source, out = self.path("in.gguf", tiny()), self.path("out.gguf")
         for command in (["quantize", source, out, "--type", "Q8_0"],
-                        ["convert", MODEL, "--to", "safetensors", "-o", out],
                         ["set", source, "a=b", "-o", out], ["dequant", source, "blk.0.ffn_up.weight", "-o", out]):
             result = run(*command, env=environment(LD_PRELOAD=LIBRARY, FAIL_COMES=out))
             self.assertEqual(result.returncode, 1, (command, result.stderr))
