@@ -20,7 +20,7 @@ static double seconds_of(const cost_case *c, size_t size, int n) {
 void assert_cost_is_linear(const cost_case *c) {
     const double limit = 4.6;
     double least = 1e9;
-    for (int round = 0; round < 16 && least > limit; round++) {
+    for (int round = 0; round < 32 && least > limit; round++) {
         const double s = seconds_of(c, c->size, 4) / 4, l = seconds_of(c, 4 * c->size, 1);
         if (l / s < least) least = l / s;
         print_message("%s: %.2f ms at %zu, %.2f ms at 4 times that: %.2f\n", c->name, 1e3 * s,
