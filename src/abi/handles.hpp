@@ -63,7 +63,7 @@ struct Wrapped {
 };
 } // namespace ggufx::abi
 
-// A tensor of a file, which has a million of them at most: borrowed, a number; or an OwnedTensor.
+// A tensor of a file, which may have a million of them: a number, borrowed. Or an OwnedTensor.
 struct ggufx_tensor {
     static constexpr uint32_t kOwned = UINT32_MAX; // more than a file can have
 

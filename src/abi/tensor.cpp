@@ -165,13 +165,6 @@ gguf::Tensor slice_rows(gguf::Tensor t, uint32_t dim, uint64_t first, uint64_t n
     return t;
 }
 
-uint64_t count_rows(const gguf::Tensor &t) {
-    uint64_t n = 1;
-    for (int i = 1; i < GGUFX_MAX_DIMS; i++)
-        if (!checked::mul(&n, n, t.ne[i])) return 0; // only without values
-    return n;
-}
-
 gguf::Tensor slice_view(const gguf::Tensor &t, uint32_t dim, uint64_t first, uint64_t n) {
     require(dim < GGUFX_MAX_DIMS, "dim must be 0..3");
     if (first > t.ne[dim] || n > t.ne[dim] - first)
@@ -180,7 +173,7 @@ gguf::Tensor slice_view(const gguf::Tensor &t, uint32_t dim, uint64_t first, uin
              first, n, dim, t.ne[dim]);
     gguf::Tensor out = dim == 0 ? slice_columns(t, first, n) : slice_rows(t, dim, first, n);
     out.ne[dim] = n;
-    out.n_rows = count_rows(out);
+    out.n_rows = gguf::count_rows(out);
     if (n == 0) out.data = nullptr;
     if (dim >= out.n_dims && n != 1) out.n_dims = dim + 1;
     out.n_bytes = t.n_bytes ? out.n_rows * out.row_bytes : 0;

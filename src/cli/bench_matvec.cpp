@@ -151,7 +151,9 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
     auto options = std::make_shared<ProductOptions>(defaults);
     options->verb = name;
     Command sub = bench.add_command(name, text);
-    sub.option("--type", options->types, "tensor types, or all; default q4_K").value("TYPES").list();
+    sub.option("--type", options->types, "tensor types, or all; default q4_K")
+        .value("TYPES")
+        .list();
     sub.option("--n", options->n, fmt::format("numbers of vectors; default {}", defaults.n[0]))
         .list()
         .between(1u, 4096u);
@@ -160,7 +162,8 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
     sub.option("-k,--k", options->k, "values of a row; default 4096").between(1u, 1u << 20);
     sub.option("-r,--rounds", options->rounds, "rounds of kernels, reads and peaks; default 9")
         .between(1u, 1000u);
-    sub.option("--cache", options->cache, "where the weights are: memory, or l2 (1 MiB per thread); default memory")
+    sub.option("--cache", options->cache,
+               "where the weights are: memory, or l2 (1 MiB per thread); default memory")
         .one_of({"memory", "l2"});
     add_clock(sub, options->clock);
     sub.flag("--f32", options->f32, "f32 activations with quantized weights too");

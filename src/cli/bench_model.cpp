@@ -112,7 +112,8 @@ void add_bench_model(Tool &tool, Command &bench) {
     sub.option("MODEL", options->model, "GGUF file").required();
     sub.option("--prompt-tokens", options->prompt, "tokens of a prompt, at once; default 512")
         .between(0, 1u << 20);
-    sub.option("-n,--predict", options->generate, "tokens one by one; default 64").between(0, 1u << 20);
+    sub.option("-n,--predict", options->generate, "tokens one by one; default 64")
+        .between(0, 1u << 20);
     sub.option("-r,--rounds", options->rounds, "median of N rounds; default 3").between(1u, 1000u);
     sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
     sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");

@@ -36,7 +36,8 @@ constexpr uint64_t kShown = 8; // elements of an array in the preview
 static Edit begin(const Globals &globals, const EditOptions &options) {
     Edit edit;
     if (globals.output == "-") throw Failure(kUsage, "-o must be a file, not a pipe");
-    if (options.file == "-") throw Failure(kUsage, "FILE must be a file: standard input cannot be edited");
+    if (options.file == "-")
+        throw Failure(kUsage, "FILE must be a file: standard input cannot be edited");
     edit.rt = make_runtime(globals);
     int32_t recovered = 0;
     call([&](ggufx_error *error) {

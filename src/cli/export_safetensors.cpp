@@ -133,10 +133,9 @@ std::string header_of(const Json &metadata, const std::vector<RowMaker *> &maker
         for (size_t d = ne.size(); d-- > 0;) shape.push_back(ne[d]);
         place.push_back(at);
         place.push_back(at += n_bytes(*maker));
-        header.push_back({maker->recipe().name,
-                          Json{{"dtype", st_type_name(maker->recipe().type)},
-                               {"shape", shape},
-                               {"data_offsets", place}}});
+        header.push_back({maker->recipe().name, Json{{"dtype", st_type_name(maker->recipe().type)},
+                                                     {"shape", shape},
+                                                     {"data_offsets", place}}});
     }
     std::string text = Json::object_of(std::move(header)).dump();
     text += std::string((8 - text.size() % 8) % 8, ' '); // the data begin at a multiple of 8

@@ -61,7 +61,8 @@ const char *HeatScale::text(double value) const {
 std::string HeatScale::legend(double x, double y, const std::string &what) const {
     constexpr int kSteps = 40, kStep = 6, kWidth = kSteps * kStep;
     std::string svg = fmt::format("<g class=\"legend\" font-size=\"11\">\n"
-                                  "<text x=\"{}\" y=\"{}\">{}</text>\n", x, y + 10, what);
+                                  "<text x=\"{}\" y=\"{}\">{}</text>\n",
+                                  x, y + 10, what);
     double right = x;
     if (most_ > 0) {
         for (int i = 0; i < kSteps; ++i) {

@@ -149,8 +149,7 @@ static std::string without_marks(const std::string &text) {
         if (!may_be || shown == character) {
             out += character;
         } else { // "\x7f" or "\u{202e}"
-            const std::string digits =
-                n == 1 ? shown.substr(2) : shown.substr(3, shown.size() - 4);
+            const std::string digits = n == 1 ? shown.substr(2) : shown.substr(3, shown.size() - 4);
             out += "\\u" + std::string(4 - digits.size(), '0') + digits;
         }
         i += n;

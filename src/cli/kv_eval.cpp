@@ -107,12 +107,14 @@ void add_kv_eval(Tool &tool) {
     sub.option("--k", options->types_k, "types of the keys; default f16,q8_0,q4_0,gx4,gx3")
         .value("KVTYPE")
         .list();
-    sub.option("--v", options->types_v, "types of the values, each with each of --k; default as the keys")
+    sub.option("--v", options->types_v,
+               "types of the values, each with each of --k; default as the keys")
         .value("KVTYPE")
         .list();
     sub.option("--ctx", options->n_context, "tokens per chunk; default 512").between(4u, 1u << 24);
     sub.option("--chunks", options->chunks, "only the first N chunks; default all");
-    sub.option("--layers", options->layers, "compare the attention of these layers only; default all")
+    sub.option("--layers", options->layers,
+               "compare the attention of these layers only; default all")
         .list();
     sub.option("--heatmap", options->heatmap, "write the errors, layers x pairs, as SVG")
         .value("FILE");

@@ -31,7 +31,8 @@ std::vector<KvPair> kv_pairs(const KvEvalOptions &options) {
     for (const std::string &k : options.types_k) {
         const std::vector<std::string> same = {k};
         for (const std::string &v : options.types_v.empty() ? same : options.types_v) {
-            const uint32_t type_k = kv_type_from_name(k, "--k"), type_v = kv_type_from_name(v, "--v");
+            const uint32_t type_k = kv_type_from_name(k, "--k"),
+                           type_v = kv_type_from_name(v, "--v");
             pairs.push_back({kv_type_name(type_k), kv_type_name(type_v), type_k, type_v});
         }
     }

@@ -1,6 +1,5 @@
-// ggufx manual: the pages ggufx(1) and ggufx-COMMAND(1) in man(7) macros, written from what the verbs
-// declare.
-// SPDX-License-Identifier: MIT
+// ggufx manual: the pages ggufx(1) and ggufx-COMMAND(1) in man(7) macros, written from what the
+// verbs declare. SPDX-License-Identifier: MIT
 #include "manual.hpp"
 
 #include "output.hpp"
@@ -183,8 +182,9 @@ std::string manual(const CommandFacts &tool, const CommandFacts &command,
         for (const CommandFacts &sub : command.commands) out += command_text(path, sub);
     }
     out += examples_section(command);
-    return out + ".SH SEE ALSO\n.BR ggufx (1)\nhas the options of every command, the variables that\n"
-                 "are read and the exit codes.\n";
+    return out +
+           ".SH SEE ALSO\n.BR ggufx (1)\nhas the options of every command, the variables that\n"
+           "are read and the exit codes.\n";
 }
 
 std::string manual(const CommandFacts &tool, const std::string &version) {

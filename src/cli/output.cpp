@@ -60,7 +60,8 @@ Output::~Output() {
     if (stream_ && stream_ != stdout) std::fclose(stream_); // an error before finish() is reported
 }
 
-// What stays in the buffer of stdout would wait again, at the exit, for the reader that does not read.
+// What stays in the buffer of stdout would wait again, at the exit, for the reader that does not
+// read.
 static void drop_stdout() {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
@@ -81,8 +82,8 @@ void Output::require_space(uint64_t n_bytes) const {
 
 void Output::write(std::string_view bytes) {
     check_interrupt();
-    // A pipe takes 4 KiB whole or not at all: a signal ends the wait for a reader that does not read.
-    // Of more it takes a part, and the C library would go on waiting with the rest.
+    // A pipe takes 4 KiB whole or not at all: a signal ends the wait for a reader that does not
+    // read. Of more it takes a part, and the C library would go on waiting with the rest.
     const size_t piece = stream_ == stdout ? 4096 : bytes.size();
     while (!bytes.empty()) {
         const size_t n = std::min(piece, bytes.size());
@@ -102,7 +103,8 @@ size_t Output::width() const {
     const std::string_view said = columns ? columns : "";
     unsigned n = 0;
     const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), n);
-    if (error == std::errc() && end == said.data() + said.size() && n > 0) return std::max(n, kLeast);
+    if (error == std::errc() && end == said.data() + said.size() && n > 0)
+        return std::max(n, kLeast);
     struct winsize size = {};
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return known ? std::max<unsigned>(size.ws_col, kLeast) : kHelpWidth;
@@ -148,8 +150,7 @@ std::string read_text(const std::string &path) {
     FILE *in = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
     const auto fail = [&] {
         if (errno == EINTR) check_interrupt();
-        throw Failure(kRuntimeError,
-                      "cannot read " + name_of(path) + ": " + std::strerror(errno));
+        throw Failure(kRuntimeError, "cannot read " + name_of(path) + ": " + std::strerror(errno));
     };
     if (!in) fail();
     std::string text;
@@ -164,8 +165,8 @@ std::string read_text(const std::string &path) {
     errno = error;
     if (bad) fail();
     if (text.size() > kMostText) {
-        throw Failure(kRuntimeError, name_of(path) + " has more than " +
-                                         std::to_string(kMostText) + " bytes");
+        throw Failure(kRuntimeError,
+                      name_of(path) + " has more than " + std::to_string(kMostText) + " bytes");
     }
     return text;
 }

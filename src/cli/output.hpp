@@ -27,7 +27,7 @@ public:
     void write(std::string_view bytes);
     void flush();
     void end_line(); // on a terminal, where a line was begun that will not be finished
-    void finish(); // flush, and for a file: sync, close, rename
+    void finish();   // flush, and for a file: sync, close, rename
 
     bool is_stdout() const { return stream_ == stdout; }
     bool is_terminal() const { return terminal_; }

@@ -96,7 +96,7 @@ int open_part_file(const std::string &part, const std::string &path) {
 
 void require_space(const std::string &part, const std::string &path, uint64_t n_bytes) {
     struct statvfs disk = {};
-    if (statvfs(part.c_str(), &disk) != 0 || disk.f_blocks == 0) return; // or it is no disk
+    if (statvfs(part.c_str(), &disk) != 0 || disk.f_blocks == 0) return;     // or it is no disk
     const uint64_t n_blocks = geteuid() == 0 ? disk.f_bfree : disk.f_bavail; // some are root's
     const uint64_t n_free = n_blocks * (disk.f_frsize ? disk.f_frsize : disk.f_bsize);
     if (n_free >= n_bytes) return;

@@ -39,9 +39,9 @@ static int32_t show_chunk(void *user, const ggufx_perplexity_facts *running) {
 static ggufx_perplexity_facts measure(const Globals &globals, const PerplexityOptions &options,
                                       const TextModel &model) {
     const uint64_t n_chunks = count_chunks(model, options.n_context, options.chunks);
-    const Session session =
-        make_session(model.rt.get(), model.file.get(), model.model.get(), options.n_context,
-                     kv_type_from_name(options.type_k, "--ctk"), kv_type_from_name(options.type_v, "--ctv"));
+    const Session session = make_session(
+        model.rt.get(), model.file.get(), model.model.get(), options.n_context,
+        kv_type_from_name(options.type_k, "--ctk"), kv_type_from_name(options.type_v, "--ctv"));
     Progress progress(globals, "perplexity");
     Running running = {&progress, n_chunks};
     const auto n = static_cast<size_t>(n_chunks * options.n_context);

@@ -79,8 +79,10 @@ static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t fi
     flag(!force, GGUFX_JOB_NO_REPLACE);
     flag(!options.output_type.empty(), GGUFX_JOB_OUTPUT_TYPE);
     flag(!options.embd_type.empty(), GGUFX_JOB_EMBEDDING_TYPE);
-    if (!options.output_type.empty()) job.output_type = type_from_name(options.output_type, "--output-type");
-    if (!options.embd_type.empty()) job.embedding_type = type_from_name(options.embd_type, "--embd-type");
+    if (!options.output_type.empty())
+        job.output_type = type_from_name(options.output_type, "--output-type");
+    if (!options.embd_type.empty())
+        job.embedding_type = type_from_name(options.embd_type, "--embd-type");
     job.imatrix = imatrix;
     job.imatrix_name = options.imatrix.c_str();
     if (!options.reserve.empty()) job.reserve_bytes = parse_size(options.reserve, "--reserve");
@@ -114,8 +116,7 @@ namespace {
 class QuantizeDisplay {
 public:
     QuantizeDisplay(const Globals &globals, bool measure)
-        : progress_(globals, "quantize"), measure_(measure),
-          rows_(shows_rows(globals)) {}
+        : progress_(globals, "quantize"), measure_(measure), rows_(shows_rows(globals)) {}
 
     void fill(ggufx_job_run_options &run, ggufx_progress &hook) {
         hook = {};
@@ -203,10 +204,9 @@ static void print_result(Output &out, const Globals &globals, const ggufx_job *j
         return out.finish();
     }
     // Where both are seen on the same terminal the rows of the run have told it.
-    if (options.measure && !(shows_rows(globals) && out.is_terminal())) print_errors(out, globals, job);
-    if (!globals.quiet) {
-        out.write(escape(options.out) + ": " + type + ", " + total_text(job));
-    }
+    if (options.measure && !(shows_rows(globals) && out.is_terminal()))
+        print_errors(out, globals, job);
+    if (!globals.quiet) { out.write(escape(options.out) + ": " + type + ", " + total_text(job)); }
     out.finish();
 }
 

@@ -163,12 +163,13 @@ std::vector<Cell> heat_cells(const ModelReport &report, std::vector<std::string>
 
 std::string heat_cell(const HeatScale &scale, const Cell &cell, size_t row) {
     const TensorReport &t = *cell.tensor;
-    return fmt::format(
-        "<g><rect x=\"{}\" y=\"{}\" width=\"65\" height=\"17\" fill=\"{}\"/><text x=\"{}\" y=\"{}\" "
-        "text-anchor=\"middle\" style=\"fill:{}\">{:.2g}</text><title>{} ({}): {:.6g}</title></g>\n",
-        64 + 66 * cell.column, 154 + 18 * row, scale.fill(cell.value), 96 + 66 * cell.column,
-        167 + 18 * row, scale.text(cell.value), cell.value, markup(t.name), markup(t.type),
-        cell.value);
+    return fmt::format("<g><rect x=\"{}\" y=\"{}\" width=\"65\" height=\"17\" fill=\"{}\"/><text "
+                       "x=\"{}\" y=\"{}\" "
+                       "text-anchor=\"middle\" style=\"fill:{}\">{:.2g}</text><title>{} ({}): "
+                       "{:.6g}</title></g>\n",
+                       64 + 66 * cell.column, 154 + 18 * row, scale.fill(cell.value),
+                       96 + 66 * cell.column, 167 + 18 * row, scale.text(cell.value), cell.value,
+                       markup(t.name), markup(t.type), cell.value);
 }
 
 } // namespace

@@ -208,7 +208,8 @@ static int report(const Globals &globals, const SelftestOptions &options,
 static int selftest(const Globals &globals, const SelftestOptions &options) {
     if (globals.isa != "all") isa_from_name(globals.isa);
     std::vector<ggufx_type_facts> types;
-    for (const std::string &name : options.types) types.push_back(type_facts(type_from_name(name, "--type")));
+    for (const std::string &name : options.types)
+        types.push_back(type_facts(type_from_name(name, "--type")));
     if (types.empty()) types = all_types();
     const Runtime scalar = try_runtime(GGUFX_ISA_SCALAR, 1);
     const std::vector<Contender> contenders = make_contenders(globals);
@@ -226,9 +227,7 @@ static int selftest(const Globals &globals, const SelftestOptions &options) {
 void add_selftest(Tool &tool) {
     auto options = std::make_shared<SelftestOptions>();
     Command sub = tool.app.add_command("selftest", "compare all kernels with the scalar ones");
-    sub.option("--type", options->types, "only this type; default all")
-        .value("TYPE")
-        .repeatable();
+    sub.option("--type", options->types, "only this type; default all").value("TYPE").repeatable();
     sub.option("--seed", options->seed, "of the random weights; default 1");
     sub.examples("  ggufx selftest\n  ggufx selftest --isa avx2 --type q4_k");
     tool.verbs.emplace_back(sub, [&tool, options] { return selftest(tool.globals, *options); });

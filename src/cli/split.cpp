@@ -103,7 +103,8 @@ void add_split(Tool &tool) {
     sub.option("FILE", options->file, "GGUF file, or a set to cut anew").required();
     sub.option("PREFIX", options->out, "PREFIX-00001-of-0000N.gguf are written").required();
     sub.option("--max-size", options->max_size, "bytes per file: 4G, 500M").value("SIZE");
-    sub.option("--max-tensors", options->max_tensors, "tensors per file; default 128 without --max-size")
+    sub.option("--max-tensors", options->max_tensors,
+               "tensors per file; default 128 without --max-size")
         .between(1, INT32_MAX);
     sub.flag("--dry-run", options->dry_run, "name the files only");
     sub.examples("  ggufx split model.gguf model --max-size 4G\n"

@@ -30,7 +30,8 @@ static Json type_json(const ggufx_type_facts &type) {
 
 static int print_types(const Globals &globals, const std::vector<std::string> &names) {
     std::vector<ggufx_type_facts> types;
-    for (const std::string &name : names) types.push_back(type_facts(type_from_name(name, "types")));
+    for (const std::string &name : names)
+        types.push_back(type_facts(type_from_name(name, "types")));
     if (names.empty()) types = all_types();
 
     Output out(globals);

@@ -10,7 +10,7 @@
 
 namespace ggufx::cli {
 
-constexpr size_t kMaxTokens = 1u << 22; // as the readers of tokenizer.json and .model
+constexpr size_t kMaxTokens = 1u << 22;   // as the readers of tokenizer.json and .model
 constexpr uint64_t kMaxText = 256u << 20; // of tokenizer.json and the like
 
 std::optional<uint64_t> Vocabulary::find(std::string_view token) const {

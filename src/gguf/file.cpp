@@ -74,9 +74,9 @@ size_t File::find_meta(std::string_view key) const {
 
 // The last part whose first tensor is not behind it: parts without tensors come before.
 uint32_t File::part_of(size_t tensor) const {
-    const auto after = std::upper_bound(
-        parts_.begin(), parts_.end(), tensor,
-        [](size_t index, const Part *part) { return index < part->first_tensor; });
+    const auto after =
+        std::upper_bound(parts_.begin(), parts_.end(), tensor,
+                         [](size_t index, const Part *part) { return index < part->first_tensor; });
     return static_cast<uint32_t>(after - parts_.begin()) - 1;
 }
 

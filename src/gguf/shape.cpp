@@ -40,11 +40,15 @@ Tensor shaped_tensor(uint32_t type, uint32_t n_dims, const uint64_t *ne) {
     return t;
 }
 
-bool set_sizes(Tensor &t, const fmt::TypeInfo *type) {
-    t.n_rows = 1;
-    // Only the rows of a tensor without values can wrap; those hold no bytes.
+uint64_t count_rows(const Tensor &t) {
+    uint64_t n = 1;
     for (int i = 1; i < 4; i++)
-        if (!checked::mul(&t.n_rows, t.n_rows, t.ne[i])) t.n_rows = 0;
+        if (!checked::mul(&n, n, t.ne[i])) return 0;
+    return n;
+}
+
+bool set_sizes(Tensor &t, const fmt::TypeInfo *type) {
+    t.n_rows = count_rows(t);
     t.row_bytes = t.n_bytes = 0;
     const bool fits = !type || fmt::row_bytes(&t.row_bytes, *type, t.ne[0]) || t.n_rows == 0;
     t.row_stride = t.row_bytes;

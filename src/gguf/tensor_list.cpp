@@ -31,9 +31,9 @@ Tensor TensorList::operator[](size_t i) const {
 void TensorList::add(const Tensor &t) {
     const size_t n_ne = t.n_dims * sizeof(uint64_t);
     const size_t bytes = (sizeof(Record) + n_ne + t.name.size() + 7) / 8 * 8;
-    auto *r = new (memory_.add(bytes)) Record{t.offset, t.info_offset, t.type,
-                                              static_cast<uint8_t>(t.n_dims),
-                                              static_cast<uint8_t>(t.name.size())};
+    auto *r = new (memory_.add(bytes))
+        Record{t.offset, t.info_offset, t.type, static_cast<uint8_t>(t.n_dims),
+               static_cast<uint8_t>(t.name.size())};
     auto *rest = reinterpret_cast<uint8_t *>(r + 1);
     memcpy(rest, t.ne, n_ne);
     memcpy(rest + n_ne, t.name.data(), t.name.size());

@@ -15,8 +15,7 @@ class Emitter {
 public:
     Emitter(const Writer &writer, const WritePlan &plan, Sink &sink, const Progress &progress)
         : writer_(writer), plan_(plan), sink_(sink), progress_(progress),
-          split_id_(plan.splits() ? plan.split_id() : 0),
-          buffer_(writer.host(), io::kChunk) {}
+          split_id_(plan.splits() ? plan.split_id() : 0), buffer_(writer.host(), io::kChunk) {}
 
     void run() {
         poll();

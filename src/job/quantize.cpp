@@ -108,8 +108,7 @@ OutputPart Quantization::make_part(size_t part, size_t first, size_t n_tensors, 
     for (size_t i = first; i < first + n_tensors; i++) {
         const PlannedTensor &t = plan_.tensors()[i];
         writer.add_tensor(t.source.name,
-                          gguf::shaped_tensor(t.choice.type, t.source.n_dims, t.source.ne), {},
-                          {});
+                          gguf::shaped_tensor(t.choice.type, t.source.n_dims, t.source.ne), {}, {});
     }
     const gguf::WritePlan plan(writer, {});
     const gguf::PartPlan &file = plan.parts()[0];

@@ -127,15 +127,15 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &
 uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
     const double begin = seconds_now();
     tensor.rmse = -1;
-    const uint64_t sum = tensor.copies() ? copy_tensor(tensor.source, at, draft)
-                                         : convert_tensor(tensor, at, draft);
+    const uint64_t sum =
+        tensor.copies() ? copy_tensor(tensor.source, at, draft) : convert_tensor(tensor, at, draft);
     if (options_.measure && tensor.copies()) tensor.rmse = 0;
     tensor.seconds = seconds_now() - begin;
     return sum;
 }
 
-// Shards are runs of neighbours, cut where their share of the input ends. Asked for one tensor after
-// the other.
+// Shards are runs of neighbours, cut where their share of the input ends. Asked for one tensor
+// after the other.
 bool Run::mine(const PlannedTensor &tensor) {
     if (options_.n_shards == 0) return true;
     const double middle =
