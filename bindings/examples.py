@@ -16,7 +16,7 @@ EXPECTED = {
     "quantize": "278528 bytes, as q4_K 147456, squared error 16.988876",
     "attend": "300 tokens, out[0] = -0.103119, out[255] = -0.483276",
     "story": "Once upon a time Nib was careful. The old book was under the bed. "
-             "Nib was in the village. Nib and Nib played c",
+             "Nib was in the village. Nib and Nib played h",
     "quantize_file": "38 tensors, 3630080 bytes become 2112000",
 }
 # Of the file that the last one writes.

@@ -13,6 +13,7 @@ GROUPS = [
     ("TYPE_HAS_", "TypeFlags", "u32", True, "Properties of a tensor type"),
     ("TYPE_", "TensorType", "u32", False, "Type of a tensor: the id in the file"),
     ("KV_ROPE_", "RopeStyle", "u32", False, "How keys carry their positions"),
+    ("KV_WINDOW_", "WindowKind", "u32", False, "What tokens see of others through a window"),
     ("KV_HALF_", "HalfFormat", "u32", False, "Format of 16-bit keys and values"),
     ("KV_FIT_", "KvFlags", "u32", True, "Flags of a KV cache"),
     ("KV_CENTRE_", "KvFlags", "u32", True, "Flags of a KV cache"),
@@ -31,8 +32,16 @@ GROUPS = [
     ("ATTEND_", "AttendFlags", "u32", True, "Flags of attention"),
     ("TOKENIZE_", "TokenizeFlags", "u32", True, "Flags of text to ids"),
     ("DETOKENIZE_", "DetokenizeFlags", "u32", True, "Flags of ids to text"),
+    ("TOKENIZER_", "TokenizerFlags", "u32", True, "Properties of a tokenizer"),
+    ("SPECIAL_", "SpecialToken", "u32", False, "A token with a meaning of its own"),
+    ("PRE_", "PreFlags", "u32", True, "Properties of a pre-tokenizer"),
     ("TOKEN_", "TokenFlags", "u32", True, "Properties of a token"),
     ("DECODE_", "DecodeFlags", "u32", True, "Flags of a decode"),
+    ("MODEL_", "ModelFlags", "u32", True, "Properties of a model"),
+    ("POOLING_", "Pooling", "u32", False, "What becomes of the hidden states of a text"),
+    ("EMBED_", "EmbedFlags", "u32", True, "Flags of embeddings"),
+    ("LAYER_V_IN_K", "LayerFlags", "u32", True, "Properties of a layer"),
+    ("LAYER_", "LayerKind", "u32", False, "What mixes the tokens of a layer"),
     ("WRITE_", "WriteFlags", "u32", True, "Flags of a writer"),
     ("EDIT_", "EditFlags", "u32", True, "Flags of an edit"),
     ("JOB_REASON_", "JobReason", "i32", False, "Why a tensor gets its type"),
@@ -42,6 +51,11 @@ GROUPS = [
     ("JOB_KEEP", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
     ("JOB_MEASURE", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
     ("JOB_", "JobFlags", "u32", True, "Flags of a quantization's plan"),
+    ("CHAT_STYLE_", "ChatStyles", "u32", True, "Marks of reasoning and calls"),
+    ("CHAT_ANSWER", None, "u32", False, ""),
+    ("CHAT_REASONING", None, "u32", False, ""),
+    ("CHAT_CALL_", None, "u32", False, ""),
+    ("CHAT_", "ChatFlags", "u32", True, "Flags of a rendering"),
     ("ESTIMATE_AS_IS", None, "u32", False, ""),
     ("ESTIMATE_", "EstimateFlags", "u32", True, "Flags of an estimate, asked and answered"),
 ]
@@ -54,7 +68,7 @@ def group_of(name):
         return GROUPS[0], "OK"
     for row in GROUPS:
         if row[1] and short.startswith(row[0]) and not plain(short):
-            whole = row[1] in ("TypeFlags", "KvFlags", "JobFlags", "JobRunFlags")  # several prefixes: keep them
+            whole = row[1] in ("TypeFlags", "KvFlags", "LayerFlags", "JobFlags", "JobRunFlags")  # several prefixes: keep them
             cut = short.index("_") + 1 if whole else len(row[0])
             return row, short[cut:]
     return None, short

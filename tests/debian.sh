@@ -9,7 +9,6 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "${1:?usage: debian.sh WORK_FOLDER}"
 work=$(cd "$1" && pwd)
-mirror=${GGUFX_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 log=$work/testlog.json
 : >"$log"
 for program in dpkg-buildpackage dh lintian debootstrap; do
@@ -66,7 +65,7 @@ listing() {
 
 fresh_chroot() {
     rm -rf "$work/chroot"
-    debootstrap --variant=minbase bookworm "$work/chroot" "$mirror" >"$work/debootstrap.log" &&
+    debootstrap --variant=minbase bookworm "$work/chroot" ${GGUFX_DEBIAN_MIRROR:+"$GGUFX_DEBIAN_MIRROR"} >"$work/debootstrap.log" &&
         inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libfmt9 libnettle8 libre2-9 man-db >"$work/apt.log" &&
         listing >"$work/before"
 }
@@ -93,7 +92,7 @@ dist() {
     rm -rf "$work/dist" && git clone -q "$root" "$work/dist/clone" && cd "$work/dist/clone" &&
         unshare -n sh -c 'meson setup build -Dtests=disabled && meson dist -C build --no-tests &&
             tar -xf build/meson-dist/*.tar.xz -C .. && cd ../ggufx-*/ &&
-            meson setup build && meson compile -C build ggufx && build/ggufx demo >/dev/null'
+            meson setup build && meson compile -C build ggufx:executable && build/ggufx demo >/dev/null'
 }
 
 leaves_nothing() {

@@ -2,7 +2,7 @@
 # All there is, the long form: what .ci/run does after its installation, then longer inputs.
 # usage: tests/full.sh [FOLDER_FOR_BUILDS]     (as root; needs the packages .ci/run installs, and
 # dpkg-dev debhelper lintian debootstrap g++-s390x-linux-gnu g++-i686-linux-gnu
-# g++-mingw-w64-x86-64 wine64)
+# g++-mingw-w64-x86-64 wine64 clang-tidy cppcheck)
 # SPDX-License-Identifier: MIT
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -58,7 +58,11 @@ logs+=("=$builds/debian/testlog.json")
 printf '\n== windows\n'
 windows=0
 tests/cross/windows.sh "$builds/windows" "$builds/plain" || windows=$?
+printf '\n== static analysis\n'
+analysis=0
+python3 tests/abi/analysis.py . "$builds/plain" || analysis=$?
 python3 tests/summary.py --strict "${logs[@]}"
 status=$?
 [ "$windows" = 0 ] || echo "windows: exit $windows"
-exit $((status || windows))
+[ "$analysis" = 0 ] || echo "static analysis: exit $analysis"
+exit $((status || windows || analysis))

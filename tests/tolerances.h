@@ -28,12 +28,17 @@
 
 /* The same relative to a result that is itself as long as a value, of 45 tokens or more and scores
  * below 4: errors of weights (0.003 and 1/32512 rms) meet only what values differ by, 0.4 of their
- * length, and those of tokens are independent: 0.003 * 0.4 / sqrt(45), five times that for the worst of
- * 100,000. A log-sum gets all of the 0.003, thrice for the worst: the test allows twice these. */
+ * length, and those of tokens are independent: 0.003 * 0.4 / sqrt(45), five times that for the
+ * worst of 100,000. A log-sum gets all of the 0.003, thrice for the worst: the test allows twice
+ * these. */
 #define TOL_KV_LONG_15 2e-4
 #define TOL_KV_LONG_QUERY_7 5e-3
 
 /* Relative rms of results with 15-bit activations: the step of 8 bits divided by 128. */
 #define TOLERANCE_INT15_RMS 8.6e-5
+
+/* Of row steps against f64, relative to the sum of the magnitudes that meet in a value: a handful
+ * of roundings of 2^-24, exp_f32's 1.2e-7, sums in lanes of at most 64 terms. */
+#define TOLERANCE_ROWS 1e-6
 
 #endif

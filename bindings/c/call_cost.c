@@ -33,7 +33,8 @@ static double best(int rounds, int calls, const ggufx_runtime *rt, const ggufx_t
     double least = 1e300;
     for (int round = 0; round < rounds; round++) {
         const double start = now();
-        for (int i = 0; i < calls; i++) must(ggufx_matvec(y, rows, rt, w, x, columns, NULL, &error));
+        for (int i = 0; i < calls; i++)
+            must(ggufx_matvec(y, rows, rt, w, x, columns, NULL, &error));
         const double each = (now() - start) / calls;
         if (each < least) least = each;
     }

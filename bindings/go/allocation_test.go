@@ -12,7 +12,9 @@ func TestNoAllocationPerCall(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
 	w := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
-	session, ids := must[*Session](t)(must[*Model](t)(rt.NewModel(f)).NewSession(nil)), []int32{1}
+	model, ids, lengths := must[*Model](t)(rt.NewModel(f)), []int32{1}, []uint{1}
+	session := must[*Session](t)(model.NewSession(nil))
+	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4}))
 	logits, sampler := make([]float32, 1024), must[*Sampler](t)(rt.NewSampler(1024, nil))
 	y, x := make([]float32, 512), numbers(512)
 	kv, half := filledKV(t, rt, 5), make([]uint16, 64)
@@ -45,6 +47,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 			ok(t, kv.Truncate(1, 5))
 			return kv.Truncate(0, 5)
 		},
+		"EmbedInto": func() error { return embedder.EmbedInto(out, ids, lengths, nil) },
 		"Decode": func() error {
 			ok(t, session.Truncate(0))
 			ok(t, session.Decode(ids, nil))

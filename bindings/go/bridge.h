@@ -16,10 +16,12 @@ static inline ggufx_status ggufx_go_runtime(ggufx_runtime **out, uint32_t thread
                                             uint32_t max_workers, uintptr_t memory,
                                             ggufx_error *e) {
     const ggufx_log l = {sizeof l, 0, NULL, (void *)log, ggufx_go_on_log, ggufx_go_on_destroy};
-    const ggufx_executor x = {sizeof x, 0, NULL, max_workers, 0, (void *)jobs,
-                              ggufx_go_on_parallel_for, ggufx_go_on_destroy};
-    const ggufx_allocator a = {sizeof a, 0, NULL, (void *)memory, ggufx_go_on_alloc,
-                               ggufx_go_on_free, ggufx_go_on_destroy};
+    const ggufx_executor x = {
+        sizeof x,           0, NULL, max_workers, 0, (void *)jobs, ggufx_go_on_parallel_for,
+        ggufx_go_on_destroy};
+    const ggufx_allocator a = {
+        sizeof a,           0, NULL, (void *)memory, ggufx_go_on_alloc, ggufx_go_on_free,
+        ggufx_go_on_destroy};
     ggufx_runtime_options o;
     ggufx_runtime_options_init(&o);
     o.threads = threads;
@@ -39,23 +41,27 @@ static inline ggufx_status ggufx_go_open(ggufx_file **out, const ggufx_runtime *
                                          uintptr_t reader, const ggufx_open_options *options,
                                          uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    const ggufx_io io = {sizeof io, 0, NULL, (void *)reader, ggufx_go_on_size,
+    const ggufx_io io = {sizeof io,           0,    NULL, (void *)reader,     ggufx_go_on_size,
                          ggufx_go_on_read_at, NULL, NULL, ggufx_go_on_destroy};
     ggufx_open_options o = *options;
     o.progress = progress;
     switch (how) {
-    case GGUFX_GO_PATH: return ggufx_open(out, rt, source, &o, e);
-    case GGUFX_GO_FD: return ggufx_open_fd(out, rt, fd, offset, n, &o, e);
-    case GGUFX_GO_MEMORY: return ggufx_open_memory(out, rt, source, (size_t)n, NULL, NULL, &o, e);
-    default: return ggufx_open_io(out, rt, &io, &o, e);
+    case GGUFX_GO_PATH:
+        return ggufx_open(out, rt, source, &o, e);
+    case GGUFX_GO_FD:
+        return ggufx_open_fd(out, rt, fd, offset, n, &o, e);
+    case GGUFX_GO_MEMORY:
+        return ggufx_open_memory(out, rt, source, (size_t)n, NULL, NULL, &o, e);
+    default:
+        return ggufx_open_io(out, rt, &io, &o, e);
     }
 }
 
 static inline ggufx_status ggufx_go_validate(const ggufx_file *file, uint32_t flags, uintptr_t user,
                                              int watched, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    return ggufx_validate(file, flags, ggufx_go_on_finding, (void *)user,
-                          watched ? progress : NULL, e);
+    return ggufx_validate(file, flags, ggufx_go_on_finding, (void *)user, watched ? progress : NULL,
+                          e);
 }
 
 static inline void ggufx_go_free(void *memory) {
@@ -73,6 +79,19 @@ static inline ggufx_status ggufx_go_wrap(ggufx_tensor **out, const ggufx_runtime
                              data, e);
 }
 
+static inline ggufx_status ggufx_go_model(ggufx_model **out, const ggufx_runtime *rt,
+                                          const ggufx_file *file,
+                                          const ggufx_model_override *overrides, size_t n,
+                                          uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    ggufx_model_options o;
+    ggufx_model_options_init(&o);
+    o.overrides = overrides;
+    o.n_overrides = n;
+    o.progress = progress;
+    return ggufx_model_create(out, rt, file, &o, e);
+}
+
 /* ---- products ------------------------------------------------------------------------------- */
 
 /* Objects come as void *, as in plain.h. */
@@ -81,21 +100,19 @@ static inline ggufx_status ggufx_go_wrap(ggufx_tensor **out, const ggufx_runtime
     GGUFX_GO_WATCH(user);                                                                          \
     const ggufx_matmul_options o = {sizeof o, flag_bits, NULL, progress, {0, 0}}
 
-static inline ggufx_status ggufx_go_matvec(float *y, size_t n_y, void *rt,
-                                           void *w, const float *x, size_t n_x,
-                                           uint32_t flags, uintptr_t user, ggufx_error *e) {
+static inline ggufx_status ggufx_go_matvec(float *y, size_t n_y, void *rt, void *w, const float *x,
+                                           size_t n_x, uint32_t flags, uintptr_t user,
+                                           ggufx_error *e) {
     GGUFX_GO_MATMUL(flags, user);
     return ggufx_matvec(y, n_y, rt, w, x, n_x, &o, e);
 }
-static inline ggufx_status ggufx_go_matmul(float *y, size_t ldy, size_t n_y,
-                                           void *rt, void *w,
+static inline ggufx_status ggufx_go_matmul(float *y, size_t ldy, size_t n_y, void *rt, void *w,
                                            const float *x, size_t ldx, size_t n_x, size_t n,
                                            uint32_t flags, uintptr_t user, ggufx_error *e) {
     GGUFX_GO_MATMUL(flags, user);
     return ggufx_matmul(y, ldy, n_y, rt, w, x, ldx, n_x, n, &o, e);
 }
-static inline ggufx_status ggufx_go_matmul_id(float *y, size_t ldy, size_t n_y,
-                                              void *rt, void *w,
+static inline ggufx_status ggufx_go_matmul_id(float *y, size_t ldy, size_t n_y, void *rt, void *w,
                                               const uint32_t *ids, size_t n_used, const float *x,
                                               size_t ldx, size_t n_x, size_t n, uint32_t flags,
                                               uintptr_t user, ggufx_error *e) {
@@ -103,9 +120,8 @@ static inline ggufx_status ggufx_go_matmul_id(float *y, size_t ldy, size_t n_y,
     return ggufx_matmul_id(y, ldy, n_y, rt, w, ids, n_used, x, ldx, n_x, n, &o, e);
 }
 /* The results stand one behind the other in y; n_w <= GGUFX_MATVEC_MAX_MATRICES. */
-static inline ggufx_status ggufx_go_matvec_many(float *y, const size_t *n_y,
-                                                void *rt, void *w, size_t n_w,
-                                                const float *x, size_t n_x,
+static inline ggufx_status ggufx_go_matvec_many(float *y, const size_t *n_y, void *rt, void *w,
+                                                size_t n_w, const float *x, size_t n_x,
                                                 uint32_t flags, uintptr_t user, ggufx_error *e) {
     GGUFX_GO_MATMUL(flags, user);
     float *at[GGUFX_MATVEC_MAX_MATRICES];
@@ -116,10 +132,10 @@ static inline ggufx_status ggufx_go_matvec_many(float *y, const size_t *n_y,
     }
     return ggufx_matvec_many(at, n_y, rt, w, n_w, x, n_x, &o, e);
 }
-static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, void *rt,
-                                             uint32_t type, const float *rows, size_t n_rows,
-                                             size_t n_cols, int32_t mode, const float *imatrix,
-                                             uintptr_t user, ggufx_error *e) {
+static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, void *rt, uint32_t type,
+                                             const float *rows, size_t n_rows, size_t n_cols,
+                                             int32_t mode, const float *imatrix, uintptr_t user,
+                                             ggufx_error *e) {
     GGUFX_GO_WATCH(user);
     ggufx_quantize_options o;
     ggufx_quantize_options_init(&o);
@@ -130,8 +146,7 @@ static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, void *rt
 }
 
 static inline ggufx_status ggufx_go_imatrix_open(ggufx_imatrix **out, const ggufx_runtime *rt,
-                                                 const char *path, uintptr_t user,
-                                                 ggufx_error *e) {
+                                                 const char *path, uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
     return ggufx_imatrix_open(out, rt, path, progress, e);
 }
@@ -146,19 +161,21 @@ static inline ggufx_status ggufx_go_imatrix_write(const ggufx_imatrix *imatrix, 
 /* out: a cache, or else its estimate for n_tokens. */
 static inline ggufx_status ggufx_go_kv(ggufx_kv **out, uint64_t *estimate, uint64_t n_tokens,
                                        const ggufx_runtime *rt, const ggufx_kv_options *options,
-                                       const ggufx_kv_layer *layers, ggufx_error *e) {
+                                       const ggufx_kv_layer *layers, const double *frequencies,
+                                       ggufx_error *e) {
     ggufx_kv_options o = *options;
     o.layers = layers;
+    o.rope_frequencies = frequencies;
     return out ? ggufx_kv_create(out, rt, &o, e) : ggufx_kv_estimate(estimate, rt, &o, n_tokens, e);
 }
 
 /* sequences: one query of each, else n_queries of `sequence`. */
-static inline ggufx_status ggufx_go_attend(
-    float *out, size_t n_out, float *lse, void *kv, uint32_t layer, uint32_t sequence,
-    const uint32_t *sequences, const float *q, size_t n_q, size_t n_queries,
-    const int32_t *positions, uint32_t flags, float scale, float softcap, uint32_t window,
-    const float *slopes, size_t n_slopes, const float *sinks, size_t n_sinks, uintptr_t user,
-    ggufx_error *e) {
+static inline ggufx_status
+ggufx_go_attend(float *out, size_t n_out, float *lse, void *kv, uint32_t layer, uint32_t sequence,
+                const uint32_t *sequences, const float *q, size_t n_q, size_t n_queries,
+                const int32_t *positions, uint32_t flags, float scale, float softcap,
+                uint32_t window, uint32_t window_kind, const float *slopes, size_t n_slopes,
+                const float *sinks, size_t n_sinks, uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
     ggufx_attend_options o;
     ggufx_attend_options_init(&o);
@@ -166,6 +183,7 @@ static inline ggufx_status ggufx_go_attend(
     o.scale = scale;
     o.softcap = softcap;
     o.window = window;
+    o.window_kind = window_kind;
     o.alibi_slopes = slopes;
     o.n_alibi_slopes = n_slopes;
     o.sink_logits = sinks;
@@ -212,6 +230,13 @@ static inline ggufx_status ggufx_go_decode(void *session, const int32_t *tokens,
     if (attention) o.attention = &hook;
     return ggufx_session_decode(session, tokens, n, &o, e);
 }
+static inline ggufx_status ggufx_go_embed(float *out, size_t n_out, void *embedder,
+                                          const int32_t *tokens, size_t n_tokens,
+                                          const size_t *lengths, size_t n_texts, uintptr_t user,
+                                          ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_embed(out, n_out, embedder, tokens, n_tokens, lengths, n_texts, progress, e);
+}
 static inline ggufx_status ggufx_go_perplexity(ggufx_perplexity_facts *out, ggufx_session *session,
                                                const int32_t *tokens, size_t n, uint32_t n_context,
                                                int32_t bos, uintptr_t user, ggufx_error *e) {
@@ -241,7 +266,7 @@ static inline ggufx_status ggufx_go_writer_stream(ggufx_writer *writer, const ch
                                                   uint32_t type, uint32_t n_dims,
                                                   const uint64_t *ne, uintptr_t user,
                                                   ggufx_error *e) {
-    const ggufx_tensor_stream s = {sizeof s, 0, NULL, (void *)user, ggufx_go_on_read_at,
+    const ggufx_tensor_stream s = {sizeof s,           0, NULL, (void *)user, ggufx_go_on_read_at,
                                    ggufx_go_on_destroy};
     return ggufx_writer_add_stream(writer, name, n, type, n_dims, ne, &s, e);
 }

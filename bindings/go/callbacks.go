@@ -28,8 +28,7 @@ type callbacks struct {
 	finding    func(*Finding) bool
 	chunk      func(*Perplexity) bool
 	attention  func(*AttentionView) bool
-	heads      int
-	kvHeads    int
+	layers     []layerWidths
 	write      func(part int, data []byte) error
 	read       func(offset uint64, data []byte) error
 	size       uint64
@@ -142,14 +141,17 @@ func ggufxGoChunk(user C.uintptr_t, running *C.ggufx_perplexity_facts) C.int32_t
 func ggufxGoLayer(user C.uintptr_t, layer C.uint32_t, first C.uint64_t, n C.size_t,
 	q, k, v, out *C.float) C.int32_t {
 	c := of(user)
+	w := c.layers[layer]
 	floats := func(p *C.float, width int) []float32 {
+		if width == 0 {
+			return nil
+		}
 		return unsafe.Slice((*float32)(unsafe.Pointer(p)), int(n)*width)
 	}
 	return stopUnless(c.guard(func() error {
 		return keepGoing(c.attention(&AttentionView{
 			Layer: uint32(layer), FirstToken: uint64(first), Tokens: int(n),
-			Q: floats(q, c.heads), K: floats(k, c.kvHeads), V: floats(v, c.kvHeads),
-			Out: floats(out, c.heads),
+			Q: floats(q, w.q), K: floats(k, w.k), V: floats(v, w.v), Out: floats(out, w.out),
 		}))
 	}))
 }

@@ -52,6 +52,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	model := must[*Model](t)(rt.NewModel(other))
 	tokenizer := must[*Tokenizer](t)(NewTokenizer(other))
 	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1}))
+	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
 	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
 	kv := filledKV(t, rt, 2)
 	m := must[*Imatrix](t)(rt.OpenImatrixMemory(imatrix))
@@ -61,7 +62,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	first := must[PlannedTensor](t)(job.At(0))
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
-		session.Close, sampler.Close, kv.Close, m.Close, writer.Close, job.Close}}
+		session.Close, embedder.Close, sampler.Close, kv.Close, m.Close, writer.Close, job.Close}}
 	var one sync.Mutex
 	c.calls = []counted{
 		{"Runtime.Info", func() error {
@@ -113,6 +114,10 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 				return nil
 			}
 			return session.Decode([]int32{1}, nil)
+		})},
+		{"Embedder.Embed", alone(new(sync.Mutex), func() error {
+			row, err := embedder.Embed([][]int32{{1}}, nil)
+			return right(len(row) == 8, err)
 		})},
 		{"Sampler.Sample", alone(new(sync.Mutex), func() error {
 			id, _, err := sampler.Sample(logits)

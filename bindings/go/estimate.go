@@ -10,18 +10,19 @@ import (
 	"unsafe"
 )
 
-// EstimateOptions of Estimate and Recommend; nil is the file as it is with its trained context.
+// EstimateOptions of Estimate and Recommend; nil is the file as it is with the context of a session.
 type EstimateOptions struct {
 	Recipe      *FileType         // as this recipe would make it; nil: as it is, or left to Recommend
 	Quantizer   *QuantizerOptions // how the recipe would be used
 	WithImatrix bool              // an imatrix with an entry for every tensor will be there
-	Context     uint32            // tokens of each session; 0: the trained context
+	Context     uint32            // tokens of each session; 0: as NewSession
 	Batch       uint32            // tokens computed at once; 0: 512
 	Sessions    uint32            // conversations side by side; 0: 1
 	TypeK       KVType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
 	TypeV       KVType            // of their values
 	MemoryBytes uint64            // what all of it may take; 0: no limit
 	Bandwidth   float64           // bytes that all threads read from memory per second; 0: no speeds
+	Checkpoints uint32            // of each session, as in SessionOptions
 }
 
 // Estimate is what a model takes, in bytes; see ggufx_estimate_facts.
@@ -68,6 +69,7 @@ func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate,
 	o.n_sessions = C.uint32_t(options.Sessions)
 	o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
 	o.memory_bytes, o.bandwidth = C.uint64_t(options.MemoryBytes), C.double(options.Bandwidth)
+	o.n_checkpoints = C.uint32_t(options.Checkpoints)
 	job, imatrix, _, free, err := options.Quantizer.raw() // no estimate writes the imatrix's name
 	if err != nil {
 		return Estimate{}, err

@@ -83,6 +83,50 @@ const (
 	CPUNeonI8mm     CPUFeatures = 262144
 )
 
+// ChatFlags: Flags of a rendering.
+type ChatFlags uint32
+
+const (
+	ChatGenerate ChatFlags = 1
+	ChatThink    ChatFlags = 2
+	ChatNoThink  ChatFlags = 4
+	ChatClock    ChatFlags = 8
+)
+
+// ChatStyles: Marks of reasoning and calls.
+type ChatStyles uint32
+
+const (
+	ChatStylesThink   ChatStyles = 1
+	ChatStylesBracket ChatStyles = 2
+	ChatStylesGemma   ChatStyles = 4
+	ChatStylesHarmony ChatStyles = 8
+	ChatStylesHermes  ChatStyles = 16
+	ChatStylesXml     ChatStyles = 32
+	ChatStylesMistral ChatStyles = 64
+	ChatStylesLlama3  ChatStyles = 128
+)
+
+// Pooling: What becomes of the hidden states of a text.
+type Pooling uint32
+
+const (
+	PoolingDefault Pooling = 0
+	PoolingMean    Pooling = 1
+	PoolingFirst   Pooling = 2
+	PoolingLast    Pooling = 3
+	PoolingRank    Pooling = 4
+	PoolingNone    Pooling = 5
+)
+
+// EmbedFlags: Flags of embeddings.
+type EmbedFlags uint32
+
+const (
+	EmbedNormalize EmbedFlags = 1
+	EmbedCut       EmbedFlags = 2
+)
+
 // EstimateFlags: Flags of an estimate, asked and answered.
 type EstimateFlags uint32
 
@@ -190,6 +234,15 @@ const (
 	JobRunMeasure JobRunFlags = 4
 )
 
+// WindowKind: What tokens see of others through a window.
+type WindowKind uint32
+
+const (
+	WindowKindSliding   WindowKind = 0
+	WindowKindChunked   WindowKind = 1
+	WindowKindSymmetric WindowKind = 2
+)
+
 // RopeStyle: How keys carry their positions.
 type RopeStyle uint32
 
@@ -234,6 +287,34 @@ const (
 	MatmulPrecise        MatmulFlags = 4
 )
 
+// SpecialToken: A token with a meaning of its own.
+type SpecialToken uint32
+
+const (
+	SpecialTokenBos           SpecialToken = 0
+	SpecialTokenEos           SpecialToken = 1
+	SpecialTokenEot           SpecialToken = 2
+	SpecialTokenEom           SpecialToken = 3
+	SpecialTokenUnknown       SpecialToken = 4
+	SpecialTokenSeparator     SpecialToken = 5
+	SpecialTokenPad           SpecialToken = 6
+	SpecialTokenMask          SpecialToken = 7
+	SpecialTokenFimPrefix     SpecialToken = 8
+	SpecialTokenFimSuffix     SpecialToken = 9
+	SpecialTokenFimMiddle     SpecialToken = 10
+	SpecialTokenFimPad        SpecialToken = 11
+	SpecialTokenFimRepository SpecialToken = 12
+	SpecialTokenFimSeparator  SpecialToken = 13
+)
+
+// LayerKind: What mixes the tokens of a layer.
+type LayerKind uint32
+
+const (
+	LayerKindAttention LayerKind = 1
+	LayerKindRecurrent LayerKind = 2
+)
+
 // TokenizeFlags: Flags of text to ids.
 type TokenizeFlags uint32
 
@@ -248,6 +329,8 @@ type DetokenizeFlags uint32
 const (
 	DetokenizeKeepSpecial DetokenizeFlags = 1
 	DetokenizeKeepSpace   DetokenizeFlags = 2
+	DetokenizeCleanSpaces DetokenizeFlags = 4
+	DetokenizeLast        DetokenizeFlags = 8
 )
 
 // TokenFlags: Properties of a token.
@@ -260,6 +343,42 @@ const (
 	TokenUnused  TokenFlags = 8
 	TokenByte    TokenFlags = 16
 	TokenEnd     TokenFlags = 32
+)
+
+// TokenizerFlags: Properties of a tokenizer.
+type TokenizerFlags uint32
+
+const (
+	TokenizerAddBos      TokenizerFlags = 1
+	TokenizerAddEos      TokenizerFlags = 2
+	TokenizerAddSep      TokenizerFlags = 4
+	TokenizerAddSpace    TokenizerFlags = 8
+	TokenizerCleanSpaces TokenizerFlags = 16
+)
+
+// PreFlags: Properties of a pre-tokenizer.
+type PreFlags uint32
+
+const (
+	PreAddBos       PreFlags = 1
+	PreIgnoreMerges PreFlags = 2
+	PreAddSep       PreFlags = 4
+	PreKeepSpaces   PreFlags = 8
+)
+
+// ModelFlags: Properties of a model.
+type ModelFlags uint32
+
+const (
+	ModelEmbedsOnly ModelFlags = 1
+	ModelEmbeds     ModelFlags = 2
+)
+
+// LayerFlags: Properties of a layer.
+type LayerFlags uint32
+
+const (
+	LayerVInK LayerFlags = 1
 )
 
 // DecodeFlags: Flags of a decode.
@@ -372,16 +491,21 @@ const (
 
 // Numbers with a meaning of their own.
 const (
-	EstimateAsIs      = 4294967295
-	MaxDims           = 4
-	JobByRecipe       = 4294967295
-	KVNoSinks         = 4294967295
-	KVAllSequences    = 4294967295
-	KVKeepType        = 4294967295
-	KVAllLayers       = 4294967295
-	MatvecMaxMatrices = 64
-	VersionMajor      = 0
-	VersionMinor      = 1
-	VersionPatch      = 0
-	ABIVersion        = 1
+	ChatAnswer           = 1
+	ChatReasoning        = 2
+	ChatCallName         = 3
+	ChatCallArguments    = 4
+	EstimateAsIs         = 4294967295
+	MaxDims              = 4
+	JobByRecipe          = 4294967295
+	KVNoSinks            = 4294967295
+	KVAllSequences       = 4294967295
+	KVKeepType           = 4294967295
+	KVAllLayers          = 4294967295
+	MatvecMaxMatrices    = 64
+	SessionNoCheckpoints = 4294967295
+	VersionMajor         = 0
+	VersionMinor         = 1
+	VersionPatch         = 0
+	ABIVersion           = 1
 )

@@ -51,12 +51,10 @@ static inline ggufx_status ggufx_go_job_finish(ggufx_job *job, const char *path,
 }
 
 /* best: the recommended one instead of what is asked. */
-static inline ggufx_status ggufx_go_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
-                                             const ggufx_file *file,
-                                             const ggufx_estimate_options *options,
-                                             const ggufx_job_options *job,
-                                             const ggufx_imatrix *imatrix, int best,
-                                             ggufx_error *e) {
+static inline ggufx_status
+ggufx_go_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file,
+                  const ggufx_estimate_options *options, const ggufx_job_options *job,
+                  const ggufx_imatrix *imatrix, int best, ggufx_error *e) {
     ggufx_estimate_options o = *options;
     ggufx_job_options how = *job;
     how.imatrix = imatrix;

@@ -16,7 +16,8 @@ type KV struct {
 // KVLayer is what differs from layer to layer.
 type KVLayer struct {
 	TypeK, TypeV KVType // KVDEFAULT: that of the cache
-	Window       uint32 // 0: all
+	Window       uint32 // positions that a token sees; 0: all until its own
+	WindowKind   WindowKind
 }
 
 // KVOptions of NewKV; 0 is the default.
@@ -31,6 +32,7 @@ type KVOptions struct {
 	RopeStyle               RopeStyle
 	RopeDims                int
 	RopeBase, RopeScale     float32
+	RopeFrequencies         []float64 // radians of a pair per position, in place of base and scale; nil: those
 	LayerOptions            []KVLayer // nil, or one per layer
 	Model                   uint64
 }
@@ -45,12 +47,21 @@ func (o *KVOptions) native() (out C.ggufx_kv_options, layers []C.ggufx_kv_layer)
 	out.max_tokens, out.n_sinks = C.uint64_t(o.MaxTokens), C.uint32_t(o.Sinks)
 	out.rope_style, out.rope_dims = C.uint32_t(o.RopeStyle), C.uint32_t(o.RopeDims)
 	out.rope_base, out.rope_scale = C.float(o.RopeBase), C.float(o.RopeScale)
+	out.n_rope_frequencies = C.size_t(len(o.RopeFrequencies))
 	out.n_layer_options, out.model = C.uint32_t(len(o.LayerOptions)), C.uint64_t(o.Model)
 	for _, l := range o.LayerOptions {
 		layers = append(layers, C.ggufx_kv_layer{type_k: C.uint32_t(l.TypeK),
-			type_v: C.uint32_t(l.TypeV), window: C.uint32_t(l.Window)})
+			type_v: C.uint32_t(l.TypeV), window: C.uint32_t(l.Window),
+			window_kind: C.uint32_t(l.WindowKind)})
 	}
 	return out, layers
+}
+
+func doubles(x []float64) *C.double {
+	if len(x) == 0 {
+		return nil
+	}
+	return (*C.double)(unsafe.Pointer(&x[0]))
 }
 
 func first(layers []C.ggufx_kv_layer) *C.ggufx_kv_layer {
@@ -70,7 +81,8 @@ func (rt *Runtime) NewKV(o *KVOptions) (*KV, error) {
 	options, layers := o.native()
 	var out *C.ggufx_kv
 	e := record()
-	err = done(C.ggufx_go_kv(&out, nil, 0, rtp, &options, first(layers), e), e)
+	err = done(C.ggufx_go_kv(&out, nil, 0, rtp, &options, first(layers),
+		doubles(o.RopeFrequencies), e), e)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +99,8 @@ func (rt *Runtime) EstimateKV(o *KVOptions, nTokens uint64) (uint64, error) {
 	options, layers := o.native()
 	var out C.uint64_t
 	e := record()
-	err = done(C.ggufx_go_kv(nil, &out, C.uint64_t(nTokens), rtp, &options, first(layers), e), e)
+	err = done(C.ggufx_go_kv(nil, &out, C.uint64_t(nTokens), rtp, &options, first(layers),
+		doubles(o.RopeFrequencies), e), e)
 	return uint64(out), err
 }
 

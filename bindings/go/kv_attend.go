@@ -14,7 +14,8 @@ import (
 type AttendOptions struct {
 	Flags          AttendFlags
 	Scale, Softcap float32 // 0: 1 / sqrt(HeadDimK), none
-	Window         uint32
+	Window         uint32  // positions that a query sees; 0: as the layer
+	WindowKind     WindowKind
 	AlibiSlopes    []float32 // nil, or one per query head
 	SinkLogits     []float32 // nil, or one per query head
 	Watch          Watch
@@ -42,7 +43,7 @@ func (kv *KV) attend(out, lse []float32, layer, sequence uint32, sequences []uin
 		return done(C.ggufx_go_attend(floats(out), C.size_t(len(out)), floats(lse), unsafe.Pointer(kvp),
 			C.uint32_t(layer), C.uint32_t(sequence), words(sequences), floats(q),
 			C.size_t(len(q)), C.size_t(n), ints(positions), C.uint32_t(o.Flags), C.float(o.Scale),
-			C.float(o.Softcap), C.uint32_t(o.Window), floats(o.AlibiSlopes),
+			C.float(o.Softcap), C.uint32_t(o.Window), C.uint32_t(o.WindowKind), floats(o.AlibiSlopes),
 			C.size_t(len(o.AlibiSlopes)), floats(o.SinkLogits), C.size_t(len(o.SinkLogits)), user,
 			e), e)
 	})

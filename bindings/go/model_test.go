@@ -87,6 +87,92 @@ func TestDecode(t *testing.T) {
 	check(t, session.Length() == 2)
 }
 
+func TestLayersAndOtherKeys(t *testing.T) {
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	model := must[*Model](t)(rt.NewModel(f))
+	info := must[ModelInfo](t)(model.Info())
+	for i := 0; i < info.Layers; i++ {
+		layer := must[LayerInfo](t)(model.Layer(i))
+		check(t, layer.Kind == LayerKindAttention && layer.ReadsLayer == i && layer.Flags == 0)
+		check(t, layer.Heads == info.Heads && layer.KVHeads == info.KVHeads && layer.Window == 0)
+		check(t, layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.Sinks == nil)
+	}
+	for _, i := range []int{-1, info.Layers, 1 << 40} {
+		_, err := model.Layer(i)
+		fails(t, err, StatusArgument)
+	}
+	check(t, strings.Contains(must[string](t)(f.Graph()), "token_embd"))
+	with := func(key, value string) (*Model, error) {
+		return rt.NewModelWith(f, &ModelOptions{Overrides: map[string]string{key: value}})
+	}
+	shorter := must[*Model](t)(with("llama.context_length", "77"))
+	check(t, must[ModelInfo](t)(shorter.Info()).Context == 77)
+	for _, wrong := range [][2]string{{"llama.nosuch", "1"}, {"llama.context_length", "many"},
+		{"llama.context_length", "7\x00"}} {
+		_, err := with(wrong[0], wrong[1])
+		fails(t, err, StatusArgument)
+	}
+	stop, cancel := context.WithCancel(context.Background())
+	seen := []uint64{}
+	watch := Watch{Context: stop, Progress: func(done, total uint64) {
+		if seen = append(seen, done); done == 3 {
+			cancel()
+		}
+	}}
+	_, err := rt.NewModelWith(f, &ModelOptions{Watch: watch})
+	fails(t, err, StatusCancelled)
+	check(t, len(seen) == 3 && errors.Is(err, context.Canceled), seen)
+}
+
+func TestWhatASessionTakes(t *testing.T) {
+	rt := newRuntime(t)
+	model := must[*Model](t)(rt.NewModel(demo(t, rt)))
+	session := must[*Session](t)(model.NewSession(nil))
+	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{512, 512, KVF16, KVF16})
+	session = must[*Session](t)(model.NewSession(&SessionOptions{Context: 600, Batch: 7, TypeK: KVF32}))
+	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{600, 7, KVF32, KVF16})
+}
+
+func TestTextsBecomeVectors(t *testing.T) {
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	model := must[*Model](t)(rt.NewModel(f))
+	check(t, must[ModelInfo](t)(model.Info()).Flags == 0) // it predicts; any model embeds
+	texts := [][]int32{{1, 300, 301}, {5}, {1, 302, 303, 304, 305}}
+	embedder := must[*Embedder](t)(model.NewEmbedder(nil))
+	check(t, embedder.Info().Pooling == PoolingLast && embedder.Info().Dimensions == 256)
+	every := must[[]float32](t)(embedder.Embed(texts, nil))
+	for i := range texts {
+		row := must[[]float32](t)(embedder.Embed(texts[i:i+1], nil))
+		check(t, near(every[i*256:(i+1)*256], row, 1e-30))
+	}
+	none := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Pooling: PoolingNone, Flags: EmbedCut}))
+	rows := must[[]float32](t)(none.Embed(texts, nil))
+	check(t, len(rows) == (3+1+4)*256 && near(rows[2*256:3*256], every[:256], 1e-30))
+	unit := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Dimensions: 16, Flags: EmbedNormalize}))
+	sum := float32(0)
+	for _, x := range must[[]float32](t)(unit.Embed(texts[:1], nil)) {
+		sum += x * x
+	}
+	check(t, sum > 0.99999 && sum < 1.00001, sum)
+	whole := must[uint64](t)(rt.EstimateEmbedder(f, nil))
+	check(t, whole > must[uint64](t)(rt.EstimateEmbedder(f, &EmbedOptions{Context: 8, Batch: 8})))
+	_, err := embedder.Embed([][]int32{{1}, {}}, nil)
+	check(t, fails(t, err, StatusArgument).Index == 1)
+	_, err = embedder.Embed(nil, nil)
+	fails(t, err, StatusArgument)
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = embedder.Embed(texts, &Watch{Context: done})
+	fails(t, err, StatusCancelled)
+	_, err = model.NewEmbedder(&EmbedOptions{Pooling: PoolingRank})
+	fails(t, err, StatusUnsupported)
+	embedder.Close()
+	_, err = embedder.Embed(texts, nil)
+	check(t, errors.Is(err, os.ErrClosed))
+}
+
 func TestPerplexity(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)

@@ -21,6 +21,7 @@ func TestAttendOptions(t *testing.T) {
 		{AttendOptions{Scale: 0.3}, -0.926654, -0.763931},
 		{AttendOptions{Softcap: 0.5}, -0.874823, -0.724180},
 		{AttendOptions{Window: 2}, -0.795041, -0.638277},
+		{AttendOptions{Window: 2, WindowKind: WindowKindChunked}, float64(numbers(320)[256]), float64(numbers(320)[319])},
 		{AttendOptions{AlibiSlopes: []float32{0.1, 0.2, 0.3, 0.4}}, -0.897601, -0.703808},
 		{AttendOptions{SinkLogits: []float32{0.5, 1, 1.5, 2}}, -0.845248, -0.536932},
 	} {
@@ -37,14 +38,19 @@ func TestKVOptions(t *testing.T) {
 		change(o)
 		return must[*KV](t)(rt.NewKV(o))
 	}
-	turned := kvOf(func(o *KVOptions) { o.RopeDims, o.RopeBase, o.RopeScale = 8, 100, 0.5 })
-	for layer := uint32(0); layer < 2; layer++ {
-		ok(t, turned.Append(layer, 0, 1, nil, numbers(64), numbers(64)))
+	table := []float64{0.5, 0.158113883, 0.05, 0.0158113883} // the same
+	for _, turned := range []*KV{
+		kvOf(func(o *KVOptions) { o.RopeDims, o.RopeBase, o.RopeScale = 8, 100, 0.5 }),
+		kvOf(func(o *KVOptions) { o.RopeDims, o.RopeFrequencies = 8, table }),
+	} {
+		for layer := uint32(0); layer < 2; layer++ {
+			ok(t, turned.Append(layer, 0, 1, nil, numbers(64), numbers(64)))
+		}
+		ok(t, turned.Shift(0, 0, 1, 1))
+		ok(t, turned.Read(k, nil, 0, 0, 0, 1))
+		check(t, near(k[:4], []float32{-1.307774, 0.335124, 0.702069, 0.856494}, 1e-5), k[:4])
+		check(t, near(k[8:32], numbers(64)[8:32], 1e-30), k[8:32])
 	}
-	ok(t, turned.Shift(0, 0, 1, 1))
-	ok(t, turned.Read(k, nil, 0, 0, 0, 1))
-	check(t, near(k[:4], []float32{-1.307774, 0.335124, 0.702069, 0.856494}, 1e-5), k[:4])
-	check(t, near(k[8:32], numbers(64)[8:32], 1e-30), k[8:32])
 	for n, token := range map[uint32]int{8: 6, KVNoSinks: 2} { // those stay F16
 		sinks := kvOf(func(o *KVOptions) { o.TypeK, o.TypeV, o.Sinks = KVQ8_0, KVQ8_0, n })
 		ok(t, sinks.Append(0, 0, 128, nil, numbers(128*64), numbers(128*64)))
@@ -54,6 +60,10 @@ func TestKVOptions(t *testing.T) {
 	narrow := kvOf(func(o *KVOptions) { o.LayerOptions = []KVLayer{{TypeK: KVF32, TypeV: KVF32, Window: 2}, {}} })
 	ok(t, narrow.Append(0, 0, 5, nil, numbers(320), numbers(320)))
 	check(t, math.Abs(float64(attended(t, narrow, 0)[0])+0.795041) < 1e-5)
+	chunks := KVLayer{TypeK: KVF32, TypeV: KVF32, Window: 2, WindowKind: WindowKindChunked}
+	chunked := kvOf(func(o *KVOptions) { o.LayerOptions = []KVLayer{chunks, {}} })
+	ok(t, chunked.Append(0, 0, 5, nil, numbers(320), numbers(320)))
+	check(t, near(attended(t, chunked, 0)[:1], numbers(320)[256:257], 1e-5)) // the token itself alone
 	slim := kvOf(func(o *KVOptions) { o.HeadDimV = 16 })
 	ok(t, slim.Append(0, 0, 1, nil, numbers(64), numbers(32)))
 	ok(t, slim.Attend(out[:64], nil, 0, 0, numbers(128), 1, nil, nil))
@@ -77,6 +87,11 @@ func TestSessionOptions(t *testing.T) {
 		seen[logits[5]] = i
 	}
 	check(t, len(seen) == 5, seen)
+	_, err := model.NewSession(&SessionOptions{Checkpoints: 4097})
+	fails(t, err, StatusArgument)
+	ok(t, must[*Session](t)(model.NewSession(&SessionOptions{Checkpoints: SessionNoCheckpoints})).Close())
+	_, err = rt.Estimate(demo(t, rt), &EstimateOptions{Checkpoints: 4097})
+	fails(t, err, StatusArgument)
 	session, calls := must[*Session](t)(model.NewSession(&SessionOptions{Batch: 2})), 0
 	ok(t, session.Decode([]int32{1, 300, 301, 302}, &DecodeOptions{Attention: func(a *AttentionView) bool {
 		calls++

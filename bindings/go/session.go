@@ -10,14 +10,15 @@ import "unsafe"
 // Session is one conversation; it keeps its model's data alive.
 type Session struct {
 	*handle
-	heads, kvHeads int
+	layers []layerWidths
 }
 
 // SessionOptions of NewSession; nil is the default.
 type SessionOptions struct {
-	Context, Batch int // 0: the trained context, 512
+	Context, Batch int // 0: the trained context up to 8192, 512
 	TypeK, TypeV   KVType
 	MatmulFlags    MatmulFlags
+	Checkpoints    uint32 // states kept to go back to; 0: 8, or SessionNoCheckpoints
 }
 
 // NewSession takes all memory of a session. Errors: ARGUMENT, MEMORY, TYPE.
@@ -31,12 +32,21 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	layers := make([]layerWidths, info.Layers)
+	for i := range layers {
+		layer, err := m.Layer(i)
+		if err != nil {
+			return nil, err
+		}
+		layers[i] = layer.widths()
+	}
 	var o C.ggufx_session_options
 	o.struct_size = C.uint32_t(unsafe.Sizeof(o))
 	if options != nil {
 		o.n_context, o.n_batch = C.uint32_t(options.Context), C.uint32_t(options.Batch)
 		o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
 		o.matmul_flags = C.uint32_t(options.MatmulFlags)
+		o.n_checkpoints = C.uint32_t(options.Checkpoints)
 	}
 	var s *C.ggufx_session
 	e := record()
@@ -44,8 +54,30 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{hold(unsafe.Pointer(s), destroySession), info.Heads * info.HeadDim,
-		info.KVHeads * info.HeadDim}, nil
+	return &Session{hold(unsafe.Pointer(s), destroySession), layers}, nil
+}
+
+// SessionInfo is what a session was made with, defaults put in.
+type SessionInfo struct {
+	Context, Batch int
+	TypeK, TypeV   KVType
+}
+
+// Info describes the session.
+func (s *Session) Info() (SessionInfo, error) {
+	sp, err := s.enter()
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	defer s.leave()
+	out, e := C.ggufx_session_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	err = done(C.ggufx_session_info(&out, sp, e), e)
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	return SessionInfo{int(out.n_context), int(out.n_batch), KVType(out.type_k),
+		KVType(out.type_v)}, nil
 }
 
 // Close frees the session.
@@ -67,7 +99,8 @@ func (s *Session) enter() (*C.ggufx_session, error) {
 func destroySession(p unsafe.Pointer) { C.ggufx_session_destroy((*C.ggufx_session)(p)) }
 
 // AttentionView is what the attention of a layer read and gave; its slices are valid during the
-// call: Q and Out [Tokens][heads][HeadDim], K and V [Tokens][KV heads][HeadDim].
+// call, of the shapes that LayerInfo tells: Q and Out [Tokens][Heads][HeadDimK, HeadDimV], K and V
+// [Tokens][KVHeads][HeadDimK, HeadDimV]; V is empty where values are part of the keys (LayerVInK).
 type AttentionView struct {
 	Layer        uint32
 	FirstToken   uint64
@@ -102,7 +135,7 @@ func (s *Session) Decode(tokens []int32, options *DecodeOptions) error {
 	if o.Attention == nil {
 		err = watched(&o.Watch, func(user C.uintptr_t) error { return call(user, 0) })
 	} else {
-		c := callbacks{watch: o.Watch, attention: o.Attention, heads: s.heads, kvHeads: s.kvHeads}
+		c := callbacks{watch: o.Watch, attention: o.Attention, layers: s.layers}
 		err = c.run(func(user C.uintptr_t) error { return call(user, 1) })
 	}
 	return err

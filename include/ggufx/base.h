@@ -6,8 +6,8 @@
  *   - `const ggufx_x *` may be used by several threads at once, `ggufx_x *` is exclusive,
  *     distinct objects are independent;
  *   - structs begin with struct_size, set by the caller to sizeof: of a larger one, from a newer
- *     header, options must be zero behind what this library knows (VERSION), facts are zeroed there.
- *     Sizes below 8 or above 4096 were never set: ARGUMENT, and nothing is written. So are
+ *     header, options must be zero behind what this library knows (VERSION), facts are zeroed
+ *     there. Sizes below 8 or above 4096 were never set: ARGUMENT, and nothing is written. So are
  *     reserved fields and flags that are not known and not zero (ARGUMENT), next (UNSUPPORTED);
  *   - a handle output is NULL after a failure, data buffers are unspecified, nothing else changed;
  *   - `*_destroy(NULL)` does nothing and the order of destruction never matters;
@@ -114,8 +114,10 @@ GGUFX_API uint32_t ggufx_abi_version(void);
  * Threads: any.   Since: 0.1. */
 GGUFX_API size_t ggufx_abi_layout(const char *struct_name);
 
-/* 1 when this library has a feature, else 0: "type:q4_K", "kv:f16", "isa:avx2", "arch:llama",
- * "tokenizer:llama", "mimalloc", "cpuinfo".   Threads: any.   Since: 0.1. */
+/* 1 when this library has a feature, else 0: "type:q4_K", "kv:f16", "isa:avx2", "arch:llama" (a
+ * program of that general.architecture), "vocab:gpt2" (a tokenizer.ggml.model; also
+ * "tokenizer:gpt2"), "pre:llama-bpe" (a tokenizer.ggml.pre), "mimalloc", "cpuinfo".
+ * Threads: any.   Since: 0.1. */
 GGUFX_API int32_t ggufx_has(const char *feature);
 
 /* ---- host hooks: copied when an object is created; destroy(user) runs exactly once, also when
@@ -149,7 +151,9 @@ typedef struct ggufx_log {
  * The host's job system. parallel_for runs task(ctx, 0..n_tasks-1, worker) in any order, on any
  * threads (also all on the caller's) and returns when all have run; worker < max_workers, and no
  * two tasks run at once with one worker id. A task is at most about 1 ms of work and never blocks
- * on another one. Anything but GGUFX_OK means that a task may not have run: the call fails.
+ * on another one. Anything but GGUFX_OK means that a task may not have run: the call fails with
+ * that status, or does all the work on its own thread, as appending to a KV cache does, alone and
+ * within a decode.
  */
 typedef struct ggufx_executor {
     uint32_t struct_size;

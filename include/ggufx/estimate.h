@@ -24,17 +24,19 @@ typedef struct ggufx_estimate_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX */
     const void *next;
-    uint32_t file_type;   /* recipe, as in ggufx_job_quantize */
-    uint32_t n_context;   /* tokens of each session; 0 = the trained context */
-    uint32_t n_batch;     /* tokens computed at once; 0 = 512 */
-    uint32_t n_sessions;  /* conversations side by side; 0 = 1 */
-    uint32_t type_k;      /* GGUFX_KV_* of the caches' keys; ggufx_recommend: see type_v */
-    uint32_t type_v;      /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT for keys and values leaves
-                           * both to ggufx_recommend */
+    uint32_t file_type;  /* recipe, as in ggufx_job_quantize */
+    uint32_t n_context;  /* tokens of each session; 0 = as ggufx_session_create */
+    uint32_t n_batch;    /* tokens computed at once; 0 = 512 */
+    uint32_t n_sessions; /* conversations side by side; 0 = 1 */
+    uint32_t type_k;     /* GGUFX_KV_* of the caches' keys; ggufx_recommend: see type_v */
+    uint32_t type_v;     /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT for keys and values leaves
+                          * both to ggufx_recommend */
     const ggufx_job_options *job; /* as in ggufx_job_quantize; NULL: default */
-    uint64_t memory_bytes; /* what all of it may take; 0: no limit */
-    double bandwidth;      /* bytes that all threads read from memory per second; 0: no speeds */
+    uint64_t memory_bytes;        /* what all of it may take; 0: no limit */
+    double bandwidth; /* bytes that all threads read from memory per second; 0: no speeds */
     uint64_t reserved[4];
+    uint32_t n_checkpoints; /* of each session, as in ggufx_session_options */
+    uint32_t reserved0;
 } ggufx_estimate_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -44,9 +46,9 @@ GGUFX_API void ggufx_estimate_options_init(ggufx_estimate_options *options);
 
 #define GGUFX_ESTIMATE_FITS 4u          /* total_bytes <= memory_bytes, or there is no limit */
 #define GGUFX_ESTIMATE_NEEDS_IMATRIX 8u /* the recipe cannot be made without one */
-#define GGUFX_ESTIMATE_NO_GRAPH 16u     /* ggufx_model_create does not take this architecture: the
-                                         * bytes of model, caches and sessions are those of a llama
-                                         * of this shape; all layers keep the whole context */
+/* ggufx_model_create does not take this architecture: the bytes of model, caches and sessions are
+ * those of a llama of this shape; all layers keep the whole context */
+#define GGUFX_ESTIMATE_NO_GRAPH 16u
 
 typedef struct ggufx_estimate_facts {
     uint32_t struct_size; /* set by the caller */
@@ -60,9 +62,9 @@ typedef struct ggufx_estimate_facts {
     uint32_t max_context; /* largest n_context that fits into memory_bytes, up to the larger one of
                            * the trained and the asked context; 0: none */
     uint32_t reserved0;
-    uint64_t n_parameters; /* values of all tensors but tables of rotation factors */
-    uint64_t weight_bytes; /* of all tensors */
-    uint64_t file_bytes;   /* of the file or files, exactly; weight_bytes are in it */
+    uint64_t n_parameters;  /* values of all tensors but tables of rotation factors */
+    uint64_t weight_bytes;  /* of all tensors */
+    uint64_t file_bytes;    /* of the file or files, exactly; weight_bytes are in it */
     uint64_t runtime_bytes; /* workspaces of products, held by the runtime from its create on */
     uint64_t model_bytes;   /* that ggufx_model_create takes */
     uint64_t kv_bytes;      /* caches of all sessions, and */
@@ -70,11 +72,11 @@ typedef struct ggufx_estimate_facts {
     uint64_t total_bytes;   /* file_bytes and the four above */
     uint64_t token_weight_bytes; /* of weights that one token reads: of experts the used ones, of an
                                   * embedding one row */
-    uint64_t token_kv_bytes; /* of keys and values of one token, which each later one reads */
-    double bits_per_weight;   /* of weight_bytes, over n_parameters */
-    double weight_error;      /* see ggufx_recommend */
-    double loss;              /* see ggufx_recommend */
-    double tokens_per_second; /* at most: bandwidth / token_weight_bytes; and at the end of */
+    uint64_t token_kv_bytes;     /* of keys and values of one token, which each later one reads */
+    double bits_per_weight;      /* of weight_bytes, over n_parameters */
+    double weight_error;         /* see ggufx_recommend */
+    double loss;                 /* see ggufx_recommend */
+    double tokens_per_second;    /* at most: bandwidth / token_weight_bytes; and at the end of */
     double tokens_per_second_full; /* the context, with its keys and values; 0: no bandwidth */
 } ggufx_estimate_facts;
 
@@ -93,12 +95,12 @@ typedef struct ggufx_estimate_facts {
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
-                                      const ggufx_file *file,
-                                      const ggufx_estimate_options *options, ggufx_error *error);
+                                      const ggufx_file *file, const ggufx_estimate_options *options,
+                                      ggufx_error *error);
 
 /*
  * The recipe and the types of cache that lose least among those that fit into memory_bytes at the
- * context that is asked for (0: the trained one).
+ * context that is asked for (0: what ggufx_session_create takes then).
  *
  * Candidates are the file as it is and, where it holds no quantized tensor or the job allows to
  * quantize them again, every recipe that needs no imatrix or has one (only `file_type` with
@@ -108,9 +110,9 @@ GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_run
  * What a candidate loses is facts.loss, an expected divergence of its predictions from those of
  * the file as it is with an F32 cache, in nats per token: that of the weights, proportional to the
  * square of weight_error, and that of the keys and values. weight_error is the root mean square,
- * over all values, of the relative error a type has on Gaussian values (tests/bench/quantize.md: by
- * the reference's search, with the imatrix where there is one). The losses come from measurements
- * on one small model (tests/bench/fit.md): good for an order, not as a promise about another model.
+ * over all values, of the relative error a type has on Gaussian values (by the reference's
+ * search, with the imatrix where there is one). The losses come from measurements on one small
+ * model: good for an order, not as a promise about another model.
  * Of equal losses the one with fewer bytes.
  * Errors: as ggufx_estimate; CAPACITY (nothing fits: the text says what the smallest candidate
  * takes, and the largest context it has room for).

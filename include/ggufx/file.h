@@ -31,8 +31,9 @@ enum {
     GGUFX_IO_READ = 2  /* read into memory of the runtime's allocator */
 };
 
-#define GGUFX_OPEN_METADATA_ONLY 1u  /* tensor data are neither needed nor readable: the file may end
-                                        anywhere behind its tensor directory */
+/* tensor data are neither needed nor readable: the file may end anywhere behind its tensor
+ * directory */
+#define GGUFX_OPEN_METADATA_ONLY 1u
 #define GGUFX_OPEN_POPULATE 2u       /* read all mapped pages now */
 #define GGUFX_OPEN_HUGE_PAGES 4u     /* ask for huge pages where the system has them */
 #define GGUFX_OPEN_LOCK 8u           /* lock the data in memory; fails with IO when not allowed */
@@ -61,13 +62,13 @@ GGUFX_API void ggufx_open_options_init(ggufx_open_options *options);
 /*
  * Open a GGUF file by its UTF-8 path. Any name of a split set ("x-00002-of-00003.gguf") opens the
  * whole set. A big-endian file is read too; its tensor data are swapped into memory at open.
- * A mapped file that another process changes in place: keys, numbers, strings up to 4 KiB outside of
- * arrays, names and shapes stay those of the open; tensor data, elements of arrays and longer strings
- * may become other values, views of them other bytes, but never leave the file (a string of an array
- * whose length does not fit any more is MALFORMED). One that is cut raises SIGBUS at the next access
- * to the missing pages, as for any mapping. Choose GGUFX_IO_READ where that can happen, or
- * GGUFX_OPEN_COPY for memory: what is read once does not change. Borrowed memory and callbacks' maps
- * are as mapped files.
+ * A mapped file that another process changes in place: keys, numbers, strings up to 4 KiB outside
+ * of arrays, names and shapes stay those of the open; tensor data, elements of arrays and longer
+ * strings may become other values, views of them other bytes, but never leave the file (a string of
+ * an array whose length does not fit any more is MALFORMED). One that is cut raises SIGBUS at the
+ * next access to the missing pages, as for any mapping. Choose GGUFX_IO_READ where that can happen,
+ * or GGUFX_OPEN_COPY for memory: what is read once does not change. Borrowed memory and callbacks'
+ * maps are as mapped files.
  * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, CANCELLED and every fault of a file (base.h).
  * Threads: any number at once.   Since: 0.1.
  */
@@ -88,9 +89,9 @@ GGUFX_API ggufx_status ggufx_open_fd(ggufx_file **out, const ggufx_runtime *rt, 
  * Errors as ggufx_open.   Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_open_memory(ggufx_file **out, const ggufx_runtime *rt,
-                                         const void *data, size_t size,
-                                         void (*destroy)(void *user), void *user,
-                                         const ggufx_open_options *options, ggufx_error *error);
+                                         const void *data, size_t size, void (*destroy)(void *user),
+                                         void *user, const ggufx_open_options *options,
+                                         ggufx_error *error);
 
 /* Read through callbacks. read_at returns GGUFX_OK when all n bytes were read. map and unmap may
  * be NULL; map returns NULL when it cannot. close(user) runs once, also when the open fails. Calls
@@ -127,8 +128,8 @@ typedef struct ggufx_file_facts {
     uint64_t file_size;   /* of all parts */
     uint64_t n_meta;
     uint64_t n_tensors;
-    uint64_t n_values; /* over all tensors */
-    uint64_t n_bytes;  /* of all tensors */
+    uint64_t n_values;  /* over all tensors */
+    uint64_t n_bytes;   /* of all tensors */
     uint64_t n_missing; /* bytes that the files lack behind their ends, for all tensor data; not 0
                            only when the head of a file was opened metadata-only */
 } ggufx_file_facts;
@@ -215,18 +216,17 @@ GGUFX_API ggufx_status ggufx_file_meta_array_u64(uint64_t *out, const ggufx_file
                                                  size_t index, uint64_t first, size_t n,
                                                  ggufx_error *error);
 /* As ggufx_file_meta_array_u64, signed.   Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_file_meta_array_i64(int64_t *out, const ggufx_file *file,
-                                                 size_t index, uint64_t first, size_t n,
-                                                 ggufx_error *error);
+GGUFX_API ggufx_status ggufx_file_meta_array_i64(int64_t *out, const ggufx_file *file, size_t index,
+                                                 uint64_t first, size_t n, ggufx_error *error);
 /* As ggufx_file_meta_array_u64, floating point.   Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_file_meta_array_f64(double *out, const ggufx_file *file,
-                                                 size_t index, uint64_t first, size_t n,
-                                                 ggufx_error *error);
+GGUFX_API ggufx_status ggufx_file_meta_array_f64(double *out, const ggufx_file *file, size_t index,
+                                                 uint64_t first, size_t n, ggufx_error *error);
 
 /*
  * Element i of an array of strings, borrowed from the file. The first call on an array builds a
  * sparse table of offsets (MEMORY is possible then); later calls are quick.
- * Errors: ARGUMENT, KVTYPE, MEMORY, MALFORMED (the file was changed).   Threads: any number at once.   Since: 0.1.
+ * Errors: ARGUMENT, KVTYPE, MEMORY, MALFORMED (the file was changed).   Threads: any number at
+ * once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_file_meta_array_string(const char **out, size_t *out_length,
                                                     const ggufx_file *file, size_t index,
@@ -245,15 +245,15 @@ GGUFX_API ggufx_status ggufx_file_meta_array_nested(size_t *out_index, const ggu
 #define GGUFX_MAX_DIMS 4 /* dimensions of a tensor */
 
 typedef struct ggufx_tensor_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* 0 */
-    uint32_t type;        /* GGUFX_TYPE_* */
-    uint32_t n_dims;      /* 0..4; a tensor of 0 dimensions holds one value */
+    uint32_t struct_size;        /* set by the caller */
+    uint32_t flags;              /* 0 */
+    uint32_t type;               /* GGUFX_TYPE_* */
+    uint32_t n_dims;             /* 0..4; a tensor of 0 dimensions holds one value */
     uint64_t ne[GGUFX_MAX_DIMS]; /* values per dimension, ne[0] along a row; 1 beyond n_dims */
-    uint64_t row_bytes;   /* bytes of a row */
-    uint64_t row_stride;  /* distance of two rows in bytes, >= row_bytes */
-    uint64_t n_rows;      /* ne1 * ne2 * ne3 */
-    uint64_t n_bytes;     /* as in the file: n_rows * row_bytes */
+    uint64_t row_bytes;          /* bytes of a row */
+    uint64_t row_stride;         /* distance of two rows in bytes, >= row_bytes */
+    uint64_t n_rows;             /* ne1 * ne2 * ne3 */
+    uint64_t n_bytes;            /* as in the file: n_rows * row_bytes */
     uint64_t offset;      /* from the start of the data section of its file; NONE if wrapped */
     uint64_t file_offset; /* from the start of its file; NONE if wrapped */
     uint32_t part;        /* number of its file in a split set, from 0 */
@@ -271,9 +271,8 @@ GGUFX_API const ggufx_tensor *ggufx_file_tensor(const ggufx_file *file, size_t i
 
 /* Index of a tensor by its name of `length` bytes. Errors: ARGUMENT, NOT_FOUND.
  * Threads: any number at once.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_file_tensor_find(size_t *out, const ggufx_file *file,
-                                              const char *name, size_t length,
-                                              ggufx_error *error);
+GGUFX_API ggufx_status ggufx_file_tensor_find(size_t *out, const ggufx_file *file, const char *name,
+                                              size_t length, ggufx_error *error);
 
 /* Describe a tensor; out->struct_size must be set. Errors: ARGUMENT.
  * Threads: any number at once.   Since: 0.1. */
@@ -292,10 +291,10 @@ GGUFX_API const void *ggufx_tensor_data(const ggufx_tensor *tensor);
  * Errors: ARGUMENT, MEMORY, TYPE, SHAPE, OVERFLOW, BOUNDS (n_bytes is too small).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt,
-                                         uint32_t type, uint32_t n_dims, const uint64_t *ne,
-                                         uint64_t row_stride, const void *data, uint64_t n_bytes,
-                                         const char *name, void (*destroy)(void *user), void *user,
+GGUFX_API ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt, uint32_t type,
+                                         uint32_t n_dims, const uint64_t *ne, uint64_t row_stride,
+                                         const void *data, uint64_t n_bytes, const char *name,
+                                         void (*destroy)(void *user), void *user,
                                          ggufx_error *error);
 
 /*

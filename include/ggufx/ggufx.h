@@ -11,6 +11,8 @@
  *   matmul.h  quantized weights times f32 vectors and matrices
  *   kv.h      the KV cache and attention over it
  *   model.h   tokenizer, model, session, sampler, perplexity
+ *   embed.h   texts to vectors, scores of rerankers
+ *   chat.h    conversations as the template of a model writes them
  *   estimate.h  what fits into memory, and which recipe loses least
  * SPDX-License-Identifier: MIT
  */
@@ -18,6 +20,8 @@
 #define GGUFX_GGUFX_H
 
 #include "base.h"
+#include "chat.h"
+#include "embed.h"
 #include "estimate.h"
 #include "file.h"
 #include "imatrix.h"

@@ -1,5 +1,6 @@
 /*
- * ggufx/imatrix.h: importance matrices, which tell a quantizer what each column of a weight is worth.
+ * ggufx/imatrix.h: importance matrices, which tell a quantizer what each column of a weight is
+ * worth.
  *
  * An entry has, for one weight tensor, the sums of squared activations of its columns over the
  * tokens of a text, and how many tokens went into them. Files come in two formats: GGUF, and the
@@ -20,7 +21,7 @@ typedef struct ggufx_imatrix ggufx_imatrix;
 
 enum {
     GGUFX_IMATRIX_GGUF = 0,
-    GGUFX_IMATRIX_DAT = 1, /* one count per tensor, in calls of imatrix.chunk_size tokens */
+    GGUFX_IMATRIX_DAT = 1,         /* one count per tensor, in calls of imatrix.chunk_size tokens */
     GGUFX_IMATRIX_NO_REPLACE = 256 /* added to the format of a file that is to be written: IO
                                       (exists) where a file has the name */
 };
@@ -41,8 +42,7 @@ GGUFX_API ggufx_status ggufx_imatrix_open(ggufx_imatrix **out, const ggufx_runti
 /* As ggufx_imatrix_open, from memory, which is not needed any more when the call returns.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_open_memory(ggufx_imatrix **out, const ggufx_runtime *rt,
-                                                 const void *data, size_t size,
-                                                 ggufx_error *error);
+                                                 const void *data, size_t size, ggufx_error *error);
 
 /* Let go of it.   Threads: exclusive on imatrix.   Since: 0.1. */
 GGUFX_API void ggufx_imatrix_destroy(ggufx_imatrix *imatrix);
@@ -105,8 +105,8 @@ GGUFX_API ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_i
 
 /*
  * Write a file of a format (GGUFX_IMATRIX_*): beside its name (PATH.part), then renamed; what has
- * the name is replaced, unless GGUFX_IMATRIX_NO_REPLACE is added. A .dat file keeps of the data sets the first, and one count per tensor: the
- * values agree to one rounding. progress may be NULL.
+ * the name is replaced, unless GGUFX_IMATRIX_NO_REPLACE is added. A .dat file keeps of the data
+ * sets the first, and one count per tensor: the values agree to one rounding. progress may be NULL.
  * Errors: ARGUMENT, MEMORY, IO, STATE (PATH.part is being written), CANCELLED, LIMIT; of a GGUF
  * file NAME (over 55 bytes).
  * Threads: any number at once.   Since: 0.1.

@@ -44,16 +44,16 @@ GGUFX_API ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *name
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-#define GGUFX_JOB_PURE 1u              /* the recipe's main type for every tensor */
-#define GGUFX_JOB_LEAVE_OUTPUT 2u      /* output.weight stays as it is */
-#define GGUFX_JOB_ONLY_COPY 4u         /* every tensor stays as it is */
-#define GGUFX_JOB_ALLOW_REQUANTIZE 8u  /* take input that is quantized already */
-#define GGUFX_JOB_NO_FALLBACK 16u      /* rows that do not fit a type are an error */
-#define GGUFX_JOB_KEEP_SPLIT 32u       /* a set stays a set, part by part */
-#define GGUFX_JOB_OUTPUT_TYPE 64u      /* output_type counts */
-#define GGUFX_JOB_EMBEDDING_TYPE 128u  /* embedding_type counts */
-#define GGUFX_JOB_BEST 256u            /* blocks of GGUFX_QUANTIZE_BEST: less error, other bytes */
-#define GGUFX_JOB_NO_REPLACE 512u      /* IO (exists) where a file has the output's name */
+#define GGUFX_JOB_PURE 1u             /* the recipe's main type for every tensor */
+#define GGUFX_JOB_LEAVE_OUTPUT 2u     /* output.weight stays as it is */
+#define GGUFX_JOB_ONLY_COPY 4u        /* every tensor stays as it is */
+#define GGUFX_JOB_ALLOW_REQUANTIZE 8u /* take input that is quantized already */
+#define GGUFX_JOB_NO_FALLBACK 16u     /* rows that do not fit a type are an error */
+#define GGUFX_JOB_KEEP_SPLIT 32u      /* a set stays a set, part by part */
+#define GGUFX_JOB_OUTPUT_TYPE 64u     /* output_type counts */
+#define GGUFX_JOB_EMBEDDING_TYPE 128u /* embedding_type counts */
+#define GGUFX_JOB_BEST 256u           /* blocks of GGUFX_QUANTIZE_BEST: less error, other bytes */
+#define GGUFX_JOB_NO_REPLACE 512u     /* IO (exists) where a file has the output's name */
 
 /* All zero means default. */
 typedef struct ggufx_job_options {
@@ -76,7 +76,8 @@ GGUFX_API void ggufx_job_options_init(ggufx_job_options *options);
  * that was opened metadata-only can be planned, not run.
  * Errors: ARGUMENT (unknown file_type; input is quantized already), MEMORY, TYPE, UNSUPPORTED (a
  * type without encoder), SHAPE (rows are not whole blocks
- * and there is no fallback), MISMATCH (an imatrix entry of another size), KVTYPE.
+ * of the type and a fallback was refused, or is none: output_type, embedding_type,
+ * GGUFX_JOB_PURE), MISMATCH (an imatrix entry of another size), KVTYPE.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime *rt,
@@ -95,7 +96,7 @@ typedef struct ggufx_job_facts {
     uint64_t bytes_in;    /* of all tensors */
     uint64_t bytes_out;   /* of all tensors */
     uint64_t file_bytes;  /* of all files that a run writes, exactly */
-    uint64_t n_fallbacks;
+    uint64_t n_fallbacks; /* tensors of GGUFX_JOB_REASON_FALLBACK */
     uint64_t n_missing;   /* tensors without an entry of the imatrix, where one was given */
 } ggufx_job_facts;
 
@@ -107,10 +108,11 @@ GGUFX_API ggufx_status ggufx_job_info(ggufx_job_facts *out, const ggufx_job *job
 /* Why a tensor gets its type. */
 enum {
     GGUFX_JOB_REASON_RECIPE = 0,
-    GGUFX_JOB_REASON_CHOSEN = 1,  /* ggufx_job_set_types, output_type or embedding_type */
-    GGUFX_JOB_REASON_KEPT = 2,    /* norms, vectors and others that are never quantized */
-    GGUFX_JOB_REASON_SAME = 3,    /* has the type already */
-    GGUFX_JOB_REASON_FALLBACK = 4 /* its rows are not whole blocks of `wanted` */
+    GGUFX_JOB_REASON_CHOSEN = 1, /* ggufx_job_set_types, output_type or embedding_type */
+    GGUFX_JOB_REASON_KEPT = 2,   /* norms, vectors and others that are never quantized */
+    GGUFX_JOB_REASON_SAME = 3,   /* has the type already */
+    /* its rows are not whole blocks of `wanted`: it gets a type with smaller blocks, at last F16 */
+    GGUFX_JOB_REASON_FALLBACK = 4
 };
 
 typedef struct ggufx_job_tensor {
@@ -120,18 +122,18 @@ typedef struct ggufx_job_tensor {
     size_t name_length;
     uint64_t ne[4]; /* values per dimension */
     uint32_t n_dims;
-    uint32_t from;    /* type in the file */
-    uint32_t to; /* type it gets */
-    uint32_t wanted;  /* before a fallback */
-    int32_t reason;   /* GGUFX_JOB_REASON_* */
-    int32_t imatrix;  /* 1: an entry weighs its columns; 0: none is wanted; -1: the imatrix has no
-                       * entry; -2: that, and the type cannot be made without */
-    uint32_t part;    /* file it goes to */
+    uint32_t from;   /* type in the file */
+    uint32_t to;     /* type it gets */
+    uint32_t wanted; /* before a fallback */
+    int32_t reason;  /* GGUFX_JOB_REASON_* */
+    int32_t imatrix; /* 1: an entry weighs its columns; 0: none is wanted; -1: the imatrix has no
+                      * entry; -2: that, and the type cannot be made without */
+    uint32_t part;   /* file it goes to */
     uint32_t reserved0;
     uint64_t bytes_in;  /* of its data in the input */
     uint64_t bytes_out; /* in the output */
-    double rmse;      /* of a run with GGUFX_JOB_MEASURE; negative: not measured */
-    double seconds;   /* of the last run */
+    double rmse;        /* of a run with GGUFX_JOB_MEASURE; negative: not measured */
+    double seconds;     /* of the last run */
 } ggufx_job_tensor;
 
 /* Describe tensor `index`, in the order they are written; out->struct_size must be set.
@@ -185,12 +187,12 @@ typedef struct ggufx_job_run_options {
 GGUFX_API void ggufx_job_run_options_init(ggufx_job_run_options *options);
 
 /*
- * Write the file (with GGUFX_JOB_KEEP_SPLIT a set: PREFIX-00001-of-0000N.gguf, PREFIX being the path
- * without ".gguf"): into PATH.part, brought to the disk, then renamed; a file of that name is
- * replaced at once, a set's as by ggufx_writer_write (unless GGUFX_JOB_NO_REPLACE). PATH.part.log tells which tensors are complete, so that after a kill or a
- * power cut GGUFX_JOB_RESUME goes on; without it PATH.part is begun anew. What is found
- * there is checked by checksums. options may be NULL.
- * Memory: some 32 MiB and one row, whatever the model; tables of the IQ types.
+ * Write the file (with GGUFX_JOB_KEEP_SPLIT a set: PREFIX-00001-of-0000N.gguf, PREFIX being the
+ * path without ".gguf"): into PATH.part, brought to the disk, then renamed; a file of that name is
+ * replaced at once, a set's as by ggufx_writer_write (unless GGUFX_JOB_NO_REPLACE). PATH.part.log
+ * tells which tensors are complete, so that after a kill or a power cut GGUFX_JOB_RESUME goes on;
+ * without it PATH.part is begun anew. What is found there is checked by checksums. options may be
+ * NULL. Memory: some 32 MiB and one row, whatever the model; tables of the IQ types.
  * Errors: ARGUMENT (a tensor needs an imatrix and has none), UNSUPPORTED (opened metadata-only),
  * VALUE (a NaN or infinity: the text names tensor,
  * row and column, error->index is the row; or values beyond the range of a type's scales), IO

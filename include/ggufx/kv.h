@@ -2,8 +2,8 @@
  * ggufx/kv.h: a KV cache usable without any model, and attention over it.
  *
  * A cache holds, per layer and sequence, keys and values of n_kv_heads heads, each stream in its
- * own KV type. The bits of a result are defined in src/kv/README.md and depend on neither
- * instruction set, threads, the sizes of the appends nor what other sequences hold.
+ * own KV type. The bits of a result are defined and depend on neither instruction set, threads, the
+ * sizes of the appends nor what other sequences hold.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_KV_H
@@ -18,21 +18,30 @@ extern "C" {
 /* A cache of keys and values, per layer and sequence. */
 typedef struct ggufx_kv ggufx_kv;
 
-/* What differs from layer to layer. */
+/* What the token at position i sees of others, at positions j, through a window of w. */
+enum {
+    GGUFX_KV_WINDOW_SLIDING = 0, /* i - w < j <= i */
+    GGUFX_KV_WINDOW_CHUNKED = 1, /* w * floor(i / w) <= j <= i */
+    /* |i - j| <= floor(w / 2), also tokens after it: of encoders. Queries see what is there, so
+     * append all tokens before the first query. */
+    GGUFX_KV_WINDOW_SYMMETRIC = 2
+};
+
+/* What differs from layer to layer. Pages that no later token can see are given back, but for
+ * symmetric windows. */
 typedef struct ggufx_kv_layer {
     uint32_t type_k; /* GGUFX_KV_*; GGUFX_KV_DEFAULT = that of the cache */
     uint32_t type_v; /* the same of its values */
-    uint32_t window; /* tokens see those less than `window` positions before; 0 = all. Pages that
-                        no later token can see are given back. */
-    uint32_t reserved;
+    uint32_t window; /* positions that a token sees, as window_kind says; 0 = all until its own */
+    uint32_t window_kind; /* GGUFX_KV_WINDOW_*; 0 without a window */
 } ggufx_kv_layer;
 
 #define GGUFX_KV_FIT_TQ3_0 1u   /* TQ3_0 searches its scales: less error, same bytes to read */
 #define GGUFX_KV_CENTRE_ALL 2u  /* centre and equalise channels for every quantized type; */
 #define GGUFX_KV_CENTRE_NONE 4u /* for none. Else for GX types. See ggufx_kv_calibrate. */
-#define GGUFX_KV_V_IN_K 8u      /* the value of a head is the first head_dim_v coordinates of its key
-                                   (MLA): values take no memory and are not appended. type_v is
-                                   type_k, or 0. RoPE turns coordinates behind head_dim_v. */
+/* the value of a head is the first head_dim_v coordinates of its key (MLA): values take no memory
+ * and are not appended. type_v is type_k, or 0. RoPE turns coordinates behind head_dim_v. */
+#define GGUFX_KV_V_IN_K 8u
 #define GGUFX_KV_NO_SINKS 0xffffffffu /* no first tokens kept apart */
 
 /* How keys carry their positions, for ggufx_kv_shift. */
@@ -63,10 +72,14 @@ typedef struct ggufx_kv_options {
                              GGUFX_KV_V_IN_K from head_dim_v on; 0 = all of those */
     float rope_base;      /* 0 = 10000 */
     float rope_scale;     /* of positions; 0 = 1 */
-    uint32_t n_layer_options;      /* 0, or n_layers */
-    const ggufx_kv_layer *layers;  /* [n_layer_options], read by the call only; NULL when 0 */
-    uint64_t model;       /* a number of the caller's; snapshots of another one are refused */
-    uint64_t reserved[4];
+    uint32_t n_layer_options;     /* 0, or n_layers */
+    const ggufx_kv_layer *layers; /* [n_layer_options], read by the call only; NULL when 0 */
+    uint64_t model; /* a number of the caller's; snapshots of another one are refused */
+    /* radians by which pair i turns from one position to the next, in place of rope_scale *
+     * rope_base^(-2 i / rope_dims); read by the call only. NULL: those. */
+    const double *rope_frequencies;
+    size_t n_rope_frequencies; /* 0, or rope_dims / 2 */
+    uint64_t reserved[2];
 } ggufx_kv_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -76,12 +89,12 @@ GGUFX_API void ggufx_kv_options_init(ggufx_kv_options *options);
  * Create an empty cache. Pages of 64 tokens are taken from the runtime's allocator as they are
  * needed; ggufx_kv_reserve takes them before.
  *
- * Streams of quantized types hold the first n_sinks tokens of a sequence as F16, and the page of its
- * last token, up to 64; a page is encoded when tokens come after it, and never again. A query sees
- * the page it stands in (that of the last token it sees) as F16 and every earlier one encoded,
+ * Streams of quantized types hold the first n_sinks tokens of a sequence as F16, and the page of
+ * its last token, up to 64; a page is encoded when tokens come after it, and never again. A query
+ * sees the page it stands in (that of the last token it sees) as F16 and every earlier one encoded,
  * however the tokens came. So pages that fill within an append keep both forms until the next
- * append to that layer and sequence, or ggufx_kv_commit: ask the queries of its tokens before. Those
- * of older tokens see what is left.
+ * append to that layer and sequence, or ggufx_kv_commit: ask the queries of its tokens before.
+ * Those of older tokens see what is left.
  * Streams of BF16 hold the first n_sinks as F32, which takes a page of twice the size. The page of
  * first tokens has room for 64 whatever n_sinks is. Heads of quantized types have at most 1024
  * values, those of GX types a multiple of 16.
@@ -106,9 +119,10 @@ GGUFX_API void ggufx_kv_destroy(ggufx_kv *kv);
 /*
  * Take all pages that n_tokens tokens of a sequence need, in every layer: until the sequence is
  * longer than that, no append can fail for want of memory, and none allocates. In layers with a
- * stream of a quantized type that holds for appends of at most 64 tokens (longer ones take a page of
- * F16 for each 64 more, until the next append), in others with a window for at most 1024. A copy or
- * a removal made later can cost pages that were not reserved.
+ * stream of a quantized type that holds for appends of at most 64 tokens (longer ones take a page
+ * of F16 for each 64 more, until the next append; between ggufx_kv_begin and its end, where appends
+ * do not end with pages, one more), in others with a window for at most 1024. A copy
+ * or a removal made later can cost pages that were not reserved.
  * Errors: ARGUMENT, MEMORY (nothing was changed), CAPACITY.
  * Threads: exclusive on kv.   Since: 0.1.
  */
@@ -117,9 +131,10 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
 
 /*
  * Append n_tokens tokens to one layer of a sequence, all or nothing. An executor that fails costs
- * parallelism only.
+ * parallelism only: the work is done on this thread.
  *
- * positions  one per token, not negative, not descending, or NULL = the next ones (0, 1, ... without gaps).
+ * positions  one per token, not negative, not descending, or NULL = the next ones (0, 1, ...
+ * without gaps).
  *            Positions are compared by the causal mask; keys are stored as given (not rotated).
  * k          f32, [n_tokens][n_kv_heads][head_dim_k], n_k floats in all; copied (encoded).
  * v          f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied (encoded). NULL and
@@ -152,18 +167,19 @@ GGUFX_API ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_
                                              const float *k, size_t n_k, const float *v, size_t n_v,
                                              ggufx_error *error);
 
-#define GGUFX_ATTEND_ALL 1u /* every query sees every token; else only those not after it. Not over
-                               a sequence of which a window has dropped tokens: STATE */
+/* every query sees every token; else what windows show, without one those not after it. Not over a
+ * sequence of which a window has dropped tokens: STATE */
+#define GGUFX_ATTEND_ALL 1u
 
 typedef struct ggufx_attend_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_ATTEND_*; 0 = causal */
+    uint32_t flags; /* GGUFX_ATTEND_*; 0 = as windows say, without one causal */
     const void *next;
-    float scale;        /* of the scores; 0 = 1 / sqrt(head_dim_k) */
-    float softcap;      /* 0 = none; else scores become softcap * tanh(score / softcap) */
-    uint32_t window;    /* tokens a causal query sees, itself included; 0 = as the layer. The
-                           smaller window of both counts. */
-    uint32_t reserved0;
+    float scale;          /* of the scores; 0 = 1 / sqrt(head_dim_k) */
+    float softcap;        /* 0 = none; else scores become softcap * tanh(score / softcap) */
+    uint32_t window;      /* positions that a query sees; 0 = as the layer. A query sees what both
+                             its own window and that of the layer show. */
+    uint32_t window_kind; /* GGUFX_KV_WINDOW_* of `window`; 0 without one */
     const float *alibi_slopes; /* one per query head, or NULL: slope * (key - query position) is
                                   added to a score */
     size_t n_alibi_slopes;     /* n_q_heads; 0 without slopes */
@@ -184,13 +200,13 @@ GGUFX_API void ggufx_attend_options_init(ggufx_attend_options *options);
  * lse        NULL, or f32 [n_queries][n_q_heads]: log of the sum of exp(score).
  * q          f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
  * positions  one per query, not negative, or NULL = those of the last n_queries tokens.
- * options    NULL = causal.
+ * options    NULL = defaults.
  * A query that sees no token gives 0 and lse = -infinity (with a sink, lse is its logit). A NaN or
  * infinity in a query head, or a score that overflows, gives NaN (0x7fc00000) in that head's output
  * and lse. A cancelled call leaves out and lse unspecified.
- * Errors: ARGUMENT, CANCELLED, MEMORY (only beside another call on this cache), STATE (a query would
- * see tokens that the window of the layer has dropped; those before the first of one append are kept
- * for the queries of its tokens).
+ * Errors: ARGUMENT, CANCELLED, MEMORY (only beside another call on this cache), STATE (a query
+ * would see tokens that the window of the layer has dropped; those before the first of one append
+ * are kept for the queries of its tokens).
  * Threads: any number at once (const); uses the runtime's executor.
  * Allocates: no, except while another call on this cache runs.   Since: 0.1.
  */
@@ -221,9 +237,9 @@ GGUFX_API ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *ls
  * ggufx_kv_append. Errors: ARGUMENT (range, or tokens that the window of the layer has dropped).
  * Threads: any number at once (const).   Allocates: no.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v,
-                                     const ggufx_kv *kv, uint32_t layer, uint32_t sequence,
-                                     uint64_t first, uint64_t n_tokens, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_read(float *k, size_t n_k, float *v, size_t n_v, const ggufx_kv *kv,
+                                     uint32_t layer, uint32_t sequence, uint64_t first,
+                                     uint64_t n_tokens, ggufx_error *error);
 
 /*
  * Scores of queries against every token of a layer, without masks and biases: q.k * scale over the
@@ -263,9 +279,9 @@ GGUFX_API ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint64
 
 /*
  * Begin a call on a sequence: whatever is appended to it from here on, ggufx_kv_rollback goes back
- * to what it holds now, to the bit: pages that were not encoded, and those that windows have dropped
- * since. ggufx_kv_commit, ggufx_kv_begin, ggufx_kv_truncate to fewer tokens, and calls that remove,
- * shift, requantize, compact or load end it.
+ * to what it holds now, to the bit: pages that were not encoded, and those that windows have
+ * dropped since. ggufx_kv_commit, ggufx_kv_begin, ggufx_kv_truncate to fewer tokens, and calls that
+ * remove, shift, requantize, compact or load end it.
  * Errors: ARGUMENT, MEMORY (a table; none where pages were reserved).
  * Threads: exclusive on kv.   Since: 0.1.
  */
@@ -304,9 +320,9 @@ GGUFX_API ggufx_status ggufx_kv_copy(ggufx_kv *kv, uint32_t from, uint32_t to, i
 /*
  * Add delta to the positions p0 .. p1-1 of a sequence, without touching what is stored: queries are
  * rotated the other way instead, so shifting back restores every bit.
- * Errors: ARGUMENT (positions would descend, be negative or exceed INT32_MAX), UNSUPPORTED
- * (rope_style unknown), MEMORY (a table; nothing was changed), STATE (a part of what a window
- * dropped).
+ * Errors: ARGUMENT (positions would descend, be negative or exceed INT32_MAX; keys would turn by
+ * more than 2^31 radians), UNSUPPORTED (rope_style unknown), MEMORY (a table; nothing was changed),
+ * STATE (a part of what a window dropped).
  * Threads: exclusive on kv.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_shift(ggufx_kv *kv, uint32_t sequence, int32_t p0, int32_t p1,
@@ -355,7 +371,8 @@ GGUFX_API ggufx_status ggufx_kv_save(const ggufx_kv *kv, uint32_t sequence,
  * read   fills all n bytes and returns GGUFX_OK, or another status (at the end of the data:
  *        GGUFX_E_TRUNCATED), which ends the call.
  * Errors: ARGUMENT, MAGIC, VERSION, MISMATCH (what differs), MALFORMED, CHECKSUM, CAPACITY, MEMORY;
- * what `read` returns. In all of them the cache is as it was.   Threads: exclusive on kv.   Since: 0.1.
+ * what `read` returns. In all of them the cache is as it was.   Threads: exclusive on kv.   Since:
+ * 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
                                      ggufx_status (*read)(void *user, void *data, size_t n),
@@ -363,9 +380,9 @@ GGUFX_API ggufx_status ggufx_kv_load(ggufx_kv *kv, uint32_t sequence,
 
 /*
  * ggufx_kv_save to a file (UTF-8). It is written beside its name, as PATH.part, brought to the disk
- * and renamed: a file that is there is replaced by the whole snapshot or stays as it was, and a call
- * that failed leaves nothing behind. A new file is for its owner alone (mode 0600): it tells what was
- * said. One that is replaced hands on its mode; of a symbolic link the target is replaced.
+ * and renamed: a file that is there is replaced by the whole snapshot or stays as it was, and a
+ * call that failed leaves nothing behind. A new file is for its owner alone (mode 0600): it tells
+ * what was said. One that is replaced hands on its mode; of a symbolic link the target is replaced.
  * Errors: ARGUMENT, MEMORY, IO (with system_error; also when `path` is there and no regular file),
  * STATE (another call is writing PATH.part).
  * Threads: any number at once (const), on different paths.   Allocates: a buffer.   Since: 0.1.
@@ -387,18 +404,18 @@ GGUFX_API ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const
  * to have it back: what they hold is decoded and encoded again. A step down loses what the new type
  * loses, a step up regains nothing. Positions, shifts and shared pages stay; sequences that share
  * pages share them afterwards. The last tokens of a sequence and, where a sequence still begins at
- * its first page, its first n_sinks stay F16 in streams of quantized types (F32 in those of BF16). A
- * stream that has its type already keeps every bit.
+ * its first page, its first n_sinks stay F16 in streams of quantized types (F32 in those of BF16).
+ * A stream that has its type already keeps every bit.
  *
  * type_k, type_v  GGUFX_KV_*; GGUFX_KV_DEFAULT = F16, GGUFX_KV_KEEP_TYPE = as it is.
  * progress        NULL: cannot be cancelled. Counts heads of pages.
- * The new pages of all layers of the call stand beside the old ones until it ends: layer after layer
- * takes least. Pages that were reserved and hold nothing are given back; reserve them again. Means
- * and equalisers stay in streams that were centred; others get theirs from the first page that is
- * encoded. Pages keep their tokens, so that ggufx_kv_estimate for the new types can be a page per
- * sequence and layer more or less.
- * Errors: ARGUMENT, TYPE, UNSUPPORTED (heads of more than 1024), VALUE (a float is too large for its
- * new type), MEMORY, CANCELLED. In all of them nothing was changed.
+ * The new pages of all layers of the call stand beside the old ones until it ends: layer after
+ * layer takes least. Pages that were reserved and hold nothing are given back; reserve them again.
+ * Means and equalisers stay in streams that were centred; others get theirs from the first page
+ * that is encoded. Pages keep their tokens, so that ggufx_kv_estimate for the new types can be a
+ * page per sequence and layer more or less.
+ * Errors: ARGUMENT, TYPE, UNSUPPORTED (heads of more than 1024), VALUE (a float is too large for
+ * its new type), MEMORY, CANCELLED. In all of them nothing was changed.
  * Threads: exclusive on kv; uses the runtime's executor.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32_t type_k,
@@ -407,15 +424,15 @@ GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32_
 
 /*
  * Make few pages of the parts of pages that cuts, removals and shifts left in a sequence, or in all
- * (GGUFX_KV_ALL_SEQUENCES), and give spare ones back that were not reserved. Parts beside each other
- * that were shifted alike become as few pages as they fill; full pages, pages that other sequences
- * hold too, sinks and the page that tokens are appended to are left alone.
+ * (GGUFX_KV_ALL_SEQUENCES), and give spare ones back that were not reserved. Parts beside each
+ * other that were shifted alike become as few pages as they fill; full pages, pages that other
+ * sequences hold too, sinks and the page that tokens are appended to are left alone.
  *
- * Lossy for streams of quantized types: the tokens of those parts are decoded and encoded once more.
- * Streams of floats keep their values.
+ * Lossy for streams of quantized types: the tokens of those parts are decoded and encoded once
+ * more. Streams of floats keep their values.
  * progress  NULL: cannot be cancelled. Counts heads of pages.
- * Errors: ARGUMENT, UNSUPPORTED (heads of more than 1024), MEMORY, CANCELLED. In all of them nothing
- * was changed.   Threads: exclusive on kv; uses the runtime's executor.   Since: 0.1.
+ * Errors: ARGUMENT, UNSUPPORTED (heads of more than 1024), MEMORY, CANCELLED. In all of them
+ * nothing was changed.   Threads: exclusive on kv; uses the runtime's executor.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_compact(ggufx_kv *kv, uint32_t sequence,
                                         const ggufx_progress *progress, ggufx_error *error);
@@ -425,10 +442,10 @@ GGUFX_API ggufx_status ggufx_kv_compact(ggufx_kv *kv, uint32_t sequence,
 GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);
 
 typedef struct ggufx_kv_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* 0 */
-    uint32_t type_k;      /* of the layer; of the cache for GGUFX_KV_ALL_LAYERS */
-    uint32_t type_v; /* the same of its values */
+    uint32_t struct_size;     /* set by the caller */
+    uint32_t flags;           /* 0 */
+    uint32_t type_k;          /* of the layer; of the cache for GGUFX_KV_ALL_LAYERS */
+    uint32_t type_v;          /* the same of its values */
     uint64_t n_tokens;        /* over all sequences; of the first layer for all */
     uint64_t n_pages;         /* taken, used or not; shared ones count once */
     uint64_t n_plain_pages;   /* of those: first and last tokens, not encoded */

@@ -1,8 +1,7 @@
 /*
  * ggufx/matmul.h: weights in their on-disk blocks times f32 vectors and matrices.
  *
- * The bits of every result are defined in src/matmul/README.md: they depend on the call and its
- * mode, never on instruction set, thread count or executor. n = 1..3 and n >= 4 columns have
+ * The bits of every result are defined: they depend on the call and its mode, never on instruction set, thread count or executor. n = 1..3 and n >= 4 columns have
  * different (each fixed) bits, unless GGUFX_MATMUL_BATCH_INVARIANT is set.
  * SPDX-License-Identifier: MIT
  */

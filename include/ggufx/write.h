@@ -38,8 +38,7 @@ GGUFX_API void ggufx_writer_options_init(ggufx_writer_options *options);
 /* Create an empty writer; options may be NULL. Errors: ARGUMENT, MEMORY, VERSION (of the file).
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_create(ggufx_writer **out, const ggufx_runtime *rt,
-                                           const ggufx_writer_options *options,
-                                           ggufx_error *error);
+                                           const ggufx_writer_options *options, ggufx_error *error);
 
 /* Let go of all tensors and their sources. A file that was written stays.
  * Threads: exclusive on writer.   Since: 0.1. */
@@ -70,9 +69,8 @@ GGUFX_API ggufx_status ggufx_writer_set_bool(ggufx_writer *writer, const char *k
                                              int32_t value, ggufx_error *error);
 /* As ggufx_writer_set_u64, a string of any n_text bytes, copied.
  * Threads: exclusive on writer.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char *key,
-                                               size_t length, const char *text, size_t n_text,
-                                               ggufx_error *error);
+GGUFX_API ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char *key, size_t length,
+                                               const char *text, size_t n_text, ggufx_error *error);
 
 /*
  * Set a key to an array of `count` numbers or bools (one byte each; any but 0 is true), copied from
@@ -80,10 +78,9 @@ GGUFX_API ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char 
  * Errors: as ggufx_writer_set_u64; ARGUMENT for element types STRING and ARRAY.
  * Threads: exclusive on writer.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_writer_set_array(ggufx_writer *writer, const char *key,
-                                              size_t length, int32_t element_type,
-                                              const void *elements, size_t count,
-                                              ggufx_error *error);
+GGUFX_API ggufx_status ggufx_writer_set_array(ggufx_writer *writer, const char *key, size_t length,
+                                              int32_t element_type, const void *elements,
+                                              size_t count, ggufx_error *error);
 /* Set a key to an array of strings, copied; string i has lengths[i] bytes.
  * Errors: as ggufx_writer_set_u64.   Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_array_string(ggufx_writer *writer, const char *key,
@@ -99,9 +96,9 @@ GGUFX_API ggufx_status ggufx_writer_set_array_string(ggufx_writer *writer, const
  * types), VALUE (a bool that is neither 0 nor 1), LIMIT (arrays nested too deep, too many of them).
  * Threads: exclusive on writer.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_writer_set_value(ggufx_writer *writer, const char *key,
-                                              size_t length, int32_t type, const void *value,
-                                              size_t n_bytes, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_writer_set_value(ggufx_writer *writer, const char *key, size_t length,
+                                              int32_t type, const void *value, size_t n_bytes,
+                                              ggufx_error *error);
 
 /* Take a key away. Errors: ARGUMENT, NOT_FOUND.
  * Threads: exclusive on writer.   Since: 0.1. */
@@ -115,7 +112,8 @@ GGUFX_API ggufx_status ggufx_writer_rename(ggufx_writer *writer, const char *key
                                            ggufx_error *error);
 
 /* Set all keys of a file, byte for byte; of a set that was opened as one, without split.no,
- * split.count and split.tensors.count; "ggufx.split.id" only of a part that was opened alone. Errors: ARGUMENT, MEMORY, LIMIT.
+ * split.count and split.tensors.count; "ggufx.split.id" only of a part that was opened alone.
+ * Errors: ARGUMENT, MEMORY, LIMIT.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_copy_meta(ggufx_writer *writer, const ggufx_file *file,
                                               ggufx_error *error);
@@ -140,8 +138,8 @@ GGUFX_API ggufx_status ggufx_writer_copy_tensors(ggufx_writer *writer, const ggu
 /*
  * Data that are made while the file is written. read gives bytes offset..offset+n-1 of the dense
  * tensor, little-endian blocks as in a file: in order, at most 512 KiB at once, whole rows where a
- * row has not more, else whole blocks of one row. It runs on the writing thread, at each write anew.
- * destroy(user) runs once, with the writer or when the add fails; it may be NULL.
+ * row has not more, else whole blocks of one row. It runs on the writing thread, at each write
+ * anew. destroy(user) runs once, with the writer or when the add fails; it may be NULL.
  */
 typedef struct ggufx_tensor_stream {
     uint32_t struct_size;
@@ -163,13 +161,14 @@ GGUFX_API ggufx_status ggufx_writer_add_stream(ggufx_writer *writer, const char 
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-#define GGUFX_WRITE_NO_REPLACE 1u /* IO (exists) where a file has the name, also in the last moment */
+/* IO (exists) where a file has the name, also in the last moment */
+#define GGUFX_WRITE_NO_REPLACE 1u
 
 /*
  * With max_part_bytes or max_part_tensors a split set is written: PREFIX-00001-of-0000N.gguf, where
- * PREFIX is the path without ".gguf". The first part has the keys, every part split.no, split.count,
- * split.tensors.count and ggufx.split.id (those that were set are replaced). A part is larger than max_part_bytes
- * only where the keys, or one tensor alone, are.
+ * PREFIX is the path without ".gguf". The first part has the keys, every part split.no,
+ * split.count, split.tensors.count and ggufx.split.id (those that were set are replaced). A part is
+ * larger than max_part_bytes only where the keys, or one tensor alone, are.
  */
 typedef struct ggufx_write_options {
     uint32_t struct_size;
@@ -189,8 +188,8 @@ typedef struct ggufx_writer_facts {
     uint32_t flags;       /* 0 */
     uint64_t n_meta;      /* keys that were set; split and reserve keys come on top */
     uint64_t n_tensors;
-    uint64_t n_parts;     /* files that a write would make */
-    uint64_t n_bytes;     /* of all of them, exactly */
+    uint64_t n_parts; /* files that a write would make */
+    uint64_t n_bytes; /* of all of them, exactly */
 } ggufx_writer_facts;
 
 /* What a write with these options (NULL: default) would make; out->struct_size must be set.
@@ -201,16 +200,17 @@ GGUFX_API ggufx_status ggufx_writer_info(ggufx_writer_facts *out, const ggufx_wr
 
 /*
  * Write to a UTF-8 path: beside it (PATH.part), brought to the disk, then renamed; a file of that
- * name, also one the tensors come from, is replaced at once and gives the new one its mode and, where
- * permitted, its owner; of a symbolic link the target is replaced. After a failure nothing new stands
- * under the name and PATH.part is gone. The parts of a set get their names after all of them are
- * complete, the first one last; those they replace stand aside (PATH.part.old) meanwhile: after a
- * failure they are back, after a kill ggufx_edit_recover or the next write puts them back. Every part
- * has the key "ggufx.split.id", the same in all, by which a mixture of two sets is refused (SPLIT).
- * A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it; signals are
- * the host's, which this library never changes: ignore it to get IO. Errors: those of
- * ggufx_writer_info, IO (also of a stream's read, and where less space is free than the file takes;
- * system_error), STATE (PATH.part is being written by another call or process), CANCELLED.
+ * name, also one the tensors come from, is replaced at once and gives the new one its mode and,
+ * where permitted, its owner; of a symbolic link the target is replaced. After a failure nothing
+ * new stands under the name and PATH.part is gone. The parts of a set get their names after all of
+ * them are complete, the first one last; those they replace stand aside (PATH.part.old) meanwhile:
+ * after a failure they are back, after a kill ggufx_edit_recover or the next write puts them back.
+ * Every part has the key "ggufx.split.id", the same in all, by which a mixture of two sets is
+ * refused (SPLIT). A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not
+ * ignore it; signals are the host's, which this library never changes: ignore it to get IO. Errors:
+ * those of ggufx_writer_info, IO (also of a stream's read, and where less space is free than the
+ * file takes; system_error), STATE (PATH.part is being written by another call or process),
+ * CANCELLED.
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_write(ggufx_writer *writer, const char *path,
@@ -219,10 +219,11 @@ GGUFX_API ggufx_status ggufx_writer_write(ggufx_writer *writer, const char *path
 /* Write through a callback: the parts in order, numbered from 0, each one's bytes in order, at most
  * 512 KiB at once. It returns GGUFX_OK when it took all n bytes; anything else ends the write (IO).
  * Errors: as ggufx_writer_write.   Threads: exclusive on writer.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_writer_write_stream(
-    ggufx_writer *writer,
-    ggufx_status (*write)(void *user, uint32_t part, const void *data, size_t n), void *user,
-    const ggufx_write_options *options, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_writer_write_stream(ggufx_writer *writer,
+                                                 ggufx_status (*write)(void *user, uint32_t part,
+                                                                       const void *data, size_t n),
+                                                 void *user, const ggufx_write_options *options,
+                                                 ggufx_error *error);
 
 /* ---- editing -------------------------------------------------------------------------------- */
 
@@ -251,11 +252,12 @@ typedef struct ggufx_edit_facts {
 } ggufx_edit_facts;
 
 /*
- * What ggufx_edit_write would do. The writer holds what `file` is to become: create it with the file's
- * version and byte order, ggufx_writer_copy_meta, _copy_tensors (or _add_tensor in the file's order,
- * under other names), and change keys with ggufx_writer_set_*, _unset, _rename. The edit is made in
- * place when the tensors are the file's in its order, nothing but keys and names changes (no
- * reserve_bytes were asked for) and these fit before the data; "ggufx.reserve" grows and shrinks.
+ * What ggufx_edit_write would do. The writer holds what `file` is to become: create it with the
+ * file's version and byte order, ggufx_writer_copy_meta, _copy_tensors (or _add_tensor in the
+ * file's order, under other names), and change keys with ggufx_writer_set_*, _unset, _rename. The
+ * edit is made in place when the tensors are the file's in its order, nothing but keys and names
+ * changes (no reserve_bytes were asked for) and these fit before the data; "ggufx.reserve" grows
+ * and shrinks.
  * Errors: ARGUMENT, MEMORY, LIMIT, OVERFLOW, CAPACITY (IN_PLACE: the text says why not).
  * Threads: any number at once.   Since: 0.1.
  */
@@ -264,14 +266,16 @@ GGUFX_API ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer
                                        ggufx_error *error);
 
 /*
- * Make the edit to the file at `path`, from which `file` was opened; out may be NULL. As a new file it
- * is ggufx_writer_write. In place, only what changes before the data is written, and at every moment the
- * disk holds all of the old metadata or all of the new: changes within one sector of 512 bytes are one
- * write; larger ones stand complete in PATH.patch before the file is touched, until they are on the
- * disk in the file too. A write that fails is taken back. After a crash in between, ggufx_edit_recover finishes the edit; until then the
- * file may not open. Files that other processes have mapped change under them.
+ * Make the edit to the file at `path`, from which `file` was opened; out may be NULL. As a new file
+ * it is ggufx_writer_write. In place, only what changes before the data is written, and at every
+ * moment the disk holds all of the old metadata or all of the new: changes within one sector of 512
+ * bytes are one write; larger ones stand complete in PATH.patch before the file is touched, until
+ * they are on the disk in the file too. A write that fails is taken back. After a crash in between,
+ * ggufx_edit_recover finishes the edit; until then the file may not open. Files that other
+ * processes have mapped change under them.
  * Errors: those of ggufx_edit_info, IO, NOT_FOUND, STATE (the file was changed since it was opened,
- * another call edits it, an interrupted edit is to be recovered), CANCELLED (before the first write).
+ * another call edits it, an interrupted edit is to be recovered), CANCELLED (before the first
+ * write).
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *writer,
@@ -279,10 +283,11 @@ GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wri
                                         const ggufx_edit_options *options, ggufx_error *error);
 
 /* Finish an edit in place that a crash interrupted, or put the old parts of a set back (or let go of
- * them, where all new ones had their names): path is that of any part then. out (may be NULL) becomes 1 when there was one, and
- * the log tells (INFO) how much was left to do. Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, STATE
- * (PATH.patch is damaged, or not of this file: some sector is neither the old nor the new one, or other
- * metadata differ; nothing is changed, and it is the caller's to remove).
+ * them, where all new ones had their names): path is that of any part then. out (may be NULL)
+ * becomes 1 when there was one, and the log tells (INFO) how much was left to do. Errors: ARGUMENT,
+ * MEMORY, IO, NOT_FOUND, STATE (PATH.patch is damaged, or not of this file: some sector is neither
+ * the old nor the new one, or other metadata differ; nothing is changed, and it is the caller's to
+ * remove).
  * Threads: one call per path.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt, const char *path,
                                           ggufx_error *error);

@@ -1,10 +1,13 @@
 // Version, features and the runtime: include/ggufx/base.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/options.hpp"
 #include "base/cpu.hpp"
 #include "formats/format.hpp"
 #include "kernels/dispatch.hpp"
 #include "kv/cache.hpp"
+#include "model/model.hpp"
+#include "model/tokenizer/vocab.hpp"
 
 #include <ggufx/base.h>
 #include <string.h>
@@ -42,8 +45,10 @@ bool has_feature(const char *feature) {
     if (const char *name = after(feature, "kv:"))
         return kv::type_by_name(name, strlen(name)) != nullptr;
     if (const char *name = after(feature, "isa:")) return kernels::built_in(name);
-    if (const char *name = after(feature, "arch:")) return strcmp(name, "llama") == 0;
-    if (const char *name = after(feature, "tokenizer:")) return strcmp(name, "llama") == 0;
+    if (const char *name = after(feature, "arch:")) return model::has_architecture(name);
+    if (const char *name = after(feature, "tokenizer:")) return model::is_vocab_kind(name);
+    if (const char *name = after(feature, "vocab:")) return model::is_vocab_kind(name);
+    if (const char *name = after(feature, "pre:")) return model::pre::find(name) != nullptr;
 #if defined(GGUFX_WITH_MIMALLOC)
     if (strcmp(feature, "mimalloc") == 0) return true;
 #endif
@@ -75,8 +80,7 @@ public:
     ~Hooks() {
         if (released_) return;
         const auto destroy = [](const auto *hooks) {
-            if (hooks && holds_all(*hooks) && hooks->destroy)
-                hooks->destroy(hooks->user);
+            if (hooks && holds_all(*hooks) && hooks->destroy) hooks->destroy(hooks->user);
         };
         destroy(given_.executor);
         destroy(given_.log);
@@ -151,9 +155,7 @@ void ggufx_runtime::release() {
 }
 
 extern "C" void ggufx_runtime_options_init(ggufx_runtime_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_runtime_create(ggufx_runtime **out,

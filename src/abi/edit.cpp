@@ -1,6 +1,7 @@
 // Changed keys and names of a file that is there: include/ggufx/write.h.
 // SPDX-License-Identifier: MIT
 #include "gguf/edit.hpp"
+#include "abi/options.hpp"
 #include "abi/writer_handle.hpp"
 #include "base/patch.hpp"
 
@@ -19,13 +20,8 @@ struct Imported {
 Imported import_edit(const ggufx_edit_options *given) {
     const auto in = import_options(given, kFlags, "ggufx_edit_options");
     require((in.flags & kFlags) != kFlags, "ggufx_edit_options.flags: one of the two at most");
-    Imported out = {
-        (in.flags & GGUFX_EDIT_IN_PLACE) != 0, (in.flags & GGUFX_EDIT_REWRITE) != 0, {}};
-    if (in.progress) {
-        const auto progress = import_options(in.progress, 0, "ggufx_progress");
-        out.progress = {progress.user, progress.report};
-    }
-    return out;
+    return {(in.flags & GGUFX_EDIT_IN_PLACE) != 0, (in.flags & GGUFX_EDIT_REWRITE) != 0,
+            import_progress(in.progress)};
 }
 
 gguf::EditPlan plan_of(const gguf::Writer &writer, const gguf::File &file,
@@ -60,9 +56,7 @@ uint64_t write_in_place(const gguf::Writer &writer, const gguf::File &file,
 } // namespace
 
 extern "C" void ggufx_edit_options_init(ggufx_edit_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer *writer,

@@ -1,12 +1,12 @@
 // Estimates and recommendations: include/ggufx/estimate.h.
 // SPDX-License-Identifier: MIT
+#include "model/estimate.hpp"
 #include "abi/guard.hpp"
 #include "abi/job_plan.hpp"
 #include "abi/model_handles.hpp"
-#include "model/estimate.hpp"
+#include "abi/options.hpp"
 
 #include <ggufx/estimate.h>
-#include <string.h>
 
 using namespace ggufx;
 using namespace ggufx::abi;
@@ -30,11 +30,13 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options) {
     out.session.n_batch = in.n_batch;
     out.session.type_k = in.type_k;
     out.session.type_v = in.type_v;
+    out.session.n_checkpoints = in.n_checkpoints;
     if (in.n_sessions) out.n_sessions = in.n_sessions;
     if (in.memory_bytes) out.memory_bytes = in.memory_bytes;
     out.bandwidth = in.bandwidth;
     out.model_object = sizeof(ggufx_model);
     out.session_object = sizeof(ggufx_session);
+    out.embedder_object = sizeof(ggufx_embedder);
     return out;
 }
 
@@ -43,8 +45,8 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes) {
     if (e.total <= memory_bytes) facts.flags |= GGUFX_ESTIMATE_FITS;
     if (e.weights.sums.needs_imatrix) facts.flags |= GGUFX_ESTIMATE_NEEDS_IMATRIX;
     if (!e.has_graph) facts.flags |= GGUFX_ESTIMATE_NO_GRAPH;
-    facts.file_type = e.weights.file_type ? static_cast<uint32_t>(e.weights.file_type->id)
-                                          : GGUFX_ESTIMATE_AS_IS;
+    facts.file_type =
+        e.weights.file_type ? static_cast<uint32_t>(e.weights.file_type->id) : GGUFX_ESTIMATE_AS_IS;
     facts.n_context = e.n_context;
     facts.n_batch = e.n_batch;
     facts.n_sessions = e.n_sessions;
@@ -85,21 +87,17 @@ void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file
 } // namespace
 
 extern "C" void ggufx_estimate_options_init(ggufx_estimate_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
                                        const ggufx_file *file,
                                        const ggufx_estimate_options *options, ggufx_error *error) {
-    return guard(error,
-                 [&] { answer(out, rt, file, options, &model::Estimator::estimate); });
+    return guard(error, [&] { answer(out, rt, file, options, &model::Estimator::estimate); });
 }
 
 extern "C" ggufx_status ggufx_recommend(ggufx_estimate_facts *out, const ggufx_runtime *rt,
                                         const ggufx_file *file,
                                         const ggufx_estimate_options *options, ggufx_error *error) {
-    return guard(error,
-                 [&] { answer(out, rt, file, options, &model::Estimator::recommend); });
+    return guard(error, [&] { answer(out, rt, file, options, &model::Estimator::recommend); });
 }

@@ -1,6 +1,7 @@
 // Opening files: include/ggufx/file.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/options.hpp"
 #include "gguf/open.hpp"
 
 #include <ggufx/file.h>
@@ -42,10 +43,7 @@ Imported import_open(const ggufx_open_options *given) {
     if (in.max_keys) out.max_keys = in.max_keys;
     if (in.max_tensors) out.max_tensors = in.max_tensors;
     if (in.max_string_bytes) out.max_string_bytes = in.max_string_bytes;
-    if (in.progress) {
-        const auto progress = import_options(in.progress, 0, "ggufx_progress");
-        out.progress = {progress.user, progress.report};
-    }
+    out.progress = import_progress(in.progress);
     return {out, has(GGUFX_OPEN_COPY)};
 }
 
@@ -74,9 +72,7 @@ void require_runtime(ggufx_file *const *out, const ggufx_runtime *rt) {
 } // namespace
 
 extern "C" void ggufx_open_options_init(ggufx_open_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_open(ggufx_file **out, const ggufx_runtime *rt, const char *path,

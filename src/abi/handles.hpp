@@ -23,9 +23,12 @@ enum class Tag : uint32_t {
     model = 0x4d474758u,
     session = 0x53474758u,
     sampler = 0x41474758u,
+    embedder = 0x45474758u,
     writer = 0x57474758u,
     imatrix = 0x49474758u,
     job = 0x4a474758u,
+    chat = 0x43474758u,
+    chat_parser = 0x50474758u,
 };
 
 } // namespace ggufx::abi

@@ -1,17 +1,12 @@
 // Importance matrices: include/ggufx/imatrix.h.
 // SPDX-License-Identifier: MIT
 #include "abi/imatrix_handle.hpp"
+#include "abi/options.hpp"
 
 using namespace ggufx;
 using namespace ggufx::abi;
 
 namespace {
-
-Progress import_progress(const ggufx_progress *progress) {
-    if (!progress) return {};
-    const auto in = import_options(progress, 0, "ggufx_progress");
-    return {in.user, in.report};
-}
 
 ggufx_imatrix *read_from(const ggufx_runtime &rt, Ref<io::Source> source,
                          const Progress &progress) {

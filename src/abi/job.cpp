@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "abi/job_plan.hpp"
 #include "abi/names.hpp"
+#include "abi/options.hpp"
 #include "formats/format.hpp"
 #include "job/measure.hpp"
 #include "job/quantize.hpp"
+#include "model/model.hpp"
 #include "quant/encoder.hpp"
 
 #include <ggufx/job.h>
@@ -32,12 +34,6 @@ static_assert(GGUFX_JOB_REASON_KEPT == static_cast<int>(quant::Reason::kept));
 const job::Quantization &quantization_of(const ggufx_job *handle) {
     require(alive(handle, Tag::job), "job must be set");
     return handle->quantization;
-}
-
-Progress import_progress(const ggufx_progress *progress) {
-    if (!progress) return {};
-    const auto in = import_options(progress, 0, "ggufx_progress");
-    return {in.user, in.report};
 }
 
 ggufx_job_tensor describe(const job::Quantization &job, size_t index) {
@@ -113,15 +109,11 @@ extern "C" ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *nam
 }
 
 extern "C" void ggufx_job_options_init(ggufx_job_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" void ggufx_job_run_options_init(ggufx_job_run_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime *rt,
@@ -132,9 +124,12 @@ extern "C" ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime 
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
         const auto in = import_options(options, kJobFlags, "ggufx_job_options");
+        job::PlanOptions plan = import_plan(in, recipe_of(file_type));
+        const model::Roles roles = model::roles_of(*file->file);
+        if (!roles.empty()) plan.roles = roles.data();
         *out = make<ggufx_job>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
-                               file->file, import_plan(in, recipe_of(file_type)),
-                               in.imatrix_name ? in.imatrix_name : "", in.reserve_bytes);
+                               file->file, plan, in.imatrix_name ? in.imatrix_name : "",
+                               in.reserve_bytes);
     });
 }
 
@@ -181,8 +176,7 @@ extern "C" ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *type
     return guard(error, [&] {
         const size_t wanted = quantization_of(job).plan().tensors().size();
         require(types || n == 0, "types must be set");
-        if (n != wanted)
-            fail(Status::argument, {}, "%zu types for %zu tensors", n, wanted);
+        if (n != wanted) fail(Status::argument, {}, "%zu types for %zu tensors", n, wanted);
         job->quantization.choose(types);
     });
 }
@@ -197,9 +191,9 @@ extern "C" ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, siz
         if (index >= n) fail(Status::argument, {.index = index}, "tensor %zu of %zu", index, n);
         if (!fmt::type_info(type) || !quant::encoder(type))
             fail(Status::unsupported, {}, "there is no encoder for type %" PRIu32, type);
-        *out = job::measure(*job->rt->engine, job->rt->host, from.plan().tensors()[index],
-                            from.plan().options().best, type, max_values,
-                            import_progress(progress));
+        *out =
+            job::measure(*job->rt->engine, job->rt->host, from.plan().tensors()[index],
+                         from.plan().options().best, type, max_values, import_progress(progress));
     });
 }
 

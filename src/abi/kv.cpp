@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
 #include "abi/names.hpp"
+#include "abi/options.hpp"
 
 #include <string.h>
 
@@ -55,8 +56,8 @@ extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
 
 namespace {
 
-constexpr uint32_t kFlags = GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL |
-                            GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K;
+constexpr uint32_t kFlags =
+    GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K;
 
 static_assert(sizeof(ggufx_kv_layer) == sizeof(kv::LayerConfig), "the same struct");
 
@@ -68,8 +69,8 @@ kv::Config import_config(const ggufx_kv_options *options) {
     require(!all || !none, "ggufx_kv_options.flags centre all types and none");
     require(in.n_layer_options == 0 || (in.n_layer_options == in.n_layers && in.layers),
             "ggufx_kv_options.n_layer_options must be 0, or n_layers with layers set");
-    for (uint32_t i = 0; i < in.n_layer_options; i++)
-        require(in.layers[i].reserved == 0, "ggufx_kv_layer.reserved must be 0");
+    require((in.n_rope_frequencies == 0) == !in.rope_frequencies,
+            "ggufx_kv_options.rope_frequencies and their number go together");
     kv::Config config;
     config.n_layers = in.n_layers;
     config.n_kv_heads = in.n_kv_heads;
@@ -91,6 +92,8 @@ kv::Config import_config(const ggufx_kv_options *options) {
     if (in.rope_base != 0.0f) config.rope_base = in.rope_base;
     if (in.rope_scale != 0.0f) config.rope_scale = in.rope_scale;
     config.model = in.model;
+    config.rope_frequencies = in.rope_frequencies;
+    config.n_rope_frequencies = in.n_rope_frequencies;
     if (in.n_layer_options) config.layers = reinterpret_cast<const kv::LayerConfig *>(in.layers);
     return config;
 }
@@ -98,9 +101,7 @@ kv::Config import_config(const ggufx_kv_options *options) {
 } // namespace
 
 extern "C" void ggufx_kv_options_init(ggufx_kv_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,

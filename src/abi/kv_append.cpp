@@ -1,6 +1,7 @@
 // Memory for tokens, and appending them: include/ggufx/kv.h.
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
+#include "abi/options.hpp"
 
 using namespace ggufx;
 using namespace ggufx::abi;
@@ -76,16 +77,6 @@ extern "C" ggufx_status ggufx_kv_calibrate(ggufx_kv *kv, uint32_t layer, const f
         return kv->cache->calibrate(layer, mu_k, eq_k, mu_v, failure_of(error));
     });
 }
-
-namespace {
-
-Progress import_progress(const ggufx_progress *progress) {
-    if (!progress) return {};
-    const auto in = import_options(progress, 0, "ggufx_progress");
-    return {in.user, in.report};
-}
-
-} // namespace
 
 extern "C" ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32_t type_k,
                                             uint32_t type_v, const ggufx_progress *progress,

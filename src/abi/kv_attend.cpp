@@ -1,16 +1,13 @@
 // Attention, reading and scores: include/ggufx/kv.h.
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
-
-#include <string.h>
+#include "abi/options.hpp"
 
 using namespace ggufx;
 using namespace ggufx::abi;
 
 extern "C" void ggufx_attend_options_init(ggufx_attend_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 namespace {
@@ -30,16 +27,18 @@ Status import_attend(kv::AttendOptions &out, const kv::Config &c,
     if (status == Status::ok)
         status =
             check_per_head(in.sink_logits, in.n_sink_logits, "sink_logits", c.n_q_heads, error);
+    if (in.window_kind > GGUFX_KV_WINDOW_SYMMETRIC || (in.window == 0 && in.window_kind))
+        return set_failure(failure_of(error), Status::argument, {},
+                           "window_kind %u of a window of %u positions is unknown", in.window_kind,
+                           in.window);
     out.causal = !(in.flags & GGUFX_ATTEND_ALL);
     out.scale = in.scale;
     out.softcap = in.softcap;
     out.window = in.window;
+    out.window_kind = static_cast<kv::WindowKind>(in.window_kind);
     out.alibi_slopes = in.alibi_slopes;
     out.sink_logits = in.sink_logits;
-    if (in.progress) {
-        const auto progress = import_options(in.progress, 0, "ggufx_progress");
-        out.progress = {progress.user, progress.report};
-    }
+    out.progress = import_progress(in.progress);
     return status;
 }
 

@@ -33,7 +33,8 @@ constexpr size_t pick(size_t lp64, size_t ilp32, size_t i386) {
 #undef F
 
 // The error record is filled by code that knows only its internal mirror.
-static_assert(sizeof(Failure) == sizeof(ggufx_error) && alignof(Failure) == alignof(ggufx_error));
+static_assert(sizeof(Failure) == sizeof(ggufx_error));
+static_assert(alignof(Failure) == alignof(ggufx_error));
 static_assert(offsetof(Failure, status) == offsetof(ggufx_error, status));
 static_assert(offsetof(Failure, system_error) == offsetof(ggufx_error, system_error));
 static_assert(offsetof(Failure, offset) == offsetof(ggufx_error, offset));

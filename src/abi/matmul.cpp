@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/matmul_flags.hpp"
+#include "abi/options.hpp"
 #include "base/checked.hpp"
 
 #include <ggufx/matmul.h>
@@ -11,9 +12,7 @@ using namespace ggufx;
 using namespace ggufx::abi;
 
 extern "C" void ggufx_matmul_options_init(ggufx_matmul_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 namespace {
@@ -81,10 +80,7 @@ matmul::Weights weights_of(const gguf::Tensor &t) {
 matmul::Options import_matmul_options(const ggufx_matmul_options *public_options) {
     const auto in = import_options(public_options, kMatmulFlags, "ggufx_matmul_options");
     matmul::Options options = matmul_options(in.flags, "ggufx_matmul_options.flags");
-    if (in.progress) {
-        const auto progress = import_options(in.progress, 0, "ggufx_progress");
-        options.progress = {progress.user, progress.report};
-    }
+    options.progress = import_progress(in.progress);
     return options;
 }
 

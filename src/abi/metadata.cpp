@@ -1,6 +1,7 @@
 // Metadata of an opened file: include/ggufx/file.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/options.hpp"
 
 #include <ggufx/file.h>
 

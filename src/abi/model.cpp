@@ -3,29 +3,48 @@
 #include "abi/guard.hpp"
 #include "abi/matmul_flags.hpp"
 #include "abi/model_handles.hpp"
+#include "abi/options.hpp"
 #include "base/checked.hpp"
 #include "model/perplexity.hpp"
+#include "model/program/print.hpp"
 
+#include <algorithm>
 #include <ggufx/matmul.h>
 #include <ggufx/model.h>
 #include <inttypes.h>
-#include <string.h>
 
 using namespace ggufx;
 using namespace ggufx::abi;
 
 namespace {
 
-template <class T> void init_options(T *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
-}
-
 // For calls that allocate nothing, also not an exception.
 Status refuse(ggufx_error *error, const char *text) {
     return set_failure(failure_of(error), Status::argument, {}, "%s", text);
 }
+
+// The overrides with the place where the model notes which it read.
+struct ModelOptions {
+    ModelOptions(const Host &host, const ggufx_model_options *given)
+        : overrides(HostAllocator<model::Override>(&host)) {
+        const auto in = import_options(given, 0, "ggufx_model_options");
+        require(in.overrides || in.n_overrides == 0, "ggufx_model_options.overrides must be set");
+        for (size_t i = 0; i < in.n_overrides; i++) {
+            const ggufx_model_override &o = in.overrides[i];
+            require(o.key && o.value, "ggufx_model_override.key and .value must be set");
+            overrides.push_back({o.key, o.value});
+        }
+        options.with_data = true;
+        options.overrides = overrides.data();
+        options.n_overrides = overrides.size();
+        if (!in.progress) return;
+        const auto progress = import_options(in.progress, 0, "ggufx_progress");
+        options.progress = {progress.user, progress.report};
+    }
+
+    Vector<model::Override> overrides;
+    model::BuildOptions options;
+};
 
 model::SessionOptions import_session_options(const ggufx_session_options *in) {
     const auto options = import_options(in, 0, "ggufx_session_options");
@@ -38,6 +57,7 @@ model::SessionOptions import_session_options(const ggufx_session_options *in) {
     out.n_batch = options.n_batch;
     out.type_k = options.type_k;
     out.type_v = options.type_v;
+    out.n_checkpoints = options.n_checkpoints;
     out.matmul = matmul_options(options.matmul_flags, "ggufx_session_options.matmul_flags");
     return out;
 }
@@ -46,10 +66,7 @@ model::DecodeOptions import_decode_options(const ggufx_decode_options *in, size_
                                            uint64_t n_vocab) {
     const auto options = import_options(in, GGUFX_DECODE_ALL_LOGITS, "ggufx_decode_options");
     model::DecodeOptions out;
-    if (options.progress) {
-        const auto progress = import_options(options.progress, 0, "ggufx_progress");
-        out.progress = {progress.user, progress.report};
-    }
+    out.progress = import_progress(options.progress);
     if (options.attention) {
         const auto hook = import_options(options.attention, 0, "ggufx_attention_hook");
         require(hook.layer, "ggufx_attention_hook.layer must be set");
@@ -101,9 +118,9 @@ extern "C" ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtim
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
-        (void)import_options(options, 0, "ggufx_model_options");
         const auto runtime = RuntimeRef::share(const_cast<ggufx_runtime *>(rt)); // counts only
-        *out = make<ggufx_model>(*runtime->host, runtime, file->file);
+        ModelOptions imported(*runtime->host, options);
+        *out = make<ggufx_model>(*runtime->host, runtime, file->file, imported.options);
     });
 }
 
@@ -115,11 +132,14 @@ extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mod
                                          ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(model, Tag::model), "out and model must be set");
-        const model::HyperParameters &hp = model->model.hyper();
+        const model::Program &program = model->model.program();
+        const model::Shape &hp = program.shape;
         ggufx_model_facts facts = {};
-        facts.architecture = model::Model::architecture();
-        facts.n_parameters = model->model.n_parameters();
-        facts.weight_bytes = model->model.weight_bytes();
+        facts.flags = (program.predicts() ? 0 : GGUFX_MODEL_EMBEDS_ONLY) |
+                      (program.pools ? GGUFX_MODEL_EMBEDS : 0);
+        facts.architecture = program.architecture;
+        facts.n_parameters = program.n_parameters;
+        facts.weight_bytes = program.weight_bytes;
         facts.n_vocab = static_cast<uint32_t>(hp.n_vocab);
         facts.n_context = hp.n_context;
         facts.n_embedding = hp.n_embd;
@@ -128,6 +148,64 @@ extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mod
         facts.n_kv_heads = hp.n_kv_heads;
         facts.head_dim = hp.head_dim_k;
         export_struct(out, facts, "ggufx_model_facts");
+    });
+}
+
+namespace {
+
+ggufx_layer_facts facts_of(const model::Program &program, uint32_t layer) {
+    ggufx_layer_facts facts = {};
+    facts.reads_layer = layer;
+    for (const model::StateInfo &state : program.states) {
+        if (state.model_layer != layer) continue;
+        facts.kind = GGUFX_LAYER_RECURRENT;
+        facts.state_bytes =
+            (state.tail_rows * state.tail_values + state.state_values) * sizeof(float);
+    }
+    for (const model::Step &step : program.steps) {
+        const auto *attend = std::get_if<model::step::Attend>(&step);
+        if (!attend || attend->model_layer != layer) continue;
+        const model::CacheInfo &cache = program.caches[attend->cache];
+        facts.kind = GGUFX_LAYER_ATTENTION;
+        facts.n_heads = cache.shape.n_heads;
+        facts.n_kv_heads = cache.shape.n_kv_heads;
+        facts.head_dim_k = cache.shape.head_dim_k;
+        facts.head_dim_v = cache.shape.head_dim_v;
+        facts.window = cache.layers[attend->layer].window;
+        facts.reads_layer = cache.layers[attend->layer].model_layer;
+        facts.scale = attend->scale;
+        facts.softcap = attend->cap;
+        facts.sinks = program.vector(attend->sinks);
+        if (cache.shape.v_in_k) facts.flags |= GGUFX_LAYER_V_IN_K;
+    }
+    return facts;
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_model_layer(ggufx_layer_facts *out, const ggufx_model *model,
+                                          uint32_t layer, ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(model, Tag::model), "out and model must be set");
+        const model::Program &program = model->model.program();
+        if (layer >= program.shape.n_layers)
+            fail(Status::argument, {}, "layer is %" PRIu32 ", the model has %" PRIu32, layer,
+                 program.shape.n_layers);
+        export_struct(out, facts_of(program, layer), "ggufx_layer_facts");
+    });
+}
+
+extern "C" ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out_needed,
+                                         const ggufx_file *file, ggufx_error *error) {
+    return guard(error, [&] {
+        require(alive(file, Tag::file), "file must be set");
+        require(out_needed && (out || capacity == 0), "out and out_needed must be set");
+        const model::Text text = model::print(model::build_program(*file->file, {}), *file->file);
+        *out_needed = text.size();
+        if (out) memcpy(out, text.data(), std::min(capacity, text.size()));
+        if (text.size() > capacity)
+            fail(Status::capacity, {}, "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
+                 static_cast<uint64_t>(text.size()), static_cast<uint64_t>(capacity));
     });
 }
 
@@ -152,6 +230,20 @@ extern "C" void ggufx_session_destroy(ggufx_session *session) {
     destroy_object(session->model->model.host(), session);
 }
 
+extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx_session *session,
+                                           ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(session, Tag::session), "out and session must be set");
+        const model::SessionPlan &plan = session->plan;
+        ggufx_session_facts facts = {};
+        facts.n_context = plan.caches.n_context;
+        facts.n_batch = plan.n_batch;
+        facts.type_k = plan.caches.type_k;
+        facts.type_v = plan.caches.type_v;
+        export_struct(out, facts, "ggufx_session_facts");
+    });
+}
+
 extern "C" void ggufx_decode_options_init(ggufx_decode_options *options) {
     init_options(options);
 }
@@ -164,7 +256,7 @@ extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const int32
             return refuse(error, "session must be set and tokens must hold at least one id");
         }
         const model::DecodeOptions imported =
-            import_decode_options(options, n_tokens, session->model->model.hyper().n_vocab);
+            import_decode_options(options, n_tokens, session->model->model.shape().n_vocab);
         return session->session.decode(tokens, n_tokens, imported, failure_of(error));
     });
 }
@@ -175,7 +267,7 @@ extern "C" ggufx_status ggufx_session_logits(float *out, size_t n_out, const ggu
         if (!out || !alive(session, Tag::session)) {
             return refuse(error, "out and session must be set");
         }
-        const uint64_t n_vocab = session->model->model.hyper().n_vocab;
+        const uint64_t n_vocab = session->model->model.shape().n_vocab;
         if (n_out != n_vocab) {
             return set_failure(failure_of(error), Status::argument, {},
                                "n_out is %" PRIu64 ", the vocabulary has %" PRIu64 " tokens",

@@ -1,9 +1,10 @@
-// Handles of include/ggufx/model.h and how they hold each other: a session keeps its model, a model
-// its file and runtime, a tokenizer its file.
+// Handles of include/ggufx/model.h and embed.h and how they hold each other: sessions and
+// embedders keep their model, a model its file and runtime, a tokenizer its file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "abi/handles.hpp"
+#include "model/embedder.hpp"
 #include "model/sampler.hpp"
 #include "model/session.hpp"
 #include "model/tokenizer/tokenizer.hpp"
@@ -19,8 +20,10 @@ struct ggufx_model {
     ggufx::RefCount refs;
     ggufx::abi::RuntimeRef runtime; // before the model, which uses its engine
     ggufx::model::Model model;
-    ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file)
-        : runtime(std::move(rt)), model(std::move(file), runtime->host, *runtime->engine) {}
+    ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file,
+                const ggufx::model::BuildOptions &options)
+        : runtime(std::move(rt)), model(std::move(file), runtime->host, *runtime->engine, options) {
+    }
 
     void retain() { refs.retain(); }
     void release(); // frees itself and then its runtime
@@ -29,9 +32,19 @@ struct ggufx_model {
 struct ggufx_session {
     ggufx::abi::Tag tag = ggufx::abi::Tag::session;
     ggufx::Ref<ggufx_model> model; // before the session, which uses it
+    ggufx::model::SessionPlan plan;
     ggufx::model::Session session;
     ggufx_session(ggufx::Ref<ggufx_model> m, const ggufx::model::SessionOptions &options)
-        : model(std::move(m)), session(model->model, options) {}
+        : model(std::move(m)), plan(model->model.shape(), options), session(model->model, options) {
+    }
+};
+
+struct ggufx_embedder {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::embedder;
+    ggufx::Ref<ggufx_model> model; // before the embedder, which uses it
+    ggufx::model::Embedder embedder;
+    ggufx_embedder(ggufx::Ref<ggufx_model> m, const ggufx::model::EmbedOptions &options)
+        : model(std::move(m)), embedder(model->model, options) {}
 };
 
 struct ggufx_sampler {

@@ -1,10 +1,18 @@
-// Import of option structs and export of fact structs whose size the caller states.
+// The checks, on bytes: what an older or a newer caller's struct holds.
 // SPDX-License-Identifier: MIT
-#include "abi/guard.hpp"
+#include "abi/options.hpp"
 
 #include <stdio.h>
 
-namespace ggufx::abi::detail {
+namespace ggufx::abi {
+
+Progress import_progress(const ggufx_progress *given) {
+    if (!given) return {};
+    const auto in = import_options(given, 0, "ggufx_progress");
+    return {in.user, in.report};
+}
+
+namespace detail {
 
 namespace {
 
@@ -71,4 +79,6 @@ void export_bytes(void *out, const void *value, size_t size, const char *name) {
     memcpy(out, &room, sizeof room);
 }
 
-} // namespace ggufx::abi::detail
+} // namespace detail
+
+} // namespace ggufx::abi

@@ -1,6 +1,7 @@
 // Blocks to f32 and back: include/ggufx/quant.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/options.hpp"
 #include "base/checked.hpp"
 #include "formats/format.hpp"
 #include "quant/quantize.hpp"
@@ -61,9 +62,7 @@ extern "C" ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const gguf
 }
 
 extern "C" void ggufx_quantize_options_init(ggufx_quantize_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const ggufx_runtime *rt,
@@ -81,14 +80,9 @@ extern "C" ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const g
                                "quantize mode %" PRId32 " is unknown; this library knows 0 and 1",
                                in.mode);
         }
-        Progress progress;
-        if (in.progress) {
-            const auto hook = import_options(in.progress, 0, "ggufx_progress");
-            progress = {hook.user, hook.report};
-        }
-        return quant::quantize(static_cast<uint8_t *>(out), n_bytes, *rt->host,
-                               rt->engine->kernels(), type,
-                               {rows, n_rows, n_cols, in.imatrix, in.mode == GGUFX_QUANTIZE_BEST},
-                               progress, failure);
+        const Progress progress = import_progress(in.progress);
+        return quant::quantize(
+            static_cast<uint8_t *>(out), n_bytes, *rt->host, rt->engine->kernels(), type,
+            {rows, n_rows, n_cols, in.imatrix, in.mode == GGUFX_QUANTIZE_BEST}, progress, failure);
     });
 }

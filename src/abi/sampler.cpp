@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
+#include "abi/options.hpp"
 
 #include <ggufx/model.h>
 #include <inttypes.h>
-#include <string.h>
 
 using namespace ggufx;
 using namespace ggufx::abi;
@@ -29,9 +29,7 @@ model::SamplerOptions import_sampler_options(const ggufx_sampler_options *in) {
 } // namespace
 
 extern "C" void ggufx_sampler_options_init(ggufx_sampler_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_runtime *rt,

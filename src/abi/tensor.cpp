@@ -1,6 +1,7 @@
 // Tensors of files, wrapped memory and slices: include/ggufx/file.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/options.hpp"
 #include "base/checked.hpp"
 #include "formats/format.hpp"
 #include "gguf/shape.hpp"

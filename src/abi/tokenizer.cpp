@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
+#include "abi/options.hpp"
 
+#include <bit>
 #include <ggufx/model.h>
 #include <inttypes.h>
 #include <string.h>
@@ -82,33 +84,79 @@ extern "C" ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t
     });
 }
 
+namespace {
+
+// What both forms of detokenizing check. Writes *out_needed where `capacity` is too small, too.
+struct Detokenize {
+    char *out;
+    size_t capacity;
+    size_t *out_needed;
+    const ggufx_tokenizer *tokenizer;
+    const int32_t *ids;
+    size_t n_ids;
+    uint32_t flags;
+
+    Status run(model::DetokenizeState *state, bool parts, Failure *failure) const;
+};
+
+Status Detokenize::run(model::DetokenizeState *state, bool parts, Failure *failure) const {
+    const bool set = alive(tokenizer, Tag::tokenizer) && out_needed && (out || capacity == 0) &&
+                     (ids || n_ids == 0);
+    if (!set) {
+        return set_failure(failure, Status::argument, {},
+                           "tokenizer, out, out_needed and ids must be set");
+    }
+    constexpr uint32_t known =
+        GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE | GGUFX_DETOKENIZE_CLEAN_SPACES;
+    const uint32_t unknown = flags & ~(parts ? known | GGUFX_DETOKENIZE_LAST : known);
+    if (unknown) return set_failure(failure, Status::argument, {}, "unknown flags 0x%x", unknown);
+    for (size_t i = 0; i < n_ids; i++) {
+        const Status status = check_id(vocab_of(tokenizer), ids[i], i, failure);
+        if (status != Status::ok) return status;
+    }
+    model::DetokenizeOptions options;
+    options.keep_special = (flags & GGUFX_DETOKENIZE_KEEP_SPECIAL) != 0;
+    options.keep_space = (flags & GGUFX_DETOKENIZE_KEEP_SPACE) != 0;
+    options.clean_spaces = (flags & GGUFX_DETOKENIZE_CLEAN_SPACES) != 0;
+    options.whole_characters = parts;
+    const bool last = !parts || (flags & GGUFX_DETOKENIZE_LAST) != 0;
+    model::DetokenizeState after = *state;
+    *out_needed = tokenizer->tokenizer.detokenize(out, capacity, ids, n_ids, options, after, last);
+    if (*out_needed > capacity) {
+        return set_failure(failure, Status::capacity, {},
+                           "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
+                           static_cast<uint64_t>(*out_needed), static_cast<uint64_t>(capacity));
+    }
+    *state = after;
+    return Status::ok;
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_detokenize(char *out, size_t capacity, size_t *out_needed,
                                          const ggufx_tokenizer *tokenizer, const int32_t *ids,
                                          size_t n_ids, uint32_t flags, ggufx_error *error) {
     return guard(error, [&] {
-        Failure *failure = failure_of(error);
-        const bool set = alive(tokenizer, Tag::tokenizer) && out_needed && (out || capacity == 0) &&
-                         (ids || n_ids == 0);
-        if (!set) {
-            return set_failure(failure, Status::argument, {},
-                               "tokenizer, out, out_needed and ids must be set");
-        }
-        constexpr uint32_t known = GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE;
-        if (flags & ~known) {
-            return set_failure(failure, Status::argument, {}, "unknown flags 0x%x", flags & ~known);
-        }
-        for (size_t i = 0; i < n_ids; i++) {
-            const Status status = check_id(vocab_of(tokenizer), ids[i], i, failure);
-            if (status != Status::ok) return status;
-        }
-        model::DetokenizeOptions options;
-        options.keep_special = (flags & GGUFX_DETOKENIZE_KEEP_SPECIAL) != 0;
-        options.keep_space = (flags & GGUFX_DETOKENIZE_KEEP_SPACE) != 0;
-        *out_needed = tokenizer->tokenizer.detokenize(out, capacity, ids, n_ids, options);
-        if (*out_needed <= capacity) return Status::ok;
-        return set_failure(failure, Status::capacity, {},
-                           "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
-                           static_cast<uint64_t>(*out_needed), static_cast<uint64_t>(capacity));
+        model::DetokenizeState state;
+        const Detokenize call = {out, capacity, out_needed, tokenizer, ids, n_ids, flags};
+        return call.run(&state, false, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t *out_needed,
+                                              ggufx_detokenize_state *state,
+                                              const ggufx_tokenizer *tokenizer, const int32_t *ids,
+                                              size_t n_ids, uint32_t flags, ggufx_error *error) {
+    return guard(error, [&] {
+        require(state != nullptr, "state must be set");
+        check_reserved(*state, "ggufx_detokenize_state");
+        auto inner = std::bit_cast<model::DetokenizeState>(state->waiting);
+        require(inner.is_possible(), "the state is none that ggufx_detokenize_part has left");
+        const Detokenize call = {out, capacity, out_needed, tokenizer, ids, n_ids, flags};
+        const Status status = call.run(&inner, true, failure_of(error));
+        if (status != Status::ok) return status;
+        state->waiting = std::bit_cast<uint64_t>(inner);
+        return Status::ok;
     });
 }
 
@@ -136,11 +184,58 @@ extern "C" ggufx_status ggufx_tokenizer_info(ggufx_tokenizer_facts *out,
         require(out && alive(tokenizer, Tag::tokenizer), "out and tokenizer must be set");
         const model::Vocab &vocab = vocab_of(tokenizer);
         ggufx_tokenizer_facts facts = {};
-        facts.kind = model::Tokenizer::kind();
+        facts.kind = vocab.kind_name();
+        if (vocab.add_bos()) facts.flags |= GGUFX_TOKENIZER_ADD_BOS;
+        if (vocab.add_eos()) facts.flags |= GGUFX_TOKENIZER_ADD_EOS;
+        if (vocab.add_separator()) facts.flags |= GGUFX_TOKENIZER_ADD_SEP;
+        if (vocab.add_space()) facts.flags |= GGUFX_TOKENIZER_ADD_SPACE;
+        if (vocab.cleans_spaces()) facts.flags |= GGUFX_TOKENIZER_CLEAN_SPACES;
+        if (vocab.pre() && vocab.kind() == model::VocabKind::bpe) facts.pre = vocab.pre()->name;
         facts.n_tokens = static_cast<uint32_t>(vocab.size());
         facts.bos = vocab.bos();
         facts.eos = vocab.eos();
         facts.unknown = vocab.unknown();
         export_struct(out, facts, "ggufx_tokenizer_facts");
     });
+}
+
+static_assert(static_cast<uint32_t>(model::Special::mask) == GGUFX_SPECIAL_MASK);
+static_assert(model::kSpecials == GGUFX_SPECIAL_FIM_SEPARATOR + 1);
+
+extern "C" int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer, uint32_t which) {
+    if (!alive(tokenizer, Tag::tokenizer) || which >= model::kSpecials) return -1;
+    return vocab_of(tokenizer).special(static_cast<model::Special>(which));
+}
+
+extern "C" size_t ggufx_tokenizer_pre_count(void) {
+    return model::pre::names().n;
+}
+
+static_assert(GGUFX_PRE_ADD_BOS == model::pre::kAddBos && GGUFX_PRE_ADD_SEP == model::pre::kAddSep);
+static_assert(GGUFX_PRE_IGNORE_MERGES == model::pre::kIgnoreMerges);
+static_assert(GGUFX_PRE_KEEP_SPACES == model::pre::kKeepSpaces);
+
+extern "C" ggufx_status ggufx_tokenizer_pre(ggufx_pre_facts *out, size_t index,
+                                            ggufx_error *error) {
+    return guard(error, [&] {
+        require(out, "out must be set");
+        const model::pre::Names names = model::pre::names();
+        if (index >= names.n) {
+            fail(Status::argument, {kNone, index},
+                 "index %" PRIu64 " is outside of the %" PRIu64 " pre-tokenizers",
+                 static_cast<uint64_t>(index), static_cast<uint64_t>(names.n));
+        }
+        const model::pre::Name &name = names.names[index];
+        ggufx_pre_facts facts = {};
+        facts.flags = name.flags;
+        facts.name = name.name;
+        facts.rules = name.rules->name;
+        facts.steps = name.rules->steps.data();
+        facts.steps_length = name.rules->steps.size();
+        export_struct(out, facts, "ggufx_pre_facts");
+    });
+}
+
+extern "C" const char *ggufx_tokenizer_unicode(void) {
+    return model::unicode_version();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/names.hpp"
+#include "abi/options.hpp"
 #include "formats/format.hpp"
 #include "quant/encoder.hpp"
 

@@ -1,5 +1,6 @@
-// What a library with a C++ runtime of its own leaves behind when it is unloaded: that runtime takes
-// 73 KB from malloc for exceptions when there is no memory, and gives them back when it is told to.
+// What a library with a C++ runtime of its own leaves behind when it is unloaded: that runtime
+// takes 73 KB from malloc for exceptions when there is no memory, and gives them back when it is
+// told to.
 // SPDX-License-Identifier: MIT
 
 namespace __gnu_cxx {

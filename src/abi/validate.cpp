@@ -1,6 +1,7 @@
 // Checks of an opened file: include/ggufx/file.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
+#include "abi/options.hpp"
 #include "gguf/check.hpp"
 
 #include <ggufx/file.h>
@@ -45,10 +46,7 @@ extern "C" ggufx_status ggufx_validate(const ggufx_file *file, uint32_t flags,
         options.strict = (flags & GGUFX_VALIDATE_STRICT) != 0;
         options.report = pass_on;
         options.user = &target;
-        if (progress) {
-            const auto in = import_options(progress, 0, "ggufx_progress");
-            options.progress = {in.user, in.report};
-        }
+        options.progress = import_progress(progress);
         gguf::check_file(*file->file, options);
     });
 }

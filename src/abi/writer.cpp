@@ -1,5 +1,6 @@
 // Tensors of a file to be, and writing it: include/ggufx/write.h.
 // SPDX-License-Identifier: MIT
+#include "abi/options.hpp"
 #include "abi/writer_handle.hpp"
 #include "gguf/shape.hpp"
 
@@ -41,27 +42,19 @@ struct Imported {
 
 Imported import_write(const ggufx_write_options *given) {
     const auto in = import_options(given, GGUFX_WRITE_NO_REPLACE, "ggufx_write_options");
-    Imported out = {
-        {in.max_part_bytes, in.max_part_tensors}, (in.flags & GGUFX_WRITE_NO_REPLACE) != 0, {}};
-    if (in.progress) {
-        const auto progress = import_options(in.progress, 0, "ggufx_progress");
-        out.progress = {progress.user, progress.report};
-    }
-    return out;
+    return {{in.max_part_bytes, in.max_part_tensors},
+            (in.flags & GGUFX_WRITE_NO_REPLACE) != 0,
+            import_progress(in.progress)};
 }
 
 } // namespace
 
 extern "C" void ggufx_writer_options_init(ggufx_writer_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" void ggufx_write_options_init(ggufx_write_options *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_writer_create(ggufx_writer **out, const ggufx_runtime *rt,

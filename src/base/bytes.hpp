@@ -1,6 +1,6 @@
 // Little-endian loads and stores at any alignment, and byte swaps.
 // GGUF fields are little-endian and unaligned; a host of either byte order reads them with these.
-// Internal linkage on purpose: kernels of every instruction set include this (architecture.md).
+// Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -86,14 +86,8 @@ inline void store_u64le(void *p, uint64_t v) {
     memcpy(p, &v, sizeof v);
 }
 
-inline void store_i16le(void *p, int16_t v) {
-    store_u16le(p, static_cast<uint16_t>(v));
-}
 inline void store_i32le(void *p, int32_t v) {
     store_u32le(p, static_cast<uint32_t>(v));
-}
-inline void store_i64le(void *p, int64_t v) {
-    store_u64le(p, static_cast<uint64_t>(v));
 }
 
 inline uint32_t f32_bits(float f) {
@@ -128,9 +122,6 @@ inline double load_f64le(const void *p) {
 }
 inline void store_f32le(void *p, float v) {
     store_u32le(p, f32_bits(v));
-}
-inline void store_f64le(void *p, double v) {
-    store_u64le(p, f64_bits(v));
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // Small float formats: f16, bf16, E8M0 and UE4M3, to and from f32, by integer arithmetic.
 // No result depends on rounding mode, FTZ or DAZ; golden vectors conv_*.bin cover every bit.
-// Internal linkage on purpose: kernels of every instruction set include this (architecture.md).
+// Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -65,7 +65,7 @@ inline float e8m0_half_to_f32(uint8_t e) {
 }
 
 // Half the value of an unsigned E4M3 byte, the scale of NVFP4. Bytes 0 and 0x7F are zero and
-// bit 7 is otherwise ignored, so 0xFF is 240 (types.md section 2).
+// bit 7 is otherwise ignored, so 0xFF is 240 (as ggml reads it: golden rows deq/nvfp4).
 inline float ue4m3_half_to_f32(uint8_t u) {
     if (u == 0 || u == 0x7f) return 0.0f;
     const int32_t exponent = (u >> 3) & 15, mantissa = u & 7;

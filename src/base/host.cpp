@@ -95,7 +95,7 @@ void Host::log(LogLevel level, const char *format, ...) const {
     char text[512];
     va_list args;
     va_start(args, format);
-    const size_t n = print_text(text, sizeof text, format, args);
+    const size_t n = print_text_v(text, sizeof text, format, args);
     va_end(args);
     log_.write(log_.user, static_cast<int32_t>(level), text, n);
 }

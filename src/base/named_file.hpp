@@ -1,5 +1,6 @@
 // A file by its name, whose faults are told with that name: for work inside of files that are
-// there. SPDX-License-Identifier: MIT
+// there.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/file_handle.hpp"

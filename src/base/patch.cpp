@@ -81,7 +81,7 @@ void remove_unfinished(const Ref<Host> &host, const char *journal) {
     if (!part.open(kRead)) return;
     try {
         OutputFile(host, std::string_view(journal)).open(); // and goes away
-    } catch (const Error &) {} // in nobody's way
+    } catch (const Error &) {}                              // in nobody's way
 }
 
 } // namespace
@@ -99,8 +99,7 @@ uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch)
     if (in_one_sector(extents))
         return write_or_restore(file, extents, head.data(), patch.after, nullptr);
     const uint64_t n_journal = write_journal(
-        host, journal.path(),
-        {patch.file_size, head.data(), patch.after, patch.n_after, extents});
+        host, journal.path(), {patch.file_size, head.data(), patch.after, patch.n_after, extents});
     return n_journal + write_or_restore(file, extents, head.data(), patch.after, &journal);
 }
 

@@ -23,13 +23,13 @@ constexpr uint64_t kPatchSector = 512; // bytes that a disk writes all or not at
 // Writes what differs. Order of writes, and what a crash leaves:
 //  - Bytes within one sector are written by one call: the old ones or the new ones.
 //  - Else they go to PATH.patch first (patch_journal.hpp: old and new bytes, with checksums), which
-//    gets its name when it is on the disk, before the first byte of the file changes, and is removed
-//    after the last one is on the disk. A crash before leaves the file as it was; a crash after, as
-//    it is to be; in between the file may hold some of both, PATH.patch has all of the new ones, and
-//    recover_patch() finishes the work.
+//    gets its name when it is on the disk, before the first byte of the file changes, and is
+//    removed after the last one is on the disk. A crash before leaves the file as it was; a crash
+//    after, as it is to be; in between the file may hold some of both, PATH.patch has all of the
+//    new ones, and recover_patch() finishes the work.
 // A write that fails is taken back. Throws io, state (the file is not what `before` says, another
-// call edits it, or PATH.patch is there: recover first), memory. Gives the bytes written to the file
-// and to PATH.patch together.
+// call edits it, or PATH.patch is there: recover first), memory. Gives the bytes written to the
+// file and to PATH.patch together.
 uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch);
 
 // Finishes what a crash interrupted, and tells the log; true when there was something. Only where

@@ -67,7 +67,7 @@ private:
     }
 
     struct Place {
-        uint64_t at, n;    // in the file
+        uint64_t at, n; // in the file
         uint64_t before() const { return bytes; }
         uint64_t after() const { return bytes + n; }
         uint64_t bytes; // in the journal
@@ -139,8 +139,8 @@ void Replay::read_places() {
         journal_.read(at, h, sizeof h);
         at += sizeof h;
         const Place place = {load_u64le(h), load_u64le(h + 8), at};
-        if (place.n == 0 || place.n > (end_ - at) / 2 || place.at < free ||
-            place.at > n_head_ || place.n > n_head_ - place.at)
+        if (place.n == 0 || place.n > (end_ - at) / 2 || place.at < free || place.at > n_head_ ||
+            place.n > n_head_ - place.at)
             refuse("it is damaged");
         at += 2 * place.n;
         free = place.at + place.n;

@@ -95,12 +95,12 @@ void fill(Failure *f, Status status, At at, const char *format, va_list args) {
     f->system_error = at.system_error;
     f->offset = at.offset;
     f->index = at.index;
-    print_text(f->message, sizeof f->message, format, args);
+    print_text_v(f->message, sizeof f->message, format, args);
 }
 
 } // namespace
 
-size_t print_text(char *out, size_t size, const char *format, va_list args) {
+size_t print_text_v(char *out, size_t size, const char *format, va_list args) {
     const int stated = vsnprintf(out, size, format, args);
     auto n = static_cast<size_t>(stated < 0 ? 0 : stated);
     if (n >= size) n = whole_characters(out, size - 1);
@@ -111,7 +111,7 @@ size_t print_text(char *out, size_t size, const char *format, va_list args) {
 size_t print_text(char *out, size_t size, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    const size_t n = print_text(out, size, format, args);
+    const size_t n = print_text_v(out, size, format, args);
     va_end(args);
     return n;
 }

@@ -98,9 +98,9 @@ private:
     char text_[100];
 };
 
-// The formatted text and NUL in `size` bytes; one that was cut ends with a whole character. Gives its
-// length.
-size_t print_text(char *out, size_t size, const char *format, va_list args);
+// The formatted text and NUL in `size` bytes; one that was cut ends with a whole character. Gives
+// its length.
+size_t print_text_v(char *out, size_t size, const char *format, va_list args);
 size_t print_text(char *out, size_t size, const char *format, ...) GGUFX_PRINTF(3, 4);
 
 const char *status_name(int32_t status); // "TRUNCATED", never null

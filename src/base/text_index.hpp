@@ -1,6 +1,7 @@
 // Values found by a text: a hash table for the speed of ordinary texts, whose collisions end in a
 // sorted map, so that texts made to collide cost log n steps and no more. Nothing is random: what
-// is found, in what order and at what cost depends on the texts alone. SPDX-License-Identifier: MIT
+// is found, in what order and at what cost depends on the texts alone.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/host.hpp"

@@ -1,10 +1,10 @@
-// Implementation of completion.hpp, and ggufx completion: the scripts themselves.
+// The words that may stand next, and ggufx completion: the scripts that ask for them.
 // SPDX-License-Identifier: MIT
 #include "completion.hpp"
 
-#include "api.hpp"
-#include "output.hpp"
-#include "text.hpp"
+#include "floor/api.hpp"
+#include "floor/output.hpp"
+#include "floor/text.hpp"
 
 #include <fmt/format.h>
 
@@ -67,7 +67,7 @@ static void pass(Place &place, const std::string &word) {
     } else if (const CommandFacts *command = find_command(*place.path.back(), word)) {
         place.path.push_back(command);
     } else {
-        ++place.n_arguments;
+        place.n_arguments++;
     }
 }
 
@@ -81,7 +81,7 @@ static void add_types(std::vector<Candidate> &out) {
 
 static void add_kv_types(std::vector<Candidate> &out) {
     constexpr uint32_t kLastId = 255; // as all_types()
-    for (uint32_t id = 1; id <= kLastId; ++id) {
+    for (uint32_t id = 1; id <= kLastId; id++) {
         ggufx_kv_type_facts type = {};
         type.struct_size = sizeof type;
         if (ggufx_kv_type_info(&type, id, nullptr) == GGUFX_OK) out.push_back({type.name, ""});
@@ -89,7 +89,7 @@ static void add_kv_types(std::vector<Candidate> &out) {
 }
 
 static void add_recipes(std::vector<Candidate> &out) {
-    for (size_t i = 0; i < ggufx_file_type_count(); ++i) {
+    for (size_t i = 0; i < ggufx_file_type_count(); i++) {
         const auto recipe =
             facts<ggufx_file_type_facts>([&](ggufx_file_type_facts *to, ggufx_error *error) {
                 return ggufx_file_type_at(to, i, error);
@@ -142,7 +142,7 @@ static Completion complete_value(const OptionFacts &option, bool all_isas,
 
 static Completion complete_option(const Place &place, const std::string &start) {
     Completion out;
-    for (auto at = place.path.rbegin(); at != place.path.rend(); ++at) {
+    for (auto at = place.path.rbegin(); at != place.path.rend(); at++) {
         for (const OptionFacts &option : (*at)->options) {
             if (option.is_argument || !starts_with(option.names[0], start)) continue;
             const bool known = std::any_of(out.words.begin(), out.words.end(), [&](const auto &c) {
@@ -166,7 +166,7 @@ static Completion complete_argument(const Place &place, const std::string &start
         if (index == place.n_arguments || (index < place.n_arguments && option.is_repeated)) {
             return complete_value(option, false, "", start);
         }
-        ++index;
+        index++;
     }
     return out;
 }
@@ -175,7 +175,7 @@ Completion complete(const CommandFacts &tool, const std::vector<std::string> &wo
     if (words.empty()) return {};
     Place place;
     place.path.push_back(&tool);
-    for (size_t i = 0; i + 1 < words.size(); ++i) pass(place, words[i]);
+    for (size_t i = 0; i + 1 < words.size(); i++) pass(place, words[i]);
     const std::string &last = words.back();
     const std::string verb = place.path.size() > 1 ? place.path[1]->name : "";
     const bool all_isas = verb == "bench" || verb == "selftest"; // they take --isa all, and lists

@@ -1,9 +1,9 @@
 // ggufx: reads the command line, runs one verb, turns failures into messages and exit codes.
 // SPDX-License-Identifier: MIT
 #include "completion.hpp"
-#include "json.hpp"
+#include "floor/signals.hpp"
 #include "manual.hpp"
-#include "signals.hpp"
+#include "verbs.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -30,8 +30,7 @@ static void add_common_options(Command app, Globals &globals) {
     app.flag("-v,--verbose", globals.verbose, "show the library's messages on stderr");
     app.option("--color", globals.color, "colours; default auto: on a terminal")
         .one_of({"auto", "always", "never"});
-    app.option("--progress", globals.progress,
-               "progress on stderr; default auto: on a terminal")
+    app.option("--progress", globals.progress, "progress on stderr; default auto: on a terminal")
         .one_of({"auto", "always", "never", "json"});
 }
 
@@ -40,8 +39,10 @@ static void add_verbs(Tool &tool) {
     add_info(tool);
     add_validate(tool);
     add_run(tool);
+    add_tokenize(tool);
     add_perplexity(tool);
     add_kv_eval(tool);
+    add_embed(tool);
     add_dequant(tool);
     add_extract(tool);
     add_diff(tool);
@@ -73,29 +74,10 @@ static Failure told(const Failure &failure) {
     return said;
 }
 
-void tell(const Globals &globals, const Failure &failure, const std::string &file) {
-    if (!globals.json) {
-        std::fprintf(stderr, "ggufx: %s\n", escape(failure.what()).c_str());
-        return;
-    }
-    Json error = {{"exit", failure.exit_code}, {"message", failure.what()}};
-    if (!file.empty()) error["file"] = json_bytes(file);
-    if (failure.detail) {
-        error["status"] = ggufx_status_name(failure.detail->status);
-        error["code"] = failure.detail->status;
-        error["offset"] = json_place(failure.detail->offset);
-        error["index"] = json_place(failure.detail->index);
-    }
-    Json line = json_object();
-    line["error"] = error;
-    std::fputs(json_text(line, -1).c_str(), stderr);
-}
-
 // One number of threads, but for the benchmarks of products.
 static void use_thread_counts(Globals &globals, const std::string &verb) {
-    const bool takes_list =
-        verb == "bench matvec" || verb == "bench matmul" || verb == "bench dequant" ||
-        verb == "bench quantize";
+    const bool takes_list = verb == "bench matvec" || verb == "bench matmul" ||
+                            verb == "bench dequant" || verb == "bench quantize";
     globals.threads = globals.thread_counts[0];
     if (globals.thread_counts.size() > 1 && !takes_list) {
         throw Failure(kUsage, "--threads: only benchmarks of kernels take more than one number");
@@ -144,7 +126,8 @@ static int tool_main(int argc, char **argv) {
     prepare_process();
     Globals globals;
     CommandLine line("ggufx", "Open, check, run and measure GGUF models.", ggufx_version());
-    line.notes(exit_codes() + "Variables: GGUFX_THREADS, GGUFX_ISA, GGUFX_COLOR and GGUFX_PROGRESS stand for\n"
+    line.notes(exit_codes() +
+               "Variables: GGUFX_THREADS, GGUFX_ISA, GGUFX_COLOR and GGUFX_PROGRESS stand for\n"
                "the options of these names that are not given; NO_COLOR is no colours.\n");
     line.root().examples("  ggufx demo\n  ggufx info model.gguf\n"
                          "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");

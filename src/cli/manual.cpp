@@ -1,9 +1,10 @@
 // ggufx manual: the pages ggufx(1) and ggufx-COMMAND(1) in man(7) macros, written from what the
-// verbs declare. SPDX-License-Identifier: MIT
+// verbs declare.
+// SPDX-License-Identifier: MIT
 #include "manual.hpp"
 
-#include "output.hpp"
-#include "text.hpp"
+#include "floor/output.hpp"
+#include "floor/text.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ const ExitText kExitTexts[8] = {
 // Text as roff takes it: no escapes, dashes to type again, no line that begins as a request does.
 static std::string roff(const std::string &text) {
     std::string out;
-    for (size_t i = 0; i < text.size(); ++i) {
+    for (size_t i = 0; i < text.size(); i++) {
         const bool line_start = i == 0 || text[i - 1] == '\n';
         if (line_start && (text[i] == '.' || text[i] == '\'')) out += "\\&";
         switch (text[i]) {
@@ -66,7 +67,7 @@ static std::string italic(const std::string &text) {
 static std::string heading(const OptionFacts &option) {
     if (option.is_argument) return italic(option.names[0]);
     std::string out;
-    for (auto name = option.names.rbegin(); name != option.names.rend(); ++name) {
+    for (auto name = option.names.rbegin(); name != option.names.rend(); name++) {
         out += out.empty() ? "" : ", ";
         out += bold(*name);
     }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cli.hpp"
-#include "command_facts.hpp"
+#include "floor/command_facts.hpp"
+#include "floor/tool.hpp"
 
 namespace ggufx::cli {
 

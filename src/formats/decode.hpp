@@ -1,6 +1,6 @@
 // Scalar decode of whole blocks to f32, one template over the pieces that traits.hpp describes.
-// Every product is exact (types.md section 0), so only the addition of a minimum rounds.
-// Internal linkage on purpose: kernels of every instruction set include this (architecture.md).
+// Every product is exact (README.md), so only the addition of a minimum rounds.
+// Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

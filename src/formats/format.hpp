@@ -50,6 +50,12 @@ struct TypeInfo {
 
 constexpr uint32_t kTypeIds = 43; // ids 0..42
 
+// id::Q4_K ...: what a table of types is keyed by.
+namespace id {
+#define X(NAME, ID, ...) constexpr uint32_t NAME = ID;
+#include "formats/formats.def"
+} // namespace id
+
 // nullptr for ids that are unknown or removed.
 const TypeInfo *type_info(uint32_t id);
 

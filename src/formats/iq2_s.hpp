@@ -1,6 +1,6 @@
 // IQ2_S: 256 values in 82 bytes; 16 groups of 16 with 4-bit scales; each 8 values have a
 // 10-bit grid index and a full sign byte.
-// Layout source: format notes section 5 + golden vectors deq/iq2_s.
+// Held by the golden rows deq/iq2_s, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,14 +19,20 @@ struct IQ2_S : BlockFormat<256, 16> {
         uint8_t qh[8]; // high 2 bits of four grid indices each
         uint8_t scales[8];
     };
+    static constexpr Field index_low_at(unsigned k) { return byte(offsetof(Block, qs), k); }
+    static constexpr Field index_high_at(unsigned k) {
+        return {crumb_in_order(offsetof(Block, qh), k)};
+    }
+    static constexpr Field signs_at(unsigned k) { return byte(offsetof(Block, signs), k); }
+    static constexpr Field scale_at(unsigned g) {
+        return {nibble_in_order(offsetof(Block, scales), g)};
+    }
     static int code(const Block &b, unsigned i) {
         const unsigned k = i / 8, j = i % 8;
-        const unsigned high = (b.qh[k / 4] >> (2 * (k % 4))) & 3u;
-        return with_sign(kGridIq2S.row[b.qs[k] | high << 8][j], b.signs[k], j);
+        const int index = b.qs[k] | read(b, index_high_at(k)) << 8;
+        return with_sign(kGridIq2S.row[index][j], b.signs[k], j);
     }
-    static int scale(const Block &b, unsigned g) {
-        return 2 * ((b.scales[g / 2] >> (4 * (g % 2))) & 15) + 1;
-    }
+    static int scale(const Block &b, unsigned g) { return 2 * read(b, scale_at(g)) + 1; }
     static float d(const Block &b, unsigned = 0) { return 0.125f * load_f16(b.d); }
 };
 

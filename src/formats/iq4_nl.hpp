@@ -1,5 +1,5 @@
 // IQ4_NL: 32 values in 18 bytes; 4-bit indices into a codebook of 16 times one f16 scale.
-// Layout source: format notes section 5 + golden vectors deq/iq4_nl.
+// Held by the golden rows deq/iq4_nl, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,8 @@ struct IQ4_NL : BlockFormat<32, 32> {
         uint8_t d[2];
         uint8_t qs[16];
     };
-    static int code(const Block &b, unsigned i) { return kCodesIq4[nibble(b.qs, i)]; }
+    static constexpr Field code_at(unsigned i) { return {nibble32(offsetof(Block, qs), i)}; }
+    static int code(const Block &b, unsigned i) { return kCodesIq4[read(b, code_at(i))]; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };
 

@@ -1,5 +1,5 @@
 // Q1_0: 128 values in 18 bytes; one sign bit per value (set = +) and one f16 scale.
-// Layout source: format notes section 3 + golden vectors deq/q1_0.
+// Held by the golden rows deq/q1_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,8 @@ struct Q1_0 : BlockFormat<128, 32> {
         uint8_t d[2];
         uint8_t qs[16];
     };
-    static int code(const Block &b, unsigned i) { return 2 * ((b.qs[i / 8] >> (i % 8)) & 1) - 1; }
+    static constexpr Field code_at(unsigned i) { return {bit_in_order(offsetof(Block, qs), i)}; }
+    static int code(const Block &b, unsigned i) { return 2 * read(b, code_at(i)) - 1; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };
 

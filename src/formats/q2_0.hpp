@@ -1,5 +1,5 @@
 // Q2_0: 64 values in 18 bytes; 2-bit codes minus 1 (code 3 decodes as +2), one f16 scale.
-// Layout source: format notes section 3 + golden vectors deq/q2_0.
+// Held by the golden rows deq/q2_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,8 @@ struct Q2_0 : BlockFormat<64, 32> {
         uint8_t d[2];
         uint8_t qs[16]; // four neighbours per byte, the first in the lowest bits
     };
-    static int code(const Block &b, unsigned i) { return ((b.qs[i / 4] >> (2 * (i % 4))) & 3) - 1; }
+    static constexpr Field code_at(unsigned i) { return {crumb_in_order(offsetof(Block, qs), i)}; }
+    static int code(const Block &b, unsigned i) { return read(b, code_at(i)) - 1; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };
 

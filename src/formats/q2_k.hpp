@@ -1,5 +1,5 @@
 // Q2_K: 256 values in 84 bytes; 16 groups of 16 with 4-bit scale and 4-bit minimum.
-// Layout source: format notes section 4 + golden vectors deq/q2_K.
+// Held by the golden rows deq/q2_K, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +15,12 @@ struct Q2_K : BlockFormat<256, 16, Mins::kInteger> {
         uint8_t qs[64];
         uint8_t d[2], dmin[2];
     };
-    static int code(const Block &b, unsigned i) { return crumb(b.qs, i); }
-    static int scale(const Block &b, unsigned g) { return b.scales[g] & 15; }
-    static int min(const Block &b, unsigned g) { return b.scales[g] >> 4; }
+    static constexpr Field code_at(unsigned i) { return {crumb128(offsetof(Block, qs), i)}; }
+    static constexpr Field scale_at(unsigned g) { return {{offsetof(Block, scales) + g, 0, 4}}; }
+    static constexpr Field min_at(unsigned g) { return {{offsetof(Block, scales) + g, 4, 4}}; }
+    static int code(const Block &b, unsigned i) { return read(b, code_at(i)); }
+    static int scale(const Block &b, unsigned g) { return read(b, scale_at(g)); }
+    static int min(const Block &b, unsigned g) { return read(b, min_at(g)); }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
     static float dmin(const Block &b) { return load_f16(b.dmin); }
 };

@@ -1,5 +1,5 @@
 // Q4_0: 32 values in 18 bytes; 4-bit codes minus 8 times one f16 scale.
-// Layout source: format notes section 3 + golden vectors deq/q4_0.
+// Held by the golden rows deq/q4_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,8 @@ struct Q4_0 : BlockFormat<32, 32> {
         uint8_t d[2];
         uint8_t qs[16];
     };
-    static int code(const Block &b, unsigned i) { return nibble(b.qs, i) - 8; }
+    static constexpr Field code_at(unsigned i) { return {nibble32(offsetof(Block, qs), i)}; }
+    static int code(const Block &b, unsigned i) { return read(b, code_at(i)) - 8; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };
 

@@ -1,6 +1,6 @@
 // Q5_1: 32 values in 24 bytes; 5-bit codes times a f16 scale plus a f16 minimum.
 // Bit 4 of code i is bit i of the little-endian u32 qh.
-// Layout source: format notes section 3 + golden vectors deq/q5_1.
+// Held by the golden rows deq/q5_1, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,10 +16,10 @@ struct Q5_1 : BlockFormat<32, 32, Mins::kFloat> {
         uint8_t qh[4];
         uint8_t qs[16];
     };
-    static int code(const Block &b, unsigned i) {
-        const int high = (b.qh[i / 8] >> (i % 8)) & 1;
-        return nibble(b.qs, i) | high << 4;
+    static constexpr Field code_at(unsigned i) {
+        return {nibble32(offsetof(Block, qs), i), bit_in_order(offsetof(Block, qh), i)};
     }
+    static int code(const Block &b, unsigned i) { return read(b, code_at(i)); }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
     static float m(const Block &b) { return load_f16(b.m); }
 };

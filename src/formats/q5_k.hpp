@@ -1,6 +1,6 @@
 // Q5_K: 256 values in 176 bytes; 8 groups of 32 with 6-bit scale and minimum; bit 4 of the
 // codes of group g is bit g of qh, which comes before qs.
-// Layout source: format notes section 4 + golden vectors deq/q5_K.
+// Held by the golden rows deq/q5_K, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,12 +17,14 @@ struct Q5_K : BlockFormat<256, 32, Mins::kInteger> {
         uint8_t qh[32];
         uint8_t qs[128];
     };
-    static int code(const Block &b, unsigned i) {
-        const int high = (b.qh[i % 32] >> (i / 32)) & 1;
-        return nibble256(b.qs, i) | high << 4;
+    static constexpr Field code_at(unsigned i) {
+        return {nibble64(offsetof(Block, qs), i), bit256(offsetof(Block, qh), i)};
     }
-    static int scale(const Block &b, unsigned g) { return scale6(b.scales, g); }
-    static int min(const Block &b, unsigned g) { return min6(b.scales, g); }
+    static constexpr Field scale_at(unsigned g) { return scale6(offsetof(Block, scales), g); }
+    static constexpr Field min_at(unsigned g) { return min6(offsetof(Block, scales), g); }
+    static int code(const Block &b, unsigned i) { return read(b, code_at(i)); }
+    static int scale(const Block &b, unsigned g) { return read(b, scale_at(g)); }
+    static int min(const Block &b, unsigned g) { return read(b, min_at(g)); }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
     static float dmin(const Block &b) { return load_f16(b.dmin); }
 };

@@ -1,5 +1,5 @@
 // Q8_0: 32 values in 34 bytes; int8 codes (-128 may occur) times one f16 scale.
-// Layout source: format notes section 3 + golden vectors deq/q8_0.
+// Held by the golden rows deq/q8_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,6 +14,7 @@ struct Q8_0 : BlockFormat<32, 32> {
         uint8_t d[2];
         uint8_t qs[32];
     };
+    static constexpr Field code_at(unsigned i) { return byte(offsetof(Block, qs), i); } // signed
     static int code(const Block &b, unsigned i) { return load_i8(b.qs + i); }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };

@@ -1,6 +1,6 @@
 // TQ2_0: 256 ternary values in 66 bytes; 2-bit codes minus 1 (code 3 decodes as +2); the f16
 // scale comes last.
-// Layout source: format notes section 3 + golden vectors deq/tq2_0.
+// Held by the golden rows deq/tq2_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,8 @@ struct TQ2_0 : BlockFormat<256, 32> {
         uint8_t qs[64];
         uint8_t d[2];
     };
-    static int code(const Block &b, unsigned i) { return crumb(b.qs, i) - 1; }
+    static constexpr Field code_at(unsigned i) { return {crumb128(offsetof(Block, qs), i)}; }
+    static int code(const Block &b, unsigned i) { return read(b, code_at(i)) - 1; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };
 

@@ -48,7 +48,7 @@ void Checker::report(LogLevel severity, Status status, uint64_t offset, uint64_t
     char text[320];
     va_list args;
     va_start(args, format);
-    print_text(text, sizeof text, format, args);
+    print_text_v(text, sizeof text, format, args);
     va_end(args);
     if (options_.report(options_.user, {severity, status, offset, index, text, name}) != 0)
         fail(Status::cancelled, {}, "the report callback stopped the check");

@@ -178,6 +178,19 @@ std::string_view File::get_array_string(size_t index, uint64_t element) const {
     return text;
 }
 
+std::string_view File::next_array_string(size_t index, uint64_t *at) const {
+    const Item it = item(index);
+    if (!it.array || it.array->type() != ValueType::string) fail_type(index, "an array of strings");
+    if (*at == 0) *at = first().elements_at(*it.array);
+    std::string_view text;
+    if (!next_string(*it.array, at, &text))
+        fail(Status::malformed, {.offset = *at},
+             "a string of an array ends after the array, at %" PRIu64
+             ": the file was changed while it was open",
+             it.array->end);
+    return text;
+}
+
 size_t File::get_nested(size_t index, uint64_t element) const {
     const Item it = item(index);
     if (!it.array || it.array->type() != ValueType::array) fail_type(index, "an array of arrays");

@@ -151,7 +151,7 @@ void Reader::fail_at(Status status, uint64_t offset, const char *format, ...) {
     char detail[320];
     va_list args;
     va_start(args, format);
-    print_text(detail, sizeof detail, format, args);
+    print_text_v(detail, sizeof detail, format, args);
     va_end(args);
     const At at{.offset = offset, .index = where_ == Where::header ? kNone : index_};
     if (where_ == Where::header) fail(status, at, "%s", detail);

@@ -127,7 +127,7 @@ public:
     const Vector<PartPlan> &parts() const { return parts_; }
     bool splits() const { return limits_.splits(); }
     uint64_t alignment() const { return alignment_; }
-    uint64_t n_bytes() const { return n_bytes_; }          // of all parts
+    uint64_t n_bytes() const { return n_bytes_; } // of all parts
     // Of all parts alike: CRC-64 of the keys, the directory, the limits, and the first bytes of
     // each tensor that is in memory. The same calls give the same.
     uint64_t split_id() const;

@@ -28,8 +28,7 @@ void read_keys(Imatrix &out, const gguf::File &file) {
              Quoted(type.data(), type.size()).c_str());
     const size_t datasets = required_key(file, "imatrix.datasets");
     const gguf::MetaEntry entry = file.meta(datasets);
-    for (uint64_t i = 0; i < entry.count; i++)
-        out.add_dataset(file.get_array_string(datasets, i));
+    for (uint64_t i = 0; i < entry.count; i++) out.add_dataset(file.get_array_string(datasets, i));
     const uint64_t chunk = file.get_u64(required_key(file, "imatrix.chunk_size"));
     out.n_chunks = file.get_u64(required_key(file, "imatrix.chunk_count"));
     if (chunk > UINT32_MAX || out.n_chunks > UINT32_MAX)

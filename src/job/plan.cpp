@@ -29,8 +29,9 @@ void check_type(uint32_t type) {
              fmt::type_info(type)->name);
 }
 
-quant::RecipeTensor recipe_tensor(const gguf::Tensor &t) {
-    quant::RecipeTensor out = {t.name, t.type, {}};
+quant::RecipeTensor recipe_tensor(const PlannedTensor &planned) {
+    const gguf::Tensor &t = planned.source;
+    quant::RecipeTensor out = {t.name, planned.role, t.type, {}};
     for (size_t i = 0; i < 4; i++) out.ne[i] = t.ne[i];
     return out;
 }
@@ -38,8 +39,7 @@ quant::RecipeTensor recipe_tensor(const gguf::Tensor &t) {
 } // namespace
 
 Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
-    : file_(file), options_(options),
-      tensors_(HostAllocator<PlannedTensor>(file->host().get())) {
+    : file_(file), options_(options), tensors_(HostAllocator<PlannedTensor>(file->host().get())) {
     options_.recipe.imatrix =
         options_.assume_imatrix || (options_.imatrix && !options_.imatrix->entries().empty());
     if (options_.recipe.output_type != kNoType) check_type(options_.recipe.output_type);
@@ -50,8 +50,10 @@ Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
         if (!fmt::type_info(t.type))
             fail(Status::type, {.index = i}, "tensor \"%s\" has the unknown type %" PRIu32,
                  quoted(t).c_str(), t.type);
-        if (quant::category_of(t.name) == quant::Category::attn_v) n_attn_v_++;
+        tensors_[i].role = options.roles ? options.roles[i] : quant::category_of(t.name);
+        if (tensors_[i].role == quant::Category::attn_v) n_attn_v_++;
     }
+    options_.roles = nullptr;
     if (!options_.keep_split) sort_tensors();
     model_ = model_facts();
     choose(nullptr);
@@ -87,8 +89,14 @@ quant::RecipeModel Plan::model_facts() const {
     model.n_head_kv = number("attention.head_count_kv");
     if (model.n_head_kv == 0) model.n_head_kv = model.n_head;
     model.n_expert = number("expert_count");
-    model.tied = file_->find_tensor("output.weight") == gguf::kNotFound;
+    model.tied = !has_output();
     return model;
+}
+
+bool Plan::has_output() const {
+    for (const PlannedTensor &t : tensors_)
+        if (t.role == quant::Category::output) return true;
+    return false;
 }
 
 void Plan::find_weights(PlannedTensor &planned, size_t index) const {
@@ -97,8 +105,8 @@ void Plan::find_weights(PlannedTensor &planned, size_t index) const {
     if (is_float(type) || options_.assume_imatrix) return;
     const ImatrixEntry *entry = options_.imatrix ? options_.imatrix->entry(t.name) : nullptr;
     uint64_t wanted = 0;
-    const bool fits = entry && checked::mul(&wanted, t.ne[0], t.ne[2]) &&
-                      entry->values.size() == wanted;
+    const bool fits =
+        entry && checked::mul(&wanted, t.ne[0], t.ne[2]) && entry->values.size() == wanted;
     if (entry && !fits && t.name != "token_embd.weight")
         fail(Status::mismatch, {.index = index},
              "tensor \"%s\": the imatrix has %zu values for its %" PRIu64 " columns",
@@ -106,8 +114,8 @@ void Plan::find_weights(PlannedTensor &planned, size_t index) const {
     if (fits) planned.weights = entry->values.data();
     planned.lacks_weights = options_.imatrix && !fits;
     planned.needs_weights =
-        !fits && (quant::needs_imatrix(t.name, type, options_.file_type->id) ||
-                  quant::encoder(type)->needs_imatrix);
+        !fits && (quant::needs_imatrix(recipe_tensor(planned), type, options_.file_type->id) ||
+                  quant::encoder(type)->needs.imatrix);
 }
 
 void Plan::require_weights() const {
@@ -136,8 +144,7 @@ void Plan::finish(PlannedTensor &planned, size_t index) const {
     uint64_t row_bytes = 0;
     if (!fmt::row_bytes(&row_bytes, to, t.ne[0]) ||
         !checked::mul(&planned.n_bytes, row_bytes, t.n_rows))
-        fail(Status::overflow, {.index = index}, "tensor \"%s\" is too large",
-             quoted(t).c_str());
+        fail(Status::overflow, {.index = index}, "tensor \"%s\" is too large", quoted(t).c_str());
     find_weights(planned, index);
 }
 
@@ -147,7 +154,7 @@ void Plan::choose(const uint32_t *types) {
     for (size_t i = 0; i < made.size(); i++) {
         const uint32_t type = types ? types[i] : kNoType;
         if (type != kNoType) check_type(type);
-        made[i].choice = recipe.choose(recipe_tensor(made[i].source), type);
+        made[i].choice = recipe.choose(recipe_tensor(made[i]), type);
         finish(made[i], i);
     }
     tensors_ = std::move(made);

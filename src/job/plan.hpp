@@ -17,10 +17,13 @@ struct PlanOptions {
     bool best = false;           // improve the blocks of the reference
     Ref<Imatrix> imatrix;        // may be null
     bool assume_imatrix = false; // plan as if one had an entry for every tensor; for estimates
+    // What each tensor of the file is for, read by the constructor; null: its name tells.
+    const quant::Category *roles = nullptr;
 };
 
 struct PlannedTensor {
     gguf::Tensor source;
+    quant::Category role = quant::Category::other;
     quant::Choice choice = {};
     const float *weights = nullptr; // of the imatrix, [ne2][ne0]
     bool lacks_weights = false;     // there is an imatrix, without an entry that fits
@@ -41,6 +44,8 @@ public:
     void choose(const uint32_t *types);
 
     void require_weights() const; // throws argument where a tensor needs them and has none
+
+    bool has_output() const; // a matrix of its own: else the embedding serves
 
     const gguf::File &file() const { return *file_; }
     const PlanOptions &options() const { return options_; }

@@ -2,6 +2,7 @@
 #include "job/plan_sums.hpp"
 
 #include "base/checked.hpp"
+#include "formats/format.hpp"
 
 #include <math.h>
 
@@ -16,47 +17,43 @@ constexpr struct {
     uint32_t type;
     float plain, weighed;
 } kErrors[] = {
-    {quant::kQ1_0, 0.59979f, 0.60085f},
-    {quant::kIQ1_S, 0.44273f, 0.44273f},
-    {quant::kTQ1_0, 0.80967f, 0.80897f},
-    {quant::kIQ1_M, 0.58121f, 0.39291f},
-    {quant::kIQ2_XXS, 0.29888f, 0.29888f},
-    {quant::kTQ2_0, 0.80967f, 0.80897f},
-    {quant::kQ2_0, 0.71952f, 0.71899f},
-    {quant::kIQ2_XS, 0.26136f, 0.26136f},
-    {quant::kIQ2_S, 0.26517f, 0.22672f},
-    {quant::kQ2_K, 0.29706f, 0.23811f},
-    {quant::kIQ3_XXS, 0.21299f, 0.15434f},
-    {quant::kQ3_K, 0.15096f, 0.13481f},
-    {quant::kIQ3_S, 0.16632f, 0.12067f},
-    {quant::kIQ4_XS, 0.07681f, 0.07139f},
-    {quant::kMXFP4, 0.11394f, 0.11362f},
-    {quant::kQ4_0, 0.08608f, 0.07793f},
-    {quant::kQ4_K, 0.07148f, 0.06511f},
-    {quant::kIQ4_NL, 0.07620f, 0.07062f},
-    {quant::kNVFP4, 0.10323f, 0.10299f},
-    {quant::kQ4_1, 0.07837f, 0.06414f},
-    {quant::kQ5_0, 0.04271f, 0.03847f},
-    {quant::kQ5_K, 0.03615f, 0.03299f},
-    {quant::kQ5_1, 0.03781f, 0.03097f},
-    {quant::kQ6_K, 0.01776f, 0.01619f},
-    {quant::kQ8_0, 0.00536f, 0.00536f},
-    {quant::kF16, 0.00021f, 0.00021f},
-    {quant::kBF16, 0.00166f, 0.00166f},
+    {fmt::id::Q1_0, 0.59979f, 0.60085f},    {fmt::id::IQ1_S, 0.44273f, 0.44273f},
+    {fmt::id::TQ1_0, 0.80967f, 0.80897f},   {fmt::id::IQ1_M, 0.58121f, 0.39291f},
+    {fmt::id::IQ2_XXS, 0.29888f, 0.29888f}, {fmt::id::TQ2_0, 0.80967f, 0.80897f},
+    {fmt::id::Q2_0, 0.71952f, 0.71899f},    {fmt::id::IQ2_XS, 0.26136f, 0.26136f},
+    {fmt::id::IQ2_S, 0.26517f, 0.22672f},   {fmt::id::Q2_K, 0.29706f, 0.23811f},
+    {fmt::id::IQ3_XXS, 0.21299f, 0.15434f}, {fmt::id::Q3_K, 0.15096f, 0.13481f},
+    {fmt::id::IQ3_S, 0.16632f, 0.12067f},   {fmt::id::IQ4_XS, 0.07681f, 0.07139f},
+    {fmt::id::MXFP4, 0.11394f, 0.11362f},   {fmt::id::Q4_0, 0.08608f, 0.07793f},
+    {fmt::id::Q4_K, 0.07148f, 0.06511f},    {fmt::id::IQ4_NL, 0.07620f, 0.07062f},
+    {fmt::id::NVFP4, 0.10323f, 0.10299f},   {fmt::id::Q4_1, 0.07837f, 0.06414f},
+    {fmt::id::Q5_0, 0.04271f, 0.03847f},    {fmt::id::Q5_K, 0.03615f, 0.03299f},
+    {fmt::id::Q5_1, 0.03781f, 0.03097f},    {fmt::id::Q6_K, 0.01776f, 0.01619f},
+    {fmt::id::Q8_0, 0.00536f, 0.00536f},    {fmt::id::F16, 0.00021f, 0.00021f},
+    {fmt::id::BF16, 0.00166f, 0.00166f},
 };
+
+// A type without an entry would count as lossless.
+consteval bool has_error(uint32_t type) {
+    for (const auto &row : kErrors)
+        if (row.type == type) return true;
+    return false;
+}
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...)                                                \
+    static_assert(fmt::Kind::k##KIND != fmt::Kind::kQuantized || has_error(ID));
+#define REMOVED(...)
+#include "formats/formats.def"
 
 bool is_weighed(const Plan &plan, const PlannedTensor &t) {
     if (t.weights) return true;
-    const quant::Category category = quant::category_of(t.source.name);
-    return plan.options().assume_imatrix && category != quant::Category::output &&
-           category != quant::Category::token_embd;
+    return plan.options().assume_imatrix && quant::is_weighed(t.role);
 }
 
 // An embedding is read a row at a time, unless it is the output matrix as well.
 uint64_t token_bytes(const PlannedTensor &t, bool tied, uint64_t n_experts, uint64_t n_used) {
     const gguf::Tensor &source = t.source;
-    const bool by_row = source.name == "per_layer_token_embd.weight" ||
-                        (source.name == "token_embd.weight" && !tied);
+    const bool tied_one = tied && source.name == "token_embd.weight";
+    const bool by_row = t.role == quant::Category::token_embd && !tied_one;
     if (by_row) return source.n_rows ? t.n_bytes / source.n_rows : 0;
     const bool routed = source.name.find("_exps.") != std::string_view::npos;
     if (routed && n_experts && source.ne[2] == n_experts) return t.n_bytes / n_experts * n_used;
@@ -73,7 +70,7 @@ double type_error(uint32_t type, bool weighed) {
 
 PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts) {
     PlanSums sums;
-    const bool tied = plan.file().find_tensor("output.weight") == gguf::kNotFound;
+    const bool tied = !plan.has_output();
     double squares = 0, n_values = 0;
     bool ok = true;
     for (const PlannedTensor &t : plan.tensors()) {

@@ -39,8 +39,9 @@ void Converter::begin(const gguf::Tensor &tensor, uint32_t type, const float *we
     squares_ = 0;
     n_measured_ = 0;
     if (tensor.n_bytes > 0 && !tensor.data)
-        fail(Status::unsupported, {}, "tensor \"%s\": its data are not in memory (opened for "
-                                      "metadata only?)",
+        fail(Status::unsupported, {},
+             "tensor \"%s\": its data are not in memory (opened for "
+             "metadata only?)",
              quoted(tensor).c_str());
     uint64_t float_bytes = 0, n = 0, block_bytes = 0;
     if (!fmt::row_bytes(&row_bytes_, *fmt::type_info(type), tensor.ne[0]))
@@ -138,8 +139,8 @@ void Converter::convert(Converted *out, uint64_t first_row, uint64_t n, const Pr
                               best_};
     const auto n_bytes = static_cast<size_t>(n * row_bytes_);
     Failure failure;
-    const Status status = quant::quantize(blocks_.data(), n_bytes, *host_, engine_.kernels(),
-                                          type_, rows, progress, &failure, &lists_);
+    const Status status = quant::quantize(blocks_.data(), n_bytes, *host_, engine_.kernels(), type_,
+                                          rows, progress, &failure, &lists_);
     if (status != Status::ok) fail_here(failure, first_row);
     check_result(first_row, n);
     if (measure_) add_error(x, n);

@@ -1,6 +1,6 @@
 // Activations as kernels read them: int8 codes with a f32 scale per 32 values (matmul/README.md,
 // C1), made once per call from a column of f32. About 1.4 bytes per value.
-// Internal linkage on purpose: kernels of every instruction set include this (architecture.md).
+// Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,15 +9,15 @@
 
 namespace ggufx::kernels {
 
-// One packed column, of 8 bits or, in two planes, of 15 (C5): a value is then 128 * high + low, q and
-// s16 are those of the high plane, d and s of the whole, and the low plane stands behind it in the
-// same memory (plane_codes, plane_sums). All arrays are 64-byte aligned and padded with zeros to whole
-// kActPad values (16 blocks of 32: one 16-lane step), so kernels may read whole steps of activations;
-// weights must still not be read past the end of the row (masked loads or a tail).
+// One packed column, of 8 bits or, in two planes, of 15 (C5): a value is then 128 * high + low, q
+// and s16 are those of the high plane, d and s of the whole, and the low plane stands behind it in
+// the same memory (plane_codes, plane_sums). All arrays are 64-byte aligned and padded with zeros
+// to whole kActPad values (16 blocks of 32: one 16-lane step), so kernels may read whole steps of
+// activations; weights must still not be read past the end of the row (masked loads or a tail).
 struct Act {
-    int8_t *q;    // [k] codes, |q| <= 127 (low plane 64), in the order of the kernel that packed them
-    float *d;     // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
-    float *s;     // [k/32] s_a = fl(d_a * sum of q)
+    int8_t *q; // [k] codes, |q| <= 127 (low plane 64), in the order of the kernel that packed them
+    float *d;  // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
+    float *s;  // [k/32] s_a = fl(d_a * sum of q)
     int16_t *s16; // [k/16] sums of q over 16 values, natural order; <= 16 * 127
     size_t k;     // values, a multiple of 32
 };
@@ -33,7 +33,6 @@ struct ActF32 {
 namespace {
 
 constexpr size_t kActPad = 512;
-constexpr size_t kActAlign = 64;
 
 // Bytes of one packed column, a multiple of 64: q | d | s | s16. k below 2^48.
 constexpr size_t act_bytes(size_t k) {

@@ -9,14 +9,30 @@
 
 namespace ggufx::kernels {
 
-namespace scalar { extern const Layer kLayer; }
-namespace avx2 { extern const Layer kLayer; }
-namespace avxvnni { extern const Layer kLayer; }
-namespace avx512 { extern const Layer kLayer; }
-namespace avx512vbmi { extern const Layer kLayer; }
-namespace neon { extern const Layer kLayer; }
-namespace neon_dot { extern const Layer kLayer; }
-namespace neon_i8mm { extern const Layer kLayer; }
+namespace scalar {
+extern const Layer kLayer;
+}
+namespace avx2 {
+extern const Layer kLayer;
+}
+namespace avxvnni {
+extern const Layer kLayer;
+}
+namespace avx512 {
+extern const Layer kLayer;
+}
+namespace avx512vbmi {
+extern const Layer kLayer;
+}
+namespace neon {
+extern const Layer kLayer;
+}
+namespace neon_dot {
+extern const Layer kLayer;
+}
+namespace neon_i8mm {
+extern const Layer kLayer;
+}
 
 namespace {
 
@@ -35,11 +51,14 @@ constexpr Choice kChoices[] = {
      {Isa::avxvnni, "avxvnni", {&avxvnni::kLayer, &avx2::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_AVX512
-    {cpu::avx2 | cpu::avx512, {Isa::avx512, "avx512", {&avx512::kLayer, &avx2::kLayer, &scalar::kLayer}}},
+    {cpu::avx2 | cpu::avx512,
+     {Isa::avx512, "avx512", {&avx512::kLayer, &avx2::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_AVX512VBMI
     {cpu::avx2 | cpu::avx512 | cpu::avx512vbmi,
-     {Isa::avx512, "avx512", {&avx512vbmi::kLayer, &avx512::kLayer, &avx2::kLayer, &scalar::kLayer}}},
+     {Isa::avx512,
+      "avx512",
+      {&avx512vbmi::kLayer, &avx512::kLayer, &avx2::kLayer, &scalar::kLayer}}},
 #endif
 #ifdef GGUFX_KERNELS_NEON
     {cpu::neon, {Isa::neon, "neon", {&neon::kLayer, &scalar::kLayer}}},
@@ -50,7 +69,9 @@ constexpr Choice kChoices[] = {
 #endif
 #ifdef GGUFX_KERNELS_NEON_I8MM
     {cpu::neon | cpu::neon_dot | cpu::neon_i8mm,
-     {Isa::neon_i8mm, "neon_i8mm", {&neon_i8mm::kLayer, &neon_dot::kLayer, &neon::kLayer, &scalar::kLayer}}},
+     {Isa::neon_i8mm,
+      "neon_i8mm",
+      {&neon_i8mm::kLayer, &neon_dot::kLayer, &neon::kLayer, &scalar::kLayer}}},
 #endif
 };
 
@@ -92,10 +113,6 @@ const char *type_isa_name(const Kernels &kernels, uint32_t type) {
     if (find(kernels, &Layer::matvec_f32, type, &layer)) return layer->name;
     if (find(kernels, &Layer::dequant, type, &layer)) return layer->name;
     return nullptr;
-}
-
-bool has_matvec(const Kernels &kernels, uint32_t type) {
-    return find(kernels, &Layer::matvec_f32, type) != nullptr;
 }
 
 size_t list(const Kernels **out, size_t n, uint64_t features) {

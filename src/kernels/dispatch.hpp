@@ -18,9 +18,6 @@ const char *name_of(const Kernels &kernels); // "avx512"
 const char *type_isa_name(const Kernels &kernels, uint32_t type);
 bool built_in(const char *isa_name); // is this set compiled into the library?
 
-// May this type be the weight of a product?
-bool has_matvec(const Kernels &kernels, uint32_t type);
-
 // Every choice of this build that the features allow, scalar first: select(0, f) is the last.
 // For tests and `bench --isa all`. Writes at most n, returns how many there are.
 size_t list(const Kernels **out, size_t n, uint64_t features);

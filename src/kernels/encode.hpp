@@ -1,5 +1,5 @@
-// Encoding blocks: f32 to the bytes that src/quant, which is the text, writes for them. What no
-// set of a stack has is left to src/quant.
+// Encoding blocks: f32 to the bytes of a tensor type, as the reference writes them. scalar/ is the
+// text; every set's kernels give the same bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,13 +11,17 @@
 namespace ggufx {
 namespace kernels {
 
-// The codebook of an IQ1, IQ2 or IQ3 type: a key is the levels of 8 values in 2 bits each, or of 4 in
-// 3 bits. At words[slots[key]] stand 0 and the index of the point with these levels, or the number
-// and the keys of the points near them, nearest first. 16 words behind the last list may be read.
+enum class Codebook : uint8_t { none, iq1, iq2_xxs, iq2_xs, iq2_s, iq3_xxs, iq3_s };
+
+// A codebook of points of n_dims levels: 8 of 2 bits, or 4 of 3. A key is the levels of a group, in
+// as many bits each. At words[slots[key]] stand 0 and the index of the point with these levels, or
+// the number and the keys of the points near them, nearest first. 16 words behind the last list may
+// be read.
 struct GridLists {
     const uint32_t *slots;
     const uint16_t *words;
     uint32_t first_key; // of the point with index 0
+    int n_dims;
 };
 
 // Blocks in a row in memory: they may go on from one row of the matrix to the next.
@@ -25,26 +29,79 @@ struct EncodeJob {
     uint8_t *out;
     const float *x; // finite
     size_t n_blocks;
-    const float *imatrix; // of one row, from its first column on; null: none
-    size_t block;         // place in its row of the first block
-    size_t row_blocks;    // blocks of a row
-    float row_mean_square; // of the whole row, where src/quant's encoder asks for row_sum
-    const GridLists *grid; // where src/quant's encoder names one
+    const float *imatrix;  // of one row, from its first column on; null: none
+    size_t block;          // place in its row of the first block
+    size_t row_blocks;     // blocks of a row
+    float row_mean_square; // of the whole row, where the encoder needs it and has an imatrix
+    const GridLists *grid; // where the encoder has a codebook
+};
+
+// What an encoder is to be told beside the values.
+struct EncodeNeeds {
+    bool imatrix = false; // always
+    bool row_sum = false; // with an imatrix the weights look at the whole row: one row in a job
+    Codebook codebook = Codebook::none;
 };
 
 struct Encode {
     void (*run)(const EncodeJob &job);
     uint32_t value_ps; // one value on one core, picoseconds, with an imatrix where that is slower
     uint32_t lanes;    // blocks best taken together
-    bool (*all_finite)(const float *x, size_t n) = nullptr; // the same in all entries
+    EncodeNeeds needs; // of the type: the same in all sets
+    bool (*all_finite)(const float *x, size_t n); // the same in all entries of a set
 };
-extern const Encode kAvx2Encode[fmt::kTypeIds], kAvx512Encode[fmt::kTypeIds],
-    kNeonEncode[fmt::kTypeIds];
 
-struct Kernels;
-struct Layer;
-// The best entry of a stack for a type, or null. *layer (may be null) says whose it is.
-const Encode *find_encode(const Kernels &kernels, uint32_t type, const Layer **layer = nullptr);
+namespace {
 
+// By type id.
+template <uint32_t Id> constexpr EncodeNeeds kEncodeNeeds = {};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::Q4_0> = {.row_sum = true};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::Q4_1> = {.row_sum = true};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::Q5_0> = {.row_sum = true};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::Q5_1> = {.row_sum = true};
+template <>
+constexpr EncodeNeeds kEncodeNeeds<fmt::id::IQ1_S> = {.imatrix = true, .codebook = Codebook::iq1};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::IQ1_M> = {.codebook = Codebook::iq1};
+template <>
+constexpr EncodeNeeds kEncodeNeeds<fmt::id::IQ2_XXS> = {.imatrix = true,
+                                                        .codebook = Codebook::iq2_xxs};
+template <>
+constexpr EncodeNeeds kEncodeNeeds<fmt::id::IQ2_XS> = {.imatrix = true,
+                                                       .codebook = Codebook::iq2_xs};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::IQ2_S> = {.codebook = Codebook::iq2_s};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::IQ3_XXS> = {.codebook = Codebook::iq3_xxs};
+template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::IQ3_S> = {.codebook = Codebook::iq3_s};
+
+// ---- keys of a codebook -------------------------------------------------------------------------
+
+inline int level_bits(const GridLists &grid) {
+    return grid.n_dims == 8 ? 2 : 3;
+}
+inline unsigned grid_key(const GridLists &grid, const uint8_t *levels) {
+    unsigned key = 0;
+    for (int i = 0; i < grid.n_dims; i++)
+        key |= static_cast<unsigned>(levels[i]) << (level_bits(grid) * i);
+    return key;
+}
+inline uint8_t grid_level(const GridLists &grid, unsigned key, int i) {
+    const int bits = level_bits(grid);
+    return static_cast<uint8_t>(key >> (bits * i) & ((1u << bits) - 1u));
+}
+inline void grid_levels(const GridLists &grid, uint8_t *levels, unsigned key) {
+    for (int i = 0; i < grid.n_dims; i++) levels[i] = grid_level(grid, key, i);
+}
+// Index of the point, or -1 when the key is not on the grid.
+inline int grid_index(const GridLists &grid, unsigned key) {
+    const uint16_t *entry = grid.words + grid.slots[key];
+    return entry[0] == 0 ? entry[1] : -1;
+}
+// n > 0 keys of the points in the list of a key that is not on the grid.
+inline const uint16_t *grid_list(const GridLists &grid, unsigned key, int *n) {
+    const uint16_t *entry = grid.words + grid.slots[key];
+    *n = entry[0];
+    return entry + 1;
+}
+
+} // namespace
 } // namespace kernels
 } // namespace ggufx

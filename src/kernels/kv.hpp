@@ -6,6 +6,7 @@
 
 #include "kernels/kv_page.hpp"
 #include "kernels/kv_transform.hpp"
+#include "kernels/table.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -47,8 +48,8 @@ struct KvQuery {
     const float *bias;    // [rows] added to a score after the scale; null: nothing is
 };
 
-// What the caller will want later: `lines` lines of 64 bytes from each of four places, which a kernel
-// prefetches while it computes.
+// What the caller will want later: `lines` lines of 64 bytes from each of four places, which a
+// kernel prefetches while it computes.
 struct KvAhead {
     const uint8_t *data[4];
     uint32_t lines;
@@ -113,8 +114,8 @@ using KvDotFn = float (*)(const float *a, const float *b, uint32_t n);
 
 struct KvEncoders;
 
-// What an instruction set has; kinds[kKvKinds], null entries: those of the set `below`. A layer has all
-// else or nothing.
+// What an instruction set has; kinds[kKvKinds], null entries: those of the next lower layer. A layer
+// has all else or nothing.
 struct KvPages {
     const KvEncoders *encoders; // kernels/kv_encode.hpp; of a lower set where they are the same
     const KvKernels *kinds;
@@ -124,15 +125,23 @@ struct KvPages {
     KvPackFn pack;
     KvTurnFn rotate, unrotate;
     KvDotFn dot;
-    bool wide_pairs; // how wide queries lie, see KvQuery; as in `below`
-    const KvPages *below = nullptr;
+    bool wide_pairs; // how wide queries lie, see KvQuery; as in the layers below
 };
 
-inline const KvKernels &kv_kernels(const KvPages &pages, KvKind kind) {
-    const KvPages *set = &pages;
-    while (!set->kinds[static_cast<uint32_t>(kind)].score[0]) set = set->below;
-    return set->kinds[static_cast<uint32_t>(kind)];
+namespace {
+
+// The kernels of the best layer that has them for a kind; scalar does.
+inline const KvKernels &kv_kernels(const Kernels &kernels, KvKind kind) {
+    const KvKernels *found = nullptr;
+    for (const Layer *l : kernels.layers) {
+        if (!l || found) break;
+        const KvKernels *kinds = l->kv_pages ? l->kv_pages->kinds : nullptr;
+        if (kinds && kinds[static_cast<uint32_t>(kind)].score[0])
+            found = kinds + static_cast<uint32_t>(kind);
+    }
+    return *found;
 }
 
+} // namespace
 } // namespace kernels
 } // namespace ggufx

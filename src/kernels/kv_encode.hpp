@@ -11,7 +11,7 @@ namespace ggufx {
 namespace kernels {
 
 namespace {
-constexpr uint32_t kKvMaxCodes = 1024; // longest head of encoded types
+constexpr uint32_t kKvMaxCodes = 1024;   // longest head of encoded types
 constexpr uint32_t kKvFitted = kKvKinds; // entry of TQ3_0 with the scale searched
 constexpr uint32_t kKvEncodings = kKvKinds + 1;
 } // namespace

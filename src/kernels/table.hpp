@@ -113,7 +113,9 @@ struct Dequant {
 
 // ---- tables -------------------------------------------------------------------------------------
 
+struct Encode;
 struct KvPages;
+struct RowKernels;
 
 // What one instruction set has itself. Family pointers: arrays of fmt::kTypeIds entries; null, as
 // for the functions, when it has none.
@@ -126,8 +128,10 @@ struct Layer {
     const MatvecF32 *matvec_f32 = nullptr;  // float and block types
     const Gemm *gemm = nullptr;             // block types
     const Gemm *gemm_precise = nullptr;
-    const Gemm *gemm_f32 = nullptr; // float and block types
+    const Gemm *gemm_f32 = nullptr;    // float and block types
+    const Encode *encode = nullptr;    // kernels/encode.hpp
     const KvPages *kv_pages = nullptr; // kernels/kv.hpp
+    const RowKernels *rows = nullptr;  // kernels/rows.hpp
 };
 
 namespace {

@@ -17,8 +17,8 @@ constexpr uint64_t kSerialNs = 50000;
 
 AppendRun::AppendRun(Cache::State &state, Layer &layer, Track &track, const Source &source,
                      size_t n_tokens)
-    : state_(state), layer_(layer), track_(track), source_(source),
-      encoder_{&state, &layer, calibration_of(layer, track)}, n_(n_tokens) {
+    : state_(state), layer_(layer), track_(track),
+      source_(source), encoder_{&state, &layer, calibration_of(layer, track)}, n_(n_tokens) {
     plan_last();
     plan_new();
 }
@@ -55,9 +55,12 @@ void AppendRun::plan_new() {
         left -= n;
         const bool coded = layer_.encodes && !sink && left;
         Block *floats = !left && reused_ ? reused_ : pop_spare(track_, sink ? kSinks : kPlain);
-        track_.pages[track_.n_pages + n_new_++] = {
-            coded ? pop_spare(track_, kEncoded) : floats, 0, static_cast<uint16_t>(n), 0, 0,
-            coded ? floats : nullptr};
+        track_.pages[track_.n_pages + n_new_++] = {coded ? pop_spare(track_, kEncoded) : floats,
+                                                   0,
+                                                   static_cast<uint16_t>(n),
+                                                   0,
+                                                   0,
+                                                   coded ? floats : nullptr};
     }
 }
 
@@ -66,7 +69,11 @@ AppendRun::Part AppendRun::part(size_t i) const {
     const PageRef *pages = track_.pages + track_.n_pages, &page = pages[i];
     size_t token0 = last_.end - last_.slot;
     if (i) token0 += pages[0].n + (i - 1) * kPageTokens; // only the first one can be of sinks
-    return {page.plain ? page.plain : page.block, page.plain ? page.block : nullptr, 0, 0, page.n,
+    return {page.plain ? page.plain : page.block,
+            page.plain ? page.block : nullptr,
+            0,
+            0,
+            page.n,
             token0};
 }
 

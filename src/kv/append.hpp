@@ -54,9 +54,9 @@ private:
     Source source_;
     Encoder encoder_;
     size_t n_;
-    PageRef *old_ = nullptr; // the page that last_ is about
-    Part last_{};            // floats null: there is none
-    size_t n_new_ = 0;       // pages behind it, in the track's table from n_pages on
+    PageRef *old_ = nullptr;  // the page that last_ is about
+    Part last_{};             // floats null: there is none
+    size_t n_new_ = 0;        // pages behind it, in the track's table from n_pages on
     Block *reused_ = nullptr; // plain form of the last page, which the last new one gets
 };
 

@@ -135,7 +135,8 @@ Status check_capacity(const Config &c, const Track &track, uint64_t n, Failure *
                        limit == c.max_tokens ? "max_tokens of the cache" : "the limit", ull(limit));
 }
 
-Status no_memory(const Cache::State &s, uint64_t n, Failure *failure) {
+Status no_pages(const Cache::State &s, uint32_t layer, Status why, uint64_t n, Failure *failure) {
+    if (why == Status::capacity) return refuse_pages(s, layer, n, failure);
     return set_failure(failure, Status::memory, {},
                        "no memory for the pages of %llu tokens of %u heads", ull(n),
                        s.config.n_kv_heads);
@@ -155,7 +156,8 @@ Status Cache::append(uint32_t layer_index, uint32_t sequence, size_t n_tokens,
     if (status == Status::ok) status = check_capacity(s.config, track, n_tokens, failure);
     if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
     if (status != Status::ok) return status;
-    if (!prepare(s, layer, track, n_tokens, Steps::one)) return no_memory(s, n_tokens, failure);
+    status = prepare(s, layer, track, n_tokens, Steps::one);
+    if (status != Status::ok) return no_pages(s, layer_index, status, n_tokens, failure);
     const Positions at = {positions, last_of(track) + 1};
     begin_append(s, layer, track);
     AppendRun run(s, layer, track, source, n_tokens);
@@ -212,18 +214,23 @@ Status check_batch(const Batch &b, Failure *failure) {
 }
 
 // Memory for all sequences, or for none.
-bool prepare_batch(const Batch &b, Layer &layer) {
-    for (size_t i = 0; i < b.n; i++) {
-        if (!b.is_first(i)) continue;
-        Track &track = b.track(i);
+Status prepare_batch(const Batch &b, Layer &layer) {
+    Status status = Status::ok;
+    size_t end = 0;
+    for (; status == Status::ok && end < b.n; end++) {
+        if (!b.is_first(end)) continue;
+        Track &track = b.track(end);
         for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
-        if (prepare(b.state, layer, track, track.batch_tokens, Steps::one)) continue;
-        for (size_t j = 0; j < i; j++)
-            for (const Form form : kForms)
-                drop_spares(*b.state.host, layer, b.track(j), form, b.track(j).n_marked[form]);
-        return false;
+        status = prepare(b.state, layer, track, track.batch_tokens, Steps::one);
+        track.prepared = true;
     }
-    return true;
+    for (size_t i = 0; i < end; i++) {
+        b.track(i).prepared = false;
+        for (const Form form : kForms)
+            if (status != Status::ok)
+                drop_spares(*b.state.host, layer, b.track(i), form, b.track(i).n_marked[form]);
+    }
+    return status;
 }
 
 const void *advance(const void *data, SourceType type, size_t n) {
@@ -243,7 +250,8 @@ Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t
     status = check_batch(batch, failure);
     if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
     if (status != Status::ok) return status;
-    if (!prepare_batch(batch, layer)) return no_memory(s, n_tokens, failure);
+    status = prepare_batch(batch, layer);
+    if (status != Status::ok) return no_pages(s, layer_index, status, n_tokens, failure);
     for (size_t i = 0; i < n_tokens; i++)
         if (batch.is_first(i)) begin_append(s, layer, batch.track(i));
     for (size_t i = 0; i < n_tokens;) {

@@ -72,18 +72,18 @@ Status check_dropped(const AttendCall &call, size_t set, const Track &track, Fai
         return set_failure(failure, Status::state, {.index = set * call.n_queries},
                            "queries that see all tokens: the window of layer %u has dropped %llu",
                            call.layer_index, static_cast<unsigned long long>(track.n_dropped));
-    const int64_t window = window_of(call);
     const size_t n = call.positions ? call.n_queries : 1; // else the others come after the first
     for (size_t i = 0; i < n; i++) {
         const size_t query = set * call.n_queries + i;
         const int32_t p = call.positions
                               ? call.positions[query]
                               : position_of_token(track, track.n_tokens - call.n_queries);
-        if (p < track.dropped_first || p - window >= track.dropped_last) continue;
+        const Span sees = span_of(call, p);
+        if (sees.until < track.dropped_first || sees.after >= track.dropped_last) continue;
         return set_failure(failure, Status::state, {.index = query},
                            "query %zu at position %d sees tokens from position %lld on: the window "
                            "of layer %u has dropped those up to %d",
-                           query, p, static_cast<long long>(p - window + 1), call.layer_index,
+                           query, p, static_cast<long long>(sees.after + 1), call.layer_index,
                            track.dropped_last);
     }
     return Status::ok;

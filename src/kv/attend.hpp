@@ -63,7 +63,7 @@ struct RowSums {
 struct Row {
     size_t query, head; // of out: query * n_q_heads + head
     const float *q;
-    int64_t after, until; // positions it sees: after < p <= until
+    Span sees;
     int32_t position;
 };
 
@@ -78,12 +78,12 @@ struct Group {
 
 // What a worker needs for itself.
 struct AttendLocal {
-    float *s;                // [kMostGroups][kRows][64] scores, then weights, of groups of a head
-                             // or of two heads
-    uint8_t *ready;          // a head of a page, decoded for many groups
-    float *vector;           // one query head, or one row of values
-    float *values;           // a page of keys as values, where values lie in keys
-    const uint8_t *decoded;  // which, and from which slot on
+    float *s;               // [kMostGroups][kRows][64] scores, then weights, of groups of a head
+                            // or of two heads
+    uint8_t *ready;         // a head of a page, decoded for many groups
+    float *vector;          // one query head, or one row of values
+    float *values;          // a page of keys as values, where values lie in keys
+    const uint8_t *decoded; // which, and from which slot on
     uint32_t decoded_from;
     PackedQuery query;       // for a page with another delta than most
     const Group *packed_for; // whose query that is
@@ -92,7 +92,7 @@ struct AttendLocal {
 // Memory of one call, taken at create.
 struct AttendShape {
     uint32_t n_groups, n_parts, n_locals;
-    size_t query_bytes, sums_bytes; // of one
+    size_t sums_bytes;                                     // of one
     size_t vector_bytes, values_bytes, ready_bytes, bytes; // bytes: of all
 
     // Throws std::bad_alloc when it does not fit size_t.
@@ -121,7 +121,7 @@ struct AttendSpace {
 void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local);
 // Of a token counted from the first one of its sequence; it is held.
 int32_t position_of_token(const Track &track, uint64_t index);
-uint32_t window_of(const AttendCall &call); // of causal queries; 0: none
+Span span_of(const AttendCall &call, int64_t position); // what a query there sees
 // attend_rounds.cpp: all groups; CANCELLED or what the executor failed with.
 Status run_groups(const AttendCall &call, const AttendShape &shape, const AttendSpace &space,
                   Failure *failure);

@@ -49,10 +49,12 @@ public:
         float *o = sums_of(call_, group, now.basis, *now.sums);
         const bool in_keys = call_.layer->v_in_k;
         const KvKind kind = in_keys ? KvKind::f32 : head.v_type->kind;
-        kv_kernels(*call_.kernels, kind).accumulate[kv_rows_index(group.width)](
-            o, in_keys ? value_coordinates(call_, *head.k_type) : sum_dim, now.s,
-            in_keys ? values_of_keys(call_, *now.page, *now.block, group.kv_head, local_) : head.v,
-            now.tokens, now.beside_values);
+        kv_kernels(*call_.state->kernels, kind)
+            .accumulate[kv_rows_index(group.width)](
+                o, in_keys ? value_coordinates(call_, *head.k_type) : sum_dim, now.s,
+                in_keys ? values_of_keys(call_, *now.page, *now.block, group.kv_head, local_)
+                        : head.v,
+                now.tokens, now.beside_values);
     }
 
 private:
@@ -64,7 +66,7 @@ private:
         float *s = last_.s == local_.s ? local_.s + kRows * kKvTokens : local_.s;
 
         const PackedQuery &query = query_for(call_, group, page.delta, local_);
-        const KvKernels &k = kv_kernels(*call_.kernels, head.k_type->kind);
+        const KvKernels &k = kv_kernels(*call_.state->kernels, head.k_type->kind);
         k.score[kv_rows_index(group.width)](s, head.k_type->is_float() ? query.plain : query.coded,
                                             head.k, seen.all, beside_keys);
         sum_last();
@@ -105,14 +107,28 @@ size_t first_page(const Track &track, uint64_t chunk) {
     return low;
 }
 
-// Those of a chunk.
+// What any row of n groups sees.
+Span seen_by(const Group *groups, size_t n) {
+    Span all = groups[0].rows[0].sees;
+    for (size_t g = 0; g < n; g++)
+        for (uint32_t r = 0; r < groups[g].n_rows; r++) {
+            const Span one = groups[g].rows[r].sees;
+            all.after = one.after < all.after ? one.after : all.after;
+            all.until = one.until > all.until ? one.until : all.until;
+        }
+    return all;
+}
+
+// Those of a chunk, without pages at its ends that no row sees.
 struct Pages {
     const PageRef *first, *end, *behind; // behind: of the track
 
-    Pages(const Track &track, uint64_t chunk)
+    Pages(const Track &track, uint64_t chunk, Span seen)
         : first(track.pages + first_page(track, chunk)), end(first),
           behind(track.pages + track.n_pages) {
         while (end < behind && end->index / kChunkTokens == chunk) end++;
+        while (end > first && position_at(end[-1], 0) > seen.until) end--;
+        while (first < end && position_at(*first, first->n - 1u) <= seen.after) first++;
     }
     // Some want another query than the one at hand; a worker has memory for one.
     bool turned(int32_t delta) const {
@@ -186,7 +202,8 @@ void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t 
         // A batch may name a sequence twice: its heads once more are a stream of their own.
         while (++end < n && groups[end].track == &track &&
                groups[end].kv_head >= groups[end - 1].kv_head) {}
-        const Pages pages(track, first_chunk(track) + chunk);
+        const Span seen = seen_by(groups + first, end - first);
+        const Pages pages(track, first_chunk(track) + chunk, seen);
         const bool alone = !call.layer->v_in_k && pages.turned(groups[first].query.delta);
         const size_t step = alone ? 1 : end - first;
         for (size_t g = first; g < end; g += step)

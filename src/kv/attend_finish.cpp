@@ -88,19 +88,19 @@ void finish_row(const AttendCall &call, Group &group, uint32_t r, float *x) {
     const Config &c = call.state->config;
     const Row &row = group.rows[r];
     const size_t item = row.query * c.n_q_heads + row.head;
-    float *out = call.out + item * c.head_dim_v, unwanted;
-    float *lse = call.lse ? call.lse + item : &unwanted;
+    float *out = call.out + item * c.head_dim_v;
+    float *lse = call.lse ? call.lse + item : nullptr;
     RowSums &total = group.total;
     if (total.not_finite[r]) {
-        *lse = f32_from_bits(kCanonicalNan);
-        fill(out, c.head_dim_v, *lse);
+        fill(out, c.head_dim_v, f32_from_bits(kCanonicalNan));
+        if (lse) *lse = f32_from_bits(kCanonicalNan);
         return;
     }
     if (call.options.sink_logits) add_sink(call, total, r, call.options.sink_logits[row.head]);
     const float l = total.l[kOwnBasis][r] + total.l[kTypeBasis][r];
     if (!(l > 0.0f)) { // it sees nothing
-        *lse = -kInfinity;
         fill(out, c.head_dim_v, 0.0f);
+        if (lse) *lse = -kInfinity;
         return;
     }
     if (total.used[kOwnBasis] || total.used[kTypeBasis])
@@ -108,7 +108,9 @@ void finish_row(const AttendCall &call, Group &group, uint32_t r, float *x) {
     else
         fill(x, c.head_dim_v, 0.0f); // nothing but a sink
     for (uint32_t j = 0; j < c.head_dim_v; j++) out[j] = canonical_nan(x[j] / l + 0.0f);
-    *lse = static_cast<float>(static_cast<double>(total.m[r]) + log_f64(static_cast<double>(l)));
+    if (lse)
+        *lse =
+            static_cast<float>(static_cast<double>(total.m[r]) + log_f64(static_cast<double>(l)));
 }
 
 } // namespace

@@ -21,8 +21,7 @@ const uint8_t *values_of_keys(const AttendCall &call, const PageRef &page, const
     if (local.decoded == keys && local.decoded_from == page.first) return values;
     const uint32_t n = value_coordinates(call, *shape.k);
     const uint32_t group = page.first / kKvGroup, end = page.first + page.n;
-    const KvDecodeFn decode =
-        call.kernels->encoders->decode[static_cast<uint32_t>(shape.k->kind)];
+    const KvDecodeFn decode = call.kernels->encoders->decode[static_cast<uint32_t>(shape.k->kind)];
     for (uint32_t g = group; g * kKvGroup < end; g++) decode(local.values, keys, n, g);
     local.decoded = keys;
     local.decoded_from = page.first;

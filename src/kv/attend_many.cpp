@@ -16,8 +16,8 @@ bool takes_many(const AttendCall &call, const Group *groups, size_t n, const Pag
         for (uint32_t r = 0; r < groups[g].n_rows; r++)
             if (stands_in(page, behind, groups[g].rows[r])) return false;
     const HeadPage head(*call.layer, *page.block, groups[0].kv_head);
-    return kv_kernels(*call.kernels, head.k_type->kind).ready.score &&
-           kv_kernels(*call.kernels, head.v_type->kind).ready.accumulate;
+    return kv_kernels(*call.state->kernels, head.k_type->kind).ready.score &&
+           kv_kernels(*call.state->kernels, head.v_type->kind).ready.accumulate;
 }
 
 namespace {
@@ -44,7 +44,7 @@ struct ManyKeys {
     bool is_ready;
 
     void score(const Group &group, float *s, KvTokens tokens) {
-        const KvKernels &k = kv_kernels(*call.kernels, head.k_type->kind);
+        const KvKernels &k = kv_kernels(*call.state->kernels, head.k_type->kind);
         const bool coded = !head.k_type->is_float();
         const KvQuery &query = coded ? group.query.coded : group.query.plain;
         if (group.width != kRows) {
@@ -64,7 +64,7 @@ void attend_many(const AttendCall &call, const Group *groups, size_t n, const Pa
                  const PageRef *next, RowSums *sums, AttendLocal &local) {
     const HeadPage head(*call.layer, *page.block, groups[0].kv_head);
     const SumBasis basis = head.basis(*call.layer);
-    const KvKernels &v = kv_kernels(*call.kernels, head.v_type->kind);
+    const KvKernels &v = kv_kernels(*call.state->kernels, head.v_type->kind);
     const uint32_t sum_dim = call.state->config.sum_dim();
     KvTokens tokens[kMostGroups], all = {kKvTokens, 0};
     ManyKeys keys = {call, page, head, local.ready, false};

@@ -49,7 +49,7 @@ bool pack_row(const AttendCall &call, const Group &group, uint32_t row, PackedQu
     const float *q = group.rows[row].q;
     if (!all_finite(q, n)) return false;
     for (uint32_t c = 0; c < n; c++) x[c] = q[c];
-    rotate_position(config, x, -out.delta);
+    rotate_position(*call.state, x, -out.delta);
     put_floats(out, row, width, x, n);
     out.bias[row] = 0.0f;
     if (type.is_float()) return true;

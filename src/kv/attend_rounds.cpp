@@ -23,29 +23,27 @@ int32_t position_of_token(const Track &track, uint64_t index) {
     return position_at(ref, static_cast<uint32_t>(index - (end - ref.n)));
 }
 
-uint32_t window_of(const AttendCall &call) {
-    const uint32_t layer = call.layer->window, own = call.options.window;
-    return own && (layer == 0 || own < layer) ? own : layer;
+// Without a window a query sees what is not after it, else what all windows show.
+Span span_of(const AttendCall &call, int64_t position) {
+    if (!call.options.causal) return {INT64_MIN, INT64_MAX};
+    const Window layer = call.layer->window, own = {call.options.window, call.options.window_kind};
+    const Span a = layer.span(position), b = own.span(position);
+    if (own.tokens == 0) return a;
+    if (layer.tokens == 0) return b;
+    return {a.after > b.after ? a.after : b.after, a.until < b.until ? a.until : b.until};
 }
 
 namespace {
 
-// What one query sees: up to its own position, not behind the window.
 void set_visible(const AttendCall &call, const Track &track, size_t query, Row &row) {
     const size_t in_set = query % call.n_queries;
-    const AttendOptions &options = call.options;
-    row.after = INT64_MIN;
-    row.until = INT64_MAX;
     if (call.positions)
         row.position = call.positions[query];
     else if (call.n_queries - in_set <= track.n_tokens - track.n_dropped)
         row.position = position_of_token(track, track.n_tokens - call.n_queries + in_set);
     else
         row.position = 0; // every query sees all of too short a sequence
-    if (!options.causal) return;
-    row.until = row.position;
-    const uint32_t window = window_of(call);
-    if (window) row.after = row.until - int64_t(window);
+    row.sees = span_of(call, row.position);
 }
 
 } // namespace
@@ -94,8 +92,7 @@ struct Batch {
         const size_t first = b.begin(index), n = b.begin(index + 1) - first;
         for (size_t c = b.chunk; c < b.chunk_end; c++) {
             RowSums *sums = b.space->parts + first;
-            attend_chunk(*b.call, b.space->groups + first, n, c, sums,
-                         b.space->locals[worker]);
+            attend_chunk(*b.call, b.space->groups + first, n, c, sums, b.space->locals[worker]);
             for (size_t g = 0; g < n; g++)
                 merge_chunk(*b.call, b.space->groups[first + g], sums[g]);
         }
@@ -106,7 +103,7 @@ struct Batch {
         const size_t slice = index % b.n_slices, c = index / b.n_slices;
         const size_t first = b.begin(slice), n = b.begin(slice + 1) - first;
         attend_chunk(*b.call, b.space->groups + first, n, b.chunk + c,
-                         b.space->parts + c * b.n + first, b.space->locals[worker]);
+                     b.space->parts + c * b.n + first, b.space->locals[worker]);
     }
     size_t begin(size_t slice) const { return n * slice / n_slices; }
     static void finish(void *ctx, uint32_t index, uint32_t worker) {

@@ -16,9 +16,12 @@ namespace {
 KvTokens visible(const PageRef &page, const Row &row) {
     const int32_t *position = page.block->positions;
     const int64_t delta = page.delta;
+    const Span sees = row.sees;
     uint32_t first = page.first, end = uint32_t(page.first) + page.n;
-    while (end > first && position[end - 1] + delta > row.until) end--;
-    while (first < end && position[first] + delta <= row.after) first++;
+    if (position[first] + delta > sees.until || position[end - 1] + delta <= sees.after)
+        return {end, end};
+    while (position[end - 1] + delta > sees.until) end--;
+    while (first < end && position[first] + delta <= sees.after) first++;
     return {first, end};
 }
 
@@ -35,7 +38,8 @@ void adjust_scores(const AttendCall &call, const Row &row, const PageRef &page, 
     const float *slopes = call.options.alibi_slopes;
     for (uint32_t t = tokens.first; cap != 0.0f && t < tokens.end; t++) s[t] = soft_cap(s[t], cap);
     for (uint32_t t = tokens.first; slopes && t < tokens.end; t++) {
-        const int64_t distance = int64_t(page.block->positions[t]) + page.delta - row.position;
+        int64_t distance = int64_t(page.block->positions[t]) + page.delta - row.position;
+        if (call.options.alibi_both_sides && distance > 0) distance = -distance;
         s[t] = __builtin_fmaf(slopes[row.head], static_cast<float>(distance), s[t]);
     }
 }
@@ -52,14 +56,15 @@ void Visible::take(uint32_t r, KvTokens tokens) {
 Visible::Visible(const PageRef &page, const Group &group) : all{kKvTokens, 0} {
     for (uint32_t r = 0; r < group.n_rows; r++) {
         const Row &now = group.rows[r], &last = group.rows[r ? r - 1 : 0];
-        const bool same = r && now.until == last.until && now.after == last.after;
+        const bool same =
+            r && now.sees.until == last.sees.until && now.sees.after == last.sees.after;
         take(r, same ? row[r - 1] : visible(page, now));
     }
 }
 
 bool stands_in(const PageRef &page, const PageRef *behind, const Row &row) {
     const PageRef *next = &page + 1;
-    return next == behind || row.until < position_at(*next, 0);
+    return next == behind || row.sees.until < position_at(*next, 0);
 }
 
 Visible Visible::part(const PageRef &page, const PageRef *behind, const Group &group,

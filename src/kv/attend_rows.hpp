@@ -22,7 +22,8 @@ private:
 // not encoded. behind: the end of the track's pages.
 bool stands_in(const PageRef &page, const PageRef *behind, const Row &row);
 
-// Scores to weights, row by row; sums so far follow a new reference. Rows that see nothing get zeros.
+// Scores to weights, row by row; sums so far follow a new reference. Rows that see nothing get
+// zeros.
 void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
                 const Visible &seen, SumBasis basis, float *s, RowSums &sums);
 // The sums of a basis, zeros at the first use.

@@ -77,12 +77,10 @@ AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
     const uint64_t group = lines(sizeof(Group)) + query + kSums * sums;
     const uint64_t part = lines(sizeof(RowSums)) + kSums * sums;
     const uint64_t values =
-        config.v_in_k
-            ? lines(row_floats(config) * kernels::kKvTokens * sizeof(float))
-            : 0;
+        config.v_in_k ? lines(row_floats(config) * kernels::kKvTokens * sizeof(float)) : 0;
     const uint64_t ready = config.v_in_k ? 0 : ready_of(config);
-    const uint64_t local = lines(sizeof(AttendLocal)) + query + vector + values +
-                           ready + kScoreFloats * sizeof(float);
+    const uint64_t local =
+        lines(sizeof(AttendLocal)) + query + vector + values + ready + kScoreFloats * sizeof(float);
     const uint64_t fit = kGroupsBytes / (group + part);
     n_groups = n_parts = static_cast<uint32_t>(fit < 1 ? 1 : fit > kMostGroups ? kMostGroups : fit);
     n_locals = n_workers;

@@ -14,7 +14,7 @@ using ull = unsigned long long;
 
 // Bytes of the arrays of a cache beside pages.
 struct Sizes {
-    size_t layers, tracks;
+    size_t layers, tracks, turn;
     LayerMemory more;
 };
 
@@ -34,6 +34,7 @@ Sizes sizes_of(const Host &host, const Config &c) {
         checked::mul(&bytes, c.n_layers, sizeof(Layer)) && checked::to_size(&sizes.layers, bytes) &&
         sizes.tracks <= SIZE_MAX / 4 && sizes.layers <= SIZE_MAX / 4;
     if (!ok) throw std::bad_alloc();
+    sizes.turn = turn_values(c) * sizeof(double);
     sizes.more = layer_memory(host, c, encodes, centred);
     return sizes;
 }
@@ -60,6 +61,13 @@ Status check_sequence(const Config &config, uint32_t sequence, Failure *failure)
                        "sequence %u: the cache has %u sequences", sequence, config.n_sequences);
 }
 
+Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failure *failure) {
+    return set_failure(failure, Status::capacity, {.index = layer},
+                       "layer %u has %llu pages of at most %llu: those of %llu tokens are more",
+                       layer, ull(state.layers[layer].all_blocks()), ull(state.config.max_pages),
+                       ull(n));
+}
+
 // Arrays, or bad_alloc; destroy() frees what there is.
 void Cache::build(const Config &config) {
     State &s = *state_;
@@ -67,7 +75,11 @@ void Cache::build(const Config &config) {
     const Sizes sizes = sizes_of(host, config);
     s.config = config;
     s.config.layers = nullptr;
+    s.config.append_tokens = nullptr;
     s.n_sinks = config.n_sinks;
+    s.turn.each = take_array<double>(host, sizes.turn, alignof(double));
+    make_turn(config, s.turn);
+    s.config.rope_frequencies = config.rope_frequencies ? s.turn.each : nullptr;
     s.layers = take_array<Layer>(host, sizes.layers, alignof(Layer));
     for (uint32_t i = 0; i < config.n_layers; i++) new (s.layers + i) Layer(make_layer(config, i));
     s.tracks = take_array<Track>(host, sizes.tracks, alignof(Track));
@@ -103,6 +115,7 @@ Cache *Cache::create(Ref<Host> host, const kernels::Kernels *kernels, const Conf
 
 void Cache::destroy(Cache *cache) {
     if (!cache) return;
+    cache->finish_load(false);
     cache->clear();
     State *s = cache->state_;
     const Ref<Host> host = s->host;
@@ -110,6 +123,7 @@ void Cache::destroy(Cache *cache) {
     host->free(s->calibration, s->n_calibration * sizeof(float), kPageAlign);
     host->free(s->scratch, s->scratch_bytes * host->max_workers(), kPageAlign);
     host->free(s->tracks, s->n_tracks * sizeof(Track), alignof(Track));
+    host->free(s->turn.each, turn_values(s->config) * sizeof(double), alignof(double));
     host->free(s->layers, s->layers ? s->config.n_layers * sizeof(Layer) : 0, alignof(Layer));
     unmake(*host, s);
     cache->~Cache();
@@ -126,10 +140,35 @@ namespace {
 uint64_t reserved_tokens(const Layer &layer, const Track &track, uint64_t n_tokens) {
     const uint64_t more = n_tokens > track.n_tokens ? n_tokens - track.n_tokens : 0;
     const uint64_t most = window_tokens(layer);
-    return layer.window && more > most ? most : more;
+    return layer.window.drops() && more > most ? most : more;
 }
 
 } // namespace
+
+Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens) {
+    const Status status =
+        prepare(state, layer, track, reserved_tokens(layer, track, n_tokens), Steps::small);
+    if (status != Status::ok) return status;
+    return grow_mark(*state.host, layer, track, track.table_size) ? status : Status::memory;
+}
+
+Status reserve_loaded(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens) {
+    const Track empty{};
+    const uint64_t n = reserved_tokens(layer, empty, n_tokens);
+    const Needs all = needs_of(state, layer, empty, n, Steps::small);
+    size_t held[kFormCount] = {};
+    for (size_t p = 0; p < track.n_pages; p++) held[track.pages[p].block->form]++;
+    for (const Form form : kForms)
+        while (held[form] + track.n_spare[form] < all.blocks[form]) {
+            Block *block = take_block(*state.host, layer, form);
+            if (!block) return Status::memory;
+            push_spare(track, block);
+        }
+    const bool tables = grow_table(*state.host, track, all.n_pages) &&
+                        grow_mark(*state.host, layer, track, track.table_size);
+    if (!tables || layer.window.drops()) return tables ? Status::ok : Status::memory;
+    return reserve_track(state, layer, track, n_tokens);
+}
 
 uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_tokens) {
     const Config config = checked_config(given);
@@ -137,8 +176,8 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
     State state;
     state.config = config;
     state.n_sinks = config.n_sinks;
-    uint64_t total = sizeof(Cache) + sizeof(State) + sizes.layers + sizes.tracks + sizes.more.scratch +
-                     sizes.more.calibration + sizeof(AttendMemory) +
+    uint64_t total = sizeof(Cache) + sizeof(State) + sizes.layers + sizes.tracks + sizes.turn +
+                     sizes.more.scratch + sizes.more.calibration + sizeof(AttendMemory) +
                      AttendShape(config, host.max_workers()).bytes;
     bool ok = true;
     for (uint32_t i = 0; i < config.n_layers; i++) {
@@ -146,16 +185,22 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
         const Track empty{};
         const uint64_t n = reserved_tokens(layer, empty, n_tokens);
         const Needs needs = needs_of(state, layer, empty, n, Steps::small);
-        uint64_t one = 0, part = 0;
+        uint64_t one = 0, part = 0, blocks = 0, largest = 0;
         if (needs.n_pages) one = uint64_t(table_size_for(needs.n_pages)) * sizeof(PageRef);
-        if (layer.window) one *= 2; // and that of a mark
+        if (layer.window.drops()) one *= 2; // and that of a mark
         for (const Form form : kForms) {
             ok = ok && checked::mul(&part, uint64_t(needs.blocks[form]),
                                     uint64_t(layer.shape[form].bytes));
-            ok = ok && checked::add(&one, one, part);
+            ok = ok && checked::add(&blocks, blocks, part);
+            if (needs.blocks[form] && layer.shape[form].bytes > largest)
+                largest = layer.shape[form].bytes;
         }
         ok = ok && checked::mul(&one, one, uint64_t(config.n_sequences)) &&
-             checked::add(&total, total, one);
+             checked::mul(&blocks, blocks, uint64_t(config.n_sequences));
+        if (ok && config.max_pages && checked::mul(&part, config.max_pages, largest) &&
+            part < blocks)
+            blocks = part;
+        ok = ok && checked::add(&one, one, blocks) && checked::add(&total, total, one);
     }
     if (!ok || n_tokens > UINT64_MAX / 2)
         fail(Status::argument, {}, "%llu tokens need more bytes than 64 bits count", ull(n_tokens));
@@ -170,16 +215,14 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
         return set_failure(failure, Status::capacity, {},
                            "reserve %llu tokens: max_tokens of the cache is %llu", ull(n_tokens),
                            ull(s.config.max_tokens));
-    bool ok = true;
+    Status taken = Status::ok;
     uint32_t n = 0;
-    for (; ok && n < s.config.n_layers; n++) {
+    for (; taken == Status::ok && n < s.config.n_layers; n++) {
         Track &track = s.track(n, sequence);
         for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
-        ok = prepare(s, s.layers[n], track, reserved_tokens(s.layers[n], track, n_tokens),
-                     Steps::small) &&
-             grow_mark(*s.host, s.layers[n], track, track.table_size);
+        taken = reserve_track(s, s.layers[n], track, n_tokens);
     }
-    if (ok) {
+    if (taken == Status::ok) {
         for (uint32_t i = 0; i < n; i++) s.track(i, sequence).reserved = true;
         return status;
     }
@@ -187,6 +230,7 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
         for (const Form form : kForms)
             drop_spares(*s.host, s.layers[i], s.track(i, sequence), form,
                         s.track(i, sequence).n_marked[form]);
+    if (taken == Status::capacity) return refuse_pages(s, n - 1, n_tokens, failure);
     return set_failure(failure, Status::memory, {},
                        "no memory for the pages of %llu tokens in each of %u layers", ull(n_tokens),
                        s.config.n_layers);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/host.hpp"
+#include "base/snapshot_io.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,11 @@ struct Kernels;
 
 namespace ggufx::kv {
 
-constexpr uint32_t kTypeF32 = 1, kTypeF16 = 2, kTypeTq3 = 64; // GGUFX_KV_F32, _F16, _TQ3_0
+// id::Q8_0 ...: GGUFX_KV_*.
+namespace id {
+#define X(NAME, ID, ...) constexpr uint32_t NAME = ID;
+#include "kv/types.def"
+} // namespace id
 
 struct TypeFacts {
     uint32_t id;
@@ -32,10 +37,14 @@ enum class Centring : uint8_t { by_type, always, never };
 // How keys carry their positions: `unknown` ones cannot be shifted.
 enum class RopeStyle : uint8_t { unknown, none, pairs, halves };
 
+// Positions j that the token at i sees through a window of w: i - w < j <= i; w floor(i / w) <= j
+// <= i; |i - j| <= floor(w / 2).
+enum class WindowKind : uint32_t { sliding, chunked, symmetric };
+
 struct LayerConfig {
     uint32_t type_k, type_v; // 0: those of the cache
     uint32_t window;         // 0: none
-    uint32_t reserved;
+    WindowKind window_kind;
 };
 
 struct Config {
@@ -48,28 +57,44 @@ struct Config {
     uint32_t type_v = 2;
     uint32_t n_sequences = 1;
     uint64_t max_tokens = 0; // 0 = as memory allows
-    uint32_t n_sinks = 64;   // first tokens kept as F16, of BF16 streams as F32
+    // Of a layer, over all sequences; 0 = as memory allows. Each is of 64 tokens; those of first
+    // tokens, plain forms and spare ones count. What would take more is CAPACITY, with nothing
+    // changed; requantize and compact may take some more while they run, requantize also after.
+    uint64_t max_pages = 0;
+    uint32_t n_sinks = 64; // first tokens kept as F16, of BF16 streams as F32
     bool fit_tq3 = false;
     bool v_in_k = false; // values are the first head_dim_v coordinates of keys
     Centring centring = Centring::by_type;
     RopeStyle rope_style = RopeStyle::unknown;
     uint32_t rope_dims = 0; // 0 = those from rope_first() on
     float rope_base = 10000.0f, rope_scale = 1.0f;
+    // Angles per position of pair i, [rope_dims / 2], read at create only; null: rope_scale *
+    // rope_base^(-2 i / rope_dims).
+    const double *rope_frequencies = nullptr;
+    size_t n_rope_frequencies = 0;       // 0, or rope_dims / 2
     uint64_t model = 0;                  // told apart by snapshots
     const LayerConfig *layers = nullptr; // [n_layers], read at create only; null: all alike
+    // Tokens of one append that reserve provides for, [n_layers], read at create only; null or 0: a
+    // page in layers that encode, 1024 in others with a window.
+    const uint32_t *append_tokens = nullptr;
+    // Windows drop what no token sees of which as many come behind it: truncate goes back so far.
+    uint32_t window_history = 0;
 
     // Values do not turn.
     uint32_t rope_first() const { return v_in_k ? head_dim_v : 0; }
+    bool turns() const { return rope_style == RopeStyle::pairs || rope_style == RopeStyle::halves; }
     // Coordinates of a sum over values: whole keys while they are in a basis of their own.
     uint32_t sum_dim() const { return v_in_k ? head_dim_k : head_dim_v; }
 };
 
 struct AttendOptions {
     bool causal = true;
-    float scale = 0.0f;                  // 0 = 1 / sqrt(head_dim_k)
-    float softcap = 0.0f;                // 0: none; else scores become cap * tanh(score / cap)
-    uint32_t window = 0;                 // 0: that of the layer; else the smaller one counts
+    float scale = 0.0f;   // 0 = 1 / sqrt(head_dim_k)
+    float softcap = 0.0f; // 0: none; else scores become cap * tanh(score / cap)
+    uint32_t window = 0;  // 0: that of the layer; else what both show
+    WindowKind window_kind = WindowKind::sliding;
     const float *alibi_slopes = nullptr; // [n_q_heads] or null
+    bool alibi_both_sides = false;       // keys behind the query are as far away as those before
     const float *sink_logits = nullptr;  // [n_q_heads] or null
     Progress progress;
 };
@@ -89,16 +114,6 @@ struct Source {
 };
 
 constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX, kKeepType = UINT32_MAX;
-
-// Statuses of include/ggufx/base.h; a reader gives all n bytes or fails.
-using WriteFn = int32_t (*)(void *user, const void *data, size_t n);
-using ReadFn = int32_t (*)(void *user, void *data, size_t n);
-// Where a snapshot comes from; `ended` (may be null) is asked before anything changes.
-struct Reader {
-    ReadFn read;
-    void *user;
-    Status (*ended)(void *user) = nullptr;
-};
 
 class Cache {
 public:
@@ -131,8 +146,11 @@ public:
     Status positions(int32_t *out, uint32_t sequence, uint64_t first, uint64_t n,
                      Failure *failure) const;
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
-    // How many of n tokens to append at a time so that a layer that encodes needs no memory for both
-    // forms of their pages: those up to the end of one.
+    // The longest part of the first n tokens after which appends go on, once the sequence is cut
+    // there, as if those behind had never come: attention has the bits of a fresh run.
+    uint64_t nearest(uint32_t sequence, uint64_t n_tokens) const;
+    // How many of n tokens to append at a time: those up to the end of a page, so that a layer that
+    // encodes needs no memory for both forms of their pages; in others, append_tokens.
     size_t whole_step(uint32_t layer, uint32_t sequence, size_t n) const;
     // A call of several appends: commit, or rollback to where it began.
     Status begin(uint32_t sequence, Failure *failure);
@@ -149,6 +167,11 @@ public:
     // One sequence or kAllSequences; a failed load changes nothing.
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
+    // The same in two steps, of one sequence that has n_tokens at positions 0, 1, ... in each layer
+    // (else MALFORMED): read aside, with n_reserved tokens reserved; then taken or dropped.
+    Status load_aside(uint32_t sequence, uint64_t n_tokens, uint64_t n_reserved,
+                      const Reader &reader, Failure *failure);
+    void finish_load(bool take);
     // Throws Error as well: what the file fails with.
     Status save_path(uint32_t sequence, const char *path, Failure *failure) const;
     Status load_path(uint32_t sequence, const char *path, Failure *failure);

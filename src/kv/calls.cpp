@@ -66,12 +66,13 @@ void settle_track(const Cache::State &state, Layer &layer, Track &track) {
 void trim_plain(const Cache::State &state, Layer &layer, Track &track) {
     if (!layer.encodes) return;
     const size_t used = plain_in_use(track);
-    drop_spares(*state.host, layer, track, kPlain, used < kPlainBlocks ? kPlainBlocks - used : 0);
+    const size_t keep = track.reserved ? plain_blocks(layer) : kPlainBlocks;
+    drop_spares(*state.host, layer, track, kPlain, used < keep ? keep - used : 0);
 }
 
 bool grow_mark(const Host &host, const Layer &layer, Track &track, size_t n_pages) {
     Mark &mark = track.mark;
-    return layer.window == 0 ||
+    return !layer.window.drops() ||
            grow_pages(host, mark.pages, mark.table_size, mark.n_pages, n_pages);
 }
 
@@ -114,6 +115,9 @@ void return_to_mark(const Cache::State &state, Layer &layer, Track &track) {
     track.dropped_last = mark.dropped_last;
     track.n_tokens = track.n_dropped;
     for (size_t i = 0; i < track.n_pages; i++) track.n_tokens += track.pages[i].n;
+    // A page that was full is not cut, and was plain all the same.
+    if (mark.has_last && track.n_pages && track.pages[track.n_pages - 1].index == mark.last_index)
+        take_plain(state, layer, track, track.pages[track.n_pages - 1]);
     cut_track(state, layer, track, mark.n_tokens);
     mark.set = false;
 }
@@ -121,7 +125,8 @@ void return_to_mark(const Cache::State &state, Layer &layer, Track &track) {
 size_t Cache::whole_step(uint32_t layer_index, uint32_t sequence, size_t n) const {
     const Layer &layer = state_->layers[layer_index];
     Track &track = state_->track(layer_index, sequence);
-    if (!layer.encodes) return n;
+    if (!layer.encodes && layer.append_tokens == 0) return n;
+    if (!layer.encodes) return n < layer.append_tokens ? n : layer.append_tokens;
     const PageRef *open = open_page(*state_, layer, track);
     const bool sinks = layer.sinks && state_->n_sinks && track.n_tokens == 0;
     const size_t room = open    ? page_limit(*state_, *open->block) - open->first - open->n
@@ -140,8 +145,7 @@ Status Cache::begin(uint32_t sequence, Failure *failure) {
         return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",
                            track.n_pages);
     }
-    for (uint32_t l = 0; l < s.config.n_layers; l++)
-        set_mark(s, s.layers[l], s.track(l, sequence));
+    for (uint32_t l = 0; l < s.config.n_layers; l++) set_mark(s, s.layers[l], s.track(l, sequence));
     return Status::ok;
 }
 

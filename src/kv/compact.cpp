@@ -165,7 +165,7 @@ void Compact::commit(uint32_t sequence) {
         for (size_t i = 0; i < run.n_targets; i++) {
             const Target &target = targets_[run.target + i];
             track.pages[run.first + i] = {target.block, 0, static_cast<uint16_t>(target.end()),
-                                          delta, 0, nullptr};
+                                          delta,        0, nullptr};
         }
         const size_t gap = run.end - run.first - run.n_targets;
         for (size_t p = run.end; p < track.n_pages; p++) track.pages[p - gap] = track.pages[p];

@@ -7,6 +7,7 @@ namespace ggufx::kv {
 
 namespace {
 
+constexpr double kInfinity = __builtin_inf();
 constexpr uint32_t kMostTracks = 1u << 22; // what they take is written at once: some 100 bytes each
 
 const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
@@ -18,7 +19,7 @@ const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const 
     if (head_dim % type->multiple)
         fail(Status::argument, {}, "heads of %u: type %s of the %s needs a multiple of %u",
              head_dim, type->facts.name, stream, type->multiple);
-    return c.fit_tq3 && id == kTypeTq3 ? fitted_tq3() : *type;
+    return c.fit_tq3 && id == id::TQ3_0 ? fitted_tq3() : *type;
 }
 
 // Snapshots compare them whatever the style.
@@ -28,10 +29,21 @@ void check_positive(float value, const char *name) {
          static_cast<double>(value));
 }
 
+void check_frequencies(const Config &c) {
+    const size_t want = c.turns() ? c.rope_dims / 2 : 0;
+    if (c.n_rope_frequencies == 0) return;
+    if (c.n_rope_frequencies != want || !c.rope_frequencies)
+        fail(Status::argument, {}, "%zu rope_frequencies: rope_dims and rope_style say %zu",
+             c.n_rope_frequencies, want);
+    for (size_t i = 0; i < want; i++)
+        if (!(__builtin_fabs(c.rope_frequencies[i]) < kInfinity))
+            fail(Status::argument, {.index = i}, "rope_frequencies[%zu] is NaN or infinite", i);
+}
+
 void check_rope(Config &c) {
     check_positive(c.rope_base, "rope_base");
     check_positive(c.rope_scale, "rope_scale");
-    if (c.rope_style != RopeStyle::pairs && c.rope_style != RopeStyle::halves) return;
+    if (!c.turns()) return;
     const uint32_t most = c.head_dim_k - c.rope_first();
     if (c.rope_dims == 0) c.rope_dims = most;
     if (c.rope_dims % 2 || c.head_dim_k > kMaxCodes || c.rope_dims > most)
@@ -46,13 +58,13 @@ Config checked_config(Config c) {
         if (!ok) fail(Status::argument, {}, "%s (it is %u)", text, value);
     };
     if (c.head_dim_v == 0) c.head_dim_v = c.head_dim_k;
-    if (c.type_k == 0) c.type_k = kTypeF16;
-    if (c.type_v == 0) c.type_v = c.v_in_k ? c.type_k : kTypeF16;
+    if (c.type_k == 0) c.type_k = id::F16;
+    if (c.type_v == 0) c.type_v = c.v_in_k ? c.type_k : id::F16;
     if (c.n_sequences == 0) c.n_sequences = 1;
     need(c.n_layers >= 1, "n_layers must be at least 1", c.n_layers);
     if (c.n_layers > kMostTracks || c.n_sequences > kMostTracks / c.n_layers)
-        fail(Status::limit, {}, "%u layers of %u sequences each: the limit is %u in all", c.n_layers,
-             c.n_sequences, kMostTracks);
+        fail(Status::limit, {}, "%u layers of %u sequences each: the limit is %u in all",
+             c.n_layers, c.n_sequences, kMostTracks);
     need(c.n_kv_heads >= 1, "n_kv_heads must be at least 1", c.n_kv_heads);
     need(c.n_q_heads >= 1 && c.n_q_heads % c.n_kv_heads == 0,
          "n_q_heads must be a multiple of n_kv_heads", c.n_q_heads);
@@ -65,6 +77,8 @@ Config checked_config(Config c) {
         fail(Status::argument, {}, "values in keys: head_dim_v %u is more than head_dim_k %u",
              c.head_dim_v, c.head_dim_k);
     check_rope(c);
+    check_frequencies(c);
+    if (c.n_rope_frequencies == 0) c.rope_frequencies = nullptr;
     return c;
 }
 
@@ -86,7 +100,12 @@ Layer layer_of(const Config &c, const LayerConfig &own) {
         fail(Status::argument, {}, "values in keys: KV type %u of the values, %u of the keys",
              own.type_v, layer.k->facts.id);
     layer.v_in_k = c.v_in_k;
-    layer.window = own.window;
+    layer.max_blocks = c.max_pages;
+    if (own.window_kind > WindowKind::symmetric ||
+        (own.window == 0 && own.window_kind != WindowKind::sliding))
+        fail(Status::argument, {}, "window_kind %u of a window of %u positions is unknown",
+             static_cast<uint32_t>(own.window_kind), own.window);
+    layer.window = {own.window, own.window_kind};
     layer.encodes = !layer.k->is_float() || !layer.v->is_float();
     const TypeOps &sink_k = sink_type(*layer.k), &sink_v = sink_type(*layer.v);
     layer.sinks = &sink_k != layer.k || &sink_v != layer.v;
@@ -99,7 +118,10 @@ Layer layer_of(const Config &c, const LayerConfig &own) {
 }
 
 Layer make_layer(const Config &c, uint32_t index) {
-    return layer_of(c, c.layers ? c.layers[index] : LayerConfig{});
+    Layer layer = layer_of(c, c.layers ? c.layers[index] : LayerConfig{});
+    layer.append_tokens = c.append_tokens ? c.append_tokens[index] : 0;
+    layer.window_history = c.window_history;
+    return layer;
 }
 
 LayerMemory layer_memory(const Host &host, const Config &c, bool encodes, bool centred) {

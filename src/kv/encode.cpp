@@ -55,8 +55,7 @@ void fill_codes(const Codes16 &from, Block &to, uint32_t begin, uint32_t end,
     const TypeOps &type = side == Side::k ? *shape.k : *shape.v;
     const KvEncoders &kernels = *kv_pages_of(*e.state->kernels)->encoders;
     const uint32_t n = from.n, padded = padded_values(type, n);
-    const HeadCalibration c =
-        calibration_head(e.state->config, *e.layer, e.calibration, from.head);
+    const HeadCalibration c = calibration_head(e.state->config, *e.layer, e.calibration, from.head);
     const float *mu = side == Side::k ? c.mu_k : c.mu_v;
     uint8_t *page = page_of(to, shape, side, from.head);
     float *x = scratch.vectors.x, error = 0.0f, square = 0.0f;
@@ -101,7 +100,8 @@ uint32_t fill_halves(const Encoder &e, const float *row, uint8_t *page, Side sid
             const uint32_t some = n - c < piece ? n - c : piece;
             const auto *from = reinterpret_cast<const uint8_t *>(row + c);
             kernels.load_rows(x, {from, stride * sizeof(float), KvKind::f32}, {0, kKvGroup}, some);
-            kernels.to_halves(page + 2 * size_t(k_float_at(n, slot, c)), x, size_t(some) * kKvGroup);
+            kernels.to_halves(page + 2 * size_t(k_float_at(n, slot, c)), x,
+                              size_t(some) * kKvGroup);
         }
         row += kKvGroup * stride;
     }
@@ -132,8 +132,7 @@ void store_side(const Encoder &e, Block &to, const Source &s, uint32_t slot, uin
 void Encoder::store_head(Block &to, const Source &source, uint32_t slot, uint32_t end,
                          size_t token0, uint32_t head) const {
     store_side(*this, to, source, slot, end, token0, Side::k, head);
-    if (!state->config.v_in_k)
-        store_side(*this, to, source, slot, end, token0, Side::v, head);
+    if (!state->config.v_in_k) store_side(*this, to, source, slot, end, token0, Side::v, head);
 }
 
 // A stream of floats in a layer whose other one is quantized is copied.

@@ -65,7 +65,7 @@ Status Cache::read(float *k, float *v, uint32_t layer_index, uint32_t sequence, 
             };
             if (k) {
                 get(Side::k, c.head_dim_k, k);
-                rotate_position(c, k, page.delta);
+                rotate_position(s, k, page.delta);
                 k += c.head_dim_k;
             }
             if (v) {

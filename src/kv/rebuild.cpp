@@ -120,8 +120,7 @@ void Rebuild::fill_unit(const Target &target, Block *stage, uint32_t head, const
         }
         const bool encoded = target.block->form == kEncoded;
         fill_stream(target, encoded ? stage : nullptr, side, head);
-        if (encoded)
-            encoder.encode_side(*target.block, *stage, first, end, side, head, scratch);
+        if (encoded) encoder.encode_side(*target.block, *stage, first, end, side, head, scratch);
     }
 }
 
@@ -195,7 +194,7 @@ struct FirstTarget {
 void Rebuild::get_value(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out) {
     const FirstTarget &first = *static_cast<const FirstTarget *>(ctx);
     const Rebuild &r = *first.rebuild;
-    const TypeOps &half = *type_ops(kTypeF16);
+    const TypeOps &half = *type_ops(id::F16);
     bool refused = false; // fill() will say so
     r.fetch(*first.target, slot, side, head, half, out, &refused);
     const uint32_t n = r.run_.state.head_dim(side);

@@ -94,8 +94,8 @@ bool Requantize::take_successors(LayerPlan &plan, Move &move) {
     const Layer &old = s_.layers[plan.index];
     const Block &block = *move.old;
     const bool sinks = block.form == kSinks;
-    const bool open = block.form == kPlain && move.tail &&
-                      (!move.inner || old.encodes || move.end < kPageTokens);
+    const bool open =
+        block.form == kPlain && move.tail && (!move.inner || old.encodes || move.end < kPageTokens);
     const Form form = sinks ? kSinks : plan.next.encodes && !open ? kEncoded : kPlain;
     const bool splits = move.head && plan.next.sinks && !old.sinks && !sinks;
     const uint32_t n_sinks = splits ? s_.n_sinks : 0;
@@ -145,9 +145,11 @@ Status Requantize::plan(LayerPlan &plan, uint32_t index, uint32_t type_k, uint32
     const Layer &old = s_.layers[index];
     plan.index = index;
     if (s_.config.v_in_k && type_v == kKeepType) type_v = type_k;
-    plan.next =
-        layer_of(s_.config, {type_k == kKeepType ? old.k->facts.id : type_k,
-                             type_v == kKeepType ? old.v->facts.id : type_v, old.window, 0});
+    plan.next = layer_of(s_.config, {type_k == kKeepType ? old.k->facts.id : type_k,
+                                     type_v == kKeepType ? old.v->facts.id : type_v,
+                                     old.window.tokens, old.window.kind});
+    plan.next.append_tokens = old.append_tokens;
+    plan.next.window_history = old.window_history;
     plan.same = plan.next.k == old.k && plan.next.v == old.v;
     if (plan.same) return Status::ok;
     const bool ok = find_moves(plan) && take_blocks(plan) && grow_tables(plan);
@@ -186,8 +188,7 @@ void Requantize::place_calibration(LayerPlan &plan) {
     const size_t n_k = size_t(s_.config.n_kv_heads) * s_.config.head_dim_k;
     const size_t n_v = size_t(s_.config.n_kv_heads) * s_.config.head_dim_v;
     for (uint32_t i = 0; i <= s_.config.n_sequences; i++) {
-        const HeadCalibration c =
-            calibration_head(s_.config, next, next.calibration + i * n, 0);
+        const HeadCalibration c = calibration_head(s_.config, next, next.calibration + i * n, 0);
         for (size_t j = 0; !old.centre_k && c.mu_k && j < n_k; j++) c.mu_k[j] = 0, c.eq_k[j] = 1;
         for (size_t j = 0; !old.centre_v && c.mu_v && j < n_v; j++) c.mu_v[j] = 0;
     }
@@ -208,8 +209,8 @@ void Requantize::settle_group(LayerPlan &plan, const Rebuild &rebuild, uint32_t 
     const Layer &old = s_.layers[plan.index];
     const uint32_t n_sequences = s_.config.n_sequences;
     uint32_t from = group;
-    while (from < n_sequences && (group_of(plan, from) != group ||
-                                  !s_.track(plan.index, from).calibrated))
+    while (from < n_sequences &&
+           (group_of(plan, from) != group || !s_.track(plan.index, from).calibrated))
         from++;
     const bool kept = from < n_sequences;
     if (!kept) from = group;
@@ -295,8 +296,8 @@ Status Cache::requantize(uint32_t layer, uint32_t type_k, uint32_t type_v, const
     Status status = all ? Status::ok : check_layer(s.config, layer, failure);
     if (status == Status::ok) status = check_rebuild(s.config, "requantize", failure);
     if (status != Status::ok) return status;
-    if (type_k == 0) type_k = kTypeF16;
-    if (type_v == 0) type_v = s.config.v_in_k ? type_k : kTypeF16;
+    if (type_k == 0) type_k = id::F16;
+    if (type_v == 0) type_v = s.config.v_in_k ? type_k : id::F16;
     Requantize work(s, progress, failure);
     status = work.run(all ? 0 : layer, all ? s.config.n_layers : layer + 1, type_k, type_v);
     if (status != Status::ok || !all) return status;

@@ -13,7 +13,7 @@ struct Move {
     Block *to;    // slots from n_sinks on when there are sinks, else all; may be `old` itself
     Block *sinks; // the slots before, of blocks that began a sequence without a page of sinks
     uint16_t first, end;
-    uint64_t used;   // a bit per slot
+    uint64_t used;          // a bit per slot
     bool tail, inner, head; // the last page of a sequence; one before that; the first one
     uint32_t sequence;      // the first that holds it
 };

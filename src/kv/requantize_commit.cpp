@@ -15,13 +15,17 @@ void Requantize::replace_pages(Track &track) {
         uint32_t border = move.sinks ? s_.n_sinks : page.first;
         border = border < page.first ? page.first : border > end ? end : border;
         if (border < end) {
-            track.pages[--at] = {move.to, static_cast<uint16_t>(border),
-                                 static_cast<uint16_t>(end - border), page.delta, 0, nullptr};
+            track.pages[--at] = {move.to,
+                                 static_cast<uint16_t>(border),
+                                 static_cast<uint16_t>(end - border),
+                                 page.delta,
+                                 0,
+                                 nullptr};
             move.to->n_owners++;
         }
         if (border > page.first) {
             track.pages[--at] = {move.sinks, page.first, static_cast<uint16_t>(border - page.first),
-                                 page.delta, 0, nullptr};
+                                 page.delta, 0,          nullptr};
             move.sinks->n_owners++;
         }
     }

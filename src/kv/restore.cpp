@@ -1,50 +1,13 @@
 // Loading: everything is read, checked and built aside; the cache changes last. Numbers of a
 // snapshot are believed only when their checksum was right, memory is taken page by page before.
 // SPDX-License-Identifier: MIT
-#include "base/bytes.hpp"
-#include "base/crc64.hpp"
 #include "kv/snapshot.hpp"
 
 #include <string.h>
 
 namespace ggufx::kv {
 
-namespace {
-
 using ull = unsigned long long;
-
-class Input {
-public:
-    explicit Input(const Reader &reader) : reader_(reader) {}
-    bool bytes(void *data, size_t n) {
-        if (status_ == Status::ok && n)
-            status_ = static_cast<Status>(reader_.read(reader_.user, data, n));
-        if (status_ != Status::ok) return false;
-        crc_ = crc64(crc_, data, n);
-        return true;
-    }
-    uint32_t u32() {
-        uint8_t b[4] = {};
-        bytes(b, sizeof b);
-        return load_u32le(b);
-    }
-    uint64_t u64() {
-        const uint64_t low = u32();
-        return low | static_cast<uint64_t>(u32()) << 32;
-    }
-    int32_t i32() { return static_cast<int32_t>(u32()); }
-    bool checksum() {
-        const uint64_t want = crc_;
-        return u64() == want;
-    }
-    Status status() const { return status_; }
-    Status ended() const { return reader_.ended ? reader_.ended(reader_.user) : Status::ok; }
-
-private:
-    Reader reader_;
-    uint64_t crc_ = 0;
-    Status status_ = Status::ok;
-};
 
 // What is built aside: tracks [layer][n_sequences of the snapshot], calibrations.
 class Restore {
@@ -52,7 +15,11 @@ public:
     Restore(Cache::State &state, const Reader &reader, Failure *failure)
         : s_(state), in_(reader), failure_(failure) {}
     ~Restore();
-    Status run(uint32_t sequence);
+    Status read(uint32_t sequence);
+    Status check_numbered(uint64_t n_tokens); // at positions 0, 1, ... in every layer
+    Status prepare_for(uint64_t n_tokens);    // memory for so many in all
+    Status ended() const { return in_.ended(); }
+    void commit();
 
 private:
     Status fail_read();
@@ -65,21 +32,21 @@ private:
     Status counts(const Layer &layer, Track &track, uint64_t *n_pages);
     Status page(Layer &layer, Track &track);
     Status page_body(const Layer &layer, Track &track, const PageHead &head, Block &block);
-    void commit(uint32_t sequence);
     size_t index_of(uint32_t layer, uint32_t i) const { return size_t(layer) * n_sequences_ + i; }
     Track &at(uint32_t layer, uint32_t i) { return tracks_[index_of(layer, i)]; }
 
     Cache::State &s_;
-    Input in_;
+    SnapshotInput in_;
     Failure *failure_;
     uint32_t version_ = 0, n_sequences_ = 0;
+    uint32_t sequence_ = 0;
+    bool all_ = false;
+    uint64_t n_held_ = 0; // of the layer that is loaded
     Track *tracks_ = nullptr;
     float *calibration_ = nullptr; // [layer][n_sequences of the snapshot]
     size_t calibration_bytes_ = 0;
     uint8_t *flags_ = nullptr; // CentringFlag, alike
 };
-
-} // namespace
 
 Restore::~Restore() {
     const Host &host = *s_.host;
@@ -180,8 +147,10 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     const BlockShape &shape = layer.shape[block.form];
     if (!in_.bytes(block.data(), shape.errors)) return fail_read();
     if (!values_finite(s_, layer, block)) return bad("a page holds NaN or an infinity");
-    const PageRef page = {&block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n),
-                          head.delta, 0, nullptr};
+    if (!can_turn(s_.turn, head.delta)) return bad("a shift turns keys too far");
+    const PageRef page = {
+        &block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n), head.delta, 0,
+        nullptr};
     for (uint32_t i = 0; i < head.n; i++) {
         const int32_t stored = block.positions[head.first + i];
         const int64_t p = int64_t(stored) + head.delta;
@@ -209,12 +178,16 @@ Status Restore::page(Layer &layer, Track &track) {
         (head.form == kEncoded && !layer.encodes))
         return bad("an odd page");
     const auto form = static_cast<Form>(head.form);
+    if (layer.max_blocks && n_held_ >= layer.max_blocks)
+        return refuse_pages(s_, static_cast<uint32_t>(&layer - s_.layers),
+                            track.n_pages * uint64_t(kPageTokens), failure_);
     Block *block = grow_table(*s_.host, track, track.n_pages + 1)
                        ? take_block(*s_.host, layer, form)
                        : nullptr;
     if (!block)
         return set_failure(failure_, Status::memory, {}, "no memory for a page of a snapshot");
     block->n_owners = 1;
+    n_held_++;
     const Status status = page_body(layer, track, head, *block);
     if (status != Status::ok) free_block(*s_.host, layer, block);
     return status;
@@ -236,7 +209,7 @@ Status Restore::counts(const Layer &layer, Track &track, uint64_t *n_pages) {
                            ull(track.n_tokens), ull(track.n_dropped), ull(kMostTokens));
     // A window drops what is behind tokens that are held.
     if (track.n_dropped > track.n_tokens || *n_pages > track.n_tokens - track.n_dropped ||
-        (track.n_dropped && (!layer.window || *n_pages == 0)))
+        (track.n_dropped && (!layer.window.drops() || *n_pages == 0)))
         return bad("odd numbers of tokens");
     if (track.n_dropped && (track.dropped_first < 0 || track.dropped_first > track.dropped_last))
         return bad("positions of dropped tokens are negative or descend");
@@ -249,6 +222,9 @@ Status Restore::track(uint32_t index, uint32_t i) {
     uint64_t n_pages = 0;
     Status status = counts(layer, track, &n_pages);
     if (status != Status::ok) return status;
+    // Blocks of the layer once those that are replaced are given back.
+    n_held_ = all_ ? layer.n_loaded : layer.all_blocks() - own_blocks(s_.track(index, sequence_));
+    const uint64_t before = n_held_;
     uint64_t held = 0;
     for (uint64_t p = 0; p < n_pages; p++) {
         status = page(layer, track);
@@ -264,6 +240,7 @@ Status Restore::track(uint32_t index, uint32_t i) {
                            "the snapshot has %llu tokens: max_tokens of the cache is %llu",
                            ull(track.n_tokens), ull(s_.config.max_tokens));
     number_pages(track);
+    layer.n_loaded += n_held_ - before;
     return Status::ok;
 }
 
@@ -274,16 +251,47 @@ void Restore::take_calibration(uint32_t index, uint32_t i, Track &track) const {
     if (flag == kNotCentred) return;
     const size_t n = calibration_floats(s_.config);
     const float *from = calibration_ + index_of(index, i) * n;
-    const bool given = flag == kGiven && layer.given &&
-                       memcmp(from, layer.calibration, n * sizeof *from) == 0;
+    const bool given =
+        flag == kGiven && layer.given && memcmp(from, layer.calibration, n * sizeof *from) == 0;
     track.calibrated = !given;
     if (given) return;
     memcpy(track.calibration, from, n * sizeof *from);
-    track.learned_end = flag == kGiven || track.n_dropped ? 0 : UINT64_MAX;
+    // The page that taught it was among those that went, so that only nothing is before its end.
+    track.learned_end = flag == kGiven ? 0 : track.n_dropped ? 1 : UINT64_MAX;
+}
+
+Status Restore::prepare_for(uint64_t n_tokens) {
+    for (uint32_t l = 0; l < s_.config.n_layers; l++)
+        for (uint32_t i = 0; i < n_sequences_; i++) {
+            const Status status = reserve_loaded(s_, s_.layers[l], at(l, i), n_tokens);
+            if (status == Status::capacity) return refuse_pages(s_, l, n_tokens, failure_);
+            if (status != Status::ok)
+                return set_failure(failure_, status, {},
+                                   "no memory for the pages of %llu tokens behind a snapshot",
+                                   ull(n_tokens));
+            at(l, i).reserved = true;
+        }
+    return Status::ok;
+}
+
+Status Restore::check_numbered(uint64_t n_tokens) {
+    for (uint32_t l = 0; l < s_.config.n_layers; l++)
+        for (uint32_t i = 0; i < n_sequences_; i++) {
+            const Track &track = at(l, i);
+            bool numbered = track.n_dropped == 0 || uint64_t(track.dropped_last) < track.n_dropped;
+            for (size_t p = 0; numbered && p < track.n_pages; p++)
+                for (uint32_t t = 0; t < track.pages[p].n; t++)
+                    numbered &=
+                        uint64_t(position_at(track.pages[p], t)) == track.pages[p].index + t;
+            if (track.n_tokens != n_tokens) return bad("layers of different lengths");
+            if (!numbered) return bad("positions other than 0, 1, ...");
+        }
+    return Status::ok;
 }
 
 // Old tracks move here and end with this object.
-void Restore::commit(uint32_t sequence) {
+void Restore::commit() {
+    const uint32_t sequence = all_ ? kAllSequences : sequence_;
     for (uint32_t l = 0; l < s_.config.n_layers; l++)
         for (uint32_t i = 0; i < n_sequences_; i++) {
             Track &track = s_.track(l, sequence == kAllSequences ? i : sequence);
@@ -295,20 +303,19 @@ void Restore::commit(uint32_t sequence) {
         }
 }
 
-Status Restore::run(uint32_t sequence) {
+Status Restore::read(uint32_t sequence) {
+    sequence_ = sequence;
+    all_ = sequence == kAllSequences;
+    for (uint32_t l = 0; l < s_.config.n_layers; l++) s_.layers[l].n_loaded = 0;
     Status status = header(sequence);
     if (status == Status::ok) status = calibrations();
     for (uint32_t i = 0; i < n_sequences_; i++)
         for (uint32_t l = 0; status == Status::ok && l < s_.config.n_layers; l++)
             status = track(l, i);
     if (status != Status::ok) return status;
-    if (!in_.checksum()) {
-        if (in_.status() != Status::ok) return fail_read();
-        return set_failure(failure_, Status::checksum, {}, "the snapshot is damaged");
-    }
-    status = in_.ended();
-    if (status == Status::ok) commit(sequence);
-    return status;
+    if (in_.checksum()) return status;
+    if (in_.status() != Status::ok) return fail_read();
+    return set_failure(failure_, Status::checksum, {}, "the snapshot is damaged");
 }
 
 Status Cache::load(uint32_t sequence, const Reader &reader, Failure *failure) {
@@ -317,7 +324,35 @@ Status Cache::load(uint32_t sequence, const Reader &reader, Failure *failure) {
         if (status != Status::ok) return status;
     }
     Restore restore(*state_, reader, failure);
-    return restore.run(sequence);
+    Status status = restore.read(sequence);
+    if (status == Status::ok) status = restore.ended();
+    if (status == Status::ok) restore.commit();
+    return status;
+}
+
+Status Cache::load_aside(uint32_t sequence, uint64_t n_tokens, uint64_t n_reserved,
+                         const Reader &reader, Failure *failure) {
+    State &s = *state_;
+    finish_load(false);
+    Status status = check_sequence(s.config, sequence, failure);
+    if (status != Status::ok) return status;
+    void *memory = s.host->alloc(sizeof(Restore), alignof(Restore));
+    if (!memory) return set_failure(failure, Status::memory, {}, "no memory to load a snapshot");
+    s.aside = new (memory) Restore(s, reader, failure);
+    status = s.aside->read(sequence);
+    if (status == Status::ok) status = s.aside->check_numbered(n_tokens);
+    if (status == Status::ok) status = s.aside->prepare_for(n_reserved);
+    if (status != Status::ok) finish_load(false);
+    return status;
+}
+
+void Cache::finish_load(bool take) {
+    State &s = *state_;
+    if (!s.aside) return;
+    if (take) s.aside->commit();
+    s.aside->~Restore();
+    s.host->free(s.aside, sizeof(Restore), alignof(Restore));
+    s.aside = nullptr;
 }
 
 } // namespace ggufx::kv

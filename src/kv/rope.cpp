@@ -1,25 +1,46 @@
 // Moving a key or a query to another position after the fact: the rotation of RoPE by a difference
 // of positions. Own sine and cosine in binary64: the same bits everywhere.
 // SPDX-License-Identifier: MIT
+#include "base/fpenv.hpp"
 #include "base/math.hpp"
 #include "kv/state.hpp"
 
 namespace ggufx::kv {
 
-void rotate_position(const Config &config, float *x, int32_t delta) {
-    if (delta == 0 || config.rope_style == RopeStyle::none) return;
-    x += config.rope_first();
-    const uint32_t pairs = config.rope_dims / 2;
-    const bool halves = config.rope_style == RopeStyle::halves;
-    const double scaled = static_cast<double>(delta) * static_cast<double>(config.rope_scale);
+size_t turn_values(const Config &config) {
+    return config.turns() ? config.rope_dims / 2 : 0;
+}
+
+void make_turn(const Config &config, Turn &turn) {
+    const CanonicalFp fp;
+    turn.n = turn_values(config);
+    const double *given = config.rope_frequencies;
+    turn.scale = given ? 1.0 : static_cast<double>(config.rope_scale);
     const double base = static_cast<double>(config.rope_base);
-    for (uint32_t i = 0; i < pairs; i++) {
-        const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(2 * pairs);
-        const SinCos turn = sin_cos_f64(scaled * pow_f64(base, exponent));
-        float &a = x[halves ? i : 2 * i], &b = x[halves ? i + pairs : 2 * i + 1];
+    for (size_t i = 0; i < turn.n; i++) {
+        const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(2 * turn.n);
+        turn.each[i] = given ? given[i] : pow_f64(base, exponent);
+        const double angle = __builtin_fabs(turn.scale * turn.each[i]);
+        if (angle > turn.most) turn.most = angle;
+    }
+}
+
+bool can_turn(const Turn &turn, int64_t delta) {
+    return __builtin_fabs(static_cast<double>(delta)) * turn.most <= 0x1p31;
+}
+
+void rotate_position(const Cache::State &state, float *x, int32_t delta) {
+    const Turn &turn = state.turn;
+    if (delta == 0 || turn.n == 0) return;
+    x += state.config.rope_first();
+    const bool halves = state.config.rope_style == RopeStyle::halves;
+    const double scaled = static_cast<double>(delta) * turn.scale;
+    for (size_t i = 0; i < turn.n; i++) {
+        const SinCos to = sin_cos_f64(scaled * turn.each[i]);
+        float &a = x[halves ? i : 2 * i], &b = x[halves ? i + turn.n : 2 * i + 1];
         const double u = static_cast<double>(a), v = static_cast<double>(b);
-        a = static_cast<float>(u * turn.cos - v * turn.sin);
-        b = static_cast<float>(u * turn.sin + v * turn.cos);
+        a = static_cast<float>(u * to.cos - v * to.sin);
+        b = static_cast<float>(u * to.sin + v * to.cos);
     }
 }
 

@@ -37,7 +37,7 @@ void score_head(const Cache::State &s, const Layer &layer, const Track &track, u
         const float *query = q;
         if (page.delta && s.config.head_dim_k <= kMaxCodes) { // create() sees to that
             for (uint32_t c = 0; c < s.config.head_dim_k; c++) turned[c] = q[c];
-            rotate_position(s.config, turned, -page.delta);
+            rotate_position(s, turned, -page.delta);
             query = turned;
         }
         for (uint32_t i = 0; i < page.n; i++)

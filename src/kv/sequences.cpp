@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
 
+#include <algorithm>
 #include <string.h>
 
 namespace ggufx::kv {
@@ -31,6 +32,23 @@ bool behind_window(const Layer &layer, const Track &track, uint64_t n_tokens) {
     while (left > track.pages[page].n) left -= track.pages[page++].n;
     const int64_t last = position_at(track.pages[page], static_cast<uint32_t>(left) - 1u);
     return sees_dropped(layer, track.dropped_last, last);
+}
+
+// A page that was encoded lets its tokens go back to be plain while it has that form, else its
+// start is the nearest place.
+uint64_t nearest_in(const Layer &layer, const Track &track, uint64_t n_tokens) {
+    if (n_tokens >= track.n_tokens) return track.n_tokens;
+    uint64_t nearest = n_tokens;
+    const PageRef *const begin = track.pages, *const end = begin + track.n_pages;
+    const auto is_before = [](const PageRef &page, uint64_t n) { return page.index < n; };
+    const PageRef *page = std::lower_bound(begin, end, n_tokens, is_before); // the first behind it
+    if (page != begin) {
+        page--;
+        const bool inside = n_tokens < page->index + page->n;
+        if (inside && page->block->form == kEncoded && !plain_of(track, *page))
+            nearest = page->index;
+    }
+    return behind_window(layer, track, nearest) ? 0 : nearest;
 }
 
 // Tokens of a track before a position, dropped ones included.
@@ -103,6 +121,18 @@ Status Cache::length(uint64_t *out, uint32_t sequence, Failure *failure) const {
     const Status status = check_sequence(state_->config, sequence, failure);
     if (status == Status::ok) *out = common_length(*state_, sequence);
     return status;
+}
+
+uint64_t Cache::nearest(uint32_t sequence, uint64_t n_tokens) const {
+    const State &s = *state_;
+    if (sequence >= s.config.n_sequences) return 0;
+    uint64_t nearest = n_tokens, before = n_tokens + 1;
+    while (nearest != before) { // each layer may lower it, to where another one has to go further
+        before = nearest;
+        for (uint32_t l = 0; l < s.config.n_layers; l++)
+            nearest = nearest_in(s.layers[l], s.track(l, sequence), nearest);
+    }
+    return nearest;
 }
 
 Status Cache::truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
@@ -246,9 +276,10 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
 
 namespace {
 
-// Whether positions of a track would still not descend, and fit, after a shift. Stored ones fit too,
-// so that sums of shifts, which are differences of the two, fit 32 bits.
-Status check_shift(const Track &track, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
+// Whether positions of a track would still not descend, and fit, after a shift. Stored ones fit
+// too, so that sums of shifts, which are differences of the two, fit 32 bits.
+Status check_shift(const Turn &turn, const Track &track, int32_t p0, int32_t p1, int32_t delta,
+                   Failure *failure) {
     int64_t last = 0; // positions are not negative
     const auto fits = [&](int32_t old) {
         const int64_t now = int64_t(old) + (old >= p0 && old < p1 ? delta : 0), before = last;
@@ -261,9 +292,15 @@ Status check_shift(const Track &track, int32_t p0, int32_t p1, int32_t delta, Fa
     };
     if (track.n_dropped && !(fits(track.dropped_first) && fits(track.dropped_last)))
         return Status::argument;
-    for (size_t i = 0; i < track.n_pages; i++)
-        for (uint32_t t = 0; t < track.pages[i].n; t++)
-            if (!fits(position_at(track.pages[i], t))) return Status::argument;
+    for (size_t i = 0; i < track.n_pages; i++) {
+        const PageRef &page = track.pages[i];
+        for (uint32_t t = 0; t < page.n; t++)
+            if (!fits(position_at(page, t))) return Status::argument;
+        if (position_at(page, 0) < p1 && position_at(page, page.n - 1u) >= p0 &&
+            !can_turn(turn, int64_t(page.delta) + delta))
+            return set_failure(failure, Status::argument, {},
+                               "shift by %d: keys would turn by more than 2^31 radians", delta);
+    }
     return Status::ok;
 }
 
@@ -310,7 +347,7 @@ Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Fa
                              "shift: rope_style of the cache does not say how keys are rotated");
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
         const Track &track = s.track(l, sequence);
-        status = check_shift(track, p0, p1, delta, failure);
+        status = check_shift(s.turn, track, p0, p1, delta, failure);
         if (status == Status::ok)
             status = check_shifted_window(s, l, track, p0, p1, delta, failure);
     }

@@ -5,49 +5,22 @@
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
 
+#include <string.h>
+
 namespace ggufx::kv {
 
 namespace {
 
-class Output {
-public:
-    Output(WriteFn write, void *user) : write_(write), user_(user) {}
-    void bytes(const void *data, size_t n) {
-        if (status_ != Status::ok || n == 0) return;
-        crc_ = crc64(crc_, data, n);
-        status_ = static_cast<Status>(write_(user_, data, n));
-    }
-    void u32(uint32_t v) {
-        uint8_t b[4];
-        store_u32le(b, v);
-        bytes(b, sizeof b);
-    }
-    void u64(uint64_t v) {
-        u32(static_cast<uint32_t>(v));
-        u32(static_cast<uint32_t>(v >> 32));
-    }
-    void i32(int32_t v) { u32(static_cast<uint32_t>(v)); }
-    void checksum() { u64(crc_); }
-    Status status() const { return status_; }
-
-private:
-    WriteFn write_;
-    void *user_;
-    uint64_t crc_ = 0;
-    Status status_ = Status::ok;
-};
-
-void write_page(Output &out, const Layer &layer, const PageRef &page) {
+void write_page(SnapshotOutput &out, const Layer &layer, const PageRef &page) {
     const Block &block = *page.block;
-    for (const uint32_t v : {block.form, uint32_t{page.first}, uint32_t{page.n}})
-        out.u32(v);
+    for (const uint32_t v : {block.form, uint32_t{page.first}, uint32_t{page.n}}) out.u32(v);
     out.i32(page.delta);
     for (const int32_t p : block.positions) out.i32(p);
     const BlockShape &shape = layer.shape[block.form];
     out.bytes(block.data(), shape.errors);
 }
 
-void write_track(Output &out, const Layer &layer, const Track &track) {
+void write_track(SnapshotOutput &out, const Layer &layer, const Track &track) {
     out.u64(track.n_tokens);
     out.u64(track.n_dropped);
     out.i32(track.dropped_first);
@@ -61,7 +34,20 @@ uint32_t centring_flag(const Layer &layer, const Track &track) {
     return layer.given && layer.calibration ? kGiven : kNotCentred;
 }
 
-void write_header(Output &out, const Cache::State &s, uint32_t first, uint32_t end) {
+uint64_t checksum_of(const Turn &turn) {
+    uint64_t crc = 0;
+    for (size_t i = 0; i < turn.n; i++) {
+        uint64_t bits;
+        memcpy(&bits, turn.each + i, sizeof bits);
+        uint8_t bytes[8];
+        store_u32le(bytes, static_cast<uint32_t>(bits));
+        store_u32le(bytes + 4, static_cast<uint32_t>(bits >> 32));
+        crc = crc64(crc, bytes, sizeof bytes);
+    }
+    return crc;
+}
+
+void write_header(SnapshotOutput &out, const Cache::State &s, uint32_t first, uint32_t end) {
     out.bytes(kSnapshotMagic, 8);
     out.u32(kSnapshotVersion);
     out.u32(end - first);
@@ -71,9 +57,8 @@ void write_header(Output &out, const Cache::State &s, uint32_t first, uint32_t e
         for (uint32_t i = first; i < end; i++)
             for (uint32_t l = 0; l < s.config.n_layers; l++) visit(s.layers[l], s.track(l, i));
     };
-    each_track([&](const Layer &layer, const Track &track) {
-        out.u32(centring_flag(layer, track));
-    });
+    each_track(
+        [&](const Layer &layer, const Track &track) { out.u32(centring_flag(layer, track)); });
     out.checksum();
     each_track([&](const Layer &layer, const Track &track) {
         const float *x = calibration_of(layer, track);
@@ -87,22 +72,25 @@ uint32_t Identity::value(uint32_t index) const {
     const Config &c = state.config;
     if (index >= kShared) {
         const Layer &layer = state.layers[(index - kShared) / kPerLayer];
-        const uint32_t options = (layer.centre_k ? 1u : 0u) | (layer.centre_v ? 2u : 0u);
-        const uint32_t values[kPerLayer] = {layer.k->facts.id, layer.v->facts.id, layer.window,
-                                            options};
+        const uint32_t options = (layer.centre_k ? 1u : 0u) | (layer.centre_v ? 2u : 0u) |
+                                 static_cast<uint32_t>(layer.window.kind) << kWindowKindShift;
+        const uint32_t values[kPerLayer] = {layer.k->facts.id, layer.v->facts.id,
+                                            layer.window.tokens, options};
         return values[(index - kShared) % kPerLayer];
     }
-    const uint32_t values[kShared] = {static_cast<uint32_t>(c.model),
-                                      static_cast<uint32_t>(c.model >> 32),
-                                      c.n_layers,
-                                      c.n_kv_heads,
-                                      c.head_dim_k,
-                                      c.head_dim_v | (c.v_in_k ? kVInK : 0),
-                                      c.n_sinks,
-                                      static_cast<uint32_t>(c.rope_style),
-                                      c.rope_dims,
-                                      f32_bits(c.rope_base),
-                                      f32_bits(c.rope_scale)};
+    const uint64_t own = c.rope_frequencies ? checksum_of(state.turn) : 0;
+    const uint32_t values[kShared] = {
+        static_cast<uint32_t>(c.model),
+        static_cast<uint32_t>(c.model >> 32),
+        c.n_layers,
+        c.n_kv_heads,
+        c.head_dim_k,
+        c.head_dim_v | (c.v_in_k ? kVInK : 0),
+        c.n_sinks,
+        static_cast<uint32_t>(c.rope_style) | (c.rope_frequencies ? kOwnFrequencies : 0),
+        c.rope_dims,
+        c.rope_frequencies ? static_cast<uint32_t>(own) : f32_bits(c.rope_base),
+        c.rope_frequencies ? static_cast<uint32_t>(own >> 32) : f32_bits(c.rope_scale)};
     return values[index];
 }
 
@@ -111,7 +99,9 @@ const char *Identity::name(uint32_t index) const {
         "model",   "model",      "n_layers",  "n_kv_heads", "head_dim_k", "head_dim_v",
         "n_sinks", "rope_style", "rope_dims", "rope_base",  "rope_scale"};
     static constexpr const char *kLayerNames[kPerLayer] = {"type_k", "type_v", "window",
-                                                           "centring"};
+                                                           "centring and kind of window"};
+    if (state.config.rope_frequencies && index + 2 >= kShared && index < kShared)
+        return "rope_frequencies";
     return index < kShared ? kNames[index] : kLayerNames[(index - kShared) % kPerLayer];
 }
 
@@ -123,7 +113,7 @@ Status Cache::save(uint32_t sequence, WriteFn write, void *user, Failure *failur
         if (status != Status::ok) return status;
     }
     const uint32_t first = all ? 0 : sequence, end = all ? s.config.n_sequences : sequence + 1;
-    Output out(write, user);
+    SnapshotOutput out(write, user);
     write_header(out, s, first, end);
     for (uint32_t i = first; i < end; i++)
         for (uint32_t l = 0; l < s.config.n_layers; l++)

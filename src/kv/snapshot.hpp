@@ -13,6 +13,9 @@ constexpr uint32_t kSnapshotVersion = 2, kOldestSnapshot = 1;
 // Of a sequence in a layer: what its encoded pages are centred by.
 enum CentringFlag : uint32_t { kNotCentred, kLearned, kGiven };
 constexpr uint32_t kVInK = 0x80000000u; // beside head_dim_v, which is far below
+// Beside rope_style: a checksum of the frequencies stands for base and scale.
+constexpr uint32_t kOwnFrequencies = 0x80000000u;
+constexpr uint32_t kWindowKindShift = 2; // in the word of a layer's centring
 
 // What must be equal in the snapshot and the cache: a list of named numbers.
 struct Identity {

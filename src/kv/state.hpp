@@ -10,8 +10,8 @@ namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
-// Tokens of one append that reserve provides for in layers with a window; in those that encode it is
-// a page.
+// Tokens of one append that reserve provides for in layers with a window; in those that encode it
+// is a page.
 constexpr uint64_t kWindowAppend = 1024;
 // Of a sequence, those behind a window included: decades of them, and sums over all sequences of a
 // cache still fit 64 bits.
@@ -47,17 +47,44 @@ struct BlockShape {
     size_t bytes = 0;                // of a block
 };
 
+// Positions after < p <= until.
+struct Span {
+    int64_t after, until;
+};
+
+// None where `tokens` is 0.
+struct Window {
+    uint32_t tokens = 0;
+    WindowKind kind = WindowKind::sliding;
+
+    // Later tokens never see what is far enough behind.
+    bool drops() const { return tokens != 0 && kind != WindowKind::symmetric; }
+    // What the token at a position sees through it: what is there, where it looks ahead.
+    Span span(int64_t position) const {
+        const int64_t w = tokens;
+        if (w == 0) return {INT64_MIN, position};
+        if (kind == WindowKind::chunked) return {position - position % w - 1, position};
+        if (kind == WindowKind::symmetric) return {position - w / 2 - 1, position + w / 2};
+        return {position - w, position};
+    }
+};
+
 struct Layer {
     const TypeOps *k = nullptr, *v = nullptr;
     BlockShape shape[kFormCount]; // by Form
-    bool encodes = false; // a stream is quantized: full pages are encoded
-    bool sinks = false;   // or BF16: the first tokens lie in a page of their own
-    bool v_in_k = false; // blocks have no values of their own
-    uint32_t window = 0;                     // 0: none
-    bool centre_k = false, centre_v = false; // streams that are calibrated
-    float *calibration = nullptr;            // what the caller gave; null: never used
-    bool given = false;                      // for all sequences that learn none of their own
+    bool encodes = false;         // a stream is quantized: full pages are encoded
+    bool sinks = false;           // or BF16: the first tokens lie in a page of their own
+    bool v_in_k = false;          // blocks have no values of their own
+    Window window;
+    uint32_t append_tokens = 0, window_history = 0; // of Config
+    bool centre_k = false, centre_v = false;        // streams that are calibrated
+    float *calibration = nullptr;                   // what the caller gave; null: never used
+    bool given = false; // for all sequences that learn none of their own
     uint64_t n_blocks[kFormCount] = {};
+    uint64_t max_blocks = 0; // 0: none
+    uint64_t n_loaded = 0;   // of those, what a load has built so far
+
+    uint64_t all_blocks() const { return n_blocks[kPlain] + n_blocks[kEncoded] + n_blocks[kSinks]; }
 };
 
 // Tokens first .. first + n - 1 of a block; positions are the block's plus delta. The first one is
@@ -67,8 +94,9 @@ struct PageRef {
     uint16_t first, n;
     int32_t delta;
     uint64_t index;
-    Block *plain; // of an encoded page: the same tokens in F16, while queries that stand in it, or a
-                  // cut, may want them; else null
+    Block
+        *plain; // of an encoded page: the same tokens in F16, while queries that stand in it, or a
+                // cut, may want them; else null
 };
 
 // Where a call on a sequence began, so that it can be taken back.
@@ -94,12 +122,13 @@ struct Track {
     int32_t dropped_first, dropped_last; // their positions
     Block *spare[kFormCount];
     size_t n_spare[kFormCount], n_marked[kFormCount]; // marked: before a batch
-    // During a call with tokens of several sequences: the first one's place in it, their number, and
-    // the position of the last one.
+    // During a call with tokens of several sequences: the first one's place in it, their number,
+    // and the position of the last one.
     size_t batch_first;
     uint64_t batch_tokens;
     int32_t batch_last;
     bool reserved;
+    bool prepared;         // during a call with tokens of several sequences: its spares are wanted
     bool reuses;           // during an append: reused_page() of before it
     int64_t next_position; // the same: the least that it could begin with
     Mark mark;
@@ -108,7 +137,16 @@ struct Track {
     uint64_t learned_end; // the token after that page; cut before it, the track forgets
 };
 
+// By how much a pair of coordinates turns when a position grows by `delta`: delta * scale * each.
+struct Turn {
+    double *each = nullptr; // [n]; null: nothing turns
+    size_t n = 0;
+    double scale = 1.0;
+    double most = 0.0; // of |scale * each|
+};
+
 struct AttendMemory;
+class Restore;
 
 struct Cache::State {
     Ref<Host> host;
@@ -118,11 +156,13 @@ struct Cache::State {
     Track *tracks = nullptr; // [layer][sequence]
     size_t n_tracks = 0;
     uint32_t n_sinks = 0;
-    uint8_t *scratch = nullptr; // of each worker
-    size_t scratch_bytes = 0;   // of one
+    uint8_t *scratch = nullptr;   // of each worker
+    size_t scratch_bytes = 0;     // of one
     float *calibration = nullptr; // [layer][what the caller gave, then each sequence]
     size_t n_calibration = 0;
     AttendMemory *attend = nullptr; // attend.hpp
+    Turn turn;
+    Restore *aside = nullptr; // between load_aside and finish_load
 
     Track &track(uint32_t layer, uint32_t sequence) const {
         return tracks[size_t(layer) * config.n_sequences + sequence];
@@ -140,7 +180,7 @@ struct Cache::State {
 
 // Options with their defaults filled in, or Error.
 Config checked_config(Config config);
-Layer make_layer(const Config &config, uint32_t index); // of checked ones; throws Error
+Layer make_layer(const Config &config, uint32_t index);       // of checked ones; throws Error
 Layer layer_of(const Config &config, const LayerConfig &own); // types 0: those of the cache
 
 // Memory that encoding and centring take in caches that have such layers.
@@ -152,6 +192,8 @@ LayerMemory layer_memory(const Host &host, const Config &config, bool encodes, b
 // Checks of arguments that all calls share; they name the limit.
 Status check_layer(const Config &config, uint32_t layer, Failure *failure);
 Status check_sequence(const Config &config, uint32_t sequence, Failure *failure);
+// The pages of n tokens are more than the limit of a layer leaves.
+Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failure *failure);
 
 // ---- blocks (blocks.cpp) ------------------------------------------------------------------------
 
@@ -175,16 +217,23 @@ struct Needs {
 };
 Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n,
                Steps steps);
-// The most that a layer with a window holds: what is seen, an append, and what a call that is taken
-// back would see.
+// The most that a layer with a window holds: what is seen, and what is kept for cuts, before a call
+// and now; an append; the rest of the pages at the four ends.
 uint64_t window_tokens(const Layer &layer);
 // Room for n_pages in a table of which n_used are held, or nothing is changed.
 bool grow_pages(const Host &host, PageRef *&pages, size_t &table_size, size_t n_used,
                 size_t n_pages);
 bool grow_table(const Host &host, Track &track, size_t n_pages);
 size_t table_size_for(size_t n_pages);
-// Makes blocks and table sufficient, or changes nothing.
-bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps);
+// Makes blocks and table sufficient: MEMORY, or CAPACITY where the layer has a limit, after spare
+// blocks of sequences that have reserved none were given back. Else nothing changes.
+Status prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps);
+// What reserve takes for a track that is to have n tokens, the table of a mark included: MEMORY or
+// CAPACITY; blocks go to its spare ones.
+Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
+// The same for one that was loaded, which gets what it would have had from the start: it may be cut
+// to nothing and filled again.
+Status reserve_loaded(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
 // The last page, when tokens may go on in it; null otherwise. Slots end at page_limit.
 PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track);
 // The last page of a layer that encodes, when it is plain: full or not, the next append encodes it.
@@ -209,6 +258,8 @@ int32_t last_position(const Track &track);
 // Makes a page begin at the first token whose position is at least p; its index. The table must
 // have room for one more.
 size_t split_at(Track &track, int32_t p);
+// Those that no other track holds: given back when this one is.
+uint64_t own_blocks(const Track &track);
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position);
 // Whether a token after `last`, the last position held, would see one that the window has dropped.
 bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last);
@@ -218,6 +269,8 @@ bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last);
 // Plain blocks that a track needs at once in small steps: of the page that tokens go to, and of the
 // one before.
 constexpr size_t kPlainBlocks = 2;
+// The same, with what appends of more than that keep beside.
+size_t plain_blocks(const Layer &layer);
 // Plain blocks of a track of a layer that encodes which no other sequence holds, spares left out;
 // those of them that settle_track makes spares.
 size_t plain_in_use(const Track &track);
@@ -275,7 +328,11 @@ struct PageValues {
 // For the streams that `layer` centres.
 void learn_calibration(const Config &config, const Layer &layer, float *calibration,
                        const PageValues &values, const Scratch &scratch);
+size_t turn_values(const Config &config);         // of Turn::each
+void make_turn(const Config &config, Turn &turn); // each points to that many
+// Angles beyond 2^31 have no sine.
+bool can_turn(const Turn &turn, int64_t delta);
 // One head of q or k as if its position were `delta` larger.
-void rotate_position(const Config &config, float *x, int32_t delta);
+void rotate_position(const Cache::State &state, float *x, int32_t delta);
 
 } // namespace ggufx::kv

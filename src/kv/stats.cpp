@@ -19,8 +19,8 @@ void add_layer(Stats &out, Sums &sums, const Cache::State &s, uint32_t index) {
         out.n_pages += layer.n_blocks[form];
         out.page_bytes += layer.n_blocks[form] * layer.shape[form].bytes;
     }
-    out.n_plain_pages += (layer.encodes ? layer.n_blocks[kPlain] : 0) +
-                         (layer.sinks ? layer.n_blocks[kSinks] : 0);
+    out.n_plain_pages +=
+        (layer.encodes ? layer.n_blocks[kPlain] : 0) + (layer.sinks ? layer.n_blocks[kSinks] : 0);
     for (uint32_t i = 0; i < s.config.n_sequences; i++) {
         const Track &track = s.track(index, i);
         for (size_t p = 0; p < track.n_pages; p++) {

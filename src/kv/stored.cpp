@@ -11,8 +11,7 @@ namespace {
 // Floats of 16 bits whose exponent is not `exponent`, all ones.
 bool halves_finite(const uint8_t *data, size_t bytes, uint32_t exponent) {
     bool finite = true;
-    for (size_t i = 0; i < bytes; i += 2)
-        finite &= (load_u16le(data + i) & exponent) != exponent;
+    for (size_t i = 0; i < bytes; i += 2) finite &= (load_u16le(data + i) & exponent) != exponent;
     return finite;
 }
 
@@ -59,8 +58,8 @@ bool calibration_usable(const Cache::State &state, const Layer &layer, const flo
     const size_t n_k = size_t(state.config.n_kv_heads) * state.config.head_dim_k;
     const size_t n_v = size_t(state.config.n_kv_heads) * state.config.head_dim_v;
     constexpr float kAny = -0x1.fffffep127f;
-    if (layer.centre_k && !(usable(calibration, n_k, kAny) &&
-                            usable(calibration + n_k, n_k, kLeastEqualiser)))
+    if (layer.centre_k &&
+        !(usable(calibration, n_k, kAny) && usable(calibration + n_k, n_k, kLeastEqualiser)))
         return false;
     return !layer.centre_v || usable(calibration + 2 * n_k, n_v, kAny);
 }

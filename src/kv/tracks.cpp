@@ -32,6 +32,11 @@ PageRef *hot_page(const Layer &layer, Track &track) {
     return page.block->form == kPlain ? &page : nullptr;
 }
 
+// The call began in one, the append in another.
+size_t plain_blocks(const Layer &layer) {
+    return kPlainBlocks + static_cast<size_t>(pages_for(layer.append_tokens));
+}
+
 namespace {
 
 // In one append every page of it is plain at first; in small steps two are at a time.
@@ -42,7 +47,7 @@ size_t plain_needed(const Layer &layer, Track &track, uint64_t pages, Steps step
         have = settled_blocks(track) + (pages && reused_page(layer, track) ? 1 : 0);
     } else {
         want = pages + (hot_page(layer, track) ? 1 : 0);
-        want = want < kPlainBlocks ? want : kPlainBlocks;
+        want = want < plain_blocks(layer) ? want : plain_blocks(layer);
         have = plain_in_use(track);
     }
     const uint64_t more = want > have ? want - have : 0;
@@ -83,7 +88,9 @@ Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track
 }
 
 uint64_t window_tokens(const Layer &layer) {
-    return 2 * uint64_t(layer.window) + kWindowAppend;
+    const uint64_t append = layer.append_tokens, history = layer.window_history;
+    const uint64_t own = 2 * (append > history ? append : history) + append + 4 * kPageTokens;
+    return 2 * uint64_t(layer.window.tokens) + (own > kWindowAppend ? own : kWindowAppend);
 }
 
 size_t table_size_for(size_t n_pages) {
@@ -110,8 +117,37 @@ bool grow_table(const Host &host, Track &track, size_t n_pages) {
     return grow_pages(host, track.pages, track.table_size, track.n_pages, n_pages);
 }
 
-bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps) {
+namespace {
+
+// Below the layer's limit with `more` blocks: what is spare elsewhere goes first.
+bool make_room(const Cache::State &state, Layer &layer, Track &track, const Needs &needs,
+               uint64_t more) {
+    const auto fits = [&] {
+        const uint64_t all = layer.all_blocks();
+        return all <= layer.max_blocks && more <= layer.max_blocks - all;
+    };
+    if (layer.max_blocks == 0 || more == 0 || fits()) return true;
+    const auto l = static_cast<uint32_t>(&layer - state.layers);
+    for (uint32_t i = 0; i < state.config.n_sequences; i++) {
+        Track &other = state.track(l, i);
+        if (other.reserved || other.prepared) continue;
+        for (const Form form : kForms)
+            drop_spares(*state.host, layer, other, form, &other == &track ? needs.blocks[form] : 0);
+    }
+    return fits();
+}
+
+} // namespace
+
+Status prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps) {
     const Needs needs = needs_of(state, layer, track, n, steps);
+    uint64_t more = 0;
+    for (const Form form : kForms) {
+        const uint64_t want = needs.blocks[form], have = track.n_spare[form];
+        const uint64_t lacking = want > have ? want - have : 0;
+        more = lacking < UINT64_MAX - more ? more + lacking : UINT64_MAX;
+    }
+    if (!make_room(state, layer, track, needs, more)) return Status::capacity;
     size_t before[kFormCount];
     for (const Form form : kForms) before[form] = track.n_spare[form];
     bool ok = grow_table(*state.host, track, needs.n_pages);
@@ -124,7 +160,23 @@ bool prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, 
     }
     for (const Form form : kForms)
         if (!ok) drop_spares(*state.host, layer, track, form, before[form]);
-    return ok;
+    return ok ? Status::ok : Status::memory;
+}
+
+uint64_t own_blocks(const Track &track) {
+    uint64_t n = 0;
+    const auto count = [&n](const Block *block) { n += block && block->n_owners == 1; };
+    for (const Form form : kForms) n += track.n_spare[form];
+    for (size_t i = 0; i < track.n_pages; i++) {
+        count(track.pages[i].block);
+        count(track.pages[i].plain);
+    }
+    for (size_t i = 0; i < track.mark.n_pages; i++) {
+        count(track.mark.pages[i].block);
+        count(track.mark.pages[i].plain);
+    }
+    count(track.mark.plain);
+    return n;
 }
 
 uint64_t common_length(const Cache::State &s, uint32_t sequence) {
@@ -138,8 +190,7 @@ uint64_t common_length(const Cache::State &s, uint32_t sequence) {
 
 void number_pages(Track &track) {
     uint64_t index = track.n_dropped;
-    for (size_t i = 0; i < track.n_pages; index += track.pages[i++].n)
-        track.pages[i].index = index;
+    for (size_t i = 0; i < track.n_pages; index += track.pages[i++].n) track.pages[i].index = index;
 }
 
 Block *plain_of(const Track &track, const PageRef &page) {
@@ -242,7 +293,7 @@ size_t split_at(Track &track, int32_t p) {
 }
 
 bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last) {
-    return dropped_last > last + 1 - int64_t(layer.window);
+    return dropped_last > layer.window.span(last + 1).after;
 }
 
 namespace {
@@ -261,13 +312,19 @@ void drop_page(const Cache::State &state, Layer &layer, Track &track, const Page
 
 } // namespace
 
-// Whole pages that no token from next_position on will see.
+// Whole pages that no token from next_position on will see; nor, where cuts shall find them, as
+// many before the end.
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position) {
-    if (layer.window == 0) return;
+    if (!layer.window.drops()) return;
+    if (layer.window_history && track.n_pages) {
+        const int64_t kept = int64_t(last_position(track)) + 1 - layer.window_history;
+        next_position = next_position < kept ? next_position : kept;
+    }
+    const int64_t unseen = layer.window.span(next_position).after;
     size_t n = 0;
     for (; n < track.n_pages; n++) {
         const PageRef &page = track.pages[n];
-        if (int64_t(position_at(page, page.n - 1u)) > next_position - int64_t(layer.window)) break;
+        if (position_at(page, page.n - 1u) > unseen) break;
         drop_page(state, layer, track, page);
     }
     for (size_t i = n; n && i < track.n_pages; i++) track.pages[i - n] = track.pages[i];

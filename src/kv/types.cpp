@@ -1,4 +1,4 @@
-// THE TABLE of KV types, and what integer kinds have in common: rotation, padding, decoding.
+// The table of KV types, and what integer kinds have in common: rotation, padding, decoding.
 // SPDX-License-Identifier: MIT
 #include "kv/types.hpp"
 
@@ -12,31 +12,25 @@ constexpr uint32_t kQuantized = 1, kFloat = 2; // GGUFX_TYPE_IS_*
 constexpr uint32_t kF32 = 0x7f7fffff, kF16 = 0x477fe000 /* 65504 */;
 constexpr uint32_t kBf16 = 0x7f7f7fff; // the last value below the tie to infinity
 
-// Types that are not floats keep recent tokens in F16: its limit is theirs.
-// clang-format off
 constexpr TypeOps kTypes[] = {
-    //id  name                 values bytes            kind                    transform          calib. mult. limit
-    {{ 1, "f32",            1,  4, kFloat},     KvKind::f32,            KvTransform::none, false,  1, kF32},
-    {{ 2, "f16",            1,  2, kFloat},     KvKind::f16,            KvTransform::none, false,  1, kF16},
-    {{ 3, "bf16",           1,  2, kFloat},     KvKind::bf16,           KvTransform::none, false,  1, kBf16},
-    {{ 8, "q8_0",          32, 34, kQuantized}, KvKind::q8_0,           KvTransform::none, false,  1, kF16},
-    {{ 9, "q5_1",          32, 24, kQuantized}, KvKind::q5_1,           KvTransform::none, false,  1, kF16},
-    {{10, "q5_0",          32, 22, kQuantized}, KvKind::q5_0,           KvTransform::none, false,  1, kF16},
-    {{11, "q4_1",          32, 20, kQuantized}, KvKind::q4_1,           KvTransform::none, false,  1, kF16},
-    {{12, "q4_0",          32, 18, kQuantized}, KvKind::q4_0,           KvTransform::none, false,  1, kF16},
-    {{13, "iq4_nl",        32, 18, kQuantized}, KvKind::iq4_nl,         KvTransform::none, false,  1, kF16},
-    {{32, "rot_q5_0",      32, 22, kQuantized}, KvKind::q5_0,           KvTransform::head, false,  1, kF16},
-    {{33, "rot_q4_0",      32, 18, kQuantized}, KvKind::q4_0,           KvTransform::head, false,  1, kF16},
-    {{34, "rot_iq4_nl",    32, 18, kQuantized}, KvKind::iq4_nl,         KvTransform::head, false,  1, kF16},
-    {{64, "tq3_0",         32, 14, kQuantized}, KvKind::tq3_0,          KvTransform::tq3,  false,  1, kF16},
-    {{65, "tq3_0_residual",32, 14, kQuantized}, KvKind::tq3_0_residual, KvTransform::tq3,  false,  1, kF16},
-    {{72, "gx2",            0,  0, kQuantized}, KvKind::gx2,            KvTransform::head, true,  16, kF16},
-    {{73, "gx3",            0,  0, kQuantized}, KvKind::gx3,            KvTransform::head, true,  16, kF16},
-    {{74, "gx4",            0,  0, kQuantized}, KvKind::gx4,            KvTransform::head, true,  16, kF16},
+#define X(NAME, ID, TEXT, VALUES, BYTES, FLAG, KIND, TRANSFORM, CALIBRATED, MULTIPLE, LIMIT)       \
+    {{ID, TEXT, VALUES, BYTES, k##FLAG},                                                           \
+     KvKind::KIND,                                                                                 \
+     KvTransform::TRANSFORM,                                                                       \
+     CALIBRATED,                                                                                   \
+     MULTIPLE,                                                                                     \
+     LIMIT},
+#include "kv/types.def"
 };
-constexpr TypeOps kFittedTq3 =
-    {{64, "tq3_0",         32, 14, kQuantized}, KvKind::tq3_0,          KvTransform::tq3,  false,  1, kF16, true};
-// clang-format on
+
+consteval TypeOps fitted(uint32_t id) {
+    for (TypeOps type : kTypes) {
+        type.fitted = true;
+        if (type.facts.id == id) return type;
+    }
+    return {};
+}
+constexpr TypeOps kFittedTq3 = fitted(id::TQ3_0);
 
 char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -62,11 +56,11 @@ const TypeOps &fitted_tq3() {
 }
 
 const TypeOps &plain_type(const TypeOps &type) {
-    return type.is_float() ? type : *type_ops(kTypeF16);
+    return type.is_float() ? type : *type_ops(id::F16);
 }
 
 const TypeOps &sink_type(const TypeOps &type) {
-    return type.kind == KvKind::bf16 ? *type_ops(kTypeF32) : plain_type(type);
+    return type.kind == KvKind::bf16 ? *type_ops(id::F32) : plain_type(type);
 }
 
 uint32_t padded_values(const TypeOps &type, uint32_t n) {

@@ -69,9 +69,8 @@ void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t sl
     if (kind == KvKind::f16 && type == SourceType::f32) { // in runs of equal steps
         const uint32_t run = side == Side::k ? n : 64;
         for (uint32_t i = 0; i < n; i += run)
-            put_halves(page + 2 * element_at(side, n, slot, i),
-                       side == Side::k ? 2 * kKvGroup : 2, static_cast<const float *>(data) + at + i,
-                       n - i < run ? n - i : run);
+            put_halves(page + 2 * element_at(side, n, slot, i), side == Side::k ? 2 * kKvGroup : 2,
+                       static_cast<const float *>(data) + at + i, n - i < run ? n - i : run);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {

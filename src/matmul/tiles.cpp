@@ -87,8 +87,15 @@ private:
         }
         const uint64_t ps = kernel_.tile_ps(jobs_[0].tiles->w.k, widest) / kPieces;
         n *= kPieces;
-        return {n,          kPieces,    kPieces,     ps,  call_.options.progress,
-                call_.done, values / n, call_.total, widest >= kManyColumns};
+        return {n,
+                kPieces,
+                kPieces,
+                ps,
+                call_.options.progress,
+                call_.done,
+                values / n,
+                call_.total,
+                widest >= kManyColumns};
     }
 
     // Columns first .. of all jobs one after another.

@@ -3,7 +3,6 @@
 
 #include "base/checked.hpp"
 #include "kv/types.hpp"
-#include "model/model.hpp"
 #include "model/quality.hpp"
 
 #include <inttypes.h>
@@ -38,6 +37,14 @@ uint64_t bytes_of_file(const gguf::File &file) {
     return total;
 }
 
+// Keys and values of one token in all layers of a cache.
+uint64_t token_bytes(const CacheInfo &cache, uint32_t type_k, uint32_t type_v) {
+    const CacheShape &shape = cache.shape;
+    uint64_t head = kv::vector_bytes(*kv::type_ops(type_k), shape.head_dim_k);
+    if (!shape.v_in_k) head += kv::vector_bytes(*kv::type_ops(type_v), shape.head_dim_v);
+    return product(product(cache.layers.size(), shape.n_kv_heads), head);
+}
+
 double per_second(double bandwidth, uint64_t bytes) {
     return bytes ? bandwidth / static_cast<double>(bytes) : 0;
 }
@@ -51,13 +58,14 @@ Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
 WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
     job::PlanOptions plan = options_.plan;
     plan.file_type = file_type;
+    if (!outline_.roles.empty()) plan.roles = outline_.roles.data();
     if (!file_type) { // any will do
         plan.file_type = quant::file_type_info(static_cast<uint32_t>(quant::FileType::f16));
         plan.recipe.only_copy = true;
     }
     const job::Quantization job(file_, plan, options_.imatrix_name, options_.reserve_bytes);
-    WeightBytes out = {file_type,
-                       sum_plan(job.plan(), outline_.n_experts, outline_.n_used_experts), 0};
+    WeightBytes out = {file_type, sum_plan(job.plan(), shape().n_experts, shape().n_used_experts),
+                       0};
     if (!file_type) {
         out.file = bytes_of_file(*file_);
         return out;
@@ -66,14 +74,28 @@ WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
     return out;
 }
 
-void Estimator::add_sessions(Estimate &out, const SessionOptions &session) const {
-    const SessionPlan plan(outline_.hyper, session);
-    const SessionBytes bytes(engine_.host(), outline_.hyper, plan);
+// Those of models that predict no token are embedders, whose batches hold whole texts.
+void Estimator::add_embedders(Estimate &out, const SessionOptions &session) const {
+    EmbedOptions options;
+    options.n_context = session.n_context;
+    options.n_batch = session.n_batch;
+    const EmbedPlan plan(outline_.program, options);
+    const uint64_t bytes = embedder_bytes(engine_.host(), outline_.program, plan);
     out.n_context = plan.n_context;
+    out.n_batch = plan.n_rows;
+    out.type_k = out.type_v = kv::id::F32;
+    out.sessions = product(sum(bytes, options_.embedder_object), options_.n_sessions);
+}
+
+void Estimator::add_sessions(Estimate &out, const SessionOptions &session) const {
+    if (outline_.has_graph && !outline_.program.predicts()) return add_embedders(out, session);
+    const SessionPlan plan(shape(), session);
+    const SessionBytes bytes(engine_.host(), outline_.program, plan);
+    out.n_context = plan.caches.n_context;
     out.n_batch = plan.n_batch;
-    out.type_k = plan.cache.type_k;
-    out.type_v = plan.cache.type_v;
-    out.caches = product(bytes.cache, options_.n_sessions);
+    out.type_k = plan.caches.type_k;
+    out.type_v = plan.caches.type_v;
+    out.caches = product(bytes.caches, options_.n_sessions);
     out.sessions = product(sum(bytes.rest, options_.session_object), options_.n_sessions);
 }
 
@@ -83,7 +105,7 @@ Estimate Estimator::combine(const WeightBytes &weights, const SessionOptions &se
     out.n_sessions = options_.n_sessions;
     out.has_graph = outline_.has_graph;
     out.runtime = engine_.memory_bytes();
-    out.model = ModelLengths(outline_.hyper, outline_.has_rope_freqs).bytes() + options_.model_object;
+    out.model = sum(outline_.model_bytes, options_.model_object);
     add_sessions(out, session);
     out.total = sum(sum(weights.file, sum(out.runtime, out.model)), sum(out.caches, out.sessions));
     out.loss = weight_loss(weights.sums.error) + kv_loss(out.type_k, out.type_v);
@@ -102,7 +124,7 @@ uint32_t Estimator::max_context(const Estimate &estimate) const {
         add_sessions(with, session);
         return sum(fixed, sum(with.caches, with.sessions)) <= options_.memory_bytes;
     };
-    const uint32_t trained = outline_.hyper.n_context;
+    const uint32_t trained = shape().n_context;
     uint32_t low = 0, high = estimate.n_context > trained ? estimate.n_context : trained;
     if (fits(high)) return high;
     while (high - low > 1) {
@@ -113,12 +135,12 @@ uint32_t Estimator::max_context(const Estimate &estimate) const {
 }
 
 Estimate Estimator::finish(Estimate out) const {
-    const HyperParameters &hp = outline_.hyper;
     const job::PlanSums &sums = out.weights.sums;
     out.max_context = max_context(out);
-    out.token_kv = product(uint64_t{hp.n_layers} * hp.n_kv_heads,
-                           kv::vector_bytes(*kv::type_ops(out.type_k), hp.head_dim_k) +
-                               kv::vector_bytes(*kv::type_ops(out.type_v), hp.head_dim_v));
+    out.token_kv = 0;
+    const bool remembers = !out.has_graph || outline_.program.predicts();
+    for (const CacheInfo &cache : outline_.program.caches)
+        if (remembers) out.token_kv = sum(out.token_kv, token_bytes(cache, out.type_k, out.type_v));
     if (sums.n_parameters)
         out.bits_per_weight =
             8 * static_cast<double>(sums.n_bytes) / static_cast<double>(sums.n_parameters);

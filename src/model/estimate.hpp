@@ -5,6 +5,7 @@
 
 #include "job/plan_sums.hpp"
 #include "job/quantize.hpp"
+#include "model/embedder.hpp"
 #include "model/outline.hpp"
 #include "model/session.hpp"
 
@@ -12,14 +13,15 @@ namespace ggufx::model {
 
 struct EstimateOptions {
     const quant::FileTypeInfo *file_type = nullptr; // null: the tensors stay as they are
-    job::PlanOptions plan; // its file_type follows from the one above
+    job::PlanOptions plan;                          // its file_type follows from the one above
     std::string_view imatrix_name;
     uint64_t reserve_bytes = 0;
     SessionOptions session; // types 0: F16; recommend() chooses where both are
     uint32_t n_sessions = 1;
     uint64_t memory_bytes = UINT64_MAX;
     double bandwidth = 0;
-    size_t model_object = 0, session_object = 0; // of the handles around Model and Session
+    // Of the handles around Model, Session and Embedder.
+    size_t model_object = 0, session_object = 0, embedder_object = 0;
 };
 
 // The weights under one recipe, or as they are.
@@ -58,6 +60,7 @@ private:
     Vector<SessionOptions> sessions_to_try() const;
     Estimate combine(const WeightBytes &weights, const SessionOptions &session) const;
     Estimate finish(Estimate estimate) const;
+    void add_embedders(Estimate &out, const SessionOptions &session) const;
     void add_sessions(Estimate &out, const SessionOptions &session) const;
     uint32_t max_context(const Estimate &estimate) const;
     [[noreturn]] void fail_capacity(const Estimate &smallest) const;
@@ -65,6 +68,8 @@ private:
     Ref<gguf::File> file_;
     const matmul::Engine &engine_;
     const EstimateOptions &options_;
+    const Shape &shape() const { return outline_.program.shape; }
+
     Outline outline_;
 };
 

@@ -1,61 +1,51 @@
-// Weights of a file bound to the llama graph: checked views into the file, and the few vectors the
-// graph reads value by value (norms, rotation frequencies) decoded once. Immutable.
+// A file as a program of its architecture: weights are checked views into the file. Immutable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "matmul/matmul.hpp"
-#include "model/arch/hparams.hpp"
+#include "model/build/binder.hpp"
+#include "model/build/keys.hpp"
 
 namespace ggufx::model {
 
-struct Layer {
-    size_t attn_norm, ffn_norm; // [n_embd], for Model::vector
-    matmul::Weights q, k, v, attn_output, gate, up, down;
+// Is there a program for it? Names as in general.architecture.
+bool has_architecture(std::string_view name);
+
+// Throws Error (unsupported, missing, kvtype, hparam, shape, type, split) / std::bad_alloc. Without
+// data, of a file opened for metadata only, the program can be weighed and shown, not run; with
+// them their absence is an error (argument).
+struct BuildOptions {
+    bool with_data = false;
+    Override *overrides = nullptr; // [n_overrides]
+    size_t n_overrides = 0;
+    Progress progress;      // layers
+    Roles *roles = nullptr; // filled: what the program uses each tensor for
 };
+Program build_program(const gguf::File &file, const BuildOptions &options);
 
-// Elements of a model's arrays; they are allocated once, with exactly these lengths.
-struct ModelLengths {
-    ModelLengths(const HyperParameters &hp, bool has_rope_freqs);
-
-    uint64_t bytes() const;
-
-    uint64_t layers, vectors, frequencies;
-};
+// What the program of a file's architecture uses each of its tensors for; empty where there is no
+// program, or none of this file: then their names tell. Throws std::bad_alloc.
+Roles roles_of(const gguf::File &file);
 
 class Model {
 public:
     // engine must outlive the model. Throws Error / std::bad_alloc.
-    Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine);
+    Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
+          const BuildOptions &options)
+        : file_(std::move(file)), host_(host), engine_(engine),
+          program_(build_program(*file_, options)), identity_(identity_of(program_)) {}
 
-    static const char *architecture() { return "llama"; }
-    const HyperParameters &hyper() const { return hyper_; } // n_vocab is set
+    const Program &program() const { return program_; }
+    const Shape &shape() const { return program_.shape; }
     const matmul::Engine &engine() const { return engine_; }
     const Ref<Host> &host() const { return host_; }
-    const Layer &layer(size_t i) const { return layers_[i]; }
-    const matmul::Weights &embedding() const { return embedding_; } // [n_vocab][n_embd]
-    const matmul::Weights &output() const { return output_; }       // may be the embedding
-    const float *output_norm() const { return vector(output_norm_); }
-    const float *vector(size_t start) const { return vectors_.data() + start; }
-    const double *rope_frequencies() const { return frequencies_.data(); } // [rope_dims / 2]
-    uint64_t n_parameters() const { return n_parameters_; }
-    uint64_t weight_bytes() const { return weight_bytes_; }
+    uint64_t identity() const { return identity_; }
 
 private:
-    class Binder;
-    void reserve(const ModelLengths &lengths);
-    void bind_layers(Binder &binder);
-    void set_frequencies(const float *factors);
-
     Ref<gguf::File> file_;
     Ref<Host> host_;
     const matmul::Engine &engine_;
-    HyperParameters hyper_;
-    Vector<Layer> layers_;
-    Vector<float> vectors_; // all norms and rotation factors
-    Vector<double> frequencies_;
-    matmul::Weights embedding_{}, output_{};
-    size_t output_norm_ = 0;
-    uint64_t n_parameters_ = 0, weight_bytes_ = 0;
+    const Program program_;
+    uint64_t identity_;
 };
 
 } // namespace ggufx::model

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "model/outline.hpp"
 
-#include "model/model.hpp"
+#include "model/build/keys.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 #include <string.h>
 
 namespace ggufx::model {
 
 namespace {
-
-constexpr uint64_t kMaxLayers = 4096, kMaxWidth = 1u << 24, kMaxHeads = 1u << 14;
 
 // Numbers "{architecture}.suffix". Of an array, one element per layer, the largest counts.
 class Numbers {
@@ -57,34 +56,63 @@ private:
     std::string_view architecture_;
 };
 
-HyperParameters read_numbers(const Numbers &numbers) {
-    HyperParameters hp{};
-    hp.n_layers = numbers.get("block_count", 1, kMaxLayers);
-    hp.n_context = numbers.get("context_length", 1, INT32_MAX);
-    hp.n_embd = numbers.get("embedding_length", 1, kMaxWidth);
-    hp.n_ff = numbers.get_or("feed_forward_length", 0, kMaxWidth, 0);
-    hp.n_heads = numbers.get("attention.head_count", 1, kMaxHeads);
-    hp.n_kv_heads = numbers.get_or("attention.head_count_kv", 1, kMaxHeads, hp.n_heads);
-    const uint32_t dim = hp.n_embd / hp.n_heads;
-    hp.head_dim_k = numbers.get_or("attention.key_length", 1, kMaxHeads, dim);
-    hp.head_dim_v = numbers.get_or("attention.value_length", 1, kMaxHeads, dim);
-    hp.rope_dims = numbers.get_or("rope.dimension_count", 0, kMaxHeads, hp.head_dim_k) & ~1u;
-    if (hp.n_heads % hp.n_kv_heads)
-        fail(Status::hparam, {}, "%" PRIu32 " heads cannot share %" PRIu32 " heads of keys",
-             hp.n_heads, hp.n_kv_heads);
-    return hp;
+// What a llama's layer of this shape has at the same time.
+struct Widths {
+    uint64_t embd, ff, q, k, v, a, angles;
+
+    uint64_t row_floats() const {
+        const auto padded = [](uint64_t n) { return (n + 15) / 16 * 16; };
+        const uint64_t attention = padded(q) + padded(k) + padded(v) + padded(a);
+        return 2 * padded(embd) + padded(angles) + std::max(attention, 2 * padded(ff));
+    }
+};
+
+void read_experts(Shape &shape, uint64_t &ff, const Numbers &numbers) {
+    shape.n_experts = numbers.get_or("expert_count", 0, kMaxExperts, 0);
+    if (shape.n_experts == 0) return;
+    shape.n_used_experts = numbers.get("expert_used_count", 1, shape.n_experts);
+    const uint64_t one = numbers.get_or("expert_feed_forward_length", 1, kMaxWidth, ff);
+    ff = std::max(ff, one * shape.n_used_experts);
 }
 
-void read_experts(Outline &out, const Numbers &numbers) {
-    constexpr uint64_t kMaxExperts = 1u << 16;
-    out.n_experts = numbers.get_or("expert_count", 0, kMaxExperts, 0);
-    if (out.n_experts == 0) return;
-    out.n_used_experts = numbers.get("expert_used_count", 1, out.n_experts);
-    const uint64_t one = numbers.get_or("expert_feed_forward_length", 1, kMaxWidth, out.hyper.n_ff);
-    const uint64_t width = one * out.n_used_experts;
-    if (width > UINT32_MAX)
-        fail(Status::hparam, {}, "experts of %" PRIu64 " values are too wide", one);
-    if (width > out.hyper.n_ff) out.hyper.n_ff = static_cast<uint32_t>(width);
+void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) {
+    Shape &shape = out.program.shape;
+    shape.n_layers = numbers.get("block_count", 1, kMaxLayers);
+    shape.n_context = numbers.get("context_length", 1, kMaxContext);
+    shape.n_embd = numbers.get("embedding_length", 1, kMaxWidth);
+    shape.n_heads = numbers.get("attention.head_count", 1, kMaxHeads);
+    shape.n_kv_heads = numbers.get_or("attention.head_count_kv", 1, kMaxHeads, shape.n_heads);
+    const uint32_t dim = shape.n_embd / shape.n_heads;
+    shape.head_dim_k = numbers.get_or("attention.key_length", 1, kMaxHeads, dim);
+    shape.head_dim_v = numbers.get_or("attention.value_length", 1, kMaxHeads, dim);
+    const uint32_t turning =
+        numbers.get_or("rope.dimension_count", 0, kMaxHeads, shape.head_dim_k) & ~1u;
+    if (shape.n_heads % shape.n_kv_heads)
+        fail(Status::hparam, {}, "%" PRIu32 " heads cannot share %" PRIu32 " heads of keys",
+             shape.n_heads, shape.n_kv_heads);
+    uint64_t ff = numbers.get_or("feed_forward_length", 0, kMaxWidth, 0);
+    read_experts(shape, ff, numbers);
+    const uint64_t heads = shape.n_heads, kv_heads = shape.n_kv_heads;
+    const Widths widths = {shape.n_embd,
+                           ff,
+                           heads * shape.head_dim_k,
+                           kv_heads * shape.head_dim_k,
+                           kv_heads * shape.head_dim_v,
+                           heads * shape.head_dim_v,
+                           turning};
+    out.program.row_floats = widths.row_floats();
+    out.model_bytes = (2 * shape.n_layers + uint64_t{1}) * shape.n_embd * sizeof(float);
+    const HostAllocator<CacheLayer> allocator(file.host().get());
+    const CacheShape cache = {shape.n_heads,
+                              shape.n_kv_heads,
+                              shape.head_dim_k,
+                              shape.head_dim_v,
+                              false,
+                              RopeStyle::none,
+                              0,
+                              kNoIndex};
+    out.program.caches.push_back({cache, Vector<CacheLayer>(allocator)});
+    for (uint32_t i = 0; i < shape.n_layers; i++) out.program.caches[0].layers.push_back({i, 0});
 }
 
 } // namespace
@@ -94,20 +122,23 @@ Outline read_outline(const gguf::File &file) {
     if (index == gguf::kNotFound)
         fail(Status::missing, {}, "key general.architecture is missing: not a language model");
     const std::string_view architecture = file.get_string(index);
-    const Numbers numbers(file, architecture);
-    Outline out;
-    out.has_graph = architecture == Model::architecture() &&
-                    numbers.get_or("expert_count", 0, UINT32_MAX, 0) == 0;
-    out.hyper = out.has_graph ? read_hyper_parameters(file) : read_numbers(numbers);
-    if (!out.has_graph) read_experts(out, numbers);
+    if (has_architecture(architecture)) {
+        Roles roles{HostAllocator<Role>(file.host().get())};
+        BuildOptions options;
+        options.roles = &roles;
+        Program program = build_program(file, options);
+        const uint64_t bytes = program.memory_bytes();
+        return {std::move(program), true, bytes, std::move(roles)};
+    }
+    Outline out = {Program(file.host().get()), false, 0,
+                   Roles{HostAllocator<Role>(file.host().get())}};
+    read_numbers(out, Numbers(file, architecture), file);
     const size_t table = file.find_tensor("token_embd.weight");
     if (table == gguf::kNotFound)
         fail(Status::missing, {}, "tensor \"token_embd.weight\" is missing");
-    out.hyper.n_vocab = file.tensor(table).ne[1];
-    if (out.hyper.n_vocab > INT32_MAX)
+    out.program.shape.n_vocab = file.tensor(table).ne[1];
+    if (out.program.shape.n_vocab > INT32_MAX)
         fail(Status::hparam, {}, "the vocabulary exceeds 2^31 tokens");
-    out.has_rope_freqs =
-        out.hyper.rope_dims > 1 && file.find_tensor("rope_freqs.weight") != gguf::kNotFound;
     return out;
 }
 

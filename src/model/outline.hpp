@@ -1,20 +1,20 @@
-// The numbers of a model of any architecture, as far as memory depends on them: those of a graph
-// this library has are checked as the model would, others are read by the names of the format.
+// A model of any architecture, as far as memory depends on it: the program, where there is one;
+// else what a llama of that shape takes, by the names of the format's keys.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/arch/hparams.hpp"
+#include "model/model.hpp"
 
 namespace ggufx::model {
 
 struct Outline {
-    HyperParameters hyper; // n_vocab is set; n_ff counts the experts that a token uses
-    uint64_t n_experts = 0, n_used_experts = 0; // 0: none
-    bool has_graph = false;                     // this library can run it
-    bool has_rope_freqs = false;
+    Program program; // without steps where there is no graph
+    bool has_graph;  // this library can run it
+    uint64_t model_bytes;
+    Roles roles; // of the file's tensors; empty without a graph
 };
 
-// Throws Error: what read_hyper_parameters does; shape (no vocabulary).
+// Throws Error: what build_program does, without data; shape (no vocabulary).
 Outline read_outline(const gguf::File &file);
 
 } // namespace ggufx::model

@@ -21,7 +21,7 @@ class Run {
 public:
     Run(Session &session, const PerplexityTask &task)
         : session_(session), task_(task),
-          n_vocab_(static_cast<size_t>(session.model().hyper().n_vocab)),
+          n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
           chunk_(task.n_context, HostAllocator<int32_t>(session.model().host().get())),
           logits_(kGroup * n_vocab_, HostAllocator<float>(session.model().host().get())) {}
 
@@ -110,7 +110,7 @@ Status check(const Session &session, const PerplexityTask &task, Failure *failur
                            "%" PRIu64 " tokens are fewer than one chunk of %" PRIu32,
                            static_cast<uint64_t>(task.n_tokens), task.n_context);
     }
-    const uint64_t n_vocab = session.model().hyper().n_vocab;
+    const uint64_t n_vocab = session.model().shape().n_vocab;
     if (task.bos < -1 || (task.bos >= 0 && static_cast<uint64_t>(task.bos) >= n_vocab)) {
         return set_failure(failure, Status::argument, {},
                            "bos is %" PRId32 ", the vocabulary has %" PRIu64 " tokens", task.bos,

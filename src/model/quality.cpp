@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/quality.hpp"
 
+#include "kv/cache.hpp"
+
 namespace ggufx::model {
 
 namespace {
@@ -15,30 +17,49 @@ constexpr struct {
     uint32_t type;
     float k, v;
 } kKvLosses[] = {
-    {1,  0,          0},           // f32
-    {2,  1.045e-08f, 1.8e-09f},    // f16
-    {3,  6.632e-07f, 1.108e-07f},  // bf16
-    {8,  6.297e-06f, 9.292e-07f},  // q8_0
-    {9,  1.903e-04f, 4.452e-05f},  // q5_1
-    {10, 3.593e-04f, 5.540e-05f},  // q5_0
-    {11, 1.071e-03f, 1.922e-04f},  // q4_1
-    {12, 1.657e-03f, 2.258e-04f},  // q4_0
-    {13, 1.288e-03f, 1.801e-04f},  // iq4_nl
-    {32, 1.501e-04f, 5.272e-05f},  // rot_q5_0
-    {33, 6.138e-04f, 2.124e-04f},  // rot_q4_0
-    {34, 4.711e-04f, 1.705e-04f},  // rot_iq4_nl
-    {64, 5.581e-02f, 7.480e-03f},  // tq3_0
-    {65, 5.939e-03f, 1.930e-03f},  // tq3_0_residual
-    {72, 3.734e-02f, 4.748e-03f},  // gx2
-    {73, 3.653e-03f, 9.467e-04f},  // gx3
-    {74, 7.879e-04f, 2.043e-04f},  // gx4
+    {kv::id::F32, 0, 0},
+    {kv::id::F16, 1.045e-08f, 1.8e-09f},
+    {kv::id::BF16, 6.632e-07f, 1.108e-07f},
+    {kv::id::Q8_0, 6.297e-06f, 9.292e-07f},
+    {kv::id::Q5_1, 1.903e-04f, 4.452e-05f},
+    {kv::id::Q5_0, 3.593e-04f, 5.540e-05f},
+    {kv::id::Q4_1, 1.071e-03f, 1.922e-04f},
+    {kv::id::Q4_0, 1.657e-03f, 2.258e-04f},
+    {kv::id::IQ4_NL, 1.288e-03f, 1.801e-04f},
+    {kv::id::ROT_Q5_0, 1.501e-04f, 5.272e-05f},
+    {kv::id::ROT_Q4_0, 6.138e-04f, 2.124e-04f},
+    {kv::id::ROT_IQ4_NL, 4.711e-04f, 1.705e-04f},
+    {kv::id::TQ3_0, 5.581e-02f, 7.480e-03f},
+    {kv::id::TQ3_0_RESIDUAL, 5.939e-03f, 1.930e-03f},
+    {kv::id::GX2, 3.734e-02f, 4.748e-03f},
+    {kv::id::GX3, 3.653e-03f, 9.467e-04f},
+    {kv::id::GX4, 7.879e-04f, 2.043e-04f},
 };
+
+// A type without an entry would count as lossless.
+consteval bool has_loss(uint32_t type) {
+    for (const auto &row : kKvLosses)
+        if (row.type == type) return true;
+    return false;
+}
+#define X(NAME, ID, ...) static_assert(has_loss(ID));
+#include "kv/types.def"
 
 // Those of the pairs that no other one beats in bytes and in loss; tq3_0_residual is for heads that
 // the types after it do not take.
 constexpr KvPair kLadder[] = {
-    {2, 2},   {8, 8},   {8, 32},  {32, 32}, {32, 74}, {34, 34},
-    {74, 74}, {74, 73}, {65, 65}, {73, 73}, {73, 72}, {72, 72},
+    {kv::id::F16, kv::id::F16},
+    {kv::id::Q8_0, kv::id::Q8_0},
+    {kv::id::Q8_0, kv::id::ROT_Q5_0},
+    {kv::id::ROT_Q5_0, kv::id::ROT_Q5_0},
+    {kv::id::ROT_Q5_0, kv::id::GX4},
+    {kv::id::ROT_IQ4_NL, kv::id::ROT_IQ4_NL},
+    {kv::id::GX4, kv::id::GX4},
+    {kv::id::GX4, kv::id::GX3},
+    {kv::id::TQ3_0_RESIDUAL, kv::id::TQ3_0_RESIDUAL},
+    {kv::id::GX3, kv::id::GX3},
+    {kv::id::GX3, kv::id::GX2},
+    {kv::id::GX2, kv::id::GX2},
 };
 
 } // namespace

@@ -4,14 +4,18 @@
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 
+#include "base/round.hpp"
+#include "formats/all.hpp"
 #include "quant/best_grid.hpp"
-#include "quant/blocks.hpp"
+#include "quant/encoder.hpp"
 #include "quant/recipe.hpp"
 
 #include <math.h>
 #include <string.h>
 
 namespace ggufx::quant {
+
+using namespace rounding;
 
 namespace {
 
@@ -22,7 +26,7 @@ struct Target {
     const fmt::TypeInfo &type;
     const float *x;
     DecodeFn decode;
-    const Neighbours *grid;
+    const kernels::GridLists *grid;
 
     int n() const { return static_cast<int>(type.block_values); }
     double error(const uint8_t *block, const float *w) const {
@@ -77,17 +81,21 @@ void improve_scale(uint8_t *block, const Target &t, const float *w) {
                    f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy)));
 }
 
+// One block of a type without a codebook, by the text.
+void encode_block(uint32_t type, void *block, const float *x) {
+    encoder(type)->run({static_cast<uint8_t *>(block), x, 1, nullptr, 0, 1, 0.0f, nullptr});
+}
+
 // TQ1_0 has the values of TQ2_0 in other places.
 void improve_trits(uint8_t *block, const Target &t, const float *w) {
-    const BlockLayout &layout = *block_layout(kTQ2_0);
-    constexpr int kScaleAt = 52;
-    uint8_t pairs[66];
-    float trits[kMaxValues];
-    encode_tq2_0(pairs, t.x, 1, {});
-    improve_codes(pairs, layout, t.x, w);
-    for (int i = 0; i < t.n(); i++) trits[i] = to_f32(read_field(pairs, layout.code_at(i)) - 1);
-    encode_tq1_0(block, trits, 1, {});
-    memcpy(block + kScaleAt, pairs + layout.d, 2);
+    fmt::TQ2_0::Block pairs;
+    float trits[fmt::TQ2_0::kValues];
+    encode_block(fmt::id::TQ2_0, &pairs, t.x);
+    improve_codes(fmt::bytes_of(&pairs), *block_layout(fmt::id::TQ2_0), t.x, w);
+    for (unsigned i = 0; i < fmt::TQ2_0::kValues; i++)
+        trits[i] = to_f32(fmt::TQ2_0::code(pairs, i));
+    encode_block(fmt::id::TQ1_0, block, trits);
+    memcpy(block + offsetof(fmt::TQ1_0::Block, d), pairs.d, sizeof pairs.d);
 }
 
 template <class Change>
@@ -112,7 +120,7 @@ void search(uint8_t *block, const Target &t, const float *w) {
 } // namespace
 
 void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
-                   DecodeFn decode, const Neighbours *grid) {
+                   DecodeFn decode, const kernels::GridLists *grid) {
     const Target t = {type, x, decode, grid};
     if (t.n() == 1) return; // floats
     const double promised = t.error(block, w);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "formats/fields.hpp"
 #include "formats/format.hpp"
-#include "quant/best_fields.hpp"
+#include "kernels/encode.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,10 +15,9 @@ namespace ggufx::quant {
 // searched for is the least such sum with weights w * (1 + x^2 / mean of x^2)^(1/2), as far as that
 // allows. Floats and blocks whose scale is infinite or NaN stay. grid: lists of the codebook of
 // types that have one.
-class Neighbours;
 using DecodeFn = void (*)(float *out, const uint8_t *blocks, size_t n_blocks);
 void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
-                   DecodeFn decode, const Neighbours *grid);
+                   DecodeFn decode, const kernels::GridLists *grid);
 
 constexpr uint64_t kImprovePs = 800'000; // one value on one core
 
@@ -25,18 +25,18 @@ constexpr uint64_t kImprovePs = 800'000; // one value on one core
 
 struct BlockLayout {
     uint32_t type;
-    int n_values, n_groups, block_bytes;
-    int d, dmin;                   // bytes of f16 scales; -1: none
-    int first_code, n_codes;       // values of codes: first_code, first_code + 1, ...
-    const int8_t *levels;          // instead: values of codes, ascending
-    const uint8_t *level_codes;    // of levels; null: in order
-    int first_scale, n_scales;     // sub-scales; n 0: none, they count 1
-    float (*scale_value)(int code); // instead of first_scale + code
-    int n_mins;                    // sub-minimums 0 .. n - 1; 0: none; 1: one that counts 1
-    uint8_t flip_code, flip_scale; // bits of stored bytes that stand the other way round
-    Field (*code_at)(int value);
-    Field (*scale_at)(int group);
-    Field (*min_at)(int group);
+    int n_values, n_groups;                   // groups: of a sub-scale each
+    int d = -1, dmin = -1;                    // bytes of f16 scales; -1: none
+    int first_code = 0, n_codes = 0;          // values of codes: first_code, first_code + 1, ...
+    const int8_t *levels = nullptr;           // instead: values of codes, ascending
+    const uint8_t *level_codes = nullptr;     // of levels; null: in order
+    int first_scale = 0, n_scales = 0;        // sub-scales; n 0: none, they count 1
+    float (*scale_value)(int code) = nullptr; // instead of first_scale + code
+    int n_mins = 0;                        // sub-minimums 0 .. n - 1; 0: none; 1: one that counts 1
+    uint8_t flip_code = 0, flip_scale = 0; // bits of stored bytes that stand the other way round
+    fmt::Field (*code_at)(unsigned value) = nullptr;
+    fmt::Field (*scale_at)(unsigned group) = nullptr;
+    fmt::Field (*min_at)(unsigned group) = nullptr;
 };
 // Null for types whose codes are not improved.
 const BlockLayout *block_layout(uint32_t type);

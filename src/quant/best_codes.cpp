@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 
-#include "quant/round.hpp"
+#include "base/round.hpp"
 
 #include <string.h>
 
 namespace ggufx::quant {
+
+using namespace rounding;
 
 namespace {
 
@@ -34,11 +36,12 @@ public:
         if (l_.dmin >= 0) s->dmin = f16_to_f32(load_u16le(block + l_.dmin));
         if (l_.n_mins == 1) s->dmin = -s->dmin; // Q4_1 and Q5_1 add it
         for (int k = 0; k < l_.n_groups; k++) {
-            s->scale[k] = l_.scale_at ? read_field(block, l_.scale_at(k)) ^ l_.flip_scale : 0;
-            s->min[k] = l_.min_at ? read_field(block, l_.min_at(k)) : l_.n_mins;
+            s->scale[k] =
+                l_.scale_at ? fmt::read_field(block, l_.scale_at(unsigned(k))) ^ l_.flip_scale : 0;
+            s->min[k] = l_.min_at ? fmt::read_field(block, l_.min_at(unsigned(k))) : l_.n_mins;
         }
         for (int i = 0; i < l_.n_values; i++) {
-            const int stored = read_field(block, l_.code_at(i)) ^ l_.flip_code;
+            const int stored = fmt::read_field(block, l_.code_at(unsigned(i))) ^ l_.flip_code;
             s->code[i] = low8(l_.level_codes ? rank_of(stored) : stored);
         }
     }
@@ -46,12 +49,13 @@ public:
         if (l_.d >= 0) store_f16(block + l_.d, s.d);
         if (l_.dmin >= 0) store_f16(block + l_.dmin, l_.n_mins == 1 ? -s.dmin : s.dmin);
         for (int k = 0; k < l_.n_groups; k++) {
-            if (l_.scale_at) write_field(block, l_.scale_at(k), s.scale[k] ^ l_.flip_scale);
-            if (l_.min_at) write_field(block, l_.min_at(k), s.min[k]);
+            if (l_.scale_at)
+                fmt::write_field(block, l_.scale_at(unsigned(k)), s.scale[k] ^ l_.flip_scale);
+            if (l_.min_at) fmt::write_field(block, l_.min_at(unsigned(k)), s.min[k]);
         }
         for (int i = 0; i < l_.n_values; i++) {
             const int code = l_.level_codes ? l_.level_codes[s.code[i]] : s.code[i];
-            write_field(block, l_.code_at(i), code ^ l_.flip_code);
+            fmt::write_field(block, l_.code_at(unsigned(i)), code ^ l_.flip_code);
         }
     }
     // Downhill until nothing changes; returns the error.
@@ -85,7 +89,8 @@ private:
     }
     float scale_value(int code) const {
         return l_.scale_value ? l_.scale_value(code)
-                              : l_.n_scales ? to_f32(l_.first_scale + code) : 1.0f;
+               : l_.n_scales  ? to_f32(l_.first_scale + code)
+                              : 1.0f;
     }
     int nearest_code(float v) const {
         if (!l_.levels) {
@@ -176,8 +181,8 @@ private:
 };
 
 // Where searches of blocks with one scale begin: multiples of the reference's.
-constexpr float kStarts[] = {1.0f,  0.8f,  0.84f, 0.88f, 0.91f, 0.94f, 0.97f,
-                             1.03f, 1.06f, 1.1f,  1.14f, 1.18f, 0.7f, 0.6f, 0.5f};
+constexpr float kStarts[] = {1.0f,  0.8f, 0.84f, 0.88f, 0.91f, 0.94f, 0.97f, 1.03f,
+                             1.06f, 1.1f, 1.14f, 1.18f, 0.7f,  0.6f,  0.5f};
 
 } // namespace
 

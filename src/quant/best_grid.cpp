@@ -1,15 +1,17 @@
-// Points of a codebook for a scale are those near the nearest levels; sub-scales are tried a few steps up
-// and down, each with the points, signs and shifts that suit it; the f16 scale is the least squares of
-// what was chosen. Until nothing gets better, from a few starts.
+// Points of a codebook for a scale are those near the nearest levels; sub-scales are tried a few
+// steps up and down, each with the points, signs and shifts that suit it; the f16 scale is the
+// least squares of what was chosen. Until nothing gets better, from a few starts.
 // SPDX-License-Identifier: MIT
 #include "quant/best_grid.hpp"
 
-#include "quant/round.hpp"
+#include "base/round.hpp"
 
 #include <float.h>
 #include <string.h>
 
 namespace ggufx::quant {
+
+using namespace rounding;
 
 namespace {
 
@@ -33,26 +35,29 @@ struct Part {
 
 class PointSearch {
 public:
-    PointSearch(const GridLayout &layout, const Neighbours &grid, const float *x, const float *w)
+    PointSearch(const GridLayout &layout, const kernels::GridLists &grid, const float *x,
+                const float *w)
         : l_(layout), grid_(grid), x_(x), w_(w), n_levels_(layout.n_dims == 4 ? 8 : 3),
           n_sub_(kGridValues / layout.sub), parts_(layout.sub / layout.part) {}
 
     void take_apart(State *s, const uint8_t *block) const {
         s->d = f16_to_f32(grid_scale(block, l_.type));
-        for (int k = 0; k < n_sub_; k++) s->scale[k] = low8(read_field(block, l_.scale(k)));
+        for (int k = 0; k < n_sub_; k++)
+            s->scale[k] = low8(fmt::read_field(block, l_.scale(unsigned(k))));
     }
     void put_together(uint8_t *block, const State &s) const {
         set_grid_scale(block, l_.type, f32_to_f16(s.d));
-        for (int k = 0; k < n_sub_; k++) write_field(block, l_.scale(k), s.scale[k]);
+        for (int k = 0; k < n_sub_; k++) fmt::write_field(block, l_.scale(unsigned(k)), s.scale[k]);
         for (int g = 0; g < kGridValues / l_.n_dims; g++) {
-            const int index = grid_.index(grid_.key(s.level + l_.n_dims * g));
-            write_field(block, l_.low_index(g), index & 255);
-            write_field(block, l_.high_index(g), index >> 8);
+            const int index =
+                kernels::grid_index(grid_, kernels::grid_key(grid_, s.level + l_.n_dims * g));
+            fmt::write_field(block, l_.low_index(unsigned(g)), index & 255);
+            if (l_.high_index) fmt::write_field(block, l_.high_index(unsigned(g)), index >> 8);
         }
         for (int k = 0; l_.sign_bits && k < kGridValues / 8; k++)
-            write_field(block, l_.signs(k), s.minus[k] & ((1 << l_.sign_bits) - 1));
+            fmt::write_field(block, l_.signs(unsigned(k)), s.minus[k] & ((1 << l_.sign_bits) - 1));
         for (int p = 0; l_.shifts && p < kGridValues / l_.part; p++)
-            write_field(block, l_.shift(p), s.down[p]);
+            fmt::write_field(block, l_.shift(unsigned(p)), s.down[p]);
     }
 
     // Downhill from the scales of s; codes are chosen anew. Returns the error.
@@ -87,27 +92,30 @@ private:
             level[i] = low8(nearest);
             error += errors[i][nearest];
         }
-        const unsigned key = grid_.key(level);
-        if (grid_.index(key) >= 0) return error;
+        const unsigned key = kernels::grid_key(grid_, level);
+        if (kernels::grid_index(grid_, key) >= 0) return error;
         int n;
-        const uint16_t *list = grid_.list(key, &n);
+        const uint16_t *list = kernels::grid_list(grid_, key, &n);
         unsigned best = list[0];
         error = FLT_MAX;
         for (int k = 0; k < n; k++) {
             float sum = 0.0f;
-            for (int i = 0; i < l_.n_dims; i++) sum += errors[i][grid_.level(list[k], i)];
+            for (int i = 0; i < l_.n_dims; i++)
+                sum += errors[i][kernels::grid_level(grid_, list[k], i)];
             if (sum < error) error = sum, best = list[k];
         }
-        grid_.set_levels(level, best);
+        kernels::grid_levels(grid_, level, best);
         return error;
     }
 
-    // 8 values whose signs are an even number of minuses: value `turned` (or none, -1) gets the wrong one.
+    // 8 values whose signs are an even number of minuses: value `turned` (or none, -1) gets the
+    // wrong one.
     float choose_turned(uint8_t *level, int first, const float *table, int turned) const {
         float xval[8], error = 0.0f;
         for (int i = 0; i < 8; i++) xval[i] = magnitude(x_[first + i]);
         if (turned >= 0) xval[turned] = -xval[turned];
-        for (int i = 0; i < 8; i += l_.n_dims) error += choose(level + i, xval + i, first + i, table);
+        for (int i = 0; i < 8; i += l_.n_dims)
+            error += choose(level + i, xval + i, first + i, table);
         return error;
     }
     // The value that costs least with the wrong sign, at these values.
@@ -163,7 +171,8 @@ private:
             Part best, other;
             float table[8];
             int down = 0;
-            for (int q = 0; q < n_levels_; q++) table[q] = u * (l_.levels[q] + (l_.shifts ? kShift : 0.0f));
+            for (int q = 0; q < n_levels_; q++)
+                table[q] = u * (l_.levels[q] + (l_.shifts ? kShift : 0.0f));
             place_part(&best, p * l_.part, table);
             if (l_.shifts) {
                 for (int q = 0; q < n_levels_; q++) table[q] = u * (l_.levels[q] - kShift);
@@ -206,7 +215,7 @@ private:
     }
 
     const GridLayout &l_;
-    const Neighbours &grid_;
+    const kernels::GridLists &grid_;
     const float *x_, *w_;
     const int n_levels_, n_sub_, parts_;
 };
@@ -216,7 +225,7 @@ constexpr float kStarts[] = {1.0f, 0.93f, 1.07f};
 
 } // namespace
 
-void improve_points(uint8_t *block, const GridLayout &layout, const Neighbours &grid,
+void improve_points(uint8_t *block, const GridLayout &layout, const kernels::GridLists &grid,
                     const float *x, const float *w) {
     const PointSearch search(layout, grid, x, w);
     State start, best;

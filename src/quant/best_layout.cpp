@@ -1,73 +1,11 @@
-// Where codes and scales stand. Source: format notes sections 3 to 5.
+// What the numbers of a block mean; where they stand the formats say.
 // SPDX-License-Identifier: MIT
-#include "base/half.hpp"
+#include "formats/all.hpp"
 #include "quant/best.hpp"
 
 namespace ggufx::quant {
 
 namespace {
-
-// Value i and i + 16 of 32 in one byte, n bytes from `at` on per 32 values.
-template <int At> Field nibbles(int i) {
-    return {{At + 16 * (i / 32) + i % 16, 4 * (i / 16 % 2), 4}, {}};
-}
-template <int At, int High> Field five_bits(int i) {
-    return {nibbles<At>(i).low, {High + i / 8, i % 8, 1}};
-}
-Field::Bits crumb(int at, int i) { // 2 bits
-    return {at + 32 * (i / 128) + i % 32, 2 * (i % 128 / 32), 2};
-}
-Field::Bits wide_nibble(int at, int i) { // value i and i + 32 of 64
-    return {at + 32 * (i / 64) + i % 32, 4 * (i / 32 % 2), 4};
-}
-template <int At, int N> Field bytes_of(int i) {
-    return {{At + i, 0, N}, {}};
-}
-
-Field q2_0_code(int i) {
-    return {{2 + i / 4, 2 * (i % 4), 2}, {}};
-}
-Field q1_0_code(int i) {
-    return {{2 + i / 8, i % 8, 1}, {}};
-}
-Field nvfp4_code(int i) {
-    return {{4 + 8 * (i / 16) + i % 8, 4 * (i / 8 % 2), 4}, {}};
-}
-Field tq2_0_code(int i) {
-    return {crumb(0, i), {}};
-}
-Field q2_k_code(int i) {
-    return {crumb(16, i), {}};
-}
-Field q2_k_min(int k) {
-    return {{k, 4, 4}, {}};
-}
-Field q3_k_code(int i) {
-    return {crumb(32, i), {i % 32, i / 32, 1}};
-}
-Field q3_k_scale(int k) {
-    return {{96 + k % 8, k < 8 ? 0 : 4, 4}, {104 + k % 4, 2 * (k / 4), 2}};
-}
-Field q4_k_code(int i) {
-    return {wide_nibble(16, i), {}};
-}
-Field q5_k_code(int i) {
-    return {wide_nibble(48, i), {16 + i % 32, i / 32, 1}};
-}
-Field scale6(int k) {
-    if (k < 4) return {{4 + k, 0, 6}, {}};
-    return {{8 + k, 0, 4}, {k, 6, 2}};
-}
-Field min6(int k) {
-    if (k < 4) return {{8 + k, 0, 6}, {}};
-    return {{8 + k, 4, 4}, {4 + k, 6, 2}};
-}
-Field q6_k_code(int i) {
-    return {{64 * (i / 128) + i % 64, 4 * (i % 128 / 64), 4}, crumb(128, i)};
-}
-Field iq4_xs_scale(int k) {
-    return {{4 + k / 2, 4 * (k % 2), 4}, {2 + k / 4, 2 * (k % 4), 2}};
-}
 
 float mx_scale(int code) {
     return e8m0_half_to_f32(static_cast<uint8_t>(code));
@@ -77,31 +15,90 @@ float nv_scale(int code) {
 }
 
 constexpr int8_t kSigns[2] = {-1, 1};
-constexpr int8_t kIq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                             1,    13,   25,  38,  53,  69,  89,  113};
+// The levels of FP4 in ascending order, one zero of two, and their codes.
 constexpr int8_t kFp4[15] = {-12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8, 12};
 constexpr uint8_t kFp4Codes[15] = {15, 14, 13, 12, 11, 10, 9, 0, 1, 2, 3, 4, 5, 6, 7};
 
+// Sizes and places of a format, and codes first .. first + n - 1.
+template <class F> constexpr BlockLayout layout_of(uint32_t type, int first, int n) {
+    BlockLayout l = {.type = type, .n_values = F::kValues, .n_groups = 1};
+    l.first_code = first;
+    l.n_codes = n;
+    l.code_at = F::code_at;
+    if constexpr (requires { F::scale_at(0u); }) {
+        l.scale_at = F::scale_at;
+        l.n_groups = F::kValues / F::kGroup;
+    }
+    if constexpr (requires { F::min_at(0u); }) l.min_at = F::min_at;
+    using Block = typename F::Block;
+    if constexpr (requires(Block b) { b.d; }) {
+        if (sizeof(Block::d) == 2) l.d = offsetof(Block, d);
+    }
+    if constexpr (requires(Block b) { b.dmin; }) l.dmin = offsetof(Block, dmin);
+    if constexpr (requires(Block b) { b.m; }) l.dmin = offsetof(Block, m), l.n_mins = 1;
+    return l;
+}
+// Codes 0 .. n - 1 that stand for levels.
+constexpr BlockLayout levels(BlockLayout l, const int8_t *of, const uint8_t *codes = nullptr) {
+    l.levels = of;
+    l.level_codes = codes;
+    return l;
+}
+constexpr BlockLayout scales(BlockLayout l, int first, int n, float (*value)(int) = nullptr) {
+    l.first_scale = first;
+    l.n_scales = n;
+    l.scale_value = value;
+    return l;
+}
+constexpr BlockLayout mins(BlockLayout l, int n) {
+    l.n_mins = n;
+    return l;
+}
+// Stored as signed bytes.
+constexpr BlockLayout signed_codes(BlockLayout l) {
+    l.flip_code = 128;
+    return l;
+}
+constexpr BlockLayout signed_scales(BlockLayout l) {
+    l.flip_scale = 128;
+    return l;
+}
+
 constexpr BlockLayout kLayouts[] = {
-    // type, values, groups, bytes, d, dmin, codes, levels, scales, mins, flips, places
-    {2, 32, 1, 18, 0, -1, -8, 16, nullptr, nullptr, 0, 0, nullptr, 0, 0, 0, nibbles<2>, nullptr, nullptr},
-    {3, 32, 1, 20, 0, 2, 0, 16, nullptr, nullptr, 0, 0, nullptr, 1, 0, 0, nibbles<4>, nullptr, nullptr},
-    {6, 32, 1, 22, 0, -1, -16, 32, nullptr, nullptr, 0, 0, nullptr, 0, 0, 0, five_bits<6, 2>, nullptr, nullptr},
-    {7, 32, 1, 24, 0, 2, 0, 32, nullptr, nullptr, 0, 0, nullptr, 1, 0, 0, five_bits<8, 4>, nullptr, nullptr},
-    {8, 32, 1, 34, 0, -1, -128, 256, nullptr, nullptr, 0, 0, nullptr, 0, 128, 0, bytes_of<2, 8>, nullptr, nullptr},
-    {41, 128, 1, 18, 0, -1, 0, 2, kSigns, nullptr, 0, 0, nullptr, 0, 0, 0, q1_0_code, nullptr, nullptr},
-    {42, 64, 1, 18, 0, -1, -1, 4, nullptr, nullptr, 0, 0, nullptr, 0, 0, 0, q2_0_code, nullptr, nullptr},
-    {35, 256, 1, 66, 64, -1, -1, 3, nullptr, nullptr, 0, 0, nullptr, 0, 0, 0, tq2_0_code, nullptr, nullptr},
-    {20, 32, 1, 18, 0, -1, 0, 16, kIq4, nullptr, 0, 0, nullptr, 0, 0, 0, nibbles<2>, nullptr, nullptr},
-    {39, 32, 1, 17, -1, -1, 0, 15, kFp4, kFp4Codes, 0, 255, mx_scale, 0, 0, 0, nibbles<1>, bytes_of<0, 8>, nullptr},
-    {40, 64, 4, 36, -1, -1, 0, 15, kFp4, kFp4Codes, 0, 127, nv_scale, 0, 0, 0, nvfp4_code, bytes_of<0, 8>, nullptr},
-    {10, 256, 16, 84, 80, 82, 0, 4, nullptr, nullptr, 0, 16, nullptr, 16, 0, 0, q2_k_code, bytes_of<0, 4>, q2_k_min},
-    {11, 256, 16, 110, 108, -1, -4, 8, nullptr, nullptr, -32, 64, nullptr, 0, 0, 0, q3_k_code, q3_k_scale, nullptr},
-    {12, 256, 8, 144, 0, 2, 0, 16, nullptr, nullptr, 0, 64, nullptr, 64, 0, 0, q4_k_code, scale6, min6},
-    {13, 256, 8, 176, 0, 2, 0, 32, nullptr, nullptr, 0, 64, nullptr, 64, 0, 0, q5_k_code, scale6, min6},
-    {14, 256, 16, 210, 208, -1, -32, 64, nullptr, nullptr, -128, 256, nullptr, 0, 0, 128, q6_k_code, bytes_of<192, 8>, nullptr},
-    {23, 256, 8, 136, 0, -1, 0, 16, kIq4, nullptr, -32, 64, nullptr, 0, 0, 0, nibbles<8>, iq4_xs_scale, nullptr},
+    layout_of<fmt::Q4_0>(fmt::id::Q4_0, -8, 16),
+    layout_of<fmt::Q4_1>(fmt::id::Q4_1, 0, 16),
+    layout_of<fmt::Q5_0>(fmt::id::Q5_0, -16, 32),
+    layout_of<fmt::Q5_1>(fmt::id::Q5_1, 0, 32),
+    signed_codes(layout_of<fmt::Q8_0>(fmt::id::Q8_0, -128, 256)),
+    levels(layout_of<fmt::Q1_0>(fmt::id::Q1_0, 0, 2), kSigns),
+    layout_of<fmt::Q2_0>(fmt::id::Q2_0, -1, 4),
+    layout_of<fmt::TQ2_0>(fmt::id::TQ2_0, -1, 3),
+    levels(layout_of<fmt::IQ4_NL>(fmt::id::IQ4_NL, 0, 16), fmt::kCodesIq4),
+    levels(scales(layout_of<fmt::MXFP4>(fmt::id::MXFP4, 0, 15), 0, 255, mx_scale), kFp4, kFp4Codes),
+    levels(scales(layout_of<fmt::NVFP4>(fmt::id::NVFP4, 0, 15), 0, 127, nv_scale), kFp4, kFp4Codes),
+    mins(scales(layout_of<fmt::Q2_K>(fmt::id::Q2_K, 0, 4), 0, 16), 16),
+    scales(layout_of<fmt::Q3_K>(fmt::id::Q3_K, -4, 8), -32, 64),
+    mins(scales(layout_of<fmt::Q4_K>(fmt::id::Q4_K, 0, 16), 0, 64), 64),
+    mins(scales(layout_of<fmt::Q5_K>(fmt::id::Q5_K, 0, 32), 0, 64), 64),
+    signed_scales(scales(layout_of<fmt::Q6_K>(fmt::id::Q6_K, -32, 64), -128, 256)),
+    levels(scales(layout_of<fmt::IQ4_XS>(fmt::id::IQ4_XS, 0, 16), -32, 64), fmt::kCodesIq4),
 };
+
+consteval bool has_layout(uint32_t type) {
+    for (const BlockLayout &layout : kLayouts)
+        if (layout.type == type) return true;
+    return false;
+}
+template <class F>
+concept HasCodebook = requires {
+    F::index_low_at(0u);
+};
+// Types with a codebook are best_grid_layout's, TQ1_0 has the values of TQ2_0.
+#define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...)                                                \
+    static_assert(fmt::Kind::k##KIND != fmt::Kind::kQuantized || has_layout(ID) ||                 \
+                  ID == fmt::id::TQ1_0 || HasCodebook<fmt::NAME>);
+#define REMOVED(...)
+#include "formats/formats.def"
 
 } // namespace
 

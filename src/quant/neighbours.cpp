@@ -8,31 +8,35 @@
 
 namespace ggufx::quant {
 
-// Words: 2 for a point, 1 + n for a list.
-constexpr GridSpec kSpecIq2Xxs = {fmt::kGridIq2Xxs.row[0], 256, 8, 8, 17, 2, 119974};
-constexpr GridSpec kSpecIq2Xs = {fmt::kGridIq2Xs.row[0], 512, 8, 8, 17, 2, 188794};
-constexpr GridSpec kSpecIq2S = {fmt::kGridIq2S.row[0], 1024, 8, 8, 17, 1, 52301};
-constexpr GridSpec kSpecIq1 = {fmt::kGridIq1.row[0], 2048, 8, -1, 1, 3, 336330};
-constexpr GridSpec kSpecIq3Xxs = {fmt::kGridIq3Xxs.row[0], 256, 4, 4, 8, 2, 23337};
-constexpr GridSpec kSpecIq3S = {fmt::kGridIq3S.row[0], 512, 4, 1, 2, 3, 29341};
-
 namespace {
 
+// By codebook. Words: 2 for a point, 1 + n for a list.
+constexpr GridSpec kSpecs[] = {
+    {nullptr, 0, 0, 0, 0, 0, 0},
+    {fmt::kGridIq1.row[0], 2048, 8, -1, 1, 3, 336330},
+    {fmt::kGridIq2Xxs.row[0], 256, 8, 8, 17, 2, 119974},
+    {fmt::kGridIq2Xs.row[0], 512, 8, 8, 17, 2, 188794},
+    {fmt::kGridIq2S.row[0], 1024, 8, 8, 17, 1, 52301},
+    {fmt::kGridIq3Xxs.row[0], 256, 4, 4, 8, 2, 23337},
+    {fmt::kGridIq3S.row[0], 512, 4, 1, 2, 3, 29341},
+};
+static_assert(sizeof kSpecs / sizeof *kSpecs == size_t(kernels::Codebook::iq3_s) + 1);
+
 constexpr uint64_t kEntryPs = 300'000;
-constexpr uint32_t kBehind = 16;    // words that kernels may read behind the last list
+constexpr uint32_t kBehind = 16; // words that kernels may read behind the last list
 
 } // namespace
 
 Neighbours::Neighbours(const Host &host, const GridSpec &spec)
-    : host_(host), spec_(spec), dims_(spec.n_dims), bits_(spec.n_dims == 8 ? 2 : 3) {
+    : host_(host), spec_(spec), dims_(spec.n_dims) {
     n_halves_ = dims_ == 8 ? 81 : 64;
-    n_keys_ = dims_ == 8 ? 43691 : 4096;   // the largest key is 2 in all 2-bit fields
+    n_keys_ = dims_ == 8 ? 43691 : 4096; // the largest key is 2 in all 2-bit fields
     farthest_ = dims_ == 8 ? 4 * 4 : 2 * 49;
     n_sets_ = static_cast<unsigned>(spec.n_points) / 64;
     slots_ = static_cast<uint32_t *>(host.alloc(n_keys_ * sizeof *slots_, 64));
     words_ = static_cast<uint16_t *>(host.alloc((spec.n_listed + kBehind) * sizeof *words_, 64));
-    keys_ = static_cast<uint16_t *>(
-        host.alloc(static_cast<size_t>(spec.n_points) * sizeof *keys_, 64));
+    keys_ =
+        static_cast<uint16_t *>(host.alloc(static_cast<size_t>(spec.n_points) * sizeof *keys_, 64));
     if (!slots_ || !words_ || !keys_) {
         this->~Neighbours();
         throw std::bad_alloc();
@@ -42,7 +46,7 @@ Neighbours::Neighbours(const Host &host, const GridSpec &spec)
         uint8_t levels[8];
         for (int i = 0; i < dims_; i++)
             levels[i] = static_cast<uint8_t>((spec.values[p * dims_ + i] - spec.first) / spec.step);
-        keys_[p] = static_cast<uint16_t>(key(levels));
+        keys_[p] = static_cast<uint16_t>(kernels::grid_key(lists(), levels));
     }
     fill_halves();
 }
@@ -71,13 +75,13 @@ void Neighbours::fill_halves() {
     memset(high_, 0, sizeof high_);
     for (int p = 0; p < spec_.n_points; p++) {
         unsigned number = 0;
-        for (int i = dims_; i-- > 0;) number = number * base + level(keys_[p], i);
+        for (int i = dims_; i-- > 0;)
+            number = number * base + kernels::grid_level(lists(), keys_[p], i);
         const uint64_t bit = uint64_t{1} << (p % 64);
         low_[number % n_halves_][p / 64] |= bit;
         high_[number / n_halves_][p / 64] |= bit;
     }
-    for (unsigned half = 0; half < n_halves_; half++)
-        gather(near_low_[half], low_, half, kReach);
+    for (unsigned half = 0; half < n_halves_; half++) gather(near_low_[half], low_, half, kReach);
 }
 
 // Distances up to `reach`.
@@ -172,7 +176,7 @@ unsigned Neighbours::key_of(unsigned low_half, unsigned high_half) const {
     unsigned vector = high_half * n_halves_ + low_half;
     uint8_t levels[8];
     for (int i = 0; i < dims_; i++, vector /= base) levels[i] = static_cast<uint8_t>(vector % base);
-    return key(levels);
+    return kernels::grid_key(lists(), levels);
 }
 
 void Neighbours::fill_row(unsigned high_half, Batch *batch) const {
@@ -185,8 +189,7 @@ void Neighbours::fill_row(unsigned high_half, Batch *batch) const {
         }
         batch->keys[batch->n_keys] = static_cast<uint16_t>(key_of(low_half, high_half));
         batch->starts[batch->n_keys++] = static_cast<uint16_t>(batch->n_words);
-        batch->n_words +=
-            make_entry(batch->words + batch->n_words, low_half, high_half, high);
+        batch->n_words += make_entry(batch->words + batch->n_words, low_half, high_half, high);
     }
 }
 
@@ -207,17 +210,17 @@ Status Neighbours::fill(const Progress &progress, uint64_t total) {
                                                                       : Status::internal;
 }
 
-Status Lists::find(const Neighbours **out, const GridSpec &spec, const Progress &progress,
+Status Lists::find(kernels::GridLists *out, kernels::Codebook codebook, const Progress &progress,
                    uint64_t total) {
-    if (spec_ != &spec) {
+    if (codebook_ != codebook) {
         unmake(host_, lists_);
-        lists_ = nullptr, spec_ = nullptr;
-        lists_ = make<Neighbours>(host_, host_, spec);
+        lists_ = nullptr, codebook_ = kernels::Codebook::none;
+        lists_ = make<Neighbours>(host_, host_, kSpecs[size_t(codebook)]);
         const Status status = lists_->fill(progress, total);
         if (status != Status::ok) return status;
-        spec_ = &spec;
+        codebook_ = codebook;
     }
-    *out = lists_;
+    *out = lists_->lists();
     return Status::ok;
 }
 

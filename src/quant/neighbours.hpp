@@ -1,6 +1,6 @@
 // Codebook points near any vector of levels. IQ1 and IQ2: 8 values of 3 levels, IQ3: 4 of 8.
 // A vector that is on the grid knows its index, any other one the points of the few smallest
-// distances, sorted by (distance, index). Source: format notes section 6.2.
+// distances, sorted by (distance, index).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,6 @@ struct GridSpec {
     int n_distances;   // distinct distances of a list
     uint32_t n_listed; // u16 words of all lists
 };
-extern const GridSpec kSpecIq2Xxs, kSpecIq2Xs, kSpecIq2S, kSpecIq1, kSpecIq3Xxs, kSpecIq3S;
 
 // Lists of one grid: 0.2 to 1.1 MB.
 class Neighbours {
@@ -28,37 +27,11 @@ public:
     Neighbours &operator=(const Neighbours &) = delete;
     Status fill(const Progress &progress, uint64_t total); // reports (0, total)
 
-    // levels[n_dims] -> key
-    unsigned key(const uint8_t *levels) const {
-        unsigned k = 0;
-        for (int i = 0; i < dims_; i++) k |= static_cast<unsigned>(levels[i]) << (bits_ * i);
-        return k;
-    }
-    // Index of the point, or -1 when the key is not on the grid.
-    int index(unsigned key) const {
-        const uint16_t *entry = words_ + slots_[key];
-        return entry[0] == 0 ? entry[1] : -1;
-    }
-    // n > 0 keys of the points in the list of a key that is not on the grid.
-    const uint16_t *list(unsigned key, int *n) const {
-        const uint16_t *entry = words_ + slots_[key];
-        *n = entry[0];
-        return entry + 1;
-    }
-    uint8_t level(unsigned key, int i) const {
-        return static_cast<uint8_t>(key >> (bits_ * i) & ((1u << bits_) - 1u));
-    }
-    void set_levels(uint8_t *levels, unsigned key) const {
-        for (int i = 0; i < dims_; i++) levels[i] = level(key, i);
-    }
-    unsigned point_key(int index) const { return keys_[index]; }
-    unsigned first_key() const { return keys_[0]; } // of the point with index 0
-    kernels::GridLists lists() const { return {slots_, words_, keys_[0]}; }
-    int dims() const { return dims_; }
+    kernels::GridLists lists() const { return {slots_, words_, keys_[0], dims_}; }
 
 private:
-    // Points as sets of bits; for one half of a vector those whose half is at squared distance d, in
-    // n_sets_ words each.
+    // Points as sets of bits; for one half of a vector those whose half is at squared distance d,
+    // in n_sets_ words each.
     static constexpr int kMaxPoints = 2048, kMaxWords = kMaxPoints / 64, kMaxHalves = 81;
     static constexpr unsigned kReach = 4;   // distance of halves that is mostly enough
     static constexpr int kMaxNear = 99 * 8; // distances of 0 to 98 of 512 points, or to 16 of 2048
@@ -69,7 +42,8 @@ private:
     unsigned make_entry(uint16_t *entry, unsigned low_half, unsigned high_half,
                         const uint64_t *high) const;
     unsigned make_far_entry(uint16_t *entry, unsigned low_half, unsigned high_half) const;
-    bool add_lists(uint16_t *entry, const uint64_t *low, const uint64_t *high, unsigned reach) const;
+    bool add_lists(uint16_t *entry, const uint64_t *low, const uint64_t *high,
+                   unsigned reach) const;
     void fill_halves();
     void gather(uint64_t *to, const Kinds &kinds, unsigned half, unsigned reach) const;
     unsigned add_points(uint16_t *to, const uint64_t *low, const uint64_t *high,
@@ -78,10 +52,10 @@ private:
     void store(const Batch &batch) const;
     const Host &host_;
     const GridSpec &spec_;
-    const int dims_, bits_;
+    const int dims_;
     size_t n_keys_;
-    unsigned n_halves_, n_sets_; // n_sets_: words of a set
-    unsigned farthest_;          // squared distance of halves
+    unsigned n_halves_, n_sets_;             // n_sets_: words of a set
+    unsigned farthest_;                      // squared distance of halves
     uint8_t halves_[kMaxHalves][kMaxHalves]; // squared distances
     Kinds low_, high_;                       // points by their halves
     uint64_t near_low_[kMaxHalves][(kReach + 1) * kMaxWords];
@@ -99,12 +73,12 @@ public:
     Lists(const Lists &) = delete;
     Lists &operator=(const Lists &) = delete;
     // Throws bad_alloc. Reports (0, total) where it makes them; a failure leaves none.
-    Status find(const Neighbours **out, const GridSpec &spec, const Progress &progress,
+    Status find(kernels::GridLists *out, kernels::Codebook codebook, const Progress &progress,
                 uint64_t total);
 
 private:
     const Host &host_;
-    const GridSpec *spec_ = nullptr;
+    kernels::Codebook codebook_ = kernels::Codebook::none;
     Neighbours *lists_ = nullptr;
 };
 

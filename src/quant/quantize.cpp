@@ -4,11 +4,12 @@
 
 #include "base/checked.hpp"
 #include "base/loop.hpp"
+#include "base/round.hpp"
 #include "formats/format.hpp"
+#include "kernels/dispatch.hpp"
 #include "kernels/encode.hpp"
 #include "quant/best.hpp"
 #include "quant/neighbours.hpp"
-#include "quant/round.hpp"
 
 #include <atomic>
 #include <inttypes.h>
@@ -16,11 +17,13 @@
 
 namespace ggufx::quant {
 
+using namespace rounding;
+
 namespace {
 
 constexpr size_t kUnitValues = 256;
-constexpr uint64_t kScanPs = 250; // one value looked at
-constexpr uint64_t kRoundPs = 500; // by a kernel
+constexpr uint64_t kScanPs = 250;      // one value looked at
+constexpr uint64_t kSearchRounds = 16; // a search by an imatrix is as many roundings
 // Below, or without a search: memory takes longer than encoding.
 constexpr uint64_t kCheapPs = 10'000;
 // Looked at, encoded: values that stay in the first cache, and blocks that fill a kernel's lanes.
@@ -31,16 +34,14 @@ bool is_finite(float v) {
 }
 
 struct Job {
-    const Encoder *encoder;
+    const kernels::Encode &encoder;
     uint8_t *out;
     const Rows &rows;
     size_t row_blocks, block_values, block_bytes;
-    const kernels::Encode *kernel; // null: the encoder's own
     const fmt::TypeInfo &info;
     DecodeFn decode;
     bool looks = false; // encode() looks at the values, right before it encodes them
-    const Neighbours *grid = nullptr;
-    kernels::GridLists lists = {};
+    kernels::GridLists grid = {};
     mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
 
     // Both loops count blocks over all rows.
@@ -53,19 +54,12 @@ struct Job {
     void improve(size_t first, size_t count) const;
 };
 
-// Without a branch inside, so that the compiler makes vectors of it.
-bool all_finite(const float *x, size_t n) {
-    uint32_t carry = 0; // into the sign where the exponent is all ones
-    for (size_t i = 0; i < n; i++) carry |= (f32_bits(x[i]) & 0x7fffffffu) + 0x00800000u;
-    return !(carry >> 31);
-}
-
 bool Job::look(size_t first, size_t count) const {
     const size_t begin = first * block_values, end = begin + count * block_values;
     uint64_t seen = first_bad.load(std::memory_order_relaxed), at = begin;
     for (size_t n; at < end; at += n) {
         n = end - at < kPieceValues ? end - at : kPieceValues;
-        if (!(kernel ? kernel->all_finite : all_finite)(rows.data + at, n)) break;
+        if (!encoder.all_finite(rows.data + at, n)) break;
     }
     if (at == end) return seen == kNone;
     while (is_finite(rows.data[at])) at++;
@@ -89,23 +83,18 @@ void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
 void Job::encode_from(const float *x, size_t first, size_t count) const {
     const size_t row = first / row_blocks, block = first % row_blocks;
     float mean_square = 0.0f;
-    if (rows.imatrix && encoder->row_sum) {
+    if (rows.imatrix && encoder.needs.row_sum) {
         mean_square = sum_squares(rows.data + row * rows.n_cols, rows.n_cols) /
                       static_cast<float>(rows.n_cols);
     }
-    uint8_t *to = out + first * block_bytes;
-    if (kernel) {
-        kernel->run({to, x, count, rows.imatrix, block, row_blocks, mean_square, &lists});
-    } else {
-        const float *imatrix = rows.imatrix ? rows.imatrix + block * block_values : nullptr;
-        encoder->run(to, x, count, {imatrix, mean_square, grid});
-    }
+    encoder.run(
+        {out + first * block_bytes, x, count, rows.imatrix, block, row_blocks, mean_square, &grid});
 }
 
 void Job::encode_piece(size_t first, size_t count) const {
     const float *x = rows.data + first * block_values;
     if (!rows.best) return encode_from(x, first, count);
-    if (encoder->grid != &kSpecIq3S) {
+    if (encoder.needs.codebook != kernels::Codebook::iq3_s) {
         encode_from(x, first, count);
         return improve(first, count);
     }
@@ -126,13 +115,13 @@ void Job::improve(size_t first, size_t count) const {
     for (size_t b = first; b < first + count; b++) {
         const float *w = rows.imatrix ? rows.imatrix + b % row_blocks * block_values : nullptr;
         improve_block(out + b * block_bytes, info, rows.data + b * block_values, w, decode,
-                      grid);
+                      encoder.needs.codebook == kernels::Codebook::none ? nullptr : &grid);
     }
 }
 
 void Job::encode(const void *self, size_t first, size_t count, uint32_t) {
     const auto *job = static_cast<const Job *>(self);
-    const bool by_row = !job->kernel || (job->rows.imatrix && job->encoder->row_sum);
+    const bool by_row = job->rows.imatrix && job->encoder.needs.row_sum;
     const size_t in_cache = kPieceValues / job->block_values;
     const size_t piece = in_cache > kPieceBlocks ? in_cache : kPieceBlocks;
     while (count > 0) {
@@ -147,15 +136,15 @@ void Job::encode(const void *self, size_t first, size_t count, uint32_t) {
     }
 }
 
-Status check_type(const fmt::TypeInfo **info, const Encoder **found, uint32_t type,
-                  Failure *failure) {
+Status check_type(const fmt::TypeInfo **info, const kernels::Encode **found,
+                  const kernels::Kernels &set, uint32_t type, Failure *failure) {
     *info = fmt::type_info(type);
     if (!*info) {
         const char *removed = fmt::removed_type_text(type);
         return set_failure(failure, Status::type, {}, "tensor type %" PRIu32 " is %s", type,
                            removed ? removed : "unknown");
     }
-    *found = encoder(type);
+    *found = kernels::find(set, &kernels::Layer::encode, type);
     if (*found) return Status::ok;
     return set_failure(failure, Status::unsupported, {},
                        "this library has no encoder for type %s (%" PRIu32 ")", (*info)->name,
@@ -188,10 +177,10 @@ Status check_sizes(const fmt::TypeInfo &info, size_t n_bytes, const void *out, c
     return Status::ok;
 }
 
-Status check_imatrix(const Encoder &e, const fmt::TypeInfo &info, const Rows &rows,
+Status check_imatrix(const kernels::Encode &e, const fmt::TypeInfo &info, const Rows &rows,
                      Failure *failure) {
     if (!rows.imatrix) {
-        if (!e.needs_imatrix) return Status::ok;
+        if (!e.needs.imatrix) return Status::ok;
         return set_failure(failure, Status::argument, {}, "type %s needs an imatrix", info.name);
     }
     for (size_t i = 0; i < rows.n_cols; i++) {
@@ -229,38 +218,46 @@ Status encode_all(const Host &host, Job *job, const Loop &loop, Lists &lists, Fa
         const Status status = run(host, loop, Job::encode, job);
         return status == Status::ok ? bad_value(*job, failure) : executor_failure(status, failure);
     };
-    if (!job->encoder->grid) return encode();
-    const Status status = lists.find(&job->grid, *job->encoder->grid, loop.progress, loop.total);
-    if (status != Status::ok) return executor_failure(status, failure);
-    job->lists = job->grid->lists();
-    return encode();
+    const kernels::Codebook codebook = job->encoder.needs.codebook;
+    if (codebook == kernels::Codebook::none) return encode();
+    const Status status = lists.find(&job->grid, codebook, loop.progress, loop.total);
+    return status == Status::ok ? encode() : executor_failure(status, failure);
 }
 
 } // namespace
+
+const kernels::Encode *encoder(uint32_t type) {
+    return kernels::find(*kernels::select(int32_t(kernels::Isa::scalar), 0),
+                         &kernels::Layer::encode, type);
+}
 
 Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::Kernels &set,
                 uint32_t type, const Rows &rows, const Progress &progress, Failure *failure,
                 Lists *kept) {
     const fmt::TypeInfo *info;
-    const Encoder *e;
-    Status status = check_type(&info, &e, type, failure);
+    const kernels::Encode *e;
+    Status status = check_type(&info, &e, set, type, failure);
     if (status == Status::ok) status = check_sizes(*info, n_bytes, out, rows, failure);
     if (status == Status::ok) status = check_imatrix(*e, *info, rows, failure);
     if (status != Status::ok) return status;
-    const kernels::Encode *kernel = kernels::find_encode(set, type);
-    Job job = {e,      out, rows, rows.n_cols / info->block_values, info->block_values,
-               info->block_bytes, kernel, *info,
+    Job job = {*e,
+               out,
+               rows,
+               rows.n_cols / info->block_values,
+               info->block_values,
+               info->block_bytes,
+               *info,
                kernels::find(set, &kernels::Layer::dequant, type)->run};
     const size_t n_blocks = rows.n_rows * job.row_blocks;
     const size_t least = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
-    const size_t unit = kernel && !rows.best && kernel->lanes > least ? kernel->lanes : least;
-    const bool rounds = e->row_sum && !rows.imatrix; // Q4_0 to Q5_1, which search by an imatrix
-    const uint64_t value_ps = (!kernel ? e->value_ps : rounds ? kRoundPs : kernel->value_ps) +
-                              (rows.best ? kImprovePs : 0);
+    const size_t unit = !rows.best && e->lanes > least ? e->lanes : least;
+    const bool rounds = e->needs.row_sum && !rows.imatrix; // Q4_0 to Q5_1: no search
+    const uint64_t value_ps =
+        e->value_ps / (rounds ? kSearchRounds : 1) + (rows.best ? kImprovePs : 0);
     const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
     if (n_blocks == 0) return Status::ok;
     // A search takes so long that it should not begin for nothing, and may look at the whole row.
-    const bool searches = rows.best || (!rounds && (e->row_sum || value_ps >= kCheapPs));
+    const bool searches = rows.best || (!rounds && (e->needs.row_sum || value_ps >= kCheapPs));
     job.looks = !searches;
     status = searches ? check_values(host, job, loop, failure) : Status::ok;
     if (status != Status::ok) return status;

@@ -72,7 +72,7 @@ bool has(std::string_view name, std::string_view part) {
     return name.find(part) != std::string_view::npos;
 }
 
-// Small, or hurt by rounding, or read by code that wants floats.
+// Parts of the names of what is kept.
 constexpr std::string_view kKept[] = {
     "_norm.weight",
     "ffn_gate_inp.weight",
@@ -110,14 +110,15 @@ constexpr struct {
     std::string_view part;
     Category category;
 } kCategories[] = {
-    {"attn_qkv.weight", Category::attn_v},        {"attn_kv_b.weight", Category::attn_v},
-    {"attn_v.weight", Category::attn_v},          {"attn_k.weight", Category::attn_k},
-    {"attn_q.weight", Category::attn_q},          {"attn_output.weight", Category::attn_output},
-    {"ffn_up", Category::ffn_up},                 {"ffn_gate", Category::ffn_gate},
+    {"attn_qkv.weight", Category::attn_v}, {"attn_kv_b.weight", Category::attn_v},
+    {"attn_v.weight", Category::attn_v},   {"attn_k.weight", Category::attn_k},
+    {"attn_q.weight", Category::attn_q},   {"attn_output.weight", Category::attn_output},
+    {"ffn_up", Category::ffn_up},          {"ffn_gate", Category::ffn_gate},
     {"ffn_down", Category::ffn_down},
 };
 
-// The nearest type with smaller blocks, kNoType where there is none.
+// What a row that is not whole blocks gets instead: for types in blocks of 256 as the reference has
+// it, which refuses rows that no block of 32 divides either; here such rows become F16.
 uint32_t smaller_blocks(uint32_t type) {
     switch (type) {
     case kIQ1_S:
@@ -128,7 +129,10 @@ uint32_t smaller_blocks(uint32_t type) {
     case kIQ3_XXS:
     case kIQ3_S:
     case kIQ4_XS:
+    case kNVFP4:
         return kIQ4_NL;
+    case kQ1_0:
+    case kQ2_0:
     case kQ2_K:
     case kQ3_K:
     case kTQ1_0:
@@ -141,7 +145,7 @@ uint32_t smaller_blocks(uint32_t type) {
     case kQ6_K:
         return kQ8_0;
     default:
-        return kNoType;
+        return kF16;
     }
 }
 
@@ -149,19 +153,15 @@ bool whole_blocks(uint64_t n, uint32_t type) {
     return n % fmt::type_info(type)->block_values == 0;
 }
 
-[[noreturn]] void fail_shape(const RecipeTensor &t, uint32_t type, const char *why) {
-    const fmt::TypeInfo &info = *fmt::type_info(type);
-    fail(Status::shape, {},
-         "tensor \"%s\": a row of %" PRIu64 " values is not whole blocks of %" PRIu32
-         " (type %s)%s",
-         Quoted(t.name.data(), t.name.size()).c_str(), t.ne[0], info.block_values, info.name, why);
-}
-
 uint32_t fallback(const RecipeTensor &t, uint32_t type, bool allowed) {
     if (whole_blocks(t.ne[0], type)) return type;
-    if (!allowed) fail_shape(t, type, " and a fallback was refused");
+    const fmt::TypeInfo &info = *fmt::type_info(type);
+    if (!allowed)
+        fail(Status::shape, {},
+             "tensor \"%s\": a row of %" PRIu64 " values is not whole blocks of %" PRIu32
+             " (type %s) and a fallback was refused",
+             Quoted(t.name.data(), t.name.size()).c_str(), t.ne[0], info.block_values, info.name);
     const uint32_t other = smaller_blocks(type);
-    if (other == kNoType) fail_shape(t, type, ", which has no fallback");
     return whole_blocks(t.ne[0], other) ? other : kF16;
 }
 
@@ -190,6 +190,9 @@ Category category_of(std::string_view name) {
     if (name == "output.weight") return Category::output;
     if (name == "token_embd.weight" || name == "per_layer_token_embd.weight")
         return Category::token_embd;
+    if (name == "position_embd.weight" || name == "token_types.weight") return Category::kept;
+    for (const std::string_view part : kKept)
+        if (has(name, part)) return Category::kept;
     for (const auto &known : kCategories)
         if (has(name, known.part)) return known.category;
     return Category::other;
@@ -217,23 +220,20 @@ bool Recipe::may_quantize(const RecipeTensor &t) const {
     const bool matrix = t.ne[1] > 1 || t.ne[2] > 1 || t.ne[3] > 1;
     if (options_.only_copy || !matrix || !t.name.ends_with("weight")) return false;
     if (fmt::type_info(t.type)->kind == fmt::Kind::kInteger) return false;
-    if (t.name == "output.weight") return !options_.leave_output;
-    if (t.name == "position_embd.weight" || t.name == "token_types.weight") return false;
-    for (const std::string_view part : kKept)
-        if (has(t.name, part)) return false;
-    return true;
+    if (t.category == Category::output) return !options_.leave_output;
+    return t.category != Category::kept;
 }
 
 Choice Recipe::choose(const RecipeTensor &t, uint32_t override) {
     if (!may_quantize(t)) return {t.type, t.type, Reason::kept};
     const auto settled = [&](uint32_t wanted, uint32_t type, Reason reason) -> Choice {
-        if (type == t.type) return {type, wanted, Reason::same};
-        return {type, wanted, type != wanted ? Reason::fallback : reason};
+        if (type != wanted) return {type, wanted, Reason::fallback};
+        return {type, wanted, type == t.type ? Reason::same : reason};
     };
     const auto exactly = [&](uint32_t type, Reason reason) {
         return settled(type, fallback(t, type, false), reason);
     };
-    const Category category = category_of(t.name);
+    const Category category = t.category;
     if (override == kNoType) {
         if (category == Category::token_embd && options_.embedding_type != kNoType)
             return exactly(options_.embedding_type, Reason::chosen);
@@ -248,9 +248,9 @@ Choice Recipe::choose(const RecipeTensor &t, uint32_t override) {
                    overridden ? Reason::chosen : Reason::recipe);
 }
 
-bool needs_imatrix(std::string_view name, uint32_t type, FileType file_type) {
-    const Category category = category_of(name);
-    if (category == Category::output || name == "token_embd.weight") return false;
+// An embedding of layers counts as the reference has it, although no imatrix has an entry for it.
+bool needs_imatrix(const RecipeTensor &t, uint32_t type, FileType file_type) {
+    if (t.category == Category::output || t.name == "token_embd.weight") return false;
     switch (type) {
     case kIQ3_XXS:
     case kIQ2_XXS:

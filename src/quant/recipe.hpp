@@ -1,6 +1,5 @@
 // Which tensor of a model gets which type: the recipes behind general.file_type, as the reference
 // quantizer decides them. Pure functions of names, shapes and a few facts of the model.
-// Source: format notes (ftypes); recipe_rules.cpp follows their sections.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -67,6 +66,7 @@ const FileTypeInfo *file_type_info(uint32_t id); // null: unknown, removed, or w
 // Upper and lower case are the same; "Q4_K" is Q4_K_M. Null when there is none.
 const FileTypeInfo *file_type_by_name(std::string_view name);
 
+// What a tensor is for, as far as recipes ask.
 enum class Category : uint8_t {
     output,
     token_embd,
@@ -78,8 +78,15 @@ enum class Category : uint8_t {
     ffn_gate,
     ffn_down,
     other,
+    kept, // never quantized: small, or hurt by rounding, or read by code that wants floats
 };
+// By the names of the format: for tensors that no program of an architecture tells the use of.
 Category category_of(std::string_view name);
+// Is it multiplied by activations in a layer, so that an imatrix has an entry of its name?
+constexpr bool is_weighed(Category category) {
+    return category != Category::output && category != Category::token_embd &&
+           category != Category::kept;
+}
 
 // N of "blk.N.", -1 for other names: the first key of the processing order, the name is the second.
 int64_t block_of(std::string_view name);
@@ -101,6 +108,7 @@ struct RecipeOptions {
 
 struct RecipeTensor {
     std::string_view name;
+    Category category = Category::other;
     uint32_t type = 0; // in the input
     uint64_t ne[4] = {1, 1, 1, 1};
 };
@@ -152,7 +160,7 @@ private:
     uint64_t i_attn_v_ = 0, i_ffn_down_ = 0, i_ffn_gate_ = 0, i_ffn_up_ = 0;
 };
 
-// Does a tensor of this name and type need an imatrix in a file of this type?
-bool needs_imatrix(std::string_view name, uint32_t type, FileType file_type);
+// Does a tensor need an imatrix to become this type, in a file of this file type?
+bool needs_imatrix(const RecipeTensor &tensor, uint32_t type, FileType file_type);
 
 } // namespace ggufx::quant

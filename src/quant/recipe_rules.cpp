@@ -1,4 +1,4 @@
-// The mixes: sections 5.1 to 5.5 of the notes on file types, in their order.
+// The mixes, a rule after the other, as the reference quantizer applies them.
 // SPDX-License-Identifier: MIT
 #include "formats/format.hpp"
 #include "quant/recipe.hpp"
@@ -22,15 +22,14 @@ uint64_t Recipe::layer_of(const RecipeTensor &t, uint64_t counter) const {
 
 uint32_t Recipe::by_rules(const RecipeTensor &t) {
     using enum FileType;
-    const Category category = category_of(t.name);
+    const Category category = t.category;
     const uint32_t most = file_type_.type;
     if (category == Category::output || (category == Category::token_embd && model_.tied))
         return output_rule(t);
     if (is(mxfp4_moe)) return t.ne[2] > 1 ? kMXFP4 : kQ8_0;
     if (category == Category::token_embd) return embedding_rule();
     if (is(iq2_xxs, iq2_xs, iq2_s, iq2_m, iq1_s, iq1_m))
-        return low_bit_rule(category,
-                            category == Category::ffn_down ? i_ffn_down_++ : i_ffn_down_);
+        return low_bit_rule(category, category == Category::ffn_down ? i_ffn_down_++ : i_ffn_down_);
     switch (category) {
     case Category::attn_v:
         return attn_v_rule(i_attn_v_++);
@@ -149,8 +148,8 @@ uint32_t Recipe::attn_output_rule() const {
     const uint32_t most = file_type_.type;
     if (falcon_) return is(q3_k_l) ? kQ4_K : most;
     if (model_.n_expert == 8) {
-        const bool small = is(q2_k, iq3_xs, iq3_xxs, q3_k_s, q3_k_m, iq4_nl, q4_k_s, q4_k_m, iq3_s,
-                              iq3_m, iq4_xs);
+        const bool small =
+            is(q2_k, iq3_xs, iq3_xxs, q3_k_s, q3_k_m, iq4_nl, q4_k_s, q4_k_m, iq3_s, iq3_m, iq4_xs);
         return small ? kQ5_K : most;
     }
     if (is(q2_k)) return kQ3_K;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kWatched[] = {"malloc", "free", "calloc", "realloc", "posix_memalign",
-                                       "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm", "_Znwj"};
+static const char *const kWatched[] = {"malloc", "free",  "calloc", "realloc", "posix_memalign",
+                                       "_Znwm",  "_Znam", "_ZdlPv", "_ZdlPvm", "_Znwj"};
 static int n_faults, n_slots, n_of_library;
 
 static void check_slot(void *user, const char *object, const char *symbol, const char *bound_to) {
@@ -62,7 +62,8 @@ int main(int argc, char **argv) {
     dynamic = LINKED == 1; /* 1: shared library, 2: archive, whose slots are the program's */
 #else
     if (argc < 3) return 2;
-    void *library = dlopen(argv[2], RTLD_NOW | (strcmp(argv[1], "deepbind") == 0 ? RTLD_DEEPBIND : RTLD_LOCAL));
+    void *library =
+        dlopen(argv[2], RTLD_NOW | (strcmp(argv[1], "deepbind") == 0 ? RTLD_DEEPBIND : RTLD_LOCAL));
     if (!library) return fault(dlerror());
     void **slots = (void **)&api;
     for (size_t i = 0; i < sizeof api_names / sizeof *api_names; i++)

@@ -15,9 +15,12 @@
 
 static uint64_t element(const void *data, size_t i, size_t width) {
     switch (width) {
-    case 1: return ((const uint8_t *)data)[i];
-    case 4: return ((const uint32_t *)data)[i];
-    default: return ((const uint64_t *)data)[i];
+    case 1:
+        return ((const uint8_t *)data)[i];
+    case 4:
+        return ((const uint32_t *)data)[i];
+    default:
+        return ((const uint64_t *)data)[i];
     }
 }
 
@@ -203,6 +206,7 @@ ggufx_status exercise_run(exercise *e) {
     if (e->parts & EXERCISE_WRITE) TRY(exercise_write(e, rt));
     if (e->parts & EXERCISE_WRITE) TRY(exercise_imatrix(e, rt));
     if (e->parts & EXERCISE_WRITE) TRY(exercise_job(e, rt));
+    if (e->parts & EXERCISE_WRITE) TRY(exercise_chat(e, rt));
     if (e->parts & EXERCISE_MODEL) TRY(exercise_model(e, rt, file));
 end:
     a->file_destroy(file);

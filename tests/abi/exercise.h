@@ -17,15 +17,15 @@
 
 typedef struct exercise {
     const struct api *api;
-    const char *path;           /* the demo model */
-    const void *small;          /* gb_everything() */
+    const char *path;  /* the demo model */
+    const void *small; /* gb_everything() */
     size_t n_small;
     ggufx_runtime_options options;
-    ggufx_progress *progress;   /* may be NULL */
-    uint32_t parts;             /* EXERCISE_* */
+    ggufx_progress *progress; /* may be NULL */
+    uint32_t parts;           /* EXERCISE_* */
     /* results */
-    uint64_t hash;              /* of all numbers that came back */
-    const char *where;          /* the call that failed */
+    uint64_t hash;     /* of all numbers that came back */
+    const char *where; /* the call that failed */
     ggufx_error error;
 } exercise;
 
@@ -45,6 +45,7 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_imatrix(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt);
+ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 
 /* Add n numbers of width 1, 4 or 8 bytes to the hash, the same on every host. */
@@ -54,20 +55,20 @@ void exercise_mix(exercise *e, const void *data, size_t n, size_t width);
 void exercise_fill(float *x, size_t n);
 
 /* In a function with e, status and a label end: leave on failure, remember the innermost call. */
-#define TRY(call) \
-    do { \
-        const ggufx_status try_status = (call); \
-        if (try_status != GGUFX_OK) { \
-            if (!*e->where) e->where = #call; \
-            status = try_status; \
-            goto end; \
-        } \
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const ggufx_status try_status = (call);                                                    \
+        if (try_status != GGUFX_OK) {                                                              \
+            if (!*e->where) e->where = #call;                                                      \
+            status = try_status;                                                                   \
+            goto end;                                                                              \
+        }                                                                                          \
     } while (0)
 
 /* Wrong results are no status: say so and exit with 1. */
-#define MUST(condition) \
-    do { \
-        if (!(condition)) must_failed(__FILE__, __LINE__, #condition); \
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) must_failed(__FILE__, __LINE__, #condition);                             \
     } while (0)
 void must_failed(const char *file, int line, const char *condition);
 

@@ -44,7 +44,7 @@ end:
 
 /* x[kColumns * kVectors] to blocks, plain and weighted. */
 static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const float *x) {
-    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K,
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0,  GGUFX_TYPE_Q4_K,
                                      GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4};
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -133,6 +133,8 @@ static ggufx_status run_tokenizer(exercise *e, const ggufx_file *file, int32_t *
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_tokenizer_facts facts = {.struct_size = sizeof facts};
     ggufx_token_facts token = {.struct_size = sizeof token};
+    ggufx_detokenize_state state = {0};
+    ggufx_pre_facts pre = {.struct_size = sizeof pre};
     static const char text[] = "Once upon a time a small fox";
     char back[64];
     size_t n = 0, n_back = 0;
@@ -142,7 +144,12 @@ static ggufx_status run_tokenizer(exercise *e, const ggufx_file *file, int32_t *
     MUST(n >= 4);
     TRY(a->detokenize(back, sizeof back, &n_back, tokenizer, ids, n, 0, &e->error));
     MUST(n_back == sizeof text - 1 && memcmp(back, text, n_back) == 0);
+    TRY(a->detokenize_part(back, sizeof back, &n_back, &state, tokenizer, ids, n, 0, &e->error));
+    MUST(n_back == sizeof text - 1 && memcmp(back, text, n_back) == 0);
     TRY(a->token_info(&token, tokenizer, ids[0], &e->error));
+    MUST(a->tokenizer_special(tokenizer, GGUFX_SPECIAL_EOS) == facts.eos);
+    for (size_t i = 0; i < a->tokenizer_pre_count(); i++) TRY(a->tokenizer_pre(&pre, i, &e->error));
+    MUST(pre.name && pre.rules && a->tokenizer_unicode()[0]);
     for (size_t i = n; i < kIds; i++) ids[i] = ids[i % n];
 end:
     a->tokenizer_destroy(tokenizer);
@@ -200,6 +207,9 @@ static ggufx_status run_estimates(exercise *e, const ggufx_runtime *rt, const gg
     ggufx_estimate_facts whole = {.struct_size = sizeof whole}, less = whole;
     ggufx_estimate_options options;
     ggufx_job_options job;
+    char graph[4096];
+    size_t n_graph = 0;
+    TRY(a->file_graph(graph, sizeof graph, &n_graph, file, &e->error));
     a->estimate_options_init(&options);
     options.n_context = 4096;
     TRY(a->estimate(&whole, rt, file, &options, &e->error));
@@ -217,6 +227,32 @@ end:
     return status;
 }
 
+/* Two texts, the second longer than a text may be and cut; their first eight values. */
+static ggufx_status run_embedder(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
+                                 const ggufx_model *model, const int32_t *ids) {
+    const struct api *a = e->api;
+    static const size_t lengths[] = {3, kIds - 3};
+    ggufx_status status = GGUFX_OK;
+    ggufx_embedder *embedder = NULL;
+    ggufx_embed_options options;
+    ggufx_embedder_facts facts = {.struct_size = sizeof facts};
+    float out[16];
+    uint64_t n_bytes = 0;
+    a->embed_options_init(&options);
+    options.flags = GGUFX_EMBED_NORMALIZE | GGUFX_EMBED_CUT;
+    options.n_context = 5;
+    options.dimensions = 8;
+    TRY(a->embedder_estimate(&n_bytes, rt, file, &options, &e->error));
+    TRY(a->embedder_create(&embedder, model, &options, &e->error));
+    TRY(a->embedder_info(&facts, embedder, &e->error));
+    MUST(n_bytes > 0 && facts.dimensions == 8 && facts.pooling == GGUFX_POOLING_LAST);
+    TRY(a->embed(out, 16, embedder, ids, kIds, lengths, 2, e->progress, &e->error));
+    exercise_mix(e, out, 16, sizeof *out);
+end:
+    a->embedder_destroy(embedder);
+    return status;
+}
+
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
     const struct api *a = e->api;
     ggufx_model *model = NULL;
@@ -224,6 +260,8 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     ggufx_model_options options;
     ggufx_session_options session_options;
     ggufx_model_facts facts = {.struct_size = sizeof facts};
+    ggufx_layer_facts layer = {.struct_size = sizeof layer};
+    ggufx_session_facts made = {.struct_size = sizeof made};
     int32_t ids[kIds];
     float *logits = NULL;
     ggufx_status status = run_tokenizer(e, file, ids);
@@ -233,12 +271,16 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     a->model_options_init(&options);
     TRY(a->model_create(&model, rt, file, &options, &e->error));
     TRY(a->model_info(&facts, model, &e->error));
+    TRY(a->model_layer(&layer, model, 0, &e->error));
     logits = calloc(facts.n_vocab, sizeof *logits);
     a->session_options_init(&session_options);
     session_options.n_context = 2 * kIds;
     session_options.n_batch = 8;
     TRY(a->session_create(&session, model, &session_options, &e->error));
+    TRY(a->session_info(&made, session, &e->error));
+    MUST(made.n_context == 2 * kIds && made.n_batch == 8);
     TRY(use_session(e, rt, session, ids, logits, facts.n_vocab));
+    TRY(run_embedder(e, rt, file, model, ids));
 end:
     a->session_destroy(session);
     a->model_destroy(model);

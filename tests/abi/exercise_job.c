@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 /* Entries of a .dat file: name, calls, values. */
-static const unsigned char kDat[] = {2,   0, 0, 0, 1, 0, 0, 0, 'a', 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0x80, 0x3f,
-                                     1,   0, 0, 0, 'b', 2, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0x40, 0x40,
-                                     3,   0, 0, 0, 1, 0, 0, 0, 't'};
+static const unsigned char kDat[] = {2, 0,    0,    0, 1, 0, 0,    0,    'a', 1, 0, 0,    0,
+                                     1, 0,    0,    0, 0, 0, 0x80, 0x3f, 1,   0, 0, 0,    'b',
+                                     2, 0,    0,    0, 2, 0, 0,    0,    0,   0, 0, 0x40, 0,
+                                     0, 0x40, 0x40, 3, 0, 0, 0,    1,    0,   0, 0, 't'};
 
 static ggufx_status look(exercise *e, const ggufx_imatrix *imatrix) {
     const struct api *a = e->api;

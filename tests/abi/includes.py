@@ -1,4 +1,4 @@
-"""Include rules of src/README.md: which folder may include which, enforced exactly; no cycles.
+"""Include rules: the table of src/README.md, which folder may include which; no cycles.
 
 usage: includes.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -11,63 +11,35 @@ import public
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]', re.M)
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
+ROW = re.compile(r"^\| (`[^|]*`) \|[^|]*\| ([^|]*) \|$", re.M)  # of the table
 
-# Path prefix of the including file -> what it may include of the project, beside its own folder.
-# The longest prefix decides. An entry ending in "/" is a folder, else one header.
-RULES = {
-    "src/cli/": ["ggufx/"],
-    "src/abi/": ["ggufx/", "base/", "gguf/", "formats/", "quant/", "job/", "matmul/", "kv/",
-                 "model/", "kernels/dispatch.hpp"],  # a runtime chooses its kernels at create
-    "src/model/": ["job/", "matmul/", "kv/", "gguf/", "formats/", "base/"],
-    "src/kv/": ["quant/", "kernels/table.hpp", "kernels/kv", "formats/", "base/"],
-    "src/matmul/": ["kernels/table.hpp", "formats/", "base/"],
-    "src/quant/": ["kernels/table.hpp", "kernels/encode.hpp", "formats/", "base/"],
-    "src/gguf/": ["formats/", "base/"],
-    "src/job/": ["gguf/", "quant/", "matmul/", "formats/", "base/"],
-    "src/formats/": ["base/half.hpp"],
-    "src/base/": [],
-    "tests/unit/": ["ggufx/", "tests/"],
-    "tests/checkasm/": ["kernels/", "quant/quantize.hpp", "formats/", "base/"],
-    "bindings/": ["ggufx/"],
-}
-# src/kernels: its own folder is not free, see may_include_in_kernels().
-KERNELS_DISPATCH = ["kernels/table.hpp", "kernels/dispatch.hpp", "kernels/act.hpp", "base/cpu.hpp",
-                    "formats/format.hpp"]
 KERNEL_SYSTEM = {"immintrin.h", "arm_neon.h", "stdint.h", "stddef.h", "float.h"}
 SCALAR_SYSTEM = KERNEL_SYSTEM | {"math.h", "string.h"}  # fmaf of the reference
 FORMATS_SYSTEM = KERNEL_SYSTEM | {"string.h"}
 PUBLIC_SYSTEM = {"stdint.h", "stddef.h"}
 
 
-def may_include_in_kernels(path, name):
-    """kernels/<isa> -> kernels/loops, act, table, encode, kv*, formats, base/half."""
-    folder = path.relative_to("src").parent.as_posix()
-    if folder == "kernels":
-        if path.stem == "dispatch":
-            return name in KERNELS_DISPATCH
-        return name.startswith(("formats/", "kernels/")) and name != "kernels/dispatch.hpp" \
-            or name == "base/half.hpp"
-    own = folder + "/"
-    if folder == "kernels/avxvnni" and name.startswith("kernels/avx2/"):
-        return True  # the same formats with other products
-    if folder == "kernels/avx2" and name == "kernels/avxvnni/products.hpp":
-        return True  # which take the place of avx2's own there
-    shared = ("kernels/loops/", "kernels/act", "kernels/table.hpp", "kernels/encode.hpp",
-              "formats/", "base/half.hpp", "kernels/kv")
-    if folder in ("kernels/loops", "kernels/loops/unpack"):
-        return name.startswith(shared)
-    if folder == "kernels/scalar" and name == "quant/round.hpp":
-        return True  # the text of encoding rounds as the quantizers do
-    return name.startswith((own, *shared))
+def read_rules(readme):
+    """Path prefix of the including file -> prefixes of what it may include beside itself."""
+    rules = {}
+    for names, cell in ROW.findall(readme.read_text(encoding="utf-8")):
+        others = re.search(r"\bas `([^`]+)`", cell)
+        entries = [] if others is None else rules[others.group(1)] + [others.group(1)]
+        entries += re.findall(r"`([^`]+)`", cell)
+        rules |= {name: entries for name in re.findall(r"`([^`]+)`", names)}
+    return rules
+
+
+def rule_of(rules, path):
+    return max((name for name in rules if path.startswith(name)), key=len, default=None)
 
 
 def resolve(root, path, name):
     """A project include as 'folder/file' or 'ggufx/file', None for a system header."""
     beside = (root / path).parent / name
-    if (root / "src" / name).is_file():
-        return name
-    if (root / "include" / name).is_file():
-        return name
+    for folder, prefix in (("src", ""), ("include", ""), ("src/cli", "cli/")):
+        if (root / folder / name).is_file():
+            return prefix + name
     if beside.is_file():
         relative = beside.resolve().relative_to(root.resolve()).as_posix()
         return relative.removeprefix("src/").removeprefix("include/")
@@ -88,19 +60,13 @@ def check_system(path, name):
     return True
 
 
-def allowed(path, name):
-    text = path.as_posix()
-    if text.startswith("include/"):
+def allowed(rules, path, name):
+    if path.startswith("ggufx/"):
         return name.startswith("ggufx/")
-    if text.startswith("src/kernels/"):
-        return may_include_in_kernels(path, name)
-    rule = max((r for r in RULES if text.startswith(r)), key=len, default=None)
+    rule = rule_of(rules, path)
     if rule is None:
         return True
-    if name.startswith(tuple(RULES[rule])):
-        return True
-    own = rule.removeprefix("src/")
-    return name.startswith(own) or text.startswith("tests/") and name.startswith(rule)
+    return rule_of(rules, name) == rule or name.startswith(tuple(rules[rule]))
 
 
 def find_cycle(graph):
@@ -129,7 +95,10 @@ def find_cycle(graph):
 
 def main():
     root = pathlib.Path(sys.argv[1])
+    rules = read_rules(root / "src" / "README.md")
     faults, graph, n = [], {}, 0
+    faults += [f"src/README.md: no folder is called {name}" for name in rules
+               if not any(root.glob(f"src/{name}*")) and not any(root.glob(name + "*"))]
     for top in ("include", "src", "tests", "bindings"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in SUFFIXES or not file.is_file():
@@ -141,8 +110,8 @@ def main():
                 if target is None:
                     ok = check_system(path, name)
                 else:
-                    ok = allowed(path, target)
                     own = path.as_posix().removeprefix("src/").removeprefix("include/")
+                    ok = allowed(rules, own, target)
                     if path.suffix != ".def" and not target.endswith(".def"):
                         graph.setdefault(own, set()).add(target)
                 if not ok:

@@ -34,16 +34,31 @@ static tables find_tables(const struct dl_phdr_info *object) {
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         const ElfW(Addr) address = absolute(object->dlpi_addr, dynamic->d_un.d_ptr);
         switch (dynamic->d_tag) {
-        case DT_SYMTAB: t.symbols = address; break;
-        case DT_STRTAB: t.strings = address; break;
-        case DT_RELA: case DT_REL: t.relocations[0] = address; break;
-        case DT_RELASZ: case DT_RELSZ: t.lengths[0] = dynamic->d_un.d_val; break;
-        case DT_JMPREL: t.relocations[1] = address; break;
-        case DT_PLTRELSZ: t.lengths[1] = dynamic->d_un.d_val; break;
+        case DT_SYMTAB:
+            t.symbols = address;
+            break;
+        case DT_STRTAB:
+            t.strings = address;
+            break;
+        case DT_RELA:
+        case DT_REL:
+            t.relocations[0] = address;
+            break;
+        case DT_RELASZ:
+        case DT_RELSZ:
+            t.lengths[0] = dynamic->d_un.d_val;
+            break;
+        case DT_JMPREL:
+            t.relocations[1] = address;
+            break;
+        case DT_PLTRELSZ:
+            t.lengths[1] = dynamic->d_un.d_val;
+            break;
         case DT_PLTREL:
             t.entry = dynamic->d_un.d_val == DT_RELA ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
             break;
-        default: break;
+        default:
+            break;
         }
     }
     return t;

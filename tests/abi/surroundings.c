@@ -44,8 +44,8 @@ static ggufx_status serial(void *user, uint32_t n_tasks, void (*task)(void *, ui
     for (uint32_t i = 0; i < n_tasks; i++) task(ctx, i, 0);
     return GGUFX_OK;
 }
-static ggufx_status reversed(void *user, uint32_t n_tasks,
-                             void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+static ggufx_status reversed(void *user, uint32_t n_tasks, void (*task)(void *, uint32_t, uint32_t),
+                             void *ctx) {
     (void)user;
     while (n_tasks-- > 0) task(ctx, n_tasks, n_tasks % 3);
     return GGUFX_OK;
@@ -53,11 +53,11 @@ static ggufx_status reversed(void *user, uint32_t n_tasks,
 
 /* Hash of all computed results, on every machine. A change is a change of canonical bits: it needs
  * a line in CHANGELOG.md. */
-static const uint64_t kResults = 0x2bb8565f5dd64f75ull;
+static const uint64_t kResults = 0x1a143e09285c79b7ull;
 
 static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
-    static const int32_t kIsas[] = {GGUFX_ISA_SCALAR, GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
-                                    GGUFX_ISA_AVX512, GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
+    static const int32_t kIsas[] = {GGUFX_ISA_SCALAR,   GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
+                                    GGUFX_ISA_AVX512,   GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
                                     GGUFX_ISA_NEON_I8MM};
     const uint64_t expected = plain_hash(EXERCISE_ALL);
     const uint64_t computed = plain_hash(EXERCISE_PRODUCTS | EXERCISE_KV | EXERCISE_MODEL);
@@ -75,8 +75,8 @@ static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
     e.options.isa = GGUFX_ISA_BEST;
     e.options.threads = 4;
     MUST(run(&e) == expected);
-    ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = 1,
-                               .parallel_for = serial};
+    ggufx_executor executor = {
+        .struct_size = sizeof executor, .max_workers = 1, .parallel_for = serial};
     e.options.executor = &executor;
     MUST(run(&e) == expected);
     executor.max_workers = 3;
@@ -163,8 +163,10 @@ static void test_every_failing_allocation_is_an_error_without_a_leak(void) {
         long n_failures = 0;
         for (long k = 1;; k += step) {
             counter c = {0, k, 0};
-            ggufx_allocator allocator = {.struct_size = sizeof allocator, .user = &c,
-                                         .alloc = counting_alloc, .free = counting_free};
+            ggufx_allocator allocator = {.struct_size = sizeof allocator,
+                                         .user = &c,
+                                         .alloc = counting_alloc,
+                                         .free = counting_free};
             exercise e;
             exercise_init(&e, &kApi, model_path);
             e.options.allocator = &allocator;
@@ -201,8 +203,8 @@ static void test_every_poll_can_cancel(void) {
     long n_cancelled = 0;
     for (long k = 1;; k += step) {
         counter c = {0, k, 0};
-        ggufx_progress progress = {.struct_size = sizeof progress, .user = &c,
-                                   .report = count_polls};
+        ggufx_progress progress = {
+            .struct_size = sizeof progress, .user = &c, .report = count_polls};
         exercise e;
         exercise_init(&e, &kApi, model_path);
         e.progress = &progress;

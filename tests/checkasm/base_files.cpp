@@ -265,9 +265,9 @@ void a_journal_is_of_one_file(const Scratch &scratch) {
     CHECK(!outcome(before, pieces(2500, 1)) && !outcome(before, pieces(2500, 3)));
     after.swap(both);
     // Of the first layout: who it belongs to is not known, so it may only go where it is done.
-    const std::string first =
-        journal_of("GGUFXP01", {5000, 1000, 2000}, after.substr(1000, 2000));
-    CHECK(outcome(after, first) && !outcome(before, first) && !outcome(before, first.substr(0, 40)));
+    const std::string first = journal_of("GGUFXP01", {5000, 1000, 2000}, after.substr(1000, 2000));
+    CHECK(outcome(after, first) && !outcome(before, first) &&
+          !outcome(before, first.substr(0, 40)));
     remove_file((path + ".patch").c_str());
 }
 

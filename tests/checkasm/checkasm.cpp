@@ -32,11 +32,11 @@ struct Shape {
 
 // Rows and columns around what kernels step by: 4 streams, 16 lanes, 6 columns, 32 rows.
 constexpr Shape kShapes[] = {
-    {1, 1, 1},  {4, 1, 1},   {1, 2, 2},   {3, 3, 3},   {5, 5, 1},   {8, 7, 2},  {9, 8, 1},
-    {17, 9, 3}, {130, 1, 1}, {131, 2, 1}, {33, 4, 3},  {2, 16, 1},  {7, 17, 2}, {4, 31, 1},
-    {5, 33, 1}, {3, 64, 3},  {2, 100, 1}, {1, 1, 4},   {31, 2, 5},  {32, 1, 6}, {33, 3, 7},
-    {2, 5, 8},  {65, 2, 13}, {5, 17, 4},  {16, 4, 12}, {1, 33, 30}, {40, 9, 4}, {3, 64, 6},
-    {6, 2, 17}, {9, 3, 64},
+    {1, 1, 1},   {4, 1, 1},   {1, 2, 2},   {3, 3, 3},   {5, 5, 1},   {8, 7, 2},
+    {9, 8, 1},   {17, 9, 3},  {130, 1, 1}, {131, 2, 1}, {33, 4, 3},  {2, 16, 1},
+    {7, 17, 2},  {4, 31, 1},  {5, 33, 1},  {3, 64, 3},  {2, 100, 1}, {1, 1, 4},
+    {31, 2, 5},  {32, 1, 6},  {33, 3, 7},  {2, 5, 8},   {65, 2, 13}, {5, 17, 4},
+    {16, 4, 12}, {1, 33, 30}, {40, 9, 4},  {3, 64, 6},  {6, 2, 17},  {9, 3, 64},
 };
 
 // Float types too have rows of whole vectors here: zeros behind a row would make a -0 +0.
@@ -152,8 +152,8 @@ bool equal_planes(const Act &a, const Act &b, size_t padded) {
     }
     bool equal = squares[0] == squares[1];
     for (size_t g = 0; g < padded / 16; g++) {
-        equal = equal && 128 * a.s16[g] + plane_sums(a, 1)[g] ==
-                             128 * b.s16[g] + plane_sums(b, 1)[g];
+        equal =
+            equal && 128 * a.s16[g] + plane_sums(a, 1)[g] == 128 * b.s16[g] + plane_sums(b, 1)[g];
     }
     return equal;
 }

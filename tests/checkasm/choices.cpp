@@ -54,8 +54,8 @@ bool is_right(const Kernels &choice, uint64_t features) {
 }
 
 // Every choice of the build that the features allow is listed, and a request finds the best one.
-bool are_right(const Kernels *const *list, size_t n, uint64_t features,
-               const Kernels *const *all, size_t n_all) {
+bool are_right(const Kernels *const *list, size_t n, uint64_t features, const Kernels *const *all,
+               size_t n_all) {
     size_t n_allowed = 0;
     for (size_t i = 0; i < n_all; i++) {
         const size_t place = place_of(*all[i]->layers[0]);

@@ -2,10 +2,10 @@
 // bytes, with and without an imatrix; nothing is read or written outside.
 //   checkasm_encode [--isa NAME] [--type NAME] [--seed N]
 // SPDX-License-Identifier: MIT
+#include "kernels/encode.hpp"
 #include "base/cpu.hpp"
 #include "data.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/encode.hpp"
 #include "quant/quantize.hpp"
 
 #include <stdio.h>
@@ -48,19 +48,30 @@ float value_of(Shape shape, Random &random) {
     const float v = bell(random);
     switch (shape) {
     case Shape::bell:
-    case Shape::scales: return v;
-    case Shape::outlier: return random.below(40) ? v * 0.1f : 50.0f * random.unit();
+    case Shape::scales:
+        return v;
+    case Shape::outlier:
+        return random.below(40) ? v * 0.1f : 50.0f * random.unit();
     case Shape::ties:
         return static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) * 0.5f;
-    case Shape::equal: return random.below(2) ? 0.75f : -0.75f;
-    case Shape::zero: return random.below(2) ? 0.0f : -0.0f;
-    case Shape::nearly: return random.below(30) ? 0.0f : v;
-    case Shape::faint: return v * 0x1p-52f;
-    case Shape::tiny: return v * (random.below(2) ? 0x1p-24f : 0x1p-140f);
-    case Shape::large: return v * 0x1p19f;
-    case Shape::huge: return v * 0x1p126f;
-    case Shape::one_sign: return 40.0f + random.unit();
-    case Shape::negative: return -3.0f - 2.0f * random.unit();
+    case Shape::equal:
+        return random.below(2) ? 0.75f : -0.75f;
+    case Shape::zero:
+        return random.below(2) ? 0.0f : -0.0f;
+    case Shape::nearly:
+        return random.below(30) ? 0.0f : v;
+    case Shape::faint:
+        return v * 0x1p-52f;
+    case Shape::tiny:
+        return v * (random.below(2) ? 0x1p-24f : 0x1p-140f);
+    case Shape::large:
+        return v * 0x1p19f;
+    case Shape::huge:
+        return v * 0x1p126f;
+    case Shape::one_sign:
+        return 40.0f + random.unit();
+    case Shape::negative:
+        return -3.0f - 2.0f * random.unit();
     case Shape::far_apart: {
         const auto exponent = static_cast<uint32_t>(127 - 100 + random.below(200));
         return v * f32_from_bits(exponent << 23);
@@ -126,17 +137,16 @@ void check(const kernels::Kernels &set, const kernels::Kernels &scalar, const Ho
 }
 
 // Rows and blocks around what kernels step by: 8 and 16 lanes, whole rows and parts.
-constexpr size_t kRowsAndBlocks[][2] = {{1, 1}, {1, 2},  {2, 3},  {1, 7},  {1, 8},
-                                        {3, 5}, {1, 16}, {1, 17}, {7, 3},  {2, 16},
-                                        {1, 31}, {5, 9}};
+constexpr size_t kRowsAndBlocks[][2] = {{1, 1},  {1, 2},  {2, 3}, {1, 7},  {1, 8},  {3, 5},
+                                        {1, 16}, {1, 17}, {7, 3}, {2, 16}, {1, 31}, {5, 9}};
 
 void check_type(const kernels::Kernels &set, const kernels::Kernels &scalar, const Host &host,
                 uint32_t id, Random &random) {
     const fmt::TypeInfo *type = fmt::type_info(id);
-    const quant::Encoder *encoder = quant::encoder(id);
+    const kernels::Encode *encoder = quant::encoder(id);
     for (const auto &shape : kRowsAndBlocks)
         for (int weighted = 0; weighted < 2; weighted++) {
-            if (encoder->needs_imatrix && !weighted) continue;
+            if (encoder->needs.imatrix && !weighted) continue;
             const size_t more = type->block_values < 32 ? 37 : 1; // floats: rows of some length
             check(set, scalar, host, {*type, shape[0], shape[1] * more, weighted != 0}, random);
         }
@@ -161,7 +171,7 @@ int main(int argc, char **argv) {
         if (only_isa && strcmp(all[i]->layers[0]->name, only_isa) != 0) continue;
         for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
             const kernels::Layer *layer = nullptr;
-            if (!kernels::find_encode(*all[i], id, &layer)) continue;
+            if (!kernels::find(*all[i], &kernels::Layer::encode, id, &layer)) continue;
             if (layer != all[i]->layers[0]) continue; // checked where it is at home
             if (only_type && strcmp(fmt::type_info(id)->name, only_type) != 0) continue;
             check_type(*all[i], *all[0], *host, id, random);

@@ -1,8 +1,8 @@
 // Encoding of KV pages: every type, stream, length of heads, group of a page and instruction set
 // against scalar: equal pages, equal measures; nothing is read or written outside.
 // SPDX-License-Identifier: MIT
-#include "kernels/kv.hpp"
 #include "kernels/kv_encode.hpp"
+#include "kernels/kv.hpp"
 
 #include "base/cpu.hpp"
 #include "base/fpenv.hpp"
@@ -21,10 +21,9 @@ using namespace testdata;
 
 long n_checked, n_failed;
 
-constexpr const char *kNames[kKvEncodings] = {"f32",     "f16",    "bf16",  "q8_0",
-                                              "q5_1",    "q5_0",   "q4_1",  "q4_0",
-                                              "iq4_nl",  "tq3_0",  "res.",  "gx2",
-                                              "gx3",     "gx4",    "fitted"};
+constexpr const char *kNames[kKvEncodings] = {"f32",  "f16",  "bf16", "q8_0",   "q5_1",
+                                              "q5_0", "q4_1", "q4_0", "iq4_nl", "tq3_0",
+                                              "res.", "gx2",  "gx3",  "gx4",    "fitted"};
 constexpr uint32_t kHeads[] = {64, 80, 96, 128, 192, 256, 576};
 
 void report(bool ok, const Kernels &isa, const char *what, const char *type, uint32_t n,
@@ -60,21 +59,32 @@ float value_of(Shape shape, Random &random) {
     float bell = 0.0f;
     for (int i = 0; i < 6; i++) bell += random.unit();
     switch (shape) {
-    case Shape::normal: return bell;
-    case Shape::spread: return bell * (random.below(4) ? 0x1p-9f : 30.0f);
-    case Shape::outlier: return random.below(40) ? bell * 0.1f : 50.0f * random.unit();
-    case Shape::ties: return static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) * 0.5f;
-    case Shape::equal: return random.below(2) ? 0.75f : -0.75f;
-    case Shape::zero: return random.below(2) ? 0.0f : -0.0f;
+    case Shape::normal:
+        return bell;
+    case Shape::spread:
+        return bell * (random.below(4) ? 0x1p-9f : 30.0f);
+    case Shape::outlier:
+        return random.below(40) ? bell * 0.1f : 50.0f * random.unit();
+    case Shape::ties:
+        return static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) * 0.5f;
+    case Shape::equal:
+        return random.below(2) ? 0.75f : -0.75f;
+    case Shape::zero:
+        return random.below(2) ? 0.0f : -0.0f;
     case Shape::borders: {
         constexpr float at[4] = {kTq3Outer, kTq3Threshold, 0.453f, 0.0f};
         return at[random.below(4)] * (random.below(2) ? 4.0f : -4.0f);
     }
-    case Shape::faint: return bell * 0x1p-66f;
-    case Shape::tiny: return bell * (random.below(2) ? 0x1p-24f : 0x1p-140f);
-    case Shape::large: return bell * 0x1p19f;
-    case Shape::huge: return bell * 0x1p126f;
-    case Shape::one_sign: return 40.0f + random.unit();
+    case Shape::faint:
+        return bell * 0x1p-66f;
+    case Shape::tiny:
+        return bell * (random.below(2) ? 0x1p-24f : 0x1p-140f);
+    case Shape::large:
+        return bell * 0x1p19f;
+    case Shape::huge:
+        return bell * 0x1p126f;
+    case Shape::one_sign:
+        return 40.0f + random.unit();
     case Shape::nearly: {
         if (random.below(8) == 0) return 127.0f;
         const float half = static_cast<float>(random.below(4)) + 0.5f;
@@ -124,9 +134,9 @@ void check_encode(const Kernels &isa, const Kernels &scalar, uint32_t encoding, 
     KvLost lost[2];
     const CanonicalFp canonical;
     kv_pages_of(isa)->encoders->encode[encoding]({got.page.data(), stream, group}, got.vectors(), n,
-                                          lost[0]);
-    kv_pages_of(scalar)->encoders->encode[encoding]({want.page.data(), stream, group}, want.vectors(), n,
-                                             lost[1]);
+                                                 lost[0]);
+    kv_pages_of(scalar)->encoders->encode[encoding]({want.page.data(), stream, group},
+                                                    want.vectors(), n, lost[1]);
     report(memcmp(got.page.data(), want.page.data(), l.bytes) == 0, isa,
            stream == KvStream::k ? "keys of" : "values of", kNames[encoding], head, group);
     report(same_floats(lost[0].error, lost[1].error, kKvGroup) &&
@@ -160,7 +170,8 @@ void fill_rows(uint8_t *row, KvKind kind, uint32_t n, Random &random) {
     }
 }
 
-void check_load(const Kernels &isa, const Kernels &scalar, KvKind kind, uint32_t n, Random &random) {
+void check_load(const Kernels &isa, const Kernels &scalar, KvKind kind, uint32_t n,
+                Random &random) {
     const KvLanes lanes = random_lanes(random);
     const size_t bytes = n * kv_format(kind).float_bytes;
     const size_t stride = bytes + 2 * random.below(40) * kv_format(kind).float_bytes;
@@ -253,7 +264,9 @@ void check_set(const Kernels &isa, const Kernels &scalar, Random &random) {
     for (uint32_t kind = 0; kind < kKvKinds; kind++)
         for (const uint32_t n : {16u, 48u, 64u, 72u, 80u, 96u, 128u, 576u}) {
             const KvFormat &f = kKvFormats[kind];
-            const uint32_t fits = f.bits == 0 ? n : f.vector_scale ? n / 16 * 16 : (n + 31) / 32 * 32;
+            const uint32_t fits = f.bits == 0      ? n
+                                  : f.vector_scale ? n / 16 * 16
+                                                   : (n + 31) / 32 * 32;
             for (int i = 0; i < 4; i++) check_decode(isa, scalar, kind, fits, random);
         }
     for (const uint32_t n : {1u, 6u, 12u, 16u, 32u, 64u, 72u, 80u, 96u, 128u, 192u, 256u, 576u})

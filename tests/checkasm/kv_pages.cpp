@@ -119,7 +119,7 @@ struct Case {
 };
 
 const KvKernels &kernels_of(const Case &c, const Kernels &set) {
-    return kv_kernels(*kv_pages_of(set), static_cast<KvKind>(c.kind));
+    return kv_kernels(set, static_cast<KvKind>(c.kind));
 }
 
 uint32_t summed(const Case &c) {
@@ -177,10 +177,8 @@ void check_accumulate(const Case &c, Random &random) {
     const uint8_t *at = page.data();
     const KvAhead ahead = {{at, at + 64, at, at}, 5};
     const CanonicalFp canonical;
-    kernels_of(c, *c.isa).accumulate[i](got.floats(), c.d, p, page.data(), c.tokens,
-                                                     ahead);
-    kernels_of(c, *c.scalar).accumulate[i](want.floats(), c.d, p, page.data(),
-                                                        c.tokens, ahead);
+    kernels_of(c, *c.isa).accumulate[i](got.floats(), c.d, p, page.data(), c.tokens, ahead);
+    kernels_of(c, *c.scalar).accumulate[i](want.floats(), c.d, p, page.data(), c.tokens, ahead);
     bool ok = true;
     for (uint32_t row = 0; row < c.rows; row++)
         ok &= same_bits(got.floats() + row * n, want.floats() + row * n, summed(c));

@@ -36,16 +36,18 @@ struct Packed {
     size_t n_codes, n_scales;
     Guarded codes, d_q, s_q, q_sum;
     Packed(uint32_t n, uint32_t planes, uint32_t width)
-        : n_codes(size_t(n + 31) / 32 * 32 * planes * width),
-          n_scales(size_t(n + 31) / 32 * width), codes(n_codes), d_q(n_scales * 4),
-          s_q(n_scales * 4), q_sum(n_scales * 4) {
+        : n_codes(size_t(n + 31) / 32 * 32 * planes * width), n_scales(size_t(n + 31) / 32 * width),
+          codes(n_codes), d_q(n_scales * 4), s_q(n_scales * 4), q_sum(n_scales * 4) {
         memset(codes.data(), 0x5a, n_codes);
         for (const Guarded *g : {&d_q, &s_q, &q_sum}) memset(g->data(), 0x5a, n_scales * 4);
     }
     KvQueryRow row(KvKind kind, uint32_t r, uint32_t width) const {
-        return {kind,          r,
-                width,         reinterpret_cast<int8_t *>(codes.data()),
-                d_q.floats(),  s_q.floats(),
+        return {kind,
+                r,
+                width,
+                reinterpret_cast<int8_t *>(codes.data()),
+                d_q.floats(),
+                s_q.floats(),
                 reinterpret_cast<int32_t *>(q_sum.data())};
     }
 };
@@ -67,7 +69,8 @@ void check_pack(const Kernels &isa, const Kernels &scalar, uint32_t kind, uint32
         fill_values(x.floats(), n, kAllValues[random.below(3)], random);
         if (random.below(4) == 0) // halfway between codes
             for (uint32_t i = 0; i < n; i++)
-                x.floats()[i] = static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) / 2;
+                x.floats()[i] =
+                    static_cast<float>(static_cast<int32_t>(random.below(255)) - 127) / 2;
         const auto k = static_cast<KvKind>(kind);
         const bool a = kv_pages_of(isa)->pack(got.row(k, r, width), x.floats(), n);
         const bool b = kv_pages_of(scalar)->pack(want.row(k, r, width), x.floats(), n);

@@ -1,5 +1,5 @@
-// Wide queries of the KV cache as instruction sets have them: planes hi and lo of Q = 128 * hi + lo,
-// or pairs of int16.
+// Wide queries of the KV cache as instruction sets have them: planes hi and lo of Q = 128 * hi +
+// lo, or pairs of int16.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -15,7 +15,7 @@ from tool import MODEL, TOOL, WRAPPER, environment, run
 
 class Usage(tool.Case):
     def test_help_prints_examples_and_succeeds(self):
-        for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["kv-eval"], ["dequant"], ["fit"],
+        for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["embed"], ["kv-eval"], ["dequant"], ["fit"],
                      ["demo"], ["bench", "matvec"], ["bench", "read"], ["bench", "open"],
                      ["selftest"]):
             for flag in ("-h", "--help"):
@@ -29,7 +29,7 @@ class Usage(tool.Case):
         for words, said in ((["inof"], 'no command "inof", did you mean "info"?'),
                             (["--json", "-o", "x", "qantize", "a"], 'no command "qantize", did you mean "quantize"?'),
                             (["bench", "matvek"], 'no command "matvek", did you mean "matvec"?'),
-                            (["tokenize"], 'no command "tokenize"\n')):
+                            (["untie"], 'no command "untie"\n')):
             self.assertIn(said, self.fails(2, *words))
         self.assertIn('unexpected argument "foo"', self.fails(2, "cpu", "foo"))
 

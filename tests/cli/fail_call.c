@@ -27,7 +27,8 @@
 static int n_calls;
 
 static int fails(const char *kind) {
-    const char *kinds = getenv("FAIL_CALLS"), *at = getenv("FAIL_AT"), *error = getenv("FAIL_ERROR");
+    const char *kinds = getenv("FAIL_CALLS"), *at = getenv("FAIL_AT"),
+               *error = getenv("FAIL_ERROR");
     if (kinds && !strstr(kinds, kind)) return 0;
     if (__atomic_add_fetch(&n_calls, 1, __ATOMIC_SEQ_CST) != (at ? atoi(at) : 0)) return 0;
     errno = error ? atoi(error) : EIO;

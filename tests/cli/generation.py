@@ -110,6 +110,66 @@ class Run(OracleCase):
         path = self.path("other.gguf", tool.gguf([("general.architecture", 8, tool.string("rwkv7"))]))
         self.assertIn("rwkv7", self.fails(4, "run", path, "-p", "a"))
 
+    def test_an_override_is_what_the_edited_file_gives(self):
+        args = ("-p", "Once upon a time", "-n", "30", "--temp", "0")
+        for key, value in (("llama.rope.freq_base", "333.5"), ("llama.rope.scaling.factor", "4"),
+                           ("llama.attention.layer_norm_rms_epsilon", "0.25")):
+            edited = self.path(f"{key}.gguf")
+            self.ok("set", MODEL, f"{key}:f32={value}", "-o", edited, "--quiet")
+            expected = self.lines("run", edited, *args)
+            self.assertEqual(self.lines("run", MODEL, *args, "--override", f"{key}={value}"), expected)
+            self.assertNotEqual(self.lines("run", MODEL, *args), expected)
+        ppl = ("perplexity", "-f", self.path("text", b"Once upon a time there was a fox. " * 20),
+               "--ctx", "64", "--chunks", "1")
+        scale = "llama.rope.scaling.factor"
+        self.assertEqual(self.json(*ppl, MODEL, "--override", f"{scale}=4")["ppl"],
+                         self.json(*ppl, self.path(f"{scale}.gguf"))["ppl"])
+
+    def test_overrides_that_cannot_be_are_named(self):
+        for text, said in (("llama.rope.freq_base=much", '"much" is not a number of'),
+                           ("llama.rope.freq_base=-1", '"-1" is not a number of'),
+                           ("llama.block_count=2.5", '"2.5" is not a whole number of 1 to'),
+                           ("llama.rope.scaling.type=dynamic", "rope scaling dynamic"),
+                           ("llama.rope.base=1", "llama.rope.base: the model has no use"),
+                           ("llama.rope.freq_base", "is not KEY=VALUE"), ("=1", "is not KEY=VALUE")):
+            code = 4 if "dynamic" in text else 2
+            self.assertIn(said, self.fails(code, "run", MODEL, "-p", "a", "--override", text))
+
+    def test_a_model_without_a_known_vocabulary_runs_on_ids(self):
+        model = self.path("other.gguf")
+        qwen2 = shared("data", "tiny", "tiny-qwen2-f16.gguf")
+        self.ok("set", qwen2, "tokenizer.ggml.model=plamo2", "-o", model, "--quiet")
+        self.assertIn("--tokens", self.fails(4, "run", model, "-p", "a"))
+        lines = self.lines("run", model, "--tokens", "5,6 7", "-n", "4", "--temp", "0")
+        self.assertEqual(len(lines), 4)
+        text = self.path("text", b"a")
+        for verb in ("perplexity", "kv-eval"):
+            self.assertIn("--ids", self.fails(4, verb, model, "-f", text, "--ctx", "16"))
+            self.assertIn("--ids", self.fails(2, verb, model, "-f", text, "--ids", "--ctx", "16"))
+        ids = self.path("ids", " ".join(str(i * 37 % 200) for i in range(600)).encode() + b"\n")
+        ppl = ("perplexity", model, "-f", ids, "--ids", "--ctx", "300")
+        plain = self.json(*ppl)
+        self.assertEqual((plain["chunks"], plain["tokens"]), (2, 600))
+        for kv in ("q8_0", "tq3_0", "gx2"):
+            coarse = self.json(*ppl, "--ctk", kv, "--ctv", kv)["ppl"]
+            self.assertNotEqual(coarse, plain["ppl"])
+            self.assertLess(abs(coarse / plain["ppl"] - 1), 1)
+
+    def test_info_tells_what_a_model_computes(self):
+        graph = self.ok("info", MODEL, "--graph").decode()
+        self.assertLess(len(graph.splitlines()), 24)
+        for words in ("embed      token_embd", "layer 0-3\n", "product    a attn_q", "rotate", "attend",
+                      "silu", "output\n", "-> logits (1024)"):
+            self.assertIn(words, graph)
+        self.assertEqual(self.json("info", MODEL, "--graph")["graph"], graph)
+        head = self.path("head.gguf")
+        with open(MODEL, "rb") as whole, open(head, "wb") as part:
+            part.write(whole.read(self.json("info", MODEL)["data_offset"]))
+        self.assertEqual(self.ok("info", head, "--graph").decode(), graph)
+        self.fails(2, "info", MODEL, "--graph", "--kv")
+        other = self.path("other.gguf", tool.gguf([("general.architecture", 8, tool.string("rwkv7"))]))
+        self.assertIn("rwkv7", self.fails(4, "info", other, "--graph"))
+
     def test_stories260k_gives_the_oracle_ids_and_logits(self):
         self.check_stories(shared("data", "stories260K", "stories260K-f32.gguf"))
 

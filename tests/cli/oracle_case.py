@@ -32,7 +32,9 @@ class OracleCase(tool.Case):
         ids = self.greedy(model, [*prompt(oracle), "--logits", target, "--force"],
                           len(oracle["generated_tokens"]))
         self.assertEqual(ids, oracle["generated_tokens"], path)
-        with open(target, "rb") as a, open(path.replace(".json", ".logits.f32"), "rb") as b:
+        exact = path.replace(".json", ".ref64.f32")  # the other program looks GELU up in a table
+        stored = exact if os.path.exists(exact) else path.replace(".json", ".logits.f32")
+        with open(target, "rb") as a, open(stored, "rb") as b:
             ours, theirs = a.read(), b.read()
         self.assertEqual(len(ours), len(theirs), path)
         n = len(ours) // 4

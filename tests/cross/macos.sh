@@ -24,7 +24,7 @@ for arch in x86_64 arm64; do
         clang++ "${flags[@]}" -fsyntax-only "$file" || bad=$((bad + 1))
     done
     clang -target "$arch-apple-macos13" -DGGUFX_DEMO_MODEL="\"$root/tests/data/tiny-stories-Q8_0.gguf\"" \
-        -c "$root/src/cli/model.S" -o "$scratch/model.o" || bad=$((bad + 1))
+        -c "$root/src/cli/run/model.S" -o "$scratch/model.o" || bad=$((bad + 1))
     echo "macos: $n files for $arch"
 done
 echo "macos: $bad with errors or warnings"

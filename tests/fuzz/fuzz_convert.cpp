@@ -2,8 +2,8 @@
 // SentencePiece's protobuf, tokenizer.json, llama2.c's tokens. With libFuzzer, drop main
 // (-DGGUFX_FUZZER); with it, the seeds below are cut and changed with a fixed sequence.
 // SPDX-License-Identifier: MIT
-#include "../../src/cli/safetensors.hpp"
-#include "../../src/cli/vocabulary.hpp"
+#include "convert/safetensors.hpp"
+#include "convert/vocabulary.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -62,9 +62,14 @@ static std::string seed(size_t which) {
     }
     if (which == 2) {
         return "{\"__metadata__\":{\"format\":\"pt\"},\"a\":{\"dtype\":\"F32\",\"shape\":[2,4],"
-               "\"data_offsets\":[0,32]},\"b\":{\"dtype\":\"BF16\",\"shape\":[16],\"data_offsets\":[32,64]}}";
+               "\"data_offsets\":[0,32]},\"b\":{\"dtype\":\"BF16\",\"shape\":[16],\"data_offsets\":"
+               "[32,64]}}";
     }
-    return std::string("\3\0\0\0" "\0\0\0\0\1\0\0\0a" "\0\0\0\0\1\0\0\0b" "\0\0\0\0\1\0\0\0c", 31);
+    return std::string("\3\0\0\0"
+                       "\0\0\0\0\1\0\0\0a"
+                       "\0\0\0\0\1\0\0\0b"
+                       "\0\0\0\0\1\0\0\0c",
+                       31);
 }
 
 int main() {

@@ -1,6 +1,6 @@
 /*
- * Fuzz target: a snapshot of a KV cache whose numbers are changed and whose checksums are made anew,
- * then every call on what loads. Input: which cache, how many changes, those, then calls.
+ * Fuzz target: a snapshot of a KV cache whose numbers are changed and whose checksums are made
+ * anew, then every call on what loads. Input: which cache, how many changes, those, then calls.
  * Pieces that the library writes say where numbers lie: those of four bytes are one each.
  * SPDX-License-Identifier: MIT
  */
@@ -28,13 +28,39 @@ static uint32_t take(bytes *in, uint32_t below) {
 
 /* Numbers at which something may break. */
 static uint64_t odd_number(bytes *in) {
-    static const uint64_t numbers[] = {
-        0, 1, 2, 3, 15, 16, 63, 64, 65, 127, 511, 512, 513, 0x7fff, 0xffff, 0x10000, 0x7fffffff,
-        0x80000000, 0x80000001, 0xffffffff, 0x100000000, 0xffffffffffff, (uint64_t)1 << 40,
-        ((uint64_t)1 << 40) - 400, ((uint64_t)1 << 40) + 1, INT64_MAX, (uint64_t)1 << 63,
-        UINT64_MAX - 300, UINT64_MAX - 1, UINT64_MAX};
-    static const uint32_t floats[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f7fffff, 1, 0x80000000,
-                                      0x7e007e00, 0x7c007c00, 0xfc00fc00, 0x7bff7bff, 0x477fe000};
+    static const uint64_t numbers[] = {0,
+                                       1,
+                                       2,
+                                       3,
+                                       15,
+                                       16,
+                                       63,
+                                       64,
+                                       65,
+                                       127,
+                                       511,
+                                       512,
+                                       513,
+                                       0x7fff,
+                                       0xffff,
+                                       0x10000,
+                                       0x7fffffff,
+                                       0x80000000,
+                                       0x80000001,
+                                       0xffffffff,
+                                       0x100000000,
+                                       0xffffffffffff,
+                                       (uint64_t)1 << 40,
+                                       ((uint64_t)1 << 40) - 400,
+                                       ((uint64_t)1 << 40) + 1,
+                                       INT64_MAX,
+                                       (uint64_t)1 << 63,
+                                       UINT64_MAX - 300,
+                                       UINT64_MAX - 1,
+                                       UINT64_MAX};
+    static const uint32_t floats[] = {0x7f800000, 0xff800000, 0x7fc00000, 0x7f7fffff,
+                                      1,          0x80000000, 0x7e007e00, 0x7c007c00,
+                                      0xfc00fc00, 0x7bff7bff, 0x477fe000};
     const uint32_t which = take(in, 64);
     if (which < sizeof numbers / sizeof *numbers) return numbers[which];
     if (which < 45) return floats[take(in, sizeof floats / sizeof *floats)];
@@ -137,11 +163,12 @@ static void call_append(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequen
     const size_t nk = (size_t)n * o->n_kv_heads * o->head_dim_k;
     const size_t nv = o->flags & GGUFX_KV_V_IN_K ? 0 : (size_t)n * o->n_kv_heads * o->head_dim_v;
     int32_t positions[130], p = (int32_t)odd_number(in);
-    for (uint32_t i = 0; i < n; i++) positions[i] = p < INT32_MAX - (int32_t)i / 2 ? p + (int32_t)i / 2 : p;
+    for (uint32_t i = 0; i < n; i++)
+        positions[i] = p < INT32_MAX - (int32_t)i / 2 ? p + (int32_t)i / 2 : p;
     float *k = values(nk, n), *v = values(nv, n + 1);
     for (uint32_t layer = 0; layer < o->n_layers; layer++)
-        if (ggufx_kv_append(kv, layer, sequence, n, given ? positions : NULL, k, nk, nv ? v : NULL, nv,
-                            NULL) != GGUFX_OK)
+        if (ggufx_kv_append(kv, layer, sequence, n, given ? positions : NULL, k, nk, nv ? v : NULL,
+                            nv, NULL) != GGUFX_OK)
             break;
     free(k);
     free(v);
@@ -200,14 +227,25 @@ static void call_sequences(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t seq
     const int32_t delta = (int32_t)(take(in, 2) ? take(in, 200) - 100 : odd_number(in));
     const uint64_t length = length_of(kv, sequence), less = take(in, 300);
     switch (what) {
-    case 0: (void)ggufx_kv_truncate(kv, sequence, length > less ? length - less : 0, NULL); break;
-    case 1: (void)ggufx_kv_rollback(kv, sequence, NULL); break;
+    case 0:
+        (void)ggufx_kv_truncate(kv, sequence, length > less ? length - less : 0, NULL);
+        break;
+    case 1:
+        (void)ggufx_kv_rollback(kv, sequence, NULL);
+        break;
     case 2:
-    case 3: (void)ggufx_kv_remove(kv, sequence, p0, p1, NULL); break;
-    case 4: (void)ggufx_kv_copy(kv, sequence, to, p0, p1, NULL); break;
+    case 3:
+        (void)ggufx_kv_remove(kv, sequence, p0, p1, NULL);
+        break;
+    case 4:
+        (void)ggufx_kv_copy(kv, sequence, to, p0, p1, NULL);
+        break;
     case 5:
-    case 6: (void)ggufx_kv_shift(kv, sequence, p0, p1, delta, NULL); break;
-    default: (void)ggufx_kv_keep(kv, sequence, NULL);
+    case 6:
+        (void)ggufx_kv_shift(kv, sequence, p0, p1, delta, NULL);
+        break;
+    default:
+        (void)ggufx_kv_keep(kv, sequence, NULL);
     }
 }
 
@@ -226,7 +264,8 @@ static void call_rebuild(ggufx_kv *kv, bytes *in) {
 static void call_save(ggufx_kv *kv) {
     snapshot saved = {0};
     ggufx_error error;
-    if (ggufx_kv_save(kv, GGUFX_KV_ALL_SEQUENCES, snapshot_write, &saved, NULL) != GGUFX_OK) abort();
+    if (ggufx_kv_save(kv, GGUFX_KV_ALL_SEQUENCES, snapshot_write, &saved, NULL) != GGUFX_OK)
+        abort();
     if (ggufx_kv_load(kv, GGUFX_KV_ALL_SEQUENCES, snapshot_read, &saved, &error) != GGUFX_OK) {
         fprintf(stderr, "%s\n", error.message);
         abort();
@@ -247,13 +286,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         snapshot_loaded();
         for (uint32_t n = 0; in.n && n < 24; n++) {
             const uint32_t what = take(&in, 16), sequence = take(&in, seed->shape.n_sequences);
-            if (what < 4) call_append(kv, &seed->shape, sequence, &in);
-            else if (what < 7) call_attend(kv, &seed->shape, sequence, &in);
-            else if (what < 9) call_scores(kv, &seed->shape, sequence, &in);
-            else if (what < 11) call_read(kv, &seed->shape, sequence, &in);
-            else if (what < 14) call_sequences(kv, &seed->shape, sequence, &in);
-            else if (what < 15) call_rebuild(kv, &in);
-            else call_save(kv);
+            if (what < 4)
+                call_append(kv, &seed->shape, sequence, &in);
+            else if (what < 7)
+                call_attend(kv, &seed->shape, sequence, &in);
+            else if (what < 9)
+                call_scores(kv, &seed->shape, sequence, &in);
+            else if (what < 11)
+                call_read(kv, &seed->shape, sequence, &in);
+            else if (what < 14)
+                call_sequences(kv, &seed->shape, sequence, &in);
+            else if (what < 15)
+                call_rebuild(kv, &in);
+            else
+                call_save(kv);
         }
     } else if (!memchr(error.message, 0, sizeof error.message) || !error.message[0]) {
         abort(); /* every error has a text */

@@ -10,10 +10,11 @@
 enum { kTypes = 17, kSeeds = 6 * kTypes, kIdentity = 11, kPerLayer = 4, kPageSlots = 64 };
 
 static const uint32_t kv_types[kTypes] = {
-    GGUFX_KV_F16,      GGUFX_KV_Q8_0,   GGUFX_KV_GX4,       GGUFX_KV_TQ3_0, GGUFX_KV_F32,
-    GGUFX_KV_Q5_1,     GGUFX_KV_Q5_0,   GGUFX_KV_Q4_1,      GGUFX_KV_Q4_0,  GGUFX_KV_IQ4_NL,
-    GGUFX_KV_ROT_Q5_0, GGUFX_KV_GX3,    GGUFX_KV_ROT_Q4_0,  GGUFX_KV_GX2,   GGUFX_KV_ROT_IQ4_NL,
-    GGUFX_KV_BF16,     GGUFX_KV_TQ3_0_RESIDUAL};
+    GGUFX_KV_F16,           GGUFX_KV_Q8_0,   GGUFX_KV_GX4,        GGUFX_KV_TQ3_0,
+    GGUFX_KV_F32,           GGUFX_KV_Q5_1,   GGUFX_KV_Q5_0,       GGUFX_KV_Q4_1,
+    GGUFX_KV_Q4_0,          GGUFX_KV_IQ4_NL, GGUFX_KV_ROT_Q5_0,   GGUFX_KV_GX3,
+    GGUFX_KV_ROT_Q4_0,      GGUFX_KV_GX2,    GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_BF16,
+    GGUFX_KV_TQ3_0_RESIDUAL};
 
 static snapshot_seed seeds[kSeeds];
 static long n_loaded;
@@ -160,6 +161,7 @@ static const ggufx_runtime *runtime(void) {
 
 static void set_shape(snapshot_seed *seed, size_t index) {
     static const uint32_t windows[] = {16, 0, 64, 10}, sinks[] = {0, GGUFX_KV_NO_SINKS, 4};
+    static const double frequencies[] = {1.0, 0.3, 0.01, 0.002};
     ggufx_kv_options *o = &seed->shape;
     ggufx_kv_options_init(o);
     o->n_layers = 2;
@@ -180,8 +182,15 @@ static void set_shape(snapshot_seed *seed, size_t index) {
         o->type_v = 0;
         o->head_dim_v = o->head_dim_k / 2;
     }
-    for (uint32_t l = 0; l < 2; l++)
-        seed->layers[l] = (ggufx_kv_layer){0, 0, windows[(index / 4 + l) % 4], 0};
+    if (index % 4 == 2) { /* half of each head turns by frequencies of no base */
+        o->rope_dims = o->head_dim_k / 4;
+        o->rope_frequencies = frequencies;
+        o->n_rope_frequencies = o->rope_dims / 2;
+    }
+    for (uint32_t l = 0; l < 2; l++) {
+        const uint32_t window = windows[(index / 4 + l) % 4];
+        seed->layers[l] = (ggufx_kv_layer){0, 0, window, window ? (uint32_t)(index + l) % 3 : 0};
+    }
     o->layers = seed->layers;
     o->n_layer_options = 2;
 }

@@ -1,6 +1,6 @@
 /*
- * Snapshots to begin with, of every KV type, with windows, sinks, centred layers, parts of pages and
- * shared ones, and where their numbers lie.
+ * Snapshots to begin with, of every KV type, with windows, sinks, centred layers, parts of pages
+ * and shared ones, and where their numbers lie.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SNAPSHOT_SEEDS_H

@@ -43,9 +43,9 @@ std::vector<float> coded(Report &r, const Host &host, const fmt::TypeInfo &type,
     Bytes blocks(n_rows * row_bytes);
     std::vector<float> y(rows.x.size());
     Failure failure = {};
-    const Status status =
-        quant::quantize(blocks.data(), blocks.size(), host, *sets[n_sets - 1], type.id,
-                        {rows.x.data(), n_rows, rows.n_columns, imatrix, best}, Progress(), &failure);
+    const Status status = quant::quantize(
+        blocks.data(), blocks.size(), host, *sets[n_sets - 1], type.id,
+        {rows.x.data(), n_rows, rows.n_columns, imatrix, best}, Progress(), &failure);
     r.check(status == Status::ok, "%s: %s", type.name, failure.message);
     for (size_t row = 0; row < n_rows; row++)
         fmt::decode_row(y.data() + row * rows.n_columns, type, blocks.data() + row * row_bytes,
@@ -101,10 +101,10 @@ int test_best_is_never_worse(Report &r, const std::string &) {
         if (!r.check(read_rows(&rows, folder), "the rows of %s are missing", name)) continue;
         for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
             const fmt::TypeInfo *type = fmt::type_info(id);
-            const quant::Encoder *encoder = quant::encoder(id);
+            const kernels::Encode *encoder = quant::encoder(id);
             if (!type || type->block_values == 1 || !encoder) continue;
             check_type(r, *host, *type, rows, rows.imatrix.data());
-            if (!encoder->needs_imatrix) check_type(r, *host, *type, rows, nullptr);
+            if (!encoder->needs.imatrix) check_type(r, *host, *type, rows, nullptr);
             n++;
         }
     }

@@ -1,10 +1,10 @@
 // Encoders against golden bytes: the rows carried here, and all of the shared set.
 // SPDX-License-Identifier: MIT
+#include "kernels/encode.hpp"
 #include "base/cpu.hpp"
 #include "base/host.hpp"
 #include "golden.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/encode.hpp"
 #include "quant/quantize.hpp"
 
 #include <stdio.h>
@@ -39,8 +39,8 @@ void compare_set(Report &r, const char *item, const Host &host, const kernels::K
     const size_t row_bytes = rows.n_cols / type.block_values * type.block_bytes;
     Bytes out(rows.n_rows * row_bytes, 0xaa);
     Failure failure = {};
-    const Status status = quant::quantize(out.data(), out.size(), host, set, type.id, rows,
-                                          Progress(), &failure);
+    const Status status =
+        quant::quantize(out.data(), out.size(), host, set, type.id, rows, Progress(), &failure);
     if (!r.check(status == Status::ok, "%s: %s", item, failure.message)) return;
     size_t n_wrong = 0, first = 0;
     for (size_t i = out.size(); i-- > 0;) {
@@ -48,9 +48,8 @@ void compare_set(Report &r, const char *item, const Host &host, const kernels::K
         n_wrong++;
         first = i;
     }
-    r.check(n_wrong == 0,
-            "%s, %s: %zu of %zu bytes differ, first row %zu byte %zu: %02x, not %02x", item,
-            kernels::name_of(set), n_wrong, out.size(), first / row_bytes, first % row_bytes,
+    r.check(n_wrong == 0, "%s, %s: %zu of %zu bytes differ, first row %zu byte %zu: %02x, not %02x",
+            item, kernels::name_of(set), n_wrong, out.size(), first / row_bytes, first % row_bytes,
             out[first], expected[first]);
 }
 
@@ -62,7 +61,7 @@ void compare_encoded(Report &r, const char *item, const Host &host, const fmt::T
     const size_t n = kernels::list(sets, 8, cpu::features());
     const kernels::Encode *last = nullptr;
     for (size_t i = 0; i < n; i++) {
-        const kernels::Encode *kernel = kernels::find_encode(*sets[i], type.id);
+        const kernels::Encode *kernel = kernels::find(*sets[i], &kernels::Layer::encode, type.id);
         if (i > 0 && kernel == last) continue; // the same code again
         last = kernel;
         compare_set(r, item, host, *sets[i], type, expected, {x, n_rows, n_values, imatrix});

@@ -1,10 +1,10 @@
 // TQ3_0 of the KV cache against published blocks: bytes, decoded values, dots (../shared/kv).
 // SPDX-License-Identifier: MIT
+#include "kernels/kv.hpp"
 #include "base/cpu.hpp"
 #include "base/fpenv.hpp"
 #include "golden.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/kv.hpp"
 #include "kernels/kv_encode.hpp"
 #include "kv/types.hpp"
 
@@ -52,7 +52,7 @@ std::vector<Block> encode(const kernels::Kernels &isa, const float *values, size
     const KvEncoders &encoders = *kv_pages_of(isa)->encoders;
     encoders.rotate(KvTransform::tq3, x, kValues);
     encoders.encode[static_cast<uint32_t>(KvKind::tq3_0)]({page, stream, 0}, {x, code, code},
-                                                         kValues, lost);
+                                                          kValues, lost);
     std::vector<Block> out(n_blocks);
     for (uint32_t b = 0; b < n_blocks; b++) {
         kv_read_codes(out[b].codes, page, stream, format, kValues, b);
@@ -210,8 +210,8 @@ int test_kv_tq3_of_simple_blocks(Report &r, const std::string &) {
     x[3] = 8.0f;
     const Block one = encode(scalar, x, 1)[0];
     for (uint32_t j = 0; j < kValues; j++) // row 3 of the transform; the sign of value 3 is +
-        r.check((one.codes[j] & 3) == (__builtin_popcount(j & 3) % 2 ? 0 : 3),
-                "value %u: code %d", j, one.codes[j]);
+        r.check((one.codes[j] & 3) == (__builtin_popcount(j & 3) % 2 ? 0 : 3), "value %u: code %d",
+                j, one.codes[j]);
     kv::decode_vector(*kv::type_ops(64), out, {one.codes, &one.scale, nullptr}, kValues,
                       kv::Side::v);
     for (size_t j = 0; j < kValues; j++)

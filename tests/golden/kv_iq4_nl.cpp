@@ -46,7 +46,8 @@ struct Count {
 };
 
 // All bytes are the same but for two cases: a scale beyond f16 is its largest number here, infinite
-// there; codes behind a scale of zero mean nothing (the reference leaves those of the block before).
+// there; codes behind a scale of zero mean nothing (the reference leaves those of the block
+// before).
 void compare_block(Report &r, Count *count, const char *item, const char *set, size_t at,
                    const uint8_t *got, const uint8_t *want) {
     const int scale = load_u16le(want), ours = load_u16le(got);

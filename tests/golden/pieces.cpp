@@ -68,7 +68,7 @@ void check_bounds(Report &r, const char *name, int values, long max_t, int code_
 } // namespace
 
 int test_pieces_reach_canonical_bounds(Report &r, const std::string &) {
-    // type, values per T, largest |T| of canonical.md C2, lowest code, largest integer minimum
+    // type, values per T, largest |T| of the canonical text's C2, lowest code, largest integer minimum
     check_bounds<fmt::Q4_0>(r, "q4_0", 32, 32512, -8, 0);
     check_bounds<fmt::Q5_0>(r, "q5_0", 32, 65024, -16, 0);
     check_bounds<fmt::Q4_1>(r, "q4_1", 32, 60960, 0, 0);

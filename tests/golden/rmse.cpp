@@ -1,6 +1,7 @@
-// The published errors of the reference's quantizers (rmse.md), from the same draws: 64 x 4096 values
-// of a normal distribution and of Student's t with 3 degrees of freedom, importances of a lognormal
-// one. The draws are those of numpy's default_rng(4096): PCG64, seeded by hashing, and ziggurats.
+// The published errors of the reference's quantizers (rmse.md of the shared vectors), from the same draws: 64 x 4096
+// values of a normal distribution and of Student's t with 3 degrees of freedom, importances of a
+// lognormal one. The draws are those of numpy's default_rng(4096): PCG64, seeded by hashing, and
+// ziggurats.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/host.hpp"
@@ -92,7 +93,9 @@ public:
 
 private:
     static constexpr double kEnd = 3.6541528853610087963519472518; // where the tail begins
-    void advance() { state_ = add(multiply(state_, {0x2360ed051fc65da4u, 0x4385df649fccf645u}), step_); }
+    void advance() {
+        state_ = add(multiply(state_, {0x2360ed051fc65da4u, 0x4385df649fccf645u}), step_);
+    }
     uint64_t next() {
         advance();
         const uint64_t mixed = state_.high ^ state_.low;
@@ -122,7 +125,8 @@ private:
     }
     // 256 layers of one area under exp(-x^2 / 2); the lowest has the tail.
     void make_layers() {
-        const double area = kEnd * exp(-0.5 * kEnd * kEnd) + sqrt(atan(1.0) * 2) * erfc(kEnd / sqrt(2.0));
+        const double area =
+            kEnd * exp(-0.5 * kEnd * kEnd) + sqrt(atan(1.0) * 2) * erfc(kEnd / sqrt(2.0));
         const double lowest = area / exp(-0.5 * kEnd * kEnd);
         double x = kEnd;
         width_[0] = lowest * 0x1p-52;
@@ -180,9 +184,9 @@ Figures figures_of(const std::vector<float> &y, const std::vector<float> &x,
 // What encoding and decoding makes of the values; false: the type needs an imatrix.
 bool round_trip(Report &r, std::vector<float> *y, const Host &host, const fmt::TypeInfo &type,
                 const std::vector<float> &x, const float *imatrix, bool best = false) {
-    const quant::Encoder *encoder = quant::encoder(type.id);
+    const kernels::Encode *encoder = quant::encoder(type.id);
     if (!r.check(encoder != nullptr, "%s has no encoder", type.name)) return false;
-    if (encoder->needs_imatrix && !imatrix) return false;
+    if (encoder->needs.imatrix && !imatrix) return false;
     const size_t row_bytes = kColumns / type.block_values * type.block_bytes;
     Bytes blocks(kRows * row_bytes);
     Failure failure = {};
@@ -194,7 +198,8 @@ bool round_trip(Report &r, std::vector<float> *y, const Host &host, const fmt::T
     r.check(status == Status::ok, "%s: %s", type.name, failure.message);
     y->resize(kValues);
     for (size_t row = 0; row < kRows; row++)
-        fmt::decode_row(y->data() + row * kColumns, type, blocks.data() + row * row_bytes, kColumns);
+        fmt::decode_row(y->data() + row * kColumns, type, blocks.data() + row * row_bytes,
+                        kColumns);
     return true;
 }
 
@@ -224,7 +229,8 @@ size_t check_line(Report &r, const Host &host, const Sample &sample, const Line 
         const float *imatrix = set % 2 ? sample.importance.data() : nullptr;
         const std::string *cells = line.cells + 3 * set;
         if (!round_trip(r, &y, host, *type, x, imatrix)) {
-            r.check(cells[0].find("needs im") != std::string::npos, "%s needs an imatrix", type->name);
+            r.check(cells[0].find("needs im") != std::string::npos, "%s needs an imatrix",
+                    type->name);
             continue;
         }
         const Figures got = figures_of(y, x, sample.importance);

@@ -1,6 +1,6 @@
 /*
- * An older copy of the library in the same process, loaded first and open to all (RTLD_GLOBAL), as a
- * plug-in of somebody else brings it: each has its own runtime and its own symbols, both give the
+ * An older copy of the library in the same process, loaded first and open to all (RTLD_GLOBAL), as
+ * a plug-in of somebody else brings it: each has its own runtime and its own symbols, both give the
  * same results, and either can go first.
  * usage: beside LIBRARY MODEL OLDER_LIBRARY
  * SPDX-License-Identifier: MIT
@@ -83,13 +83,17 @@ static void test_copies_do_not_meet(const char *path, const char *older_path, in
     slots_visit(check_slot, NULL);
     MUST(n_seen > 40);
     const uint64_t hash = play_both(&older, &ours, j);
-    if (older_goes_first) plugin_unload(older_library, older_path);
-    else plugin_unload(library, path);
+    if (older_goes_first)
+        plugin_unload(older_library, older_path);
+    else
+        plugin_unload(library, path);
     alone.api = older_goes_first ? &ours : &older;
     play(&alone);
     MUST(alone.hash == hash);
-    if (older_goes_first) plugin_unload(library, path);
-    else plugin_unload(older_library, older_path);
+    if (older_goes_first)
+        plugin_unload(library, path);
+    else
+        plugin_unload(older_library, older_path);
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,6 @@
 /*
- * An application that exports C++ symbols which clash with those of the library (clash_app.cpp): what
- * the library uses must be its own and libstdc++'s.
+ * An application that exports C++ symbols which clash with those of the library (clash_app.cpp):
+ * what the library uses must be its own and libstdc++'s.
  * usage: clash LIBRARY MODEL
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
-// What the application of clash.c exports (-rdynamic): its own operator new and delete, a function of
-// libstdc++'s, names of the library's C interface and of its insides.
+// What the application of clash.c exports (-rdynamic): its own operator new and delete, a function
+// of libstdc++'s, names of the library's C interface and of its insides.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <cstdlib>

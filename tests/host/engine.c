@@ -102,8 +102,10 @@ static void test_a_cap_that_falls_while_objects_live(const struct api *a, jobs *
     static const int32_t ids[4] = {1, 20, 30, 40};
     memory_init(&m, SIZE_MAX);
     const ggufx_allocator allocator = memory_hooks(&m);
-    const ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = kWorkers,
-                                     .user = j, .parallel_for = jobs_run};
+    const ggufx_executor executor = {.struct_size = sizeof executor,
+                                     .max_workers = kWorkers,
+                                     .user = j,
+                                     .parallel_for = jobs_run};
     a->runtime_options_init(&options);
     options.allocator = &allocator;
     options.executor = &executor;

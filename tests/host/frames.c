@@ -74,8 +74,10 @@ void frames_check(frames *f, const char *name, frames_work work, void *user) {
 
 static ggufx_runtime *runtime_with(frames *f, int32_t isa) {
     ggufx_runtime *rt = NULL;
-    const ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = f->workers,
-                                     .user = f, .parallel_for = frames_run};
+    const ggufx_executor executor = {.struct_size = sizeof executor,
+                                     .max_workers = f->workers,
+                                     .user = f,
+                                     .parallel_for = frames_run};
     ggufx_runtime_options options;
     ggufx_runtime_options_init(&options);
     options.executor = &executor;

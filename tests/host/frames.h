@@ -11,8 +11,8 @@
 #define kBudgetNs 2000000 /* of a frame, for one task */
 
 typedef struct frames {
-    uint32_t workers; /* the library cuts its work for so many */
-    size_t n_tasks;   /* of the work so far */
+    uint32_t workers;  /* the library cuts its work for so many */
+    size_t n_tasks;    /* of the work so far */
     int64_t ns[16384]; /* of each task, the shortest of all tries */
 } frames;
 

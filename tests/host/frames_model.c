@@ -1,5 +1,6 @@
 /*
- * A model: all of its prompt at once, tokens one by one; its file checked; the file quantized.
+ * A model: all of its prompt at once, tokens one by one; texts embedded; its file checked; the file
+ * quantized.
  * SPDX-License-Identifier: MIT
  */
 #include "frames.h"
@@ -14,6 +15,7 @@ typedef struct play {
     const ggufx_runtime *rt;
     ggufx_file *file;
     ggufx_session *session;
+    ggufx_embedder *embedder;
     int32_t ids[kPrompt];
     uint64_t n_before;
     size_t n;
@@ -24,6 +26,13 @@ static ggufx_status decode(void *user) {
     const ggufx_status status = ggufx_session_truncate(p->session, p->n_before, NULL);
     if (status != GGUFX_OK) return status;
     return ggufx_session_decode(p->session, p->ids, p->n, NULL, NULL);
+}
+
+static ggufx_status embed(void *user) {
+    play *p = user;
+    const size_t lengths[] = {kPrompt - 1, 1};
+    float out[2 * 16];
+    return ggufx_embed(out, 2 * 16, p->embedder, p->ids, kPrompt, lengths, 2, NULL, NULL);
 }
 
 static int32_t go_on(void *user, const ggufx_finding *finding) {
@@ -59,6 +68,7 @@ void frames_of_model(frames *f, const ggufx_runtime *rt, const char *model_path)
     play p = {.rt = rt};
     ggufx_model *model = NULL;
     ggufx_session_options options;
+    ggufx_embed_options embedding;
     if (ggufx_open(&p.file, rt, model_path, NULL, NULL) != GGUFX_OK) exit(1);
     if (ggufx_model_create(&model, rt, p.file, NULL, NULL) != GGUFX_OK) exit(1);
     ggufx_session_options_init(&options);
@@ -70,8 +80,14 @@ void frames_of_model(frames *f, const ggufx_runtime *rt, const char *model_path)
     p.n_before = kPrompt - 1;
     p.n = 1;
     frames_check(f, "decode a token", decode, &p);
+    ggufx_embed_options_init(&embedding);
+    embedding.dimensions = 16;
+    embedding.n_context = kPrompt;
+    if (ggufx_embedder_create(&p.embedder, model, &embedding, NULL) != GGUFX_OK) exit(1);
+    frames_check(f, "embed", embed, &p);
     frames_check(f, "validate", validate, &p);
     frames_check(f, "quantize a file", quantize, &p);
+    ggufx_embedder_destroy(p.embedder);
     ggufx_session_destroy(p.session);
     ggufx_model_destroy(model);
     ggufx_file_destroy(p.file);

@@ -41,8 +41,8 @@ static void wrap(product *p, const uint8_t *bytes, uint32_t type, size_t k, size
     if (n_rows * row_bytes > kMaxBytes) exit(1);
     p->k = k;
     p->n_rows = n_rows;
-    if (ggufx_tensor_wrap(&p->w, p->rt, type, 2, shape, 0, bytes, (size_t)(n_rows * row_bytes),
-                          "w", NULL, NULL, NULL) != GGUFX_OK)
+    if (ggufx_tensor_wrap(&p->w, p->rt, type, 2, shape, 0, bytes, (size_t)(n_rows * row_bytes), "w",
+                          NULL, NULL, NULL) != GGUFX_OK)
         exit(1);
 }
 
@@ -59,8 +59,9 @@ static size_t rows_of(uint32_t type, size_t k, size_t n) {
 static void check_product(frames *f, product *p, const uint8_t *bytes,
                           const ggufx_type_facts *type) {
     static const uint32_t modes[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32};
-    static const struct { size_t k, n; } shapes[] = {{4096, 1}, {4096, 8}, {4096, kWide},
-                                                     {16384, 3}};
+    static const struct {
+        size_t k, n;
+    } shapes[] = {{4096, 1}, {4096, 8}, {4096, kWide}, {16384, 3}};
     char name[64];
     for (size_t i = 0; i < 12; i++) {
         p->n = shapes[i % 4].n;

@@ -63,7 +63,9 @@ enum { kPakAligned = 0, kPakOdd = 1, kPakPart = 2, kPakEntries = 3 };
 
 typedef struct pak {
     char path[64];
-    struct { uint64_t offset, length; } entry[kPakEntries];
+    struct {
+        uint64_t offset, length;
+    } entry[kPakEntries];
 } pak;
 
 /* Writes the archive: the model at a multiple of 4096, again at an odd offset, and a file that
@@ -81,8 +83,8 @@ typedef struct story {
     const struct api *api;
     const pak *archive;
     ggufx_runtime_options options;
-    long cancel_at;                /* poll of the first decode that cancels; 0 = none */
-    int entry;                     /* of the archive */
+    long cancel_at; /* poll of the first decode that cancels; 0 = none */
+    int entry;      /* of the archive */
     /* results */
     uint64_t hash; /* of logits and ids */
     long n_polls, n_cancelled, n_logged;

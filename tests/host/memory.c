@@ -44,7 +44,7 @@ void memory_init(memory *m, size_t cap) {
 }
 
 ggufx_allocator memory_hooks(memory *m) {
-    const ggufx_allocator hooks = {.struct_size = sizeof hooks, .user = m, .alloc = take,
-                                   .free = give, .destroy = destroy};
+    const ggufx_allocator hooks = {
+        .struct_size = sizeof hooks, .user = m, .alloc = take, .free = give, .destroy = destroy};
     return hooks;
 }

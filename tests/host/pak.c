@@ -81,8 +81,8 @@ ggufx_status pak_open(ggufx_file **out, const struct api *a, const ggufx_runtime
     MUST(fd >= 0);
     a->open_options_init(&options);
     options.io = entry == kPakOdd ? GGUFX_IO_READ : GGUFX_IO_AUTO;
-    const ggufx_status status = a->open_fd(out, rt, fd, p->entry[entry].offset,
-                                           p->entry[entry].length, &options, error);
+    const ggufx_status status =
+        a->open_fd(out, rt, fd, p->entry[entry].offset, p->entry[entry].length, &options, error);
     MUST(close(fd) == 0);
     return status;
 }

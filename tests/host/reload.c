@@ -15,8 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kCycles = SANITIZED ? 40 : 200, kRows = 512, kColumns = 256,
-       kVectors = SANITIZED ? 1 : 64 };
+enum { kCycles = SANITIZED ? 40 : 200, kRows = 512, kColumns = 256, kVectors = SANITIZED ? 1 : 64 };
 
 static pak archive;
 static const char *library_path;
@@ -101,13 +100,13 @@ static footprint measure(long n_threads) {
 
 static void must_be_level(footprint early, footprint late) {
     printf("after 20 and %d cycles: threads %ld %ld, descriptors %ld %ld, mappings %ld %ld, heap "
-           "%ld %ld KiB, keys %u %u\n", kCycles, early.threads, late.threads, early.descriptors,
-           late.descriptors, early.mappings, late.mappings, early.heap_kib, late.heap_kib,
-           early.key, late.key);
+           "%ld %ld KiB, keys %u %u\n",
+           kCycles, early.threads, late.threads, early.descriptors, late.descriptors,
+           early.mappings, late.mappings, early.heap_kib, late.heap_kib, early.key, late.key);
     MUST(late.threads == early.threads);
     MUST(late.descriptors == early.descriptors);
     MUST(late.key == early.key);
-#if !SANITIZED /* theirs grow */
+#if !SANITIZED                                            /* theirs grow */
     MUST(late.mappings <= early.mappings + 2 * kWorkers); /* arenas of threads */
     /* A build with libcpuinfo (unloaded too) leaves its tables behind, which nothing frees. */
     MUST(late.heap_kib <= early.heap_kib + 64 + (kCycles - 20) * sysconf(_SC_NPROCESSORS_CONF));
@@ -118,8 +117,10 @@ static void cycle(jobs *j, memory *m, float *first) {
     struct api api;
     objects with_jobs, with_threads;
     const ggufx_allocator allocator = memory_hooks(m);
-    const ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = kWorkers,
-                                     .user = j, .parallel_for = jobs_run};
+    const ggufx_executor executor = {.struct_size = sizeof executor,
+                                     .max_workers = kWorkers,
+                                     .user = j,
+                                     .parallel_for = jobs_run};
     void *library = plugin_load(&api, library_path, kPluginFlags);
     begin_use(&with_jobs, &api, &executor, &allocator);
     begin_use(&with_threads, &api, NULL, &allocator);
@@ -176,7 +177,7 @@ static void *decode_all_the_time(void *user) {
 /* Runs in a child; 0 when all is as it should be. */
 static int child(int how, objects *o, const float *expected) {
     objects own;
-    alarm(60); /* a child that waits for threads it does not have */
+    alarm(60);              /* a child that waits for threads it does not have */
     if (how == 0) return 0; /* knows nothing of the library */
     if (how == 1) {         /* what it inherited, and takes leave of it */
         memset(o->y, 0, sizeof o->y);
@@ -210,8 +211,10 @@ static void test_forks_with_threads_alive(void) {
     pthread_t other;
     long n_decoded = 0;
     void *library = plugin_load(&api, library_path, kPluginFlags);
-    const ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = kWorkers,
-                                     .user = &j, .parallel_for = jobs_run};
+    const ggufx_executor executor = {.struct_size = sizeof executor,
+                                     .max_workers = kWorkers,
+                                     .user = &j,
+                                     .parallel_for = jobs_run};
     memory_init(&m, SIZE_MAX);
     const ggufx_allocator allocator = memory_hooks(&m);
     forked_api = &api;
@@ -237,9 +240,12 @@ int main(int argc, char **argv) {
     if (argc < 4) return 2;
     library_path = argv[2];
     pak_build(&archive, argv[3]);
-    if (strcmp(argv[1], "reload") == 0) test_reloads_leave_nothing();
-    else if (strcmp(argv[1], "fork") == 0) test_forks_with_threads_alive();
-    else return 2;
+    if (strcmp(argv[1], "reload") == 0)
+        test_reloads_leave_nothing();
+    else if (strcmp(argv[1], "fork") == 0)
+        test_forks_with_threads_alive();
+    else
+        return 2;
     pak_remove(&archive);
     return 0;
 }

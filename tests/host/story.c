@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kPast = SANITIZED ? 2 : 8, kPrompt = SANITIZED ? 6 : 48, kAnswer = SANITIZED ? 1 : 6 };
+enum { kPast = SANITIZED ? 2 : 8, kPrompt = SANITIZED ? 24 : 48, kAnswer = SANITIZED ? 1 : 6 };
 
 /* The exercise's macro, for a story: the status of a call that failed is the story's. */
-#define DO(call) \
-    do { \
-        status = (call); \
-        if (status != GGUFX_OK) goto end; \
+#define DO(call)                                                                                   \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != GGUFX_OK) goto end;                                                          \
     } while (0)
 
 static void mix(story *s, const void *data, size_t n) {
@@ -56,8 +56,8 @@ end:
     return status;
 }
 
-static ggufx_status answer(story *s, const ggufx_runtime *rt, ggufx_session *session,
-                           float *logits, uint32_t n_vocab) {
+static ggufx_status answer(story *s, const ggufx_runtime *rt, ggufx_session *session, float *logits,
+                           uint32_t n_vocab) {
     const struct api *a = s->api;
     ggufx_sampler *sampler = NULL;
     ggufx_status status = GGUFX_OK;
@@ -134,8 +134,10 @@ void story_init(story *s, const struct api *api, const pak *archive) {
 ggufx_status story_play(story *s, jobs *j, memory *m) {
     const ggufx_allocator allocator = memory_hooks(m);
     const ggufx_log log = {.struct_size = sizeof log, .user = s, .write = write_log};
-    const ggufx_executor executor = {.struct_size = sizeof executor, .max_workers = kWorkers,
-                                     .user = j, .parallel_for = jobs_run};
+    const ggufx_executor executor = {.struct_size = sizeof executor,
+                                     .max_workers = kWorkers,
+                                     .user = j,
+                                     .parallel_for = jobs_run};
     s->options.allocator = &allocator;
     s->options.log = &log;
     s->options.executor = &executor;

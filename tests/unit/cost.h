@@ -16,7 +16,8 @@ typedef struct cost_case {
     void (*finish)(void *work);
 } cost_case;
 
-/* Fails where the larger one takes more than 4.6 times the time of the smaller one. */
+/* Fails where the larger one takes more than 4.6 times the time of the smaller one, and more than
+ * memory that is read in no order does at these sizes. */
 void assert_cost_is_linear(const cost_case *c);
 
 /* A program's tests, one for each of at most 16 cases. */

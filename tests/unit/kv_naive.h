@@ -31,6 +31,7 @@ typedef struct mask {
     uint32_t flags, window;
     double softcap;
     const float *slopes, *sinks; /* per query head, or NULL */
+    uint32_t kind;               /* of the window */
 } mask;
 
 typedef struct naive {
@@ -39,7 +40,8 @@ typedef struct naive {
     const mask *mask;
 } naive;
 
-static inline double score_of(const naive *a, const float *q, size_t head, size_t token, int32_t at) {
+static inline double score_of(const naive *a, const float *q, size_t head, size_t token,
+                              int32_t at) {
     const ggufx_kv_options *s = a->shape;
     const size_t kv_head = head / (s->n_q_heads / s->n_kv_heads), d = s->head_dim_k;
     const float *k = a->k + (token * s->n_kv_heads + kv_head) * d;
@@ -53,13 +55,16 @@ static inline double score_of(const naive *a, const float *q, size_t head, size_
 
 static inline int sees(const mask *m, int32_t at, size_t token) {
     if (m->flags & GGUFX_ATTEND_ALL) return 1;
-    if ((int64_t)token > at) return 0;
-    return m->window == 0 || (int64_t)token > (int64_t)at - (int64_t)m->window;
+    const int64_t i = at, j = (int64_t)token, w = m->window;
+    if (m->kind == GGUFX_KV_WINDOW_SYMMETRIC) return llabs(i - j) <= w / 2;
+    if (j > i) return 0;
+    if (m->kind == GGUFX_KV_WINDOW_CHUNKED) return j >= w * (i / w);
+    return w == 0 || i - j < w;
 }
 
 /* One row in doubles; position of token t is t. */
-static inline void attend_naive(const naive *a, const float *q, size_t head, int32_t at, double *out,
-                         double *lse) {
+static inline void attend_naive(const naive *a, const float *q, size_t head, int32_t at,
+                                double *out, double *lse) {
     const ggufx_kv_options *s = a->shape;
     const size_t kv_head = head / (s->n_q_heads / s->n_kv_heads), d = s->head_dim_v;
     double score[kTokens], most = -INFINITY, l = 0;
@@ -91,8 +96,8 @@ static inline double tolerance_of(const ggufx_kv_options *shape) {
 }
 
 /* The error of a row relative to the length of a typical value, and that of its lse. */
-static inline void check_row(const naive *a, const float *q, size_t head, int32_t at, const float *out,
-                      float lse) {
+static inline void check_row(const naive *a, const float *q, size_t head, int32_t at,
+                             const float *out, float lse) {
     const size_t d = a->shape->head_dim_v;
     double want[1024], want_lse, error = 0, size = 0;
     attend_naive(a, q, head, at, want, &want_lse);
@@ -131,7 +136,7 @@ static inline void release(filled *f) {
 }
 
 static inline void check_attend(const filled *f, const ggufx_kv_options *shape, size_t n_queries,
-                         const mask *m) {
+                                const mask *m) {
     const size_t rows = n_queries * shape->n_q_heads, nq = rows * shape->head_dim_k;
     const size_t n_out = rows * shape->head_dim_v;
     float *q = kv_random(nq, (uint32_t)n_queries), *out = calloc(n_out, sizeof *out);
@@ -144,6 +149,7 @@ static inline void check_attend(const filled *f, const ggufx_kv_options *shape, 
     ggufx_attend_options_init(&options);
     options.flags = m->flags;
     options.window = m->window;
+    options.window_kind = m->kind;
     options.softcap = (float)m->softcap;
     options.alibi_slopes = m->slopes;
     options.n_alibi_slopes = m->slopes ? shape->n_q_heads : 0;
@@ -162,6 +168,6 @@ static inline void check_attend(const filled *f, const ggufx_kv_options *shape, 
     free(at);
 }
 
-static const mask kPlain = {0, 0, 0, NULL, NULL};
+static const mask kPlain = {0, 0, 0, NULL, NULL, 0};
 
 #endif

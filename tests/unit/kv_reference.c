@@ -13,7 +13,7 @@ static float from_bits(uint32_t u) {
     return x;
 }
 
-/* D3 of the canonical text, x <= 88. */
+/* exp (D3) of base/math.hpp, x <= 88. */
 static float text_exp(float x) {
     static const float c[] = {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                               1.6666665459e-1f, 5.0000001201e-1f};

@@ -164,23 +164,27 @@ static ggufx_executor executor(uint32_t max_workers, void *user,
     return e;
 }
 
-ggufx_executor serial_executor(void) { return executor(4, NULL, run_serially); }
-ggufx_executor reverse_executor(void) { return executor(4, NULL, run_in_reverse); }
+ggufx_executor serial_executor(void) {
+    return executor(4, NULL, run_serially);
+}
+ggufx_executor reverse_executor(void) {
+    return executor(4, NULL, run_in_reverse);
+}
 ggufx_executor thread_executor(uint32_t max_workers) {
     return executor(max_workers, (void *)(uintptr_t)max_workers, run_on_threads);
 }
 
-const uint32_t product_types[N_PRODUCT_TYPES] = {
-    GGUFX_TYPE_F32,  GGUFX_TYPE_F16,  GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q8_0,
-    GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_1};
+const uint32_t product_types[N_PRODUCT_TYPES] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16,  GGUFX_TYPE_Q4_0,
+                                                 GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K,
+                                                 GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_1};
 
-const uint32_t product_modes[N_PRODUCT_MODES] = {
-    0,
-    GGUFX_MATMUL_F32,
-    GGUFX_MATMUL_PRECISE,
-    GGUFX_MATMUL_BATCH_INVARIANT,
-    GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32,
-    GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_PRECISE};
+const uint32_t product_modes[N_PRODUCT_MODES] = {0,
+                                                 GGUFX_MATMUL_F32,
+                                                 GGUFX_MATMUL_PRECISE,
+                                                 GGUFX_MATMUL_BATCH_INVARIANT,
+                                                 GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32,
+                                                 GGUFX_MATMUL_BATCH_INVARIANT |
+                                                     GGUFX_MATMUL_PRECISE};
 
 float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags) {
     const ggufx_matmul_options options = options_with(flags, NULL, NULL);

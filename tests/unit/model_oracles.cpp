@@ -12,7 +12,7 @@
 
 namespace {
 
-// A correct F32 run differs from the stored logits by rounding alone (data/README.md).
+// A correct F32 run differs from the stored logits by rounding alone (data/README.md of the shared vectors).
 constexpr double kAbsolute = 1e-3, kRelative = 1e-4;
 
 int32_t argmax(const float *logits, size_t n) {

@@ -23,12 +23,12 @@ struct Pair {
     const char *type;
     double nmse, divergence;
 };
-constexpr Pair kPairs[] = {{"f16", 1.0, 1.02}, // KL 4.4e-9, what order of sums leaves
-                           {"bf16", 1.0, 1.0}, {"q8_0", 1.0, 1.0}, {"q5_1", 1.0, 1.0},
-                           {"q5_0", 1.0, 1.0}, {"q4_1", 1.0, 1.0}, {"q4_0", 1.0, 1.0},
+constexpr Pair kPairs[] = {{"f16", 1.0, 1.05}, // KL 4.5e-9, what order of sums leaves
+                           {"bf16", 1.0, 1.0},  {"q8_0", 1.0, 1.0}, {"q5_1", 1.0, 1.0},
+                           {"q5_0", 1.0, 1.0},  {"q4_1", 1.0, 1.0}, {"q4_0", 1.0, 1.0},
                            {"iq4_nl", 1.0, 1.0}};
-// Less would mean that the type was not used at all; only the second page of these 151 tokens is seen
-// encoded, by those of the third.
+// Less would mean that the type was not used at all; only the second page of these 151 tokens is
+// seen encoded, by those of the third.
 constexpr double kLeast = 0.02;
 
 int g_failed;

@@ -1,4 +1,5 @@
-// What the tests against stored answers share: the data, opened files, ids of texts, counted checks.
+// What the tests against stored answers share: the data, opened files, ids of texts, counted
+// checks.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -12,7 +12,7 @@ enum { N = 8 };
 /* Probabilities 0.4 0.3 0.15 0.1 0.05 and three of about 0, shuffled. */
 extern const float logits[N];
 
-ggufx_sampler *new_sampler(fixture *f, float temperature, uint32_t top_k, float top_p,
-                           float min_p, uint64_t seed);
+ggufx_sampler *new_sampler(fixture *f, float temperature, uint32_t top_k, float top_p, float min_p,
+                           uint64_t seed);
 
 #endif

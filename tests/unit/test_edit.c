@@ -20,11 +20,13 @@ static void test_what_fits_is_written_in_place(void **state) {
     assert_int_equal(done.in_place, 1);
     assert_int_equal(done.n_bytes, n);
     assert_int_equal(n, m);
-    assert_true(done.n_written > 1500 && done.n_written < 2 * 2500); /* what follows the name moved */
+    assert_true(done.n_written > 1500 &&
+                done.n_written < 2 * 2500); /* what follows the name moved */
     ggufx_file *f = open_model();
     ggufx_file_facts facts = {.struct_size = sizeof facts};
     OK(ggufx_file_info(&facts, f, NULL));
-    assert_memory_equal(before + facts.data_offset, after + facts.data_offset, n - facts.data_offset);
+    assert_memory_equal(before + facts.data_offset, after + facts.data_offset,
+                        n - facts.data_offset);
     assert_int_equal(reserve_of(f), done.reserve_bytes);
     assert_in_range(done.reserve_bytes, 200 - 7, 200 - 7 + 31); /* and what was padding */
     ggufx_file_destroy(f);

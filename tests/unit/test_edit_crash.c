@@ -122,11 +122,13 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     OK(ggufx_open(&f, rt, path, &options, NULL));
     ggufx_writer *w = copy_of(f);
     for (int i = 0; i < 5; i++) {
-        put_journal(journal, before, before, i == 0 ? n + 1 : n, 0, i == 1 ? n + 1 : i == 2 ? 0 : 20);
+        put_journal(journal, before, before, i == 0 ? n + 1 : n, 0,
+                    i == 1   ? n + 1
+                    : i == 2 ? 0
+                             : 20);
         if (i == 3) put_bytes(journal, "GGUFXP02", 8);
         if (i == 4) put_bytes(journal, "other stuff that is longer than a header", 40);
-        if (i != 2)
-            expect(ggufx_edit_recover(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
+        if (i != 2) expect(ggufx_edit_recover(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
         expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_STATE, &e, "recover");
         assert_file(path, before, n);
     }

@@ -151,7 +151,8 @@ static void test_a_recipe_takes_what_its_job_would_write(void **state) {
         assert_int_equal(got.weight_bytes, want.bytes_out);
         assert_int_equal(got.file_bytes, want.file_bytes);
         assert_int_equal(got.n_parameters, want.n_values);
-        assert_true(fabs(got.bits_per_weight * (double)want.n_values - 8.0 * (double)want.bytes_out) < 1);
+        assert_true(
+            fabs(got.bits_per_weight * (double)want.n_values - 8.0 * (double)want.bytes_out) < 1);
         ggufx_job_destroy(job);
     }
     end(&f);

@@ -69,8 +69,7 @@ static void test_files_that_cannot_be_estimated_are_refused(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         fixture f;
         begin(&f, &cases[i].tiny);
-        FAILS(&f, cases[i].status, cases[i].text,
-              ggufx_estimate(&out, f.rt, f.file, &o, &f.error));
+        FAILS(&f, cases[i].status, cases[i].text, ggufx_estimate(&out, f.rt, f.file, &o, &f.error));
         end(&f);
     }
 }

@@ -1,6 +1,7 @@
 /*
  * A file that is changed in place while a host has it mapped: what was copied at open stays, what
- * is not may be other values, and nothing is read outside of the file. SPDX-License-Identifier: MIT
+ * is not may be other values, and nothing is read outside of the file.
+ * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
 #include "temporary.h"

@@ -52,8 +52,7 @@ static void read_nested(void *work) {
     const job *j = work;
     size_t index;
     for (size_t i = 0; i < 20 * j->n; i++)
-        if (ggufx_file_meta_array_nested(&index, j->file, 0, i % j->n, NULL) != GGUFX_OK)
-            abort();
+        if (ggufx_file_meta_array_nested(&index, j->file, 0, i % j->n, NULL) != GGUFX_OK) abort();
 }
 
 static void *strings(size_t n) {

@@ -38,7 +38,8 @@ static void test_gguf_files_that_are_no_imatrix_are_refused(void **state) {
     const float bad[] = {-1.0f, 1.0f / 0.0f, 0.0f / 0.0f};
     for (size_t i = 0; i < 3; i++) {
         build(&b, "w.weight.counts", kExperts);
-        memcpy(b.data + b.data_start + 4, &bad[i], 4); /* little-endian hosts; others: some number */
+        memcpy(b.data + b.data_start + 4, &bad[i],
+               4); /* little-endian hosts; others: some number */
         ggufx_error e;
         ggufx_imatrix *imatrix = NULL;
         const ggufx_status s = ggufx_imatrix_open_memory(&imatrix, rt, b.data, b.n, &e);
@@ -57,11 +58,16 @@ static void test_dat_files_that_are_cut_or_wrong_say_where(void **state) {
         ggufx_status status;
         uint64_t offset;
     } kCases[] = {
-        {0, 0, GGUFX_E_MALFORMED, 0},           {0, 1000, GGUFX_E_MALFORMED, 0},
-        {0, 0xffffffffu, GGUFX_E_MALFORMED, 0}, {0, 2, GGUFX_E_MALFORMED, 28 + 4},
-        {4, 0, GGUFX_E_MALFORMED, 4},           {4, 0x7fffffff, GGUFX_E_MALFORMED, 4},
-        {20, 0, GGUFX_E_MALFORMED, 20},         {20, 1u << 30, GGUFX_E_MALFORMED, 20},
-        {36, 6, GGUFX_E_MALFORMED, 36},         {24, 0x7fc00000, GGUFX_E_VALUE, UINT64_MAX},
+        {0, 0, GGUFX_E_MALFORMED, 0},
+        {0, 1000, GGUFX_E_MALFORMED, 0},
+        {0, 0xffffffffu, GGUFX_E_MALFORMED, 0},
+        {0, 2, GGUFX_E_MALFORMED, 28 + 4},
+        {4, 0, GGUFX_E_MALFORMED, 4},
+        {4, 0x7fffffff, GGUFX_E_MALFORMED, 4},
+        {20, 0, GGUFX_E_MALFORMED, 20},
+        {20, 1u << 30, GGUFX_E_MALFORMED, 20},
+        {36, 6, GGUFX_E_MALFORMED, 36},
+        {24, 0x7fc00000, GGUFX_E_VALUE, UINT64_MAX},
         {24, 0x7f7fffff, GGUFX_E_VALUE, UINT64_MAX},
     };
     gb b;
@@ -104,8 +110,10 @@ static void test_flipped_bytes_never_crash(void **state) {
     (void)state;
     for (int dat = 0; dat < 2; dat++) {
         gb b;
-        if (dat) build_dat(&b, 3, 1);
-        else build(&b, "w.weight.counts", kExperts);
+        if (dat)
+            build_dat(&b, 3, 1);
+        else
+            build(&b, "w.weight.counts", kExperts);
         for (size_t i = 0; i < b.n; i++) {
             for (unsigned mask = 1; mask < 256; mask <<= 1) {
                 ggufx_imatrix *imatrix = NULL;

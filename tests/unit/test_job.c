@@ -115,7 +115,7 @@ static void test_norms_stay_and_types_can_be_chosen(void **state) {
 
 static void test_measuring_finds_more_error_in_fewer_bits(void **state) {
     (void)state;
-    static const uint32_t types[] = {GGUFX_TYPE_F32, GGUFX_TYPE_F16, GGUFX_TYPE_Q8_0,
+    static const uint32_t types[] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16,  GGUFX_TYPE_Q8_0,
                                      GGUFX_TYPE_Q6_K, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q2_K};
     gb b;
     double last = -1, some = 0;

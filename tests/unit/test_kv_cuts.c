@@ -1,7 +1,7 @@
 /*
- * However tokens came, attention has the bits of a fresh run of the same tokens: beside a cache whose
- * calls are cut at random, fail, are taken back and stand behind other sequences, another one gets the
- * tokens that stayed one by one.
+ * However tokens came, attention has the bits of a fresh run of the same tokens: beside a cache
+ * whose calls are cut at random, fail, are taken back and stand behind other sequences, another one
+ * gets the tokens that stayed one by one.
  * usage: test_kv_cuts [CALLS]; without one the environment's GGUFX_TEST_CALLS, or 24 per case
  * SPDX-License-Identifier: MIT
  */
@@ -11,14 +11,25 @@
 
 #include "test_step.h"
 
-enum { kLayers = 2, kHeads = 2, kQHeads = 4, kDim = 32, kRow = kHeads * kDim, kOut = kQHeads * kDim };
+enum {
+    kLayers = 2,
+    kHeads = 2,
+    kQHeads = 4,
+    kDim = 32,
+    kRow = kHeads * kDim,
+    kOut = kQHeads * kDim
+};
 enum { kMost = 160, kLongest = 1400 }; /* tokens of a call, of the sequence */
 
-static const uint32_t kTypes[] = {
-    GGUFX_KV_F32,     GGUFX_KV_F16,    GGUFX_KV_BF16,     GGUFX_KV_Q8_0,       GGUFX_KV_Q5_1,
-    GGUFX_KV_Q5_0,    GGUFX_KV_Q4_1,   GGUFX_KV_Q4_0,     GGUFX_KV_IQ4_NL,     GGUFX_KV_ROT_Q5_0,
-    GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_TQ3_0, GGUFX_KV_TQ3_0_RESIDUAL,
-    GGUFX_KV_GX2,     GGUFX_KV_GX3,    GGUFX_KV_GX4};
+static const uint32_t kTypes[] = {GGUFX_KV_F32,      GGUFX_KV_F16,
+                                  GGUFX_KV_BF16,     GGUFX_KV_Q8_0,
+                                  GGUFX_KV_Q5_1,     GGUFX_KV_Q5_0,
+                                  GGUFX_KV_Q4_1,     GGUFX_KV_Q4_0,
+                                  GGUFX_KV_IQ4_NL,   GGUFX_KV_ROT_Q5_0,
+                                  GGUFX_KV_ROT_Q4_0, GGUFX_KV_ROT_IQ4_NL,
+                                  GGUFX_KV_TQ3_0,    GGUFX_KV_TQ3_0_RESIDUAL,
+                                  GGUFX_KV_GX2,      GGUFX_KV_GX3,
+                                  GGUFX_KV_GX4};
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 
 typedef struct world {

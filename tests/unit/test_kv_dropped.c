@@ -94,8 +94,9 @@ static void test_copies_that_would_need_dropped_tokens_are_refused(void **state)
     ggufx_runtime_destroy(rt);
 }
 
-static ggufx_status attend_at(const ggufx_kv *kv, uint32_t layer, size_t n, const int32_t *positions,
-                              const ggufx_attend_options *options, ggufx_error *error) {
+static ggufx_status attend_at(const ggufx_kv *kv, uint32_t layer, size_t n,
+                              const int32_t *positions, const ggufx_attend_options *options,
+                              ggufx_error *error) {
     float q[8 * kDim], out[8 * kDim];
     for (size_t i = 0; i < 8 * kDim; i++) q[i] = 0.25f;
     return ggufx_kv_attend(out, n * kDim, NULL, kv, layer, 0, q, n * kDim, n, positions, options,
@@ -127,9 +128,11 @@ static void test_queries_that_would_see_dropped_tokens_are_refused(void **state)
     /* the last tokens: 40 are held, of which 25 see no dropped one */
     float *q = kv_random(301 * kDim, 1), *out = kv_random(301 * kDim, 2);
     for (size_t n = 1; n <= 301; n++)
-        assert_int_equal(ggufx_kv_attend(out, n * kDim, NULL, kv, 0, 0, q, n * kDim, n, NULL, NULL,
-                                         NULL),
-                         n <= 25 ? GGUFX_OK : n <= kTokens ? GGUFX_E_STATE : GGUFX_E_ARGUMENT);
+        assert_int_equal(
+            ggufx_kv_attend(out, n * kDim, NULL, kv, 0, 0, q, n * kDim, n, NULL, NULL, NULL),
+            n <= 25        ? GGUFX_OK
+            : n <= kTokens ? GGUFX_E_STATE
+                           : GGUFX_E_ARGUMENT);
     const uint32_t sequences[] = {0, 0};
     assert_int_equal(ggufx_kv_attend_batch(out, 2 * kDim, NULL, kv, 0, sequences, q, 2 * kDim, 2,
                                            hidden, NULL, &error),
@@ -196,9 +199,9 @@ static void test_negative_positions_are_refused_everywhere(void **state) {
                          GGUFX_E_ARGUMENT);
         assert_int_equal(error.index, 0);
         assert_non_null(strstr(error.message, "must not be negative"));
-        assert_int_equal(ggufx_kv_append_batch(kv, 0, 2, sequences, at, x, 2 * kDim, x, 2 * kDim,
-                                               &error),
-                         GGUFX_E_ARGUMENT);
+        assert_int_equal(
+            ggufx_kv_append_batch(kv, 0, 2, sequences, at, x, 2 * kDim, x, 2 * kDim, &error),
+            GGUFX_E_ARGUMENT);
         assert_non_null(strstr(error.message, i ? "-2147483648" : "is -1"));
     }
     for (uint32_t layer = 0; layer < 2; layer++)

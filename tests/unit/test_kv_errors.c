@@ -55,8 +55,8 @@ static void test_create_refuses_bad_shapes(void **state) {
     o = good;
     o.layers = &layer;
     o.n_layer_options = 1;
-    EXPECT(GGUFX_E_ARGUMENT, "reserved", ggufx_kv_create(&kv, rt, &o, error));
-    layer.reserved = 0;
+    EXPECT(GGUFX_E_ARGUMENT, "window_kind", ggufx_kv_create(&kv, rt, &o, error));
+    layer.window_kind = 0;
     layer.type_v = 99;
     EXPECT(GGUFX_E_TYPE, "99 of the values", ggufx_kv_create(&kv, rt, &o, error));
     uint64_t bytes = 1;

@@ -150,8 +150,8 @@ static void test_an_executor_that_fails_fails_attention_and_slows_appends(void *
     float *held = malloc(2 * 600 * 128 * sizeof *held);
     assert_non_null(held);
     assert_int_equal(ggufx_kv_read(held, 600 * 128, NULL, 0, want, 0, 0, 0, 600, NULL), GGUFX_OK);
-    assert_int_equal(
-        ggufx_kv_read(held + 600 * 128, 600 * 128, NULL, 0, kv, 0, 0, 0, 600, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_read(held + 600 * 128, 600 * 128, NULL, 0, kv, 0, 0, 0, 600, NULL),
+                     GGUFX_OK);
     assert_memory_equal(held, held + 600 * 128, 600 * 128 * sizeof *held);
     ggufx_kv_destroy(want);
     ggufx_runtime_destroy(serial);

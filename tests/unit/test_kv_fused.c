@@ -53,14 +53,20 @@ static void test_every_option_matches_doubles(void **state) {
     static const float slopes[6] = {0.5f, 0.25f, 0.125f, 0.01f, 0.0f, -0.01f};
     static const float sinks[6] = {0.5f, 4.0f, -3.0f, 0.0f, 1.0f, 40.0f};
     static const mask masks[] = {
-        {GGUFX_ATTEND_ALL, 0, 0, NULL, NULL},
-        {0, 1, 0, NULL, NULL},
-        {0, 100, 0, NULL, NULL},
-        {0, 0, 2.0, NULL, NULL},
-        {0, 0, 0, slopes, NULL},
-        {0, 0, 0, NULL, sinks},
-        {0, 70, 3.0, slopes, sinks},
-        {GGUFX_ATTEND_ALL, 0, 1.5, slopes, sinks},
+        {GGUFX_ATTEND_ALL, 0, 0, NULL, NULL, 0},
+        {0, 1, 0, NULL, NULL, 0},
+        {0, 100, 0, NULL, NULL, 0},
+        {0, 0, 2.0, NULL, NULL, 0},
+        {0, 0, 0, slopes, NULL, 0},
+        {0, 0, 0, NULL, sinks, 0},
+        {0, 70, 3.0, slopes, sinks, 0},
+        {0, 16, 0, NULL, NULL, GGUFX_KV_WINDOW_CHUNKED},
+        {0, 64, 3.0, slopes, sinks, GGUFX_KV_WINDOW_CHUNKED},
+        {0, 100, 0, NULL, NULL, GGUFX_KV_WINDOW_CHUNKED},
+        {0, 1, 0, NULL, NULL, GGUFX_KV_WINDOW_SYMMETRIC},
+        {0, 64, 0, NULL, NULL, GGUFX_KV_WINDOW_SYMMETRIC},
+        {0, 201, 3.0, slopes, sinks, GGUFX_KV_WINDOW_SYMMETRIC},
+        {GGUFX_ATTEND_ALL, 0, 1.5, slopes, sinks, 0},
     };
     for (size_t t = 1; t < kTypeCount; t++) {
         const ggufx_kv_options shape =

@@ -45,7 +45,8 @@ static void test_every_type_matches_doubles(void **state) {
     static const uint32_t shapes[][4] = {
         {2, 6, 96, 64}, {1, 5, 80, 48}, {1, 2, 64, 64}, {1, 18, 576, 512}};
     static const float sinks[6] = {0.5f, 4.0f, -3.0f, 0.0f, 1.0f, 40.0f};
-    const mask windowed = {0, 100, 0, NULL, NULL}, capped = {GGUFX_ATTEND_ALL, 0, 2.0, NULL, sinks};
+    const mask windowed = {0, 100, 0, NULL, NULL, 0},
+               capped = {GGUFX_ATTEND_ALL, 0, 2.0, NULL, sinks, 0};
     for (size_t i = 0; i < 4; i++)
         for (size_t t = i % test_step(); t < kTypeCount; t += test_step()) {
             const uint32_t *s = shapes[i];

@@ -111,6 +111,9 @@ static void check_failed_append(size_t held, int shared, const float *x, const f
     assert_true(memory.live > live);
     assert_int_equal(ggufx_kv_rollback(kv, 0, &error), GGUFX_OK);
     assert_int_equal(length_of(kv, 0), held);
+    if (held) assert_same_tokens(kv, 0, fresh, 0, held);
+    assert_int_equal(ggufx_kv_commit(kv, 0, &error), GGUFX_OK);
+    if (held) assert_same_tokens(kv, 0, fresh, 0, held);
     refuse = 0;
     for (size_t i = 0; i < 2; i++) {
         kv_fill(i ? kv : fresh, &shape, 0, kMany, kMany, NULL, x + held * kRow, x + held * kRow);

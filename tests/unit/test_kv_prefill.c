@@ -10,10 +10,12 @@ enum { kHeads = 6, kDim = 48, kMost = 46, kHeld = 64 * 11 + 23, kOut = kHeads * 
 static const float kSlopes[kHeads] = {0.5f, 0.25f, 0.125f, 0.01f, 0.0f, -0.01f};
 static const float kSinks[kHeads] = {0.5f, 4.0f, -3.0f, 0.0f, 1.0f, 40.0f};
 static const mask kMasks[] = {
-    {0, 0, 0, NULL, NULL},
-    {GGUFX_ATTEND_ALL, 0, 0, NULL, NULL},
-    {0, 70, 0, NULL, NULL},
-    {0, 0, 3.0, kSlopes, kSinks},
+    {0, 0, 0, NULL, NULL, 0},
+    {GGUFX_ATTEND_ALL, 0, 0, NULL, NULL, 0},
+    {0, 70, 0, NULL, NULL, 0},
+    {0, 70, 0, NULL, NULL, GGUFX_KV_WINDOW_CHUNKED},
+    {0, 70, 0, NULL, NULL, GGUFX_KV_WINDOW_SYMMETRIC},
+    {0, 0, 3.0, kSlopes, kSinks, 0},
 };
 
 static void attend(float *out, float *lse, const ggufx_kv *kv, const mask *m, const float *q,
@@ -22,6 +24,7 @@ static void attend(float *out, float *lse, const ggufx_kv *kv, const mask *m, co
     ggufx_attend_options_init(&options);
     options.flags = m->flags;
     options.window = m->window;
+    options.window_kind = m->kind;
     options.softcap = (float)m->softcap;
     options.alibi_slopes = m->slopes;
     options.n_alibi_slopes = m->slopes ? kHeads : 0;
@@ -54,8 +57,7 @@ static void check_types(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_
     float *x = kv_random((size_t)kHeld * 2 * kDim, 1), *q = kv_random(kMost * kOut, 2);
     for (size_t i = 0; i < (size_t)kHeld * 2 * kDim; i++) x[i] *= 3.0f;
     kv_fill(kv, &shape, 0, kHeld, 100, NULL, x, x);
-    if (change == kShifted)
-        assert_int_equal(ggufx_kv_shift(kv, 0, 200, kHeld, 5, NULL), GGUFX_OK);
+    if (change == kShifted) assert_int_equal(ggufx_kv_shift(kv, 0, 200, kHeld, 5, NULL), GGUFX_OK);
     if (change == kCut) /* the next page keeps its last slots */
         assert_int_equal(ggufx_kv_remove(kv, 0, 240, 310, NULL), GGUFX_OK);
     for (size_t i = 0; i < kOut; i++) q[i + 9 * kOut] *= 40.0f; /* passes the slack of 8 */
@@ -66,7 +68,7 @@ static void check_types(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_
     for (int i = 0; i < kMost; i++) at[i] = i < 4 ? kHeld + 4 - i : i * 131 % (kHeld + 5);
     at[11] = kHeld + 200; /* sees nothing with a window */
     for (size_t m = 0; m < sizeof kMasks / sizeof *kMasks; m++) {
-        check_many(kv, kMasks + m, q, kMost - m, at); /* 138, 135, 132, 129 rows per KV head */
+        check_many(kv, kMasks + m, q, kMost - m, at); /* 138 rows per KV head, 135, ... 123 */
         check_many(kv, kMasks + m, q + 3 * kOut, 4 + m, at + 3);
     }
     ggufx_kv_destroy(kv);

@@ -1,8 +1,8 @@
 /*
  * Random operations on a KV cache beside a plain model of it: lists of tokens per sequence. Every
  * token's key carries its name, so that what is read says which token it is.
- * usage: test_kv_random [OPERATIONS]; without one the environment's GGUFX_TEST_OPERATIONS, or 100000
- * SPDX-License-Identifier: MIT
+ * usage: test_kv_random [OPERATIONS]; without one the environment's GGUFX_TEST_OPERATIONS, or
+ * 100000 SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
 

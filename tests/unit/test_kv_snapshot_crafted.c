@@ -22,9 +22,9 @@ static ggufx_kv *windowed(const ggufx_runtime *rt, uint64_t max_tokens) {
 static void go_on(ggufx_kv *kv, size_t n) {
     float *x = kv_random(n * kDim, 7);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim,
-                                         NULL),
-                         GGUFX_OK);
+        assert_int_equal(
+            ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim, NULL),
+            GGUFX_OK);
     free(x);
 }
 
@@ -50,7 +50,11 @@ static kv_bytes with_changes(const kv_bytes *good, const struct change *changes,
 
 static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
     (void)state;
-    enum { kAtTokens = kCraftedTokens, kAtDropped = kCraftedDropped, kFirst = kCraftedDroppedFirst };
+    enum {
+        kAtTokens = kCraftedTokens,
+        kAtDropped = kCraftedDropped,
+        kFirst = kCraftedDroppedFirst
+    };
     enum { kLast = kCraftedDroppedLast, kPages = kCraftedPages };
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv *kv = windowed(rt, 0);
@@ -61,8 +65,10 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
     assert_true(dropped > 0 && held > 0);
     const struct crafted cases[] = {
         {"both near 2^64", {{kAtTokens, 8, top}, {kAtDropped, 8, top - held}, {0, 0, 0}}},
-        {"both at 2^63", {{kAtTokens, 8, 1ull << 63}, {kAtDropped, 8, (1ull << 63) - held}, {0, 0, 0}}},
-        {"one beyond the limit", {{kAtTokens, 8, kMost + 1}, {kAtDropped, 8, kMost + 1 - held}, {0, 0, 0}}},
+        {"both at 2^63",
+         {{kAtTokens, 8, 1ull << 63}, {kAtDropped, 8, (1ull << 63) - held}, {0, 0, 0}}},
+        {"one beyond the limit",
+         {{kAtTokens, 8, kMost + 1}, {kAtDropped, 8, kMost + 1 - held}, {0, 0, 0}}},
         {"more dropped than there were", {{kAtDropped, 8, kTokens + 1}, {0, 0, 0}, {0, 0, 0}}},
         {"all dropped", {{kAtTokens, 8, 64}, {kAtDropped, 8, 64}, {kPages, 8, 0}}},
         {"dropped ones that descend", {{kFirst, 4, 100}, {kLast, 4, 99}, {0, 0, 0}}},
@@ -132,13 +138,14 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
                                      (room + 1) * kDim, &error),
                      GGUFX_E_CAPACITY);
     assert_non_null(strstr(error.message, "1099511627776"));
-    assert_int_equal(ggufx_kv_append(large, 0, 0, room, NULL, all, room * kDim, all, room * kDim,
-                                     NULL),
-                     GGUFX_OK);
+    assert_int_equal(
+        ggufx_kv_append(large, 0, 0, room, NULL, all, room * kDim, all, room * kDim, NULL),
+        GGUFX_OK);
     const uint32_t sequence = 0;
     const int32_t position = 100000;
-    assert_int_equal(ggufx_kv_append_batch(large, 0, 1, &sequence, &position, x, kDim, x, kDim, NULL),
-                     GGUFX_E_CAPACITY);
+    assert_int_equal(
+        ggufx_kv_append_batch(large, 0, 1, &sequence, &position, x, kDim, x, kDim, NULL),
+        GGUFX_E_CAPACITY);
     assert_int_equal(ggufx_kv_scores(x, 1, large, 0, 0, x, kDim, 1, 0, NULL), GGUFX_E_ARGUMENT);
     attend_last(a, large);
     free(all);

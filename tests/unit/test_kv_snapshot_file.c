@@ -79,7 +79,8 @@ static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **stat
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     ggufx_kv *a = filled(rt, 1), *b = filled(rt, 2);
-    assert_int_equal(ggufx_kv_compact(b, GGUFX_KV_ALL_SEQUENCES, NULL, NULL), GGUFX_OK); /* spares */
+    assert_int_equal(ggufx_kv_compact(b, GGUFX_KV_ALL_SEQUENCES, NULL, NULL),
+                     GGUFX_OK); /* spares */
     const long live = memory.live;
     ggufx_error error;
     static const uint32_t which[] = {0, GGUFX_KV_ALL_SEQUENCES, 1}; /* long after short and back */
@@ -173,10 +174,14 @@ static void test_damaged_files_are_refused_and_change_nothing(void **state) {
     const struct {
         size_t n, flip;
         ggufx_status want;
-    } damages[] = {{0, 0, GGUFX_E_TRUNCATED},          {7, 0, GGUFX_E_TRUNCATED},
-                   {good.n - 1, 0, GGUFX_E_TRUNCATED}, {65536, 0, GGUFX_E_TRUNCATED},
-                   {good.n + 1, 0, GGUFX_E_MALFORMED}, {good.n, 3, GGUFX_E_MAGIC},
-                   {good.n, 10, GGUFX_E_VERSION},      {good.n, good.n / 2, GGUFX_E_CHECKSUM},
+    } damages[] = {{0, 0, GGUFX_E_TRUNCATED},
+                   {7, 0, GGUFX_E_TRUNCATED},
+                   {good.n - 1, 0, GGUFX_E_TRUNCATED},
+                   {65536, 0, GGUFX_E_TRUNCATED},
+                   {good.n + 1, 0, GGUFX_E_MALFORMED},
+                   {good.n, 3, GGUFX_E_MAGIC},
+                   {good.n, 10, GGUFX_E_VERSION},
+                   {good.n, good.n / 2, GGUFX_E_CHECKSUM},
                    {good.n, good.n - 1, GGUFX_E_CHECKSUM}};
     uint8_t *data = calloc(good.n + 1, 1);
     assert_non_null(data);

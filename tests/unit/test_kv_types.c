@@ -22,7 +22,7 @@ typedef struct row {
     double k_limit; /* relative mean squared error on Gaussian vectors of 128 */
 } row;
 
-/* Limits of the design: GX2 0.100, GX3 0.028, GX4 0.0075, TQ3_0 0.19 (0.05, 0.11); of the blocks
+/* Limits the types were made for: GX2 0.100, GX3 0.028, GX4 0.0075, TQ3_0 0.19 (0.05, 0.11); of the blocks
  * what their step is worth, a few per cent above the measured value. */
 static const row kRows[] = {
     {GGUFX_KV_F16, 0, 1e-6},

@@ -53,17 +53,16 @@ static void test_matmul_refuses_overlap_short_buffers_and_narrow_columns(void **
     ggufx_tensor *w = wrap_matrix(rt, &m);
     float x[256] = {0}, y[64];
     ggufx_error e;
-    assert_int_equal(ggufx_matmul(x + 100, 0, 16, rt, w, x, 0, 128, 2, NULL, &e),
-                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_matmul(x + 100, 0, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
     assert_non_null(strstr(e.message, "overlap"));
     assert_int_equal(ggufx_matmul(x + 128, 0, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_OK);
     assert_int_equal(ggufx_matmul(y, 0, 15, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_matmul(y, 0, 16, rt, w, x, 0, 127, 2, NULL, &e), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_matmul(y, 7, 16, rt, w, x, 0, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_matmul(y, 0, 16, rt, w, x, 63, 128, 2, NULL, &e), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_matmul(y, 0, SIZE_MAX, rt, w, x, SIZE_MAX / 2, SIZE_MAX, SIZE_MAX, NULL,
-                                  &e),
-                     GGUFX_E_ARGUMENT);
+    assert_int_equal(
+        ggufx_matmul(y, 0, SIZE_MAX, rt, w, x, SIZE_MAX / 2, SIZE_MAX, SIZE_MAX, NULL, &e),
+        GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_matmul(y, 0, 0, rt, w, x, 0, 0, 0, NULL, &e), GGUFX_OK);
     ggufx_tensor_destroy(w);
     free_matrix(&m);
@@ -173,8 +172,8 @@ static void test_strided_rows_and_slices_have_the_bits_of_dense_ones(void **stat
         }
         for (size_t n = 1; n <= 4; n += 3) {
             float *x = random_values(n * cols, 4), y[4 * rows], *want = product(rt, &copy, x, n, 0);
-            assert_int_equal(
-                ggufx_matmul(y, 0, n * rows, rt, part, x, 0, n * cols, n, NULL, NULL), GGUFX_OK);
+            assert_int_equal(ggufx_matmul(y, 0, n * rows, rt, part, x, 0, n * cols, n, NULL, NULL),
+                             GGUFX_OK);
             assert_equal_bits(y, want, n * rows);
             free(want);
             free(x);
@@ -194,7 +193,8 @@ static void test_nan_and_infinity_in_x_give_one_nan_and_minus_zero_is_not_stored
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
-        const int quantized = product_types[t] != GGUFX_TYPE_F32 && product_types[t] != GGUFX_TYPE_F16;
+        const int quantized =
+            product_types[t] != GGUFX_TYPE_F32 && product_types[t] != GGUFX_TYPE_F16;
         float *x = random_values(4 * cols, 9);
         for (size_t n = 1; n <= 4; n += 3) {
             for (size_t c = 0; c < n; c++) x[c * cols + 77] = float_of(0xffc12345u);

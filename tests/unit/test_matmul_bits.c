@@ -103,7 +103,8 @@ static void test_precise_products_are_between_the_default_and_f32(void **state) 
             product_types[t] != GGUFX_TYPE_F32 && product_types[t] != GGUFX_TYPE_F16;
         for (size_t n = 1; n <= 5; n += 4) {
             float *exact = product(rt, &m, x, n, GGUFX_MATMUL_F32);
-            float *y8 = product(rt, &m, x, n, 0), *y15 = product(rt, &m, x, n, GGUFX_MATMUL_PRECISE);
+            float *y8 = product(rt, &m, x, n, 0),
+                  *y15 = product(rt, &m, x, n, GGUFX_MATMUL_PRECISE);
             if (quantized) {
                 const double e8 = relative_error(y8, exact, n * rows);
                 const double e15 = relative_error(y15, exact, n * rows);
@@ -138,8 +139,10 @@ static void test_bits_do_not_depend_on_threads_or_executor(void **state) {
                                                      : thread_executor(n);
                 ggufx_runtime_options options;
                 ggufx_runtime_options_init(&options);
-                if (n <= 8) options.executor = &host;
-                else options.threads = 8; /* the library's own */
+                if (n <= 8)
+                    options.executor = &host;
+                else
+                    options.threads = 8; /* the library's own */
                 ggufx_runtime *rt = make_runtime_with(&options);
                 float *y = product(rt, &m, x, columns[i], 0);
                 assert_equal_bits(y, want, columns[i] * rows);
@@ -157,8 +160,9 @@ static void test_bits_do_not_depend_on_threads_or_executor(void **state) {
 static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
     (void)state;
     enum { rows = 70, cols = 768, n = 4 };
-    const int32_t sets[] = {GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI, GGUFX_ISA_AVX512, GGUFX_ISA_NEON,
-                            GGUFX_ISA_NEON_DOT, GGUFX_ISA_NEON_I8MM, GGUFX_ISA_BEST};
+    const int32_t sets[] = {GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,  GGUFX_ISA_AVX512,
+                            GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT, GGUFX_ISA_NEON_I8MM,
+                            GGUFX_ISA_BEST};
     float *x = random_values(n * cols, 6);
     ggufx_runtime *scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
     for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {

@@ -62,9 +62,9 @@ static void test_products_never_allocate(void **state) {
             const long calls = count.calls;
             const size_t heap = heap_in_use();
             for (size_t columns = 1; columns <= n; columns += 4) {
-                assert_int_equal(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, columns, &mm,
-                                              NULL),
-                                 GGUFX_OK);
+                assert_int_equal(
+                    ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, columns, &mm, NULL),
+                    GGUFX_OK);
             }
             assert_int_equal(count.calls, calls);
             assert_int_equal(heap_in_use(), heap);
@@ -105,8 +105,7 @@ static void test_cancel_at_each_poll_ends_the_product(void **state) {
             assert_true(never.n_polls >= 2);
             for (uint64_t k = 0; k < never.n_polls; k++) {
                 polls one = {0, k, 0, 0};
-                assert_int_equal(polled_product(rt, w, y, x, columns, &one, &e),
-                                 GGUFX_E_CANCELLED);
+                assert_int_equal(polled_product(rt, w, y, x, columns, &one, &e), GGUFX_E_CANCELLED);
                 assert_int_equal(one.n_polls, k + 1);
             }
             free(want);
@@ -119,8 +118,8 @@ static void test_cancel_at_each_poll_ends_the_product(void **state) {
     free_matrix(&m);
 }
 
-static ggufx_status refuse(void *user, uint32_t n_tasks,
-                           void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+static ggufx_status refuse(void *user, uint32_t n_tasks, void (*task)(void *, uint32_t, uint32_t),
+                           void *ctx) {
     (void)user;
     (void)n_tasks;
     (void)task;

@@ -135,18 +135,20 @@ static void test_model_create_says_what_is_not_supported(void **state) {
     tiny_options options;
     (void)state;
     memset(&options, 0, sizeof options);
-    options.architecture = "gemma2";
-    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "architecture gemma2 is not supported");
+    options.architecture = "gemma9";
+    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "architecture gemma9 is not supported");
     memset(&options, 0, sizeof options);
     options.change = "llama.expert_count";
     options.value = 4;
-    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "mixture of experts");
+    assert_create_fails(&options, GGUFX_E_HPARAM, "llama.expert_count");
     memset(&options, 0, sizeof options);
-    options.scaling = "yarn";
-    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "yarn");
+    options.scaling = "dynamic";
+    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "dynamic");
     memset(&options, 0, sizeof options);
-    options.extra_tensor = "blk.0.attn_q.bias";
-    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "blk.0.attn_q.bias");
+    options.extra_tensor = "blk.0.attn_r.weight";
+    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "blk.0.attn_r.weight");
+    options.extra_tensor = "position_embd.weight";
+    assert_create_fails(&options, GGUFX_E_UNSUPPORTED, "position_embd.weight");
 }
 
 static void test_model_create_ignores_tensors_outside_of_the_layers(void **state) {

@@ -39,8 +39,9 @@ static ggufx_status q4_0_bytes(void *user, uint64_t offset, void *dst, size_t n)
     for (size_t i = 0; i < n; i++) {
         const uint64_t at = offset + i, within = at % 18;
         const uint32_t mixed = (uint32_t)(at * 2654435761u);
-        ((uint8_t *)dst)[i] = within == 0 ? (uint8_t)(mixed >> 24) : within == 1 ? 0x18
-                                                                        : (uint8_t)(mixed >> 16);
+        ((uint8_t *)dst)[i] = within == 0   ? (uint8_t)(mixed >> 24)
+                              : within == 1 ? 0x18
+                                            : (uint8_t)(mixed >> 16);
     }
     return GGUFX_OK;
 }
@@ -66,13 +67,11 @@ static void add_keys(ggufx_writer *writer, uint32_t n_layers) {
     const struct {
         const char *key;
         uint32_t value;
-    } keys[] = {{"llama.block_count", n_layers},
-                {"llama.context_length", kContext},
-                {"llama.embedding_length", kEmbd},
-                {"llama.feed_forward_length", kFf},
-                {"llama.attention.head_count", kHeads},
-                {"llama.attention.head_count_kv", kKvHeads},
-                {"llama.rope.dimension_count", kHeadDim}};
+    } keys[] = {
+        {"llama.block_count", n_layers},         {"llama.context_length", kContext},
+        {"llama.embedding_length", kEmbd},       {"llama.feed_forward_length", kFf},
+        {"llama.attention.head_count", kHeads},  {"llama.attention.head_count_kv", kKvHeads},
+        {"llama.rope.dimension_count", kHeadDim}};
     static const char architecture[] = "general.architecture",
                       epsilon[] = "llama.attention.layer_norm_rms_epsilon";
     ggufx_error error;

@@ -53,8 +53,7 @@ static void test_removed_and_unknown_types_have_texts_of_their_own(void **state)
     assert_non_null(strstr(e.message, "Q4_2"));
     assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, 43, bytes, 20, &e), GGUFX_E_TYPE);
     assert_non_null(strstr(e.message, "43"));
-    assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, UINT32_MAX, bytes, 20, &e),
-                     GGUFX_E_TYPE);
+    assert_int_equal(ggufx_dequantize_blocks(out, 64, rt, UINT32_MAX, bytes, 20, &e), GGUFX_E_TYPE);
     ggufx_runtime_destroy(rt);
 }
 
@@ -161,9 +160,9 @@ static void test_dequantize_never_allocates(void **state) {
     float *out = malloc(rows * cols * sizeof *out);
     const long calls = count.calls;
     assert_int_equal(ggufx_dequantize(out, rows * cols, rt, w, 0, rows, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_dequantize_blocks(out, rows * cols, rt, GGUFX_TYPE_Q6_K, m.data,
-                                             m.n_bytes, NULL),
-                     GGUFX_OK);
+    assert_int_equal(
+        ggufx_dequantize_blocks(out, rows * cols, rt, GGUFX_TYPE_Q6_K, m.data, m.n_bytes, NULL),
+        GGUFX_OK);
     assert_int_equal(count.calls, calls);
     free(out);
     ggufx_tensor_destroy(w);

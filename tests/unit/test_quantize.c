@@ -36,10 +36,14 @@ static double relative_error(const ggufx_runtime *rt, uint32_t type, const float
  * levels reach 0.5. */
 static double error_limit(uint32_t type) {
     switch (type) {
-    case GGUFX_TYPE_F32: return 0.0;
-    case GGUFX_TYPE_F16: return pow(2.0, -12);
-    case GGUFX_TYPE_BF16: return pow(2.0, -9);
-    default: break;
+    case GGUFX_TYPE_F32:
+        return 0.0;
+    case GGUFX_TYPE_F16:
+        return pow(2.0, -12);
+    case GGUFX_TYPE_BF16:
+        return pow(2.0, -9);
+    default:
+        break;
     }
     const double limit = 3.0 * pow(2.0, -(double)row_bytes_of(type, kColumns) * 8 / kColumns);
     return limit < 0.6 ? limit : 0.6;
@@ -66,8 +70,7 @@ static void test_round_trips_lose_what_the_bits_of_the_type_cost(void **state) {
 
 static void test_an_imatrix_moves_the_error_to_columns_that_matter_less(void **state) {
     (void)state;
-    const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_K,
-                              GGUFX_TYPE_IQ4_XS};
+    const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_K, GGUFX_TYPE_IQ4_XS};
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     float *x = random_values(kColumns, 3), *w = malloc(kColumns * sizeof *w);
     float plain[kColumns], weighted[kColumns];

@@ -191,7 +191,7 @@ static void test_tq1_0_has_the_values_of_tq2_0(void **state) {
 
 static void test_sets_and_threads_give_the_same_bytes(void **state) {
     (void)state;
-    const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K,
+    const uint32_t types[] = {GGUFX_TYPE_Q4_0,  GGUFX_TYPE_Q4_K,  GGUFX_TYPE_Q6_K,
                               GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4, GGUFX_TYPE_IQ4_XS,
                               GGUFX_TYPE_IQ1_M, GGUFX_TYPE_IQ2_S, GGUFX_TYPE_IQ3_XXS};
     static struct Coded one, other;

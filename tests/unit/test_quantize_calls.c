@@ -57,17 +57,17 @@ static void test_progress_counts_blocks_and_every_poll_can_cancel(void **state) 
     ggufx_progress progress = poll_progress(&p);
     ggufx_quantize_options options = defaults();
     options.progress = &progress;
-    assert_int_equal(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns,
-                                           &options, NULL),
-                     GGUFX_OK);
+    assert_int_equal(
+        ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns, &options, NULL),
+        GGUFX_OK);
     assert_int_equal(p.total, rows * kColumns / 256);
     assert_true(p.n_polls > 3);
     for (uint64_t k = 0; k < p.n_polls; k++) {
         ggufx_error e;
         polls stop = {0, k, 0, 0};
         progress.user = &stop;
-        assert_int_equal(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows,
-                                               kColumns, &options, &e),
+        assert_int_equal(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns,
+                                               &options, &e),
                          GGUFX_E_CANCELLED);
         assert_int_equal(stop.n_polls, k + 1);
         assert_int_equal(e.status, GGUFX_E_CANCELLED);

@@ -19,8 +19,7 @@ static void test_wrong_arguments_are_refused_and_named(void **state) {
     const uint32_t q8 = GGUFX_TYPE_Q8_0;
     assert_int_equal(ggufx_quantize_blocks(out, 34, NULL, q8, x, 1, 32, NULL, &e),
                      GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_quantize_blocks(NULL, 34, rt, q8, x, 1, 32, NULL, &e),
-                     GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_quantize_blocks(NULL, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_quantize_blocks(out, 34, rt, q8, NULL, 1, 32, NULL, &e),
                      GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_quantize_blocks(out, 33, rt, q8, x, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
@@ -38,7 +37,8 @@ static void test_wrong_arguments_are_refused_and_named(void **state) {
     assert_int_equal(ggufx_quantize_blocks(x + 31, 34, rt, q8, x, 1, 32, NULL, &e),
                      GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_quantize_blocks(x + 32, 34, rt, q8, x, 1, 32, NULL, &e), GGUFX_OK);
-    assert_int_equal(ggufx_quantize_blocks(x, 34, rt, q8, x + 8, 1, 32, NULL, &e), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_quantize_blocks(x, 34, rt, q8, x + 8, 1, 32, NULL, &e),
+                     GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_quantize_blocks(x, 36, rt, q8, x + 9, 1, 32, NULL, &e), GGUFX_OK);
     options.mode = 77;
     assert_int_equal(ggufx_quantize_blocks(out, 34, rt, q8, x, 1, 32, &options, &e),
@@ -115,9 +115,9 @@ static void test_the_first_bad_value_is_named(void **state) {
             float kept[4];
             for (size_t k = i; k < 4; k++)
                 kept[k] = x[places[k]], x[places[k]] = float_of(bad[(i + k) % 4]);
-            assert_int_equal(ggufx_quantize_blocks(out, 4 * n, rt, types[t], x, kMany, kColumns,
-                                                   NULL, &e),
-                             GGUFX_E_VALUE);
+            assert_int_equal(
+                ggufx_quantize_blocks(out, 4 * n, rt, types[t], x, kMany, kColumns, NULL, &e),
+                GGUFX_E_VALUE);
             snprintf(text, sizeof text, "row %zu, column %zu ", places[i] / kColumns,
                      places[i] % kColumns);
             assert_int_equal(e.index, places[i] / kColumns);
@@ -149,9 +149,9 @@ static void test_one_bad_value_is_found_in_every_place(void **state) {
             for (size_t place = 0; place < n; place++) {
                 const float kept = x[place];
                 x[place] = float_of(bad[(n + place) % 4]);
-                assert_int_equal(ggufx_quantize_blocks(out, sizeof out, rt, GGUFX_TYPE_F16, x, n, 1,
-                                                       NULL, &e),
-                                 GGUFX_E_VALUE);
+                assert_int_equal(
+                    ggufx_quantize_blocks(out, sizeof out, rt, GGUFX_TYPE_F16, x, n, 1, NULL, &e),
+                    GGUFX_E_VALUE);
                 assert_int_equal(e.index, place);
                 x[place] = kept;
             }

@@ -86,18 +86,20 @@ static void open_heads(fixture *f, gb *b) {
 /* Less memory, more loss, step by step, until nothing fits. */
 static void test_less_memory_goes_down_the_ladder_of_caches(void **state) {
     static const uint32_t ladder[][2] = {
-        {GGUFX_KV_F16, GGUFX_KV_F16},           {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
-        {GGUFX_KV_Q8_0, GGUFX_KV_ROT_Q5_0},     {GGUFX_KV_ROT_Q5_0, GGUFX_KV_ROT_Q5_0},
-        {GGUFX_KV_ROT_Q5_0, GGUFX_KV_GX4},      {GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_ROT_IQ4_NL},
-        {GGUFX_KV_GX4, GGUFX_KV_GX4},           {GGUFX_KV_GX4, GGUFX_KV_GX3},
-        {GGUFX_KV_GX3, GGUFX_KV_GX3},           {GGUFX_KV_GX3, GGUFX_KV_GX2},
+        {GGUFX_KV_F16, GGUFX_KV_F16},       {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
+        {GGUFX_KV_Q8_0, GGUFX_KV_ROT_Q5_0}, {GGUFX_KV_ROT_Q5_0, GGUFX_KV_ROT_Q5_0},
+        {GGUFX_KV_ROT_Q5_0, GGUFX_KV_GX4},  {GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_ROT_IQ4_NL},
+        {GGUFX_KV_GX4, GGUFX_KV_GX4},       {GGUFX_KV_GX4, GGUFX_KV_GX3},
+        {GGUFX_KV_GX3, GGUFX_KV_GX3},       {GGUFX_KV_GX3, GGUFX_KV_GX2},
         {GGUFX_KV_GX2, GGUFX_KV_GX2}};
     enum { N_STEPS = sizeof ladder / sizeof *ladder };
     (void)state;
     fixture f;
     gb b;
-    ggufx_estimate_facts last = {.total_bytes = UINT64_MAX, .loss = -1}, none = {.struct_size = sizeof none};
+    ggufx_estimate_facts last = {.total_bytes = UINT64_MAX, .loss = -1},
+                         none = {.struct_size = sizeof none};
     ggufx_estimate_options options = default_options();
+    options.n_context = 20000; /* by itself it would be 8192 */
     open_heads(&f, &b);
     for (size_t i = 0; i < N_STEPS; i++) {
         const ggufx_estimate_facts now = recommend(&f, &options);

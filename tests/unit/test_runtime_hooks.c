@@ -32,7 +32,9 @@ static void count_free(void *user, void *ptr, size_t size, size_t align) {
     c->live_bytes -= (long)size;
     free(ptr);
 }
-static void count_destroy(void *user) { ((counters *)user)->destroyed++; }
+static void count_destroy(void *user) {
+    ((counters *)user)->destroyed++;
+}
 static void count_line(void *user, int32_t level, const char *text, size_t length) {
     (void)level;
     assert_int_equal(strlen(text), length);

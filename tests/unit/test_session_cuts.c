@@ -55,8 +55,8 @@ static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *
         const size_t drafts = 1 + draw / 7 % 8;
         if (n > left) n = left;
         int polls = 1 + (int)(draw / 11 % 7);
-        ggufx_progress progress = {.struct_size = sizeof progress, .user = &polls,
-                                   .report = countdown};
+        ggufx_progress progress = {
+            .struct_size = sizeof progress, .user = &polls, .report = countdown};
         ggufx_decode_options options;
         ggufx_decode_options_init(&options);
         options.progress = &progress;
@@ -89,8 +89,7 @@ static void test_cuts_and_lost_calls_change_no_bit(void **state) {
         for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
             ggufx_session *session = session_of(&f, kTypes[t], batches[b]);
             MUST(&f, ggufx_session_decode(session, tokens, kTokens, NULL, &f.error));
-            if (b == 0)
-                MUST(&f, ggufx_session_logits(want, TINY_VOCAB, session, &f.error));
+            if (b == 0) MUST(&f, ggufx_session_logits(want, TINY_VOCAB, session, &f.error));
             assert_logits(session, want, kTypes[t], "n_batch", batches[b]);
             ggufx_session_destroy(session);
         }

@@ -1,7 +1,8 @@
 /*
  * Of the longest loops only every n-th case runs where the environment's GGUFX_TEST_STEP is n:
  * under emulators and sanitizers, where all of them take minutes (.ci/run). tests/full.sh leaves
- * none out. SPDX-License-Identifier: MIT
+ * none out.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef TEST_STEP_H
 #define TEST_STEP_H

@@ -124,7 +124,7 @@ static void test_tokenizer_create_rejects_unusable_vocabularies(void **state) {
         {TINY_VOCAB_BAD_BYTE, GGUFX_E_VOCAB, "<0x-1>"},
         {TINY_VOCAB_NAN_SCORE, GGUFX_E_VOCAB, "score of token 280"},
         {TINY_VOCAB_BAD_TYPE, GGUFX_E_VOCAB, "type of token 270 is 9"},
-        {TINY_VOCAB_OTHER_KIND, GGUFX_E_UNSUPPORTED, "gpt2"},
+        {TINY_VOCAB_OTHER_KIND, GGUFX_E_UNSUPPORTED, "plamo2"},
     };
     static const char *const missing[] = {"tokenizer.ggml.model", "tokenizer.ggml.tokens",
                                           "tokenizer.ggml.scores"};

@@ -1,6 +1,7 @@
 /*
  * What hostile vocabularies and texts cost: texts that collide in a hash, tokens that stand inside
- * of one another at every place of a text, merges over one letter. SPDX-License-Identifier: MIT
+ * of one another at every place of a text, merges over one letter.
+ * SPDX-License-Identifier: MIT
  */
 #include "vocab_fixture.h"
 

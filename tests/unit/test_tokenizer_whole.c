@@ -1,7 +1,8 @@
 /*
  * Tokens that are matched whole, against the rule itself: of all places where one stands, the
  * longest token claims first, then the lower id, then from the left, and where both ends are free
- * it is one. SPDX-License-Identifier: MIT
+ * it is one.
+ * SPDX-License-Identifier: MIT
  */
 #include "vocab_fixture.h"
 

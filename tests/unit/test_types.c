@@ -54,8 +54,7 @@ static void test_row_bytes_refuses_broken_rows(void **state) {
     uint64_t bytes = 1;
     ggufx_error error;
     assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_Q4_K, 255, &error), GGUFX_E_SHAPE);
-    assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_F64, UINT64_MAX, &error),
-                     GGUFX_E_OVERFLOW);
+    assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_F64, UINT64_MAX, &error), GGUFX_E_OVERFLOW);
     assert_int_equal(ggufx_row_bytes(&bytes, 5, 32, &error), GGUFX_E_TYPE);
     assert_int_equal(ggufx_row_bytes(NULL, 0, 32, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_row_bytes(&bytes, GGUFX_TYPE_F32, 0, &error), GGUFX_OK);

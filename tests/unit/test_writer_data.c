@@ -34,8 +34,10 @@ static void count_destroyed(void *user) {
 }
 
 static ggufx_tensor_stream stream_of(source *s) {
-    return (ggufx_tensor_stream){.struct_size = sizeof(ggufx_tensor_stream), .user = s,
-                                 .read = make_bytes, .destroy = count_destroyed};
+    return (ggufx_tensor_stream){.struct_size = sizeof(ggufx_tensor_stream),
+                                 .user = s,
+                                 .read = make_bytes,
+                                 .destroy = count_destroyed};
 }
 
 static void check_stream(uint32_t type, uint64_t ne0, uint64_t ne1, uint64_t block_bytes,
@@ -72,10 +74,10 @@ static void test_streams_are_asked_in_order_for_rows_or_blocks(void **state) {
     for (int big = 0; big < 2; big++) {
         check_stream(GGUFX_TYPE_I8, 1, 1, 1, big, 1);
         check_stream(GGUFX_TYPE_F32, 3, 5, 4, big, 4);
-        check_stream(GGUFX_TYPE_F32, 30000, 40, 4, big, 4);           /* several rows at once */
-        check_stream(GGUFX_TYPE_Q8_0, 32 * 20000, 3, 34, big, 2);     /* rows beyond a piece */
+        check_stream(GGUFX_TYPE_F32, 30000, 40, 4, big, 4);       /* several rows at once */
+        check_stream(GGUFX_TYPE_Q8_0, 32 * 20000, 3, 34, big, 2); /* rows beyond a piece */
         check_stream(GGUFX_TYPE_Q4_K, 256 * 5, 700, 144, big, 2);
-        check_stream(GGUFX_TYPE_I64, 65536, 2, 8, big, 8);            /* just a piece */
+        check_stream(GGUFX_TYPE_I64, 65536, 2, 8, big, 8); /* just a piece */
         check_stream(GGUFX_TYPE_I64, 65537, 2, 8, big, 8);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * Keys and options a writer refuses: every fault a reader would find, by code and text, with nothing
- * changed.
+ * Keys and options a writer refuses: every fault a reader would find, by code and text, with
+ * nothing changed.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_fixture.h"
@@ -20,10 +20,10 @@ static void test_numbers_out_of_their_type_are_refused(void **state) {
         uint64_t largest;
         int64_t smallest;
     } kTypes[] = {
-        {GGUFX_VALUE_U8, 255, 0},           {GGUFX_VALUE_I8, 127, -128},
-        {GGUFX_VALUE_U16, 65535, 0},        {GGUFX_VALUE_I16, 32767, -32768},
-        {GGUFX_VALUE_U32, 4294967295, 0},   {GGUFX_VALUE_I32, 2147483647, INT32_MIN},
-        {GGUFX_VALUE_U64, UINT64_MAX, 0},   {GGUFX_VALUE_I64, INT64_MAX, INT64_MIN},
+        {GGUFX_VALUE_U8, 255, 0},         {GGUFX_VALUE_I8, 127, -128},
+        {GGUFX_VALUE_U16, 65535, 0},      {GGUFX_VALUE_I16, 32767, -32768},
+        {GGUFX_VALUE_U32, 4294967295, 0}, {GGUFX_VALUE_I32, 2147483647, INT32_MIN},
+        {GGUFX_VALUE_U64, UINT64_MAX, 0}, {GGUFX_VALUE_I64, INT64_MAX, INT64_MIN},
         {GGUFX_VALUE_BOOL, 1, 0},
     };
     ggufx_writer *w = new_writer(rt, 0, 0);
@@ -36,8 +36,8 @@ static void test_numbers_out_of_their_type_are_refused(void **state) {
             expect(ggufx_writer_set_u64(w, S("k"), type, kTypes[i].largest + 1, &e), GGUFX_E_VALUE,
                    &e, "\"k\"");
         if (kTypes[i].smallest > INT64_MIN)
-            expect(ggufx_writer_set_i64(w, S("k"), type, kTypes[i].smallest - 1, &e),
-                   GGUFX_E_VALUE, &e, "does not fit type");
+            expect(ggufx_writer_set_i64(w, S("k"), type, kTypes[i].smallest - 1, &e), GGUFX_E_VALUE,
+                   &e, "does not fit type");
     }
     expect(ggufx_writer_set_u64(w, S("k"), GGUFX_VALUE_F32, 1, &e), GGUFX_E_ARGUMENT, &e, "type");
     expect(ggufx_writer_set_i64(w, S("k"), GGUFX_VALUE_STRING, 1, &e), GGUFX_E_ARGUMENT, &e,
@@ -82,8 +82,8 @@ static void test_only_powers_of_two_align(void **state) {
            GGUFX_E_ALIGNMENT, &e, "power of two");
     expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 24, &e),
            GGUFX_E_ALIGNMENT, &e, "24");
-    expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U64, 32, &e),
-           GGUFX_E_KVTYPE, &e, "u32");
+    expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U64, 32, &e), GGUFX_E_KVTYPE,
+           &e, "u32");
     expect(ggufx_writer_set_value(w, S("general.alignment"), GGUFX_VALUE_U32, "\3\0\0\0", 4, &e),
            GGUFX_E_ALIGNMENT, &e, "3");
     ggufx_writer_destroy(w);
@@ -118,7 +118,7 @@ static void test_values_given_as_bytes_are_checked(void **state) {
     ggufx_writer *w = new_writer(rt, 0, 0);
     ggufx_error e;
     const uint64_t before = n_bytes_of(w);
-#define REFUSED(type, bytes, status, text) \
+#define REFUSED(type, bytes, status, text)                                                         \
     expect(ggufx_writer_set_value(w, S("key"), type, S(bytes), &e), status, &e, text)
     REFUSED(GGUFX_VALUE_U32, "\1\0\0", GGUFX_E_TRUNCATED, "\"key\"");
     REFUSED(GGUFX_VALUE_U32, "\1\0\0\0\0", GGUFX_E_ARGUMENT, "4 bytes");
@@ -126,7 +126,8 @@ static void test_values_given_as_bytes_are_checked(void **state) {
     REFUSED(GGUFX_VALUE_STRING, "\3\0\0\0\0\0\0\0ab", GGUFX_E_TRUNCATED, "a string");
     REFUSED(GGUFX_VALUE_ARRAY, "\15\0\0\0\0\0\0\0\0\0\0\0", GGUFX_E_KVTYPE, "13");
     REFUSED(GGUFX_VALUE_ARRAY, "\4\0\0\0\2\0\0\0\0\0\0\0abcdefg", GGUFX_E_COUNT, "2 x u32");
-    REFUSED(GGUFX_VALUE_ARRAY, "\4\0\0\0\377\377\377\377\377\377\377\377abcd", GGUFX_E_COUNT, "u32");
+    REFUSED(GGUFX_VALUE_ARRAY, "\4\0\0\0\377\377\377\377\377\377\377\377abcd", GGUFX_E_COUNT,
+            "u32");
     REFUSED(GGUFX_VALUE_ARRAY, "\10\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0a\0\0\0\0\0\0\0",
             GGUFX_E_TRUNCATED, "length of a string");
     REFUSED(13, "\0", GGUFX_E_ARGUMENT, "GGUFX_VALUE");

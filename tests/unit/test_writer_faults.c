@@ -25,8 +25,8 @@ static ggufx_status sometimes(void *user, uint64_t offset, void *dst, size_t n) 
 static void test_a_source_that_fails_leaves_nothing(void **state) {
     (void)state;
     failing source = {0, 0};
-    const ggufx_tensor_stream stream = {.struct_size = sizeof stream, .user = &source,
-                                        .read = sometimes};
+    const ggufx_tensor_stream stream = {
+        .struct_size = sizeof stream, .user = &source, .read = sometimes};
     const uint64_t ne[2] = {100000, 5}; /* a row per piece */
     ggufx_writer *w = everything();
     ggufx_error e;
@@ -79,8 +79,8 @@ static ggufx_status write_all(void *context, ggufx_runtime *own, ggufx_error *er
     gb *source = context;
     const ggufx_write_options options = one_by_one(NULL);
     failing data = {0, 0};
-    const ggufx_tensor_stream stream = {.struct_size = sizeof stream, .user = &data,
-                                        .read = sometimes};
+    const ggufx_tensor_stream stream = {
+        .struct_size = sizeof stream, .user = &data, .read = sometimes};
     const uint64_t ne[1] = {3};
     ggufx_status s = ggufx_open_memory(&f, own, source->data, source->n, NULL, NULL, NULL, error);
     if (s == GGUFX_OK) s = ggufx_writer_create(&w, own, NULL, error);
@@ -135,8 +135,8 @@ static void test_memory_does_not_grow_with_the_model(void **state) {
     (void)state;
     fault f;
     failing data = {0, 0};
-    const ggufx_tensor_stream stream = {.struct_size = sizeof stream, .user = &data,
-                                        .read = sometimes};
+    const ggufx_tensor_stream stream = {
+        .struct_size = sizeof stream, .user = &data, .read = sometimes};
     const uint64_t ne[2] = {4096, 16384};
     fault_init(&f);
     ggufx_runtime *own = fault_runtime(&f, 1);
@@ -173,8 +173,8 @@ static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
 static void test_every_poll_can_cancel_and_leaves_the_old_file(void **state) {
     (void)state;
     failing data = {0, 0};
-    const ggufx_tensor_stream stream = {.struct_size = sizeof stream, .user = &data,
-                                        .read = sometimes};
+    const ggufx_tensor_stream stream = {
+        .struct_size = sizeof stream, .user = &data, .read = sometimes};
     const uint64_t ne[1] = {1300000};
     polls p = {0};
     ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = count_polls};

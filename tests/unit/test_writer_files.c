@@ -164,8 +164,8 @@ static int32_t block_name(void *user, uint64_t done, uint64_t total) {
 static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     (void)state;
     unsigned blocked = 1;
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = &blocked,
-                               .report = block_name};
+    ggufx_progress progress = {
+        .struct_size = sizeof progress, .user = &blocked, .report = block_name};
     const ggufx_write_options options = one_by_one(&progress);
     ggufx_writer *w = everything();
     ggufx_error e;
@@ -238,8 +238,7 @@ static int32_t write_other(void *user, uint64_t done, uint64_t total) {
 
 static void test_a_name_that_is_taken_is_kept_where_asked(void **state) {
     (void)state;
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = path,
-                               .report = write_other};
+    ggufx_progress progress = {.struct_size = sizeof progress, .user = path, .report = write_other};
     ggufx_write_options options;
     ggufx_write_options_init(&options);
     options.flags = GGUFX_WRITE_NO_REPLACE;
@@ -285,8 +284,8 @@ static void test_free_space_is_looked_at_before(void **state) {
 static void test_a_set_that_cannot_be_replaced_stays(void **state) {
     (void)state;
     unsigned blocked = 2;
-    ggufx_progress progress = {.struct_size = sizeof progress, .user = &blocked,
-                               .report = block_name};
+    ggufx_progress progress = {
+        .struct_size = sizeof progress, .user = &blocked, .report = block_name};
     const ggufx_write_options plain = one_by_one(NULL), options = one_by_one(&progress);
     kept k;
     ggufx_error e;
@@ -331,16 +330,15 @@ static void test_parts_of_two_sets_are_not_one(void **state) {
             write_kept(w, &merged, NULL); /* the id is of nothing any more */
             OK(ggufx_open_memory(&f, rt, merged.part[0].data, merged.part[0].n, NULL, NULL, NULL,
                                  NULL));
-            expect(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), &e), GGUFX_E_NOT_FOUND,
-                   &e, "");
+            expect(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), &e), GGUFX_E_NOT_FOUND, &e,
+                   "");
             ggufx_file_destroy(f);
             ggufx_writer_destroy(w);
             kept_free(&merged);
             continue;
         }
         for (unsigned i = 1; i <= 3; i++)
-            expect(ggufx_open(&f, rt, part_name(i), NULL, &e), GGUFX_E_SPLIT, &e,
-                   "different sets");
+            expect(ggufx_open(&f, rt, part_name(i), NULL, &e), GGUFX_E_SPLIT, &e, "different sets");
     }
     kept_free(&old);
     kept_free(&new);

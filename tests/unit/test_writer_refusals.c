@@ -33,8 +33,8 @@ static void test_unusable_tensors_are_refused(void **state) {
     ggufx_writer *w = new_writer(rt, 0, 0);
     ggufx_error e;
     int destroyed = 0, expected = 0;
-    ggufx_tensor_stream stream = {.struct_size = sizeof stream, .user = &destroyed,
-                                  .read = no_data, .destroy = count_one};
+    ggufx_tensor_stream stream = {
+        .struct_size = sizeof stream, .user = &destroyed, .read = no_data, .destroy = count_one};
     const uint64_t one[1] = {1};
     char name[65];
     memset(name, 'n', sizeof name);
@@ -45,7 +45,8 @@ static void test_unusable_tensors_are_refused(void **state) {
         assert_int_equal(destroyed, ++expected);
     }
     expect(ggufx_writer_add_stream(w, name, 64, 0, 1, one, &stream, &e), GGUFX_E_NAME, &e, "63");
-    expect(ggufx_writer_add_stream(w, NULL, 1, 0, 1, one, &stream, &e), GGUFX_E_ARGUMENT, &e, "name");
+    expect(ggufx_writer_add_stream(w, NULL, 1, 0, 1, one, &stream, &e), GGUFX_E_ARGUMENT, &e,
+           "name");
     expect(ggufx_writer_add_stream(w, S("t"), 0, 1, NULL, &stream, &e), GGUFX_E_ARGUMENT, &e, "ne");
     expect(ggufx_writer_add_stream(NULL, S("t"), 0, 1, one, &stream, &e), GGUFX_E_ARGUMENT, &e,
            "writer");
@@ -58,7 +59,8 @@ static void test_unusable_tensors_are_refused(void **state) {
     assert_int_equal(e.index, 2);
     assert_int_equal(destroyed, ++expected);
     stream.read = NULL;
-    expect(ggufx_writer_add_stream(w, S("u"), 0, 1, one, &stream, &e), GGUFX_E_ARGUMENT, &e, "read");
+    expect(ggufx_writer_add_stream(w, S("u"), 0, 1, one, &stream, &e), GGUFX_E_ARGUMENT, &e,
+           "read");
     expect(ggufx_writer_add_stream(w, S("u"), 0, 1, one, NULL, &e), GGUFX_E_ARGUMENT, &e, "stream");
     ggufx_writer_destroy(w);
     assert_int_equal(destroyed, expected + 3);
@@ -144,7 +146,8 @@ static void test_tensors_that_cannot_be_written_are_refused(void **state) {
         if (status != GGUFX_OK) expect(status, GGUFX_E_ENDIAN, &e, type.name), n_refused++;
         ggufx_tensor_destroy(t);
     }
-    assert_int_equal(n_refused, 21); /* the other 14 are floats, integers, q4_0 q8_0 q4_K q6_K, fp4 */
+    assert_int_equal(n_refused,
+                     21); /* the other 14 are floats, integers, q4_0 q8_0 q4_K q6_K, fp4 */
     ggufx_writer_destroy(w);
     ggufx_writer_destroy(big);
     ggufx_file_destroy(f);
@@ -168,11 +171,13 @@ static void arena_free(void *user, void *ptr, size_t size, size_t align) {
 
 static void test_names_of_a_failed_copy_are_free_again(void **state) {
     (void)state;
-    static const ggufx_allocator allocator = {.struct_size = sizeof allocator,
-                                              .alloc = arena_alloc, .free = arena_free};
+    static const ggufx_allocator allocator = {
+        .struct_size = sizeof allocator, .alloc = arena_alloc, .free = arena_free};
     static const uint8_t byte[1] = {1};
-    ggufx_runtime_options options = {.struct_size = sizeof options, .allocator = &allocator,
-                                     .threads = 1, .workspace_bytes = 4096};
+    ggufx_runtime_options options = {.struct_size = sizeof options,
+                                     .allocator = &allocator,
+                                     .threads = 1,
+                                     .workspace_bytes = 4096};
     ggufx_runtime *own = NULL;
     gb source;
     ggufx_error e;

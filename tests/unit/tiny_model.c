@@ -131,7 +131,7 @@ static void write_vocab(writer *w) {
     const int n_types = fault == TINY_VOCAB_SHORT_TYPES ? 3 : TINY_VOCAB;
     const int narrow = fault == TINY_VOCAB_U8_TYPES;
     char buffer[16];
-    key_string(w, "tokenizer.ggml.model", fault == TINY_VOCAB_OTHER_KIND ? "gpt2" : "llama");
+    key_string(w, "tokenizer.ggml.model", fault == TINY_VOCAB_OTHER_KIND ? "plamo2" : "llama");
     if (begin_array(w, "tokenizer.ggml.tokens", GGUFX_VALUE_STRING, TINY_VOCAB)) {
         for (int i = 0; i < TINY_VOCAB; i++) gb_string(&w->file, token_text(buffer, i, fault));
     }

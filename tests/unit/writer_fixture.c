@@ -44,9 +44,9 @@ ggufx_tensor *wrap(uint32_t type, uint32_t n_dims, uint64_t ne0, uint64_t ne1, c
     return t;
 }
 
-#define TRY(call) \
-    do { \
-        if ((status = (call)) != GGUFX_OK) goto end; \
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        if ((status = (call)) != GGUFX_OK) goto end;                                               \
     } while (0)
 
 static ggufx_status fill_scalars(ggufx_writer *w, ggufx_error *e) {
@@ -126,9 +126,9 @@ static void matrix_bytes(uint8_t *q8) {
 }
 
 ggufx_status fill_everything(ggufx_writer *w, const ggufx_runtime *own, ggufx_error *e) {
-    static const uint8_t vector[32] = {0, 0, 0x20, 0xc0, 0, 0, 0xc0, 0xbf, 0, 0, 0, 0xbf,
-                                       0, 0, 0, 0x3f, 0, 0, 0xc0, 0x3f, 0, 0, 0x20, 0x40,
-                                       0, 0, 0x60, 0x40, 0, 0, 0x90, 0x40}; /* -2.5 .. 4.5 */
+    static const uint8_t vector[32] = {
+        0, 0, 0x20, 0xc0, 0, 0, 0xc0, 0xbf, 0, 0, 0,    0xbf, 0, 0, 0,    0x3f,
+        0, 0, 0xc0, 0x3f, 0, 0, 0x20, 0x40, 0, 0, 0x60, 0x40, 0, 0, 0x90, 0x40}; /* -2.5 .. 4.5 */
     static uint8_t matrix[3 * 34];
     static const uint8_t scalar[2] = {0xfe, 0xff};
     const uint64_t ne_vector[1] = {8}, ne_matrix[2] = {32, 3};
@@ -137,8 +137,8 @@ ggufx_status fill_everything(ggufx_writer *w, const ggufx_runtime *own, ggufx_er
     matrix_bytes(matrix);
     TRY(fill_scalars(w, e));
     TRY(fill_arrays(w, e));
-    TRY(ggufx_tensor_wrap(&a, own, GGUFX_TYPE_F32, 1, ne_vector, 0, vector, 32, "vector", NULL, NULL,
-                          e));
+    TRY(ggufx_tensor_wrap(&a, own, GGUFX_TYPE_F32, 1, ne_vector, 0, vector, 32, "vector", NULL,
+                          NULL, e));
     TRY(ggufx_tensor_wrap(&b, own, GGUFX_TYPE_Q8_0, 2, ne_matrix, 0, matrix, 102, "x", NULL, NULL,
                           e));
     TRY(ggufx_tensor_wrap(&c, own, GGUFX_TYPE_I16, 0, NULL, 0, scalar, 2, "scalar", NULL, NULL, e));

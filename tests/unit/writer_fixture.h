@@ -20,11 +20,10 @@ extern ggufx_runtime *rt; /* of the group */
 int writer_setup(void **state);
 int writer_teardown(void **state);
 
-#define OK(call) \
-    do { \
-        const ggufx_status ok_status = (call); \
-        if (ok_status != GGUFX_OK) \
-            fail_msg("%s: %s", #call, ggufx_status_name(ok_status)); \
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        const ggufx_status ok_status = (call);                                                     \
+        if (ok_status != GGUFX_OK) fail_msg("%s: %s", #call, ggufx_status_name(ok_status));        \
     } while (0)
 
 /* The call fails with the status, fills `e` and names something in its text. */

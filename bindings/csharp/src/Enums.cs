@@ -140,6 +140,75 @@ namespace Ggufx
         NEON_I8MM = 262144,
     }
 
+    /// <summary>Flags of a rendering.</summary>
+    [Flags]
+    public enum ChatFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_CHAT_GENERATE.</summary>
+        Generate = 1,
+        /// <summary>GGUFX_CHAT_THINK.</summary>
+        Think = 2,
+        /// <summary>GGUFX_CHAT_NO_THINK.</summary>
+        NoThink = 4,
+        /// <summary>GGUFX_CHAT_CLOCK.</summary>
+        Clock = 8,
+    }
+
+    /// <summary>Marks of reasoning and calls.</summary>
+    [Flags]
+    public enum ChatStyles : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_CHAT_STYLE_THINK.</summary>
+        Think = 1,
+        /// <summary>GGUFX_CHAT_STYLE_BRACKET.</summary>
+        Bracket = 2,
+        /// <summary>GGUFX_CHAT_STYLE_GEMMA.</summary>
+        Gemma = 4,
+        /// <summary>GGUFX_CHAT_STYLE_HARMONY.</summary>
+        Harmony = 8,
+        /// <summary>GGUFX_CHAT_STYLE_HERMES.</summary>
+        Hermes = 16,
+        /// <summary>GGUFX_CHAT_STYLE_XML.</summary>
+        Xml = 32,
+        /// <summary>GGUFX_CHAT_STYLE_MISTRAL.</summary>
+        Mistral = 64,
+        /// <summary>GGUFX_CHAT_STYLE_LLAMA3.</summary>
+        Llama3 = 128,
+    }
+
+    /// <summary>What becomes of the hidden states of a text.</summary>
+    public enum Pooling : uint
+    {
+        /// <summary>GGUFX_POOLING_DEFAULT.</summary>
+        Default = 0,
+        /// <summary>GGUFX_POOLING_MEAN.</summary>
+        Mean = 1,
+        /// <summary>GGUFX_POOLING_FIRST.</summary>
+        First = 2,
+        /// <summary>GGUFX_POOLING_LAST.</summary>
+        Last = 3,
+        /// <summary>GGUFX_POOLING_RANK.</summary>
+        Rank = 4,
+        /// <summary>GGUFX_POOLING_NONE.</summary>
+        None = 5,
+    }
+
+    /// <summary>Flags of embeddings.</summary>
+    [Flags]
+    public enum EmbedFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_EMBED_NORMALIZE.</summary>
+        Normalize = 1,
+        /// <summary>GGUFX_EMBED_CUT.</summary>
+        Cut = 2,
+    }
+
     /// <summary>Flags of an estimate, asked and answered.</summary>
     [Flags]
     public enum EstimateFlags : uint
@@ -306,6 +375,17 @@ namespace Ggufx
         Measure = 4,
     }
 
+    /// <summary>What tokens see of others through a window.</summary>
+    public enum WindowKind : uint
+    {
+        /// <summary>GGUFX_KV_WINDOW_SLIDING.</summary>
+        Sliding = 0,
+        /// <summary>GGUFX_KV_WINDOW_CHUNKED.</summary>
+        Chunked = 1,
+        /// <summary>GGUFX_KV_WINDOW_SYMMETRIC.</summary>
+        Symmetric = 2,
+    }
+
     /// <summary>How keys carry their positions.</summary>
     public enum RopeStyle : uint
     {
@@ -368,6 +448,48 @@ namespace Ggufx
         Precise = 4,
     }
 
+    /// <summary>A token with a meaning of its own.</summary>
+    public enum SpecialToken : uint
+    {
+        /// <summary>GGUFX_SPECIAL_BOS.</summary>
+        Bos = 0,
+        /// <summary>GGUFX_SPECIAL_EOS.</summary>
+        Eos = 1,
+        /// <summary>GGUFX_SPECIAL_EOT.</summary>
+        Eot = 2,
+        /// <summary>GGUFX_SPECIAL_EOM.</summary>
+        Eom = 3,
+        /// <summary>GGUFX_SPECIAL_UNKNOWN.</summary>
+        Unknown = 4,
+        /// <summary>GGUFX_SPECIAL_SEPARATOR.</summary>
+        Separator = 5,
+        /// <summary>GGUFX_SPECIAL_PAD.</summary>
+        Pad = 6,
+        /// <summary>GGUFX_SPECIAL_MASK.</summary>
+        Mask = 7,
+        /// <summary>GGUFX_SPECIAL_FIM_PREFIX.</summary>
+        FimPrefix = 8,
+        /// <summary>GGUFX_SPECIAL_FIM_SUFFIX.</summary>
+        FimSuffix = 9,
+        /// <summary>GGUFX_SPECIAL_FIM_MIDDLE.</summary>
+        FimMiddle = 10,
+        /// <summary>GGUFX_SPECIAL_FIM_PAD.</summary>
+        FimPad = 11,
+        /// <summary>GGUFX_SPECIAL_FIM_REPOSITORY.</summary>
+        FimRepository = 12,
+        /// <summary>GGUFX_SPECIAL_FIM_SEPARATOR.</summary>
+        FimSeparator = 13,
+    }
+
+    /// <summary>What mixes the tokens of a layer.</summary>
+    public enum LayerKind : uint
+    {
+        /// <summary>GGUFX_LAYER_ATTENTION.</summary>
+        Attention = 1,
+        /// <summary>GGUFX_LAYER_RECURRENT.</summary>
+        Recurrent = 2,
+    }
+
     /// <summary>Flags of text to ids.</summary>
     [Flags]
     public enum TokenizeFlags : uint
@@ -390,6 +512,10 @@ namespace Ggufx
         KeepSpecial = 1,
         /// <summary>GGUFX_DETOKENIZE_KEEP_SPACE.</summary>
         KeepSpace = 2,
+        /// <summary>GGUFX_DETOKENIZE_CLEAN_SPACES.</summary>
+        CleanSpaces = 4,
+        /// <summary>GGUFX_DETOKENIZE_LAST.</summary>
+        Last = 8,
     }
 
     /// <summary>Properties of a token.</summary>
@@ -410,6 +536,62 @@ namespace Ggufx
         Byte = 16,
         /// <summary>GGUFX_TOKEN_END.</summary>
         End = 32,
+    }
+
+    /// <summary>Properties of a tokenizer.</summary>
+    [Flags]
+    public enum TokenizerFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_TOKENIZER_ADD_BOS.</summary>
+        AddBos = 1,
+        /// <summary>GGUFX_TOKENIZER_ADD_EOS.</summary>
+        AddEos = 2,
+        /// <summary>GGUFX_TOKENIZER_ADD_SEP.</summary>
+        AddSep = 4,
+        /// <summary>GGUFX_TOKENIZER_ADD_SPACE.</summary>
+        AddSpace = 8,
+        /// <summary>GGUFX_TOKENIZER_CLEAN_SPACES.</summary>
+        CleanSpaces = 16,
+    }
+
+    /// <summary>Properties of a pre-tokenizer.</summary>
+    [Flags]
+    public enum PreFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_PRE_ADD_BOS.</summary>
+        AddBos = 1,
+        /// <summary>GGUFX_PRE_IGNORE_MERGES.</summary>
+        IgnoreMerges = 2,
+        /// <summary>GGUFX_PRE_ADD_SEP.</summary>
+        AddSep = 4,
+        /// <summary>GGUFX_PRE_KEEP_SPACES.</summary>
+        KeepSpaces = 8,
+    }
+
+    /// <summary>Properties of a model.</summary>
+    [Flags]
+    public enum ModelFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_MODEL_EMBEDS_ONLY.</summary>
+        EmbedsOnly = 1,
+        /// <summary>GGUFX_MODEL_EMBEDS.</summary>
+        Embeds = 2,
+    }
+
+    /// <summary>Properties of a layer.</summary>
+    [Flags]
+    public enum LayerFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_LAYER_V_IN_K.</summary>
+        VInK = 1,
     }
 
     /// <summary>Flags of a decode.</summary>
@@ -594,6 +776,14 @@ namespace Ggufx
     /// <summary>Numbers with a meaning of their own.</summary>
     public static class Constants
     {
+        /// <summary>GGUFX_CHAT_ANSWER.</summary>
+        public const uint ChatAnswer = 1;
+        /// <summary>GGUFX_CHAT_REASONING.</summary>
+        public const uint ChatReasoning = 2;
+        /// <summary>GGUFX_CHAT_CALL_NAME.</summary>
+        public const uint ChatCallName = 3;
+        /// <summary>GGUFX_CHAT_CALL_ARGUMENTS.</summary>
+        public const uint ChatCallArguments = 4;
         /// <summary>GGUFX_ESTIMATE_AS_IS.</summary>
         public const uint EstimateAsIs = 4294967295;
         /// <summary>GGUFX_MAX_DIMS.</summary>
@@ -610,6 +800,8 @@ namespace Ggufx
         public const uint KvAllLayers = 4294967295;
         /// <summary>GGUFX_MATVEC_MAX_MATRICES.</summary>
         public const uint MatvecMaxMatrices = 64;
+        /// <summary>GGUFX_SESSION_NO_CHECKPOINTS.</summary>
+        public const uint SessionNoCheckpoints = 4294967295;
         /// <summary>GGUFX_VERSION_MAJOR.</summary>
         public const uint VersionMajor = 0;
         /// <summary>GGUFX_VERSION_MINOR.</summary>

@@ -4,7 +4,7 @@ using System;
 
 namespace Ggufx
 {
-    /// <summary>What is asked; the default is the file as it is with its trained context.</summary>
+    /// <summary>What is asked; the default is the file as it is with the context of a session.</summary>
     public sealed class EstimateOptions
     {
         /// <summary>As this recipe would make it; null: as it is, or left to Recommend.</summary>
@@ -13,7 +13,7 @@ namespace Ggufx
         public QuantizerOptions Quantizer { get; set; }
         /// <summary>An imatrix with an entry for every tensor will be there.</summary>
         public bool WithImatrix { get; set; }
-        /// <summary>Tokens of each session; 0: the trained context.</summary>
+        /// <summary>Tokens of each session; 0: as <see cref="Session"/>.</summary>
         public uint Context { get; set; }
         /// <summary>Tokens computed at once; 0: 512.</summary>
         public uint Batch { get; set; }
@@ -27,6 +27,8 @@ namespace Ggufx
         public ulong MemoryBytes { get; set; }
         /// <summary>Bytes that all threads read from memory per second; 0: no speeds.</summary>
         public double Bandwidth { get; set; }
+        /// <summary>Of each session, as in SessionOptions.</summary>
+        public uint Checkpoints { get; set; }
     }
 
     /// <summary>What a model takes, in bytes.</summary>
@@ -140,6 +142,7 @@ namespace Ggufx
             o.job = &job;
             o.memory_bytes = options.MemoryBytes;
             o.bandwidth = options.Bandwidth;
+            o.n_checkpoints = options.Checkpoints;
             var facts = default(NativeEstimateFacts);
             facts.struct_size = (uint)sizeof(NativeEstimateFacts);
             NativeError e;

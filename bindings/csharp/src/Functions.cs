@@ -106,7 +106,7 @@ namespace Ggufx
         private static int OnLayer(void* user, uint layer, ulong first, UIntPtr n, float* q, float* k, float* v, float* o)
         {
             var hook = Hook.Of(user);
-            return Stop(hook.Run(() => hook.OnLayer(new AttentionView(layer, first, (int)n, q, k, v, o, hook.Heads, hook.KvHeads))));
+            return Stop(hook.Run(() => hook.OnLayer(new AttentionView(layer, first, (int)n, q, k, v, o, hook.Widths[layer]))));
         }
 
         [MonoPInvokeCallback(typeof(PartFn))]

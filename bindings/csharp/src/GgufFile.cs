@@ -193,6 +193,26 @@ namespace Ggufx
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
+        /// <summary>What a model of this file computes, as text for people: a line per step.</summary>
+        public string Graph()
+        {
+            var bytes = new byte[4096];
+            for (;;)
+            {
+                UIntPtr needed;
+                NativeError e;
+                int status;
+                fixed (byte* to = bytes)
+                    status = NativeMethods.ggufx_file_graph(to, Native.Size(bytes.Length), &needed, Handle, &e);
+                if (status != (int)Status.Capacity || (int)needed <= bytes.Length)
+                {
+                    Check.Ok(status, &e);
+                    return System.Text.Encoding.UTF8.GetString(bytes, 0, (int)needed);
+                }
+                bytes = new byte[(int)needed];
+            }
+        }
+
         /// <summary>Facts of it.</summary>
         public FileInfo Info
         {

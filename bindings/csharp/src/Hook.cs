@@ -27,7 +27,7 @@ namespace Ggufx
         internal Func<Perplexity, bool> OnChunk;
         internal AttentionHook OnLayer;
         internal Action<long, PlannedTensor> OnTensor;
-        internal int Heads, KvHeads;
+        internal int[][] Widths;
         internal WritePart OnWrite;
         internal ReadAt OnRead;
         internal ulong Size;

@@ -16,8 +16,10 @@ namespace Ggufx
         public float Scale { get; set; }
         /// <summary>Scores are softcap * tanh(score / softcap); 0: as they are.</summary>
         public float Softcap { get; set; }
-        /// <summary>Tokens that a causal query sees; 0: as the layer. The smaller of both counts.</summary>
+        /// <summary>Positions that a query sees; 0: as the layer. It sees what both show.</summary>
         public uint Window { get; set; }
+        /// <summary>What of them it sees.</summary>
+        public WindowKind WindowKind { get; set; }
         /// <summary>Slopes of ALiBi, one per query head, or null.</summary>
         public float[] AlibiSlopes { get; set; }
         /// <summary>Logits of the sinks, one per query head, or null.</summary>
@@ -59,6 +61,7 @@ namespace Ggufx
             o.scale = options.Scale;
             o.softcap = options.Softcap;
             o.window = options.Window;
+            o.window_kind = (uint)options.WindowKind;
             NativeProgress native;
             NativeError e;
             var hook = Hook.Watching(options.Token, options.Progress);

@@ -13,8 +13,10 @@ namespace Ggufx
         public KvType TypeK { get; set; }
         /// <summary>Type of the values; DEFAULT: that of the cache.</summary>
         public KvType TypeV { get; set; }
-        /// <summary>Tokens that a query sees; 0: all.</summary>
+        /// <summary>Positions that a token sees; 0: all until its own.</summary>
         public uint Window { get; set; }
+        /// <summary>What of them it sees.</summary>
+        public WindowKind WindowKind { get; set; }
     }
 
     /// <summary>Shape and types of a cache; 0 is the default.</summary>
@@ -52,6 +54,8 @@ namespace Ggufx
         public float RopeBase { get; set; }
         /// <summary>Factor of positions; 0: 1.</summary>
         public float RopeScale { get; set; }
+        /// <summary>Radians by which a pair turns per position, in place of base and scale; null: those.</summary>
+        public double[] RopeFrequencies { get; set; }
         /// <summary>null, or one per layer.</summary>
         public KvLayer[] LayerOptions { get; set; }
     }
@@ -97,8 +101,10 @@ namespace Ggufx
             NativeError e;
             var native = NativeOf(options);
             fixed (NativeKvLayer* layers = LayersOf(options))
+            fixed (double* frequencies = options.RopeFrequencies)
             {
                 native.layers = layers;
+                native.rope_frequencies = frequencies;
                 Check.Ok(NativeMethods.ggufx_kv_create(out _made, rt.Handle, &native, &e), &e);
             }
             _qHeads = (int)options.QHeads;
@@ -111,8 +117,10 @@ namespace Ggufx
             NativeError e;
             var native = NativeOf(options);
             fixed (NativeKvLayer* layers = LayersOf(options))
+            fixed (double* frequencies = options.RopeFrequencies)
             {
                 native.layers = layers;
+                native.rope_frequencies = frequencies;
                 Check.Ok(NativeMethods.ggufx_kv_estimate(&o, rt.Handle, &native, nTokens, &e), &e);
             }
             return o;
@@ -124,6 +132,7 @@ namespace Ggufx
             return Array.ConvertAll(options.LayerOptions, l => new NativeKvLayer
             {
                 type_k = (uint)l.TypeK, type_v = (uint)l.TypeV, window = l.Window,
+                window_kind = (uint)l.WindowKind,
             });
         }
 
@@ -137,6 +146,7 @@ namespace Ggufx
                 n_sequences = o.Sequences, max_tokens = o.MaxTokens, n_sinks = o.Sinks,
                 rope_style = (uint)o.RopeStyle, rope_dims = o.RopeDims, rope_base = o.RopeBase,
                 rope_scale = o.RopeScale, model = o.Model,
+                n_rope_frequencies = Native.Size(o.RopeFrequencies == null ? 0 : o.RopeFrequencies.Length),
                 n_layer_options = o.LayerOptions == null ? 0 : (uint)o.LayerOptions.Length,
             };
         }

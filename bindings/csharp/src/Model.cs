@@ -1,6 +1,7 @@
 // Tokenizer, model, session, sampler, perplexity.
 // SPDX-License-Identifier: MIT
 using System;
+using System.Collections.Generic;
 using System.Runtime.InteropServices;
 using System.Text;
 using System.Threading;
@@ -149,6 +150,55 @@ namespace Ggufx
         public uint KvHeads { get; internal set; }
         /// <summary>Values of a head.</summary>
         public uint HeadDim { get; internal set; }
+        /// <summary>Whether it predicts tokens, and how it makes embeddings.</summary>
+        public ModelFlags Flags { get; internal set; }
+    }
+
+    /// <summary>How a model is made.</summary>
+    public sealed class ModelOptions
+    {
+        /// <summary>Keys of the file as if they had these values: "llama.rope.freq_base".</summary>
+        public IDictionary<string, string> Overrides { get; set; }
+        /// <summary>Ends the call when it is cancelled.</summary>
+        public CancellationToken Token { get; set; }
+        /// <summary>Is told how many layers are bound.</summary>
+        public IProgress<Progress> Progress { get; set; }
+    }
+
+    /// <summary>Facts of a layer.</summary>
+    public sealed class LayerInfo
+    {
+        /// <summary>What mixes its tokens.</summary>
+        public LayerKind Kind { get; internal set; }
+        /// <summary>Properties of it.</summary>
+        public LayerFlags Flags { get; internal set; }
+        /// <summary>Query heads of attention; else 0.</summary>
+        public uint Heads { get; internal set; }
+        /// <summary>Key and value heads.</summary>
+        public uint KvHeads { get; internal set; }
+        /// <summary>Values of a query and a key.</summary>
+        public uint HeadDimK { get; internal set; }
+        /// <summary>Values of a value and a result.</summary>
+        public uint HeadDimV { get; internal set; }
+        /// <summary>Tokens it sees; 0: all.</summary>
+        public uint Window { get; internal set; }
+        /// <summary>Whose keys and values it reads: its own, mostly.</summary>
+        public uint ReadsLayer { get; internal set; }
+        /// <summary>Of scores; 0: 1 / sqrt(HeadDimK).</summary>
+        public float Scale { get; internal set; }
+        /// <summary>Of scores; 0: none.</summary>
+        public float Softcap { get; internal set; }
+        /// <summary>Of a recurrent layer, per sequence.</summary>
+        public ulong StateBytes { get; internal set; }
+        /// <summary>A logit per head; empty: none.</summary>
+        public float[] Sinks { get; internal set; }
+
+        /// Values per token of queries, keys, values (none where they are part of the keys), results.
+        internal int[] Widths()
+        {
+            uint v = (Flags & LayerFlags.VInK) != 0 ? 0 : KvHeads * HeadDimV;
+            return new[] { (int)(Heads * HeadDimK), (int)(KvHeads * HeadDimK), (int)v, (int)(Heads * HeadDimV) };
+        }
     }
 
     /// <summary>Weights bound to a graph; immutable, keeps its file's data alive.</summary>
@@ -159,10 +209,91 @@ namespace Ggufx
         internal ModelHandle Handle { get { return _made.Live(this); } }
 
         /// <summary>Bind a file to the graph of its architecture; no weight is copied.</summary>
-        public Model(Runtime rt, GgufFile file)
+        public Model(Runtime rt, GgufFile file, ModelOptions options = null)
         {
+            options = options ?? new ModelOptions();
+            var o = default(NativeModelOptions);
+            o.struct_size = (uint)sizeof(NativeModelOptions);
+            NativeProgress native;
             NativeError e;
-            Check.Ok(NativeMethods.ggufx_model_create(out _made, rt.Handle, file.Handle, null, &e), &e);
+            using (var overrides = new Overrides(options.Overrides))
+            {
+                var hook = Hook.Watching(options.Token, options.Progress);
+                try
+                {
+                    fixed (NativeModelOverride* list = overrides.List)
+                    {
+                        o.overrides = list;
+                        o.n_overrides = Native.Size(overrides.List.Length);
+                        o.progress = Hook.Fill(hook, &native);
+                        Hook.End(hook, NativeMethods.ggufx_model_create(out _made, rt.Handle, file.Handle, &o, &e), &e);
+                    }
+                }
+                finally { if (hook != null) hook.Dispose(); }
+            }
+        }
+
+        /// Texts of C's for the time of a call.
+        private sealed class Overrides : IDisposable
+        {
+            internal readonly NativeModelOverride[] List;
+            private readonly List<IntPtr> _texts = new List<IntPtr>();
+
+            internal Overrides(IDictionary<string, string> from)
+            {
+                List = new NativeModelOverride[from == null ? 0 : from.Count];
+                if (from == null) return;
+                int i = 0;
+                try
+                {
+                    foreach (var pair in from)
+                    {
+                        List[i].key = Text(pair.Key);
+                        List[i++].value = Text(pair.Value);
+                    }
+                }
+                catch
+                {
+                    Dispose();
+                    throw;
+                }
+            }
+
+            private byte* Text(string text)
+            {
+                byte[] bytes = Native.Utf8(text);
+                IntPtr memory = Marshal.AllocHGlobal(bytes.Length);
+                _texts.Add(memory);
+                Marshal.Copy(bytes, 0, memory, bytes.Length);
+                return (byte*)memory;
+            }
+
+            public void Dispose()
+            {
+                foreach (IntPtr text in _texts) Marshal.FreeHGlobal(text);
+                _texts.Clear();
+            }
+        }
+
+        /// <summary>Describe a layer.</summary>
+        public LayerInfo Layer(uint layer)
+        {
+            var o = default(NativeLayerFacts);
+            o.struct_size = (uint)sizeof(NativeLayerFacts);
+            NativeError e;
+            using (new Hold(Handle))
+            {
+                Check.Ok(NativeMethods.ggufx_model_layer(&o, Handle, layer, &e), &e);
+                var sinks = new float[o.sinks == null ? 0 : (int)o.n_heads];
+                if (sinks.Length != 0) Marshal.Copy((IntPtr)o.sinks, sinks, 0, sinks.Length);
+                return new LayerInfo
+                {
+                    Kind = (LayerKind)o.kind, Flags = (LayerFlags)o.flags, Heads = o.n_heads,
+                    KvHeads = o.n_kv_heads, HeadDimK = o.head_dim_k, HeadDimV = o.head_dim_v,
+                    Window = o.window, ReadsLayer = o.reads_layer, Scale = o.scale,
+                    Softcap = o.softcap, StateBytes = o.state_bytes, Sinks = sinks,
+                };
+            }
         }
 
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
@@ -182,7 +313,7 @@ namespace Ggufx
                     Architecture = Native.Text(o.architecture), Parameters = o.n_parameters,
                     WeightBytes = o.weight_bytes, Vocab = o.n_vocab, Context = o.n_context,
                     Embedding = o.n_embedding, Layers = o.n_layers, Heads = o.n_heads,
-                    KvHeads = o.n_kv_heads, HeadDim = o.head_dim,
+                    KvHeads = o.n_kv_heads, HeadDim = o.head_dim, Flags = (ModelFlags)o.flags,
                 };
             }
         }

@@ -3,6 +3,39 @@
 
 namespace Ggufx
 {
+    internal sealed class ChatHandle : LibraryHandle
+    {
+        private ChatHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_chat_destroy(handle);
+            return true;
+        }
+    }
+
+    internal sealed class ChatParserHandle : LibraryHandle
+    {
+        private ChatParserHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_chat_parser_destroy(handle);
+            return true;
+        }
+    }
+
+    internal sealed class EmbedderHandle : LibraryHandle
+    {
+        private EmbedderHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_embedder_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class FileHandle : LibraryHandle
     {
         private FileHandle() { }

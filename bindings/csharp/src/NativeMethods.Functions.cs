@@ -30,6 +30,54 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_chat_options_init(NativeChatOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_create(out ChatHandle out_, RuntimeHandle rt,
+            FileHandle file, NativeChatOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_chat_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern byte* ggufx_chat_format_name(UIntPtr index);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_chat_request_init(NativeChatRequest* request);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_render(byte* out_, UIntPtr capacity, UIntPtr*
+            out_needed, NativeChatRun* out_runs, UIntPtr run_capacity, UIntPtr* out_runs_needed,
+            ChatHandle chat, NativeChatRequest* request, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern uint ggufx_chat_styles(ChatHandle chat);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_chat_parser_options_init(NativeChatParserOptions*
+            options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_parser_create(out ChatParserHandle out_, RuntimeHandle
+            rt, NativeChatParserOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_chat_parser_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_parser_feed(ChatParserHandle parser, byte* text,
+            UIntPtr length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_parser_finish(ChatParserHandle parser, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_embed_options_init(NativeEmbedOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_embedder_create(out EmbedderHandle out_, ModelHandle model,
+            NativeEmbedOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_embedder_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_embedder_estimate(ulong* out_, RuntimeHandle rt, FileHandle
+            file, NativeEmbedOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_embedder_info(NativeEmbedderFacts* out_, EmbedderHandle
+            embedder, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_embed(float* out_, UIntPtr n_out, EmbedderHandle embedder,
+            int* tokens, UIntPtr n_tokens, UIntPtr* lengths, UIntPtr n_texts, NativeProgress*
+            progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_estimate_options_init(NativeEstimateOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_estimate(NativeEstimateFacts* out_, RuntimeHandle rt,
@@ -311,11 +359,24 @@ namespace Ggufx
             out_needed, TokenizerHandle tokenizer, int* ids, UIntPtr n_ids, uint flags, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_detokenize_part(byte* out_, UIntPtr capacity, UIntPtr*
+            out_needed, NativeDetokenizeState* state, TokenizerHandle tokenizer, int* ids, UIntPtr
+            n_ids, uint flags, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_token_info(NativeTokenFacts* out_, TokenizerHandle
             tokenizer, int id, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_tokenizer_info(NativeTokenizerFacts* out_, TokenizerHandle
             tokenizer, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tokenizer_special(TokenizerHandle tokenizer, uint which);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern UIntPtr ggufx_tokenizer_pre_count();
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tokenizer_pre(NativePreFacts* out_, UIntPtr index,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern byte* ggufx_tokenizer_unicode();
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_model_options_init(NativeModelOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -327,12 +388,21 @@ namespace Ggufx
         internal static extern int ggufx_model_info(NativeModelFacts* out_, ModelHandle model,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_model_layer(NativeLayerFacts* out_, ModelHandle model, uint
+            layer, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_graph(byte* out_, UIntPtr capacity, UIntPtr*
+            out_needed, FileHandle file, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_session_options_init(NativeSessionOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_create(out SessionHandle out_, ModelHandle model,
             NativeSessionOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_session_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_info(NativeSessionFacts* out_, SessionHandle
+            session, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_decode_options_init(NativeDecodeOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

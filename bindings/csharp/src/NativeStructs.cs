@@ -93,6 +93,118 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal byte* text;
+        internal UIntPtr text_length;
+        internal byte* name;
+        internal UIntPtr name_length;
+        internal byte* format;
+        internal UIntPtr format_length;
+        internal byte* bos_token;
+        internal UIntPtr bos_token_length;
+        internal byte* eos_token;
+        internal UIntPtr eos_token_length;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatMessage
+    {
+        internal byte* role;
+        internal UIntPtr role_length;
+        internal byte* content;
+        internal UIntPtr content_length;
+        internal byte* parts;
+        internal UIntPtr parts_length;
+        internal byte* tool_calls;
+        internal UIntPtr tool_calls_length;
+        internal byte* more;
+        internal UIntPtr more_length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatRequest
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeChatMessage* messages;
+        internal UIntPtr n_messages;
+        internal UIntPtr message_size;
+        internal byte* messages_json;
+        internal UIntPtr messages_json_length;
+        internal byte* tools;
+        internal UIntPtr tools_length;
+        internal byte* documents;
+        internal UIntPtr documents_length;
+        internal byte* variables;
+        internal UIntPtr variables_length;
+        internal byte* reasoning_effort;
+        internal UIntPtr reasoning_effort_length;
+        internal long clock;
+        internal ulong max_steps;
+        internal ulong max_memory;
+        internal ulong max_output;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatRun
+    {
+        internal ulong end;
+        internal ulong user;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatParserOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint styles;
+        internal uint reserved0;
+        internal byte* prompt;
+        internal UIntPtr prompt_length;
+        internal byte* tools;
+        internal UIntPtr tools_length;
+        internal void* user;
+        internal IntPtr event_;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEmbedOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint n_context;
+        internal uint n_batch;
+        internal uint pooling;
+        internal uint dimensions;
+        internal uint matmul_flags;
+        internal uint reserved0;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeEmbedderFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint n_context;
+        internal uint n_batch;
+        internal uint pooling;
+        internal uint dimensions;
+        internal uint full_dimensions;
+        internal uint reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeEstimateOptions
     {
         internal uint struct_size;
@@ -108,6 +220,8 @@ namespace Ggufx
         internal ulong memory_bytes;
         internal double bandwidth;
         internal fixed ulong reserved[4];
+        internal uint n_checkpoints;
+        internal uint reserved0;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -342,7 +456,7 @@ namespace Ggufx
         internal uint type_k;
         internal uint type_v;
         internal uint window;
-        internal uint reserved;
+        internal uint window_kind;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -368,7 +482,9 @@ namespace Ggufx
         internal uint n_layer_options;
         internal NativeKvLayer* layers;
         internal ulong model;
-        internal fixed ulong reserved[4];
+        internal double* rope_frequencies;
+        internal UIntPtr n_rope_frequencies;
+        internal fixed ulong reserved[2];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -380,7 +496,7 @@ namespace Ggufx
         internal float scale;
         internal float softcap;
         internal uint window;
-        internal uint reserved0;
+        internal uint window_kind;
         internal float* alibi_slopes;
         internal UIntPtr n_alibi_slopes;
         internal float* sink_logits;
@@ -418,6 +534,13 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeDetokenizeState
+    {
+        internal ulong waiting;
+        internal fixed ulong reserved[3];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeTokenFacts
     {
         internal uint struct_size;
@@ -438,6 +561,25 @@ namespace Ggufx
         internal int bos;
         internal int eos;
         internal int unknown;
+        internal byte* pre;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativePreFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal byte* name;
+        internal byte* rules;
+        internal byte* steps;
+        internal UIntPtr steps_length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeModelOverride
+    {
+        internal byte* key;
+        internal byte* value;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -447,6 +589,9 @@ namespace Ggufx
         internal uint flags;
         internal void* next;
         internal fixed ulong reserved[4];
+        internal NativeModelOverride* overrides;
+        internal UIntPtr n_overrides;
+        internal NativeProgress* progress;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -468,6 +613,25 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeLayerFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint kind;
+        internal uint n_heads;
+        internal uint n_kv_heads;
+        internal uint head_dim_k;
+        internal uint head_dim_v;
+        internal uint window;
+        internal uint reads_layer;
+        internal float scale;
+        internal float softcap;
+        internal uint reserved;
+        internal ulong state_bytes;
+        internal float* sinks;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeSessionOptions
     {
         internal uint struct_size;
@@ -480,6 +644,19 @@ namespace Ggufx
         internal uint matmul_flags;
         internal uint reserved0;
         internal fixed ulong reserved[3];
+        internal uint n_checkpoints;
+        internal uint reserved1;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeSessionFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint n_context;
+        internal uint n_batch;
+        internal uint type_k;
+        internal uint type_v;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -647,6 +824,13 @@ namespace Ggufx
             { "ggufx_progress", sizeof(NativeProgress) },
             { "ggufx_runtime_options", sizeof(NativeRuntimeOptions) },
             { "ggufx_runtime_facts", sizeof(NativeRuntimeFacts) },
+            { "ggufx_chat_options", sizeof(NativeChatOptions) },
+            { "ggufx_chat_message", sizeof(NativeChatMessage) },
+            { "ggufx_chat_request", sizeof(NativeChatRequest) },
+            { "ggufx_chat_run", sizeof(NativeChatRun) },
+            { "ggufx_chat_parser_options", sizeof(NativeChatParserOptions) },
+            { "ggufx_embed_options", sizeof(NativeEmbedOptions) },
+            { "ggufx_embedder_facts", sizeof(NativeEmbedderFacts) },
             { "ggufx_estimate_options", sizeof(NativeEstimateOptions) },
             { "ggufx_estimate_facts", sizeof(NativeEstimateFacts) },
             { "ggufx_open_options", sizeof(NativeOpenOptions) },
@@ -667,11 +851,16 @@ namespace Ggufx
             { "ggufx_attend_options", sizeof(NativeAttendOptions) },
             { "ggufx_kv_facts", sizeof(NativeKvFacts) },
             { "ggufx_matmul_options", sizeof(NativeMatmulOptions) },
+            { "ggufx_detokenize_state", sizeof(NativeDetokenizeState) },
             { "ggufx_token_facts", sizeof(NativeTokenFacts) },
             { "ggufx_tokenizer_facts", sizeof(NativeTokenizerFacts) },
+            { "ggufx_pre_facts", sizeof(NativePreFacts) },
+            { "ggufx_model_override", sizeof(NativeModelOverride) },
             { "ggufx_model_options", sizeof(NativeModelOptions) },
             { "ggufx_model_facts", sizeof(NativeModelFacts) },
+            { "ggufx_layer_facts", sizeof(NativeLayerFacts) },
             { "ggufx_session_options", sizeof(NativeSessionOptions) },
+            { "ggufx_session_facts", sizeof(NativeSessionFacts) },
             { "ggufx_attention_hook", sizeof(NativeAttentionHook) },
             { "ggufx_decode_options", sizeof(NativeDecodeOptions) },
             { "ggufx_sampler_options", sizeof(NativeSamplerOptions) },

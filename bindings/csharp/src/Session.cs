@@ -9,7 +9,7 @@ namespace Ggufx
     /// <summary>How a session is made; 0 is the default.</summary>
     public sealed class SessionOptions
     {
-        /// <summary>Tokens of the conversation; 0: the trained context.</summary>
+        /// <summary>Tokens of the conversation; 0: the trained context, 8192 where that is more.</summary>
         public uint Context { get; set; }
         /// <summary>Tokens computed at once; 0: 512.</summary>
         public uint Batch { get; set; }
@@ -19,15 +19,30 @@ namespace Ggufx
         public KvType TypeV { get; set; }
         /// <summary>Flags of the products.</summary>
         public MatmulFlags MatmulFlags { get; set; }
+        /// <summary>States of recurrent layers kept for Truncate; 0: 8, or Constants.SessionNoCheckpoints.</summary>
+        public uint Checkpoints { get; set; }
+    }
+
+    /// <summary>What a session was made with, defaults put in.</summary>
+    public sealed class SessionInfo
+    {
+        /// <summary>Tokens that it holds at most.</summary>
+        public uint Context { get; internal set; }
+        /// <summary>Tokens computed at once.</summary>
+        public uint Batch { get; internal set; }
+        /// <summary>Type of the cache's keys.</summary>
+        public KvType TypeK { get; internal set; }
+        /// <summary>Type of the cache's values.</summary>
+        public KvType TypeV { get; internal set; }
     }
 
     /// <summary>What the attention of a layer read and gave; valid during the call only.</summary>
     public readonly unsafe ref struct AttentionView
     {
         private readonly float* _q, _k, _v, _out;
-        private readonly int _heads, _kvHeads;
+        private readonly int[] _widths;
 
-        internal AttentionView(uint layer, ulong first, int n, float* q, float* k, float* v, float* o, int heads, int kvHeads)
+        internal AttentionView(uint layer, ulong first, int n, float* q, float* k, float* v, float* o, int[] widths)
         {
             Layer = layer;
             FirstToken = first;
@@ -36,8 +51,7 @@ namespace Ggufx
             _k = k;
             _v = v;
             _out = o;
-            _heads = heads;
-            _kvHeads = kvHeads;
+            _widths = widths;
         }
 
         /// <summary>Number of the layer.</summary>
@@ -46,14 +60,14 @@ namespace Ggufx
         public ulong FirstToken { get; }
         /// <summary>Number of tokens.</summary>
         public int Tokens { get; }
-        /// <summary>Queries, [Tokens][heads][HeadDim].</summary>
-        public ReadOnlySpan<float> Q { get { return new ReadOnlySpan<float>(_q, Tokens * _heads); } }
-        /// <summary>Keys, [Tokens][KV heads][HeadDim].</summary>
-        public ReadOnlySpan<float> K { get { return new ReadOnlySpan<float>(_k, Tokens * _kvHeads); } }
-        /// <summary>Values, [Tokens][KV heads][HeadDim].</summary>
-        public ReadOnlySpan<float> V { get { return new ReadOnlySpan<float>(_v, Tokens * _kvHeads); } }
-        /// <summary>What attention gave, [Tokens][heads][HeadDim].</summary>
-        public ReadOnlySpan<float> Out { get { return new ReadOnlySpan<float>(_out, Tokens * _heads); } }
+        /// <summary>Queries, [Tokens][Heads][HeadDimK] of the layer.</summary>
+        public ReadOnlySpan<float> Q { get { return new ReadOnlySpan<float>(_q, Tokens * _widths[0]); } }
+        /// <summary>Keys, [Tokens][KvHeads][HeadDimK].</summary>
+        public ReadOnlySpan<float> K { get { return new ReadOnlySpan<float>(_k, Tokens * _widths[1]); } }
+        /// <summary>Values, [Tokens][KvHeads][HeadDimV]; empty where they are part of the keys.</summary>
+        public ReadOnlySpan<float> V { get { return new ReadOnlySpan<float>(_v, Tokens * _widths[2]); } }
+        /// <summary>What attention gave, [Tokens][Heads][HeadDimV].</summary>
+        public ReadOnlySpan<float> Out { get { return new ReadOnlySpan<float>(_out, Tokens * _widths[3]); } }
     }
 
     /// <summary>Looks at attention; false ends the decode with CANCELLED.</summary>
@@ -89,15 +103,15 @@ namespace Ggufx
         private readonly SessionHandle _made;
 
         internal SessionHandle Handle { get { return _made.Live(this); } }
-        private readonly int _heads, _kvHeads;
+        private readonly int[][] _widths; // of the layers
 
         /// <summary>Take all memory of a conversation.</summary>
         public Session(Model model, SessionOptions options = null)
         {
             options = options ?? new SessionOptions();
             var info = model.Info;
-            _heads = (int)(info.Heads * info.HeadDim);
-            _kvHeads = (int)(info.KvHeads * info.HeadDim);
+            _widths = new int[info.Layers][];
+            for (uint i = 0; i < info.Layers; i++) _widths[i] = model.Layer(i).Widths();
             var o = default(NativeSessionOptions);
             o.struct_size = (uint)sizeof(NativeSessionOptions);
             o.n_context = options.Context;
@@ -105,12 +119,26 @@ namespace Ggufx
             o.type_k = (uint)options.TypeK;
             o.type_v = (uint)options.TypeV;
             o.matmul_flags = (uint)options.MatmulFlags;
+            o.n_checkpoints = options.Checkpoints;
             NativeError e;
             Check.Ok(NativeMethods.ggufx_session_create(out _made, model.Handle, &o, &e), &e);
         }
 
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
+
+        /// <summary>What it was made with.</summary>
+        public SessionInfo Info
+        {
+            get
+            {
+                var o = default(NativeSessionFacts);
+                o.struct_size = (uint)sizeof(NativeSessionFacts);
+                NativeError e;
+                Check.Ok(NativeMethods.ggufx_session_info(&o, Handle, &e), &e);
+                return new SessionInfo { Context = o.n_context, Batch = o.n_batch, TypeK = (KvType)o.type_k, TypeV = (KvType)o.type_v };
+            }
+        }
 
         /// <summary>Append tokens and compute the logits after the last one, all or nothing;
         /// allLogits is empty, or filled with those of every token.</summary>
@@ -128,8 +156,7 @@ namespace Ggufx
             {
                 hook = hook ?? new Hook();
                 hook.OnLayer = attention;
-                hook.Heads = _heads;
-                hook.KvHeads = _kvHeads;
+                hook.Widths = _widths;
                 shown.struct_size = (uint)sizeof(NativeAttentionHook);
                 shown.user = hook.User;
                 shown.layer = Functions.Layer;

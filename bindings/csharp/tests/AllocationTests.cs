@@ -66,12 +66,17 @@ public static partial class Tests
 
     static void TestAConversationAllocatesNothing()
     {
-        var session = new Session(new Model(Rt, Demo()));
+        var model = new Model(Rt, Demo());
+        var session = new Session(model);
+        var embedder = new Embedder(model, new EmbedOptions { Context = 4, Batch = 4 });
+        var row = new float[256];
+        var lengths = new[] { new UIntPtr(1) };
         var sampler = new Sampler(Rt, 1024);
         var ids = new[] { 1 };
         var logits = new float[1024];
         AllocatesNothing("Decode", () =>
         {
+            embedder.Embed(row, ids, lengths);
             session.Truncate(0);
             session.Decode(ids);
             session.Logits(logits);

@@ -37,6 +37,7 @@ public static partial class Tests
             var model = Owned(new Model(rt, other));
             var tokenizer = Owned(new Tokenizer(other));
             var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1 }));
+            var embedder = Owned(new Embedder(model, new EmbedOptions { Context = 4, Batch = 4, Dimensions = 8 }));
             var sampler = Owned(new Sampler(rt, 8));
             var kv = Owned(Filled(2));
             var m = Owned(new Imatrix(rt, imatrix));
@@ -60,6 +61,7 @@ public static partial class Tests
                 if (session.Length == 4) session.Truncate(0);
                 else session.Decode(new[] { 1 });
             });
+            Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
             float logprob;
             Alone(sampler, () => That(sampler.Sample(logits, out logprob) == 3, "Sampler.Sample"));
             Calls.Add(() => That(kv.Stats(0).Tokens == 2, "KvCache.Stats"));

@@ -78,6 +78,63 @@ public static partial class Tests
         That(session.Length == 2);
     }
 
+    static void TestLayersAndOtherKeys()
+    {
+        var file = Demo();
+        var model = new Model(Rt, file);
+        var info = model.Info;
+        for (uint i = 0; i < info.Layers; i++)
+        {
+            var layer = model.Layer(i);
+            That(layer.Kind == LayerKind.Attention && layer.ReadsLayer == i && layer.Flags == 0);
+            That(layer.Heads == info.Heads && layer.KvHeads == info.KvHeads && layer.Window == 0);
+            That(layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.Sinks.Length == 0);
+        }
+        Fails(Status.Argument, () => model.Layer(info.Layers));
+        That(file.Graph().Contains("token_embd"), file.Graph());
+        Func<string, string, Model> with = (key, value) =>
+            new Model(Rt, file, new ModelOptions { Overrides = new Dictionary<string, string> { { key, value } } });
+        That(with("llama.context_length", "77").Info.Context == 77);
+        Fails(Status.Argument, () => with("llama.nosuch", "1"));
+        Fails(Status.Argument, () => with("llama.context_length", "many"));
+        Throws<ArgumentException>(() => with("llama.context_length", "7\0"));
+        Fails(Status.Cancelled, () => new Model(Rt, file, new ModelOptions { Token = new CancellationToken(true) }));
+    }
+
+    static void TestWhatASessionTakes()
+    {
+        var model = new Model(Rt, Demo());
+        var info = new Session(model).Info;
+        That(info.Context == 512 && info.Batch == 512 && info.TypeK == KvType.F16 && info.TypeV == KvType.F16);
+        info = new Session(model, new SessionOptions { Context = 600, Batch = 7, TypeK = KvType.F32 }).Info;
+        That(info.Context == 600 && info.Batch == 7 && info.TypeK == KvType.F32 && info.TypeV == KvType.F16);
+    }
+
+    static void TestTextsBecomeVectors()
+    {
+        var file = Demo();
+        var model = new Model(Rt, file);
+        That(model.Info.Flags == 0); // it predicts; any model embeds
+        var texts = new[] { new[] { 1, 300, 301 }, new[] { 5 }, new[] { 1, 302, 303, 304, 305 } };
+        var embedder = new Embedder(model);
+        That(embedder.Info.Pooling == Pooling.Last && embedder.Info.Dimensions == 256);
+        float[] every = embedder.Embed(texts);
+        for (int i = 0; i < 3; i++)
+            That(embedder.Embed(new[] { texts[i] }).SequenceEqual(every.Skip(i * 256).Take(256)));
+        var none = new EmbedOptions { Context = 4, Pooling = Pooling.None, Flags = EmbedFlags.Cut };
+        float[] rows = new Embedder(model, none).Embed(texts);
+        That(rows.Length == (3 + 1 + 4) * 256 && rows.Skip(2 * 256).Take(256).SequenceEqual(every.Take(256)));
+        var unit = new Embedder(model, new EmbedOptions { Dimensions = 16, Flags = EmbedFlags.Normalize });
+        That(Math.Abs(unit.Embed(new[] { texts[0] }).Sum(x => x * x) - 1) < 1e-5);
+        That(Embedder.Estimate(Rt, file) > Embedder.Estimate(Rt, file, new EmbedOptions { Context = 8, Batch = 8 }));
+        That(Fails(Status.Argument, () => embedder.Embed(new[] { new[] { 1 }, new int[0] })).Index == 1);
+        Fails(Status.Argument, () => embedder.Embed(new int[0][]));
+        Fails(Status.Cancelled, () => embedder.Embed(texts, new CancellationToken(true)));
+        Fails(Status.Unsupported, () => new Embedder(model, new EmbedOptions { Pooling = Pooling.Rank }));
+        embedder.Dispose();
+        Throws<ObjectDisposedException>(() => embedder.Embed(texts));
+    }
+
     static void TestPerplexity()
     {
         var file = Demo();

@@ -35,12 +35,19 @@ public static partial class Tests
     static void TestKvOptions()
     {
         var k = new float[64];
-        var turned = Cache(o => { o.RopeDims = 8; o.RopeBase = 100; o.RopeScale = 0.5f; });
-        for (uint layer = 0; layer < 2; layer++) turned.Append(layer, 0, 1, Numbers(64), Numbers(64));
-        turned.Shift(0, 0, 1, 1);
-        turned.Read(k, null, 0, 0, 0, 1);
-        That(Near(k.Take(4).ToArray(), new[] { -1.307774f, 0.335124f, 0.702069f, 0.856494f }, 1e-5));
-        That(k.Skip(8).Take(24).SequenceEqual(Numbers(64).Skip(8).Take(24)));
+        var table = new[] { 0.5, 0.158113883, 0.05, 0.0158113883 }; // the same
+        foreach (var turned in new[]
+        {
+            Cache(o => { o.RopeDims = 8; o.RopeBase = 100; o.RopeScale = 0.5f; }),
+            Cache(o => { o.RopeDims = 8; o.RopeFrequencies = table; }),
+        })
+        {
+            for (uint layer = 0; layer < 2; layer++) turned.Append(layer, 0, 1, Numbers(64), Numbers(64));
+            turned.Shift(0, 0, 1, 1);
+            turned.Read(k, null, 0, 0, 0, 1);
+            That(Near(k.Take(4).ToArray(), new[] { -1.307774f, 0.335124f, 0.702069f, 0.856494f }, 1e-5));
+            That(k.Skip(8).Take(24).SequenceEqual(Numbers(64).Skip(8).Take(24)));
+        }
         foreach (var n in new uint[] { 8, Constants.KvNoSinks }) // those stay F16
         {
             var sinks = Cache(o => { o.TypeK = o.TypeV = KvType.Q8_0; o.Sinks = n; });
@@ -53,6 +60,10 @@ public static partial class Tests
         var narrow = Cache(o => o.LayerOptions = new[] { layer0, new KvLayer() });
         narrow.Append(0, 0, 5, Numbers(320), Numbers(320));
         That(Math.Abs(Attended(narrow, 0)[0] + 0.795041) < 1e-5);
+        layer0.WindowKind = WindowKind.Chunked;
+        var chunked = Cache(o => o.LayerOptions = new[] { layer0, new KvLayer() });
+        chunked.Append(0, 0, 5, Numbers(320), Numbers(320));
+        That(Math.Abs(Attended(chunked, 0)[0] - Numbers(320)[256]) < 1e-5); // the token itself alone
         var slim = Cache(o => o.HeadDimV = 16);
         slim.Append(0, 0, 1, Numbers(64), Numbers(32));
         slim.Attend(new float[64], null, 0, 0, Numbers(128), 1);
@@ -82,6 +93,9 @@ public static partial class Tests
         });
         That(seen.Distinct().Count() == 5);
         int calls = 0;
+        Fails(Status.Argument, () => new Session(model, new SessionOptions { Checkpoints = 4097 }));
+        new Session(model, new SessionOptions { Checkpoints = Constants.SessionNoCheckpoints }).Dispose();
+        Fails(Status.Argument, () => Estimate.Of(Rt, Demo(), new EstimateOptions { Checkpoints = 4097 }));
         new Session(model, new SessionOptions { Batch = 2 }).Decode(ids, null, view =>
         {
             calls++;

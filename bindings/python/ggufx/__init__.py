@@ -7,6 +7,7 @@ from . import errors, ids
 from ._callbacks import Progress
 from ._library import LibraryError, library_path, load
 from .edit import EditInfo, recover_edit
+from .embedder import Embedder, EmbedderInfo, EmbedOptions, embedder_estimate
 from .errors import *  # noqa: F403
 from .estimates import Estimate, EstimateOptions, estimate, recommend
 from .file import File, FileInfo, Finding, Tensors
@@ -17,12 +18,12 @@ from .job import FileType, PlannedTensor, Quantizer, QuantizerInfo, QuantizerOpt
 from .kv import KvCache, KvLayer, KvOptions, KvStats, kv_estimate
 from .matmul import matvec_many
 from .meta import Meta, Metas
-from .model import Model, ModelInfo
+from .model import LayerInfo, Model, ModelInfo, graph
 from .quant import dequantize, quantize
 from .runtime import (
     Allocator, Executor, Runtime, RuntimeInfo, abi_layout, has, library_version)
 from .sampler import Sampler
-from .session import AttentionHook, AttentionView, Perplexity, Session
+from .session import AttentionHook, AttentionView, Perplexity, Session, SessionInfo
 from .tensor import Tensor
 from .tokenizer import TokenInfo, Tokenizer, TokenizerInfo
 from .writer import Writer, WriterInfo
@@ -30,13 +31,16 @@ from .writer import Writer, WriterInfo
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocator", "AttentionHook", "AttentionView", "EditInfo", "Estimate", "EstimateOptions",
+    "Allocator", "AttentionHook", "AttentionView", "EditInfo", "EmbedOptions",
+    "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
     "Executor", "File", "FileInfo", "FileType", "Finding", "Imatrix", "ImatrixEntry",
-    "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LibraryError", "Meta",
+    "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError", "Meta",
     "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "Progress", "Quantizer",
     "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",
+    "SessionInfo",
     "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Writer",
-    "WriterInfo", "abi_layout", "dequantize", "estimate", "has", "kv_estimate", "kv_type",
+    "WriterInfo", "abi_layout", "dequantize", "embedder_estimate", "estimate", "graph", "has",
+    "kv_estimate", "kv_type",
     "kv_type_info", "library_path", "library_version", "load", "matvec_many", "quantize",
     "recommend", "recover_edit", "row_bytes", "tensor_type", "type_info",
 ]

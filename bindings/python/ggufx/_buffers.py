@@ -20,6 +20,7 @@ Buffer = Any
 Ints = Union[Sequence[int], Array]
 
 F32 = np.dtype(np.float32)
+F64 = np.dtype(np.float64)
 F16 = np.dtype(np.float16)
 U16 = np.dtype(np.uint16)
 I32 = np.dtype(np.int32)

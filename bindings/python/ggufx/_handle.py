@@ -63,6 +63,10 @@ class SessionHandle(Handle):
     destroy = "ggufx_session_destroy"
 
 
+class EmbedderHandle(Handle):
+    destroy = "ggufx_embedder_destroy"
+
+
 class SamplerHandle(Handle):
     destroy = "ggufx_sampler_destroy"
 

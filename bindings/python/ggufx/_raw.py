@@ -144,6 +144,195 @@ class ggufx_runtime_facts(Structure):
     ]
 
 
+class ggufx_chat_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    text: int | None
+    text_length: int
+    name: int | None
+    name_length: int
+    format: int | None
+    format_length: int
+    bos_token: int | None
+    bos_token_length: int
+    eos_token: int | None
+    eos_token_length: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("text", c_void_p),
+        ("text_length", c_size_t),
+        ("name", c_void_p),
+        ("name_length", c_size_t),
+        ("format", c_void_p),
+        ("format_length", c_size_t),
+        ("bos_token", c_void_p),
+        ("bos_token_length", c_size_t),
+        ("eos_token", c_void_p),
+        ("eos_token_length", c_size_t),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_chat_message(Structure):
+    role: int | None
+    role_length: int
+    content: int | None
+    content_length: int
+    parts: int | None
+    parts_length: int
+    tool_calls: int | None
+    tool_calls_length: int
+    more: int | None
+    more_length: int
+    _fields_ = [
+        ("role", c_void_p),
+        ("role_length", c_size_t),
+        ("content", c_void_p),
+        ("content_length", c_size_t),
+        ("parts", c_void_p),
+        ("parts_length", c_size_t),
+        ("tool_calls", c_void_p),
+        ("tool_calls_length", c_size_t),
+        ("more", c_void_p),
+        ("more_length", c_size_t),
+    ]
+
+
+class ggufx_chat_request(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    messages: int | None
+    n_messages: int
+    message_size: int
+    messages_json: int | None
+    messages_json_length: int
+    tools: int | None
+    tools_length: int
+    documents: int | None
+    documents_length: int
+    variables: int | None
+    variables_length: int
+    reasoning_effort: int | None
+    reasoning_effort_length: int
+    clock: int
+    max_steps: int
+    max_memory: int
+    max_output: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("messages", c_void_p),
+        ("n_messages", c_size_t),
+        ("message_size", c_size_t),
+        ("messages_json", c_void_p),
+        ("messages_json_length", c_size_t),
+        ("tools", c_void_p),
+        ("tools_length", c_size_t),
+        ("documents", c_void_p),
+        ("documents_length", c_size_t),
+        ("variables", c_void_p),
+        ("variables_length", c_size_t),
+        ("reasoning_effort", c_void_p),
+        ("reasoning_effort_length", c_size_t),
+        ("clock", c_int64),
+        ("max_steps", c_uint64),
+        ("max_memory", c_uint64),
+        ("max_output", c_uint64),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_chat_run(Structure):
+    end: int
+    user: int
+    _fields_ = [
+        ("end", c_uint64),
+        ("user", c_uint64),
+    ]
+
+
+class ggufx_chat_parser_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    styles: int
+    reserved0: int
+    prompt: int | None
+    prompt_length: int
+    tools: int | None
+    tools_length: int
+    user: int | None
+    event: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("styles", c_uint32),
+        ("reserved0", c_uint32),
+        ("prompt", c_void_p),
+        ("prompt_length", c_size_t),
+        ("tools", c_void_p),
+        ("tools_length", c_size_t),
+        ("user", c_void_p),
+        ("event", c_void_p),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_embed_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    n_context: int
+    n_batch: int
+    pooling: int
+    dimensions: int
+    matmul_flags: int
+    reserved0: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("n_context", c_uint32),
+        ("n_batch", c_uint32),
+        ("pooling", c_uint32),
+        ("dimensions", c_uint32),
+        ("matmul_flags", c_uint32),
+        ("reserved0", c_uint32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_embedder_facts(Structure):
+    struct_size: int
+    flags: int
+    n_context: int
+    n_batch: int
+    pooling: int
+    dimensions: int
+    full_dimensions: int
+    reserved: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_context", c_uint32),
+        ("n_batch", c_uint32),
+        ("pooling", c_uint32),
+        ("dimensions", c_uint32),
+        ("full_dimensions", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
 class ggufx_estimate_options(Checked):
     struct_size: int
     flags: int
@@ -158,6 +347,8 @@ class ggufx_estimate_options(Checked):
     memory_bytes: int
     bandwidth: float
     reserved: Array[Any]
+    n_checkpoints: int
+    reserved0: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -172,6 +363,8 @@ class ggufx_estimate_options(Checked):
         ("memory_bytes", c_uint64),
         ("bandwidth", c_double),
         ("reserved", c_uint64 * 4),
+        ("n_checkpoints", c_uint32),
+        ("reserved0", c_uint32),
     ]
 
 
@@ -561,12 +754,12 @@ class ggufx_kv_layer(Checked):
     type_k: int
     type_v: int
     window: int
-    reserved: int
+    window_kind: int
     _fields_ = [
         ("type_k", c_uint32),
         ("type_v", c_uint32),
         ("window", c_uint32),
-        ("reserved", c_uint32),
+        ("window_kind", c_uint32),
     ]
 
 
@@ -591,6 +784,8 @@ class ggufx_kv_options(Checked):
     n_layer_options: int
     layers: int | None
     model: int
+    rope_frequencies: int | None
+    n_rope_frequencies: int
     reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
@@ -613,7 +808,9 @@ class ggufx_kv_options(Checked):
         ("n_layer_options", c_uint32),
         ("layers", c_void_p),
         ("model", c_uint64),
-        ("reserved", c_uint64 * 4),
+        ("rope_frequencies", c_void_p),
+        ("n_rope_frequencies", c_size_t),
+        ("reserved", c_uint64 * 2),
     ]
 
 
@@ -624,7 +821,7 @@ class ggufx_attend_options(Checked):
     scale: float
     softcap: float
     window: int
-    reserved0: int
+    window_kind: int
     alibi_slopes: int | None
     n_alibi_slopes: int
     sink_logits: int | None
@@ -638,7 +835,7 @@ class ggufx_attend_options(Checked):
         ("scale", c_float),
         ("softcap", c_float),
         ("window", c_uint32),
-        ("reserved0", c_uint32),
+        ("window_kind", c_uint32),
         ("alibi_slopes", c_void_p),
         ("n_alibi_slopes", c_size_t),
         ("sink_logits", c_void_p),
@@ -694,6 +891,15 @@ class ggufx_matmul_options(Checked):
     ]
 
 
+class ggufx_detokenize_state(Structure):
+    waiting: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("waiting", c_uint64),
+        ("reserved", c_uint64 * 3),
+    ]
+
+
 class ggufx_token_facts(Structure):
     struct_size: int
     flags: int
@@ -719,6 +925,7 @@ class ggufx_tokenizer_facts(Structure):
     bos: int
     eos: int
     unknown: int
+    pre: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -727,6 +934,33 @@ class ggufx_tokenizer_facts(Structure):
         ("bos", c_int32),
         ("eos", c_int32),
         ("unknown", c_int32),
+        ("pre", c_void_p),
+    ]
+
+
+class ggufx_pre_facts(Structure):
+    struct_size: int
+    flags: int
+    name: int | None
+    rules: int | None
+    steps: int | None
+    steps_length: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("name", c_void_p),
+        ("rules", c_void_p),
+        ("steps", c_void_p),
+        ("steps_length", c_size_t),
+    ]
+
+
+class ggufx_model_override(Structure):
+    key: int | None
+    value: int | None
+    _fields_ = [
+        ("key", c_void_p),
+        ("value", c_void_p),
     ]
 
 
@@ -735,11 +969,17 @@ class ggufx_model_options(Checked):
     flags: int
     next: int | None
     reserved: Array[Any]
+    overrides: int | None
+    n_overrides: int
+    progress: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("next", c_void_p),
         ("reserved", c_uint64 * 4),
+        ("overrides", c_void_p),
+        ("n_overrides", c_size_t),
+        ("progress", c_void_p),
     ]
 
 
@@ -774,6 +1014,39 @@ class ggufx_model_facts(Structure):
     ]
 
 
+class ggufx_layer_facts(Structure):
+    struct_size: int
+    flags: int
+    kind: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim_k: int
+    head_dim_v: int
+    window: int
+    reads_layer: int
+    scale: float
+    softcap: float
+    reserved: int
+    state_bytes: int
+    sinks: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("kind", c_uint32),
+        ("n_heads", c_uint32),
+        ("n_kv_heads", c_uint32),
+        ("head_dim_k", c_uint32),
+        ("head_dim_v", c_uint32),
+        ("window", c_uint32),
+        ("reads_layer", c_uint32),
+        ("scale", c_float),
+        ("softcap", c_float),
+        ("reserved", c_uint32),
+        ("state_bytes", c_uint64),
+        ("sinks", c_void_p),
+    ]
+
+
 class ggufx_session_options(Checked):
     struct_size: int
     flags: int
@@ -785,6 +1058,8 @@ class ggufx_session_options(Checked):
     matmul_flags: int
     reserved0: int
     reserved: Array[Any]
+    n_checkpoints: int
+    reserved1: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -796,6 +1071,25 @@ class ggufx_session_options(Checked):
         ("matmul_flags", c_uint32),
         ("reserved0", c_uint32),
         ("reserved", c_uint64 * 3),
+        ("n_checkpoints", c_uint32),
+        ("reserved1", c_uint32),
+    ]
+
+
+class ggufx_session_facts(Structure):
+    struct_size: int
+    flags: int
+    n_context: int
+    n_batch: int
+    type_k: int
+    type_v: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_context", c_uint32),
+        ("n_batch", c_uint32),
+        ("type_k", c_uint32),
+        ("type_v", c_uint32),
     ]
 
 
@@ -1050,6 +1344,13 @@ STRUCTS: list[type[Structure]] = [
     ggufx_progress,
     ggufx_runtime_options,
     ggufx_runtime_facts,
+    ggufx_chat_options,
+    ggufx_chat_message,
+    ggufx_chat_request,
+    ggufx_chat_run,
+    ggufx_chat_parser_options,
+    ggufx_embed_options,
+    ggufx_embedder_facts,
     ggufx_estimate_options,
     ggufx_estimate_facts,
     ggufx_open_options,
@@ -1070,11 +1371,16 @@ STRUCTS: list[type[Structure]] = [
     ggufx_attend_options,
     ggufx_kv_facts,
     ggufx_matmul_options,
+    ggufx_detokenize_state,
     ggufx_token_facts,
     ggufx_tokenizer_facts,
+    ggufx_pre_facts,
+    ggufx_model_override,
     ggufx_model_options,
     ggufx_model_facts,
+    ggufx_layer_facts,
     ggufx_session_options,
+    ggufx_session_facts,
     ggufx_attention_hook,
     ggufx_decode_options,
     ggufx_sampler_options,
@@ -1102,6 +1408,24 @@ class Functions:
     ggufx_runtime_destroy: Callable[..., None]
     ggufx_runtime_info: Callable[..., int]
     ggufx_runtime_kernel_name: Callable[..., bytes | None]
+    ggufx_chat_options_init: Callable[..., None]
+    ggufx_chat_create: Callable[..., int]
+    ggufx_chat_destroy: Callable[..., None]
+    ggufx_chat_format_name: Callable[..., bytes | None]
+    ggufx_chat_request_init: Callable[..., None]
+    ggufx_chat_render: Callable[..., int]
+    ggufx_chat_styles: Callable[..., int]
+    ggufx_chat_parser_options_init: Callable[..., None]
+    ggufx_chat_parser_create: Callable[..., int]
+    ggufx_chat_parser_destroy: Callable[..., None]
+    ggufx_chat_parser_feed: Callable[..., int]
+    ggufx_chat_parser_finish: Callable[..., int]
+    ggufx_embed_options_init: Callable[..., None]
+    ggufx_embedder_create: Callable[..., int]
+    ggufx_embedder_destroy: Callable[..., None]
+    ggufx_embedder_estimate: Callable[..., int]
+    ggufx_embedder_info: Callable[..., int]
+    ggufx_embed: Callable[..., int]
     ggufx_estimate_options_init: Callable[..., None]
     ggufx_estimate: Callable[..., int]
     ggufx_recommend: Callable[..., int]
@@ -1198,15 +1522,23 @@ class Functions:
     ggufx_tokenizer_destroy: Callable[..., None]
     ggufx_tokenize: Callable[..., int]
     ggufx_detokenize: Callable[..., int]
+    ggufx_detokenize_part: Callable[..., int]
     ggufx_token_info: Callable[..., int]
     ggufx_tokenizer_info: Callable[..., int]
+    ggufx_tokenizer_special: Callable[..., int]
+    ggufx_tokenizer_pre_count: Callable[..., int]
+    ggufx_tokenizer_pre: Callable[..., int]
+    ggufx_tokenizer_unicode: Callable[..., bytes | None]
     ggufx_model_options_init: Callable[..., None]
     ggufx_model_create: Callable[..., int]
     ggufx_model_destroy: Callable[..., None]
     ggufx_model_info: Callable[..., int]
+    ggufx_model_layer: Callable[..., int]
+    ggufx_file_graph: Callable[..., int]
     ggufx_session_options_init: Callable[..., None]
     ggufx_session_create: Callable[..., int]
     ggufx_session_destroy: Callable[..., None]
+    ggufx_session_info: Callable[..., int]
     ggufx_decode_options_init: Callable[..., None]
     ggufx_session_decode: Callable[..., int]
     ggufx_session_logits: Callable[..., int]
@@ -1264,6 +1596,27 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_runtime_destroy": (None, ["ggufx_runtime"]),
     "ggufx_runtime_info": (c_int32, [c_void_p, "ggufx_runtime", c_void_p]),
     "ggufx_runtime_kernel_name": (c_char_p, ["ggufx_runtime", c_uint32]),
+    "ggufx_chat_options_init": (None, [c_void_p]),
+    "ggufx_chat_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
+    "ggufx_chat_destroy": (None, ["ggufx_chat"]),
+    "ggufx_chat_format_name": (c_char_p, [c_size_t]),
+    "ggufx_chat_request_init": (None, [c_void_p]),
+    "ggufx_chat_render": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_size_t, c_void_p,
+        "ggufx_chat", c_void_p, c_void_p]),
+    "ggufx_chat_styles": (c_uint32, ["ggufx_chat"]),
+    "ggufx_chat_parser_options_init": (None, [c_void_p]),
+    "ggufx_chat_parser_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
+    "ggufx_chat_parser_destroy": (None, ["ggufx_chat_parser"]),
+    "ggufx_chat_parser_feed": (c_int32, ["ggufx_chat_parser", c_void_p, c_size_t, c_void_p]),
+    "ggufx_chat_parser_finish": (c_int32, ["ggufx_chat_parser", c_void_p]),
+    "ggufx_embed_options_init": (None, [c_void_p]),
+    "ggufx_embedder_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
+    "ggufx_embedder_destroy": (None, ["ggufx_embedder"]),
+    "ggufx_embedder_estimate": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p,
+        c_void_p]),
+    "ggufx_embedder_info": (c_int32, [c_void_p, "ggufx_embedder", c_void_p]),
+    "ggufx_embed": (c_int32, [c_void_p, c_size_t, "ggufx_embedder", c_void_p, c_size_t, c_void_p,
+        c_size_t, c_void_p, c_void_p]),
     "ggufx_estimate_options_init": (None, [c_void_p]),
     "ggufx_estimate": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_recommend": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
@@ -1387,15 +1740,24 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_size_t, c_uint32, c_void_p]),
     "ggufx_detokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_tokenizer", c_void_p,
         c_size_t, c_uint32, c_void_p]),
+    "ggufx_detokenize_part": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, "ggufx_tokenizer",
+        c_void_p, c_size_t, c_uint32, c_void_p]),
     "ggufx_token_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_int32, c_void_p]),
     "ggufx_tokenizer_info": (c_int32, [c_void_p, "ggufx_tokenizer", c_void_p]),
+    "ggufx_tokenizer_special": (c_int32, ["ggufx_tokenizer", c_uint32]),
+    "ggufx_tokenizer_pre_count": (c_size_t, []),
+    "ggufx_tokenizer_pre": (c_int32, [c_void_p, c_size_t, c_void_p]),
+    "ggufx_tokenizer_unicode": (c_char_p, []),
     "ggufx_model_options_init": (None, [c_void_p]),
     "ggufx_model_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_model_destroy": (None, ["ggufx_model"]),
     "ggufx_model_info": (c_int32, [c_void_p, "ggufx_model", c_void_p]),
+    "ggufx_model_layer": (c_int32, [c_void_p, "ggufx_model", c_uint32, c_void_p]),
+    "ggufx_file_graph": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_file", c_void_p]),
     "ggufx_session_options_init": (None, [c_void_p]),
     "ggufx_session_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_session_destroy": (None, ["ggufx_session"]),
+    "ggufx_session_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
     "ggufx_decode_options_init": (None, [c_void_p]),
     "ggufx_session_decode": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p, c_void_p]),
     "ggufx_session_logits": (c_int32, [c_void_p, c_size_t, "ggufx_session", c_void_p]),

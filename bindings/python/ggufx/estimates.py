@@ -19,7 +19,7 @@ from .runtime import Runtime
 
 @dataclass
 class EstimateOptions:
-    """What is asked; the default is the file as it is with its trained context."""
+    """What is asked; the default is the file as it is with the context of a session."""
 
     recipe: FileType | None = None
     """As this recipe would make it; None: as it is, or left to recommend."""
@@ -37,6 +37,8 @@ class EstimateOptions:
     """What all of it may take; 0: no limit."""
     bandwidth: float = 0
     """Bytes that all threads read from memory per second; 0: no speeds."""
+    n_checkpoints: int = 0
+    """Of each session, as Session takes them."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _ask(function: Callable[..., int], rt: Runtime, file: File,
         struct_size=sizeof(_raw.ggufx_estimate_options), n_context=asking.n_context,
         n_batch=asking.n_batch, n_sessions=asking.n_sessions, type_k=asking.type_k,
         type_v=asking.type_v, job=addressof(job), memory_bytes=asking.memory_bytes,
-        bandwidth=asking.bandwidth)
+        bandwidth=asking.bandwidth, n_checkpoints=asking.n_checkpoints)
     if asking.recipe is not None:
         o.flags |= EstimateFlags.FILE_TYPE
         o.file_type = asking.recipe.file_type

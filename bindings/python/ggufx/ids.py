@@ -81,6 +81,46 @@ class CpuFeatures(_Flags):
     NEON_I8MM = 262144
 
 
+class ChatFlags(_Flags):
+    """Flags of a rendering."""
+
+    GENERATE = 1
+    THINK = 2
+    NO_THINK = 4
+    CLOCK = 8
+
+
+class ChatStyles(_Flags):
+    """Marks of reasoning and calls."""
+
+    THINK = 1
+    BRACKET = 2
+    GEMMA = 4
+    HARMONY = 8
+    HERMES = 16
+    XML = 32
+    MISTRAL = 64
+    LLAMA3 = 128
+
+
+class Pooling(_Id):
+    """What becomes of the hidden states of a text."""
+
+    DEFAULT = 0
+    MEAN = 1
+    FIRST = 2
+    LAST = 3
+    RANK = 4
+    NONE = 5
+
+
+class EmbedFlags(_Flags):
+    """Flags of embeddings."""
+
+    NORMALIZE = 1
+    CUT = 2
+
+
 class EstimateFlags(_Flags):
     """Flags of an estimate, asked and answered."""
 
@@ -179,6 +219,14 @@ class JobRunFlags(_Flags):
     MEASURE = 4
 
 
+class WindowKind(_Id):
+    """What tokens see of others through a window."""
+
+    SLIDING = 0
+    CHUNKED = 1
+    SYMMETRIC = 2
+
+
 class RopeStyle(_Id):
     """How keys carry their positions."""
 
@@ -218,6 +266,32 @@ class MatmulFlags(_Flags):
     PRECISE = 4
 
 
+class SpecialToken(_Id):
+    """A token with a meaning of its own."""
+
+    BOS = 0
+    EOS = 1
+    EOT = 2
+    EOM = 3
+    UNKNOWN = 4
+    SEPARATOR = 5
+    PAD = 6
+    MASK = 7
+    FIM_PREFIX = 8
+    FIM_SUFFIX = 9
+    FIM_MIDDLE = 10
+    FIM_PAD = 11
+    FIM_REPOSITORY = 12
+    FIM_SEPARATOR = 13
+
+
+class LayerKind(_Id):
+    """What mixes the tokens of a layer."""
+
+    ATTENTION = 1
+    RECURRENT = 2
+
+
 class TokenizeFlags(_Flags):
     """Flags of text to ids."""
 
@@ -230,6 +304,8 @@ class DetokenizeFlags(_Flags):
 
     KEEP_SPECIAL = 1
     KEEP_SPACE = 2
+    CLEAN_SPACES = 4
+    LAST = 8
 
 
 class TokenFlags(_Flags):
@@ -241,6 +317,38 @@ class TokenFlags(_Flags):
     UNUSED = 8
     BYTE = 16
     END = 32
+
+
+class TokenizerFlags(_Flags):
+    """Properties of a tokenizer."""
+
+    ADD_BOS = 1
+    ADD_EOS = 2
+    ADD_SEP = 4
+    ADD_SPACE = 8
+    CLEAN_SPACES = 16
+
+
+class PreFlags(_Flags):
+    """Properties of a pre-tokenizer."""
+
+    ADD_BOS = 1
+    IGNORE_MERGES = 2
+    ADD_SEP = 4
+    KEEP_SPACES = 8
+
+
+class ModelFlags(_Flags):
+    """Properties of a model."""
+
+    EMBEDS_ONLY = 1
+    EMBEDS = 2
+
+
+class LayerFlags(_Flags):
+    """Properties of a layer."""
+
+    V_IN_K = 1
 
 
 class DecodeFlags(_Flags):
@@ -345,6 +453,10 @@ class EditFlags(_Flags):
 
 
 # Numbers with a meaning of their own.
+CHAT_ANSWER = 1
+CHAT_REASONING = 2
+CHAT_CALL_NAME = 3
+CHAT_CALL_ARGUMENTS = 4
 ESTIMATE_AS_IS = 4294967295
 MAX_DIMS = 4
 JOB_BY_RECIPE = 4294967295
@@ -353,6 +465,7 @@ KV_ALL_SEQUENCES = 4294967295
 KV_KEEP_TYPE = 4294967295
 KV_ALL_LAYERS = 4294967295
 MATVEC_MAX_MATRICES = 64
+SESSION_NO_CHECKPOINTS = 4294967295
 VERSION_MAJOR = 0
 VERSION_MINOR = 1
 VERSION_PATCH = 0

@@ -11,14 +11,16 @@ import numpy as np
 
 from . import _raw
 from ._buffers import (
-    F16, F32, I32, U16, U32, Array, Buffer, Ints, address, address_or_none, numbers, reads, writes)
+    F16, F32, F64, I32, U16, U32, Array, Buffer, Ints, address, address_or_none, numbers, reads,
+    writes)
 from ._callbacks import Following, Progress
 from ._facts import asked, made
 from ._handle import KvHandle, Turns
 from ._library import lib
 from .errors import argument, check
 from .ids import (
-    KV_ALL_LAYERS, KV_ALL_SEQUENCES, KV_KEEP_TYPE, HalfFormat, KvFlags, KvType, RopeStyle)
+    KV_ALL_LAYERS, KV_ALL_SEQUENCES, KV_KEEP_TYPE, HalfFormat, KvFlags, KvType, RopeStyle,
+    WindowKind)
 from .kv_attend import Attention
 from .kv_snapshot import Snapshots
 from .runtime import Runtime
@@ -31,6 +33,8 @@ class KvLayer:
     type_k: KvType = KvType.DEFAULT
     type_v: KvType = KvType.DEFAULT
     window: int = 0
+    """Positions that a token sees; 0: all until its own."""
+    window_kind: WindowKind = WindowKind.SLIDING
 
 
 @dataclass
@@ -52,6 +56,8 @@ class KvOptions:
     rope_dims: int = 0
     rope_base: float = 0
     rope_scale: float = 0
+    rope_frequencies: Buffer | None = None
+    """Radians by which a pair turns per position, in place of base and scale."""
     flags: KvFlags = KvFlags(0)
     model: int = 0
     layers: list[KvLayer] | None = None
@@ -64,14 +70,18 @@ class KvOptions:
                      "type_v", "n_sequences", "max_tokens", "n_sinks", "rope_style", "rope_dims",
                      "rope_base", "rope_scale", "model"):
             setattr(o, name, getattr(self, name))
+        frequencies = None
+        if self.rope_frequencies is not None:
+            frequencies = reads(self.rope_frequencies, F64, "rope_frequencies")
+            o.rope_frequencies, o.n_rope_frequencies = address(frequencies), frequencies.size
         if self.layers is None:
-            return o, None
+            return o, frequencies
         layers = (_raw.ggufx_kv_layer * max(len(self.layers), 1))()
         for i, layer in enumerate(self.layers):
             layers[i].type_k, layers[i].type_v = layer.type_k, layer.type_v
-            layers[i].window = layer.window
+            layers[i].window, layers[i].window_kind = layer.window, layer.window_kind
         o.layers, o.n_layer_options = addressof(layers), len(self.layers)
-        return o, layers
+        return o, (layers, frequencies)
 
 
 @dataclass(frozen=True)

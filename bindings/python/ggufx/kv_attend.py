@@ -29,14 +29,15 @@ class Attention(Object):
     def attend(self, layer: int, sequence: int, q: Buffer, out: Buffer | None = None,
                lse: Buffer | None = None, positions: Ints | None = None, *, flags: int = 0,
                scale: float = 0, softcap: float = 0, window: int = 0,
-               alibi_slopes: Buffer | None = None, sink_logits: Buffer | None = None,
-               progress: Progress | None = None) -> Floats:
+               window_kind: int = 0, alibi_slopes: Buffer | None = None,
+               sink_logits: Buffer | None = None, progress: Progress | None = None) -> Floats:
         """Attention of queries, f32 [n][query heads][dim], over a layer of a sequence: f32
         [n][query heads][value dim]. lse is filled where it is given, [n][query heads]; positions
         None: those of the last tokens. flags: AttendFlags; slopes and sinks: one per query head."""
         of = reads(q, F32, "q")
         n = self._queries(of)
-        o, kept = self._asking(flags, scale, softcap, window, alibi_slopes, sink_logits)
+        o, kept = self._asking(flags, scale, softcap, window, window_kind, alibi_slopes,
+                               sink_logits)
 
         def call(*a: Any) -> int:
             return lib.ggufx_kv_attend(a[0], a[1], a[2], self._handle, layer, sequence, *a[3:])
@@ -45,13 +46,14 @@ class Attention(Object):
     def attend_batch(self, layer: int, sequences: Ints, q: Buffer, out: Buffer | None = None,
                      lse: Buffer | None = None, positions: Ints | None = None, *, flags: int = 0,
                      scale: float = 0, softcap: float = 0, window: int = 0,
-                     alibi_slopes: Buffer | None = None, sink_logits: Buffer | None = None,
-                     progress: Progress | None = None) -> Floats:
+                     window_kind: int = 0, alibi_slopes: Buffer | None = None,
+                     sink_logits: Buffer | None = None, progress: Progress | None = None) -> Floats:
         """One query of each of sequences; else as attend."""
         of = reads(q, F32, "q")
         n = self._queries(of)
         which = numbers(sequences, U32, "sequences", n)
-        o, kept = self._asking(flags, scale, softcap, window, alibi_slopes, sink_logits)
+        o, kept = self._asking(flags, scale, softcap, window, window_kind, alibi_slopes,
+                               sink_logits)
 
         def call(*a: Any) -> int:
             return lib.ggufx_kv_attend_batch(a[0], a[1], a[2], self._handle, layer, address(which),
@@ -64,11 +66,12 @@ class Attention(Object):
             raise argument(f"q has {q.size} values of shape {q.shape}, a query has {of}")
         return q.size // of
 
-    def _asking(self, flags: int, scale: float, softcap: float, window: int, slopes: Buffer | None,
-                sinks: Buffer | None) -> tuple[_raw.ggufx_attend_options, object]:
+    def _asking(self, flags: int, scale: float, softcap: float, window: int, window_kind: int,
+                slopes: Buffer | None, sinks: Buffer | None
+                ) -> tuple[_raw.ggufx_attend_options, object]:
         o = _raw.ggufx_attend_options(
             struct_size=sizeof(_raw.ggufx_attend_options), flags=flags, scale=scale,
-            softcap=softcap, window=window)
+            softcap=softcap, window=window, window_kind=window_kind)
         of_slopes = None if slopes is None else reads(slopes, F32, "alibi_slopes")
         of_sinks = None if sinks is None else reads(sinks, F32, "sink_logits")
         if of_slopes is not None:

@@ -13,12 +13,12 @@ import numpy as np
 from . import _callbacks, _raw
 from ._buffers import F32, I32, Buffer, Floats, Ints, address, numbers, result
 from ._callbacks import Following, Progress
-from ._facts import made
+from ._facts import asked, made
 from ._handle import Object, SessionHandle, Turns
 from ._library import lib
 from .errors import StateError, check
-from .ids import DecodeFlags, KvType, TokenFlags
-from .model import Model
+from .ids import DecodeFlags, KvType, LayerFlags, TokenFlags
+from .model import LayerInfo, Model
 from .sampler import Sampler
 from .tokenizer import Tokenizer
 
@@ -27,38 +27,41 @@ class AttentionView:
     """What the attention of a layer read and gave. Each array is a copy that is made when it is
     asked for, which the function may do while it runs."""
 
-    def __init__(self, layer: int, first_token: int, n_tokens: int, shapes: tuple[int, int, int],
+    def __init__(self, info: LayerInfo, layer: int, first_token: int, n_tokens: int,
                  at: tuple[int, int, int, int]) -> None:
         self.layer, self.first_token, self.n_tokens = layer, first_token, n_tokens
-        self._shapes, self._pointers = shapes, at
+        self._info, self._pointers = info, at
         self._open = True
 
-    def _copy(self, which: int, heads: int) -> Floats:
+    def _copy(self, which: int, heads: int, dim: int) -> Floats:
         if not self._open:
             raise StateError("STATE: the function that was shown the attention has ended")
-        shape = (self.n_tokens, heads, self._shapes[2])
+        shape = (self.n_tokens, heads, dim)
+        if dim == 0:
+            return np.empty(shape, F32)
         to = cast(self._pointers[which], POINTER(c_float))
         return np.ctypeslib.as_array(to, shape).copy()
 
     @property
     def q(self) -> Floats:
-        """Queries, [n_tokens][heads][dim], with their positions turned in."""
-        return self._copy(0, self._shapes[0])
+        """Queries, [n_tokens][heads][head_dim_k], with their positions turned in."""
+        return self._copy(0, self._info.n_heads, self._info.head_dim_k)
 
     @property
     def k(self) -> Floats:
-        """Keys, [n_tokens][KV heads][dim], with their positions turned in."""
-        return self._copy(1, self._shapes[1])
+        """Keys, [n_tokens][KV heads][head_dim_k], with their positions turned in."""
+        return self._copy(1, self._info.n_kv_heads, self._info.head_dim_k)
 
     @property
     def v(self) -> Floats:
-        """Values, [n_tokens][KV heads][dim]."""
-        return self._copy(2, self._shapes[1])
+        """Values, [n_tokens][KV heads][head_dim_v]; of none where they are part of the keys."""
+        own = not self._info.flags & LayerFlags.V_IN_K
+        return self._copy(2, self._info.n_kv_heads, self._info.head_dim_v if own else 0)
 
     @property
     def out(self) -> Floats:
-        """What came out, [n_tokens][heads][dim]."""
-        return self._copy(3, self._shapes[0])
+        """What came out, [n_tokens][heads][head_dim_v]."""
+        return self._copy(3, self._info.n_heads, self._info.head_dim_v)
 
 
 # Looks at attention; False ends the decode with CancelledError.
@@ -76,21 +79,38 @@ class Perplexity:
     n_scored: int
 
 
+@dataclass(frozen=True)
+class SessionInfo:
+    """What a session was made with, defaults put in."""
+
+    n_context: int
+    n_batch: int
+    type_k: KvType
+    type_v: KvType
+
+
 class Session(Object):
     """One conversation: its cache, position and last logits. Calls that change it run alone: one
     beside another raises StateError."""
 
     def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0,
                  type_k: int = KvType.DEFAULT, type_v: int = KvType.DEFAULT,
-                 matmul_flags: int = 0) -> None:
+                 matmul_flags: int = 0, n_checkpoints: int = 0) -> None:
         o = _raw.ggufx_session_options(
             struct_size=sizeof(_raw.ggufx_session_options), n_context=n_context, n_batch=n_batch,
-            type_k=type_k, type_v=type_v, matmul_flags=matmul_flags)
+            type_k=type_k, type_v=type_v, matmul_flags=matmul_flags, n_checkpoints=n_checkpoints)
         own, e, info = SessionHandle(), _raw.ggufx_error(), model.info
         check(lib.ggufx_session_create(byref(own), model._handle, byref(o), byref(e)), e)
         self._own, self._turns = own, Turns()
-        self._shapes = info.n_heads, info.n_kv_heads, info.head_dim
-        self.n_vocab, self.n_context = info.n_vocab, n_context or info.n_context
+        self._layers = [model.layer(i) for i in range(info.n_layers)]
+        self.n_vocab, self.n_context = info.n_vocab, self.info.n_context
+
+    @property
+    def info(self) -> SessionInfo:
+        """What it was made with."""
+        with self._turns.reading:
+            o = asked(_raw.ggufx_session_facts, lib.ggufx_session_info, self._handle)
+        return made(SessionInfo, o, type_k=KvType(o.type_k), type_v=KvType(o.type_v))
 
     def decode(self, tokens: Ints, logits: Buffer | None = None, *,
                attention: AttentionHook | None = None, progress: Progress | None = None) -> None:
@@ -114,7 +134,8 @@ class Session(Object):
 
     def _shown(self, attention: AttentionHook | None) -> Callable[..., bool | None]:
         def show(layer: int, first: int, n: int, *at: int) -> bool | None:
-            view = AttentionView(layer, first, n, self._shapes, (at[0], at[1], at[2], at[3]))
+            view = AttentionView(self._layers[layer], layer, first, n,
+                                 (at[0], at[1], at[2], at[3]))
             try:
                 return attention(view) if attention is not None else None
             finally:

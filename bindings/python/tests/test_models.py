@@ -10,8 +10,8 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    AttentionView, KvType, MatmulFlags, Model, Sampler, Session, Status, TokenFlags, Tokenizer,
-    TokenizeFlags)
+    AttentionView, Embedder, EmbedOptions, KvType, LayerKind, MatmulFlags, Model, Pooling, Sampler,
+    Session, Status, TokenFlags, Tokenizer, TokenizeFlags, embedder_estimate)
 
 from .common import Case
 
@@ -47,6 +47,40 @@ class Models(Case):
         self.fails(Status.CANCELLED, list, session.generate([5], sampler,
                                                             progress=lambda d, t: False))
         self.assertEqual(len(session), 4)
+
+    def test_layers_and_other_keys(self) -> None:
+        file = self.demo()
+        model = Model(self.rt, file)
+        info = model.info
+        for i in range(info.n_layers):
+            layer = model.layer(i)
+            self.assertEqual((layer.kind, layer.reads_layer, layer.flags), (LayerKind.ATTENTION, i, 0))
+            self.assertEqual((layer.n_heads, layer.n_kv_heads), (info.n_heads, info.n_kv_heads))
+            self.assertEqual((layer.head_dim_k, layer.head_dim_v, layer.window), (64, 64, 0))
+            self.assertIsNone(layer.sinks)
+        self.fails(Status.ARGUMENT, model.layer, info.n_layers)
+        self.assertIn("token_embd", ggufx.graph(file))
+        other = Model(self.rt, file, overrides={"llama.context_length": 77})
+        self.assertEqual(other.info.n_context, 77)
+        for wrong in ({"llama.nosuch": 1}, {"llama.context_length": "many"},
+                      {"llama.context_length": "7\0"}, {"llama.context_length": True}):
+            self.fails(Status.ARGUMENT, Model, self.rt, file, overrides=wrong)
+        seen: list[tuple[int, int]] = []
+
+        def stop(done: int, total: int) -> bool:
+            seen.append((done, total))
+            return done < 3
+        self.fails(Status.CANCELLED, Model, self.rt, file, progress=stop)
+        self.assertEqual(seen, [(1, 4), (2, 4), (3, 4)])
+
+    def test_what_a_session_takes(self) -> None:
+        model = Model(self.rt, self.demo())
+        info = Session(model).info
+        self.assertEqual((info.n_context, info.n_batch, info.type_k, info.type_v),
+                         (512, 512, KvType.F16, KvType.F16))
+        session = Session(model, n_context=600, n_batch=7, type_k=KvType.F32)
+        self.assertEqual((session.info.n_context, session.n_context), (600, 600))
+        self.assertEqual((session.info.n_batch, session.info.type_k), (7, KvType.F32))
 
     def test_tokens(self) -> None:
         tokenizer = Tokenizer(self.demo())
@@ -124,8 +158,43 @@ class Models(Case):
 
         def look(view: AttentionView) -> None:
             batches.append((view.first_token, view.n_tokens))
-        Session(model, n_batch=2).decode(ids, attention=look)
+        Session(model, n_batch=2, n_checkpoints=ggufx.SESSION_NO_CHECKPOINTS).decode(
+            ids, attention=look)
+        self.fails(Status.ARGUMENT, Session, model, n_checkpoints=4097)
+        self.fails(Status.ARGUMENT, ggufx.estimate, self.rt, self.demo(),
+                   ggufx.EstimateOptions(n_checkpoints=4097))
         self.assertEqual(batches, [(0, 2)] * 4 + [(2, 2)] * 4)
+
+    def test_texts_become_vectors(self) -> None:
+        file = self.demo()
+        model = Model(self.rt, file)
+        self.assertEqual(model.info.flags, 0)  # it predicts; any model embeds
+        texts = [[1, 300, 301], [5], [1, 302, 303, 304, 305]]
+        embedder = Embedder(model)
+        info = embedder.info
+        self.assertEqual((info.pooling, info.dimensions), (Pooling.LAST, 256))
+        every = embedder.embed(texts)
+        self.assertEqual(every.shape, (3, 256))
+        for text, row in zip(texts, every):
+            self.same(embedder.embed([np.array(text, np.int32)])[0], row)
+        options = EmbedOptions(n_context=4, pooling=Pooling.NONE, cut=True)
+        rows = Embedder(model, options).embed(texts)
+        self.assertEqual(rows.shape, (3 + 1 + 4, 256))
+        self.same(rows[2], every[0])
+        unit = Embedder(model, EmbedOptions(dimensions=16, normalize=True)).embed(texts[:1])
+        self.near(float((unit * unit).sum()), 1, 1e-5)
+        out = np.empty((3, 256), np.float32)
+        self.assertIs(embedder.embed(texts, out), out)
+        self.same(out, every)
+        self.assertGreater(embedder_estimate(self.rt, file), embedder_estimate(
+            self.rt, file, EmbedOptions(n_context=8, n_batch=8)))
+        self.assertEqual(self.fails(Status.ARGUMENT, embedder.embed, [[1], []]).index, 1)
+        self.fails(Status.ARGUMENT, embedder.embed, [])
+        self.fails(Status.ARGUMENT, embedder.embed, texts, np.empty((2, 256), np.float32))
+        self.fails(Status.CANCELLED, embedder.embed, texts, progress=lambda done, total: False)
+        self.fails(Status.UNSUPPORTED, Embedder, model, EmbedOptions(pooling=Pooling.RANK))
+        embedder.close()
+        self.fails(Status.STATE, embedder.embed, texts)
 
     def test_options_of_samplers(self) -> None:
         logits = np.arange(4, dtype=np.float32)

@@ -17,8 +17,8 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    File, Imatrix, Model, QuantizeMode, Quantizer, Runtime, Sampler, Session, Status, Tensor,
-    TensorType, Tokenizer, Writer)
+    Embedder, EmbedOptions, File, Imatrix, Model, QuantizeMode, Quantizer, Runtime, Sampler,
+    Session, Status, Tensor, TensorType, Tokenizer, Writer)
 
 from .common import Case, Floats, filled, numbers, old_imatrix
 from .test_compute import Counting
@@ -161,12 +161,13 @@ class Closing(Case):
     def test_others(self) -> None:
         file, q, k = self.demo(), numbers(1, 4, 32), numbers(1, 2, 32)
         model, logits = Model(self.rt, file), numbers(1024)
-        recipe = ggufx.FileType.from_name("q4_0")
+        recipe, small = ggufx.FileType.from_name("q4_0"), EmbedOptions(n_context=4, n_batch=4)
         options = ggufx.QuantizerOptions(flags=ggufx.JobFlags.ALLOW_REQUANTIZE)
         cases: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [
             (lambda: filled(self.rt, 5), lambda kv: kv.attend(0, 0, q)),
             (lambda: filled(self.rt, 5), lambda kv: (kv.append(0, 0, k, k), kv.truncate(0, 5))),
             (lambda: Session(model, n_context=64), lambda s: (s.truncate(0), s.decode([1]))),
+            (lambda: Embedder(model, small), lambda embedder: embedder.embed([[1]])),
             (lambda: Sampler(self.rt, 1024), lambda s: s.sample(logits)),
             (lambda: Tokenizer(file), lambda t: t.encode("Once upon a time")),
             (lambda: Imatrix.open_memory(self.rt, old_imatrix()), lambda m: m["a.weight"]),

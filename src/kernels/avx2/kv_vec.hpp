@@ -32,21 +32,41 @@ struct KvVec : Vec {
                                                 ? 4
                                                 : 1;
 
-    static GGUFX_INLINE Vi zero_i() { return _mm256_setzero_si256(); }
-    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm256_add_epi32(a, b); }
-    static GGUFX_INLINE Vi and_i(Vi a, Vi b) { return _mm256_and_si256(a, b); }
-    static GGUFX_INLINE Vi or_i(Vi a, Vi b) { return _mm256_or_si256(a, b); }
-    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm256_srai_epi32(v, N); }
-    static GGUFX_INLINE Vi round(Vf v) { return _mm256_cvtps_epi32(v); }
+    static GGUFX_INLINE Vi zero_i() {
+        return _mm256_setzero_si256();
+    }
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) {
+        return _mm256_add_epi32(a, b);
+    }
+    static GGUFX_INLINE Vi and_i(Vi a, Vi b) {
+        return _mm256_and_si256(a, b);
+    }
+    static GGUFX_INLINE Vi or_i(Vi a, Vi b) {
+        return _mm256_or_si256(a, b);
+    }
+    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) {
+        return _mm256_srai_epi32(v, N);
+    }
+    static GGUFX_INLINE Vi round(Vf v) {
+        return _mm256_cvtps_epi32(v);
+    }
 
     // ---- bytes
-    static GGUFX_INLINE Vi set1_8(int v) { return _mm256_set1_epi8(static_cast<char>(v)); }
-    static GGUFX_INLINE Vi add8(Vi a, Vi b) { return _mm256_add_epi8(a, b); }
-    static GGUFX_INLINE Vi flip_signs(Vi v) { return _mm256_xor_si256(v, set1_8(-128)); }
+    static GGUFX_INLINE Vi set1_8(int v) {
+        return _mm256_set1_epi8(static_cast<char>(v));
+    }
+    static GGUFX_INLINE Vi add8(Vi a, Vi b) {
+        return _mm256_add_epi8(a, b);
+    }
+    static GGUFX_INLINE Vi flip_signs(Vi v) {
+        return _mm256_xor_si256(v, set1_8(-128));
+    }
     static GGUFX_INLINE Vi load_table(const int8_t *t) {
         return _mm256_broadcastsi128_si256(load16(t));
     }
-    static GGUFX_INLINE Vi lookup(Vi table, Vi index) { return _mm256_shuffle_epi8(table, index); }
+    static GGUFX_INLINE Vi lookup(Vi table, Vi index) {
+        return _mm256_shuffle_epi8(table, index);
+    }
     // Bits bits of each byte, from bit Shift on.
     template <unsigned Shift, unsigned Bits> static GGUFX_INLINE Vi field(Vi x) {
         if constexpr (Shift != 0) x = _mm256_srli_epi16(x, Shift);
@@ -59,7 +79,9 @@ struct KvVec : Vec {
         return and_i(x, set1_8(1 << To));
     }
     // Each byte times 2^N; bytes are small.
-    template <unsigned N> static GGUFX_INLINE Vi shift_up(Vi x) { return _mm256_slli_epi16(x, N); }
+    template <unsigned N> static GGUFX_INLINE Vi shift_up(Vi x) {
+        return _mm256_slli_epi16(x, N);
+    }
     static GGUFX_INLINE void store_low_bytes(int8_t *to, Vi v) {
         const __m128i low =
             _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -103,7 +125,9 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vi short_products(Codes<false> codes, const int8_t *four) {
         return _mm256_maddubs_epi16(codes.value, four_bytes(four));
     }
-    static GGUFX_INLINE Vi add_shorts(Vi a, Vi b) { return pinned(_mm256_add_epi16(a, b)); }
+    static GGUFX_INLINE Vi add_shorts(Vi a, Vi b) {
+        return pinned(_mm256_add_epi16(a, b));
+    }
     static GGUFX_INLINE Vi add_pairs(Vi sum, Vi shorts) {
         return add_i(sum, _mm256_madd_epi16(shorts, _mm256_set1_epi16(1)));
     }

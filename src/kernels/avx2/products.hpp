@@ -30,10 +30,10 @@ struct Products {
     // Products of four vectors of codes, four neighbours of each, in one lane.
     template <class U> static GGUFX_INLINE Vi four_sums(const V8 (&c)[4], const int8_t *q) {
         static_assert(8 * U::kMaxCode * 127 <= 32767);
-        const __m256i p0 = _mm256_add_epi16(products<U>(c[0], load32(q)),
-                                            products<U>(c[1], load32(q + 32)));
-        const __m256i p1 = _mm256_add_epi16(products<U>(c[2], load32(q + 64)),
-                                            products<U>(c[3], load32(q + 96)));
+        const __m256i p0 =
+            _mm256_add_epi16(products<U>(c[0], load32(q)), products<U>(c[1], load32(q + 32)));
+        const __m256i p1 =
+            _mm256_add_epi16(products<U>(c[2], load32(q + 64)), products<U>(c[3], load32(q + 96)));
         return _mm256_madd_epi16(_mm256_add_epi16(p0, p1), _mm256_set1_epi16(1));
     }
     // Sums of 16 products; lane L, element j = lane L of vector j. Small codes are added in

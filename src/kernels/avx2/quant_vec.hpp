@@ -22,9 +22,9 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE Vi max_bits(Vi a, Vi b) { return _mm256_max_epu32(a, b); }
     // Lanes 0 .. 65535 to words.
     static GGUFX_INLINE void store_words(uint8_t *to, Vi v) {
-        _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
-                         _mm_packus_epi32(_mm256_castsi256_si128(v),
-                                          _mm256_extracti128_si256(v, 1)));
+        _mm_storeu_si128(
+            reinterpret_cast<__m128i *>(to),
+            _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)));
     }
     static GGUFX_INLINE Vi widen_u16(const uint16_t *p) {
         return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
@@ -36,10 +36,10 @@ struct QuantVec : EncodeVec {
         for (unsigned i = 0; i < 4; i++)
             whole[i] = op(_mm256_blend_ps(r[i], r[i + 4], 0xf0),
                           _mm256_permute2f128_ps(r[i], r[i + 4], 0x21));
-        const Vf even = op(_mm256_unpacklo_ps(whole[0], whole[1]),
-                           _mm256_unpackhi_ps(whole[0], whole[1]));
-        const Vf odd = op(_mm256_unpacklo_ps(whole[2], whole[3]),
-                          _mm256_unpackhi_ps(whole[2], whole[3]));
+        const Vf even =
+            op(_mm256_unpacklo_ps(whole[0], whole[1]), _mm256_unpackhi_ps(whole[0], whole[1]));
+        const Vf odd =
+            op(_mm256_unpacklo_ps(whole[2], whole[3]), _mm256_unpackhi_ps(whole[2], whole[3]));
         return op(_mm256_shuffle_ps(even, odd, 0x44), _mm256_shuffle_ps(even, odd, 0xee));
     }
     // Of Room (4 or 8) floats the one that the low bits of each lane say.

@@ -17,7 +17,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
     // Codes of five bits, added in int16 over a whole group, pass 2^15. But int16 are added modulo
     // 2^16: if kCentre times the activations is taken off in the beginning, what the sum means is
     // small again and right in the end, whatever it was on the way. 0: not wanted, or too large.
-    template <class U> static constexpr int kCentre = [] {
+    template <class U>
+    static constexpr int kCentre = [] {
         constexpr int centre = U::kOffset ? U::kOffset : (U::kMaxCode + 1) / 2;
         constexpr int above = U::kMaxCode - centre, most = above > centre ? above : centre;
         constexpr int n = static_cast<int>(U::kGroup) / 2; // products in one int16
@@ -45,8 +46,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
     // they were. As many products as fit are added in int16. `centre`: of each column, if
     // K::kCentred.
     template <class K, size_t Quads, bool Add, unsigned M, unsigned Columns>
-    static GGUFX_INLINE void set_products(Vi (&sums)[M][Columns], const uint8_t *u,
-                                          const int8_t *q, const int32_t *centre) {
+    static GGUFX_INLINE void set_products(Vi (&sums)[M][Columns], const uint8_t *u, const int8_t *q,
+                                          const int32_t *centre) {
         constexpr size_t n_fit = 32767 / (2 * 127 * K::kMaxCode);
         constexpr size_t n_fold = n_fit >= 8 ? 8 : n_fit >= 4 ? 4 : n_fit >= 2 ? 2 : 1;
         if constexpr (K::kCentred || n_fold >= Quads) {

@@ -188,9 +188,9 @@ struct Vec : Codes, LaneMath<32> {
 
 // d (and m) of four blocks; bytes of them in the order of `index`.
 template <class Block> GGUFX_INLINE __m128i four_words(const Block *b, __m128i index) {
-    return _mm_shuffle_epi8(_mm_setr_epi32(first_word(b[0]), first_word(b[1]), first_word(b[2]),
-                                           first_word(b[3])),
-                            index);
+    return _mm_shuffle_epi8(
+        _mm_setr_epi32(first_word(b[0]), first_word(b[1]), first_word(b[2]), first_word(b[3])),
+        index);
 }
 // d and m of eight 32-blocks.
 template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Block *b) {
@@ -206,8 +206,7 @@ template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block
         return Vec::block_f16(b->d, sizeof *b);
     } else if constexpr (N == 1) {
         const __m128i index = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13);
-        return _mm256_cvtph_ps(
-            _mm_unpacklo_epi64(four_words(b, index), four_words(b + 4, index)));
+        return _mm256_cvtph_ps(_mm_unpacklo_epi64(four_words(b, index), four_words(b + 4, index)));
     } else if constexpr (N == 2) {
         const __m128i index = _mm_setr_epi8(0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13);
         return _mm256_cvtph_ps(four_words(b, index));

@@ -9,11 +9,11 @@ namespace ggufx::kernels::avx512 {
 namespace {
 
 struct Codes : X86Halves {
-    static constexpr int kSignedAbove = 255;     // codes that may be either are signed from here on
-    static constexpr int kLeastBound = 0;        // of the largest code
-    using Vi = __m512i;                          // int32
-    using V8 = __m512i;                          // codes
-    using V16 = __m512i;                         // int16
+    static constexpr int kSignedAbove = 255; // codes that may be either are signed from here on
+    static constexpr int kLeastBound = 0;    // of the largest code
+    using Vi = __m512i;                      // int32
+    using V8 = __m512i;                      // codes
+    using V16 = __m512i;                     // int16
 
     static GGUFX_INLINE __m512i two_of_32(__m256i a, __m256i b) {
         return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);

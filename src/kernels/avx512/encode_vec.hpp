@@ -59,9 +59,7 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vf load_four(const float *four) {
         return _mm512_broadcast_f32x4(_mm_loadu_ps(four));
     }
-    static GGUFX_INLINE Vf choose(Vf four, Vi index) {
-        return _mm512_permutexvar_ps(index, four);
-    }
+    static GGUFX_INLINE Vf choose(Vf four, Vi index) { return _mm512_permutexvar_ps(index, four); }
 };
 
 } // namespace

@@ -24,21 +24,41 @@ struct KvVec : Vec {
     template <KvKind> static constexpr bool kSignedCodes = false;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
 
-    static GGUFX_INLINE Vi zero_i() { return _mm512_setzero_si512(); }
-    static GGUFX_INLINE Vi add_i(Vi a, Vi b) { return _mm512_add_epi32(a, b); }
-    static GGUFX_INLINE Vi and_i(Vi a, Vi b) { return _mm512_and_si512(a, b); }
-    static GGUFX_INLINE Vi or_i(Vi a, Vi b) { return _mm512_or_si512(a, b); }
-    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) { return _mm512_srai_epi32(v, N); }
-    static GGUFX_INLINE Vi round(Vf v) { return _mm512_cvtps_epi32(v); }
+    static GGUFX_INLINE Vi zero_i() {
+        return _mm512_setzero_si512();
+    }
+    static GGUFX_INLINE Vi add_i(Vi a, Vi b) {
+        return _mm512_add_epi32(a, b);
+    }
+    static GGUFX_INLINE Vi and_i(Vi a, Vi b) {
+        return _mm512_and_si512(a, b);
+    }
+    static GGUFX_INLINE Vi or_i(Vi a, Vi b) {
+        return _mm512_or_si512(a, b);
+    }
+    template <int N> static GGUFX_INLINE Vi shift_right(Vi v) {
+        return _mm512_srai_epi32(v, N);
+    }
+    static GGUFX_INLINE Vi round(Vf v) {
+        return _mm512_cvtps_epi32(v);
+    }
 
     // ---- bytes
-    static GGUFX_INLINE Vi set1_8(int v) { return _mm512_set1_epi8(static_cast<char>(v)); }
-    static GGUFX_INLINE Vi add8(Vi a, Vi b) { return _mm512_add_epi8(a, b); }
-    static GGUFX_INLINE Vi flip_signs(Vi v) { return _mm512_xor_si512(v, set1_8(-128)); }
+    static GGUFX_INLINE Vi set1_8(int v) {
+        return _mm512_set1_epi8(static_cast<char>(v));
+    }
+    static GGUFX_INLINE Vi add8(Vi a, Vi b) {
+        return _mm512_add_epi8(a, b);
+    }
+    static GGUFX_INLINE Vi flip_signs(Vi v) {
+        return _mm512_xor_si512(v, set1_8(-128));
+    }
     static GGUFX_INLINE Vi load_table(const int8_t *t) {
         return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i *>(t)));
     }
-    static GGUFX_INLINE Vi lookup(Vi table, Vi index) { return _mm512_shuffle_epi8(table, index); }
+    static GGUFX_INLINE Vi lookup(Vi table, Vi index) {
+        return _mm512_shuffle_epi8(table, index);
+    }
     // Bits bits of each byte, from bit Shift on.
     template <unsigned Shift, unsigned Bits> static GGUFX_INLINE Vi field(Vi x) {
         const Vi mask = set1_8((1 << Bits) - 1);
@@ -53,7 +73,9 @@ struct KvVec : Vec {
         return and_i(x, set1_8(1 << To));
     }
     // Each byte times 4; bytes are small.
-    template <unsigned N> static GGUFX_INLINE Vi shift_up(Vi x) { return _mm512_slli_epi16(x, N); }
+    template <unsigned N> static GGUFX_INLINE Vi shift_up(Vi x) {
+        return _mm512_slli_epi16(x, N);
+    }
     static GGUFX_INLINE void store_low_bytes(int8_t *to, Vi v) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm512_cvtepi32_epi8(v));
     }
@@ -64,7 +86,9 @@ struct KvVec : Vec {
     }
 
     // ---- dot products of four bytes per lane
-    template <KvKind> static GGUFX_INLINE Vi prepare(Vi codes) { return codes; }
+    template <KvKind> static GGUFX_INLINE Vi prepare(Vi codes) {
+        return codes;
+    }
     static GGUFX_INLINE Vi four_bytes(const int8_t *four) {
         int32_t v;
         __builtin_memcpy(&v, four, 4);

@@ -42,10 +42,10 @@ struct QuantVec : EncodeVec {
         for (unsigned i = 0; i < 4; i++)
             whole[i] = op(_mm512_shuffle_f32x4(half[i], half[i + 4], 0x88),
                           _mm512_shuffle_f32x4(half[i], half[i + 4], 0xdd));
-        const Vf even = op(_mm512_unpacklo_ps(whole[0], whole[1]),
-                           _mm512_unpackhi_ps(whole[0], whole[1]));
-        const Vf odd = op(_mm512_unpacklo_ps(whole[2], whole[3]),
-                          _mm512_unpackhi_ps(whole[2], whole[3]));
+        const Vf even =
+            op(_mm512_unpacklo_ps(whole[0], whole[1]), _mm512_unpackhi_ps(whole[0], whole[1]));
+        const Vf odd =
+            op(_mm512_unpacklo_ps(whole[2], whole[3]), _mm512_unpackhi_ps(whole[2], whole[3]));
         return op(_mm512_shuffle_ps(even, odd, 0x44), _mm512_shuffle_ps(even, odd, 0xee));
     }
     // Of Room (4 or 8) floats the one that the low bits of each lane say.

@@ -10,13 +10,12 @@ namespace ggufx::kernels {
 
 using namespace avx512vbmi;
 
-constexpr Family<Matvec> GGUFX_LAYER::GGUFX_FAMILY =
-    for_types<Matvec>([]<class F, Kind>() -> Matvec {
-        if constexpr (requires { Unpack<F>::kOffset; })
-            return {pack_planes<Planes<Vec, GGUFX_PLANES>>,
-                    matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
-        else
-            return {};
-    });
+constexpr Family<Matvec> GGUFX_LAYER::GGUFX_FAMILY = for_types<Matvec>([]<class F, Kind>()
+                                                                           -> Matvec {
+    if constexpr (requires { Unpack<F>::kOffset; })
+        return {pack_planes<Planes<Vec, GGUFX_PLANES>>, matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
+    else
+        return {};
+});
 
 } // namespace ggufx::kernels

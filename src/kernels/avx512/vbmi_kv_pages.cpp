@@ -8,16 +8,19 @@
 namespace ggufx {
 namespace kernels {
 
-namespace avx512 {
-extern const KvPages kKvPages; // of the layer below
-}
-
 namespace {
 
 template <KvKind K> constexpr KvKernels kTabled = kKvKind<avx512::VbmiKvVec, K>;
 constexpr KvKernels kBelow = {};
 constexpr KvKernels kKinds[kKvKinds] = {
-    kBelow, kBelow, kBelow, kBelow, kBelow, kBelow, kBelow, kBelow, // floats, Q8_0 to Q4_0
+    kBelow,
+    kBelow,
+    kBelow,
+    kBelow,
+    kBelow,
+    kBelow,
+    kBelow,
+    kBelow, // floats, Q8_0 to Q4_0
     kTabled<KvKind::iq4_nl>,
     kTabled<KvKind::tq3_0>,
     kTabled<KvKind::tq3_0_residual>,
@@ -28,8 +31,7 @@ constexpr KvKernels kKinds[kKvKinds] = {
 
 } // namespace
 
-const KvPages avx512vbmi::kKvPages =
-    kv_pages_with<avx512::VbmiKvVec>(kAvx512KvEncoders, kKinds, &avx512::kKvPages);
+const KvPages avx512vbmi::kKvPages = kv_pages_with<avx512::VbmiKvVec>(kAvx512KvEncoders, kKinds);
 
 } // namespace kernels
 } // namespace ggufx

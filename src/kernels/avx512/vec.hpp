@@ -143,7 +143,9 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         }
     }
 
-    static GGUFX_INLINE Vi dot(Vi sum, V8 c, V8 q) { return _mm512_dpbusd_epi32(sum, c, q); }
+    static GGUFX_INLINE Vi dot(Vi sum, V8 c, V8 q) {
+        return _mm512_dpbusd_epi32(sum, c, q);
+    }
 
     // Element t of row r <-> element r of row t.
     static GGUFX_INLINE void transpose(Vi (&r)[16]) {
@@ -179,10 +181,9 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
     // that, + Add, low bytes; looked up in the eight multiples.
     template <int Offset, bool Turn, int Add>
     static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
-        const __m512i high = _mm512_set_epi64(0x0380038003800380, 0x0380038003800380,
-                                              0x0280028002800280, 0x0280028002800280,
-                                              0x0180018001800180, 0x0180018001800180,
-                                              0x0080008000800080, 0x0080008000800080);
+        const __m512i high = _mm512_set_epi64(
+            0x0380038003800380, 0x0380038003800380, 0x0280028002800280, 0x0280028002800280,
+            0x0180018001800180, 0x0180018001800180, 0x0080008000800080, 0x0080008000800080);
         const __m512i four = _mm512_set1_epi32(load_i32le(scale));
         const __m512i v = multiples<Offset, Turn, Add>(_mm512_shuffle_epi8(four, high));
         store_i(codes, _mm512_shuffle_epi8(_mm512_packus_epi16(v, v), load_i(codes)));
@@ -208,7 +209,9 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
 // Those of 16 / N blocks, each N times. (Words of 16 bits, inserted one by one, took twice as
 // long.)
 template <unsigned N, class Block> GGUFX_INLINE __m512i first_words(const Block *b) {
-    const auto w = [b](unsigned i) __attribute__((always_inline)) { return first_word(b[i]); };
+    const auto w = [b](unsigned i) __attribute__((always_inline)) {
+        return first_word(b[i]);
+    };
     if constexpr (N == 1) {
         return _mm512_setr_epi32(w(0), w(1), w(2), w(3), w(4), w(5), w(6), w(7), w(8), w(9), w(10),
                                  w(11), w(12), w(13), w(14), w(15));

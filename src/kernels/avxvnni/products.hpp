@@ -19,9 +19,7 @@ struct Products : DotTiles {
     static GGUFX_INLINE __m256i load32(const void *p) {
         return _mm256_loadu_si256(static_cast<const __m256i *>(p));
     }
-    static GGUFX_INLINE Vi dot(Vi sum, V8 c, V8 q) {
-        return _mm256_dpbusd_avx_epi32(sum, c, q);
-    }
+    static GGUFX_INLINE Vi dot(Vi sum, V8 c, V8 q) { return _mm256_dpbusd_avx_epi32(sum, c, q); }
     // sums + products of one vector of codes, four added; signed ones as |c| * (q with their sign).
     template <class U> static GGUFX_INLINE Vi add_dots(Vi sums, V8 c, __m256i q) {
         if constexpr (U::kSigned) {

@@ -12,14 +12,12 @@ namespace {
 // One step of block weights in row order; what is per group has kGroup values.
 template <class V, unsigned Group> struct Step {
     static constexpr size_t kValues = 32 * V::kLanes;
-    alignas(64) uint8_t codes[kValues]; // signed
+    alignas(64) uint8_t codes[kValues];       // signed
     alignas(64) float scale[kValues / Group]; // d * sub-scale
     alignas(64) float shift[kValues / Group]; // added to values; if the type has minimums
 
     // kLanes signed codes from value i of the step on.
-    GGUFX_INLINE typename V::Vf code(size_t i) const {
-        return V::to_float(V::widen_i8(codes + i));
-    }
+    GGUFX_INLINE typename V::Vf code(size_t i) const { return V::to_float(V::widen_i8(codes + i)); }
 };
 template <class U> using StepOf = Step<typename U::Set, U::kGroup>;
 
@@ -28,8 +26,7 @@ template <class U> using StepOf = Step<typename U::Set, U::kGroup>;
 template <class U>
 __attribute__((noinline)) void load_step(StepOf<U> &to, const uint8_t *blocks, size_t n_blocks) {
     Tail<U> tail;
-    const auto *b =
-        n_blocks >= U::kStepBlocks ? blocks_at<U>(blocks) : tail.fill(blocks, n_blocks);
+    const auto *b = n_blocks >= U::kStepBlocks ? blocks_at<U>(blocks) : tail.fill(blocks, n_blocks);
 #pragma GCC unroll 2
     for (unsigned i = 0; i < 2; i++) {
         typename U::V8 c[4];
@@ -87,7 +84,7 @@ __attribute__((noinline)) void decode_blocks(float *out, const uint8_t *from, si
 
 template <class U> void dequant_blocks(float *out, const uint8_t *from, size_t n_blocks) {
     decode_blocks<typename U::Set, U::kGroup, U::kMins != fmt::Mins::kNone>(out, from, n_blocks,
-                                                                           kBlocksOf<U>);
+                                                                            kBlocksOf<U>);
 }
 
 // ---- float types --------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 // The array of a set's encoders. Its quant_vec.hpp is included before, and
 //   GGUFX_SET     the set's namespace
-//   GGUFX_ARRAY   the name of the array
 // Costs are measured on one core with AVX-512: they decide how much makes a task.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/encode_floats.hpp"
@@ -10,7 +9,7 @@
 #include "kernels/loops/encode_iq4.hpp"
 #include "kernels/loops/encode_k_signed.hpp"
 #include "kernels/loops/encode_small.hpp"
-#include "kernels/table.hpp"
+#include "kernels/loops/families.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -19,50 +18,64 @@ namespace {
 
 constexpr uint32_t kLanes = QuantVec::kLanes;
 
+struct Encoder {
+    void (*run)(const EncodeJob &job);
+    uint32_t value_ps, lanes;
+};
 // By type id; null where there is none.
-template <uint32_t Id> constexpr Encode kEncodeOf = {};
-template <> constexpr Encode kEncodeOf<0> = {encode_f32<QuantVec>, 400, 1024};
-template <> constexpr Encode kEncodeOf<1> = {encode_f16<QuantVec>, 400, 1024};
-template <> constexpr Encode kEncodeOf<30> = {encode_bf16<QuantVec>, 400, 1024};
-template <> constexpr Encode kEncodeOf<2> = {encode_q4_0<QuantVec>, 8000, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<3> = {encode_q4_1<QuantVec>, 20'000, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<6> = {encode_q5_0<QuantVec>, 8000, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<7> = {encode_q5_1<QuantVec>, 20'000, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<8> = {encode_q8_0<QuantVec>, 500, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<20> = {encode_iq4_nl<QuantVec>, 13'000, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<23> = {encode_iq4_xs<QuantVec>, 10'000, kLanes};
-template <> constexpr Encode kEncodeOf<16> = {encode_iq2_xxs<QuantVec>, 40'000, kLanes};
-template <> constexpr Encode kEncodeOf<17> = {encode_grid<QuantVec, Iq2Xs>, 100'000, 2};
-template <> constexpr Encode kEncodeOf<22> = {encode_grid<QuantVec, Iq2S>, 60'000, 2};
-template <> constexpr Encode kEncodeOf<18> = {encode_grid<QuantVec, Iq3Xxs>, 80'000, 2};
-template <> constexpr Encode kEncodeOf<21> = {encode_grid<QuantVec, Iq3S>, 60'000, 2};
-template <> constexpr Encode kEncodeOf<19> = {encode_iq1_s<QuantVec>, 60'000, 2};
-template <> constexpr Encode kEncodeOf<29> = {encode_iq1_m<QuantVec>, 60'000, 2};
-template <> constexpr Encode kEncodeOf<34> = {encode_tq1_0<QuantVec>, 2000, kLanes};
-template <> constexpr Encode kEncodeOf<35> = {encode_tq2_0<QuantVec>, 1000, kLanes};
-template <> constexpr Encode kEncodeOf<39> = {encode_mxfp4<QuantVec>, 2000, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<40> = {encode_nvfp4<QuantVec>, 2000, 4 * kLanes};
-template <> constexpr Encode kEncodeOf<41> = {encode_q1_0<QuantVec>, 1000, kLanes};
-template <> constexpr Encode kEncodeOf<42> = {encode_q2_0<QuantVec>, 1000, kLanes};
-template <> constexpr Encode kEncodeOf<10> = {encode_q2_k<QuantVec>, 20'000, kLanes};
-template <> constexpr Encode kEncodeOf<11> = {encode_q3_k<QuantVec>, 10'000, kLanes};
-template <> constexpr Encode kEncodeOf<12> = {encode_q4_k<QuantVec>, 20'000, kLanes};
-template <> constexpr Encode kEncodeOf<13> = {encode_q5_k<QuantVec>, 20'000, kLanes};
-template <> constexpr Encode kEncodeOf<14> = {encode_q6_k<QuantVec>, 10'000, kLanes};
+template <uint32_t Id> constexpr Encoder kEncoderOf = {};
+template <> constexpr Encoder kEncoderOf<fmt::id::F32> = {encode_f32<QuantVec>, 400, 1024};
+template <> constexpr Encoder kEncoderOf<fmt::id::F16> = {encode_f16<QuantVec>, 400, 1024};
+template <> constexpr Encoder kEncoderOf<fmt::id::BF16> = {encode_bf16<QuantVec>, 400, 1024};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q4_0> = {encode_q4_0<QuantVec>, 8000, 4 * kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::Q4_1> = {encode_q4_1<QuantVec>, 20'000, 4 * kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q5_0> = {encode_q5_0<QuantVec>, 8000, 4 * kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::Q5_1> = {encode_q5_1<QuantVec>, 20'000, 4 * kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q8_0> = {encode_q8_0<QuantVec>, 500, 4 * kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::IQ4_NL> = {encode_iq4_nl<QuantVec>, 13'000, 4 * kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::IQ4_XS> = {encode_iq4_xs<QuantVec>, 10'000, kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::IQ2_XXS> = {encode_iq2_xxs<QuantVec>, 40'000, kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::IQ2_XS> = {encode_grid<QuantVec, Iq2Xs>, 100'000, 2};
+template <> constexpr Encoder kEncoderOf<fmt::id::IQ2_S> = {encode_grid<QuantVec, Iq2S>, 60'000, 2};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::IQ3_XXS> = {encode_grid<QuantVec, Iq3Xxs>, 80'000, 2};
+template <> constexpr Encoder kEncoderOf<fmt::id::IQ3_S> = {encode_grid<QuantVec, Iq3S>, 60'000, 2};
+template <> constexpr Encoder kEncoderOf<fmt::id::IQ1_S> = {encode_iq1_s<QuantVec>, 60'000, 2};
+template <> constexpr Encoder kEncoderOf<fmt::id::IQ1_M> = {encode_iq1_m<QuantVec>, 60'000, 2};
+template <> constexpr Encoder kEncoderOf<fmt::id::TQ1_0> = {encode_tq1_0<QuantVec>, 2000, kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::TQ2_0> = {encode_tq2_0<QuantVec>, 1000, kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::MXFP4> = {encode_mxfp4<QuantVec>, 2000, 4 * kLanes};
+template <>
+constexpr Encoder kEncoderOf<fmt::id::NVFP4> = {encode_nvfp4<QuantVec>, 2000, 4 * kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q1_0> = {encode_q1_0<QuantVec>, 1000, kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q2_0> = {encode_q2_0<QuantVec>, 1000, kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q2_K> = {encode_q2_k<QuantVec>, 20'000, kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q3_K> = {encode_q3_k<QuantVec>, 10'000, kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q4_K> = {encode_q4_k<QuantVec>, 20'000, kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q5_K> = {encode_q5_k<QuantVec>, 20'000, kLanes};
+template <> constexpr Encoder kEncoderOf<fmt::id::Q6_K> = {encode_q6_k<QuantVec>, 10'000, kLanes};
 
-constexpr Encode with_look(Encode e) {
-    if (e.lanes) e.all_finite = kernels::all_finite<QuantVec>;
-    return e;
+template <uint32_t Id> consteval Encode entry() {
+    const Encoder e = kEncoderOf<Id>;
+    if (!e.run) return {};
+    return {e.run, e.value_ps, e.lanes, kEncodeNeeds<Id>, kernels::all_finite<QuantVec>};
 }
 
 } // namespace
-} // namespace GGUFX_SET
 
-constinit const Encode GGUFX_ARRAY[fmt::kTypeIds] = {
-#define X(NAME, ID, ...) GGUFX_SET::with_look(GGUFX_SET::kEncodeOf<ID>),
+constinit const Family<Encode> kEncoders = {{
+#define X(NAME, ID, ...) entry<ID>(),
 #define REMOVED(...) {},
 #include "formats/formats.def"
-};
+}};
 
+} // namespace GGUFX_SET
 } // namespace kernels
 } // namespace ggufx

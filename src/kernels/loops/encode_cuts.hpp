@@ -1,4 +1,4 @@
-// What IQ1_S and IQ1_M share, as src/quant/iq1.cpp has it. The cuts of the sorted values stand in
+// What IQ1_S and IQ1_M share, as kernels/scalar has it. The cuts of the sorted values stand in
 // lanes; a cut is weighed against the best one only where its lane says that it is better than the
 // last one taken, in the order of the text.
 // SPDX-License-Identifier: MIT
@@ -20,7 +20,8 @@ struct Ranks {
 };
 
 // Value i comes behind all that are smaller and all equal ones before it.
-template <class V> __attribute__((noinline)) void rank_equal_values(int32_t *rank, const float *x, int n) {
+template <class V>
+__attribute__((noinline)) void rank_equal_values(int32_t *rank, const float *x, int n) {
     for (int i = 0; i < n; i++) {
         rank[i] = 0;
         for (int j = 0; j < n; j++) rank[i] += x[j] < x[i] || (j < i && x[j] <= x[i]);
@@ -137,14 +138,14 @@ inline float largest1(const float *x, int n) {
 }
 
 // block: encode_iq1_s_block or encode_iq1_m_block.
-template <class V, int Bytes, class Block>
+template <class V, class F, class Block>
 GGUFX_INLINE void encode_iq1(const EncodeJob &job, Block block) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
         const Places<V, 256> at(job, first);
         alignas(64) float sums[V::kLanes];
         sums_of_squares<V>(sums, at);
         for (int b = 0; b < at.n; b++)
-            block(job.out + Bytes * at.block(b), at.values(b),
+            block(block_of<F>(job, at.block(b)), at.values(b),
                   job.imatrix ? at.weights(b) : nullptr, sums[b], *job.grid);
     }
 }

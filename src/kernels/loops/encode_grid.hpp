@@ -1,9 +1,11 @@
-// What encoders with a codebook share, as src/quant/grid.hpp has it: magnitudes and signs, the nearest
-// point of a list, whose points stand in lanes with each value's error at each level in a table.
+// What encoders with a codebook share, as kernels/scalar has it: magnitudes and signs, the
+// nearest point of a list, whose points stand in lanes with each value's error at each level in a
+// table.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/loops/encode_lanes.hpp"
+#include "kernels/loops/encode_pack.hpp"
 
 #include <float.h>
 
@@ -19,8 +21,8 @@ template <int Dims> constexpr float kMostLevel = Dims == 8 ? 2.0f : 7.0f;
 // 16 or 32 values that share a scale, as magnitudes.
 struct GridBlock {
     alignas(64) float xval[32], w[32], wx[32], root_w[32]; // wx = w * xval
-    uint16_t keys[8]; // of groups of Dims
-    uint8_t signs[4]; // per 8 values
+    uint16_t keys[8];                                      // of groups of Dims
+    uint8_t signs[4];                                      // per 8 values
     float scale;
 };
 
@@ -54,7 +56,8 @@ GGUFX_INLINE void level_errors(float *to, const float *x, const float *w, float 
                                const float *levels = kErrorTable<Dims>.level) {
     for (int i = 0; i < 32; i += V::kLanes) {
         const typename V::Vi value = V::load_i(kErrorTable<Dims>.value + i);
-        const Lane<V> xi = V::template look_up<Dims>(x, value), wi = V::template look_up<Dims>(w, value);
+        const Lane<V> xi = V::template look_up<Dims>(x, value),
+                      wi = V::template look_up<Dims>(w, value);
         const Lane<V> diff = Lane<V>(scale) * Lane<V>(V::load(levels + i)) - xi;
         V::store(to + i, (wi * diff * diff).v);
     }
@@ -72,8 +75,7 @@ GGUFX_INLINE unsigned best_listed(const GridLists &lists, unsigned key, const fl
         Lane<V> error;
 #pragma GCC unroll 8
         for (int i = 0; i < Dims; i++) {
-            const typename V::Vi level =
-                V::shift_right_by(points, V::set1_i(kLevelBits<Dims> * i));
+            const typename V::Vi level = V::shift_right_by(points, V::set1_i(kLevelBits<Dims> * i));
             error += V::template look_up<kLevelRoom<Dims>>(errors + kLevelRoom<Dims> * i, level);
         }
         Where<V> better = error < least;
@@ -110,6 +112,13 @@ template <int Dims> GridSums grid_sums(const GridBlock &b, int n) {
         sums.q2 += b.w[i] * q * q;
     }
     return sums;
+}
+
+// A point of the codebook in group k.
+template <class F> GGUFX_INLINE void put_index(typename F::Block &to, unsigned k, unsigned index) {
+    fmt::write(to, F::index_low_at(k), static_cast<int>(index & 255u));
+    if constexpr (requires { F::index_high_at(k); })
+        fmt::write(to, F::index_high_at(k), static_cast<int>(index >> 8));
 }
 
 // ---- magnitudes and signs -----------------------------------------------------------------------

@@ -1,5 +1,6 @@
-// The search of the IQ2 and IQ3 types as src/quant/grid.hpp has it, candidates of the scale in lanes.
-// Neighbouring ones mostly have the same levels: the points of their list are then weighed at once.
+// The search of the IQ2 and IQ3 types as kernels/scalar has it, candidates of the scale in
+// lanes. Neighbouring ones mostly have the same levels: the points of their list are then weighed
+// at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,12 +16,12 @@ constexpr int kMaxLevels = 8;
 struct GridRules {
     int n; // values
     int steps;
-    float step; // of the largest code
+    float step;                         // of the largest code
     bool on_at_first, redo_all, always; // always: refine even what is on the grid
 };
 
-// The level nearest to x * id, as the bits of a float with this lowest one. Twice the text's rounder,
-// not half of what it is added to: the same low bits, which count alone.
+// The level nearest to x * id, as the bits of a float with this lowest one. Twice the text's
+// rounder, not half of what it is added to: the same low bits, which count alone.
 constexpr int32_t kLevelZero = 0x4b400000;
 template <class V, int Dims> GGUFX_INLINE typename V::Vi level_bits(Lane<V> x, Lane<V> id) {
     const Lane<V> sum = id * x - Lane<V>(1.0f) + Lane<V>(2.0f * kRounder);
@@ -38,7 +39,7 @@ template <class V, int Dims> GGUFX_INLINE typename V::Vi keys_of(const float *x,
     for (int i = Dims - 1; i >= 0; i--) {
         keys = V::add_i(V::template shift_left<kLevelBits<Dims>>(keys),
                         level_bits<V, Dims>(Lane<V>(x[i]), id));
-        zeros = (zeros << kLevelBits<Dims>) + static_cast<uint32_t>(kLevelZero);
+        zeros = (zeros << kLevelBits<Dims>)+static_cast<uint32_t>(kLevelZero);
     }
     return V::sub_i(keys, V::set1_i(static_cast<int32_t>(zeros)));
 }
@@ -109,8 +110,7 @@ template <class V, int Dims> struct alignas(64) Candidates {
             V::store(id + s, inverse.v);
             V::store(scale + s, value.v);
             for (int level = 0; level <= static_cast<int>(kMostLevel<Dims>); level++)
-                V::store(scaled[level] + s,
-                         (value * Lane<V>(static_cast<float>(2 * level + 1))).v);
+                V::store(scaled[level] + s, (value * Lane<V>(static_cast<float>(2 * level + 1))).v);
         }
     }
     GGUFX_INLINE void place(const GridBlock &b, const GridLists &lists, int n) {
@@ -159,7 +159,8 @@ template <class V, int Dims> struct alignas(64) Candidates {
             for (int i = 0; i < n; i++) {
                 const typename V::Vi level = V::shift_right_by(
                     V::load_i(keys[i / Dims] + s), V::set1_i(kLevelBits<Dims> * (i % Dims)));
-                const Lane<V> q = V::template look_up<kLevelRoom<Dims>>(kErrorTable<Dims>.level, level);
+                const Lane<V> q =
+                    V::template look_up<kLevelRoom<Dims>>(kErrorTable<Dims>.level, level);
                 x1 += Lane<V>(b.wx[i]) * q;
                 x2 += Lane<V>(b.w[i]) * q * q;
             }
@@ -167,7 +168,8 @@ template <class V, int Dims> struct alignas(64) Candidates {
             V::store(q2 + s, x2.v);
         }
     }
-    // Takes the best: keys, scale. Returns which groups were off the grid; `off` when none is taken.
+    // Takes the best: keys, scale. Returns which groups were off the grid; `off` when none is
+    // taken.
     GGUFX_INLINE unsigned take(GridBlock *b, int n_groups, unsigned off) const {
         int taken = -1;
         float best = 0.0f;
@@ -188,7 +190,8 @@ template <class V, int Dims> struct alignas(64) Candidates {
 
 template <int Dims> GGUFX_INLINE unsigned join_levels(const uint8_t *levels) {
     unsigned key = 0;
-    for (int i = 0; i < Dims; i++) key |= static_cast<unsigned>(levels[i]) << (kLevelBits<Dims> * i);
+    for (int i = 0; i < Dims; i++)
+        key |= static_cast<unsigned>(levels[i]) << (kLevelBits<Dims> * i);
     return key;
 }
 

@@ -36,8 +36,7 @@ template <class V> struct CutSums {
         for (int s = 0; s < 2; s++) {
             const float *v = s ? kDown : kUp;
             x_of[s] = low.pick(w * v[0] * x, middle.pick(w * v[1] * x, w * v[2] * x));
-            square_of[s] =
-                low.pick(w * v[0] * v[0], middle.pick(w * v[1] * v[1], w * v[2] * v[2]));
+            square_of[s] = low.pick(w * v[0] * v[0], middle.pick(w * v[1] * v[1], w * v[2] * v[2]));
         }
         for (int s = 0; s < 4; s++) {
             const int down = half == 0 ? s >> 1 : s & 1;
@@ -93,68 +92,57 @@ bool fit_iq1_m(CutFit *f, const float *x, const float *w, const GridLists &lists
     return true;
 }
 
-// The f16 scale has no field: four bits of it stand on top of each word of scales.
-inline void spread_scale(uint8_t *scales, const uint32_t *codes, float d) {
-    uint8_t stored[2];
-    store_scale(stored, d);
-    const uint32_t bits = load_u16le(stored);
-    for (int i = 0; i < 4; i++)
-        store_u16le(scales + 2 * i,
-                    static_cast<uint16_t>(codes[i] | (bits >> (4 * i) & 15u) << 12));
-}
-
 // Codes of the scales, and the scale of all fitted anew.
-inline void finish_iq1_m(uint8_t *out, const CutFit *fits, const float *x, const float *w,
+inline void finish_iq1_m(fmt::IQ1_M::Block &to, const CutFit *fits, const float *x, const float *w,
                          float max_scale) {
-    constexpr uint8_t shift_bits[4] = {0x00, 0x80, 0x08, 0x88};
+    using F = fmt::IQ1_M;
     float d = max_scale / 15.0f;
     const float id = 1.0f / d;
-    uint32_t codes[4] = {};
     GridSums sums;
-    for (int ib = 0; ib < 16; ib++) {
+    for (unsigned ib = 0; ib < 16; ib++) {
         const CutFit &f = fits[ib];
         const uint32_t code = scale_code(id, f.scale, 7);
-        codes[ib / 4] |= code << (3 * (ib % 4));
-        out[32 + ib] = static_cast<uint8_t>(out[32 + ib] | shift_bits[f.shifts]);
-        for (int k = 0; k < 2; k++) {
-            const int at = 16 * ib + 8 * k;
-            add_group(&sums, f.levels + 8 * k, x + at, w + at, values_of(f.shifts, k),
+        fmt::write(to, F::scale_at(ib), static_cast<int>(code));
+        for (unsigned k = 0; k < 2; k++) {
+            const unsigned at = 16 * ib + 8 * k;
+            const float *values = values_of(f.shifts, static_cast<int>(k));
+            fmt::write(to, F::shift_at(2 * ib + k), values == kDown);
+            add_group(&sums, f.levels + 8 * k, x + at, w + at, values,
                       static_cast<float>(2 * code + 1));
         }
     }
     if (sums.q2 > 0.0f) d = sums.qx / sums.q2;
-    spread_scale(out + 48, codes, d * 1.1125f);
+    uint8_t stored[2]; // the f16 scale has no field: its bits stand in four places
+    store_scale(stored, d * 1.1125f);
+    for (unsigned i = 0; i < 4; i++) fmt::write(to, F::d_at(i), load_u16le(stored) >> (4 * i));
 }
 
 template <class V>
-void encode_iq1_m_block(uint8_t *out, const float *x, const float *qw, float sum_squares,
+void encode_iq1_m_block(fmt::IQ1_M::Block &to, const float *x, const float *qw, float sum_squares,
                         const GridLists &lists) {
     CutFit fits[16];
     alignas(64) float w[256];
     float max_scale = 0.0f;
-    __builtin_memset(out, 0, 56);
+    to = {};
     cut_weights<V>(w, x, qw, 256, 2.0f * sum_squares / 256.0f);
-    for (int ib = 0; ib < 16; ib++) {
+    for (unsigned ib = 0; ib < 16; ib++) {
         CutFit &f = fits[ib];
-        const int at = 16 * ib;
+        const unsigned at = 16 * ib;
         f.scale = 0.0f, f.shifts = 0;
         for (int i = 0; i < 16; i++) // a zero sub-block decodes as point 0
             f.levels[i] = static_cast<uint8_t>(level_of<8>(lists.first_key, i % 8));
         if (largest1(x + at, 16) < 1e-7f) continue;
         if (!fit_iq1_m<V>(&f, x + at, w + at, lists)) continue;
-        const unsigned low = point_index(lists, key_of(f.levels));
-        const unsigned high = point_index(lists, key_of(f.levels + 8));
-        out[2 * ib] = static_cast<uint8_t>(low & 255u);
-        out[2 * ib + 1] = static_cast<uint8_t>(high & 255u);
-        out[32 + ib] = static_cast<uint8_t>(low >> 8 | high >> 8 << 4);
+        for (unsigned k = 0; k < 2; k++)
+            put_index<fmt::IQ1_M>(to, 2 * ib + k, point_index(lists, key_of(f.levels + 8 * k)));
         max_scale = max_scale > f.scale ? max_scale : f.scale;
     }
     if (max_scale == 0.0f) return; // the indices stay
-    finish_iq1_m(out, fits, x, w, max_scale);
+    finish_iq1_m(to, fits, x, w, max_scale);
 }
 
 template <class V> void encode_iq1_m(const EncodeJob &job) {
-    encode_iq1<V, 56>(job, encode_iq1_m_block<V>);
+    encode_iq1<V, fmt::IQ1_M>(job, encode_iq1_m_block<V>);
 }
 
 } // namespace

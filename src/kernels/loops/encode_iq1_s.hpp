@@ -50,8 +50,8 @@ template <class V> struct alignas(64) CutSums32 {
     GGUFX_INLINE Cuts cuts(int first, int second) const {
         const Lane<V> middle_x =
             (Lane<V>(V::load(x + second)) - Lane<V>(x[first])) * Lane<V>(kUp[1]);
-        const Lane<V> middle_w = (Lane<V>(V::load(w + second)) - Lane<V>(w[first])) *
-                                 Lane<V>(kUp[1]) * Lane<V>(kUp[1]);
+        const Lane<V> middle_w =
+            (Lane<V>(V::load(w + second)) - Lane<V>(w[first])) * Lane<V>(kUp[1]) * Lane<V>(kUp[1]);
         Cuts c;
         c.qx[0] = Lane<V>(low_x[0][first]) + middle_x + Lane<V>(V::load(high_x[0] + second));
         c.qx[1] = Lane<V>(low_x[1][first]) - middle_x + Lane<V>(V::load(high_x[1] + second));
@@ -62,8 +62,7 @@ template <class V> struct alignas(64) CutSums32 {
 };
 
 // The text: every cut is offered that is better than the last one taken.
-template <class V>
-__attribute__((noinline)) BestCut search_every_cut(const CutSums32<V> &sums) {
+template <class V> __attribute__((noinline)) BestCut search_every_cut(const CutSums32<V> &sums) {
     constexpr int L = V::kLanes;
     BestCut best;
     for (int first = 0; first <= 32; first++)
@@ -190,42 +189,39 @@ bool fit_iq1_s(CutFit *f, const float *x, const float *w, float largest, const G
 }
 
 template <class V>
-void encode_iq1_s_block(uint8_t *out, const float *x, const float *qw, float sum_squares,
+void encode_iq1_s_block(fmt::IQ1_S::Block &to, const float *x, const float *qw, float sum_squares,
                         const GridLists &lists) {
+    using F = fmt::IQ1_S;
     const float sigma2 = 2.0f * sum_squares / 256.0f;
     float scales[8], max_scale = 0.0f;
-    uint32_t high[8];
-    __builtin_memset(out, 0, 50);
-    for (int ib = 0; ib < 8; ib++) {
+    bool down[8] = {};
+    to = {};
+    for (unsigned ib = 0; ib < 8; ib++) {
         const float *from = x + 32 * ib;
         alignas(64) float w[32];
         CutFit f;
         scales[ib] = 0.0f;
-        high[ib] = 0;
         const float largest = largest1(from, 32);
         if (largest < 1e-12f) continue;
         cut_weights<V>(w, from, qw + 32 * ib, 32, sigma2);
         if (!fit_iq1_s<V>(&f, from, w, largest, lists)) continue;
-        for (int k = 0; k < 4; k++) {
-            const unsigned index = point_index(lists, key_of(f.levels + 8 * k));
-            out[2 + 4 * ib + k] = static_cast<uint8_t>(index & 255u);
-            high[ib] |= index >> 8 << (3 * k);
-        }
-        store_u16le(out + 34 + 2 * ib, static_cast<uint16_t>(high[ib]));
+        for (unsigned k = 0; k < 4; k++)
+            put_index<F>(to, 4 * ib + k, point_index(lists, key_of(f.levels + 8 * k)));
         scales[ib] = f.scale;
-        high[ib] |= f.shifts ? 0x8000u : 0u;
+        down[ib] = f.shifts != 0;
         max_scale = max_scale > f.scale ? max_scale : f.scale;
     }
     if (max_scale == 0.0f) return; // the indices stay
     const float d = max_scale / 15.0f, id = 1.0f / d;
-    store_scale(out, d * 1.125f);
-    for (int ib = 0; ib < 8; ib++)
-        store_u16le(out + 34 + 2 * ib,
-                    static_cast<uint16_t>(high[ib] | scale_code(id, scales[ib], 7) << 12));
+    store_scale(to.d, d * 1.125f);
+    for (unsigned ib = 0; ib < 8; ib++) {
+        fmt::write(to, F::scale_at(ib), static_cast<int>(scale_code(id, scales[ib], 7)));
+        fmt::write(to, F::shift_at(ib), down[ib]);
+    }
 }
 
 template <class V> void encode_iq1_s(const EncodeJob &job) {
-    encode_iq1<V, 50>(job, encode_iq1_s_block<V>);
+    encode_iq1<V, fmt::IQ1_S>(job, encode_iq1_s_block<V>);
 }
 
 } // namespace

@@ -1,113 +1,86 @@
-// IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S as src/quant/iq2.cpp and iq3.cpp make them.
+// IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S as kernels/scalar makes them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/loops/encode_grid_search.hpp"
+#include "kernels/loops/encode_pack.hpp"
 #include "kernels/loops/encode_search.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace {
 
-// What sets a type apart. put: the groups of sub-block ib; `at` counts those put before.
+// What sets a type apart. kKeep: what was put stays without a scale; and the reference does not move
+// on behind a zero sub-block, but for the upper bits of indices.
 struct Iq2Xs {
-    static constexpr int kDims = 8, kBytes = 74;
+    using Format = fmt::IQ2_XS;
+    static constexpr int kDims = 8;
     static constexpr GridRules kRules = {16, 9, 0.1f, true, false, false};
-    static constexpr bool kEven = true, kKeep = false; // kKeep: what was put stays without a scale
+    static constexpr bool kEven = true, kKeep = false;
     static constexpr float kNone = kTiny, kSigma = 1.0f, kPlainSigma = 0.0f, kFudge = 1.0f;
-    static void put(uint8_t *out, int ib, int, const uint32_t *index, const uint8_t *signs) {
-        for (int k = 0; k < 2; k++)
-            store_u16le(out + 2 + 4 * ib + 2 * k,
-                        static_cast<uint16_t>(index[k] | static_cast<uint32_t>(signs[k]) << 9));
-    }
-    static void put_scale(uint8_t *out, int ib, uint32_t code) {
-        out[66 + ib / 2] = static_cast<uint8_t>(out[66 + ib / 2] | code << (4 * (ib % 2)));
-    }
 };
 struct Iq2S {
-    static constexpr int kDims = 8, kBytes = 82;
+    using Format = fmt::IQ2_S;
+    static constexpr int kDims = 8;
     static constexpr GridRules kRules = {16, 9, 0.1f, true, false, false};
     static constexpr bool kEven = false, kKeep = false;
     static constexpr float kNone = 1e-8f, kSigma = 2.0f, kPlainSigma = 0.25f, kFudge = 0.9875f;
-    static void put(uint8_t *out, int ib, int, const uint32_t *index, const uint8_t *signs) {
-        for (int k = 0; k < 2; k++) {
-            const int group = 2 * ib + k;
-            out[2 + group] = static_cast<uint8_t>(index[k] & 255u);
-            out[34 + group] = signs[k];
-            uint8_t *high = out + 66 + group / 4;
-            *high = static_cast<uint8_t>(*high | index[k] >> 8 << (2 * (group % 4)));
-        }
-    }
-    static void put_scale(uint8_t *out, int ib, uint32_t code) {
-        out[74 + ib / 2] = static_cast<uint8_t>(out[74 + ib / 2] | code << (4 * (ib % 2)));
-    }
 };
 struct Iq3Xxs {
-    static constexpr int kDims = 4, kBytes = 98;
+    using Format = fmt::IQ3_XXS;
+    static constexpr int kDims = 4;
     static constexpr GridRules kRules = {32, 15, 0.2f, true, false, false};
     static constexpr bool kEven = true, kKeep = false;
     static constexpr float kNone = 1e-8f, kSigma = 2.0f, kPlainSigma = 0.0f, kFudge = 1.0125f;
-    static void put(uint8_t *out, int ib, int, const uint32_t *index, const uint8_t *signs) {
-        uint32_t bits = 0;
-        for (int k = 0; k < 8; k++) out[2 + 8 * ib + k] = static_cast<uint8_t>(index[k]);
-        for (int k = 0; k < 4; k++) bits |= static_cast<uint32_t>(signs[k]) << (7 * k);
-        store_u32le(out + 66 + 4 * ib, bits);
-    }
-    static void put_scale(uint8_t *out, int ib, uint32_t code) {
-        uint8_t *top = out + 66 + 4 * ib + 3;
-        *top = static_cast<uint8_t>(*top | code << 4);
-    }
 };
 struct Iq3S {
-    static constexpr int kDims = 4, kBytes = 110;
+    using Format = fmt::IQ3_S;
+    static constexpr int kDims = 4;
     static constexpr GridRules kRules = {32, 9, 0.2f, false, true, false};
     static constexpr bool kEven = false, kKeep = true;
     static constexpr float kNone = 0x1p-149f, kSigma = 2.0f, kPlainSigma = 0.0f, kFudge = 1.033f;
-    // The reference does not move on behind a zero sub-block.
-    static void put(uint8_t *out, int ib, int at, const uint32_t *index, const uint8_t *signs) {
-        for (int k = 0; k < 8; k++) {
-            out[2 + 8 * at + k] = static_cast<uint8_t>(index[k] & 255u);
-            out[66 + ib] = static_cast<uint8_t>(out[66 + ib] | index[k] >> 8 << k);
-        }
-        for (int k = 0; k < 4; k++) out[74 + 4 * at + k] = signs[k];
-    }
-    static void put_scale(uint8_t *out, int ib, uint32_t code) {
-        out[106 + ib / 2] = static_cast<uint8_t>(out[106 + ib / 2] | code << (4 * (ib % 2)));
-    }
 };
 
 template <class T> struct GridOut {
-    uint8_t *out;
+    using F = typename T::Format;
+    typename F::Block &to;
     const GridLists &lists;
     float scales[16] = {}, max_scale = 0.0f;
-    int n_put = 0;
+    unsigned n_put = 0; // sub-blocks
 
-    void put(int ib, const GridBlock &b) {
-        uint32_t index[8];
-        for (int g = 0; g < T::kRules.n / T::kDims; g++) index[g] = point_index(lists, b.keys[g]);
-        T::put(out, ib, n_put++, index, b.signs);
+    void put(unsigned ib, const GridBlock &b) {
+        constexpr unsigned groups = T::kRules.n / T::kDims, eights = T::kRules.n / 8;
+        const unsigned at = T::kKeep ? n_put++ : ib;
+        for (unsigned g = 0; g < groups; g++) {
+            const int index = static_cast<int>(point_index(lists, b.keys[g]));
+            fmt::write(to, F::index_low_at(groups * at + g), index & 255);
+            if constexpr (requires { F::index_high_at(g); })
+                fmt::write(to, F::index_high_at(groups * ib + g), index >> 8);
+        }
+        for (unsigned k = 0; k < eights; k++)
+            fmt::write(to, F::signs_at(eights * at + k), b.signs[k]);
         scales[ib] = b.scale;
         max_scale = max_scale > b.scale ? max_scale : b.scale;
     }
     void finish() {
         if (max_scale == 0.0f) {
-            if (!T::kKeep) __builtin_memset(out, 0, T::kBytes);
+            if (!T::kKeep) to = {};
             return;
         }
         const float d = max_scale / 31.0f, id = 1.0f / d;
-        store_scale(out, d * T::kFudge);
-        for (int ib = 0; ib < 256 / T::kRules.n; ib++)
-            T::put_scale(out, ib, scale_code(id, scales[ib], 15));
+        store_scale(to.d, d * T::kFudge);
+        for (unsigned ib = 0; ib < 256 / T::kRules.n; ib++)
+            fmt::write(to, F::scale_at(ib), static_cast<int>(scale_code(id, scales[ib], 15)));
     }
 };
 
 template <class V, class T>
-void encode_grid_block(uint8_t *out, const float *x, const float *qw, float sum_squares,
-                       const GridLists &lists) {
+void encode_grid_block(typename T::Format::Block &block, const float *x, const float *qw,
+                       float sum_squares, const GridLists &lists) {
     constexpr int n = T::kRules.n;
     const float sigma2 = T::kSigma * sum_squares / 256.0f;
-    GridOut<T> to{out, lists};
-    __builtin_memset(out, 0, T::kBytes);
+    GridOut<T> to{block, lists};
+    block = {};
     for (int ib = 0; ib < 256 / n; ib++) {
         GridBlock b;
         const float max = start_block<V>(&b, x + n * ib, qw ? qw + n * ib : nullptr, n,
@@ -131,29 +104,18 @@ template <class V, class T> void encode_grid(const EncodeJob &job) {
         alignas(64) float sums[V::kLanes];
         sums_of_squares<V>(sums, at);
         for (int b = 0; b < at.n; b++)
-            encode_grid_block<V, T>(job.out + T::kBytes * at.block(b), at.values(b),
+            encode_grid_block<V, T>(block_of<typename T::Format>(job, at.block(b)), at.values(b),
                                     job.imatrix ? at.weights(b) : nullptr, sums[b], *job.grid);
     }
 }
 
 // IQ2_XXS looks for its scale among multiples of a fit with 5 levels.
 struct Iq2Xxs {
-    static constexpr int kDims = 8, kBytes = 66;
+    using Format = fmt::IQ2_XXS;
+    static constexpr int kDims = 8;
     static constexpr GridRules kRules = {32, 6, 0.1f, true, false, true};
     static constexpr bool kEven = true, kKeep = false;
     static constexpr float kFudge = 1.0f;
-    static void put(uint8_t *out, int ib, int, const uint32_t *index, const uint8_t *signs) {
-        uint32_t bits = 0;
-        for (int k = 0; k < 4; k++) {
-            out[2 + 8 * ib + k] = static_cast<uint8_t>(index[k]);
-            bits |= static_cast<uint32_t>(signs[k]) << (7 * k);
-        }
-        store_u32le(out + 2 + 8 * ib + 4, bits);
-    }
-    static void put_scale(uint8_t *out, int ib, uint32_t code) {
-        uint8_t *top = out + 2 + 8 * ib + 7;
-        *top = static_cast<uint8_t>(*top | code << 4);
-    }
 };
 
 template <class V>
@@ -188,14 +150,14 @@ template <class V> void encode_iq2_xxs(const EncodeJob &job) {
             const float *xval[L], *weights[L];
             for (int j = 0; j < L; j++) {
                 const int b = b0 + j / 8 < at.n ? b0 + j / 8 : at.n - 1, ib = j % 8;
-                max[j] = start_block<V>(&blocks[j], at.values(b) + 32 * ib,
-                                        at.weights(b) + 32 * ib, 32, sums[b] / 256.0f, true);
+                max[j] = start_block<V>(&blocks[j], at.values(b) + 32 * ib, at.weights(b) + 32 * ib,
+                                        32, sums[b] / 256.0f, true);
                 xval[j] = blocks[j].xval, weights[j] = blocks[j].w;
             }
             fit_xxs<V>(fits, xval, weights);
             for (int b = b0; b < b0 + kAtOnce && b < at.n; b++) {
-                GridOut<Iq2Xxs> to{job.out + Iq2Xxs::kBytes * at.block(b), *job.grid};
-                __builtin_memset(to.out, 0, Iq2Xxs::kBytes);
+                GridOut<Iq2Xxs> to{block_of<fmt::IQ2_XXS>(job, at.block(b)), *job.grid};
+                to.to = {};
                 for (int ib = 0; ib < 8; ib++) {
                     const int j = 8 * (b - b0) + ib;
                     if (max[j] < kTiny) continue;

@@ -1,4 +1,4 @@
-// IQ4_NL and IQ4_XS as src/quant/iq4.cpp makes them, a group of 32 in each lane.
+// IQ4_NL and IQ4_XS as kernels/scalar makes them, a group of 32 in each lane.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -86,28 +86,22 @@ template <class V> void encode_iq4_nl(const EncodeJob &job) {
         alignas(64) float scale[V::kLanes];
         V::store(scale, fit_levels<V>(x, w).v);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + 18 * at.block(b);
-            store_scale(out, scale[b]);
-            encode_iq4_group<V>(out + 2, at.values(b), inverse1(scale[b]));
+            fmt::IQ4_NL::Block &to = block_of<fmt::IQ4_NL>(job, at.block(b));
+            store_scale(to.d, scale[b]);
+            encode_iq4_group<V>(to.qs, at.values(b), inverse1(scale[b]));
         }
     }
 }
 
-template <class V> void finish_iq4_xs(uint8_t *out, const float *x, const float *scales) {
+template <class V> void finish_iq4_xs(fmt::IQ4_XS::Block &to, const float *x, const float *scales) {
     const float d = -signed_largest1(scales, 8) / 32.0f, id = inverse1(d);
-    store_scale(out, d);
-    uint32_t high = 0, low = 0; // 2 and 4 bits of each of the 8 scales
+    store_scale(to.d, d);
     for (unsigned k = 0; k < 8; k++) {
         const int near = nearest_int(id * scales[k]);
         const int code = near < -32 ? -32 : near > 31 ? 31 : near;
-        encode_iq4_group<V>(out + 8 + 16 * k, x + kBlock * k,
-                            inverse1(d * static_cast<float>(code)));
-        const auto stored = static_cast<uint32_t>(code + 32);
-        low |= (stored & 15) << (4 * k);
-        high |= (stored >> 4) << (2 * k);
+        encode_iq4_group<V>(to.qs + 16 * k, x + kBlock * k, inverse1(d * static_cast<float>(code)));
+        fmt::write(to, fmt::IQ4_XS::scale_at(k), code + 32);
     }
-    store_u16le(out + 2, static_cast<uint16_t>(high));
-    store_u32le(out + 4, low);
 }
 
 template <class V> void encode_iq4_xs(const EncodeJob &job) {
@@ -125,7 +119,8 @@ template <class V> void encode_iq4_xs(const EncodeJob &job) {
             V::store(found.scale + g, fit_levels<V>(x, w).v);
         }
         for (int b = 0; b < at.n; b++)
-            finish_iq4_xs<V>(job.out + 136 * at.block(b), at.values(b), found.scale + 8 * b);
+            finish_iq4_xs<V>(block_of<fmt::IQ4_XS>(job, at.block(b)), at.values(b),
+                             found.scale + 8 * b);
     }
 }
 

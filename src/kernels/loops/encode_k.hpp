@@ -1,5 +1,5 @@
-// Q2_K .. Q6_K as src/quant/kquant.cpp makes them: scales of groups with a group in each lane, scales
-// of super-blocks with a super-block in each; then codes anew from what a decoder will read.
+// Q2_K .. Q6_K as kernels/scalar makes them: scales of groups with a group in each lane,
+// scales of super-blocks with a super-block in each; then codes anew from what a decoder will read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -74,16 +74,14 @@ GGUFX_INLINE void fit_groups(FoundGroups<V, Values> *found, const Places<V, kSup
         V::store(found->scale + first, fit(x, w, &codes, &min).v);
         V::store(found->min + first, min.v);
         V::store(found->weight + first, weight.v);
-        for (int i = 0; i < Values; i++)
-            store_bytes(found->codes[first / V::kLanes][i], codes[i]);
+        for (int i = 0; i < Values; i++) store_bytes(found->codes[first / V::kLanes][i], codes[i]);
     }
 }
 
 // The numbers of kLanes super-blocks, one super-block per lane.
 template <class V, int Each> GGUFX_INLINE void by_super(Group<V> *to, const float *of_groups) {
     for (int k = 0; k < Each; k++)
-        for (int b = 0; b < static_cast<int>(V::kLanes); b++)
-            to->v[k][b] = of_groups[b * Each + k];
+        for (int b = 0; b < static_cast<int>(V::kLanes); b++) to->v[k][b] = of_groups[b * Each + k];
 }
 
 // Scales of super-blocks as floats, and the codes of their groups.
@@ -159,16 +157,18 @@ template <class V> void encode_q2_k(const EncodeJob &job) {
         round_lines<V, 16>(&scales, found.scale, found, at, 15);
         round_lines<V, 16>(&mins, found.min, found, at, 15);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + 84 * at.block(b), codes[kSuper];
-            const float d = store_scale(out + 80, scales.d[b]);
-            const float dmin = store_scale(out + 82, mins.d[b]);
+            fmt::Q2_K::Block &to = block_of<fmt::Q2_K>(job, at.block(b));
+            uint8_t codes[kSuper];
+            const float d = store_scale(to.d, scales.d[b]);
+            const float dmin = store_scale(to.dmin, mins.d[b]);
             for (int k = 0; k < 16; k++) {
-                out[k] = static_cast<uint8_t>(scales.codes[b][k] | mins.codes[b][k] << 4);
+                to.scales[k] = static_cast<uint8_t>(scales.codes[b][k] | mins.codes[b][k] << 4);
                 requantize<V, 16>(codes + 16 * k, at.values(b) + 16 * k,
-                                  d * static_cast<float>(out[k] & 15),
-                                  dmin * static_cast<float>(out[k] >> 4), 0, 3, found, 16 * b + k);
+                                  d * static_cast<float>(to.scales[k] & 15),
+                                  dmin * static_cast<float>(to.scales[k] >> 4), 0, 3, found,
+                                  16 * b + k);
             }
-            pack_crumbs(out + 16, codes, 0);
+            pack_crumbs(to.qs, codes, 0);
         }
     }
 }
@@ -182,8 +182,8 @@ inline void pack_scales6(uint8_t *s, const uint8_t *scales, const uint8_t *mins)
     }
 }
 
-// Q4_K and Q5_K: finish(out, codes) stores the codes behind d, dmin and the scales (16 bytes).
-template <class V, int BlockBytes, class Finish>
+// Q4_K and Q5_K: finish(block, codes) stores the codes.
+template <class V, class F, class Finish>
 GGUFX_INLINE void encode_lines6(const EncodeJob &job, const LineSearch &plain, Finish finish) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
         const Places<V, kSuper> at(job, first);
@@ -193,10 +193,11 @@ GGUFX_INLINE void encode_lines6(const EncodeJob &job, const LineSearch &plain, F
         round_lines<V, 32>(&scales, found.scale, found, at, 63);
         round_lines<V, 32>(&mins, found.min, found, at, 63);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + BlockBytes * at.block(b), codes[kSuper];
+            typename F::Block &to = block_of<F>(job, at.block(b));
+            uint8_t codes[kSuper];
             uint8_t *s = scales.codes[b], *m = mins.codes[b];
-            const float d = store_scale(out, scales.d[b]);
-            const float dmin = store_scale(out + 2, mins.d[b]);
+            const float d = store_scale(to.d, scales.d[b]);
+            const float dmin = store_scale(to.dmin, mins.d[b]);
             for (int k = 0; k < 8; k++) {
                 s[k] = s[k] < 63 ? s[k] : 63;
                 m[k] = m[k] < 63 ? m[k] : 63;
@@ -204,22 +205,24 @@ GGUFX_INLINE void encode_lines6(const EncodeJob &job, const LineSearch &plain, F
                                   d * static_cast<float>(s[k]), dmin * static_cast<float>(m[k]), 0,
                                   static_cast<int>(plain.n_max), found, 8 * b + k);
             }
-            pack_scales6(out + 4, s, m);
-            finish(out + 16, codes);
+            pack_scales6(to.scales, s, m);
+            finish(to, codes);
         }
     }
 }
 
 template <class V> void encode_q4_k(const EncodeJob &job) {
-    encode_lines6<V, 144>(job, {32, 15.0f, -1.0f, 0.1f, 20, false}, pack_nibbles256);
+    encode_lines6<V, fmt::Q4_K>(
+        job, {32, 15.0f, -1.0f, 0.1f, 20, false},
+        [](fmt::Q4_K::Block &to, const uint8_t *codes) { pack_nibbles256(to.qs, codes); });
 }
 
 template <class V> void encode_q5_k(const EncodeJob &job) {
-    encode_lines6<V, 176>(job, {32, 31.0f, -0.5f, 0.1f, 15, false},
-                          [](uint8_t *out, const uint8_t *codes) {
-                              pack_bits256(out, codes, 4);
-                              pack_nibbles256(out + 32, codes);
-                          });
+    encode_lines6<V, fmt::Q5_K>(job, {32, 31.0f, -0.5f, 0.1f, 15, false},
+                                [](fmt::Q5_K::Block &to, const uint8_t *codes) {
+                                    pack_bits256(to.qh, codes, 4);
+                                    pack_nibbles256(to.qs, codes);
+                                });
 }
 
 } // namespace

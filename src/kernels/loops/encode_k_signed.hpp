@@ -58,44 +58,45 @@ template <class V> void encode_q3_k(const EncodeJob &job) {
                           });
         round_q3_scales<V>(&scales, found, at);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + 110 * at.block(b), codes[kSuper];
-            const float d = store_scale(out + 108, scales.d[b]);
-            pack_q3_scales(out + 96, scales.codes[b]);
+            fmt::Q3_K::Block &to = block_of<fmt::Q3_K>(job, at.block(b));
+            uint8_t codes[kSuper];
+            const float d = store_scale(to.d, scales.d[b]);
+            pack_q3_scales(to.scales, scales.codes[b]);
             for (int k = 0; k < 16; k++)
                 requantize<V, 16>(codes + 16 * k, at.values(b) + 16 * k,
                                   d * static_cast<float>(scales.codes[b][k] - 32), 0.0f, -4, 3,
                                   found, 16 * b + k);
-            pack_bits256(out, codes, 2);
-            pack_crumbs(out + 32, codes, 0);
+            pack_bits256(to.hmask, codes, 2);
+            pack_crumbs(to.qs, codes, 0);
         }
     }
 }
 
-inline void pack_q6(uint8_t *out, const uint8_t *codes) {
+inline void pack_q6(fmt::Q6_K::Block &to, const uint8_t *codes) {
     for (int half = 0; half < 2; half++)
-        pack_nibbles(out + 64 * half, codes + 128 * half, 64, 64);
-    pack_crumbs(out + 128, codes, 4);
+        pack_nibbles(to.ql + 64 * half, codes + 128 * half, 64, 64);
+    pack_crumbs(to.qh, codes, 4);
 }
 
 template <class V>
-void finish_q6_k(uint8_t *out, const float *x, const float *scales,
+void finish_q6_k(fmt::Q6_K::Block &to, const float *x, const float *scales,
                  const FoundGroups<V, 16> &found, int first_group) {
     const float max = signed_largest1(scales, 16);
     if (max < kTiny && max > -kTiny) {
-        __builtin_memset(out, 0, 210);
+        to = {};
         return;
     }
     uint8_t codes[kSuper];
     const float iscale = -128.0f / max;
-    const float d = store_scale(out + 208, 1.0f / iscale);
+    const float d = store_scale(to.d, 1.0f / iscale);
     for (int k = 0; k < 16; k++) {
         const int l = nearest_int(iscale * scales[k]);
         const auto code = static_cast<int8_t>((l < 127 ? l : 127) & 255);
-        out[192 + k] = static_cast<uint8_t>(code);
+        to.scales[k] = static_cast<uint8_t>(code);
         requantize<V, 16>(codes + 16 * k, x + 16 * k, d * static_cast<float>(code), 0.0f, -32, 31,
                           found, first_group + k);
     }
-    pack_q6(out, codes);
+    pack_q6(to, codes);
 }
 
 template <class V> void encode_q6_k(const EncodeJob &job) {
@@ -118,8 +119,8 @@ template <class V> void encode_q6_k(const EncodeJob &job) {
             for (int i = 0; i < 16; i++) store_bytes(found.codes[g / V::kLanes][i], codes[i]);
         }
         for (int b = 0; b < at.n; b++)
-            finish_q6_k<V>(job.out + 210 * at.block(b), at.values(b), found.scale + 16 * b, found,
-                           16 * b);
+            finish_q6_k<V>(block_of<fmt::Q6_K>(job, at.block(b)), at.values(b),
+                           found.scale + 16 * b, found, 16 * b);
     }
 }
 

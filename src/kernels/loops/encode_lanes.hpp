@@ -43,8 +43,12 @@ template <class V> GGUFX_INLINE Where<V> operator!=(Lane<V> a, Lane<V> b) {
     return {V::differ(a.v, b.v)};
 }
 
-template <class V> GGUFX_INLINE Lane<V> magnitude(Lane<V> a) { return V::absolute(a.v); }
-template <class V> GGUFX_INLINE Lane<V> square_root(Lane<V> a) { return V::sqrt(a.v); }
+template <class V> GGUFX_INLINE Lane<V> magnitude(Lane<V> a) {
+    return V::absolute(a.v);
+}
+template <class V> GGUFX_INLINE Lane<V> square_root(Lane<V> a) {
+    return V::sqrt(a.v);
+}
 template <class V> GGUFX_INLINE Lane<V> clamped(Lane<V> a, float low, float high) {
     return V::lesser(V::greater(a.v, V::set1(low)), V::set1(high));
 }
@@ -110,7 +114,9 @@ template <class V, int BlockValues> struct Places {
     GGUFX_INLINE Places(const EncodeJob &j, size_t b) : job(j), first(b), n(V::kLanes) {
         if (j.n_blocks - b < V::kLanes) n = static_cast<int>(j.n_blocks - b);
     }
-    GGUFX_INLINE size_t block(int b) const { return first + static_cast<size_t>(b < n ? b : n - 1); }
+    GGUFX_INLINE size_t block(int b) const {
+        return first + static_cast<size_t>(b < n ? b : n - 1);
+    }
     GGUFX_INLINE const float *values(int b) const { return job.x + block(b) * BlockValues; }
     GGUFX_INLINE const float *weights(int b) const {
         return job.imatrix + (job.block + block(b)) % job.row_blocks * BlockValues;
@@ -148,10 +154,12 @@ template <class V> GGUFX_INLINE void weigh_by_squares(Group<V> *w, const Group<V
     for (int i = 0; i < n; i++) w->set(i, x[i] * x[i]);
 }
 
-// Half away from zero, for |a| < 2^22; INT32_MIN for infinities and NaN, as the text's round_away().
+// Half away from zero, for |a| < 2^22; INT32_MIN for infinities and NaN, as the text's
+// round_away().
 template <class V> GGUFX_INLINE typename V::Vi round_away(Lane<V> a) {
     // The largest float below 1/2, so that nothing below a half is carried over it.
-    const typename V::Vi half = V::replace(V::as_int(a.v), V::set1_i(INT32_MIN), V::set1_i(0x3effffff));
+    const typename V::Vi half =
+        V::replace(V::as_int(a.v), V::set1_i(INT32_MIN), V::set1_i(0x3effffff));
     return V::to_int((a + Lane<V>(V::as_float(half))).v);
 }
 
@@ -165,10 +173,6 @@ template <class V> GGUFX_INLINE Lane<V> load_some(const float *x, size_t n) {
 
 // ---- one value at a time: what comes once per group ---------------------------------------------
 
-inline float nearest1(float v) {
-    const uint32_t bits = (f32_bits(v + kRounder) & 0x007fffffu) | 0x4b000000u;
-    return f32_from_bits(bits) - kRounder;
-}
 inline int nearest_int(float v) {
     return static_cast<int>(f32_bits(v + kRounder) & 0x007fffffu) - 0x00400000;
 }

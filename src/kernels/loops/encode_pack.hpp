@@ -1,13 +1,20 @@
 // Codes, a byte each, to the fields of blocks, eight bytes at a time: fields do not cross bytes, so
-// the order of bytes in a word does not matter.
+// the order of bytes in a word does not matter. The formats say which order is whose.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "formats/orders.hpp"
+#include "kernels/encode.hpp"
 #include "kernels/loops/common.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace {
+
+// Block b of a job.
+template <class F> GGUFX_INLINE typename F::Block &block_of(const EncodeJob &job, size_t b) {
+    return reinterpret_cast<typename F::Block *>(job.out)[b];
+}
 
 constexpr uint64_t kEachByte = 0x0101010101010101u;
 

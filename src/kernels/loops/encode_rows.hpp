@@ -33,8 +33,7 @@ template <class V> bool all_finite(const float *x, size_t n) {
 }
 
 // The largest magnitudes of blocks of Values values each.
-template <class V, int Values>
-GGUFX_INLINE Lane<V> largest_of_blocks(const Places<V, Values> &at) {
+template <class V, int Values> GGUFX_INLINE Lane<V> largest_of_blocks(const Places<V, Values> &at) {
     using Vf = typename V::Vf;
     Vf most[V::kLanes];
 #pragma GCC unroll 16
@@ -48,9 +47,7 @@ GGUFX_INLINE Lane<V> largest_of_blocks(const Places<V, Values> &at) {
 }
 
 // Least and greatest value of each block of `at`; which of equal zeros is open.
-template <class V> struct Range {
-    Lane<V> least, most;
-};
+template <class V> struct Range { Lane<V> least, most; };
 template <class V> GGUFX_INLINE Range<V> range_of_blocks(const Places<V, kBlock> &at) {
     using Vf = typename V::Vf;
     Vf least[V::kLanes], most[V::kLanes];

@@ -1,4 +1,4 @@
-// The scale searches of src/quant/search.cpp, a group in each lane. Candidates that a lane does not
+// The scale searches of kernels/scalar, a group in each lane. Candidates that a lane does not
 // want change nothing in it; codes are made once, from what the best candidate was.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -64,8 +64,7 @@ Lane<V> fit_signed(int n, float n_max, const Group<V> &x, const Group<V> &w, Gro
         if (step == 0) continue;
         const Lane<V> iscale = Lane<V>(-(n_max + 0.1f * static_cast<float>(step))) / max;
         sums = sums_of(iscale);
-        const Where<V> better =
-            (Lane<V>(0.0f) < sums.l2) & (best * sums.l2 < sums.lx * sums.lx);
+        const Where<V> better = (Lane<V>(0.0f) < sums.l2) & (best * sums.l2 < sums.lx * sums.lx);
         const Lane<V> ratio = sums.lx / sums.l2;
         best_iscale = better.pick(iscale, best_iscale);
         scale = better.pick(ratio, scale);
@@ -81,8 +80,8 @@ GGUFX_INLINE void take_code(Group<V> *l, int i, FitSums<V> *sums, FitSums<V> wit
                             Lane<V> wx, Lane<V> next, Where<V> may) {
     FitSums<V> with = without;
     with.add(w, wx, next);
-    const Where<V> better = may & (next != (*l)[i]) &
-                            (sums->lx * sums->lx * with.l2 < with.lx * with.lx * sums->l2);
+    const Where<V> better =
+        may & (next != (*l)[i]) & (sums->lx * sums->lx * with.l2 < with.lx * with.lx * sums->l2);
     sums->lx = better.pick(with.lx, sums->lx);
     sums->l2 = better.pick(with.l2, sums->l2);
     l->set(i, better.pick(low8(next), (*l)[i]));
@@ -115,8 +114,7 @@ template <class V> Lane<V> fit_descent(int n, float n_max, const Group<V> &x, Gr
             codes->set(i, better.pick(next, (*codes)[i]));
         }
     }
-    for (int i = 0; i < n; i++)
-        codes->set(i, dead.pick(0.0f, (*codes)[i] + Lane<V>(n_max)));
+    for (int i = 0; i < n; i++) codes->set(i, dead.pick(0.0f, (*codes)[i] + Lane<V>(n_max)));
     return dead.pick(0.0f, sums.ratio());
 }
 
@@ -180,11 +178,10 @@ struct LineSearch {
     int n_steps;
     bool absolute;
 };
-template <class V> struct LineFit {
-    Lane<V> scale, min;
-};
+template <class V> struct LineFit { Lane<V> scale, min; };
 
-template <class V> GGUFX_INLINE Lane<V> line_code(Lane<V> iscale, Lane<V> x, Lane<V> min, float n_max) {
+template <class V>
+GGUFX_INLINE Lane<V> line_code(Lane<V> iscale, Lane<V> x, Lane<V> min, float n_max) {
     return clamped(nearest(iscale * (x - min)), 0.0f, n_max);
 }
 

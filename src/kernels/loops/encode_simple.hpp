@@ -1,4 +1,4 @@
-// Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 as src/quant/rtn.cpp makes them (encode_rows.hpp); with an imatrix the
+// Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 as kernels/scalar makes them (encode_rows.hpp); with an imatrix the
 // searches of the K types.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -37,8 +37,8 @@ inline void pack_fifth_bits(uint8_t *to, const uint8_t *codes) {
         to[i] = static_cast<uint8_t>(bit_of_bytes(load_eight(codes + 8 * i), 4));
 }
 
-// Q4_0 and Q5_0 with an imatrix: NMax codes on either side of zero; pack(out + 2, codes).
-template <class V, int Bytes, int NMax, class Pack>
+// Q4_0 and Q5_0 with an imatrix: NMax codes on either side of zero; pack(block, codes).
+template <class V, class F, int NMax, class Pack>
 GGUFX_INLINE void search_signed(const EncodeJob &job, Pack pack) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
         const Places<V, kBlock> at(job, first);
@@ -47,15 +47,16 @@ GGUFX_INLINE void search_signed(const EncodeJob &job, Pack pack) {
         load_blocks<V>(&x, &w, at);
         V::store(d, fit_signed<V>(kBlock, static_cast<float>(NMax), x, w, &lanes).v);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + Bytes * at.block(b), codes[kBlock];
-            store_scale(out, d[b]);
+            typename F::Block &to = block_of<F>(job, at.block(b));
+            uint8_t codes[kBlock];
+            store_scale(to.d, d[b]);
             lane_codes<V>(codes, lanes, b);
-            pack(out + 2, codes);
+            pack(to, codes);
         }
     }
 }
-// Without: store(out + 2, codes of the row).
-template <class V, int Bytes, int NMax, class Store>
+// Without: store(block, codes of the row).
+template <class V, class F, int NMax, class Store>
 GGUFX_INLINE void round_signed(const EncodeJob &job, Store store) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
         const Places<V, kBlock> at(job, first);
@@ -65,17 +66,17 @@ GGUFX_INLINE void round_signed(const EncodeJob &job, Store store) {
         V::store_half(halves, d.v); // never NaN
         V::store(id, inverse(d).v);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + Bytes * at.block(b);
-            __builtin_memcpy(out, halves + 2 * b, 2);
+            typename F::Block &to = block_of<F>(job, at.block(b));
+            __builtin_memcpy(to.d, halves + 2 * b, 2);
             // Minus +0 changes no bit that counts: -0 comes to the same code.
-            store(out + 2, RowCodes<V>(at.values(b), 0.0f, id[b],
-                                       static_cast<float>(NMax) + 0.5f, 2 * NMax - 1));
+            store(to, RowCodes<V>(at.values(b), 0.0f, id[b], static_cast<float>(NMax) + 0.5f,
+                                  2 * NMax - 1));
         }
     }
 }
 
-// Q4_1 and Q5_1, codes 0 .. NMax, in the same two ways; the third argument is out + 4.
-template <class V, int Bytes, int NMax, class Pack>
+// Q4_1 and Q5_1, codes 0 .. NMax, in the same two ways.
+template <class V, class F, int NMax, class Pack>
 GGUFX_INLINE void search_line(const EncodeJob &job, Pack pack) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
         const Places<V, kBlock> at(job, first);
@@ -87,15 +88,16 @@ GGUFX_INLINE void search_line(const EncodeJob &job, Pack pack) {
         V::store(d, fit.scale.v);
         V::store(min, (-fit.min).v);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + Bytes * at.block(b), codes[kBlock];
-            store_scale(out, d[b]);
-            store_scale(out + 2, min[b]);
+            typename F::Block &to = block_of<F>(job, at.block(b));
+            uint8_t codes[kBlock];
+            store_scale(to.d, d[b]);
+            store_scale(to.m, min[b]);
             lane_codes<V>(codes, lanes, b);
-            pack(out + 4, codes);
+            pack(to, codes);
         }
     }
 }
-template <class V, int Bytes, int NMax, class Store>
+template <class V, class F, int NMax, class Store>
 GGUFX_INLINE void round_line(const EncodeJob &job, Store store) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
         const Places<V, kBlock> at(job, first);
@@ -108,43 +110,49 @@ GGUFX_INLINE void round_line(const EncodeJob &job, Store store) {
         V::store(min, range.least.v);
         V::store(id, inverse(d).v);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + Bytes * at.block(b);
-            __builtin_memcpy(out, halves + 2 * b, 2);
-            __builtin_memcpy(out + 2, mins + 2 * b, 2);
-            store(out + 4, RowCodes<V>(at.values(b), min[b], id[b], 0.5f, NMax));
+            typename F::Block &to = block_of<F>(job, at.block(b));
+            __builtin_memcpy(to.d, halves + 2 * b, 2);
+            __builtin_memcpy(to.m, mins + 2 * b, 2);
+            store(to, RowCodes<V>(at.values(b), min[b], id[b], 0.5f, NMax));
         }
     }
 }
 
-inline void pack_four_bits(uint8_t *to, const uint8_t *codes) {
-    pack_nibbles(to, codes, 16, 16);
+template <class F> void pack_four_bits(typename F::Block &to, const uint8_t *codes) {
+    pack_nibbles(to.qs, codes, 16, 16);
 }
-inline void pack_five_bits(uint8_t *to, const uint8_t *codes) {
-    pack_fifth_bits(to, codes);
-    pack_nibbles(to + 4, codes, 16, 16);
+template <class F> void pack_five_bits(typename F::Block &to, const uint8_t *codes) {
+    pack_fifth_bits(to.qh, codes);
+    pack_nibbles(to.qs, codes, 16, 16);
 }
-template <class V> GGUFX_INLINE void store_four_bits(uint8_t *to, const RowCodes<V> &codes) {
-    codes.store_nibbles(to);
+template <class V, class F>
+GGUFX_INLINE void store_four_bits(typename F::Block &to, const RowCodes<V> &codes) {
+    codes.store_nibbles(to.qs);
 }
-template <class V> GGUFX_INLINE void store_five_bits(uint8_t *to, const RowCodes<V> &codes) {
-    codes.store_fifth_bits(to);
-    codes.store_nibbles(to + 4);
+template <class V, class F>
+GGUFX_INLINE void store_five_bits(typename F::Block &to, const RowCodes<V> &codes) {
+    codes.store_fifth_bits(to.qh);
+    codes.store_nibbles(to.qs);
 }
 template <class V> void encode_q4_0(const EncodeJob &job) {
-    if (job.imatrix) return search_signed<V, 18, 8>(job, pack_four_bits);
-    round_signed<V, 18, 8>(job, store_four_bits<V>);
+    using F = fmt::Q4_0;
+    if (job.imatrix) return search_signed<V, F, 8>(job, pack_four_bits<F>);
+    round_signed<V, F, 8>(job, store_four_bits<V, F>);
 }
 template <class V> void encode_q5_0(const EncodeJob &job) {
-    if (job.imatrix) return search_signed<V, 22, 16>(job, pack_five_bits);
-    round_signed<V, 22, 16>(job, store_five_bits<V>);
+    using F = fmt::Q5_0;
+    if (job.imatrix) return search_signed<V, F, 16>(job, pack_five_bits<F>);
+    round_signed<V, F, 16>(job, store_five_bits<V, F>);
 }
 template <class V> void encode_q4_1(const EncodeJob &job) {
-    if (job.imatrix) return search_line<V, 20, 15>(job, pack_four_bits);
-    round_line<V, 20, 15>(job, store_four_bits<V>);
+    using F = fmt::Q4_1;
+    if (job.imatrix) return search_line<V, F, 15>(job, pack_four_bits<F>);
+    round_line<V, F, 15>(job, store_four_bits<V, F>);
 }
 template <class V> void encode_q5_1(const EncodeJob &job) {
-    if (job.imatrix) return search_line<V, 24, 31>(job, pack_five_bits);
-    round_line<V, 24, 31>(job, store_five_bits<V>);
+    using F = fmt::Q5_1;
+    if (job.imatrix) return search_line<V, F, 31>(job, pack_five_bits<F>);
+    round_line<V, F, 31>(job, store_five_bits<V, F>);
 }
 
 template <class V> void encode_q8_0(const EncodeJob &job) {
@@ -156,13 +164,12 @@ template <class V> void encode_q8_0(const EncodeJob &job) {
         V::store_half(halves, d.v); // never NaN
         V::store(id, inverse(d).v);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + 34 * at.block(b);
+            fmt::Q8_0::Block &to = block_of<fmt::Q8_0>(job, at.block(b));
             const float *x = at.values(b);
-            __builtin_memcpy(out, halves + 2 * b, 2);
+            __builtin_memcpy(to.d, halves + 2 * b, 2);
             for (int i = 0; i < kBlock; i += V::kLanes) {
-                const typename V::Vi code =
-                    round_away(Lane<V>(V::load(x + i)) * Lane<V>(id[b]));
-                V::store_bytes(out + 2 + i, V::and_i(code, V::set1_i(255)));
+                const typename V::Vi code = round_away(Lane<V>(V::load(x + i)) * Lane<V>(id[b]));
+                V::store_bytes(to.qs + i, V::and_i(code, V::set1_i(255)));
             }
         }
     }

@@ -26,44 +26,45 @@ template <class V> void encode_q1_0(const EncodeJob &job) {
         }
         V::store(mean, (sum / Lane<V>(128.0f)).v);
         for (int b = 0; b < at.n; b++) {
-            uint8_t *out = job.out + 18 * at.block(b);
-            store_scale(out, mean[b]);
+            fmt::Q1_0::Block &to = block_of<fmt::Q1_0>(job, at.block(b));
+            store_scale(to.d, mean[b]);
             for (int i = 0; i < values; i += V::kLanes) {
                 const Where<V> positive = Lane<V>(0.0f) <= Lane<V>(V::load(at.values(b) + i));
                 const uint32_t bits = V::bits(positive.m);
                 for (unsigned k = 0; k < V::kLanes / 8; k++)
-                    out[2 + i / 8 + k] = static_cast<uint8_t>(bits >> (8 * k));
+                    to.qs[i / 8 + k] = static_cast<uint8_t>(bits >> (8 * k));
             }
         }
     }
 }
 
-// Runs finish(out, x, d, id) over blocks of a scale that is the largest magnitude.
-template <class V, int Values, int Bytes, class Finish>
+// Runs finish(block, x, d, id) over blocks of a scale that is the largest magnitude.
+template <class V, class F, class Finish>
 GGUFX_INLINE void by_largest(const EncodeJob &job, Finish finish) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
-        const Places<V, Values> at(job, first);
+        const Places<V, F::kValues> at(job, first);
         alignas(64) float d[V::kLanes], id[V::kLanes];
         const Lane<V> most = largest_of_blocks(at);
         V::store(d, most.v);
         V::store(id, inverse(most).v);
         for (int b = 0; b < at.n; b++)
-            finish(job.out + Bytes * at.block(b), at.values(b), d[b], id[b]);
+            finish(block_of<F>(job, at.block(b)), at.values(b), d[b], id[b]);
     }
 }
 
 // Codes 0, 1, 2 for -1, 0, 1 and 3 for more, limited as the text does.
 template <class V> void encode_q2_0(const EncodeJob &job) {
-    by_largest<V, 64, 18>(job, [](uint8_t *out, const float *x, float d, float id) {
+    using F = fmt::Q2_0;
+    by_largest<V, F>(job, [](F::Block &to, const float *x, float d, float id) {
         uint8_t codes[64];
         for (int i = 0; i < 64; i += V::kLanes) {
             const Lane<V> whole = V::to_float(round_away(Lane<V>(V::load(x + i)) * Lane<V>(id)));
             store_bytes(codes + i, clamped(whole, -1.0f, 2.0f) + Lane<V>(1.0f));
         }
-        store_scale(out, d);
+        store_scale(to.d, d);
         for (int i = 0; i < 16; i++)
-            out[2 + i] = static_cast<uint8_t>(codes[4 * i] | codes[4 * i + 1] << 2 |
-                                              codes[4 * i + 2] << 4 | codes[4 * i + 3] << 6);
+            to.qs[i] = static_cast<uint8_t>(codes[4 * i] | codes[4 * i + 1] << 2 |
+                                            codes[4 * i + 2] << 4 | codes[4 * i + 3] << 6);
     });
 }
 
@@ -76,11 +77,12 @@ template <class V> GGUFX_INLINE void make_trits(uint8_t *trits, const float *x, 
 }
 
 template <class V> void encode_tq2_0(const EncodeJob &job) {
-    by_largest<V, 256, 66>(job, [](uint8_t *out, const float *x, float d, float id) {
+    using F = fmt::TQ2_0;
+    by_largest<V, F>(job, [](F::Block &to, const float *x, float d, float id) {
         uint8_t trits[256];
         make_trits<V>(trits, x, id);
-        pack_crumbs(out, trits, 0);
-        store_scale(out + 64, d);
+        pack_crumbs(to.qs, trits, 0);
+        store_scale(to.d, d);
     });
 }
 
@@ -95,13 +97,14 @@ inline void pack_trits(uint8_t *to, const uint8_t *trits, int n_bytes, int n_tri
 }
 
 template <class V> void encode_tq1_0(const EncodeJob &job) {
-    by_largest<V, 256, 54>(job, [](uint8_t *out, const float *x, float d, float id) {
+    using F = fmt::TQ1_0;
+    by_largest<V, F>(job, [](F::Block &to, const float *x, float d, float id) {
         uint8_t trits[256];
         make_trits<V>(trits, x, id);
-        pack_trits(out, trits, 32, 5, 32);
-        pack_trits(out + 32, trits + 160, 16, 5, 16);
-        pack_trits(out + 48, trits + 240, 4, 4, 4);
-        store_scale(out + 52, d);
+        pack_trits(to.qs, trits, 32, 5, 32);
+        pack_trits(to.qs + 32, trits + 160, 16, 5, 16);
+        pack_trits(to.qh, trits + 240, 4, 4, 4);
+        store_scale(to.d, d);
     });
 }
 
@@ -109,7 +112,8 @@ template <class V> void encode_tq1_0(const EncodeJob &job) {
 template <class V> GGUFX_INLINE void fp4_codes(uint8_t *to, const float *x, int n, float d) {
     for (int i = 0; i < n; i += V::kLanes) {
         const Lane<V> v = V::load(x + i);
-        Lane<V> best(0.0f), least = magnitude(Lane<V>(static_cast<float>(fmt::kCodesFp4[0]) * d) - v);
+        Lane<V> best(0.0f),
+            least = magnitude(Lane<V>(static_cast<float>(fmt::kCodesFp4[0]) * d) - v);
         for (int code = 1; code < 16; code++) {
             const Lane<V> level(static_cast<float>(fmt::kCodesFp4[code]) * d);
             const Lane<V> error = magnitude(level - v);
@@ -122,12 +126,13 @@ template <class V> GGUFX_INLINE void fp4_codes(uint8_t *to, const float *x, int 
 }
 
 template <class V> void encode_mxfp4(const EncodeJob &job) {
-    by_largest<V, 32, 17>(job, [](uint8_t *out, const float *x, float most, float) {
+    using F = fmt::MXFP4;
+    by_largest<V, F>(job, [](F::Block &to, const float *x, float most, float) {
         uint8_t codes[32];
         const int e = most > 0.0f ? fmt::floor_log2(most) - 2 + 127 : 0;
-        out[0] = static_cast<uint8_t>(e & 255);
-        fp4_codes<V>(codes, x, 32, e8m0_half_to_f32(out[0]));
-        pack_nibbles(out + 1, codes, 16, 16);
+        to.e = static_cast<uint8_t>(e & 255);
+        fp4_codes<V>(codes, x, 32, F::d(to));
+        pack_nibbles(to.qs, codes, 16, 16);
     });
 }
 
@@ -140,11 +145,12 @@ template <class V> void encode_nvfp4(const EncodeJob &job) {
         V::store(most, (largest_of_blocks(at) / Lane<V>(6.0f)).v);
         for (int g = 0; g < at.n; g++) {
             const size_t group = at.block(g);
-            uint8_t *out = job.out + 36 * (group / 4), codes[16];
-            const size_t s = group % 4;
-            out[s] = f32_to_ue4m3(most[g]);
-            fp4_codes<V>(codes, at.values(g), 16, ue4m3_half_to_f32(out[s]));
-            pack_nibbles(out + 4 + 8 * s, codes, 8, 8);
+            fmt::NVFP4::Block &to = block_of<fmt::NVFP4>(job, group / 4);
+            const unsigned s = group % 4;
+            uint8_t codes[16];
+            to.d[s] = f32_to_ue4m3(most[g]);
+            fp4_codes<V>(codes, at.values(g), 16, fmt::NVFP4::d(to, s));
+            pack_nibbles(to.qs + 8 * s, codes, 8, 8);
         }
     }
 }

@@ -6,11 +6,13 @@
 #pragma once
 
 #include "formats/all.hpp"
+#include "kernels/encode.hpp"
 #include "kernels/table.hpp"
 
 #define GGUFX_TEXT_OF(x) #x
 #define GGUFX_TEXT(x) GGUFX_TEXT_OF(x)
-// clang-format off: no spaces in a path
+// No spaces in a path.
+// clang-format off
 #define GGUFX_FORMATS GGUFX_TEXT(kernels/GGUFX_SET/formats.hpp)
 // clang-format on
 
@@ -25,7 +27,9 @@ extern const Family<Dequant> kDequant;
 extern const Family<Matvec> kMatvec, kMatvecPrecise;
 extern const Family<MatvecF32> kMatvecF32;
 extern const Family<Gemm> kGemm, kGemmPrecise, kGemmF32;
+extern const Family<Encode> kEncoders;
 extern const KvPages kKvPages;
+extern const RowKernels kRows;
 extern const Layer kLayer;
 
 } // namespace GGUFX_LAYER

@@ -37,7 +37,7 @@ GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8
                                  const int8_t *q, const int32_t *offset) {
     using Vi = typename K::Vi;
     constexpr bool two_planes = K::kPlanes == 2;
-    const auto start = [offset](Vi &s, unsigned c) __attribute__((always_inline)) {
+    const auto start = [offset](Vi & s, unsigned c) __attribute__((always_inline)) {
         const Vi from = K::set1_i(K::kOffset ? offset[c] : 0);
         if constexpr (two_planes)
             s = K::add_i(K::template shift_left<7>(s), from);
@@ -51,15 +51,14 @@ GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8
             K::template set_products<K, Quads, true>(sums, codes, q + 32 * Columns, offset);
         } else if constexpr (K::kCentred != K::kOffset) {
             const int32_t *last = offset + (K::kCentred ? Columns : 0);
-            for_sums(sums, [last](Vi &s, unsigned c) __attribute__((always_inline)) {
-                s = K::add_i(s, K::set1_i(last[c]));
-            });
+            for_sums(
+                sums, [last](Vi & s, unsigned c)
+                          __attribute__((always_inline)) { s = K::add_i(s, K::set1_i(last[c])); });
         }
     } else {
         if constexpr (two_planes) {
-            for_sums(sums, [](Vi &s, unsigned) __attribute__((always_inline)) {
-                s = K::set1_i(0);
-            });
+            for_sums(
+                sums, [](Vi & s, unsigned) __attribute__((always_inline)) { s = K::set1_i(0); });
             K::template add_products<K, Quads>(sums, codes, q);
         }
         for_sums(sums, start);
@@ -175,8 +174,8 @@ GGUFX_INLINE void store_acc(const typename V::Vf (&acc)[M][Columns], const TileO
 }
 
 template <class K, unsigned M, unsigned Columns>
-__attribute__((noinline)) void micro(const TileOut &out, const TileView &tile,
-                                     const uint8_t *block, size_t n) {
+__attribute__((noinline)) void micro(const TileOut &out, const TileView &tile, const uint8_t *block,
+                                     size_t n) {
     typename K::Vf acc[M][Columns];
     load_acc<K, M, Columns>(acc, out);
     add_tile<K, M, Columns>(acc, tile, block, n);
@@ -184,8 +183,8 @@ __attribute__((noinline)) void micro(const TileOut &out, const TileView &tile,
 }
 
 template <class K, unsigned M>
-void micro_columns(size_t n_columns, const TileOut &out, const TileView &tile,
-                   const uint8_t *block, size_t n) {
+void micro_columns(size_t n_columns, const TileOut &out, const TileView &tile, const uint8_t *block,
+                   size_t n) {
     static_assert(K::kColumns == 4 || K::kColumns == 6);
     if (n_columns == 2) return micro<K, M, 2>(out, tile, block, n);
     if (n_columns == 4) return micro<K, M, 4>(out, tile, block, n);

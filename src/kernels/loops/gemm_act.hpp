@@ -37,9 +37,12 @@ struct TileKind : TileProducts<V> {
     static constexpr size_t kBlockBytes = N * 32 + (1 + Shifts + kAddends) * 4; // of a column
 };
 template <class U>
-using KindOf = TileKind<typename U::Set, U::kPlanes, U::kGroup, U::kShifts, U::kOffset != 0,
-                        U::kSigned, U::kExactDot ? 255 : kCentreOf<U> ? 63 : U::kMaxCode,
-                        kCentreOf<U> != 0>;
+using KindOf =
+    TileKind<typename U::Set, U::kPlanes, U::kGroup, U::kShifts, U::kOffset != 0, U::kSigned,
+             U::kExactDot   ? 255
+             : kCentreOf<U> ? 63
+                            : U::kMaxCode,
+             kCentreOf<U> != 0>;
 
 // What the packed activations have to hold for a format, its TileKind and kOffset.
 struct Addends {
@@ -48,7 +51,7 @@ struct Addends {
     size_t n, block_bytes; // kAddends, kBlockBytes
 };
 template <class U>
-constexpr Addends kAddendsOf = {U::kOffset, kCentreOf<U>,         U::kGroup,
+constexpr Addends kAddendsOf = {U::kOffset, kCentreOf<U>,        U::kGroup,
                                 U::kShifts, KindOf<U>::kAddends, KindOf<U>::kBlockBytes};
 
 // Columns there is room for: half as many forms of the micro-kernel.
@@ -64,8 +67,7 @@ constexpr size_t group_bytes(size_t k, size_t n_columns, size_t block_bytes) {
 struct Group {
     size_t n, at;
 };
-template <class V>
-GGUFX_INLINE Group group_of(size_t c, size_t n, size_t k, size_t block_bytes) {
+template <class V> GGUFX_INLINE Group group_of(size_t c, size_t n, size_t k, size_t block_bytes) {
     static_assert(V::kColumns % 2 == 0);
     const size_t before = c / V::kColumns, left = n - before * V::kColumns;
     return {left < V::kColumns ? even(left) : V::kColumns,

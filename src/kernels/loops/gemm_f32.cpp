@@ -1,7 +1,7 @@
 // n >= 4 columns of f32 activations.
 // SPDX-License-Identifier: MIT
-#include "kernels/loops/families.hpp"
 #include "kernels/loops/gemm_f32.hpp"
+#include "kernels/loops/families.hpp"
 #include GGUFX_FORMATS
 
 namespace ggufx::kernels {

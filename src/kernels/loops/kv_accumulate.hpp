@@ -86,8 +86,8 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
 #pragma GCC unroll 2
                 for (unsigned p = 0; p < 2; p++) {
                     I &sum = sums[r][Half][p];
-                    sum = V::template dot_weights<C::kUnsignedWeights>(sum, c,
-                                                                       w.plane[r][p] + token);
+                    sum =
+                        V::template dot_weights<C::kUnsignedWeights>(sum, c, w.plane[r][p] + token);
                 }
         }
     }
@@ -102,8 +102,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
 #pragma GCC unroll 2
             for (unsigned i = 0; i < kHalves; i++) {
                 sums[r][i][0] = V::zero_i();
-                sums[r][i][1] =
-                    C::kOffset == 0 ? V::zero_i() : V::set1_i(-C::kOffset * w.sum[r]);
+                sums[r][i][1] = C::kOffset == 0 ? V::zero_i() : V::set1_i(-C::kOffset * w.sum[r]);
             }
         strip_sums<First>(sums, codes, s, w, ahead);
 #pragma GCC unroll 4
@@ -148,7 +147,8 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
                 part};
     }
 
-    static void run(float *o, uint32_t d, const float *p, const uint8_t *page, const KvAhead &next) {
+    static void run(float *o, uint32_t d, const float *p, const uint8_t *page,
+                    const KvAhead &next) {
         const KvLayout l = v_layout(kFormat, d);
         const size_t stride = kv_sum_floats(d);
         const C codes;
@@ -159,9 +159,8 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
         for (uint32_t b = 0; b < l.strips; b++) {
             const uint8_t *scales = page + l.scales + b * (kKvTokens * 2);
             const uint32_t left = kFormat.vector_scale ? 1 : l.strips - b;
-            for (uint32_t i = 0; (b == 0 || (!kFormat.vector_scale && b % some == 0)) &&
-                                 i < some && i < left;
-                 i++)
+            for (uint32_t i = 0;
+                 (b == 0 || (!kFormat.vector_scale && b % some == 0)) && i < some && i < left; i++)
                 KvWeigher<V, Rows, C::kUnsignedWeights>::run(
                     weights[i], p, scales + i * (kKvTokens * 2), kFormat.unit);
             const Weights &w = weights[kFormat.vector_scale ? 0 : b % some];

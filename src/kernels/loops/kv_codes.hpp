@@ -97,12 +97,11 @@ template <class V, KvKind Kind, bool Values, bool Ready = false> struct KvCodes 
     static constexpr bool kHigh = kFormat.high_bits() != 0 && Kind != KvKind::tq3_0;
     static constexpr bool kPairs = V::kPairs && (Values || kFormat.wide_query);
     static constexpr bool kUnsignedWeights = Values && !kFormat.signed_scales && !kPairs;
-    static constexpr bool kSigned =
-        kUnsignedWeights || (V::template kSignedCodes<Kind> && !kPairs);
+    static constexpr bool kSigned = kUnsignedWeights || (V::template kSignedCodes<Kind> && !kPairs);
     static constexpr int kOffset = kSigned ? 0 : kv_offset(kOfKind);
     static constexpr bool kTable = kOfKind.table[0] != 0;
     static constexpr unsigned kPer = 8 / kLow; // registers of codes in a stored one
-    static constexpr KvStored kStored = Ready                    ? KvStored::ready
+    static constexpr KvStored kStored = Ready                      ? KvStored::ready
                                         : kTable && V::kLongTables ? KvStored::windows
                                                                    : KvStored::fields;
     KvDecoder<V, Kind, kOffset, kHigh, kStored> decoder;

@@ -1,5 +1,5 @@
-// Keys of sixteen tokens as rows of floats: a register of coordinates after the other, tokens in the
-// lanes, then squares are turned.
+// Keys of sixteen tokens as rows of floats: a register of coordinates after the other, tokens in
+// the lanes, then squares are turned.
 // SPDX-License-Identifier: MIT
 #pragma once
 

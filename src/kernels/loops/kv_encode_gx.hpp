@@ -26,7 +26,8 @@ template <class V, KvKind Kind> struct KvTrellis {
             for (unsigned s = 0; s < 4; s++) {
                 for (unsigned i = 0; i < 3; i++) middle[i][s] = kTo[s].middle[i];
                 step[s] = static_cast<float>(kFormat.step[s]);
-                for (unsigned i = 0; i < 4; i++) code[4 * s + i] = static_cast<int8_t>(kTo[s].code[i]);
+                for (unsigned i = 0; i < 4; i++)
+                    code[4 * s + i] = static_cast<int8_t>(kTo[s].code[i]);
             }
         }
     };
@@ -101,7 +102,8 @@ template <class V, KvKind Kind> struct KvTrellis {
         for (uint32_t j = n; j-- > 0;) {
             const uint32_t c = gx_chain(stream, n, j);
             const I path = V::widen_u8(v.path + size_t(j) * kKvGroup);
-            const I before = V::and_i(V::shift_right_by(path, V::add_i(state, state)), V::set1_i(3));
+            const I before =
+                V::and_i(V::shift_right_by(path, V::add_i(state, state)), V::set1_i(3));
             const F target = V::sub(scaled(c), V::choose(V::load_four(kTables.step), before));
             V::store_bytes(v.code + size_t(c) * kKvGroup,
                            V::pick_i(zero, V::zero_i(), code_of(state, target)));
@@ -222,9 +224,9 @@ constexpr KvEncodeFn kKvEncodeFns[kKvEncodings] = {
     kv_encode_fn<V, KvKind::tq3_0, true>(),
 };
 template <class V>
-constexpr KvEncoders kKvEncodersOf = {
-    kv_load_rows<V>, kv_load_columns<V>, kv_to_halves<V>, kv_centre<V>,
-    kv_rotate<V>,    kKvEncodeFns<V>,    kKvDecodeFns<V>};
+constexpr KvEncoders kKvEncodersOf = {kv_load_rows<V>, kv_load_columns<V>, kv_to_halves<V>,
+                                      kv_centre<V>,    kv_rotate<V>,       kKvEncodeFns<V>,
+                                      kKvDecodeFns<V>};
 
 } // namespace
 } // namespace kernels

@@ -59,8 +59,8 @@ GGUFX_INLINE void store_planes(uint8_t *low, uint8_t *high, const typename V::Vi
             x = V::and_i(x, mask);
             unrolled<1, per>([&](auto field) __attribute__((always_inline)) {
                 constexpr unsigned k = decltype(field)::value;
-                x = V::or_i(x, V::template shift_left<int(k * kLow)>(
-                                   V::and_i(regs[s * per + k], mask)));
+                x = V::or_i(
+                    x, V::template shift_left<int(k * kLow)>(V::and_i(regs[s * per + k], mask)));
             });
         }
         V::store_i(low + s * 64, x);
@@ -69,8 +69,7 @@ GGUFX_INLINE void store_planes(uint8_t *low, uint8_t *high, const typename V::Vi
         typename V::Vi x = V::zero_i();
         unrolled<0, 8>([&](auto reg) __attribute__((always_inline)) {
             constexpr unsigned i = decltype(reg)::value;
-            x = V::or_i(x, V::template shift_left<int(i)>(
-                               V::template bit<kLow, 0>(regs[i])));
+            x = V::or_i(x, V::template shift_left<int(i)>(V::template bit<kLow, 0>(regs[i])));
         });
         V::store_i(high, x);
     }
@@ -133,8 +132,9 @@ template <class V, KvKind Kind> struct KvIntegers {
 GGUFX_INLINE uint8_t *scales_of(const KvTarget &to, const KvFormat &f, const KvLayout &l,
                                 uint32_t strip) {
     const uint32_t token = to.group * kKvGroup;
-    return to.page + l.scales + (to.stream == KvStream::k ? k_scale_at(f, l.strips, token, strip)
-                                                          : v_scale_at(token, strip));
+    return to.page + l.scales +
+           (to.stream == KvStream::k ? k_scale_at(f, l.strips, token, strip)
+                                     : v_scale_at(token, strip));
 }
 
 template <class V, KvKind Kind>

@@ -165,7 +165,8 @@ template <class V> struct KvQueryPacker {
         const float amax = zero ? 1.0f : f32_from_bits(bits);
         const float inverse = most / amax, d = zero ? 0.0f : amax / most;
         int32_t sum = 0;
-        for (uint32_t b = first; b < end; b++) sum += zero ? clear<Wide>(b) : codes<Wide>(b, inverse);
+        for (uint32_t b = first; b < end; b++)
+            sum += zero ? clear<Wide>(b) : codes<Wide>(b, inverse);
         const size_t at = size_t(index) * to.width + to.row;
         to.d_q[at] = d * kv_format(to.kind).unit;
         to.s_q[at] = d * static_cast<float>(sum);

@@ -34,10 +34,11 @@ void kv_ready_keys(uint8_t *ready, const uint8_t *page, uint32_t d, KvTokens tok
             auto last = V::zero_i();
             if constexpr (C::kFormat.trellis) last = Score::chain_start(low, d);
             for (uint32_t b = 0; b < l.strips; b++, low += low_strip, high += 64, to += strip)
-                Score::decode_strip(codes, low, high, last, [&](auto step, typename V::Vi value)
-                                    __attribute__((always_inline)) {
-                    V::store_i(to + decltype(step)::value * 64, value);
-                });
+                Score::decode_strip(
+                    codes, low, high,
+                    last, [&](auto step, typename V::Vi value) __attribute__((always_inline)) {
+                        V::store_i(to + decltype(step)::value * 64, value);
+                    });
         }
     kv_copy_scales(ready, page, C::kFormat, d);
 }
@@ -169,7 +170,8 @@ template <class V, KvKind Kind> constexpr KvReady kv_ready() {
         return {};
     else if constexpr (kv_format(Kind).bits == 0)
         return {kv_ready_float_keys<V, Kind>, kv_ready_float_values<V, Kind>,
-                kv_score<V, KvKind::f32, kKvReadyRows>, kv_accumulate<V, KvKind::f32, kKvReadyRows>};
+                kv_score<V, KvKind::f32, kKvReadyRows>,
+                kv_accumulate<V, KvKind::f32, kKvReadyRows>};
     else
         return {kv_ready_keys<V, Kind>, kv_ready_values<V, Kind>, kv_score_ready<V, Kind>,
                 kv_accumulate_ready<V, Kind>};

@@ -37,8 +37,9 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
         }
     }
 
-    // use(Index<t>, value) for the eight registers of codes of a strip; low: its stored registers, lines
-    // of 64 bytes; last: the stored register before them, whose highest field is the code before.
+    // use(Index<t>, value) for the eight registers of codes of a strip; low: its stored registers,
+    // lines of 64 bytes; last: the stored register before them, whose highest field is the code
+    // before.
     template <class Use>
     static GGUFX_INLINE void decode_strip(const C &codes, const uint8_t *low, const uint8_t *high,
                                           I &last, const Use &use) {
@@ -57,11 +58,11 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
     static GGUFX_INLINE void add_strip(Sums &sums, const C &codes, const uint8_t *low,
                                        const uint8_t *high, const int8_t *q, I &last) {
         I shorts[Rows];
-        decode_strip(codes, low, high, last, [&](auto step, I value)
-                     __attribute__((always_inline)) {
-            constexpr unsigned t = decltype(step)::value;
-            add_step<t>(sums, shorts, value, q + t * kPlanes * Rows * 4);
-        });
+        decode_strip(
+            codes, low, high, last, [&](auto step, I value) __attribute__((always_inline)) {
+                constexpr unsigned t = decltype(step)::value;
+                add_step<t>(sums, shorts, value, q + t * kPlanes * Rows * 4);
+            });
     }
 
     // Register t of a strip; q: what it meets.
@@ -217,7 +218,8 @@ template <class V, KvKind Kind, unsigned Rows> struct KvScoreFloats {
 };
 
 template <class V, KvKind Kind, unsigned Rows>
-void kv_score(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens, const KvAhead &ahead) {
+void kv_score(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
+              const KvAhead &ahead) {
     if constexpr (kv_format(Kind).bits == 0)
         KvScoreFloats<V, Kind, Rows>::run(s, q, page, tokens, ahead);
     else

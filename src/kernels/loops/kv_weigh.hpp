@@ -6,27 +6,11 @@
 #include "kernels/loops/kv_query.hpp"
 #include "kernels/loops/kv_ready.hpp"
 #include "kernels/loops/kv_score.hpp"
+#include "kernels/loops/rows_exp.hpp"
 
 namespace ggufx {
 namespace kernels {
 namespace {
-
-// exp of step 4 for x <= 8; lanes below -87 give +0.
-template <class V> GGUFX_INLINE typename V::Vf kv_exp(typename V::Vf x) {
-    using F = typename V::Vf;
-    const typename V::Vi n = V::round(V::mul(x, V::set1(1.44269504f)));
-    const F whole = V::to_float(n);
-    F r = V::fnma(whole, V::set1(0.693359375f), x);
-    r = V::fnma(whole, V::set1(-2.12194440e-4f), r);
-    F p = V::set1(1.9875691500e-4f);
-    p = V::fma(p, r, V::set1(1.3981999507e-3f));
-    p = V::fma(p, r, V::set1(8.3334519073e-3f));
-    p = V::fma(p, r, V::set1(4.1665795894e-2f));
-    p = V::fma(p, r, V::set1(1.6666665459e-1f));
-    p = V::fma(p, r, V::set1(5.0000001201e-1f));
-    p = V::fma(p, V::mul(r, r), V::add(r, V::set1(1.0f)));
-    return V::zero_below(V::add_exponent(p, n), x, V::set1(-87.0f));
-}
 
 // All: every token is seen.
 template <class V, bool All>
@@ -47,7 +31,7 @@ GGUFX_INLINE float kv_weigh_seen(float *s, uint64_t mask, float *m, float *l) {
     const float top = V::reduce_max(largest) + 0.0f; // no -0
     float factor = 1.0f;
     if (top > *m + 8.0f) {
-        factor = V::first(kv_exp<V>(V::set1(*m - top)));
+        factor = V::first(exp_below<V>(V::set1(*m - top)));
         *l = *l * factor;
         *m = top;
     }
@@ -55,7 +39,7 @@ GGUFX_INLINE float kv_weigh_seen(float *s, uint64_t mask, float *m, float *l) {
     F lane[lanes];
 #pragma GCC unroll 16
     for (unsigned i = 0; i < regs; i++) {
-        F p = kv_exp<V>(V::sub(x[i], reference));
+        F p = exp_below<V>(V::sub(x[i], reference));
         if constexpr (!All) p = V::select(p, V::zero(), mask, i);
         lane[i % lanes] = i < lanes ? p : V::add(lane[i % lanes], p); // weights are not -0
         V::store(s + i * V::kLanes, p);
@@ -108,14 +92,13 @@ constexpr KvKernels kKvKindsOf[kKvKinds] = {
     kKvKind<V, KvKind::gx4>,
 };
 template <class V>
-constexpr KvPages kv_pages_with(const KvEncoders &encoders, const KvKernels *kinds,
-                                const KvPages *below) {
-    return {&encoders,         kinds,     kv_weigh<V>,      kv_scale<V>,
-            kv_merge<V>,       kv_pack<V>, kv_rotate_row<V>, kv_unrotate_row<V>,
-            kv_dot<V>,         V::kPairs, below};
+constexpr KvPages kv_pages_with(const KvEncoders &encoders, const KvKernels *kinds) {
+    return {&encoders,   kinds,      kv_weigh<V>,      kv_scale<V>,
+            kv_merge<V>, kv_pack<V>, kv_rotate_row<V>, kv_unrotate_row<V>,
+            kv_dot<V>,   V::kPairs};
 }
 template <class V, const KvEncoders &Encoders>
-constexpr KvPages kKvPagesOf = kv_pages_with<V>(Encoders, kKvKindsOf<V>, nullptr);
+constexpr KvPages kKvPagesOf = kv_pages_with<V>(Encoders, kKvKindsOf<V>);
 
 } // namespace
 } // namespace kernels

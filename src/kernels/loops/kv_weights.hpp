@@ -8,11 +8,12 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-constexpr float kKvWeightCodes = 16256.0f;     // 127 * 128
+constexpr float kKvWeightCodes = 16256.0f;    // 127 * 128
 constexpr int32_t kKvTinyWeight = 0x0d800000; // bits of 2^-100
 
 // The weights of a page in one block, per row four tokens after each other: W = 128 * high + low,
-// or in pairs of int16 (V::kPairs): tokens 0 and 2 of four in the first plane, 1 and 3 in the second.
+// or in pairs of int16 (V::kPairs): tokens 0 and 2 of four in the first plane, 1 and 3 in the
+// second.
 template <unsigned Rows> struct KvWeights {
     alignas(64) int8_t plane[Rows][2][kKvTokens];
     alignas(16) float back[4];  // what takes sums of W back

@@ -1,6 +1,7 @@
-// Codes of KV pages by tables of 64 bytes (V::lookup64: the low six bits of a byte choose). An index
-// holds a code, the two bits of the one before it that matter and the highest bit where they stand in
-// the stored bytes already: no field is cut out, and neighbours in a byte come with each other.
+// Codes of KV pages by tables of 64 bytes (V::lookup64: the low six bits of a byte choose). An
+// index holds a code, the two bits of the one before it that matter and the highest bit where they
+// stand in the stored bytes already: no field is cut out, and neighbours in a byte come with each
+// other.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -71,8 +72,9 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvWindows {
         if constexpr (kLow == 4) return V::template pick<0x0f>(x, last);
         // the code before goes to bits 2 and 3
         if constexpr (field == 2 && Last == 1) return x;
-        return V::template pick<field == 0 ? 0x03 : 0x30>(
-            x, V::template slide<2 - 2 * static_cast<int>(Last)>(last));
+        return V::template pick < field == 0
+                   ? 0x03
+                   : 0x30 > (x, V::template slide<2 - 2 * static_cast<int>(Last)>(last));
     }
     template <unsigned t, unsigned Last> GGUFX_INLINE I decode(I x, I last, I high) const {
         I index = window<t, Last>(x, last);

@@ -16,8 +16,8 @@ constexpr Family<Matvec> GGUFX_LAYER::GGUFX_FAMILY =
         if constexpr (requires { UnpackPlanes<F>::kOffset; }) {
             using U = Planes<UnpackPlanes<F>, GGUFX_PLANES>;
             return {pack_planes<U>, matvec<U>};
-        } else if constexpr (requires { Unpack<F>::kOffset; } &&
-                             !requires { sizeof(UnpackPlanes<F>); }) {
+        } else if constexpr (
+            requires { Unpack<F>::kOffset; } && !requires { sizeof(UnpackPlanes<F>); }) {
             return {pack_act<Planes<Vec, GGUFX_PLANES>>, matvec<Planes<Unpack<F>, GGUFX_PLANES>>};
         } else {
             return {};

@@ -1,7 +1,7 @@
 // n = 1..3 columns of f32 activations.
 // SPDX-License-Identifier: MIT
-#include "kernels/loops/families.hpp"
 #include "kernels/loops/matvec_f32.hpp"
+#include "kernels/loops/families.hpp"
 #include GGUFX_FORMATS
 
 namespace ggufx::kernels {

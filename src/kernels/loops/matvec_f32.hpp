@@ -133,9 +133,9 @@ GGUFX_INLINE void add_step_f32(LanesF32<V, Columns> &to, const Step<V, Group> &s
             const float *sums = Group == 32 ? act[c].sum32 : act[c].sum16;
 #pragma GCC unroll 2
             for (size_t z = 0; z < Shifts; z++) {
-                lanes[c][Part] = V::fma_lane(
-                    static_cast<unsigned>(j), V::set1(step.shift[Shifts * j + z]),
-                    V::set1(sums[Shifts * (first + j) + z]), lanes[c][Part]);
+                lanes[c][Part] =
+                    V::fma_lane(static_cast<unsigned>(j), V::set1(step.shift[Shifts * j + z]),
+                                V::set1(sums[Shifts * (first + j) + z]), lanes[c][Part]);
             }
         }
     }

@@ -30,8 +30,7 @@ struct BlockScale {
 };
 
 // u = the largest bits(x) & 0x7fffffff of the block.
-template <unsigned N>
-GGUFX_INLINE BlockScale block_scale(uint32_t u) {
+template <unsigned N> GGUFX_INLINE BlockScale block_scale(uint32_t u) {
     if (u >= kActNotFinite) return {__builtin_nanf(""), 0.0f};
     if (u < kActTiny) return {0.0f, 0.0f};
     constexpr float kLimit = N == 1 ? 127.0f : 16256.0f;

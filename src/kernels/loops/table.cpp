@@ -14,7 +14,9 @@ constexpr Layer GGUFX_LAYER::kLayer = {
     .gemm = GGUFX_LAYER::kGemm.of,
     .gemm_precise = GGUFX_LAYER::kGemmPrecise.of,
     .gemm_f32 = GGUFX_LAYER::kGemmF32.of,
+    .encode = GGUFX_LAYER::kEncoders.of,
     .kv_pages = &GGUFX_LAYER::kKvPages,
+    .rows = &GGUFX_LAYER::kRows,
 };
 
 } // namespace ggufx::kernels

@@ -21,8 +21,12 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vf as_float(Vi v) {
         return {vreinterpretq_f32_s32(v.lo), vreinterpretq_f32_s32(v.hi)};
     }
-    static GGUFX_INLINE Mask lt(Vf a, Vf b) { return {vcltq_f32(a.lo, b.lo), vcltq_f32(a.hi, b.hi)}; }
-    static GGUFX_INLINE Mask le(Vf a, Vf b) { return {vcleq_f32(a.lo, b.lo), vcleq_f32(a.hi, b.hi)}; }
+    static GGUFX_INLINE Mask lt(Vf a, Vf b) {
+        return {vcltq_f32(a.lo, b.lo), vcltq_f32(a.hi, b.hi)};
+    }
+    static GGUFX_INLINE Mask le(Vf a, Vf b) {
+        return {vcleq_f32(a.lo, b.lo), vcleq_f32(a.hi, b.hi)};
+    }
     static GGUFX_INLINE Mask both(Mask a, Mask b) {
         return {vandq_u32(a.lo, b.lo), vandq_u32(a.hi, b.hi)};
     }

@@ -29,8 +29,8 @@ struct Products : DotProducts {
 #pragma GCC unroll 4
             for (unsigned r = 0; r < 4; r++) {
                 const bool high = K::kPlanes == 2 && r >= 2;
-                squares[p][r] = column(K::kPlanes == 2 && r % 2, high ? a.hi : a.lo,
-                                       high ? b.hi : b.lo);
+                squares[p][r] =
+                    column(K::kPlanes == 2 && r % 2, high ? a.hi : a.lo, high ? b.hi : b.lo);
             }
         }
 #pragma GCC unroll 4

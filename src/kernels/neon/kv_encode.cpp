@@ -1,7 +1,7 @@
 // Encoding pages of the KV cache: the loops for every type.
 // SPDX-License-Identifier: MIT
-#include "kernels/neon/encode_vec.hpp"
 #include "kernels/loops/kv_encode_gx.hpp"
+#include "kernels/neon/encode_vec.hpp"
 
 namespace ggufx {
 namespace kernels {

@@ -69,8 +69,8 @@ struct QuantVec : EncodeVec {
     template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
         const Vi low = and_i(index, set1_i(Room - 1));
         if constexpr (Room == 4) return choose(load_four(table), low);
-        const uint8x16x2_t eight = {{vreinterpretq_u8_f32(vld1q_f32(table)),
-                                     vreinterpretq_u8_f32(vld1q_f32(table + 4))}};
+        const uint8x16x2_t eight = {
+            {vreinterpretq_u8_f32(vld1q_f32(table)), vreinterpretq_u8_f32(vld1q_f32(table + 4))}};
         return {look_up8(eight, low.lo), look_up8(eight, low.hi)};
     }
 };

@@ -5,7 +5,7 @@
 
 namespace ggufx::kernels {
 
-constexpr Family<Dequant> scalar::kDequant = for_types<Dequant>(
-    []<class F, Kind>() -> Dequant { return {fmt::decode_blocks<F>}; });
+constexpr Family<Dequant> scalar::kDequant =
+    for_types<Dequant>([]<class F, Kind>() -> Dequant { return {fmt::decode_blocks<F>}; });
 
 } // namespace ggufx::kernels

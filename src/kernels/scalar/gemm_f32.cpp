@@ -2,8 +2,8 @@
 // values of the row (formats/decode.hpp, so block types too: C6).
 // SPDX-License-Identifier: MIT
 #include "formats/decode.hpp"
-#include "kernels/scalar/canonical.hpp"
 #include "kernels/loops/families.hpp"
+#include "kernels/scalar/canonical.hpp"
 
 namespace ggufx::kernels {
 namespace scalar {

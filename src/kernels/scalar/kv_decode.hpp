@@ -77,10 +77,10 @@ void decode_floats(float *values, const uint8_t *page, KvKind kind, uint32_t n, 
     for (uint32_t t = group * kKvGroup; t < (group + 1) * kKvGroup; t++)
         for (uint32_t c = 0; c < n; c++) {
             const size_t at = k_float_at(n, t, c);
-            put(values + v_float_at(n, t, c),
-                kind == KvKind::f32   ? load_f32le(page + 4 * at)
-                : kind == KvKind::f16 ? f16_to_f32(load_u16le(page + 2 * at))
-                                      : bf16_to_f32(load_u16le(page + 2 * at)));
+            put(values + v_float_at(n, t, c), kind == KvKind::f32 ? load_f32le(page + 4 * at)
+                                              : kind == KvKind::f16
+                                                  ? f16_to_f32(load_u16le(page + 2 * at))
+                                                  : bf16_to_f32(load_u16le(page + 2 * at)));
         }
 }
 

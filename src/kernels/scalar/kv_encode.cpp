@@ -114,9 +114,9 @@ constexpr KvEncodeFn kEncode[kKvEncodings] = {
     encode<KvKind::tq3_0, encode_blocks<encode_tq3_block_fitted>>,
 };
 
-constexpr KvDecodeFn kDecode[kKvKinds] = {
-    decode<0>, decode<1>, decode<2>, decode<3>,  decode<4>,  decode<5>,  decode<6>,
-    decode<7>, decode<8>, decode<9>, decode<10>, decode<11>, decode<12>, decode<13>};
+constexpr KvDecodeFn kDecode[kKvKinds] = {decode<0>,  decode<1>,  decode<2>,  decode<3>, decode<4>,
+                                          decode<5>,  decode<6>,  decode<7>,  decode<8>, decode<9>,
+                                          decode<10>, decode<11>, decode<12>, decode<13>};
 
 } // namespace
 } // namespace scalar

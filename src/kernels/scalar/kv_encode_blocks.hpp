@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/round.hpp"
 #include "kernels/kv_encode.hpp"
-#include "quant/round.hpp"
 
 namespace ggufx {
 namespace kernels {
@@ -26,21 +26,22 @@ inline uint16_t kv_half(float v) {
 }
 
 inline void encode_q8_0_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
-    const float d = quant::largest_magnitude(x, int{kKvStrip}) / 127.0f, id = quant::inverse(d);
+    const float d = rounding::largest_magnitude(x, int{kKvStrip}) / 127.0f,
+                id = rounding::inverse(d);
     *scale = kv_half(d);
     for (uint32_t i = 0; i < kKvStrip; i++)
-        code[i] = quant::low8(quant::round_away(x[i] * id)) ^ 0x80u;
+        code[i] = rounding::low8(rounding::round_away(x[i] * id)) ^ 0x80u;
 }
 
 // Codes 0 .. 2 half - 1 on both sides of zero.
 template <int Half>
 void encode_signed_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
-    const float d = quant::signed_largest(x, int{kKvStrip}) / quant::to_f32(-Half);
-    const float id = quant::inverse(d), shift = quant::to_f32(Half) + 0.5f;
+    const float d = rounding::signed_largest(x, int{kKvStrip}) / rounding::to_f32(-Half);
+    const float id = rounding::inverse(d), shift = rounding::to_f32(Half) + 0.5f;
     *scale = kv_half(d);
     for (uint32_t i = 0; i < kKvStrip; i++) {
-        const int8_t wrapped = quant::wrap8(quant::to_int(x[i] * id + shift));
-        code[i] = quant::low8(quant::at_most(wrapped, 2 * Half - 1)) & (2 * Half - 1);
+        const int8_t wrapped = rounding::wrap8(rounding::to_int(x[i] * id + shift));
+        code[i] = rounding::low8(rounding::at_most(wrapped, 2 * Half - 1)) & (2 * Half - 1);
     }
 }
 
@@ -52,13 +53,13 @@ void encode_line_block(uint8_t *code, uint16_t *scale, uint16_t *min, const floa
         if (x[i] < least) least = x[i];
         if (x[i] > most) most = x[i];
     }
-    const float d = (most - least) / quant::to_f32(Most), id = quant::inverse(d);
+    const float d = (most - least) / rounding::to_f32(Most), id = rounding::inverse(d);
     *scale = kv_half(d);
     *min = kv_half(least);
     for (uint32_t i = 0; i < kKvStrip; i++) {
-        const int32_t q = quant::to_int((x[i] - least) * id + 0.5f);
-        const int32_t limited = Most == 15 ? quant::at_most(quant::wrap8(q), Most) : q;
-        code[i] = quant::low8(limited) & Most;
+        const int32_t q = rounding::to_int((x[i] - least) * id + 0.5f);
+        const int32_t limited = Most == 15 ? rounding::at_most(rounding::wrap8(q), Most) : q;
+        code[i] = rounding::low8(limited) & Most;
     }
 }
 
@@ -74,8 +75,8 @@ inline uint8_t nearest_iq4(float v) {
 // Codes for the value of largest magnitude at -127, then the scale by least squares with weights
 // x^2, sums in order.
 inline void encode_iq4_nl_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
-    const float d = quant::signed_largest(x, int{kKvStrip}) / -127.0f, id = quant::inverse(d);
-    const bool usable = quant::magnitude(id) <= 0x1p100f; // smaller scales are 0 in f16
+    const float d = rounding::signed_largest(x, int{kKvStrip}) / -127.0f, id = rounding::inverse(d);
+    const bool usable = rounding::magnitude(id) <= 0x1p100f; // smaller scales are 0 in f16
     float qx = 0.0f, q2 = 0.0f;
     for (uint32_t i = 0; i < kKvStrip; i++) {
         const float y = usable ? x[i] * id : 0.0f;

@@ -29,7 +29,7 @@ template <uint32_t Bits> float search_scale(const float *x, uint32_t n, float rm
         const float scale = rms * gx_start(s), inverse = 1.0f / scale;
         float xc = 0.0f, cc = 0.0f;
         for (uint32_t i = 0; i < n; i++) {
-            const float magnitude = quant::magnitude(x[i] * inverse);
+            const float magnitude = rounding::magnitude(x[i] * inverse);
             const float level = plain_level<Bits>(magnitude);
             xc += magnitude * level;
             cc += level * level;

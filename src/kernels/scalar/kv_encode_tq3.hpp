@@ -27,7 +27,7 @@ inline void put_tq3_codes(uint8_t *code, uint16_t *scale, const float *r, float 
 }
 
 inline void encode_tq3_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *r) {
-    put_tq3_codes(code, scale, r, quant::largest_magnitude(r, int{kKvStrip}) / kTq3Outer);
+    put_tq3_codes(code, scale, r, rounding::largest_magnitude(r, int{kKvStrip}) / kTq3Outer);
 }
 
 // What least squares gains with the codes of scale d, and its scale: (sum r c)^2 / sum c^2.
@@ -48,7 +48,7 @@ inline Tq3Fit fit_tq3(const float *r, float d) {
 
 // Scales of 0.35 to 1 times the published one in steps of 0.05, each refitted once.
 inline void encode_tq3_block_fitted(uint8_t *code, uint16_t *scale, uint16_t *, const float *r) {
-    const float outer = quant::largest_magnitude(r, int{kKvStrip}) / kTq3Outer;
+    const float outer = rounding::largest_magnitude(r, int{kKvStrip}) / kTq3Outer;
     Tq3Fit best = {0.0f, outer};
     for (uint32_t i = kTq3FirstFit; i <= kTq3LastFit && outer >= 0x1p-60f; i++) {
         const Tq3Fit f = fit_tq3(r, outer * (static_cast<float>(i) * 0.05f));

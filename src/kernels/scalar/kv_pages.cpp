@@ -1,8 +1,8 @@
 // Attention on pages, the text of kv/README.md ("Attention bits") one value at a time. Codes are
 // read by the functions that define the layout.
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/canonical.hpp"
 #include "kernels/loops/families.hpp"
+#include "kernels/scalar/canonical.hpp"
 #include "kernels/scalar/kv_query.hpp"
 
 #include "kernels/kv.hpp"
@@ -228,10 +228,9 @@ constexpr KvKernels kKinds[kKvKinds] = {kKind<0>,  kKind<1>,  kKind<2>,  kKind<3
 } // namespace
 } // namespace scalar
 
-const KvPages scalar::kKvPages = {&kScalarKvEncoders, scalar::kKinds,      scalar::weigh,
-                                scalar::scale,      scalar::merge,       scalar::kv_pack,
-                                scalar::kv_rotate,  scalar::kv_unrotate, scalar::kv_dot,
-                                false};
+const KvPages scalar::kKvPages = {
+    &kScalarKvEncoders, scalar::kKinds,    scalar::weigh,       scalar::scale,  scalar::merge,
+    scalar::kv_pack,    scalar::kv_rotate, scalar::kv_unrotate, scalar::kv_dot, false};
 
 } // namespace kernels
 } // namespace ggufx

@@ -32,7 +32,8 @@ inline bool pack_block(const KvQueryRow &to, const float *x, uint32_t first, uin
     }
     const KvFormat &f = kv_format(to.kind);
     const bool finite = largest < kInfinite, zero = largest < kTinyQuery || !finite;
-    const float amax = zero ? 1.0f : f32_from_bits(largest), most = f.wide_query ? 16256.0f : 127.0f;
+    const float amax = zero ? 1.0f : f32_from_bits(largest),
+                most = f.wide_query ? 16256.0f : 127.0f;
     const float inverse = most / amax, d = zero ? 0.0f : amax / most;
     int32_t sum = 0;
     for (uint32_t c = first; c < end; c++) {

@@ -44,10 +44,11 @@ void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes
 }
 
 template <class F, bool Precise> void matvec(Out y, Rows w, const Act *act, size_t n) {
-    for_blocks<F>(y, w, n, [act](float *lanes, size_t c, const auto &blk, const auto &codes,
-                                 unsigned j, size_t b) {
-        add_block<F>(lanes, blk, codes, j, Column<Precise>{act[c]}, b);
-    });
+    for_blocks<F>(
+        y, w, n,
+        [act](float *lanes, size_t c, const auto &blk, const auto &codes, unsigned j, size_t b) {
+            add_block<F>(lanes, blk, codes, j, Column<Precise>{act[c]}, b);
+        });
 }
 
 } // namespace

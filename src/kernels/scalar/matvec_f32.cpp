@@ -1,7 +1,7 @@
 // n = 1..3 columns with f32 activations: the text C4 (float types) and C6 (block types).
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/canonical.hpp"
 #include "kernels/loops/families.hpp"
+#include "kernels/scalar/canonical.hpp"
 
 namespace ggufx::kernels {
 namespace scalar {
@@ -50,10 +50,9 @@ void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes
 }
 
 template <class F> void matvec_blocks(Out y, Rows w, const ActF32 *act, size_t n) {
-    for_blocks<F>(y, w, n, [act](float *lanes, size_t c, const auto &blk, const auto &codes,
-                                 unsigned j, size_t b) {
-        add_block<F>(lanes, blk, codes, j, act[c], b);
-    });
+    for_blocks<F>(y, w, n,
+                  [act](float *lanes, size_t c, const auto &blk, const auto &codes, unsigned j,
+                        size_t b) { add_block<F>(lanes, blk, codes, j, act[c], b); });
 }
 
 void sum_groups(float *sums, const float *x, size_t k, size_t group) {

@@ -1,14 +1,21 @@
-// Merging by score, the algorithm of sentencepiece's BPE: the characters of a text, joined pair by
-// pair, the best-scored token first.
+// SentencePiece's BPE ("llama"): characters merged by the scores of tokens.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/tokenizer/vocab.hpp"
+#include "model/tokenizer/encoder.hpp"
 
 namespace ggufx::model {
 
-// Append the ids of `text`, whose spaces are U+2581 already. Throws Error (vocab: a byte that has
-// no token) / std::bad_alloc. O(n log n).
-void merge_by_score(Vector<int32_t> &ids, const Vocab &vocab, std::string_view text);
+class Spm final : public Encoder {
+public:
+    // Throws std::bad_alloc. Keeps the vocabulary by reference.
+    explicit Spm(const Vocab &vocab);
+    void encode(Vector<int32_t> &ids, std::string_view text) const override; // spaces are U+2581
+
+private:
+    const Vocab &vocab_;
+    Alone alone_;
+    bool cross_spaces_ = false; // a token joins a word with the U+2581 behind it
+};
 
 } // namespace ggufx::model

@@ -1,45 +1,46 @@
-// Text to token ids and back, for vocabularies of kind "llama" (sentencepiece BPE).
+// Text to token ids and back: tokens matched whole, then what the kind of vocabulary does.
 // The contract is that of include/ggufx/model.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/tokenizer/vocab.hpp"
+#include "model/tokenizer/detokenizer.hpp"
+#include "model/tokenizer/encoder.hpp"
 #include "model/tokenizer/whole.hpp"
 
 namespace ggufx::model {
 
 struct TokenizeOptions {
-    bool add_special = false;   // BOS and EOS as the file asks
+    bool add_special = false;   // BOS, EOS and separator as the file asks
     bool parse_special = false; // control tokens in the text are themselves
-};
-
-struct DetokenizeOptions {
-    bool keep_special = false;
-    bool keep_space = false;
 };
 
 class Tokenizer {
 public:
     // Throws Error / std::bad_alloc.
     explicit Tokenizer(Ref<gguf::File> file);
+    ~Tokenizer();
+    Tokenizer(const Tokenizer &) = delete;
 
     const Vocab &vocab() const { return vocab_; }
-    static const char *kind() { return "llama"; }
 
-    // Appends to ids. Throws Error (argument: over 2^29 bytes; vocab) / std::bad_alloc.
+    // Appends to ids. Throws Error (argument: over 2^29 bytes; unsupported: no texts; vocab) /
+    // std::bad_alloc.
     void tokenize(Vector<int32_t> &ids, std::string_view text,
                   const TokenizeOptions &options) const;
 
     // Writes at most `capacity` bytes and returns how many there are; ids are checked before.
+    // `last`: what waits in the state is written, too.
     size_t detokenize(char *out, size_t capacity, const int32_t *ids, size_t n_ids,
-                      const DetokenizeOptions &options) const;
+                      const DetokenizeOptions &options, DetokenizeState &state, bool last) const;
 
 private:
-    void tokenize_plain(Vector<int32_t> &ids, std::string_view text, bool add_space) const;
+    void tokenize_plain(Vector<int32_t> &ids, std::string_view text) const;
+    int32_t find_mask() const;
 
     Vocab vocab_;
     WholeTokens whole_;
-    bool add_bos_ = true, add_eos_ = false, add_space_ = true;
+    int32_t mask_;     // takes the white space in front of it
+    Encoder *encoder_; // of the host's memory; null without texts
 };
 
 } // namespace ggufx::model

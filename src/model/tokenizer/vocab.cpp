@@ -16,12 +16,17 @@ constexpr const char *kKinds = "tokenizer.ggml.token_type";
 constexpr uint64_t kMaxTokens = 1u << 28; // ids are int32_t, the index has up to 4 slots each
 constexpr uint32_t kMaxTokenBytes = 1u << 20;
 
-// Texts that end a turn in the model families of the field. Some files store them as user-defined;
-// they are control tokens all the same, so that plain text cannot end a generation.
-constexpr std::string_view kEndTexts[] = {
-    "</s>",       "<|endoftext|>",   "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>",
-    "<|im_end|>", "<|end|>",         "<end_of_turn>",   "<EOT>",      "<|EOT|>",
-    "<|return|>", "<|endofprompt|>", "<|endofturn|>",
+constexpr const char *kModel = "tokenizer.ggml.model";
+constexpr const char *kPre = "tokenizer.ggml.pre";
+
+struct KindName {
+    const char *name;
+    VocabKind kind;
+};
+constexpr KindName kKindNames[] = {
+    {"llama", VocabKind::spm},      {"gpt2", VocabKind::bpe},      {"gemma4", VocabKind::raw_bpe},
+    {"bert", VocabKind::wordpiece}, {"t5", VocabKind::unigram},    {"rwkv", VocabKind::rwkv},
+    {"none", VocabKind::none},      {"no_vocab", VocabKind::none},
 };
 
 // "<0x0A>" -> 10; -1 for anything else.
@@ -66,15 +71,100 @@ void require_per_token(const gguf::MetaEntry &entry, const char *key, size_t n_t
 
 } // namespace
 
+bool is_vocab_kind(std::string_view name) {
+    for (const KindName &known : kKindNames)
+        if (name == known.name) return true;
+    return false;
+}
+
+const Token Vocab::kNoToken = {"", 0, 0.0f, TokenKind::normal, false};
+
 Vocab::Vocab(Ref<gguf::File> file)
     : file_(std::move(file)), texts_(file_->host().get()),
       tokens_(HostAllocator<Token>(file_->host().get())), by_text_(file_->host().get()) {
+    for (int32_t &id : special_) id = -1;
+    for (int32_t &id : bytes_) id = -1;
+    load_model();
+    if (kind_ == VocabKind::none) {
+        load_size();
+        return;
+    }
+    load_pre();
     load_tokens();
     load_scores();
     load_kinds();
     load_special();
+    find_ends();
+    load_flags();
     load_bytes();
     index_texts();
+}
+
+void Vocab::load_model() {
+    const size_t index = file_->find_meta(kModel);
+    if (index == gguf::kNotFound) fail(Status::missing, {}, "key %s is missing", kModel);
+    const std::string_view name = file_->get_string(index);
+    for (const KindName &known : kKindNames) {
+        if (name != known.name) continue;
+        kind_ = known.kind;
+        return;
+    }
+    fail(Status::unsupported, {file_->meta(index).offset, index},
+         "tokenizer %s is not supported; supported: llama, gpt2, gemma4, bert, t5, rwkv, none",
+         Quoted(name.data(), name.size()).c_str());
+}
+
+const char *Vocab::kind_name() const {
+    for (const KindName &known : kKindNames)
+        if (known.kind == kind_) return known.name;
+    return "";
+}
+
+// How texts are cut before bytes merge: where no key says it, as the field did before there was
+// one.
+void Vocab::load_pre() {
+    if (kind_ == VocabKind::raw_bpe) pre_ = pre::find("gemma4");
+    if (kind_ != VocabKind::bpe) return;
+    const size_t index = file_->find_meta(kPre);
+    if (index == gguf::kNotFound) {
+        pre_ = pre::find("default");
+        return;
+    }
+    const std::string_view name = file_->get_string(index);
+    pre_ = pre::find(name);
+    if (pre_ && pre_->rules != pre::find("gemma4")->rules) return;
+    Vector<char> known{HostAllocator<char>(host().get())};
+    for (size_t i = 0; i < pre::names().n; i++) {
+        const std::string_view text = pre::names().names[i].name;
+        if (text == "gemma4") continue;
+        if (!known.empty()) known.push_back(' ');
+        known.insert(known.end(), text.begin(), text.end());
+    }
+    // The list is longer than a message: what fits of it, and where all of it is told.
+    fail(Status::unsupported, {file_->meta(index).offset, index},
+         "%s %s is not known; known (ggufx_tokenizer_pre tells all): %.*s", kPre,
+         Quoted(name.data(), name.size()).c_str(), static_cast<int>(known.size()), known.data());
+}
+
+// Of a model without texts: as many ids as its key says.
+void Vocab::load_size() {
+    const size_t name = file_->find_meta("general.architecture");
+    if (name == gguf::kNotFound) fail(Status::missing, {}, "key general.architecture is missing");
+    const std::string_view architecture = file_->get_string(name);
+    Vector<char> key{HostAllocator<char>(host().get())};
+    constexpr std::string_view kRest = ".vocab_size";
+    key.insert(key.end(), architecture.begin(), architecture.end());
+    key.insert(key.end(), kRest.begin(), kRest.end());
+    const size_t index = file_->find_meta({key.data(), key.size()});
+    if (index == gguf::kNotFound)
+        fail(Status::missing, {}, "key %s is missing", Quoted(key.data(), key.size()).c_str());
+    const uint64_t n = file_->get_u64(index);
+    if (n == 0 || n > INT32_MAX) {
+        fail(Status::vocab, {file_->meta(index).offset, index},
+             "%s is %" PRIu64 ", not 1 to %" PRId32, Quoted(key.data(), key.size()).c_str(), n,
+             INT32_MAX);
+    }
+    n_tokens_ = static_cast<size_t>(n);
 }
 
 void Vocab::load_tokens() {
@@ -89,8 +179,8 @@ void Vocab::load_tokens() {
              kTokens, entry.count, kMaxTokens);
     }
     tokens_.reserve(static_cast<size_t>(entry.count));
-    for (uint64_t i = 0; i < entry.count; i++) {
-        const std::string_view text = file_->get_array_string(index, i);
+    for (uint64_t i = 0, at = 0; i < entry.count; i++) {
+        const std::string_view text = file_->next_array_string(index, &at);
         if (text.size() > kMaxTokenBytes) {
             fail(Status::vocab, {entry.offset, i},
                  "token %" PRIu64 " has %" PRIu64 " bytes, the limit is %" PRIu32, i,
@@ -101,11 +191,15 @@ void Vocab::load_tokens() {
         tokens_.push_back(
             {texts_.copy(text.data(), length).data(), length, 0.0f, TokenKind::normal, false});
     }
+    n_tokens_ = tokens_.size();
 }
 
 void Vocab::load_scores() {
     const size_t index = file_->find_meta(kScores);
-    if (index == gguf::kNotFound) fail(Status::missing, {}, "key %s is missing", kScores);
+    if (index == gguf::kNotFound) {
+        if (has_scores()) fail(Status::missing, {}, "key %s is missing", kScores);
+        return; // ranks or lengths decide
+    }
     const gguf::MetaEntry entry = file_->meta(index);
     require_per_token(entry, kScores, tokens_.size());
     if (!is_float(entry.element)) {
@@ -167,30 +261,9 @@ int32_t Vocab::special_id(const char *key, int32_t fallback) const {
     return static_cast<int32_t>(id);
 }
 
-void Vocab::load_special() {
-    bos_ = special_id("tokenizer.ggml.bos_token_id", 1); // the ids sentencepiece gives
-    eos_ = special_id("tokenizer.ggml.eos_token_id", 2);
-    const bool implied =
-        tokens_[0].kind == TokenKind::unknown || file_->find_meta(kKinds) == gguf::kNotFound;
-    unknown_ = special_id("tokenizer.ggml.unknown_token_id", implied ? 0 : -1);
-    const int32_t ends[] = {eos_, special_id("tokenizer.ggml.eot_token_id", -1),
-                            special_id("tokenizer.ggml.eom_token_id", -1)};
-    for (const int32_t id : ends) {
-        if (id >= 0) tokens_[static_cast<size_t>(id)].ends = true;
-    }
-    for (Token &token : tokens_) {
-        if (token.kind != TokenKind::control && token.kind != TokenKind::user) continue;
-        for (const std::string_view text : kEndTexts) {
-            if (token.view() != text) continue;
-            token.kind = TokenKind::control;
-            token.ends = true;
-        }
-    }
-}
-
 void Vocab::load_bytes() {
-    for (int32_t &id : bytes_) id = -1;
-    const bool by_text = file_->find_meta(kKinds) == gguf::kNotFound;
+    const bool by_text = file_->find_meta(kKinds) == gguf::kNotFound &&
+                         (has_scores() || kind_ == VocabKind::raw_bpe);
     for (size_t i = 0; i < tokens_.size(); i++) {
         Token &token = tokens_[i];
         const int32_t byte = parse_byte(token.view());
@@ -204,12 +277,50 @@ void Vocab::load_bytes() {
     }
 }
 
+bool Vocab::flag_key(const char *key, bool fallback) const {
+    const size_t index = file_->find_meta(key);
+    return index == gguf::kNotFound ? fallback : file_->get_bool(index);
+}
+
+void Vocab::load_flags() {
+    const uint8_t flags = pre_ ? pre_->flags : 0;
+    const bool bert = kind_ == VocabKind::wordpiece;
+    const bool spm = kind_ == VocabKind::spm, unigram = kind_ == VocabKind::unigram;
+    add_bos_ = flag_key("tokenizer.ggml.add_bos_token", spm || (flags & pre::kAddBos) != 0);
+    add_eos_ = flag_key("tokenizer.ggml.add_eos_token", unigram);
+    add_separator_ = flag_key("tokenizer.ggml.add_sep_token", (flags & pre::kAddSep) != 0);
+    if (bert) add_eos_ = false;
+    if (bert || kind_ == VocabKind::raw_bpe) add_bos_ = true;
+    if (bert) add_separator_ = true;
+    if (kind_ == VocabKind::rwkv) add_bos_ = add_eos_ = add_separator_ = false;
+    if (spm || unigram) add_space_ = flag_key("tokenizer.ggml.add_space_prefix", spm);
+    if (unigram) {
+        merge_spaces_ = flag_key("tokenizer.ggml.remove_extra_whitespaces", false);
+        spaces_behind_ = flag_key("tokenizer.ggml.treat_whitespace_as_suffix", false);
+    }
+    cleans_spaces_ = (pre_ && !(flags & pre::kKeepSpaces)) || bert;
+}
+
 void Vocab::index_texts() {
     const auto text_of = [&](int32_t id) { return tokens_[static_cast<size_t>(id)].view(); };
     by_text_.reserve(tokens_.size(), text_of);
     for (size_t i = 0; i < tokens_.size(); i++) // real files have equal texts: the lowest id wins
         if (!by_text_.find(tokens_[i].view(), text_of))
             by_text_.insert(static_cast<int32_t>(i), text_of);
+}
+
+void Vocab::put_bytes(Vector<int32_t> &ids, std::string_view bytes) const {
+    for (const char c : bytes) {
+        int32_t id = byte_token(static_cast<uint8_t>(c));
+        if (id < 0) id = find({&c, 1});
+        if (id < 0) id = unknown();
+        if (id < 0) {
+            fail(Status::vocab, {},
+                 "no token for byte 0x%02x, and the vocabulary has no unknown token",
+                 static_cast<unsigned>(static_cast<uint8_t>(c)));
+        }
+        ids.push_back(id);
+    }
 }
 
 int32_t Vocab::find(std::string_view text) const {

@@ -1,12 +1,13 @@
 // The vocabulary of a file: texts, scores and kinds of tokens, looked up by id or by text.
-// Keys tokenizer.ggml.{tokens,scores,token_type,*_token_id}; texts are copied, so that what was
-// checked is what is used.
+// Keys tokenizer.ggml.{model,tokens,scores,token_type,*_token_id,add_*}; texts are copied, so that
+// what was checked is what is used.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/arena.hpp"
 #include "base/text_index.hpp"
 #include "gguf/file.hpp"
+#include "model/tokenizer/pre_rules.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,27 @@ enum class TokenKind : uint8_t {
     byte = 6, // "<0xXX>"
 };
 
+// What tokenizer.ggml.model names.
+enum class VocabKind : uint8_t {
+    spm,       // "llama": merging by score
+    bpe,       // "gpt2": merging of bytes by rank
+    raw_bpe,   // "gemma4": merging of characters by rank
+    wordpiece, // "bert": the longest pieces of words
+    unigram,   // "t5": the likeliest pieces
+    rwkv,      // "rwkv": the longest bytes
+    none,      // "none", "no_vocab": ids without texts
+};
+bool is_vocab_kind(std::string_view name);
+
+// Tokens with a meaning of their own; the numbers of GGUFX_SPECIAL_*.
+enum class Special : uint8_t {
+    // clang-format off
+    bos, eos, eot, eom, unknown, separator, pad, mask,
+    fim_prefix, fim_suffix, fim_middle, fim_pad, fim_repository, fim_separator,
+    // clang-format on
+};
+constexpr size_t kSpecials = 14;
+
 struct Token {
     const char *text; // of the vocabulary, not terminated
     uint32_t length;
@@ -38,26 +60,50 @@ public:
     // Throws Error (missing, vocab, kvtype) / std::bad_alloc. Keeps the file.
     explicit Vocab(Ref<gguf::File> file);
 
-    size_t size() const { return tokens_.size(); }
-    const Token &operator[](size_t id) const { return tokens_[id]; }
+    VocabKind kind() const { return kind_; }
+    const char *kind_name() const; // as tokenizer.ggml.model has it; valid for ever
+    size_t size() const { return n_tokens_; }
+    const Token &operator[](size_t id) const {
+        return kind_ == VocabKind::none ? kNoToken : tokens_[id];
+    }
     int32_t find(std::string_view text) const; // -1 when there is none; the lowest id of equals
     int32_t byte_token(uint8_t byte) const { return bytes_[byte]; } // -1 when there is none
     uint32_t longest() const { return longest_; }                   // bytes of the longest text
+    // Appends the tokens of bytes that no text has: byte tokens, else tokens of one byte, else the
+    // unknown one. Throws Error (vocab: there is none) / std::bad_alloc.
+    void put_bytes(Vector<int32_t> &ids, std::string_view bytes) const;
 
-    int32_t bos() const { return bos_; } // -1 when there is none
-    int32_t eos() const { return eos_; }
-    int32_t unknown() const { return unknown_; }
+    int32_t special(Special which) const { return special_[static_cast<size_t>(which)]; } // or -1
+    int32_t bos() const { return special(Special::bos); }
+    int32_t eos() const { return special(Special::eos); }
+    int32_t unknown() const { return special(Special::unknown); }
+    const pre::Name *pre() const { return pre_; } // of bpe and raw_bpe, else null
+    bool add_bos() const { return add_bos_; }
+    bool add_eos() const { return add_eos_; }
+    bool add_separator() const { return add_separator_; }
+    bool add_space() const { return add_space_; }         // in front of a text
+    bool merge_spaces() const { return merge_spaces_; }   // of unigram: runs of spaces are one
+    bool spaces_behind() const { return spaces_behind_; } // of unigram: behind a word
+    bool cleans_spaces() const { return cleans_spaces_; } // in the field's texts
     const Ref<Host> &host() const { return file_->host(); }
     const gguf::File &file() const { return *file_; }
 
 private:
+    void load_model();
+    void load_pre();
+    void load_size();
     void load_tokens();
     void load_scores();
     void load_kinds();
     void load_bytes();
     void load_special();
+    void find_special_texts();
+    void find_ends();
+    void load_flags();
     void index_texts();
     int32_t special_id(const char *key, int32_t fallback) const;
+    bool flag_key(const char *key, bool fallback) const;
+    bool has_scores() const { return kind_ == VocabKind::spm || kind_ == VocabKind::unigram; }
 
     Ref<gguf::File> file_;
     Arena texts_;
@@ -65,7 +111,13 @@ private:
     TextIndex<int32_t> by_text_;
     int32_t bytes_[256];
     uint32_t longest_ = 0;
-    int32_t bos_ = -1, eos_ = -1, unknown_ = -1;
+    static const Token kNoToken;
+    VocabKind kind_ = VocabKind::spm;
+    const pre::Name *pre_ = nullptr;
+    size_t n_tokens_ = 0;
+    int32_t special_[kSpecials];
+    bool add_bos_ = false, add_eos_ = false, add_separator_ = false, add_space_ = false;
+    bool merge_spaces_ = false, spaces_behind_ = false, cleans_spaces_ = false;
 };
 
 } // namespace ggufx::model

@@ -41,6 +41,7 @@ WholeTokens::WholeTokens(const Vocab &vocab)
 }
 
 void WholeTokens::take_tokens(const Vocab &vocab) {
+    if (vocab.kind() == VocabKind::none) return;
     uint64_t n_bytes = 0;
     for (size_t i = 0; i < vocab.size(); i++) {
         if (!is_whole(vocab[i])) continue;

@@ -15,6 +15,35 @@ functions! {
     fn ggufx_runtime_info(out: *mut ggufx_runtime_facts, rt: *const ggufx_runtime, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
+    fn ggufx_chat_options_init(options: *mut ggufx_chat_options);
+    fn ggufx_chat_create(out: *mut *mut ggufx_chat, rt: *const ggufx_runtime, file: *const
+        ggufx_file, options: *const ggufx_chat_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_destroy(chat: *mut ggufx_chat);
+    fn ggufx_chat_format_name(index: usize) -> *const c_char;
+    fn ggufx_chat_request_init(request: *mut ggufx_chat_request);
+    fn ggufx_chat_render(out: *mut c_char, capacity: usize, out_needed: *mut usize, out_runs: *mut
+        ggufx_chat_run, run_capacity: usize, out_runs_needed: *mut usize, chat: *const ggufx_chat,
+        request: *const ggufx_chat_request, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_styles(chat: *const ggufx_chat) -> u32;
+    fn ggufx_chat_parser_options_init(options: *mut ggufx_chat_parser_options);
+    fn ggufx_chat_parser_create(out: *mut *mut ggufx_chat_parser, rt: *const ggufx_runtime, options:
+        *const ggufx_chat_parser_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_parser_destroy(parser: *mut ggufx_chat_parser);
+    fn ggufx_chat_parser_feed(parser: *mut ggufx_chat_parser, text: *const c_char, length: usize,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_parser_finish(parser: *mut ggufx_chat_parser, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_embed_options_init(options: *mut ggufx_embed_options);
+    fn ggufx_embedder_create(out: *mut *mut ggufx_embedder, model: *const ggufx_model, options:
+        *const ggufx_embed_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_embedder_destroy(embedder: *mut ggufx_embedder);
+    fn ggufx_embedder_estimate(out: *mut u64, rt: *const ggufx_runtime, file: *const ggufx_file,
+        options: *const ggufx_embed_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_embedder_info(out: *mut ggufx_embedder_facts, embedder: *const ggufx_embedder, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_embed(out: *mut f32, n_out: usize, embedder: *mut ggufx_embedder, tokens: *const i32,
+        n_tokens: usize, lengths: *const usize, n_texts: usize, progress: *const ggufx_progress,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_estimate_options_init(options: *mut ggufx_estimate_options);
     fn ggufx_estimate(out: *mut ggufx_estimate_facts, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_estimate_options, error: *mut ggufx_error) ->
@@ -205,20 +234,34 @@ functions! {
     fn ggufx_detokenize(out: *mut c_char, capacity: usize, out_needed: *mut usize, tokenizer: *const
         ggufx_tokenizer, ids: *const i32, n_ids: usize, flags: u32, error: *mut ggufx_error) ->
         ggufx_status;
+    fn ggufx_detokenize_part(out: *mut c_char, capacity: usize, out_needed: *mut usize, state: *mut
+        ggufx_detokenize_state, tokenizer: *const ggufx_tokenizer, ids: *const i32, n_ids: usize,
+        flags: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_token_info(out: *mut ggufx_token_facts, tokenizer: *const ggufx_tokenizer, id: i32,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_info(out: *mut ggufx_tokenizer_facts, tokenizer: *const ggufx_tokenizer,
         error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tokenizer_special(tokenizer: *const ggufx_tokenizer, which: u32) -> i32;
+    fn ggufx_tokenizer_pre_count() -> usize;
+    fn ggufx_tokenizer_pre(out: *mut ggufx_pre_facts, index: usize, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_tokenizer_unicode() -> *const c_char;
     fn ggufx_model_options_init(options: *mut ggufx_model_options);
     fn ggufx_model_create(out: *mut *mut ggufx_model, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_model_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_model_destroy(model: *mut ggufx_model);
     fn ggufx_model_info(out: *mut ggufx_model_facts, model: *const ggufx_model, error: *mut
         ggufx_error) -> ggufx_status;
+    fn ggufx_model_layer(out: *mut ggufx_layer_facts, model: *const ggufx_model, layer: u32, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_file_graph(out: *mut c_char, capacity: usize, out_needed: *mut usize, file: *const
+        ggufx_file, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_options_init(options: *mut ggufx_session_options);
     fn ggufx_session_create(out: *mut *mut ggufx_session, model: *const ggufx_model, options: *const
         ggufx_session_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_destroy(session: *mut ggufx_session);
+    fn ggufx_session_info(out: *mut ggufx_session_facts, session: *const ggufx_session, error: *mut
+        ggufx_error) -> ggufx_status;
     fn ggufx_decode_options_init(options: *mut ggufx_decode_options);
     fn ggufx_session_decode(session: *mut ggufx_session, tokens: *const i32, n_tokens: usize,
         options: *const ggufx_decode_options, error: *mut ggufx_error) -> ggufx_status;

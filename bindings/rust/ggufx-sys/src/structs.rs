@@ -6,6 +6,24 @@ use core::marker::{PhantomData, PhantomPinned};
 use core::mem::size_of;
 
 #[repr(C)]
+pub struct ggufx_chat {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_chat_parser {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_embedder {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_file {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -163,6 +181,119 @@ pub struct ggufx_runtime_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub text: *const c_char,
+    pub text_length: usize,
+    pub name: *const c_char,
+    pub name_length: usize,
+    pub format: *const c_char,
+    pub format_length: usize,
+    pub bos_token: *const c_char,
+    pub bos_token_length: usize,
+    pub eos_token: *const c_char,
+    pub eos_token_length: usize,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_message {
+    pub role: *const c_char,
+    pub role_length: usize,
+    pub content: *const c_char,
+    pub content_length: usize,
+    pub parts: *const c_char,
+    pub parts_length: usize,
+    pub tool_calls: *const c_char,
+    pub tool_calls_length: usize,
+    pub more: *const c_char,
+    pub more_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_request {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub messages: *const ggufx_chat_message,
+    pub n_messages: usize,
+    pub message_size: usize,
+    pub messages_json: *const c_char,
+    pub messages_json_length: usize,
+    pub tools: *const c_char,
+    pub tools_length: usize,
+    pub documents: *const c_char,
+    pub documents_length: usize,
+    pub variables: *const c_char,
+    pub variables_length: usize,
+    pub reasoning_effort: *const c_char,
+    pub reasoning_effort_length: usize,
+    pub clock: i64,
+    pub max_steps: u64,
+    pub max_memory: u64,
+    pub max_output: u64,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_run {
+    pub end: u64,
+    pub user: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_parser_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub styles: u32,
+    pub reserved0: u32,
+    pub prompt: *const c_char,
+    pub prompt_length: usize,
+    pub tools: *const c_char,
+    pub tools_length: usize,
+    pub user: *mut c_void,
+    pub event: Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, call: u64, text: *const
+        c_char, length: usize) -> i32>,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_embed_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub n_context: u32,
+    pub n_batch: u32,
+    pub pooling: u32,
+    pub dimensions: u32,
+    pub matmul_flags: u32,
+    pub reserved0: u32,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_embedder_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_context: u32,
+    pub n_batch: u32,
+    pub pooling: u32,
+    pub dimensions: u32,
+    pub full_dimensions: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_estimate_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -177,6 +308,8 @@ pub struct ggufx_estimate_options {
     pub memory_bytes: u64,
     pub bandwidth: f64,
     pub reserved: [u64; 4],
+    pub n_checkpoints: u32,
+    pub reserved0: u32,
 }
 
 #[repr(C)]
@@ -414,7 +547,7 @@ pub struct ggufx_kv_layer {
     pub type_k: u32,
     pub type_v: u32,
     pub window: u32,
-    pub reserved: u32,
+    pub window_kind: u32,
 }
 
 #[repr(C)]
@@ -440,7 +573,9 @@ pub struct ggufx_kv_options {
     pub n_layer_options: u32,
     pub layers: *const ggufx_kv_layer,
     pub model: u64,
-    pub reserved: [u64; 4],
+    pub rope_frequencies: *const f64,
+    pub n_rope_frequencies: usize,
+    pub reserved: [u64; 2],
 }
 
 #[repr(C)]
@@ -452,7 +587,7 @@ pub struct ggufx_attend_options {
     pub scale: f32,
     pub softcap: f32,
     pub window: u32,
-    pub reserved0: u32,
+    pub window_kind: u32,
     pub alibi_slopes: *const f32,
     pub n_alibi_slopes: usize,
     pub sink_logits: *const f32,
@@ -491,6 +626,13 @@ pub struct ggufx_matmul_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_detokenize_state {
+    pub waiting: u64,
+    pub reserved: [u64; 3],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_token_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -510,6 +652,25 @@ pub struct ggufx_tokenizer_facts {
     pub bos: i32,
     pub eos: i32,
     pub unknown: i32,
+    pub pre: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_pre_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub name: *const c_char,
+    pub rules: *const c_char,
+    pub steps: *const c_char,
+    pub steps_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_model_override {
+    pub key: *const c_char,
+    pub value: *const c_char,
 }
 
 #[repr(C)]
@@ -519,6 +680,9 @@ pub struct ggufx_model_options {
     pub flags: u32,
     pub next: *const c_void,
     pub reserved: [u64; 4],
+    pub overrides: *const ggufx_model_override,
+    pub n_overrides: usize,
+    pub progress: *const ggufx_progress,
 }
 
 #[repr(C)]
@@ -541,6 +705,25 @@ pub struct ggufx_model_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_layer_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub kind: u32,
+    pub n_heads: u32,
+    pub n_kv_heads: u32,
+    pub head_dim_k: u32,
+    pub head_dim_v: u32,
+    pub window: u32,
+    pub reads_layer: u32,
+    pub scale: f32,
+    pub softcap: f32,
+    pub reserved: u32,
+    pub state_bytes: u64,
+    pub sinks: *const f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_session_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -552,6 +735,19 @@ pub struct ggufx_session_options {
     pub matmul_flags: u32,
     pub reserved0: u32,
     pub reserved: [u64; 3],
+    pub n_checkpoints: u32,
+    pub reserved1: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_session_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_context: u32,
+    pub n_batch: u32,
+    pub type_k: u32,
+    pub type_v: u32,
 }
 
 #[repr(C)]
@@ -711,7 +907,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 45] = [
+pub const SIZES: [(&str, usize); 57] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -719,6 +915,13 @@ pub const SIZES: [(&str, usize); 45] = [
     ("ggufx_progress\0", size_of::<ggufx_progress>()),
     ("ggufx_runtime_options\0", size_of::<ggufx_runtime_options>()),
     ("ggufx_runtime_facts\0", size_of::<ggufx_runtime_facts>()),
+    ("ggufx_chat_options\0", size_of::<ggufx_chat_options>()),
+    ("ggufx_chat_message\0", size_of::<ggufx_chat_message>()),
+    ("ggufx_chat_request\0", size_of::<ggufx_chat_request>()),
+    ("ggufx_chat_run\0", size_of::<ggufx_chat_run>()),
+    ("ggufx_chat_parser_options\0", size_of::<ggufx_chat_parser_options>()),
+    ("ggufx_embed_options\0", size_of::<ggufx_embed_options>()),
+    ("ggufx_embedder_facts\0", size_of::<ggufx_embedder_facts>()),
     ("ggufx_estimate_options\0", size_of::<ggufx_estimate_options>()),
     ("ggufx_estimate_facts\0", size_of::<ggufx_estimate_facts>()),
     ("ggufx_open_options\0", size_of::<ggufx_open_options>()),
@@ -739,11 +942,16 @@ pub const SIZES: [(&str, usize); 45] = [
     ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
     ("ggufx_kv_facts\0", size_of::<ggufx_kv_facts>()),
     ("ggufx_matmul_options\0", size_of::<ggufx_matmul_options>()),
+    ("ggufx_detokenize_state\0", size_of::<ggufx_detokenize_state>()),
     ("ggufx_token_facts\0", size_of::<ggufx_token_facts>()),
     ("ggufx_tokenizer_facts\0", size_of::<ggufx_tokenizer_facts>()),
+    ("ggufx_pre_facts\0", size_of::<ggufx_pre_facts>()),
+    ("ggufx_model_override\0", size_of::<ggufx_model_override>()),
     ("ggufx_model_options\0", size_of::<ggufx_model_options>()),
     ("ggufx_model_facts\0", size_of::<ggufx_model_facts>()),
+    ("ggufx_layer_facts\0", size_of::<ggufx_layer_facts>()),
     ("ggufx_session_options\0", size_of::<ggufx_session_options>()),
+    ("ggufx_session_facts\0", size_of::<ggufx_session_facts>()),
     ("ggufx_attention_hook\0", size_of::<ggufx_attention_hook>()),
     ("ggufx_decode_options\0", size_of::<ggufx_decode_options>()),
     ("ggufx_sampler_options\0", size_of::<ggufx_sampler_options>()),

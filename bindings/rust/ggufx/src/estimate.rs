@@ -6,7 +6,7 @@ use crate::types::c_string;
 use crate::{EstimateFlags, File, FileType, KvType, QuantizerOptions, Runtime};
 use ggufx_sys as sys;
 
-/// What is asked; the default is the file as it is with its trained context.
+/// What is asked; the default is the file as it is with the context of a session.
 #[derive(Clone, Copy, Default)]
 pub struct EstimateOptions<'a> {
     /// As this recipe would make it; None: as it is. To [`recommend`], None leaves it open.
@@ -15,7 +15,7 @@ pub struct EstimateOptions<'a> {
     pub quantizer: QuantizerOptions<'a>,
     /// An imatrix with an entry for every tensor will be there.
     pub with_imatrix: bool,
-    /// Tokens of each session; 0: the trained context.
+    /// Tokens of each session; 0: as [`crate::Session::new`].
     pub n_context: u32,
     /// Tokens computed at once; 0: 512.
     pub n_batch: u32,
@@ -29,6 +29,8 @@ pub struct EstimateOptions<'a> {
     pub memory_bytes: u64,
     /// Bytes that all threads read from memory per second; 0: no speeds.
     pub bandwidth: f64,
+    /// Of each session, as in [`crate::SessionOptions`].
+    pub n_checkpoints: Option<u32>,
 }
 
 /// What a model takes; see `ggufx_estimate_facts`.
@@ -70,6 +72,7 @@ fn ask(
     raw.job = &job;
     raw.memory_bytes = options.memory_bytes;
     raw.bandwidth = options.bandwidth;
+    raw.n_checkpoints = crate::session::checkpoints(options.n_checkpoints);
     check(|e| call(&mut out, &raw, e))?;
     Ok(Estimate {
         flags: EstimateFlags(out.flags),

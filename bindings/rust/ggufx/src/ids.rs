@@ -80,6 +80,46 @@ bits! {
 }
 
 bits! {
+    /// Flags of a rendering (`GGUFX_CHAT_*`).
+    ChatFlags: u32
+    GENERATE = GGUFX_CHAT_GENERATE,
+    THINK = GGUFX_CHAT_THINK,
+    NO_THINK = GGUFX_CHAT_NO_THINK,
+    CLOCK = GGUFX_CHAT_CLOCK,
+}
+
+bits! {
+    /// Marks of reasoning and calls (`GGUFX_CHAT_STYLE_*`).
+    ChatStyles: u32
+    THINK = GGUFX_CHAT_STYLE_THINK,
+    BRACKET = GGUFX_CHAT_STYLE_BRACKET,
+    GEMMA = GGUFX_CHAT_STYLE_GEMMA,
+    HARMONY = GGUFX_CHAT_STYLE_HARMONY,
+    HERMES = GGUFX_CHAT_STYLE_HERMES,
+    XML = GGUFX_CHAT_STYLE_XML,
+    MISTRAL = GGUFX_CHAT_STYLE_MISTRAL,
+    LLAMA3 = GGUFX_CHAT_STYLE_LLAMA3,
+}
+
+id! {
+    /// What becomes of the hidden states of a text (`GGUFX_POOLING_*`).
+    Pooling: u32
+    DEFAULT = GGUFX_POOLING_DEFAULT,
+    MEAN = GGUFX_POOLING_MEAN,
+    FIRST = GGUFX_POOLING_FIRST,
+    LAST = GGUFX_POOLING_LAST,
+    RANK = GGUFX_POOLING_RANK,
+    NONE = GGUFX_POOLING_NONE,
+}
+
+bits! {
+    /// Flags of embeddings (`GGUFX_EMBED_*`).
+    EmbedFlags: u32
+    NORMALIZE = GGUFX_EMBED_NORMALIZE,
+    CUT = GGUFX_EMBED_CUT,
+}
+
+bits! {
     /// Flags of an estimate, asked and answered (`GGUFX_ESTIMATE_*`).
     EstimateFlags: u32
     FILE_TYPE = GGUFX_ESTIMATE_FILE_TYPE,
@@ -178,6 +218,14 @@ bits! {
 }
 
 id! {
+    /// What tokens see of others through a window (`GGUFX_KV_WINDOW_*`).
+    WindowKind: u32
+    SLIDING = GGUFX_KV_WINDOW_SLIDING,
+    CHUNKED = GGUFX_KV_WINDOW_CHUNKED,
+    SYMMETRIC = GGUFX_KV_WINDOW_SYMMETRIC,
+}
+
+id! {
     /// How keys carry their positions (`GGUFX_KV_ROPE_*`).
     RopeStyle: u32
     UNKNOWN = GGUFX_KV_ROPE_UNKNOWN,
@@ -216,6 +264,32 @@ bits! {
     PRECISE = GGUFX_MATMUL_PRECISE,
 }
 
+id! {
+    /// A token with a meaning of its own (`GGUFX_SPECIAL_*`).
+    SpecialToken: u32
+    BOS = GGUFX_SPECIAL_BOS,
+    EOS = GGUFX_SPECIAL_EOS,
+    EOT = GGUFX_SPECIAL_EOT,
+    EOM = GGUFX_SPECIAL_EOM,
+    UNKNOWN = GGUFX_SPECIAL_UNKNOWN,
+    SEPARATOR = GGUFX_SPECIAL_SEPARATOR,
+    PAD = GGUFX_SPECIAL_PAD,
+    MASK = GGUFX_SPECIAL_MASK,
+    FIM_PREFIX = GGUFX_SPECIAL_FIM_PREFIX,
+    FIM_SUFFIX = GGUFX_SPECIAL_FIM_SUFFIX,
+    FIM_MIDDLE = GGUFX_SPECIAL_FIM_MIDDLE,
+    FIM_PAD = GGUFX_SPECIAL_FIM_PAD,
+    FIM_REPOSITORY = GGUFX_SPECIAL_FIM_REPOSITORY,
+    FIM_SEPARATOR = GGUFX_SPECIAL_FIM_SEPARATOR,
+}
+
+id! {
+    /// What mixes the tokens of a layer (`GGUFX_LAYER_*`).
+    LayerKind: u32
+    ATTENTION = GGUFX_LAYER_ATTENTION,
+    RECURRENT = GGUFX_LAYER_RECURRENT,
+}
+
 bits! {
     /// Flags of text to ids (`GGUFX_TOKENIZE_*`).
     TokenizeFlags: u32
@@ -228,6 +302,8 @@ bits! {
     DetokenizeFlags: u32
     KEEP_SPECIAL = GGUFX_DETOKENIZE_KEEP_SPECIAL,
     KEEP_SPACE = GGUFX_DETOKENIZE_KEEP_SPACE,
+    CLEAN_SPACES = GGUFX_DETOKENIZE_CLEAN_SPACES,
+    LAST = GGUFX_DETOKENIZE_LAST,
 }
 
 bits! {
@@ -239,6 +315,38 @@ bits! {
     UNUSED = GGUFX_TOKEN_UNUSED,
     BYTE = GGUFX_TOKEN_BYTE,
     END = GGUFX_TOKEN_END,
+}
+
+bits! {
+    /// Properties of a tokenizer (`GGUFX_TOKENIZER_*`).
+    TokenizerFlags: u32
+    ADD_BOS = GGUFX_TOKENIZER_ADD_BOS,
+    ADD_EOS = GGUFX_TOKENIZER_ADD_EOS,
+    ADD_SEP = GGUFX_TOKENIZER_ADD_SEP,
+    ADD_SPACE = GGUFX_TOKENIZER_ADD_SPACE,
+    CLEAN_SPACES = GGUFX_TOKENIZER_CLEAN_SPACES,
+}
+
+bits! {
+    /// Properties of a pre-tokenizer (`GGUFX_PRE_*`).
+    PreFlags: u32
+    ADD_BOS = GGUFX_PRE_ADD_BOS,
+    IGNORE_MERGES = GGUFX_PRE_IGNORE_MERGES,
+    ADD_SEP = GGUFX_PRE_ADD_SEP,
+    KEEP_SPACES = GGUFX_PRE_KEEP_SPACES,
+}
+
+bits! {
+    /// Properties of a model (`GGUFX_MODEL_*`).
+    ModelFlags: u32
+    EMBEDS_ONLY = GGUFX_MODEL_EMBEDS_ONLY,
+    EMBEDS = GGUFX_MODEL_EMBEDS,
+}
+
+bits! {
+    /// Properties of a layer (`GGUFX_LAYER_V_IN_K*`).
+    LayerFlags: u32
+    V_IN_K = GGUFX_LAYER_V_IN_K,
 }
 
 bits! {

@@ -56,6 +56,8 @@ pub struct KvOptions<'a> {
     pub rope_dims: u32,
     pub rope_base: f32,
     pub rope_scale: f32,
+    /// Radians by which a pair turns per position, in place of base and scale; empty: those.
+    pub rope_frequencies: &'a [f64],
     /// Empty, or one per layer.
     pub layers: &'a [KvLayer],
     /// A number of the caller's; snapshots of another one are refused.
@@ -84,6 +86,10 @@ impl KvOptions<'_> {
         raw.rope_dims = self.rope_dims;
         raw.rope_base = self.rope_base;
         raw.rope_scale = self.rope_scale;
+        raw.n_rope_frequencies = self.rope_frequencies.len();
+        if !self.rope_frequencies.is_empty() {
+            raw.rope_frequencies = self.rope_frequencies.as_ptr();
+        }
         raw.n_layer_options = self.layers.len() as u32;
         if !self.layers.is_empty() {
             raw.layers = self.layers.as_ptr();

@@ -4,7 +4,7 @@ use crate::error::{check, Error, Result};
 use crate::handle::sized;
 use crate::kv::optional;
 use crate::watch::{watch, Progress};
-use crate::{AttendFlags, Kv};
+use crate::{AttendFlags, Kv, WindowKind};
 use ggufx_sys as sys;
 
 /// How scores are made; the default is causal.
@@ -16,8 +16,10 @@ pub struct AttendOptions<'a> {
     pub scale: f32,
     /// 0: none.
     pub softcap: f32,
-    /// Tokens a query sees; 0: as the layer.
+    /// Positions a query sees; 0: as the layer.
     pub window: u32,
+    /// Of the window; None: sliding.
+    pub window_kind: Option<WindowKind>,
     /// One per query head.
     pub alibi_slopes: Option<&'a [f32]>,
     /// One per query head.
@@ -36,6 +38,7 @@ impl AttendOptions<'_> {
         raw.scale = self.scale;
         raw.softcap = self.softcap;
         raw.window = self.window;
+        raw.window_kind = self.window_kind.map_or(0, |k| k.0);
         if let Some(slopes) = self.alibi_slopes {
             (raw.alibi_slopes, raw.n_alibi_slopes) = (slopes.as_ptr(), slopes.len());
         }

@@ -25,6 +25,7 @@
 #![allow(clippy::too_many_arguments)]
 
 mod edit;
+mod embedder;
 mod error;
 mod estimate;
 mod file;
@@ -57,6 +58,7 @@ mod writer;
 mod writer_write;
 
 pub use edit::{recover_edit, EditInfo};
+pub use embedder::{EmbedOptions, Embedder, EmbedderInfo};
 pub use error::{Error, Result};
 pub use estimate::{estimate, recommend, Estimate, EstimateOptions};
 pub use file::{File, FileInfo, Finding, OpenOptions};
@@ -71,11 +73,13 @@ pub use kv::{Kv, KvLayer, KvOptions, KvStats, ALL_LAYERS, ALL_SEQUENCES};
 pub use kv_attend::AttendOptions;
 pub use matmul::{matvec_many, MatmulOptions};
 pub use meta::{Meta, MetaIter, Strings};
-pub use model::{Model, ModelInfo};
+pub use model::{LayerInfo, Model, ModelInfo, ModelOptions};
 pub use quant::{dequantize_blocks, quantize_blocks, quantize_blocks_into, QuantizeOptions};
 pub use runtime::{Runtime, RuntimeInfo, RuntimeOptions};
 pub use sampler::{Sampler, SamplerOptions};
-pub use session::{Attention, AttentionView, DecodeOptions, Perplexity, Session, SessionOptions};
+pub use session::{
+    Attention, AttentionView, DecodeOptions, Perplexity, Session, SessionInfo, SessionOptions,
+};
 pub use tensor::{Tensor, TensorInfo, TensorIter};
 pub use tokenizer::{TokenInfo, Tokenizer, TokenizerInfo};
 pub use types::{has, version, TypeInfo};

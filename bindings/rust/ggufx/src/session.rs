@@ -25,14 +25,13 @@ mod raw {
 #[derive(Debug)]
 pub struct Session {
     handle: raw::Handle,
-    heads: usize,
-    kv_heads: usize,
+    widths: Box<[[usize; 4]]>, // of the layers' queries, keys, values, results
 }
 
 /// How a session is made; 0 and None are defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionOptions {
-    /// Tokens at most; 0: the trained context.
+    /// Tokens at most; 0: the trained context, 8192 where that is more.
     pub n_context: u32,
     /// Tokens computed at once; 0: 512.
     pub n_batch: u32,
@@ -42,9 +41,29 @@ pub struct SessionOptions {
     pub type_v: Option<KvType>,
     /// Of all products.
     pub matmul_flags: MatmulFlags,
+    /// States of recurrent layers kept for [`Session::truncate`]; None: 8.
+    pub n_checkpoints: Option<u32>,
 }
 
-/// What the attention of a layer read and gave; see `ggufx_attention_hook`.
+pub(crate) fn checkpoints(n: Option<u32>) -> u32 {
+    match n {
+        Some(0) => sys::GGUFX_SESSION_NO_CHECKPOINTS,
+        n => n.unwrap_or(0),
+    }
+}
+
+/// What a session was made with, defaults put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct SessionInfo {
+    pub n_context: u32,
+    pub n_batch: u32,
+    pub type_k: KvType,
+    pub type_v: KvType,
+}
+
+/// What the attention of a layer read and gave; see `ggufx_attention_hook`. `v` is empty where
+/// values are part of the keys ([`crate::LayerFlags::V_IN_K`]).
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct AttentionView<'a> {
@@ -71,10 +90,9 @@ pub struct DecodeOptions<'a> {
     pub attention: Option<&'a mut Attention<'a>>,
 }
 
-struct Shown<'a> {
+struct Shown<'a, 'w> {
     hook: Option<&'a mut Attention<'a>>,
-    heads: usize,
-    kv_heads: usize,
+    widths: &'w [[usize; 4]],
     panic: Panic,
 }
 
@@ -88,16 +106,20 @@ unsafe extern "C" fn on_layer(
     v: *const f32,
     out: *const f32,
 ) -> i32 {
-    let shown = &mut *user.cast::<Shown<'_>>();
-    let floats = |p: *const f32, width: usize| std::slice::from_raw_parts(p, n_tokens * width);
+    let shown = &mut *user.cast::<Shown<'_, '_>>();
+    let widths = shown.widths[layer as usize];
+    let floats = |p: *const f32, width: usize| match width {
+        0 => &[],
+        _ => std::slice::from_raw_parts(p, n_tokens * width),
+    };
     let view = AttentionView {
         layer,
         first_token,
         n_tokens,
-        q: floats(q, shown.heads),
-        k: floats(k, shown.kv_heads),
-        v: floats(v, shown.kv_heads),
-        out: floats(out, shown.heads),
+        q: floats(q, widths[0]),
+        k: floats(k, widths[1]),
+        v: floats(v, widths[2]),
+        out: floats(out, widths[3]),
     };
     let hook = &mut shown.hook;
     guarded(&mut shown.panic, 1, || hook.as_mut().map_or(0, |hook| stop_code(hook(&view))))
@@ -112,19 +134,28 @@ impl Session {
         options_raw.type_k = options.type_k.map_or(0, |t| t.0);
         options_raw.type_v = options.type_v.map_or(0, |t| t.0);
         options_raw.matmul_flags = options.matmul_flags.0;
-        let info = model.info()?;
+        options_raw.n_checkpoints = checkpoints(options.n_checkpoints);
+        let widths = (0..model.info()?.n_layers).map(|layer| Ok(model.layer(layer)?.widths()));
+        let widths = widths.collect::<Result<_>>()?;
         let handle = create(|out, e| unsafe {
             sys::ggufx_session_create(out, model.as_raw(), &options_raw, e)
         })?;
-        Ok(Session {
-            handle: raw::Handle::new(handle),
-            heads: info.n_heads as usize * info.head_dim as usize,
-            kv_heads: info.n_kv_heads as usize * info.head_dim as usize,
-        })
+        Ok(Session { handle: raw::Handle::new(handle), widths })
     }
     /// The C object, valid as long as `self`.
     pub fn as_raw(&self) -> *mut sys::ggufx_session {
         self.handle.as_raw()
+    }
+    /// What it was made with.
+    pub fn info(&self) -> Result<SessionInfo> {
+        let mut out = sized!(ggufx_session_facts);
+        check(|e| unsafe { sys::ggufx_session_info(&mut out, self.as_raw(), e) })?;
+        Ok(SessionInfo {
+            n_context: out.n_context,
+            n_batch: out.n_batch,
+            type_k: KvType(out.type_k),
+            type_v: KvType(out.type_v),
+        })
     }
     /// Append tokens and compute the logits after the last one.
     pub fn decode(&mut self, tokens: &[i32]) -> Result<()> {
@@ -145,23 +176,18 @@ impl Session {
             raw.flags = DecodeFlags::ALL_LOGITS.0;
             (raw.logits, raw.n_logits) = (logits.as_mut_ptr(), logits.len());
         }
-        let mut shown = Shown {
-            hook: options.attention,
-            heads: self.heads,
-            kv_heads: self.kv_heads,
-            panic: None,
-        };
+        let session = self.as_raw();
+        let mut shown = Shown { hook: options.attention, widths: &self.widths, panic: None };
         let hook = sys::ggufx_attention_hook {
             struct_size: size::<sys::ggufx_attention_hook>(),
             flags: 0,
             next: null(),
-            user: (&mut shown as *mut Shown<'_>).cast(),
+            user: (&mut shown as *mut Shown<'_, '_>).cast(),
             layer: Some(on_layer),
         };
         if shown.hook.is_some() {
             raw.attention = &hook;
         }
-        let session = self.as_raw();
         let result = watch(options.progress, |progress, e| unsafe {
             raw.progress = progress;
             sys::ggufx_session_decode(session, tokens.as_ptr(), tokens.len(), &raw, e)

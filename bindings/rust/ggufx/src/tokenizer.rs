@@ -83,7 +83,7 @@ impl Tokenizer {
 }
 
 /// Fill a vector by a call that says what it needs.
-fn grow<T: Clone + Default>(
+pub(crate) fn grow<T: Clone + Default>(
     guess: usize,
     mut call: impl FnMut(&mut Vec<T>, *mut usize, *mut sys::ggufx_error) -> sys::ggufx_status,
 ) -> Result<Vec<T>> {

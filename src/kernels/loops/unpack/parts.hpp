@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "formats/all.hpp"
+#include "formats/orders.hpp"
 #include "kernels/loops/unpack.hpp"
 
 namespace ggufx::kernels::GGUFX_SET {

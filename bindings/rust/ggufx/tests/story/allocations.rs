@@ -3,7 +3,7 @@
 use crate::{demo, numbers, runtime};
 use ggufx::{
     dequantize_blocks, matvec_many, quantize_blocks, quantize_blocks_into, AttendOptions,
-    HalfFormat, Kv, KvOptions, KvType, MatmulOptions, Model, QuantizeOptions, Sampler,
+    EmbedOptions, Embedder, HalfFormat, Kv, KvOptions, KvType, MatmulOptions, Model, QuantizeOptions, Sampler,
     SamplerOptions, Session, SessionOptions, Tensor, TensorType,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -113,9 +113,12 @@ fn a_conversation_allocates_nothing() {
     let rt = runtime();
     let model = Model::new(&rt, &demo(&rt)).unwrap();
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
+    let small = EmbedOptions { n_context: 4, n_batch: 4, ..Default::default() };
+    let (mut embedder, mut row) = (Embedder::new(&model, small).unwrap(), [0.0; 256]);
     let mut sampler = Sampler::new(&rt, 1024, SamplerOptions::default()).unwrap();
     let mut logits = vec![0.0; 1024];
     let turn = || {
+        embedder.embed_into(&mut row, &[1], &[1], None)?;
         session.truncate(0)?;
         session.decode(&[1])?;
         session.logits(&mut logits)?;

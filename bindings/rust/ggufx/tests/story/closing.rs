@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 use crate::{imatrix::old, kv::filled, model_path, numbers};
 use ggufx::{
-    AttendOptions, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
+    AttendOptions, EmbedOptions, Embedder, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
     Sampler, SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer,
     WriterOptions,
 };
@@ -33,6 +33,7 @@ struct Objects {
     model: Shared<Model>,
     tokenizer: Shared<Tokenizer>,
     session: Shared<Mutex<Session>>,
+    embedder: Shared<Mutex<Embedder>>,
     sampler: Shared<Mutex<Sampler>>,
     kv: Shared<Kv>,
     imatrix: Shared<Imatrix>,
@@ -48,12 +49,14 @@ impl Objects {
         let model = Model::new(&rt, &file)?;
         let options = SessionOptions { n_context: 32, n_batch: 1, ..Default::default() };
         let session = Session::new(&model, options)?;
+        let small = EmbedOptions { n_context: 4, n_batch: 4, dimensions: 8, ..Default::default() };
         let plan = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
         let job = Quantizer::new(&rt, &file, FileType::from_name("q4_0")?, plan)?;
         Ok(Objects {
             part: Shared::new(part),
             tokenizer: Shared::new(Tokenizer::new(&file)?),
             session: Shared::new(Mutex::new(session)),
+            embedder: Shared::new(Mutex::new(Embedder::new(&model, small)?)),
             sampler: Shared::new(Mutex::new(Sampler::new(&rt, 8, SamplerOptions::default())?)),
             kv: Shared::new(filled(2)),
             imatrix: Shared::new(Imatrix::open_memory(&rt, &old())?),
@@ -65,7 +68,7 @@ impl Objects {
         })
     }
     fn drop_one(&self, number: usize) {
-        match number % 11 {
+        match number % 12 {
             0 => self.rt.close(),
             1 => self.file.close(),
             2 => self.part.close(),
@@ -76,6 +79,7 @@ impl Objects {
             7 => self.kv.close(),
             8 => self.imatrix.close(),
             9 => self.writer.close(),
+            10 => self.embedder.close(),
             _ => self.job.close(),
         }
     }
@@ -104,6 +108,7 @@ fn wear(o: &Objects) {
                 }
                 session.decode(&[1]).unwrap();
             }),
+            o.embedder.call(|e| assert_eq!(e.lock().unwrap().embed(&[&[1]]).unwrap().len(), 8)),
             o.sampler.call(|s| assert_eq!(s.lock().unwrap().sample(&logits).unwrap().0, 3)),
             o.kv.call(|kv| {
                 let mut out = [0.0; 128];
@@ -128,7 +133,7 @@ fn objects_are_dropped_while_threads_call() {
         let objects = Objects::new().unwrap();
         std::thread::scope(|scope| {
             (0..8).for_each(|_| drop(scope.spawn(|| wear(&objects))));
-            for i in 0..11 {
+            for i in 0..12 {
                 (0..(round + i) % 5).for_each(|_| std::thread::yield_now());
                 objects.drop_one(round * 7 + i);
             }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    DecodeOptions, DetokenizeFlags, Model, Sampler, SamplerOptions, Session, SessionOptions,
-    Status, TokenFlags, TokenizeFlags, Tokenizer,
+    DecodeOptions, DetokenizeFlags, EmbedFlags, EmbedOptions, Embedder, KvType, LayerKind, Model,
+    ModelFlags, ModelOptions, Pooling, Sampler, SamplerOptions, Session, SessionOptions, Status,
+    TokenFlags, TokenizeFlags, Tokenizer,
 };
 use std::ops::ControlFlow;
 
@@ -92,6 +93,96 @@ fn a_decode_can_be_cancelled_watched_and_taken_back() {
     assert_eq!(session.length(), 2);
     fails(session.decode(&[1; 15]), Status::CAPACITY);
     assert_eq!(fails(session.decode(&[1, 4000]), Status::ARGUMENT).index(), Some(1));
+}
+
+#[test]
+fn a_model_tells_its_layers_and_takes_other_keys() {
+    needs_model!();
+    let rt = runtime();
+    let file = demo(&rt);
+    let model = Model::new(&rt, &file).unwrap();
+    let info = model.info().unwrap();
+    for i in 0..info.n_layers {
+        let layer = model.layer(i).unwrap();
+        assert_eq!((layer.kind, layer.reads_layer), (LayerKind::ATTENTION, i));
+        assert_eq!((layer.n_heads, layer.n_kv_heads), (info.n_heads, info.n_kv_heads));
+        assert_eq!((layer.head_dim_k, layer.head_dim_v, layer.window), (64, 64, 0));
+        assert!(layer.sinks.is_empty() && layer.state_bytes == 0);
+    }
+    fails(model.layer(info.n_layers), Status::ARGUMENT);
+    assert!(file.graph().unwrap().contains("token_embd"), "{}", file.graph().unwrap());
+    let with = |overrides: &[(&str, &str)]| {
+        Model::new_with(&rt, &file, ModelOptions { overrides, ..Default::default() })
+    };
+    let shorter = with(&[("llama.context_length", "77")]).unwrap();
+    assert_eq!(shorter.info().unwrap().n_context, 77);
+    fails(with(&[("llama.nosuch", "1")]), Status::ARGUMENT);
+    fails(with(&[("llama.context_length", "many")]), Status::ARGUMENT);
+    fails(with(&[("llama.context_length", "7\0")]), Status::ARGUMENT);
+    let mut seen = vec![];
+    let mut report = |done: u64, total: u64| {
+        seen.push((done, total));
+        if done < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let stopped = ModelOptions { progress: Some(&mut report), ..Default::default() };
+    fails(Model::new_with(&rt, &file, stopped), Status::CANCELLED);
+    assert_eq!(seen, [(1, 4), (2, 4), (3, 4)]);
+}
+
+#[test]
+fn a_session_tells_what_it_takes() {
+    needs_model!();
+    let rt = runtime();
+    let model = Model::new(&rt, &demo(&rt)).unwrap();
+    let info = Session::new(&model, SessionOptions::default()).unwrap().info().unwrap();
+    assert_eq!((info.n_context, info.n_batch), (512, 512));
+    assert_eq!((info.type_k, info.type_v), (KvType::F16, KvType::F16));
+    let options = SessionOptions {
+        n_context: 600,
+        n_batch: 7,
+        type_k: Some(KvType::F32),
+        ..Default::default()
+    };
+    let info = Session::new(&model, options).unwrap().info().unwrap();
+    assert_eq!((info.n_context, info.n_batch, info.type_k), (600, 7, KvType::F32));
+}
+
+#[test]
+fn texts_become_vectors() {
+    needs_model!();
+    let rt = runtime();
+    let file = demo(&rt);
+    let model = Model::new(&rt, &file).unwrap();
+    assert_eq!(model.info().unwrap().flags, ModelFlags::NONE); // it predicts; any model embeds
+    let texts: [&[i32]; 3] = [&[1, 300, 301], &[5], &[1, 302, 303, 304, 305]];
+    let mut embedder = Embedder::new(&model, EmbedOptions::default()).unwrap();
+    let info = embedder.info();
+    assert_eq!((info.pooling, info.dimensions), (Pooling::LAST, 256));
+    let every = embedder.embed(&texts).unwrap();
+    for (i, text) in texts.iter().enumerate() {
+        assert_eq!(embedder.embed(&[text]).unwrap(), every[i * 256..(i + 1) * 256]);
+    }
+    let none = EmbedOptions {
+        n_context: 4,
+        pooling: Pooling::NONE,
+        flags: EmbedFlags::CUT,
+        ..Default::default()
+    };
+    let rows = Embedder::new(&model, none).unwrap().embed(&texts).unwrap();
+    assert_eq!(rows.len(), (3 + 1 + 4) * 256);
+    assert_eq!(rows[2 * 256..3 * 256], every[..256]);
+    let unit = EmbedOptions { dimensions: 16, flags: EmbedFlags::NORMALIZE, ..Default::default() };
+    let unit = Embedder::new(&model, unit).unwrap().embed(&texts[..1]).unwrap();
+    assert!((unit.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-5);
+    let small = EmbedOptions { n_context: 8, n_batch: 8, ..Default::default() };
+    let whole = Embedder::estimate(&rt, &file, EmbedOptions::default()).unwrap();
+    assert!(whole > Embedder::estimate(&rt, &file, small).unwrap());
+    assert_eq!(fails(embedder.embed(&[&[1], &[]]), Status::ARGUMENT).index(), Some(1));
+    let (mut out, mut stop) = (vec![0.0; 256], |_: u64, _: u64| ControlFlow::Break(()));
+    let stopped = embedder.embed_into(&mut out, &[1, 2], &[2], Some(&mut stop));
+    fails(stopped, Status::CANCELLED);
+    let rank = EmbedOptions { pooling: Pooling::RANK, ..Default::default() };
+    fails(Embedder::new(&model, rank), Status::UNSUPPORTED);
 }
 
 #[test]

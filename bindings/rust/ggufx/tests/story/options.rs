@@ -5,8 +5,8 @@ use crate::{demo, fails, model_path, numbers, runtime, scratch};
 use ggufx::{
     AttendOptions, DecodeOptions, File, FileType, Imatrix, JobFlags, Kv, KvFlags, KvLayer,
     KvOptions, KvType, MatmulFlags, Model, OpenOptions, Quantizer, QuantizerOptions, RunOptions,
-    Runtime, Sampler, SamplerOptions, Session, SessionOptions, Status, TensorType, WriteOptions,
-    Writer, WriterOptions,
+    Runtime, Sampler, SamplerOptions, Session, SessionOptions, Status, TensorType, WindowKind,
+    WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -24,6 +24,8 @@ fn of_attention() {
     };
     let no = AttendOptions::default;
     gives(no(), -0.907634, -0.748555);
+    let chunks = AttendOptions { window: 2, window_kind: Some(WindowKind::CHUNKED), ..no() };
+    gives(chunks, numbers(320)[256], numbers(320)[319]); // the token itself alone
     gives(AttendOptions { scale: 0.3, ..no() }, -0.926654, -0.763931);
     gives(AttendOptions { softcap: 0.5, ..no() }, -0.874823, -0.724180);
     gives(AttendOptions { window: 2, ..no() }, -0.795041, -0.638277);
@@ -38,14 +40,18 @@ fn of_caches() {
     let rt = runtime();
     let new = |options: KvOptions<'_>| Kv::new(&rt, &options).unwrap();
     let turn = KvOptions { rope_dims: 8, rope_base: 100.0, rope_scale: 0.5, ..options() };
-    let (mut turned, mut k) = (new(turn), vec![0.0; 64]);
-    for layer in 0..2 {
-        turned.append(layer, 0, 1, None, &numbers(64), &numbers(64)).unwrap();
+    let table = [0.5, 0.158113883, 0.05, 0.0158113883]; // the same
+    let given = KvOptions { rope_dims: 8, rope_frequencies: &table, ..options() };
+    let mut k = vec![0.0; 64];
+    for mut turned in [new(turn), new(given)] {
+        for layer in 0..2 {
+            turned.append(layer, 0, 1, None, &numbers(64), &numbers(64)).unwrap();
+        }
+        turned.shift(0, 0..1, 1).unwrap();
+        turned.read(&mut k, &mut [], 0, 0, 0, 1).unwrap();
+        assert!(near(&k[..4], &[-1.307774, 0.335124, 0.702069, 0.856494], 1e-5), "{:?}", &k[..4]);
+        assert_eq!(k[8..32], numbers(64)[8..32]);
     }
-    turned.shift(0, 0..1, 1).unwrap();
-    turned.read(&mut k, &mut [], 0, 0, 0, 1).unwrap();
-    assert!(near(&k[..4], &[-1.307774, 0.335124, 0.702069, 0.856494], 1e-5), "{:?}", &k[..4]);
-    assert_eq!(k[8..32], numbers(64)[8..32]);
     for (n_sinks, token, kept) in [(8, 6, true), (0, 2, false)] {
         let q8 = Some(KvType::Q8_0);
         let mut kv =
@@ -56,13 +62,17 @@ fn of_caches() {
         assert_eq!(near(&k, exact, 6e-4), kept); // those stay F16
     }
     let (f32, same) = (KvType::F32.0, KvType::DEFAULT.0);
-    let layers = [
-        KvLayer { type_k: f32, type_v: f32, window: 2, reserved: 0 },
-        KvLayer { type_k: same, type_v: same, window: 0, reserved: 0 },
+    let mut layers = [
+        KvLayer { type_k: f32, type_v: f32, window: 2, window_kind: 0 },
+        KvLayer { type_k: same, type_v: same, window: 0, window_kind: 0 },
     ];
     let mut narrow = new(KvOptions { layers: &layers, ..options() });
     narrow.append(0, 0, 5, None, &numbers(320), &numbers(320)).unwrap();
     assert!((attend(&narrow, 0)[0] + 0.795041).abs() < 1e-5);
+    layers[0].window_kind = WindowKind::CHUNKED.0;
+    let mut chunked = new(KvOptions { layers: &layers, ..options() });
+    chunked.append(0, 0, 5, None, &numbers(320), &numbers(320)).unwrap();
+    assert!((attend(&chunked, 0)[0] - numbers(320)[256]).abs() < 1e-5);
     let mut slim = new(KvOptions { head_dim_v: 16, ..options() });
     slim.append(0, 0, 1, None, &numbers(64), &numbers(32)).unwrap();
     let (mut out, no) = ([0.0; 64], AttendOptions::default());
@@ -95,6 +105,9 @@ fn of_sessions() {
         logits[5].to_bits()
     });
     assert_eq!(seen.iter().collect::<std::collections::HashSet<_>>().len(), 5);
+    let keeping = |n| SessionOptions { n_checkpoints: Some(n), ..no };
+    fails(Session::new(&model, keeping(4097)), Status::ARGUMENT);
+    Session::new(&model, keeping(0)).unwrap();
     let mut session = Session::new(&model, SessionOptions { n_batch: 2, ..no }).unwrap();
     let mut calls = 0;
     let mut look = |view: &ggufx::AttentionView<'_>| {

@@ -1,0 +1,209 @@
+/*
+ * ggufx/chat.h: conversations as the template of a model writes them.
+ *
+ * A file's `tokenizer.chat_template` is a program in Jinja, run here with Python's meaning,
+ * trim_blocks and lstrip_blocks on, and bounds: steps, memory, text and depth. Files without one
+ * have formats by name. Each byte of a rendered text is the template's or a user's: what stands in
+ * messages, tools and variables is a user's, whatever the template does with it; but for the usual
+ * names of roles, and for variables that name special tokens (bos_token, eos_token, unk_token,
+ * pad_token, sep_token, cls_token, mask_token).
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_CHAT_H
+#define GGUFX_CHAT_H
+
+#include "file.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A compiled template, immutable. */
+typedef struct ggufx_chat ggufx_chat;
+
+/* Texts are UTF-8 with their lengths in bytes; NULL where there is none. */
+typedef struct ggufx_chat_options {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    const void *next;
+    const char *text; /* a template; NULL: that of the file, or `format` */
+    size_t text_length;
+    const char *name; /* of the file's: tokenizer.chat_template.NAME, such as "tool_use" */
+    size_t name_length;
+    const char *format; /* a built-in format, such as "chatml", in place of a template */
+    size_t format_length;
+    const char *bos_token; /* texts that the template finds as bos_token and eos_token; NULL: */
+    size_t bos_token_length;
+    const char *eos_token; /* those of the file, if there is one */
+    size_t eos_token_length;
+    uint64_t reserved[4];
+} ggufx_chat_options;
+
+/* Fill with defaults.   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_chat_options_init(ggufx_chat_options *options);
+
+/*
+ * Compile the template of options->text, of a built-in format, or else of a file, which the call
+ * reads and does not keep. file may be NULL where it is not needed, options may be NULL. Time and
+ * memory are linear in the template's size, of 16 MiB at most.
+ * Errors: ARGUMENT (neither a template nor a file, or two of text, name and format), LIMIT (size,
+ * blocks or expressions within each other), MALFORMED, UNSUPPORTED (include, import, extends and
+ * their like): the text has line and column, offset is the byte of the template; KVTYPE,
+ * NOT_FOUND (no such format, no template in the file), MEMORY.
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *rt,
+                                         const ggufx_file *file, const ggufx_chat_options *options,
+                                         ggufx_error *error);
+/* Drop the caller's reference.   Threads: exclusive on chat.   Since: 0.1. */
+GGUFX_API void ggufx_chat_destroy(ggufx_chat *chat);
+
+/* Name of built-in format `index`, NULL behind the last; valid for ever.   Threads: any.
+ * Since: 0.1. */
+GGUFX_API const char *ggufx_chat_format_name(size_t index);
+
+/* A turn. Members that templates know beside these stand in `more`: name, tool_call_id,
+ * reasoning_content. */
+typedef struct ggufx_chat_message {
+    const char *role; /* "system", "user", "assistant", "tool" */
+    size_t role_length;
+    const char *content; /* NULL: null, unless there are parts */
+    size_t content_length;
+    const char *parts; /* JSON array in place of content: [{"type": "text", "text": "..."}] */
+    size_t parts_length;
+    const char *tool_calls; /* JSON array: [{"type": "function", "function": {...}}] */
+    size_t tool_calls_length;
+    const char *more; /* JSON object */
+    size_t more_length;
+} ggufx_chat_message;
+
+#define GGUFX_CHAT_GENERATE 1u /* add_generation_prompt: open the assistant's turn */
+#define GGUFX_CHAT_THINK 2u    /* enable_thinking is true */
+#define GGUFX_CHAT_NO_THINK 4u /* it is false; with neither it is not defined */
+#define GGUFX_CHAT_CLOCK 8u    /* `clock` is set: strftime_now is there */
+
+/* Texts are UTF-8 with their lengths in bytes; NULL: the variable is not defined. */
+typedef struct ggufx_chat_request {
+    uint32_t struct_size;
+    uint32_t flags; /* GGUFX_CHAT_* */
+    const void *next;
+    const ggufx_chat_message *messages; /* [n_messages] */
+    size_t n_messages;
+    size_t message_size;       /* bytes from one to the next; 0 = sizeof(ggufx_chat_message) */
+    const char *messages_json; /* in place of messages: a JSON array of all */
+    size_t messages_json_length;
+    const char *tools; /* JSON array of functions */
+    size_t tools_length;
+    const char *documents; /* JSON array */
+    size_t documents_length;
+    const char *variables; /* JSON object: any others, and those above by their names */
+    size_t variables_length;
+    const char *reasoning_effort; /* "low", "medium", "high" */
+    size_t reasoning_effort_length;
+    int64_t clock;       /* seconds since 1970-01-01 00:00 in the time of day to be shown */
+    uint64_t max_steps;  /* of the template; 0 = 1,000,000 and 128 per byte of all the input */
+    uint64_t max_memory; /* bytes of its values; 0 = 32 MiB and 64 per byte */
+    uint64_t max_output; /* bytes of text; 0 = 32 MiB and 16 per byte */
+    uint64_t reserved[4];
+} ggufx_chat_request;
+
+/* Fill with defaults.   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_chat_request_init(ggufx_chat_request *request);
+
+/* Bytes of a rendered text that one side wrote: from the end of the run before up to `end`. */
+typedef struct ggufx_chat_run {
+    uint64_t end;  /* byte behind the last one */
+    uint64_t user; /* 1: from messages, tools or variables; 0: the template's */
+} ggufx_chat_run;
+
+/*
+ * Render a conversation. Writes at most `capacity` bytes of text (no NUL) and `run_capacity` runs,
+ * neighbours of different kinds, and always sets *out_needed and *out_runs_needed; CAPACITY when
+ * one of them is larger. out_runs and out_runs_needed may be NULL. A template that calls
+ * raise_exception() fails with MISMATCH and its text; VALUE is a fault of the template with
+ * these values: an undefined variable, a wrong type; the text has line and column, offset is the
+ * byte of the template. JSON is read strictly (RFC 8259, 96 levels); of equal names the last one
+ * counts, an integer beyond 64 bits becomes a float.
+ * Errors: ARGUMENT, CAPACITY, LIMIT (steps, memory, text or depth), MALFORMED (JSON, UTF-8: offset
+ * is the byte of that text, index the message), MEMORY, MISMATCH, UNSUPPORTED, VALUE.
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
+                                         ggufx_chat_run *out_runs, size_t run_capacity,
+                                         size_t *out_runs_needed, const ggufx_chat *chat,
+                                         const ggufx_chat_request *request, ggufx_error *error);
+
+/* ---- what a model says ---------------------------------------------------------------------- */
+
+/* Marks by which reasoning and calls of tools are told from the answer. */
+#define GGUFX_CHAT_STYLE_THINK 1u    /* `<think> ... </think>` */
+#define GGUFX_CHAT_STYLE_BRACKET 2u  /* `[THINK] ... [/THINK]` */
+#define GGUFX_CHAT_STYLE_GEMMA 4u    /* `<|channel>thought ... <channel|>` */
+#define GGUFX_CHAT_STYLE_HARMONY 8u  /* `<|channel|>analysis<|message|> ... <|end|>`, and calls */
+#define GGUFX_CHAT_STYLE_HERMES 16u  /* `<tool_call>{"name": ..., "arguments": ...}</tool_call>` */
+#define GGUFX_CHAT_STYLE_XML 32u     /* `<function=f><parameter=key>value</parameter></function>` */
+#define GGUFX_CHAT_STYLE_MISTRAL 64u /* `[TOOL_CALLS]f[ARGS]{...}`, `[TOOL_CALLS][{...}]` */
+#define GGUFX_CHAT_STYLE_LLAMA3 128u /* `<|python_tag|>{...}`, `{"name": ..., "parameters": ...}` */
+
+/* The marks that a template's text knows; 0 for NULL.   Threads: any number at once.
+ * Since: 0.1. */
+GGUFX_API uint32_t ggufx_chat_styles(const ggufx_chat *chat);
+
+/* Tells a model's output apart as it comes; exclusive. */
+typedef struct ggufx_chat_parser ggufx_chat_parser;
+
+enum {
+    GGUFX_CHAT_ANSWER = 1,
+    GGUFX_CHAT_REASONING = 2,
+    GGUFX_CHAT_CALL_NAME = 3,     /* of a tool: a call begins; one piece */
+    GGUFX_CHAT_CALL_ARGUMENTS = 4 /* JSON */
+};
+
+typedef struct ggufx_chat_parser_options {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    const void *next;
+    uint32_t styles; /* GGUFX_CHAT_STYLE_*: the marks that count */
+    uint32_t reserved0;
+    const char *prompt; /* what was rendered, or its end: it may have opened the reasoning */
+    size_t prompt_length;
+    const char *tools; /* JSON array: which parameters are texts, for STYLE_XML; NULL: none */
+    size_t tools_length;
+    void *user;
+    /* Gets a piece of text, never empty and never a part of a character; `call` counts the calls
+     * from 0. It returns 0, else the call that runs ends with CANCELLED. */
+    int32_t (*event)(void *user, uint32_t kind, uint64_t call, const char *text, size_t length);
+    uint64_t reserved[4];
+} ggufx_chat_parser_options;
+
+/* Fill with defaults.   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options);
+
+/* Create a parser; `event` must be set. Errors: ARGUMENT, LIMIT and MALFORMED (tools), MEMORY.
+ * Threads: any number at once.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const ggufx_runtime *rt,
+                                                const ggufx_chat_parser_options *options,
+                                                ggufx_error *error);
+/* Drop the caller's reference.   Threads: exclusive on parser.   Since: 0.1. */
+GGUFX_API void ggufx_chat_parser_destroy(ggufx_chat_parser *parser);
+
+/*
+ * The next bytes of the output, with special tokens written (GGUFX_DETOKENIZE_KEEP_SPECIAL): events
+ * come from within the call. Wherever the output is cut into pieces, what is told of each kind and
+ * call is the same; what may become a mark is held back, a call until it is whole (16 MiB at
+ * most). Bytes that are no UTF-8 become U+FFFD. Line breaks beside marks are dropped. What is no
+ * whole call is answer.
+ * Errors: ARGUMENT, CANCELLED, MEMORY, STATE (after finish, or after a call that failed).
+ * Threads: exclusive on parser.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *parser, const char *text,
+                                              size_t length, ggufx_error *error);
+/* The output has ended: what was held back is told. Errors: as ggufx_chat_parser_feed.
+ * Threads: exclusive on parser.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *parser, ggufx_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,208 @@
+// Chat templates: include/ggufx/chat.h.
+// SPDX-License-Identifier: MIT
+#include "abi/chat_handles.hpp"
+#include "abi/guard.hpp"
+#include "abi/model_handles.hpp"
+#include "abi/options.hpp"
+#include "chat/formats.hpp"
+
+#include <ggufx/chat.h>
+#include <inttypes.h>
+#include <string.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+constexpr const char *kTemplate = "tokenizer.chat_template";
+
+std::string_view text_of(const char *text, size_t length, const char *what) {
+    if (!text && length > 0) fail(Status::argument, {}, "%s is NULL and has a length", what);
+    return {text ? text : "", length};
+}
+
+// ---- create ----
+
+std::string_view template_of(const gguf::File &file, std::string_view name, Buffer &key_room) {
+    const size_t n = strlen(kTemplate);
+    if (name.size() > 256) fail(Status::argument, {}, "the name of a template has over 256 bytes");
+    key_room = Buffer(file.host(), n + 1 + name.size());
+    char *const key = reinterpret_cast<char *>(key_room.data());
+    memcpy(key, kTemplate, n);
+    key[n] = '.';
+    if (!name.empty()) memcpy(key + n + 1, name.data(), name.size());
+    const std::string_view full(key, name.empty() ? n : n + 1 + name.size());
+    const size_t index = file.find_meta(full);
+    if (index == gguf::kNotFound) {
+        fail(Status::not_found, {}, "the file has no %s", Quoted(full.data(), full.size()).c_str());
+    }
+    return file.get_string(index);
+}
+
+// The text of a special token, empty where the file has none.
+std::string_view token_of(const gguf::File &file, const char *key) {
+    const size_t id = file.find_meta(key), tokens = file.find_meta("tokenizer.ggml.tokens");
+    if (id == gguf::kNotFound || tokens == gguf::kNotFound) return {};
+    const gguf::MetaEntry entry = file.meta(tokens);
+    const uint64_t index = file.get_u64(id);
+    const bool texts =
+        entry.type == gguf::ValueType::array && entry.element == gguf::ValueType::string;
+    return texts && index < entry.count ? file.get_array_string(tokens, index) : std::string_view();
+}
+
+std::string_view source_of(const ggufx_chat_options &options, const ggufx_file *file,
+                           Buffer &room) {
+    const std::string_view name = text_of(options.name, options.name_length, "name");
+    const std::string_view format = text_of(options.format, options.format_length, "format");
+    const int n =
+        (options.text != nullptr) + (options.name != nullptr) + (options.format != nullptr);
+    if (n > 1) fail(Status::argument, {}, "only one of text, name and format may be set");
+    if (options.text) return {options.text, options.text_length};
+    if (options.format) {
+        const char *const text = chat::find_format(format);
+        if (text) return text;
+        fail(Status::not_found, {}, "no built-in format '%s'",
+             Quoted(format.data(), format.size()).c_str());
+    }
+    require(file, "a template, a format or a file must be set");
+    return template_of(*file->file, name, room);
+}
+
+} // namespace
+
+extern "C" void ggufx_chat_options_init(ggufx_chat_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *rt,
+                                          const ggufx_file *file, const ggufx_chat_options *options,
+                                          ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        require(!file || alive(file, Tag::file), "file must be a file or NULL");
+        const auto o = import_options(options, 0, "ggufx_chat_options");
+        Buffer room;
+        const std::string_view source = source_of(o, file, room);
+        std::string_view bos = text_of(o.bos_token, o.bos_token_length, "bos_token");
+        std::string_view eos = text_of(o.eos_token, o.eos_token_length, "eos_token");
+        if (file && !o.bos_token) bos = token_of(*file->file, "tokenizer.ggml.bos_token_id");
+        if (file && !o.eos_token) eos = token_of(*file->file, "tokenizer.ggml.eos_token_id");
+        *out = make<ggufx_chat>(*rt->host, rt->host, source, bos, eos);
+    });
+}
+
+extern "C" void ggufx_chat_destroy(ggufx_chat *chat) {
+    if (!alive(chat, Tag::chat)) return;
+    destroy_object(chat->program.host(), chat);
+}
+
+extern "C" const char *ggufx_chat_format_name(size_t index) {
+    return chat::format_name(index);
+}
+
+// ---- render ----
+
+namespace {
+
+constexpr uint32_t kKnownFlags =
+    GGUFX_CHAT_GENERATE | GGUFX_CHAT_THINK | GGUFX_CHAT_NO_THINK | GGUFX_CHAT_CLOCK;
+
+chat::Message import_message(const ggufx_chat_message &m) {
+    chat::Message out;
+    out.role = text_of(m.role, m.role_length, "role");
+    out.content = text_of(m.content, m.content_length, "content");
+    out.has_content = m.content != nullptr;
+    out.parts = text_of(m.parts, m.parts_length, "parts");
+    out.tool_calls = text_of(m.tool_calls, m.tool_calls_length, "tool_calls");
+    out.more = text_of(m.more, m.more_length, "more");
+    return out;
+}
+
+void import_messages(Vector<chat::Message> &out, const ggufx_chat_request &r) {
+    require(r.messages || r.n_messages == 0, "messages must be set");
+    require(!(r.n_messages > 0 && r.messages_json), "messages are given twice");
+    const size_t stride = r.message_size ? r.message_size : sizeof(ggufx_chat_message);
+    if (stride < sizeof(ggufx_chat_message) || stride % alignof(ggufx_chat_message) != 0 ||
+        stride > kMostStructBytes) {
+        fail(Status::argument, {}, "message_size is %" PRIu64 ": a message has %" PRIu64 " bytes",
+             static_cast<uint64_t>(stride), static_cast<uint64_t>(sizeof(ggufx_chat_message)));
+    }
+    constexpr size_t kMostMessages = 1 << 24;
+    if (r.n_messages > kMostMessages) {
+        fail(Status::limit, {}, "%" PRIu64 " messages, at most %" PRIu64 " are taken",
+             static_cast<uint64_t>(r.n_messages), static_cast<uint64_t>(kMostMessages));
+    }
+    out.reserve(r.n_messages);
+    const auto *const bytes = reinterpret_cast<const uint8_t *>(r.messages);
+    for (size_t i = 0; i < r.n_messages; i++) {
+        ggufx_chat_message message;
+        memcpy(&message, bytes + i * stride, sizeof message);
+        out.push_back(import_message(message));
+    }
+}
+
+chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Message> &messages) {
+    chat::Request out;
+    out.messages = messages.data();
+    out.n_messages = messages.size();
+    out.messages_json = text_of(r.messages_json, r.messages_json_length, "messages_json");
+    out.tools = text_of(r.tools, r.tools_length, "tools");
+    out.documents = text_of(r.documents, r.documents_length, "documents");
+    out.variables = text_of(r.variables, r.variables_length, "variables");
+    out.reasoning_effort =
+        text_of(r.reasoning_effort, r.reasoning_effort_length, "reasoning_effort");
+    out.add_generation_prompt = (r.flags & GGUFX_CHAT_GENERATE) != 0;
+    if (r.flags & GGUFX_CHAT_THINK) out.enable_thinking = 1;
+    if (r.flags & GGUFX_CHAT_NO_THINK) {
+        require(out.enable_thinking < 0, "GGUFX_CHAT_THINK and GGUFX_CHAT_NO_THINK at once");
+        out.enable_thinking = 0;
+    }
+    out.has_clock = (r.flags & GGUFX_CHAT_CLOCK) != 0;
+    out.clock = r.clock;
+    constexpr int64_t kLatest = 253402300799; // 9999-12-31, 0001-01-01 is the first
+    require(!out.has_clock || (r.clock <= kLatest && r.clock >= -62135596800),
+            "clock must lie within the years 1 to 9999");
+    out.limits = {r.max_steps, r.max_memory, r.max_output};
+    return out;
+}
+
+} // namespace
+
+extern "C" void ggufx_chat_request_init(ggufx_chat_request *request) {
+    init_options(request);
+}
+
+extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
+                                          ggufx_chat_run *out_runs, size_t run_capacity,
+                                          size_t *out_runs_needed, const ggufx_chat *chat,
+                                          const ggufx_chat_request *request, ggufx_error *error) {
+    return guard(error, [&] {
+        require(alive(chat, Tag::chat) && request, "chat and request must be set");
+        require(out_needed && (out || capacity == 0), "out and out_needed must be set");
+        require(out_runs || run_capacity == 0, "out_runs must be set");
+        const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
+        const Host *const host = chat->program.host().get();
+        Vector<chat::Message> messages{HostAllocator<chat::Message>(host)};
+        import_messages(messages, r);
+        chat::Output output(host);
+        chat->program.render(output, import_request(r, messages));
+        const size_t n = output.text.size(), n_runs = output.runs.size();
+        *out_needed = n;
+        if (out_runs_needed) *out_runs_needed = n_runs;
+        const size_t n_copied = n < capacity ? n : capacity;
+        const size_t n_runs_copied = n_runs < run_capacity ? n_runs : run_capacity;
+        if (n_copied > 0) memcpy(out, output.text.data(), n_copied);
+        for (size_t i = 0; i < n_runs_copied; i++)
+            out_runs[i] = {output.runs[i].end, output.runs[i].user};
+        if (n > capacity) {
+            fail(Status::capacity, {}, "the text has %" PRIu64 " bytes, the buffer holds %" PRIu64,
+                 static_cast<uint64_t>(n), static_cast<uint64_t>(capacity));
+        }
+        if (out_runs && n_runs > run_capacity) {
+            fail(Status::capacity, {}, "the text has %" PRIu64 " runs, the buffer holds %" PRIu64,
+                 static_cast<uint64_t>(n_runs), static_cast<uint64_t>(run_capacity));
+        }
+    });
+}

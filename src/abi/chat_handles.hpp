@@ -1,0 +1,23 @@
+// Handles of include/ggufx/chat.h.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "abi/handles.hpp"
+#include "chat/chat.hpp"
+#include "chat/output.hpp"
+
+struct ggufx_chat {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::chat;
+    ggufx::chat::Template program;
+    ggufx_chat(const ggufx::Ref<ggufx::Host> &host, std::string_view source, std::string_view bos,
+               std::string_view eos)
+        : program(host, source, bos, eos) {}
+};
+
+struct ggufx_chat_parser {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::chat_parser;
+    ggufx::chat::OutputParser parser;
+    ggufx_chat_parser(const ggufx::Ref<ggufx::Host> &host, uint32_t styles, std::string_view prompt,
+                      std::string_view tools, const ggufx::chat::Sink &sink)
+        : parser(host, styles, prompt, tools, sink) {}
+};

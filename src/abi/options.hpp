@@ -1,0 +1,83 @@
+// Import of option structs and export of fact structs whose size the caller states.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+#include "base/status.hpp"
+
+#include <ggufx/base.h>
+#include <stdint.h>
+#include <string.h>
+#include <type_traits>
+
+namespace ggufx::abi {
+
+// No struct of the interface will be larger: a struct_size beyond was never set, and what it says
+// of the memory behind the struct is not to be believed.
+constexpr uint32_t kMostStructBytes = 4096;
+
+// Whether the caller's struct, whose size is not checked yet, holds all of T.
+template <class T> bool holds_all(const T &given) {
+    return given.struct_size >= sizeof(T) && given.struct_size <= kMostStructBytes;
+}
+
+// Import an option struct that starts {struct_size, flags, next}: all-zero defaults, shorter
+// accepted, longer only when the extra bytes are zero; unknown flags, chained extensions and
+// reserved fields that are not zero are refused. `in` may be null. Throws.
+template <class T> T import_options(const T *in, uint32_t known_flags, const char *name);
+
+// Write an output struct: the caller's struct_size says how much of it exists. Throws ARGUMENT
+// when that is smaller than the header or larger than kMostStructBytes.
+template <class T> void export_struct(T *out, T value, const char *name);
+// The same check in front of work whose result the struct will hold.
+template <class T> void check_output(const T *out, const char *name);
+
+namespace detail {
+uint32_t stated_size(const void *given, const char *name); // throws
+void refuse_reserved(const char *name, const char *field, size_t index, uint64_t value);
+void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, const char *name);
+void export_bytes(void *out, const void *value, size_t size, const char *name);
+} // namespace detail
+
+// Fields whose names say that they are kept for later, one or an array.
+template <class F> void check_zero(const F &field, const char *name, const char *field_name) {
+    if constexpr (std::is_array_v<F>) {
+        for (size_t i = 0; i < std::extent_v<F>; i++)
+            if (field[i]) detail::refuse_reserved(name, field_name, i, field[i]);
+    } else if (field) {
+        detail::refuse_reserved(name, field_name, SIZE_MAX, field);
+    }
+}
+template <class T> void check_reserved(const T &in, const char *name) {
+    if constexpr (requires { in.reserved; }) check_zero(in.reserved, name, "reserved");
+    if constexpr (requires { in.reserved0; }) check_zero(in.reserved0, name, "reserved0");
+    if constexpr (requires { in.reserved1; }) check_zero(in.reserved1, name, "reserved1");
+}
+
+template <class T> T import_options(const T *in, uint32_t known_flags, const char *name) {
+    T out;
+    memset(&out, 0, sizeof out);
+    out.struct_size = sizeof out;
+    if (in) detail::import_bytes(&out, sizeof out, in, known_flags, name);
+    check_reserved(out, name);
+    return out;
+}
+template <class T> void check_output(const T *out, const char *name) {
+    (void)detail::stated_size(out, name);
+}
+template <class T> void export_struct(T *out, T value, const char *name) {
+    value.struct_size = sizeof value;
+    detail::export_bytes(out, &value, sizeof value, name);
+}
+
+// What ggufx_..._options_init does: the struct's own size, every default 0. NULL is passed over.
+template <class T> void init_options(T *options) {
+    if (!options) return;
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+// The caller's hook, none where there is none. Throws.
+Progress import_progress(const ggufx_progress *given);
+
+} // namespace ggufx::abi

@@ -1,0 +1,193 @@
+// From a request to variables of a template: see chat.hpp.
+// SPDX-License-Identifier: MIT
+#include "chat/chat.hpp"
+
+#include "base/fpenv.hpp"
+#include "chat/json.hpp"
+
+namespace ggufx::chat {
+
+namespace {
+
+// What is allowed grows with what comes in, so that the time is linear in it: a template that
+// walks over messages needs some hundred steps for each.
+constexpr uint64_t kSteps = 1000000, kStepsPerByte = 128;
+constexpr uint64_t kMemory = 32 << 20, kMemoryPerByte = 64;
+constexpr uint64_t kOutput = 32 << 20, kOutputPerByte = 16;
+constexpr uint64_t kMessageBytes = 64; // of a message that has no text
+
+Limits compile_limits(size_t bytes) {
+    return {1000 + 64 * uint64_t{bytes}, (1 << 20) + 256 * uint64_t{bytes}, 0};
+}
+
+uint64_t size_of(const Request &request, size_t source) {
+    uint64_t n = source + request.messages_json.size() + request.tools.size() +
+                 request.documents.size() + request.variables.size();
+    for (size_t i = 0; i < request.n_messages; i++) {
+        const Message &m = request.messages[i];
+        n += kMessageBytes + m.role.size() + m.content.size() + m.parts.size() +
+             m.tool_calls.size() + m.more.size();
+    }
+    return n;
+}
+
+Limits limits_of(const Request &request, size_t source) {
+    const uint64_t n = size_of(request, source);
+    const Limits &given = request.limits;
+    return {given.steps ? given.steps : kSteps + n * kStepsPerByte,
+            given.memory_bytes ? given.memory_bytes : kMemory + n * kMemoryPerByte,
+            given.output_bytes ? given.output_bytes : kOutput + n * kOutputPerByte};
+}
+
+const Text *checked_text(Meter &meter, std::string_view text, size_t message, const char *what) {
+    const size_t bad = first_invalid(text);
+    if (bad < text.size()) {
+        fail(Status::malformed, {bad, message},
+             "%s of message %" PRIu64 " has a byte that is not valid UTF-8 at %" PRIu64, what,
+             static_cast<uint64_t>(message), static_cast<uint64_t>(bad));
+    }
+    return borrow_text(meter, text, true); // the caller's bytes outlive the rendering
+}
+
+void put(Meter &meter, Dict *dict, std::string_view key, const Value &value) {
+    assign(meter, dict, Value::of(borrow_text(meter, key, false)), value);
+}
+
+// Names of variables whose text is a special token, which is the template's like its own text.
+bool is_special(std::string_view name) {
+    static constexpr std::string_view names[] = {"bos_token", "eos_token", "unk_token", "pad_token",
+                                                 "sep_token", "cls_token", "mask_token"};
+    for (const std::string_view special : names)
+        if (name == special) return true;
+    return false;
+}
+
+[[noreturn]] void refuse_kind(const char *what, const char *wanted, const Value &value, At at) {
+    fail(Status::value, at, "%s: JSON of type %s, %s is wanted", what, type_name(value), wanted);
+}
+
+// Templates make special tokens of roles, "<|" + role + "|>": the usual names count as theirs. Any
+// other text in that place stays a user's.
+bool is_role(std::string_view name) {
+    static constexpr std::string_view names[] = {"system",    "user",     "assistant", "tool",
+                                                 "developer", "function", "model",     "ipython"};
+    for (const std::string_view role : names)
+        if (name == role) return true;
+    return false;
+}
+
+void own_role(Meter &meter, const Value &message) {
+    if (!message.is(Kind::dict)) return;
+    const Value *const role = lookup(meter, *message.dict, std::string_view("role"));
+    if (role && role->is(Kind::string) && is_role(role->text->view()))
+        put(meter, message.dict, "role", Value::of(borrow_text(meter, role->text->view(), false)));
+}
+
+class Reader {
+public:
+    Reader(Meter &meter, const Request &request) : meter_(meter), request_(request) {}
+
+    Value messages() {
+        if (!request_.messages_json.empty()) {
+            const Value all = read_json(meter_, request_.messages_json, "messages");
+            if (!all.is(Kind::list)) refuse_kind("messages", "an array", all, {0});
+            for (size_t i = 0; i < all.list->size; i++) own_role(meter_, all.list->items[i]);
+            return all;
+        }
+        List *const list = make_list(meter_, request_.n_messages);
+        list->user = true;
+        for (size_t i = 0; i < request_.n_messages; i++)
+            append(meter_, list, message(request_.messages[i], i));
+        for (size_t i = 0; i < list->size; i++) own_role(meter_, list->items[i]);
+        return Value::of(list);
+    }
+
+private:
+    Value part(std::string_view json, size_t index, const char *what) {
+        try {
+            const Value list = read_json(meter_, json, what);
+            if (!list.is(Kind::list)) refuse_kind(what, "an array", list, {0, index});
+            return list;
+        } catch (Error &e) {
+            e.failure.index = index;
+            throw;
+        }
+    }
+
+    Value message(const Message &m, size_t index) {
+        Dict *const dict = make_dict(meter_);
+        dict->user = true;
+        put(meter_, dict, "role", Value::of(checked_text(meter_, m.role, index, "role")));
+        if (!m.parts.empty())
+            put(meter_, dict, "content", part(m.parts, index, "parts of a message"));
+        else if (m.has_content)
+            put(meter_, dict, "content",
+                Value::of(checked_text(meter_, m.content, index, "content")));
+        else
+            put(meter_, dict, "content", Value::none(true));
+        if (!m.tool_calls.empty())
+            put(meter_, dict, "tool_calls", part(m.tool_calls, index, "tool calls"));
+        if (m.more.empty()) return Value::of(dict);
+        const Value more = read_json(meter_, m.more, "members of a message");
+        if (!more.is(Kind::dict))
+            refuse_kind("members of a message", "an object", more, {0, index});
+        for (size_t i = 0; i < more.dict->size; i++)
+            assign(meter_, dict, more.dict->entries[i]->key, more.dict->entries[i]->value);
+        return Value::of(dict);
+    }
+
+    Meter &meter_;
+    const Request &request_;
+};
+
+void set_variables(Machine &machine, Meter &meter, std::string_view json) {
+    const Value all = read_json(meter, json, "variables");
+    if (!all.is(Kind::dict)) refuse_kind("variables", "an object", all, {0});
+    for (size_t i = 0; i < all.dict->size; i++) {
+        const Entry &entry = *all.dict->entries[i];
+        const std::string_view name = entry.key.text->view();
+        const bool special = is_special(name) && entry.value.is(Kind::string);
+        machine.set(name, special ? Value::of(borrow_text(meter, entry.value.text->view(), false))
+                                  : entry.value);
+    }
+}
+
+} // namespace
+
+Template::Template(const Ref<Host> &host, std::string_view source, std::string_view bos,
+                   std::string_view eos)
+    : program_(host, compile_limits(source.size() + bos.size() + eos.size())) {
+    const CanonicalFp fp;
+    compile(program_, source);
+    const auto keep = [&](std::string_view text) -> const Text * {
+        if (text.empty() || first_invalid(text) < text.size()) return nullptr;
+        const Text *const kept = make_text(program_.meter, text, false);
+        (void)count_chars(program_.meter, *kept);
+        return kept;
+    };
+    bos_ = keep(bos);
+    eos_ = keep(eos);
+}
+
+void Template::render(Output &out, const Request &request) const {
+    const CanonicalFp fp;
+    Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
+    Machine machine(program_, meter, out);
+    machine.set("messages", Reader(meter, request).messages());
+    if (!request.tools.empty()) machine.set("tools", read_json(meter, request.tools, "tools"));
+    if (!request.documents.empty())
+        machine.set("documents", read_json(meter, request.documents, "documents"));
+    machine.set("add_generation_prompt", Value::of(request.add_generation_prompt));
+    if (request.enable_thinking >= 0)
+        machine.set("enable_thinking", Value::of(request.enable_thinking != 0));
+    if (!request.reasoning_effort.empty())
+        machine.set("reasoning_effort", Value::of(checked_text(meter, request.reasoning_effort, 0,
+                                                               "reasoning_effort")));
+    if (bos_) machine.set("bos_token", Value::of(bos_));
+    if (eos_) machine.set("eos_token", Value::of(eos_));
+    if (!request.variables.empty()) set_variables(machine, meter, request.variables);
+    if (request.has_clock) machine.set_clock(request.clock);
+    machine.run();
+}
+
+} // namespace ggufx::chat

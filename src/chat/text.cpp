@@ -1,0 +1,276 @@
+// Strings with the origin of each byte: see text.hpp.
+// SPDX-License-Identifier: MIT
+#include "chat/text.hpp"
+
+#include <string.h>
+
+namespace ggufx::chat {
+
+size_t step(std::string_view text, size_t i) {
+    const auto c = static_cast<uint8_t>(text[i]);
+    const size_t n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    return n <= text.size() - i ? n : text.size() - i;
+}
+
+size_t step_back(std::string_view text, size_t end) {
+    size_t n = 1;
+    while (n < end && n < 4 && (static_cast<uint8_t>(text[end - n]) & 0xc0) == 0x80) n++;
+    return n;
+}
+
+uint32_t decode(std::string_view text, size_t i) {
+    const size_t n = step(text, i);
+    const auto at = [&](size_t k) { return uint32_t{static_cast<uint8_t>(text[i + k])}; };
+    if (n == 1) return at(0);
+    uint32_t code = at(0) & (0x7fu >> n);
+    for (size_t k = 1; k < n; k++) code = code << 6 | (at(k) & 0x3f);
+    return code;
+}
+
+size_t encode(char out[4], uint32_t code) {
+    const auto put = [&](size_t i, uint32_t byte) { out[i] = static_cast<char>(byte); };
+    if (code < 0x80) {
+        put(0, code);
+        return 1;
+    }
+    const size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i > 0; i--, code >>= 6) put(i, 0x80 | (code & 0x3f));
+    put(0, ((0xf00u >> n) & 0xff) | code);
+    return n;
+}
+
+size_t first_invalid(std::string_view text) {
+    size_t i = 0;
+    while (i < text.size()) {
+        const auto c = static_cast<uint8_t>(text[i]);
+        if (c < 0x80) {
+            i++;
+            continue;
+        }
+        const size_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+        if (n == 0 || n > text.size() - i) return i;
+        for (size_t k = 1; k < n; k++)
+            if ((static_cast<uint8_t>(text[i + k]) & 0xc0) != 0x80) return i;
+        const uint32_t code = decode(text, i);
+        const bool short_enough = n == 2 || code >= (n == 3 ? 0x800u : 0x10000u);
+        if (!short_enough || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return i;
+        i += n;
+    }
+    return i;
+}
+
+size_t count_chars(Meter &meter, const Text &text) {
+    if (text.chars != SIZE_MAX) return text.chars;
+    meter.charge_bytes(text.size);
+    size_t n = 0;
+    for (size_t i = 0; i < text.size; i++) n += (static_cast<uint8_t>(text.data[i]) & 0xc0) != 0x80;
+    return text.chars = n;
+}
+
+size_t byte_of(Meter &meter, const Text &text, size_t index) {
+    const size_t chars = count_chars(meter, text);
+    if (chars == text.size) return index;
+    if (index >= chars) return text.size;
+    size_t at = 0;
+    meter.charge_bytes(index);
+    for (; index > 0; index--) at += step(text.view(), at);
+    return at;
+}
+
+const Text *borrow_text(Meter &meter, std::string_view kept, bool user) {
+    Text *const out = meter.make<Text>();
+    out->data = kept.data();
+    out->size = kept.size();
+    out->user = user;
+    return out;
+}
+
+const Text *make_text(Meter &meter, std::string_view copied, bool user) {
+    meter.charge_bytes(copied.size());
+    char *const data = meter.array<char>(copied.size());
+    if (!copied.empty()) memcpy(data, copied.data(), copied.size());
+    return borrow_text(meter, {data, copied.size()}, user);
+}
+
+const Text *part(Meter &meter, const Text &text, size_t begin, size_t end) {
+    if (begin == 0 && end == text.size) return &text;
+    Text *const out = meter.make<Text>();
+    out->data = text.data + begin;
+    out->mask = text.mask ? text.mask + begin : nullptr;
+    out->size = end - begin;
+    out->user = text.user;
+    out->markup = text.markup;
+    if (text.ascii()) out->chars = out->size;
+    return out;
+}
+
+// ---- building ----
+
+// Room for n bytes more; a room that grows doubles.
+static TextRoom *make_room(Meter &meter, const TextRoom *old, size_t n) {
+    const size_t size = old ? old->size : 0;
+    if (n > SIZE_MAX / 4 - size) fail(Status::limit, {}, "a string that is too long");
+    const size_t capacity = old ? 2 * (size + n) : n;
+    TextRoom *const room = meter.make<TextRoom>();
+    *room = {meter.array<char>(capacity), nullptr, size, capacity, old && old->user};
+    if (size == 0) return room;
+    memcpy(room->data, old->data, size);
+    if (old->mask) {
+        room->mask = meter.array<uint8_t>(capacity);
+        memcpy(room->mask, old->mask, size);
+    }
+    return room;
+}
+
+// Writes behind what is there: the room must be large enough.
+static void put(Meter &meter, TextRoom *room, std::string_view bytes, const uint8_t *mask,
+                bool user) {
+    if (bytes.empty()) return;
+    meter.charge_bytes(bytes.size());
+    memcpy(room->data + room->size, bytes.data(), bytes.size());
+    if (room->size == 0) room->user = user;
+    if (!room->mask && (mask || user != room->user)) {
+        room->mask = meter.array<uint8_t>(room->capacity);
+        meter.charge_bytes(room->size);
+        if (room->size > 0) memset(room->mask, room->user, room->size);
+    }
+    if (room->mask && mask) memcpy(room->mask + room->size, mask, bytes.size());
+    if (room->mask && !mask) memset(room->mask + room->size, user, bytes.size());
+    room->size += bytes.size();
+}
+
+static const Text *text_of(Meter &meter, TextRoom *room) {
+    Text *const out = meter.make<Text>();
+    out->data = room->data;
+    out->mask = room->mask;
+    out->size = room->size;
+    out->room = room;
+    out->user = room->user;
+    return out;
+}
+
+const Text *join(Meter &meter, const Text &a, const Text &b) {
+    if (b.size == 0) return &a;
+    if (a.size == 0) return &b;
+    TextRoom *room = a.room;
+    const bool at_end = room && a.data == room->data && a.size == room->size;
+    if (!at_end) {
+        TextRoom *const exact = make_room(meter, nullptr, a.size + b.size);
+        put(meter, exact, a.view(), a.mask, a.user);
+        room = exact;
+    } else if (room->capacity - room->size < b.size) {
+        meter.charge_bytes(room->size);
+        room = make_room(meter, room, b.size);
+    }
+    put(meter, room, b.view(), b.mask, b.user);
+    const Text *const out = text_of(meter, room);
+    if (a.chars != SIZE_MAX && b.chars != SIZE_MAX) out->chars = a.chars + b.chars;
+    return out;
+}
+
+const Text *with_markup(Meter &meter, const Text &text, bool markup) {
+    if (text.markup == markup) return &text;
+    Text *const out = meter.make<Text>(text);
+    out->markup = markup;
+    return out;
+}
+
+const Text *escaped(Meter &meter, const Text &text) {
+    if (text.markup) return &text;
+    static constexpr std::string_view from = "&<>\"'";
+    static const char *const to[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
+    TextBuilder out(meter);
+    size_t plain = 0;
+    meter.charge_bytes(text.size);
+    for (size_t i = 0; i < text.size; i++) {
+        const size_t which = from.find(text.data[i]);
+        if (which == from.npos) continue;
+        out.add(text, plain, i);
+        out.add(std::string_view(to[which]), text.is_user(i));
+        plain = i + 1;
+    }
+    out.add(text, plain, text.size);
+    return with_markup(meter, *out.finish(), true);
+}
+
+void TextBuilder::add(std::string_view bytes, const uint8_t *mask, bool user) {
+    if (bytes.empty()) return;
+    if (!room_ || room_->capacity - room_->size < bytes.size()) {
+        const size_t least = room_ ? bytes.size() : bytes.size() < 32 ? 32 : bytes.size();
+        room_ = make_room(*meter_, room_, least);
+    }
+    put(*meter_, room_, bytes, mask, user);
+}
+
+void TextBuilder::add(const Text &text, size_t begin, size_t end) {
+    add({text.data + begin, end - begin}, text.mask ? text.mask + begin : nullptr, text.user);
+}
+
+void TextBuilder::add_code(uint32_t code, bool user) {
+    char bytes[4];
+    const size_t n = encode(bytes, code);
+    add({bytes, n}, nullptr, user);
+}
+
+void TextBuilder::add_repeated(char c, size_t n, bool user) {
+    char bytes[64];
+    memset(bytes, c, sizeof bytes);
+    for (; n > sizeof bytes; n -= sizeof bytes) add({bytes, sizeof bytes}, nullptr, user);
+    add({bytes, n}, nullptr, user);
+}
+
+const Text *TextBuilder::finish() {
+    if (!room_) return borrow_text(*meter_, std::string_view("", 0), false);
+    return text_of(*meter_, room_);
+}
+
+// ---- searching: Knuth, Morris and Pratt for longer needles ----
+
+static size_t find_long(Meter &meter, std::string_view text, std::string_view needle, size_t from) {
+    const size_t m = needle.size();
+    meter.charge_bytes(m + (text.size() - from));
+    uint32_t *const border = meter.array<uint32_t>(m);
+    border[0] = 0;
+    for (size_t i = 1, k = 0; i < m; i++) {
+        while (k > 0 && needle[i] != needle[k]) k = border[k - 1];
+        k += needle[i] == needle[k];
+        border[i] = static_cast<uint32_t>(k);
+    }
+    for (size_t i = from, k = 0; i < text.size(); i++) {
+        while (k > 0 && text[i] != needle[k]) k = border[k - 1];
+        k += text[i] == needle[k];
+        if (k == m) return i + 1 - m;
+    }
+    return std::string_view::npos;
+}
+
+size_t find(Meter &meter, std::string_view text, std::string_view needle, size_t from) {
+    if (from > text.size() || needle.size() > text.size() - from) return std::string_view::npos;
+    if (needle.size() > 32 && needle.size() <= UINT32_MAX)
+        return find_long(meter, text, needle, from);
+    const size_t at = text.find(needle, from);
+    meter.charge_bytes((at == std::string_view::npos ? text.size() : at) - from);
+    return at;
+}
+
+size_t find_last(Meter &meter, std::string_view text, std::string_view needle) {
+    if (needle.size() <= 32) {
+        meter.charge_bytes(text.size());
+        return text.rfind(needle);
+    }
+    size_t last = std::string_view::npos, from = 0;
+    for (;;) { // needles of this length: at most size / 1 hits, each charged
+        const size_t at = find(meter, text, needle, from);
+        if (at == std::string_view::npos) return last;
+        last = at;
+        from = at + 1;
+    }
+}
+
+bool is_space(uint32_t c) {
+    if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x1f);
+    return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+} // namespace ggufx::chat

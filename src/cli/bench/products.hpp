@@ -1,0 +1,93 @@
+// Weights and runners of the product benchmarks: a runner is one instruction set with one number
+// of threads and of columns.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/bench.hpp"
+#include "bench/blocks.hpp"
+#include "floor/table.hpp"
+
+namespace ggufx::cli {
+
+struct ProductOptions {
+    const char *verb = "matvec";
+    std::vector<std::string> types = {"q4_K"};
+    std::vector<uint64_t> n = {1};
+    uint64_t m = 4096;
+    uint64_t k = 4096;
+    unsigned rounds = 9;
+    std::string cache = "memory";
+    Clock clock = Clock::wall;
+    bool f32 = false;
+    bool precise = false;
+    bool markdown = false;
+
+    uint32_t flags() const { return f32 ? GGUFX_MATMUL_F32 : precise ? GGUFX_MATMUL_PRECISE : 0; }
+};
+
+// One type's weights: as many matrices of m rows as the buffer holds.
+struct Weights {
+    ggufx_type_facts type = {};
+    uint64_t row_bytes = 0;
+    uint64_t m = 0;
+    const uint8_t *data = nullptr;
+    size_t n_matrices = 0;
+    std::vector<float> x; // columns for the largest n
+
+    bool is_float() const { return (type.flags & GGUFX_TYPE_IS_FLOAT) != 0; }
+};
+
+// Fills the buffer.
+Weights make_weights(const ggufx_runtime *rt, const std::string &type,
+                     const ProductOptions &options, ColdBuffer &buffer);
+
+class Runner {
+public:
+    Runner(Runtime rt, unsigned threads, uint64_t n);
+
+    const ggufx_runtime *runtime() const { return rt_.get(); }
+    int32_t isa() const { return isa_; }
+    const std::string &isa_name() const { return isa_name_; }
+    unsigned threads() const { return threads_; }
+    uint64_t n() const { return n_; }
+    uint64_t m() const { return m_; } // rows per call: fewer where a call would take too long
+    bool bits_equal() const { return bits_equal_; }
+    double seconds_per_row() const; // median
+
+    // Take other weights: forgets what was measured.
+    void prepare(const Weights &weights, const ProductOptions &options);
+    // Compares a few rows with the scalar set.
+    void compare(const Weights &weights, const ggufx_runtime *scalar,
+                 const ProductOptions &options);
+    // Multiplies by the next matrices for about that time.
+    void run(double seconds, const ProductOptions &options);
+
+private:
+    double multiply(const ggufx_tensor *matrix, const ProductOptions &options);
+
+    Runtime rt_;
+    int32_t isa_;
+    std::string isa_name_;
+    unsigned threads_;
+    uint64_t n_, m_ = 0;
+    std::vector<Tensor> matrices_;
+    const std::vector<float> *x_ = nullptr;
+    std::vector<float> y_;
+    size_t next_ = 0;
+    bool bits_equal_ = true;
+    std::vector<double> seconds_; // per row
+};
+
+void add_clock(Command &sub, Clock &clock);
+
+// One per instruction set (--isa: names, or all), number of threads and n.
+std::vector<Runner> make_runners(const Globals &globals, const std::vector<uint64_t> &n);
+
+// The types asked for; "all" = all that can be multiplied.
+std::vector<std::string> product_types(const std::vector<std::string> &names);
+
+// The end of a benchmark: its table, unless JSON said all; the exit code.
+int finish_products(const Globals &globals, Output &out, const Table &table, bool markdown,
+                    bool all_equal);
+
+} // namespace ggufx::cli

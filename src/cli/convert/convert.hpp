@@ -1,0 +1,75 @@
+// The parts of ggufx convert: models of other formats into GGUF files and back.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "convert/model_map.hpp"
+#include "convert/row_maker.hpp"
+#include "convert/vocabulary.hpp"
+#include "models/key_writer.hpp"
+
+#include <exception>
+#include <map>
+
+namespace ggufx::cli {
+
+struct ConvertOptions {
+    std::string input;
+    std::string from;
+    std::string to;
+    std::string outtype = "auto";
+    std::string tokenizer; // llama2.c: tokenizer.bin
+    std::string pre;
+    std::string name;
+    std::string endian;
+    std::string max_shard; // safetensors
+};
+
+// The type asked for by --outtype; nothing for "auto", which keeps the source's.
+std::optional<uint32_t> wanted_type(const ConvertOptions &options);
+// The type of a tensor in a GGUF made of float values: vectors, norms and routers are f32, rows
+// that are no whole blocks f16 instead of q8_0.
+uint32_t gguf_type(const std::string &name, const std::vector<uint64_t> &ne, uint32_t source,
+                   const std::optional<uint32_t> &wanted);
+
+// A GGUF to be whose tensors are made while it is written.
+class ModelBuilder {
+public:
+    explicit ModelBuilder(const Globals &globals);
+
+    const ggufx_runtime *rt() const { return rt_.get(); }
+    KeyWriter &keys() { return keys_; }
+    void add(RowRecipe recipe);
+    void set_file_type(); // general.file_type: that of the most bytes among the tensors
+    // Progress, Ctrl-C; what went wrong inside of a tensor is thrown as it was.
+    void write(const Globals &globals, const std::string &path);
+    size_t n_tensors() const { return n_tensors_; }
+
+private:
+    Runtime rt_;
+    Writer writer_;
+    KeyWriter keys_;
+    std::shared_ptr<std::exception_ptr> fault_ = std::make_shared<std::exception_ptr>();
+    std::map<uint32_t, uint64_t> bytes_of_type_;
+    size_t n_tensors_ = 0;
+};
+
+struct Conversion {
+    std::string architecture;
+    size_t n_tensors = 0;
+    uint64_t n_bytes = 0;
+    std::vector<std::string> remarks;
+};
+
+Conversion import_safetensors(const Globals &globals, const ConvertOptions &options);
+Conversion import_llama2c(const Globals &globals, const ConvertOptions &options);
+Conversion export_safetensors(const Globals &globals, const ConvertOptions &options);
+Conversion export_numpy(const Globals &globals, const ConvertOptions &options); // npy and npz
+Conversion copy_gguf(const Globals &globals, const ConvertOptions &options);    // byte order
+
+// A tensor of a GGUF as rows; the file must outlive it.
+RowSource rows_of_tensor(const ggufx_tensor *tensor);
+// Rows of a matrix in a file, dense from `offset` on.
+RowSource rows_of_file(const InputFile &file, uint64_t offset, uint32_t type, uint64_t n_columns,
+                       uint64_t n_rows);
+
+} // namespace ggufx::cli

@@ -1,0 +1,247 @@
+// safetensors -> GGUF: names, order of heads, norms, stacks of experts, settings, tokenizer.
+// SPDX-License-Identifier: MIT
+#include "convert/convert.hpp"
+#include "convert/safetensors.hpp"
+#include "floor/f32_bytes.hpp"
+
+#include <cstring>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr uint64_t kMaxConfig = 16u << 20;
+
+// A tensor of the GGUF with the tensors it is made of, by expert.
+struct Planned {
+    const NameRule *rule;
+    std::map<uint64_t, const StTensor *> parts;
+};
+// In the order of the file: layer (0: none), number of the rule; then by layer.
+using Plan = std::map<std::pair<uint64_t, size_t>, Planned>;
+
+struct Import {
+    const Architecture &architecture;
+    const StModel &model;
+    HeadCounts counts = {};
+    Plan plan = {};
+    std::vector<std::string> remarks = {};
+};
+
+// Prefixes that wrap the text model of a larger one, and that models saved without a head lack.
+std::string plain_name(const std::string &name) {
+    std::string_view rest = name;
+    if (rest.starts_with("language_model.")) rest.remove_prefix(15);
+    if (rest.starts_with("model.language_model.")) return "model." + std::string(rest.substr(21));
+    const bool bare =
+        rest.starts_with("layers.") || rest.starts_with("embed_tokens.") || rest == "norm.weight";
+    return (bare ? "model." : "") + std::string(rest);
+}
+
+bool is_passed_over(std::string_view name) {
+    return name.ends_with(".rotary_emb.inv_freq") || // computed from the settings
+           name.starts_with("vision_tower.") || name.starts_with("model.vision_tower.") ||
+           name.starts_with("multi_modal_projector.") ||
+           name.starts_with("model.multi_modal_projector.");
+}
+
+void place_tensor(Import &import, const std::string &name, const StTensor &tensor) {
+    const std::string plain = plain_name(name);
+    for (size_t i = 0; i < import.architecture.rules.size(); i++) {
+        const NameRule &rule = import.architecture.rules[i];
+        const std::optional<Places> places = match_name(rule.hf, plain);
+        if (!places) continue;
+        const bool layered = std::string_view(rule.hf).find("{l}") != std::string_view::npos;
+        Planned &planned = import.plan[{layered ? places->layer + 1 : 0, i}];
+        planned.rule = &rule;
+        if (!planned.parts.emplace(places->expert, &tensor).second) {
+            throw Failure(kInvalidFile, "tensor \"" + shorten(name, 80) + "\" is there twice");
+        }
+        return;
+    }
+    if (name == "rope_freqs.weight") return; // see add_rope_factors
+    if (!is_passed_over(name)) {
+        throw Failure(kUnsupported, "tensor \"" + shorten(name, 80) +
+                                        "\" has no place in a model of type " +
+                                        import.architecture.model_type);
+    }
+    if (name.find("rotary") == std::string::npos) import.remarks.push_back(name + " is left out");
+}
+
+std::string gguf_name(const Planned &planned, uint64_t layer) {
+    return make_name(planned.rule->gguf, {layer ? layer - 1 : 0, 0});
+}
+
+// Every layer has what one layer has, and no others are there.
+void check_plan(const Import &import) {
+    std::map<size_t, uint64_t> layers_of_rule;
+    for (const auto &[place, planned] : import.plan) {
+        const auto [layer, rule] = place;
+        const std::string name = gguf_name(planned, layer);
+        if (layer > import.counts.n_layers) {
+            throw Failure(kInvalidFile, fmt::format("tensor \"{}\": the model has {} layers", name,
+                                                    import.counts.n_layers));
+        }
+        const uint64_t n_parts =
+            planned.rule->change == Change::expert ? import.counts.n_experts : 1;
+        if (planned.parts.size() != n_parts || planned.parts.rbegin()->first != n_parts - 1) {
+            throw Failure(kInvalidFile, fmt::format("tensor \"{}\": {} of {} experts are there",
+                                                    name, planned.parts.size(), n_parts));
+        }
+        if (layer) layers_of_rule[rule]++;
+    }
+    for (const auto &[rule, n] : layers_of_rule) {
+        if (n == import.counts.n_layers) continue;
+        throw Failure(kInvalidFile,
+                      fmt::format("tensors \"{}\": {} of {} layers have one",
+                                  import.architecture.rules[rule].hf, n, import.counts.n_layers));
+    }
+    for (const size_t rule : {0u, 1u}) {
+        if (import.plan.count({0, rule})) continue;
+        throw Failure(kInvalidFile,
+                      fmt::format("tensor \"{}\" is missing", import.architecture.rules[rule].hf));
+    }
+    if (layers_of_rule.empty()) throw Failure(kInvalidFile, "the model has no layers");
+}
+
+std::vector<uint64_t> ne_of(const std::string &name, const StTensor &tensor, size_t n_experts) {
+    if (tensor.shape.empty() || tensor.shape.size() > 2 || tensor.n_bytes == 0) {
+        throw Failure(kInvalidFile,
+                      fmt::format("tensor \"{}\": a shape of {} dimensions and {} bytes", name,
+                                  tensor.shape.size(), tensor.n_bytes));
+    }
+    std::vector<uint64_t> ne(tensor.shape.rbegin(), tensor.shape.rend());
+    if (n_experts) ne.push_back(n_experts);
+    return ne;
+}
+
+void reorder(RowRecipe &recipe, const Import &import, Change change) {
+    const uint64_t heads =
+        change == Change::query ? import.counts.n_heads : import.counts.n_kv_heads;
+    const uint64_t n = recipe.ne.back();
+    if (heads == 0 || n % heads != 0) {
+        throw Failure(kInvalidFile, fmt::format("tensor \"{}\": {} rows are not {} heads",
+                                                recipe.name, n, heads));
+    }
+    recipe.order = RowOrder::halves_to_pairs;
+    recipe.rows_per_head = n / heads;
+}
+
+RowRecipe recipe_of(const Import &import, const Planned &planned, uint64_t layer,
+                    const std::optional<uint32_t> &wanted) {
+    RowRecipe recipe;
+    recipe.name = gguf_name(planned, layer);
+    const bool experts = planned.rule->change == Change::expert;
+    const StTensor &first = *planned.parts.begin()->second;
+    recipe.ne = ne_of(recipe.name, first, experts ? planned.parts.size() : 0);
+    recipe.type = gguf_type(recipe.name, recipe.ne, first.type, wanted);
+    if (!(type_facts(first.type).flags & GGUFX_TYPE_IS_FLOAT)) {
+        throw Failure(kUnsupported, "tensor \"" + recipe.name + "\": weights of type " +
+                                        type_name(first.type) + " are not supported");
+    }
+    const bool heads = planned.rule->change == Change::query || planned.rule->change == Change::key;
+    for (const auto &[expert, tensor] : planned.parts) {
+        std::vector<uint64_t> ne = ne_of(recipe.name, *tensor, 0);
+        if (ne.size() == 1) ne.push_back(1);
+        if (heads && ne[1] == 1) std::swap(ne[0], ne[1]); // a vector's values as rows of one
+        recipe.sources.push_back(
+            rows_of_file(*tensor->file, tensor->offset, tensor->type, ne[0], ne[1]));
+    }
+    if (planned.rule->change == Change::add_one) recipe.add = 1;
+    if (heads) reorder(recipe, import, planned.rule->change);
+    return recipe;
+}
+
+// Values that stand in memory, as one row.
+RowRecipe vector_recipe(const std::string &name, const std::vector<float> &values) {
+    RowRecipe recipe;
+    recipe.name = name;
+    recipe.type = GGUFX_TYPE_F32;
+    recipe.ne = {values.size()};
+    const auto bytes = std::make_shared<std::string>(f32_bytes(values));
+    recipe.sources.push_back(
+        {GGUFX_TYPE_F32, values.size(), 1, [bytes](uint64_t, uint64_t, void *out) {
+             std::memcpy(out, bytes->data(), bytes->size());
+         }});
+    return recipe;
+}
+
+void add_rope_factors(ModelBuilder &builder, const Import &import, const Json &config) {
+    const auto &tensors = import.model.tensors();
+    const auto own = tensors.find("rope_freqs.weight");
+    if (own != tensors.end()) {
+        RowRecipe recipe;
+        recipe.name = "rope_freqs.weight";
+        recipe.type = GGUFX_TYPE_F32;
+        recipe.ne = ne_of(recipe.name, own->second, 0);
+        recipe.sources.push_back(
+            rows_of_file(*own->second.file, own->second.offset, own->second.type, recipe.ne[0], 1));
+        builder.add(std::move(recipe));
+    } else if (std::vector<float> factors = rope_factors(config); !factors.empty()) {
+        builder.add(vector_recipe("rope_freqs.weight", factors));
+    }
+    for (const char *which : {"long", "short"}) {
+        const std::vector<float> factors =
+            long_rope_factors(config, (std::string(which) + "_factor").c_str());
+        if (factors.empty()) continue;
+        builder.add(vector_recipe(std::string("rope_factors_") + which + ".weight", factors));
+    }
+}
+
+void set_general(KeyWriter &keys, const ConvertOptions &options, const Import &import) {
+    const std::string folder = base_name(import.model.folder());
+    std::string name = options.name;
+    const auto &metadata = import.model.metadata();
+    const auto own = metadata.find("general.name");
+    if (name.empty() && own != metadata.end()) name = own->second;
+    keys.text("general.architecture", import.architecture.gguf);
+    keys.text("general.type", "model");
+    keys.text("general.name", name.empty() ? folder : name);
+    for (const auto &[key, value] : metadata) {
+        const bool reserved = key == "general.architecture" || key == "general.name" ||
+                              key == "general.type" || key == "general.alignment" ||
+                              key == "general.file_type";
+        if (key.starts_with("general.") && !reserved) keys.text(key, value);
+    }
+}
+
+} // namespace
+
+Conversion import_safetensors(const Globals &globals, const ConvertOptions &options) {
+    const StModel model(options.input);
+    const std::string config_path = joined(model.folder(), "config.json");
+    const Json whole =
+        Json::parse(InputFile(config_path).read_all(kMaxConfig), quoted(config_path));
+    const Json &config = text_config(whole);
+    Import import = {architecture_of_config(whole), model};
+    for (const auto &[name, tensor] : model.tensors()) place_tensor(import, name, tensor);
+    const auto embedding = import.plan.find({0, 0});
+    if (embedding == import.plan.end() || embedding->second.parts.at(0)->shape.size() != 2) {
+        throw Failure(kInvalidFile, "model.embed_tokens.weight is missing or no matrix");
+    }
+    const uint64_t n_tokens = embedding->second.parts.at(0)->shape[0];
+
+    ModelBuilder builder(globals);
+    set_general(builder.keys(), options, import);
+    import.counts = set_model_keys(builder.keys(), config, import.architecture, n_tokens);
+    if (import.counts.tied && import.plan.erase({0, 2})) {
+        import.remarks.push_back("lm_head.weight is left out: the embeddings are tied");
+    }
+    check_plan(import);
+    const auto vocabulary = read_vocabulary(model.folder(), whole, n_tokens, options.pre);
+    if (vocabulary) set_vocabulary(builder.keys(), *vocabulary);
+    if (!vocabulary)
+        import.remarks.push_back("no tokenizer.model or tokenizer.json: no vocabulary");
+    bool layers = false;
+    for (const auto &[place, planned] : import.plan) {
+        if (place.first && !std::exchange(layers, true)) add_rope_factors(builder, import, config);
+        builder.add(recipe_of(import, planned, place.first, wanted_type(options)));
+    }
+    builder.set_file_type();
+    builder.write(globals, globals.output);
+    return {import.architecture.gguf, builder.n_tensors(), InputFile(globals.output).size(),
+            import.remarks};
+}
+
+} // namespace ggufx::cli

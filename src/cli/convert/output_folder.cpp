@@ -1,0 +1,90 @@
+// Folders and renames of POSIX.
+// SPDX-License-Identifier: MIT
+#include "convert/output_folder.hpp"
+
+#include "floor/input_file.hpp"
+#include "floor/part_file.hpp"
+#include "floor/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+OutputFolder::OutputFolder(const std::string &path) : path_(path) {
+    while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+    if (exists(path_)) {
+        throw Failure(kRuntimeError,
+                      "\"" + escape(path_) + "\" exists; name a folder that does not");
+    }
+    const std::string part = path_ + ".part";
+    const auto fail = [&](const char *why) {
+        throw Failure(kRuntimeError, "cannot create folder \"" + escape(part) + "\": " + why);
+    };
+    if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) fail(std::strerror(errno));
+    lock_ = open(part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (lock_ < 0) fail(std::strerror(errno));
+    if (!lock_file(lock_) || !is_at(lock_, part)) {
+        close(lock_);
+        fail("another run is writing it");
+    }
+    part_ = part;
+}
+
+OutputFolder::~OutputFolder() {
+    if (!part_.empty()) {
+        for (const std::string &file : files_) unlink(file.c_str());
+        rmdir(part_.c_str());
+    }
+    close(lock_);
+}
+
+std::string OutputFolder::add(const std::string &name) {
+    files_.push_back(joined(part_, name));
+    return files_.back();
+}
+
+void OutputFolder::add_text(const std::string &name, std::string_view text) {
+    Output out(add(name), true);
+    out.write(text);
+    out.finish();
+}
+
+// Left by another run, which wrote other files.
+static void require_only(const std::string &folder, const std::vector<std::string> &files) {
+    DIR *list = opendir(folder.c_str());
+    if (!list) return; // its rename tells why
+    std::string other;
+    while (const dirent *entry = readdir(list)) {
+        const std::string name = entry->d_name, path = joined(folder, name);
+        if (name == "." || name == ".." ||
+            std::find(files.begin(), files.end(), path) != files.end()) {
+            continue;
+        }
+        other = path;
+    }
+    closedir(list);
+    if (!other.empty()) {
+        throw Failure(kRuntimeError,
+                      "\"" + escape(other) + "\" was not written by this run; remove it");
+    }
+}
+
+// rename refuses a name that was taken meanwhile by anything but an empty folder.
+void OutputFolder::finish() {
+    require_only(part_, files_);
+    (void)fsync(lock_); // some file systems cannot; the files themselves are on the disk
+    if (std::rename(part_.c_str(), path_.c_str()) != 0) {
+        throw Failure(kRuntimeError,
+                      "cannot create folder \"" + escape(path_) + "\": " + std::strerror(errno));
+    }
+    part_.clear();
+    sync_folder(path_);
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,154 @@
+// A piece of rows at once: read, put in order, changed, encoded.
+// SPDX-License-Identifier: MIT
+#include "convert/row_maker.hpp"
+
+#include "floor/api.hpp"
+#include "floor/f32_bytes.hpp"
+#include "floor/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+constexpr float kMaxF16 = 65504;
+constexpr float kF16Overflow = 65520; // the first value that rounds to infinity
+
+static uint64_t row_bytes_of(uint32_t type, uint64_t n) {
+    uint64_t bytes = 0;
+    call([&](ggufx_error *error) { return ggufx_row_bytes(&bytes, type, n, error); });
+    return bytes;
+}
+
+RowMaker::RowMaker(const ggufx_runtime *rt, RowRecipe recipe)
+    : rt_(rt), recipe_(std::move(recipe)), n_columns_(recipe_.sources.at(0).n_columns), n_rows_(0),
+      row_bytes_(0), source_bytes_(0) {
+    const auto refuse = [&](const std::string &why) {
+        throw Failure(kInvalidFile, "tensor \"" + escape(recipe_.name) + "\": " + why);
+    };
+    uint64_t n = 1;
+    for (const uint64_t ne : recipe_.ne) n *= ne;
+    const RowSource &first = recipe_.sources[0];
+    for (const RowSource &source : recipe_.sources) {
+        if (source.type != first.type || source.n_rows != first.n_rows ||
+            source.n_columns != n_columns_) {
+            refuse("its parts are not of one shape and type");
+        }
+        n_rows_ += source.n_rows;
+    }
+    if (n != n_rows_ * n_columns_) refuse("its parts do not fill it");
+    const uint64_t per_head = recipe_.rows_per_head;
+    if (recipe_.order != RowOrder::as_stored &&
+        (per_head == 0 || per_head % 2 != 0 || n_rows_ % per_head != 0)) {
+        refuse(
+            fmt::format("{} rows are not heads of an even number of rows ({})", n_rows_, per_head));
+    }
+    row_bytes_ = row_bytes_of(recipe_.type, n_columns_);
+    source_bytes_ = row_bytes_of(first.type, n_columns_);
+}
+
+// Row i of a pair in the first half of a head stands at 2 i, of the second half at 2 i + 1.
+uint64_t RowMaker::source_row(uint64_t row) const {
+    if (recipe_.order == RowOrder::as_stored) return row;
+    const uint64_t n = recipe_.rows_per_head, head = row / n * n, i = row % n;
+    if (recipe_.order == RowOrder::halves_to_pairs) return head + (i % 2) * (n / 2) + i / 2;
+    return head + (i % (n / 2)) * 2 + i / (n / 2);
+}
+
+// How many of the next n rows follow each other in one source.
+uint64_t RowMaker::run_length(uint64_t row, uint64_t n) const {
+    if (recipe_.order != RowOrder::as_stored) return 1;
+    const uint64_t per_source = recipe_.sources[0].n_rows;
+    return std::min(n, per_source - row % per_source);
+}
+
+void RowMaker::read_rows(uint64_t first, uint64_t n, uint8_t *out) const {
+    const uint64_t per_source = recipe_.sources[0].n_rows;
+    for (uint64_t row = first, end = first + n; row < end;) {
+        const uint64_t run = run_length(row, end - row);
+        const uint64_t from = source_row(row);
+        recipe_.sources[static_cast<size_t>(from / per_source)].read(from % per_source, run, out);
+        out += run * source_bytes_;
+        row += run;
+    }
+}
+
+void RowMaker::check_range(const std::vector<float> &values, uint64_t first) const {
+    if (recipe_.type != GGUFX_TYPE_F16) return;
+    for (size_t i = 0; i < values.size(); i++) {
+        if (!(std::abs(values[i]) >= kF16Overflow) || std::isinf(values[i])) continue;
+        throw Failure(
+            kUnsupported,
+            fmt::format("tensor \"{}\", row {}, column {}: {} is beyond f16 (largest {}); "
+                        "use --outtype bf16 or f32",
+                        escape(recipe_.name), first + i / n_columns_, i % n_columns_, values[i],
+                        kMaxF16));
+    }
+}
+
+void RowMaker::make(uint64_t first, uint64_t n, void *out) {
+    const uint32_t from = recipe_.sources[0].type;
+    if (from == recipe_.type && recipe_.add == 0) {
+        return read_rows(first, n, static_cast<uint8_t *>(out));
+    }
+    std::vector<uint8_t> raw(static_cast<size_t>(n * source_bytes_));
+    read_rows(first, n, raw.data());
+    std::vector<float> values(static_cast<size_t>(n * n_columns_));
+    call([&](ggufx_error *error) {
+        return ggufx_dequantize_blocks(values.data(), values.size(), rt_, from, raw.data(),
+                                       raw.size(), error);
+    });
+    if (recipe_.add != 0) {
+        for (float &value : values) value += recipe_.add;
+    }
+    const auto n_bytes = static_cast<size_t>(n * row_bytes_);
+    if (recipe_.type == GGUFX_TYPE_F32) {
+        std::memcpy(out, f32_bytes(values).data(), n_bytes);
+        return;
+    }
+    check_range(values, first);
+    ggufx_error error;
+    const ggufx_status status = ggufx_quantize_blocks(
+        out, n_bytes, rt_, recipe_.type, values.data(), static_cast<size_t>(n),
+        static_cast<size_t>(n_columns_), nullptr, &error);
+    if (status != GGUFX_OK) {
+        throw Failure(Failure(exit_code(status), error),
+                      fmt::format("tensor \"{}\", rows from {}", escape(recipe_.name), first));
+    }
+}
+
+void RowMaker::make_all(const std::function<void(std::string_view)> &write) {
+    constexpr uint64_t kPiece = 1u << 20;
+    const uint64_t step = std::max<uint64_t>(1, kPiece / std::max<uint64_t>(1, row_bytes_));
+    std::string bytes;
+    for (uint64_t row = 0; row < n_rows_; row += step) {
+        const uint64_t n = std::min(step, n_rows_ - row);
+        bytes.resize(static_cast<size_t>(n * row_bytes_));
+        make(row, n, bytes.data());
+        write(bytes);
+    }
+}
+
+void RowMaker::make_bytes(uint64_t offset, void *out, size_t n) {
+    auto *to = static_cast<uint8_t *>(out);
+    if (offset % row_bytes_ == 0 && n % row_bytes_ == 0) {
+        return make(offset / row_bytes_, n / row_bytes_, to);
+    }
+    while (n > 0) {
+        const uint64_t row = offset / row_bytes_, column = offset % row_bytes_;
+        if (row != row_at_) {
+            row_.resize(static_cast<size_t>(row_bytes_));
+            make(row, 1, row_.data());
+            row_at_ = row;
+        }
+        const auto step = static_cast<size_t>(std::min<uint64_t>(n, row_bytes_ - column));
+        std::memcpy(to, row_.data() + column, step);
+        to += step;
+        offset += step;
+        n -= step;
+    }
+}
+
+} // namespace ggufx::cli

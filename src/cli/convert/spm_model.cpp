@@ -1,0 +1,265 @@
+// tokenizer.model: SentencePiece's protobuf. Of ModelProto: pieces = 1 {piece = 1, score = 2, type
+// = 3}, trainer_spec = 2 {model_type = 3, ids = 40..43}, normalizer_spec = 3 {add_dummy_prefix =
+// 3}. Other fields are passed over by their wire type.
+// SPDX-License-Identifier: MIT
+#include "convert/vocabulary.hpp"
+
+#include <bit>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr size_t kMaxPieces = 1u << 22, kMaxPieceBytes = 1u << 16;
+constexpr uint64_t kBpe = 2; // TrainerSpec.ModelType
+
+enum Wire : unsigned { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+// One message: fields are taken one after the other; nothing is read beyond its end.
+class Message {
+public:
+    Message(std::string_view bytes, size_t offset, const std::string &what)
+        : bytes_(bytes), offset_(offset), what_(what) {}
+
+    bool next() {
+        if (at_ == bytes_.size()) return false;
+        const uint64_t tag = varint();
+        field_ = tag >> 3;
+        wire_ = static_cast<unsigned>(tag & 7);
+        if (field_ == 0) fail("field number 0");
+        value_ = 0;
+        text_ = {};
+        switch (wire_) {
+        case kVarint:
+            value_ = varint();
+            break;
+        case kFixed64:
+            value_ = fixed(8);
+            break;
+        case kFixed32:
+            value_ = fixed(4);
+            break;
+        case kBytes:
+            take_bytes();
+            break;
+        default:
+            fail(fmt::format("wire type {}", wire_));
+        }
+        return true;
+    }
+
+    bool is(uint64_t field, Wire wire) const {
+        if (field_ != field) return false;
+        if (wire_ != wire) fail(fmt::format("field {} has wire type {}", field_, wire_));
+        return true;
+    }
+    uint64_t value() const { return value_; }
+    std::string_view text() const { return text_; }
+    Message inner() const { return {text_, offset_ + at_ - text_.size(), what_}; }
+
+    [[noreturn]] void fail(const std::string &why) const {
+        throw Failure(kInvalidFile, fmt::format("{}: byte {}: {}", what_, offset_ + at_, why));
+    }
+
+private:
+    uint64_t varint() {
+        uint64_t value = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+            if (at_ == bytes_.size()) fail("the message ends inside a number");
+            const auto byte = static_cast<uint8_t>(bytes_[at_++]);
+            value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+            if (byte < 0x80) return value;
+        }
+        fail("a number of more than 64 bits");
+    }
+
+    uint64_t fixed(size_t n) {
+        if (bytes_.size() - at_ < n) fail("the message ends inside a number");
+        uint64_t value = 0;
+        for (size_t i = n; i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes_[at_ + i]);
+        at_ += n;
+        return value;
+    }
+
+    void take_bytes() {
+        const uint64_t n = varint();
+        if (n > bytes_.size() - at_) {
+            fail(fmt::format("a field of {} bytes, {} are left", n, bytes_.size() - at_));
+        }
+        text_ = bytes_.substr(at_, static_cast<size_t>(n));
+        at_ += static_cast<size_t>(n);
+    }
+
+    std::string_view bytes_;
+    size_t offset_; // of bytes_ in the file
+    const std::string &what_;
+    size_t at_ = 0;
+    uint64_t field_ = 0, value_ = 0;
+    unsigned wire_ = 0;
+    std::string_view text_;
+};
+
+void read_piece(Message message, Vocabulary &out) {
+    std::string_view piece;
+    float score = 0;
+    uint64_t kind = kNormal;
+    while (message.next()) {
+        if (message.is(1, kBytes)) piece = message.text();
+        if (message.is(2, kFixed32)) {
+            score = std::bit_cast<float>(static_cast<uint32_t>(message.value()));
+        }
+        if (message.is(3, kVarint)) kind = message.value();
+    }
+    if (kind < kNormal || kind > kByte) message.fail(fmt::format("a piece of type {}", kind));
+    if (piece.size() > kMaxPieceBytes || out.tokens.size() == kMaxPieces) {
+        message.fail(fmt::format("piece {} of {} bytes; the limits are {} pieces of {} bytes",
+                                 out.tokens.size(), piece.size(), kMaxPieces, kMaxPieceBytes));
+    }
+    out.tokens.emplace_back(piece);
+    out.scores.push_back(score);
+    out.kinds.push_back(static_cast<int32_t>(kind));
+}
+
+// The ids are int32; a negative one says that there is no such token.
+void read_trainer(Message message, Vocabulary &out) {
+    const auto id = [&](std::optional<uint64_t> &into) {
+        const auto value = static_cast<int64_t>(message.value());
+        into = value < 0 ? std::nullopt : std::optional<uint64_t>(message.value());
+    };
+    while (message.next()) {
+        if (message.is(3, kVarint) && message.value() != kBpe) {
+            throw Failure(kUnsupported, "tokenizer.model: model type " +
+                                            std::to_string(message.value()) +
+                                            " is not supported; only BPE (2) is");
+        }
+        if (message.is(40, kVarint)) id(out.unknown);
+        if (message.is(41, kVarint)) id(out.bos);
+        if (message.is(42, kVarint)) id(out.eos);
+        if (message.is(43, kVarint)) id(out.padding);
+    }
+}
+
+void put_varint(std::string &out, uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+    out += static_cast<char>(value);
+}
+
+void put_field(std::string &out, uint64_t field, uint64_t value) {
+    put_varint(out, field << 3 | kVarint);
+    put_varint(out, value);
+}
+
+void put_text(std::string &out, uint64_t field, std::string_view text) {
+    put_varint(out, field << 3 | kBytes);
+    put_varint(out, text.size());
+    out += text;
+}
+
+} // namespace
+
+Vocabulary parse_spm(std::string_view bytes, const std::string &what) {
+    Vocabulary out;
+    out.model = "llama";
+    out.unknown = 0; // the format's defaults
+    out.bos = 1;
+    out.eos = 2;
+    out.add_space_prefix = true;
+    Message message(bytes, 0, what);
+    while (message.next()) {
+        if (message.is(1, kBytes)) read_piece(message.inner(), out);
+        if (message.is(2, kBytes)) read_trainer(message.inner(), out);
+        if (!message.is(3, kBytes)) continue;
+        Message normalizer = message.inner();
+        while (normalizer.next()) {
+            if (normalizer.is(3, kVarint)) out.add_space_prefix = normalizer.value() != 0;
+        }
+    }
+    if (out.tokens.empty()) throw Failure(kInvalidFile, what + ": it has no pieces");
+    for (std::optional<uint64_t> *id : {&out.unknown, &out.bos, &out.eos, &out.padding}) {
+        if (*id && **id >= out.tokens.size()) *id = std::nullopt; // defaults of a tiny vocabulary
+    }
+    return out;
+}
+
+std::string spm_bytes(const Vocabulary &vocabulary) {
+    std::string out;
+    for (size_t i = 0; i < vocabulary.tokens.size(); i++) {
+        std::string piece;
+        put_text(piece, 1, vocabulary.tokens[i]);
+        const auto bits =
+            std::bit_cast<uint32_t>(i < vocabulary.scores.size() ? vocabulary.scores[i] : 0.0f);
+        put_varint(piece, 2 << 3 | kFixed32);
+        for (unsigned shift = 0; shift < 32; shift += 8) {
+            piece += static_cast<char>(bits >> shift & 0xff);
+        }
+        put_field(piece, 3, static_cast<uint64_t>(vocabulary.kinds[i]));
+        put_text(out, 1, piece);
+    }
+    constexpr uint64_t kNone = UINT64_MAX; // -1
+    std::string trainer;
+    put_field(trainer, 3, kBpe);
+    put_field(trainer, 40, vocabulary.unknown.value_or(kNone));
+    put_field(trainer, 41, vocabulary.bos.value_or(kNone));
+    put_field(trainer, 42, vocabulary.eos.value_or(kNone));
+    put_field(trainer, 43, vocabulary.padding.value_or(kNone));
+    put_text(out, 2, trainer);
+    std::string normalizer;
+    put_field(normalizer, 3, vocabulary.add_space_prefix.value_or(true));
+    put_field(normalizer, 4, 0); // spaces stay as they are
+    put_text(out, 3, normalizer);
+    return out;
+}
+
+// i32 longest piece; per token f32 score, i32 bytes, text. Spaces stand as such, the ids of the
+// beginning and the end are 1 and 2, their texts have newlines around them.
+Vocabulary parse_llama2c_tokens(std::string_view bytes, uint64_t n_tokens,
+                                const std::string &what) {
+    Vocabulary out;
+    size_t at = 4;
+    const auto u32 = [&](const char *field) {
+        if (bytes.size() < 4 || at > bytes.size() - 4) {
+            throw Failure(kInvalidFile,
+                          fmt::format("{}: byte {}: it ends before the {} of token {}", what,
+                                      bytes.size(), field, out.tokens.size()));
+        }
+        uint32_t value = 0;
+        for (size_t i = 4; i-- > 0;) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
+        at += 4;
+        return value;
+    };
+    while (out.tokens.size() < n_tokens) {
+        const auto score = std::bit_cast<float>(u32("score"));
+        const uint32_t n = u32("length");
+        if (n > bytes.size() - at) {
+            throw Failure(kInvalidFile,
+                          fmt::format("{}: byte {}: token {} of {} bytes, {} are left", what,
+                                      at - 4, out.tokens.size(), n, bytes.size() - at));
+        }
+        const std::string_view text = bytes.substr(at, n);
+        at += n;
+        const size_t id = out.tokens.size();
+        std::string piece;
+        for (const char c : text) c == ' ' ? piece += "\u2581" : piece += c;
+        const bool is_byte = piece.size() == 6 && piece.starts_with("<0x") && piece[5] == '>';
+        out.tokens.push_back(id == 1 ? "<s>" : id == 2 ? "</s>" : piece);
+        out.scores.push_back(score);
+        out.kinds.push_back(id == 0 ? kUnknown : id <= 2 ? kControl : is_byte ? kByte : kNormal);
+    }
+    if (at != bytes.size()) {
+        throw Failure(kInvalidFile,
+                      fmt::format("{}: byte {}: {} bytes after the last of {} tokens: "
+                                  "the vocabulary is of another size",
+                                  what, at, bytes.size() - at, n_tokens));
+    }
+    out.model = "llama";
+    out.unknown = 0;
+    out.bos = 1;
+    out.eos = 2;
+    out.add_bos = true;
+    out.add_eos = false;
+    out.add_space_prefix = true;
+    return out;
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,196 @@
+// tokenizer.json: the BPE models of the field's "fast" tokenizers, read and written.
+// SPDX-License-Identifier: MIT
+#include "convert/pre_tokenizer.hpp"
+#include "convert/vocabulary.hpp"
+
+#include <fmt/format.h>
+#include <map>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr uint64_t kMaxTokens = 1u << 22;
+
+struct Reader {
+    const Json &json;
+    const std::string &what;
+    Vocabulary out = {};
+
+    [[noreturn]] void fail(const std::string &why, int code = kInvalidFile) const {
+        throw Failure(code, what + ": " + why);
+    }
+
+    const Json &member(const Json &object, const char *name) const {
+        const Json *found = object.find(name);
+        if (!found) fail(std::string("\"") + name + "\" is missing");
+        return *found;
+    }
+
+    void put_token(uint64_t id, const std::string &text, int32_t kind, bool again) {
+        if (id >= kMaxTokens) fail(fmt::format("id {}; the limit is {}", id, kMaxTokens));
+        const auto at = static_cast<size_t>(id);
+        if (at >= out.tokens.size()) {
+            out.tokens.resize(at + 1);
+            out.kinds.resize(at + 1, 0); // 0: no token has this id so far
+        }
+        if (out.kinds[at] && !(again && out.tokens[at] == text)) {
+            fail(fmt::format("two tokens have the id {}", id));
+        }
+        out.tokens[at] = text;
+        out.kinds[at] = kind;
+    }
+
+    void read_vocab(const Json &model) {
+        const Json &vocab = member(model, "vocab");
+        if (!vocab.is_object()) fail("\"vocab\" is not an object");
+        for (size_t i = 0; i < vocab.size(); i++) {
+            const std::optional<uint64_t> id = vocab.elements()[i].whole();
+            if (!id) fail("token \"" + shorten(vocab.keys()[i], 40) + "\" has no id");
+            put_token(*id, vocab.keys()[i], kNormal, false);
+        }
+    }
+
+    void read_added() {
+        const Json *added = json.find("added_tokens");
+        if (!added || !added->is_array()) return;
+        for (const Json &token : added->elements()) {
+            const Json &content = member(token, "content");
+            const std::optional<uint64_t> id = member(token, "id").whole();
+            if (!content.text() || !id) fail("an added token without id or content");
+            const Json *special = token.find("special");
+            const bool control = special && special->truth().value_or(false);
+            put_token(*id, *content.text(), control ? kControl : kUserDefined, true);
+        }
+    }
+
+    // Holes get names that no text has.
+    void fill_holes() {
+        for (size_t i = 0; i < out.tokens.size(); i++) {
+            if (out.kinds[i]) continue;
+            out.tokens[i] = fmt::format("[PAD{}]", i);
+            out.kinds[i] = kUnused;
+        }
+    }
+
+    static std::pair<std::string, std::string> halves(const Json &merge) {
+        if (merge.is_array() && merge.size() == 2 && merge.elements()[0].text() &&
+            merge.elements()[1].text()) {
+            return {*merge.elements()[0].text(), *merge.elements()[1].text()};
+        }
+        const std::string text = merge.text() ? *merge.text() : "";
+        const size_t space = text.find(' ', 1);
+        if (space == std::string::npos) return {};
+        return {text.substr(0, space), text.substr(space + 1)};
+    }
+
+    // Byte-level: the merges themselves. Else the rank of the first merge that makes a token is its
+    // score, so that the best score is merged first as the merges say.
+    void read_merges(const Json &model, bool byte_level) {
+        const Json &merges = member(model, "merges");
+        if (!merges.is_array()) fail("\"merges\" is not a list");
+        std::map<std::string, size_t> ranks; // sorted: texts of a file may be made to collide
+        for (size_t i = 0; i < merges.size(); i++) {
+            const auto [left, right] = halves(merges.elements()[i]);
+            if (left.empty() || right.empty()) fail(fmt::format("merge {} is not a pair", i));
+            if (byte_level) out.merges.push_back(left + " " + right);
+            if (!byte_level) ranks.emplace(left + right, i);
+        }
+        for (size_t i = 0; !byte_level && i < out.tokens.size(); i++) {
+            const auto rank = ranks.find(out.tokens[i]);
+            out.scores.push_back(
+                -static_cast<float>(rank == ranks.end() ? merges.size() + i : rank->second));
+            const std::string &token = out.tokens[i];
+            const bool is_byte = token.size() == 6 && token.starts_with("<0x") && token[5] == '>';
+            if (is_byte && out.kinds[i] == kNormal) out.kinds[i] = kByte;
+        }
+    }
+
+    void read_unknown(const Json &model) {
+        const Json *unknown = model.find("unk_token");
+        if (!unknown || !unknown->text()) return;
+        const Json *known = member(model, "vocab").find(*unknown->text());
+        if (!known) return;
+        out.unknown = known->whole();
+        out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
+    }
+
+    // A template that begins with a special token adds it to every text.
+    void read_template() {
+        for (const Json *step : tokenizer_steps(json.find("post_processor"), "processors")) {
+            const Json *single = step->find("single");
+            if (!has_type(*step, "TemplateProcessing") || !single || !single->is_array()) continue;
+            if (single->size() > 0)
+                out.add_bos = single->elements()[0].find("SpecialToken") != nullptr;
+        }
+    }
+
+    bool is_byte_level(const Json &model) const {
+        const Json *fallback = model.find("byte_fallback");
+        if (fallback && fallback->truth().value_or(false)) return false;
+        for (const Json *step : tokenizer_steps(json.find("pre_tokenizer"), "pretokenizers")) {
+            if (has_type(*step, "ByteLevel")) return true;
+        }
+        return false;
+    }
+};
+
+} // namespace
+
+Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what) {
+    const Json json = Json::parse(text, what);
+    Reader reader = {json, what};
+    const Json &model = reader.member(json, "model");
+    if (!has_type(model, "BPE")) reader.fail("only models of type BPE are supported", kUnsupported);
+    const bool byte_level = reader.is_byte_level(model);
+    reader.out.model = byte_level ? "gpt2" : "llama";
+    reader.read_vocab(model);
+    reader.read_added();
+    reader.fill_holes();
+    reader.read_merges(model, byte_level);
+    if (byte_level) reader.out.pre = pre_name_of(json);
+    reader.read_template();
+    if (!byte_level) {
+        reader.out.add_space_prefix = true;
+        reader.read_unknown(model);
+    }
+    return std::move(reader.out);
+}
+
+Json tokenizer_json(const Vocabulary &vocabulary) {
+    std::vector<Json::Member> words;
+    Json added = Json::array(), merges = Json::array();
+    for (size_t i = 0; i < vocabulary.tokens.size(); i++) {
+        const int32_t kind = vocabulary.kinds[i];
+        if (kind == kNormal || kind == kByte || kind == kUnknown) {
+            words.push_back({vocabulary.tokens[i], i});
+        } else if (kind != kUnused) {
+            added.push_back({{"id", i},
+                             {"content", vocabulary.tokens[i]},
+                             {"single_word", false},
+                             {"lstrip", false},
+                             {"rstrip", false},
+                             {"normalized", false},
+                             {"special", kind == kControl}});
+        }
+    }
+    for (const std::string &merge : vocabulary.merges) merges.push_back(merge);
+    const Json cuts = pre_tokenizer_json(vocabulary.pre);
+    return {{"version", "1.0"},
+            {"truncation", Json()},
+            {"padding", Json()},
+            {"added_tokens", added},
+            {"normalizer", Json()},
+            {"pre_tokenizer", cuts.is_null() ? pre_tokenizer_json("gpt-2") : cuts},
+            {"post_processor", Json()},
+            {"decoder", Json{{"type", "ByteLevel"}}},
+            {"model", Json{{"type", "BPE"},
+                           {"dropout", Json()},
+                           {"unk_token", Json()},
+                           {"byte_fallback", false},
+                           {"ignore_merges", ignores_merges(vocabulary.pre)},
+                           {"vocab", Json::object_of(std::move(words))},
+                           {"merges", merges}}}};
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,130 @@
+// APPNOTE 6.3, always with the 64-bit records.
+// SPDX-License-Identifier: MIT
+#include "convert/zip_writer.hpp"
+
+#include <algorithm>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr uint16_t kVersion = 45;      // 64-bit records
+constexpr uint16_t kFlags = 0x0808;    // sizes follow the data, names are UTF-8
+constexpr uint32_t kDate = 0x00210000; // 1980-01-01 00:00: the same input gives the same bytes
+constexpr uint32_t kIn64 = 0xffffffff; // the value stands in the 64-bit record
+
+void put(std::string &out, uint64_t value, unsigned n_bytes) {
+    for (unsigned i = 0; i < n_bytes; i++, value >>= 8) out += static_cast<char>(value & 0xff);
+}
+
+std::vector<uint32_t> crc_table() {
+    std::vector<uint32_t> table(256);
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t crc = i;
+        for (int bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ crc >> 1 : crc >> 1;
+        table[i] = crc;
+    }
+    return table;
+}
+
+} // namespace
+
+ZipWriter::ZipWriter(std::function<void(std::string_view)> write)
+    : write_(std::move(write)), table_(crc_table()) {}
+
+void ZipWriter::put(std::string_view bytes) {
+    write_(bytes);
+    at_ += bytes.size();
+}
+
+void ZipWriter::begin(const std::string &name) {
+    entries_.push_back({name, at_});
+    std::string head;
+    cli::put(head, 0x04034b50, 4);
+    cli::put(head, kVersion, 2);
+    cli::put(head, kFlags, 2);
+    cli::put(head, 0, 2); // stored
+    cli::put(head, kDate, 4);
+    cli::put(head, 0, 4);     // check sum and
+    cli::put(head, kIn64, 4); // sizes: after the data
+    cli::put(head, kIn64, 4);
+    cli::put(head, name.size(), 2);
+    cli::put(head, 20, 2);
+    head += name;
+    cli::put(head, 1, 2); // the 64-bit record
+    cli::put(head, 16, 2);
+    cli::put(head, 0, 8);
+    cli::put(head, 0, 8);
+    put(head);
+}
+
+void ZipWriter::write(std::string_view bytes) {
+    Entry &entry = entries_.back();
+    uint32_t crc = ~entry.crc;
+    for (const char c : bytes) crc = table_[(crc ^ static_cast<uint8_t>(c)) & 0xff] ^ crc >> 8;
+    entry.crc = ~crc;
+    entry.n_bytes += bytes.size();
+    put(bytes);
+}
+
+void ZipWriter::end() {
+    const Entry &entry = entries_.back();
+    std::string tail;
+    cli::put(tail, 0x08074b50, 4);
+    cli::put(tail, entry.crc, 4);
+    cli::put(tail, entry.n_bytes, 8);
+    cli::put(tail, entry.n_bytes, 8);
+    put(tail);
+}
+
+void ZipWriter::finish() {
+    const uint64_t begin = at_;
+    for (const Entry &entry : entries_) {
+        std::string head;
+        cli::put(head, 0x02014b50, 4);
+        cli::put(head, kVersion, 2);
+        cli::put(head, kVersion, 2);
+        cli::put(head, kFlags, 2);
+        cli::put(head, 0, 2);
+        cli::put(head, kDate, 4);
+        cli::put(head, entry.crc, 4);
+        cli::put(head, kIn64, 4);
+        cli::put(head, kIn64, 4);
+        cli::put(head, entry.name.size(), 2);
+        cli::put(head, 28, 2);
+        cli::put(head, 0, 2 + 2 + 2 + 4); // comment, disk, attributes
+        cli::put(head, kIn64, 4);
+        head += entry.name;
+        cli::put(head, 1, 2);
+        cli::put(head, 24, 2);
+        cli::put(head, entry.n_bytes, 8);
+        cli::put(head, entry.n_bytes, 8);
+        cli::put(head, entry.offset, 8);
+        put(head);
+    }
+    const uint64_t n = entries_.size(), size = at_ - begin, end = at_;
+    std::string tail;
+    cli::put(tail, 0x06064b50, 4); // end of the directory, 64 bit
+    cli::put(tail, 44, 8);
+    cli::put(tail, kVersion, 2);
+    cli::put(tail, kVersion, 2);
+    cli::put(tail, 0, 8); // disks
+    cli::put(tail, n, 8);
+    cli::put(tail, n, 8);
+    cli::put(tail, size, 8);
+    cli::put(tail, begin, 8);
+    cli::put(tail, 0x07064b50, 4); // where that stands
+    cli::put(tail, 0, 4);
+    cli::put(tail, end, 8);
+    cli::put(tail, 1, 4);
+    cli::put(tail, 0x06054b50, 4); // end of the directory
+    cli::put(tail, 0, 4);
+    cli::put(tail, 0xffff, 2);
+    cli::put(tail, 0xffff, 2);
+    cli::put(tail, kIn64, 4);
+    cli::put(tail, kIn64, 4);
+    cli::put(tail, 0, 2);
+    put(tail);
+}
+
+} // namespace ggufx::cli

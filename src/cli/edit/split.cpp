@@ -1,0 +1,126 @@
+// ggufx split, ggufx merge: one file into a set of parts, a set into one file.
+// SPDX-License-Identifier: MIT
+#include "floor/size.hpp"
+#include "models/rewrite.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+struct SplitOptions {
+    std::string file;
+    std::string out;
+    std::string max_size;
+    uint64_t max_tensors = 0;
+    bool dry_run = false;
+};
+
+} // namespace
+
+static void copy_all(ggufx_writer *writer, const ggufx_file *file) {
+    call([&](ggufx_error *error) { return ggufx_writer_copy_meta(writer, file, error); });
+    call([&](ggufx_error *error) { return ggufx_writer_copy_tensors(writer, file, error); });
+}
+
+static std::vector<std::string> part_names(std::string prefix, uint64_t n_parts) {
+    constexpr std::string_view kSuffix = ".gguf";
+    if (prefix.ends_with(kSuffix)) prefix.resize(prefix.size() - kSuffix.size());
+    std::vector<std::string> names;
+    for (uint64_t i = 1; i <= n_parts; i++) {
+        names.push_back(fmt::format("{}-{:05}-of-{:05}.gguf", prefix, i, n_parts));
+    }
+    return names;
+}
+
+static void print_result(Output &out, const Globals &globals, const SplitOptions &options,
+                         const ggufx_writer_facts &made, const std::vector<std::string> &names) {
+    if (globals.json) {
+        Json outputs = Json::array();
+        for (const std::string &name : names) outputs.push_back(json_bytes(name));
+        Json line = json_object();
+        line.update(Json{{"file", json_bytes(options.file)},
+                         {"outputs", outputs},
+                         {"tensors", made.n_tensors},
+                         {"bytes", made.n_bytes},
+                         {"written", !options.dry_run}});
+        print_json(out, line);
+    } else {
+        for (const std::string &name : names) out.write(escape(name) + "\n");
+        if (!globals.quiet) {
+            out.write(fmt::format("{} {}, {} tensors, {}{}\n", names.size(),
+                                  names.size() == 1 ? "file" : "files", made.n_tensors,
+                                  bytes_text(made.n_bytes),
+                                  options.dry_run ? " (dry run: nothing was written)" : ""));
+        }
+    }
+    out.finish();
+}
+
+static int split(const Globals &globals, const SplitOptions &options) {
+    SplitLimits limits;
+    limits.max_tensors = options.max_tensors;
+    if (!options.max_size.empty()) limits.max_bytes = parse_size(options.max_size, "--max-size");
+    if (!limits.max_bytes && !limits.max_tensors) limits.max_tensors = 128; // as gguf-split
+    const Runtime rt = make_runtime(globals);
+    const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
+    const Writer writer = make_writer(rt.get(), file.get(), 0);
+    copy_all(writer.get(), file.get());
+    const ggufx_writer_facts made = plan(writer.get(), limits);
+    const std::vector<std::string> names = part_names(options.out, made.n_parts);
+    Output out(globals); // a place that cannot be written is told before the parts are
+    if (!options.dry_run) {
+        try_to_recover(rt.get(), names[0]);
+        for (const std::string &name : names) require_target(globals, name);
+        write_model(globals, writer.get(), options.out, limits);
+    }
+    print_result(out, globals, options, made, names);
+    return kOk;
+}
+
+static int merge(const Globals &globals, const SplitOptions &options) {
+    const Runtime rt = make_runtime(globals);
+    const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
+    if (file_facts(file.get()).n_parts < 2) {
+        throw Failure(kUsage, options.file + ": not a part of a split set (its parts are named "
+                                             "NAME-00001-of-0000N.gguf)");
+    }
+    const Writer writer = make_writer(rt.get(), file.get(), 0);
+    copy_all(writer.get(), file.get());
+    const ggufx_writer_facts made = plan(writer.get(), {});
+    Output out(globals); // as above
+    if (!options.dry_run) {
+        require_target(globals, options.out);
+        write_model(globals, writer.get(), options.out, {});
+    }
+    print_result(out, globals, options, made, {options.out});
+    return kOk;
+}
+
+void add_split(Tool &tool) {
+    auto options = std::make_shared<SplitOptions>();
+    Command sub = tool.app.add_command("split", "write a model as a set of files");
+    sub.option("FILE", options->file, "GGUF file, or a set to cut anew").required();
+    sub.option("PREFIX", options->out, "PREFIX-00001-of-0000N.gguf are written").required();
+    sub.option("--max-size", options->max_size, "bytes per file: 4G, 500M").value("SIZE");
+    sub.option("--max-tensors", options->max_tensors,
+               "tensors per file; default 128 without --max-size")
+        .between(1, INT32_MAX);
+    sub.flag("--dry-run", options->dry_run, "name the files only");
+    sub.examples("  ggufx split model.gguf model --max-size 4G\n"
+                 "  ggufx split model.gguf parts/model --max-tensors 64 --dry-run");
+    tool.verbs.emplace_back(sub, [&tool, options] { return split(tool.globals, *options); });
+}
+
+void add_merge(Tool &tool) {
+    auto options = std::make_shared<SplitOptions>();
+    Command sub = tool.app.add_command("merge", "write a set of files as one");
+    sub.option("FILE", options->file, "any file of the set").required();
+    sub.option("OUT", options->out, "the file to write").required();
+    sub.flag("--dry-run", options->dry_run, "check the set and tell the size only");
+    sub.examples("  ggufx merge model-00001-of-00003.gguf model.gguf");
+    tool.verbs.emplace_back(sub, [&tool, options] { return merge(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,311 @@
+// Commands and options on CLI11; mistakes are told with the nearest name and where help is.
+// SPDX-License-Identifier: MIT
+#include "floor/command_line.hpp"
+
+#include "floor/help.hpp"
+#include "floor/number_check.hpp"
+#include "floor/text.hpp"
+#include "floor/tool.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace ggufx::cli {
+
+static constexpr const char *kCommonHelp =
+    "Options of every command: --json, -o,--output FILE, -t,--threads N, --isa NAME,\n"
+    "-q,--quiet, -v,--verbose, --color MODE, --progress MODE, --force; see\n"
+    "ggufx --help.\n";
+
+// The only variables that stand for options: those of no command's own, which suit a machine or a
+// terminal for good. A variable that changed what a command reads or writes would break scripts.
+static constexpr const char *kVariables[][2] = {{"GGUFX_THREADS", "--threads"},
+                                                {"GGUFX_ISA", "--isa"},
+                                                {"GGUFX_COLOR", "--color"},
+                                                {"GGUFX_PROGRESS", "--progress"}};
+
+Option &Option::required() {
+    option_->required();
+    return *this;
+}
+
+Option &Option::list() {
+    option_->delimiter(',')->allow_extra_args(false);
+    return *this;
+}
+
+Option &Option::repeatable() {
+    option_->allow_extra_args(false);
+    return *this;
+}
+
+Option &Option::between(uint64_t low, uint64_t high) {
+    option_->check(CLI::Range(low, high));
+    return *this;
+}
+
+Option &Option::within(double low, double high) {
+    option_->check(CLI::Range(low, high));
+    return *this;
+}
+
+Option &Option::one_of(const std::vector<std::string> &values) {
+    option_->check(CLI::IsMember(values));
+    return *this;
+}
+
+Option &Option::excludes(const Option &other) {
+    option_->excludes(other.option_);
+    return *this;
+}
+
+Option &Option::value(const std::string &name) {
+    const auto check = [name](const std::string &text) {
+        return text.empty() ? name + " is empty" : std::string();
+    };
+    option_->type_name(name)->check(CLI::Validator(check, ""));
+    return *this;
+}
+
+Command Command::add_command(const std::string &name, const std::string &help) {
+    CLI::App *sub = app_->add_subcommand(name, help);
+    sub->footer(""); // else it has that of the command above it
+    return Command(sub);
+}
+
+void Command::require_command() {
+    app_->require_subcommand(1);
+}
+
+namespace {
+
+template <class T> struct Element { using type = T; };
+template <class T> struct Element<std::vector<T>> { using type = T; };
+
+} // namespace
+
+template <class T>
+Option Command::option(const std::string &names, T &value, const std::string &help) {
+    CLI::Option *option = app_->add_option(names, value, help);
+    using Number = typename Element<T>::type;
+    if constexpr (std::is_arithmetic_v<Number>) {
+        option->transform(CLI::Validator(check_number<Number>, ""));
+    }
+    return Option(option);
+}
+
+template Option Command::option(const std::string &, std::string &, const std::string &);
+template Option Command::option(const std::string &, float &, const std::string &);
+template Option Command::option(const std::string &, unsigned &, const std::string &);
+template Option Command::option(const std::string &, uint64_t &, const std::string &);
+template Option Command::option(const std::string &, std::vector<std::string> &,
+                                const std::string &);
+template Option Command::option(const std::string &, std::vector<unsigned> &, const std::string &);
+template Option Command::option(const std::string &, std::vector<uint64_t> &, const std::string &);
+
+Option Command::flag(const std::string &names, bool &value, const std::string &help) {
+    return Option(app_->add_flag(names, value, help));
+}
+
+Option Command::choice(const std::string &names, const std::vector<std::string> &values,
+                       std::function<void(size_t)> chosen, const std::string &help) {
+    const auto choose = [values, chosen = std::move(chosen)](const std::string &value) {
+        const auto found = std::find(values.begin(), values.end(), value);
+        chosen(static_cast<size_t>(found - values.begin()));
+    };
+    CLI::Option *option = app_->add_option_function<std::string>(names, choose, help);
+    option->check(CLI::IsMember(values));
+    return Option(option);
+}
+
+void Command::examples(const std::string &text) {
+    app_->footer(text);
+}
+
+bool Command::was_given() const {
+    return app_->parsed();
+}
+
+std::string Command::path() const {
+    std::string path = app_->get_name();
+    for (CLI::App *at = app_->get_parent(); at && at->get_parent(); at = at->get_parent()) {
+        path = at->get_name() + " " + path;
+    }
+    return path;
+}
+
+static CLI::App &deepest(CLI::App &app) {
+    CLI::App *at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+    return *at;
+}
+
+static std::vector<std::string> command_names(const CLI::App &app) {
+    std::vector<std::string> names;
+    for (const CLI::App *sub : app.get_subcommands([](const CLI::App *) { return true; })) {
+        names.push_back(sub->get_name());
+    }
+    return names;
+}
+
+static std::vector<std::string> option_names(const CLI::App &app) {
+    std::vector<std::string> names;
+    for (const CLI::App *at = &app; at; at = at->get_parent()) {
+        for (const CLI::Option *option : at->get_options()) {
+            for (const std::string &name : option->get_lnames()) names.push_back("--" + name);
+        }
+    }
+    return names;
+}
+
+// The first word that is no command, option or argument of the command named last, and the nearest
+// name; nothing when all words are known.
+static std::string unknown_word(CLI::App &root) {
+    const CLI::App &app = deepest(root);
+    const std::vector<std::string> commands = command_names(app);
+    for (const std::string &said : root.remaining(true)) {
+        if (said == "--") continue;
+        if (said.starts_with("-")) {
+            const std::string word = said.substr(0, said.find('='));
+            return "no option " + cli::quoted(word) + did_you_mean(word, option_names(app));
+        }
+        if (commands.empty()) return "unexpected argument " + cli::quoted(said);
+        return "no command " + cli::quoted(said) + did_you_mean(said, commands);
+    }
+    return "";
+}
+
+CommandLine::CommandLine(const std::string &name, const std::string &help,
+                         const std::string &version)
+    : app_(std::make_unique<CLI::App>(help, name)) {
+    app_->set_help_flag("-h,--help", "print this help"); // before commands: they take it over
+    app_->set_version_flag("--version", name + " " + version, "print the version");
+    app_->require_subcommand(1);
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::root() {
+    return Command(app_.get());
+}
+
+void CommandLine::notes(const std::string &text) {
+    notes_ = text;
+}
+
+// "TEXT:{a,b}" of the parser: the name of a value, and its only values.
+static void describe_value(OptionFacts &out, const std::string &type) {
+    out.value = type.substr(0, type.find(':'));
+    if (out.value == "UINT") out.value = "N";
+    if (out.value == "FLOAT") out.value = "X";
+    const size_t open = type.find('{');
+    if (open == std::string::npos) return;
+    const std::string set = type.substr(open + 1, type.find('}') - open - 1);
+    for (size_t at = 0; at <= set.size();) {
+        const size_t comma = std::min(set.find(',', at), set.size());
+        out.values.push_back(set.substr(at, comma - at));
+        at = comma + 1;
+    }
+}
+
+static OptionFacts describe_option(const CLI::Option &option) {
+    OptionFacts out;
+    out.is_argument = option.get_positional();
+    if (out.is_argument) out.names.push_back(option.get_name(true));
+    for (const std::string &name : option.get_lnames()) out.names.push_back("--" + name);
+    for (const std::string &name : option.get_snames()) out.names.push_back("-" + name);
+    out.help = option.get_description();
+    if (option.get_items_expected_max() > 0) describe_value(out, option.get_type_name());
+    out.is_required = option.get_required();
+    out.is_list = option.get_delimiter() == ',';
+    out.is_repeated = option.get_items_expected_max() > 1;
+    return out;
+}
+
+static CommandFacts describe_command(const CLI::App &app) {
+    CommandFacts out;
+    out.name = app.get_name();
+    out.help = app.get_description();
+    out.examples = app.get_footer();
+    for (const CLI::Option *option : app.get_options()) {
+        out.options.push_back(describe_option(*option));
+    }
+    for (const CLI::App *sub : app.get_subcommands([](const CLI::App *) { return true; })) {
+        out.commands.push_back(describe_command(*sub));
+    }
+    return out;
+}
+
+static void finish_command(CLI::App &app, const std::string &notes) {
+    const auto help = [notes](const CLI::App *at, const std::string &path, CLI::AppFormatMode) {
+        return help_text(describe_command(*at), path, notes);
+    };
+    app.formatter_fn(help);
+    for (CLI::App *sub : app.get_subcommands([](CLI::App *) { return true; })) {
+        sub->fallthrough();
+        finish_command(*sub, kCommonHelp);
+    }
+}
+
+void CommandLine::finish() {
+    if (std::exchange(is_finished_, true)) return;
+    finish_command(*app_, notes_);
+}
+
+CommandFacts CommandLine::describe() {
+    finish();
+    return describe_command(*app_);
+}
+
+// What the command line leaves open.
+static void read_environment(CLI::App &app) {
+    for (const auto &[variable, name] : kVariables) {
+        const char *value = std::getenv(variable);
+        CLI::Option *option = app.get_option(name);
+        if (!value || !*value || option->count() > 0) continue;
+        try {
+            option->add_result(value);
+            option->run_callback();
+        } catch (const CLI::ParseError &error) {
+            throw CLI::ValidationError(std::string("the variable ") + variable + ": " +
+                                       error.what());
+        }
+    }
+}
+
+// Help and version print to stdout and succeed; every other parse error is a usage error.
+std::optional<int> CommandLine::parse(int argc, char **argv) {
+    finish();
+    try {
+        app_->parse(argc, argv);
+        read_environment(*app_);
+        return std::nullopt;
+    } catch (const CLI::ParseError &error) {
+        if (error.get_exit_code() == 0) {
+            const int code = app_->exit(error);
+            if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+            std::fprintf(stderr, "ggufx: cannot write to standard output: %s\n",
+                         std::strerror(errno));
+            return kRuntimeError;
+        }
+        std::string verb; // " bench matvec", as far as one was named
+        for (const CLI::App *app = app_.get(); !app->get_subcommands().empty();) {
+            app = app->get_subcommands().back();
+            verb += " " + app->get_name();
+        }
+        std::string said = unknown_word(*app_);
+        if (said.empty()) said = escape(error.what());
+        if (said == "A subcommand is required") said = "a command is required";
+        std::fprintf(stderr, "ggufx: %s\nTry: ggufx%s --help\n", said.c_str(), verb.c_str());
+        return kUsage;
+    }
+}
+
+} // namespace ggufx::cli

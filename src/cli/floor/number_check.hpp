@@ -1,0 +1,42 @@
+// Numbers of the command line, looked at before the parser reads them: it takes "" for 0, "-1" for
+// 2^64 - 1, what is too large for the largest, "010" for 8, and lets nan through every range.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/text.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+namespace ggufx::cli {
+
+// What is wrong with `text` as a T, or nothing; a whole number is then decimal, without zeros
+// before.
+template <class T> std::string check_number(std::string &text) {
+    constexpr bool kWhole = std::is_integral_v<T>;
+    const bool hex = kWhole && (text.starts_with("0x") || text.starts_with("0X"));
+    const char *first = text.data() + (hex ? 2 : 0), *last = text.data() + text.size();
+    std::conditional_t<kWhole, T, double> number = 0;
+    std::from_chars_result read;
+    if constexpr (kWhole) {
+        read = std::from_chars(first, last, number, hex ? 16 : 10);
+    } else {
+        read = std::from_chars(first, last, number);
+    }
+    const bool large = read.ec == std::errc::result_out_of_range;
+    if (kWhole && large && read.ptr == last) {
+        const auto most = std::to_string(std::numeric_limits<T>::max());
+        return cli::quoted(text) + " is larger than " + most;
+    }
+    const bool whole_text = read.ec == std::errc() && read.ptr == last;
+    if (!whole_text || !std::isfinite(static_cast<double>(number))) {
+        return cli::quoted(text) + (kWhole ? " is not a whole number" : " is not a number");
+    }
+    if constexpr (kWhole) text = std::to_string(number);
+    return "";
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,53 @@
+// Handlers that only count and keep the number: what POSIX allows them.
+// SPDX-License-Identifier: MIT
+#include "floor/signals.hpp"
+
+#include "floor/tool.hpp"
+
+#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+static volatile std::sig_atomic_t g_signal = 0; // the process's, as signals are
+
+static void on_signal(int number) {
+    g_signal = number;
+}
+
+void prepare_process() {
+    // A write to a descriptor that was closed by the caller must fail, not reach another file.
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) == -1) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+    std::signal(SIGPIPE, SIG_DFL); // a reader that has seen enough ends the tool, quietly
+    std::signal(SIGXFSZ,
+                SIG_IGN); // a write over the limit of `ulimit -f` fails (EFBIG) and is told
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
+int pending_signal() {
+    return g_signal;
+}
+
+void check_interrupt() {
+    if (g_signal != 0) throw Failure(128 + g_signal, "interrupted");
+}
+
+static int32_t cancel_report(void *, uint64_t, uint64_t) {
+    return g_signal != 0;
+}
+
+ggufx_progress cancel_hook() {
+    ggufx_progress hook = {};
+    hook.struct_size = sizeof hook;
+    hook.report = cancel_report;
+    return hook;
+}
+
+} // namespace ggufx::cli

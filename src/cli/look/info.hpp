@@ -1,0 +1,46 @@
+// The parts of ggufx info: options and its JSON dump.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+#include "floor/json.hpp"
+#include "floor/name_pattern.hpp"
+
+#include <optional>
+
+namespace ggufx::cli {
+
+struct InfoOptions {
+    std::vector<std::string> files;
+    bool kv = false;      // only the metadata
+    bool tensors = false; // only the tensors
+    bool graph = false;   // the steps of the model, nothing else
+    bool set = false;     // the whole split set, not this file alone
+    bool array_full = false;
+    bool markdown = false;
+    bool sha256 = false;
+    std::string filter;
+    uint64_t limit = 0; // rows per table; 0 = all
+
+    bool show_kv() const { return kv || !tensors; }
+    bool show_tensors() const { return tensors || !kv; }
+};
+
+// True when tensor data lie inside of the file (a header-only copy of a model has none).
+bool is_complete(const ggufx_file_facts &file, const ggufx_tensor_facts &tensor);
+
+// Keys and tensors whose name matches --filter.
+class NameFilter {
+public:
+    explicit NameFilter(const std::string &pattern) {
+        if (!pattern.empty()) pattern_.emplace("--filter", pattern);
+    }
+    bool matches(std::string_view name) const { return !pattern_ || pattern_->matches(name); }
+
+private:
+    std::optional<NamePattern> pattern_; // none: every name
+};
+
+Json info_json(const ggufx_file *file, const std::string &path, const InfoOptions &options);
+
+} // namespace ggufx::cli

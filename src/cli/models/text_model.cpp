@@ -1,0 +1,139 @@
+// What a text needs before it is measured: a tokenizer, BOS, ids within the context.
+// SPDX-License-Identifier: MIT
+#include "models/text_model.hpp"
+
+#include "floor/output.hpp"
+#include "floor/signals.hpp"
+#include "floor/text.hpp"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view text,
+                              uint32_t flags) {
+    std::vector<int32_t> ids(text.size() +
+                             2); // mostly a byte gives one id at most, and two are added
+    size_t needed = 0;
+    const auto tokenize = [&](ggufx_error *error) {
+        return ggufx_tokenize(ids.data(), ids.size(), &needed, tokenizer, text.data(), text.size(),
+                              flags, error);
+    };
+    ggufx_error error;
+    if (tokenize(&error) == GGUFX_E_CAPACITY) ids.resize(needed);
+    call(tokenize);
+    ids.resize(needed);
+    return ids;
+}
+
+static int32_t first_id(const ggufx_tokenizer *tokenizer) {
+    const std::vector<int32_t> ids = tokenize(tokenizer, "", GGUFX_TOKENIZE_ADD_SPECIAL);
+    const auto info =
+        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *error) {
+            return ggufx_tokenizer_info(out, tokenizer, error);
+        });
+    return !ids.empty() && ids[0] == info.bos ? info.bos : -1;
+}
+
+std::vector<int32_t> parse_ids(const std::string &text, const char *option) {
+    constexpr std::string_view spaces = " \n\r\t";
+    std::vector<int32_t> ids;
+    const char *at = text.data();
+    const char *end = at + text.size();
+    const auto skip_spaces = [&] {
+        while (at != end && spaces.find(*at) != std::string_view::npos) at++;
+    };
+    for (;;) {
+        skip_spaces();
+        int32_t id = 0;
+        const auto [next, error] = std::from_chars(at, end, id);
+        if (error != std::errc() || id < 0) break;
+        ids.push_back(id);
+        at = next;
+        skip_spaces();
+        if (at == end) return ids;
+        if (*at == ',') at++;
+    }
+    const std::string shown = text.substr(0, 80);
+    throw Failure(kUsage,
+                  fmt::format("{}: \"{}\" is not a list of ids (1,2,3)", option, escape(shown)));
+}
+
+void add_text_options(Command &sub, TextOptions &options) {
+    sub.option("MODEL", options.model, "GGUF file").required();
+    sub.option("-f,--file", options.text, "text to predict (- = stdin)").value("FILE").required();
+    sub.flag("--ids", options.ids, "the text is a list of ids, 1 2 3; nothing is added");
+    add_model_options(sub, options.making);
+}
+
+TextModel load_text_model(const Globals &globals, const TextOptions &options) {
+    TextModel loaded;
+    loaded.rt = make_runtime(globals);
+    const std::string text = read_utf8(options.text);
+    const ggufx_progress cancel = cancel_hook();
+    loaded.file = open_file(loaded.rt.get(), options.model, 0, &cancel);
+    loaded.model = make_model(loaded.rt.get(), loaded.file.get(), options.making);
+    loaded.facts = model_facts(loaded.model.get());
+    if (options.ids) {
+        loaded.ids = parse_ids(text, "--ids");
+        return loaded;
+    }
+    ggufx_tokenizer *handle = nullptr;
+    ggufx_error error;
+    const ggufx_status status = ggufx_tokenizer_create(&handle, loaded.file.get(), &error);
+    if (status == GGUFX_E_UNSUPPORTED)
+        throw Failure(kUnsupported, std::string(error.message) + "; --ids takes a text as ids");
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    const Tokenizer tokenizer(handle);
+    loaded.ids = tokenize(handle, text, GGUFX_TOKENIZE_ADD_SPECIAL);
+    loaded.first = first_id(handle);
+    return loaded;
+}
+
+uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit) {
+    const uint64_t n_chunks = model.ids.size() / n_context;
+    if (n_chunks == 0) {
+        throw Failure(kUsage, fmt::format("the text has {} tokens, less than a chunk of {}",
+                                          model.ids.size(), n_context));
+    }
+    return limit ? std::min(n_chunks, limit) : n_chunks;
+}
+
+static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
+                           const ggufx_session_options &session) {
+    ggufx_estimate_options options;
+    ggufx_estimate_options_init(&options);
+    options.n_context = session.n_context;
+    options.type_k = session.type_k;
+    options.type_v = session.type_v;
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    // What it refuses, creating the session refuses for the same reason.
+    if (ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_OK) return;
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
+    if (pages <= 0 || page_bytes <= 0) return; // not known
+    const uint64_t there = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
+    const uint64_t needed = facts.kv_bytes + facts.session_bytes;
+    if (needed <= there) return;
+    throw Failure(kNoMemory, fmt::format("a context of {} tokens takes {}; this machine has {} "
+                                         "(--ctx, or smaller types of cache)",
+                                         facts.n_context, bytes_text(needed), bytes_text(there)));
+}
+
+Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                     uint32_t n_context, uint32_t type_k, uint32_t type_v) {
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_context = n_context;
+    options.type_k = type_k;
+    options.type_v = type_v;
+    require_memory(rt, file, options);
+    ggufx_session *session = nullptr;
+    call(
+        [&](ggufx_error *error) { return ggufx_session_create(&session, model, &options, error); });
+    return Session(session);
+}
+
+} // namespace ggufx::cli

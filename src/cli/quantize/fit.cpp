@@ -1,0 +1,214 @@
+// ggufx fit: which recipe, types of cache and context fit into memory; without a file by --shape.
+// SPDX-License-Identifier: MIT
+#include "quantize/fit.hpp"
+
+#include "floor/size.hpp"
+#include "models/shapes.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+// The options of the library's calls, and what they point to.
+struct Asked {
+    ggufx_job_options job;
+    ggufx_estimate_options options;
+    bool common_caches = false; // of types that other programs read too
+    bool keeps_types = false;   // a recipe is no candidate: the file is quantized already
+
+    Asked() {
+        ggufx_job_options_init(&job);
+        ggufx_estimate_options_init(&options);
+    }
+};
+
+} // namespace
+
+// From the most bytes to the least: the pairs that no other one of types which other programs read
+// beats in bytes and in loss (tests/bench/fit.md).
+static constexpr const char *kCommonPairs[] = {"f16",         "q8_0",        "q8_0/q5_0", "q5_1",
+                                               "q5_1/iq4_nl", "q5_0/iq4_nl", "iq4_nl",    "q4_0"};
+
+static void set_kv(ggufx_estimate_options &out, const std::string &kv) {
+    const size_t slash = kv.find('/');
+    out.type_k = kv_type_from_name(kv.substr(0, slash), "--kv");
+    out.type_v =
+        slash == std::string::npos ? out.type_k : kv_type_from_name(kv.substr(slash + 1), "--kv");
+}
+
+static bool is_quantized(const ggufx_file *file) {
+    for (size_t i = 0; i < ggufx_file_tensor_count(file); i++) {
+        const uint32_t type = tensor_facts(ggufx_file_tensor(file, i)).type;
+        if (type_facts(type).flags & GGUFX_TYPE_IS_QUANTIZED) return true;
+    }
+    return false;
+}
+
+static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *file) {
+    ggufx_estimate_options &out = asked.options;
+    out.job = &asked.job;
+    if (in.allow_requantize) asked.job.flags |= GGUFX_JOB_ALLOW_REQUANTIZE;
+    if (in.with_imatrix) out.flags |= GGUFX_ESTIMATE_IMATRIX;
+    if (!in.kv.empty() && in.kv != "all") set_kv(out, in.kv);
+    asked.common_caches = in.kv.empty();
+    out.n_batch = in.batch;
+    out.n_sessions = in.slots;
+    if (!in.ram.empty()) out.memory_bytes = parse_size(in.ram, "--ram");
+    out.bandwidth = static_cast<double>(in.bandwidth) * 1e9;
+    asked.keeps_types = in.type.empty() && !in.allow_requantize && is_quantized(file);
+    if (in.type.empty()) return;
+    out.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+    ggufx_error error;
+    if (ggufx_file_type_from_name(&out.file_type, in.type.c_str(), &error) != GGUFX_OK) {
+        throw Failure(Failure(kUsage, error), "--type");
+    }
+}
+
+// The best that fits with these options, else nothing and, in `refusal`, why.
+static std::optional<ggufx_estimate_facts> best_of(const ggufx_runtime *rt, const ggufx_file *file,
+                                                   const ggufx_estimate_options &options,
+                                                   std::string &refusal) {
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    const ggufx_status status = ggufx_recommend(&facts, rt, file, &options, &error);
+    if (status == GGUFX_OK) return facts;
+    if (status != GGUFX_E_CAPACITY) throw Failure(exit_code(status), error);
+    refusal = error.message;
+    return std::nullopt;
+}
+
+// Heads that a type does not take are no error while there are other types to try.
+static bool takes_heads(const ggufx_runtime *rt, const ggufx_file *file,
+                        ggufx_estimate_options options) {
+    options.flags &= ~GGUFX_ESTIMATE_FILE_TYPE;
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    return ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_E_ARGUMENT;
+}
+
+// The same over the pairs that suit everybody, unless types of cache were asked for.
+static std::optional<ggufx_estimate_facts> recommend(const ggufx_runtime *rt,
+                                                     const ggufx_file *file, const Asked &asked,
+                                                     ggufx_estimate_options options,
+                                                     std::string &refusal) {
+    if (!asked.common_caches) return best_of(rt, file, options, refusal);
+    std::optional<ggufx_estimate_facts> best;
+    for (const char *pair : kCommonPairs) {
+        set_kv(options, pair);
+        if (pair != kCommonPairs[0] && !takes_heads(rt, file, options)) continue;
+        const auto found = best_of(rt, file, options, refusal);
+        const bool better =
+            found && (!best || found->loss < best->loss ||
+                      (found->loss == best->loss && found->total_bytes < best->total_bytes));
+        if (better) best = found;
+    }
+    return best;
+}
+
+// One line of the table: with the best types of cache that fit, where there is a limit. Nothing
+// where the recipe has no type for some rows.
+static std::optional<ggufx_estimate_facts> candidate(const ggufx_runtime *rt,
+                                                     const ggufx_file *file, const Asked &asked,
+                                                     const ggufx_estimate_options &options) {
+    std::string refusal;
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    const ggufx_status status = ggufx_estimate(&facts, rt, file, &options, &error);
+    if (status == GGUFX_E_SHAPE) return std::nullopt;
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    const bool alone = asked.keeps_types || (options.flags & GGUFX_ESTIMATE_FILE_TYPE);
+    if ((facts.flags & GGUFX_ESTIMATE_FITS) || !alone) return facts;
+    const auto best = recommend(rt, file, asked, options, refusal);
+    return best ? best : facts;
+}
+
+// As it is, unless that is a shape, and each recipe; in the order of the contexts.
+static void list_candidates(FitReport &report, const ggufx_runtime *rt, const ggufx_file *file,
+                            const Asked &asked, bool has_file) {
+    ggufx_estimate_options options = asked.options;
+    const auto add = [&] {
+        if (const auto facts = candidate(rt, file, asked, options))
+            report.candidates.push_back(*facts);
+    };
+    if (options.flags & GGUFX_ESTIMATE_FILE_TYPE) return add();
+    if (has_file) add();
+    if (asked.keeps_types) return;
+    options.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+    for (size_t i = 0; i < ggufx_file_type_count(); i++) {
+        const auto recipe =
+            facts<ggufx_file_type_facts>([&](ggufx_file_type_facts *out, ggufx_error *error) {
+                return ggufx_file_type_at(out, i, error);
+            });
+        options.file_type = recipe.file_type;
+        add();
+    }
+}
+
+static int fit(const Globals &globals, const FitOptions &options) {
+    if (options.model.empty() == options.shape.empty()) {
+        throw Failure(kUsage, "fit needs a model or --shape NAME, one of them");
+    }
+    const Runtime rt = make_runtime(globals);
+    const bool has_file = options.shape.empty();
+    const File file = has_file ? open_file(rt.get(), options.model,
+                                           GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1)
+                               : open_shape(rt.get(), find_shape(options.shape));
+    Asked asked;
+    read_options(asked, options, file.get());
+    FitReport report;
+    report.name = has_file ? options.model : options.shape;
+    report.memory_bytes = asked.options.memory_bytes;
+    std::vector<unsigned> contexts = options.contexts;
+    if (contexts.empty()) contexts.push_back(0);   // what a session takes by itself
+    std::sort(contexts.rbegin(), contexts.rend()); // the largest is what is wanted
+    for (const unsigned n_context : contexts) {
+        asked.options.n_context = n_context;
+        list_candidates(report, rt.get(), file.get(), asked, has_file);
+        if (report.memory_bytes == 0 || report.recommended) continue;
+        report.recommended = recommend(rt.get(), file.get(), asked, asked.options, report.refusal);
+    }
+    print_fit(globals, options, report);
+    if (report.memory_bytes == 0 || report.recommended) return kOk;
+    if (!globals.quiet && !globals.json) fmt::print(stderr, "ggufx: {}\n", escape(report.refusal));
+    return kNoMemory;
+}
+
+void add_fit(Tool &tool) {
+    auto options = std::make_shared<FitOptions>();
+    FitOptions &o = *options;
+    Command sub = tool.app.add_command("fit", "which recipe, cache and context fit into memory");
+    sub.option("MODEL", o.model, "GGUF file; nothing but its metadata is read");
+    sub.option("--shape", o.shape, "a known model instead: llama3.1-8b, qwen3-4b, ...")
+        .value("NAME");
+    sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown")
+        .value("SIZE");
+    sub.option("--ctx", o.contexts,
+               "tokens of context, or several; default 8192, or that of the "
+               "training where it is less")
+        .list()
+        .between(1, INT32_MAX);
+    sub.option("--kv", o.kv,
+               "types of the cache (q8_0, gx4/gx3), or all: the best that fit, "
+               "also of those that only this library reads; default the best of the others")
+        .value("KVTYPE");
+    sub.option("--type", o.type, "this recipe alone: Q4_K_M").value("RECIPE");
+    sub.option("--slots", o.slots, "conversations side by side; default 1").between(1, 1u << 20);
+    sub.option("--batch", o.batch, "tokens computed at once; default 512").between(1, INT32_MAX);
+    sub.option("--bandwidth", o.bandwidth,
+               "GB/s that memory gives, as bench read measures: shows tokens per second")
+        .within(0.001, 1e9);
+    sub.flag("--with-imatrix", o.with_imatrix, "there will be an imatrix");
+    sub.flag("--allow-requantize", o.allow_requantize,
+             "recipes for a file that is quantized already");
+    sub.examples("  ggufx fit model.gguf --ram 8G --ctx 8192\n"
+                 "  ggufx fit --shape llama3.1-70b --ram 48G --ctx 32768,8192 --with-imatrix\n"
+                 "  ggufx fit --shape qwen3-4b --ram 6G --ctx 4096 --kv gx4/gx3 --bandwidth 40");
+    tool.verbs.emplace_back(sub, [&tool, options] { return fit(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,30 @@
+// What `ggufx fit` works out and shows.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+
+namespace ggufx::cli {
+
+struct FitOptions {
+    std::string model, shape; // one of them
+    std::string ram, kv, type;
+    std::vector<unsigned> contexts; // empty: 8192, or the trained one where it is less
+    unsigned slots = 1, batch = 0;
+    float bandwidth = 0; // GB/s
+    bool with_imatrix = false, allow_requantize = false;
+};
+
+struct FitReport {
+    std::string name;
+    uint64_t memory_bytes = 0; // 0: no limit
+    std::vector<ggufx_estimate_facts> candidates;
+    std::optional<ggufx_estimate_facts> recommended;
+    std::string refusal; // why nothing is
+};
+
+std::string recipe_name(const ggufx_estimate_facts &facts); // "Q4_K_M", "as it is"
+
+void print_fit(const Globals &globals, const FitOptions &options, const FitReport &report);
+
+} // namespace ggufx::cli

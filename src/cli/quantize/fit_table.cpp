@@ -1,0 +1,146 @@
+// The candidates of `ggufx fit` as a table and as JSON.
+// SPDX-License-Identifier: MIT
+#include "quantize/fit.hpp"
+
+#include "floor/json.hpp"
+#include "floor/table.hpp"
+#include "quantize/quantize.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+std::string recipe_name(const ggufx_estimate_facts &facts) {
+    return facts.file_type == GGUFX_ESTIMATE_AS_IS ? "as it is"
+                                                   : file_type_facts(facts.file_type).name;
+}
+
+static uint64_t workspace(const ggufx_estimate_facts &f) {
+    return f.runtime_bytes + f.model_bytes + f.session_bytes;
+}
+
+static Json candidate_json(const ggufx_estimate_facts &f, const FitReport &report) {
+    const bool as_is = f.file_type == GGUFX_ESTIMATE_AS_IS;
+    Json value = {{"type", as_is ? Json() : Json(recipe_name(f))},
+                  {"k", kv_type_name(f.type_k)},
+                  {"v", kv_type_name(f.type_v)},
+                  {"ctx", f.n_context},
+                  {"bpw", f.bits_per_weight},
+                  {"weight_error", f.weight_error},
+                  {"loss", f.loss},
+                  {"file_bytes", f.file_bytes},
+                  {"weight_bytes", f.weight_bytes},
+                  {"kv_bytes", f.kv_bytes},
+                  {"model_bytes", f.model_bytes},
+                  {"session_bytes", f.session_bytes},
+                  {"runtime_bytes", f.runtime_bytes},
+                  {"total_bytes", f.total_bytes},
+                  {"token_weight_bytes", f.token_weight_bytes},
+                  {"token_kv_bytes", f.token_kv_bytes},
+                  {"needs_imatrix", (f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX) != 0}};
+    if (report.memory_bytes) {
+        value["fits"] = (f.flags & GGUFX_ESTIMATE_FITS) != 0;
+        value["max_ctx"] = f.max_context;
+    }
+    if (f.tokens_per_second > 0) {
+        value["tps"] = f.tokens_per_second;
+        value["tps_full"] = f.tokens_per_second_full;
+    }
+    return value;
+}
+
+static Json report_json(const FitOptions &options, const FitReport &report) {
+    Json line = json_object();
+    const ggufx_estimate_facts &first = report.candidates.front();
+    line.update({{"model", json_bytes(report.name)},
+                 {"shape", !options.shape.empty()},
+                 {"parameters", first.n_parameters},
+                 {"memory_bytes", report.memory_bytes ? Json(report.memory_bytes) : Json()},
+                 {"batch", first.n_batch},
+                 {"slots", first.n_sessions},
+                 {"graph", !(first.flags & GGUFX_ESTIMATE_NO_GRAPH)},
+                 {"candidates", Json::array()},
+                 {"recommended", Json()}});
+    for (const auto &f : report.candidates) line["candidates"].push_back(candidate_json(f, report));
+    if (report.recommended) line["recommended"] = candidate_json(*report.recommended, report);
+    if (!report.refusal.empty() && !report.recommended) line["refusal"] = report.refusal;
+    return line;
+}
+
+static std::string cache_name(const ggufx_estimate_facts &f) {
+    const std::string k = kv_type_name(f.type_k), v = kv_type_name(f.type_v);
+    return k == v ? k : k + "/" + v;
+}
+
+// On a terminal a recipe that needs an imatrix has a mark, elsewhere the last column says so.
+static std::vector<std::string> cells_of(const ggufx_estimate_facts &f, bool marks) {
+    const bool needs = f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX;
+    return {recipe_name(f) + (needs && marks ? " *" : ""),
+            fmt::format("{:.3f}", f.bits_per_weight),
+            fmt::format("{:.4f}", f.weight_error),
+            fmt::format("{:.1e}", f.loss),
+            cache_name(f),
+            fmt::format("{}", f.n_context),
+            bytes_text(f.file_bytes),
+            bytes_text(f.kv_bytes),
+            bytes_text(workspace(f)),
+            bytes_text(f.total_bytes)};
+}
+
+static void print_candidates(Output &out, const Globals &globals, const FitReport &report) {
+    const bool limited = report.memory_bytes != 0, marks = out.is_terminal();
+    const bool speeds = report.candidates.front().tokens_per_second > 0;
+    std::vector<std::string> titles = {"type",     ">bpw",     ">error", ">loss",      "kv types",
+                                       ">context", ">weights", ">cache", ">workspace", ">total"};
+    if (limited) titles.insert(titles.end(), {"fits", ">max ctx"});
+    if (speeds) titles.insert(titles.end(), {">tok/s", ">tok/s full"});
+    titles.emplace_back("remarks");
+    Table table(titles);
+    table.dispensable({"workspace", "error", "tok/s full", "fits", "context", "bpw", "loss"});
+    bool needs = false;
+    for (const ggufx_estimate_facts &f : report.candidates) {
+        std::vector<std::string> cells = cells_of(f, marks);
+        if (limited) {
+            cells.emplace_back(f.flags & GGUFX_ESTIMATE_FITS ? "yes" : "no");
+            cells.push_back(fmt::format("{}", f.max_context));
+        }
+        if (speeds) {
+            cells.push_back(fmt::format("{:.1f}", f.tokens_per_second));
+            cells.push_back(fmt::format("{:.1f}", f.tokens_per_second_full));
+        }
+        needs = needs || (f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX);
+        if (!marks)
+            cells.emplace_back(f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX ? "needs an imatrix" : "");
+        table.row(cells);
+    }
+    table.print(out, make_style(globals, out));
+    if (needs && marks) out.write("* needs an imatrix\n");
+}
+
+void print_fit(const Globals &globals, const FitOptions &options, const FitReport &report) {
+    Output out(globals);
+    if (globals.json) {
+        print_json(out, report_json(options, report));
+        return out.finish();
+    }
+    const ggufx_estimate_facts &first = report.candidates.front();
+    const bool one_context = report.candidates.back().n_context == first.n_context;
+    out.write(fmt::format("{}: {} parameters,{} batches of {}{}\n", escape(report.name),
+                          count_text(first.n_parameters),
+                          one_context ? fmt::format(" context {},", first.n_context) : "",
+                          first.n_batch,
+                          first.n_sessions > 1 ? fmt::format(", {} slots", first.n_sessions) : ""));
+    print_candidates(out, globals, report);
+    if (first.flags & GGUFX_ESTIMATE_NO_GRAPH) {
+        out.write("this architecture does not run here yet: caches and workspace are those of a\n"
+                  "llama of this shape\n");
+    }
+    if (const auto &best = report.recommended) {
+        out.write(fmt::format("recommended: {}, cache {}, context {}: {} of {}\n",
+                              recipe_name(*best), cache_name(*best), best->n_context,
+                              bytes_text(best->total_bytes), bytes_text(report.memory_bytes)));
+    }
+    out.finish();
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,15 @@
+// Importance matrices as the verbs use them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+
+namespace ggufx::cli {
+
+using Imatrix = std::unique_ptr<ggufx_imatrix, Destroyer<ggufx_imatrix_destroy>>;
+
+Imatrix open_imatrix(const Globals &globals, const ggufx_runtime *rt, const std::string &path);
+ggufx_imatrix_facts imatrix_facts(const ggufx_imatrix *imatrix);
+ggufx_imatrix_entry imatrix_entry(const ggufx_imatrix *imatrix, size_t index);
+
+} // namespace ggufx::cli

@@ -1,0 +1,265 @@
+// ggufx quantize: a model in smaller types.
+// SPDX-License-Identifier: MIT
+#include "quantize/target.hpp"
+
+#include "floor/input_file.hpp"
+#include "floor/progress.hpp"
+#include "floor/signals.hpp"
+#include "floor/size.hpp"
+#include "models/rewrite.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+// A name or a number of general.file_type.
+static uint32_t file_type_of(const std::string &name) {
+    uint32_t type = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), type);
+    if (bad == std::errc() && end == name.data() + name.size()) return type;
+    ggufx_error error;
+    const ggufx_status status = ggufx_file_type_from_name(&type, name.c_str(), &error);
+    if (status != GGUFX_OK) throw Failure(kUsage, std::string("--type: ") + error.message);
+    return type;
+}
+
+static NameRules read_rules(const ModelQuantizeOptions &options) {
+    NameRules rules;
+    for (const std::string &rule : options.rules) rules.add(rule);
+    if (options.rules_file.empty()) return rules;
+    std::string text = read_text(options.rules_file);
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        std::string line = text.substr(at, end - at);
+        while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+        if (!line.empty() && line[0] != '#') rules.add(line);
+        at = end + 1;
+    }
+    return rules;
+}
+
+static bool contains_any(std::string_view name, const std::vector<std::string> &parts) {
+    for (const std::string &part : parts) {
+        if (name.find(part) != std::string_view::npos) return true;
+    }
+    return false;
+}
+
+static Imatrix read_weights(const Globals &globals, const ggufx_runtime *rt,
+                            const ModelQuantizeOptions &options) {
+    if (options.imatrix.empty()) return nullptr;
+    Imatrix imatrix = open_imatrix(globals, rt, options.imatrix);
+    std::vector<uint8_t> keep;
+    for (uint64_t i = 0; i < imatrix_facts(imatrix.get()).n_entries; i++) {
+        const ggufx_imatrix_entry entry = imatrix_entry(imatrix.get(), i);
+        const std::string_view name(entry.name, entry.name_length);
+        keep.push_back(!contains_any(name, options.exclude) &&
+                       (options.include.empty() || contains_any(name, options.include)));
+    }
+    call([&](ggufx_error *error) {
+        return ggufx_imatrix_select(imatrix.get(), keep.data(), keep.size(), error);
+    });
+    return imatrix;
+}
+
+static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type,
+                    const ggufx_imatrix *imatrix, const ModelQuantizeOptions &options, bool force) {
+    ggufx_job_options job;
+    ggufx_job_options_init(&job);
+    const auto flag = [&](bool given, uint32_t bit) { job.flags |= given ? bit : 0; };
+    flag(options.pure, GGUFX_JOB_PURE);
+    flag(options.leave_output, GGUFX_JOB_LEAVE_OUTPUT);
+    flag(options.only_copy, GGUFX_JOB_ONLY_COPY);
+    flag(options.allow_requantize, GGUFX_JOB_ALLOW_REQUANTIZE);
+    flag(options.no_fallback, GGUFX_JOB_NO_FALLBACK);
+    flag(options.best, GGUFX_JOB_BEST);
+    flag(options.keep_split, GGUFX_JOB_KEEP_SPLIT);
+    flag(!force, GGUFX_JOB_NO_REPLACE);
+    flag(!options.output_type.empty(), GGUFX_JOB_OUTPUT_TYPE);
+    flag(!options.embd_type.empty(), GGUFX_JOB_EMBEDDING_TYPE);
+    if (!options.output_type.empty())
+        job.output_type = type_from_name(options.output_type, "--output-type");
+    if (!options.embd_type.empty())
+        job.embedding_type = type_from_name(options.embd_type, "--embd-type");
+    job.imatrix = imatrix;
+    job.imatrix_name = options.imatrix.c_str();
+    if (!options.reserve.empty()) job.reserve_bytes = parse_size(options.reserve, "--reserve");
+    ggufx_job *made = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_job_quantize(&made, rt, file, file_type, &job, error);
+    });
+    return Job(made);
+}
+
+static void apply_rules(const Globals &globals, const ggufx_job *job, NameRules &rules,
+                        uint32_t recipe_type, std::vector<uint32_t> &types) {
+    for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
+        const ggufx_job_tensor t = job_tensor(job, i);
+        types.push_back(rules.type_of({t.name, t.name_length}, recipe_type));
+    }
+    if (globals.quiet) return;
+    for (const std::string &rule : rules.without_hit())
+        fprintf(stderr, "ggufx: --rule %s matches no tensor\n", quoted(rule).c_str());
+}
+
+// A row per tensor as it is done.
+static bool shows_rows(const Globals &globals) {
+    return isatty(STDERR_FILENO) == 1 && !globals.quiet && globals.progress != "never" &&
+           globals.progress != "json";
+}
+
+namespace {
+
+// What a run shows: a row per tensor, and below them how far it is.
+class QuantizeDisplay {
+public:
+    QuantizeDisplay(const Globals &globals, bool measure)
+        : progress_(globals, "quantize"), measure_(measure), rows_(shows_rows(globals)) {}
+
+    void fill(ggufx_job_run_options &run, ggufx_progress &hook) {
+        hook = {};
+        hook.struct_size = sizeof hook;
+        hook.user = this;
+        hook.report = [](void *user, uint64_t done, uint64_t total) -> int32_t {
+            static_cast<QuantizeDisplay *>(user)->update(done, total);
+            return pending_signal() != 0;
+        };
+        run.progress = &hook;
+        run.user = this;
+        run.tensor_done = [](void *user, size_t, const ggufx_job_tensor *t) {
+            static_cast<QuantizeDisplay *>(user)->row(*t);
+        };
+    }
+
+private:
+    void update(uint64_t done, uint64_t total) {
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+        const double seconds = elapsed.count();
+        if (seconds <= 0 || done == 0) return progress_.update(done, total);
+        const double rate = static_cast<double>(done) / seconds;
+        const double left = static_cast<double>(total - done) / rate;
+        progress_.update(done, total, fmt::format("{:.0f} MB/s, {:.0f} s left", rate / 1e6, left));
+    }
+    void row(const ggufx_job_tensor &t) {
+        if (!rows_) return;
+        std::string line = fmt::format(
+            "\r\033[K{}  {} -> {}  {}  {}", escape({t.name, t.name_length}), type_name(t.from),
+            type_name(t.to), bytes_text(t.bytes_out), time_text(t.seconds));
+        if (measure_) line += fmt::format("  rmse {:.4g}", t.rmse);
+        fmt::print(stderr, "{}\n", line);
+    }
+
+    Progress progress_;
+    bool measure_, rows_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+} // namespace
+
+static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options) {
+    QuantizeDisplay display(globals, options.measure);
+    ggufx_job_run_options run;
+    ggufx_job_run_options_init(&run);
+    ggufx_progress hook;
+    display.fill(run, hook);
+    if (options.finish) {
+        call_to_write([&](ggufx_error *error) {
+            return ggufx_job_finish(job, options.out.c_str(), &hook, error);
+        });
+        return;
+    }
+    run.flags = GGUFX_JOB_KEEP | (options.resume ? GGUFX_JOB_RESUME : 0) |
+                (options.measure ? GGUFX_JOB_MEASURE : 0);
+    run.shard = options.shard_number;
+    run.n_shards = options.n_shards;
+    ggufx_error error;
+    const ggufx_status status = ggufx_job_run(job, options.out.c_str(), &run, &error);
+    if (status == GGUFX_OK) return;
+    const Failure failure(exit_code(status), error);
+    const bool stopped = status == GGUFX_E_CANCELLED || status == GGUFX_E_IO;
+    const bool kept = stopped && (options.keep_split || exists(options.out + ".part"));
+    if (!kept || globals.json) throw failure;
+    const bool cancelled = status == GGUFX_E_CANCELLED;
+    Failure said(failure.exit_code, (cancelled ? std::string("interrupted") : failure.what()) +
+                                        "; what is done stays for --resume");
+    said.detail = failure.detail;
+    throw said;
+}
+
+static void print_result(Output &out, const Globals &globals, const ggufx_job *job,
+                         const ModelQuantizeOptions &options, const std::string &type) {
+    if (globals.json) {
+        Json value = json_object();
+        value.update(total_json(job, options, type));
+        if (options.measure) {
+            Json tensors = Json::array();
+            for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
+                tensors.push_back(tensor_json(job_tensor(job, i)));
+            }
+            value["plan"] = tensors;
+        }
+        print_json(out, value);
+        return out.finish();
+    }
+    // Where both are seen on the same terminal the rows of the run have told it.
+    if (options.measure && !(shows_rows(globals) && out.is_terminal()))
+        print_errors(out, globals, job);
+    if (!globals.quiet) { out.write(escape(options.out) + ": " + type + ", " + total_text(job)); }
+    out.finish();
+}
+
+// Rules, then what a target size asks for: beside one there are no standard rules to be left to.
+static void choose_types(const Globals &globals, ggufx_job *job,
+                         const ModelQuantizeOptions &options, uint32_t recipe_type) {
+    NameRules rules = read_rules(options);
+    std::vector<uint32_t> types;
+    const uint32_t left_out = options.has_target() ? GGUFX_JOB_BY_RECIPE : recipe_type;
+    if (!rules.empty()) apply_rules(globals, job, rules, left_out, types);
+    if (!types.empty()) {
+        call([&](ggufx_error *error) {
+            return ggufx_job_set_types(job, types.data(), types.size(), error);
+        });
+    }
+    if (options.has_target()) meet_target(globals, job, options, types);
+}
+
+static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
+    complete_options(options);
+    const uint32_t file_type = file_type_of(options.type);
+    const ggufx_file_type_facts recipe = file_type_facts(file_type);
+    if (!options.dry_run && !options.keep_split) require_target(globals, options.out);
+    const Runtime rt = make_runtime(globals);
+    const Imatrix imatrix = read_weights(globals, rt.get(), options);
+    const bool reads_data = !options.dry_run || options.has_target();
+    const uint32_t only_meta = reads_data ? 0 : GGUFX_OPEN_METADATA_ONLY;
+    const File file = open_file(rt.get(), options.in, GGUFX_OPEN_LEGACY_V1 | only_meta);
+    const Job job =
+        make_job(rt.get(), file.get(), file_type, imatrix.get(), options, globals.force);
+    choose_types(globals, job.get(), options, recipe.type);
+    if (options.dry_run) {
+        print_plan(globals, job.get(), options, recipe.name);
+        return kOk;
+    }
+    print_remarks(globals, job.get());
+    Output out(globals);
+    run_job(globals, job.get(), options);
+    print_result(out, globals, job.get(), options, recipe.name);
+    return kOk;
+}
+
+void add_quantize(Tool &tool) {
+    auto options = std::make_shared<ModelQuantizeOptions>();
+    Command sub = tool.app.add_command("quantize", "write a model in smaller types");
+    declare_quantize(sub, *options);
+    sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
+                 "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
+                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --rule 'attn_v=Q8_0' --dry-run\n"
+                 "  ggufx quantize in.gguf out.gguf --target-bpw 4.5\n"
+                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
+    tool.verbs.emplace_back(sub, [&tool, options] { return quantize(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

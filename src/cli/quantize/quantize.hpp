@@ -1,0 +1,66 @@
+// What the parts of `ggufx quantize` share: options, the plan, rules by name.
+// quantize.cpp: the verb; options.cpp: its options; target.cpp: types for a size;
+// plan.cpp: what is to be done, as table and JSON; name_rules.cpp: patterns of names.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/json.hpp"
+#include "quantize/imatrix.hpp"
+
+namespace ggufx::cli {
+
+using Job = std::unique_ptr<ggufx_job, Destroyer<ggufx_job_destroy>>;
+
+struct ModelQuantizeOptions {
+    std::string in, out;
+    std::string recipe; // the third word: as `type`
+    std::string type, output_type, embd_type;
+    std::string imatrix;
+    std::vector<std::string> include, exclude; // entries of the imatrix
+    std::vector<std::string> rules;
+    std::string rules_file;
+    bool pure = false, leave_output = false, only_copy = false, keep_split = false;
+    bool allow_requantize = false, no_fallback = false, best = false;
+    bool dry_run = false, resume = false, finish = false, measure = false;
+    std::string shard, reserve;
+    std::string target_size;
+    float target_bpw = 0;
+    std::vector<std::string> candidates;
+    uint32_t shard_number = 0, n_shards = 0;
+
+    bool has_target() const { return !target_size.empty() || target_bpw > 0; }
+};
+
+void declare_quantize(Command &sub, ModelQuantizeOptions &options);
+void complete_options(ModelQuantizeOptions &options); // throws Failure (usage)
+
+// PATTERN=TYPE (name_pattern.hpp): the first that matches a name and gives another type than the
+// recipe's main one decides; the others leave the tensor to the recipe, as in the reference tool.
+class NameRules {
+public:
+    void add(const std::string &rule);
+    bool empty() const { return rules_.empty(); }
+    uint32_t type_of(std::string_view name, uint32_t recipe_type);
+    std::vector<std::string> without_hit() const; // as given; no name so far matched them
+
+private:
+    struct Rule;
+    std::vector<std::shared_ptr<Rule>> rules_;
+};
+
+ggufx_job_facts job_facts(const ggufx_job *job);
+ggufx_job_tensor job_tensor(const ggufx_job *job, size_t index);
+ggufx_file_type_facts file_type_facts(uint32_t file_type);
+
+// The whole plan, or one object per tensor and one of totals.
+void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantizeOptions &options,
+                const std::string &type);
+Json tensor_json(const ggufx_job_tensor &t);
+Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options, const std::string &type);
+std::string total_text(const ggufx_job *job);
+// What --measure found, a row per tensor.
+void print_errors(Output &out, const Globals &globals, const ggufx_job *job);
+// Fallbacks and tensors without weights, grouped, for stderr.
+void print_remarks(const Globals &globals, const ggufx_job *job);
+
+} // namespace ggufx::cli

@@ -1,0 +1,177 @@
+// Errors are measured on samples; then, from the smallest types on, always the step that takes away
+// the most error per byte (Shoham and Gersho, 1988: the convex hull of each tensor's points makes that
+// the best there is, but for what is left of the last step).
+// SPDX-License-Identifier: MIT
+#include "quantize/target.hpp"
+
+#include "floor/progress.hpp"
+#include "floor/signals.hpp"
+#include "floor/size.hpp"
+#include "models/rewrite.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <queue>
+
+namespace ggufx::cli {
+
+static constexpr uint64_t kSampleValues = 256 * 1024; // of a tensor, per type
+
+namespace {
+
+struct Point {
+    uint32_t type;
+    uint64_t bytes;
+    double error; // sum of squares over the tensor
+};
+
+struct Choice {
+    size_t tensor;
+    std::vector<Point> hull; // more bytes, less error, ever less of it per byte
+    size_t at = 0;
+
+    bool can_grow() const { return at + 1 < hull.size(); }
+    uint64_t step_bytes() const { return hull[at + 1].bytes - hull[at].bytes; }
+    double gain() const { // error per byte of the next step
+        return (hull[at].error - hull[at + 1].error) / static_cast<double>(step_bytes());
+    }
+};
+
+} // namespace
+
+// Each gives something that a smaller one does not.
+static std::vector<std::string> default_candidates(bool with_imatrix) {
+    std::vector<std::string> names = {"q2_K", "q3_K", "iq3_s", "iq4_xs", "iq4_nl", "q4_K",
+                                      "q5_K", "q6_K", "q5_0",  "q5_1",   "q8_0"};
+    if (with_imatrix) names.insert(names.end(), {"iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs"});
+    return names;
+}
+
+static std::vector<Point> lower_hull(std::vector<Point> points) {
+    std::sort(points.begin(), points.end(), [](const Point &a, const Point &b) {
+        return a.bytes != b.bytes ? a.bytes < b.bytes : a.error < b.error;
+    });
+    std::vector<Point> hull;
+    for (const Point &p : points) {
+        if (!hull.empty() && (p.bytes == hull.back().bytes || p.error >= hull.back().error))
+            continue;
+        while (hull.size() > 1) { // the last one lies above the line from the one before it to p
+            const Point &a = hull[hull.size() - 2], &b = hull.back();
+            const double ab = (a.error - b.error) * static_cast<double>(p.bytes - a.bytes);
+            const double ap = (a.error - p.error) * static_cast<double>(b.bytes - a.bytes);
+            if (ab > ap) break;
+            hull.pop_back();
+        }
+        hull.push_back(p);
+    }
+    return hull;
+}
+
+// ---- measuring ------------------------------------------------------------------------------
+
+// A type the tensor cannot take (its rows are not whole blocks, it wants weights) is no candidate.
+static bool measure(Point &point, const ggufx_job *job, size_t index, const ggufx_progress &hook) {
+    const ggufx_job_tensor t = job_tensor(job, index);
+    uint64_t row = 0, values = 1;
+    for (const uint64_t n : t.ne) values *= n;
+    if (values == 0) return false;
+    if (ggufx_row_bytes(&row, point.type, t.ne[0], nullptr) != GGUFX_OK) return false;
+    double rmse = 0;
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_job_measure(&rmse, job, index, point.type, kSampleValues, &hook, &error);
+    if (status == GGUFX_E_ARGUMENT || status == GGUFX_E_SHAPE) return false;
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    point.bytes = row * (values / t.ne[0]);
+    point.error = rmse * rmse * static_cast<double>(values);
+    return true;
+}
+
+static std::vector<Choice> measure_all(const Globals &globals, const ggufx_job *job,
+                                       const std::vector<std::string> &candidates) {
+    ggufx_progress hook = {};
+    hook.struct_size = sizeof hook;
+    hook.report = [](void *, uint64_t, uint64_t) -> int32_t { return pending_signal() != 0; };
+    Progress progress(globals, "measure");
+    std::vector<Choice> choices;
+    const size_t n = job_facts(job).n_tensors;
+    for (size_t i = 0; i < n; i++) {
+        const ggufx_job_tensor t = job_tensor(job, i);
+        progress.update(i, n, escape({t.name, t.name_length}));
+        if (t.reason != GGUFX_JOB_REASON_RECIPE && t.reason != GGUFX_JOB_REASON_FALLBACK) continue;
+        std::vector<Point> points;
+        for (const std::string &type : candidates) {
+            Point point = {type_from_name(type, "--candidates"), 0, 0};
+            if (measure(point, job, i, hook)) points.push_back(point);
+        }
+        if (!points.empty()) choices.push_back({i, lower_hull(std::move(points))});
+    }
+    return choices;
+}
+
+// ---- choosing -------------------------------------------------------------------------------
+
+// From the smallest types on, into `budget` more bytes.
+static void spend(std::vector<Choice> &choices, uint64_t budget) {
+    const auto less = [](const Choice *a, const Choice *b) {
+        return a->gain() != b->gain() ? a->gain() < b->gain() : a->tensor > b->tensor;
+    };
+    std::priority_queue<Choice *, std::vector<Choice *>, decltype(less)> steps(less);
+    for (Choice &choice : choices) {
+        choice.at = 0;
+        if (choice.can_grow()) steps.push(&choice);
+    }
+    while (!steps.empty()) {
+        Choice *choice = steps.top();
+        steps.pop();
+        if (choice->step_bytes() > budget) continue; // a smaller tensor may still fit
+        budget -= choice->step_bytes();
+        choice->at++;
+        if (choice->can_grow()) steps.push(choice);
+    }
+}
+
+static void apply(ggufx_job *job, const std::vector<Choice> &choices,
+                  std::vector<uint32_t> &chosen) {
+    for (const Choice &choice : choices) chosen[choice.tensor] = choice.hull[choice.at].type;
+    call([&](ggufx_error *error) {
+        return ggufx_job_set_types(job, chosen.data(), chosen.size(), error);
+    });
+}
+
+// What the plan takes, and may take, in the target's own measure: bytes of files or of tensors.
+static std::pair<uint64_t, uint64_t> size_and_limit(const ggufx_job *job,
+                                                    const ModelQuantizeOptions &options) {
+    const ggufx_job_facts info = job_facts(job);
+    if (!options.target_size.empty())
+        return {info.file_bytes, parse_size(options.target_size, "--target-size")};
+    const double bytes =
+        static_cast<double>(options.target_bpw) / 8 * static_cast<double>(info.n_values);
+    return {info.bytes_out, static_cast<uint64_t>(bytes)};
+}
+
+void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options,
+                 std::vector<uint32_t> &chosen) {
+    chosen.resize(job_facts(job).n_tensors, GGUFX_JOB_BY_RECIPE);
+    const auto candidates = options.candidates.empty()
+                                ? default_candidates(!options.imatrix.empty())
+                                : options.candidates;
+    std::vector<Choice> choices = measure_all(globals, job, candidates);
+    apply(job, choices, chosen);
+    const auto [least, limit] = size_and_limit(job, options);
+    if (least > limit) {
+        throw Failure(kNoMemory, fmt::format("the target of {} is out of reach: with the smallest "
+                                             "types that were tried it is {}",
+                                             bytes_text(limit), bytes_text(least)));
+    }
+    // Padding between tensors is not in the bytes that are spent: what is too much goes again.
+    for (uint64_t budget = limit - least;;) {
+        spend(choices, budget);
+        apply(job, choices, chosen);
+        const uint64_t size = size_and_limit(job, options).first;
+        if (size <= limit) return;
+        budget -= std::min(budget, size - limit);
+    }
+}
+
+} // namespace ggufx::cli

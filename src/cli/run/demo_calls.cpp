@@ -1,0 +1,144 @@
+// Medians of repeated calls, 50 ms each at most.
+// SPDX-License-Identifier: MIT
+#include "run/demo_calls.hpp"
+
+#include "floor/signals.hpp"
+#include "floor/text.hpp"
+#include "floor/timing.hpp"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <unistd.h>
+
+extern "C" const unsigned char ggufx_demo_model[];
+extern "C" const unsigned char ggufx_demo_model_end[];
+
+namespace ggufx::cli {
+
+std::string_view demo_model() {
+    return {reinterpret_cast<const char *>(ggufx_demo_model),
+            static_cast<size_t>(ggufx_demo_model_end - ggufx_demo_model)};
+}
+
+namespace {
+
+// A file with the model's bytes for ggufx_open, gone with this object; no path when none can be
+// written.
+class TemporaryModel {
+public:
+    TemporaryModel() {
+        const char *folder = std::getenv("TMPDIR");
+        std::string path = std::string(folder && *folder ? folder : "/tmp") + "/ggufx-demo-XXXXXX";
+        const int fd = mkstemp(path.data());
+        if (fd < 0) return;
+        path_ = path;
+        const std::string_view model = demo_model();
+        size_t done = 0;
+        while (done < model.size()) {
+            const ssize_t n = ::write(fd, model.data() + done, model.size() - done);
+            if (n <= 0) break;
+            done += static_cast<size_t>(n);
+        }
+        close(fd);
+        if (done != model.size()) remove();
+    }
+    ~TemporaryModel() { remove(); }
+    TemporaryModel(const TemporaryModel &) = delete;
+    TemporaryModel &operator=(const TemporaryModel &) = delete;
+    const std::string &path() const { return path_; }
+
+private:
+    void remove() {
+        if (!path_.empty()) unlink(path_.c_str());
+        path_.clear();
+    }
+    std::string path_;
+};
+
+} // namespace
+
+File demo_open(const ggufx_runtime *rt, std::vector<DemoCall> &calls) {
+    const TemporaryModel temporary;
+    const std::string_view model = demo_model();
+    const bool from_file = !temporary.path().empty();
+    const auto open = [&] {
+        ggufx_file *file = nullptr;
+        call([&](ggufx_error *error) {
+            return from_file ? ggufx_open(&file, rt, temporary.path().c_str(), nullptr, error)
+                             : ggufx_open_memory(&file, rt, model.data(), model.size(), nullptr,
+                                                 nullptr, nullptr, error);
+        });
+        return File(file);
+    };
+    const double seconds = median_seconds(0.05, [&] { open(); });
+    File file = open();
+    const std::string what = fmt::format(
+        "checked {} keys and {} tensors of a {} file", ggufx_file_meta_count(file.get()),
+        ggufx_file_tensor_count(file.get()), bytes_text(model.size()));
+    calls.push_back({from_file ? "ggufx_open" : "ggufx_open_memory", what, seconds, model.size(),
+                     fmt::format("{:.0f} files/s", 1 / seconds)});
+    return file;
+}
+
+void demo_matvec(const ggufx_runtime *rt, const ggufx_file *file, std::vector<DemoCall> &calls) {
+    static constexpr std::string_view kTensor = "token_embd.weight"; // the largest one
+    size_t index = 0;
+    call([&](ggufx_error *error) {
+        return ggufx_file_tensor_find(&index, file, kTensor.data(), kTensor.size(), error);
+    });
+    const ggufx_tensor *tensor = ggufx_file_tensor(file, index);
+    const ggufx_tensor_facts info = tensor_facts(tensor);
+    const std::vector<float> x(static_cast<size_t>(info.ne[0]), 0.5f);
+    std::vector<float> y(static_cast<size_t>(info.n_rows));
+    const double seconds = median_seconds(0.05, [&] {
+        call([&](ggufx_error *error) {
+            return ggufx_matvec(y.data(), y.size(), rt, tensor, x.data(), x.size(), nullptr, error);
+        });
+    });
+    const std::string what = fmt::format("{} ({}, {} x {}) times a vector", kTensor,
+                                         type_name(info.type), info.n_rows, info.ne[0]);
+    calls.push_back(
+        {"ggufx_matvec", what, seconds, info.n_bytes,
+         fmt::format("{:.1f} GB/s", static_cast<double>(info.n_bytes) / seconds / 1e9)});
+}
+
+void demo_kv_append(const ggufx_runtime *rt, const ggufx_model_facts &model,
+                    std::vector<DemoCall> &calls) {
+    ggufx_kv_options options;
+    ggufx_kv_options_init(&options);
+    options.n_layers = model.n_layers;
+    options.n_kv_heads = model.n_kv_heads;
+    options.n_q_heads = model.n_heads;
+    options.head_dim_k = model.head_dim;
+    options.type_k = GGUFX_KV_Q8_0;
+    options.type_v = GGUFX_KV_Q8_0;
+    options.max_tokens = model.n_context;
+    ggufx_kv *handle = nullptr;
+    call([&](ggufx_error *error) { return ggufx_kv_create(&handle, rt, &options, error); });
+    const Kv kv(handle);
+    call([&](ggufx_error *error) { return ggufx_kv_reserve(handle, 0, model.n_context, error); });
+    const std::vector<float> values(size_t{model.n_kv_heads} * model.head_dim, 0.25f);
+    const auto append_token = [&] {
+        for (uint32_t layer = 0; layer < model.n_layers; layer++) {
+            call([&](ggufx_error *error) {
+                return ggufx_kv_append(handle, layer, 0, 1, nullptr, values.data(), values.size(),
+                                       values.data(), values.size(), error);
+            });
+        }
+    };
+    const uint32_t n_tokens = model.n_context;
+    const double seconds = seconds_of([&] {
+        for (uint32_t i = 0; i < n_tokens; i++) append_token();
+    });
+    const auto stats = facts<ggufx_kv_facts>([&](ggufx_kv_facts *out, ggufx_error *error) {
+        return ggufx_kv_stats(out, handle, GGUFX_KV_ALL_LAYERS, error);
+    });
+    const uint64_t bytes = stats.bytes_per_token * n_tokens;
+    const uint64_t n_calls = uint64_t{n_tokens} * model.n_layers;
+    const std::string what = fmt::format("encoded {} tokens in {} layers as q8_0 ({}), {} calls",
+                                         n_tokens, model.n_layers, bytes_text(bytes), n_calls);
+    calls.push_back({"ggufx_kv_append", what, seconds / static_cast<double>(n_calls), bytes,
+                     fmt::format("{:.2f} M tokens/s", n_tokens / seconds / 1e6)});
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,28 @@
+// The three calls the demo measures, on the embedded model.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+
+#include <string_view>
+
+namespace ggufx::cli {
+
+struct DemoCall {
+    std::string name;
+    std::string what;
+    double seconds; // of one call
+    uint64_t bytes; // looked at or written
+    std::string speed;
+};
+
+// The bytes of the model inside of this program.
+std::string_view demo_model();
+
+// Each adds its call to the list.
+File demo_open(const ggufx_runtime *rt, std::vector<DemoCall> &calls);
+void demo_matvec(const ggufx_runtime *rt, const ggufx_file *file, std::vector<DemoCall> &calls);
+void demo_kv_append(const ggufx_runtime *rt, const ggufx_model_facts &model,
+                    std::vector<DemoCall> &calls);
+
+} // namespace ggufx::cli

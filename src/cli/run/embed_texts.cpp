@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include "run/embed_texts.hpp"
+
+#include "floor/output.hpp"
+#include "floor/text.hpp"
+#include "models/text_model.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+// Turns a text, or a query and a text, into ids.
+class TextMaker {
+public:
+    TextMaker(const ggufx_file *file, const EmbedTextOptions &options) : options_(options) {
+        if (options.ids) {
+            if (!options.query.empty()) query_ = parse_ids(options.query, "--rerank");
+            return;
+        }
+        ggufx_tokenizer *handle = nullptr;
+        ggufx_error error;
+        const ggufx_status status = ggufx_tokenizer_create(&handle, file, &error);
+        if (status == GGUFX_E_UNSUPPORTED)
+            throw Failure(kUnsupported, std::string(error.message) + "; --ids takes texts as ids");
+        if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+        tokenizer_ = Tokenizer(handle);
+        template_ = meta_text(file, "tokenizer.chat_template.rerank").value_or("");
+        around_ = ids_of("", GGUFX_TOKENIZE_ADD_SPECIAL);
+        facts_ = facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *e) {
+            return ggufx_tokenizer_info(out, tokenizer_.get(), e);
+        });
+    }
+
+    // `from` says where the text stood.
+    Ids make(const std::string &text, const std::string &from) const {
+        if (options_.ids) {
+            Ids out = query_, more = parse_ids(text, from.c_str());
+            out.insert(out.end(), more.begin(), more.end());
+            return out;
+        }
+        require_utf8(text, from, kUsage);
+        if (options_.query.empty()) return ids_of(text, GGUFX_TOKENIZE_ADD_SPECIAL);
+        return template_.empty() ? pair_of(text) : from_template(text);
+    }
+
+    // How many ids at the end are no text: [SEP], </s>.
+    size_t n_ending() const { return around_.size() - (begins() ? 1 : 0); }
+
+private:
+    bool begins() const { return !around_.empty() && around_[0] == facts_.bos; }
+    Ids ids_of(const std::string &text, uint32_t flags) const {
+        Ids ids(text.size() + 4); // a byte gives at most one id
+        size_t needed = 0;
+        call([&](ggufx_error *error) {
+            return ggufx_tokenize(ids.data(), ids.size(), &needed, tokenizer_.get(), text.data(),
+                                  text.size(), flags, error);
+        });
+        ids.resize(needed);
+        return ids;
+    }
+    // [CLS] query [SEP] text [SEP]; models with the vocabulary of XLM-R have two between.
+    Ids pair_of(const std::string &text) const {
+        Ids out = ids_of(options_.query, GGUFX_TOKENIZE_ADD_SPECIAL);
+        const Ids more = ids_of(text, GGUFX_TOKENIZE_ADD_SPECIAL);
+        if (std::string_view(facts_.kind) == "t5" && facts_.eos >= 0) out.push_back(facts_.eos);
+        out.insert(out.end(), more.begin() + (begins() ? 1 : 0), more.end());
+        return out;
+    }
+    // The file's own words around a query and a document.
+    Ids from_template(const std::string &text) const {
+        std::string out = template_;
+        const auto put = [&](const std::string &name, const std::string &value, size_t from) {
+            const size_t at = out.find(name, from);
+            if (at == std::string::npos) return from;
+            out.replace(at, name.size(), value);
+            return at + value.size();
+        };
+        const bool query_first = out.find("{query}") < out.find("{document}");
+        const size_t next =
+            query_first ? put("{query}", options_.query, 0) : put("{document}", text, 0);
+        query_first ? put("{document}", text, next) : put("{query}", options_.query, next);
+        return ids_of(out, GGUFX_TOKENIZE_ADD_SPECIAL | GGUFX_TOKENIZE_PARSE_SPECIAL);
+    }
+
+    const EmbedTextOptions &options_;
+    Tokenizer tokenizer_;
+    std::string template_;
+    Ids around_, query_;
+    ggufx_tokenizer_facts facts_ = {};
+};
+
+void cut_to(Ids &ids, size_t n, size_t n_ending) {
+    if (ids.size() <= n) return;
+    const size_t kept = std::min(n_ending, n);
+    ids.erase(ids.begin() + static_cast<ptrdiff_t>(n - kept),
+              ids.end() - static_cast<ptrdiff_t>(kept));
+}
+
+void add(EmbedTexts &out, const TextMaker &maker, const std::string &text, const std::string &from,
+         uint32_t n_context, bool cut) {
+    Ids ids = maker.make(text, from);
+    if (ids.empty()) throw Failure(kUsage, from + " has no tokens");
+    if (cut) cut_to(ids, n_context, maker.n_ending());
+    if (ids.size() > n_context)
+        throw Failure(kUsage, fmt::format("{} has {} tokens, the limit is {} (--cut, --ctx)", from,
+                                          ids.size(), n_context));
+    out.shown.push_back(text);
+    out.ids.insert(out.ids.end(), ids.begin(), ids.end());
+    out.lengths.push_back(ids.size());
+}
+
+} // namespace
+
+EmbedTexts read_texts(const ggufx_file *file, const EmbedTextOptions &options, uint32_t n_context) {
+    EmbedTexts out;
+    const TextMaker maker(file, options);
+    for (size_t i = 0; i < options.texts.size(); i++)
+        add(out, maker, options.texts[i], fmt::format("text {}", i + 1), n_context, options.cut);
+    if (options.file.empty()) return out;
+    const std::string all = options.ids ? read_text(options.file) : read_utf8(options.file);
+    const std::string name = options.file == "-" ? "standard input" : options.file;
+    size_t line = 0;
+    for (size_t at = 0, end; at < all.size(); at = end + 1) {
+        end = std::min(all.find('\n', at), all.size());
+        const size_t last = end > at && all[end - 1] == '\r' ? end - 1 : end;
+        add(out, maker, all.substr(at, last - at), fmt::format("{}:{}", name, ++line), n_context,
+            options.cut);
+    }
+    return out;
+}
+
+} // namespace ggufx::cli

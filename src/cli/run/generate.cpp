@@ -1,0 +1,183 @@
+// A session and a sampler, a token at a time; text is held back while it may begin a stop string.
+// SPDX-License-Identifier: MIT
+#include "run/generate.hpp"
+
+#include "floor/f32_bytes.hpp"
+#include "floor/signals.hpp"
+#include "floor/text.hpp"
+#include "models/text_model.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+static Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab,
+                            const GenerateOptions &options) {
+    ggufx_sampler_options sampler_options;
+    ggufx_sampler_options_init(&sampler_options);
+    sampler_options.temperature = options.temperature;
+    sampler_options.top_k = options.top_k;
+    sampler_options.top_p = options.top_p;
+    sampler_options.min_p = options.min_p;
+    sampler_options.seed = options.seed;
+    ggufx_sampler *sampler = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_create(&sampler, rt, n_vocab, &sampler_options, error);
+    });
+    return Sampler(sampler);
+}
+
+Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
+                     const GenerateOptions &options) {
+    model_ = make_model(rt, file, options.making);
+    info_ = model_facts(model_.get());
+    session_ = make_session(rt, file, model_.get(), options.n_context,
+                            kv_type_from_name(options.type_k, "--ctk"),
+                            kv_type_from_name(options.type_v, "--ctv"));
+    sampler_ = make_sampler(rt, info_.n_vocab, options);
+    n_context_ = session_facts(session_.get()).n_context;
+    logits_.resize(info_.n_vocab);
+
+    // A model whose tokenizer is not supported still runs on ids.
+    ggufx_tokenizer *tokenizer = nullptr;
+    ggufx_error error;
+    if (ggufx_tokenizer_create(&tokenizer, file, &error) == GGUFX_OK) {
+        tokenizer_.reset(tokenizer);
+    } else if (error.status == GGUFX_E_UNSUPPORTED || error.status == GGUFX_E_MISSING) {
+        tokenizer_error_ = error.message;
+    } else {
+        throw Failure(exit_code(error.status), error);
+    }
+}
+
+void Generator::require_tokenizer() const {
+    if (tokenizer_) return;
+    throw Failure(kUnsupported, tokenizer_error_ + "; --tokens runs the model on ids");
+}
+
+std::vector<int32_t> Generator::tokenize(const std::string &text) const {
+    require_tokenizer();
+    return cli::tokenize(tokenizer_.get(), text, GGUFX_TOKENIZE_ADD_SPECIAL);
+}
+
+void Generator::feed(std::span<const int32_t> ids, Output *logits) {
+    const ggufx_progress cancel = cancel_hook();
+    ggufx_decode_options options;
+    ggufx_decode_options_init(&options);
+    options.progress = &cancel;
+    std::vector<float> all;
+    if (logits) {
+        all.resize(ids.size() * info_.n_vocab);
+        options.flags = GGUFX_DECODE_ALL_LOGITS;
+        options.logits = all.data();
+        options.n_logits = all.size();
+    }
+    call([&](ggufx_error *error) {
+        return ggufx_session_decode(session_.get(), ids.data(), ids.size(), &options, error);
+    });
+    if (logits) logits->write(f32_bytes(all));
+}
+
+std::string Generator::piece(int32_t id) const {
+    std::string text(256, '\0');
+    size_t needed = 0;
+    const auto detokenize = [&](ggufx_error *error) {
+        return ggufx_detokenize(text.data(), text.size(), &needed, tokenizer_.get(), &id, 1,
+                                GGUFX_DETOKENIZE_KEEP_SPACE, error);
+    };
+    ggufx_error error;
+    if (detokenize(&error) == GGUFX_E_CAPACITY) text.resize(needed);
+    call(detokenize);
+    text.resize(needed);
+    return text;
+}
+
+Token Generator::next() {
+    check_interrupt();
+    Token token;
+    call([&](ggufx_error *error) {
+        return ggufx_session_logits(logits_.data(), logits_.size(), session_.get(), error);
+    });
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_sample(&token.id, &token.logprob, sampler_.get(), logits_.data(),
+                                    logits_.size(), error);
+    });
+    if (!tokenizer_) return token;
+    const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *error) {
+        return ggufx_token_info(out, tokenizer_.get(), token.id, error);
+    });
+    token.is_end = (info.flags & GGUFX_TOKEN_END) != 0;
+    token.piece = piece(token.id);
+    return token;
+}
+
+bool Generator::is_full() const {
+    return ggufx_session_length(session_.get()) >= n_context_;
+}
+
+TextStream::TextStream(Output *out, std::vector<std::string> stops)
+    : out_(out), stops_(std::move(stops)) {}
+
+bool TextStream::add(const std::string &piece) {
+    pending_ += piece;
+    size_t first = std::string::npos;
+    for (const std::string &stop : stops_) {
+        if (!stop.empty()) first = std::min(first, pending_.find(stop));
+    }
+    if (first != std::string::npos) {
+        emit(first);
+        pending_.clear();
+        return false;
+    }
+    emit(pending_.size() - held_back());
+    return true;
+}
+
+// Bytes at the end that may be the start of a stop text or, on a terminal, of a character.
+size_t TextStream::held_back() const {
+    size_t held = 0;
+    for (const std::string &stop : stops_) {
+        for (size_t n = std::min(stop.size(), pending_.size()); n > held; --n) {
+            if (pending_.compare(pending_.size() - n, n, stop, 0, n) == 0) held = n;
+        }
+    }
+    for (size_t n = 1; n <= 3 && n <= pending_.size(); n++) {
+        const auto lead = static_cast<unsigned char>(pending_[pending_.size() - n]);
+        const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+        if (length > n) held = std::max(held, n);
+        if ((lead & 0xc0) != 0x80) break;
+    }
+    return held;
+}
+
+void TextStream::emit(size_t n) {
+    if (out_ && n > 0) {
+        const std::string_view text = std::string_view(pending_).substr(0, n);
+        out_->write(out_->is_terminal() ? escape_controls(text) : std::string(text));
+        out_->flush();
+    }
+    pending_.erase(0, n);
+}
+
+void TextStream::finish() {
+    emit(pending_.size());
+}
+
+void add_sampling_options(Command &sub, GenerateOptions &options) {
+    sub.option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
+    sub.option("--temp", options.temperature, "temperature, 0 = always the likeliest; default 0.8")
+        .within(0.0, 1e6);
+    sub.option("--top-k", options.top_k, "keep the k likeliest, 0 = all; default 40");
+    sub.option("--top-p", options.top_p, "keep the likeliest up to this probability; default 0.95")
+        .within(0.0, 1.0);
+    sub.option("--min-p", options.min_p, "drop below this share of the likeliest; default 0.05")
+        .within(0.0, 1.0);
+    sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; default 1");
+    sub.option("--ctx", options.n_context,
+               "tokens of context; default those of the model, at most 8192");
+    add_model_options(sub, options.making);
+    sub.option("--ctk", options.type_k, "type of the cached keys; default f16").value("KVTYPE");
+    sub.option("--ctv", options.type_v, "type of the cached values; default f16").value("KVTYPE");
+}
+
+} // namespace ggufx::cli

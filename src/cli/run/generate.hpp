@@ -1,0 +1,93 @@
+// Text from a model: what run and demo share, so that the same seed gives the same ids in both.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/output.hpp"
+#include "models/model_options.hpp"
+
+#include <span>
+
+namespace ggufx::cli {
+
+struct GenerateOptions {
+    uint32_t n_predict = 400;
+    float temperature = 0.8f;
+    uint32_t top_k = 40;
+    float top_p = 0.95f;
+    float min_p = 0.05f;
+    uint64_t seed = 1;
+    uint32_t n_context = 0; // 0 = the default of sessions
+    std::string type_k = "f16";
+    std::string type_v = "f16";
+    ModelMaking making;
+};
+
+struct Token {
+    int32_t id = 0;
+    float logprob = 0;
+    std::optional<std::string> piece; // nothing when the file's tokenizer is not supported
+    bool is_end = false;              // the model ends its text with this token
+};
+
+// A session with its sampler and tokenizer.
+class Generator {
+public:
+    Generator(const ggufx_runtime *rt, const ggufx_file *file, const GenerateOptions &options);
+
+    // Ids of a text with the special tokens the file asks for.
+    std::vector<int32_t> tokenize(const std::string &text) const;
+    // Appends tokens; the logits of each go to `logits` unless that is NULL.
+    void feed(std::span<const int32_t> ids, Output *logits);
+    Token next(); // chooses a token after the last one fed
+    bool is_full() const;
+
+    const ggufx_model_facts &info() const { return info_; }
+
+private:
+    void require_tokenizer() const;
+    std::string piece(int32_t id) const;
+
+    Model model_;
+    Session session_;
+    Sampler sampler_;
+    Tokenizer tokenizer_;
+    std::string tokenizer_error_; // why there is no tokenizer
+    ggufx_model_facts info_ = {};
+    uint32_t n_context_ = 0;
+    std::vector<float> logits_;
+};
+
+// Feeds the prompt, then up to n_predict tokens, the end token included; sink(token) returns
+// false to stop after it.
+template <class Sink>
+void generate(Generator &generator, std::span<const int32_t> prompt, uint32_t n_predict,
+              Output *logits, Sink &&sink) {
+    generator.feed(prompt, logits);
+    for (uint32_t i = 0; i < n_predict; i++) {
+        const Token token = generator.next();
+        const bool more = sink(token) && !token.is_end && !generator.is_full();
+        if (!more || i + 1 == n_predict) break; // the last token is not fed: nothing follows it
+        generator.feed(std::span(&token.id, 1), logits);
+    }
+}
+
+// Text as it comes: whole characters on a terminal, held back where a stop text may have begun.
+class TextStream {
+public:
+    // out may be NULL: only look for stop texts.
+    TextStream(Output *out, std::vector<std::string> stops);
+    bool add(const std::string &piece); // false when a stop text is complete
+    void finish();
+
+private:
+    void emit(size_t n);
+    size_t held_back() const;
+
+    Output *out_;
+    std::vector<std::string> stops_;
+    std::string pending_;
+};
+
+void add_sampling_options(Command &sub, GenerateOptions &options);
+
+} // namespace ggufx::cli

@@ -1,0 +1,120 @@
+// ggufx run: generate text or ids from a model.
+// SPDX-License-Identifier: MIT
+#include "floor/json.hpp"
+#include "floor/signals.hpp"
+#include "models/text_model.hpp"
+#include "run/generate.hpp"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+struct RunOptions {
+    std::string model;
+    std::string prompt;
+    std::string prompt_file;
+    std::string tokens;
+    std::string logits;
+    std::vector<std::string> stops;
+    bool echo = false;
+    GenerateOptions generate;
+};
+
+} // namespace
+
+static std::vector<int32_t> prompt_ids(const Generator &generator, const RunOptions &options,
+                                       std::string &text) {
+    if (!options.tokens.empty()) return parse_ids(options.tokens, "--tokens");
+    text = options.prompt_file.empty() ? options.prompt : read_utf8(options.prompt_file);
+    require_utf8(text, "--prompt", kUsage);
+    std::vector<int32_t> ids = generator.tokenize(text);
+    if (ids.empty()) throw Failure(kUsage, "the prompt is empty and the model has no first token");
+    return ids;
+}
+
+static Json token_json(const Token &token) {
+    Json line = json_object();
+    line["id"] = token.id;
+    line["piece"] = token.piece ? json_bytes(*token.piece) : Json();
+    line["logprob"] = token.logprob;
+    return line;
+}
+
+// On a terminal: what came in, and how fast it went on.
+static void remark(const Globals &globals, size_t n_prompt, size_t n_tokens, double seconds) {
+    if (globals.quiet || isatty(STDERR_FILENO) != 1) return;
+    const double rate = seconds > 0 ? static_cast<double>(n_tokens) / seconds : 0;
+    const std::string text = fmt::format("\n{} prompt tokens, {} tokens in {} ({:.1f} tokens/s)\n",
+                                         n_prompt, n_tokens, time_text(seconds), rate);
+    std::fputs(text.c_str(), stderr);
+}
+
+static int run(const Globals &globals, const RunOptions &options) {
+    const Runtime rt = make_runtime(globals);
+    const ggufx_progress cancel = cancel_hook();
+    const File file = open_file(rt.get(), options.model, 0, &cancel);
+    Generator generator(rt.get(), file.get(), options.generate);
+    std::string prompt;
+    const std::vector<int32_t> ids = prompt_ids(generator, options, prompt);
+
+    Output out(globals);
+    std::optional<Output> logits;
+    if (!options.logits.empty()) logits.emplace(options.logits, globals.force);
+    if (!globals.json && (options.echo || out.is_terminal())) {
+        const Style style = make_style(globals, out);
+        out.write(style.dim + (out.is_terminal() ? escape_controls(prompt) : prompt) + style.reset);
+    }
+    TextStream stream(globals.json ? nullptr : &out, options.stops);
+    size_t n_tokens = 0;
+    const auto start = std::chrono::steady_clock::now();
+    const auto show = [&](const Token &token) {
+        n_tokens++;
+        if (globals.json) print_json_line(out, token_json(token));
+        const std::string bare = fmt::format("{} ", token.id);
+        return stream.add(token.piece ? *token.piece : bare);
+    };
+    try {
+        generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr, show);
+    } catch (const Failure &) {
+        if (!globals.json) out.end_line(); // what is said of it stands below the text
+        throw;
+    }
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    stream.finish();
+    if (!globals.json) out.write("\n");
+    out.finish();
+    if (logits) logits->finish();
+    remark(globals, ids.size(), n_tokens, elapsed.count());
+    return kOk;
+}
+
+void add_run(Tool &tool) {
+    auto options = std::make_shared<RunOptions>();
+    Command sub = tool.app.add_command("run", "generate text from a model");
+    sub.option("MODEL", options->model, "GGUF file").required();
+    Option prompt = sub.option("-p,--prompt", options->prompt, "text to continue");
+    Option file =
+        sub.option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)")
+            .value("FILE");
+    Option tokens =
+        sub.option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added")
+            .value("IDS");
+    prompt.excludes(file).excludes(tokens);
+    file.excludes(tokens);
+    add_sampling_options(sub, options->generate);
+    sub.option("--stop", options->stops, "end before this text").repeatable();
+    sub.option("--logits", options->logits,
+               "write the logits of all positions as raw f32 [positions][vocabulary]")
+        .value("FILE");
+    sub.flag("--echo", options->echo, "print the prompt too (always on a terminal)");
+    sub.examples("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
+                 "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"
+                 "  ggufx run model.gguf -f prompt.txt -n 0 --logits logits.f32");
+    tool.verbs.emplace_back(sub, [&tool, options] { return run(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

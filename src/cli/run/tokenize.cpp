@@ -1,0 +1,188 @@
+// ggufx tokenize: a text as the ids of a model's vocabulary, or ids as text.
+// SPDX-License-Identifier: MIT
+#include "floor/json.hpp"
+#include "floor/signals.hpp"
+#include "floor/table.hpp"
+#include "models/text_model.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+struct TokenizeVerb {
+    std::string model, text, file, ids;
+    bool parse = false, bare = false, count = false, only_ids = false;
+};
+
+struct Piece {
+    int32_t id;
+    uint32_t flags;    // GGUFX_TOKEN_*
+    std::string bytes; // of the text; of a control token those of its name
+};
+
+} // namespace
+
+static std::string piece_of(const ggufx_tokenizer *tokenizer, int32_t id) {
+    std::string text(256, '\0');
+    size_t needed = 0;
+    const auto detokenize = [&](ggufx_error *error) {
+        return ggufx_detokenize(text.data(), text.size(), &needed, tokenizer, &id, 1,
+                                GGUFX_DETOKENIZE_KEEP_SPACE | GGUFX_DETOKENIZE_KEEP_SPECIAL, error);
+    };
+    ggufx_error error;
+    if (detokenize(&error) == GGUFX_E_CAPACITY) text.resize(needed);
+    call(detokenize);
+    text.resize(needed);
+    return text;
+}
+
+static std::vector<Piece> pieces_of(const ggufx_tokenizer *tokenizer,
+                                    const std::vector<int32_t> &ids) {
+    std::vector<Piece> out;
+    for (const int32_t id : ids) {
+        const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *of, ggufx_error *error) {
+            return ggufx_token_info(of, tokenizer, id, error);
+        });
+        out.push_back({id, info.flags, piece_of(tokenizer, id)});
+    }
+    return out;
+}
+
+static const char *kind_name(uint32_t flags) {
+    if (flags & GGUFX_TOKEN_END) return "end";
+    if (flags & GGUFX_TOKEN_CONTROL) return "control";
+    if (flags & GGUFX_TOKEN_UNKNOWN) return "unknown";
+    if (flags & GGUFX_TOKEN_USER) return "user";
+    if (flags & GGUFX_TOKEN_BYTE) return "byte";
+    return flags & GGUFX_TOKEN_UNUSED ? "unused" : "";
+}
+
+// The pieces one behind the other, in two colours by turns; control tokens are dim.
+static void print_coloured(Output &out, const Style &style, const std::vector<Piece> &pieces) {
+    bool odd = false;
+    std::string text;
+    for (const Piece &piece : pieces) {
+        const bool special = (piece.flags & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN)) != 0;
+        text += special ? style.dim : odd ? style.accent : style.bold;
+        text += escape(piece.bytes);
+        text += style.reset;
+        odd = !odd;
+    }
+    out.write(text + "\n\n");
+}
+
+static void print_pieces(Output &out, const Globals &globals, const std::vector<Piece> &pieces) {
+    const Style style = make_style(globals, out);
+    if (out.is_terminal()) print_coloured(out, style, pieces);
+    Table table({">id", "piece", ">bytes", "kind"});
+    for (const Piece &piece : pieces)
+        table.row({std::to_string(piece.id), quoted(piece.bytes),
+                   std::to_string(piece.bytes.size()), kind_name(piece.flags)});
+    table.print(out, style);
+}
+
+static void print_json_pieces(Output &out, const ggufx_tokenizer *tokenizer, size_t n_bytes,
+                              const std::vector<Piece> &pieces) {
+    const auto info =
+        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *of, ggufx_error *error) {
+            return ggufx_tokenizer_info(of, tokenizer, error);
+        });
+    Json line = json_object(), ids = Json::array(), list = Json::array();
+    for (const Piece &piece : pieces) {
+        ids.push_back(piece.id);
+        Json of = Json::object();
+        of["id"] = piece.id;
+        of["piece"] = json_bytes(piece.bytes);
+        of["bytes"] = piece.bytes.size();
+        of["kind"] = kind_name(piece.flags);
+        list.push_back(std::move(of));
+    }
+    line["vocabulary"] = info.kind;
+    line["pre"] = info.pre ? Json(info.pre) : Json();
+    line["n_vocabulary"] = info.n_tokens;
+    line["n_tokens"] = pieces.size();
+    line["n_bytes"] = n_bytes;
+    line["ids"] = std::move(ids);
+    line["pieces"] = std::move(list);
+    print_json(out, line);
+}
+
+// Ids to the bytes they are, as they came.
+static std::string text_of(const ggufx_tokenizer *tokenizer, const std::vector<int32_t> &ids) {
+    std::string text(8 * ids.size() + 16, '\0');
+    size_t needed = 0;
+    const auto detokenize = [&](ggufx_error *error) {
+        return ggufx_detokenize(text.data(), text.size(), &needed, tokenizer, ids.data(),
+                                ids.size(), 0, error);
+    };
+    ggufx_error error;
+    if (detokenize(&error) == GGUFX_E_CAPACITY) text.resize(needed);
+    call(detokenize);
+    text.resize(needed);
+    return text;
+}
+
+static int tokenize_verb(const Globals &globals, const TokenizeVerb &options) {
+    if (options.text.empty() && options.file.empty() && options.ids.empty())
+        throw Failure(kUsage, "no text: --prompt, --file or --ids gives it");
+    const Runtime rt = make_runtime(globals);
+    const ggufx_progress cancel = cancel_hook();
+    const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY, &cancel);
+    ggufx_tokenizer *handle = nullptr;
+    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file.get(), error); });
+    const Tokenizer tokenizer(handle);
+
+    std::vector<int32_t> ids;
+    std::string text;
+    if (options.ids.empty()) {
+        text = options.file.empty() ? options.text : read_text(options.file);
+        uint32_t flags = options.bare ? 0 : GGUFX_TOKENIZE_ADD_SPECIAL;
+        if (options.parse) flags |= GGUFX_TOKENIZE_PARSE_SPECIAL;
+        ids = tokenize(handle, text, flags);
+    } else {
+        ids = parse_ids(options.ids, "--ids");
+        text = text_of(handle, ids);
+    }
+    Output out(globals);
+    if (globals.json) {
+        print_json_pieces(out, handle, text.size(), pieces_of(handle, ids));
+    } else if (options.count) {
+        out.write(fmt::format("{}\n", ids.size()));
+    } else if (options.only_ids) {
+        out.write(fmt::format("{}\n", fmt::join(ids, ",")));
+    } else if (!options.ids.empty()) {
+        out.write(out.is_terminal() ? escape_controls(text) + "\n" : text);
+    } else {
+        print_pieces(out, globals, pieces_of(handle, ids));
+    }
+    out.finish();
+    return kOk;
+}
+
+void add_tokenize(Tool &tool) {
+    auto options = std::make_shared<TokenizeVerb>();
+    Command sub =
+        tool.app.add_command("tokenize", "a text as ids of a model's vocabulary, or back");
+    sub.option("MODEL", options->model, "GGUF file").required();
+    Option text = sub.option("-p,--prompt", options->text, "text to cut into tokens");
+    Option file =
+        sub.option("-f,--file", options->file, "read the text from FILE (- = stdin)").value("FILE");
+    Option ids =
+        sub.option("--ids", options->ids, "ids to turn into text instead, 1,2,3").value("IDS");
+    text.excludes(file).excludes(ids);
+    file.excludes(ids);
+    sub.flag("--parse-special", options->parse, "\"<s>\" in the text is the control token");
+    sub.flag("--bare", options->bare, "add nothing: no first or last token");
+    sub.flag("--count", options->count, "print how many tokens there are");
+    sub.flag("--only-ids", options->only_ids,
+             "print the ids alone, 1,2,3, as run --tokens has them");
+    sub.examples("  ggufx tokenize model.gguf -p \"Once upon a time\"\n"
+                 "  ggufx tokenize model.gguf -f prompt.txt --count\n"
+                 "  ggufx tokenize model.gguf --ids 1,403,407");
+    tool.verbs.emplace_back(sub,
+                            [&tool, options] { return tokenize_verb(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,38 @@
+// The verbs, as main.cpp adds them to the command line; each room defines its own.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/tool.hpp"
+
+namespace ggufx::cli {
+
+void add_demo(Tool &tool);
+void add_info(Tool &tool);
+void add_validate(Tool &tool);
+void add_types(Tool &tool);
+void add_completion(Tool &tool);
+void add_convert(Tool &tool);
+void add_cpu(Tool &tool);
+void add_dequant(Tool &tool);
+void add_diff(Tool &tool);
+void add_embed(Tool &tool);
+void add_extract(Tool &tool);
+void add_fit(Tool &tool);
+void add_manual(Tool &tool);
+void add_merge(Tool &tool);
+void add_split(Tool &tool);
+void add_set(Tool &tool);
+void add_unset(Tool &tool);
+void add_rename(Tool &tool);
+void add_report(Tool &tool);
+void add_run(Tool &tool);
+void add_tokenize(Tool &tool);
+void add_perplexity(Tool &tool);
+void add_kv_eval(Tool &tool);
+void add_quantize(Tool &tool);
+void add_imatrix(Tool &tool);
+void add_bench(Tool &tool);
+void add_selftest(Tool &tool);
+void add_version(Tool &tool);
+
+} // namespace ggufx::cli

@@ -1,0 +1,13 @@
+// Row steps.
+// SPDX-License-Identifier: MIT
+#include "kernels/avx2/row_vec.hpp"
+#include "kernels/loops/families.hpp"
+#include "kernels/loops/rows_table.hpp"
+
+namespace ggufx {
+namespace kernels {
+
+constexpr RowKernels GGUFX_LAYER::kRows = kRowsOf<avx2::RowVec>;
+
+} // namespace kernels
+} // namespace ggufx

@@ -1,0 +1,60 @@
+// Recurrent steps, one value at a time: sums have 16 lanes, lane = index mod 16.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/rows.hpp"
+#include "kernels/scalar/canonical.hpp"
+
+#include "base/math.hpp"
+
+namespace ggufx::kernels::scalar {
+namespace {
+
+inline void conv(float *y, const float *const *x, const float *w, const float *b, size_t k,
+                 size_t n) {
+    for (size_t c = 0; c < n; c++) {
+        float sum = b ? b[c] : 0.0f;
+        for (size_t j = 0; j < k; j++)
+            sum = j == 0 && !b ? w[c] * x[0][c] : fmaf(w[j * n + c], x[j][c], sum);
+        y[c] = canonical_nan(sum);
+    }
+}
+
+// No -0: what zeros behind the end of a vector would add is not seen.
+inline float dot(const float *a, const float *b, size_t n) {
+    float lanes[kLanes] = {};
+    for (size_t i = 0; i < n; i++) lanes[i % kLanes] = fmaf(a[i], b[i], lanes[i % kLanes]);
+    return tree(lanes) + 0.0f;
+}
+
+inline void delta(float *out, float *m, const float *k, const float *q, const float *v, DeltaStep s,
+                  size_t rows, size_t n) {
+    for (size_t r = 0; r < rows; r++, m += n) {
+        for (size_t i = 0; i < n; i++) m[i] = m[i] * s.decay;
+        const float d = s.beta * (v[r] - dot(m, k, n));
+        for (size_t i = 0; i < n; i++) m[i] = canonical_nan(fmaf(d, k[i], m[i]));
+        out[r] = canonical_nan(dot(m, q, n) * s.scale);
+    }
+}
+
+inline void scan(float *out, float *m, const float *b, const float *c, const float *u, float decay,
+                 float dt, size_t rows, size_t n) {
+    for (size_t r = 0; r < rows; r++, m += n) {
+        const float t = u[r] * dt;
+        for (size_t i = 0; i < n; i++) m[i] = canonical_nan(fmaf(t, b[i], m[i] * decay));
+        out[r] = canonical_nan(dot(m, c, n));
+    }
+}
+
+inline void scan_each(float *out, float *m, const float *a, const float *b, const float *c,
+                      const float *u, const float *dt, size_t rows, size_t n) {
+    for (size_t r = 0; r < rows; r++, m += n, a += n) {
+        const float t = u[r] * dt[r];
+        for (size_t i = 0; i < n; i++)
+            m[i] = canonical_nan(fmaf(t, b[i], m[i] * exp_f32(dt[r] * a[i])));
+        out[r] = canonical_nan(dot(m, c, n));
+    }
+}
+
+} // namespace
+} // namespace ggufx::kernels::scalar

@@ -1,0 +1,17 @@
+// deepseek2: DeepSeek V2, V3, R1, Kimi K2, GLM-4.7-Flash: latent attention, experts in groups.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void deepseek2(Builder &b) {
+    Traits t;
+    t.experts.normalize = false;
+    // GLM-4.7-Flash was converted without the key of its gating.
+    const uint32_t layers = b.n_layers();
+    if ((layers == 47 || layers == 48) && b.binder().rows_of({kNoLayer, "token_embd"}) == 154880)
+        t.experts.gating = Gating::sigmoid;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

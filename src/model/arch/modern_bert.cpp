@@ -1,0 +1,26 @@
+// modern-bert: norms without biases in front, windows to both sides, each kind of layer with a
+// rotation of its own; the first layer's input is normed already.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void modern_bert(Builder &b) {
+    const Keys &keys = b.keys();
+    Traits t;
+    t.norm = NormKind::layer;
+    t.causal = t.logits = false;
+    t.first_norm = false;
+    t.act = Act::gelu;
+    t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
+    t.has_window =
+        all_but_first_of(keys.count_or("attention.sliding_window_pattern", {0, kMaxLayers}, 3));
+    t.window_rope = {.differs = true, .base = 10000};
+    t.rank_pooling = Pooling::mean;
+    t.rank_gelu = true;
+    const View x = b.embed(1);
+    b.norm(x, x, "token_embd_norm", NormKind::layer);
+    standard_from(b, t, x);
+}
+
+} // namespace ggufx::model::arch

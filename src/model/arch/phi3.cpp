@@ -1,0 +1,14 @@
+// phi3: Phi-3, 3.5, 4 and 4-mini; fused matrices and longrope by their tensors.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void phi3(Builder &b) {
+    Traits t;
+    const uint32_t window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, 0);
+    if (window < b.program().shape.n_context) t.window = window;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

@@ -1,0 +1,22 @@
+// qwen2 to qwen3: NEOX rotation; biases, norms of heads and experts by their tensors. The vision
+// models' text has equal positions in all sections, which is the plain rotation.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void qwen2(Builder &b) {
+    Traits t;
+    t.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
+    standard(b, t);
+}
+
+void qwen3(Builder &b) {
+    Traits t;
+    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.rank_pooling = Pooling::last; // its rerankers say yes or no
+    t.rank_softmax = true;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

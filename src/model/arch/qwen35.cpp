@@ -1,0 +1,16 @@
+// qwen35, qwen35moe: three layers of gated delta net, one of gated attention.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void qwen35(Builder &b) {
+    Traits t;
+    t.ffn_norm = "post_attention_norm";
+    t.gated_query = true;
+    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.shared_gate = true;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

@@ -1,0 +1,14 @@
+// smollm3: no rotation in every fourth layer.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void smollm3(Builder &b) {
+    Traits t;
+    t.rope = RopeStyle::pairs;
+    t.rotates = all_but_last_of(4);
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "model/build/binder.hpp"
+
+#include "formats/format.hpp"
+
+#include <charconv>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+const fmt::TypeInfo *float_type(const gguf::Tensor &t, const TensorName &name) {
+    const fmt::TypeInfo *type = fmt::type_info(t.type);
+    if (!type || type->kind != fmt::Kind::kFloat)
+        fail(Status::type, {t.info_offset}, "tensor \"%s\" is of type %s, not a float type",
+             name.text, type ? type->name : "unknown");
+    return type;
+}
+
+// "[n, n]", with more dimensions where a third is not 1; any number of rows is "any".
+struct Needed {
+    char text[80];
+    explicit Needed(const uint64_t (&ne)[3]) {
+        char rows[24] = "any", parts[24] = "";
+        if (ne[1]) snprintf(rows, sizeof rows, "%" PRIu64, ne[1]);
+        if (ne[2] != 1) snprintf(parts, sizeof parts, ", %" PRIu64, ne[2]);
+        snprintf(text, sizeof text, "[%" PRIu64 ", %s%s]", ne[0], rows, parts);
+    }
+};
+
+// Tensors that change the text's logits wherever they are. Others, of images or sound or a program's
+// own, may stay unread, and so may factors of a rotation.
+bool is_of_the_text(std::string_view name) {
+    for (const char *prefix : {"blk.", "token_embd", "token_types", "position_embd", "output",
+                               "per_layer_", "dense_", "cls"})
+        if (name.starts_with(prefix)) return true;
+    return false;
+}
+
+} // namespace
+
+TensorName::TensorName(uint32_t layer, const char *what, const char *kind) {
+    const char *dot = *kind ? "." : "";
+    if (layer == kNoLayer)
+        snprintf(text, sizeof text, "%s%s%s", what, dot, kind);
+    else
+        snprintf(text, sizeof text, "blk.%" PRIu32 ".%s%s%s", layer, what, dot, kind);
+}
+
+Binder::Binder(const gguf::File &file, Program &program)
+    : file_(file), program_(program),
+      used_(file.n_tensors(), Use(), HostAllocator<Use>(file.host().get())),
+      passed_(HostAllocator<const char *>(file.host().get())) {}
+
+bool Binder::has(const TensorName &name) const {
+    return file_.find_tensor(name.text) != gguf::kNotFound;
+}
+
+bool Binder::is_read(const TensorName &name) const {
+    const size_t index = file_.find_tensor(name.text);
+    return index != gguf::kNotFound && file_.tensor(index).data;
+}
+
+uint64_t Binder::length(const TensorName &name) const {
+    const size_t index = file_.find_tensor(name.text);
+    return index == gguf::kNotFound ? 0 : file_.tensor(index).ne[0];
+}
+
+uint64_t Binder::rows_of(const TensorName &name) const {
+    const size_t index = file_.find_tensor(name.text);
+    return index == gguf::kNotFound ? 0 : file_.tensor(index).ne[1];
+}
+
+gguf::Tensor Binder::find(const TensorName &name, const uint64_t (&ne)[3], Role role) {
+    const size_t index = file_.find_tensor(name.text);
+    if (index == gguf::kNotFound) fail(Status::missing, {}, "tensor \"%s\" is missing", name.text);
+    const gguf::Tensor t = file_.tensor(index);
+    const bool fits = t.ne[0] == ne[0] && (ne[1] == 0 || t.ne[1] == ne[1]) && t.ne[1] > 0 &&
+                      t.ne[2] == ne[2] && t.ne[3] == 1;
+    if (!fits)
+        fail(Status::shape, {t.info_offset, index},
+             "tensor \"%s\" is [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
+             "], the model needs %s",
+             name.text, t.ne[0], t.ne[1], t.ne[2], t.ne[3], Needed(ne).text);
+    if (!used_[index].used) {
+        program_.n_parameters += t.ne[0] * t.ne[1] * t.ne[2]; // below 2^63: the reader checked
+        program_.weight_bytes += t.n_bytes;
+    }
+    used_[index] = {true, role};
+    return t;
+}
+
+uint32_t Binder::matrices(const TensorName &name, uint64_t n_cols, uint64_t n_rows,
+                          uint64_t n_parts, Role role) {
+    const gguf::Tensor t = find(name, {n_cols, n_rows, n_parts}, role);
+    const fmt::TypeInfo *type = fmt::type_info(t.type);
+    const bool usable = type && (type->kind == fmt::Kind::kQuantized ||
+                                 (type->kind == fmt::Kind::kFloat && type->block_bytes <= 4));
+    if (!usable)
+        fail(Status::type, {t.info_offset},
+             "tensor \"%s\" is of type %s, which has no matrix product", name.text,
+             type ? type->name : "unknown");
+    WeightInfo info;
+    info.w = {t.type, t.data, t.row_stride, t.ne[1] * t.ne[2], n_cols};
+    info.n_parts = static_cast<uint32_t>(n_parts);
+    info.tensor = file_.find_tensor(name.text);
+    program_.weights.push_back(info);
+    return static_cast<uint32_t>(program_.weights.size() - 1);
+}
+
+uint32_t Binder::matrix(const TensorName &name, uint64_t n_cols, uint64_t n_rows, Role role) {
+    return matrices(name, n_cols, n_rows, 1, role);
+}
+
+uint32_t Binder::slice(uint32_t weights, uint64_t first_row, uint64_t n_rows) {
+    WeightInfo info = program_.weights[weights];
+    if (info.w.data) info.w.data += first_row * info.w.stride;
+    info.w.n_rows = n_rows;
+    program_.weights.push_back(info);
+    return static_cast<uint32_t>(program_.weights.size() - 1);
+}
+
+Vec Binder::table(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
+    const gguf::Tensor t = find(name, {n_cols, n_rows, 1}, Role::kept);
+    const fmt::TypeInfo *type = float_type(t, name);
+    const uint64_t start = program_.n_vector_floats, n = n_cols * n_rows; // below 2^63
+    if (n >= kNoIndex - start)
+        fail(Status::limit, {t.info_offset}, "the vectors of the model exceed 2^32 values");
+    program_.n_vector_floats += n;
+    if (!t.data) return static_cast<Vec>(start); // nothing is taken for what a header claims
+    program_.vectors.resize(static_cast<size_t>(start + n));
+    float *out = program_.vectors.data() + start;
+    for (uint64_t row = 0; row < n_rows; row++)
+        fmt::decode_row(out + row * n_cols, *type, t.data + row * t.row_stride,
+                        static_cast<size_t>(n_cols));
+    return static_cast<Vec>(start);
+}
+
+Vec Binder::vector(const TensorName &name, uint64_t n) {
+    return table(name, n, 1);
+}
+
+Vec Binder::turned(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
+    const Vec start = table(name, n_cols, n_rows);
+    if (!is_read(name)) return start;
+    float *values = program_.vectors.data() + start;
+    const size_t n = static_cast<size_t>(n_cols * n_rows);
+    const Vector<float> rows(values, values + n, program_.vectors.get_allocator());
+    for (uint64_t r = 0; r < n_rows; r++)
+        for (uint64_t c = 0; c < n_cols; c++) values[c * n_rows + r] = rows[r * n_cols + c];
+    return start;
+}
+
+bool Binder::is_passed(std::string_view name) const {
+    uint32_t layer = 0;
+    const auto [end, error] = std::from_chars(name.data() + 4, name.data() + name.size(), layer);
+    if (error == std::errc() && layer >= passed_first_ && layer < passed_end_) return true;
+    for (const char *part : passed_)
+        if (name.find(part) != std::string_view::npos) return true;
+    return false;
+}
+
+Roles Binder::roles() const {
+    Roles out(used_.size(), Role::other, HostAllocator<Role>(file_.host().get()));
+    for (size_t i = 0; i < out.size(); i++)
+        out[i] = used_[i].used ? used_[i].role : quant::category_of(file_.tensor(i).name);
+    return out;
+}
+
+void Binder::refuse_leftovers() const {
+    for (size_t i = 0; i < file_.n_tensors(); i++) {
+        const gguf::Tensor t = file_.tensor(i);
+        if (used_[i].used || !is_of_the_text(t.name) || is_passed(t.name)) continue;
+        fail(Status::unsupported, {t.info_offset, i},
+             "tensor \"%s\" has no place in the %s program of this library: models with it are "
+             "not supported",
+             Quoted(t.name.data(), t.name.size()).c_str(), program_.architecture);
+    }
+}
+
+void Binder::require_data() const {
+    for (size_t i = 0; i < file_.n_tensors(); i++) {
+        const gguf::Tensor t = file_.tensor(i);
+        if (!used_[i].used || t.data) continue;
+        fail(Status::argument, {kNone, i},
+             "the data of tensor \"%s\" are not in memory: the file was opened for metadata only",
+             Quoted(t.name.data(), t.name.size()).c_str());
+    }
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,134 @@
+// Puts a program together: slots, steps, weights of a file. The blocks (attention, feed-forward ...)
+// are in files of their own and use nothing else.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/build/binder.hpp"
+#include "model/build/keys.hpp"
+#include "model/build/rope.hpp"
+#include "model/build/traits.hpp"
+
+namespace ggufx::model {
+
+// A matrix with its bias and factor, where the file has them.
+struct Linear {
+    const char *name;
+    uint64_t width; // of its result
+    Role role = Role::other;
+};
+
+class Builder {
+public:
+    // Both must outlive the builder. Throws Error.
+    Builder(const gguf::File &file, const Keys &keys, Program &program, const Progress &progress);
+
+    const Keys &keys() const { return keys_; }
+    Binder &binder() { return binder_; }
+    const Binder &binder() const { return binder_; }
+    Program &program() { return program_; }
+
+    uint32_t layer() const { return layer_; } // kNoLayer outside of all
+    bool has(const char *what, const char *kind = "weight") const {
+        return binder_.has({layer_, what, kind});
+    }
+
+    // Throws limit: more than kMaxSlot values.
+    View slot(uint64_t width);
+    void emit(const Step &step) { program_.steps.push_back(step); }
+
+    // ---- tensors of the layer
+    // Those without which the architecture is another one. Missing: the first that is not there.
+    void require(const Names &names) const;
+    Vec vector(const char *what, uint64_t n, const char *kind = "weight") {
+        return binder_.vector({layer_, what, kind}, n);
+    }
+    // A row of a table that is the same for every token.
+    Vec first_row(const char *what, uint64_t n_rows);
+    Vec vector_if(const char *what, uint64_t n, const char *kind = "weight") {
+        return has(what, kind) ? vector(what, n, kind) : kNoIndex;
+    }
+
+    // ---- steps
+    View linear(View in, const Linear &linear);
+    // Of several matrices of one input; results in `out`.
+    void linears(View *out, View in, const Linear *list, uint32_t n);
+    // Rows of one matrix as `n` results.
+    void split(View *out, View in, const char *name, const uint64_t *widths, uint32_t n, Role role);
+    // A norm by weights of the layer: NormKind, `groups` parts.
+    void norm(View out, View in, const char *name, NormKind kind, uint32_t groups = 1);
+    View normed(View in, const char *name, NormKind kind);
+    void norm_by(View out, View in, Vec w, uint32_t groups); // RMS; w of a group, or none
+    View plain(View in, const Linear &linear);               // without bias and factor
+    void add(View x, View y, float scale = 1) { emit(step::Add{x, y, scale}); }
+
+    // The number of such a rotation, and where its angles stand.
+    uint32_t rotation(const Rope &rope);
+    View angles(uint32_t rotation);
+    // A new layer in the cache of that shape; whose it is, for layers that share it.
+    void cache_layer(step::Attend *attend, const CacheShape &shape, uint32_t window);
+    void share_layer(step::Attend *attend, const CacheShape &shape, uint32_t owner);
+    // For users who ask: those of the first attention layer.
+    void note_heads(uint32_t heads, uint32_t kv_heads, uint32_t dim_k, uint32_t dim_v);
+    uint32_t state(const StateInfo &info);
+
+    // ---- the frame: embedding, layers, output
+    float epsilon() const { return epsilon_; }
+    uint32_t n_embd() const { return program_.shape.n_embd; }
+    uint32_t n_layers() const { return program_.shape.n_layers; }
+    View embed(float scale);
+    // x += what the table has for the position of a token.
+    void add_positions(View x, const char *table);
+    bool causal(const Traits &traits) const;
+    // Slopes of ALiBi: where they start among Program::slopes.
+    uint32_t slopes(uint32_t heads, float largest);
+    void begin_layer(uint32_t layer);
+    void end_layer();
+    void output(View x, const Traits &traits);
+    void finish();
+
+private:
+    void logits(View h, const Traits &traits);
+    void pool(View h, const Traits &traits);
+    void embedding_head(View h);
+    void score_head(View h, const Traits &traits);
+    void begin_part(PartKind part);
+    uint64_t rows_by(const char *key, const char *name) const;
+    void check_heads() const;
+    uint64_t vocabulary() const;
+    void epilogue(View out, const char *name, uint64_t first, uint64_t whole);
+
+    const Keys &keys_;
+    Program &program_;
+    const Progress progress_; // layers
+    Binder binder_;
+    uint32_t layer_ = kNoLayer;
+    float epsilon_ = 0;
+    uint32_t tokens_ = kNoIndex; // weights of the embedding
+    uint32_t slope_heads_ = 0;   // of the slopes made last
+    Vector<Rope> ropes_;         // of Program::rotations
+    Vector<View> angles_;
+};
+
+// The rotation of a layer with or without a window.
+Rope window_rope(const Keys &keys, const Traits &traits, uint32_t dims, bool windowed);
+
+// Blocks; h is the input behind its norm. They give what is added to the stream.
+View attention(Builder &b, const Traits &traits, View h);
+View mla(Builder &b, View h);
+View delta_net(Builder &b, View h, bool interleaved);
+View feed_forward(Builder &b, const Traits &traits, View h); // dense or experts, by the tensors
+bool has_experts(const Builder &b);                          // the layer
+struct Dense {
+    Act act;
+    const char *suffix = "";
+    bool plain = false; // without a gate
+};
+View dense(Builder &b, const Dense &dense, View h);
+View experts(Builder &b, const Experts &experts, View h, View scores); // scores may be none
+View mixer(Builder &b, const Traits &traits, View h); // attention or what the tensors say
+
+// Embedding, all layers, output; the same from an embedding on.
+void standard(Builder &b, const Traits &traits);
+void standard_from(Builder &b, const Traits &traits, View x);
+
+} // namespace ggufx::model

@@ -1,0 +1,215 @@
+// Feed-forward networks: dense, experts, and experts beside a shared one.
+// SPDX-License-Identifier: MIT
+#include "model/build/builder.hpp"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+struct DenseNames {
+    char gate[40], up[40], down[40];
+    explicit DenseNames(const char *suffix) {
+        snprintf(gate, sizeof gate, "ffn_gate%s", suffix);
+        snprintf(up, sizeof up, "ffn_up%s", suffix);
+        snprintf(down, sizeof down, "ffn_down%s", suffix);
+    }
+};
+
+step::Activate activate(Act act, View gate, View up) {
+    return {gate, up, 1, gate.width, 0, act};
+}
+
+// The sizes of the experts of a layer.
+struct ExpertShape {
+    uint32_t n, used, width;
+
+    explicit ExpertShape(Builder &b) {
+        const Keys &keys = b.keys();
+        n = keys.count("expert_count", {1, kMaxExperts});
+        used = keys.count("expert_used_count", {1, n});
+        b.program().shape.n_experts = n;
+        b.program().shape.n_used_experts = used;
+        // Its own key, else what the tensor says: the width of the dense network, or a part of it.
+        const char *down = b.has("ffn_down_exps") ? "ffn_down_exps" : "ffn_down.0";
+        const uint64_t rows = b.binder().length({b.layer(), down});
+        if (rows > kMaxWidth)
+            fail(Status::hparam, {}, "experts of %" PRIu64 " values are too wide", rows);
+        width = keys.count_or("expert_feed_forward_length", {1, kMaxWidth},
+                              static_cast<uint32_t>(rows));
+    }
+};
+
+// One block of experts over h.
+class ExpertBlock {
+public:
+    ExpertBlock(Builder &b, const Experts &traits) : b_(b), t_(traits), s_(b) {}
+
+    View build(View h, View scores) {
+        b_.require(t_.needs);
+        route(scores.none() ? b_.linear(h, {"ffn_gate_inp", s_.n, Role::kept}) : scores);
+        const View hidden = expand(h);
+        const View parts =
+            product(hidden, {"ffn_down_exps", h.width, Role::ffn_down}, s_.width, true);
+        if (b_.has("ffn_down_exps", "scale"))
+            b_.emit(step::ExpertScale{parts, ids_, b_.vector("ffn_down_exps", s_.n, "scale")});
+        const View out = b_.slot(h.width);
+        b_.emit(step::ExpertSum{parts, weights_, out});
+        return out;
+    }
+
+private:
+    void route(View scores);
+    View expand(View h);
+    uint32_t bind_separate(const Linear &part, uint64_t n_cols);
+    View product(View in, const Linear &part, uint64_t n_cols, bool each);
+
+    Builder &b_;
+    const Experts &t_;
+    const ExpertShape s_;
+    View ids_, weights_;
+};
+
+void ExpertBlock::route(View scores) {
+    const Keys &keys = b_.keys();
+    step::Route route{};
+    route.scores = scores;
+    route.ids = ids_ = b_.slot(s_.used);
+    route.weights = weights_ = b_.slot(s_.used);
+    route.bias = b_.vector_if("exp_probs_b", s_.n, "bias");
+    route.groups = keys.count_or("expert_group_count", {0, s_.n}, 0);
+    if (route.groups > 1) {
+        if (s_.n % route.groups || s_.n / route.groups < 2)
+            keys.reject("expert_group_count",
+                        "does not cut the experts into groups of two or more");
+        route.groups_used = keys.count("expert_group_used_count", {1, route.groups});
+        if (uint64_t{route.groups_used} * (s_.n / route.groups) < s_.used)
+            keys.reject("expert_group_used_count", "leaves fewer experts than are used");
+    }
+    const uint32_t kind = keys.count_or("expert_gating_func", {0, 3}, 0);
+    route.gating = kind ? static_cast<Gating>(kind) : t_.gating;
+    route.normalize =
+        keys.has("expert_weights_norm") ? keys.flag_or("expert_weights_norm", false) : t_.normalize;
+    const double scale = t_.scaled ? keys.number_or("expert_weights_scale", 0, 1e6, 0) : 0;
+    route.scale = scale == 0 ? 1 : static_cast<float>(scale);
+    b_.emit(route);
+}
+
+// Files before 2024-04 have a matrix for each expert: "ffn_up.3" for one part of "ffn_up_exps".
+uint32_t ExpertBlock::bind_separate(const Linear &part, uint64_t n_cols) {
+    uint32_t first = 0;
+    for (uint32_t e = 0; e < s_.n; e++) {
+        char own[32];
+        const int stem = static_cast<int>(strlen(part.name) - strlen("_exps"));
+        snprintf(own, sizeof own, "%.*s.%" PRIu32, stem, part.name, e);
+        const uint32_t weights =
+            b_.binder().matrix({b_.layer(), own}, n_cols, part.width, part.role);
+        if (e == 0) first = weights;
+    }
+    return first;
+}
+
+// `part` of each expert.
+View ExpertBlock::product(View in, const Linear &part, uint64_t n_cols, bool each) {
+    const uint64_t n_rows = part.width;
+    step::ExpertProduct p{};
+    p.in = in;
+    p.ids = ids_;
+    p.out = b_.slot(n_rows * s_.used);
+    p.used = s_.used;
+    p.each = each;
+    if (b_.has("ffn_down.0")) {
+        p.separate = s_.n;
+        p.weights = bind_separate(part, n_cols);
+        p.order = b_.slot(s_.used);
+        p.columns = b_.slot(n_cols * s_.used);
+        p.results = b_.slot(n_rows * s_.used);
+    } else {
+        p.weights = b_.binder().matrices({b_.layer(), part.name}, n_cols, n_rows, s_.n, part.role);
+    }
+    b_.emit(p);
+    if (b_.has(part.name, "bias"))
+        b_.emit(step::ExpertBias{p.out, ids_,
+                                 b_.binder().table({b_.layer(), part.name, "bias"}, n_rows, s_.n)});
+    return p.out;
+}
+
+// What goes into the last matrices: [used][width].
+View ExpertBlock::expand(View h) {
+    if (b_.has("ffn_gate_up_exps")) { // rows of the gate first
+        const View both = product(h, {"ffn_gate_up_exps", uint64_t{2} * s_.width, Role::ffn_gate},
+                                  h.width, false);
+        const View hidden = b_.slot(uint64_t{s_.used} * s_.width);
+        b_.emit(step::Activate{both, both.part(s_.width, both.width - s_.width), s_.used, s_.width,
+                               2 * s_.width, t_.act});
+        b_.emit(step::Gather{both, hidden, s_.used, 2 * s_.width, s_.width, s_.width});
+        return hidden;
+    }
+    if (t_.plain) {
+        const View hidden = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, h.width, false);
+        b_.emit(step::Activate{hidden, View{}, s_.used, s_.width, s_.width, t_.act});
+        return hidden;
+    }
+    const View gate = product(h, {"ffn_gate_exps", s_.width, Role::ffn_gate}, h.width, false);
+    const View up = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, h.width, false);
+    b_.emit(activate(t_.act, gate, up));
+    return gate;
+}
+
+} // namespace
+
+// By its key, shared experts by the tensor.
+static uint64_t width_of(const Builder &b, const char *down, bool has_key) {
+    constexpr const char *key = "feed_forward_length";
+    if (has_key) return b.keys().count_at(key, b.layer(), {1, kMaxWidth});
+    const uint64_t ff = b.binder().length({b.layer(), down});
+    if (ff <= kMaxWidth) return ff;
+    fail(Status::hparam, {}, "a feed-forward network of %" PRIu64 " values is too wide", ff);
+}
+
+View dense(Builder &b, const Dense &d, View h) {
+    const DenseNames names(d.suffix);
+    const uint64_t ff = width_of(b, names.down, *d.suffix == 0);
+    View out[2];
+    const uint64_t rows = b.binder().rows_of({b.layer(), names.up});
+    if (d.plain) {
+        out[0] = b.linear(h, {names.up, ff, Role::ffn_up});
+    } else if (!b.has(names.gate) && rows != 0 && rows != ff) {
+        const uint64_t widths[] = {ff, ff}; // one matrix, rows of the gate first
+        b.split(out, h, names.up, widths, 2, Role::ffn_up);
+    } else {
+        const Linear list[] = {{names.gate, ff, Role::ffn_gate}, {names.up, ff, Role::ffn_up}};
+        b.linears(out, h, list, 2);
+    }
+    b.emit(activate(d.act, out[0], out[1]));
+    return b.linear(out[0], {names.down, h.width, Role::ffn_down});
+}
+
+View experts(Builder &b, const Experts &traits, View h, View scores) {
+    return ExpertBlock(b, traits).build(h, scores);
+}
+
+bool has_experts(const Builder &b) {
+    return b.has("ffn_gate_inp") || b.has("ffn_up_exps") || b.has("ffn_down_exps");
+}
+
+View feed_forward(Builder &b, const Traits &t, View h) {
+    if (!has_experts(b)) {
+        b.require(t.ffn_needs);
+        return dense(b, {t.act, "", t.plain_ffn}, h);
+    }
+    const View out = experts(b, t.experts, h, View{});
+    if (!b.has("ffn_up_shexp") && !b.has("ffn_down_shexp")) return out;
+    const View shared = dense(b, {t.experts.act, "_shexp"}, h);
+    if (t.shared_gate) {
+        const View gate = b.linear(h, {"ffn_gate_inp_shexp", 1, Role::kept});
+        b.emit(step::SigmoidGate{shared, gate, 1, 0, true});
+    }
+    b.add(out, shared);
+    return out;
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,86 @@
+// What differs between architectures whose layers are put together in the common ways. Which
+// tensors a file has decides the rest: biases, fused matrices, norms of queries and keys, a tied
+// output, experts.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/program/step.hpp"
+
+#include <array>
+#include <functional>
+
+namespace ggufx::model {
+
+// Full names behind "blk.N.".
+using Names = std::array<const char *, 8>; // those behind the last are null
+using LayerTest = std::function<bool(uint32_t layer)>;
+
+struct Experts {
+    Gating gating = Gating::softmax; // `expert_gating_func` decides where a file has it
+    bool normalize = true;
+    bool scaled = true; // by expert_weights_scale
+    Act act = Act::silu;
+    bool plain = false; // without a gate: act(up x)
+    Names needs = {};   // beside the matrices
+};
+
+// Where norms stand: before a sublayer, or behind its sum with the stream (attn_output_norm,
+// layer_output_norm).
+enum class NormOrder : uint8_t { before, after_sum };
+
+// Rotation of layers with a window, where it differs.
+struct WindowRope {
+    bool differs = false;
+    double base = 10000;
+    bool scaled = false;          // by the model's factor and kind of scaling
+    bool attention_factor = true; // rope.scaling.attn_factor counts
+    bool divisors = true;         // so do rope_freqs
+};
+
+struct Traits {
+    NormKind norm = NormKind::rms;
+    RopeStyle rope = RopeStyle::halves;
+    Act act = Act::silu;
+    NormOrder order = NormOrder::before;
+    bool first_norm = true;            // the first layer has an attn_norm
+    bool causal = true;                // tokens see those before them alone; a key may say no
+    bool logits = true;                // a next token is predicted; else it makes embeddings only
+    bool plain_ffn = false;            // without a gate: act(up x)
+    bool full_qk_norm = false;         // norms of q and k over all heads at once, of kind `norm`
+    float alibi = 0;                   // largest bias of ALiBi; 0: none
+    bool post_norms = false;           // post_attention_norm and post_ffw_norm on the outputs
+    const char *ffn_norm = "ffn_norm"; // before the feed-forward network
+    const char *output_norm = "output_norm"; // null: none
+    bool gated_query = false;                // attn_q has a gate behind each head's query
+    bool shared_gate = false;                // sigmoid(ffn_gate_inp_shexp x) on the shared expert
+    bool keys_as_values = false;             // without attn_v values are keys before their norm
+    bool value_norm = false;                 // RMS norm without weights on values
+    Experts experts;
+    Names needs = {};     // of attention, beside the matrices
+    Names ffn_needs = {}; // of a dense network, the same
+    // What rerankers look at (none: the first token, or the last where tokens see those before them
+    // alone), and what is between their two matrices.
+    Pooling rank_pooling = Pooling::none;
+    bool rank_gelu = false;    // in place of tanh
+    bool rank_softmax = false; // over the scores
+
+    // The layer whose keys and values a layer reads; none: its own.
+    std::function<uint32_t(uint32_t layer)> shares;
+    LayerTest rotates;    // none: all layers
+    uint32_t window = 0;  // 0: none
+    LayerTest has_window; // none: all, where there is one
+    WindowRope window_rope;
+
+    float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
+    float attention_scale = 0; // 0: 1 / sqrt(head_dim_k)
+    float attention_cap = 0, logit_cap = 0;
+    // Queries times 1 + scale * log(floor((position + offset) / floor) + 1).
+    float temperature_scale = 0, temperature_floor = 0, temperature_offset = 0;
+};
+
+// Layers l with l mod n < n - 1; n = 1: none, n = 0: all.
+LayerTest all_but_last_of(uint32_t n);
+// Layers l with l mod n != 0; n = 1: none, n = 0: all.
+LayerTest all_but_first_of(uint32_t n);
+
+} // namespace ggufx::model

@@ -1,0 +1,113 @@
+// Texts to vectors: each goes through the layers whole, several in a batch; what a text becomes
+// does not depend on its neighbours. All memory is taken at create.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/model.hpp"
+#include "model/run/runner.hpp"
+
+#include <optional>
+
+namespace ggufx::model {
+
+// What the texts give: pooled as the file asks, by another rule, or not at all (`none`).
+struct EmbedOptions {
+    uint32_t n_context = 0;          // tokens of a text; 0 = the trained context, at most 8,192
+    uint32_t n_batch = 0;            // tokens computed at once; 0 = 512
+    bool own_pooling = false;        // else that of the file
+    Pooling pooling = Pooling::none; // where it is
+    uint32_t dimensions = 0;         // that are kept, from the first; 0 = all
+    bool normalizes = false, cuts = false;
+    matmul::Options matmul; // without progress
+};
+
+// Options with their defaults put in. Throws argument, unsupported.
+struct EmbedPlan {
+    EmbedPlan(const Program &program, const EmbedOptions &options);
+
+    EmbedOptions options;
+    uint32_t n_context, n_rows; // of a text; of a batch
+    uint32_t width, dimensions; // of a result before and after its first values are kept
+    Pooling pooling;
+    bool alone; // one text at a time: layers hand on states, or read keys of others
+};
+
+// What an embedder takes from the allocator beside itself. Throws Error.
+uint64_t embedder_bytes(const Host &host, const Program &program, const EmbedPlan &plan);
+
+// Keys and values of the texts of a batch: one layer that all use in turn, or those of a session.
+class TextCaches {
+public:
+    TextCaches(const Program &program, const Ref<Host> &host, const kernels::Kernels &kernels,
+               const EmbedPlan &plan);
+    ~TextCaches();
+    TextCaches(const TextCaches &) = delete;
+    TextCaches &operator=(const TextCaches &) = delete;
+
+    static uint64_t estimate(const Program &program, const Host &host, const EmbedPlan &plan);
+
+    kv::Cache *const *caches() const { return whole_ ? whole_->caches() : caches_.data(); }
+    state::StateCache *states() const { return whole_ ? whole_->states() : nullptr; }
+    Status begin(Failure *failure) {
+        return whole_ ? whole_->begin(kSequence, failure) : Status::ok;
+    }
+    void end() {
+        if (whole_) whole_->rollback(kSequence);
+    }
+
+private:
+    static constexpr uint32_t kSequence = 0;
+
+    void clear();
+    Vector<kv::Cache *> caches_;
+    std::optional<Caches> whole_;
+};
+
+// Texts of a call, one behind the other.
+struct Texts {
+    const int32_t *tokens;
+    const size_t *lengths; // [n]
+    size_t n;
+};
+
+class Embedder {
+public:
+    // model must outlive the embedder. Throws Error (argument, unsupported) / std::bad_alloc.
+    Embedder(const Model &model, const EmbedOptions &options)
+        : Embedder(model, EmbedPlan(model.program(), options)) {}
+    Embedder(const Embedder &) = delete;
+    Embedder &operator=(const Embedder &) = delete;
+
+    const EmbedPlan &plan() const { return plan_; }
+    const Model &model() const { return model_; }
+
+    // out [rows_of(texts)][dimensions]. Checks tokens and lengths; neither throws nor allocates.
+    Status embed(float *out, const Texts &texts, const Progress &progress, Failure *failure);
+    Status check(const Texts &texts, Failure *failure) const;
+    // Rows of the result: one of each text, or with Pooling::none of each token that is used.
+    uint64_t rows_of(const Texts &texts) const;
+
+private:
+    Embedder(const Model &model, const EmbedPlan &plan);
+    class Poll;
+    size_t used_length(size_t length) const {
+        return length < plan_.n_context ? length : plan_.n_context;
+    }
+    void gather(const Texts &texts, size_t first, const int32_t *tokens);
+    Status run_batch_of_texts(LayerWatcher *watcher, Failure *failure);
+    Status copy_results(float *out, size_t first_text, Failure *failure) const;
+
+    const Model &model_;
+    const EmbedPlan plan_;
+    TextCaches caches_;
+    Buffer scratch_;
+    Vector<int32_t> tokens_;     // [n_rows]
+    Vector<uint32_t> positions_; // the same
+    Vector<TextRows> rows_;      // of the texts of a batch
+    Vector<const double *> frequencies_;
+    state::Step memory_{};
+    Context context_;
+    size_t n_rows_used_ = 0, n_tokens_taken_ = 0; // of the batch: rows, and tokens of the call
+};
+
+} // namespace ggufx::model

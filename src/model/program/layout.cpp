@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "base/checked.hpp"
+#include "model/program/program.hpp"
+
+#include <algorithm>
+
+namespace ggufx::model {
+
+namespace {
+
+bool is_rows(const Step &step) {
+    return std::visit([](const auto &s) { return s.kRows; }, step);
+}
+
+bool begins_part(const Program &p, uint32_t step) {
+    return std::any_of(std::begin(p.parts), std::end(p.parts),
+                       [&](const Part &part) { return part.first_step == step; });
+}
+
+void find_ends_of_parts(Program &p) {
+    for (uint32_t i = 0; i < kParts; i++) {
+        const uint64_t end = i + 1 < kParts ? p.parts[i + 1].first_step : p.steps.size();
+        const auto behind = std::find_if(p.groups.begin(), p.groups.end(),
+                                         [&](const Group &g) { return g.first >= end; });
+        p.parts[i].end_group = static_cast<uint32_t>(behind - p.groups.begin());
+    }
+}
+
+// As many steps of rows as stand together, up to the end of a layer or part; others alone.
+void make_groups(Program &p) {
+    size_t layer = 0;
+    for (uint32_t i = 0; i < p.steps.size(); i++) {
+        const bool rows = is_rows(p.steps[i]);
+        const bool joins = !p.groups.empty() && p.groups.back().rows && rows &&
+                           !begins_part(p, i) && !p.groups.back().ends_layer;
+        if (joins)
+            p.groups.back().end = i + 1;
+        else
+            p.groups.push_back({i, i + 1, rows, false});
+        if (layer < p.layer_ends.size() && p.layer_ends[layer] == i + 1) {
+            p.groups.back().ends_layer = true;
+            layer++;
+        }
+    }
+    find_ends_of_parts(p);
+}
+
+void find_uses(Program &p) {
+    for (uint32_t g = 0; g < p.groups.size(); g++) {
+        for (uint32_t i = p.groups[g].first; i < p.groups[g].end; i++) {
+            const auto use = [&](const View &v) {
+                if (v.none()) return;
+                SlotInfo &slot = p.slots[v.slot];
+                if (slot.first == kNoIndex) {
+                    slot.first = g;
+                    slot.first_step = i;
+                }
+                slot.last = g;
+                p.groups[g].values += v.width;
+            };
+            std::visit([&](const auto &s) { s.views(use); }, p.steps[i]);
+        }
+    }
+}
+
+// Whole cache lines of a batch of any size.
+uint64_t padded(const SlotInfo &slot) {
+    return (uint64_t{slot.width} + 15) / 16 * 16;
+}
+
+// Where a slot of n floats fits between those in use, which are sorted by place.
+uint64_t first_gap(const Program &p, const Vector<uint32_t> &live, uint64_t n) {
+    uint64_t at = 0;
+    for (const uint32_t other : live) {
+        if (p.slots[other].offset >= at + n) break;
+        at = std::max(at, p.slots[other].offset + padded(p.slots[other]));
+    }
+    return at;
+}
+
+void place(Program &p, Vector<uint32_t> &live, uint32_t slot) {
+    SlotInfo &info = p.slots[slot];
+    std::erase_if(live, [&](uint32_t other) { return p.slots[other].last < info.first; });
+    info.offset = first_gap(p, live, padded(info));
+    p.row_floats = std::max(p.row_floats, info.offset + padded(info));
+    const auto behind = std::find_if(live.begin(), live.end(), [&](uint32_t other) {
+        return p.slots[other].offset > info.offset;
+    });
+    live.insert(behind, slot);
+}
+
+} // namespace
+
+Program::Program(const Host *host)
+    : steps(HostAllocator<Step>(host)), groups(HostAllocator<Group>(host)),
+      layer_ends(HostAllocator<uint32_t>(host)), slots(HostAllocator<SlotInfo>(host)),
+      weights(HostAllocator<WeightInfo>(host)), vectors(HostAllocator<float>(host)),
+      frequencies(HostAllocator<double>(host)), rotations(HostAllocator<Rotation>(host)),
+      caches(HostAllocator<CacheInfo>(host)), states(HostAllocator<StateInfo>(host)),
+      slopes(HostAllocator<float>(host)) {}
+
+void Program::shrink() {
+    steps.shrink_to_fit();
+    groups.shrink_to_fit();
+    layer_ends.shrink_to_fit();
+    slots.shrink_to_fit();
+    weights.shrink_to_fit();
+    vectors.shrink_to_fit();
+    frequencies.shrink_to_fit();
+    rotations.shrink_to_fit();
+    caches.shrink_to_fit();
+    states.shrink_to_fit();
+    slopes.shrink_to_fit();
+    for (CacheInfo &cache : caches) cache.layers.shrink_to_fit();
+}
+
+uint64_t Program::memory_bytes() const {
+    const auto bytes = [](const auto &v) { return uint64_t{v.capacity()} * sizeof v[0]; };
+    uint64_t total = bytes(steps) + bytes(groups) + bytes(layer_ends) + bytes(slots) +
+                     bytes(weights) + n_vector_floats * sizeof(float) + bytes(frequencies) +
+                     bytes(rotations) + bytes(caches) + bytes(states) + bytes(slopes);
+    for (const CacheInfo &cache : caches) total += bytes(cache.layers);
+    return total;
+}
+
+void lay_out(Program &p) {
+    const HostAllocator<uint32_t> allocator(p.steps.get_allocator().host());
+    make_groups(p);
+    find_uses(p);
+    p.slots[p.stream.slot].last = static_cast<uint32_t>(p.groups.size()); // projected any time
+    Vector<uint32_t> order(allocator), live(allocator);
+    for (uint32_t i = 0; i < p.slots.size(); i++)
+        if (!p.slots[i].outside && p.slots[i].first != kNoIndex) order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        return p.slots[a].first != p.slots[b].first ? p.slots[a].first < p.slots[b].first : a < b;
+    });
+    for (const uint32_t slot : order) place(p, live, slot);
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "model/run/caches.hpp"
+
+#include "kv/types.hpp"
+
+namespace ggufx::model {
+
+namespace {
+
+// A layer with a window keeps so many tokens behind it for cuts, and appends so many at a time;
+// both fit into what kv reserves for windows anyway (kWindowAppend).
+constexpr uint32_t kWindowHistory = 320, kWindowStep = 128;
+
+bool has_windows(const CacheInfo &info) {
+    for (const CacheLayer &layer : info.layers)
+        if (layer.window > 0) return true;
+    return false;
+}
+
+// The configuration of a cache and the layers it points to.
+struct CachePlan {
+    CachePlan(const Host *host, const Program &program, uint32_t index, const CacheOptions &options)
+        : layers(HostAllocator<kv::LayerConfig>(host)), appends(HostAllocator<uint32_t>(host)) {
+        const CacheInfo &info = program.caches[index];
+        const CacheShape &shape = info.shape;
+        config.n_layers = static_cast<uint32_t>(info.layers.size());
+        config.n_kv_heads = shape.n_kv_heads;
+        config.n_q_heads = shape.n_heads;
+        config.head_dim_k = shape.head_dim_k;
+        config.head_dim_v = shape.head_dim_v;
+        config.v_in_k = shape.v_in_k;
+        config.type_k = options.type_k;
+        config.type_v = shape.v_in_k ? options.type_k : options.type_v;
+        config.n_sequences = options.n_sequences;
+        config.max_tokens = options.n_context;
+        config.model = options.model;
+        set_rotation(program, shape, options.n_context);
+        set_windows(info);
+        set_appends(program, index, options.n_batch);
+    }
+
+    void set_rotation(const Program &program, const CacheShape &shape, uint32_t n_context) {
+        config.rope_style = shape.style == RopeStyle::pairs    ? kv::RopeStyle::pairs
+                            : shape.style == RopeStyle::halves ? kv::RopeStyle::halves
+                                                               : kv::RopeStyle::none;
+        if (shape.style == RopeStyle::none) return;
+        const Rotation &rotation = program.rotations[shape.rotation];
+        config.rope_dims = shape.rope_dims;
+        config.rope_frequencies = program.frequencies.data() + rotation.start(n_context);
+        config.n_rope_frequencies = rotation.pairs;
+    }
+
+    void set_windows(const CacheInfo &info) {
+        if (!has_windows(info)) return;
+        for (const CacheLayer &layer : info.layers)
+            layers.push_back({0, 0, layer.window, kv::WindowKind::sliding});
+        config.layers = layers.data();
+        config.window_history = kWindowHistory;
+    }
+
+    // Layers whose keys other layers read too append a whole batch at once.
+    void set_appends(const Program &program, uint32_t index, uint32_t n_batch) {
+        const bool floats = kv::type_ops(config.type_k) && kv::type_ops(config.type_v) &&
+                            kv::type_ops(config.type_k)->is_float() &&
+                            kv::type_ops(config.type_v)->is_float();
+        for (const CacheLayer &layer : program.caches[index].layers)
+            appends.push_back(floats && layer.window ? kWindowStep : 0);
+        for (const Step &step : program.steps) {
+            const auto *attend = std::get_if<step::Attend>(&step);
+            if (attend && attend->shared && attend->cache == index)
+                appends[attend->layer] = n_batch;
+        }
+        config.append_tokens = appends.data();
+    }
+
+    kv::Config config;
+    Vector<kv::LayerConfig> layers;
+    Vector<uint32_t> appends;
+};
+
+// The shapes of the states of a program.
+struct StatePlan {
+    StatePlan(const Host *host, const Program &program, const CacheOptions &options)
+        : layers(HostAllocator<state::LayerShape>(host)) {
+        for (const StateInfo &info : program.states)
+            layers.push_back({info.tail_rows, info.tail_values, info.state_values});
+        config.layers = layers.data();
+        config.n_layers = static_cast<uint32_t>(layers.size());
+        config.n_sequences = options.n_sequences;
+        config.n_checkpoints = options.n_checkpoints;
+        config.model = options.model;
+    }
+
+    state::Config config;
+    Vector<state::LayerShape> layers;
+};
+
+} // namespace
+
+Caches::Caches(const Program &program, const Ref<Host> &host, const kernels::Kernels &kernels,
+               const CacheOptions &options)
+    : program_(program), options_(options), caches_(HostAllocator<kv::Cache *>(host.get())) {
+    try {
+        caches_.reserve(program.caches.size());
+        for (uint32_t i = 0; i < program.caches.size(); i++) {
+            const CachePlan plan(host.get(), program, i, options);
+            caches_.push_back(kv::Cache::create(host, &kernels, plan.config));
+            Failure failure;
+            for (uint32_t s = 0; s < options.n_sequences; s++)
+                if (caches_.back()->reserve(s, options.n_context, &failure) != Status::ok)
+                    throw Error{failure};
+        }
+        if (!program.states.empty())
+            states_ =
+                state::StateCache::create(host, StatePlan(host.get(), program, options).config);
+    } catch (...) {
+        for (kv::Cache *cache : caches_) kv::Cache::destroy(cache);
+        throw;
+    }
+}
+
+Caches::~Caches() {
+    for (kv::Cache *cache : caches_) kv::Cache::destroy(cache);
+    state::StateCache::destroy(states_);
+}
+
+uint64_t Caches::estimate(const Program &program, const Host &host, const CacheOptions &options) {
+    uint64_t total = program.caches.size() * sizeof(kv::Cache *);
+    for (uint32_t i = 0; i < program.caches.size(); i++) {
+        const CachePlan plan(&host, program, i, options);
+        total += kv::Cache::estimate(host, plan.config, options.n_context);
+    }
+    if (!program.states.empty())
+        total += state::StateCache::estimate(host, StatePlan(&host, program, options).config);
+    return total;
+}
+
+Status Caches::begin(uint32_t sequence, Failure *failure) {
+    Status status = states_ ? states_->begin(sequence, failure) : Status::ok;
+    for (size_t i = 0; status == Status::ok && i < caches_.size(); i++) {
+        status = caches_[i]->begin(sequence, failure);
+        if (status == Status::ok) continue;
+        while (i-- > 0) (void)caches_[i]->rollback(sequence, nullptr);
+        if (states_) (void)states_->rollback(sequence, nullptr);
+        return status;
+    }
+    return status;
+}
+
+void Caches::pass(uint32_t sequence, uint64_t n_tokens) {
+    if (states_) (void)states_->keep(sequence, n_tokens, nullptr);
+}
+
+void Caches::commit(uint32_t sequence, uint64_t n_tokens) {
+    for (kv::Cache *cache : caches_) (void)cache->commit(sequence, nullptr);
+    if (states_) (void)states_->commit(sequence, n_tokens, nullptr);
+}
+
+void Caches::rollback(uint32_t sequence) {
+    for (kv::Cache *cache : caches_) (void)cache->rollback(sequence, nullptr);
+    if (states_) (void)states_->rollback(sequence, nullptr);
+}
+
+uint64_t Caches::length(uint32_t sequence) const {
+    if (states_) return states_->length(sequence);
+    uint64_t n = 0;
+    if (!caches_.empty()) (void)caches_[0]->length(&n, sequence, nullptr);
+    return n;
+}
+
+// Each may have to go further back than the one before, and then all are asked again.
+uint64_t Caches::nearest(uint32_t sequence, uint64_t n_tokens) const {
+    uint64_t nearest = n_tokens, before = n_tokens + 1;
+    while (nearest != before) {
+        before = nearest;
+        if (states_) nearest = states_->nearest(sequence, nearest);
+        for (const kv::Cache *cache : caches_) nearest = cache->nearest(sequence, nearest);
+    }
+    return nearest;
+}
+
+// A length that all of them go back to, as nearest() said.
+void Caches::truncate(uint32_t sequence, uint64_t n_tokens) {
+    for (kv::Cache *cache : caches_) (void)cache->truncate(sequence, n_tokens, nullptr);
+    if (states_) (void)states_->truncate(sequence, n_tokens, nullptr);
+}
+
+Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure) {
+    if (from >= options_.n_sequences || to >= options_.n_sequences || n_tokens > length(from))
+        return set_failure(
+            failure, Status::argument, {},
+            "copy %llu tokens of sequence %u to %u: there are %u sequences, that one "
+            "has %llu tokens",
+            static_cast<unsigned long long>(n_tokens), from, to, options_.n_sequences,
+            static_cast<unsigned long long>(length(from)));
+    const uint64_t nearest = this->nearest(from, n_tokens);
+    if (nearest != n_tokens || from == to || length(to))
+        return set_failure(failure, Status::state, {.index = nearest},
+                           "copy %llu tokens to sequence %u: it must be another one and empty; the "
+                           "nearest that can be copied are %llu",
+                           static_cast<unsigned long long>(n_tokens), to,
+                           static_cast<unsigned long long>(nearest));
+    const auto end = static_cast<int32_t>(n_tokens);
+    Status status = Status::ok;
+    for (size_t i = 0; status == Status::ok && i < caches_.size(); i++) {
+        status = caches_[i]->copy(from, to, 0, end, failure);
+        for (const uint32_t s : {from, to})
+            if (status == Status::ok) status = caches_[i]->reserve(s, options_.n_context, failure);
+    }
+    if (status == Status::ok && states_) status = states_->copy(from, to, n_tokens, failure);
+    for (size_t i = 0; status != Status::ok && i < caches_.size(); i++)
+        (void)caches_[i]->truncate(to, 0, nullptr);
+    return status;
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,75 @@
+// What a session remembers: a cache of keys and values per kind of layer, and the states of
+// recurrent layers. Calls concern all of them or none.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/snapshot_io.hpp"
+#include "kv/cache.hpp"
+#include "model/program/program.hpp"
+#include "state/cache.hpp"
+
+namespace ggufx::model {
+
+struct CacheOptions {
+    uint32_t n_context, type_k, type_v;
+    uint32_t n_batch;         // tokens that a layer appends at once, at most
+    uint32_t n_checkpoints;   // of states, per sequence
+    uint32_t n_sequences = 1; // n_context tokens each
+    uint64_t model = 0;       // told apart by snapshots
+};
+
+// Between calls all caches and states of a sequence hold the same tokens, at positions 0, 1, ...
+// Nothing throws but the constructor and estimate.
+class Caches {
+public:
+    // program must outlive the caches. Throws Error / std::bad_alloc. All memory that decoding
+    // needs is taken.
+    Caches(const Program &program, const Ref<Host> &host, const kernels::Kernels &kernels,
+           const CacheOptions &options);
+    ~Caches();
+    Caches(const Caches &) = delete;
+    Caches &operator=(const Caches &) = delete;
+
+    // Bytes that such caches take. Throws Error.
+    static uint64_t estimate(const Program &program, const Host &host, const CacheOptions &options);
+
+    kv::Cache *const *caches() const { return caches_.data(); }
+    state::StateCache *states() const { return states_; }
+
+    // A call on a sequence.
+    Status begin(uint32_t sequence, Failure *failure);
+    // After n_tokens of an open call: a place that truncate may come back to, once it commits.
+    void pass(uint32_t sequence, uint64_t n_tokens);
+    void commit(uint32_t sequence, uint64_t n_tokens); // neither fails between begin() and the end
+    void rollback(uint32_t sequence);
+
+    uint64_t length(uint32_t sequence) const;
+    // The longest part of the first n tokens from which decoding goes on with the bits of a fresh
+    // run: n itself, a border of pages, a checkpoint of states, or 0. Cost: linear in the pages.
+    uint64_t nearest(uint32_t sequence, uint64_t n_tokens) const;
+    // To what nearest() gave: cannot fail.
+    void truncate(uint32_t sequence, uint64_t n_tokens);
+    // Let an empty sequence begin with the first n_tokens of another one, which nearest() gave.
+    // Pages and states are shared; a page more of each layer is taken, so that decoding either
+    // takes none. Errors: ARGUMENT, MEMORY, STATE; nothing has changed then.
+    Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
+
+    // Write what a sequence holds. Errors: ARGUMENT, VALUE (a state holds NaN or an infinity), what
+    // the writer returns.
+    Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
+    // Replace a sequence by what save() wrote; of n_tokens tokens, else MISMATCH. Old and new are
+    // there side by side until reader.ended, which is asked last, says that nothing will fail.
+    // Errors: ARGUMENT, STATE, MEMORY, CAPACITY, MAGIC, VERSION, MISMATCH, MALFORMED, CHECKSUM,
+    // what the reader returns; nothing has changed then.
+    Status load(uint32_t sequence, uint64_t n_tokens, const Reader &reader, Failure *failure);
+
+private:
+    uint64_t header_value(uint32_t index, uint64_t n_tokens) const;
+
+    const Program &program_;
+    CacheOptions options_;
+    Vector<kv::Cache *> caches_;
+    state::StateCache *states_ = nullptr;
+};
+
+} // namespace ggufx::model

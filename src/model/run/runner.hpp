@@ -1,0 +1,55 @@
+// A batch of tokens through a program. Nothing here allocates or throws.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/run/caches.hpp"
+#include "model/steps/context.hpp"
+
+namespace ggufx::model {
+
+// Called when the steps of a layer are done; non-ok stops.
+class LayerWatcher {
+public:
+    virtual Status layer_done(uint32_t layer, Failure *failure) = 0;
+
+protected:
+    ~LayerWatcher() = default;
+};
+
+// The groups of a batch in turn: one, those of the layers, those of another part.
+Status run_group(const Context &c, const Group &group, Failure *failure);
+Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure); // may be null
+Status run_part(const Context &c, PartKind part, Failure *failure);
+
+class Runner {
+public:
+    // scratch: row_floats x n_batch floats. All must outlive the runner.
+    struct Memory {
+        float *scratch;
+        size_t n_batch;
+        const double *const *frequencies;
+    };
+    Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
+           const Memory &memory, const matmul::Options &options, uint32_t sequence = 0);
+    Runner(const Runner &) = delete; // the context points into it
+    Runner &operator=(const Runner &) = delete;
+
+    void watch(AttentionWatcher *attention, LayerWatcher *layers) {
+        context_.watcher = attention;
+        layers_ = layers;
+    }
+
+    // The stream of tokens[0..n-1], which stand at positions first .. first + n - 1 and are
+    // appended to the sequence of the caches.
+    Status forward(const int32_t *tokens, size_t n, uint64_t first, Failure *failure);
+
+    // logits [n][n_vocab] of rows row .. row + n - 1 of the last batch.
+    Status project(float *logits, size_t row, size_t n, Failure *failure);
+
+private:
+    Context context_;
+    state::Step memory_{};
+    LayerWatcher *layers_ = nullptr;
+};
+
+} // namespace ggufx::model

@@ -1,0 +1,85 @@
+// Saving and loading caches and states together: a header, the snapshot of each cache
+// (kv/snapshot.hpp), that of the states (state/snapshot.cpp). The header: magic, version, numbers
+// that must be the reader's own, CRC-64 of all so far. Little-endian.
+// SPDX-License-Identifier: MIT
+#include "model/run/caches.hpp"
+
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+constexpr char kMagic[9] = "GGUFXCS\n";
+constexpr uint32_t kVersion = 1;
+
+constexpr const char *kValues[] = {"model", "number of caches", "states", "number of tokens"};
+constexpr uint32_t kValueCount = sizeof kValues / sizeof *kValues;
+
+Status check_header(SnapshotInput &in, const uint64_t (&want)[kValueCount], Failure *failure) {
+    char magic[8] = {};
+    in.bytes(magic, sizeof magic);
+    const uint32_t version = in.u32();
+    if (in.status() == Status::ok && memcmp(magic, kMagic, sizeof magic) != 0)
+        return set_failure(failure, Status::magic, {}, "this is no snapshot of caches");
+    if (in.status() == Status::ok && version != kVersion)
+        return set_failure(failure, Status::version, {}, "snapshot of caches of version %u, not %u",
+                           version, kVersion);
+    uint64_t got[kValueCount];
+    for (uint64_t &value : got) value = in.u64();
+    const bool whole = in.checksum();
+    if (in.status() != Status::ok)
+        return set_failure(failure, in.status(), {}, "the reader of a snapshot failed");
+    if (!whole)
+        return set_failure(failure, Status::checksum, {},
+                           "the header of the snapshot of caches is damaged");
+    for (uint32_t i = 0; i < kValueCount; i++)
+        if (got[i] != want[i])
+            return set_failure(failure, Status::mismatch, {.index = i},
+                               "the snapshot has %s %llu, wanted is %llu", kValues[i],
+                               static_cast<unsigned long long>(got[i]),
+                               static_cast<unsigned long long>(want[i]));
+    return Status::ok;
+}
+
+} // namespace
+
+uint64_t Caches::header_value(uint32_t index, uint64_t n_tokens) const {
+    const uint64_t values[kValueCount] = {options_.model, caches_.size(), states_ ? 1u : 0u,
+                                          n_tokens};
+    return values[index];
+}
+
+Status Caches::save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const {
+    SnapshotOutput out(write, user);
+    out.bytes(kMagic, 8);
+    out.u32(kVersion);
+    for (uint32_t i = 0; i < kValueCount; i++) out.u64(header_value(i, length(sequence)));
+    out.checksum();
+    if (out.status() != Status::ok)
+        return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
+    Status status = Status::ok;
+    for (size_t i = 0; status == Status::ok && i < caches_.size(); i++)
+        status = caches_[i]->save(sequence, write, user, failure);
+    if (status != Status::ok || !states_) return status;
+    return states_->save(sequence, write, user, failure);
+}
+
+// Caches are read aside and taken when the states, which come last, have come whole.
+Status Caches::load(uint32_t sequence, uint64_t n_tokens, const Reader &reader, Failure *failure) {
+    const Reader part = {reader.read, reader.user, nullptr};
+    SnapshotInput in(part);
+    uint64_t want[kValueCount];
+    for (uint32_t i = 0; i < kValueCount; i++) want[i] = header_value(i, n_tokens);
+    Status status = check_header(in, want, failure);
+    for (size_t i = 0; status == Status::ok && i < caches_.size(); i++)
+        status = caches_[i]->load_aside(sequence, n_tokens, options_.n_context, part, failure);
+    if (status == Status::ok && states_)
+        status = states_->load(sequence, reader, failure, n_tokens);
+    else if (status == Status::ok && reader.ended)
+        status = reader.ended(reader.user);
+    for (kv::Cache *cache : caches_) cache->finish_load(status == Status::ok);
+    return status;
+}
+
+} // namespace ggufx::model

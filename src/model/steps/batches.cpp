@@ -1,0 +1,142 @@
+// Steps over whole batches: products, attention, embeddings.
+// SPDX-License-Identifier: MIT
+#include "model/rows.hpp"
+#include "model/steps/context.hpp"
+#include "model/steps/recurrent.hpp"
+#include "model/steps/texts.hpp"
+
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+Status run(const Context &c, const step::Embed &s, Failure *failure) {
+    for (size_t i = 0; i < c.n; i++) {
+        const uint64_t row = s.by_position ? c.position(i) : static_cast<uint64_t>(c.tokens[i]);
+        const Status status =
+            c.engine.dequantize(c.at(s.out, i), c.weights(s.weights), row, 1, failure);
+        if (status != Status::ok) return status;
+        if (s.scale == 1) continue;
+        const CanonicalFp canonical;
+        c.rows.scale(c.at(s.out, i), s.scale, s.out.width);
+    }
+    return Status::ok;
+}
+
+Status run(const Context &c, const step::Product &s, Failure *failure) {
+    matmul::Product list[4];
+    for (uint32_t i = 0; i < s.n; i++)
+        list[i] = {c.weights(s.to[i].weights), c.at(s.to[i].out, 0), c.stride(s.to[i].out)};
+    return c.engine.matmul_many(list, s.n, c.at(s.in, 0), c.stride(s.in), c.n, c.options, failure);
+}
+
+Status run(const Context &c, const step::HeadProduct &s, Failure *failure) {
+    uint32_t *ids = reinterpret_cast<uint32_t *>(c.at(s.ids, 0));
+    for (size_t i = 0; i < c.n; i++)
+        for (uint32_t head = 0; head < s.heads; head++) ids[i * s.heads + head] = head;
+    const matmul::Experts heads = {c.weights(s.weights), s.heads, ids, 1};
+    return c.engine.matmul_id(c.at(s.out, 0), s.out_stride, heads, c.at(s.in, 0), s.in_stride,
+                              c.n * s.heads, c.options, failure);
+}
+
+// The pairs of a token and one of its experts, sorted by expert; starts[e] .. starts[e + 1] - 1 are
+// those of expert e.
+void sort_by_expert(uint32_t *order, uint32_t (&starts)[kMaxExperts + 1], const uint32_t *ids,
+                    size_t n_pairs, uint32_t n_experts) {
+    for (uint32_t e = 0; e <= n_experts; e++) starts[e] = 0;
+    for (size_t i = 0; i < n_pairs; i++) starts[ids[i] + 1]++;
+    for (uint32_t e = 0; e < n_experts; e++) starts[e + 1] += starts[e];
+    uint32_t next[kMaxExperts];
+    for (uint32_t e = 0; e < n_experts; e++) next[e] = starts[e];
+    for (size_t i = 0; i < n_pairs; i++) order[next[ids[i]]++] = static_cast<uint32_t>(i);
+}
+
+// Experts that are matrices of their own: one product each, over the columns that go to it.
+Status run_separate(const Context &c, const step::ExpertProduct &s, Failure *failure) {
+    const size_t n_pairs = c.n * s.used, rows = s.out.width / s.used;
+    const size_t width = s.columns.width / s.used;
+    uint32_t *order = reinterpret_cast<uint32_t *>(c.at(s.order, 0));
+    uint32_t starts[kMaxExperts + 1];
+    sort_by_expert(order, starts, reinterpret_cast<const uint32_t *>(c.at(s.ids, 0)), n_pairs,
+                   s.separate);
+    float *columns = c.at(s.columns, 0), *results = c.at(s.results, 0);
+    for (size_t i = 0; i < n_pairs; i++) {
+        const size_t token = order[i] / s.used, part = order[i] % s.used;
+        const float *in = c.at(s.in, token) + (s.each ? part * width : 0);
+        memcpy(columns + i * width, in, width * sizeof(float));
+    }
+    for (uint32_t e = 0; e < s.separate; e++) {
+        const size_t first = starts[e], n = starts[e + 1] - first;
+        if (n == 0) continue;
+        const Status status =
+            c.engine.matmul(results + first * rows, rows, c.weights(s.weights + e),
+                            columns + first * width, width, n, c.options, failure);
+        if (status != Status::ok) return status;
+    }
+    for (size_t i = 0; i < n_pairs; i++)
+        memcpy(c.at(s.out, 0) + order[i] * rows, results + i * rows, rows * sizeof(float));
+    return Status::ok;
+}
+
+Status run(const Context &c, const step::ExpertProduct &s, Failure *failure) {
+    if (s.separate) return run_separate(c, s, failure);
+    const uint32_t *ids = reinterpret_cast<const uint32_t *>(c.at(s.ids, 0));
+    const WeightInfo &weights = c.program.weights[s.weights];
+    const size_t rows = s.out.width / s.used;
+    const matmul::Experts experts = {weights.w, weights.n_parts, ids, s.each ? 1 : s.used};
+    const size_t columns = s.each ? c.n * s.used : c.n;
+    const size_t ldx = s.each ? s.in.width / s.used : c.stride(s.in);
+    return c.engine.matmul_id(c.at(s.out, 0), rows, experts, c.at(s.in, 0), ldx, columns, c.options,
+                              failure);
+}
+
+// Page by page where the cache encodes; its bits do not depend on that. Where other layers ask the
+// same keys afterwards, all at once: their queries see pages as they were before they were encoded.
+Status run(const Context &c, const step::Attend &s, Failure *failure) {
+    if (c.texts) return attend_texts(c, s, failure);
+    kv::Cache &cache = *c.caches[s.cache];
+    const uint32_t sequence = c.sequence;
+    kv::AttendOptions options;
+    options.causal = s.causal;
+    options.scale = s.scale;
+    options.softcap = s.cap;
+    options.sink_logits = c.program.vector(s.sinks);
+    options.alibi_slopes = s.slopes == kNoIndex ? nullptr : c.program.slopes.data() + s.slopes;
+    options.progress = c.options.progress;
+    const bool appends = !s.k.none();
+    for (size_t done = 0, step; done < c.n; done += step) {
+        step = s.shared ? c.n : cache.whole_step(s.layer, sequence, c.n - done);
+        Status status = Status::ok;
+        if (appends) {
+            const kv::Source source = {c.at(s.k, done), s.v.none() ? nullptr : c.at(s.v, done)};
+            status = cache.append(s.layer, sequence, step, nullptr, source, failure);
+        }
+        if (status == Status::ok)
+            status = cache.attend(c.at(s.out, done), nullptr, s.layer, &sequence, 1,
+                                  c.at(s.q, done), step, nullptr, options, failure);
+        if (status != Status::ok) return status;
+    }
+    if (!c.watcher || !appends) return Status::ok;
+    return c.watcher->attention_done(s.model_layer, c.n, c.at(s.q, 0), c.at(s.k, 0),
+                                     s.v.none() ? nullptr : c.at(s.v, 0), c.at(s.out, 0), failure);
+}
+
+} // namespace
+
+Status executor_failed(Status status, Failure *failure) {
+    return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
+}
+
+Status run_batch(const Context &c, const Step &step, Failure *failure) {
+    return std::visit(
+        [&](const auto &s) {
+            if constexpr (std::decay_t<decltype(s)>::kRows)
+                return Status::ok; // has run_row
+            else
+                return run(c, s, failure);
+        },
+        step);
+}
+
+} // namespace ggufx::model

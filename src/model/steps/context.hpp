@@ -1,0 +1,77 @@
+// What a step sees of the batch that runs: rows of slots, tokens, kernels, caches.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/rows.hpp"
+#include "kv/cache.hpp"
+#include "model/build/keys.hpp"
+#include "model/program/program.hpp"
+#include "state/cache.hpp"
+
+namespace ggufx::model {
+
+// Called after the attention of each layer; non-ok stops.
+class AttentionWatcher {
+public:
+    virtual Status attention_done(uint32_t layer, size_t n, const float *q, const float *k,
+                                  const float *v, const float *out, Failure *failure) = 0;
+
+protected:
+    ~AttentionWatcher() = default;
+};
+
+// Rows first .. first + n - 1 of a batch.
+struct TextRows {
+    size_t first, n;
+};
+
+struct Context {
+    const Program &program;
+    const matmul::Engine &engine;
+    const kernels::RowKernels &rows;
+    const double *const *frequencies; // of each rotation, for this session's context
+    kv::Cache *const *caches;         // of Program::caches
+    state::StateCache *states;
+    uint32_t sequence = 0; // of both, that the batch belongs to
+    state::Step *memory;   // of the recurrent layer whose convolution ran last
+    matmul::Options options;
+    AttentionWatcher *watcher = nullptr;
+
+    float *scratch;
+    size_t n_batch;          // rows that scratch has room for
+    float *logits = nullptr; // of `n` rows
+    size_t stream_row = 0;   // of the stream that stands for row 0
+
+    const int32_t *tokens = nullptr;
+    size_t n = 0;       // rows
+    uint64_t first = 0; // position of row 0
+
+    // A batch of whole texts: nothing is remembered of them. Rows behind the last one are there to
+    // be computed and for nothing else. Where one_layer is set the caches have one layer, which
+    // all layers of the program use in turn.
+    const TextRows *texts = nullptr;
+    size_t n_texts = 0;
+    const uint32_t *positions = nullptr; // of rows in their texts
+    bool one_layer = false;
+    Pooling pooling = Pooling::none;
+
+    uint64_t position(size_t row) const { return positions ? positions[row] : first + row; }
+    const Host &host() const { return engine.host(); }
+    const matmul::Weights &weights(uint32_t i) const { return program.weights[i].w; }
+    size_t stride(const View &v) const { return program.slots[v.slot].width; }
+    float *at(const View &v, size_t row) const {
+        const SlotInfo &slot = program.slots[v.slot];
+        if (v.slot == program.stream.slot) row += stream_row;
+        float *base = slot.outside ? logits : scratch + slot.offset * n_batch;
+        return base + row * slot.width + v.first;
+    }
+};
+
+// One row of a group of rows.
+void run_row(const Context &c, const Step &step, size_t row);
+// A step that is not of rows. Never allocates or throws.
+Status run_batch(const Context &c, const Step &step, Failure *failure);
+
+Status executor_failed(Status status, Failure *failure);
+
+} // namespace ggufx::model

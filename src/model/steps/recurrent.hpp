@@ -1,0 +1,13 @@
+// Steps along the tokens of a sequence: each token's result depends on what the ones before left.
+// They are defined token after token, so no cut of a prompt changes a bit.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/steps/context.hpp"
+
+namespace ggufx::model {
+
+Status run(const Context &c, const step::Conv &s, Failure *failure);
+Status run(const Context &c, const step::Delta &s, Failure *failure);
+
+} // namespace ggufx::model

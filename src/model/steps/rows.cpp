@@ -1,0 +1,181 @@
+// Steps that treat each token's row for itself. Formulas: README.md; bits: kernels/README.md.
+// SPDX-License-Identifier: MIT
+#include "base/math.hpp"
+#include "model/steps/context.hpp"
+#include "model/steps/route.hpp"
+
+#include <math.h>
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+// Angles in binary64, cos and sin rounded once: right for positions up to 2^31.
+void run(const Context &c, const step::Angles &s, size_t row) {
+    const Rotation &rotation = c.program.rotations[s.rotation];
+    const double *frequencies = c.frequencies[s.rotation];
+    const double position = static_cast<double>(c.position(row));
+    float *out = c.at(s.out, row);
+    for (uint32_t i = 0; i < rotation.pairs; i++) {
+        const SinCos angle = sin_cos_f64(position * frequencies[i]);
+        out[2 * i] = static_cast<float>(angle.cos * rotation.factor);
+        out[2 * i + 1] = static_cast<float>(angle.sin * rotation.factor);
+    }
+}
+
+void run(const Context &c, const step::Norm &s, size_t row) {
+    const size_t n = s.in.width / s.groups;
+    const float *w = c.program.vector(s.w), *b = c.program.vector(s.b);
+    for (size_t g = 0; g < s.groups; g++) {
+        const float *x = c.at(s.in, row) + g * n;
+        float *y = c.at(s.out, row) + g * n;
+        if (s.kind == NormKind::rms)
+            c.rows.rms(y, x, w, n, s.epsilon);
+        else if (s.kind == NormKind::layer)
+            c.rows.layer_norm(y, x, w, b, n, s.epsilon);
+        else
+            c.rows.l2(y, x, n, s.epsilon);
+    }
+}
+
+void run(const Context &c, const step::Rotate &s, size_t row) {
+    const size_t dim = s.x.width / s.heads;
+    const float *angles = c.at(s.angles, row);
+    const auto turn = s.style == RopeStyle::pairs ? c.rows.rotate_pairs : c.rows.rotate_halves;
+    for (size_t head = 0; head < s.heads; head++)
+        turn(c.at(s.x, row) + head * dim + s.first, angles, s.pairs);
+}
+
+void run(const Context &c, const step::Temperature &s, size_t row) {
+    const double position = static_cast<double>(c.position(row)) + static_cast<double>(s.offset);
+    const double steps = floor(position / static_cast<double>(s.floor)) + 1;
+    const double factor = static_cast<double>(s.scale) * log_f64(steps) + 1;
+    c.rows.scale(c.at(s.x, row), static_cast<float>(factor), s.x.width);
+}
+
+void run(const Context &c, const step::Scale &s, size_t row) {
+    c.rows.scale(c.at(s.x, row), s.factor, s.x.width);
+}
+
+void run(const Context &c, const step::Add &s, size_t row) {
+    if (s.scale == 1)
+        c.rows.add(c.at(s.x, row), c.at(s.y, row), s.x.width);
+    else
+        c.rows.add_scaled(c.at(s.x, row), c.at(s.y, row), s.scale, s.x.width);
+}
+
+void run(const Context &c, const step::AddVector &s, size_t row) {
+    c.rows.add(c.at(s.x, row), c.program.vector(s.v), s.x.width);
+}
+
+void run(const Context &c, const step::MultiplyVector &s, size_t row) {
+    const float *v = c.program.vector(s.v);
+    if (s.one)
+        c.rows.scale(c.at(s.x, row), *v, s.x.width);
+    else
+        c.rows.multiply(c.at(s.x, row), v, s.x.width);
+}
+
+void run(const Context &c, const step::Cap &s, size_t row) {
+    c.rows.cap(c.at(s.x, row), s.cap, s.x.width);
+}
+
+void run(const Context &c, const step::Activate &s, size_t row) {
+    const auto act = s.act == Act::silu    ? c.rows.silu
+                     : s.act == Act::gelu  ? c.rows.gelu
+                     : s.act == Act::relu2 ? c.rows.relu2
+                                           : c.rows.oai;
+    float *gate = c.at(s.gate, row);
+    const float *up = s.up.none() ? nullptr : c.at(s.up, row);
+    for (size_t i = 0; i < s.parts; i++)
+        act(gate + i * s.stride, up ? up + i * s.stride : nullptr, s.width);
+}
+
+void run(const Context &c, const step::Gather &s, size_t row) {
+    const float *in = c.at(s.in, row);
+    float *out = c.at(s.out, row);
+    for (size_t i = 0; i < s.parts; i++)
+        memcpy(out + i * s.out_stride, in + i * s.in_stride, s.width * sizeof(float));
+}
+
+void run(const Context &c, const step::SigmoidGate &s, size_t row) {
+    const size_t n = s.x.width / s.parts;
+    float *x = c.at(s.x, row);
+    const float *gate = c.at(s.gate, row);
+    for (size_t i = 0; i < s.parts; i++, x += n, gate += s.gate_stride) {
+        if (!s.one) {
+            c.rows.sigmoid(x, gate, n);
+            continue;
+        }
+        float factor = 1;
+        c.rows.sigmoid(&factor, gate, 1);
+        c.rows.scale(x, factor, n);
+    }
+}
+
+void run(const Context &c, const step::Route &s, size_t row) {
+    route(c.rows, s, c.at(s.scores, row), c.program.vector(s.bias),
+          reinterpret_cast<uint32_t *>(c.at(s.ids, row)), c.at(s.weights, row));
+}
+
+void run(const Context &c, const step::ExpertSum &s, size_t row) {
+    const float *in = c.at(s.in, row), *weights = c.at(s.weights, row);
+    float *out = c.at(s.out, row);
+    memcpy(out, in, s.out.width * sizeof(float));
+    c.rows.scale(out, weights[0], s.out.width);
+    for (size_t k = 1; k < s.weights.width; k++)
+        c.rows.add_scaled(out, in + k * s.out.width, weights[k], s.out.width);
+}
+
+// Part k of a row and the number of its expert.
+template <class F>
+void each_expert(const Context &c, const View &x, const View &ids, size_t row, const F &f) {
+    const size_t n = x.width / ids.width;
+    const uint32_t *id = reinterpret_cast<const uint32_t *>(c.at(ids, row));
+    for (size_t k = 0; k < ids.width; k++) f(c.at(x, row) + k * n, id[k], n);
+}
+
+void run(const Context &c, const step::ExpertScale &s, size_t row) {
+    const float *v = c.program.vector(s.v);
+    each_expert(c, s.x, s.ids, row,
+                [&](float *x, uint32_t id, size_t n) { c.rows.scale(x, v[id], n); });
+}
+
+void run(const Context &c, const step::ExpertBias &s, size_t row) {
+    const float *v = c.program.vector(s.v);
+    each_expert(c, s.x, s.ids, row,
+                [&](float *x, uint32_t id, size_t n) { c.rows.add(x, v + id * n, n); });
+}
+
+// log(1 + exp(x)), x itself from 20 on.
+float softplus(float x) {
+    if (x > 20.0f) return x;
+    const float tail = log_f32(1.0f + exp_f32(-fabsf(x)));
+    return x > 0.0f ? x + tail : tail;
+}
+
+void run(const Context &c, const step::DeltaGates &s, size_t row) {
+    const float *bias = c.program.vector(s.bias), *a = c.program.vector(s.a);
+    float *decay = c.at(s.decay, row), *beta = c.at(s.beta, row);
+    for (size_t i = 0; i < s.decay.width; i++) {
+        decay[i] = exp_f32(softplus(decay[i] + bias[i]) * a[i]);
+        beta[i] = 1.0f / (1.0f + exp_f32(-beta[i]));
+    }
+}
+
+void run(const Context &c, const step::Softmax &s, size_t row) {
+    c.rows.softmax(c.at(s.x, row), s.x.width);
+}
+
+} // namespace
+
+void run_row(const Context &c, const Step &step, size_t row) {
+    std::visit(
+        [&](const auto &s) {
+            if constexpr (std::decay_t<decltype(s)>::kRows) run(c, s, row);
+        },
+        step);
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,12 @@
+// Steps over batches of whole texts: attention within each of them, and pooling their rows.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/steps/context.hpp"
+
+namespace ggufx::model {
+
+Status attend_texts(const Context &c, const step::Attend &s, Failure *failure);
+Status run(const Context &c, const step::Pool &s, Failure *failure);
+
+} // namespace ggufx::model

@@ -1,0 +1,96 @@
+// A piece whose text is a token that merging gives, too, is looked up; so most words of a text cost
+// one look at the table. See bpe.hpp.
+// SPDX-License-Identifier: MIT
+#include "model/tokenizer/bpe.hpp"
+
+#include "model/tokenizer/score_merger.hpp"
+
+#include <string.h>
+
+namespace ggufx::model {
+
+struct Bpe::Work {
+    Vector<char> mapped; // the piece as characters
+    RankMerger merger;
+    ScoreMerger by_id;
+    Work(const Vocab &vocab, const Merges &merges)
+        : mapped(HostAllocator<char>(vocab.host().get())), merger(merges, vocab.host().get()),
+          by_id(vocab, ScoreMerger::Order::id) {}
+};
+
+Bpe::Bpe(const Vocab &vocab)
+    : vocab_(vocab), merges_(vocab), pre_(vocab.host().get(), *vocab.pre()->rules),
+      alone_(vocab.host().get(), vocab.size()),
+      ignore_merges_((vocab.pre()->flags & pre::kIgnoreMerges) != 0) {
+    for (size_t byte = 0; byte < 256; byte++) {
+        char text[4];
+        Mapped &mapped = mapped_[byte];
+        mapped.length =
+            static_cast<uint8_t>(put_utf8(text, kByteMap.code(static_cast<uint8_t>(byte))));
+        memcpy(mapped.text, text, sizeof mapped.text);
+        mapped.symbol = merges_.symbol({text, mapped.length});
+    }
+}
+
+void Bpe::encode(Vector<int32_t> &ids, std::string_view text) const {
+    pre::Cuts cuts(vocab_.host().get());
+    pre_.split(cuts, text);
+    Work work(vocab_, merges_);
+    for (size_t start = 0, end; start < text.size(); start = end) {
+        end = cuts.next(start);
+        encode_piece(ids, work, text.substr(start, end - start));
+    }
+}
+
+void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece) const {
+    int32_t whole = -1;
+    if (piece.size() <= vocab_.longest()) { // in characters it is as long, or longer
+        whole = vocab_.find(map(work.mapped, piece));
+        if (whole >= 0 && (ignore_merges_ || alone_.of(whole) == Alone::yes))
+            return ids.push_back(whole);
+    }
+    if (merges_.ranks_are_ids()) return work.by_id.encode(ids, map(work.mapped, piece));
+    work.merger.clear();
+    for (const char c : piece) work.merger.add(mapped_[static_cast<uint8_t>(c)].symbol, 1);
+    work.merger.run();
+    const auto &parts = work.merger.parts();
+    if (whole >= 0)
+        alone_.set(whole, parts.size() == 1 && parts[0].symbol == static_cast<Symbol>(whole));
+    size_t at = 0;
+    for (const RankMerger::Part &part : parts) {
+        if (merges_.is_token(part.symbol))
+            ids.push_back(static_cast<int32_t>(part.symbol));
+        else
+            put_bytes(ids, piece.substr(at, part.length));
+        at += part.length;
+    }
+}
+
+// The characters of bytes.
+std::string_view Bpe::map(Vector<char> &out, std::string_view piece) const {
+    out.resize(2 * piece.size());
+    size_t n = 0;
+    for (const char c : piece) {
+        const Mapped &mapped = mapped_[static_cast<uint8_t>(c)];
+        memcpy(&out[n], mapped.text, sizeof mapped.text);
+        n += mapped.length;
+    }
+    return {out.data(), n};
+}
+
+// Of what merging gives but no token has: its bytes one by one.
+void Bpe::put_bytes(Vector<int32_t> &ids, std::string_view bytes) const {
+    for (const char c : bytes) {
+        const uint8_t byte = static_cast<uint8_t>(c);
+        const Symbol symbol = mapped_[byte].symbol;
+        const int32_t id =
+            merges_.is_token(symbol) ? static_cast<int32_t>(symbol) : vocab_.unknown();
+        if (id < 0)
+            fail(Status::vocab, {},
+                 "no token for byte 0x%02x, and the vocabulary has no unknown token",
+                 static_cast<unsigned>(byte));
+        ids.push_back(id);
+    }
+}
+
+} // namespace ggufx::model

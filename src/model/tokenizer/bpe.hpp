@@ -1,0 +1,37 @@
+// Byte-level BPE ("gpt2"): a text is cut by the rules of its pre-tokenizer; the bytes of each
+// piece, as characters, are merged by rank. SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/byte_map.hpp"
+#include "model/tokenizer/encoder.hpp"
+#include "model/tokenizer/pre_tokenizer.hpp"
+#include "model/tokenizer/rank_merger.hpp"
+
+namespace ggufx::model {
+
+class Bpe final : public Encoder {
+public:
+    // Throws Error (missing, vocab) / std::bad_alloc. Keeps the vocabulary by reference.
+    explicit Bpe(const Vocab &vocab);
+    void encode(Vector<int32_t> &ids, std::string_view text) const override;
+
+private:
+    struct Work;
+    void encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece) const;
+    std::string_view map(Vector<char> &out, std::string_view piece) const;
+    void put_bytes(Vector<int32_t> &ids, std::string_view bytes) const;
+
+    const Vocab &vocab_;
+    Merges merges_;
+    pre::PreTokenizer pre_;
+    Alone alone_;
+    bool ignore_merges_;
+    struct Mapped {
+        char text[2];
+        uint8_t length;
+        Symbol symbol;
+    };
+    Mapped mapped_[256];
+};
+
+} // namespace ggufx::model

@@ -1,0 +1,79 @@
+// Ids back to bytes: what each kind of vocabulary has in its tokens' texts, and what may be wanted
+// of the result: the spaces that the field's programs take out, whole characters only.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/vocab.hpp"
+
+namespace ggufx::model {
+
+struct DetokenizeOptions {
+    bool keep_special = false;
+    bool keep_space = false;
+    bool clean_spaces = false;     // as the vocabulary's kind has it
+    bool whole_characters = false; // bytes of a character wait for the rest of it
+};
+
+// What stands between two parts of a text.
+struct DetokenizeState {
+    uint8_t started = 0;              // a token that is text came
+    uint8_t marks = 0;                // a space waits for what follows
+    uint8_t quote = 0;                // so many bytes of " '" wait
+    uint8_t contraction = 0;          // 1: " " waits, 2: " '", else that and this letter
+    uint8_t n_held = 0, held[3] = {}; // of a character
+    bool is_possible() const {
+        return started <= 1 && marks <= 1 && quote <= 2 && n_held <= 3 &&
+               (contraction <= 2 || contraction == 'r' || contraction == 'v');
+    }
+};
+
+// Counts all bytes, stores those that fit.
+class Sink {
+public:
+    Sink(char *out, size_t capacity) : out_(out), capacity_(capacity) {}
+    void put(char c) {
+        if (needed_ < capacity_) out_[needed_] = c;
+        needed_++;
+    }
+    size_t needed() const { return needed_; }
+
+private:
+    char *out_;
+    size_t capacity_, needed_ = 0;
+};
+
+// Writes the bytes of ids, which are checked before; nothing is allocated.
+class Detokenizer {
+public:
+    Detokenizer(Sink &sink, const Vocab &vocab, const DetokenizeOptions &options,
+                DetokenizeState &state)
+        : sink_(sink), vocab_(vocab), options_(options), state_(state),
+          cleans_(options.clean_spaces && vocab.cleans_spaces()) {}
+    void put(int32_t id);
+    void finish(); // what waits
+
+private:
+    void put_text(std::string_view text); // of a normal token
+    void put_byte(char c) {
+        if (cleans_)
+            clean_marks(c);
+        else
+            hold(c);
+    }
+    void put_bytes(std::string_view bytes) {
+        for (const char c : bytes) put_byte(c);
+    }
+    void clean_marks(char c);
+    void clean_quotes(char c);
+    void clean_contractions(char c);
+    void hold(char c);
+    void let_go();
+
+    Sink &sink_;
+    const Vocab &vocab_;
+    const DetokenizeOptions &options_;
+    DetokenizeState &state_;
+    const bool cleans_;
+};
+
+} // namespace ggufx::model

@@ -1,0 +1,36 @@
+// What every kind of vocabulary does: a text without whole tokens to ids.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/vocab.hpp"
+
+#include <atomic>
+
+namespace ggufx::model {
+
+class Encoder {
+public:
+    virtual ~Encoder() = default;
+    // Appends the ids of a text of less than 2^31 bytes that is not empty. Throws Error (vocab:
+    // what has no token) / std::bad_alloc. Any number of threads at once.
+    virtual void encode(Vector<int32_t> &ids, std::string_view text) const = 0;
+};
+
+// What is known of tokens' texts: does the text of a token become that token alone? Found out when
+// a text is first met; any number of threads find the same.
+class Alone {
+public:
+    Alone(const Host *host, size_t n) : known_(n, HostAllocator<std::atomic<uint8_t>>(host)) {}
+    enum State : uint8_t { unknown, yes, no };
+    State of(int32_t id) const {
+        return static_cast<State>(known_[static_cast<size_t>(id)].load(std::memory_order_relaxed));
+    }
+    void set(int32_t id, bool alone) const {
+        known_[static_cast<size_t>(id)].store(alone ? yes : no, std::memory_order_relaxed);
+    }
+
+private:
+    mutable Vector<std::atomic<uint8_t>> known_;
+};
+
+} // namespace ggufx::model

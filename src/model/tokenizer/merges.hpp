@@ -1,0 +1,83 @@
+// The merges of a BPE vocabulary: which two symbols become which, and in what order. A symbol is a
+// token, or a text that merges lead to but no token has ("loose"); so texts are looked up when a
+// vocabulary is loaded, and merging works on numbers.
+// Keys: tokenizer.ggml.merges, "left right" each, the rank is the place in the list.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/vocab.hpp"
+
+#include <map>
+
+namespace ggufx::model {
+
+using Symbol = uint32_t;
+constexpr Symbol kNoSymbol = UINT32_MAX; // takes part in no merge
+
+struct Merge {
+    uint32_t rank;
+    Symbol joined;
+};
+
+// Pairs found by two numbers: a hash table whose collisions end in a map, as base/text_index.hpp.
+class PairIndex {
+public:
+    explicit PairIndex(const Host *host)
+        : slots_(HostAllocator<Slot>(host)), rest_(Rest::allocator_type(host)) {}
+    void reserve(size_t n); // before anything is added. Throws std::bad_alloc
+    // The first of equal pairs stays. Throws std::bad_alloc.
+    void add(uint64_t pair, Merge merge);
+    const Merge *find(uint64_t pair) const; // null when there is none
+
+private:
+    static constexpr size_t kReach = 16;
+    static constexpr uint64_t kFree = UINT64_MAX; // kNoSymbol twice
+    struct Slot {
+        uint64_t pair;
+        Merge merge;
+    };
+    using Rest = std::map<uint64_t, Merge, std::less<uint64_t>,
+                          HostAllocator<std::pair<const uint64_t, Merge>>>;
+    size_t home(uint64_t pair) const {
+        const uint64_t h = (pair ^ pair >> 29) * 0x9e3779b97f4a7c15u;
+        return static_cast<size_t>((h ^ h >> 32) * 0xbf58476d1ce4e5b9u >> 20) & (slots_.size() - 1);
+    }
+    Vector<Slot> slots_; // a power of two of them, at least half of them free
+    Rest rest_;
+};
+
+class Merges {
+public:
+    // Throws Error (missing, vocab) / std::bad_alloc.
+    explicit Merges(const Vocab &vocab);
+
+    const Merge *find(Symbol left, Symbol right) const {
+        return pairs_.find(uint64_t{left} << 32 | right);
+    }
+    Symbol symbol(std::string_view text) const; // kNoSymbol when no token and no merge has it
+    bool is_token(Symbol symbol) const { return symbol < vocab_.size(); }
+    // A list of tokens without merges: of all pairs that are a token the one with the lowest id.
+    bool ranks_are_ids() const { return ranks_are_ids_; }
+    bool cross_spaces() const {
+        return cross_spaces_;
+    } // one joins a word with the U+2581 behind it
+
+private:
+    Symbol intern(std::string_view text);
+    void add(uint64_t rank, std::string_view text, Vector<char> &joined);
+
+    const Vocab &vocab_;
+    Arena texts_; // of loose symbols
+    Vector<std::string_view> loose_;
+    TextIndex<uint32_t> by_text_;
+    PairIndex pairs_;
+    bool ranks_are_ids_ = false, cross_spaces_ = false;
+};
+
+// U+2581, which stands for a space in tokens.
+constexpr std::string_view kSpaceText = "\xe2\x96\x81";
+
+// Does U+2581 stand behind something else?
+bool space_within(std::string_view text);
+
+} // namespace ggufx::model

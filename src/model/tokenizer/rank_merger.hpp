@@ -1,0 +1,47 @@
+// Merging symbols by rank: of all adjacent pairs that a merge joins the one of the lowest rank,
+// the leftmost among equals, until none is left.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/merges.hpp"
+
+namespace ggufx::model {
+
+// The memory of merging, used again piece after piece.
+class RankMerger {
+public:
+    RankMerger(const Merges &merges, const Host *host)
+        : merges_(merges), parts_(HostAllocator<Part>(host)),
+          heap_(HostAllocator<Candidate>(host)) {}
+    struct Part {
+        Symbol symbol;
+        uint32_t length; // bytes of the text
+        uint32_t rank;   // of the merge with the next one
+        Symbol joined;   // what it gives
+    };
+    void clear() { parts_.clear(); }
+    void add(Symbol symbol, uint32_t length) { parts_.push_back({symbol, length, kNone, 0}); }
+    // n log n. Throws std::bad_alloc.
+    void run();
+    const Vector<Part> &parts() const { return parts_; }
+
+private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+    static constexpr size_t kFew = 40; // as many are merged without a heap
+    struct Candidate {
+        uint64_t order; // rank, place of the left symbol
+        Symbol left, right;
+    };
+    // Of a list in parts_: a part that is not first has the one before in `rank`, the next in
+    // `joined`.
+    void find(Part &left, const Part &right) const;
+    void run_few();
+    void run_many();
+    void propose(uint32_t left, uint32_t right);
+
+    const Merges &merges_;
+    Vector<Part> parts_;
+    Vector<Candidate> heap_;
+};
+
+} // namespace ggufx::model

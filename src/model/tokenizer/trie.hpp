@@ -1,0 +1,41 @@
+// Texts found from the begin of another: the bytes of all texts as a tree, level by level, so that
+// the children of a node are neighbours. 9 bytes per node.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/vocab.hpp"
+
+namespace ggufx::model {
+
+// Longer texts would make every place of a hostile text cost as much; real ones have 128 at most.
+constexpr uint32_t kMaxTrieText = 512;
+
+class Trie {
+public:
+    struct Entry {
+        std::string_view text; // not empty
+        int32_t id;
+    };
+    explicit Trie(const Host *host)
+        : first_(HostAllocator<uint32_t>(host)), byte_(HostAllocator<uint8_t>(host)),
+          id_(HostAllocator<int32_t>(host)) {}
+
+    // Of equal texts the lowest id counts. Throws Error (limit) / std::bad_alloc; sorts the
+    // entries.
+    void build(Vector<Entry> &entries);
+
+    // A node by its number, 0 is the root; the child for a byte, 0 when there is none.
+    uint32_t child(uint32_t node, char byte) const;
+    int32_t id(uint32_t node) const { return id_[node]; } // of the text that ends here, or -1
+
+    // The longest text that `text` begins with: its id, and its length in *length; or -1.
+    int32_t longest(std::string_view text, size_t *length) const;
+
+private:
+    Vector<uint32_t> first_;
+    Vector<uint8_t> byte_;
+    Vector<int32_t> id_;
+    uint32_t root_[256] = {};
+};
+
+} // namespace ggufx::model

@@ -1,0 +1,23 @@
+// WordPiece ("bert"): words in lower case without accents, each cut into the longest tokens from
+// its left. In tokens U+2581 stands in front of what begins a word. SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/tokenizer/encoder.hpp"
+#include "model/tokenizer/trie.hpp"
+
+namespace ggufx::model {
+
+class Wordpiece final : public Encoder {
+public:
+    // Throws Error (limit) / std::bad_alloc. Keeps the vocabulary by reference.
+    explicit Wordpiece(const Vocab &vocab);
+    void encode(Vector<int32_t> &ids, std::string_view text) const override;
+
+private:
+    void encode_word(Vector<int32_t> &ids, std::string_view word) const;
+
+    const Vocab &vocab_;
+    Trie trie_;
+};
+
+} // namespace ggufx::model

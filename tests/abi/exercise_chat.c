@@ -1,0 +1,81 @@
+/*
+ * Chat templates and outputs, for exercise.h.
+ * SPDX-License-Identifier: MIT
+ */
+#include "exercise.h"
+
+#include <string.h>
+
+static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
+    exercise *e = user;
+    exercise_mix(e, &kind, 1, 4);
+    exercise_mix(e, &call, 1, 8);
+    exercise_mix(e, text, length, 1);
+    return 0;
+}
+
+static ggufx_status run_render(exercise *e, const ggufx_chat *chat) {
+    static const char json[] = "[{\"role\":\"user\",\"content\":\"Hi\"}]";
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_chat_request request;
+    ggufx_chat_run runs[16];
+    char text[512];
+    size_t n = 0, n_runs = 0;
+    a->chat_request_init(&request);
+    request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
+    request.messages_json = json;
+    request.messages_json_length = sizeof json - 1;
+    TRY(a->chat_render(text, sizeof text, &n, runs, 16, &n_runs, chat, &request, &e->error));
+    MUST(n > 0 && n_runs > 0 && runs[n_runs - 1].end == n);
+    exercise_mix(e, text, n, 1);
+end:
+    return status;
+}
+
+static ggufx_status run_parser(exercise *e, const ggufx_runtime *rt) {
+    static const char said[] =
+        "<think>hm</think>Hi<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>";
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_chat_parser *parser = NULL;
+    ggufx_chat_parser_options options;
+    a->chat_parser_options_init(&options);
+    options.styles = GGUFX_CHAT_STYLE_THINK | GGUFX_CHAT_STYLE_HERMES;
+    options.user = e;
+    options.event = on_event;
+    TRY(a->chat_parser_create(&parser, rt, &options, &e->error));
+    TRY(a->chat_parser_feed(parser, said, 20, &e->error));
+    TRY(a->chat_parser_feed(parser, said + 20, sizeof said - 21, &e->error));
+    TRY(a->chat_parser_finish(parser, &e->error));
+end:
+    a->chat_parser_destroy(parser);
+    return status;
+}
+
+ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt) {
+    static const char text[] = "{% for m in messages %}<think>{{ m | tojson }}{{ 1.5 ** 2 }}"
+                               "{{ strftime_now('%Y') }}{% endfor %}{{ add_generation_prompt }}";
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_chat *own = NULL, *format = NULL;
+    ggufx_chat_options options;
+    a->chat_options_init(&options);
+    options.text = text;
+    options.text_length = sizeof text - 1;
+    TRY(a->chat_create(&own, rt, NULL, &options, &e->error));
+    MUST(a->chat_styles(own) == GGUFX_CHAT_STYLE_THINK);
+    TRY(run_render(e, own));
+    options.text = NULL;
+    options.text_length = 0;
+    options.format = a->chat_format_name(0);
+    MUST(options.format && !a->chat_format_name(SIZE_MAX));
+    options.format_length = strlen(options.format);
+    TRY(a->chat_create(&format, rt, NULL, &options, &e->error));
+    TRY(run_render(e, format));
+    TRY(run_parser(e, rt));
+end:
+    a->chat_destroy(own);
+    a->chat_destroy(format);
+    return status;
+}

@@ -1,0 +1,17 @@
+/*
+ * Seeds of a fuzz target of texts, for chat_main.c, which changes and mixes them.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CHAT_MAIN_H
+#define CHAT_MAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern const char *const chat_seeds[]; /* ends with NULL */
+extern const char chat_seed_end[];     /* behind each of them */
+extern const size_t chat_seed_end_length;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#endif

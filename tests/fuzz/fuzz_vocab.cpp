@@ -1,0 +1,139 @@
+// Fuzz target: a text and a file with a vocabulary; what loads turns the text into ids, and these
+// back. Input: length of the text, the text, the file. usage: fuzz-vocab [number of inputs] or
+// fuzz-vocab FILE... SPDX-License-Identifier: MIT
+#include "../unit/made_vocab.hpp"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+namespace {
+
+long n_loaded, n_refused;
+
+void must(bool holds) {
+    if (!holds) abort();
+}
+
+ggufx_runtime *runtime() {
+    static ggufx_runtime *one = [] {
+        ggufx_runtime *rt = nullptr;
+        ggufx_runtime_options options;
+        ggufx_runtime_options_init(&options);
+        options.threads = 1;
+        must(ggufx_runtime_create(&rt, &options, nullptr) == GGUFX_OK);
+        return rt;
+    }();
+    return one;
+}
+
+// Ids within the vocabulary; the parts of their text are the text.
+void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags) {
+    ggufx_tokenizer_facts facts = {};
+    facts.struct_size = sizeof facts;
+    must(ggufx_tokenizer_info(&facts, tokenizer, nullptr) == GGUFX_OK);
+    for (uint32_t i = 0; i <= GGUFX_SPECIAL_FIM_SEPARATOR; i++) {
+        const int32_t id = ggufx_tokenizer_special(tokenizer, i);
+        must(id >= -1 && id < static_cast<int64_t>(facts.n_tokens));
+    }
+    size_t n = 0, needed = 0;
+    Ids ids(64 * length + 4);
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_tokenize(ids.data(), ids.size(), &n, tokenizer, text, length, flags, &error);
+    if (status != GGUFX_OK) return must(error.message[0] != 0);
+    ids.resize(n);
+    for (const int32_t id : ids) must(id >= 0 && static_cast<uint32_t>(id) < facts.n_tokens);
+    const uint32_t how = GGUFX_DETOKENIZE_CLEAN_SPACES;
+    must(ggufx_detokenize(nullptr, 0, &needed, tokenizer, ids.data(), n, how, nullptr) ==
+         (needed ? GGUFX_E_CAPACITY : GGUFX_OK));
+    std::string whole(needed, '\0'), parts;
+    must(ggufx_detokenize(whole.data(), needed, &needed, tokenizer, ids.data(), n, how, nullptr) ==
+         GGUFX_OK);
+    ggufx_detokenize_state state = {};
+    std::string part(whole.size() + 8, '\0');
+    for (size_t i = 0; i <= n; i++) {
+        const bool last = i == n;
+        must(ggufx_detokenize_part(part.data(), part.size(), &needed, &state, tokenizer,
+                                   ids.data() + i, last ? 0 : 1,
+                                   last ? how | GGUFX_DETOKENIZE_LAST : how, nullptr) == GGUFX_OK);
+        parts.append(part, 0, needed);
+    }
+    must(parts == whole);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const size_t length = size ? data[0] : 0;
+    if (size < 1 + length) return 0;
+    const std::string text(reinterpret_cast<const char *>(data + 1), length);
+    ggufx_open_options options;
+    ggufx_open_options_init(&options);
+    options.flags = GGUFX_OPEN_COPY;
+    ggufx_file *file = nullptr;
+    ggufx_tokenizer *tokenizer = nullptr;
+    ggufx_error error;
+    if (ggufx_open_memory(&file, runtime(), data + 1 + length, size - 1 - length, nullptr, nullptr,
+                          &options, &error) == GGUFX_OK &&
+        ggufx_tokenizer_create(&tokenizer, file, &error) == GGUFX_OK) {
+        n_loaded++;
+        for (uint32_t flags = 0; flags < 4; flags++)
+            use(tokenizer, text.data(), text.size(), flags);
+    } else {
+        n_refused++;
+        must(error.message[0] != 0);
+    }
+    ggufx_tokenizer_destroy(tokenizer);
+    ggufx_file_destroy(file);
+    return 0;
+}
+
+#ifndef GGUFX_FUZZER
+namespace {
+
+void run_file(const char *path) {
+    static uint8_t data[1 << 20];
+    FILE *f = fopen(path, "rb");
+    if (!f) return;
+    const size_t n = fread(data, 1, sizeof data, f);
+    fclose(f);
+    LLVMFuzzerTestOneInput(data, n);
+}
+
+uint32_t next(uint32_t *state) {
+    return (*state = *state * 1664525u + 1013904223u) >> 8;
+}
+
+// A vocabulary of each kind, some of its bytes changed.
+void run_number(uint32_t number) {
+    uint32_t state = 2 * number + 1;
+    MadeVocab vocab = full_vocab(kMadeKinds[number % std::size(kMadeKinds)]);
+    if (number % 3 == 0) vocab.map = std::string("\x08\0\0\0\0\x04\0\0\x61\x01\0\0x\0", 14);
+    std::string input = "\x18"
+                        "abc \xc3\xa9\n\n<|ctl|> 's . \xff\xe2\x96";
+    input.resize(1 + 0x18, ' ');
+    const size_t head = input.size();
+    input += vocab.bytes();
+    for (uint32_t i = next(&state) % 4; i > 0; i--)
+        input[head + next(&state) % (input.size() - head)] = static_cast<char>(next(&state));
+    for (uint32_t i = next(&state) % 8; i > 0; i--)
+        input[1 + next(&state) % 0x18] = static_cast<char>(next(&state));
+    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(input.data()), input.size());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    char *end = nullptr;
+    const long count = argc > 1 ? strtol(argv[1], &end, 10) : 3000;
+    if (argc > 1 && *end) {
+        for (int i = 1; i < argc; i++) run_file(argv[i]);
+        return 0;
+    }
+    for (long i = 0; i < count; i++) run_number(static_cast<uint32_t>(i));
+    printf("%ld inputs, %ld loaded, %ld refused\n", count, n_loaded, n_refused);
+    return count < 1000 || (n_loaded * 4 > count && n_refused * 20 > count) ? 0 : 1;
+}
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "chat_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ggufx_runtime *chat_rt;
+
+int chat_setup(void **state) {
+    (void)state;
+    return ggufx_runtime_create(&chat_rt, NULL, NULL) == GGUFX_OK ? 0 : -1;
+}
+
+int chat_teardown(void **state) {
+    (void)state;
+    ggufx_runtime_destroy(chat_rt);
+    return 0;
+}
+
+rendered render_with(const char *text, const ggufx_chat_request *request) {
+    rendered r = {0};
+    ggufx_chat_options options;
+    ggufx_chat_request none;
+    ggufx_chat *chat = NULL;
+    ggufx_chat_options_init(&options);
+    ggufx_chat_request_init(&none);
+    options.text = text;
+    options.text_length = strlen(text);
+    options.bos_token = "<s>";
+    options.bos_token_length = 3;
+    r.status = ggufx_chat_create(&chat, chat_rt, NULL, &options, &r.error);
+    if (r.status != GGUFX_OK) return r;
+    if (!request) request = &none;
+    r.status = ggufx_chat_render(NULL, 0, &r.length, NULL, 0, &r.n_runs, chat, request, &r.error);
+    if (r.status == GGUFX_E_CAPACITY || r.status == GGUFX_OK) {
+        const size_t n = r.length;
+        r.text = calloc(n + 1, 1);
+        assert_true(r.n_runs <= 256);
+        r.status = ggufx_chat_render(r.text, n, &r.length, r.runs, 256, &r.n_runs, chat, request,
+                                     &r.error);
+        assert_int_equal(r.length, n);
+    }
+    ggufx_chat_destroy(chat);
+    return r;
+}
+
+rendered render(const char *text, const char *variables) {
+    ggufx_chat_request request;
+    ggufx_chat_request_init(&request);
+    request.variables = variables;
+    request.variables_length = variables ? strlen(variables) : 0;
+    return render_with(text, &request);
+}
+
+void rendered_free(rendered *r) {
+    free(r->text);
+    r->text = NULL;
+}
+
+void assert_renders(const char *text, const char *variables, const char *want) {
+    rendered r = render(text, variables);
+    if (r.status != GGUFX_OK) fail_msg("%s: %s", text, r.error.message);
+    assert_string_equal(r.text, want);
+    rendered_free(&r);
+}
+
+void assert_fails(const char *text, const char *variables, ggufx_status want, const char *message) {
+    rendered r = render(text, variables);
+    if (r.status != want || !strstr(r.error.message, message))
+        fail_msg("%.60s: %s %s, not %s %s", text, ggufx_status_name(r.status),
+                 r.status ? r.error.message : r.text, ggufx_status_name(want), message);
+    rendered_free(&r);
+}
+
+void origins(char *out, const rendered *r) {
+    size_t at = 0;
+    for (size_t i = 0; i < r->n_runs; i++)
+        while (at < r->runs[i].end) out[at++] = r->runs[i].user ? 'u' : 't';
+    assert_int_equal(at, r->length);
+    out[at] = 0;
+}

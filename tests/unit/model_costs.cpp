@@ -1,0 +1,114 @@
+// Making a model of four times the layers, and embedding four times the texts, costs four times as
+// much.
+// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// SPDX-License-Identifier: MIT
+#include "rewrite.hpp"
+
+extern "C" {
+#include "cost.h"
+}
+
+#include <stdio.h>
+
+namespace {
+
+struct Work {
+    std::string bytes;
+    ggufx_file *file = nullptr;
+    ggufx_model *model = nullptr;
+};
+
+const ggufx_file *g_from;
+std::string g_architecture;
+
+// A file of so many layers, all like the first one.
+void *prepare(size_t n_layers) {
+    Work *work = new Work;
+    Rewrite copy(g_from);
+    for (const MetaKey &key : keys_of(g_from))
+        if (key.name == g_architecture + ".block_count") copy.set(key, uint64_t{n_layers});
+    const std::vector<TensorShape> tensors = tensors_of(g_from);
+    for (size_t i = 0; i < tensors.size(); i++) {
+        const std::string &name = tensors[i].name;
+        if (name.rfind("blk.", 0) != 0) copy.add_tensor(i, name);
+        for (size_t l = 0; name.rfind("blk.0.", 0) == 0 && l < n_layers; l++)
+            copy.add_tensor(i, "blk." + std::to_string(l) + name.substr(5));
+    }
+    work->bytes = copy.bytes();
+    work->file = open_bytes(work->bytes);
+    return work;
+}
+
+void run(void *work) {
+    Work *w = static_cast<Work *>(work);
+    ggufx_error error;
+    must(ggufx_model_create(&w->model, g_runtime, w->file, nullptr, &error), error, "model");
+}
+
+void finish(void *work) {
+    Work *w = static_cast<Work *>(work);
+    ggufx_model_destroy(w->model);
+    ggufx_file_destroy(w->file);
+    delete w;
+}
+
+void test_layers(const char *path, const char *architecture) {
+    const Opened opened(path);
+    g_from = opened.file;
+    g_architecture = architecture;
+    const cost_case layers = {architecture, 100, prepare, run, finish};
+    assert_cost_is_linear(&layers);
+}
+
+// So many texts of the same length.
+struct TextsWork {
+    ggufx_embedder *embedder = nullptr;
+    Ids ids;
+    std::vector<size_t> lengths;
+    std::vector<float> out;
+};
+
+const ggufx_model *g_model;
+
+void *prepare_texts(size_t n) {
+    TextsWork *work = new TextsWork;
+    ggufx_error error;
+    must(ggufx_embedder_create(&work->embedder, g_model, nullptr, &error), error, "embedder");
+    work->lengths.assign(n, 11);
+    for (size_t i = 0; i < 11 * n; i++) work->ids.push_back(static_cast<int32_t>(i * i % 320));
+    work->out.resize(n * 64);
+    return work;
+}
+
+void run_texts(void *work) {
+    TextsWork *w = static_cast<TextsWork *>(work);
+    ggufx_error error;
+    must(ggufx_embed(w->out.data(), w->out.size(), w->embedder, w->ids.data(), w->ids.size(),
+                     w->lengths.data(), w->lengths.size(), nullptr, &error),
+         error, "embed");
+}
+
+void finish_texts(void *work) {
+    TextsWork *w = static_cast<TextsWork *>(work);
+    ggufx_embedder_destroy(w->embedder);
+    delete w;
+}
+
+void test_texts(const char *path) {
+    Opened opened(path);
+    opened.with_model();
+    g_model = opened.model;
+    const cost_case texts = {path, 100, prepare_texts, run_texts, finish_texts};
+    assert_cost_is_linear(&texts);
+}
+
+} // namespace
+
+int main() {
+    if (!begin()) return 77;
+    test_layers("/data/tiny/tiny-qwen3-f16.gguf", "qwen3");
+    test_layers("/data/tiny/tiny-mixtral-f16.gguf", "llama");
+    test_layers("/data/tiny/gpt-oss/tiny-gpt-oss-f16.gguf", "gpt-oss");
+    test_texts("/data/tiny/bert/tiny-bert-f16.gguf");
+    return end();
+}

@@ -1,0 +1,481 @@
+// Caches and states of every kind of model as a whole, from the inside: what is saved of a session
+// goes on in another one with the bits of a run without a break, cut or not; what is damaged or of
+// another session is refused and changes nothing; sequences are copied. Reads
+// ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// SPDX-License-Identifier: MIT
+#include "tiny_files.hpp"
+
+#include "../state/memory_file.hpp"
+#include "abi/model_handles.hpp"
+#include "base/crc64.hpp"
+#include "model/run/runner.hpp"
+
+extern "C" {
+#include "fault.h"
+#include "test_step.h"
+}
+
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+
+namespace {
+
+using ggufx::Failure;
+using ggufx::Status;
+
+constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3", "gemma4", "gpt-oss", "qwen35"};
+constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
+constexpr size_t kTokens = 480; // windows of 16 tokens have dropped pages
+constexpr uint32_t kContext = 500;
+
+ggufx::model::Session &inner(const Session &session) {
+    return session.handle()->session;
+}
+
+MemoryFile saved(const Session &session) {
+    MemoryFile file;
+    Failure failure{};
+    const Status status = inner(session).save(MemoryFile::write, &file, &failure);
+    CHECK(status == Status::ok, "save: %s", failure.message);
+    return file;
+}
+
+Status load(const Session &session, MemoryFile &file, Failure *failure) {
+    file.at = 0;
+    return inner(session).load({MemoryFile::read, &file, MemoryFile::ended}, failure);
+}
+
+class Subject {
+public:
+    Subject(const std::string &name, const ggufx_model *model, uint32_t type)
+        : name_(name + ", type " + std::to_string(type)),
+          model_(model), mode_{GGUFX_MATMUL_BATCH_INVARIANT, type, type, kContext, 100},
+          tokens_(random_ids(kTokens, vocabulary_of(model), 21)),
+          want_(Session(model, mode_).decode(tokens_)) {}
+
+    void run() {
+        goes_on();
+        goes_on_where_it_was_cut();
+        damage_is_refused();
+        other_parts_are_refused();
+        odd_numbers_are_refused();
+    }
+
+private:
+    void decode(Session &session, size_t first, size_t end, const char *how);
+    // A load that fails leaves a session of 70 tokens as it was.
+    void refuses(MemoryFile &file, const char *how);
+    void goes_on();
+    void goes_on_where_it_was_cut();
+    void damage_is_refused();
+    void other_parts_are_refused();
+    void odd_numbers_are_refused();
+
+    const std::string name_;
+    const ggufx_model *model_;
+    const Mode mode_;
+    const Ids tokens_;
+    const std::vector<float> want_; // [kTokens][n_vocab]
+};
+
+void Subject::decode(Session &session, size_t first, size_t end, const char *how) {
+    const std::vector<float> got = session.decode(tokens_.data() + first, end - first);
+    CHECK(memcmp(got.data(), &want_[first * session.n_vocab()], got.size() * sizeof(float)) == 0,
+          "%s, %s: other bits in tokens %zu to %zu", name_.c_str(), how, first, end);
+}
+
+void Subject::refuses(MemoryFile &file, const char *how) {
+    Session session(model_, mode_);
+    decode(session, 0, 70, "before a load");
+    const MemoryFile before = saved(session);
+    Failure failure{};
+    const Status status = load(session, file, &failure);
+    const bool tells = failure.message[0] || file.end != Status::ok; // the end's own failure
+    CHECK(status != Status::ok && tells, "%s: %s was loaded", name_.c_str(), how);
+    CHECK(saved(session).bytes == before.bytes, "%s: %s: changed", name_.c_str(), how);
+    const std::vector<float> logits = session.logits();
+    CHECK(memcmp(logits.data(), &want_[69 * logits.size()], logits.size() * sizeof(float)) == 0,
+          "%s: %s: other logits", name_.c_str(), how);
+    decode(session, 70, 90, "after a load that failed");
+}
+
+// In place of what a session had; into one that is new; and once more from there.
+void Subject::goes_on() {
+    for (const size_t n : {1u, 64u, 65u, 300u, 470u}) {
+        Session from(model_, mode_), to(model_, mode_), third(model_, mode_);
+        decode(from, 0, n, "before a save");
+        if (n == 65) decode(to, 0, 200, "before a load");
+        MemoryFile file = saved(from);
+        Failure failure{};
+        CHECK(load(to, file, &failure) == Status::ok, "%s: %s", name_.c_str(), failure.message);
+        CHECK(file.at == file.bytes.size() && file.ends == 1, "%s: %zu of %zu bytes, %ld ends",
+              name_.c_str(), file.at, file.bytes.size(), file.ends);
+        CHECK(ggufx_session_length(to.handle()) == n, "%s: another length", name_.c_str());
+        float logit = 0;
+        CHECK(ggufx_session_logits(&logit, to.n_vocab(), to.handle(), nullptr) == GGUFX_E_STATE,
+              "%s: logits behind a load", name_.c_str());
+        MemoryFile again = saved(to);
+        CHECK(again.bytes == file.bytes, "%s: another snapshot", name_.c_str());
+        CHECK(load(third, again, &failure) == Status::ok, "%s: %s", name_.c_str(), failure.message);
+        decode(to, n, n + 7, "after a load");
+        decode(from, n, n + 7, "after a save");
+        CHECK(ggufx_session_truncate(to.handle(), n / 2, nullptr) == GGUFX_OK, "%s: truncate",
+              name_.c_str());
+        decode(to, n / 2, n / 2 + 5, "cut after a load");
+        CHECK(ggufx_session_truncate(third.handle(), 0, nullptr) == GGUFX_OK, "%s: truncate",
+              name_.c_str());
+        if (n > 64) decode(third, 0, std::min(n, size_t{200}), "emptied after a load");
+    }
+}
+
+// Tokens that the next decode computes again are saved as such.
+void Subject::goes_on_where_it_was_cut() {
+    Session from(model_, mode_), to(model_, mode_);
+    decode(from, 0, 300, "before a cut");
+    CHECK(ggufx_session_truncate(from.handle(), 205, nullptr) == GGUFX_OK, "%s: truncate",
+          name_.c_str());
+    MemoryFile file = saved(from);
+    Failure failure{};
+    CHECK(load(to, file, &failure) == Status::ok, "%s: %s", name_.c_str(), failure.message);
+    CHECK(ggufx_session_length(to.handle()) == 205, "%s: another length", name_.c_str());
+    decode(to, 205, 240, "cut, saved and loaded");
+}
+
+void Subject::damage_is_refused() {
+    Session from(model_, mode_);
+    decode(from, 0, 150, "before a save");
+    const MemoryFile whole = saved(from);
+    Random random = {3};
+    for (int i = 0; i < 24; i++) { // the most in the heads of the parts, which are short
+        MemoryFile file = whole;
+        file.calls = 0;
+        const size_t at = i < 8 ? static_cast<size_t>(i) * 13 : random.below(file.bytes.size());
+        if (i % 2) {
+            file.bytes[at] ^= static_cast<uint8_t>(1u << random.below(8));
+            refuses(file, "a flipped bit");
+        } else {
+            file.bytes.resize(at);
+            refuses(file, "an end that lacks");
+        }
+    }
+    MemoryFile file = whole;
+    file.end = Status::malformed;
+    refuses(file, "what goes on behind its end");
+    file = whole;
+    file.calls = 0;
+    file.fail_at = 9;
+    refuses(file, "a reader that fails");
+}
+
+// Parts that are whole and do not belong together.
+void Subject::other_parts_are_refused() {
+    Session from(model_, mode_), shorter(model_, mode_);
+    decode(from, 0, 150, "before a save");
+    decode(shorter, 0, 149, "before a save");
+    const auto part = [&](const Session &session, bool caches) {
+        MemoryFile all = saved(session), rest;
+        const size_t head = 8 + 4 + 8 + 8 + 4 * ggufx_session_length(session.handle()) + 8;
+        rest.bytes.assign(all.bytes.begin() + (caches ? static_cast<ptrdiff_t>(head) : 0),
+                          caches ? all.bytes.end()
+                                 : all.bytes.begin() + static_cast<ptrdiff_t>(head));
+        return rest;
+    };
+    MemoryFile file = part(from, false), rest = part(shorter, true);
+    file.bytes.insert(file.bytes.end(), rest.bytes.begin(), rest.bytes.end());
+    refuses(file, "the caches of a shorter session");
+    // The headers of the caches, and all but the last part, of the longer one.
+    constexpr size_t kHead = 8 + 4 + 4 * 8 + 8;
+    const MemoryFile own = part(from, true);
+    file = part(from, false);
+    file.bytes.insert(file.bytes.end(), own.bytes.begin(), own.bytes.begin() + kHead);
+    file.bytes.insert(file.bytes.end(), rest.bytes.begin() + kHead, rest.bytes.end());
+    refuses(file, "caches of another length");
+    file = part(from, false);
+    file.bytes.insert(file.bytes.end(), file.bytes.begin(), file.bytes.end());
+    refuses(file, "a head in place of caches");
+}
+
+// In a head whose checksum is right.
+void Subject::odd_numbers_are_refused() {
+    Session from(model_, mode_);
+    decode(from, 0, 70, "before a save");
+    constexpr size_t kCountsAt = 8 + 4, kIdsAt = kCountsAt + 16, kEnd = kIdsAt + 4 * 70;
+    const MemoryFile whole = saved(from);
+    const auto changed = [&](size_t at, uint32_t value) {
+        MemoryFile file = whole;
+        ggufx::store_u32le(&file.bytes[at], value);
+        const uint64_t crc = ggufx::crc64(0, file.bytes.data(), kEnd);
+        ggufx::store_u32le(&file.bytes[kEnd], static_cast<uint32_t>(crc));
+        ggufx::store_u32le(&file.bytes[kEnd + 4], static_cast<uint32_t>(crc >> 32));
+        return file;
+    };
+    MemoryFile same = changed(kCountsAt, 70);
+    Session to(model_, mode_);
+    CHECK(same.bytes == whole.bytes && load(to, same, nullptr) == Status::ok, "%s: the checksum",
+          name_.c_str());
+    const struct {
+        size_t at;
+        uint32_t value;
+        Status status;
+    } cases[] = {{0, 7, Status::magic},
+                 {8, 2, Status::version},
+                 {kCountsAt, kContext + 1, Status::capacity},
+                 {kCountsAt + 4, 1, Status::capacity},
+                 {kCountsAt + 8, 71, Status::malformed},
+                 {kCountsAt + 8, 69, Status::mismatch},
+                 {kIdsAt + 4 * 50, static_cast<uint32_t>(to.n_vocab()), Status::malformed},
+                 {kIdsAt + 4 * 69, UINT32_MAX, Status::malformed}};
+    for (const auto &odd : cases) {
+        MemoryFile file = changed(odd.at, odd.value);
+        Failure failure{};
+        const Status status = load(to, file, &failure);
+        CHECK(status == odd.status && failure.message[0], "%s: %u at %zu: status %d: %s",
+              name_.c_str(), odd.value, odd.at, static_cast<int>(status), failure.message);
+    }
+    decode(to, 70, 90, "after loads that failed");
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+struct Loading {
+    const ggufx_model *model;
+    MemoryFile file;
+    Mode mode;
+};
+
+// Every allocation of a load fails once; after one that was good, decoding takes none.
+void test_memory(const TinyFile &tiny, uint32_t type) {
+    fault memory;
+    fault_init(&memory);
+    ggufx_runtime *rt = fault_runtime(&memory, 1);
+    {
+        ggufx_error error;
+        ggufx_file *file = nullptr;
+        ggufx_model *model = nullptr;
+        must(ggufx_open(&file, rt, (g_root + tiny.path).c_str(), nullptr, &error), error, "open");
+        must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
+        const Mode mode = {GGUFX_MATMUL_BATCH_INVARIANT, type, type, kContext, 100};
+        const Ids ids = random_ids(kContext, vocabulary_of(model), 4);
+        {
+            Session from(model, mode), to(model, mode);
+            (void)from.decode(ids.data(), 450);
+            (void)to.decode(ids.data(), 70);
+            MemoryFile snapshot = saved(from);
+            const MemoryFile before = saved(to);
+            const long long live = memory.live_bytes;
+            Status status = Status::memory;
+            long n = 0;
+            Failure failure{};
+            while (status != Status::ok && n < 1000) {
+                fault_reset(&memory);
+                memory.fail_at = ++n;
+                status = load(to, snapshot, &failure);
+                memory.fail_at = 0;
+                if (status == Status::ok) break;
+                CHECK(status == Status::memory, "%s: %s", tiny.name.c_str(), failure.message);
+                CHECK(saved(to).bytes == before.bytes && memory.live_bytes == live,
+                      "%s: allocation %ld: changed", tiny.name.c_str(), n);
+            }
+            CHECK(memory.live_bytes <= live, "%s, type %u: %lld bytes more after a load",
+                  tiny.name.c_str(), type, memory.live_bytes - live);
+            CHECK(n > 10 && n < 1000, "%s: %ld allocations", tiny.name.c_str(), n);
+            fault_reset(&memory);
+            for (const size_t cut : {450u, 490u, 200u, 499u, 10u, 480u}) {
+                const size_t length = ggufx_session_length(to.handle());
+                if (cut < length)
+                    must(ggufx_session_truncate(to.handle(), cut, &error), error, "truncate");
+                else if (cut > length)
+                    must(ggufx_session_decode(to.handle(), &ids[length], cut - length, nullptr,
+                                              &error),
+                         error, "decode");
+            }
+            CHECK(memory.calls == 0, "%s, type %u: decoding allocated after a load",
+                  tiny.name.c_str(), type);
+        }
+        ggufx_model_destroy(model);
+        ggufx_file_destroy(file);
+    }
+    ggufx_runtime_destroy(rt);
+    CHECK(memory.live == 0, "%s: %ld blocks left", tiny.name.c_str(), memory.live);
+}
+
+// ---- copies -------------------------------------------------------------------------------------
+
+// Sequences of one set of caches, whose calls are single batches.
+class Sequences {
+public:
+    Sequences(const ggufx_model *model, uint32_t type)
+        : model_(model->model), caches_(model_.program(), model_.host(), model_.engine().kernels(),
+                                        {kContext, type, type, kBatch, 4, 3}),
+          scratch_(model_.program().row_floats * kBatch) {
+        for (const ggufx::model::Rotation &rotation : model_.program().rotations)
+            frequencies_.push_back(model_.program().frequencies.data() + rotation.start(kContext));
+    }
+    ggufx::model::Caches &caches() { return caches_; }
+    std::vector<float> decode(uint32_t sequence, const int32_t *tokens, size_t n) {
+        ggufx::matmul::Options options;
+        options.batch_invariant = true;
+        const ggufx::model::Runner::Memory memory = {scratch_.data(), kBatch, frequencies_.data()};
+        ggufx::model::Runner run(model_.program(), model_.engine(), caches_, memory, options,
+                                 sequence);
+        const size_t n_vocab = model_.shape().n_vocab;
+        std::vector<float> logits(n * n_vocab);
+        Failure failure{};
+        Status status = caches_.begin(sequence, &failure);
+        for (size_t done = 0; status == Status::ok && done < n; done += kBatch) {
+            const size_t some = std::min(n - done, kBatch);
+            status = run.forward(tokens + done, some, caches_.length(sequence) + done, &failure);
+            if (status == Status::ok)
+                status = run.project(logits.data() + done * n_vocab, 0, some, &failure);
+        }
+        CHECK(status == Status::ok, "decode: %s", failure.message);
+        caches_.commit(sequence, n);
+        return logits;
+    }
+
+private:
+    static constexpr size_t kBatch = 40;
+    const ggufx::model::Model &model_;
+    ggufx::model::Caches caches_;
+    std::vector<float> scratch_;
+    std::vector<const double *> frequencies_;
+};
+
+// Two go on from one, each with the bits of a sequence of its own; the one they came from too.
+void test_copies(const TinyFile &tiny, const ggufx_model *model, uint32_t type) {
+    const Ids shared = random_ids(200, vocabulary_of(model), 31),
+              a = random_ids(90, vocabulary_of(model), 32),
+              b = random_ids(90, vocabulary_of(model), 33);
+    Sequences two(model, type), fresh(model, type);
+    const auto run = [](Sequences &s, uint32_t sequence, const Ids &ids) {
+        return s.decode(sequence, ids.data(), ids.size());
+    };
+    (void)run(two, 0, shared);
+    (void)run(two, 0, a);
+    Failure failure{};
+    const uint64_t n = two.caches().nearest(0, 200), odd = two.caches().nearest(0, 250);
+    CHECK(n == 200 || n == 192, "%s: nearest to 200 is %llu", tiny.name.c_str(),
+          static_cast<unsigned long long>(n));
+    if (odd != 250)
+        CHECK(two.caches().copy(0, 1, 250, &failure) == Status::state && failure.index == odd,
+              "%s: copied where nothing fits", tiny.name.c_str());
+    CHECK(two.caches().copy(0, 1, n, &failure) == Status::ok, "%s: %s", tiny.name.c_str(),
+          failure.message);
+    CHECK(two.caches().copy(0, 1, n, &failure) == Status::state, "%s: copied twice",
+          tiny.name.c_str());
+    CHECK(two.caches().copy(0, 3, n, &failure) == Status::argument, "%s: sequence 3",
+          tiny.name.c_str());
+    const Ids rest(shared.begin() + static_cast<ptrdiff_t>(n), shared.end());
+    if (!rest.empty()) (void)run(two, 1, rest);
+    CHECK(two.caches().copy(1, 2, 200, &failure) == Status::ok, "%s: %s", tiny.name.c_str(),
+          failure.message); // the end, whose page all of them share
+    (void)run(fresh, 0, shared);
+    (void)run(fresh, 1, shared);
+    const std::vector<float> want_a = run(fresh, 0, a), want_b = run(fresh, 1, b);
+    CHECK(run(two, 1, b) == want_b, "%s, type %u: the copy has other bits", tiny.name.c_str(),
+          type);
+    CHECK(run(two, 2, a) == want_a, "%s, type %u: the second copy has other bits",
+          tiny.name.c_str(), type);
+    CHECK(run(two, 0, b) == run(fresh, 0, b), "%s, type %u: the first one has other bits",
+          tiny.name.c_str(), type);
+}
+
+// A copy whose memory is refused changes nothing; one that is made leaves decoding without any.
+void test_memory_of_copies(const TinyFile &tiny, uint32_t type) {
+    fault memory;
+    fault_init(&memory);
+    ggufx_runtime *rt = fault_runtime(&memory, 1);
+    {
+        ggufx_error error;
+        ggufx_file *file = nullptr;
+        ggufx_model *model = nullptr;
+        must(ggufx_open(&file, rt, (g_root + tiny.path).c_str(), nullptr, &error), error, "open");
+        must(ggufx_model_create(&model, rt, file, nullptr, &error), error, "model");
+        {
+            Sequences sequences(model, type);
+            const Ids ids = random_ids(100, vocabulary_of(model), 31);
+            (void)sequences.decode(0, ids.data(), 100);
+            Failure failure{};
+            long n = 0;
+            for (Status status = Status::memory; status != Status::ok && n < 1000;) {
+                fault_reset(&memory);
+                memory.fail_at = ++n;
+                status = sequences.caches().copy(0, 1, 100, &failure);
+                memory.fail_at = 0;
+                CHECK(status == Status::ok || status == Status::memory, "%s: %s", tiny.name.c_str(),
+                      failure.message);
+                CHECK(sequences.caches().length(1) == (status == Status::ok ? 100 : 0),
+                      "%s: allocation %ld: a copy in part", tiny.name.c_str(), n);
+            }
+            CHECK(n < 1000, "%s: no copy", tiny.name.c_str());
+            fault_reset(&memory);
+            const std::vector<float> one = sequences.decode(0, ids.data(), 100);
+            CHECK(sequences.decode(1, ids.data(), 100) == one, "%s: other bits", tiny.name.c_str());
+            CHECK(memory.calls == 0, "%s, type %u: decoding allocated after a copy",
+                  tiny.name.c_str(), type);
+        }
+        ggufx_model_destroy(model);
+        ggufx_file_destroy(file);
+    }
+    ggufx_runtime_destroy(rt);
+    CHECK(memory.live == 0, "%s: %ld blocks left", tiny.name.c_str(), memory.live);
+}
+
+// A file that differs in one bit of a norm is another model.
+void test_models_are_told_apart(const TinyFile &tiny, const Opened &opened) {
+    ggufx_error error;
+    ggufx_tensor_facts norm = {};
+    norm.struct_size = sizeof norm;
+    size_t index = 0;
+    constexpr char kNorm[] = "output_norm.weight";
+    must(ggufx_file_tensor_find(&index, opened.file, kNorm, sizeof kNorm - 1, &error), error,
+         kNorm);
+    must(ggufx_tensor_info(&norm, ggufx_file_tensor(opened.file, index), &error), error, kNorm);
+    std::string bytes = read_bytes(tiny.path);
+    bytes[norm.file_offset] ^= 1;
+    ggufx_file *file = nullptr;
+    ggufx_model *other = nullptr;
+    must(ggufx_open_memory(&file, g_runtime, bytes.data(), bytes.size(), nullptr, nullptr, nullptr,
+                           &error),
+         error, "open");
+    must(ggufx_model_create(&other, g_runtime, file, nullptr, &error), error, "model");
+    {
+        const Mode mode = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_KV_F16, GGUFX_KV_F16, kContext, 0};
+        Session from(opened.model, mode), same(opened.model, mode), to(other, mode);
+        (void)from.decode(random_ids(20, from.n_vocab(), 4));
+        MemoryFile snapshot = saved(from);
+        Failure failure{};
+        CHECK(load(to, snapshot, &failure) == Status::mismatch && strstr(failure.message, "model"),
+              "%s: loaded by another model: %s", tiny.name.c_str(), failure.message);
+        CHECK(load(same, snapshot, &failure) == Status::ok, "%s: %s", tiny.name.c_str(),
+              failure.message);
+    }
+    ggufx_model_destroy(other);
+    ggufx_file_destroy(file);
+}
+
+} // namespace
+
+int main() {
+    if (!begin()) return 77;
+    size_t n_files = 0, done = 0;
+    for (const TinyFile &file : tiny_files()) {
+        const auto is_it = [&](const char *name) { return file.name == name; };
+        if (std::none_of(std::begin(kFiles), std::end(kFiles), is_it)) continue;
+        n_files++;
+        Opened opened(file.path);
+        const ggufx_model *model = opened.with_model().model;
+        for (const uint32_t type : kTypes) {
+            if (done++ % test_step()) continue;
+            Subject(file.name, model, type).run();
+            test_copies(file, model, type);
+            test_memory(file, type);
+            test_memory_of_copies(file, type);
+        }
+        test_models_are_told_apart(file, opened);
+    }
+    CHECK(n_files == std::size(kFiles), "%zu of the models were found", n_files);
+    return end();
+}

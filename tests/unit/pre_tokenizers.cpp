@@ -1,0 +1,157 @@
+// Pre-tokenizers from the inside: pieces of texts against stored ones, and what hostile texts cost.
+// Reads ${GGUFX_TEST_DATA}/data/tokenizer/pre-splits-public.json; exits with 77 where that is
+// absent. SPDX-License-Identifier: MIT
+#include "model/tokenizer/pre_tokenizer.hpp"
+
+#include <nlohmann/json.hpp>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <fstream>
+#include <string>
+
+using namespace ggufx;
+using nlohmann::json;
+namespace pre = ggufx::model::pre;
+
+namespace {
+
+int g_checks = 0, g_failed = 0;
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        g_checks++;                                                                                \
+        if (!(condition)) {                                                                        \
+            g_failed++;                                                                            \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
+            fprintf(stderr, __VA_ARGS__);                                                          \
+            fputc('\n', stderr);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+using Lengths = std::vector<size_t>;
+
+std::string from_hex(const std::string &hex) {
+    std::string out;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2)
+        out += static_cast<char>(strtol(hex.substr(i, 2).c_str(), nullptr, 16));
+    return out;
+}
+
+Lengths split(const Host *host, const pre::PreTokenizer &tokenizer, const std::string &text) {
+    Lengths out;
+    if (text.empty()) return out;
+    pre::Cuts cuts(host);
+    tokenizer.split(cuts, text);
+    for (size_t start = 0, end; start < text.size(); start = end) {
+        end = cuts.next(start);
+        out.push_back(end - start);
+    }
+    return out;
+}
+
+std::string show(const Lengths &lengths) {
+    std::string out;
+    for (const size_t n : lengths) out += std::to_string(n) + " ";
+    return out;
+}
+
+// Every name of the file is known, and cuts every text where the published patterns do.
+void test_stored_splits(const Host *host, const json &stored) {
+    size_t n_names = 0;
+    for (const auto &[group, of] : stored["types"].items()) {
+        for (const std::string name : of["names"]) {
+            n_names++;
+            const pre::Name *found = pre::find(name);
+            CHECK(found, "%s is not known", name.c_str());
+            if (!found) continue;
+            const json flags = of["flags"].value(name, json::object());
+            const auto flag = [&](const char *key, bool absent) {
+                return flags.value(key, absent);
+            };
+            CHECK(((found->flags & pre::kAddBos) != 0) == flag("add_bos", false) &&
+                      ((found->flags & pre::kIgnoreMerges) != 0) == flag("ignore_merges", false) &&
+                      ((found->flags & pre::kAddSep) != 0) == flag("add_sep", false) &&
+                      ((found->flags & pre::kKeepSpaces) == 0) == flag("clean_spaces", true),
+                  "%s: flags 0x%x", name.c_str(), static_cast<unsigned>(found->flags));
+            const pre::PreTokenizer tokenizer(host, *found->rules);
+            for (size_t i = 0; i < stored["texts_hex"].size(); i++) {
+                const Lengths want = of["lengths"][i];
+                const Lengths got = split(host, tokenizer, from_hex(stored["texts_hex"][i]));
+                CHECK(got == want, "%s: text %zu: %s, not %s", name.c_str(), i, show(got).c_str(),
+                      show(want).c_str());
+            }
+        }
+    }
+    CHECK(n_names >= 79, "only %zu names", n_names);
+}
+
+double seconds_of(const Host *host, const pre::PreTokenizer &tokenizer, const std::string &text) {
+    pre::Cuts cuts(host);
+    const clock_t start = clock();
+    tokenizer.split(cuts, text);
+    return static_cast<double>(clock() - start) / CLOCKS_PER_SEC;
+}
+
+std::string repeated(const char *what, size_t n_bytes) {
+    std::string out;
+    while (out.size() < n_bytes) out += what;
+    return out;
+}
+
+// Texts of one thing over and over: 4 times as much takes 4 times as long, whatever the rules.
+void test_cost_is_linear(const Host *host) {
+    static const char *const kTexts[] = {"'",       " ",       "\n",      "a",           "A",
+                                         "7",       "\u0301",  "\xff",    "\r\n",        "'s",
+                                         " a",      "\u6f22",  "/",       "<sentinel:1", "IMGIMG",
+                                         "1\u0663", " \u2028", "A\u01c5", "7a",          "\t\t\t"};
+    const size_t size = 1 << 15;
+    for (size_t i = 0; i < pre::names().n; i++) {
+        const pre::Name &name = pre::names().names[i];
+        if (std::string(name.rules->name) != name.name) continue; // each set of rules once
+        const pre::PreTokenizer tokenizer(host, *name.rules);
+        for (const char *what : kTexts) {
+            double least = 1e9, slow = 0;
+            // A part of a millisecond is no measurement: a cost that grows with the square is
+            // seconds at this size.
+            for (int round = 0; round < 12 && least > 8; round++) {
+                const double s = seconds_of(host, tokenizer, repeated(what, size));
+                slow = seconds_of(host, tokenizer, repeated(what, 8 * size));
+                least = std::min(least, slow / std::max(s, 1e-3) * 0.5);
+                if (slow < 5e-3) least = 0;
+            }
+            CHECK(least <= 8, "%s: %s: %.1f ms", name.name, what, 1e3 * slow);
+        }
+    }
+}
+
+// No list of more combinations than a class byte can number, no pattern of more rows than bits.
+void test_rules_fit_their_tables() {
+    for (size_t i = 0; i < pre::names().n; i++) {
+        const pre::Name &name = pre::names().names[i];
+        for (const pre::Pattern &pattern : name.rules->patterns)
+            CHECK(pattern.n <= pre::kMaxRows, "%s: %zu rows", name.name, pattern.n);
+        CHECK(name.rules->patterns[0].n > 0, "%s has no pattern", name.name);
+        CHECK(pre::find(name.rules->name) != nullptr, "%s is no name", name.rules->name);
+        CHECK(pre::find(name.name) == &name, "%s stands there twice", name.name);
+    }
+    CHECK(pre::find("") == nullptr && pre::find("gpt-3") == nullptr, "names that there are not");
+}
+
+} // namespace
+
+int main() {
+    const char *root = getenv("GGUFX_TEST_DATA");
+    const std::string path =
+        std::string(root ? root : "../shared") + "/data/tokenizer/pre-splits-public.json";
+    std::ifstream in(path);
+    const Ref<Host> host = Host::create(HostOptions{});
+    test_rules_fit_their_tables();
+    test_cost_is_linear(host.get());
+    if (in) test_stored_splits(host.get(), json::parse(in));
+    printf("%d checks, %d failed\n", g_checks, g_failed);
+    if (g_failed) return 1;
+    if (!in) printf("skipped: no %s\n", path.c_str());
+    return in ? 0 : 77;
+}

@@ -1,0 +1,235 @@
+// Slots of programs from the inside: two that are in use in one group of steps never share memory,
+// and each may have memory of its own that turns to NaN after its last use without a change of
+// bits. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// SPDX-License-Identifier: MIT
+#include "tiny_files.hpp"
+
+#include "abi/handles.hpp"
+#include "model/model.hpp"
+#include "model/run/runner.hpp"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+
+namespace {
+
+using namespace ggufx;
+using namespace ggufx::model;
+
+Program program_of(const gguf::File &file) {
+    BuildOptions options;
+    options.with_data = true;
+    return build_program(file, options);
+}
+
+// First and last group that uses a slot, found anew from the steps.
+struct Life {
+    uint32_t first = kNoIndex, last = 0;
+    bool used() const { return first != kNoIndex; }
+};
+
+std::vector<Life> lives_of(const Program &program) {
+    std::vector<Life> out(program.slots.size());
+    for (uint32_t g = 0; g < program.groups.size(); g++) {
+        for (uint32_t i = program.groups[g].first; i < program.groups[g].end; i++) {
+            const auto use = [&](const View &view) {
+                if (view.none()) return;
+                Life &life = out.at(view.slot);
+                if (!life.used()) life.first = g;
+                life.last = g;
+            };
+            std::visit([&](const auto &s) { s.views(use); }, program.steps[i]);
+        }
+    }
+    out[program.stream.slot].last = static_cast<uint32_t>(program.groups.size());
+    return out;
+}
+
+void test_groups_hold_every_step_once(const std::string &name, const Program &program) {
+    uint32_t next = 0;
+    for (const Group &group : program.groups) {
+        CHECK(group.first == next && group.end > group.first, "%s: step %u", name.c_str(), next);
+        next = group.end;
+    }
+    CHECK(next == program.steps.size(), "%s: %u of %zu steps", name.c_str(), next,
+          program.steps.size());
+    const auto ends = [](const Group &group) { return group.ends_layer; };
+    const auto layers = std::count_if(program.groups.begin(), program.groups.end(), ends);
+    CHECK(layers == static_cast<long>(program.shape.n_layers), "%s: %ld layers end", name.c_str(),
+          static_cast<long>(layers));
+}
+
+void test_views_lie_in_their_slots(const std::string &name, const Program &program) {
+    for (const Step &step : program.steps) {
+        const auto use = [&](const View &view) {
+            if (view.none()) return;
+            const uint64_t end = uint64_t{view.first} + view.width;
+            CHECK(end <= program.slots[view.slot].width, "%s: column %llu of %u", name.c_str(),
+                  static_cast<unsigned long long>(end), program.slots[view.slot].width);
+        };
+        std::visit([&](const auto &s) { s.views(use); }, step);
+    }
+}
+
+void test_no_two_live_slots_overlap(const std::string &name, const Program &program) {
+    const std::vector<Life> lives = lives_of(program);
+    size_t n_reused = 0;
+    for (size_t a = 0; a < lives.size(); a++) {
+        const SlotInfo &x = program.slots[a];
+        if (x.outside || !lives[a].used()) continue;
+        CHECK(x.offset + x.width <= program.row_floats, "%s: slot %zu ends behind all",
+              name.c_str(), a);
+        for (size_t b = a + 1; b < lives.size(); b++) {
+            const SlotInfo &y = program.slots[b];
+            if (y.outside || !lives[b].used()) continue;
+            const bool shares = x.offset < y.offset + y.width && y.offset < x.offset + x.width;
+            const bool together =
+                lives[a].first <= lives[b].last && lives[b].first <= lives[a].last;
+            n_reused += shares;
+            CHECK(!shares || !together, "%s: slots %zu and %zu", name.c_str(), a, b);
+        }
+    }
+    CHECK(n_reused > 0, "%s: no memory is used again", name.c_str());
+}
+
+// A program run group by group.
+class Run {
+public:
+    Run(const ggufx_runtime *runtime, Program &&program, bool poisons)
+        : host_(runtime->host), engine_(*runtime->engine), program_(std::move(program)),
+          lives_(lives_of(program_)), poisons_(poisons),
+          caches_(program_, host_, engine_.kernels(),
+                  {kContext, GGUFX_KV_F32, GGUFX_KV_F32, kBatch, 0}),
+          scratch_(program_.row_floats * kBatch, poisons ? NAN : 0.0f) {
+        for (const Rotation &rotation : program_.rotations)
+            frequencies_.push_back(program_.frequencies.data() + rotation.start(kContext));
+    }
+
+    // Logits of all tokens, which stand behind those of the calls before, and their embedding.
+    std::vector<float> decode(const int32_t *tokens, size_t n) {
+        std::vector<float> logits(n * program_.shape.n_vocab), embedding;
+        const TextRows text = {0, n};
+        state::Step memory{};
+        Context c{.program = program_,
+                  .engine = engine_,
+                  .rows = *kernels::rows_of(engine_.kernels()),
+                  .frequencies = frequencies_.data(),
+                  .caches = caches_.caches(),
+                  .states = caches_.states(),
+                  .memory = &memory,
+                  .options = {},
+                  .scratch = scratch_.data(),
+                  .n_batch = kBatch,
+                  .logits = logits.data(),
+                  .tokens = tokens,
+                  .n = n,
+                  .first = length_,
+                  .texts = program_.predicts() ? nullptr : &text,
+                  .n_texts = 1,
+                  .pooling = Pooling::mean};
+        Failure failure;
+        CHECK(caches_.begin(0, &failure) == Status::ok, "begin: %s", failure.message);
+        for (uint32_t g = 0; g < program_.groups.size(); g++) {
+            if (g == program_.first_group(PartKind::pool)) c.texts = &text;
+            run(c, program_.groups[g]);
+            if (g + 1 == program_.end_group(PartKind::pool)) c.n = 1;
+            if (g == last_of_embedding()) embedding = embedding_of(c);
+            if (poisons_) poison(g);
+        }
+        caches_.commit(0, n);
+        length_ += n;
+        logits.insert(logits.end(), embedding.begin(), embedding.end());
+        CHECK(!embedding.empty(), "no embedding");
+        return logits;
+    }
+
+    static constexpr size_t kBatch = 24;
+
+private:
+    static constexpr uint32_t kContext = 64;
+
+    // Of the matrices behind the pooling, or the pooling.
+    uint32_t last_of_embedding() const { return program_.end_group(PartKind::embedding) - 1; }
+    std::vector<float> embedding_of(const Context &c) const {
+        const float *values = c.at(program_.embedding, 0);
+        return {values, values + program_.embedding.width};
+    }
+    void run(const Context &c, const Group &group) {
+        Failure failure;
+        if (!group.rows) {
+            const Status status = run_batch(c, program_.steps[group.first], &failure);
+            CHECK(status == Status::ok, "a step: %s", failure.message);
+            return;
+        }
+        for (size_t row = 0; row < c.n; row++)
+            for (uint32_t i = group.first; i < group.end; i++) run_row(c, program_.steps[i], row);
+    }
+    void poison(uint32_t group) {
+        for (size_t i = 0; i < lives_.size(); i++) {
+            const SlotInfo &slot = program_.slots[i];
+            if (slot.outside || !lives_[i].used() || lives_[i].last != group) continue;
+            std::fill_n(scratch_.data() + slot.offset * kBatch, slot.width * kBatch, NAN);
+        }
+    }
+
+    const Ref<Host> host_;
+    const matmul::Engine &engine_;
+    const Program program_;
+    const std::vector<Life> lives_;
+    const bool poisons_;
+    Caches caches_;
+    std::vector<float> scratch_;
+    std::vector<const double *> frequencies_;
+    uint64_t length_ = 0;
+};
+
+// Every slot behind the one before.
+Program spread(Program &&program) {
+    program.row_floats = 0;
+    for (SlotInfo &slot : program.slots) {
+        slot.offset = program.row_floats;
+        if (!slot.outside) program.row_floats += slot.width;
+    }
+    return std::move(program);
+}
+
+void test_own_memory_changes_no_bit(const std::string &name, const gguf::File &file) {
+    Run shared(g_runtime, program_of(file), false);
+    Program apart = program_of(file);
+    const uint64_t before = apart.row_floats;
+    const bool whole = !apart.predicts();
+    Run own(g_runtime, spread(std::move(apart)), true);
+    const Ids tokens = random_ids(Run::kBatch + 3, 300, 17);
+    for (size_t done = 0; done < tokens.size();) {
+        const size_t n = done ? 1 : Run::kBatch; // a prompt, then single tokens
+        if (done && whole) break;                // of texts that see all at once
+        const std::vector<float> want = shared.decode(&tokens[done], n);
+        const std::vector<float> got = own.decode(&tokens[done], n);
+        CHECK(memcmp(got.data(), want.data(), want.size() * sizeof(float)) == 0,
+              "%s: other bits from token %zu on", name.c_str(), done);
+        CHECK(want[0] == want[0] && want.back() == want.back(), "%s: NaN", name.c_str());
+        done += n;
+    }
+    printf("%s: %llu floats a row\n", name.c_str(), static_cast<unsigned long long>(before));
+}
+
+void test_file(const TinyFile &tiny) {
+    const Opened opened(tiny.path);
+    const gguf::File &file = *opened.file->file;
+    const Program program = program_of(file);
+    test_groups_hold_every_step_once(tiny.name, program);
+    test_views_lie_in_their_slots(tiny.name, program);
+    test_no_two_live_slots_overlap(tiny.name, program);
+    test_own_memory_changes_no_bit(tiny.name, file);
+}
+
+} // namespace
+
+int main() {
+    if (!begin()) return 77;
+    for (const TinyFile &file : all_tiny_files()) test_file(file);
+    return end();
+}

@@ -1,0 +1,177 @@
+/*
+ * What rendering and compiling cost at 1 x and 4 x the size: turns, keys, tokens of a template.
+ * SPDX-License-Identifier: MIT
+ */
+#include "cost.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    ggufx_chat *chat;
+    char *text, *json, *out;
+    size_t capacity;
+} job;
+
+static const char turns[] =
+    "{% set ns = namespace(all='', seen=[]) %}{% for m in messages %}<|{{ m.role }}|>"
+    "{% if m.content is string and '</think>' in m.content %}{{ m.content.split('</think>')[-1] }}"
+    "{% else %}{{ m.content | trim }}{% endif %}{{ m | tojson }}{% set ns.all = ns.all ~ m.content "
+    "%}"
+    "{% endfor %}{{ ns.all | length }}{{ messages | map(attribute='role') | join(',') }}";
+
+static ggufx_chat *chat_of(const char *text) {
+    ggufx_chat_options options;
+    ggufx_chat *chat = NULL;
+    ggufx_error error;
+    ggufx_chat_options_init(&options);
+    options.text = text;
+    options.text_length = strlen(text);
+    if (ggufx_chat_create(&chat, rt, NULL, &options, &error) != GGUFX_OK)
+        fail_msg("%s", error.message);
+    return chat;
+}
+
+/* n messages, of 40 to 600 bytes. */
+static void *conversation(size_t n) {
+    job *j = calloc(1, sizeof *j);
+    size_t at = 0;
+    j->chat = chat_of(turns);
+    j->json = malloc(800 * n + 16);
+    j->json[at++] = '[';
+    for (size_t i = 0; i < n; i++) {
+        at += (size_t)sprintf(j->json + at, "%s{\"role\":\"%s\",\"content\":\"<think>a</think> ",
+                              i ? "," : "", i % 2 ? "assistant" : "user");
+        for (size_t k = scrambled(i) % 600; k > 0; k--) j->json[at++] = k % 7 ? 'x' : ' ';
+        at += (size_t)sprintf(j->json + at, "\"}");
+    }
+    j->json[at++] = ']';
+    j->json[at] = 0;
+    j->capacity = 4 * at;
+    j->out = malloc(j->capacity);
+    return j;
+}
+
+static void render(void *work) {
+    job *j = work;
+    ggufx_chat_request request;
+    ggufx_error error;
+    size_t n = 0;
+    ggufx_chat_request_init(&request);
+    request.messages_json = j->json;
+    request.messages_json_length = j->json ? strlen(j->json) : 0;
+    if (ggufx_chat_render(j->out, j->capacity, &n, NULL, 0, NULL, j->chat, &request, &error))
+        fail_msg("%s", error.message);
+}
+
+static void finish(void *work) {
+    job *j = work;
+    ggufx_chat_destroy(j->chat);
+    free(j->text);
+    free(j->json);
+    free(j->out);
+    free(j);
+}
+
+/* An object with n keys, looked up and walked. */
+static void *keys(size_t n) {
+    job *j = calloc(1, sizeof *j);
+    size_t at = 0;
+    j->chat = chat_of("{% for k, v in messages[0].items() %}{{ messages[0][k] }}{% endfor %}");
+    j->json = malloc(40 * n + 16);
+    at += (size_t)sprintf(j->json, "[{");
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)sprintf(j->json + at, "%s\"%llx\":%u", i ? "," : "",
+                              (unsigned long long)scrambled(i), (unsigned)i % 10);
+    sprintf(j->json + at, "}]");
+    j->capacity = 16 * n;
+    j->out = malloc(j->capacity);
+    return j;
+}
+
+/* A template of n statements. */
+static void *statements(size_t n) {
+    job *j = calloc(1, sizeof *j);
+    size_t at = 0;
+    j->text = malloc(100 * n + 1);
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)sprintf(j->text + at,
+                              " {%% if v%zu == [1, 'a\\n'] and not x %%}{{ v%zu | upper ~ 1 }} "
+                              "{#- c -#} {%% endif %%}\n",
+                              i, i);
+    return j;
+}
+
+static void compile(void *work) {
+    job *j = work;
+    j->chat = chat_of(j->text);
+}
+
+/* An output of n pieces of `text`, told in pieces of 7 bytes. */
+typedef struct told_job {
+    ggufx_chat_parser *parser;
+    const char *text;
+    size_t n;
+} told_job;
+
+static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
+    (void)user, (void)kind, (void)call, (void)text, (void)length;
+    return 0;
+}
+
+static void *output_of(size_t n, const char *text) {
+    told_job *j = calloc(1, sizeof *j);
+    ggufx_chat_parser_options options;
+    const size_t length = strlen(text);
+    char *all = malloc(n * length);
+    ggufx_chat_parser_options_init(&options);
+    options.styles = 0xf7;
+    options.event = on_event;
+    assert_int_equal(ggufx_chat_parser_create(&j->parser, rt, &options, NULL), GGUFX_OK);
+    for (size_t i = 0; i < n; i++) memcpy(all + i * length, text, length);
+    j->text = all;
+    j->n = n * length;
+    return j;
+}
+
+static void *open_calls(size_t n) {
+    return output_of(n, "<tool_call>{");
+}
+static void *open_functions(size_t n) {
+    return output_of(n, "x <function=f>");
+}
+static void *open_names(size_t n) {
+    return output_of(n, "[TOOL_CALLS]f");
+}
+static void *halves(size_t n) {
+    return output_of(n, "<tool_cal\n<|python_ta<\n");
+}
+
+static void tell(void *work) {
+    told_job *j = work;
+    for (size_t i = 0; i < j->n; i += 7)
+        assert_int_equal(
+            ggufx_chat_parser_feed(j->parser, j->text + i, j->n - i < 7 ? j->n - i : 7, NULL), 0);
+    assert_int_equal(ggufx_chat_parser_finish(j->parser, NULL), GGUFX_OK);
+}
+
+static void told(void *work) {
+    told_job *j = work;
+    ggufx_chat_parser_destroy(j->parser);
+    free((void *)j->text);
+    free(j);
+}
+
+int main(void) {
+    const cost_case cases[] = {
+        {"turns of a conversation", 250, conversation, render, finish},
+        {"keys of an object", 1000, keys, render, finish},
+        {"statements of a template", 300, statements, compile, finish},
+        {"calls that do not end", 4000, open_calls, tell, told},
+        {"functions that do not end", 4000, open_functions, tell, told},
+        {"names that do not end", 2000, open_names, tell, told},
+        {"halves of marks", 4000, halves, tell, told},
+    };
+    return run_cost_cases(cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,227 @@
+// Implementation of tiny_files.hpp.
+// SPDX-License-Identifier: MIT
+#include "tiny_files.hpp"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Older models lie beside their folder of answers, newer ones in it.
+constexpr const char *kTiny = "/data/tiny/", *kOlder = "/data/tiny/oracle-public/";
+
+std::vector<std::string> names_in(const std::string &folder) {
+    std::vector<std::string> out;
+    for (const auto &entry : fs::directory_iterator(g_root + folder))
+        out.push_back(entry.path().filename().string());
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+std::string architecture_of(const std::string &path) {
+    const Opened opened(path);
+    constexpr const char key[] = "general.architecture";
+    size_t index = 0, length = 0;
+    const char *text = nullptr;
+    ggufx_error error;
+    must(ggufx_file_meta_find(&index, opened.file, key, sizeof key - 1, &error), error, key);
+    must(ggufx_file_meta_string(&text, &length, opened.file, index, &error), error, key);
+    return {text, length};
+}
+
+bool embeds_only(const std::string &path) {
+    Opened opened(path);
+    opened.with_model();
+    ggufx_model_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    must(ggufx_model_info(&facts, opened.model, &error), error, "info");
+    return (facts.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
+}
+
+void add(std::vector<TinyFile> &out, const std::string &name, const std::string &path,
+         const std::string &answers) {
+    if (!fs::exists(g_root + path)) return;
+    TinyFile file = {name, path, architecture_of(path), false, {}, {}};
+    if (!ggufx_has(("arch:" + file.architecture).c_str())) return;
+    file.embeds_only = embeds_only(path);
+    for (const std::string &n : names_in(answers)) {
+        const size_t logits = n.find(".logits.f32"), embedding = n.find(".embd.f32");
+        if (logits != std::string::npos)
+            file.cases.push_back(answers + "/" + n.substr(0, logits));
+        else if (embedding != std::string::npos)
+            file.embeddings.push_back(answers + "/" + n.substr(0, embedding));
+    }
+    out.push_back(file);
+}
+
+} // namespace
+
+std::vector<float> read_floats(const std::string &path) {
+    const std::string raw = read_bytes(path);
+    std::vector<float> out(raw.size() / 4);
+    for (size_t i = 0; i < out.size(); i++) {
+        uint32_t u = 0;
+        for (size_t j = 4; j-- > 0;) u = u << 8 | static_cast<uint8_t>(raw[4 * i + j]);
+        memcpy(&out[i], &u, 4);
+    }
+    return out;
+}
+
+Ids TinyCase::tokens() const {
+    Ids out = prompt;
+    for (size_t i = 0; out.size() < n_rows(); i++) out.push_back(generated.at(i));
+    return out;
+}
+
+TinyCase TinyFile::read(size_t i) const {
+    const json facts = read_json(cases[i] + ".json");
+    TinyCase out;
+    out.name = name + "/" + cases[i].substr(cases[i].rfind('/') + 1);
+    out.prompt = facts["prompt_tokens"].get<Ids>();
+    out.generated = facts["generated_tokens"].get<Ids>();
+    out.n_context = facts.value("n_ctx", 0u);
+    out.n_vocab = facts["n_vocab"];
+    out.exact = fs::exists(g_root + cases[i] + ".ref64.f32");
+    out.logits = read_floats(cases[i] + (out.exact ? ".ref64.f32" : ".logits.f32"));
+    return out;
+}
+
+std::vector<TinyFile> all_tiny_files() {
+    std::vector<TinyFile> out;
+    for (const std::string &name : names_in(kTiny)) {
+        const std::string folder = kTiny + name;
+        add(out, name, folder + "/tiny-" + name + "-f16.gguf", folder);
+    }
+    for (const std::string &name : names_in(kOlder))
+        add(out, name, kTiny + ("tiny-" + name) + "-f16.gguf", kOlder + name);
+    return out;
+}
+
+std::vector<TinyFile> tiny_files() {
+    std::vector<TinyFile> out = all_tiny_files();
+    std::erase_if(out, [](const TinyFile &file) { return file.embeds_only; });
+    return out;
+}
+
+std::vector<TinyFile> tiny_embedders() {
+    std::vector<TinyFile> out = all_tiny_files();
+    std::erase_if(out, [](const TinyFile &file) { return file.embeddings.empty(); });
+    return out;
+}
+
+ggufx_embed_options embed_options(const EmbedMode &mode) {
+    ggufx_embed_options options;
+    ggufx_embed_options_init(&options);
+    options.matmul_flags = mode.matmul_flags;
+    options.pooling = mode.pooling;
+    options.n_context = mode.n_context;
+    options.n_batch = mode.n_batch;
+    options.flags = mode.flags;
+    options.dimensions = mode.dimensions;
+    return options;
+}
+
+Embedder::Embedder(const ggufx_model *model, const EmbedMode &mode) {
+    const ggufx_embed_options options = embed_options(mode);
+    facts_.struct_size = sizeof facts_;
+    ggufx_error error;
+    must(ggufx_embedder_create(&handle_, model, &options, &error), error, "embedder");
+    must(ggufx_embedder_info(&facts_, handle_, &error), error, "info");
+}
+
+ggufx_status Embedder::embed(std::vector<float> &out, const std::vector<Ids> &texts,
+                             const ggufx_progress *progress, ggufx_error *error) {
+    Ids all;
+    std::vector<size_t> lengths;
+    size_t rows = 0;
+    for (const Ids &text : texts) {
+        all.insert(all.end(), text.begin(), text.end());
+        lengths.push_back(text.size());
+        const bool by_token = facts_.pooling == GGUFX_POOLING_NONE;
+        rows += by_token ? std::min<size_t>(text.size(), facts_.n_context) : 1;
+    }
+    out.assign(rows * facts_.dimensions, 0);
+    return ggufx_embed(out.data(), out.size(), handle_, all.data(), all.size(), lengths.data(),
+                       lengths.size(), progress, error);
+}
+
+std::vector<float> Embedder::embed(const std::vector<Ids> &texts) {
+    std::vector<float> out;
+    ggufx_error error;
+    must(embed(out, texts, nullptr, &error), error, "embed");
+    return out;
+}
+
+size_t vocabulary_of(const ggufx_model *model) {
+    ggufx_model_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    must(ggufx_model_info(&facts, model, &error), error, "info");
+    return facts.n_vocab;
+}
+
+Session::Session(const ggufx_model *model, const Mode &mode) : n_vocab_(vocabulary_of(model)) {
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.matmul_flags = mode.matmul_flags;
+    options.type_k = mode.type_k;
+    options.type_v = mode.type_v;
+    options.n_context = mode.n_context;
+    options.n_batch = mode.n_batch;
+    ggufx_error error;
+    must(ggufx_session_create(&handle_, model, &options, &error), error, "session");
+}
+
+std::vector<float> Session::decode(const int32_t *tokens, size_t n) {
+    std::vector<float> out(n * n_vocab_);
+    ggufx_decode_options options;
+    ggufx_decode_options_init(&options);
+    options.flags = GGUFX_DECODE_ALL_LOGITS;
+    options.logits = out.data();
+    options.n_logits = out.size();
+    ggufx_error error;
+    must(ggufx_session_decode(handle_, tokens, n, &options, &error), error, "decode");
+    return out;
+}
+
+std::vector<float> Session::decode(const Ids &tokens, const std::function<size_t()> &next) {
+    std::vector<float> out;
+    for (size_t done = 0; done < tokens.size();) {
+        const size_t n = std::min(next(), tokens.size() - done);
+        const std::vector<float> rows = decode(tokens.data() + done, n);
+        out.insert(out.end(), rows.begin(), rows.end());
+        done += n;
+    }
+    return out;
+}
+
+std::vector<float> Session::logits() const {
+    std::vector<float> out(n_vocab_);
+    ggufx_error error;
+    must(ggufx_session_logits(out.data(), out.size(), handle_, &error), error, "logits");
+    return out;
+}
+
+int32_t argmax(const float *logits, size_t n) {
+    return static_cast<int32_t>(std::max_element(logits, logits + n) - logits);
+}
+
+float margin(const float *logits, size_t n) {
+    std::vector<float> sorted(logits, logits + n);
+    std::partial_sort(sorted.begin(), sorted.begin() + 2, sorted.end(), std::greater<>());
+    return sorted[0] - sorted[1];
+}
+
+Ids random_ids(size_t n, size_t n_vocab, uint64_t seed) {
+    Random random = {seed};
+    Ids out(n);
+    for (int32_t &id : out) id = static_cast<int32_t>(random.below(n_vocab));
+    return out;
+}

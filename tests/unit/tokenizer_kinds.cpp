@@ -1,0 +1,741 @@
+// Every kind of vocabulary, made here: random small ones against naive algorithms, hostile ones,
+// ids of special tokens, texts that come back part by part, failing allocations, what hostile texts
+// cost. SPDX-License-Identifier: MIT
+#include "made_vocab.hpp"
+
+extern "C" {
+#include "fault.h"
+}
+
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+namespace {
+
+int g_checks = 0, g_failed = 0;
+ggufx_runtime *g_runtime;
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        g_checks++;                                                                                \
+        if (!(condition)) {                                                                        \
+            g_failed++;                                                                            \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
+            fprintf(stderr, __VA_ARGS__);                                                          \
+            fputc('\n', stderr);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+uint32_t g_random = 1;
+uint32_t random_below(uint32_t n) {
+    g_random = g_random * 1664525 + 1013904223;
+    return (g_random >> 8) % n;
+}
+
+struct Tokenizer {
+    ggufx_file *file = nullptr;
+    ggufx_tokenizer *tokenizer = nullptr;
+    ggufx_error error = {};
+    ggufx_status status;
+    explicit Tokenizer(const MadeVocab &vocab, const ggufx_runtime *rt = g_runtime) {
+        const std::string bytes = vocab.bytes();
+        ggufx_open_options options;
+        ggufx_open_options_init(&options);
+        options.flags = GGUFX_OPEN_COPY;
+        status = ggufx_open_memory(&file, rt, bytes.data(), bytes.size(), nullptr, nullptr,
+                                   &options, &error);
+        if (status == GGUFX_OK) status = ggufx_tokenizer_create(&tokenizer, file, &error);
+    }
+    Tokenizer(const Tokenizer &) = delete;
+    ~Tokenizer() {
+        ggufx_tokenizer_destroy(tokenizer);
+        ggufx_file_destroy(file);
+    }
+    Ids encode(const std::string &text, uint32_t flags = 0) {
+        Ids ids(3 * text.size() + 8);
+        size_t n = 0;
+        status = ggufx_tokenize(ids.data(), ids.size(), &n, tokenizer, text.data(), text.size(),
+                                flags, &error);
+        ids.resize(status == GGUFX_OK ? n : 0);
+        return ids;
+    }
+    std::string decode(const Ids &ids, uint32_t flags = 0) {
+        std::string out(64 * ids.size() + 64, '\0');
+        size_t n = 0;
+        status = ggufx_detokenize(out.data(), out.size(), &n, tokenizer, ids.data(), ids.size(),
+                                  flags, &error);
+        out.resize(status == GGUFX_OK ? n : 0);
+        return out;
+    }
+};
+
+std::string show(const Ids &ids) {
+    std::string out;
+    for (const int32_t id : ids) out += std::to_string(id) + " ";
+    return out;
+}
+
+/* ---- naive algorithms ----------------------------------------------------------------------- */
+
+using Texts = std::map<std::string, int32_t>;
+
+Texts texts_of(const MadeVocab &vocab) {
+    Texts out;
+    for (size_t i = 0; i < vocab.tokens.size(); i++)
+        out.emplace(vocab.tokens[i].text, static_cast<int32_t>(i));
+    return out;
+}
+
+std::vector<std::string> characters(const std::string &text) {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < text.size();) {
+        const uint8_t c = static_cast<uint8_t>(text[i]);
+        const size_t n = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+        out.push_back(text.substr(i, n));
+        i += n;
+    }
+    return out;
+}
+
+// Merges the best pair, the leftmost of equals, until there is none; `better` of two is smaller.
+template <class RankOf>
+std::vector<std::string> merge_naively(std::vector<std::string> parts, const RankOf &rank_of) {
+    for (;;) {
+        size_t best = 0;
+        double least = HUGE_VAL;
+        for (size_t i = 0; i + 1 < parts.size(); i++) {
+            const double rank = rank_of(parts[i], parts[i + 1]);
+            if (rank < least) least = rank, best = i;
+        }
+        if (least == HUGE_VAL) return parts;
+        parts[best] += parts[best + 1];
+        parts.erase(parts.begin() + static_cast<ptrdiff_t>(best) + 1);
+    }
+}
+
+Ids bytes_as_tokens(const Texts &texts, const std::string &part) {
+    Ids out;
+    for (const char c : part) {
+        char name[8];
+        snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(static_cast<uint8_t>(c)));
+        out.push_back(texts.at(name));
+    }
+    return out;
+}
+
+Ids naive_bpe(const MadeVocab &vocab, const std::string &text, bool raw) {
+    const Texts texts = texts_of(vocab);
+    std::map<std::pair<std::string, std::string>, size_t> ranks;
+    for (size_t i = 0; i < vocab.merges.size(); i++) {
+        const size_t space = vocab.merges[i].find(' ', 1);
+        ranks.emplace(
+            std::make_pair(vocab.merges[i].substr(0, space), vocab.merges[i].substr(space + 1)), i);
+    }
+    const auto rank = [&](const std::string &a, const std::string &b) {
+        const auto at = ranks.find({a, b});
+        return at == ranks.end() ? HUGE_VAL : static_cast<double>(at->second);
+    };
+    Ids out;
+    for (const std::string &part : merge_naively(characters(text), rank)) {
+        const auto at = texts.find(part);
+        if (at != texts.end()) {
+            out.push_back(at->second);
+        } else if (raw) {
+            for (const int32_t id : bytes_as_tokens(texts, part)) out.push_back(id);
+        } else {
+            for (const std::string &c : characters(part)) {
+                const auto byte = texts.find(c);
+                out.push_back(byte == texts.end() ? 0 : byte->second);
+            }
+        }
+    }
+    return out;
+}
+
+Ids naive_spm(const MadeVocab &vocab, const std::string &text) {
+    const Texts texts = texts_of(vocab);
+    const auto rank = [&](const std::string &a, const std::string &b) {
+        const auto at = texts.find(a + b);
+        return at == texts.end() ? HUGE_VAL
+                                 : -double{vocab.tokens[static_cast<size_t>(at->second)].score};
+    };
+    Ids out;
+    for (const std::string &part : merge_naively(characters(text), rank)) {
+        const auto at = texts.find(part);
+        if (at != texts.end())
+            out.push_back(at->second);
+        else
+            for (const int32_t id : bytes_as_tokens(texts, part)) out.push_back(id);
+    }
+    return out;
+}
+
+// The best sum of scores; of equal ones the one found first.
+Ids naive_unigram(const MadeVocab &vocab, const std::string &text, int32_t unknown) {
+    const Texts texts = texts_of(vocab);
+    double lowest = DBL_MAX;
+    for (const MadeToken &token : vocab.tokens)
+        if (token.kind == 1) lowest = std::min(lowest, double{token.score});
+    const std::vector<std::string> chars = characters(text);
+    std::vector<double> best(chars.size() + 1, -DBL_MAX);
+    std::vector<std::pair<size_t, int32_t>> from(chars.size() + 1);
+    best[0] = 0;
+    for (size_t i = 0; i < chars.size(); i++) {
+        std::string piece;
+        for (size_t k = i; k < chars.size(); k++) {
+            piece += chars[k];
+            const auto at = texts.find(piece);
+            const bool there =
+                at != texts.end() && vocab.tokens[static_cast<size_t>(at->second)].kind == 1;
+            if (!there && k > i) continue;
+            const double score =
+                there ? double{vocab.tokens[static_cast<size_t>(at->second)].score} : lowest - 10;
+            if (best[i] + score > best[k + 1]) {
+                best[k + 1] = best[i] + score;
+                from[k + 1] = {i, there ? at->second : unknown};
+            }
+        }
+    }
+    Ids out;
+    for (size_t i = chars.size(); i > 0; i = from[i].first)
+        if (out.empty() || out.back() != unknown || from[i].second != unknown)
+            out.push_back(from[i].second);
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
+// The longest tokens from the left; -1 stands for a place without one.
+Ids naive_longest(const Texts &texts, const std::string &text) {
+    Ids out;
+    for (size_t i = 0; i < text.size();) {
+        size_t length = text.size() - i;
+        while (length > 0 && !texts.count(text.substr(i, length))) length--;
+        if (length == 0) return {-1};
+        out.push_back(texts.at(text.substr(i, length)));
+        i += length;
+    }
+    return out;
+}
+
+/* ---- random vocabularies -------------------------------------------------------------------- */
+
+std::string random_text(const std::vector<std::string> &alphabet, uint32_t n) {
+    std::string out;
+    for (uint32_t i = 0; i < n; i++)
+        out += alphabet[random_below(static_cast<uint32_t>(alphabet.size()))];
+    return out;
+}
+
+// Random merges of what merges gave before; some of what they give is no token.
+void add_merges(MadeVocab &vocab, std::vector<std::string> parts, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const std::string a = parts[random_below(static_cast<uint32_t>(parts.size()))];
+        const std::string b = parts[random_below(static_cast<uint32_t>(parts.size()))];
+        if (a.size() + b.size() > 24) continue;
+        vocab.merges.push_back(a + " " + b);
+        parts.push_back(a + b);
+        if (random_below(8)) vocab.add(a + b, 1); // duplicates among them
+    }
+}
+
+void expect(Tokenizer &tokenizer, const char *kind, const std::string &text, const Ids &want) {
+    const Ids got = tokenizer.encode(text);
+    CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+    CHECK(got == want, "%s: \"%s\": %s, not %s", kind, text.c_str(), show(got).c_str(),
+          show(want).c_str());
+}
+
+void test_byte_level_merges_as_a_naive_one() {
+    const std::vector<std::string> letters = {"a", "b", "c", "d"};
+    for (int round = 0; round < 60; round++) {
+        MadeVocab vocab("gpt2");
+        vocab.pre = "qwen2";
+        vocab.add("<unk>", 2);
+        vocab.keys["tokenizer.ggml.unknown_token_id"] = 0;
+        for (size_t i = static_cast<size_t>(round % 2); i < letters.size(); i++)
+            vocab.add(letters[i], 1);
+        add_merges(vocab, letters, 4 + random_below(30));
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s", tokenizer.error.message);
+        for (uint32_t n : {1u, 3u, 7u, 12u, 39u, 40u, 41u, 90u}) {
+            const std::string text = random_text(letters, n);
+            const Ids want = naive_bpe(vocab, text, false);
+            expect(tokenizer, "gpt2", text, want);
+            expect(tokenizer, "gpt2 again", text, want);
+        }
+    }
+}
+
+void test_raw_merges_as_a_naive_one() {
+    const std::vector<std::string> letters = {"a", "b", "\xc3\xa9", kSpace, kSpace};
+    for (int round = 0; round < 60; round++) {
+        MadeVocab vocab("gemma4");
+        add_byte_tokens(vocab);
+        for (size_t i = 0; i < 3; i++) vocab.add(letters[i + static_cast<size_t>(round % 3)], 1);
+        // Words of their own in every other round, else merges over spaces.
+        std::vector<std::string> parts = letters;
+        if (round % 2) parts = {"a", "b", "\xc3\xa9"};
+        add_merges(vocab, parts, 4 + random_below(30));
+        if (round % 2) vocab.merges.push_back(kSpace + " a");
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s", tokenizer.error.message);
+        for (uint32_t n : {1u, 4u, 9u, 38u, 60u}) {
+            const std::string text = random_text(letters, n);
+            expect(tokenizer, "gemma4", text, naive_bpe(vocab, text, true));
+        }
+    }
+}
+
+void test_scores_merge_as_a_naive_one() {
+    const std::vector<std::string> letters = {"a", "b", "\xc3\xa9", kSpace, kSpace};
+    for (int round = 0; round < 60; round++) {
+        MadeVocab vocab("llama");
+        vocab.flags["tokenizer.ggml.add_space_prefix"] = false;
+        add_byte_tokens(vocab);
+        for (const std::string &letter : letters) vocab.add(letter, 1, -1);
+        for (uint32_t i = 0; i < 20; i++) {
+            std::string text = random_text({"a", "b", "\xc3\xa9"}, 1 + random_below(3));
+            if (random_below(2)) text = kSpace + text;
+            if (round % 2 && random_below(3) == 0) text += kSpace;
+            vocab.add(text, 1, -static_cast<float>(random_below(5)));
+        }
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s", tokenizer.error.message);
+        for (uint32_t n : {1u, 4u, 9u, 30u, 60u}) {
+            const std::string text = random_text(letters, n);
+            expect(tokenizer, "llama", text, naive_spm(vocab, text));
+        }
+    }
+}
+
+void test_unigram_is_the_best_way() {
+    const std::vector<std::string> letters = {"a", "b", "\xc3\xa9", "\xe4\xb8\xad"};
+    for (int round = 0; round < 60; round++) {
+        MadeVocab vocab("t5");
+        vocab.add("<pad>", 3);
+        vocab.add("</s>", 3);
+        vocab.add("<unk>", 2);
+        for (uint32_t i = 0; i < 24; i++)
+            vocab.add(random_text(letters, 1 + random_below(3)), 1,
+                      -static_cast<float>(random_below(16)));
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s", tokenizer.error.message);
+        for (uint32_t n : {1u, 2u, 5u, 20u, 60u}) {
+            const std::string text = random_text(letters, n);
+            expect(tokenizer, "t5", text, naive_unigram(vocab, text, 2));
+        }
+    }
+}
+
+void test_words_are_the_longest_pieces() {
+    const std::vector<std::string> letters = {"a", "b", "c"};
+    for (int round = 0; round < 60; round++) {
+        MadeVocab vocab("bert");
+        vocab.add("[UNK]", 3);
+        vocab.keys["tokenizer.ggml.unknown_token_id"] = 0;
+        for (uint32_t i = 0; i < 20; i++) {
+            const std::string text = random_text(letters, 1 + random_below(4));
+            vocab.add(random_below(2) ? kSpace + text : text, 1);
+        }
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s", tokenizer.error.message);
+        const Texts texts = texts_of(vocab);
+        for (int i = 0; i < 6; i++) {
+            Ids want;
+            std::string text;
+            for (int word = 0; word < 4; word++) {
+                const std::string letters_of = random_text(letters, 1 + random_below(7));
+                Ids of = naive_longest(texts, kSpace + letters_of);
+                if (of == Ids{-1}) of = {0};
+                want.insert(want.end(), of.begin(), of.end());
+                text += (word ? " " : "") + letters_of;
+            }
+            expect(tokenizer, "bert", text, want);
+        }
+    }
+}
+
+void test_rwkv_takes_the_longest_token() {
+    const std::vector<std::string> letters = {"a", "b", "\n", "\xff"};
+    for (int round = 0; round < 60; round++) {
+        MadeVocab vocab("rwkv");
+        Texts texts;
+        const auto add = [&](const std::string &bytes) {
+            std::string literal;
+            for (const char c : bytes)
+                literal += c == '\n' ? "\\n" : c == '\xff' ? "\\xff" : std::string(1, c);
+            texts.emplace(bytes, static_cast<int32_t>(vocab.tokens.size()));
+            vocab.add(literal, 1);
+        };
+        for (const std::string &letter : letters) add(letter);
+        for (uint32_t i = 0; i < 20; i++) add(random_text(letters, 2 + random_below(4)));
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s", tokenizer.error.message);
+        for (int i = 0; i < 6; i++) {
+            const std::string text = random_text(letters, 1 + random_below(40));
+            const Ids want = naive_longest(texts, text);
+            expect(tokenizer, "rwkv", text, want);
+            CHECK(tokenizer.decode(want) == text, "rwkv: the text does not come back");
+        }
+    }
+}
+
+/* ---- whole vocabularies --------------------------------------------------------------------- */
+
+void test_random_bytes_come_back() {
+    for (const char *kind : {"gpt2", "gemma4", "llama", "rwkv"}) {
+        Tokenizer tokenizer(full_vocab(kind));
+        CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+        for (int i = 0; i < 300; i++) {
+            std::string text;
+            const uint32_t n = random_below(60);
+            for (uint32_t k = 0; k < n; k++)
+                text += random_below(4) ? static_cast<char>(random_below(256)) : ' ';
+            const Ids ids = tokenizer.encode(text);
+            CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+            CHECK(tokenizer.decode(ids) == text, "%s: text %d does not come back", kind, i);
+        }
+    }
+}
+
+// Bytes at the end of a text that begin a character, may go on so, and do not end it.
+bool ends_within_a_character(const std::string &text) {
+    for (size_t back = 1; back <= 3 && back <= text.size(); back++) {
+        const auto byte = [&](size_t i) {
+            return static_cast<uint8_t>(text[text.size() - back + i]);
+        };
+        const uint8_t lead = byte(0);
+        if ((lead & 0xc0) == 0x80) continue;
+        if (lead < 0xc2 || lead > 0xf4 || back >= (lead < 0xe0 ? 2u : lead < 0xf0 ? 3u : 4u))
+            return false;
+        if (back == 1) return true;
+        const uint8_t second = byte(1);
+        return !(lead == 0xe0 && second < 0xa0) && !(lead == 0xed && second > 0x9f) &&
+               !(lead == 0xf0 && second < 0x90) && !(lead == 0xf4 && second > 0x8f);
+    }
+    return false;
+}
+
+void test_parts_are_the_text() {
+    for (const char *kind : kMadeKinds) {
+        Tokenizer tokenizer(full_vocab(kind));
+        for (int i = 0; i < 200; i++) {
+            Ids ids;
+            for (uint32_t n = random_below(40); n > 0; n--)
+                ids.push_back(static_cast<int32_t>(random_below(256)));
+            if (i % 2)
+                ids = tokenizer.encode("abc \xf0\x9f\x98\x80 . ' re 's\xc3\xa9 ' \xe4\xb8\xad");
+            for (const uint32_t flags : {0u, GGUFX_DETOKENIZE_CLEAN_SPACES}) {
+                ggufx_detokenize_state state = {};
+                std::string all;
+                for (size_t at = 0; at <= ids.size();) {
+                    const size_t n = std::min<size_t>(random_below(3), ids.size() - at);
+                    const bool last = at == ids.size();
+                    char part[256];
+                    size_t needed = 0;
+                    const uint32_t with = last ? flags | GGUFX_DETOKENIZE_LAST : flags;
+                    const ggufx_detokenize_state before = state;
+                    if (ggufx_detokenize_part(part, 0, &needed, &state, tokenizer.tokenizer,
+                                              ids.data() + at, n, with, nullptr) != GGUFX_OK)
+                        CHECK(memcmp(&before, &state, sizeof state) == 0, "the state has changed");
+                    else
+                        CHECK(needed == 0, "%zu bytes in none", needed);
+                    state = before;
+                    const ggufx_status status = ggufx_detokenize_part(
+                        part, sizeof part, &needed, &state, tokenizer.tokenizer, ids.data() + at, n,
+                        with, nullptr);
+                    CHECK(status == GGUFX_OK, "%s: %d", kind, status);
+                    all.append(part, needed);
+                    // (bytes that are no characters wait until that is known)
+                    CHECK(i % 2 == 0 || last || !ends_within_a_character(all),
+                          "%s: a part of a character", kind);
+                    at += last ? 1 : n;
+                }
+                CHECK(all == tokenizer.decode(ids, flags), "%s: the parts are another text", kind);
+            }
+        }
+        ggufx_detokenize_state odd = {};
+        odd.waiting = UINT64_MAX;
+        size_t needed = 0;
+        CHECK(ggufx_detokenize_part(nullptr, 0, &needed, &odd, tokenizer.tokenizer, nullptr, 0, 0,
+                                    nullptr) == GGUFX_E_ARGUMENT,
+              "a state that no call left");
+    }
+}
+
+/* ---- special tokens ------------------------------------------------------------------------- */
+
+bool ends(const Tokenizer &tokenizer, int32_t id) {
+    ggufx_token_facts facts = {};
+    facts.struct_size = sizeof facts;
+    (void)ggufx_token_info(&facts, tokenizer.tokenizer, id, nullptr);
+    return (facts.flags & GGUFX_TOKEN_END) != 0;
+}
+
+void test_special_ids_and_ends() {
+    MadeVocab vocab("gpt2");
+    vocab.pre = "gpt-4o";
+    vocab.merges = {"a b"};
+    for (const char *text : {"a", "b", "ab"}) vocab.add(text, 1);
+    const int32_t end = vocab.add("<|end|>", 3), message = vocab.add("<|message|>", 3);
+    const int32_t eot = vocab.add("<|im_end|>", 4), prefix = vocab.add("<|fim_prefix|>", 3);
+    const int32_t separator = vocab.add("<|file_sep|>", 3), pad = vocab.add("pad", 3);
+    vocab.keys["tokenizer.ggml.padding_token_id"] = static_cast<uint32_t>(pad);
+    vocab.keys["tokenizer.ggml.unknown_token_id"] =
+        static_cast<uint32_t>(vocab.add("<unk>", 2)); // of "<" and its like
+    const auto special = [](const Tokenizer &t, uint32_t which) {
+        return ggufx_tokenizer_special(t.tokenizer, which);
+    };
+    {
+        Tokenizer t(vocab);
+        CHECK(t.status == GGUFX_OK, "%s", t.error.message);
+        CHECK(special(t, GGUFX_SPECIAL_EOT) == eot, "eot %d", special(t, GGUFX_SPECIAL_EOT));
+        CHECK(special(t, GGUFX_SPECIAL_FIM_PREFIX) == prefix, "fim prefix");
+        CHECK(special(t, GGUFX_SPECIAL_FIM_SEPARATOR) == separator, "fim separator");
+        CHECK(special(t, GGUFX_SPECIAL_PAD) == pad && special(t, GGUFX_SPECIAL_BOS) == -1, "pad");
+        CHECK(special(t, 14) == -1 && ggufx_tokenizer_special(nullptr, 0) == -1, "no such number");
+        CHECK(ends(t, end) && ends(t, eot) && ends(t, separator) && !ends(t, prefix), "ends");
+        CHECK(t.encode("<|im_end|>").size() > 1, "text ends a turn");
+        CHECK(t.encode("<|im_end|>", GGUFX_TOKENIZE_PARSE_SPECIAL) == Ids{eot}, "parsed");
+        CHECK(t.decode({message, 0}) == "<|message|>a", "shown: %s",
+              t.decode({message, 0}).c_str());
+    }
+    vocab.add("<|return|>", 3);
+    const int32_t called = vocab.add("<|call|>", 3);
+    {
+        Tokenizer t(vocab);
+        CHECK(!ends(t, end) && ends(t, called), "<|end|> ends beside <|return|> and <|call|>");
+        CHECK(t.decode({end}) == "<|end|>", "it is not shown");
+    }
+    vocab.keys["tokenizer.ggml.eot_token_id"] = 999;
+    Tokenizer t(vocab);
+    CHECK(t.status == GGUFX_E_VOCAB, "an id beyond the vocabulary: %d", t.status);
+}
+
+void test_what_is_added() {
+    MadeVocab bert("bert");
+    bert.add("[UNK]", 3), bert.add("[CLS]", 3), bert.add("[SEP]", 3), bert.add(kSpace + "a", 1);
+    bert.keys = {{"tokenizer.ggml.unknown_token_id", 0},
+                 {"tokenizer.ggml.cls_token_id", 1},
+                 {"tokenizer.ggml.seperator_token_id", 2}};
+    Tokenizer words(bert);
+    CHECK(words.encode("A", GGUFX_TOKENIZE_ADD_SPECIAL) == (Ids{1, 3, 2}), "bert");
+    MadeVocab t5 = full_vocab("t5");
+    Tokenizer pieces(t5);
+    CHECK(pieces.encode("ab", GGUFX_TOKENIZE_ADD_SPECIAL).back() == 1, "t5 has no end");
+    t5.flags["tokenizer.ggml.add_eos_token"] = false;
+    Tokenizer without(t5);
+    CHECK(without.encode("ab", GGUFX_TOKENIZE_ADD_SPECIAL) == without.encode("ab"), "t5 has one");
+    MadeVocab none("none");
+    none.keys["llama.vocab_size"] = 77;
+    Tokenizer ids(none);
+    ggufx_tokenizer_facts facts = {};
+    facts.struct_size = sizeof facts;
+    CHECK(ggufx_tokenizer_info(&facts, ids.tokenizer, nullptr) == GGUFX_OK && facts.n_tokens == 77,
+          "ids without texts: %s", ids.error.message);
+    (void)ids.encode("a");
+    CHECK(ids.status == GGUFX_E_UNSUPPORTED, "a text of ids: %d", ids.status);
+    CHECK(ids.decode({76}).empty() && ids.status == GGUFX_OK, "text of an id");
+}
+
+/* ---- hostile vocabularies ------------------------------------------------------------------- */
+
+void expect_refused(const MadeVocab &vocab, ggufx_status status, const char *words) {
+    Tokenizer tokenizer(vocab);
+    CHECK(tokenizer.status == status, "%s: %d, not %d: %s", words, tokenizer.status, status,
+          tokenizer.error.message);
+    CHECK(strstr(tokenizer.error.message, words), "%s: %s", words, tokenizer.error.message);
+}
+
+// A character map of the units given, with the texts behind.
+std::string charsmap(const std::vector<uint32_t> &units, const std::string &texts) {
+    std::string out;
+    const auto put = [&](uint32_t v) {
+        for (int i = 0; i < 4; i++) out += static_cast<char>(v >> 8 * i);
+    };
+    put(static_cast<uint32_t>(4 * units.size()));
+    for (const uint32_t unit : units) put(unit);
+    return out + texts;
+}
+
+void test_hostile_vocabularies_are_refused() {
+    MadeVocab vocab = full_vocab("gpt2");
+    vocab.pre = "gpt-5";
+    expect_refused(vocab, GGUFX_E_UNSUPPORTED, "llama-bpe dbrx qwen2");
+    vocab.pre = "";
+    for (const char *merge : {"ab", "a ", " ab", ""}) {
+        vocab.merges = {"a b", merge};
+        expect_refused(vocab, GGUFX_E_VOCAB, "merge 1 is");
+    }
+    vocab.merges.clear();
+    vocab.has_merges = false;
+    expect_refused(vocab, GGUFX_E_MISSING, "tokenizer.ggml.merges");
+    for (const char *kind : {"rwkv", "t5", "bert"}) {
+        MadeVocab longest = full_vocab(kind);
+        longest.add(std::string(513, 'a'), 1);
+        expect_refused(longest, GGUFX_E_LIMIT, "the limit of its kind of vocabulary is 512");
+    }
+    MadeVocab scores = full_vocab("t5");
+    scores.tokens.back().score = HUGE_VALF;
+    expect_refused(scores, GGUFX_E_VOCAB, "is not finite");
+    MadeVocab none("no_vocab");
+    expect_refused(none, GGUFX_E_MISSING, "llama.vocab_size");
+    none.keys["llama.vocab_size"] = UINT32_MAX;
+    expect_refused(none, GGUFX_E_VOCAB, "4294967295");
+
+    MadeVocab map = full_vocab("t5");
+    for (const std::string &bytes : {std::string("\1\0\0", 3), std::string("\3\0\0\0abc", 7),
+                                     std::string(4, '\xff'), charsmap({0, 0}, "a")}) {
+        map.map = bytes;
+        expect_refused(map, GGUFX_E_VOCAB, "precompiled_charsmap");
+    }
+    map.map = charsmap({0}, std::string(65, 'x') + '\0');
+    expect_refused(map, GGUFX_E_VOCAB, "more than 64 bytes");
+    // 'a' is a leaf whose text lies beyond the others, or whose unit does.
+    std::vector<uint32_t> units(256, 0);
+    units['a'] = 'a' | 1 << 8 | ('a' ^ 1u) << 10;
+    units[1] = 0x80000000 | 77;
+    map.map = charsmap(units, std::string("x\0", 2));
+    Tokenizer far_text(map);
+    CHECK(far_text.status == GGUFX_OK, "%s", far_text.error.message);
+    (void)far_text.encode("ba");
+    CHECK(far_text.status == GGUFX_E_VOCAB, "a text beyond: %d", far_text.status);
+    units['a'] = 'a' | 1 << 8 | 0x1fffffu << 10;
+    map.map = charsmap(units, std::string("x\0", 2));
+    Tokenizer far_unit(map);
+    (void)far_unit.encode("ba");
+    CHECK(far_unit.status == GGUFX_E_VOCAB, "a unit beyond: %d", far_unit.status);
+    units['a'] = 'a'; // stays where it is: every 'a' is its own child
+    map.map = charsmap(units, std::string("x\0", 2));
+    Tokenizer loop(map);
+    (void)loop.encode(std::string(1000, 'a'));
+    CHECK(loop.status == GGUFX_E_VOCAB || loop.status == GGUFX_OK, "%d", loop.status);
+}
+
+/* ---- memory and time ------------------------------------------------------------------------ */
+
+ggufx_status use_kind(void *context, ggufx_runtime *rt, ggufx_error *error) {
+    const Tokenizer tokenizer(*static_cast<const MadeVocab *>(context), rt);
+    *error = tokenizer.error;
+    if (tokenizer.status != GGUFX_OK) return tokenizer.status;
+    int32_t ids[256];
+    size_t n = 0;
+    const std::string text = std::string(60, 'a') + "bc \xc3\xa9 <|ctl|>\n\n 12 .";
+    return ggufx_tokenize(ids, 256, &n, tokenizer.tokenizer, text.data(), text.size(),
+                          GGUFX_TOKENIZE_PARSE_SPECIAL, error);
+}
+
+void test_each_failing_allocation() {
+    for (const char *kind : kMadeKinds) {
+        MadeVocab vocab = full_vocab(kind);
+        const long n = fault_run(use_kind, &vocab);
+        CHECK(n > 8, "%s: %ld allocations", kind, n);
+    }
+}
+
+struct Timed {
+    Tokenizer *tokenizer;
+    const std::string *text;
+    Ids *ids;
+    double seconds;
+};
+
+void *encode_timed(void *context) {
+    Timed &timed = *static_cast<Timed *>(context);
+    size_t n = 0;
+    timespec start, end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+    timed.tokenizer->status =
+        ggufx_tokenize(timed.ids->data(), timed.ids->size(), &n, timed.tokenizer->tokenizer,
+                       timed.text->data(), timed.text->size(), 0, &timed.tokenizer->error);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    timed.seconds = static_cast<double>(end.tv_sec - start.tv_sec) +
+                    static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
+    return nullptr;
+}
+
+// On a stack of 64 KiB.
+double seconds_of(Tokenizer &tokenizer, const std::string &text, Ids &ids) {
+    Timed timed = {&tokenizer, &text, &ids, 0};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+#ifndef SANITIZED
+    pthread_attr_setstacksize(&attributes, 64 * 1024);
+#endif
+    if (pthread_create(&thread, &attributes, encode_timed, &timed) != 0) abort();
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    return timed.seconds;
+}
+
+std::string repeated(const char *what, size_t n_bytes) {
+    std::string out;
+    while (out.size() < n_bytes) out += what;
+    out.resize(n_bytes);
+    return out;
+}
+
+void test_hostile_texts_cost_as_much_per_byte() {
+    static const char *const kTexts[] = {"'", " ", "\n", "a", "abc", "\xcc\x81", "\xff\xc3", "7"};
+    const size_t small = 1 << 14, large = 1 << 18;
+    Ids ids(2 * large);
+    for (const char *kind : kMadeKinds) {
+        MadeVocab vocab = full_vocab(kind);
+        for (size_t n = 4; n < 300 && vocab.merges.empty(); n += n / 4) // one within the other
+            vocab.add(std::string(n, 'a'), 1, -static_cast<float>(n % 7));
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+        for (const char *what : kTexts) {
+            double least = 1e9;
+            for (int round = 0; round < 8 && least > 4; round++) {
+                const double s = seconds_of(tokenizer, repeated(what, small), ids);
+                const double l = seconds_of(tokenizer, repeated(what, large), ids);
+                const double per_byte = l / static_cast<double>(large);
+                least = std::min(least, per_byte / (s / static_cast<double>(small)));
+                if (l < 2e-3) least = 0; // a square would be seconds
+            }
+            CHECK(least <= 4, "%s: \"%s\": %.1f times per byte", kind, what, least);
+            CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+        }
+    }
+}
+
+} // namespace
+
+int main() {
+    if (ggufx_runtime_create(&g_runtime, nullptr, nullptr) != GGUFX_OK) return 1;
+    test_byte_level_merges_as_a_naive_one();
+    test_raw_merges_as_a_naive_one();
+    test_scores_merge_as_a_naive_one();
+    test_unigram_is_the_best_way();
+    test_words_are_the_longest_pieces();
+    test_rwkv_takes_the_longest_token();
+    test_random_bytes_come_back();
+    test_parts_are_the_text();
+    test_special_ids_and_ends();
+    test_what_is_added();
+    test_hostile_vocabularies_are_refused();
+    test_each_failing_allocation();
+    test_hostile_texts_cost_as_much_per_byte();
+    ggufx_runtime_destroy(g_runtime);
+    printf("%d checks, %d failed\n", g_checks, g_failed);
+    return g_failed > 0;
+}
