@@ -16,15 +16,15 @@ static double seconds_of(const cost_case *c, size_t size, int n) {
 }
 
 /* Work that is linear beyond doubt, but leaves the caches as ours may: lines of memory in no order,
- * four for each of `size` things. */
+ * as many as `size` things of a case touch. */
 typedef struct lines {
     size_t n;
     uint64_t *data; /* of 8 each */
 } lines;
 
-static void *control_prepare(size_t size) {
+static void *control_prepare(size_t bytes) {
     lines *w = malloc(sizeof *w);
-    w->n = 4 * size;
+    w->n = bytes / 64;
     w->data = calloc(w->n, 64);
     return w;
 }
@@ -54,7 +54,12 @@ static double ratio_of(const cost_case *c) {
  * smaller one, linear work takes more than four times as long: as much more as the control does, up
  * to seven times. */
 void assert_cost_is_linear(const cost_case *c) {
-    const cost_case control = {"control", c->size, control_prepare, control_run, control_finish};
+    const size_t bytes = c->size * (c->bytes_each ? c->bytes_each : 256);
+    const cost_case control = {.name = "control",
+                               .size = bytes,
+                               .prepare = control_prepare,
+                               .run = control_run,
+                               .finish = control_finish};
     for (int round = 0; round < 8; round++) {
         const double ratio = ratio_of(c);
         if (ratio <= 4.6) return;

@@ -14,6 +14,7 @@ typedef struct cost_case {
     void *(*prepare)(size_t size);
     void (*run)(void *work);
     void (*finish)(void *work);
+    size_t bytes_each; /* of memory that one of `size` things touches; 0 = 256 */
 } cost_case;
 
 /* Fails where the larger one takes more than 4.6 times the time of the smaller one, and more than

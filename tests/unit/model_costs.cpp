@@ -56,7 +56,7 @@ void test_layers(const char *path, const char *architecture) {
     const Opened opened(path);
     g_from = opened.file;
     g_architecture = architecture;
-    const cost_case layers = {architecture, 100, prepare, run, finish};
+    const cost_case layers = {architecture, 100, prepare, run, finish, 16384};
     assert_cost_is_linear(&layers);
 }
 
@@ -98,7 +98,7 @@ void test_texts(const char *path) {
     Opened opened(path);
     opened.with_model();
     g_model = opened.model;
-    const cost_case texts = {path, 100, prepare_texts, run_texts, finish_texts};
+    const cost_case texts = {path, 100, prepare_texts, run_texts, finish_texts, 16384};
     assert_cost_is_linear(&texts);
 }
 

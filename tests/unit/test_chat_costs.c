@@ -165,13 +165,13 @@ static void told(void *work) {
 
 int main(void) {
     const cost_case cases[] = {
-        {"turns of a conversation", 250, conversation, render, finish},
-        {"keys of an object", 1000, keys, render, finish},
-        {"statements of a template", 300, statements, compile, finish},
-        {"calls that do not end", 4000, open_calls, tell, told},
-        {"functions that do not end", 4000, open_functions, tell, told},
-        {"names that do not end", 2000, open_names, tell, told},
-        {"halves of marks", 4000, halves, tell, told},
+        {"turns of a conversation", 250, conversation, render, finish, .bytes_each = 4096},
+        {"keys of an object", 1000, keys, render, finish, 0},
+        {"statements of a template", 300, statements, compile, finish, 0},
+        {"calls that do not end", 4000, open_calls, tell, told, 0},
+        {"functions that do not end", 4000, open_functions, tell, told, 0},
+        {"names that do not end", 2000, open_names, tell, told, 0},
+        {"halves of marks", 4000, halves, tell, told, 0},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

@@ -98,10 +98,10 @@ static void finish(void *work) {
 
 int main(void) {
     static const cost_case cases[] = {
-        {"colliding texts", 4000, colliding, create, finish},
-        {"nested whole", 1 << 20, nested_whole, encode, finish},
-        {"in runs", 1 << 20, nested_in_runs, encode, finish},
-        {"merges", 1 << 17, nested_normal, encode, finish},
+        {"colliding texts", 4000, colliding, create, finish, 0},
+        {"nested whole", 1 << 20, nested_whole, encode, finish, 0},
+        {"in runs", 1 << 20, nested_in_runs, encode, finish, 0},
+        {"merges", 1 << 17, nested_normal, encode, finish, 0},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

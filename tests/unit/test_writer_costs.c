@@ -111,12 +111,12 @@ static void finish(void *work) {
 
 int main(void) {
     static const cost_case cases[] = {
-        {"copy_meta", 200000, with_keys, copy_meta, finish},
-        {"copy_meta again", 200000, with_copied_keys, copy_meta, finish},
-        {"copy_tensors", 200000, with_tensors, copy_tensors, finish},
-        {"set_bool", 200000, with_nothing, set_keys, finish},
-        {"write of a set", 10000, with_copied_tensors, write_set, finish},
-        {"rename, unset", 200000, with_copied_keys, rename_and_unset_keys, finish},
+        {"copy_meta", 200000, with_keys, copy_meta, finish, 0},
+        {"copy_meta again", 200000, with_copied_keys, copy_meta, finish, 0},
+        {"copy_tensors", 200000, with_tensors, copy_tensors, finish, 0},
+        {"set_bool", 200000, with_nothing, set_keys, finish, 0},
+        {"write of a set", 10000, with_copied_tensors, write_set, finish, 0},
+        {"rename, unset", 200000, with_copied_keys, rename_and_unset_keys, finish, 0},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }
