@@ -46,6 +46,11 @@ struct ValueFormat {
     static constexpr Mins kMins = Mins::kNone;
 };
 
+template <class F>
+concept HasCodebook = requires {
+    F::index_low_at(0u);
+};
+
 inline float load_f16(const uint8_t *p) {
     return f16_to_f32(load_u16le(p));
 }

@@ -86,7 +86,7 @@ const float *Converter::load_rows(uint64_t first_row, uint64_t n_rows) {
     const gguf::Tensor &t = *tensor_;
     const uint8_t *at = t.data + first_row * t.row_stride;
     const bool aligned = reinterpret_cast<uintptr_t>(at) % alignof(float) == 0;
-    if (t.type == quant::kF32 && !kBigEndianHost && aligned && t.row_stride == t.row_bytes)
+    if (t.type == fmt::id::F32 && !kBigEndianHost && aligned && t.row_stride == t.row_bytes)
         return reinterpret_cast<const float *>(at);
     auto *x = reinterpret_cast<float *>(floats_.data());
     Failure failure;

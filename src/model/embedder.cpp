@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/embedder.hpp"
 
-#include "base/checked.hpp"
 #include "model/rows.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace ggufx::model {
 namespace {
 
 constexpr uint32_t kF32 = kv::id::F32;
-constexpr uint32_t kLeastRows = 4, kDefaultContext = 8192, kDefaultBatch = 512;
+constexpr uint32_t kLeastRows = 4, kDefaultBatch = 512;
 constexpr float kLeastNorm = 1e-12f;
 
 bool hands_on(const Program &program) {
@@ -62,15 +61,6 @@ kv::Config cache_config(const CacheShape &shape, uint32_t n_context) {
     config.type_k = config.type_v = kF32;
     config.max_tokens = n_context;
     return config;
-}
-
-size_t scratch_bytes(const Program &program, uint32_t n_rows) {
-    uint64_t n = 0;
-    size_t out = 0;
-    if (!checked::mul(&n, program.row_floats, n_rows) || !checked::mul(&n, n, sizeof(float)) ||
-        !checked::to_size(&out, n))
-        fail(Status::limit, {}, "the activations of one batch exceed the address space");
-    return out;
 }
 
 } // namespace

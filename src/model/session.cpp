@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
-#include "base/checked.hpp"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -104,15 +102,6 @@ SessionPlan::SessionPlan(const Shape &shape, const SessionOptions &options) {
 }
 
 namespace {
-
-size_t scratch_bytes(const Program &program, uint32_t n_batch) {
-    uint64_t n = 0;
-    size_t out = 0;
-    if (!checked::mul(&n, program.row_floats, n_batch) || !checked::mul(&n, n, sizeof(float)) ||
-        !checked::to_size(&out, n))
-        fail(Status::limit, {}, "the activations of one batch exceed the address space");
-    return out;
-}
 
 CacheOptions with_identity(CacheOptions options, uint64_t model) {
     options.model = model;

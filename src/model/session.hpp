@@ -9,11 +9,6 @@
 
 namespace ggufx::model {
 
-// A session that names no context takes at most so many tokens: caches of the trained context of
-// many models (131,072 and more) exceed the memory of most machines. It does not ask the machine,
-// since factors of longrope, and so the bits of logits, depend on the context.
-constexpr uint32_t kDefaultContext = 8192;
-
 struct SessionOptions {
     uint32_t n_context = 0; // 0 = the trained context, at most kDefaultContext
     uint32_t n_batch = 0;   // 0 = 512

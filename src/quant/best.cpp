@@ -8,7 +8,6 @@
 #include "formats/all.hpp"
 #include "quant/best_grid.hpp"
 #include "quant/encoder.hpp"
-#include "quant/recipe.hpp"
 
 #include <math.h>
 #include <string.h>
@@ -61,7 +60,11 @@ struct Roots {
     int first, of[3];
 };
 Roots roots_of(uint32_t type, bool weighted) {
-    return {!weighted ? 0 : type == kIQ3_S ? 2 : type == kIQ3_XXS ? 1 : 0, {1, 2, 0}};
+    return {!weighted                  ? 0
+            : type == fmt::id::IQ3_S   ? 2
+            : type == fmt::id::IQ3_XXS ? 1
+                                       : 0,
+            {1, 2, 0}};
 }
 
 // The least squares of the f16 scale for what the rest of the block says.
@@ -107,7 +110,7 @@ void keep_if_better(uint8_t *block, const Target &t, const float *w, Change chan
 }
 
 void search(uint8_t *block, const Target &t, const float *w) {
-    if (t.type.id == kTQ1_0) return improve_trits(block, t, w);
+    if (t.type.id == fmt::id::TQ1_0) return improve_trits(block, t, w);
     if (const BlockLayout *layout = block_layout(t.type.id))
         return improve_codes(block, *layout, t.x, w);
     const GridLayout *layout = t.grid ? grid_layout(t.type.id) : nullptr;

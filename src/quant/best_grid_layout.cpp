@@ -52,16 +52,12 @@ constexpr GridLayout kLayouts[] = {
     parts_of(levels(layout_of<fmt::IQ1_M>(fmt::id::IQ1_M, 8, 1.0f), kTernary), 8),
 };
 
-template <class F>
-concept HasCodebook = requires {
-    F::index_low_at(0u);
-};
 consteval bool has_layout(uint32_t type) {
     for (const GridLayout &layout : kLayouts)
         if (layout.type == type) return true;
     return false;
 }
-#define X(NAME, ID, ...) static_assert(has_layout(ID) == HasCodebook<fmt::NAME>);
+#define X(NAME, ID, ...) static_assert(has_layout(ID) == fmt::HasCodebook<fmt::NAME>);
 #define REMOVED(...)
 #include "formats/formats.def"
 

@@ -89,14 +89,10 @@ consteval bool has_layout(uint32_t type) {
         if (layout.type == type) return true;
     return false;
 }
-template <class F>
-concept HasCodebook = requires {
-    F::index_low_at(0u);
-};
 // Types with a codebook are best_grid_layout's, TQ1_0 has the values of TQ2_0.
 #define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...)                                                \
     static_assert(fmt::Kind::k##KIND != fmt::Kind::kQuantized || has_layout(ID) ||                 \
-                  ID == fmt::id::TQ1_0 || HasCodebook<fmt::NAME>);
+                  ID == fmt::id::TQ1_0 || fmt::HasCodebook<fmt::NAME>);
 #define REMOVED(...)
 #include "formats/formats.def"
 

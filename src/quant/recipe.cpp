@@ -13,40 +13,40 @@ namespace ggufx::quant {
 namespace {
 
 constexpr FileTypeInfo kFileTypes[] = {
-    {FileType::f32, "F32", kF32},
-    {FileType::f16, "F16", kF16},
-    {FileType::bf16, "BF16", kBF16},
-    {FileType::q8_0, "Q8_0", kQ8_0},
-    {FileType::q6_k, "Q6_K", kQ6_K},
-    {FileType::q5_k_m, "Q5_K_M", kQ5_K},
-    {FileType::q5_k_s, "Q5_K_S", kQ5_K},
-    {FileType::q5_1, "Q5_1", kQ5_1},
-    {FileType::q5_0, "Q5_0", kQ5_0},
-    {FileType::q4_k_m, "Q4_K_M", kQ4_K},
-    {FileType::q4_k_s, "Q4_K_S", kQ4_K},
-    {FileType::q4_1, "Q4_1", kQ4_1},
-    {FileType::q4_0, "Q4_0", kQ4_0},
-    {FileType::iq4_nl, "IQ4_NL", kIQ4_NL},
-    {FileType::iq4_xs, "IQ4_XS", kIQ4_XS},
-    {FileType::mxfp4_moe, "MXFP4_MOE", kMXFP4},
-    {FileType::q3_k_l, "Q3_K_L", kQ3_K},
-    {FileType::q3_k_m, "Q3_K_M", kQ3_K},
-    {FileType::q3_k_s, "Q3_K_S", kQ3_K},
-    {FileType::iq3_m, "IQ3_M", kIQ3_S},
-    {FileType::iq3_s, "IQ3_S", kIQ3_S},
-    {FileType::iq3_xs, "IQ3_XS", kIQ3_S},
-    {FileType::iq3_xxs, "IQ3_XXS", kIQ3_XXS},
-    {FileType::q2_k, "Q2_K", kQ2_K},
-    {FileType::q2_k_s, "Q2_K_S", kQ2_K},
-    {FileType::iq2_m, "IQ2_M", kIQ2_S},
-    {FileType::iq2_s, "IQ2_S", kIQ2_XS},
-    {FileType::iq2_xs, "IQ2_XS", kIQ2_XS},
-    {FileType::iq2_xxs, "IQ2_XXS", kIQ2_XXS},
-    {FileType::tq2_0, "TQ2_0", kTQ2_0},
-    {FileType::tq1_0, "TQ1_0", kTQ1_0},
-    {FileType::iq1_m, "IQ1_M", kIQ1_M},
-    {FileType::iq1_s, "IQ1_S", kIQ1_S},
-    {FileType::q1_0, "Q1_0", kQ1_0},
+    {FileType::f32, "F32", fmt::id::F32},
+    {FileType::f16, "F16", fmt::id::F16},
+    {FileType::bf16, "BF16", fmt::id::BF16},
+    {FileType::q8_0, "Q8_0", fmt::id::Q8_0},
+    {FileType::q6_k, "Q6_K", fmt::id::Q6_K},
+    {FileType::q5_k_m, "Q5_K_M", fmt::id::Q5_K},
+    {FileType::q5_k_s, "Q5_K_S", fmt::id::Q5_K},
+    {FileType::q5_1, "Q5_1", fmt::id::Q5_1},
+    {FileType::q5_0, "Q5_0", fmt::id::Q5_0},
+    {FileType::q4_k_m, "Q4_K_M", fmt::id::Q4_K},
+    {FileType::q4_k_s, "Q4_K_S", fmt::id::Q4_K},
+    {FileType::q4_1, "Q4_1", fmt::id::Q4_1},
+    {FileType::q4_0, "Q4_0", fmt::id::Q4_0},
+    {FileType::iq4_nl, "IQ4_NL", fmt::id::IQ4_NL},
+    {FileType::iq4_xs, "IQ4_XS", fmt::id::IQ4_XS},
+    {FileType::mxfp4_moe, "MXFP4_MOE", fmt::id::MXFP4},
+    {FileType::q3_k_l, "Q3_K_L", fmt::id::Q3_K},
+    {FileType::q3_k_m, "Q3_K_M", fmt::id::Q3_K},
+    {FileType::q3_k_s, "Q3_K_S", fmt::id::Q3_K},
+    {FileType::iq3_m, "IQ3_M", fmt::id::IQ3_S},
+    {FileType::iq3_s, "IQ3_S", fmt::id::IQ3_S},
+    {FileType::iq3_xs, "IQ3_XS", fmt::id::IQ3_S},
+    {FileType::iq3_xxs, "IQ3_XXS", fmt::id::IQ3_XXS},
+    {FileType::q2_k, "Q2_K", fmt::id::Q2_K},
+    {FileType::q2_k_s, "Q2_K_S", fmt::id::Q2_K},
+    {FileType::iq2_m, "IQ2_M", fmt::id::IQ2_S},
+    {FileType::iq2_s, "IQ2_S", fmt::id::IQ2_XS},
+    {FileType::iq2_xs, "IQ2_XS", fmt::id::IQ2_XS},
+    {FileType::iq2_xxs, "IQ2_XXS", fmt::id::IQ2_XXS},
+    {FileType::tq2_0, "TQ2_0", fmt::id::TQ2_0},
+    {FileType::tq1_0, "TQ1_0", fmt::id::TQ1_0},
+    {FileType::iq1_m, "IQ1_M", fmt::id::IQ1_M},
+    {FileType::iq1_s, "IQ1_S", fmt::id::IQ1_S},
+    {FileType::q1_0, "Q1_0", fmt::id::Q1_0},
 };
 
 constexpr struct {
@@ -121,31 +121,31 @@ constexpr struct {
 // it, which refuses rows that no block of 32 divides either; here such rows become F16.
 uint32_t smaller_blocks(uint32_t type) {
     switch (type) {
-    case kIQ1_S:
-    case kIQ1_M:
-    case kIQ2_XXS:
-    case kIQ2_XS:
-    case kIQ2_S:
-    case kIQ3_XXS:
-    case kIQ3_S:
-    case kIQ4_XS:
-    case kNVFP4:
-        return kIQ4_NL;
-    case kQ1_0:
-    case kQ2_0:
-    case kQ2_K:
-    case kQ3_K:
-    case kTQ1_0:
-    case kTQ2_0:
-        return kQ4_0;
-    case kQ4_K:
-        return kQ5_0;
-    case kQ5_K:
-        return kQ5_1;
-    case kQ6_K:
-        return kQ8_0;
+    case fmt::id::IQ1_S:
+    case fmt::id::IQ1_M:
+    case fmt::id::IQ2_XXS:
+    case fmt::id::IQ2_XS:
+    case fmt::id::IQ2_S:
+    case fmt::id::IQ3_XXS:
+    case fmt::id::IQ3_S:
+    case fmt::id::IQ4_XS:
+    case fmt::id::NVFP4:
+        return fmt::id::IQ4_NL;
+    case fmt::id::Q1_0:
+    case fmt::id::Q2_0:
+    case fmt::id::Q2_K:
+    case fmt::id::Q3_K:
+    case fmt::id::TQ1_0:
+    case fmt::id::TQ2_0:
+        return fmt::id::Q4_0;
+    case fmt::id::Q4_K:
+        return fmt::id::Q5_0;
+    case fmt::id::Q5_K:
+        return fmt::id::Q5_1;
+    case fmt::id::Q6_K:
+        return fmt::id::Q8_0;
     default:
-        return kF16;
+        return fmt::id::F16;
     }
 }
 
@@ -162,7 +162,7 @@ uint32_t fallback(const RecipeTensor &t, uint32_t type, bool allowed) {
              " (type %s) and a fallback was refused",
              Quoted(t.name.data(), t.name.size()).c_str(), t.ne[0], info.block_values, info.name);
     const uint32_t other = smaller_blocks(type);
-    return whole_blocks(t.ne[0], other) ? other : kF16;
+    return whole_blocks(t.ne[0], other) ? other : fmt::id::F16;
 }
 
 } // namespace
@@ -252,14 +252,14 @@ Choice Recipe::choose(const RecipeTensor &t, uint32_t override) {
 bool needs_imatrix(const RecipeTensor &t, uint32_t type, FileType file_type) {
     if (t.category == Category::output || t.name == "token_embd.weight") return false;
     switch (type) {
-    case kIQ3_XXS:
-    case kIQ2_XXS:
-    case kIQ2_XS:
-    case kIQ2_S:
-    case kIQ1_M:
-    case kIQ1_S:
+    case fmt::id::IQ3_XXS:
+    case fmt::id::IQ2_XXS:
+    case fmt::id::IQ2_XS:
+    case fmt::id::IQ2_S:
+    case fmt::id::IQ1_M:
+    case fmt::id::IQ1_S:
         return true;
-    case kQ2_K:
+    case fmt::id::Q2_K:
         return file_type == FileType::q2_k_s;
     default:
         return false;

@@ -11,12 +11,6 @@ namespace ggufx::quant {
 
 constexpr uint32_t kNoType = UINT32_MAX;
 
-// Ids of tensor types by name, for tables of them: kQ4_K.
-#define X(name, id, ...) constexpr uint32_t k##name = id;
-#include "formats/formats.def"
-#undef X
-#undef REMOVED
-
 // Values of general.file_type.
 enum class FileType : uint32_t {
     f32 = 0,

@@ -137,4 +137,13 @@ void lay_out(Program &p) {
     for (const uint32_t slot : order) place(p, live, slot);
 }
 
+size_t scratch_bytes(const Program &program, uint32_t n_rows) {
+    uint64_t n = 0;
+    size_t out = 0;
+    if (!checked::mul(&n, program.row_floats, n_rows) || !checked::mul(&n, n, sizeof(float)) ||
+        !checked::to_size(&out, n))
+        fail(Status::limit, {}, "the activations of one batch exceed the address space");
+    return out;
+}
+
 } // namespace ggufx::model

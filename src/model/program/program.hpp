@@ -138,6 +138,14 @@ struct Program {
 // and of all vectors (norms, biases), which a training changes. Matrices are not read.
 uint64_t identity_of(const Program &program);
 
+// A session or embedder that names no context takes at most so many tokens: caches of the trained
+// context of many models (131,072 and more) exceed the memory of most machines. It does not ask the
+// machine, since factors of longrope, and so the bits of logits, depend on the context.
+constexpr uint32_t kDefaultContext = 8192;
+
+// Of the slots of one batch. Throws limit.
+size_t scratch_bytes(const Program &program, uint32_t n_rows);
+
 // Groups of steps, then memory of slots by first and last use. The first steps of parts are set.
 void lay_out(Program &program);
 
