@@ -130,6 +130,27 @@ static void test_sampler_top_p_keeps_enough_mass(void **state) {
     end(&f);
 }
 
+/* Weights of equals are 1: half of the mass is there with the second of four, to the bit. */
+static void test_sampler_top_p_ends_where_the_mass_is_reached(void **state) {
+    const float equal[N] = {2, 2, 2, 2, -90, -90, -90, -90};
+    fixture f;
+    (void)state;
+    begin(&f, NULL);
+    for (uint32_t top_k = 0; top_k <= 4; top_k += 4) { /* 0: of all, 4: of those that top-k keeps */
+        ggufx_sampler *const sampler = new_sampler(&f, 1.0f, top_k, 0.5f, 0, 11);
+        int seen[N] = {0};
+        for (int i = 0; i < 200; i++) {
+            int32_t id = 0;
+            MUST(&f, ggufx_sampler_sample(&id, NULL, sampler, equal, N, &f.error));
+            seen[id]++;
+        }
+        assert_true(seen[0] > 0 && seen[1] > 0);
+        assert_int_equal(seen[0] + seen[1], 200);
+        ggufx_sampler_destroy(sampler);
+    }
+    end(&f);
+}
+
 static void test_sampler_min_p_drops_the_unlikely(void **state) {
     fixture f;
     int counts[5];
@@ -181,6 +202,7 @@ int main(void) {
         cmocka_unit_test(test_sampler_top_k_keeps_the_k_likeliest),
         cmocka_unit_test(test_sampler_top_k_keeps_the_lowest_ids_of_equals),
         cmocka_unit_test(test_sampler_top_p_keeps_enough_mass),
+        cmocka_unit_test(test_sampler_top_p_ends_where_the_mass_is_reached),
         cmocka_unit_test(test_sampler_min_p_drops_the_unlikely),
         cmocka_unit_test(test_sampler_repeats_itself_with_the_same_seed),
     };
