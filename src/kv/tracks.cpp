@@ -39,6 +39,11 @@ size_t plain_blocks(const Layer &layer) {
 
 namespace {
 
+// More than can be stays so on 32-bit machines, too, and sums of two do not wrap.
+size_t saturated(uint64_t n) {
+    return n < SIZE_MAX / 2 ? static_cast<size_t>(n) : SIZE_MAX / 2;
+}
+
 // In one append every page of it is plain at first; in small steps two are at a time.
 size_t plain_needed(const Layer &layer, Track &track, uint64_t pages, Steps steps) {
     uint64_t want, have;
@@ -50,8 +55,7 @@ size_t plain_needed(const Layer &layer, Track &track, uint64_t pages, Steps step
         want = want < plain_blocks(layer) ? want : plain_blocks(layer);
         have = plain_in_use(track);
     }
-    const uint64_t more = want > have ? want - have : 0;
-    return more < SIZE_MAX / 2 ? static_cast<size_t>(more) : SIZE_MAX / 2;
+    return saturated(want > have ? want - have : 0);
 }
 
 } // namespace
@@ -80,7 +84,7 @@ Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track
     } else {
         blocks[kPlain] += pages;
     }
-    for (const Form form : kForms) needs.blocks[form] = static_cast<size_t>(blocks[form]);
+    for (const Form form : kForms) needs.blocks[form] = saturated(blocks[form]);
     needs.n_pages = pages < SIZE_MAX / 2 - needs.n_pages
                         ? needs.n_pages + static_cast<size_t>(pages)
                         : SIZE_MAX;
