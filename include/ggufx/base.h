@@ -116,7 +116,8 @@ GGUFX_API size_t ggufx_abi_layout(const char *struct_name);
 
 /* 1 when this library has a feature, else 0: "type:q4_K", "kv:f16", "isa:avx2", "arch:llama" (a
  * program of that general.architecture), "vocab:gpt2" (a tokenizer.ggml.model; also
- * "tokenizer:gpt2"), "pre:llama-bpe" (a tokenizer.ggml.pre), "mimalloc", "cpuinfo".
+ * "tokenizer:gpt2"), "pre:llama-bpe" (a tokenizer.ggml.pre), "chat", "mimalloc",
+ * "cpuinfo".
  * Threads: any.   Since: 0.1. */
 GGUFX_API int32_t ggufx_has(const char *feature);
 

@@ -48,7 +48,11 @@ bool has_feature(const char *feature) {
     if (const char *name = after(feature, "arch:")) return model::has_architecture(name);
     if (const char *name = after(feature, "tokenizer:")) return model::is_vocab_kind(name);
     if (const char *name = after(feature, "vocab:")) return model::is_vocab_kind(name);
-    if (const char *name = after(feature, "pre:")) return model::pre::find(name) != nullptr;
+    if (const char *name = after(feature, "pre:"))
+        return model::kEveryVocabulary && model::pre::find(name) != nullptr;
+#if defined(GGUFX_WITH_CHAT)
+    if (strcmp(feature, "chat") == 0) return true;
+#endif
 #if defined(GGUFX_WITH_MIMALLOC)
     if (strcmp(feature, "mimalloc") == 0) return true;
 #endif

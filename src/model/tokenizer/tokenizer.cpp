@@ -24,9 +24,9 @@ template <class T> Encoder *make_of(const Vocab &vocab) {
 }
 
 Encoder *make_encoder(const Vocab &vocab) {
+    if (vocab.kind() == VocabKind::spm) return make_of<Spm>(vocab);
+    if (!kEveryVocabulary) return nullptr;
     switch (vocab.kind()) {
-    case VocabKind::spm:
-        return make_of<Spm>(vocab);
     case VocabKind::bpe:
         return make_of<Bpe>(vocab);
     case VocabKind::raw_bpe:
@@ -37,6 +37,7 @@ Encoder *make_encoder(const Vocab &vocab) {
         return make_of<Unigram>(vocab);
     case VocabKind::rwkv:
         return make_of<Rwkv>(vocab);
+    case VocabKind::spm:
     case VocabKind::none:
         break;
     }
@@ -44,10 +45,10 @@ Encoder *make_encoder(const Vocab &vocab) {
 }
 
 void destroy_encoder(const Vocab &vocab, Encoder *encoder) {
-    const Host &host = *vocab.host();
-    switch (vocab.kind()) { // the host wants to know the size
-    case VocabKind::spm:
-        return unmake(host, static_cast<Spm *>(encoder));
+    const Host &host = *vocab.host(); // which wants to know the size
+    if (vocab.kind() == VocabKind::spm) return unmake(host, static_cast<Spm *>(encoder));
+    if (!kEveryVocabulary) return;
+    switch (vocab.kind()) {
     case VocabKind::bpe:
         return unmake(host, static_cast<Bpe *>(encoder));
     case VocabKind::raw_bpe:
@@ -58,6 +59,7 @@ void destroy_encoder(const Vocab &vocab, Encoder *encoder) {
         return unmake(host, static_cast<Unigram *>(encoder));
     case VocabKind::rwkv:
         return unmake(host, static_cast<Rwkv *>(encoder));
+    case VocabKind::spm:
     case VocabKind::none:
         break;
     }

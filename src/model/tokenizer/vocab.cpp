@@ -73,7 +73,7 @@ void require_per_token(const gguf::MetaEntry &entry, const char *key, size_t n_t
 
 bool is_vocab_kind(std::string_view name) {
     for (const KindName &known : kKindNames)
-        if (name == known.name) return true;
+        if (name == known.name) return is_built(known.kind);
     return false;
 }
 
@@ -105,13 +105,14 @@ void Vocab::load_model() {
     if (index == gguf::kNotFound) fail(Status::missing, {}, "key %s is missing", kModel);
     const std::string_view name = file_->get_string(index);
     for (const KindName &known : kKindNames) {
-        if (name != known.name) continue;
+        if (name != known.name || !is_built(known.kind)) continue;
         kind_ = known.kind;
         return;
     }
     fail(Status::unsupported, {file_->meta(index).offset, index},
-         "tokenizer %s is not supported; supported: llama, gpt2, gemma4, bert, t5, rwkv, none",
-         Quoted(name.data(), name.size()).c_str());
+         "tokenizer %s is not supported; supported: %s", Quoted(name.data(), name.size()).c_str(),
+         kEveryVocabulary ? "llama, gpt2, gemma4, bert, t5, rwkv, none"
+                          : "llama and none, as this library was built");
 }
 
 const char *Vocab::kind_name() const {
@@ -123,6 +124,7 @@ const char *Vocab::kind_name() const {
 // How texts are cut before bytes merge: where no key says it, as the field did before there was
 // one.
 void Vocab::load_pre() {
+    if (!kEveryVocabulary) return;
     if (kind_ == VocabKind::raw_bpe) pre_ = pre::find("gemma4");
     if (kind_ != VocabKind::bpe) return;
     const size_t index = file_->find_meta(kPre);

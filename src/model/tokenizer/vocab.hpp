@@ -35,7 +35,16 @@ enum class VocabKind : uint8_t {
     rwkv,      // "rwkv": the longest bytes
     none,      // "none", "no_vocab": ids without texts
 };
-bool is_vocab_kind(std::string_view name);
+// A small library has SentencePiece's alone (-Dvocabularies=false).
+#if defined(GGUFX_WITH_VOCABULARIES)
+constexpr bool kEveryVocabulary = true;
+#else
+constexpr bool kEveryVocabulary = false;
+#endif
+constexpr bool is_built(VocabKind kind) {
+    return kEveryVocabulary || kind == VocabKind::spm || kind == VocabKind::none;
+}
+bool is_vocab_kind(std::string_view name); // of a kind that is built
 
 // Tokens with a meaning of their own; the numbers of GGUFX_SPECIAL_*.
 enum class Special : uint8_t {

@@ -1,0 +1,78 @@
+// The interface of chats in a library built without them (-Dchat=false): it is there, so that hosts
+// link and load as ever, and makes nothing.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "abi/options.hpp"
+
+#include <ggufx/chat.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+ggufx_status refuse(ggufx_error *error) {
+    return static_cast<ggufx_status>(set_failure(failure_of(error), Status::unsupported, {},
+                                                 "this library was built without chats"));
+}
+
+} // namespace
+
+extern "C" void ggufx_chat_options_init(ggufx_chat_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *,
+                                          const ggufx_file *, const ggufx_chat_options *,
+                                          ggufx_error *error) {
+    if (out) *out = nullptr;
+    return refuse(error);
+}
+
+extern "C" void ggufx_chat_destroy(ggufx_chat *) {}
+
+extern "C" const char *ggufx_chat_format_name(size_t) {
+    return nullptr;
+}
+
+extern "C" void ggufx_chat_request_init(ggufx_chat_request *request) {
+    init_options(request);
+}
+
+extern "C" ggufx_status ggufx_chat_render(char *, size_t, size_t *, ggufx_chat_run *, size_t,
+                                          size_t *, const ggufx_chat *, const ggufx_chat_request *,
+                                          ggufx_error *error) {
+    return refuse(error);
+}
+
+extern "C" ggufx_status ggufx_chat_tokenize(int32_t *, size_t, size_t *, const ggufx_chat *,
+                                            const ggufx_tokenizer *, const ggufx_chat_request *,
+                                            uint32_t, ggufx_error *error) {
+    return refuse(error);
+}
+
+extern "C" uint32_t ggufx_chat_styles(const ggufx_chat *) {
+    return 0;
+}
+
+extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const ggufx_runtime *,
+                                                 const ggufx_chat_parser_options *,
+                                                 ggufx_error *error) {
+    if (out) *out = nullptr;
+    return refuse(error);
+}
+
+extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *) {}
+
+extern "C" ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *, const char *, size_t,
+                                               ggufx_error *error) {
+    return refuse(error);
+}
+
+extern "C" ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *, ggufx_error *error) {
+    return refuse(error);
+}
