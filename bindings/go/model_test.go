@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func story(t testing.TB, rt *Runtime, options *SamplerOptions) string {
@@ -50,7 +51,8 @@ func TestTheDemoModelTellsAStory(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, newRuntime(t))))
-	check(t, must[TokenizerInfo](t)(tokenizer.Info()) == TokenizerInfo{"llama", 1024, 1, 2, 0})
+	check(t, must[TokenizerInfo](t)(tokenizer.Info()) == TokenizerInfo{"llama", 1024, 1, 2, 0,
+		TokenizerAddBos | TokenizerAddSpace, ""})
 	text := "The little dog, \u00e9\U0001f600!"
 	ids := must[[]int32](t)(tokenizer.Encode(text, 0))
 	check(t, must[string](t)(tokenizer.Decode(ids, 0)) == text)
@@ -58,6 +60,59 @@ func TestTokens(t *testing.T) {
 	fails(t, err, StatusArgument)
 	_, err = tokenizer.Decode([]int32{5000}, 0)
 	fails(t, err, StatusArgument)
+}
+
+func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, newRuntime(t))))
+	text := "The little dog, \u00e9\U0001f600!"
+	ids := must[[]int32](t)(tokenizer.Encode(text, 0))
+	out := tokenizer.NewDetokenizer(DetokenizeLast) // which it takes out
+	for round := 0; round < 2; round++ {
+		told, empty, half := "", 0, int32(-1)
+		for _, id := range ids {
+			part := must[string](t)(out.Push(id))
+			check(t, utf8.ValidString(part), part)
+			if part == "" {
+				empty++
+			}
+			if must[TokenInfo](t)(tokenizer.Token(id)).Text == "<0xC3>" {
+				half = id
+			}
+			told += part
+		}
+		check(t, told == text && empty >= 4, told, empty)
+		check(t, must[string](t)(out.Finish()) == "")
+		check(t, must[string](t)(out.Push(half)) == "")
+		_, err := out.Push(5000)
+		fails(t, err, StatusArgument)
+		check(t, must[string](t)(out.Finish()) == "\xc3")
+		check(t, must[string](t)(out.Push(ids...)) == text)
+		check(t, must[string](t)(out.Finish()) == "")
+	}
+	tokenizer.Close()
+	_, err := out.Push(ids[0])
+	check(t, errors.Is(err, os.ErrClosed), err)
+}
+
+func TestSpecialTokensAndPreTokenizers(t *testing.T) {
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, newRuntime(t))))
+	check(t, must[int32](t)(tokenizer.Special(SpecialTokenEos)) == 2)
+	check(t, must[int32](t)(tokenizer.Special(SpecialTokenFimPrefix)) == -1)
+	check(t, must[int32](t)(tokenizer.Special(99)) == -1)
+	tokenizer.Close()
+	_, err := tokenizer.Special(SpecialTokenEos)
+	check(t, errors.Is(err, os.ErrClosed), err)
+	named := map[string]PreTokenizer{}
+	for _, pre := range must[[]PreTokenizer](t)(PreTokenizers()) {
+		check(t, pre.Name != "" && pre.Rules != "")
+		named[pre.Name] = pre
+	}
+	check(t, len(named) > 70, len(named))
+	llama := named["llama-bpe"]
+	check(t, llama.Flags&PreIgnoreMerges != 0 && len(llama.Steps) == 2, llama)
+	check(t, strings.HasPrefix(llama.Steps[0], "S(?i:") && llama.Steps[1] == "B", llama)
+	check(t, len(named["gpt-2"].Steps) == 1 && named["gpt-2"].Steps[0] == "G", named["gpt-2"])
+	check(t, strings.HasPrefix(UnicodeVersion(), "15."))
 }
 
 func TestDecode(t *testing.T) {

@@ -52,6 +52,8 @@ type TokenizerInfo struct {
 	Kind              string
 	Tokens            int
 	Bos, Eos, Unknown int32
+	Flags             TokenizerFlags
+	Pre               string // pre-tokenizer of byte-level BPE, "llama-bpe"
 }
 
 // Info describes the tokenizer.
@@ -68,7 +70,18 @@ func (t *Tokenizer) Info() (TokenizerInfo, error) {
 		return TokenizerInfo{}, err
 	}
 	return TokenizerInfo{C.GoString(out.kind), int(out.n_tokens), int32(out.bos), int32(out.eos),
-		int32(out.unknown)}, nil
+		int32(out.unknown), TokenizerFlags(out.flags), C.GoString(out.pre)}, nil
+}
+
+// Special gives the id of a token with a meaning of its own, by its key, else by its text; -1 when
+// there is none.
+func (t *Tokenizer) Special(which SpecialToken) (int32, error) {
+	tp, err := t.enter()
+	if err != nil {
+		return -1, err
+	}
+	defer t.leave()
+	return int32(C.ggufx_tokenizer_special(tp, C.uint32_t(which))), nil
 }
 
 // TokenInfo describes a token.

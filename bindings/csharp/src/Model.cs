@@ -21,6 +21,10 @@ namespace Ggufx
         public int Eos { get; internal set; }
         /// <summary>Id of what the vocabulary lacks.</summary>
         public int Unknown { get; internal set; }
+        /// <summary>Properties of the tokenizer.</summary>
+        public TokenizerFlags Flags { get; internal set; }
+        /// <summary>Pre-tokenizer of byte-level BPE, "llama-bpe"; else null.</summary>
+        public string Pre { get; internal set; }
     }
 
     /// <summary>Facts of a token.</summary>
@@ -62,8 +66,18 @@ namespace Ggufx
                 o.struct_size = (uint)sizeof(NativeTokenizerFacts);
                 NativeError e;
                 Check.Ok(NativeMethods.ggufx_tokenizer_info(&o, Handle, &e), &e);
-                return new TokenizerInfo { Kind = Native.Text(o.kind), Tokens = o.n_tokens, Bos = o.bos, Eos = o.eos, Unknown = o.unknown };
+                return new TokenizerInfo
+                {
+                    Kind = Native.Text(o.kind), Tokens = o.n_tokens, Bos = o.bos, Eos = o.eos, Unknown = o.unknown,
+                    Flags = (TokenizerFlags)o.flags, Pre = o.pre == null ? null : Native.Text(o.pre),
+                };
             }
+        }
+
+        /// <summary>Id of a token with a meaning of its own, by its key, else by its text; -1 when there is none.</summary>
+        public int Special(SpecialToken which)
+        {
+            return NativeMethods.ggufx_tokenizer_special(Handle, (uint)which);
         }
 
         /// <summary>Describe a token.</summary>

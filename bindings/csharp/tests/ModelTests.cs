@@ -48,10 +48,47 @@ public static partial class Tests
         var tokenizer = new Tokenizer(Demo());
         var info = tokenizer.Info;
         That(info.Kind == "llama" && info.Tokens == 1024 && info.Bos == 1 && info.Eos == 2);
+        That(info.Flags == (TokenizerFlags.AddBos | TokenizerFlags.AddSpace) && info.Pre == null);
         string text = "The little dog, \u00e9\U0001f600!";
         That(tokenizer.Decode(tokenizer.Encode(text)) == text);
         Fails(Status.Argument, () => tokenizer.Token(1024));
         Fails(Status.Argument, () => tokenizer.Decode(new[] { 5000 }));
+    }
+
+    static void TestIdsOneByOneGiveWholeCharacters()
+    {
+        var tokenizer = new Tokenizer(Demo());
+        string text = "The little dog, \u00e9\U0001f600!";
+        var ids = tokenizer.Encode(text);
+        var half = ids.Where(id => tokenizer.Token(id).Text.SequenceEqual(new[] { '<', '0', 'x', 'C', '3', '>' }.Select(c => (byte)c))).ToArray();
+        var detokenizer = new Detokenizer(tokenizer, DetokenizeFlags.Last); // which it takes out
+        for (int round = 0; round < 2; round++)
+        {
+            var parts = ids.Select(id => detokenizer.Push(new[] { id })).ToArray();
+            That(string.Concat(parts) == text && parts.Count(part => part == "") >= 4, string.Join("|", parts));
+            That(detokenizer.Finish() == "" && half.Length == 1 && detokenizer.Push(half) == "");
+            Fails(Status.Argument, () => detokenizer.Push(new[] { 5000 }));
+            That(detokenizer.FinishBytes().SequenceEqual(new byte[] { 0xc3 }));
+            That(detokenizer.Push(ids) + detokenizer.Finish() == text);
+        }
+        tokenizer.Dispose();
+        Throws<ObjectDisposedException>(() => detokenizer.Push(ids));
+    }
+
+    static void TestSpecialTokensAndPreTokenizers()
+    {
+        var tokenizer = new Tokenizer(Demo());
+        That(tokenizer.Special(SpecialToken.Eos) == 2 && tokenizer.Special(SpecialToken.FimPrefix) == -1);
+        That(tokenizer.Special((SpecialToken)99) == -1);
+        tokenizer.Dispose();
+        Throws<ObjectDisposedException>(() => tokenizer.Special(SpecialToken.Eos));
+        var named = PreTokenizer.All().ToDictionary(pre => pre.Name);
+        That(named.Count > 70 && named.Values.All(pre => pre.Rules != ""), named.Count);
+        var llama = named["llama-bpe"];
+        That((llama.Flags & PreFlags.IgnoreMerges) != 0 && llama.Steps.Count == 2);
+        That(llama.Steps[0].StartsWith("S(?i:") && llama.Steps[1] == "B", llama.Steps[0]);
+        That(named["gpt-2"].Steps.SequenceEqual(new[] { "G" }));
+        That(PreTokenizer.UnicodeVersion.StartsWith("15."));
     }
 
     static void TestDecode()

@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 from . import errors, ids
 from ._callbacks import Progress
 from ._library import LibraryError, library_path, load
+from .detokenizer import Detokenizer
 from .edit import EditInfo, recover_edit
 from .embedder import Embedder, EmbedderInfo, EmbedOptions, embedder_estimate
 from .errors import *  # noqa: F403
@@ -19,6 +20,7 @@ from .kv import KvCache, KvLayer, KvOptions, KvStats, kv_estimate
 from .matmul import matvec_many
 from .meta import Meta, Metas
 from .model import LayerInfo, Model, ModelInfo, graph
+from .pre_tokenizer import PreTokenizer, pre_tokenizers, unicode_version
 from .quant import dequantize, quantize
 from .runtime import (
     Allocator, Executor, Runtime, RuntimeInfo, abi_layout, has, library_version)
@@ -31,18 +33,21 @@ from .writer import Writer, WriterInfo
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocator", "AttentionHook", "AttentionView", "EditInfo", "EmbedOptions",
+    "Allocator", "AttentionHook", "AttentionView", "Detokenizer", "EditInfo", "EmbedOptions",
     "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
     "Executor", "File", "FileInfo", "FileType", "Finding", "Imatrix", "ImatrixEntry",
     "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError", "Meta",
-    "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "Progress", "Quantizer",
+    "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "PreTokenizer", "Progress",
+    "Quantizer",
     "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",
     "SessionInfo",
     "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Writer",
     "WriterInfo", "abi_layout", "dequantize", "embedder_estimate", "estimate", "graph", "has",
     "kv_estimate", "kv_type",
-    "kv_type_info", "library_path", "library_version", "load", "matvec_many", "quantize",
+    "kv_type_info", "library_path", "library_version", "load", "matvec_many",
+    "pre_tokenizers", "quantize",
     "recommend", "recover_edit", "row_bytes", "tensor_type", "type_info",
+    "unicode_version",
 ]
 __all__ += errors.__all__
 __all__ += [name for name in vars(ids) if not name.startswith("_")]

@@ -16,7 +16,7 @@ from ._handle import Object, TokenizerHandle
 from ._library import lib
 from .errors import check
 from .file import File
-from .ids import Status, TokenFlags
+from .ids import SpecialToken, Status, TokenFlags, TokenizerFlags
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class TokenizerInfo:
     bos: int
     eos: int
     unknown: int
+    flags: TokenizerFlags
+    pre: str
+    """Pre-tokenizer of byte-level BPE, "llama-bpe"; else empty."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class Tokenizer(Object):
     def info(self) -> TokenizerInfo:
         """Facts of the tokenizer."""
         o = asked(_raw.ggufx_tokenizer_facts, lib.ggufx_tokenizer_info, self._handle)
-        return made(TokenizerInfo, o, kind=text(o.kind))
+        return made(TokenizerInfo, o, kind=text(o.kind), flags=TokenizerFlags(o.flags),
+                    pre=text(o.pre))
 
     def __len__(self) -> int:
         return self.info.n_tokens
@@ -63,6 +67,11 @@ class Tokenizer(Object):
         o = asked(_raw.ggufx_token_facts, lib.ggufx_token_info, own, id)
         of = string_at(o.text, o.text_length) if o.text and o.text_length else b""
         return made(TokenInfo, o, flags=TokenFlags(o.flags), text=of)
+
+    def special(self, which: SpecialToken | int) -> int | None:
+        """The id of a token with a meaning of its own, by its key, else by its text."""
+        id = lib.ggufx_tokenizer_special(self._handle, which)
+        return None if id < 0 else id
 
     def encode(self, text: str | bytes, flags: int = 0) -> Array:
         """Ids of a text, i32. flags: TokenizeFlags."""

@@ -10,8 +10,9 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    AttentionView, Embedder, EmbedOptions, KvType, LayerKind, MatmulFlags, Model, Pooling, Sampler,
-    Session, Status, TokenFlags, Tokenizer, TokenizeFlags, embedder_estimate)
+    AttentionView, DetokenizeFlags, Detokenizer, Embedder, EmbedOptions, KvType, LayerKind,
+    MatmulFlags, Model, Pooling, PreFlags, Sampler, Session, SpecialToken, Status, TokenFlags,
+    Tokenizer, TokenizeFlags, TokenizerFlags, embedder_estimate)
 
 from .common import Case
 
@@ -35,6 +36,41 @@ class Models(Case):
         self.assertEqual(told, self.story())
         self.assertEqual(self.story(**warm), self.story(**warm))
         self.assertNotEqual(told, self.story(**warm))
+
+    def test_ids_one_by_one_give_whole_characters(self) -> None:
+        tokenizer, text = Tokenizer(self.demo()), "The little dog, \u00e9\U0001f600!"
+        ids = tokenizer.encode(text).tolist()
+        half, = (id for id in ids if tokenizer.token(id).text == b"<0xC3>")
+        out = Detokenizer(tokenizer, DetokenizeFlags.LAST)  # which it takes out
+        for _ in range(2):
+            parts = [out.push_bytes([id]) for id in ids]
+            self.assertEqual("".join(part.decode() for part in parts), text)
+            self.assertGreaterEqual(parts.count(b""), 4)  # bytes that wait
+            self.assertEqual(out.finish(), "")
+            self.assertEqual(out.push([half]), "")
+            self.fails(Status.ARGUMENT, out.push, [5000])
+            self.assertEqual(out.finish_bytes(), b"\xc3")
+            self.assertEqual(out.push(ids) + out.finish(), text)
+        tokenizer.close()
+        self.assertRaises(ggufx.ClosedError, out.push, ids)
+
+    def test_special_tokens_and_pre_tokenizers(self) -> None:
+        tokenizer = Tokenizer(self.demo())
+        info = tokenizer.info
+        self.assertEqual(info.flags, TokenizerFlags.ADD_BOS | TokenizerFlags.ADD_SPACE)
+        self.assertEqual(info.pre, "")
+        self.assertEqual(tokenizer.special(SpecialToken.EOS), 2)
+        self.assertIsNone(tokenizer.special(SpecialToken.FIM_PREFIX))
+        self.assertIsNone(tokenizer.special(99))
+        named = {pre.name: pre for pre in ggufx.pre_tokenizers()}
+        self.assertGreater(len(named), 70)
+        self.assertTrue(all(pre.rules for pre in named.values()))
+        llama = named["llama-bpe"]
+        self.assertTrue(llama.flags & PreFlags.IGNORE_MERGES)
+        assert llama.steps and len(llama.steps) == 2
+        self.assertTrue(llama.steps[0].startswith("S(?i:") and llama.steps[1] == "B", llama)
+        self.assertEqual(named["gpt-2"].steps, ("G",))
+        self.assertTrue(ggufx.unicode_version().startswith("15."))
 
     def test_generation_ends(self) -> None:
         file = self.demo()

@@ -46,6 +46,7 @@ mod lifetimes;
 mod matmul;
 mod meta;
 mod model;
+mod pre_tokenizer;
 mod quant;
 mod runtime;
 mod sampler;
@@ -74,6 +75,7 @@ pub use kv_attend::AttendOptions;
 pub use matmul::{matvec_many, MatmulOptions};
 pub use meta::{Meta, MetaIter, Strings};
 pub use model::{LayerInfo, Model, ModelInfo, ModelOptions};
+pub use pre_tokenizer::{unicode_version, PreTokenizer};
 pub use quant::{dequantize_blocks, quantize_blocks, quantize_blocks_into, QuantizeOptions};
 pub use runtime::{Runtime, RuntimeInfo, RuntimeOptions};
 pub use sampler::{Sampler, SamplerOptions};
@@ -81,7 +83,7 @@ pub use session::{
     Attention, AttentionView, DecodeOptions, Perplexity, Session, SessionInfo, SessionOptions,
 };
 pub use tensor::{Tensor, TensorInfo, TensorIter};
-pub use tokenizer::{TokenInfo, Tokenizer, TokenizerInfo};
+pub use tokenizer::{Detokenizer, TokenInfo, Tokenizer, TokenizerInfo};
 pub use types::{has, version, TypeInfo};
 pub use watch::Progress;
 pub use writer::{Element, Writer, WriterOptions};

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 use crate::error::{check, forever, Result};
 use crate::handle::{bytes, create, handle, sized};
-use crate::{DetokenizeFlags, File, Status, TokenFlags, TokenizeFlags};
+use crate::{
+    DetokenizeFlags, File, SpecialToken, Status, TokenFlags, TokenizeFlags, TokenizerFlags,
+};
 use ggufx_sys as sys;
 
 handle! {
@@ -15,10 +17,13 @@ handle! {
 #[allow(missing_docs)]
 pub struct TokenizerInfo {
     pub kind: &'static str,
+    pub flags: TokenizerFlags,
     pub n_tokens: u32,
     pub bos: Option<i32>,
     pub eos: Option<i32>,
     pub unknown: Option<i32>,
+    /// Pre-tokenizer of byte-level BPE, "llama-bpe".
+    pub pre: Option<&'static str>,
 }
 
 /// Facts of a token.
@@ -42,14 +47,19 @@ impl Tokenizer {
     pub fn info(&self) -> Result<TokenizerInfo> {
         let mut out = sized!(ggufx_tokenizer_facts);
         check(|e| unsafe { sys::ggufx_tokenizer_info(&mut out, self.as_raw(), e) })?;
-        let present = |id: i32| if id < 0 { None } else { Some(id) };
         Ok(TokenizerInfo {
             kind: unsafe { forever(out.kind) },
+            flags: TokenizerFlags(out.flags),
             n_tokens: out.n_tokens,
             bos: present(out.bos),
             eos: present(out.eos),
             unknown: present(out.unknown),
+            pre: if out.pre.is_null() { None } else { Some(unsafe { forever(out.pre) }) },
         })
+    }
+    /// The id of a token with a meaning of its own, by its key, else by its text.
+    pub fn special(&self, which: SpecialToken) -> Option<i32> {
+        present(unsafe { sys::ggufx_tokenizer_special(self.as_raw(), which.0) })
     }
     /// Describe a token. Errors: `ARGUMENT`.
     pub fn token(&self, id: i32) -> Result<TokenInfo<'_>> {
@@ -77,6 +87,66 @@ impl Tokenizer {
             let (to, room) = (out.as_mut_ptr().cast(), out.len());
             sys::ggufx_detokenize(
                 to, room, needed, self.as_raw(), ids.as_ptr(), ids.len(), flags.0, e,
+            )
+        })
+    }
+}
+
+fn present(id: i32) -> Option<i32> {
+    if id < 0 {
+        return None;
+    }
+    Some(id)
+}
+
+/// Ids that come one after another, back to text: bytes of a character wait until it is whole.
+///
+/// ```
+/// # use ggufx::{DetokenizeFlags, Detokenizer, File, Runtime, TokenizeFlags, Tokenizer};
+/// # fn main() -> ggufx::Result<()> {
+/// # let path = match std::env::var("GGUFX_TEST_MODEL") { Ok(path) => path, Err(_) => return Ok(()) };
+/// # let tokenizer = Tokenizer::new(&File::open(&Runtime::new()?, &path)?)?;
+/// let mut out = Detokenizer::new(&tokenizer, DetokenizeFlags::NONE);
+/// let mut told = vec![];
+/// for id in tokenizer.encode("Ein Bär", TokenizeFlags::NONE)? {
+///     told.extend(out.push(&[id])?); // never half an "ä"
+/// }
+/// told.extend(out.finish()?);
+/// assert_eq!(told, "Ein Bär".as_bytes());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Detokenizer<'t> {
+    tokenizer: &'t Tokenizer,
+    flags: DetokenizeFlags,
+    state: sys::ggufx_detokenize_state,
+}
+
+impl<'t> Detokenizer<'t> {
+    /// At the begin of a text.
+    pub fn new(tokenizer: &'t Tokenizer, flags: DetokenizeFlags) -> Self {
+        let state = sys::ggufx_detokenize_state { waiting: 0, reserved: [0; 3] };
+        let flags = DetokenizeFlags(flags.0 & !DetokenizeFlags::LAST.0);
+        Detokenizer { tokenizer, flags, state }
+    }
+    /// Bytes of the next ids, without those that wait. Errors: `ARGUMENT`.
+    pub fn push(&mut self, ids: &[i32]) -> Result<Vec<u8>> {
+        self.part(ids, self.flags)
+    }
+    /// All that waits; what comes then is a text of its own.
+    pub fn finish(&mut self) -> Result<Vec<u8>> {
+        let rest = self.part(&[], DetokenizeFlags(self.flags.0 | DetokenizeFlags::LAST.0))?;
+        *self = Self::new(self.tokenizer, self.flags);
+        Ok(rest)
+    }
+    fn part(&mut self, ids: &[i32], flags: DetokenizeFlags) -> Result<Vec<u8>> {
+        let (tokenizer, state) = (self.tokenizer, &mut self.state);
+        grow(ids.len() * 8 + 8, |out: &mut Vec<u8>, needed, e| unsafe {
+            let (to, room) = (out.as_mut_ptr().cast(), out.len());
+            let (from, n) = (ids.as_ptr(), ids.len());
+            sys::ggufx_detokenize_part(
+                to, room, needed, &mut *state, tokenizer.as_raw(), from, n, flags.0, e,
             )
         })
     }

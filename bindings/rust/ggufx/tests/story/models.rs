@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    DecodeOptions, DetokenizeFlags, EmbedFlags, EmbedOptions, Embedder, KvType, LayerKind, Model,
-    ModelFlags, ModelOptions, Pooling, Sampler, SamplerOptions, Session, SessionOptions, Status,
-    TokenFlags, TokenizeFlags, Tokenizer,
+    unicode_version, DecodeOptions, DetokenizeFlags, Detokenizer, EmbedFlags, EmbedOptions,
+    Embedder, KvType, LayerKind, Model, ModelFlags, ModelOptions, Pooling, PreFlags, PreTokenizer,
+    Sampler, SamplerOptions, Session, SessionOptions, SpecialToken, Status, TokenFlags,
+    TokenizeFlags, Tokenizer, TokenizerFlags,
 };
 use std::ops::ControlFlow;
 
@@ -57,6 +58,47 @@ fn text_to_ids_and_back() {
     assert_eq!(tokenizer.token(1).unwrap().text, b"<s>");
     fails(tokenizer.token(1024), Status::ARGUMENT);
     fails(tokenizer.decode(&[5000], DetokenizeFlags::NONE), Status::ARGUMENT);
+}
+
+#[test]
+fn ids_one_by_one_give_whole_characters() {
+    needs_model!();
+    let tokenizer = Tokenizer::new(&demo(&runtime())).unwrap();
+    let text = "The little dog, \u{e9}\u{1f600}!";
+    let ids = tokenizer.encode(text, TokenizeFlags::NONE).unwrap();
+    let mut out = Detokenizer::new(&tokenizer, DetokenizeFlags::LAST); // which it takes out
+    for _ in 0..2 {
+        let parts: Vec<_> = ids.iter().map(|&id| out.push(&[id]).unwrap()).collect();
+        assert!(parts.iter().all(|part| std::str::from_utf8(part).is_ok()));
+        assert!(parts.iter().filter(|part| part.is_empty()).count() >= 4); // bytes that wait
+        assert_eq!(parts.concat(), text.as_bytes());
+        assert!(out.finish().unwrap().is_empty());
+    }
+    let half = ids.iter().position(|&id| tokenizer.token(id).unwrap().text == b"<0xC3>").unwrap();
+    assert!(out.push(&ids[half..=half]).unwrap().is_empty());
+    fails(out.push(&[5000]), Status::ARGUMENT);
+    assert_eq!(out.finish().unwrap(), b"\xc3");
+    assert_eq!(out.push(&ids).unwrap(), text.as_bytes());
+}
+
+#[test]
+fn special_tokens_and_pre_tokenizers() {
+    needs_model!();
+    let tokenizer = Tokenizer::new(&demo(&runtime())).unwrap();
+    let info = tokenizer.info().unwrap();
+    assert!(info.flags.contains(TokenizerFlags::ADD_BOS) && info.pre.is_none());
+    assert_eq!(tokenizer.special(SpecialToken::EOS), Some(2));
+    assert_eq!(tokenizer.special(SpecialToken::FIM_PREFIX), None);
+    assert_eq!(tokenizer.special(SpecialToken(99)), None);
+    let all = PreTokenizer::all().unwrap();
+    let named = |name: &str| all.iter().find(|pre| pre.name == name).unwrap();
+    assert!(all.len() > 70 && all.iter().all(|pre| !pre.rules.is_empty()));
+    let llama = named("llama-bpe");
+    assert!(llama.flags.contains(PreFlags::IGNORE_MERGES));
+    let steps = llama.steps.as_ref().unwrap();
+    assert!(steps.len() == 2 && steps[0].starts_with("S(?i:") && steps[1] == "B", "{:?}", steps);
+    assert_eq!(named("gpt-2").steps, Some(vec!["G"]));
+    assert!(unicode_version().starts_with("15."));
 }
 
 #[test]

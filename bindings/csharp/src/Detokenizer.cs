@@ -1,0 +1,59 @@
+// Ids that come one after another, back to text.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Runtime.InteropServices;
+using System.Text;
+
+namespace Ggufx
+{
+    /// <summary>Ids that come one after another, back to text: bytes of a character wait until it is whole. One thread at a time.</summary>
+    public sealed unsafe class Detokenizer
+    {
+        private readonly Tokenizer _tokenizer;
+        private readonly DetokenizeFlags _flags;
+        private NativeDetokenizeState _state;
+
+        /// <summary>At the begin of a text.</summary>
+        public Detokenizer(Tokenizer tokenizer, DetokenizeFlags flags = 0)
+        {
+            _tokenizer = tokenizer;
+            _flags = flags & ~DetokenizeFlags.Last;
+        }
+
+        /// <summary>Bytes of the next ids, without those that wait.</summary>
+        public byte[] PushBytes(ReadOnlySpan<int> ids) { return Part(ids, _flags); }
+
+        /// <summary>Text of the next ids, without what waits; what is no UTF-8 is replaced.</summary>
+        public string Push(ReadOnlySpan<int> ids) { return Encoding.UTF8.GetString(PushBytes(ids)); }
+
+        /// <summary>All that waits; what comes then is a text of its own.</summary>
+        public byte[] FinishBytes()
+        {
+            byte[] rest = Part(default(ReadOnlySpan<int>), _flags | DetokenizeFlags.Last);
+            _state = default(NativeDetokenizeState);
+            return rest;
+        }
+
+        /// <summary>All that waits; what comes then is a text of its own.</summary>
+        public string Finish() { return Encoding.UTF8.GetString(FinishBytes()); }
+
+        private byte[] Part(ReadOnlySpan<int> ids, DetokenizeFlags flags)
+        {
+            var bytes = new byte[8 * ids.Length + 8];
+            for (;;)
+            {
+                UIntPtr needed;
+                NativeError e;
+                int status;
+                fixed (int* from = &MemoryMarshal.GetReference(ids))
+                fixed (byte* to = bytes)
+                fixed (NativeDetokenizeState* state = &_state)
+                    status = NativeMethods.ggufx_detokenize_part(to, Native.Size(bytes.Length), &needed, state, _tokenizer.Handle, from, Native.Size(ids.Length), (uint)flags, &e);
+                bool larger = status == (int)Status.Capacity && (int)needed > bytes.Length;
+                if (!larger) Check.Ok(status, &e);
+                Array.Resize(ref bytes, (int)needed);
+                if (!larger) return bytes;
+            }
+        }
+    }
+}

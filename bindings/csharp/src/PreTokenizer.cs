@@ -1,0 +1,52 @@
+// How byte-level BPE cuts texts before it merges.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+
+namespace Ggufx
+{
+    /// <summary>A pre-tokenizer that the library knows.</summary>
+    public sealed unsafe class PreTokenizer
+    {
+        private PreTokenizer() { }
+
+        /// <summary>tokenizer.ggml.pre, "llama-bpe".</summary>
+        public string Name { get; private set; }
+        /// <summary>The name its rules go by; equal where texts are cut equally.</summary>
+        public string Rules { get; private set; }
+        /// <summary>What it does beside cutting.</summary>
+        public PreFlags Flags { get; private set; }
+        /// <summary>Its steps in tokenizer.json: S and the pattern of a Split, D single digits, G GPT-2's pattern and bytes, B bytes; null where they are not known.</summary>
+        public IReadOnlyList<string> Steps { get; private set; }
+
+        /// <summary>Every one that the library knows.</summary>
+        public static IReadOnlyList<PreTokenizer> All()
+        {
+            var all = new PreTokenizer[(int)NativeMethods.ggufx_tokenizer_pre_count()];
+            for (int i = 0; i < all.Length; i++)
+            {
+                var o = default(NativePreFacts);
+                o.struct_size = (uint)sizeof(NativePreFacts);
+                NativeError e;
+                Check.Ok(NativeMethods.ggufx_tokenizer_pre(&o, Native.Size(i), &e), &e);
+                all[i] = new PreTokenizer
+                {
+                    Name = Native.Text(o.name), Rules = Native.Text(o.rules), Flags = (PreFlags)o.flags,
+                    Steps = o.steps == null ? null : Parts(Native.Text(o.steps, (long)o.steps_length)),
+                };
+            }
+            return all;
+        }
+
+        /// <summary>The version of Unicode that texts are cut by, "15.0.0".</summary>
+        public static string UnicodeVersion { get { return Native.Text(NativeMethods.ggufx_tokenizer_unicode()); } }
+
+        // Texts that have a NUL behind each.
+        private static string[] Parts(string all)
+        {
+            string[] parts = all.Split('\0');
+            Array.Resize(ref parts, parts.Length - 1);
+            return parts;
+        }
+    }
+}

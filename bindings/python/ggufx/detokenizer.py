@@ -1,0 +1,54 @@
+"""Ids that come one after another, back to text.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+from ctypes import byref, c_size_t, create_string_buffer
+
+from . import _raw
+from ._buffers import I32, Ints, address, numbers
+from ._library import lib
+from .errors import check
+from .ids import DetokenizeFlags, Status
+from .tokenizer import Tokenizer
+
+
+class Detokenizer:
+    """Ids that come one after another, back to text: bytes of a character wait until it is whole.
+    One thread at a time."""
+
+    def __init__(self, tokenizer: Tokenizer, flags: int = 0) -> None:
+        """At the begin of a text. flags: DetokenizeFlags."""
+        self._tokenizer, self._flags = tokenizer, flags & ~DetokenizeFlags.LAST
+        self._state = _raw.ggufx_detokenize_state()
+
+    def push_bytes(self, ids: Ints) -> bytes:
+        """Bytes of the next ids, without those that wait."""
+        return self._part(ids, self._flags)
+
+    def finish_bytes(self) -> bytes:
+        """All that waits; what comes then is a text of its own."""
+        rest = self._part([], self._flags | DetokenizeFlags.LAST)
+        self._state = _raw.ggufx_detokenize_state()
+        return rest
+
+    def push(self, ids: Ints) -> str:
+        """Text of the next ids, without what waits; what is no UTF-8 is replaced."""
+        return self.push_bytes(ids).decode("utf-8", "replace")
+
+    def finish(self) -> str:
+        """All that waits; what comes then is a text of its own."""
+        return self.finish_bytes().decode("utf-8", "replace")
+
+    def _part(self, ids: Ints, flags: int) -> bytes:
+        of = numbers(ids, I32, "ids")
+        out, needed, e = create_string_buffer(8 * of.size + 8), c_size_t(), _raw.ggufx_error()
+        while True:
+            status = lib.ggufx_detokenize_part(
+                out, len(out), byref(needed), byref(self._state), self._tokenizer._handle,
+                address(of), of.size, flags, byref(e))
+            if status != Status.CAPACITY or needed.value <= len(out):
+                check(status, e)
+                return out.raw[: needed.value]
+            out = create_string_buffer(needed.value)
