@@ -237,5 +237,5 @@ extern "C" ggufx_status ggufx_tokenizer_pre(ggufx_pre_facts *out, size_t index,
 }
 
 extern "C" const char *ggufx_tokenizer_unicode(void) {
-    return model::unicode_version();
+    return unicode_version();
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "chat/lexer.hpp"
 
-#include "chat/unicode.hpp"
+#include "base/unicode.hpp"
 
 #include <charconv>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chat/print.hpp"
 
+#include "base/unicode.hpp"
 #include "chat/program.hpp"
-#include "chat/unicode.hpp"
 
 #include <charconv>
 #include <math.h>

@@ -1,10 +1,10 @@
 // Filters whose result is a text or a number.
 // SPDX-License-Identifier: MIT
+#include "base/unicode.hpp"
 #include "chat/filters.hpp"
 #include "chat/json.hpp"
 #include "chat/native.hpp"
 #include "chat/operators.hpp"
-#include "chat/unicode.hpp"
 
 #include <charconv>
 #include <math.h>

@@ -1,7 +1,8 @@
 // The methods of strings.
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
-#include "chat/unicode.hpp"
+
+#include "base/unicode.hpp"
 
 #include <string.h>
 
@@ -233,10 +234,7 @@ template <bool Upper> Value has_case(Environment &env, const Value *a) {
     bool any = false;
     for (size_t i = 0; i < s.size(); i += step(s, i)) {
         const uint32_t c = decode(s, i);
-        uint32_t other[3];
-        const bool title = !is_upper(c) && !is_lower(c) &&
-                           (change_case(other, c, Case::lower), other[0] != c) &&
-                           (change_case(other, c, Case::upper), other[0] != c);
+        const bool title = category_of(c) == Category::Lt;
         if ((Upper ? is_lower(c) : is_upper(c)) || title) return Value::of(false);
         any = any || (Upper ? is_upper(c) : is_lower(c));
     }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
 
-#include "chat/unicode.hpp"
+#include "base/unicode.hpp"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@ the committed file against one made anew from Debian's unicode-data (exit 77: it
 
 Of a code point that one of the two versions does not have nothing is said.
 
-usage: unicode_tables.py UNICODE_DUMP TOKENIZER_FOLDER
+usage: unicode_tables.py UNICODE_DUMP BASE_FOLDER
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -13,14 +13,36 @@ import unicodedata
 
 CATEGORIES = ("Cn Cc Cf Co Cs Lu Lt Ll Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So "
               "Zs Zl Zp").split()
-# Their category changed from Unicode 14 to 15; the mark is new in 15 as one of this kind.
-CHANGED = {0x1734: "Mc"}
+# From Unicode 14 to 15 the first one's category changed, and the others became small letters.
+CHANGED = {0x1734: "Mc", 0x10fc: "Lm", 0xa7f2: "Lm", 0xa7f3: "Lm", 0xa7f4: "Lm", 0xab69: "Lm"}
 OF_HAN = ("CJK", "HANGZHOU", "IDEOGRAPHIC", "KANGXI", "VIETNAMESE", "OLD CHINESE")
 LOWER_OF_MANY = {0x130}  # its lower case has two code points in Python
+SIGMA = "\u03a3"  # at the end of a word its lower case is another: behind a cased character
 
 
 def parts_of(char):
     return [ord(c) for c in unicodedata.normalize("NFD", char) if unicodedata.category(c) != "Mn"]
+
+
+def passed_over(char):
+    """Case_Ignorable: with it between, a Sigma still stands behind what is before."""
+    return ("a" + char + SIGMA).lower()[-1] == "\u03c2" and ("1" + char + SIGMA).lower()[-1] == "\u03c3"
+
+
+def cased(char):
+    """str.title goes on in lower case behind it."""
+    return (char + "a").title()[-1] == "a"
+
+
+# In the order of unicode_dump.
+PROPERTIES = (str.isupper, str.islower, cased, passed_over, str.isalpha, str.isprintable,
+              str.isdecimal, str.isdigit, str.isnumeric)
+
+
+def wants_of(char):
+    """Cases and properties as unicode_dump writes them."""
+    cases = [",".join(f"{ord(c):x}" for c in to) for to in (char.upper(), char.lower(), char.title())]
+    return cases + ["".join(str(int(test(char))) for test in PROPERTIES)]
 
 
 def faults_of(line):
@@ -45,8 +67,10 @@ def faults_of(line):
     lower = char.lower()
     if code not in LOWER_OF_MANY and (len(lower) != 1 or int(words[4], 16) != ord(lower)):
         faults.append(f"U+{code:04X}: lower case U+{words[4]}, not {lower!r}")
-    if [int(w, 16) for w in words[5:]] != parts_of(char):
-        faults.append(f"U+{code:04X}: decomposed {words[5:]}")
+    if words[5] != (",".join(f"{part:x}" for part in parts_of(char)) or "-"):
+        faults.append(f"U+{code:04X}: decomposed {words[5]}")
+    if code not in CHANGED and words[6:] != wants_of(char):
+        faults.append(f"U+{code:04X}: {words[6:]}, not {wants_of(char)}")
     return faults, True
 
 

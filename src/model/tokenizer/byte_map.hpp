@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/tokenizer/unicode.hpp"
+#include "base/unicode.hpp"
+#include "base/utf8.hpp"
 
 namespace ggufx::model {
 

@@ -5,7 +5,8 @@
 // the field's tool does. The engine: pre_tokenizer.hpp. SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/tokenizer/unicode.hpp"
+#include "base/unicode.hpp"
+#include "base/utf8.hpp"
 
 #include <stddef.h>
 #include <stdint.h>
