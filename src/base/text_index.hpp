@@ -23,10 +23,33 @@ public:
     template <class NameOf> void reserve(size_t more, const NameOf &name_of);
 
     // Null when absent; valid until the next insert, reserve or erase.
-    template <class NameOf> const T *find(std::string_view text, const NameOf &name_of) const;
+    template <class NameOf> const T *find(std::string_view text, const NameOf &name_of) const {
+        return find(text, hash(text), name_of);
+    }
 
     // A text that is not there yet. Throws std::bad_alloc, then nothing has changed.
-    template <class NameOf> void insert(T value, const NameOf &name_of);
+    template <class NameOf> void insert(T value, const NameOf &name_of) {
+        insert(value, hash(name_of(value)), name_of);
+    }
+
+    // Many texts at once: their hashes first, each of which fetch() brings what it leads to.
+    static uint64_t hash(std::string_view text) {
+        uint64_t h = 0xcbf29ce484222325u; // FNV-1a, then mixed: its low bits alone are weak
+        for (const char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+        return (h ^ (h >> 29)) * 0x9e3779b97f4a7c15u;
+    }
+    void fetch(uint64_t hash) const {
+        if (!slots_.empty()) __builtin_prefetch(&slots_[home(hash)]);
+    }
+    // What is likely to be found; null where that is not known at once.
+    const T *likely(uint64_t hash) const {
+        if (slots_.empty()) return nullptr;
+        const Slot &slot = slots_[home(hash)];
+        return slot.tag == tag_of(hash) ? &slot.value : nullptr;
+    }
+    template <class NameOf>
+    const T *find(std::string_view text, uint64_t hash, const NameOf &name_of) const;
+    template <class NameOf> void insert(T value, uint64_t hash, const NameOf &name_of);
 
     // The value of the same text takes the place of the one that is there.
     template <class NameOf> void replace(T value, const NameOf &name_of) noexcept;
@@ -46,16 +69,12 @@ private:
     using Rest = std::map<std::string_view, T, std::less<std::string_view>,
                           HostAllocator<std::pair<const std::string_view, T>>>;
 
-    static uint64_t hash(std::string_view text) {
-        uint64_t h = 0xcbf29ce484222325u; // FNV-1a, then mixed: its low bits alone are weak
-        for (const char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-        return (h ^ (h >> 29)) * 0x9e3779b97f4a7c15u;
-    }
     static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash) | kUsed; }
     size_t home(uint64_t hash) const {
         return static_cast<size_t>(hash >> 16) & (slots_.size() - 1);
     }
-    template <class NameOf> const Slot *find_slot(std::string_view, const NameOf &) const;
+    template <class NameOf>
+    const Slot *find_slot(std::string_view, uint64_t hash, const NameOf &) const;
     Slot *free_slot(uint64_t hash) noexcept;
 
     Vector<Slot> slots_; // a power of two of them, or none
@@ -65,10 +84,9 @@ private:
 
 template <class T>
 template <class NameOf>
-const typename TextIndex<T>::Slot *TextIndex<T>::find_slot(std::string_view text,
+const typename TextIndex<T>::Slot *TextIndex<T>::find_slot(std::string_view text, uint64_t h,
                                                            const NameOf &name_of) const {
     if (slots_.empty()) return nullptr;
-    const uint64_t h = hash(text);
     const uint32_t tag = tag_of(h);
     for (size_t i = 0, at = home(h); i < kReach; i++, at = (at + 1) & (slots_.size() - 1)) {
         const Slot &slot = slots_[at];
@@ -80,8 +98,8 @@ const typename TextIndex<T>::Slot *TextIndex<T>::find_slot(std::string_view text
 
 template <class T>
 template <class NameOf>
-const T *TextIndex<T>::find(std::string_view text, const NameOf &name_of) const {
-    if (const Slot *slot = find_slot(text, name_of)) return &slot->value;
+const T *TextIndex<T>::find(std::string_view text, uint64_t h, const NameOf &name_of) const {
+    if (const Slot *slot = find_slot(text, h, name_of)) return &slot->value;
     if (rest_.empty()) return nullptr;
     const auto at = rest_.find(text);
     return at == rest_.end() ? nullptr : &at->second;
@@ -111,9 +129,8 @@ void TextIndex<T>::reserve(size_t more, const NameOf &name_of) {
 
 template <class T>
 template <class NameOf>
-void TextIndex<T>::insert(T value, const NameOf &name_of) {
+void TextIndex<T>::insert(T value, uint64_t h, const NameOf &name_of) {
     if (slots_.size() / 2 < n_taken_ + 1) reserve(n_taken_ + 1, name_of);
-    const uint64_t h = hash(name_of(value));
     if (Slot *slot = free_slot(h)) {
         n_taken_ += slot->tag == kEmpty;
         *slot = {tag_of(h), value};
@@ -126,7 +143,7 @@ template <class T>
 template <class NameOf>
 void TextIndex<T>::replace(T value, const NameOf &name_of) noexcept {
     const std::string_view text = name_of(value);
-    if (const Slot *slot = find_slot(text, name_of)) {
+    if (const Slot *slot = find_slot(text, hash(text), name_of)) {
         const_cast<Slot *>(slot)->value = value;
         return;
     }
@@ -139,7 +156,7 @@ void TextIndex<T>::replace(T value, const NameOf &name_of) noexcept {
 template <class T>
 template <class NameOf>
 void TextIndex<T>::erase(std::string_view text, const NameOf &name_of) noexcept {
-    if (const Slot *slot = find_slot(text, name_of))
+    if (const Slot *slot = find_slot(text, hash(text), name_of))
         const_cast<Slot *>(slot)->tag = kGone;
     else
         rest_.erase(rest_.find(text));

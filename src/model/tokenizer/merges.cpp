@@ -10,8 +10,39 @@ namespace {
 
 constexpr const char *kKey = "tokenizer.ggml.merges";
 constexpr uint64_t kMaxMerges = 1u << 28;
+constexpr size_t kBlock = 16, kTexts = 3; // merges side by side; left, right and joined
 
 } // namespace
+
+// Texts that a file has are gone with its next one where it is not mapped: they are copied.
+struct Merges::Block {
+    uint64_t rank = 0; // of the first
+    size_t n = 0;
+    Vector<char> bytes; // left and right of each, which together are what they become
+    size_t left[kBlock], right[kBlock];
+
+    explicit Block(const Host *host) : bytes(HostAllocator<char>(host)) {}
+    void put(uint64_t of, std::string_view text, size_t n_left) {
+        if (n == 0) rank = of;
+        left[n] = n_left;
+        right[n++] = text.size() - n_left - 1;
+        bytes.insert(bytes.end(), text.begin(), text.begin() + static_cast<ptrdiff_t>(n_left));
+        bytes.insert(bytes.end(), text.begin() + static_cast<ptrdiff_t>(n_left) + 1, text.end());
+    }
+    size_t take(std::string_view *texts) const {
+        const char *at = bytes.data();
+        for (size_t i = 0; i < n; i++, at += left[i - 1] + right[i - 1]) {
+            texts[kTexts * i] = {at, left[i]};
+            texts[kTexts * i + 1] = {at + left[i], right[i]};
+            texts[kTexts * i + 2] = {at, left[i] + right[i]};
+        }
+        return kTexts * n;
+    }
+    void clear() {
+        bytes.clear();
+        n = 0;
+    }
+};
 
 void PairIndex::reserve(size_t n) {
     size_t slots = 64;
@@ -73,25 +104,43 @@ Merges::Merges(const Vocab &vocab)
              "%s has %" PRIu64 " merges, the limit is %" PRIu64, kKey, entry.count, kMaxMerges);
     }
     pairs_.reserve(static_cast<size_t>(entry.count));
-    Vector<char> joined{HostAllocator<char>(vocab.host().get())};
-    for (uint64_t i = 0, at = 0; i < entry.count; i++)
-        add(i, file.next_array_string(index, &at), joined);
+    Block block(vocab.host().get());
+    for (uint64_t i = 0, at = 0; i < entry.count; i++) {
+        const std::string_view text = file.next_array_string(index, &at);
+        block.put(i, text, left_of(i, text).size());
+        if (block.n == kBlock || i + 1 == entry.count) add(block);
+    }
 }
 
-void Merges::add(uint64_t rank, std::string_view text, Vector<char> &joined) {
+std::string_view Merges::left_of(uint64_t rank, std::string_view text) {
     const size_t space = text.find(' ', 1);
     if (space == std::string_view::npos || space + 1 == text.size()) {
         fail(Status::vocab, {kNone, rank},
              "merge %" PRIu64 " is %s, not two texts with a space between", rank,
              Quoted(text.data(), text.size()).c_str());
     }
-    const std::string_view left = text.substr(0, space), right = text.substr(space + 1);
-    joined.assign(left.begin(), left.end());
-    joined.insert(joined.end(), right.begin(), right.end());
-    const std::string_view whole = {joined.data(), joined.size()};
-    const uint64_t pair = uint64_t{intern(left)} << 32 | intern(right);
-    pairs_.add(pair, {static_cast<uint32_t>(rank), intern(whole)});
-    if (vocab_.kind() == VocabKind::raw_bpe && !cross_spaces_) cross_spaces_ = space_within(whole);
+    return text.substr(0, space);
+}
+
+// The first pair of equals stays, and loose texts are numbered as they come: the order counts.
+void Merges::add(Block &block) {
+    std::string_view texts[kTexts * kBlock];
+    int32_t ids[kTexts * kBlock];
+    const size_t n_texts = block.take(texts);
+    vocab_.find(ids, texts, n_texts);
+    uint64_t pairs[kBlock];
+    Symbol wholes[kBlock];
+    for (size_t i = 0, t = 0; i < block.n; i++, t += kTexts) {
+        const uint64_t left = intern(texts[t], ids[t]), right = intern(texts[t + 1], ids[t + 1]);
+        wholes[i] = intern(texts[t + 2], ids[t + 2]);
+        pairs[i] = left << 32 | right;
+        pairs_.fetch(pairs[i]);
+        if (vocab_.kind() == VocabKind::raw_bpe && !cross_spaces_)
+            cross_spaces_ = space_within(texts[t + 2]);
+    }
+    for (size_t i = 0; i < block.n; i++)
+        pairs_.add(pairs[i], {static_cast<uint32_t>(block.rank + i), wholes[i]});
+    block.clear();
 }
 
 Symbol Merges::symbol(std::string_view text) const {
@@ -101,9 +150,11 @@ Symbol Merges::symbol(std::string_view text) const {
     return loose ? static_cast<Symbol>(vocab_.size() + *loose) : kNoSymbol;
 }
 
-Symbol Merges::intern(std::string_view text) {
-    const Symbol known = symbol(text);
-    if (known != kNoSymbol) return known;
+// `id`: of the token with this text, or -1.
+Symbol Merges::intern(std::string_view text, int32_t id) {
+    if (id >= 0) return static_cast<Symbol>(id);
+    if (const uint32_t *loose = by_text_.find(text, [&](uint32_t i) { return loose_[i]; }))
+        return static_cast<Symbol>(vocab_.size() + *loose);
     loose_.push_back(texts_.copy(text.data(), text.size()));
     const uint32_t i = static_cast<uint32_t>(loose_.size() - 1);
     by_text_.insert(i, [&](uint32_t k) { return loose_[k]; });

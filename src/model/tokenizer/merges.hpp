@@ -25,6 +25,7 @@ public:
     explicit PairIndex(const Host *host)
         : slots_(HostAllocator<Slot>(host)), rest_(Rest::allocator_type(host)) {}
     void reserve(size_t n); // before anything is added. Throws std::bad_alloc
+    void fetch(uint64_t pair) const { __builtin_prefetch(&slots_[home(pair)]); }
     // The first of equal pairs stays. Throws std::bad_alloc.
     void add(uint64_t pair, Merge merge);
     const Merge *find(uint64_t pair) const; // null when there is none
@@ -63,8 +64,10 @@ public:
     } // one joins a word with the U+2581 behind it
 
 private:
-    Symbol intern(std::string_view text);
-    void add(uint64_t rank, std::string_view text, Vector<char> &joined);
+    struct Block; // of merges that are added side by side
+    static std::string_view left_of(uint64_t rank, std::string_view text);
+    Symbol intern(std::string_view text, int32_t id);
+    void add(Block &block);
 
     const Vocab &vocab_;
     Arena texts_; // of loose symbols

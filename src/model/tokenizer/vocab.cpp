@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/vocab.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 #include <string.h>
 
@@ -15,6 +16,9 @@ constexpr const char *kScores = "tokenizer.ggml.scores";
 constexpr const char *kKinds = "tokenizer.ggml.token_type";
 constexpr uint64_t kMaxTokens = 1u << 28; // ids are int32_t, the index has up to 4 slots each
 constexpr uint32_t kMaxTokenBytes = 1u << 20;
+// Texts looked up side by side: a table of 262,144 does not fit the second cache, and one after
+// another each waits for memory three times.
+constexpr size_t kFetched = 24;
 
 constexpr const char *kModel = "tokenizer.ggml.model";
 constexpr const char *kPre = "tokenizer.ggml.pre";
@@ -306,9 +310,17 @@ void Vocab::load_flags() {
 void Vocab::index_texts() {
     const auto text_of = [&](int32_t id) { return tokens_[static_cast<size_t>(id)].view(); };
     by_text_.reserve(tokens_.size(), text_of);
-    for (size_t i = 0; i < tokens_.size(); i++) // real files have equal texts: the lowest id wins
-        if (!by_text_.find(tokens_[i].view(), text_of))
-            by_text_.insert(static_cast<int32_t>(i), text_of);
+    uint64_t hashes[kFetched];
+    for (size_t first = 0; first < tokens_.size(); first += kFetched) {
+        const size_t n = std::min(kFetched, tokens_.size() - first);
+        for (size_t i = 0; i < n; i++) {
+            hashes[i] = by_text_.hash(tokens_[first + i].view());
+            by_text_.fetch(hashes[i]);
+        }
+        for (size_t i = 0; i < n; i++) // real files have equal texts: the lowest id wins
+            if (!by_text_.find(tokens_[first + i].view(), hashes[i], text_of))
+                by_text_.insert(static_cast<int32_t>(first + i), hashes[i], text_of);
+    }
 }
 
 void Vocab::put_bytes(Vector<int32_t> &ids, std::string_view bytes) const {
@@ -322,6 +334,32 @@ void Vocab::put_bytes(Vector<int32_t> &ids, std::string_view bytes) const {
                  static_cast<unsigned>(static_cast<uint8_t>(c)));
         }
         ids.push_back(id);
+    }
+}
+
+void Vocab::find(int32_t *ids, const std::string_view *texts, size_t n) const {
+    uint64_t hashes[kFetched];
+    for (; n > 0;) {
+        const size_t part = std::min(n, kFetched);
+        for (size_t i = 0; i < part; i++) {
+            hashes[i] = by_text_.hash(texts[i].substr(0, longest_));
+            by_text_.fetch(hashes[i]);
+        }
+        for (size_t i = 0; i < part; i++)
+            if (const int32_t *id = by_text_.likely(hashes[i]))
+                __builtin_prefetch(&tokens_[static_cast<size_t>(*id)]);
+        for (size_t i = 0; i < part; i++)
+            if (const int32_t *id = by_text_.likely(hashes[i]))
+                __builtin_prefetch(tokens_[static_cast<size_t>(*id)].text);
+        for (size_t i = 0; i < part; i++) {
+            const int32_t *id = texts[i].size() > longest_
+                                    ? nullptr
+                                    : by_text_.find(texts[i], hashes[i], [&](int32_t of) {
+                                          return tokens_[static_cast<size_t>(of)].view();
+                                      });
+            ids[i] = id ? *id : -1;
+        }
+        ids += part, texts += part, n -= part;
     }
 }
 

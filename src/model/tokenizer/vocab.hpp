@@ -76,6 +76,8 @@ public:
         return kind_ == VocabKind::none ? kNoToken : tokens_[id];
     }
     int32_t find(std::string_view text) const; // -1 when there is none; the lowest id of equals
+    // The same for n texts, whose memory is fetched at once.
+    void find(int32_t *ids, const std::string_view *texts, size_t n) const;
     int32_t byte_token(uint8_t byte) const { return bytes_[byte]; } // -1 when there is none
     uint32_t longest() const { return longest_; }                   // bytes of the longest text
     // Appends the tokens of bytes that no text has: byte tokens, else tokens of one byte, else the
