@@ -129,6 +129,25 @@ class Bench(tool.Case):
         self.assertGreater(result["file_bytes"], 5 << 20)
         self.assertLess(result["heap_peak_bytes"], 8 << 10)  # "a few KiB"
 
+    def test_tokenize_opens_and_cuts(self):
+        path = self.path("text.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("Once upon a time there was a little dog. " * 100)
+        opened = self.json("bench", "tokenize", tool.MODEL, "-r", "2")
+        self.assertEqual((opened["vocabulary"], opened["pre"], opened["tokens"], opened["merges"]),
+                         ("llama", None, 1024, 0))
+        self.assertGreater(opened["heap_bytes"], 1024 * 24)  # of its tokens alone
+        self.assertGreaterEqual(opened["heap_peak_bytes"], opened["heap_bytes"])
+        self.assertNotIn("mb_per_s", opened)
+        cut = self.json("bench", "tokenize", tool.MODEL, "-f", path, "-r", "2")
+        n_ids = int(self.ok("tokenize", tool.MODEL, "-f", path, "--bare", "--count"))
+        self.assertEqual((cut["text_bytes"], cut["ids"]), (4100, n_ids))
+        self.assertGreater(cut["mb_per_s"], 0)
+        said = self.ok("bench", "tokenize", tool.MODEL, "-f", path, "-r", "1").decode()
+        self.assertRegex(said, r"1024 tokens, 0 merges: open [\d.]+ ms, .* of heap .*\n.* MB/s\n$")
+        self.fails(2, "bench", "tokenize")
+        self.fails(1, "bench", "tokenize", tool.MODEL, "-f", self.path("absent.txt"))
+
 
 class WrongKernels(tool.Case):
     """Every set but the scalar one gives one wrong bit (flip_bit.c)."""

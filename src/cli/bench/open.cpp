@@ -1,10 +1,12 @@
 // ggufx bench open: a metadata-only open of a file with a large vocabulary: time and heap.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
+#include "bench/counting.hpp"
 #include "floor/json.hpp"
 #include "floor/signals.hpp"
 #include "floor/timing.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
@@ -20,43 +22,7 @@ struct OpenOptions {
     std::string file; // instead of a generated one
 };
 
-// Allocator that counts; used by the opening thread only (one thread, no pool).
-struct Counter {
-    uint64_t now = 0;
-    uint64_t peak = 0;
-    uint64_t calls = 0;
-};
-
 } // namespace
-
-static void *counted_alloc(void *user, size_t size, size_t align) {
-    auto *counter = static_cast<Counter *>(user);
-    const size_t rounded = (size + align - 1) / align * align; // what aligned_alloc asks for
-    counter->now += size;
-    counter->peak = std::max(counter->peak, counter->now);
-    counter->calls += 1;
-    return std::aligned_alloc(std::max(align, sizeof(void *)), std::max(rounded, sizeof(void *)));
-}
-
-static void counted_free(void *user, void *ptr, size_t size, size_t) {
-    static_cast<Counter *>(user)->now -= size;
-    std::free(ptr);
-}
-
-static Runtime counting_runtime(Counter &counter) {
-    ggufx_allocator allocator = {};
-    allocator.struct_size = sizeof allocator;
-    allocator.user = &counter;
-    allocator.alloc = counted_alloc;
-    allocator.free = counted_free;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
-    options.allocator = &allocator;
-    options.threads = 1;
-    ggufx_runtime *rt = nullptr;
-    call([&](ggufx_error *error) { return ggufx_runtime_create(&rt, &options, error); });
-    return Runtime(rt);
-}
 
 namespace {
 

@@ -1,0 +1,136 @@
+// ggufx bench tokenize: how long a vocabulary takes to open, its memory, and how fast it cuts a text.
+// SPDX-License-Identifier: MIT
+#include "bench/bench.hpp"
+#include "bench/counting.hpp"
+#include "floor/json.hpp"
+#include "floor/signals.hpp"
+#include "models/text_model.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+struct TokenizeOptions {
+    std::string model, text;
+    unsigned repeats = 5;
+};
+
+struct Opened {
+    double seconds = 0;
+    uint64_t heap = 0, peak = 0; // bytes of the tokenizer alone
+};
+
+struct Cut {
+    double seconds = 0;
+    size_t n_ids = 0;
+};
+
+} // namespace
+
+static Tokenizer make_tokenizer(const ggufx_file *file) {
+    ggufx_tokenizer *handle = nullptr;
+    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file, error); });
+    return Tokenizer(handle);
+}
+
+static Opened measure_open(Counter &counter, const ggufx_file *file, unsigned repeats) {
+    Opened out;
+    std::vector<double> times;
+    for (unsigned r = 0; r < repeats; r++) {
+        check_interrupt();
+        const uint64_t before = counter.now;
+        counter.peak = counter.now;
+        Tokenizer tokenizer;
+        times.push_back(seconds_of(Clock::cpu, 1, [&] { tokenizer = make_tokenizer(file); }));
+        out.heap = counter.now - before;
+        out.peak = counter.peak - before;
+    }
+    out.seconds = median(times);
+    return out;
+}
+
+// The first round, which meets each word for the first time, does not count.
+static Cut measure_cut(const ggufx_tokenizer *tokenizer, const std::string &text,
+                       unsigned repeats) {
+    Cut out;
+    std::vector<double> times;
+    std::vector<int32_t> ids(text.size() + 2);
+    for (unsigned r = 0; r <= repeats; r++) {
+        check_interrupt();
+        const double seconds = seconds_of(Clock::cpu, 1, [&] {
+            call([&](ggufx_error *error) {
+                return ggufx_tokenize(ids.data(), ids.size(), &out.n_ids, tokenizer, text.data(),
+                                      text.size(), 0, error);
+            });
+        });
+        if (r > 0) times.push_back(seconds);
+    }
+    out.seconds = median(times);
+    return out;
+}
+
+static uint64_t n_merges(const ggufx_file *file) {
+    constexpr std::string_view key = "tokenizer.ggml.merges";
+    size_t index = 0;
+    ggufx_error none;
+    if (ggufx_file_meta_find(&index, file, key.data(), key.size(), &none) != GGUFX_OK) return 0;
+    return facts<ggufx_meta_entry>([&](ggufx_meta_entry *out, ggufx_error *error) {
+               return ggufx_file_meta_at(out, file, index, error);
+           })
+        .count;
+}
+
+static int bench_tokenize(const Globals &globals, const TokenizeOptions &options) {
+    const std::string text = options.text.empty() ? "" : read_text(options.text);
+    Counter counter;
+    const Runtime rt = counting_runtime(counter);
+    const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY);
+    const Opened opened = measure_open(counter, file.get(), options.repeats);
+    const Tokenizer tokenizer = make_tokenizer(file.get());
+    const Cut cut = text.empty() ? Cut() : measure_cut(tokenizer.get(), text, options.repeats);
+    const double speed = text.empty() ? 0 : static_cast<double>(text.size()) * 1e-6 / cut.seconds;
+    const auto info =
+        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *error) {
+            return ggufx_tokenizer_info(out, tokenizer.get(), error);
+        });
+    Output out(globals);
+    if (globals.json) {
+        Json line = json_object();
+        line.update(Json{{"bench", "tokenize"},
+                         {"vocabulary", info.kind},
+                         {"pre", info.pre ? Json(info.pre) : Json()},
+                         {"tokens", info.n_tokens},
+                         {"merges", n_merges(file.get())},
+                         {"clock", "cpu"},
+                         {"open_ms", opened.seconds * 1e3},
+                         {"heap_bytes", opened.heap},
+                         {"heap_peak_bytes", opened.peak}});
+        if (!text.empty())
+            line.update(Json{{"text_bytes", text.size()}, {"ids", cut.n_ids}, {"mb_per_s", speed}});
+        print_json(out, line);
+    } else {
+        out.write(fmt::format("{} tokens, {} merges: open {:.1f} ms, {} of heap (peak {})\n",
+                              info.n_tokens, n_merges(file.get()), opened.seconds * 1e3,
+                              bytes_text(opened.heap), bytes_text(opened.peak)));
+        if (!text.empty())
+            out.write(fmt::format("{} of text, {} ids: {:.1f} MB/s\n", bytes_text(text.size()),
+                                  cut.n_ids, speed));
+    }
+    out.finish();
+    return kOk;
+}
+
+void add_bench_tokenize(Tool &tool, Command &bench) {
+    auto options = std::make_shared<TokenizeOptions>();
+    Command sub = bench.add_command("tokenize", "opening a vocabulary, cutting a text");
+    sub.option("MODEL", options->model, "GGUF file").required();
+    sub.option("-f,--file", options->text, "cut the text of FILE, too (- = stdin)").value("FILE");
+    sub.option("-r,--rounds", options->repeats, "median of N; default 5").between(1u, 1000u);
+    sub.examples("  ggufx bench tokenize model.gguf -f book.txt");
+    tool.verbs.emplace_back(sub,
+                            [&tool, options] { return bench_tokenize(tool.globals, *options); });
+}
+
+} // namespace ggufx::cli
