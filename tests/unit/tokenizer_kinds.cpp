@@ -718,6 +718,53 @@ void test_hostile_texts_cost_as_much_per_byte() {
     }
 }
 
+// Merges that lead round in the order of their ranks, that join to no token, that stand there twice;
+// tokens that share 40 bytes, and each text twice. They open, and cost what others cost.
+MadeVocab odd_vocab(const char *kind) {
+    MadeVocab vocab = full_vocab(kind);
+    for (size_t n = 2048; n > 0; n /= 2) { // the longest first: none finds its parts
+        const std::string half(n, 'a');
+        vocab.merges.push_back(half + " " + half);
+        vocab.merges.push_back(half + " " + half);
+    }
+    for (const char *merge : {"b c", "bc b", "c bc", "c b", "cb c", "b cb", "b b", "c c", "bb cc"})
+        vocab.merges.push_back(merge);
+    for (int i = 0; i < 4096; i++) {
+        const std::string text = std::string(40, 'x') + std::to_string(i % 2048);
+        vocab.add(text, 1, -1);
+        vocab.merges.push_back(std::string(40, 'x') + " " + std::to_string(i % 2048));
+    }
+    return vocab;
+}
+
+void test_odd_vocabularies_cost_as_much_per_byte() {
+    const std::string prefix(40, 'x');
+    const std::string kTexts[] = {"a", "bc", "cb", "bbcc", prefix, prefix + "7", "x"};
+    const size_t small = 1 << 14, large = 1 << 18;
+    Ids ids(2 * large);
+    for (const char *kind : kMadeKinds) {
+        const MadeVocab vocab = odd_vocab(kind);
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+        if (tokenizer.status != GGUFX_OK) continue;
+        // Where the longest piece is taken, the first of equal texts.
+        const Ids whole = tokenizer.encode(prefix + "2047");
+        const auto first = static_cast<int32_t>(vocab.tokens.size()) - 4096 + 2047;
+        if (vocab.model == "rwkv") CHECK(whole == Ids{first}, "%s: %s", kind, show(whole).c_str());
+        for (const std::string &what : kTexts) {
+            double least = 1e9;
+            for (int round = 0; round < 8 && least > 4; round++) {
+                const double s = seconds_of(tokenizer, repeated(what.c_str(), small), ids);
+                const double l = seconds_of(tokenizer, repeated(what.c_str(), large), ids);
+                least = std::min(least, l / static_cast<double>(large / small) / s);
+                if (l < 2e-3) least = 0; // a square would be seconds
+            }
+            CHECK(least <= 4, "%s: \"%s\": %.1f times per byte", kind, what.c_str(), least);
+            CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+        }
+    }
+}
+
 } // namespace
 
 int main() {
@@ -735,6 +782,7 @@ int main() {
     test_hostile_vocabularies_are_refused();
     test_each_failing_allocation();
     test_hostile_texts_cost_as_much_per_byte();
+    test_odd_vocabularies_cost_as_much_per_byte();
     ggufx_runtime_destroy(g_runtime);
     printf("%d checks, %d failed\n", g_checks, g_failed);
     return g_failed > 0;
