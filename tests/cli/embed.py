@@ -152,6 +152,20 @@ for name, n, dense in (("bert", 1, True), ("jina-bert-v2", 3, True), ("qwen3-emb
         x = np.tanh(m.linear(h[0], "cls")) if dense else h[-1]
         y = m.linear(x, "cls.output")
         out[path].append((y if dense else ref64.softmax(y)).tolist())
+def pieces(n=320):  # of XLM-R: its special tokens, some words and the letters
+    texts = ["<s>", "<pad>", "</s>", "<unk>", *("\\u2581" + w for w in ["", "a", "the", "cat", "dog", "on"]), *"abcdefghijklmnopqrstuvwxyz"]
+    types = [3, 3, 3, 2] + [1] * (len(texts) - 4) + [5] * (n - len(texts))
+    texts += ["unused%d" % i for i in range(n - len(texts))]
+    p = "tokenizer.ggml."
+    return {p + "model": "t5", p + "tokens": ("str", texts), p + "scores": ("f32", [-0.125 * i for i in range(n)]),
+            p + "token_type": ("i32", types), p + "token_type_count": 2, p + "bos_token_id": 0, p + "eos_token_id": 2,
+            p + "unknown_token_id": 3, p + "padding_token_id": 1, p + "add_bos_token": True, p + "add_eos_token": True,
+            p + "add_space_prefix": True, p + "remove_extra_whitespaces": True}
+
+b = make_models.MODELS["bert"]()
+classifier(1, True)(b)
+b.vocab = pieces
+b.save(os.path.join(sys.argv[2], "xlmr-rank.gguf"), False)
 for name, template in (("plain", ""), ("template", "Q: {query} D: {document}.")):
     b = make_models.MODELS["llama-linear"]()
     classifier(1, False)(b)
@@ -216,6 +230,25 @@ class Generated(tool.Case):
                 self.ranks(path, ids, want)
 
         self.words_around_a_query()
+        # [CLS] query [SEP] text [SEP], and the four of XLM-R, by hand.
+        self.words_of_a_pair("bert-rank.gguf", lambda query, text: [2, *query, 3, *text, 3])
+        self.words_of_a_pair("xlmr-rank.gguf", lambda query, text: [0, *query, 2, 2, *text, 2])
+
+    def words_of_a_pair(self, name, joined):
+        path, texts = self.path(name), ("The cat", "a dog on the cat", "z?")
+        bare = lambda text: [int(i) for i in self.ok("tokenize", path, "-p", text, "--bare", "--only-ids").decode().split(",")]
+        alone = lambda text: [int(i) for i in self.ok("tokenize", path, "-p", text, "--only-ids").decode().split(",")]
+        as_ids = lambda ids: ",".join(map(str, ids))
+        ids = [joined(bare("a dog"), bare(text)) for text in texts]
+        self.assertGreater(len(bare("a dog on the cat")), 4)
+        by_text = [line["score"] for line in self.lines("embed", path, "--rerank", "a dog", *texts)]
+        by_ids = [line["score"] for line in self.lines("embed", path, "--ids", "--pooling", "rank", *map(as_ids, ids))]
+        self.assertEqual(by_text, by_ids)
+        self.assertEqual(len(set(by_text)), len(texts))
+        vectors = self.lines("embed", path, "--pooling", "mean", *texts)
+        same = self.lines("embed", path, "--pooling", "mean", "--ids", *[as_ids(alone(text)) for text in texts])
+        self.assertEqual([line["embedding"] for line in vectors], [line["embedding"] for line in same])
+        self.assertEqual(alone(texts[0]), [ids[0][0], *bare(texts[0]), ids[0][-1]])
 
     def words_around_a_query(self):
         score = lambda name, *args: [line["score"] for line in self.lines("embed", self.path(name + ".gguf"), *args)]
