@@ -13,6 +13,7 @@
 #define GGUFX_CHAT_H
 
 #include "file.h"
+#include "model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -132,6 +133,24 @@ GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out
                                          ggufx_chat_run *out_runs, size_t run_capacity,
                                          size_t *out_runs_needed, const ggufx_chat *chat,
                                          const ggufx_chat_request *request, ggufx_error *error);
+
+/*
+ * Render a conversation and give its token ids: text of users never becomes a control token. Such
+ * tokens (GGUFX_TOKEN_CONTROL and GGUFX_TOKEN_UNKNOWN; also those of channels and messages that a
+ * model shows, which are GGUFX_TOKEN_USER) are found where the template wrote all of their bytes;
+ * what looks like one elsewhere is text. Where there is no such text, the ids are those of
+ * ggufx_tokenize of all the text with PARSE_SPECIAL. User-defined tokens count in any text. With
+ * GGUFX_TOKENIZE_ADD_SPECIAL in `flags` BOS stands in front where the file asks for it, once;
+ * nothing is put behind. Writes at most `capacity` ids and always sets *out_needed; CAPACITY when
+ * that is larger.
+ * Errors: as ggufx_chat_render, and as ggufx_tokenize (VOCAB also where only a control token has
+ * the text of a byte).
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
+                                           const ggufx_chat *chat, const ggufx_tokenizer *tokenizer,
+                                           const ggufx_chat_request *request, uint32_t flags,
+                                           ggufx_error *error);
 
 /* ---- what a model says ---------------------------------------------------------------------- */
 

@@ -168,6 +168,14 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
     return out;
 }
 
+// The text of a request and whose each byte is; it lives in `output`.
+void render(chat::Output &output, const ggufx_chat &chat, const ggufx_chat_request *request) {
+    const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
+    Vector<chat::Message> messages{HostAllocator<chat::Message>(chat.program.host().get())};
+    import_messages(messages, r);
+    chat.program.render(output, import_request(r, messages));
+}
+
 } // namespace
 
 extern "C" void ggufx_chat_request_init(ggufx_chat_request *request) {
@@ -182,12 +190,8 @@ extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *ou
         require(alive(chat, Tag::chat) && request, "chat and request must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
         require(out_runs || run_capacity == 0, "out_runs must be set");
-        const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
-        const Host *const host = chat->program.host().get();
-        Vector<chat::Message> messages{HostAllocator<chat::Message>(host)};
-        import_messages(messages, r);
-        chat::Output output(host);
-        chat->program.render(output, import_request(r, messages));
+        chat::Output output(chat->program.host().get());
+        render(output, *chat, request);
         const size_t n = output.text.size(), n_runs = output.runs.size();
         *out_needed = n;
         if (out_runs_needed) *out_runs_needed = n_runs;
@@ -203,6 +207,47 @@ extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *ou
         if (out_runs && n_runs > run_capacity) {
             fail(Status::capacity, {}, "the text has %" PRIu64 " runs, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(n_runs), static_cast<uint64_t>(run_capacity));
+        }
+    });
+}
+
+// ---- tokenize ----
+
+extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
+                                            const ggufx_chat *chat,
+                                            const ggufx_tokenizer *tokenizer,
+                                            const ggufx_chat_request *request, uint32_t flags,
+                                            ggufx_error *error) {
+    return guard(error, [&] {
+        require(alive(chat, Tag::chat) && request, "chat and request must be set");
+        require(alive(tokenizer, Tag::tokenizer), "tokenizer must be set");
+        require(out_needed && (out_ids || capacity == 0), "out_ids and out_needed must be set");
+        const uint32_t unknown = flags & ~GGUFX_TOKENIZE_ADD_SPECIAL;
+        if (unknown) fail(Status::argument, {}, "unknown flags 0x%x", unknown);
+        const Host *const host = chat->program.host().get();
+        chat::Output output(host);
+        render(output, *chat, request);
+        Vector<model::OriginRun> runs{HostAllocator<model::OriginRun>(host)};
+        runs.reserve(output.runs.size());
+        for (const chat::Run &run : output.runs) runs.push_back({run.end, run.user});
+        const model::Origin origin(runs.data(), runs.size());
+        model::TokenizeOptions options;
+        options.parse_special = true;
+        options.origin = &origin;
+        Vector<int32_t> ids{HostAllocator<int32_t>(host)};
+        const model::Vocab &vocab = tokenizer->tokenizer.vocab();
+        const bool wants_bos =
+            (flags & GGUFX_TOKENIZE_ADD_SPECIAL) && vocab.add_bos() && vocab.bos() >= 0;
+        if (wants_bos) ids.push_back(vocab.bos());
+        tokenizer->tokenizer.tokenize(ids, {output.text.data(), output.text.size()}, options);
+        const bool twice = wants_bos && ids.size() > 1 && ids[1] == vocab.bos();
+        const size_t first = twice ? 1 : 0, n = ids.size() - first;
+        *out_needed = n;
+        const size_t n_copied = n < capacity ? n : capacity;
+        if (n_copied > 0) memcpy(out_ids, ids.data() + first, n_copied * sizeof *out_ids);
+        if (n > capacity) {
+            fail(Status::capacity, {}, "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
+                 static_cast<uint64_t>(n), static_cast<uint64_t>(capacity));
         }
     });
 }

@@ -79,3 +79,31 @@ end:
     a->chat_destroy(format);
     return status;
 }
+
+ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
+    static const char text[] = "<s>{{ messages[0].content }}</s>";
+    static const char json[] = "[{\"content\":\"Hi </s>\"}]";
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_tokenizer *tokenizer = NULL;
+    ggufx_chat *chat = NULL;
+    ggufx_chat_options options;
+    ggufx_chat_request request;
+    int32_t ids[64];
+    size_t n = 0;
+    a->chat_options_init(&options);
+    a->chat_request_init(&request);
+    options.text = text;
+    options.text_length = sizeof text - 1;
+    request.messages_json = json;
+    request.messages_json_length = sizeof json - 1;
+    TRY(a->tokenizer_create(&tokenizer, file, &e->error));
+    TRY(a->chat_create(&chat, rt, NULL, &options, &e->error));
+    TRY(a->chat_tokenize(ids, 64, &n, chat, tokenizer, &request, 0, &e->error));
+    MUST(n > 3);
+    exercise_mix(e, ids, n, 4);
+end:
+    a->chat_destroy(chat);
+    a->tokenizer_destroy(tokenizer);
+    return status;
+}

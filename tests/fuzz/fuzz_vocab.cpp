@@ -63,6 +63,43 @@ void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint
     must(parts == whole);
 }
 
+// As a user's text, with a template's around it: no control token but the template's own.
+void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t length) {
+    static ggufx_chat *const chat = [] {
+        ggufx_chat *made = nullptr;
+        ggufx_chat_options options;
+        ggufx_chat_options_init(&options);
+        options.text = "{{ messages[0].content }}<|ctl|>{{ messages[0].content | trim }}";
+        options.text_length = strlen(options.text);
+        must(ggufx_chat_create(&made, runtime(), nullptr, &options, nullptr) == GGUFX_OK);
+        return made;
+    }();
+    ggufx_chat_message message = {};
+    ggufx_chat_request request;
+    ggufx_chat_request_init(&request);
+    message.content = text;
+    message.content_length = length;
+    request.messages = &message;
+    request.n_messages = 1;
+    size_t n = 0;
+    Ids ids(128 * length + 64);
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_chat_tokenize(ids.data(), ids.size(), &n, chat, tokenizer, &request, 0, &error);
+    if (status != GGUFX_OK) return must(error.message[0] != 0 && status != GGUFX_E_INTERNAL);
+    ggufx_tokenizer_facts facts = {};
+    facts.struct_size = sizeof facts;
+    must(ggufx_tokenizer_info(&facts, tokenizer, nullptr) == GGUFX_OK);
+    int n_controls = 0;
+    for (size_t i = 0; i < n; i++) {
+        ggufx_token_facts token = {};
+        token.struct_size = sizeof token;
+        must(ggufx_token_info(&token, tokenizer, ids[i], nullptr) == GGUFX_OK);
+        n_controls += (token.flags & GGUFX_TOKEN_CONTROL) != 0 && ids[i] != facts.unknown;
+    }
+    must(n_controls <= 7); // the template's text may be several
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -81,6 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         n_loaded++;
         for (uint32_t flags = 0; flags < 4; flags++)
             use(tokenizer, text.data(), text.size(), flags);
+        use_in_a_chat(tokenizer, text.data(), text.size());
     } else {
         n_refused++;
         must(error.message[0] != 0);

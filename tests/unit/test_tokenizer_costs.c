@@ -81,6 +81,44 @@ static void *nested_in_runs(size_t n) {
     return j;
 }
 
+/* Control tokens inside of one another; the text's runs are a user's and the template's in turns. */
+static void *nested_control(size_t n) {
+    job *j = nested(n, 3);
+    for (size_t i = 0; i < n; i += 3 * NESTED / 2 + 1) j->text[i] = 'b';
+    return j;
+}
+
+/* A letter and a half of the longest token by the template, as much by a user, and so on. */
+static void encode_chat(void *work) {
+    static const char text[] = "{% for m in messages %}"
+                               "{{ 'a' * 600 }}{{ m.content }}{% endfor %}";
+    job *j = work;
+    const size_t each = 600, n_turns = j->n / (2 * each);
+    size_t n_ids = 0;
+    ggufx_chat_message *turns = calloc(n_turns, sizeof *turns);
+    ggufx_chat_options options;
+    ggufx_chat_request request;
+    ggufx_chat *chat = NULL;
+    ggufx_runtime *rt = NULL;
+    ggufx_chat_options_init(&options);
+    ggufx_chat_request_init(&request);
+    options.text = text;
+    options.text_length = sizeof text - 1;
+    for (size_t i = 0; i < n_turns; i++) {
+        turns[i].content = j->text + i * each;
+        turns[i].content_length = each;
+    }
+    request.messages = turns;
+    request.n_messages = n_turns;
+    OK(ggufx_runtime_create(&rt, NULL, NULL));
+    OK(ggufx_chat_create(&chat, rt, NULL, &options, NULL));
+    OK(ggufx_chat_tokenize(j->ids, j->n, &n_ids, chat, j->v.tokenizer, &request, 0, NULL));
+    assert_true(n_ids > n_turns * each && n_ids < j->n); /* a user's letters are one token each */
+    ggufx_chat_destroy(chat);
+    ggufx_runtime_destroy(rt);
+    free(turns);
+}
+
 static void encode(void *work) {
     job *j = work;
     size_t n_ids = 0;
@@ -102,6 +140,7 @@ int main(void) {
         {"nested whole", 1 << 20, nested_whole, encode, finish, 0},
         {"in runs", 1 << 20, nested_in_runs, encode, finish, 0},
         {"merges", 1 << 17, nested_normal, encode, finish, 0},
+        {"controls in turns", 1 << 20, nested_control, encode_chat, finish, 0},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

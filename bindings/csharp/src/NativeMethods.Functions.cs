@@ -45,6 +45,10 @@ namespace Ggufx
             out_needed, NativeChatRun* out_runs, UIntPtr run_capacity, UIntPtr* out_runs_needed,
             ChatHandle chat, NativeChatRequest* request, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_tokenize(int* out_ids, UIntPtr capacity, UIntPtr*
+            out_needed, ChatHandle chat, TokenizerHandle tokenizer, NativeChatRequest* request, uint
+            flags, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern uint ggufx_chat_styles(ChatHandle chat);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_chat_parser_options_init(NativeChatParserOptions*

@@ -1414,6 +1414,7 @@ class Functions:
     ggufx_chat_format_name: Callable[..., bytes | None]
     ggufx_chat_request_init: Callable[..., None]
     ggufx_chat_render: Callable[..., int]
+    ggufx_chat_tokenize: Callable[..., int]
     ggufx_chat_styles: Callable[..., int]
     ggufx_chat_parser_options_init: Callable[..., None]
     ggufx_chat_parser_create: Callable[..., int]
@@ -1603,6 +1604,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_chat_request_init": (None, [c_void_p]),
     "ggufx_chat_render": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_size_t, c_void_p,
         "ggufx_chat", c_void_p, c_void_p]),
+    "ggufx_chat_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", "ggufx_tokenizer",
+        c_void_p, c_uint32, c_void_p]),
     "ggufx_chat_styles": (c_uint32, ["ggufx_chat"]),
     "ggufx_chat_parser_options_init": (None, [c_void_p]),
     "ggufx_chat_parser_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),

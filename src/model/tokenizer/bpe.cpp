@@ -32,38 +32,56 @@ Bpe::Bpe(const Vocab &vocab)
     }
 }
 
-void Bpe::encode(Vector<int32_t> &ids, std::string_view text) const {
+void Bpe::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
     pre::Cuts cuts(vocab_.host().get());
     pre_.split(cuts, text);
     Work work(vocab_, merges_);
     for (size_t start = 0, end; start < text.size(); start = end) {
         end = cuts.next(start);
-        encode_piece(ids, work, text.substr(start, end - start));
+        encode_piece(ids, work, text.substr(start, end - start), controls);
     }
 }
 
-void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece) const {
+void Bpe::merge(Work &work, std::string_view piece, Controls controls) const {
+    work.merger.clear();
+    for (const char c : piece) work.merger.add(mapped_[static_cast<uint8_t>(c)].symbol, 1);
+    work.merger.run(controls);
+}
+
+void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
+                       Controls controls) const {
     int32_t whole = -1;
     if (piece.size() <= vocab_.longest()) { // in characters it is as long, or longer
-        whole = vocab_.find(map(work.mapped, piece));
+        whole = vocab_.find(map(work.mapped, piece), controls);
         if (whole >= 0 && (ignore_merges_ || alone_.of(whole) == Alone::yes))
             return ids.push_back(whole);
     }
-    if (merges_.ranks_are_ids()) return work.by_id.encode(ids, map(work.mapped, piece));
-    work.merger.clear();
-    for (const char c : piece) work.merger.add(mapped_[static_cast<uint8_t>(c)].symbol, 1);
-    work.merger.run();
+    if (merges_.ranks_are_ids()) return encode_by_id(ids, work, piece, controls);
+    merge(work, piece, Controls::allowed);
     const auto &parts = work.merger.parts();
     if (whole >= 0)
         alone_.set(whole, parts.size() == 1 && parts[0].symbol == static_cast<Symbol>(whole));
+    const bool refused = controls == Controls::refused && work.merger.has_control();
+    if (refused) merge(work, piece, controls);
     size_t at = 0;
     for (const RankMerger::Part &part : parts) {
-        if (merges_.is_token(part.symbol))
+        if (merges_.is_token(part.symbol) && !(refused && merges_.is_control(part.symbol)))
             ids.push_back(static_cast<int32_t>(part.symbol));
         else
-            put_bytes(ids, piece.substr(at, part.length));
+            put_bytes(ids, piece.substr(at, part.length), controls);
         at += part.length;
     }
+}
+
+// Of a list of ranks without merges.
+void Bpe::encode_by_id(Vector<int32_t> &ids, Work &work, std::string_view piece,
+                       Controls controls) const {
+    const size_t n_before = ids.size();
+    const std::string_view text = map(work.mapped, piece);
+    work.by_id.encode(ids, text, Controls::allowed);
+    if (controls == Controls::allowed || !has_control(vocab_, ids, n_before)) return;
+    ids.resize(n_before);
+    work.by_id.encode(ids, text, controls);
 }
 
 // The characters of bytes.
@@ -79,12 +97,13 @@ std::string_view Bpe::map(Vector<char> &out, std::string_view piece) const {
 }
 
 // Of what merging gives but no token has: its bytes one by one.
-void Bpe::put_bytes(Vector<int32_t> &ids, std::string_view bytes) const {
+void Bpe::put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls controls) const {
     for (const char c : bytes) {
         const uint8_t byte = static_cast<uint8_t>(c);
         const Symbol symbol = mapped_[byte].symbol;
-        const int32_t id =
-            merges_.is_token(symbol) ? static_cast<int32_t>(symbol) : vocab_.unknown();
+        const bool refused = controls == Controls::refused && merges_.is_control(symbol);
+        const bool there = merges_.is_token(symbol) && !refused;
+        const int32_t id = there ? static_cast<int32_t>(symbol) : vocab_.unknown();
         if (id < 0)
             fail(Status::vocab, {},
                  "no token for byte 0x%02x, and the vocabulary has no unknown token",

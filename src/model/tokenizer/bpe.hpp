@@ -13,13 +13,17 @@ class Bpe final : public Encoder {
 public:
     // Throws Error (missing, vocab) / std::bad_alloc. Keeps the vocabulary by reference.
     explicit Bpe(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text) const override;
+    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
 
 private:
     struct Work;
-    void encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece) const;
+    void encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
+                      Controls controls) const;
+    void encode_by_id(Vector<int32_t> &ids, Work &work, std::string_view piece,
+                      Controls controls) const;
+    void merge(Work &work, std::string_view piece, Controls controls) const;
     std::string_view map(Vector<char> &out, std::string_view piece) const;
-    void put_bytes(Vector<int32_t> &ids, std::string_view bytes) const;
+    void put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls controls) const;
 
     const Vocab &vocab_;
     Merges merges_;

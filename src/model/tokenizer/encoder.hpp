@@ -12,9 +12,17 @@ class Encoder {
 public:
     virtual ~Encoder() = default;
     // Appends the ids of a text of less than 2^31 bytes that is not empty. Throws Error (vocab:
-    // what has no token) / std::bad_alloc. Any number of threads at once.
-    virtual void encode(Vector<int32_t> &ids, std::string_view text) const = 0;
+    // what has no token) / std::bad_alloc. Any number of threads at once. With controls refused the
+    // ids are the same, but where one is a control token: there its text is encoded without it.
+    virtual void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const = 0;
 };
+
+// Are there control tokens among the ids from `first` on?
+inline bool has_control(const Vocab &vocab, const Vector<int32_t> &ids, size_t first) {
+    for (size_t i = first; i < ids.size(); i++)
+        if (vocab.is_control(ids[i])) return true;
+    return false;
+}
 
 // What is known of tokens' texts: does the text of a token become that token alone? Found out when
 // a text is first met; any number of threads find the same.

@@ -57,6 +57,9 @@ public:
     }
     Symbol symbol(std::string_view text) const; // kNoSymbol when no token and no merge has it
     bool is_token(Symbol symbol) const { return symbol < vocab_.size(); }
+    bool is_control(Symbol symbol) const {
+        return is_token(symbol) && vocab_.is_control(static_cast<int32_t>(symbol));
+    }
     // A list of tokens without merges: of all pairs that are a token the one with the lowest id.
     bool ranks_are_ids() const { return ranks_are_ids_; }
     bool cross_spaces() const {

@@ -7,15 +7,28 @@
 
 namespace ggufx::model {
 
-void RankMerger::run() {
+void RankMerger::run(Controls controls) {
+    controls_ = controls;
     if (parts_.size() <= kFew)
         run_few();
     else
         run_many();
 }
 
+bool RankMerger::has_control() const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [&](const Part &part) { return merges_.is_control(part.symbol); });
+}
+
+const Merge *RankMerger::merge_of(Symbol left, Symbol right) const {
+    const Merge *merge = merges_.find(left, right);
+    const bool refused =
+        merge && controls_ == Controls::refused && merges_.is_control(merge->joined);
+    return refused ? nullptr : merge;
+}
+
 void RankMerger::find(Part &left, const Part &right) const {
-    const Merge *merge = merges_.find(left.symbol, right.symbol);
+    const Merge *merge = merge_of(left.symbol, right.symbol);
     left.rank = merge ? merge->rank : kNone;
     left.joined = merge ? merge->joined : 0;
 }
@@ -40,7 +53,7 @@ void RankMerger::run_few() {
 void RankMerger::propose(uint32_t left, uint32_t right) {
     if (left == kNone || right == kNone) return;
     const Symbol a = parts_[left].symbol, b = parts_[right].symbol;
-    const Merge *merge = merges_.find(a, b);
+    const Merge *merge = merge_of(a, b);
     if (!merge) return;
     heap_.push_back({uint64_t{merge->rank} << 32 | left, a, b});
 }

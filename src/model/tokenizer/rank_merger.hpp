@@ -21,8 +21,9 @@ public:
     };
     void clear() { parts_.clear(); }
     void add(Symbol symbol, uint32_t length) { parts_.push_back({symbol, length, kNone, 0}); }
-    // n log n. Throws std::bad_alloc.
-    void run();
+    // n log n. Refused controls are joined by no merge. Throws std::bad_alloc.
+    void run(Controls controls);
+    bool has_control() const; // among the parts
     const Vector<Part> &parts() const { return parts_; }
 
 private:
@@ -35,11 +36,13 @@ private:
     // Of a list in parts_: a part that is not first has the one before in `rank`, the next in
     // `joined`.
     void find(Part &left, const Part &right) const;
+    const Merge *merge_of(Symbol left, Symbol right) const;
     void run_few();
     void run_many();
     void propose(uint32_t left, uint32_t right);
 
     const Merges &merges_;
+    Controls controls_ = Controls::allowed;
     Vector<Part> parts_;
     Vector<Candidate> heap_;
 };

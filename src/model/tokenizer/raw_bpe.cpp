@@ -15,35 +15,35 @@ RawBpe::RawBpe(const Vocab &vocab)
     }
 }
 
-void RawBpe::encode(Vector<int32_t> &ids, std::string_view text) const {
+void RawBpe::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
     RankMerger merger(merges_, vocab_.host().get());
     while (!text.empty()) {
         const bool lines = text[0] == '\n';
         const size_t end = lines ? text.find_first_not_of('\n') : text.find('\n');
         const std::string_view piece = text.substr(0, end);
         if (lines)
-            encode_lines(ids, merger, piece);
+            encode_lines(ids, merger, piece, controls);
         else
-            encode_words(ids, merger, piece);
+            encode_words(ids, merger, piece, controls);
         text.remove_prefix(piece.size());
     }
 }
 
 // A run of newlines that is a token stays whole, also where merging would not give it.
-void RawBpe::encode_lines(Vector<int32_t> &ids, RankMerger &merger, std::string_view lines) const {
-    const int32_t id = vocab_.find(lines);
+void RawBpe::encode_lines(Vector<int32_t> &ids, RankMerger &merger, std::string_view lines,
+                          Controls controls) const {
+    const int32_t id = vocab_.find(lines, controls);
     if (id >= 0) return ids.push_back(id);
-    encode_word(ids, merger, lines);
+    encode_word(ids, merger, lines, controls);
 }
 
-void RawBpe::encode_words(Vector<int32_t> &ids, RankMerger &merger, std::string_view text) const {
-    if (merges_.cross_spaces()) return encode_word(ids, merger, text);
-    for (Words words(text); !words.done();) encode_word(ids, merger, words.next());
+void RawBpe::encode_words(Vector<int32_t> &ids, RankMerger &merger, std::string_view text,
+                          Controls controls) const {
+    if (merges_.cross_spaces()) return encode_word(ids, merger, text, controls);
+    for (Words words(text); !words.done();) encode_word(ids, merger, words.next(), controls);
 }
 
-void RawBpe::encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_view word) const {
-    const int32_t whole = vocab_.find(word);
-    if (whole >= 0 && alone_.of(whole) == Alone::yes) return ids.push_back(whole);
+void RawBpe::merge(RankMerger &merger, std::string_view word, Controls controls) const {
     merger.clear();
     for (size_t at = 0; at < word.size();) {
         const size_t length = symbol_length(word.substr(at));
@@ -52,16 +52,25 @@ void RawBpe::encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_v
                    static_cast<uint32_t>(length));
         at += length;
     }
-    merger.run();
+    merger.run(controls);
+}
+
+void RawBpe::encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_view word,
+                         Controls controls) const {
+    const int32_t whole = vocab_.find(word, controls);
+    if (whole >= 0 && alone_.of(whole) == Alone::yes) return ids.push_back(whole);
+    merge(merger, word, Controls::allowed);
     const auto &parts = merger.parts();
     if (whole >= 0)
         alone_.set(whole, parts.size() == 1 && parts[0].symbol == static_cast<Symbol>(whole));
+    const bool refused = controls == Controls::refused && merger.has_control();
+    if (refused) merge(merger, word, controls);
     size_t at = 0;
     for (const RankMerger::Part &part : parts) {
-        if (merges_.is_token(part.symbol))
+        if (merges_.is_token(part.symbol) && !(refused && merges_.is_control(part.symbol)))
             ids.push_back(static_cast<int32_t>(part.symbol));
         else
-            vocab_.put_bytes(ids, word.substr(at, part.length));
+            vocab_.put_bytes(ids, word.substr(at, part.length), controls);
         at += part.length;
     }
 }

@@ -12,12 +12,17 @@ class RawBpe final : public Encoder {
 public:
     // Throws Error (missing, vocab) / std::bad_alloc. Keeps the vocabulary by reference.
     explicit RawBpe(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text) const override; // spaces are U+2581
+    void encode(Vector<int32_t> &ids, std::string_view text,
+                Controls controls) const override; // spaces are U+2581
 
 private:
-    void encode_lines(Vector<int32_t> &ids, RankMerger &merger, std::string_view lines) const;
-    void encode_words(Vector<int32_t> &ids, RankMerger &merger, std::string_view text) const;
-    void encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_view word) const;
+    void encode_lines(Vector<int32_t> &ids, RankMerger &merger, std::string_view lines,
+                      Controls controls) const;
+    void encode_words(Vector<int32_t> &ids, RankMerger &merger, std::string_view text,
+                      Controls controls) const;
+    void encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_view word,
+                     Controls controls) const;
+    void merge(RankMerger &merger, std::string_view word, Controls controls) const;
 
     const Vocab &vocab_;
     Merges merges_;

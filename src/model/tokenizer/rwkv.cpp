@@ -54,10 +54,13 @@ Rwkv::Rwkv(const Vocab &vocab) : vocab_(vocab), trie_(vocab.host().get()) {
     trie_.build(entries);
 }
 
-void Rwkv::encode(Vector<int32_t> &ids, std::string_view text) const {
+void Rwkv::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
+    const auto counts = [&](int32_t id) {
+        return controls == Controls::allowed || !vocab_.is_control(id);
+    };
     while (!text.empty()) {
         size_t length = 1;
-        int32_t id = trie_.longest(text, &length);
+        int32_t id = trie_.longest(text, &length, counts);
         if (id < 0) id = vocab_.unknown();
         if (id < 0)
             fail(Status::vocab, {},

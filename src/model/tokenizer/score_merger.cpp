@@ -20,8 +20,9 @@ bool ScoreMerger::after(const Pair &a, const Pair &b) {
     return a.score < b.score || (a.score == b.score && a.left > b.left);
 }
 
-void ScoreMerger::encode(Vector<int32_t> &ids, std::string_view text) {
+void ScoreMerger::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) {
     text_ = text;
+    controls_ = controls;
     symbols_.clear();
     heap_.clear();
     split();
@@ -50,7 +51,7 @@ void ScoreMerger::split() {
 void ScoreMerger::propose(uint32_t left, uint32_t right) {
     if (left == kEnd || right == kEnd) return;
     const uint32_t length = symbols_[left].length + symbols_[right].length;
-    const int32_t id = vocab_.find(text_.substr(symbols_[left].start, length));
+    const int32_t id = vocab_.find(text_.substr(symbols_[left].start, length), controls_);
     if (id < 0) return;
     const float score =
         order_ == Order::id ? -static_cast<float>(id) : vocab_[static_cast<size_t>(id)].score;
@@ -73,11 +74,11 @@ void ScoreMerger::merge(const Pair &pair) {
 void ScoreMerger::write(Vector<int32_t> &ids) const {
     for (uint32_t i = symbols_.empty() ? kEnd : 0; i != kEnd; i = symbols_[i].next) {
         const std::string_view piece = text_.substr(symbols_[i].start, symbols_[i].length);
-        const int32_t id = vocab_.find(piece);
+        const int32_t id = vocab_.find(piece, controls_);
         if (id >= 0)
             ids.push_back(id);
         else
-            vocab_.put_bytes(ids, piece);
+            vocab_.put_bytes(ids, piece, controls_);
     }
 }
 

@@ -15,9 +15,9 @@ public:
         : vocab_(vocab), order_(order), symbols_(HostAllocator<Node>(vocab.host().get())),
           heap_(HostAllocator<Pair>(vocab.host().get())) {}
 
-    // Appends the ids of `text`. Throws Error (vocab: a byte that has no token) / std::bad_alloc.
+    // Appends the ids of `text`; refused controls are as if the vocabulary had none. Throws Error (vocab: a byte that has no token) / std::bad_alloc.
     // O(n log n).
-    void encode(Vector<int32_t> &ids, std::string_view text);
+    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls);
 
 private:
     struct Node {
@@ -37,6 +37,7 @@ private:
     const Vocab &vocab_;
     const Order order_;
     std::string_view text_;
+    Controls controls_ = Controls::allowed;
     Vector<Node> symbols_;
     Vector<Pair> heap_;
 };

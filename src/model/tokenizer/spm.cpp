@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/spm.hpp"
 
-#include "model/tokenizer/score_merger.hpp"
 #include "model/tokenizer/words.hpp"
 
 namespace ggufx::model {
@@ -13,20 +12,34 @@ Spm::Spm(const Vocab &vocab) : vocab_(vocab), alone_(vocab.host().get(), vocab.s
         cross_spaces_ = space_within(vocab[i].view());
 }
 
-void Spm::encode(Vector<int32_t> &ids, std::string_view text) const {
+void Spm::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
     ScoreMerger merger(vocab_, ScoreMerger::Order::score);
-    if (cross_spaces_) return merger.encode(ids, text);
+    if (cross_spaces_) {
+        encode_word(ids, merger, text, controls);
+        return;
+    }
     for (Words words(text); !words.done();) {
         const std::string_view word = words.next();
-        const int32_t whole = vocab_.find(word);
+        const int32_t whole = vocab_.find(word, controls);
         if (whole >= 0 && alone_.of(whole) == Alone::yes) {
             ids.push_back(whole);
             continue;
         }
         const size_t n_before = ids.size();
-        merger.encode(ids, word);
-        if (whole >= 0) alone_.set(whole, ids.size() == n_before + 1 && ids.back() == whole);
+        const bool plain = encode_word(ids, merger, word, controls);
+        if (plain && whole >= 0)
+            alone_.set(whole, ids.size() == n_before + 1 && ids.back() == whole);
     }
+}
+
+bool Spm::encode_word(Vector<int32_t> &ids, ScoreMerger &merger, std::string_view word,
+                      Controls controls) const {
+    const size_t n_before = ids.size();
+    merger.encode(ids, word, Controls::allowed);
+    if (controls == Controls::allowed || !has_control(vocab_, ids, n_before)) return true;
+    ids.resize(n_before);
+    merger.encode(ids, word, controls);
+    return false;
 }
 
 } // namespace ggufx::model

@@ -94,10 +94,11 @@ int32_t Tokenizer::find_mask() const {
     return takes ? vocab_.find("<mask>") : -1;
 }
 
-void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text) const {
+void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text,
+                               Controls controls) const {
     if (text.empty()) return;
     if (vocab_.kind() != VocabKind::spm && vocab_.kind() != VocabKind::raw_bpe)
-        return encoder_->encode(ids, text);
+        return encoder_->encode(ids, text, controls);
     Vector<char> escaped{HostAllocator<char>(vocab_.host().get())};
     const auto spaces = static_cast<size_t>(std::count(text.begin(), text.end(), ' '));
     escaped.reserve(text.size() + 2 * spaces + kSpaceText.size());
@@ -108,7 +109,7 @@ void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text) cons
         else
             escaped.push_back(c);
     }
-    encoder_->encode(ids, {escaped.data(), escaped.size()});
+    encoder_->encode(ids, {escaped.data(), escaped.size()}, controls);
 }
 
 void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
@@ -119,7 +120,8 @@ void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
     }
     if (!encoder_) fail(Status::unsupported, {}, "the model has no vocabulary, only ids");
     Vector<WholeTokens::Piece> pieces{HostAllocator<WholeTokens::Piece>(vocab_.host().get())};
-    whole_.find(pieces, text, options.parse_special);
+    whole_.find(pieces, text, options.parse_special, options.origin);
+    const Controls controls = options.origin ? Controls::refused : Controls::allowed;
     const auto add = [&](bool wanted, int32_t id) {
         if (options.add_special && wanted && id >= 0) ids.push_back(id);
     };
@@ -129,11 +131,11 @@ void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
         std::string_view plain = text.substr(done, piece.start - done);
         while (whole_.id(piece) == mask_ && !plain.empty() && is_space(plain.back()))
             plain.remove_suffix(1);
-        tokenize_plain(ids, plain);
+        tokenize_plain(ids, plain, controls);
         ids.push_back(whole_.id(piece));
         done = size_t{piece.start} + whole_.length(piece);
     }
-    tokenize_plain(ids, text.substr(done));
+    tokenize_plain(ids, text.substr(done), controls);
     add(vocab_.add_eos(), vocab_.eos());
     // Of other kinds it stands between two texts only.
     add(vocab_.kind() == VocabKind::wordpiece, vocab_.special(Special::separator));

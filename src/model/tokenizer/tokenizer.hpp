@@ -10,8 +10,9 @@
 namespace ggufx::model {
 
 struct TokenizeOptions {
-    bool add_special = false;   // BOS, EOS and separator as the file asks
-    bool parse_special = false; // control tokens in the text are themselves
+    bool add_special = false;       // BOS, EOS and separator as the file asks
+    bool parse_special = false;     // control tokens in the text are themselves
+    const Origin *origin = nullptr; // they are where the template wrote them, and nowhere else
 };
 
 class Tokenizer {
@@ -34,7 +35,7 @@ public:
                       const DetokenizeOptions &options, DetokenizeState &state, bool last) const;
 
 private:
-    void tokenize_plain(Vector<int32_t> &ids, std::string_view text) const;
+    void tokenize_plain(Vector<int32_t> &ids, std::string_view text, Controls controls) const;
     int32_t find_mask() const;
 
     Vocab vocab_;

@@ -72,17 +72,4 @@ uint32_t Trie::child(uint32_t node, char byte) const {
     return 0;
 }
 
-int32_t Trie::longest(std::string_view text, size_t *length) const {
-    int32_t found = -1;
-    uint32_t node = 0;
-    for (size_t i = 0; i < text.size(); i++) {
-        node = child(node, text[i]);
-        if (node == 0) break;
-        if (id_[node] < 0) continue;
-        found = id_[node];
-        *length = i + 1;
-    }
-    return found;
-}
-
 } // namespace ggufx::model

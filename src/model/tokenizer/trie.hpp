@@ -28,8 +28,24 @@ public:
     uint32_t child(uint32_t node, char byte) const;
     int32_t id(uint32_t node) const { return id_[node]; } // of the text that ends here, or -1
 
-    // The longest text that `text` begins with: its id, and its length in *length; or -1.
-    int32_t longest(std::string_view text, size_t *length) const;
+    // The longest text that `text` begins with, of those whose ids count: its id, and its length in
+    // *length; or -1.
+    template <class Counts>
+    int32_t longest(std::string_view text, size_t *length, const Counts &counts) const {
+        int32_t found = -1;
+        uint32_t node = 0;
+        for (size_t i = 0; i < text.size(); i++) {
+            node = child(node, text[i]);
+            if (node == 0) break;
+            if (id_[node] < 0 || !counts(id_[node])) continue;
+            found = id_[node];
+            *length = i + 1;
+        }
+        return found;
+    }
+    int32_t longest(std::string_view text, size_t *length) const {
+        return longest(text, length, [](int32_t) { return true; });
+    }
 
 private:
     Vector<uint32_t> first_;

@@ -31,6 +31,7 @@ Unigram::Unigram(const Vocab &vocab)
                  static_cast<uint64_t>(i));
         }
         if (token.kind == TokenKind::normal) lowest = std::min(lowest, double{token.score});
+        if (token.control) continue; // matched whole, or not at all
         const bool counts = token.kind == TokenKind::normal || token.kind == TokenKind::user ||
                             token.kind == TokenKind::unused;
         if (!counts || token.length == 0) continue;
@@ -111,7 +112,7 @@ void Unigram::find_best(Vector<Best> &best, std::string_view text) const {
     }
 }
 
-void Unigram::encode(Vector<int32_t> &ids, std::string_view text) const {
+void Unigram::encode(Vector<int32_t> &ids, std::string_view text, Controls) const {
     const Host *host = vocab_.host().get();
     Vector<char> normalized{HostAllocator<char>(host)};
     normalize(normalized, text);

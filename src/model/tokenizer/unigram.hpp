@@ -13,7 +13,7 @@ class Unigram final : public Encoder {
 public:
     // Throws Error (vocab, limit) / std::bad_alloc. Keeps the vocabulary by reference.
     explicit Unigram(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text) const override;
+    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
 
 private:
     struct Best {

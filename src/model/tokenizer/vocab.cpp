@@ -81,7 +81,7 @@ bool is_vocab_kind(std::string_view name) {
     return false;
 }
 
-const Token Vocab::kNoToken = {"", 0, 0.0f, TokenKind::normal, false};
+const Token Vocab::kNoToken = {"", 0, 0.0f, TokenKind::normal, false, false};
 
 Vocab::Vocab(Ref<gguf::File> file)
     : file_(std::move(file)), texts_(file_->host().get()),
@@ -99,6 +99,7 @@ Vocab::Vocab(Ref<gguf::File> file)
     load_kinds();
     load_special();
     find_ends();
+    find_controls();
     load_flags();
     load_bytes();
     index_texts();
@@ -194,8 +195,8 @@ void Vocab::load_tokens() {
         }
         const uint32_t length = static_cast<uint32_t>(text.size());
         if (length > longest_) longest_ = length;
-        tokens_.push_back(
-            {texts_.copy(text.data(), length).data(), length, 0.0f, TokenKind::normal, false});
+        tokens_.push_back({texts_.copy(text.data(), length).data(), length, 0.0f, TokenKind::normal,
+                           false, false});
     }
     n_tokens_ = tokens_.size();
 }
@@ -323,10 +324,10 @@ void Vocab::index_texts() {
     }
 }
 
-void Vocab::put_bytes(Vector<int32_t> &ids, std::string_view bytes) const {
+void Vocab::put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls controls) const {
     for (const char c : bytes) {
         int32_t id = byte_token(static_cast<uint8_t>(c));
-        if (id < 0) id = find({&c, 1});
+        if (id < 0) id = find({&c, 1}, controls);
         if (id < 0) id = unknown();
         if (id < 0) {
             fail(Status::vocab, {},
@@ -363,11 +364,12 @@ void Vocab::find(int32_t *ids, const std::string_view *texts, size_t n) const {
     }
 }
 
-int32_t Vocab::find(std::string_view text) const {
+int32_t Vocab::find(std::string_view text, Controls controls) const {
     if (text.size() > longest_) return -1;
     const int32_t *id =
         by_text_.find(text, [&](int32_t i) { return tokens_[static_cast<size_t>(i)].view(); });
-    return id ? *id : -1;
+    if (!id || (controls == Controls::refused && is_control(*id))) return -1;
+    return *id;
 }
 
 } // namespace ggufx::model

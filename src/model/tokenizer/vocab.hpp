@@ -55,12 +55,18 @@ enum class Special : uint8_t {
 };
 constexpr size_t kSpecials = 14;
 
+// May a text become tokens that control a model, of kind control or unknown, and those that are
+// shown (`<|channel|>`)? They are matched whole where they may stand; but merging, too, can lead to
+// their texts.
+enum class Controls : uint8_t { allowed, refused };
+
 struct Token {
     const char *text; // of the vocabulary, not terminated
     uint32_t length;
     float score;
     TokenKind kind;
-    bool ends; // generation stops after it
+    bool ends;            // generation stops after it
+    bool control = false; // no text of a user becomes it: see Controls
     std::string_view view() const { return {text, length}; }
 };
 
@@ -75,14 +81,19 @@ public:
     const Token &operator[](size_t id) const {
         return kind_ == VocabKind::none ? kNoToken : tokens_[id];
     }
-    int32_t find(std::string_view text) const; // -1 when there is none; the lowest id of equals
-    // The same for n texts, whose memory is fetched at once.
+    // -1 when there is none; the lowest id of equals.
+    int32_t find(std::string_view text, Controls controls = Controls::allowed) const;
+    // The same for n texts, controls allowed, whose memory is fetched at once.
     void find(int32_t *ids, const std::string_view *texts, size_t n) const;
+    bool is_control(int32_t id) const {
+        return id >= 0 && tokens_[static_cast<size_t>(id)].control;
+    }
     int32_t byte_token(uint8_t byte) const { return bytes_[byte]; } // -1 when there is none
     uint32_t longest() const { return longest_; }                   // bytes of the longest text
     // Appends the tokens of bytes that no text has: byte tokens, else tokens of one byte, else the
     // unknown one. Throws Error (vocab: there is none) / std::bad_alloc.
-    void put_bytes(Vector<int32_t> &ids, std::string_view bytes) const;
+    void put_bytes(Vector<int32_t> &ids, std::string_view bytes,
+                   Controls controls = Controls::allowed) const;
 
     int32_t special(Special which) const { return special_[static_cast<size_t>(which)]; } // or -1
     int32_t bos() const { return special(Special::bos); }
@@ -110,6 +121,7 @@ private:
     void load_special();
     void find_special_texts();
     void find_ends();
+    void find_controls();
     void load_flags();
     void index_texts();
     int32_t special_id(const char *key, int32_t fallback) const;

@@ -205,7 +205,10 @@ void Vocab::find_ends() {
     for (size_t i = 0; i < tokens_.size(); i++) {
         Token &token = tokens_[i];
         if (!may_be_special(token.view())) continue;
-        if (is_one_of(token.view(), kShown)) token.kind = TokenKind::user;
+        if (is_one_of(token.view(), kShown)) {
+            token.kind = TokenKind::user;
+            token.control = true;
+        }
         for (size_t t = 0; t < std::size(kEnds); t++) {
             if (token.view() != kEnds[t]) continue;
             token.kind = TokenKind::control;
@@ -227,9 +230,18 @@ void Vocab::find_ends() {
         for (Token &token : tokens_) {
             if (token.view() != rule.text) continue;
             token.ends = false;
-            if (rule.shown) token.kind = TokenKind::user;
+            if (!rule.shown) continue;
+            token.kind = TokenKind::user;
+            token.control = true;
         }
     }
+}
+
+// What is shown is user-defined for outputs only: it steers a model as control tokens do.
+void Vocab::find_controls() {
+    for (Token &token : tokens_)
+        if (token.kind == TokenKind::control || token.kind == TokenKind::unknown)
+            token.control = true;
 }
 
 } // namespace ggufx::model

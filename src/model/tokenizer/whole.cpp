@@ -45,7 +45,7 @@ void WholeTokens::take_tokens(const Vocab &vocab) {
     uint64_t n_bytes = 0;
     for (size_t i = 0; i < vocab.size(); i++) {
         if (!is_whole(vocab[i])) continue;
-        tokens_.push_back({static_cast<int32_t>(i), vocab[i].length});
+        tokens_.push_back({static_cast<int32_t>(i), vocab[i].length, 0, vocab[i].control});
         n_bytes += vocab[i].length;
         if (n_bytes > kMaxWholeBytes)
             fail(Status::limit, {kNone, i},
@@ -79,6 +79,7 @@ void WholeTokens::build_nodes(const Vocab &vocab) {
             uint32_t user = kNone32, any = kNone32, at = range.begin;
             for (; at < range.end && text(sorted[at]).size() == depth; at++) { // equal texts
                 any = std::min(any, sorted[at]);
+                tokens_[sorted[at]].node = static_cast<uint32_t>(all_.at.size());
                 const auto id = static_cast<size_t>(tokens_[sorted[at]].id);
                 if (vocab[id].kind == TokenKind::user) user = std::min(user, sorted[at]);
             }
@@ -157,15 +158,39 @@ uint32_t WholeTokens::Matches::fitting(const WholeTokens &all, uint32_t token,
     return token;
 }
 
+// Which tokens may stand where.
+class WholeTokens::Rule {
+public:
+    Rule(const WholeTokens &all, bool parse_special, const Origin *origin)
+        : all_(all), matches_(parse_special ? all.all_ : all.user_), origin_(origin) {}
+
+    // The longest token of `limit` bytes at most that the text at `place` begins with, when reading
+    // it has led to `node`; or kNone32.
+    uint32_t longest(uint32_t node, uint32_t place, uint32_t limit) const {
+        if (!origin_) return matches_.fitting(all_, matches_.at[node], limit);
+        uint32_t free = all_.user_.fitting(all_, all_.user_.at[node], limit);
+        while (free != kNone32 && all_.tokens_[free].control) free = all_.user_.shorter[free].next;
+        const uint32_t own = std::min(limit, origin_->own(place));
+        return std::min(free, all_.all_.fitting(all_, all_.all_.at[node], own));
+    }
+
+private:
+    const WholeTokens &all_;
+    const Matches &matches_;
+    const Origin *origin_;
+};
+
 // hit(token, place) for the longest token at every place that has one, from the last place to the
 // first, until it returns false.
 template <class Hit>
-void WholeTokens::scan(std::string_view text, const Matches &matches, const Hit &hit) const {
+void WholeTokens::scan(std::string_view text, const Rule &rule, const Hit &hit) const {
     uint32_t node = 0;
     for (size_t i = text.size(); i-- > 0;) {
         node = step(node, static_cast<uint8_t>(text[i]));
-        const uint32_t token = matches.at[node];
-        if (token != kNone32 && !hit(token, static_cast<uint32_t>(i))) return;
+        const auto place = static_cast<uint32_t>(i);
+        const uint32_t token =
+            all_.at[node] == kNone32 ? kNone32 : rule.longest(node, place, kNone32);
+        if (token != kNone32 && !hit(token, place)) return;
     }
 }
 
@@ -173,16 +198,16 @@ void WholeTokens::scan(std::string_view text, const Matches &matches, const Hit 
 // sorted; of others the places alone are kept, in as many groups as there are tokens.
 class WholeTokens::Hits {
 public:
-    Hits(const WholeTokens &all, const Matches &matches, std::string_view text)
+    Hits(const WholeTokens &all, const Rule &rule, std::string_view text)
         : few_(all.first_.get_allocator()), places_(all.first_.get_allocator()),
           ends_(all.first_.get_allocator()) {
-        all.scan(text, matches, [&](uint32_t token, uint32_t place) {
+        all.scan(text, rule, [&](uint32_t token, uint32_t place) {
             few_.push_back(uint64_t{token} << 32 | place);
             return few_.size() <= kFew;
         });
         n_ = few_.size();
         std::sort(few_.begin(), few_.end());
-        if (n_ > kFew) group(all, matches, text);
+        if (n_ > kFew) group(all, rule, text);
     }
     bool empty() const { return at_ == n_; }
     uint64_t front() const {
@@ -196,14 +221,14 @@ public:
 private:
     static constexpr size_t kFew = 4096;
 
-    void group(const WholeTokens &all, const Matches &matches, std::string_view text) {
+    void group(const WholeTokens &all, const Rule &rule, std::string_view text) {
         few_.clear();
         ends_.assign(all.tokens_.size(), 0);
-        all.scan(text, matches, [&](uint32_t token, uint32_t) { return ++ends_[token], true; });
+        all.scan(text, rule, [&](uint32_t token, uint32_t) { return ++ends_[token], true; });
         n_ = 0;
         for (uint32_t &end : ends_) end = static_cast<uint32_t>(n_ += end);
         places_.resize(n_);
-        all.scan(text, matches, [&](uint32_t token, uint32_t place) {
+        all.scan(text, rule, [&](uint32_t token, uint32_t place) {
             return places_[--ends_[token]] = place, true; // ends_ turns into the begins
         });
         skip_empty();
@@ -219,10 +244,11 @@ private:
     uint32_t rank_ = 0;
 };
 
-void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_special) const {
-    const Matches &matches = parse_special ? all_ : user_;
+void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_special,
+                       const Origin *origin) const {
+    const Rule rule(*this, parse_special, origin);
     const Host *host = first_.get_allocator().host();
-    Hits hits(*this, matches, text);
+    Hits hits(*this, rule, text);
     if (hits.empty()) return;
     Vector<uint64_t> again{
         HostAllocator<uint64_t>(host)}; // a heap: the lowest rank and place on top
@@ -245,7 +271,8 @@ void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_spe
             out.push_back({start, token});
             continue;
         }
-        const uint32_t shorter = matches.fitting(*this, token, claims.next(start) - start);
+        const uint32_t shorter =
+            rule.longest(tokens_[token].node, start, claims.next(start) - start);
         if (shorter == kNone32) continue;
         again.push_back(uint64_t{shorter} << 32 | start);
         std::push_heap(again.begin(), again.end(), std::greater<>());

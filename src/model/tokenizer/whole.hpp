@@ -7,11 +7,14 @@
 // before the claim: it does so log(longest) times at most, as what is left of it halves.
 //
 // Cost: n log n in the bytes of the text, n log n in those of the tokens, whatever they are.
-// Memory: 17 bytes per byte of the tokens' texts, of which there are kMaxWholeBytes at most; for a
+// With origins a control token may begin where as many bytes as it has are the template's: at each
+// place that is one more search in the list of shorter ones.
+// Memory: 17 bytes per byte of the tokens' texts and 36 per token, of which there are kMaxWholeBytes at most; for a
 // text 5 bytes per byte, 8 for every place that is tried again and 8 for every token found.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/tokenizer/origin.hpp"
 #include "model/tokenizer/vocab.hpp"
 
 namespace ggufx::model {
@@ -31,14 +34,18 @@ public:
     int32_t id(const Piece &piece) const { return tokens_[piece.token].id; }
 
     // The places claimed in `text`, of less than 2^32 bytes, in order. Control and unknown tokens
-    // count with `parse_special` only. Throws std::bad_alloc.
-    void find(Vector<Piece> &out, std::string_view text, bool parse_special) const;
+    // count with `parse_special` only; with `origin` those of Controls in the template's bytes only.
+    // Throws std::bad_alloc.
+    void find(Vector<Piece> &out, std::string_view text, bool parse_special,
+              const Origin *origin) const;
 
 private:
     static constexpr uint32_t kNone32 = UINT32_MAX;
     struct Whole {
         int32_t id;
         uint32_t length;
+        uint32_t node = 0; // of the automaton, where its text has been read
+        bool control = false;
     };
     // Of one token, by number: the longest shorter one that it starts with, and one further away,
     // so that any of them is found in log n steps.
@@ -60,9 +67,9 @@ private:
     void link_tokens(Matches &matches) const;
     uint32_t child(uint32_t node, uint8_t byte) const;
     uint32_t step(uint32_t node, uint8_t byte) const;
+    class Rule;
     class Hits;
-    template <class Hit>
-    void scan(std::string_view text, const Matches &matches, const Hit &hit) const;
+    template <class Hit> void scan(std::string_view text, const Rule &rule, const Hit &hit) const;
 
     Vector<Whole> tokens_;   // the longest first, then by id: their numbers are their ranks
     Vector<uint32_t> first_; // of a node: its first child; children of one node are neighbours

@@ -37,12 +37,12 @@ Wordpiece::Wordpiece(const Vocab &vocab) : vocab_(vocab), trie_(vocab.host().get
     trie_.build(entries);
 }
 
-void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text) const {
+void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
     Vector<char> word{HostAllocator<char>(vocab_.host().get())};
     word.assign(kSpaceText.begin(), kSpaceText.end());
     const auto end_word = [&] {
         if (word.size() == kSpaceText.size()) return;
-        encode_word(ids, {word.data(), word.size()});
+        encode_word(ids, {word.data(), word.size()}, controls);
         word.resize(kSpaceText.size());
     };
     while (!text.empty()) {
@@ -69,11 +69,14 @@ void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text) const {
     end_word();
 }
 
-void Wordpiece::encode_word(Vector<int32_t> &ids, std::string_view word) const {
+void Wordpiece::encode_word(Vector<int32_t> &ids, std::string_view word, Controls controls) const {
+    const auto counts = [&](int32_t id) {
+        return controls == Controls::allowed || !vocab_.is_control(id);
+    };
     const size_t n_before = ids.size();
     while (!word.empty()) {
         size_t length = 0;
-        const int32_t id = trie_.longest(word, &length);
+        const int32_t id = trie_.longest(word, &length, counts);
         if (id < 0) { // then the word as a whole has no token
             ids.resize(n_before);
             if (vocab_.unknown() < 0)

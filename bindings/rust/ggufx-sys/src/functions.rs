@@ -24,6 +24,9 @@ functions! {
     fn ggufx_chat_render(out: *mut c_char, capacity: usize, out_needed: *mut usize, out_runs: *mut
         ggufx_chat_run, run_capacity: usize, out_runs_needed: *mut usize, chat: *const ggufx_chat,
         request: *const ggufx_chat_request, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_chat_tokenize(out_ids: *mut i32, capacity: usize, out_needed: *mut usize, chat: *const
+        ggufx_chat, tokenizer: *const ggufx_tokenizer, request: *const ggufx_chat_request, flags:
+        u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_styles(chat: *const ggufx_chat) -> u32;
     fn ggufx_chat_parser_options_init(options: *mut ggufx_chat_parser_options);
     fn ggufx_chat_parser_create(out: *mut *mut ggufx_chat_parser, rt: *const ggufx_runtime, options:
