@@ -244,6 +244,68 @@ static inline ggufx_status ggufx_go_perplexity(ggufx_perplexity_facts *out, gguf
                             user ? ggufx_go_on_chunk : NULL, (void *)user, e);
 }
 
+/* ---- conversations -------------------------------------------------------------------------- */
+
+/* Texts stand one behind the other; one without bytes is not set. */
+static inline const char *ggufx_go_text(const char **texts, size_t n, size_t *out_n) {
+    const char *const at = n ? *texts : NULL;
+    *texts += n;
+    *out_n = n;
+    return at;
+}
+static inline ggufx_status ggufx_go_chat(ggufx_chat **out, const ggufx_runtime *rt,
+                                         const ggufx_file *file, const char *texts, const size_t *n,
+                                         ggufx_error *e) {
+    ggufx_chat_options o;
+    ggufx_chat_options_init(&o);
+    o.text = ggufx_go_text(&texts, n[0], &o.text_length);
+    o.name = ggufx_go_text(&texts, n[1], &o.name_length);
+    o.format = ggufx_go_text(&texts, n[2], &o.format_length);
+    o.bos_token = ggufx_go_text(&texts, n[3], &o.bos_token_length);
+    o.eos_token = ggufx_go_text(&texts, n[4], &o.eos_token_length);
+    return ggufx_chat_create(out, rt, file, &o, e);
+}
+static inline ggufx_chat_request ggufx_go_chat_request(const char *texts, const size_t *n,
+                                                       uint32_t flags, int64_t clock) {
+    ggufx_chat_request r;
+    ggufx_chat_request_init(&r);
+    r.flags = flags;
+    r.clock = clock;
+    r.messages_json = ggufx_go_text(&texts, n[0], &r.messages_json_length);
+    r.tools = ggufx_go_text(&texts, n[1], &r.tools_length);
+    r.documents = ggufx_go_text(&texts, n[2], &r.documents_length);
+    r.variables = ggufx_go_text(&texts, n[3], &r.variables_length);
+    r.reasoning_effort = ggufx_go_text(&texts, n[4], &r.reasoning_effort_length);
+    return r;
+}
+static inline ggufx_status ggufx_go_chat_render(char *out, size_t capacity, size_t *needed,
+                                                ggufx_chat_run *runs, size_t run_capacity,
+                                                size_t *n_runs, const ggufx_chat *chat,
+                                                const char *texts, const size_t *n, uint32_t flags,
+                                                int64_t clock, ggufx_error *e) {
+    const ggufx_chat_request r = ggufx_go_chat_request(texts, n, flags, clock);
+    return ggufx_chat_render(out, capacity, needed, runs, run_capacity, n_runs, chat, &r, e);
+}
+static inline ggufx_status
+ggufx_go_chat_tokenize(int32_t *out, size_t capacity, size_t *needed, const ggufx_chat *chat,
+                       const ggufx_tokenizer *tokenizer, const char *texts, const size_t *n,
+                       uint32_t flags, int64_t clock, uint32_t tokenize_flags, ggufx_error *e) {
+    const ggufx_chat_request r = ggufx_go_chat_request(texts, n, flags, clock);
+    return ggufx_chat_tokenize(out, capacity, needed, chat, tokenizer, &r, tokenize_flags, e);
+}
+static inline ggufx_status ggufx_go_chat_parser(ggufx_chat_parser **out, const ggufx_runtime *rt,
+                                                uint32_t styles, const char *texts, const size_t *n,
+                                                uintptr_t user, ggufx_error *e) {
+    ggufx_chat_parser_options o;
+    ggufx_chat_parser_options_init(&o);
+    o.styles = styles;
+    o.prompt = ggufx_go_text(&texts, n[0], &o.prompt_length);
+    o.tools = ggufx_go_text(&texts, n[1], &o.tools_length);
+    o.user = (void *)user;
+    o.event = ggufx_go_on_chat_event;
+    return ggufx_chat_parser_create(out, rt, &o, e);
+}
+
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* The texts stand one behind the other. */

@@ -18,6 +18,7 @@ extern int32_t ggufxGoWrite(uintptr_t user, uint32_t part, void *data, size_t n)
 extern int32_t ggufxGoRead(uintptr_t user, uint64_t offset, void *data, size_t n);
 extern int32_t ggufxGoSize(uintptr_t user, uint64_t *out);
 extern void ggufxGoDestroy(uintptr_t user);
+extern void ggufxGoChatEvent(uintptr_t user, uint32_t kind, uint64_t call, char *text, size_t n);
 extern void ggufxGoLog(uintptr_t user, int32_t level, char *text, size_t length);
 extern void *ggufxGoAlloc(uintptr_t user, size_t size, size_t align);
 extern void ggufxGoFree(uintptr_t user, void *ptr, size_t size, size_t align);
@@ -55,6 +56,11 @@ static inline ggufx_status ggufx_go_on_size(void *user, uint64_t *out) {
 }
 static inline void ggufx_go_on_destroy(void *user) {
     ggufxGoDestroy((uintptr_t)user);
+}
+static inline int32_t ggufx_go_on_chat_event(void *user, uint32_t kind, uint64_t call,
+                                             const char *text, size_t length) {
+    ggufxGoChatEvent((uintptr_t)user, kind, call, (char *)text, length);
+    return 0;
 }
 static inline void ggufx_go_on_log(void *user, int32_t level, const char *text, size_t length) {
     ggufxGoLog((uintptr_t)user, level, (char *)text, length);

@@ -41,6 +41,8 @@ namespace Ggufx
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate void LogFn(void* user, int level, byte* text, UIntPtr n);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int EventFn(void* user, uint kind, ulong call, byte* text, UIntPtr n);
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int JobsFn(void* user, uint n, IntPtr task, void* ctx);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate void TaskFn(void* ctx, uint index, uint worker);
@@ -65,6 +67,7 @@ namespace Ggufx
         internal static readonly IntPtr Size = Keep(new PointerFn(OnSize));
         internal static readonly IntPtr Destroy = Keep(new DestroyFn(OnDestroy));
         internal static readonly IntPtr Log = Keep(new LogFn(OnLog));
+        internal static readonly IntPtr Event = Keep(new EventFn(OnEvent));
         internal static readonly IntPtr Jobs = Keep(new JobsFn(OnJobs));
 
         private static int Stop(bool goOn) { return goOn ? 0 : 1; }
@@ -154,6 +157,13 @@ namespace Ggufx
             var hook = Hook.Of(user);
             hook.Run(() => { hook.OnLog((LogLevel)level, Native.Text(text, (long)n)); return true; });
             hook.Caught = null; // a message is not worth the program
+        }
+
+        [MonoPInvokeCallback(typeof(EventFn))]
+        private static int OnEvent(void* user, uint kind, ulong call, byte* text, UIntPtr n)
+        {
+            var hook = Hook.Of(user);
+            return Stop(hook.Run(() => { hook.OnEvent(kind, call, Native.Text(text, (long)n)); return true; }));
         }
 
         [MonoPInvokeCallback(typeof(JobsFn))]

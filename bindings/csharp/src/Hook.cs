@@ -32,6 +32,7 @@ namespace Ggufx
         internal ReadAt OnRead;
         internal ulong Size;
         internal Action<LogLevel, string> OnLog;
+        internal Action<uint, ulong, string> OnEvent;
         internal IExecutor Jobs;
         internal GCHandle Pinned;
         private GCHandle _self;

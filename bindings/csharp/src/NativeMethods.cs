@@ -11,6 +11,11 @@ namespace Ggufx
     internal static unsafe partial class NativeMethods
     {
         internal const string Library = "ggufx";
+
+        /// A template that needs no file: a SafeHandle cannot be NULL.
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl, EntryPoint = "ggufx_chat_create")]
+        internal static extern int ggufx_chat_create_alone(out ChatHandle out_, RuntimeHandle rt,
+            IntPtr file, NativeChatOptions* options, NativeError* error);
     }
 
     /// An object of the library's. Calls that run keep it; after Dispose no call begins, which SafeHandle

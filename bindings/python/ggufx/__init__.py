@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 from . import errors, ids
 from ._callbacks import Progress
 from ._library import LibraryError, library_path, load
+from .chat import Chat, ChatEvent, ChatParser, ChatRequest, ChatText, chat_formats
 from .detokenizer import Detokenizer
 from .edit import EditInfo, recover_edit
 from .embedder import Embedder, EmbedderInfo, EmbedOptions, embedder_estimate
@@ -33,7 +34,8 @@ from .writer import Writer, WriterInfo
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocator", "AttentionHook", "AttentionView", "Detokenizer", "EditInfo", "EmbedOptions",
+    "Allocator", "AttentionHook", "AttentionView", "Chat", "ChatEvent", "ChatParser", "ChatRequest",
+    "ChatText", "Detokenizer", "EditInfo", "EmbedOptions",
     "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
     "Executor", "File", "FileInfo", "FileType", "Finding", "Imatrix", "ImatrixEntry",
     "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError", "Meta",
@@ -42,7 +44,7 @@ __all__ = [
     "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",
     "SessionInfo",
     "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Writer",
-    "WriterInfo", "abi_layout", "dequantize", "embedder_estimate", "estimate", "graph", "has",
+    "WriterInfo", "abi_layout", "chat_formats", "dequantize", "embedder_estimate", "estimate", "graph", "has",
     "kv_estimate", "kv_type",
     "kv_type_info", "library_path", "library_version", "load", "matvec_many",
     "pre_tokenizers", "quantize",

@@ -156,6 +156,16 @@ def _destroy(user: int) -> None:
     _live.pop(user, None)
 
 
+def release(number: int) -> None:
+    """Let go of what keep() keeps."""
+    _live.pop(number, None)
+
+
+def _event(user: int, kind: int, call: int, text: int, n: int) -> int:
+    _live[user].append((kind, call, string_at(text, n).decode("utf-8", "replace")))
+    return 0
+
+
 def _log(user: int, level: int, text: int, n: int) -> None:
     _told(_live[user], level, text, n)
 
@@ -246,6 +256,7 @@ READ = _address(c_int32, _read, c_void_p, c_size_t)
 READ_AT = _address(c_int32, _read_at, c_uint64, c_void_p, c_size_t)
 SIZE = _address(c_int32, _size, c_void_p)
 DESTROY = _address(None, _destroy)
+EVENT = _address(c_int32, _event, c_uint32, c_uint64, c_void_p, c_size_t)
 LOG = _address(None, _log, c_int32, c_void_p, c_size_t)
 JOBS = _address(c_int32, _jobs, c_uint32, c_void_p, c_void_p)
 ALLOC = _address(c_void_p, _alloc, c_size_t, c_size_t)

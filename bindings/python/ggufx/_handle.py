@@ -67,6 +67,14 @@ class EmbedderHandle(Handle):
     destroy = "ggufx_embedder_destroy"
 
 
+class ChatHandle(Handle):
+    destroy = "ggufx_chat_destroy"
+
+
+class ChatParserHandle(Handle):
+    destroy = "ggufx_chat_parser_destroy"
+
+
 class SamplerHandle(Handle):
     destroy = "ggufx_sampler_destroy"
 

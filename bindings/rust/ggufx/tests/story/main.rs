@@ -16,6 +16,7 @@ macro_rules! needs_model {
 }
 
 mod allocations;
+mod chats;
 mod closing;
 mod files;
 mod followed;

@@ -1,0 +1,245 @@
+//! Conversations as the template of a model writes them, and what a model says told apart.
+//! Messages, tools and their like are JSON.
+// SPDX-License-Identifier: MIT
+use crate::error::{check, forever, Result};
+use crate::handle::{bytes, create, handle, sized};
+use crate::tokenizer::grow;
+use crate::{ChatFlags, ChatStyles, File, Runtime, Status, TokenizeFlags, Tokenizer};
+use ggufx_sys as sys;
+use std::cell::UnsafeCell;
+use std::ptr::{null, null_mut};
+
+handle! {
+    /// A compiled template; immutable.
+    Chat(ggufx_chat, ggufx_chat_destroy) sync
+}
+
+/// Where a template comes from: nothing set is that of the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatOptions<'a> {
+    /// A template.
+    pub text: Option<&'a str>,
+    /// The name of one of the file's: "tool_use".
+    pub name: Option<&'a str>,
+    /// A built-in format: "chatml".
+    pub format: Option<&'a str>,
+    /// What the template finds as `bos_token`; `None`: that of the file.
+    pub bos_token: Option<&'a str>,
+    /// What the template finds as `eos_token`; `None`: that of the file.
+    pub eos_token: Option<&'a str>,
+}
+
+/// A conversation and what a template may know beside it; `None`: not defined.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatRequest<'a> {
+    /// A JSON array of turns: `[{"role": "user", "content": "Hi"}]`.
+    pub messages: &'a str,
+    /// A JSON array of functions.
+    pub tools: Option<&'a str>,
+    /// A JSON array.
+    pub documents: Option<&'a str>,
+    /// A JSON object: any other variables.
+    pub variables: Option<&'a str>,
+    /// "low", "medium", "high".
+    pub reasoning_effort: Option<&'a str>,
+    /// Whether the assistant's turn is opened, and what is said of thinking.
+    pub flags: ChatFlags,
+    /// Seconds since 1970 in the time of day to be shown.
+    pub clock: Option<i64>,
+}
+
+/// A run of bytes that one side wrote: from the end of the run before up to `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChatRun {
+    /// Byte behind the last one.
+    pub end: u64,
+    /// Whether it is from messages, tools or variables.
+    pub user: bool,
+}
+
+fn text(of: Option<&str>) -> (*const sys::c_char, usize) {
+    of.map_or((null(), 0), |t| (t.as_ptr().cast(), t.len()))
+}
+
+impl ChatRequest<'_> {
+    fn raw(&self) -> sys::ggufx_chat_request {
+        let mut raw = sized!(ggufx_chat_request);
+        raw.flags = self.flags.0;
+        if let Some(clock) = self.clock {
+            raw.flags |= ChatFlags::CLOCK.0;
+            raw.clock = clock;
+        }
+        let messages = Some(self.messages);
+        (raw.messages_json, raw.messages_json_length) = text(messages);
+        (raw.tools, raw.tools_length) = text(self.tools);
+        (raw.documents, raw.documents_length) = text(self.documents);
+        (raw.variables, raw.variables_length) = text(self.variables);
+        (raw.reasoning_effort, raw.reasoning_effort_length) = text(self.reasoning_effort);
+        raw
+    }
+}
+
+/// Names of the built-in formats.
+pub fn chat_formats() -> Vec<&'static str> {
+    // SAFETY: names are valid for ever, NULL is behind the last.
+    let name = |i| unsafe { sys::ggufx_chat_format_name(i) };
+    (0..).map(name).take_while(|n| !n.is_null()).map(|n| unsafe { forever(n) }).collect()
+}
+
+impl Chat {
+    /// Compile a template. Errors: `ARGUMENT`, `LIMIT`, `MALFORMED`, `UNSUPPORTED`, `NOT_FOUND`.
+    pub fn new(rt: &Runtime, file: Option<&File>, options: ChatOptions<'_>) -> Result<Self> {
+        let mut raw = sized!(ggufx_chat_options);
+        (raw.text, raw.text_length) = text(options.text);
+        (raw.name, raw.name_length) = text(options.name);
+        (raw.format, raw.format_length) = text(options.format);
+        (raw.bos_token, raw.bos_token_length) = text(options.bos_token);
+        (raw.eos_token, raw.eos_token_length) = text(options.eos_token);
+        let file = file.map_or(null_mut(), |f| f.as_raw());
+        let raw = create(|out, e| unsafe {
+            sys::ggufx_chat_create(out, rt.as_raw(), file, &raw, e)
+        })?;
+        Ok(Chat { raw })
+    }
+    /// The marks that the template's text knows.
+    pub fn styles(&self) -> ChatStyles {
+        ChatStyles(unsafe { sys::ggufx_chat_styles(self.as_raw()) })
+    }
+    /// The text of a conversation, and whose each byte is.
+    pub fn render(&self, request: &ChatRequest<'_>) -> Result<(String, Vec<ChatRun>)> {
+        let raw = request.raw();
+        let (mut text, mut runs) = (vec![0u8; 4096], vec![sys::ggufx_chat_run { end: 0, user: 0 }; 64]);
+        loop {
+            let (mut needed, mut n_runs) = (0, 0);
+            let (to, room) = (text.as_mut_ptr().cast(), text.len());
+            let (to_runs, room_runs) = (runs.as_mut_ptr(), runs.len());
+            let done = check(|e| unsafe {
+                sys::ggufx_chat_render(
+                    to, room, &mut needed, to_runs, room_runs, &mut n_runs, self.as_raw(), &raw, e,
+                )
+            });
+            match done {
+                Err(error) if error.status() == Status::CAPACITY => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    text.truncate(needed);
+                    let runs = &runs[..n_runs];
+                    let runs = runs.iter().map(|r| ChatRun { end: r.end, user: r.user != 0 });
+                    return Ok((String::from_utf8_lossy(&text).into_owned(), runs.collect()));
+                }
+            }
+            text.resize(needed, 0);
+            runs.resize(n_runs, sys::ggufx_chat_run { end: 0, user: 0 });
+        }
+    }
+    /// Ids of a conversation, in which no text of a user is a control token.
+    pub fn tokenize(
+        &self,
+        tokenizer: &Tokenizer,
+        request: &ChatRequest<'_>,
+        flags: TokenizeFlags,
+    ) -> Result<Vec<i32>> {
+        let raw = request.raw();
+        grow(request.messages.len() + 256, |out: &mut Vec<i32>, needed, e| unsafe {
+            let (to, room, chat) = (out.as_mut_ptr(), out.len(), self.as_raw());
+            sys::ggufx_chat_tokenize(
+                to, room, needed, chat, tokenizer.as_raw(), &raw, flags.0, e,
+            )
+        })
+    }
+}
+
+/// A piece of what a model says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChatEvent {
+    /// What people read.
+    Answer(String),
+    /// What came before it.
+    Reasoning(String),
+    /// A call of a tool begins: its number and name.
+    CallName(u64, String),
+    /// Its arguments, JSON.
+    CallArguments(u64, String),
+}
+
+mod raw {
+    use super::*;
+    use crate::handle::handle;
+    handle! {
+        /// One C parser.
+        Handle(ggufx_chat_parser, ggufx_chat_parser_destroy) sync
+    }
+    impl Handle {
+        pub fn new(raw: std::ptr::NonNull<sys::ggufx_chat_parser>) -> Self {
+            Handle { raw }
+        }
+    }
+}
+
+// What events add to while a call runs, which has the parser alone.
+#[derive(Debug, Default)]
+struct Told(UnsafeCell<Vec<ChatEvent>>);
+// SAFETY: reached by `&mut ChatParser` only.
+unsafe impl Sync for Told {}
+
+/// Tells a model's output apart as it comes.
+#[derive(Debug)]
+pub struct ChatParser {
+    handle: raw::Handle,
+    told: Box<Told>, // the C side has its address
+}
+
+unsafe extern "C" fn on_event(
+    user: *mut sys::c_void,
+    kind: u32,
+    call: u64,
+    text: *const sys::c_char,
+    length: usize,
+) -> i32 {
+    let text = String::from_utf8_lossy(bytes(text, length)).into_owned();
+    let told = &mut *(*user.cast::<Told>()).0.get();
+    told.push(match kind {
+        sys::GGUFX_CHAT_REASONING => ChatEvent::Reasoning(text),
+        sys::GGUFX_CHAT_CALL_NAME => ChatEvent::CallName(call, text),
+        sys::GGUFX_CHAT_CALL_ARGUMENTS => ChatEvent::CallArguments(call, text),
+        _ => ChatEvent::Answer(text),
+    });
+    0
+}
+
+impl ChatParser {
+    /// `prompt`: what was rendered, or its end; `tools`: a JSON array. Errors: `LIMIT`,
+    /// `MALFORMED`, `MEMORY`.
+    pub fn new(
+        rt: &Runtime,
+        styles: ChatStyles,
+        prompt: &str,
+        tools: Option<&str>,
+    ) -> Result<Self> {
+        let told = Box::<Told>::default();
+        let mut raw = sized!(ggufx_chat_parser_options);
+        raw.styles = styles.0;
+        (raw.prompt, raw.prompt_length) = text(Some(prompt));
+        (raw.tools, raw.tools_length) = text(tools);
+        raw.user = (&*told as *const Told as *mut Told).cast();
+        raw.event = Some(on_event);
+        let handle =
+            create(|out, e| unsafe { sys::ggufx_chat_parser_create(out, rt.as_raw(), &raw, e) })?;
+        Ok(ChatParser { handle: raw::Handle::new(handle), told })
+    }
+    /// The next bytes of the output, with special tokens written; what is told of them.
+    pub fn feed(&mut self, text: impl AsRef<[u8]>) -> Result<Vec<ChatEvent>> {
+        let (parser, text) = (self.handle.as_raw(), text.as_ref());
+        check(|e| unsafe {
+            sys::ggufx_chat_parser_feed(parser, text.as_ptr().cast(), text.len(), e)
+        })?;
+        Ok(std::mem::take(self.told.0.get_mut()))
+    }
+    /// The output has ended; what was held back.
+    pub fn finish(&mut self) -> Result<Vec<ChatEvent>> {
+        let parser = self.handle.as_raw();
+        check(|e| unsafe { sys::ggufx_chat_parser_finish(parser, e) })?;
+        Ok(std::mem::take(self.told.0.get_mut()))
+    }
+}
