@@ -34,7 +34,7 @@ def first_program(language, fence):
 def check_program(command, model, environment):
     """It says something of the demo model, and what is wrong with a file that is not there."""
     said = subprocess.run([*command, model], env=environment, capture_output=True, text=True)
-    if said.returncode or not re.search(r"32 keys, y\[0\] = -?\d", said.stdout):
+    if said.returncode or not re.search(r"33 keys, y\[0\] = -?\d", said.stdout):
         sys.exit(f"the README's program: exit {said.returncode}, {said.stdout!r} {said.stderr!r}")
     bad = subprocess.run([*command, model + ".absent"], env=environment, capture_output=True,
                          text=True)

@@ -29,7 +29,7 @@ func TestLibraryFits(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	f := demo(t, newRuntime(t))
 	defer f.Close()
-	check(t, f.MetaCount() == 32 && f.TensorCount() == 38)
+	check(t, f.MetaCount() == 33 && f.TensorCount() == 38)
 	key := func(name string) *Meta { return must[*Meta](t)(f.Meta(name)) }
 	check(t, must[string](t)(key("general.architecture").Text()) == "llama")
 	check(t, must[uint64](t)(key("llama.context_length").Uint64()) == 512)
@@ -49,7 +49,7 @@ func TestMetadata(t *testing.T) {
 	fails(t, err, StatusKvtype)
 	_, err = tokens.TextAt(1024)
 	fails(t, err, StatusArgument)
-	_, err = f.MetaAt(32)
+	_, err = f.MetaAt(33)
 	fails(t, err, StatusArgument)
 }
 

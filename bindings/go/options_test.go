@@ -171,11 +171,11 @@ func TestFileAndRuntimeOptions(t *testing.T) {
 
 func TestOpenLimits(t *testing.T) {
 	rt := newRuntime(t)
-	for _, o := range []OpenOptions{{MaxMetadataBytes: 1000}, {MaxKeys: 31}, {MaxTensors: 37}, {MaxStringBytes: 10}} {
+	for _, o := range []OpenOptions{{MaxMetadataBytes: 1000}, {MaxKeys: 32}, {MaxTensors: 37}, {MaxStringBytes: 10}} {
 		o := o
 		_, err := rt.Open(modelPath(t), &o)
 		fails(t, err, StatusLimit)
 	}
-	o := OpenOptions{MaxKeys: 32, MaxTensors: 38, MaxStringBytes: 4096}
+	o := OpenOptions{MaxKeys: 33, MaxTensors: 38, MaxStringBytes: 4096}
 	check(t, must[*File](t)(rt.Open(modelPath(t), &o)).TensorCount() == 38)
 }

@@ -39,6 +39,7 @@ static void add_verbs(Tool &tool) {
     add_info(tool);
     add_validate(tool);
     add_run(tool);
+    add_chat(tool);
     add_tokenize(tool);
     add_perplexity(tool);
     add_kv_eval(tool);

@@ -25,7 +25,7 @@ public static partial class Tests
     {
         using (var file = Demo())
         {
-            That(file.MetaCount == 32 && file.TensorCount == 38 && file.Metas.Count() == 32);
+            That(file.MetaCount == 33 && file.TensorCount == 38 && file.Metas.Count() == 33);
             That(file["general.architecture"].ToString() == "llama");
             That(file["general.architecture"].Bytes.Length == 5);
             That(file["llama.context_length"].ToUInt64() == 512 && file["llama.context_length"].ToInt64() == 512);

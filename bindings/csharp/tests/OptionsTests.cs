@@ -163,10 +163,10 @@ public static partial class Tests
     {
         string path = ModelPath;
         Fails(Status.Limit, () => GgufFile.Open(Rt, path, new OpenOptions { MaxMetadataBytes = 1000 }));
-        Fails(Status.Limit, () => GgufFile.Open(Rt, path, new OpenOptions { MaxKeys = 31 }));
+        Fails(Status.Limit, () => GgufFile.Open(Rt, path, new OpenOptions { MaxKeys = 32 }));
         Fails(Status.Limit, () => GgufFile.Open(Rt, path, new OpenOptions { MaxTensors = 37 }));
         Fails(Status.Limit, () => GgufFile.Open(Rt, path, new OpenOptions { MaxStringBytes = 10 }));
-        using (var file = GgufFile.Open(Rt, path, new OpenOptions { MaxKeys = 32, MaxTensors = 38, MaxStringBytes = 4096 }))
+        using (var file = GgufFile.Open(Rt, path, new OpenOptions { MaxKeys = 33, MaxTensors = 38, MaxStringBytes = 4096 }))
             That(file.TensorCount == 38 && file.Info.Missing == 0);
     }
 }

@@ -43,8 +43,8 @@ class Files(Case):
 
     def test_metadata(self) -> None:
         with self.demo() as file:
-            self.assertEqual((len(file.meta), len(file.tensors)), (32, 38))
-            self.assertEqual(len(list(file.meta)), 32)
+            self.assertEqual((len(file.meta), len(file.tensors)), (33, 38))
+            self.assertEqual(len(list(file.meta)), 33)
             self.assertEqual(file.meta["general.architecture"].value, "llama")
             self.assertEqual(bytes(file.meta["general.architecture"]), b"llama")
             context = file.meta["llama.context_length"]

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "floor/signals.hpp"
 
+#include "floor/interrupts.hpp"
+
 #include "floor/tool.hpp"
 
 #include <csignal>
@@ -29,6 +31,18 @@ void prepare_process() {
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+}
+
+void keep_interrupts() {
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    sigaction(SIGINT, &action, nullptr);
+}
+
+bool take_interrupt() {
+    if (g_signal != SIGINT) return false;
+    g_signal = 0;
+    return true;
 }
 
 int pending_signal() {

@@ -10,15 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-extern "C" const unsigned char ggufx_demo_model[];
-extern "C" const unsigned char ggufx_demo_model_end[];
-
 namespace ggufx::cli {
-
-std::string_view demo_model() {
-    return {reinterpret_cast<const char *>(ggufx_demo_model),
-            static_cast<size_t>(ggufx_demo_model_end - ggufx_demo_model)};
-}
 
 namespace {
 

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
-
-#include <string_view>
+#include "models/demo_model.hpp"
 
 namespace ggufx::cli {
 
@@ -15,9 +13,6 @@ struct DemoCall {
     uint64_t bytes; // looked at or written
     std::string speed;
 };
-
-// The bytes of the model inside of this program.
-std::string_view demo_model();
 
 // Each adds its call to the list.
 File demo_open(const ggufx_runtime *rt, std::vector<DemoCall> &calls);

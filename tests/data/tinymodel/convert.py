@@ -6,6 +6,7 @@ usage: convert.py --model model.bin --vocab tokenizer.json --out tiny-stories-f3
 """
 import argparse
 import array
+import pathlib
 import struct
 import sys
 
@@ -15,6 +16,7 @@ MAGIC = 0x314D5447                      # "GTM1", as train.cpp writes it
 U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5       # GGUF value types
 TENSOR_F32, TENSOR_F16 = 0, 1                               # ggml tensor types
 ALIGNMENT = 32
+TEMPLATE = pathlib.Path(__file__).resolve().parent / 'chat.jinja'
 EPSILON, ROPE_BASE = 1e-5, 10000.0      # fixed in train.cpp
 
 
@@ -103,6 +105,7 @@ def metadata(shape, table, file_type):
         entry('tokenizer.ggml.add_bos_token', BOOL, True),
         entry('tokenizer.ggml.add_eos_token', BOOL, False),
         entry('tokenizer.ggml.add_space_prefix', BOOL, True),
+        entry('tokenizer.chat_template', STRING, TEMPLATE.read_text(encoding='utf-8')),
     ]
 
 

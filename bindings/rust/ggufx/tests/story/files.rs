@@ -23,7 +23,7 @@ fn metadata_of_the_demo_model() {
     file.get("tokenizer.ggml.scores").unwrap().array_f64(1020, &mut scores).unwrap();
     assert!(scores.iter().all(|s| *s < 0.0));
     let keys: Vec<&str> = file.meta().map(|m| m.key()).collect();
-    assert_eq!((keys.len(), file.meta().len()), (32, 32));
+    assert_eq!((keys.len(), file.meta().len()), (33, 33));
     assert_eq!(file.info().unwrap().n_tensors, 38);
     assert_eq!(file.get(keys[5]).unwrap().index(), 5);
 }

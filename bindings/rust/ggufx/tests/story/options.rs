@@ -176,13 +176,13 @@ fn of_opens() {
     let no = OpenOptions::default;
     for o in [
         OpenOptions { max_metadata_bytes: 1000, ..no() },
-        OpenOptions { max_keys: 31, ..no() },
+        OpenOptions { max_keys: 32, ..no() },
         OpenOptions { max_tensors: 37, ..no() },
         OpenOptions { max_string_bytes: 10, ..no() },
     ] {
         fails(open(o), Status::LIMIT);
     }
-    open(OpenOptions { max_keys: 32, max_tensors: 38, max_string_bytes: 4096, ..no() }).unwrap();
+    open(OpenOptions { max_keys: 33, max_tensors: 38, max_string_bytes: 4096, ..no() }).unwrap();
 }
 
 #[test]

@@ -1,0 +1,260 @@
+// ggufx chat: a conversation with a model in the terminal, or line by line through a pipe.
+// SPDX-License-Identifier: MIT
+#include "chat/commands.hpp"
+#include "chat/line_reader.hpp"
+
+#include "floor/interrupts.hpp"
+#include "floor/signals.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+class ChatRoom {
+public:
+    ChatRoom(const Globals &globals, const ChatOptions &options);
+    int run();
+
+private:
+    bool ask(std::string &text);        // false: the person leaves
+    bool take(const std::string &text); // a message or a command; false: leave
+    void answer();
+    void show(uint32_t kind, std::string_view text);
+    void put(std::string_view text);
+    void end_shown();
+    void print_calls(const Turn &turn);
+    void print_answer(const Answered &answered);
+    void say(const std::string &text) const; // a remark, on standard error
+
+    const Globals &globals_;
+    const ChatOptions &options_;
+    Output out_;
+    bool interactive_; // somebody types
+    Style style_;      // of standard output
+    bool dim_remarks_;
+    Engine engine_;
+    Conversation conversation_;
+    ChatStats stats_;
+    Commands commands_;
+    LineReader reader_;
+    uint32_t shown_ = 0;   // kind of what was written last
+    bool at_begin_ = true; // of a line
+};
+
+} // namespace
+
+ChatRoom::ChatRoom(const Globals &globals, const ChatOptions &options)
+    : globals_(globals), options_(options), out_(globals),
+      interactive_(isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1),
+      style_(make_style(globals, out_)), dim_remarks_(interactive_ && *style_.dim != 0),
+      engine_(globals, options), commands_(conversation_, engine_, stats_, globals.force),
+      reader_(interactive_) {
+    if (!options.load.empty()) conversation_ = load_conversation(options.load);
+    if (!options.system.empty()) conversation_.set_system(options.system);
+}
+
+void ChatRoom::say(const std::string &text) const {
+    if (globals_.quiet) return;
+    const std::string shown = dim_remarks_ ? style_.dim + text + style_.reset : text;
+    std::fputs(shown.c_str(), stderr);
+    std::fflush(stderr);
+}
+
+// Ctrl-C at an empty prompt twice leaves.
+bool ChatRoom::ask(std::string &text) {
+    for (bool warned = false;;) {
+        const LineReader::End end =
+            reader_.read(text, conversation_.waits_for_tool() ? "result> " : "> ");
+        if (end == LineReader::End::line) return true;
+        if (end == LineReader::End::closed) {
+            if (interactive_) std::fputs("\n", stderr);
+            return false;
+        }
+        if (!interactive_ || !take_interrupt()) check_interrupt(); // SIGTERM, or nobody is asked
+        if (interactive_) std::fputs("\n", stderr);
+        if (warned) return false;
+        say("Ctrl-C again, Ctrl-D or /quit leaves\n");
+        warned = true;
+    }
+}
+
+// ---- what the model says ----
+
+// Output ends with the verb at a Ctrl-C, which on a terminal ends the answer alone.
+void ChatRoom::put(std::string_view text) {
+    if (interactive_ && out_.is_terminal()) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout); // run_verb looks for what failed
+    } else {
+        out_.write(text);
+        out_.flush();
+    }
+}
+
+// Reasoning is dim on a terminal and on standard error elsewhere: standard output is the answer.
+void ChatRoom::show(uint32_t kind, std::string_view text) {
+    if (globals_.json || kind == GGUFX_CHAT_CALL_NAME || kind == GGUFX_CHAT_CALL_ARGUMENTS) return;
+    const bool reasoning = kind == GGUFX_CHAT_REASONING;
+    if (reasoning && options_.no_think) return;
+    if (shown_ != kind && shown_ != 0) end_shown();
+    if (reasoning && !out_.is_terminal()) {
+        say(escape_controls(text));
+        return;
+    }
+    if (reasoning && shown_ != kind) put(style_.dim);
+    put(out_.is_terminal() ? escape_controls(text) : std::string(text));
+    shown_ = kind;
+    at_begin_ = text.back() == '\n';
+}
+
+// The end of a part: the colour goes back, the line is finished.
+void ChatRoom::end_shown() {
+    if (shown_ == GGUFX_CHAT_REASONING) put(style_.reset);
+    if (!at_begin_) put("\n");
+    shown_ = 0;
+    at_begin_ = true;
+}
+
+void ChatRoom::print_calls(const Turn &turn) {
+    for (const ToolCall &call : turn.calls)
+        say(fmt::format("the model calls {}({})\n", escape(call.name), escape(call.arguments)));
+    if (!turn.calls.empty() && interactive_)
+        say("nothing is run: type what it gave, an empty line is no result\n");
+}
+
+void ChatRoom::print_answer(const Answered &answered) {
+    Json line = json_object();
+    Conversation one;
+    one.turns.push_back(answered.turn);
+    line.update(one.to_json().elements()[0]);
+    line["prompt_tokens"] = answered.n_prompt;
+    line["cached_tokens"] = answered.n_reused;
+    line["tokens"] = answered.n_tokens;
+    line["seconds"] = answered.seconds;
+    line["dropped_turns"] = answered.n_dropped;
+    print_json_line(out_, line);
+}
+
+void ChatRoom::answer() {
+    Answered answered;
+    try {
+        answered = engine_.answer(
+            conversation_, [this](uint32_t kind, std::string_view text) { show(kind, text); });
+    } catch (...) {
+        if (!globals_.json) end_shown();
+        throw;
+    }
+    if (answered.interrupted && (!interactive_ || !take_interrupt())) {
+        if (!globals_.json) end_shown();
+        check_interrupt();
+    }
+    if (globals_.json) {
+        print_answer(answered);
+    } else {
+        if (shown_ == 0 && answered.turn.calls.empty() && !interactive_) put("\n");
+        end_shown();
+    }
+    conversation_.turns.push_back(answered.turn);
+    stats_.add(answered);
+    if (answered.n_dropped > 0)
+        say(fmt::format("the context is full: the {} oldest turns are gone\n", answered.n_dropped));
+    if (answered.full) say("the context is full: the answer ends here\n");
+    print_calls(answered.turn);
+    if (answered.interrupted) say("interrupted\n");
+    if (interactive_ && !globals_.json) {
+        const double rate =
+            answered.seconds > 0 ? static_cast<double>(answered.n_tokens) / answered.seconds : 0;
+        say(fmt::format("[{} tokens, {:.1f}/s, {}/{}]\n", answered.n_tokens, rate,
+                        engine_.n_cached(), engine_.n_context()));
+    }
+}
+
+// ---- what a person says ----
+
+bool ChatRoom::take(const std::string &text) {
+    const bool waits = conversation_.waits_for_tool();
+    Turn turn = {waits ? "tool" : "user", text, {}, {}};
+    // Lines of a pipe are data: none is a command.
+    if (interactive_ && !waits && text.starts_with('/')) {
+        if (text.starts_with("//")) {
+            turn.content.erase(0, 1);
+        } else {
+            std::string said;
+            const Commands::Then then = commands_.run(text, said);
+            say(said);
+            if (then == Commands::Then::answer) answer();
+            return then != Commands::Then::leave;
+        }
+    }
+    if (text.empty() && !waits) return true;
+    conversation_.turns.push_back(turn);
+    const size_t n_before = conversation_.turns.size();
+    try {
+        answer();
+    } catch (const Failure &failure) {
+        // A message that is too long, or that the template refuses, is no reason to leave.
+        if (!interactive_ || pending_signal() != 0) throw;
+        if (conversation_.turns.size() == n_before) conversation_.turns.pop_back();
+        say(std::string(failure.what()) + "\n");
+    }
+    return true;
+}
+
+int ChatRoom::run() {
+    if (interactive_) {
+        keep_interrupts();
+        say(fmt::format("{}; /help names the commands\n", escape(engine_.name())));
+    }
+    std::string text;
+    while (ask(text)) {
+        require_utf8(text, "the message", kInvalidFile);
+        if (!take(text)) break;
+    }
+    if (!options_.save.empty()) commands_.save(options_.save);
+    out_.finish();
+    return kOk;
+}
+
+void add_chat(Tool &tool) {
+    auto options = std::make_shared<ChatOptions>();
+    Command sub = tool.app.add_command("chat", "talk to a model");
+    sub.option("MODEL", options->model, "GGUF file; default the embedded one");
+    sub.option("--template", options->template_name,
+               "a built-in format (chatml, llama3, ...) or a FILE with a template; default the "
+               "model's")
+        .value("TEMPLATE");
+    sub.option("--system", options->system, "what the system says first");
+    sub.option("--tools", options->tools,
+               "functions the model may call, a JSON list; calls are shown, nothing is run, the "
+               "next line is the result")
+        .value("FILE");
+    sub.flag("--no-think", options->no_think, "no reasoning: the template is told, none is shown");
+    sub.option("--load", options->load, "go on with a conversation (JSON)").value("FILE");
+    sub.option("--save", options->save, "write it at the end: .md Markdown, else JSON")
+        .value("FILE");
+    sub.option("-n,--predict", options->n_predict,
+               "tokens of an answer at most, 0 = no limit; default 0");
+    sub.option("--temp", options->temperature, "temperature, 0 = always the likeliest; default 0.8")
+        .within(0.0, 1e6);
+    sub.option("--top-k", options->top_k, "keep the k likeliest, 0 = all; default 40");
+    sub.option("--top-p", options->top_p, "keep the likeliest up to this probability; default 0.95")
+        .within(0.0, 1.0);
+    sub.option("--min-p", options->min_p, "drop below this share of the likeliest; default 0.05")
+        .within(0.0, 1.0);
+    sub.option("--seed", options->seed, "random seed; default 1");
+    sub.option("--ctx", options->n_context,
+               "tokens of context; default those of the model, at most 8192");
+    add_model_options(sub, options->making);
+    sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
+    sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
+    sub.examples("  ggufx chat\n"
+                 "  ggufx chat model.gguf --system \"Answer in one sentence.\"\n"
+                 "  echo \"What is a quine?\" | ggufx chat model.gguf --no-think --save quine.md");
+    tool.verbs.emplace_back(sub,
+                            [&tool, options] { return ChatRoom(tool.globals, *options).run(); });
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,36 @@
+// What a person tells the chat itself: lines that begin with a slash.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chat/engine.hpp"
+
+#include <set>
+
+namespace ggufx::cli {
+
+// Of a whole chat, for /stats.
+struct ChatStats {
+    size_t n_prompt = 0, n_reused = 0, n_tokens = 0, n_answers = 0;
+    double prompt_seconds = 0, seconds = 0;
+    void add(const Answered &answered);
+};
+
+class Commands {
+public:
+    Commands(Conversation &conversation, const Engine &engine, const ChatStats &stats, bool force)
+        : conversation_(conversation), engine_(engine), stats_(stats), force_(force) {}
+
+    enum class Then { ask, answer, leave }; // the next line; the last turn; the shell
+    // `line` begins with a slash. What is said goes to `said`; a failure is said, too.
+    Then run(const std::string &line, std::string &said);
+    void save(const std::string &path); // throws Failure
+
+private:
+    Conversation &conversation_;
+    const Engine &engine_;
+    const ChatStats &stats_;
+    bool force_;
+    std::set<std::string> saved_; // files of this chat's own, which are written again
+};
+
+} // namespace ggufx::cli

@@ -1,0 +1,140 @@
+// Reading is strict: what is no list of turns is refused with its name.
+// SPDX-License-Identifier: MIT
+#include "chat/conversation.hpp"
+
+#include <algorithm>
+
+namespace ggufx::cli {
+
+namespace {
+
+bool is_user(const Turn &turn) {
+    return turn.role == "user";
+}
+
+std::string text_of(const Json &message, const char *key) {
+    const Json *const value = message.find(key);
+    return value && value->text() ? *value->text() : std::string();
+}
+
+Json parsed_or_text(const std::string &arguments) {
+    try {
+        return Json::parse(arguments, "arguments");
+    } catch (const Failure &) {
+        return arguments; // a model's mistake stays what it is
+    }
+}
+
+Json call_json(const ToolCall &call) {
+    Json function = Json::object();
+    function["name"] = call.name;
+    function["arguments"] = parsed_or_text(call.arguments);
+    return Json{{"type", "function"}, {"function", function}};
+}
+
+ToolCall call_from(const Json &call) {
+    ToolCall out;
+    const Json *const function = call.find("function");
+    if (!function) return out;
+    out.name = text_of(*function, "name");
+    const Json *const arguments = function->find("arguments");
+    if (arguments) out.arguments = arguments->text() ? *arguments->text() : arguments->dump();
+    return out;
+}
+
+} // namespace
+
+void Conversation::set_system(const std::string &text) {
+    if (!turns.empty() && turns[0].role == "system") turns.erase(turns.begin());
+    if (!text.empty()) turns.insert(turns.begin(), Turn{"system", text, {}, {}});
+}
+
+bool Conversation::drop_oldest() {
+    const auto first = std::find_if(turns.begin(), turns.end(), is_user);
+    if (first == turns.end()) return false;
+    const auto next = std::find_if(first + 1, turns.end(), is_user);
+    if (next == turns.end()) return false;
+    turns.erase(first, next);
+    return true;
+}
+
+bool Conversation::undo(std::string &text) {
+    const auto last = std::find_if(turns.rbegin(), turns.rend(), is_user);
+    if (last == turns.rend()) return false;
+    text = last->content;
+    turns.erase(last.base() - 1, turns.end());
+    return true;
+}
+
+Json Conversation::to_json() const {
+    Json out = Json::array();
+    for (const Turn &turn : turns) {
+        Json message = Json::object();
+        message["role"] = turn.role;
+        message["content"] = turn.content;
+        if (!turn.reasoning.empty()) message["reasoning_content"] = turn.reasoning;
+        if (!turn.calls.empty()) {
+            Json calls = Json::array();
+            for (const ToolCall &call : turn.calls) calls.push_back(call_json(call));
+            message["tool_calls"] = calls;
+        }
+        out.push_back(message);
+    }
+    return out;
+}
+
+std::string Conversation::to_markdown() const {
+    std::string out = "# Conversation\n";
+    for (const Turn &turn : turns) {
+        out += "\n## " + turn.role + "\n\n";
+        if (!turn.reasoning.empty()) {
+            out += "> " + turn.reasoning;
+            for (size_t at = out.size() - turn.reasoning.size();
+                 (at = out.find('\n', at)) != std::string::npos; at += 3)
+                out.replace(at, 1, "\n> ");
+            out += "\n\n";
+        }
+        if (!turn.content.empty()) out += turn.content + "\n";
+        for (const ToolCall &call : turn.calls)
+            out += "\n```json\n" + call_json(call).dump() + "\n```\n";
+    }
+    return out;
+}
+
+Conversation Conversation::from_json(const Json &file, const std::string &what) {
+    const Json *messages = file.is_array() ? &file : file.find("messages");
+    if (!messages || !messages->is_array())
+        throw Failure(kInvalidFile, what + ": no list of \"messages\"");
+    Conversation out;
+    for (const Json &message : messages->elements()) {
+        Turn turn;
+        if (message.is_object()) turn.role = text_of(message, "role");
+        if (turn.role.empty()) throw Failure(kInvalidFile, what + ": a message without a role");
+        turn.content = text_of(message, "content");
+        turn.reasoning = text_of(message, "reasoning_content");
+        const Json *const calls = message.find("tool_calls");
+        if (calls && calls->is_array())
+            for (const Json &call : calls->elements()) turn.calls.push_back(call_from(call));
+        out.turns.push_back(std::move(turn));
+    }
+    return out;
+}
+
+void save_conversation(const Conversation &conversation, const std::string &path, bool force) {
+    Output out(path, force);
+    if (path.ends_with(".md")) {
+        out.write(conversation.to_markdown());
+    } else {
+        Json file = json_object();
+        file["messages"] = conversation.to_json();
+        out.write(json_text(file, 2) + "\n");
+    }
+    out.finish();
+}
+
+Conversation load_conversation(const std::string &path) {
+    const std::string what = quoted(path);
+    return Conversation::from_json(Json::parse(read_utf8(path), what), what);
+}
+
+} // namespace ggufx::cli

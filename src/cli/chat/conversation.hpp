@@ -1,0 +1,42 @@
+// The turns of a conversation, and the files they are kept in: JSON, which is read back, and
+// Markdown for people.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/json.hpp"
+
+namespace ggufx::cli {
+
+struct ToolCall {
+    std::string name, arguments; // JSON
+};
+
+struct Turn {
+    std::string role; // "system", "user", "assistant", "tool"
+    std::string content;
+    std::string reasoning;
+    std::vector<ToolCall> calls;
+};
+
+class Conversation {
+public:
+    std::vector<Turn> turns;
+
+    void set_system(const std::string &text); // empty: none
+    // Takes the oldest user's turn and what came of it away, never the system's; false when there
+    // is only one.
+    bool drop_oldest();
+    // Takes turns away down to the last user's, and gives its text; false when there is none.
+    bool undo(std::string &text);
+    bool waits_for_tool() const { return !turns.empty() && !turns.back().calls.empty(); }
+
+    Json to_json() const; // an array of messages, as templates want them
+    std::string to_markdown() const;
+    static Conversation from_json(const Json &file, const std::string &what);
+};
+
+// ".md" is Markdown, anything else JSON. Throws Failure.
+void save_conversation(const Conversation &conversation, const std::string &path, bool force);
+Conversation load_conversation(const std::string &path);
+
+} // namespace ggufx::cli

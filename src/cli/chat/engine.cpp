@@ -1,0 +1,318 @@
+// The prompt of each turn is rendered and tokenized as a whole; what it shares with the cache from
+// its begin on stays, the rest is computed.
+// SPDX-License-Identifier: MIT
+#include "chat/engine.hpp"
+
+#include "floor/signals.hpp"
+#include "models/demo_model.hpp"
+#include "models/text_model.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <exception>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Room for an answer that a prompt leaves at least: a quarter of the context, 256 tokens at most.
+size_t reserve_of(size_t n_context) {
+    return std::min<size_t>(n_context / 4, 256);
+}
+
+bool is_file(const std::string &path) {
+    struct stat info = {};
+    return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+bool is_format(const std::string &name) {
+    for (size_t i = 0; const char *const known = ggufx_chat_format_name(i); i++)
+        if (name == known) return true;
+    return false;
+}
+
+// What a parser tells, kept in a turn and shown.
+struct Telling {
+    Turn *turn;
+    const Shown *show;
+    std::exception_ptr caught; // none crosses the library
+};
+
+int32_t on_event(void *user, uint32_t kind, uint64_t, const char *text, size_t length) {
+    Telling &telling = *static_cast<Telling *>(user);
+    const std::string_view piece(text, length);
+    Turn &turn = *telling.turn;
+    if (kind == GGUFX_CHAT_ANSWER) turn.content += piece;
+    if (kind == GGUFX_CHAT_REASONING) turn.reasoning += piece;
+    if (kind == GGUFX_CHAT_CALL_NAME) turn.calls.push_back({std::string(piece), ""});
+    if (kind == GGUFX_CHAT_CALL_ARGUMENTS && !turn.calls.empty())
+        turn.calls.back().arguments += piece;
+    try {
+        (*telling.show)(kind, piece);
+        return 0;
+    } catch (...) {
+        telling.caught = std::current_exception();
+        return 1;
+    }
+}
+
+Parser make_parser(const ggufx_runtime *rt, uint32_t styles, const std::string &prompt,
+                   const std::string &tools, Telling &telling) {
+    ggufx_chat_parser_options options;
+    ggufx_chat_parser_options_init(&options);
+    options.styles = styles;
+    options.prompt = prompt.data();
+    options.prompt_length = prompt.size();
+    if (!tools.empty()) {
+        options.tools = tools.data();
+        options.tools_length = tools.size();
+    }
+    options.user = &telling;
+    options.event = on_event;
+    ggufx_chat_parser *parser = nullptr;
+    call(
+        [&](ggufx_error *error) { return ggufx_chat_parser_create(&parser, rt, &options, error); });
+    return Parser(parser);
+}
+
+Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const ChatOptions &options) {
+    ggufx_sampler_options of;
+    ggufx_sampler_options_init(&of);
+    of.temperature = options.temperature;
+    of.top_k = options.top_k;
+    of.top_p = options.top_p;
+    of.min_p = options.min_p;
+    of.seed = options.seed;
+    ggufx_sampler *sampler = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_create(&sampler, rt, n_vocab, &of, error);
+    });
+    return Sampler(sampler);
+}
+
+} // namespace
+
+Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_runtime(globals)) {
+    const ggufx_progress cancel = cancel_hook();
+    file_ = options.model.empty() ? open_demo_model(rt_.get())
+                                  : open_file(rt_.get(), options.model, 0, &cancel);
+    name_ = meta_text(file_.get(), "general.name").value_or(options.model);
+    make_template(options); // before the weights are bound: its faults come at once
+    ggufx_tokenizer *tokenizer = nullptr;
+    call(
+        [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
+    tokenizer_.reset(tokenizer);
+    model_ = make_model(rt_.get(), file_.get(), options.making);
+    const ggufx_model_facts facts = model_facts(model_.get());
+    session_ = make_session(rt_.get(), file_.get(), model_.get(), options.n_context,
+                            kv_type_from_name(options.type_k, "--ctk"),
+                            kv_type_from_name(options.type_v, "--ctv"));
+    sampler_ = make_sampler(rt_.get(), facts.n_vocab, options);
+    n_context_ = session_facts(session_.get()).n_context;
+    n_predict_ = options.n_predict;
+    logits_.resize(facts.n_vocab);
+    flags_ = GGUFX_CHAT_GENERATE | (options.no_think ? GGUFX_CHAT_NO_THINK : 0);
+    if (!options.tools.empty()) {
+        const Json tools = Json::parse(read_utf8(options.tools), "--tools");
+        if (!tools.is_array()) throw Failure(kUsage, "--tools: the file is no list of functions");
+        tools_ = tools.dump();
+    }
+}
+
+void Engine::make_template(const ChatOptions &options) {
+    ggufx_chat_options of;
+    ggufx_chat_options_init(&of);
+    const std::string &name = options.template_name;
+    std::string text;
+    if (is_format(name)) {
+        of.format = name.data();
+        of.format_length = name.size();
+    } else if (!name.empty()) {
+        if (!is_file(name)) {
+            std::vector<std::string> names;
+            for (size_t i = 0; const char *const known = ggufx_chat_format_name(i); i++)
+                names.emplace_back(known);
+            throw Failure(kUsage, "--template: \"" + escape(name) + "\" is no file and no format" +
+                                      did_you_mean(name, names));
+        }
+        text = read_utf8(name);
+        of.text = text.data();
+        of.text_length = text.size();
+    }
+    ggufx_chat *chat = nullptr;
+    ggufx_error error;
+    const ggufx_status status = ggufx_chat_create(&chat, rt_.get(), file_.get(), &of, &error);
+    if (status == GGUFX_E_NOT_FOUND && name.empty())
+        throw Failure(kUnsupported, "the model has no chat template; --template NAME or FILE "
+                                    "gives one, such as chatml");
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    chat_.reset(chat);
+    styles_ = ggufx_chat_styles(chat);
+}
+
+Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
+    const std::string messages = conversation.to_json().dump();
+    ggufx_chat_request request;
+    ggufx_chat_request_init(&request);
+    request.flags = flags_ | GGUFX_CHAT_CLOCK;
+    const std::time_t now = std::time(nullptr);
+    struct tm local = {};
+    localtime_r(&now, &local);
+    request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
+    request.messages_json = messages.data();
+    request.messages_json_length = messages.size();
+    if (!tools_.empty()) {
+        request.tools = tools_.data();
+        request.tools_length = tools_.size();
+    }
+    Prompt out;
+    const auto filled = [](auto &room, const auto &fill) {
+        size_t needed = 0;
+        ggufx_error error;
+        room.resize(4096);
+        if (fill(&needed, &error) == GGUFX_E_CAPACITY) room.resize(needed);
+        call([&](ggufx_error *e) { return fill(&needed, e); });
+        room.resize(needed);
+    };
+    filled(out.text, [&](size_t *needed, ggufx_error *error) {
+        return ggufx_chat_render(out.text.data(), out.text.size(), needed, nullptr, 0, nullptr,
+                                 chat_.get(), &request, error);
+    });
+    filled(out.ids, [&](size_t *needed, ggufx_error *error) {
+        return ggufx_chat_tokenize(out.ids.data(), out.ids.size(), needed, chat_.get(),
+                                   tokenizer_.get(), &request, GGUFX_TOKENIZE_ADD_SPECIAL, error);
+    });
+    return out;
+}
+
+Engine::Prompt Engine::fitting_prompt(Conversation &conversation, Answered &out) const {
+    for (;;) {
+        Prompt prompt = prompt_of(conversation);
+        if (prompt.ids.empty()) throw Failure(kUsage, "the template gives no text to go on from");
+        if (prompt.ids.size() + reserve_of(n_context_) <= n_context_) return prompt;
+        const size_t n_before = conversation.turns.size();
+        if (conversation.drop_oldest()) {
+            out.n_dropped += n_before - conversation.turns.size();
+            continue;
+        }
+        if (prompt.ids.size() < n_context_) return prompt;
+        throw Failure(kUsage, fmt::format("the message has {} tokens with its template, the "
+                                          "context {} (--ctx)",
+                                          prompt.ids.size(), n_context_));
+    }
+}
+
+bool Engine::decode(const int32_t *ids, size_t n) {
+    const ggufx_progress cancel = cancel_hook();
+    ggufx_decode_options options;
+    ggufx_decode_options_init(&options);
+    options.progress = &cancel;
+    ggufx_error error;
+    const ggufx_status status = ggufx_session_decode(session_.get(), ids, n, &options, &error);
+    if (status == GGUFX_E_CANCELLED) return false;
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    cached_.insert(cached_.end(), ids, ids + n);
+    return true;
+}
+
+// At least one token is computed: its logits are wanted.
+size_t Engine::feed(const std::vector<int32_t> &ids) {
+    const size_t most = std::min(cached_.size(), ids.size() - 1);
+    size_t same = 0;
+    while (same < most && cached_[same] == ids[same]) same++;
+    if (same < cached_.size()) {
+        call([&](ggufx_error *error) {
+            return ggufx_session_truncate(session_.get(), same, error);
+        });
+        cached_.resize(same);
+    }
+    return same;
+}
+
+int32_t Engine::next() {
+    call([&](ggufx_error *error) {
+        return ggufx_session_logits(logits_.data(), logits_.size(), session_.get(), error);
+    });
+    int32_t id = 0;
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_sample(&id, nullptr, sampler_.get(), logits_.data(), logits_.size(),
+                                    error);
+    });
+    return id;
+}
+
+std::string Engine::piece(int32_t id, ggufx_detokenize_state &state, bool last) const {
+    const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE |
+                           (last ? GGUFX_DETOKENIZE_LAST : 0);
+    std::string text(256, '\0');
+    size_t needed = 0;
+    const auto detokenize = [&](ggufx_error *error) {
+        return ggufx_detokenize_part(text.data(), text.size(), &needed, &state, tokenizer_.get(),
+                                     &id, last ? 0 : 1, flags, error);
+    };
+    ggufx_error error;
+    ggufx_status status = detokenize(&error);
+    if (status == GGUFX_E_CAPACITY) {
+        text.resize(needed);
+        status = detokenize(&error);
+    }
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    text.resize(needed);
+    return text;
+}
+
+Answered Engine::answer(Conversation &conversation, const Shown &show) {
+    Answered out;
+    out.turn.role = "assistant";
+    const Prompt prompt = fitting_prompt(conversation, out);
+    out.n_prompt = prompt.ids.size();
+    Telling telling = {&out.turn, &show, nullptr};
+    const Parser parser = make_parser(rt_.get(), styles_, prompt.text, tools_, telling);
+    const auto told = [&](const auto &feed) {
+        ggufx_error error;
+        const ggufx_status status = feed(&error);
+        if (telling.caught) std::rethrow_exception(telling.caught);
+        if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    };
+    const auto say = [&](const std::string &text) {
+        told([&](ggufx_error *error) {
+            return ggufx_chat_parser_feed(parser.get(), text.data(), text.size(), error);
+        });
+    };
+    auto start = Clock::now();
+    out.n_reused = feed(prompt.ids);
+    out.interrupted = !decode(prompt.ids.data() + out.n_reused, prompt.ids.size() - out.n_reused);
+    out.prompt_seconds = since(start);
+    start = Clock::now();
+    ggufx_detokenize_state state = {};
+    while (!out.interrupted && (n_predict_ == 0 || out.n_tokens < n_predict_)) {
+        const int32_t id = next();
+        out.n_tokens++;
+        const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *of, ggufx_error *error) {
+            return ggufx_token_info(of, tokenizer_.get(), id, error);
+        });
+        const bool ends = (info.flags & GGUFX_TOKEN_END) != 0;
+        // What ends is no part of the answer; in harmony it tells a call from an answer.
+        if (!ends || (styles_ & GGUFX_CHAT_STYLE_HARMONY)) say(piece(id, state, false));
+        if (ends) break;
+        out.full = cached_.size() >= n_context_;
+        if (out.full) break;
+        out.interrupted = pending_signal() != 0 || !decode(&id, 1);
+    }
+    say(piece(0, state, true));
+    told([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser.get(), error); });
+    out.seconds = since(start);
+    return out;
+}
+
+} // namespace ggufx::cli

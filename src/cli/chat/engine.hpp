@@ -1,0 +1,82 @@
+// A model that answers: a session whose cache holds what is the same in every prompt, a sampler, a
+// template.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "chat/conversation.hpp"
+#include "models/model_options.hpp"
+
+#include <functional>
+
+namespace ggufx::cli {
+
+struct ChatOptions {
+    std::string model; // empty: the embedded one
+    std::string template_name, system, tools, load, save;
+    bool no_think = false;
+    uint32_t n_predict = 0; // 0: up to the end of the context
+    float temperature = 0.8f;
+    uint32_t top_k = 40;
+    float top_p = 0.95f;
+    float min_p = 0.05f;
+    uint64_t seed = 1;
+    uint32_t n_context = 0;
+    std::string type_k = "f16", type_v = "f16";
+    ModelMaking making;
+};
+
+using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
+
+// What became of a turn.
+struct Answered {
+    Turn turn;
+    size_t n_prompt = 0, n_reused = 0; // tokens of the prompt; those the cache had
+    size_t n_tokens = 0;
+    double prompt_seconds = 0, seconds = 0;
+    bool interrupted = false, full = false; // ended by Ctrl-C; by the context
+    size_t n_dropped = 0;                   // turns that went
+};
+
+// Kinds are GGUFX_CHAT_*.
+using Shown = std::function<void(uint32_t kind, std::string_view text)>;
+
+class Engine {
+public:
+    Engine(const Globals &globals, const ChatOptions &options);
+
+    // Answers the last turn. The oldest turns leave `conversation` where the context is too small;
+    // throws Failure (usage) where the last one alone is. Ctrl-C ends the answer, not the call.
+    Answered answer(Conversation &conversation, const Shown &show);
+
+    size_t n_context() const { return n_context_; }
+    size_t n_cached() const { return cached_.size(); }
+    const std::string &name() const { return name_; } // of the model
+
+private:
+    struct Prompt {
+        std::vector<int32_t> ids;
+        std::string text;
+    };
+    void make_template(const ChatOptions &options);
+    Prompt prompt_of(const Conversation &conversation) const;
+    Prompt fitting_prompt(Conversation &conversation, Answered &out) const;
+    size_t feed(const std::vector<int32_t> &ids); // how many the cache had
+    bool decode(const int32_t *ids, size_t n);    // false: interrupted
+    int32_t next();
+    std::string piece(int32_t id, ggufx_detokenize_state &state, bool last) const;
+
+    Runtime rt_;
+    File file_;
+    Model model_;
+    Session session_;
+    Sampler sampler_;
+    Tokenizer tokenizer_;
+    ChatTemplate chat_;
+    std::string tools_, name_;
+    uint32_t styles_ = 0, flags_ = 0, n_predict_ = 0;
+    size_t n_context_ = 0;
+    std::vector<int32_t> cached_; // what the session holds
+    std::vector<float> logits_;
+};
+
+} // namespace ggufx::cli

@@ -1,0 +1,14 @@
+// The model inside of this program.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+
+#include <string_view>
+
+namespace ggufx::cli {
+
+std::string_view demo_model();                 // its bytes
+File open_demo_model(const ggufx_runtime *rt); // in place
+
+} // namespace ggufx::cli

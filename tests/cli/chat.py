@@ -1,0 +1,296 @@
+# chat: conversations through pipes and, with keys and Ctrl-C, in a terminal.
+# SPDX-License-Identifier: MIT
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import tool
+from tool import MODEL
+
+TEMPLATE = ("{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
+            "{% if add_generation_prompt %}[assistant]{% endif %}")
+SHORT = ("--temp", "0", "-n", "8")
+
+
+class Chat(tool.Case):
+    def setUp(self):
+        super().setUp()
+        self.template = self.path("template.jinja", TEMPLATE.encode())
+
+    def talk(self, text, *args, code=0, **options):
+        """Standard output and error of a chat through a pipe."""
+        path = self.path("lines.txt", text.encode())
+        with open(path, "rb") as lines:
+            result = tool.run("chat", *args, stdin=lines, **options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result.stdout.decode(), result.stderr.decode()
+
+
+class Pipe(Chat):
+    def test_the_embedded_model_answers_line_by_line(self):
+        out, said = self.talk("Once upon a time\nThe sun\n", *SHORT)
+        lines = self.talk("Once upon a time\nThe sun\n", MODEL, *SHORT, "--json")[0].splitlines()
+        answers = [json.loads(line)["content"] for line in lines]
+        self.assertEqual((len(answers), said), (2, ""))
+        self.assertTrue(all(len(answer) > 8 for answer in answers), answers)
+        self.assertEqual(out, "".join(a if a.endswith("\n") else a + "\n" for a in answers))
+        story = self.ok("run", MODEL, "-p", "Once upon a time", *SHORT).decode()
+        self.assertEqual(story, answers[0] + "\n")  # the template adds nothing to a first turn
+
+    def test_an_answer_is_what_run_makes_of_the_prompt(self):
+        answers = [json.loads(line) for line in self.talk(
+            "Once upon\n", MODEL, "--template", self.template, "--json", *SHORT)[0].splitlines()]
+        prompt = "<s>[user]Once upon\n[assistant]"
+        text = self.ok("run", MODEL, "-p", prompt[3:], *SHORT).decode()
+        self.assertEqual(answers[0]["content"] + "\n", text)
+        self.assertEqual((answers[0]["role"], answers[0]["schema"]), ("assistant", 1))
+        self.assertEqual((answers[0]["tokens"], answers[0]["cached_tokens"]), (8, 0))
+
+    def test_what_prompts_share_stays_in_the_cache(self):
+        answers = [json.loads(line) for line in self.talk(
+            "a\nb\nc\n", MODEL, "--template", self.template, "--json", *SHORT)[0].splitlines()]
+        self.assertEqual(len(answers), 3)
+        for before, after in zip(answers, answers[1:]):
+            self.assertGreaterEqual(after["cached_tokens"], before["prompt_tokens"] - 2)
+            self.assertGreater(after["prompt_tokens"], after["cached_tokens"])
+
+    def test_a_cache_gives_the_answers_of_whole_prompts(self):
+        saved = self.path("two.json")
+        whole = [json.loads(line) for line in self.talk(
+            "The dog\nThe cat\n", MODEL, "--template", self.template, "--json",
+            *SHORT)[0].splitlines()]
+        self.talk("The dog\n", MODEL, "--template", self.template, *SHORT, "--save", saved)
+        again = json.loads(self.talk("The cat\n", MODEL, "--template", self.template, "--json", *SHORT,
+                                     "--load", saved)[0])
+        self.assertEqual(again["content"], whole[1]["content"])
+        self.assertEqual(again["cached_tokens"], 0)
+
+    def test_lines_of_a_pipe_are_no_commands(self):
+        target = self.path("no.json")
+        out, said = self.talk(f"/save {target}\n", MODEL, *SHORT)
+        self.assertFalse(os.path.exists(target))
+        self.assertEqual((len(out) > 8, said), (True, ""))
+
+    def test_the_oldest_turns_go_and_never_the_system(self):
+        saved = self.path("all.json")
+        lines = "".join(f"This is line {i} of many long lines that say little.\n" for i in range(6))
+        out, said = self.talk(lines, MODEL, "--template", self.template, "--system", "Be brief.",
+                              "--ctx", "128", *SHORT, "--save", saved)
+        self.assertEqual(len(out.splitlines()), 6)
+        self.assertIn("the context is full: the 2 oldest turns are gone", said)
+        turns = tool.read_json(saved)["messages"]
+        self.assertEqual(turns[0], {"role": "system", "content": "Be brief."})
+        self.assertIn("line 5", turns[-2]["content"])
+        self.assertNotIn("line 0", json.dumps(turns))
+
+    def test_a_message_larger_than_the_context_is_refused(self):
+        said = self.talk("word " * 400 + "\n", MODEL, "--ctx", "128", code=2)[1]
+        self.assertRegex(said, r"the message has \d+ tokens with its template, the context 128")
+
+    def test_transcripts(self):
+        as_json, as_text = self.path("a.json"), self.path("a.md")
+        for path in (as_json, as_text):
+            self.talk("The dog\n", MODEL, *SHORT, "--system", "S", "--save", path)
+        kept = tool.read_json(as_json)
+        self.assertEqual(kept["schema"], 1)
+        self.assertEqual([m["role"] for m in kept["messages"]], ["system", "user", "assistant"])
+        with open(as_text, encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue(text.startswith("# Conversation\n\n## system\n\nS\n\n## user\n\nThe dog\n"))
+        self.assertIn(kept["messages"][2]["content"], text)
+        self.talk("x\n", MODEL, *SHORT, "--save", as_json, code=1)  # it is there
+        self.assertEqual(tool.read_json(as_json), kept)
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         ["a.json", "a.md", "lines.txt", "template.jinja"])
+        for bad in (b"{", b'{"messages":3}', b'{"messages":[{"content":"x"}]}'):
+            self.fails(3, "chat", MODEL, "--load", self.path("bad.json", bad))
+
+    def test_tools_are_told_and_nothing_is_run(self):
+        tools = self.path("tools.json", b'[{"type":"function","function":{"name":"f"}}]')
+        template = self.path("tools.jinja", b"{% for t in tools %}<{{ t.function.name }}>{% endfor %}"
+                                            b"{% for m in messages %}{{ m.content }}{% endfor %}")
+        answer = json.loads(self.talk("Hi\n", MODEL, "--template", template, "--tools", tools, "--json",
+                                      *SHORT)[0])
+        without = json.loads(self.talk("Hi\n", MODEL, "--template", template, "--json", *SHORT)[0])
+        self.assertGreater(answer["prompt_tokens"], without["prompt_tokens"])
+        self.fails(2, "chat", MODEL, "--tools", self.path("no.json", b"{}"))
+
+    def test_a_call_is_printed_and_the_next_line_is_its_result(self):
+        # A conversation that ends in a call, as a model would leave it.
+        kept = self.path("call.json", json.dumps({"messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "", "tool_calls": [
+                {"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}]}]}).encode())
+        saved = self.path("after.json")
+        self.talk("42\n", MODEL, "--template", self.template, "--load", kept, "--save", saved, *SHORT)
+        turns = tool.read_json(saved)["messages"]
+        self.assertEqual(turns[2], {"role": "tool", "content": "42"})
+        self.assertEqual(turns[1]["tool_calls"][0]["function"], {"name": "f", "arguments": {"a": 1}})
+
+    def test_templates(self):
+        chatml = json.loads(self.talk("Hi\n", MODEL, "--template", "chatml", "--json", *SHORT)[0])
+        own = json.loads(self.talk("Hi\n", MODEL, "--json", *SHORT)[0])
+        self.assertGreater(chatml["prompt_tokens"], own["prompt_tokens"])
+        self.assertIn('"chatmk" is no file and no format, did you mean "chatml"?',
+                      self.fails(2, "chat", MODEL, "--template", "chatmk"))
+        self.assertIn("line 1", self.fails(3, "chat", MODEL, "--template", self.path("bad", b"{% if %}")))
+        plain = self.path("plain.gguf", tool.gguf([tool.ARCHITECTURE]))
+        self.assertIn("the model has no chat template; --template", self.fails(4, "chat", plain))
+
+    def test_text_that_is_not_utf8_is_refused(self):
+        path = self.path("bad.txt", b"a\xff\n")
+        with open(path, "rb") as lines:
+            self.assertIn("byte 1 (0xff)", self.fails(3, "chat", MODEL, stdin=lines))
+
+
+class Terminal(Chat):
+    """A chat in a terminal of its own."""
+
+    def start(self, *args, columns=80, **variables):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = tool.environment(TERM="xterm", LC_ALL="C.UTF-8", **variables)
+        self.process = subprocess.Popen(
+            [*tool.WRAPPER, tool.TOOL, "chat", *map(str, args)], stdin=slave, stdout=slave,
+            stderr=slave, env=environment, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+        self.seen = ""
+        self.addCleanup(self.end, self.process, self.master)
+
+    @staticmethod
+    def end(process, master):
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(master)
+
+    def until(self, pattern, seconds=60):
+        """What was shown up to a pattern, which is not shown to the next call."""
+        limit = time.monotonic() + seconds
+        while True:
+            match = re.search(pattern, self.seen)
+            if match:
+                before, self.seen = self.seen[:match.end()], self.seen[match.end():]
+                return before
+            self.assertLess(time.monotonic(), limit, (pattern, self.seen))
+            if select.select([self.master], [], [], 0.2)[0]:
+                try:
+                    self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
+                except OSError:  # the terminal is gone
+                    self.assertRegex(self.seen, pattern)
+
+    def type(self, text):
+        os.write(self.master, text.encode())
+
+    def leave(self):
+        self.type("/quit\r")
+        self.assertEqual(self.process.wait(timeout=30), 0)
+
+    def test_a_conversation(self):
+        self.start(MODEL, *SHORT)
+        self.until("/help names the commands")
+        self.until("> ")
+        self.type("Once upon a time\r")
+        self.until(r"\[8 tokens, [\d.]+/s, \d+/512\]")
+        self.type("/stats\r")
+        self.until(r"answers  8 tokens")
+        self.type("/undo\r")
+        self.until("taken back: Once upon a time")
+        self.type("/undo\r")
+        self.until("there is no turn to take back")
+        self.type("/system Be kind\r")
+        self.until("the system message is set")
+        self.type("/hlep\r")
+        self.until("/hlep is no command, did you mean \"/help\"")
+        self.type("The sun\r")
+        self.until(r"\[8 tokens")
+        self.type("/retry\r")
+        self.until(r"\[8 tokens")
+        target = os.path.join(self.folder, "kept.json")
+        self.type(f"/save {target}\r")
+        self.until("3 turns")
+        self.type(f"/load {target}\r")
+        self.until("3 turns")
+        self.leave()
+        self.assertEqual([m["content"] for m in tool.read_json(target)["messages"]][:2],
+                         ["Be kind", "The sun"])
+
+    def test_ctrl_c_ends_the_answer_and_then_the_chat(self):
+        # Another temperature per token keeps it talking: no end is likely before the interrupt.
+        self.start(MODEL, "--temp", "2", "--top-k", "0", "--top-p", "0", "--min-p", "0")
+        self.until("> ")
+        self.type("Once\r")
+        self.until("Once\r\n.")
+        self.type("\x03")
+        self.until(r"interrupted|\[\d+ tokens")
+        self.until("> ")
+        self.assertIsNone(self.process.poll())
+        self.type("abc\x03")
+        self.until("Ctrl-C again, Ctrl-D or /quit leaves")
+        self.until("> ")
+        self.type("\x03")
+        self.assertEqual(self.process.wait(timeout=30), 0)
+
+    def test_a_paste_is_one_message(self):
+        target = os.path.join(self.folder, "kept.json")
+        self.start(MODEL, *SHORT)
+        self.until("> ")
+        self.type("".join(f"l{i}\r" for i in range(100)))
+        self.until(r"\[8 tokens")
+        self.type(f"/save {target}\r")
+        self.until("2 turns")
+        self.leave()
+        self.assertEqual(tool.read_json(target)["messages"][0]["content"],
+                         "\n".join(f"l{i}" for i in range(100)))
+
+    def test_several_lines(self):
+        target = os.path.join(self.folder, "kept.json")
+        self.start(MODEL, *SHORT)
+        for lines in (['a\\', "b"], ['"""', "c", "", "d", '"""'], ["//e"]):
+            for line in lines:
+                self.until(r"(> |\.\.\. )")
+                time.sleep(0.2)
+                self.type(line + "\r")
+            self.until(r"\[8 tokens")
+        self.until("> ")
+        self.type(f"/save {target}\r")
+        self.until("6 turns")
+        self.leave()
+        said = [m["content"] for m in tool.read_json(target)["messages"] if m["role"] == "user"]
+        self.assertEqual(said, ["a\nb", "c\n\nd", "/e"])
+
+    def test_colours_and_their_absence(self):
+        for variables, colours in (({}, True), ({"NO_COLOR": "1"}, False)):
+            self.start(MODEL, *SHORT, columns=40, **variables)
+            self.until("> ")
+            self.type("The sun\r")
+            shown = self.until(r"\[8 tokens, [\d.]+/s, \d+/512\]")
+            self.assertEqual("\x1b[2m" in shown, colours, shown)
+            self.type("/help\r")
+            for line in self.until("ends an answer").splitlines():
+                self.assertLess(len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)), 41, line)
+            self.leave()
+
+    def test_the_window_may_change(self):
+        self.start(MODEL, *SHORT)
+        self.until("> ")
+        self.type("The s")
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        os.killpg(self.process.pid, signal.SIGWINCH)
+        time.sleep(0.2)
+        self.type("un\r")
+        self.until(r"\[8 tokens")
+        self.leave()
+
+
+if __name__ == "__main__":
+    tool.main()
