@@ -497,6 +497,11 @@ const (
 	ChatCallArguments    = 4
 	EstimateAsIs         = 4294967295
 	MaxDims              = 4
+	GrammarGbnf          = 0
+	GrammarJsonSchema    = 1
+	GrammarCompact       = 1
+	MatcherWhole         = 1
+	MatcherEnded         = 2
 	JobByRecipe          = 4294967295
 	KVNoSinks            = 4294967295
 	KVAllSequences       = 4294967295

@@ -13,6 +13,7 @@
  *   model.h   tokenizer, model, session, sampler, perplexity
  *   embed.h   texts to vectors, scores of rerankers
  *   chat.h    conversations as the template of a model writes them
+ *   grammar.h texts that fit a grammar: tokens a model may choose
  *   estimate.h  what fits into memory, and which recipe loses least
  * SPDX-License-Identifier: MIT
  */
@@ -24,6 +25,7 @@
 #include "embed.h"
 #include "estimate.h"
 #include "file.h"
+#include "grammar.h"
 #include "imatrix.h"
 #include "job.h"
 #include "kv.h"

@@ -4,15 +4,22 @@
 #pragma once
 
 #include "abi/handles.hpp"
+#include "grammar/vocabulary.hpp"
 #include "model/embedder.hpp"
 #include "model/sampler.hpp"
 #include "model/session.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 
+#include <atomic>
+
 struct ggufx_tokenizer {
     ggufx::abi::Tag tag = ggufx::abi::Tag::tokenizer;
     ggufx::model::Tokenizer tokenizer;
+    std::atomic<ggufx::grammar::Vocabulary *> vocabulary{nullptr}; // made by the first grammar
     explicit ggufx_tokenizer(ggufx::Ref<ggufx::gguf::File> file) : tokenizer(std::move(file)) {}
+    ~ggufx_tokenizer() {
+        if (ggufx::grammar::Vocabulary *const made = vocabulary.load()) made->release();
+    }
 };
 
 struct ggufx_model {

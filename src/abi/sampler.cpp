@@ -1,9 +1,11 @@
-// Sampler: include/ggufx/model.h.
+// Sampler: include/ggufx/model.h, and grammar.h.
 // SPDX-License-Identifier: MIT
+#include "abi/grammar_handles.hpp"
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
 
+#include <ggufx/grammar.h>
 #include <ggufx/model.h>
 #include <inttypes.h>
 
@@ -24,6 +26,19 @@ model::SamplerOptions import_sampler_options(const ggufx_sampler_options *in) {
     check_number(options.top_p, 1.0f, "top_p");
     check_number(options.min_p, 1.0f, "min_p"); // above no token would be left
     return {options.temperature, options.top_p, options.min_p, options.top_k, options.seed};
+}
+
+Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const float *logits,
+                    size_t n, Failure *failure) {
+    if (!out_id || !logits || !alive(sampler, Tag::sampler)) {
+        return set_failure(failure, Status::argument, {}, "out_id, sampler and logits must be set");
+    }
+    if (n == 0 || n > sampler->sampler.n_vocab()) {
+        return set_failure(failure, Status::argument, {},
+                           "n is %" PRIu64 ", the sampler takes 1 to %" PRIu32 " logits",
+                           static_cast<uint64_t>(n), sampler->sampler.n_vocab());
+    }
+    return Status::ok;
 }
 
 } // namespace
@@ -54,15 +69,39 @@ extern "C" ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob
                                              ggufx_error *error) {
     return guard(error, [&] {
         Failure *failure = failure_of(error);
-        if (!out_id || !logits || !alive(sampler, Tag::sampler)) {
-            return set_failure(failure, Status::argument, {},
-                               "out_id, sampler and logits must be set");
+        const Status status = check_sample(out_id, sampler, logits, n, failure);
+        if (status != Status::ok) return status;
+        return sampler->sampler.sample(out_id, out_logprob, logits, n, {}, failure);
+    });
+}
+
+// Filled, chosen, accepted; where the last fails the draws go back, too.
+extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *out_id, float *out_logprob,
+                                                      ggufx_sampler *sampler,
+                                                      ggufx_matcher *matcher, const float *logits,
+                                                      size_t n, ggufx_error *error) {
+    return guard(error, [&] {
+        Failure *failure = failure_of(error);
+        Status status = check_sample(out_id, sampler, logits, n, failure);
+        if (status != Status::ok) return status;
+        require(alive(matcher, Tag::matcher), "matcher must be set");
+        grammar::Matcher &inner = matcher->matcher;
+        inner.fill(matcher->bits.data());
+        const model::Allowed allowed = {matcher->bits.data(),
+                                        matcher->grammar->grammar.vocabulary().size()};
+        const uint64_t before = sampler->sampler.state();
+        int32_t id = -1;
+        float logprob = 0;
+        status = sampler->sampler.sample(&id, &logprob, logits, n, allowed, failure);
+        if (status != Status::ok) return status;
+        try {
+            inner.accept(&id, 1);
+        } catch (...) {
+            sampler->sampler.set_state(before);
+            throw;
         }
-        if (n == 0 || n > sampler->sampler.n_vocab()) {
-            return set_failure(failure, Status::argument, {},
-                               "n is %" PRIu64 ", the sampler takes 1 to %" PRIu32 " logits",
-                               static_cast<uint64_t>(n), sampler->sampler.n_vocab());
-        }
-        return sampler->sampler.sample(out_id, out_logprob, logits, n, failure);
+        *out_id = id;
+        if (out_logprob) *out_logprob = logprob;
+        return Status::ok;
     });
 }

@@ -13,19 +13,25 @@ namespace ggufx::model {
 
 namespace {
 
-// Largest logit, the lowest id among equals; fails on NaN, +Inf and when all are -Inf.
-Status find_largest(size_t *out, const float *logits, size_t n, Failure *failure) {
+// Largest logit of those allowed, the lowest id among equals, and the largest of all; fails on NaN,
+// +Inf and when all that are allowed are -Inf.
+Status find_largest(size_t *out, float *out_largest, const float *logits, size_t n,
+                    const Allowed &allowed, Failure *failure) {
     const float infinity = __builtin_inff();
     size_t best = 0;
+    float found = -infinity;
+    *out_largest = -infinity;
     for (size_t i = 0; i < n; i++) {
         if (!(logits[i] < infinity)) {
             return set_failure(failure, Status::value, {kNone, i},
                                "logit %" PRIu64 " is NaN or +infinity", static_cast<uint64_t>(i));
         }
-        if (logits[i] > logits[best]) best = i;
+        if (logits[i] > *out_largest) *out_largest = logits[i];
+        if (logits[i] > found && allowed.holds(i)) found = logits[best = i];
     }
-    if (logits[best] == -infinity) {
-        return set_failure(failure, Status::value, {}, "no logit is finite");
+    if (found == -infinity) {
+        return set_failure(failure, Status::value, {}, "no logit%s is finite",
+                           allowed.bits ? " of a token that fits the grammar" : "");
     }
     *out = best;
     return Status::ok;
@@ -53,11 +59,13 @@ double Sampler::next_uniform() {
     return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
-size_t Sampler::gather(const float *logits, size_t n, float largest) {
+size_t Sampler::gather(const float *logits, size_t n, float largest, const Allowed &allowed) {
+    size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        candidates_[i] = {logits[i], static_cast<int32_t>(i), exp_f32(logits[i] - largest)};
+        if (!allowed.holds(i)) continue;
+        candidates_[kept++] = {logits[i], static_cast<int32_t>(i), exp_f32(logits[i] - largest)};
     }
-    return n;
+    return kept;
 }
 
 // top-k and top-p: the survivors come first, the likeliest at the front; gives their number.
@@ -121,21 +129,22 @@ int32_t Sampler::draw(size_t n, float largest) {
 }
 
 Status Sampler::sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
-                       Failure *failure) {
+                       const Allowed &allowed, Failure *failure) {
     const CanonicalFp canonical;
     size_t best = 0;
-    const Status status = find_largest(&best, logits, n, failure);
+    float top = 0; // of all
+    const Status status = find_largest(&best, &top, logits, n, allowed, failure);
     if (status != Status::ok) return status;
     const float largest = logits[best];
     int32_t id = static_cast<int32_t>(best);
     if (options_.temperature > 0.0f) {
-        const size_t kept = drop_unlikely(keep_likeliest(gather(logits, n, largest)));
+        const size_t kept = drop_unlikely(keep_likeliest(gather(logits, n, largest, allowed)));
         id = draw(kept, largest);
     }
     *out_id = id;
     if (out_logprob) {
-        const double shifted = static_cast<double>(logits[id]) - static_cast<double>(largest);
-        *out_logprob = static_cast<float>(shifted - log_sum_exp(logits, n, largest));
+        const double shifted = static_cast<double>(logits[id]) - static_cast<double>(top);
+        *out_logprob = static_cast<float>(shifted - log_sum_exp(logits, n, top));
     }
     return Status::ok;
 }

@@ -15,6 +15,15 @@ struct SamplerOptions {
     uint64_t seed = 0;
 };
 
+// Tokens that may be chosen: a bit each, those from n_tokens on may not be.
+struct Allowed {
+    const uint32_t *bits = nullptr; // null: all may be
+    size_t n_tokens = 0;
+    bool holds(size_t id) const {
+        return !bits || (id < n_tokens && (bits[id / 32] >> id % 32 & 1) != 0);
+    }
+};
+
 class Sampler {
 public:
     // Throws std::bad_alloc; the options are checked by the caller.
@@ -22,9 +31,14 @@ public:
 
     uint32_t n_vocab() const { return static_cast<uint32_t>(candidates_.size()); }
 
-    // n in 1 .. n_vocab. Never allocates or throws. Fails with value.
+    // n in 1 .. n_vocab. Never allocates or throws. Fails with value. The logarithm is that of the
+    // probability among all n.
     Status sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
-                  Failure *failure);
+                  const Allowed &allowed, Failure *failure);
+
+    // Where the draws stand: to go back to it.
+    uint64_t state() const { return state_; }
+    void set_state(uint64_t state) { state_ = state; }
 
 private:
     struct Candidate {
@@ -36,7 +50,7 @@ private:
             return logit < o.logit || (logit == o.logit && id > o.id);
         }
     };
-    size_t gather(const float *logits, size_t n, float largest);
+    size_t gather(const float *logits, size_t n, float largest, const Allowed &allowed);
     size_t keep_likeliest(size_t n);
     size_t drop_unlikely(size_t n);
     int32_t draw(size_t n, float largest);

@@ -127,7 +127,46 @@ end:
 
 enum { kIds = 16 };
 
-static ggufx_status run_tokenizer(exercise *e, const ggufx_file *file, int32_t *ids) {
+/* A text through a grammar, back and forth. */
+static ggufx_status run_grammar(exercise *e, const ggufx_runtime *rt,
+                                const ggufx_tokenizer *tokenizer, uint32_t n_vocab) {
+    static const char text[] = "root ::= [a-z ]{1,40} \".\"";
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *matcher = NULL, *other = NULL;
+    ggufx_sampler *sampler = NULL;
+    ggufx_grammar_options options;
+    ggufx_matcher_facts facts = {.struct_size = sizeof facts};
+    uint32_t bits[4096];
+    float *logits = calloc(n_vocab, sizeof *logits);
+    int32_t id = -1;
+    MUST(logits);
+    a->grammar_options_init(&options);
+    options.text = text;
+    options.text_length = sizeof text - 1;
+    TRY(a->grammar_create(&grammar, rt, tokenizer, &options, &e->error));
+    TRY(a->matcher_create(&matcher, grammar, &e->error));
+    TRY(a->sampler_create(&sampler, rt, n_vocab, NULL, &e->error));
+    TRY(a->matcher_mask(bits, 4096, matcher, &e->error));
+    TRY(a->sampler_sample_matching(&id, NULL, sampler, matcher, logits, n_vocab, &e->error));
+    MUST(bits[id / 32] >> id % 32 & 1);
+    TRY(a->matcher_clone(&other, matcher, &e->error));
+    TRY(a->matcher_rollback(other, 1, &e->error));
+    TRY(a->matcher_accept(other, &id, 1, &e->error));
+    TRY(a->matcher_info(&facts, other, &e->error));
+    MUST(facts.n_tokens == 1 && facts.n_vocab == n_vocab);
+end:
+    free(logits);
+    a->sampler_destroy(sampler);
+    a->matcher_destroy(other);
+    a->matcher_destroy(matcher);
+    a->grammar_destroy(grammar);
+    return status;
+}
+
+static ggufx_status run_tokenizer(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
+                                  int32_t *ids) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_tokenizer *tokenizer = NULL;
@@ -150,6 +189,7 @@ static ggufx_status run_tokenizer(exercise *e, const ggufx_file *file, int32_t *
     MUST(a->tokenizer_special(tokenizer, GGUFX_SPECIAL_EOS) == facts.eos);
     for (size_t i = 0; i < a->tokenizer_pre_count(); i++) TRY(a->tokenizer_pre(&pre, i, &e->error));
     MUST(pre.name && pre.rules && a->tokenizer_unicode()[0]);
+    TRY(run_grammar(e, rt, tokenizer, facts.n_tokens));
     for (size_t i = n; i < kIds; i++) ids[i] = ids[i % n];
 end:
     a->tokenizer_destroy(tokenizer);
@@ -264,7 +304,7 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     ggufx_session_facts made = {.struct_size = sizeof made};
     int32_t ids[kIds];
     float *logits = NULL;
-    ggufx_status status = run_tokenizer(e, file, ids);
+    ggufx_status status = run_tokenizer(e, rt, file, ids);
     if (status != GGUFX_OK) return status;
     status = run_estimates(e, rt, file);
     if (status != GGUFX_OK) return status;

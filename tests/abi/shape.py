@@ -15,7 +15,7 @@ MODULE_VERBS = ("open", "matvec", "matmul", "dequantize", "quantize", "validate"
                 "detokenize", "embed", "perplexity", "estimate", "recommend", "version", "abi", "has", "status", "row")
 OBJECTS = ("runtime", "file", "tensor", "kv", "tokenizer", "token", "model", "session", "sampler", "embedder",
            "type", "meta", "attend", "decode", "writer", "write",
-           "imatrix", "job", "edit", "chat")
+           "imatrix", "job", "edit", "chat", "grammar", "matcher")
 
 
 def check_prototype(p):

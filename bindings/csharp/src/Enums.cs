@@ -788,6 +788,16 @@ namespace Ggufx
         public const uint EstimateAsIs = 4294967295;
         /// <summary>GGUFX_MAX_DIMS.</summary>
         public const uint MaxDims = 4;
+        /// <summary>GGUFX_GRAMMAR_GBNF.</summary>
+        public const uint GrammarGbnf = 0;
+        /// <summary>GGUFX_GRAMMAR_JSON_SCHEMA.</summary>
+        public const uint GrammarJsonSchema = 1;
+        /// <summary>GGUFX_GRAMMAR_COMPACT.</summary>
+        public const uint GrammarCompact = 1;
+        /// <summary>GGUFX_MATCHER_WHOLE.</summary>
+        public const uint MatcherWhole = 1;
+        /// <summary>GGUFX_MATCHER_ENDED.</summary>
+        public const uint MatcherEnded = 2;
         /// <summary>GGUFX_JOB_BY_RECIPE.</summary>
         public const uint JobByRecipe = 4294967295;
         /// <summary>GGUFX_KV_NO_SINKS.</summary>

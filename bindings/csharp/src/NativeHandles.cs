@@ -47,6 +47,17 @@ namespace Ggufx
         }
     }
 
+    internal sealed class GrammarHandle : LibraryHandle
+    {
+        private GrammarHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_grammar_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class ImatrixHandle : LibraryHandle
     {
         private ImatrixHandle() { }
@@ -76,6 +87,17 @@ namespace Ggufx
         protected override bool ReleaseHandle()
         {
             NativeMethods.ggufx_kv_destroy(handle);
+            return true;
+        }
+    }
+
+    internal sealed class MatcherHandle : LibraryHandle
+    {
+        private MatcherHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_matcher_destroy(handle);
             return true;
         }
     }

@@ -172,6 +172,37 @@ namespace Ggufx
         internal static extern int ggufx_validate(FileHandle file, uint flags, IntPtr report, void*
             user, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_grammar_options_init(NativeGrammarOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_grammar_create(out GrammarHandle out_, RuntimeHandle rt,
+            TokenizerHandle tokenizer, NativeGrammarOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_grammar_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matcher_create(out MatcherHandle out_, GrammarHandle
+            grammar, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matcher_clone(out MatcherHandle out_, MatcherHandle
+            matcher, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_matcher_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matcher_accept(MatcherHandle matcher, int* ids, UIntPtr n,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matcher_rollback(MatcherHandle matcher, ulong n_tokens,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matcher_mask(uint* out_bits, UIntPtr n_words, MatcherHandle
+            matcher, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_matcher_info(NativeMatcherFacts* out_, MatcherHandle
+            matcher, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_sample_matching(int* out_id, float* out_logprob,
+            SamplerHandle sampler, MatcherHandle matcher, float* logits, UIntPtr n, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_open(out ImatrixHandle out_, RuntimeHandle rt,
             byte* path, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

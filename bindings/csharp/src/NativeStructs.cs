@@ -350,6 +350,28 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeGrammarOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint kind;
+        internal byte* text;
+        internal UIntPtr text_length;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMatcherFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong n_tokens;
+        internal uint n_vocab;
+        internal uint n_words;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeImatrixFacts
     {
         internal uint struct_size;
@@ -839,6 +861,8 @@ namespace Ggufx
             { "ggufx_meta_entry", sizeof(NativeMetaEntry) },
             { "ggufx_tensor_facts", sizeof(NativeTensorFacts) },
             { "ggufx_finding", sizeof(NativeFinding) },
+            { "ggufx_grammar_options", sizeof(NativeGrammarOptions) },
+            { "ggufx_matcher_facts", sizeof(NativeMatcherFacts) },
             { "ggufx_imatrix_facts", sizeof(NativeImatrixFacts) },
             { "ggufx_imatrix_entry", sizeof(NativeImatrixEntry) },
             { "ggufx_file_type_facts", sizeof(NativeFileTypeFacts) },

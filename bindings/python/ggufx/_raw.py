@@ -583,6 +583,40 @@ class ggufx_finding(Structure):
     ]
 
 
+class ggufx_grammar_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    kind: int
+    text: int | None
+    text_length: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("kind", c_uint32),
+        ("text", c_void_p),
+        ("text_length", c_size_t),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_matcher_facts(Structure):
+    struct_size: int
+    flags: int
+    n_tokens: int
+    n_vocab: int
+    n_words: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_tokens", c_uint64),
+        ("n_vocab", c_uint32),
+        ("n_words", c_uint32),
+    ]
+
+
 class ggufx_imatrix_facts(Structure):
     struct_size: int
     flags: int
@@ -1359,6 +1393,8 @@ STRUCTS: list[type[Structure]] = [
     ggufx_meta_entry,
     ggufx_tensor_facts,
     ggufx_finding,
+    ggufx_grammar_options,
+    ggufx_matcher_facts,
     ggufx_imatrix_facts,
     ggufx_imatrix_entry,
     ggufx_file_type_facts,
@@ -1459,6 +1495,17 @@ class Functions:
     ggufx_tensor_slice: Callable[..., int]
     ggufx_tensor_destroy: Callable[..., None]
     ggufx_validate: Callable[..., int]
+    ggufx_grammar_options_init: Callable[..., None]
+    ggufx_grammar_create: Callable[..., int]
+    ggufx_grammar_destroy: Callable[..., None]
+    ggufx_matcher_create: Callable[..., int]
+    ggufx_matcher_clone: Callable[..., int]
+    ggufx_matcher_destroy: Callable[..., None]
+    ggufx_matcher_accept: Callable[..., int]
+    ggufx_matcher_rollback: Callable[..., int]
+    ggufx_matcher_mask: Callable[..., int]
+    ggufx_matcher_info: Callable[..., int]
+    ggufx_sampler_sample_matching: Callable[..., int]
     ggufx_imatrix_open: Callable[..., int]
     ggufx_imatrix_open_memory: Callable[..., int]
     ggufx_imatrix_destroy: Callable[..., None]
@@ -1661,6 +1708,19 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p]),
     "ggufx_tensor_destroy": (None, ["ggufx_tensor"]),
     "ggufx_validate": (c_int32, ["ggufx_file", c_uint32, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "ggufx_grammar_options_init": (None, [c_void_p]),
+    "ggufx_grammar_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_tokenizer", c_void_p,
+        c_void_p]),
+    "ggufx_grammar_destroy": (None, ["ggufx_grammar"]),
+    "ggufx_matcher_create": (c_int32, [c_void_p, "ggufx_grammar", c_void_p]),
+    "ggufx_matcher_clone": (c_int32, [c_void_p, "ggufx_matcher", c_void_p]),
+    "ggufx_matcher_destroy": (None, ["ggufx_matcher"]),
+    "ggufx_matcher_accept": (c_int32, ["ggufx_matcher", c_void_p, c_size_t, c_void_p]),
+    "ggufx_matcher_rollback": (c_int32, ["ggufx_matcher", c_uint64, c_void_p]),
+    "ggufx_matcher_mask": (c_int32, [c_void_p, c_size_t, "ggufx_matcher", c_void_p]),
+    "ggufx_matcher_info": (c_int32, [c_void_p, "ggufx_matcher", c_void_p]),
+    "ggufx_sampler_sample_matching": (c_int32, [c_void_p, c_void_p, "ggufx_sampler",
+        "ggufx_matcher", c_void_p, c_size_t, c_void_p]),
     "ggufx_imatrix_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_imatrix_open_memory": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t,
         c_void_p]),

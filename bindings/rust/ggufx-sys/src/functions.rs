@@ -109,6 +109,27 @@ functions! {
     fn ggufx_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C" fn(user:
         *mut c_void, finding: *const ggufx_finding) -> i32>, user: *mut c_void, progress: *const
         ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_grammar_options_init(options: *mut ggufx_grammar_options);
+    fn ggufx_grammar_create(out: *mut *mut ggufx_grammar, rt: *const ggufx_runtime, tokenizer:
+        *const ggufx_tokenizer, options: *const ggufx_grammar_options, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_grammar_destroy(grammar: *mut ggufx_grammar);
+    fn ggufx_matcher_create(out: *mut *mut ggufx_matcher, grammar: *const ggufx_grammar, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_matcher_clone(out: *mut *mut ggufx_matcher, matcher: *const ggufx_matcher, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_matcher_destroy(matcher: *mut ggufx_matcher);
+    fn ggufx_matcher_accept(matcher: *mut ggufx_matcher, ids: *const i32, n: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_matcher_rollback(matcher: *mut ggufx_matcher, n_tokens: u64, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_matcher_mask(out_bits: *mut u32, n_words: usize, matcher: *mut ggufx_matcher, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_matcher_info(out: *mut ggufx_matcher_facts, matcher: *const ggufx_matcher, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_sample_matching(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut
+        ggufx_sampler, matcher: *mut ggufx_matcher, logits: *const f32, n: usize, error: *mut
+        ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, path: *const
         c_char, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open_memory(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, data:

@@ -30,6 +30,12 @@ pub struct ggufx_file {
 }
 
 #[repr(C)]
+pub struct ggufx_grammar {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_imatrix {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -43,6 +49,12 @@ pub struct ggufx_job {
 
 #[repr(C)]
 pub struct ggufx_kv {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+pub struct ggufx_matcher {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
@@ -437,6 +449,28 @@ pub struct ggufx_finding {
     pub text: *const c_char,
     pub name: *const c_char,
     pub name_length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_grammar_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub kind: u32,
+    pub text: *const c_char,
+    pub text_length: usize,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_matcher_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_tokens: u64,
+    pub n_vocab: u32,
+    pub n_words: u32,
 }
 
 #[repr(C)]
@@ -907,7 +941,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 57] = [
+pub const SIZES: [(&str, usize); 59] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -930,6 +964,8 @@ pub const SIZES: [(&str, usize); 57] = [
     ("ggufx_meta_entry\0", size_of::<ggufx_meta_entry>()),
     ("ggufx_tensor_facts\0", size_of::<ggufx_tensor_facts>()),
     ("ggufx_finding\0", size_of::<ggufx_finding>()),
+    ("ggufx_grammar_options\0", size_of::<ggufx_grammar_options>()),
+    ("ggufx_matcher_facts\0", size_of::<ggufx_matcher_facts>()),
     ("ggufx_imatrix_facts\0", size_of::<ggufx_imatrix_facts>()),
     ("ggufx_imatrix_entry\0", size_of::<ggufx_imatrix_entry>()),
     ("ggufx_file_type_facts\0", size_of::<ggufx_file_type_facts>()),

@@ -1,0 +1,199 @@
+// Grammars: include/ggufx/grammar.h.
+// SPDX-License-Identifier: MIT
+#include "abi/grammar_handles.hpp"
+#include "abi/guard.hpp"
+#include "abi/model_handles.hpp"
+#include "abi/options.hpp"
+
+#include <ggufx/grammar.h>
+#include <inttypes.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+void ggufx_grammar::release() {
+    if (!refs.release()) return;
+    destroy_object(grammar.host(), this);
+}
+
+namespace {
+
+// The bytes that a token adds to a text. Control tokens and their like add none.
+void add_token(grammar::Vocabulary &out, const model::Tokenizer &tokenizer, int32_t id,
+               Vector<char> &room) {
+    const model::Token &token = tokenizer.vocab()[static_cast<size_t>(id)];
+    const bool silent = token.ends || token.kind == model::TokenKind::unused ||
+                        token.kind == model::TokenKind::control ||
+                        token.kind == model::TokenKind::unknown;
+    if (silent) return out.add({}, token.ends);
+    model::DetokenizeOptions options;
+    options.keep_space = true;
+    model::DetokenizeState state;
+    const size_t n = tokenizer.detokenize(room.data(), room.size(), &id, 1, options, state, true);
+    out.add({room.data(), n <= room.size() ? n : 0}, false);
+}
+
+Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer) {
+    const model::Vocab &vocab = tokenizer.vocab();
+    if (vocab.kind() == model::VocabKind::none)
+        fail(Status::unsupported, {}, "the file has ids without texts");
+    const Ref<Host> &host = vocab.host();
+    auto made = Ref<grammar::Vocabulary>::adopt(make<grammar::Vocabulary>(*host, host));
+    Vector<char> room(grammar::kMostTokenBytes, '\0', HostAllocator<char>(host.get()));
+    for (size_t id = 0; id < vocab.size(); id++)
+        add_token(*made, tokenizer, static_cast<int32_t>(id), room);
+    made->build();
+    return made;
+}
+
+// The tokenizer's, made by the first call that needs it; of two at once one's is used.
+Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer) {
+    grammar::Vocabulary *known = tokenizer.vocabulary.load(std::memory_order_acquire);
+    if (!known) {
+        Ref<grammar::Vocabulary> made = make_vocabulary(tokenizer.tokenizer);
+        if (tokenizer.vocabulary.compare_exchange_strong(known, made.get(),
+                                                         std::memory_order_acq_rel))
+            known = made.detach();
+    }
+    return Ref<grammar::Vocabulary>::share(known);
+}
+
+grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *options) {
+    const auto in = import_options(options, GGUFX_GRAMMAR_COMPACT, "ggufx_grammar_options");
+    grammar::GrammarOptions out;
+    const bool schema = in.kind == GGUFX_GRAMMAR_JSON_SCHEMA;
+    out.source = schema ? grammar::Source::json_schema : grammar::Source::gbnf;
+    out.compact = (in.flags & GGUFX_GRAMMAR_COMPACT) != 0;
+    if (!schema && in.kind != GGUFX_GRAMMAR_GBNF)
+        fail(Status::argument, {}, "ggufx_grammar_options.kind is %" PRIu32, in.kind);
+    require(in.text || in.text_length == 0, "text is NULL and has a length");
+    out.text = {in.text ? in.text : "", in.text_length};
+    return out;
+}
+
+Status check_matcher(const ggufx_matcher *matcher, bool others_set, Failure *failure) {
+    if (alive(matcher, Tag::matcher) && others_set) return Status::ok;
+    return set_failure(failure, Status::argument, {}, "an argument that must be set is not");
+}
+
+Status check_ids(const ggufx_matcher *matcher, const int32_t *ids, size_t n, Failure *failure) {
+    const size_t size = matcher->grammar->grammar.vocabulary().size();
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] >= 0 && static_cast<size_t>(ids[i]) < size) continue;
+        return set_failure(failure, Status::argument, {kNone, i},
+                           "token id %" PRId32 " is outside of the vocabulary of %" PRIu64
+                           " tokens",
+                           ids[i], static_cast<uint64_t>(size));
+    }
+    return Status::ok;
+}
+
+} // namespace
+
+extern "C" void ggufx_grammar_options_init(ggufx_grammar_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_runtime *rt,
+                                             const ggufx_tokenizer *tokenizer,
+                                             const ggufx_grammar_options *options,
+                                             ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        require(alive(tokenizer, Tag::tokenizer), "tokenizer must be set");
+        require(options, "options must be set");
+        const grammar::GrammarOptions imported = import_grammar_options(options);
+        // What it has of its own for grammars is no change that a caller sees.
+        auto vocabulary = vocabulary_of(const_cast<ggufx_tokenizer &>(*tokenizer));
+        *out = make<ggufx_grammar>(*rt->host, rt->host, std::move(vocabulary), imported);
+    });
+}
+
+extern "C" void ggufx_grammar_destroy(ggufx_grammar *grammar) {
+    if (alive(grammar, Tag::grammar)) grammar->release();
+}
+
+extern "C" ggufx_status ggufx_matcher_create(ggufx_matcher **out, const ggufx_grammar *grammar,
+                                             ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(grammar, Tag::grammar), "out and grammar must be set");
+        auto shared = Ref<ggufx_grammar>::share(const_cast<ggufx_grammar *>(grammar));
+        *out = make<ggufx_matcher>(*grammar->grammar.host(), std::move(shared));
+    });
+}
+
+extern "C" ggufx_status ggufx_matcher_clone(ggufx_matcher **out, const ggufx_matcher *matcher,
+                                            ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(matcher, Tag::matcher), "out and matcher must be set");
+        *out = make<ggufx_matcher>(*matcher->grammar->grammar.host(), matcher->grammar,
+                                   matcher->matcher);
+    });
+}
+
+extern "C" void ggufx_matcher_destroy(ggufx_matcher *matcher) {
+    if (!alive(matcher, Tag::matcher)) return;
+    const Ref<ggufx_grammar> keep = matcher->grammar;
+    destroy_object(keep->grammar.host(), matcher);
+}
+
+extern "C" ggufx_status ggufx_matcher_accept(ggufx_matcher *matcher, const int32_t *ids, size_t n,
+                                             ggufx_error *error) {
+    return guard(error, [&] {
+        Status status = check_matcher(matcher, ids || n == 0, failure_of(error));
+        if (status == Status::ok) status = check_ids(matcher, ids, n, failure_of(error));
+        if (status == Status::ok) matcher->matcher.accept(ids, n);
+        return status;
+    });
+}
+
+extern "C" ggufx_status ggufx_matcher_rollback(ggufx_matcher *matcher, uint64_t n_tokens,
+                                               ggufx_error *error) {
+    return guard(error, [&] {
+        const Status status = check_matcher(matcher, true, failure_of(error));
+        if (status != Status::ok) return status;
+        const uint64_t length = matcher->matcher.length();
+        if (n_tokens > length) {
+            return set_failure(failure_of(error), Status::argument, {},
+                               "%" PRIu64 " tokens to take back, there are %" PRIu64, n_tokens,
+                               length);
+        }
+        matcher->matcher.roll_back(n_tokens);
+        return Status::ok;
+    });
+}
+
+extern "C" ggufx_status ggufx_matcher_mask(uint32_t *out_bits, size_t n_words,
+                                           ggufx_matcher *matcher, ggufx_error *error) {
+    return guard(error, [&] {
+        const Status status = check_matcher(matcher, out_bits != nullptr, failure_of(error));
+        if (status != Status::ok) return status;
+        const size_t needed = matcher->matcher.n_words();
+        if (n_words < needed) {
+            return set_failure(failure_of(error), Status::capacity, {},
+                               "the mask has %" PRIu64 " words, the buffer holds %" PRIu64,
+                               static_cast<uint64_t>(needed), static_cast<uint64_t>(n_words));
+        }
+        matcher->matcher.fill(matcher->bits.data());
+        for (size_t i = 0; i < n_words; i++) out_bits[i] = i < needed ? matcher->bits[i] : 0;
+        return Status::ok;
+    });
+}
+
+extern "C" ggufx_status ggufx_matcher_info(ggufx_matcher_facts *out, const ggufx_matcher *matcher,
+                                           ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(matcher, Tag::matcher), "out and matcher must be set");
+        const grammar::Matcher &inner = matcher->matcher;
+        ggufx_matcher_facts facts = {};
+        if (inner.is_whole()) facts.flags |= GGUFX_MATCHER_WHOLE;
+        if (inner.has_ended()) facts.flags |= GGUFX_MATCHER_ENDED;
+        facts.n_tokens = inner.length();
+        facts.n_vocab = static_cast<uint32_t>(matcher->grammar->grammar.vocabulary().size());
+        facts.n_words = static_cast<uint32_t>(inner.n_words());
+        export_struct(out, facts, "ggufx_matcher_facts");
+    });
+}

@@ -1,0 +1,32 @@
+// Handles of include/ggufx/grammar.h: a matcher keeps its grammar, a grammar the vocabulary that it
+// shares with its tokenizer.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "abi/handles.hpp"
+#include "grammar/grammar.hpp"
+
+struct ggufx_grammar {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::grammar;
+    ggufx::RefCount refs;
+    ggufx::grammar::Grammar grammar;
+    ggufx_grammar(const ggufx::Ref<ggufx::Host> &host,
+                  ggufx::Ref<ggufx::grammar::Vocabulary> vocabulary,
+                  const ggufx::grammar::GrammarOptions &options)
+        : grammar(host, std::move(vocabulary), options) {}
+
+    void retain() { refs.retain(); }
+    void release(); // frees itself
+};
+
+struct ggufx_matcher {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::matcher;
+    ggufx::Ref<ggufx_grammar> grammar; // before the matcher, which uses it
+    ggufx::grammar::Matcher matcher;
+    ggufx::Vector<uint32_t> bits; // of ggufx_sampler_sample_matching
+    template <class... A>
+    explicit ggufx_matcher(ggufx::Ref<ggufx_grammar> g, const A &...other)
+        : grammar(std::move(g)), matcher(grammar->grammar, other...),
+          bits(matcher.n_words(), 0,
+               ggufx::HostAllocator<uint32_t>(grammar->grammar.host().get())) {}
+};

@@ -1,0 +1,229 @@
+// See program.hpp. Parts are compiled from their end: each is told where it goes on.
+// SPDX-License-Identifier: MIT
+#include "grammar/program.hpp"
+#include "grammar/properties.hpp"
+
+#include <inttypes.h>
+
+namespace ggufx::grammar {
+
+namespace {
+
+class Compiler {
+public:
+    Compiler(Program &program, const Syntax &syntax, const Properties &properties)
+        : out_(program), syntax_(syntax), properties_(properties) {}
+    void run();
+
+private:
+    uint32_t add(Instruction instruction);
+    uint32_t add_fork(const uint32_t *targets, uint32_t n);
+    uint32_t emit(Node node, uint32_t next); // calls itself, at most kDeepest within another
+    uint32_t emit_literal(std::string_view bytes, uint32_t next);
+    uint32_t emit_set(const SyntaxNode &node, uint32_t next);
+    uint32_t emit_choice(const SyntaxNode &node, uint32_t next);
+    uint32_t emit_repeat(const SyntaxNode &node, uint32_t next);
+    uint32_t emit_loop(Node child, bool at_least_once, uint32_t next);
+    void find_classes();
+
+    Program &out_;
+    const Syntax &syntax_;
+    const Properties &properties_;
+    uint32_t n_emitted_ = 0;
+};
+
+uint32_t Compiler::add(Instruction instruction) {
+    if (out_.code.size() >= kMostInstructions)
+        fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
+    out_.code.push_back(instruction);
+    return static_cast<uint32_t>(out_.code.size() - 1);
+}
+
+uint32_t Compiler::add_fork(const uint32_t *targets, uint32_t n) {
+    const auto first = static_cast<uint32_t>(out_.targets.size());
+    out_.targets.insert(out_.targets.end(), targets, targets + n);
+    return add({Op::fork, first, n});
+}
+
+uint32_t Compiler::emit_literal(std::string_view bytes, uint32_t next) {
+    for (size_t i = bytes.size(); i-- > 0;) {
+        const uint8_t byte = static_cast<uint8_t>(bytes[i]);
+        out_.edges.push_back({byte, byte, next});
+        next = add({Op::edges, static_cast<uint32_t>(out_.edges.size() - 1), 1});
+    }
+    return next;
+}
+
+// Ranges of characters as sequences of ranges of bytes: UTF-8 without surrogates. What follows the
+// last byte in which two ends differ is any byte of a character's middle, shared among sequences.
+class ByteRanges {
+public:
+    struct Sequence {
+        uint8_t n, first[4], last[4];
+    };
+    explicit ByteRanges(const Host *host) : found_(HostAllocator<Sequence>(host)) {}
+    void add(uint32_t first, uint32_t last) {
+        static constexpr Range lengths[] = {
+            {0, 0x7f}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff}, {0x10000, kLastCode}};
+        for (const Range r : lengths)
+            if (first <= r.last && last >= r.first)
+                cut(first > r.first ? first : r.first, last < r.last ? last : r.last);
+    }
+    const Vector<Sequence> &found() const { return found_; }
+
+private:
+    // Of one length of bytes: cut until each byte's range stands by itself.
+    void cut(uint32_t first, uint32_t last) {
+        while (first <= last) {
+            uint32_t end = last;
+            for (unsigned shift = 18; shift > 0; shift -= 6) {
+                const uint32_t low = (uint32_t{1} << shift) - 1;
+                if ((first & ~low) == (end & ~low)) continue;
+                if (first & low)
+                    end = first | low;
+                else if ((end & low) != low)
+                    end = (end & ~low) - 1;
+            }
+            put(first, end);
+            first = end + 1;
+        }
+    }
+    void put(uint32_t first, uint32_t last) {
+        char a[4], b[4];
+        Sequence s = {};
+        s.n = static_cast<uint8_t>(encode_utf8(a, first));
+        encode_utf8(b, last);
+        for (uint8_t i = 0; i < s.n; i++) {
+            s.first[i] = static_cast<uint8_t>(a[i]);
+            s.last[i] = static_cast<uint8_t>(b[i]);
+        }
+        found_.push_back(s);
+    }
+    Vector<Sequence> found_;
+};
+
+uint32_t Compiler::emit_set(const SyntaxNode &node, uint32_t next) {
+    ByteRanges bytes(syntax_.host());
+    for (uint32_t i = 0; i < node.n; i++)
+        bytes.add(syntax_.ranges(node)[i].first, syntax_.ranges(node)[i].last);
+    uint32_t any[4] = {next, kFail, kFail, kFail}; // so many bytes of any character's middle
+    Vector<Edge> heads{HostAllocator<Edge>(syntax_.host())};
+    for (const ByteRanges::Sequence &s : bytes.found()) {
+        uint32_t at = next;
+        uint8_t i = s.n;
+        for (; i > 1 && s.first[i - 1] == 0x80 && s.last[i - 1] == 0xbf; i--) {
+            uint32_t &shared = any[s.n - i + 1];
+            if (shared == kFail) {
+                out_.edges.push_back({0x80, 0xbf, at});
+                shared = add({Op::edges, static_cast<uint32_t>(out_.edges.size() - 1), 1});
+            }
+            at = shared;
+        }
+        for (; i > 1; i--) {
+            out_.edges.push_back({s.first[i - 1], s.last[i - 1], at});
+            at = add({Op::edges, static_cast<uint32_t>(out_.edges.size() - 1), 1});
+        }
+        heads.push_back({s.first[0], s.last[0], at});
+    }
+    const auto first = static_cast<uint32_t>(out_.edges.size());
+    out_.edges.insert(out_.edges.end(), heads.begin(), heads.end());
+    return add({Op::edges, first, static_cast<uint32_t>(heads.size())});
+}
+
+uint32_t Compiler::emit_choice(const SyntaxNode &node, uint32_t next) {
+    Vector<uint32_t> targets{HostAllocator<uint32_t>(syntax_.host())};
+    for (uint32_t i = 0; i < node.n; i++) {
+        const Node child = syntax_.children(node)[i];
+        if (properties_.fits[child]) targets.push_back(emit(child, next));
+    }
+    return add_fork(targets.data(), static_cast<uint32_t>(targets.size()));
+}
+
+uint32_t Compiler::emit_loop(Node child, bool at_least_once, uint32_t next) {
+    const uint32_t none[2] = {kFail, next};
+    const uint32_t fork = add_fork(none, 2);
+    const uint32_t body = emit(child, fork);
+    out_.targets[out_.code[fork].a] = body;
+    return at_least_once ? body : fork;
+}
+
+uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
+    const Node child = node.child;
+    if (node.max == 0 || !properties_.fits[child]) return next; // then min is 0
+    const bool empty = properties_.empty[child];
+    const uint32_t min = empty ? 0 : node.min;
+    if (node.max == kMany && min <= 1) return emit_loop(child, min == 1, next);
+    if (node.max == 1) {
+        const uint32_t targets[2] = {emit(child, next), next};
+        return min == 1 ? targets[0] : add_fork(targets, 2);
+    }
+    if (empty) { // counting what takes no byte would go on for ever
+        for (uint32_t i = 0, before = kFail; i < node.max && next != before; i++) {
+            before = next;
+            next = emit(child, next);
+        }
+        return next;
+    }
+    const uint32_t body = emit(child, kReturn);
+    out_.repetitions.push_back({body, min, node.max});
+    return add({Op::count, static_cast<uint32_t>(out_.repetitions.size() - 1), next});
+}
+
+uint32_t Compiler::emit(Node node, uint32_t next) {
+    const SyntaxNode &n = syntax_[node];
+    if (++n_emitted_ > 2 * kMostInstructions) // an empty part, repeated, adds no step
+        fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
+    if (!properties_.fits[node]) return kFail;
+    switch (n.form) {
+    case Form::literal:
+        return emit_literal(syntax_.bytes(n), next);
+    case Form::set:
+        return emit_set(n, next);
+    case Form::sequence:
+        for (uint32_t i = n.n; i-- > 0;) next = emit(syntax_.children(n)[i], next);
+        return next;
+    case Form::choice:
+        return emit_choice(n, next);
+    case Form::repeat:
+        return emit_repeat(n, next);
+    case Form::rule:
+        break;
+    }
+    return add({Op::call, n.first, next}); // the entry comes when all rules are compiled
+}
+
+// Bytes are of one class where no edge begins or ends between them.
+void Compiler::find_classes() {
+    bool cut[257] = {true};
+    for (const Edge &edge : out_.edges) cut[edge.first] = cut[edge.last + 1] = true;
+    uint16_t n = 0;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        if (cut[byte]) out_.sample[n++] = static_cast<uint8_t>(byte);
+        out_.classes[byte] = static_cast<uint8_t>(n - 1);
+    }
+    out_.n_classes = n;
+}
+
+void Compiler::run() {
+    out_.code.push_back({Op::ret, 0, 0});
+    out_.code.push_back({Op::fail, 0, 0});
+    for (const Rule &rule : syntax_.rules())
+        out_.entries.push_back(properties_.fits[rule.body] ? emit(rule.body, kReturn) : kFail);
+    for (Instruction &instruction : out_.code)
+        if (instruction.op == Op::call) instruction.a = out_.entries[instruction.a];
+    out_.root = out_.entries[syntax_.root()];
+    find_classes();
+}
+
+} // namespace
+
+void compile(Program &program, const Syntax &syntax, std::string_view source) {
+    Properties properties(syntax.host());
+    find_properties(properties, syntax);
+    if (!properties.fits[syntax.rules()[syntax.root()].body])
+        fail(Status::value, {}, "no text fits the grammar");
+    refuse_left_recursion(syntax, properties, source);
+    Compiler(program, syntax, properties).run();
+}
+
+} // namespace ggufx::grammar

@@ -1,0 +1,311 @@
+// See machine.hpp.
+// SPDX-License-Identifier: MIT
+#include "grammar/machine.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+
+namespace ggufx::grammar {
+
+Machine::Machine(const Host *host, const Program &program)
+    : program_(program), n_classes_(program.n_classes), frames_(HostAllocator<Frame>(host)),
+      places_(HostAllocator<Set>(host)), items_(HostAllocator<Stack>(host)),
+      steps_(HostAllocator<uint32_t>(host)), frame_table_(host), place_table_(host),
+      seen_(HostAllocator<uint32_t>(host)), todo_(HostAllocator<Stack>(host)),
+      found_(HostAllocator<Stack>(host)) {
+    frames_.push_back({kFail, 0, kEnd, 0});
+    frames_.push_back({kFail, 0, kEnd, 0});
+    seen_.assign(2, 0);
+    intern(); // kNowhere
+}
+
+// ---- numbers ----
+
+uint64_t Machine::hash_set(const Stack *stacks, size_t n) const {
+    uint64_t h = n + 7;
+    for (size_t i = 0; i < n; i++) h = mix(h, stacks[i]);
+    return h;
+}
+
+// Room for n numbers, at least half of the slots free.
+void Machine::grow(Table &table, size_t n, bool of_frames) {
+    if (2 * n < table.slots.size()) return;
+    Vector<uint32_t> slots(table.slots.empty() ? 256 : 2 * table.slots.size(), kUnknown,
+                           table.slots.get_allocator());
+    while (2 * n >= slots.size()) slots.resize(2 * slots.size(), kUnknown);
+    const size_t mask = slots.size() - 1;
+    const size_t n_known = of_frames ? frames_.size() : places_.size();
+    for (size_t i = of_frames ? 2 : 0; i < n_known; i++) {
+        const uint64_t h = of_frames
+                               ? hash_frame(frames_[i].code, frames_[i].count, frames_[i].below)
+                               : hash_set(items_.data() + places_[i].first, places_[i].n);
+        size_t at = h & mask;
+        while (slots[at] != kUnknown) at = (at + 1) & mask;
+        slots[at] = static_cast<uint32_t>(i);
+    }
+    table.slots.swap(slots);
+}
+
+Stack Machine::push(uint32_t code, uint32_t count, Stack below) {
+    grow(frame_table_, frames_.size() + 1, true);
+    const size_t mask = frame_table_.slots.size() - 1;
+    size_t at = hash_frame(code, count, below) & mask;
+    for (; frame_table_.slots[at] != kUnknown; at = (at + 1) & mask) {
+        const Frame &f = frames_[frame_table_.slots[at]];
+        if (f.code == code && f.count == count && f.below == below) return frame_table_.slots[at];
+    }
+    const uint32_t depth = frames_[below].depth + 1;
+    if (depth > kMostFrames || frames_.size() >= kUnknown - 1) {
+        fail(Status::limit, {}, "the text is nested deeper in the grammar than %" PRIu32,
+             kMostFrames);
+    }
+    if (seen_.size() <= frames_.size()) seen_.push_back(0);
+    frames_.push_back({code, count, below, depth});
+    return frame_table_.slots[at] = static_cast<uint32_t>(frames_.size() - 1);
+}
+
+Place Machine::intern() {
+    std::sort(found_.begin(), found_.end());
+    grow(place_table_, places_.size() + 1, false);
+    const size_t mask = place_table_.slots.size() - 1;
+    size_t at = hash_set(found_.data(), found_.size()) & mask;
+    for (; place_table_.slots[at] != kUnknown; at = (at + 1) & mask) {
+        const Set set = places_[place_table_.slots[at]];
+        if (set.n == found_.size() &&
+            std::equal(found_.begin(), found_.end(), items_.begin() + set.first))
+            return place_table_.slots[at];
+    }
+    if (items_.size() + found_.size() > INT32_MAX) throw std::bad_alloc();
+    const auto first = static_cast<uint32_t>(items_.size());
+    const size_t n_steps = steps_.size();
+    try {
+        items_.insert(items_.end(), found_.begin(), found_.end());
+        steps_.resize(n_steps + n_classes_, kUnknown);
+        places_.push_back({first, static_cast<uint32_t>(found_.size())});
+    } catch (...) {
+        items_.resize(first);
+        steps_.resize(n_steps);
+        throw;
+    }
+    return place_table_.slots[at] = static_cast<uint32_t>(places_.size() - 1);
+}
+
+// ---- steps ----
+
+void Machine::count_work() {
+    if (++work_ <= kMostWork) return;
+    fail(Status::limit, {}, "the grammar is too ambiguous: more than %" PRIu64 " steps for a token",
+         kMostWork);
+}
+
+// What stands behind a stack's top without taking a byte.
+void Machine::settle_one(Stack stack) {
+    const Frame frame = frames_[stack];
+    const Instruction in = program_.code[frame.code];
+    switch (in.op) {
+    case Op::fail:
+        return;
+    case Op::ret:
+        return visit(frame.below);
+    case Op::edges:
+        if (found_.size() >= kMostStacks) {
+            fail(Status::limit, {}, "the grammar is too ambiguous: more than %" PRIu32 " stacks",
+                 kMostStacks);
+        }
+        return found_.push_back(stack);
+    case Op::fork:
+        for (uint32_t i = 0; i < in.b; i++) visit(push(program_.targets[in.a + i], 0, frame.below));
+        return;
+    case Op::call: { // a call behind which nothing comes needs no frame
+        const bool last = program_.code[in.b].op == Op::ret;
+        return visit(push(in.a, 0, last ? frame.below : push(in.b, 0, frame.below)));
+    }
+    case Op::count: {
+        const Repetition &r = program_.repetitions[in.a];
+        if (frame.count >= r.min) visit(push(in.b, 0, frame.below));
+        if (frame.count >= r.max) return;
+        const uint32_t more = r.max == kMany ? std::min(frame.count + 1, r.min) : frame.count + 1;
+        return visit(push(r.body, 0, push(frame.code, more, frame.below)));
+    }
+    }
+}
+
+void Machine::settle() {
+    while (!todo_.empty()) {
+        const Stack stack = todo_.back();
+        todo_.pop_back();
+        if (seen_[stack] == round_) continue;
+        count_work();
+        seen_[stack] = round_;
+        if (stack <= kBeyond)
+            found_.push_back(stack);
+        else
+            settle_one(stack);
+    }
+}
+
+Place Machine::find_step(Place place, uint8_t byte) {
+    if (++round_ == 0) std::fill(seen_.begin(), seen_.end(), round_++);
+    found_.clear();
+    todo_.clear();
+    const Set set = places_[place];
+    for (uint32_t i = 0; i < set.n; i++) {
+        const Stack stack = items_[set.first + i];
+        if (stack <= kBeyond) continue;
+        const Frame frame = frames_[stack];
+        const Instruction in = program_.code[frame.code];
+        for (uint32_t k = 0; k < in.b; k++) {
+            const Edge &edge = program_.edges[in.a + k];
+            if (byte >= edge.first && byte <= edge.last) visit(push(edge.next, 0, frame.below));
+        }
+        work_ += in.b / 16;
+        count_work();
+    }
+    settle();
+    const Place next = intern();
+    steps_[size_t{place} * n_classes_ + program_.classes[byte]] = next;
+    return next;
+}
+
+Place Machine::start() {
+    if (++round_ == 0) std::fill(seen_.begin(), seen_.end(), round_++);
+    found_.clear();
+    todo_.clear();
+    visit(push(program_.root, 0, kEnd));
+    settle();
+    return intern();
+}
+
+Place Machine::resume(Stack stack) {
+    if (++round_ == 0) std::fill(seen_.begin(), seen_.end(), round_++);
+    found_.clear();
+    todo_.clear();
+    visit(stack);
+    settle();
+    return intern();
+}
+
+// ---- parts of stacks ----
+
+bool Machine::find_common(Stack *out, Place place) const {
+    Stack base = kEnd;
+    bool first = true;
+    uint32_t n_looks = 0;
+    for (uint32_t i = 0; i < n_stacks(place); i++) {
+        Stack other = stacks(place)[i];
+        if (other <= kBeyond) continue;
+        other = frames_[other].below;
+        if (first) base = other;
+        first = false;
+        while (base != other) {
+            if (++n_looks > kMostLooks) return false;
+            if (depth(base) >= depth(other))
+                base = below(base);
+            else
+                other = below(other);
+        }
+    }
+    *out = base;
+    return true;
+}
+
+uint32_t Machine::clamp(const Frame &frame, uint32_t n_bytes) const {
+    const Instruction in = program_.code[frame.code];
+    if (in.op != Op::count) return frame.count;
+    const Repetition &r = program_.repetitions[in.a];
+    const uint64_t left = r.max == kMany ? kMany : r.max - frame.count;
+    if (left <= n_bytes) return frame.count;
+    // Each time takes a byte at least: neither end is reached within so many.
+    if (frame.count >= r.min) return r.min;
+    return r.min - frame.count > n_bytes ? 0 : frame.count;
+}
+
+Place Machine::cut(Place place, Stack base, uint32_t n_bytes) {
+    Vector<Stack> cut_stacks{frames_.get_allocator()}, path{frames_.get_allocator()};
+    for (uint32_t i = 0; i < n_stacks(place); i++) {
+        Stack stack = stacks(place)[i];
+        if (stack <= kBeyond) continue;
+        path.clear();
+        for (; stack != base; stack = below(stack)) path.push_back(stack);
+        Stack made = kBeyond;
+        for (size_t k = path.size(); k-- > 0;) {
+            const Frame frame = frames_[path[k]];
+            made = push(frame.code, clamp(frame, n_bytes), made);
+        }
+        cut_stacks.push_back(made);
+    }
+    std::sort(cut_stacks.begin(), cut_stacks.end());
+    cut_stacks.erase(std::unique(cut_stacks.begin(), cut_stacks.end()), cut_stacks.end());
+    found_.swap(cut_stacks);
+    return intern();
+}
+
+void Machine::describe(Vector<uint32_t> &out, Place place) const {
+    struct Part {
+        uint32_t first, n;
+    };
+    Vector<uint32_t> texts{frames_.get_allocator()};
+    Vector<Part> parts{frames_.get_allocator()};
+    for (uint32_t i = 0; i < n_stacks(place); i++) {
+        const auto first = static_cast<uint32_t>(texts.size());
+        for (Stack s = stacks(place)[i]; s > kBeyond; s = below(s)) {
+            texts.push_back(frames_[s].code);
+            texts.push_back(frames_[s].count);
+        }
+        parts.push_back({first, static_cast<uint32_t>(texts.size()) - first});
+    }
+    std::sort(parts.begin(), parts.end(), [&](Part a, Part b) {
+        const auto text = texts.begin();
+        return std::lexicographical_compare(text + a.first, text + a.first + a.n, text + b.first,
+                                            text + b.first + b.n);
+    });
+    out.clear();
+    for (const Part part : parts) {
+        out.push_back(part.n);
+        out.insert(out.end(), texts.begin() + part.first, texts.begin() + part.first + part.n);
+    }
+}
+
+// ---- memory ----
+
+size_t Machine::bytes() const {
+    return frames_.size() * (sizeof(Frame) + 12) + steps_.size() * 4 + items_.size() * 4;
+}
+
+void Machine::copy(const Machine &other, Vector<Place> &kept) {
+    // Frames stand behind those below them: one pass marks, one copies.
+    Vector<uint32_t> number(other.frames_.size(), 0, frames_.get_allocator());
+    for (const Place place : kept)
+        for (uint32_t i = 0; i < other.n_stacks(place); i++) number[other.stacks(place)[i]] = 1;
+    for (size_t i = other.frames_.size(); i-- > 2;)
+        if (number[i]) number[other.frames_[i].below] = 1;
+    number[kEnd] = kEnd;
+    number[kBeyond] = kBeyond;
+    for (size_t i = 2; i < other.frames_.size(); i++) {
+        const Frame &frame = other.frames_[i];
+        if (number[i]) number[i] = push(frame.code, frame.count, number[frame.below]);
+    }
+    for (Place &place : kept) {
+        found_.clear();
+        for (uint32_t i = 0; i < other.n_stacks(place); i++)
+            found_.push_back(number[other.stacks(place)[i]]);
+        place = intern();
+    }
+}
+
+void Machine::keep(Vector<Place> &kept) {
+    Machine fresh(frames_.get_allocator().host(), program_);
+    Vector<Place> places(kept);
+    fresh.copy(*this, places);
+    frames_.swap(fresh.frames_);
+    places_.swap(fresh.places_);
+    items_.swap(fresh.items_);
+    steps_.swap(fresh.steps_);
+    frame_table_.slots.swap(fresh.frame_table_.slots);
+    place_table_.slots.swap(fresh.place_table_.slots);
+    seen_.swap(fresh.seen_);
+    round_ = fresh.round_;
+    kept.swap(places);
+}
+
+} // namespace ggufx::grammar

@@ -1,0 +1,74 @@
+// Which tokens fit at a place of a grammar as far as the tops of its stacks say it: computed by a
+// walk through the vocabulary once, then known for all texts. Tokens that go on below a cut stack
+// are left to the caller: as nodes of the trie at which the tops have ended.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "grammar/machine.hpp"
+#include "grammar/vocabulary.hpp"
+
+#include <atomic>
+
+namespace ggufx::grammar {
+
+constexpr uint32_t kMostLeaves = 4096; // of one mask; a place with more is cut deeper
+
+struct Mask {
+    explicit Mask(const Host *host)
+        : key(HostAllocator<uint32_t>(host)), bits(HostAllocator<uint32_t>(host)),
+          leaves(HostAllocator<uint32_t>(host)) {}
+    Vector<uint32_t> key; // Machine::describe
+    uint64_t hash = 0;
+    Vector<uint32_t> bits;   // of tokens
+    Vector<uint32_t> leaves; // nodes of the trie with others below them
+    bool crowded = false;    // more than kMostLeaves: there are no bits
+    Mask *next = nullptr;    // in the cache
+};
+
+inline void allow(uint32_t *bits, const Vocabulary &vocabulary, int32_t id) {
+    for (; id >= 0; id = vocabulary.same(static_cast<size_t>(id)))
+        bits[id / 32] |= uint32_t{1} << id % 32;
+}
+
+// Calls visit(node, place) for the nodes below `top` whose bytes lead from `place` somewhere; a
+// visit that gives false ends what is below that node. Throws as Machine::step.
+template <class Visit>
+void walk(Machine &machine, const Vocabulary &vocabulary, uint32_t top, Place place, Place *places,
+          Visit &&visit) {
+    const TrieNode *const nodes = vocabulary.nodes().data();
+    const uint32_t end = nodes[top].next, base = nodes[top].depth;
+    places[0] = place;
+    for (uint32_t i = top + 1; i < end;) {
+        const TrieNode &node = nodes[i];
+        const Place next = machine.step(places[node.depth - base - 1], node.byte);
+        if (next == kNowhere || !visit(i, next)) {
+            i = node.next;
+        } else {
+            places[node.depth - base] = next;
+            i++;
+        }
+    }
+}
+
+// Masks that all matchers of a grammar share. They are added and never go, up to a limit; no lock
+// is needed.
+class MaskCache {
+public:
+    explicit MaskCache(Ref<Host> host) : host_(std::move(host)) {}
+    ~MaskCache();
+    MaskCache(const MaskCache &) = delete;
+    MaskCache &operator=(const MaskCache &) = delete;
+
+    const Mask *find(const Vector<uint32_t> &key, uint64_t hash) const; // null when there is none
+    // Takes the mask when there is room, else gives false.
+    bool add(Mask *mask);
+
+private:
+    static constexpr size_t kBuckets = 256;
+    static constexpr uint64_t kMostBytes = 64 << 20;
+    Ref<Host> host_;
+    std::atomic<Mask *> buckets_[kBuckets] = {};
+    std::atomic<uint64_t> n_bytes_{0};
+};
+
+} // namespace ggufx::grammar

@@ -1,0 +1,183 @@
+// See grammar.hpp. A mask is the tokens that fit by the tops of the stacks alone, which is kept, and
+// those that go on below them, which are looked at one by one: few, as a rule is left by few bytes.
+// SPDX-License-Identifier: MIT
+#include "grammar/grammar.hpp"
+
+#include <inttypes.h>
+#include <string.h>
+
+namespace ggufx::grammar {
+
+namespace {
+
+constexpr size_t kTidyBytes = 16 << 20;
+
+uint64_t hash_key(const Vector<uint32_t> &key) {
+    uint64_t h = key.size();
+    for (const uint32_t v : key) {
+        h = (h ^ v) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+} // namespace
+
+Matcher::Matcher(const Grammar &grammar)
+    : grammar_(grammar), machine_(grammar.host().get(), grammar.program()),
+      history_(HostAllocator<Place>(grammar.host().get())),
+      places_(grammar.vocabulary().longest() + 1, HostAllocator<Place>(grammar.host().get())),
+      tidy_at_(kTidyBytes) {
+    history_.push_back(machine_.start());
+}
+
+Matcher::Matcher(const Grammar &grammar, const Matcher &other)
+    : grammar_(grammar), machine_(grammar.host().get(), grammar.program()),
+      history_(other.history_), places_(other.places_), tidy_at_(other.tidy_at_) {
+    machine_.copy(other.machine_, history_);
+}
+
+Matcher::~Matcher() {
+    unmake(*grammar_.host(), own_);
+}
+
+// Forgets what the text does not need, once there is much of it.
+void Matcher::tidy() {
+    machine_.begin_work();
+    if (machine_.bytes() < tidy_at_) return;
+    machine_.keep(history_);
+    memset(known_, 0, sizeof known_);
+    const size_t twice = 2 * machine_.bytes();
+    tidy_at_ = twice > kTidyBytes ? twice : kTidyBytes;
+}
+
+Place Matcher::after(Place place, int32_t id, size_t index) {
+    const auto token = static_cast<size_t>(id);
+    const Vocabulary &vocabulary = grammar_.vocabulary();
+    const char *why = "does not fit the grammar";
+    if (place == kNowhere) {
+        why = "follows the end of the text";
+    } else if (vocabulary.ends(token)) {
+        if (machine_.is_whole(place)) return kNowhere;
+        why = "ends a text that is not whole";
+    } else if (vocabulary.bytes(token).empty()) {
+        why = "is no text";
+    } else {
+        for (const char c : vocabulary.bytes(token))
+            place = machine_.step(place, static_cast<uint8_t>(c));
+        if (place != kNowhere) return place;
+    }
+    fail(Status::value, {kNone, index}, "token %" PRId32 " %s", id, why);
+}
+
+void Matcher::accept(const int32_t *ids, size_t n) {
+    tidy();
+    const size_t before = history_.size();
+    try {
+        for (size_t i = 0; i < n; i++) {
+            if (i > 0) tidy();
+            history_.push_back(after(history_.back(), ids[i], i));
+        }
+    } catch (...) {
+        history_.resize(before);
+        throw;
+    }
+}
+
+// ---- masks ----
+
+Mask *Matcher::make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash) {
+    const Host *const host = grammar_.host().get();
+    const Vocabulary &vocabulary = grammar_.vocabulary();
+    Mask *const mask = make<Mask>(*host, host);
+    try {
+        mask->bits.assign(n_words(), 0);
+        mask->hash = hash;
+        walk(machine_, vocabulary, 0, cut_place, places_.data(), [&](uint32_t i, Place place) {
+            const TrieNode &node = vocabulary.nodes()[i];
+            allow(mask->bits.data(), vocabulary, node.token);
+            if (!leaves || !machine_.has_beyond(place) || node.next == i + 1) return !mask->crowded;
+            if (mask->leaves.size() >= kMostLeaves) mask->crowded = true;
+            if (!mask->crowded) mask->leaves.push_back(i);
+            return !mask->crowded && machine_.n_stacks(place) > 1;
+        });
+        if (mask->crowded) {
+            mask->bits = Vector<uint32_t>(HostAllocator<uint32_t>(host));
+            mask->leaves = Vector<uint32_t>(HostAllocator<uint32_t>(host));
+        }
+        mask->key.swap(key);
+    } catch (...) {
+        unmake(*host, mask);
+        throw;
+    }
+    return mask;
+}
+
+const Mask *Matcher::find_mask(Place cut_place, bool leaves) {
+    Known &known = known_[(2 * cut_place + leaves) % (sizeof known_ / sizeof *known_)];
+    if (known.mask && known.place == cut_place && known.leaves == leaves) return known.mask;
+    Vector<uint32_t> key{HostAllocator<uint32_t>(grammar_.host().get())};
+    machine_.describe(key, cut_place);
+    key.push_back(leaves);
+    const uint64_t hash = hash_key(key);
+    const Mask *found = grammar_.masks().find(key, hash);
+    if (!found) {
+        Mask *const mask = make_mask(cut_place, leaves, key, hash);
+        found = mask;
+        if (!grammar_.masks().add(mask)) {
+            unmake(*grammar_.host(), own_);
+            return own_ = mask;
+        }
+    }
+    known = {cut_place, leaves, found};
+    return found;
+}
+
+void Matcher::allow_fitting(uint32_t *bits, Place place) {
+    const Vocabulary &vocabulary = grammar_.vocabulary();
+    Stack base = kEnd;
+    bool cuts = machine_.find_common(&base, place);
+    const uint32_t top = cuts ? machine_.depth(base) : 0;
+    for (uint32_t i = 0; cuts && i < machine_.n_stacks(place); i++) {
+        const Stack stack = machine_.stacks(place)[i];
+        cuts = stack <= kBeyond || machine_.depth(stack) - top <= kMostCut;
+    }
+    while (cuts) {
+        const Place cut_place = machine_.cut(place, base, vocabulary.longest());
+        const Mask *const mask = find_mask(cut_place, base != kEnd); // behind kEnd comes nothing
+        if (!mask->crowded) {
+            for (size_t i = 0; i < n_words(); i++) bits[i] |= mask->bits[i];
+            if (mask->leaves.empty()) return;
+            const Place rest = machine_.resume(base);
+            for (const uint32_t leaf : mask->leaves) {
+                walk(machine_, vocabulary, leaf, rest, places_.data(), [&](uint32_t i, Place) {
+                    allow(bits, vocabulary, vocabulary.nodes()[i].token);
+                    return true;
+                });
+            }
+            return;
+        }
+        cuts = base != kEnd && top - machine_.depth(base) < kMostCut;
+        base = machine_.below(base);
+    }
+    walk(machine_, vocabulary, 0, place, places_.data(), [&](uint32_t i, Place) {
+        allow(bits, vocabulary, vocabulary.nodes()[i].token);
+        return true;
+    });
+}
+
+void Matcher::fill(uint32_t *bits) {
+    tidy();
+    const Place place = history_.back();
+    if (place == kNowhere) fail(Status::state, {}, "the text has ended");
+    const Vocabulary &vocabulary = grammar_.vocabulary();
+    memset(bits, 0, n_words() * sizeof *bits);
+    allow_fitting(bits, place);
+    if (machine_.is_whole(place))
+        for (const int32_t id : vocabulary.end_tokens()) bits[id / 32] |= uint32_t{1} << id % 32;
+    bool any = false;
+    for (size_t i = 0; i < n_words() && !any; i++) any = bits[i] != 0;
+    if (!any) fail(Status::mismatch, {}, "no token of the vocabulary fits the grammar here");
+}
+
+} // namespace ggufx::grammar

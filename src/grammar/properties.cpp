@@ -1,0 +1,127 @@
+// See properties.hpp. Both properties are least fixed points of "all children" or "one child", found
+// from the leaves up: a node waits for so many of its children, then its parents hear of it.
+// SPDX-License-Identifier: MIT
+#include "grammar/properties.hpp"
+
+namespace ggufx::grammar {
+
+namespace {
+
+// Calls visit(child) for what a node is made of; a rule's body is one.
+template <class Visit> void each_child(const Syntax &syntax, const SyntaxNode &node, Visit visit) {
+    if (node.form == Form::sequence || node.form == Form::choice) {
+        for (uint32_t i = 0; i < node.n; i++) visit(syntax.children(node)[i]);
+    } else if (node.form == Form::repeat) {
+        visit(node.child);
+    } else if (node.form == Form::rule) {
+        visit(syntax.rules()[node.first].body);
+    }
+}
+
+using Numbers = Vector<uint32_t>;
+
+class Solver {
+public:
+    explicit Solver(const Syntax &syntax)
+        : syntax_(syntax), first_(numbers()), parents_(numbers()), waits_(numbers()),
+          ready_(numbers()) {
+        const size_t n = syntax.size();
+        first_.assign(n + 1, 0);
+        for (Node i = 0; i < n; i++)
+            each_child(syntax, syntax[i], [&](Node child) { first_[child + 1]++; });
+        for (size_t i = 0; i < n; i++) first_[i + 1] += first_[i];
+        parents_.resize(first_[n]);
+        Numbers next(first_);
+        for (Node i = 0; i < n; i++)
+            each_child(syntax, syntax[i], [&](Node child) { parents_[next[child]++] = i; });
+        waits_.resize(n);
+        ready_.reserve(n);
+    }
+
+    // holds(leaf) of a literal or set.
+    template <class Holds> void solve(Vector<uint8_t> &out, Holds holds) {
+        out.assign(syntax_.size(), 0);
+        ready_.clear();
+        const auto tell = [&](Node node) {
+            if (!out[node]) out[node] = 1, ready_.push_back(node);
+        };
+        for (Node i = 0; i < syntax_.size(); i++) {
+            const SyntaxNode &node = syntax_[i];
+            waits_[i] = node.form == Form::sequence ? node.n : 1;
+            const bool leaf = node.form == Form::literal || node.form == Form::set;
+            const bool at_once = leaf                        ? holds(node)
+                                 : node.form == Form::repeat ? node.min == 0
+                                                             : waits_[i] == 0;
+            if (at_once) tell(i);
+        }
+        while (!ready_.empty()) {
+            const Node node = ready_.back();
+            ready_.pop_back();
+            for (uint32_t k = first_[node]; k < first_[node + 1]; k++)
+                if (waits_[parents_[k]] > 0 && --waits_[parents_[k]] == 0) tell(parents_[k]);
+        }
+    }
+
+private:
+    Numbers numbers() const { return Numbers(HostAllocator<uint32_t>(syntax_.host())); }
+    const Syntax &syntax_;
+    Numbers first_, parents_, waits_, ready_;
+};
+
+} // namespace
+
+void find_properties(Properties &out, const Syntax &syntax) {
+    Solver solver(syntax);
+    solver.solve(out.fits, [](const SyntaxNode &n) { return n.form == Form::literal || n.n > 0; });
+    solver.solve(out.empty,
+                 [](const SyntaxNode &n) { return n.form == Form::literal && n.n == 0; });
+}
+
+void refuse_left_recursion(const Syntax &syntax, const Properties &properties,
+                           std::string_view source) {
+    enum : uint8_t { fresh, open, done };
+    Vector<uint8_t> state(syntax.size(), fresh, HostAllocator<uint8_t>(syntax.host()));
+    struct Step {
+        Node node;
+        uint32_t child; // the next one to look at
+    };
+    Vector<Step> path{HostAllocator<Step>(syntax.host())};
+    // The i-th child that a node can begin with, or none.
+    const auto begins = [&](const SyntaxNode &node, uint32_t i) {
+        if (node.form == Form::choice) return i < node.n ? syntax.children(node)[i] : kNoNode;
+        if (node.form == Form::sequence) {
+            if (i >= node.n || (i > 0 && !properties.empty[syntax.children(node)[i - 1]]))
+                return kNoNode;
+            return syntax.children(node)[i];
+        }
+        if (i > 0 || node.form == Form::literal || node.form == Form::set) return kNoNode;
+        if (node.form == Form::rule) return syntax.rules()[node.first].body;
+        return node.max > 0 ? node.child : kNoNode;
+    };
+    for (Node root = 0; root < syntax.size(); root++) {
+        if (state[root] != fresh) continue;
+        path.push_back({root, 0});
+        state[root] = open;
+        while (!path.empty()) {
+            Step &step = path.back();
+            const Node child = begins(syntax[step.node], step.child++);
+            if (child == kNoNode) {
+                state[step.node] = done;
+                path.pop_back();
+            } else if (state[child] == fresh && properties.fits[child]) {
+                state[child] = open;
+                path.push_back({child, 0});
+            } else if (state[child] == open) {
+                size_t i = path.size() - 1; // a cycle goes through a rule
+                while (syntax[path[i].node].form != Form::rule) i--;
+                const uint32_t rule = syntax[path[i].node].first;
+                const std::string_view name = syntax.name(rule);
+                refuse_at(source, syntax.rules()[rule].offset, Status::unsupported,
+                          "rule '%s' can begin with itself (left recursion)",
+                          Quoted(name.data(), name.size()).c_str());
+            }
+        }
+    }
+}
+
+} // namespace ggufx::grammar

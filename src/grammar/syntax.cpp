@@ -1,0 +1,127 @@
+// See syntax.hpp.
+// SPDX-License-Identifier: MIT
+#include "grammar/syntax.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+#include <stdarg.h>
+
+namespace ggufx::grammar {
+
+Syntax::Syntax(const Host *host)
+    : nodes_(HostAllocator<SyntaxNode>(host)), children_(HostAllocator<Node>(host)),
+      ranges_(HostAllocator<Range>(host)), texts_(HostAllocator<char>(host)),
+      rules_(HostAllocator<Rule>(host)) {}
+
+Node Syntax::add(SyntaxNode node) {
+    if (nodes_.size() >= kMostNodes)
+        fail(Status::limit, {}, "the grammar has over %" PRIu32 " parts", kMostNodes);
+    if (node.depth > kDeepest)
+        fail(Status::limit, {}, "the grammar is nested deeper than %" PRIu32, kDeepest);
+    nodes_.push_back(node);
+    return static_cast<Node>(nodes_.size() - 1);
+}
+
+Node Syntax::literal(std::string_view bytes) {
+    const size_t first = texts_.size();
+    if (bytes.size() > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2 GiB");
+    texts_.insert(texts_.end(), bytes.begin(), bytes.end());
+    return add({Form::literal, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(bytes.size()),
+                0, 0, 0});
+}
+
+Node Syntax::set(const Range *ranges, size_t n) {
+    const size_t first = ranges_.size();
+    if (n > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2^31 ranges");
+    ranges_.insert(ranges_.end(), ranges, ranges + n);
+    const size_t kept = merge_ranges(ranges_.data() + first, n);
+    ranges_.resize(first + kept);
+    return add({Form::set, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(kept), 0, 0, 0});
+}
+
+Node Syntax::group(Form form, const Node *nodes, size_t n) {
+    if (n == 1) return nodes[0];
+    const size_t first = children_.size();
+    uint32_t depth = 0;
+    for (size_t i = 0; i < n; i++) depth = std::max(depth, nodes_[nodes[i]].depth);
+    children_.insert(children_.end(), nodes, nodes + n);
+    return add({form, depth + 1, static_cast<uint32_t>(first), static_cast<uint32_t>(n), 0, 0, 0});
+}
+
+Node Syntax::sequence(const Node *nodes, size_t n) {
+    return n == 0 ? empty() : group(Form::sequence, nodes, n);
+}
+
+Node Syntax::choice(const Node *nodes, size_t n) {
+    return n == 0 ? set(nullptr, 0) : group(Form::choice, nodes, n);
+}
+
+Node Syntax::repeat(Node child, uint32_t min, uint32_t max) {
+    return add({Form::repeat, nodes_[child].depth + 1, 0, 0, child, min, max});
+}
+
+Node Syntax::rule(uint32_t number) {
+    return add({Form::rule, 1, number, 0, 0, 0, 0});
+}
+
+uint32_t Syntax::add_rule(std::string_view name, uint64_t offset) {
+    const size_t first = texts_.size();
+    if (name.size() > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2 GiB");
+    texts_.insert(texts_.end(), name.begin(), name.end());
+    rules_.push_back(
+        {static_cast<uint32_t>(first), static_cast<uint32_t>(name.size()), kNoNode, offset});
+    return static_cast<uint32_t>(rules_.size() - 1);
+}
+
+size_t merge_ranges(Range *ranges, size_t n) {
+    std::sort(ranges, ranges + n, [](Range a, Range b) { return a.first < b.first; });
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && ranges[i].first <= ranges[kept - 1].last + 1)
+            ranges[kept - 1].last = std::max(ranges[kept - 1].last, ranges[i].last);
+        else
+            ranges[kept++] = ranges[i];
+    }
+    return kept;
+}
+
+void negate_ranges(Vector<Range> &out, const Range *ranges, size_t n) {
+    uint32_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (ranges[i].first > next) out.push_back({next, ranges[i].first - 1});
+        next = ranges[i].last + 1;
+    }
+    if (next <= kLastCode) out.push_back({next, kLastCode});
+}
+
+void refuse_at(std::string_view source, uint64_t offset, Status status, const char *format, ...) {
+    uint64_t line = 1, column = 1;
+    for (uint64_t i = 0; i < offset && i < source.size(); i++) {
+        const uint8_t c = static_cast<uint8_t>(source[i]);
+        if (c == '\n')
+            line++, column = 1;
+        else if ((c & 0xc0) != 0x80)
+            column++;
+    }
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    print_text_v(text, sizeof text, format, args);
+    va_end(args);
+    fail(status, {offset}, "line %" PRIu64 ", column %" PRIu64 ": %s", line, column, text);
+}
+
+size_t encode_utf8(char out[4], uint32_t code) {
+    const auto put = [&](size_t i, uint32_t byte) { out[i] = static_cast<char>(byte); };
+    if (code < 0x80) return put(0, code), 1;
+    if (code < 0x800) return put(0, 0xc0 | code >> 6), put(1, 0x80 | (code & 0x3f)), 2;
+    if (code < 0x10000) {
+        put(0, 0xe0 | code >> 12), put(1, 0x80 | (code >> 6 & 0x3f)), put(2, 0x80 | (code & 0x3f));
+        return 3;
+    }
+    put(0, 0xf0 | code >> 18), put(1, 0x80 | (code >> 12 & 0x3f));
+    put(2, 0x80 | (code >> 6 & 0x3f)), put(3, 0x80 | (code & 0x3f));
+    return 4;
+}
+
+} // namespace ggufx::grammar

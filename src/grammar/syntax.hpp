@@ -1,0 +1,106 @@
+// What a grammar says, whatever it was written in: rules whose bodies are trees of literals, sets of
+// characters, sequences, choices, repetitions and references. Readers (gbnf, schema) build it,
+// program.cpp makes of it what a machine runs.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+#include "base/status.hpp"
+
+#include <initializer_list>
+#include <string_view>
+
+namespace ggufx::grammar {
+
+constexpr uint32_t kMany = UINT32_MAX; // of a repetition: without an end
+constexpr uint32_t kNoNode = UINT32_MAX;
+constexpr uint32_t kMostNodes = 1 << 21;
+constexpr uint32_t kDeepest = 200; // nodes within nodes: what walks them calls itself
+constexpr uint32_t kLastCode = 0x10ffff;
+
+using Node = uint32_t; // its number
+
+enum class Form : uint8_t {
+    literal,  // bytes
+    set,      // one character of ranges
+    sequence, // all children, in order
+    choice,   // one child
+    repeat,   // the child, min to max times
+    rule,     // what a rule says
+};
+
+// Characters first .. last.
+struct Range {
+    uint32_t first, last;
+};
+
+struct SyntaxNode {
+    Form form;
+    uint32_t depth;
+    uint32_t first, n; // literal: bytes; set: ranges; sequence, choice: children; rule: its number
+    uint32_t child, min, max; // of a repetition
+};
+
+struct Rule {
+    uint32_t name, name_length; // in the texts
+    Node body;
+    uint64_t offset; // of the source, for errors
+};
+
+class Syntax {
+public:
+    explicit Syntax(const Host *host);
+
+    // All throw Error (limit) / std::bad_alloc.
+    Node literal(std::string_view bytes);
+    Node empty() { return literal({}); }
+    Node set(const Range *ranges, size_t n); // in any order; no range: nothing fits
+    Node set(std::initializer_list<Range> r) { return set(r.begin(), r.size()); }
+    Node sequence(const Node *nodes, size_t n);
+    Node sequence(std::initializer_list<Node> n) { return sequence(n.begin(), n.size()); }
+    Node choice(const Node *nodes, size_t n);
+    Node choice(std::initializer_list<Node> n) { return choice(n.begin(), n.size()); }
+    Node repeat(Node child, uint32_t min, uint32_t max);
+    Node optional(Node child) { return repeat(child, 0, 1); }
+    Node rule(uint32_t number);
+    uint32_t add_rule(std::string_view name, uint64_t offset); // without a body yet
+    void set_body(uint32_t rule, Node body) { rules_[rule].body = body; }
+    void set_root(uint32_t rule) { root_ = rule; }
+
+    uint32_t root() const { return root_; }
+    const Vector<Rule> &rules() const { return rules_; }
+    std::string_view name(uint32_t rule) const {
+        return text(rules_[rule].name, rules_[rule].name_length);
+    }
+    size_t size() const { return nodes_.size(); }
+    const SyntaxNode &operator[](Node node) const { return nodes_[node]; }
+    std::string_view bytes(const SyntaxNode &n) const { return text(n.first, n.n); }
+    const Range *ranges(const SyntaxNode &n) const { return ranges_.data() + n.first; }
+    const Node *children(const SyntaxNode &n) const { return children_.data() + n.first; }
+    const Host *host() const { return nodes_.get_allocator().host(); }
+
+private:
+    Node add(SyntaxNode node);
+    Node group(Form form, const Node *nodes, size_t n);
+    std::string_view text(uint32_t first, uint32_t n) const { return {texts_.data() + first, n}; }
+
+    Vector<SyntaxNode> nodes_;
+    Vector<Node> children_;
+    Vector<Range> ranges_;
+    Vector<char> texts_;
+    Vector<Rule> rules_;
+    uint32_t root_ = 0;
+};
+
+// Sorted, without overlaps; in place. Gives the new number.
+size_t merge_ranges(Range *ranges, size_t n);
+// What sorted ranges leave out.
+void negate_ranges(Vector<Range> &out, const Range *ranges, size_t n);
+
+// Throws with the line and column (in characters, from 1) of `offset` in front of the text.
+[[noreturn]] void refuse_at(std::string_view source, uint64_t offset, Status status,
+                            const char *format, ...) GGUFX_PRINTF(4, 5);
+
+size_t encode_utf8(char out[4], uint32_t code);
+
+} // namespace ggufx::grammar

@@ -1,0 +1,167 @@
+/*
+ * Grammars made to hang or to exhaust: each is refused or followed soon, on a small stack, and
+ * memory stays within what a text needs.
+ * SPDX-License-Identifier: MIT
+ */
+#include "grammar_fixture.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || GGUFX_TEST_SLOW
+#define SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SLOW 1
+#endif
+#endif
+#ifndef SLOW
+#define SLOW 0
+#endif
+
+static vocab v;
+
+typedef struct job {
+    const char *text;
+    size_t n_tokens; /* letters a that were accepted */
+    ggufx_status status;
+    ggufx_error error;
+} job;
+
+/* Compile, then up to 2,000 masks and letters a. */
+static void *run_job(void *p) {
+    job *j = p;
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *m = NULL;
+    uint32_t bits[N_WORDS];
+    const int32_t a = FIRST_BYTE + 'a';
+    j->status = create_grammar(&grammar, rt, &v, 0, j->text, strlen(j->text), &j->error);
+    if (j->status == GGUFX_OK) j->status = ggufx_matcher_create(&m, grammar, &j->error);
+    while (j->status == GGUFX_OK && j->n_tokens < 2000) {
+        j->status = ggufx_matcher_mask(bits, N_WORDS, m, &j->error);
+        if (j->status == GGUFX_OK) j->status = ggufx_matcher_accept(m, &a, 1, &j->error);
+        if (j->status == GGUFX_OK) j->n_tokens++;
+    }
+    ggufx_matcher_destroy(m);
+    ggufx_grammar_destroy(grammar);
+    return NULL;
+}
+
+static void assert_ends(const char *text, ggufx_status want) {
+    job j = {.text = text};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    const clock_t start = clock();
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, SLOW ? 4 << 20 : 128 << 10), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, run_job, &j), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    if (j.status != want)
+        fail_msg("%.70s: %s %s", text, ggufx_status_name(j.status), j.error.message);
+    if (j.status != GGUFX_OK) assert_true(j.error.message[0]);
+    if (!SLOW && seconds > 5) fail_msg("%.70s: %.1f s", text, seconds);
+}
+
+static void test_ambiguous_grammars_end(void **state) {
+    static const struct {
+        const char *text;
+        ggufx_status status;
+    } rows[] = {
+        {"root ::= s\ns ::= \"a\" s x | \"a\" s y | \"a\"\nx ::= \"b\"\ny ::= \"b\"",
+         GGUFX_E_LIMIT},
+        {"root ::= s\ns ::= \"a\" s s | \"a\"", GGUFX_OK},
+        {"root ::= (\"a\" | \"aa\" | \"aaa\"){0,1000000000}", GGUFX_OK},
+        {"root ::= ((\"a\"{1,1000000000}){1,1000000000}){1,1000000000}", GGUFX_E_LIMIT},
+        {"root ::= ((\"a\"?){1,1000000000}){1,1000000000}", GGUFX_E_LIMIT},
+        {"root ::= (\"\" | \"\"){0,4000000000} \"b\"", GGUFX_E_LIMIT},
+        {"root ::= ((\"\"*)*)* \"a\"*", GGUFX_OK},
+        {"root ::= ((\"a\"?)*)* \"b\"?", GGUFX_OK},
+        {"root ::= \"a\"{1,4294967294}", GGUFX_OK},
+        {"root ::= \"a\"{1,4294967295}", GGUFX_E_LIMIT},
+        {"root ::= x\nx ::= \"a\" x? y?\ny ::= \"b\"", GGUFX_OK},
+        {"root ::= (\"a\"{0,9}{0,9}{0,9}{0,9}{0,9}{0,9}{0,9}{0,9}{0,9})", GGUFX_E_LIMIT},
+        {"root ::= (((((\"a\"*)*)*)*)*)* | (\"a\"+)+", GGUFX_OK},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_ends(rows[i].text, rows[i].status);
+}
+
+/* n times `open`, then `middle`, then n times `close`. */
+static char *nested(size_t n, const char *open, const char *middle, const char *close) {
+    const size_t size = strlen(open) * n + strlen(middle) + strlen(close) * n + 16;
+    char *out = malloc(size), *at = out + sprintf(out, "root ::= ");
+    for (size_t i = 0; i < n; i++) at += sprintf(at, "%s", open);
+    at += sprintf(at, "%s", middle);
+    for (size_t i = 0; i < n; i++) at += sprintf(at, "%s", close);
+    return out;
+}
+
+static void test_nesting_ends(void **state) {
+    (void)state;
+    char *text = nested(100000, "(", "\"a\"", ")");
+    assert_ends(text, GGUFX_E_LIMIT);
+    free(text);
+    text = nested(60, "(", "\"a\"", ")*");
+    assert_ends(text, GGUFX_OK);
+    free(text);
+    text = nested(100000, "(", "\"a\"", "");
+    assert_ends(text, GGUFX_E_LIMIT);
+    free(text);
+    text = nested(100000, "\"a\" | ", "\"a\"", "");
+    assert_ends(text, GGUFX_E_VALUE); /* behind one letter nothing comes */
+    free(text);
+}
+
+/* A text of a million tokens takes memory for each, not for what was looked at on the way. */
+static void test_memory_stays_within_what_the_text_needs(void **state) {
+    fault f;
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *m = NULL;
+    ggufx_error error;
+    static const char text[] = "root ::= (\"a\" [b-y]{0,30000} \"z\")*";
+    uint32_t bits[N_WORDS];
+    const int n = SLOW ? 2000 : 100000;
+    (void)state;
+    fault_init(&f);
+    ggufx_runtime *own = fault_runtime(&f, 1);
+    OK(create_grammar(&grammar, own, &v, 0, text, sizeof text - 1, &error));
+    OK(ggufx_matcher_create(&m, grammar, NULL));
+    fault_reset(&f);
+    for (int i = 0; i < n; i++) {
+        const int32_t id = FIRST_BYTE + (i % 25000 == 0 ? 'a' : i % 25000 == 24999 ? 'z' : 'c');
+        OK(ggufx_matcher_accept(m, &id, 1, NULL));
+        if (i % 16 == 0) OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+        if (i % 100 == 99) OK(ggufx_matcher_rollback(m, 0, NULL));
+    }
+    assert_true(f.peak_bytes < (long long)n * 400 + (96 << 20));
+    ggufx_matcher_destroy(m);
+    ggufx_grammar_destroy(grammar);
+    ggufx_runtime_destroy(own);
+    assert_int_equal(f.live, 0);
+}
+
+static int setup(void **state) {
+    if (writer_setup(state) != 0) return -1;
+    v = grammar_vocab();
+    return 0;
+}
+
+static int teardown(void **state) {
+    close_vocab(&v);
+    return writer_teardown(state);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ambiguous_grammars_end),
+        cmocka_unit_test(test_nesting_ends),
+        cmocka_unit_test(test_memory_stays_within_what_the_text_needs),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
