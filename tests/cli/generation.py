@@ -1,5 +1,6 @@
 # demo, run and perplexity: the same ids everywhere, the published ids and perplexities.
 # SPDX-License-Identifier: MIT
+import json
 import os
 
 import tool
@@ -55,6 +56,24 @@ class Run(OracleCase):
         self.assertEqual(self.ok(*args).decode(), text + "\n")
         self.assertEqual(self.ok(*args, "--echo").decode(), "The sun" + text + "\n")
         self.assertTrue(all(line["logprob"] <= 0 for line in lines))
+
+    def test_a_grammar_or_schema_is_kept_to(self):
+        args = ("run", MODEL, "-p", "Once", "--temp", "1")
+        grammar = 'root ::= " upon" [a-z ]{5,30} "."'
+        named = self.path("words.gbnf", grammar.encode())
+        for seed in ("1", "2", "3"):
+            text = self.ok(*args, "--seed", seed, "--grammar", grammar).decode()
+            self.assertRegex(text, r"^ upon[a-z ]{5,30}\.\n$")
+            self.assertEqual(text, self.ok(*args, "--seed", seed, "--grammar", named).decode())
+            text = self.ok(*args, "--seed", seed, "--json-schema",
+                           '{"type":"object","properties":{"a":{"enum":["x",1]},"b":{"type":"string","maxLength":9}},'
+                           '"required":["a","b"],"additionalProperties":false}').decode()
+            value = json.loads(text)
+            self.assertIn(value["a"], ("x", 1))
+            self.assertLessEqual(len(value["b"]), 9)
+        self.assertIn("line 1, column 10: rule 'x'", self.fails(3, *args, "--grammar", "root ::= x"))
+        self.assertIn("#: the keyword 'not'", self.fails(4, *args, "--json-schema", '{"not":{}}'))
+        self.fails(2, *args, "--grammar", grammar, "--json-schema", "{}")
 
     def test_a_context_beyond_the_memory_is_refused_before_it_is_taken(self):
         message = self.fails(5, "run", MODEL, "--ctx", "2147483647", "--ctk", "f32", "--ctv", "f32")

@@ -55,6 +55,23 @@ void Generator::require_tokenizer() const {
     throw Failure(kUnsupported, tokenizer_error_ + "; --tokens runs the model on ids");
 }
 
+void Generator::keep_to(const ggufx_runtime *rt, uint32_t kind, const std::string &text) {
+    require_tokenizer();
+    ggufx_grammar_options options;
+    ggufx_grammar_options_init(&options);
+    options.kind = kind;
+    options.text = text.data();
+    options.text_length = text.size();
+    ggufx_grammar *grammar = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_grammar_create(&grammar, rt, tokenizer_.get(), &options, error);
+    });
+    const Grammar kept(grammar); // the matcher keeps it, too
+    ggufx_matcher *matcher = nullptr;
+    call([&](ggufx_error *error) { return ggufx_matcher_create(&matcher, grammar, error); });
+    matcher_.reset(matcher);
+}
+
 std::vector<int32_t> Generator::tokenize(const std::string &text) const {
     require_tokenizer();
     return cli::tokenize(tokenizer_.get(), text, GGUFX_TOKENIZE_ADD_SPECIAL);
@@ -99,6 +116,10 @@ Token Generator::next() {
         return ggufx_session_logits(logits_.data(), logits_.size(), session_.get(), error);
     });
     call([&](ggufx_error *error) {
+        if (matcher_)
+            return ggufx_sampler_sample_matching(&token.id, &token.logprob, sampler_.get(),
+                                                 matcher_.get(), logits_.data(), logits_.size(),
+                                                 error);
         return ggufx_sampler_sample(&token.id, &token.logprob, sampler_.get(), logits_.data(),
                                     logits_.size(), error);
     });

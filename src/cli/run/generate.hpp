@@ -22,6 +22,9 @@ struct GenerateOptions {
     ModelMaking making;
 };
 
+using Grammar = std::unique_ptr<ggufx_grammar, Destroyer<ggufx_grammar_destroy>>;
+using Matcher = std::unique_ptr<ggufx_matcher, Destroyer<ggufx_matcher_destroy>>;
+
 struct Token {
     int32_t id = 0;
     float logprob = 0;
@@ -34,6 +37,8 @@ class Generator {
 public:
     Generator(const ggufx_runtime *rt, const ggufx_file *file, const GenerateOptions &options);
 
+    // From now on tokens fit this grammar; a kind of ggufx_grammar_options.
+    void keep_to(const ggufx_runtime *rt, uint32_t kind, const std::string &text);
     // Ids of a text with the special tokens the file asks for.
     std::vector<int32_t> tokenize(const std::string &text) const;
     // Appends tokens; the logits of each go to `logits` unless that is NULL.
@@ -51,6 +56,7 @@ private:
     Session session_;
     Sampler sampler_;
     Tokenizer tokenizer_;
+    Matcher matcher_;
     std::string tokenizer_error_; // why there is no tokenizer
     ggufx_model_facts info_ = {};
     uint32_t n_context_ = 0;
