@@ -1,0 +1,119 @@
+/*
+ * Fuzz target: a grammar, or a JSON schema where it begins with '{', over a small vocabulary. Each
+ * mask is that of one token after another, and a text goes back to what it was.
+ * SPDX-License-Identifier: MIT
+ */
+#include "../unit/gguf_builder.h"
+#include "chat_main.h"
+
+#include <ggufx/ggufx.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const chat_seeds[] = {
+    "root ::= \"a\" [b-d]+ (\",\" item){2,5} | . ws\nitem ::= \"x\" root? \"y\" | [^a-z\\n]\nws "
+    "::= "
+    "[ \\t]*",
+    "root ::= value # JSON\nvalue ::= \"{\" (s \":\" value (\",\" s \":\" value)*)? \"}\" | s | "
+    "[0-9]{1,3}\ns ::= \"\\\"\" [^\"\\\\]* \"\\\"\"",
+    "root ::= (\"a\" | \"ab\" | \"\")* (\"b\"{0,1000000})* \"\\u00e9\\U0001F600\\x41\"",
+    "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":-3,\"maximum\":"
+    "120},"
+    "\"ab\":{\"enum\":[\"x\",1,[null]]}},\"required\":[\"a\",\"z\"],\"additionalProperties\":"
+    "false}",
+    "{\"anyOf\":[{\"$ref\":\"#/$defs/n\"},{\"type\":[\"null\",\"string\"],\"maxLength\":3}],"
+    "\"$defs\":{\"n\":{\"type\":\"array\",\"prefixItems\":[true],\"items\":{\"$ref\":\"#\"},"
+    "\"maxItems\":4}}}",
+    "{\"oneOf\":[{\"type\":\"string\",\"pattern\":\"^(a|[^b-d]\\\\d){1,3}$\"},{\"type\":\"number\"}"
+    ","
+    "{\"properties\":{\"k\":{\"const\":\"a\"}},\"required\":[\"k\"],\"type\":\"object\"}]}",
+    "{\"allOf\":[{\"type\":\"string\",\"format\":\"date\"},{\"type\":\"string\"}],\"title\":\"t\"}",
+    NULL,
+};
+const char chat_seed_end[] = "";
+const size_t chat_seed_end_length = 0;
+
+enum { N = 3 + 128, WORDS = (N + 31) / 32, STEPS = 12 };
+
+static ggufx_runtime *rt;
+static ggufx_tokenizer *tokenizer;
+static gb bytes;
+
+static void make_tokenizer(void) {
+    ggufx_file *file = NULL;
+    if (ggufx_runtime_create(&rt, NULL, NULL) != GGUFX_OK) abort();
+    gb_begin(&bytes, 3, 0);
+    gb_key_string(&bytes, "tokenizer.ggml.model", "llama");
+    gb_key_array(&bytes, "tokenizer.ggml.tokens", GGUFX_VALUE_STRING, N);
+    gb_string(&bytes, "<unk>");
+    gb_string(&bytes, "<s>");
+    gb_string(&bytes, "</s>");
+    for (unsigned i = 0; i < 128; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "<0x%02X>", i < 120 ? i : 0x48 + i);
+        if (i < 32) snprintf(text, sizeof text, "%c%c", 'a' + (char)(i % 8), "\"},:1b[ "[i / 4]);
+        gb_string(&bytes, text);
+    }
+    gb_key_array(&bytes, "tokenizer.ggml.scores", GGUFX_VALUE_F32, N);
+    for (int i = 0; i < N; i++) gb_f32(&bytes, 0);
+    gb_key_array(&bytes, "tokenizer.ggml.token_type", GGUFX_VALUE_I32, N);
+    for (unsigned i = 0; i < N; i++) gb_u32(&bytes, i == 0 ? 2 : i < 3 ? 3 : i < 35 ? 1 : 6);
+    gb_data(&bytes);
+    if (ggufx_open_memory(&file, rt, bytes.data, bytes.n, NULL, NULL, NULL, NULL) != GGUFX_OK)
+        abort();
+    if (ggufx_tokenizer_create(&tokenizer, file, NULL) != GGUFX_OK) abort();
+    ggufx_file_destroy(file);
+}
+
+/* A token that fits, or -1; every bit is looked at. */
+static int32_t check_mask(ggufx_matcher *m, uint64_t draw) {
+    uint32_t bits[WORDS];
+    int32_t chosen = -1;
+    ggufx_error error = {0};
+    const ggufx_status status = ggufx_matcher_mask(bits, WORDS, m, &error);
+    if (status == GGUFX_E_LIMIT || status == GGUFX_E_MISMATCH || status == GGUFX_E_STATE) return -1;
+    if (status != GGUFX_OK) abort();
+    for (int32_t i = 0; i < N; i++) {
+        const int32_t id = (int32_t)(((uint64_t)i + draw) % N);
+        const ggufx_status fits = ggufx_matcher_accept(m, &id, 1, &error);
+        const int bit = (int)(bits[id / 32] >> id % 32 & 1);
+        if (fits == GGUFX_E_LIMIT) return -1;
+        if ((fits == GGUFX_OK) != bit) abort();
+        if (fits == GGUFX_OK && ggufx_matcher_rollback(m, 1, NULL) != GGUFX_OK) abort();
+        if (bit && chosen < 0) chosen = id;
+    }
+    return chosen;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    ggufx_grammar_options options;
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *m = NULL;
+    ggufx_error error;
+    uint64_t draw = size;
+    char *const exact = malloc(size ? size : 1); /* so that a sanitizer sees reads beyond */
+    if (!rt) make_tokenizer();
+    if (!exact) abort();
+    memset(&error, 0, sizeof error);
+    if (size) memcpy(exact, data, size);
+    ggufx_grammar_options_init(&options);
+    options.kind = size && data[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
+    options.text = exact;
+    options.text_length = size;
+    if (ggufx_grammar_create(&grammar, rt, tokenizer, &options, &error) != GGUFX_OK) {
+        if (!error.message[0] || error.status == GGUFX_E_INTERNAL) abort();
+    } else if (ggufx_matcher_create(&m, grammar, &error) == GGUFX_OK) {
+        for (int i = 0; i < STEPS; i++) {
+            const int32_t id = check_mask(m, draw);
+            if (id < 0 || ggufx_matcher_accept(m, &id, 1, NULL) != GGUFX_OK) break;
+            draw = draw * 0x9e3779b97f4a7c15u + (uint64_t)id + 1;
+            draw ^= draw >> 29;
+        }
+    }
+    ggufx_matcher_destroy(m);
+    ggufx_grammar_destroy(grammar);
+    free(exact);
+    return 0;
+}
