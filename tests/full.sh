@@ -45,6 +45,7 @@ suite tsan "--timeout-multiplier 20" "${sanitizers[@]}" -Db_sanitize=thread
 CC=clang CXX=clang++ suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
 suite lto "" -Db_lto=true -Dstatic_cxx_runtime=true
 suite app_local "--suite unit --suite checkasm --suite abi" -Dapp_local=true -Dcli=disabled -Dbindings=disabled
+suite app_small "--suite left_out" -Dapp_local=true -Dchat=false -Dvocabularies=false -Dcli=disabled -Dbindings=disabled
 suite debug "" --buildtype debug -Dhardening=false
 for arch in aarch64 s390x i386; do
     printf '\n== %s\n' "$arch"

@@ -11,9 +11,8 @@ using namespace ggufx::abi;
 
 namespace {
 
-ggufx_status refuse(ggufx_error *error) {
-    return static_cast<ggufx_status>(set_failure(failure_of(error), Status::unsupported, {},
-                                                 "this library was built without chats"));
+[[noreturn]] void refuse() {
+    fail(Status::unsupported, At(), "this library was built without chats");
 }
 
 } // namespace
@@ -26,10 +25,12 @@ extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime 
                                           const ggufx_file *, const ggufx_chat_options *,
                                           ggufx_error *error) {
     if (out) *out = nullptr;
-    return refuse(error);
+    return guard(error, refuse);
 }
 
-extern "C" void ggufx_chat_destroy(ggufx_chat *) {}
+extern "C" void ggufx_chat_destroy(ggufx_chat *) {
+    // there are none
+}
 
 extern "C" const char *ggufx_chat_format_name(size_t) {
     return nullptr;
@@ -42,13 +43,13 @@ extern "C" void ggufx_chat_request_init(ggufx_chat_request *request) {
 extern "C" ggufx_status ggufx_chat_render(char *, size_t, size_t *, ggufx_chat_run *, size_t,
                                           size_t *, const ggufx_chat *, const ggufx_chat_request *,
                                           ggufx_error *error) {
-    return refuse(error);
+    return guard(error, refuse);
 }
 
 extern "C" ggufx_status ggufx_chat_tokenize(int32_t *, size_t, size_t *, const ggufx_chat *,
                                             const ggufx_tokenizer *, const ggufx_chat_request *,
                                             uint32_t, ggufx_error *error) {
-    return refuse(error);
+    return guard(error, refuse);
 }
 
 extern "C" uint32_t ggufx_chat_styles(const ggufx_chat *) {
@@ -63,16 +64,18 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
                                                  const ggufx_chat_parser_options *,
                                                  ggufx_error *error) {
     if (out) *out = nullptr;
-    return refuse(error);
+    return guard(error, refuse);
 }
 
-extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *) {}
+extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *) {
+    // there are none
+}
 
 extern "C" ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *, const char *, size_t,
                                                ggufx_error *error) {
-    return refuse(error);
+    return guard(error, refuse);
 }
 
 extern "C" ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *, ggufx_error *error) {
-    return refuse(error);
+    return guard(error, refuse);
 }

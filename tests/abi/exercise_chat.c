@@ -101,7 +101,7 @@ ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const gg
     TRY(a->chat_create(&chat, rt, NULL, &options, &e->error));
     TRY(a->chat_tokenize(ids, 64, &n, chat, tokenizer, &request, 0, &e->error));
     MUST(n > 3);
-    exercise_mix(e, ids, n, 4);
+    for (size_t i = 1; i + 1 < n; i++) MUST(ids[i] != ids[n - 1]); /* </s> of the template alone */
 end:
     a->chat_destroy(chat);
     a->tokenizer_destroy(tokenizer);

@@ -1,5 +1,6 @@
 """The border: every public function that returns a status is defined in src/abi, once, and runs
-its body inside guard(); nothing else has C linkage.
+its body inside guard(); nothing else has C linkage. A file without_PART.cpp defines those of a part
+once more, for libraries that leave it out.
 
 usage: guards.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -16,7 +17,7 @@ DEFINITION = re.compile(r'^extern "C" (.*?)\b(ggufx_\w+)\((.*?)\) (?:noexcept )?
 def main():
     root = pathlib.Path(sys.argv[1])
     declared = {p.name: p for p in public.prototypes(root / "include")}
-    defined, faults = {}, []
+    defined, left_out, faults = {}, {}, []
     for path in sorted((root / "src").rglob("*.cpp")):
         if "cli" in path.relative_to(root).parts:  # the tool is a host like any other
             continue
@@ -27,10 +28,11 @@ def main():
             faults.append(f"{path}: extern \"C\" outside of src/abi")
         if n_linkage != len(found):
             faults.append(f"{path}: {n_linkage} extern \"C\", {len(found)} understood")
+        names = left_out if path.name.startswith("without_") else defined
         for result, name, _, body in found:
-            if name in defined:
+            if name in names:
                 faults.append(f"{name}: defined twice")
-            defined[name] = path
+            names[name] = path
             if name not in declared:
                 faults.append(f"{path.name}: {name} is not in a public header")
             if "ggufx_status" in result and not re.search(r"\bguard\(", body):
@@ -39,6 +41,12 @@ def main():
                 faults.append(f"{path.name}: {name} throws itself; use fail() or require()")
     for name in sorted(set(declared) - set(defined)):
         faults.append(f"{declared[name]}: no definition in src/abi")
+    faults += [f"{left_out[name]}: {name} is no function of a part that is there"
+               for name in sorted(set(left_out) - set(defined))]
+    for path in sorted(set(left_out.values())):  # such a file has all functions of its headers
+        headers = {declared[name].header for name, at in left_out.items() if at == path and name in declared}
+        faults += [f"{path}: lacks {name}" for name, function in declared.items()
+                   if function.header in headers and name not in left_out]
     public.finish("public functions", faults, len(defined))
 
 

@@ -56,7 +56,7 @@ static void finish(void *work) {
 int main(void) {
     /* a power of two: the multiplier is odd, so every sequence comes once */
     static const cost_case cases[] = {
-        {"append_batch of many sequences", 2048, with_sequences, append, finish, 0},
+        {"append_batch of many sequences", 2048, with_sequences, append, finish, 4096},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

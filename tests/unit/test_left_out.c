@@ -1,0 +1,72 @@
+/*
+ * A library built without chats and with SentencePiece's vocabularies alone: what is left out says so.
+ * SPDX-License-Identifier: MIT
+ */
+#include "vocab_fixture.h"
+
+static const vocab_token letters[] = {
+    {"<unk>", 5, 0, 2}, {"a", 1, -1, 1}, {"b", 1, -1, 1}, {"ab", 2, 0, 1}};
+
+static void test_features_are_told(void **state) {
+    (void)state;
+    assert_false(ggufx_has("chat"));
+    assert_false(ggufx_has("vocab:gpt2"));
+    assert_false(ggufx_has("pre:llama-bpe"));
+    assert_true(ggufx_has("vocab:llama"));
+    assert_true(ggufx_has("vocab:none"));
+}
+
+static void test_chats_are_refused(void **state) {
+    ggufx_chat_options options;
+    ggufx_chat *chat = (ggufx_chat *)(void *)&options;
+    ggufx_error error;
+    (void)state;
+    ggufx_chat_options_init(&options);
+    assert_int_equal(options.struct_size, sizeof options);
+    options.text = "{{ messages }}";
+    options.text_length = strlen(options.text);
+    assert_int_equal(ggufx_chat_create(&chat, rt, NULL, &options, &error), GGUFX_E_UNSUPPORTED);
+    assert_null(chat);
+    assert_non_null(strstr(error.message, "without chats"));
+    assert_null(ggufx_chat_format_name(0));
+}
+
+static void test_other_vocabularies_are_refused(void **state) {
+    ggufx_tokenizer *tokenizer = NULL;
+    ggufx_error error;
+    ggufx_file *file;
+    gb b;
+    (void)state;
+    gb_begin(&b, 3, 0);
+    gb_key_string(&b, "tokenizer.ggml.model", "gpt2");
+    gb_key_array(&b, "tokenizer.ggml.tokens", GGUFX_VALUE_STRING, 1);
+    gb_string(&b, "a");
+    gb_data(&b);
+    file = open_copy(&b);
+    assert_int_equal(ggufx_tokenizer_create(&tokenizer, file, &error), GGUFX_E_UNSUPPORTED);
+    assert_null(tokenizer);
+    assert_non_null(strstr(error.message, "as this library was built"));
+    ggufx_file_destroy(file);
+}
+
+static void test_what_is_there_works(void **state) {
+    vocab v = open_vocab(letters, sizeof letters / sizeof *letters);
+    int32_t ids[4] = {0};
+    size_t n = 0;
+    (void)state;
+    assert_int_equal(ggufx_tokenize(ids, 4, &n, v.tokenizer, "abb", 3, 0, NULL), GGUFX_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(ids[0], 3);
+    assert_int_equal(ids[1], 2);
+    close_vocab(&v);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_features_are_told),
+        cmocka_unit_test(test_chats_are_refused),
+        cmocka_unit_test(test_other_vocabularies_are_refused),
+        cmocka_unit_test(test_what_is_there_works),
+    };
+    return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
+}
