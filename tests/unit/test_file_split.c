@@ -211,6 +211,24 @@ static void test_a_renamed_part_opens_with_a_warning(void **state) {
     remove(other);
 }
 
+/* Parts are numbered from 1 to their count: another number is a name like any other. */
+static void test_a_number_that_no_part_has_is_no_part(void **state) {
+    static const int numbers[] = {0, 4};
+    char name[300], other[300];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ggufx_file *f = NULL;
+        write_set(&(fault_of){0});
+        assert_int_equal(rename(name_of(name, 2, 3), name_of(other, numbers[i], 3)), 0);
+        warnings = 0;
+        assert_int_equal(ggufx_open(&f, rt, other, NULL, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_file_tensor_count(f), 1);
+        assert_int_equal(warnings, 1);
+        ggufx_file_destroy(f);
+        remove(other);
+    }
+}
+
 static ggufx_status open_set(void *context, ggufx_runtime *own, ggufx_error *error) {
     char name[300];
     ggufx_file *f = NULL;
@@ -233,6 +251,7 @@ int main(void) {
         cmocka_unit_test(test_a_missing_part_is_named),
         cmocka_unit_test(test_one_part_opens_alone_on_request),
         cmocka_unit_test(test_a_renamed_part_opens_with_a_warning),
+        cmocka_unit_test(test_a_number_that_no_part_has_is_no_part),
         cmocka_unit_test(test_opening_a_set_survives_each_failing_allocation),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
