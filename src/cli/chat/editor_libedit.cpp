@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "chat/editor.hpp"
 
+#include "floor/interrupts.hpp"
 #include "floor/signals.hpp"
 
 #include <cerrno>
@@ -70,15 +71,15 @@ private:
     static int get_character(EditLine *line, wchar_t *out) {
         std::mbstate_t state = {};
         for (;;) {
-            char byte = 0;
-            const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
-            if (n == 0) return 0;
-            if (n < 0 && errno != EINTR) return -1;
-            if (n < 0) {
+            if (!wait_for_input(STDIN_FILENO)) {
                 if (pending_signal() != 0) return -1;
                 el_resize(line);
                 continue;
             }
+            char byte = 0;
+            const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) return static_cast<int>(n);
             const size_t length = std::mbrtowc(out, &byte, 1, &state);
             if (length == static_cast<size_t>(-2)) continue; // more bytes follow
             if (length != static_cast<size_t>(-1)) return 1;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "chat/line_reader.hpp"
 
+#include "floor/interrupts.hpp"
 #include "floor/output.hpp"
 #include "floor/signals.hpp"
 
@@ -32,12 +33,13 @@ LineReader::End LineReader::read_line(std::string &line, const std::string &prom
         std::fflush(stderr);
     }
     for (;;) { // a byte at a time: what follows stays where more_waits() looks for it
-        char c = 0;
-        const ssize_t n = ::read(STDIN_FILENO, &c, 1);
-        if (n < 0 && errno == EINTR) {
+        if (!wait_for_input(STDIN_FILENO)) {
             if (pending_signal() != 0) return End::interrupted;
             continue;
         }
+        char c = 0;
+        const ssize_t n = ::read(STDIN_FILENO, &c, 1);
+        if (n < 0 && errno == EINTR) continue;
         if (n < 0) throw Failure(kRuntimeError, "cannot read standard input");
         if (n == 0) return line.empty() ? End::closed : End::line;
         if (c == '\n') break;

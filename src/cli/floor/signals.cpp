@@ -6,16 +6,25 @@
 
 #include "floor/tool.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace ggufx::cli {
 
 static volatile std::sig_atomic_t g_signal = 0; // the process's, as signals are
 
+// Of keep_interrupts(): what is written there ends a poll that comes after the signal, too.
+static int g_wake[2] = {-1, -1};
+
 static void on_signal(int number) {
     g_signal = number;
+    if (g_wake[1] < 0) return;
+    const int error = errno;
+    [[maybe_unused]] const ssize_t n = write(g_wake[1], "", 1); // a full one wakes, too
+    errno = error;
 }
 
 void prepare_process() {
@@ -34,6 +43,7 @@ void prepare_process() {
 }
 
 void keep_interrupts() {
+    if (g_wake[0] < 0 && pipe2(g_wake, O_CLOEXEC | O_NONBLOCK) != 0) g_wake[0] = g_wake[1] = -1;
     struct sigaction action = {};
     action.sa_handler = on_signal;
     sigaction(SIGINT, &action, nullptr);
@@ -43,6 +53,19 @@ bool take_interrupt() {
     if (g_signal != SIGINT) return false;
     g_signal = 0;
     return true;
+}
+
+bool wait_for_input(int descriptor) {
+    while (g_signal == 0) {
+        struct pollfd both[] = {{descriptor, POLLIN, 0}, {g_wake[0], POLLIN, 0}};
+        if (poll(both, 2, -1) < 0) return errno != EINTR;
+        char old[16];
+        if (both[1].revents != 0) // of signals, those that were taken since among them
+            while (read(g_wake[0], old, sizeof old) > 0) {}
+        else if (both[0].revents != 0)
+            return true;
+    }
+    return false;
 }
 
 int pending_signal() {
