@@ -9,11 +9,12 @@ namespace ggufx::cli {
 
 static void *counted_alloc(void *user, size_t size, size_t align) {
     auto *counter = static_cast<Counter *>(user);
-    const size_t rounded = (size + align - 1) / align * align; // what aligned_alloc asks for
+    const size_t step = std::max(align, sizeof(void *)); // what aligned_alloc asks for: whole ones
+    const size_t rounded = std::max((size + step - 1) / step * step, step);
     counter->now += size;
     counter->peak = std::max(counter->peak, counter->now);
     counter->calls += 1;
-    return std::aligned_alloc(std::max(align, sizeof(void *)), std::max(rounded, sizeof(void *)));
+    return std::aligned_alloc(step, rounded);
 }
 
 static void counted_free(void *user, void *ptr, size_t size, size_t) {
