@@ -229,7 +229,8 @@ class Terminal(Chat):
         self.start(MODEL, "--temp", "2", "--top-k", "0", "--top-p", "0", "--min-p", "0")
         self.until("> ")
         self.type("Once\r")
-        self.until("Once\r\n.")
+        # A character of the answer: controls of the line come before it.
+        self.until(r"Once\r\n(\x1b\[[\d;?]*[A-Za-z]|\s)*[\w.,!?'\"]")
         self.type("\x03")
         self.until(r"interrupted|\[\d+ tokens")
         self.until("> ")
