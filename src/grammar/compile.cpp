@@ -9,6 +9,8 @@ namespace ggufx::grammar {
 
 namespace {
 
+constexpr uint32_t kMostJoined = 256; // edges, or ways of a fork
+
 class Compiler {
 public:
     Compiler(Program &program, const Syntax &syntax, const Properties &properties)
@@ -17,7 +19,12 @@ public:
 
 private:
     uint32_t add(Instruction instruction);
-    uint32_t add_fork(const uint32_t *targets, uint32_t n);
+    Instruction join(const uint32_t *targets, uint32_t n, uint32_t before);
+    uint32_t add_join(const uint32_t *targets, uint32_t n, uint32_t before) {
+        if (n == 1) return targets[0];
+        return add(join(targets, n, before));
+    }
+    uint32_t n_code() const { return static_cast<uint32_t>(out_.code.size()); }
     uint32_t emit(Node node, uint32_t next); // calls itself, at most kDeepest within another
     uint32_t emit_literal(std::string_view bytes, uint32_t next);
     uint32_t emit_set(const SyntaxNode &node, uint32_t next);
@@ -30,6 +37,7 @@ private:
     const Syntax &syntax_;
     const Properties &properties_;
     uint32_t n_emitted_ = 0;
+    size_t n_joined_ = 0; // edges
 };
 
 uint32_t Compiler::add(Instruction instruction) {
@@ -39,10 +47,43 @@ uint32_t Compiler::add(Instruction instruction) {
     return static_cast<uint32_t>(out_.code.size() - 1);
 }
 
-uint32_t Compiler::add_fork(const uint32_t *targets, uint32_t n) {
+// A fork whose ways that begin with a byte are one instruction, and those of forks within it its own:
+// a place has a stack less for each. Forks before `before` are not finished yet.
+Instruction Compiler::join(const uint32_t *targets, uint32_t n, uint32_t before) {
+    Vector<uint32_t> ways{out_.targets.get_allocator()}, bytes(ways);
+    size_t n_edges = 0;
+    const auto take = [&](uint32_t target) {
+        const Instruction in = out_.code[target];
+        if (in.op == Op::edges) n_edges += in.b;
+        if (in.op != Op::fail) (in.op == Op::edges ? bytes : ways).push_back(target);
+    };
+    for (uint32_t i = 0; i < n; i++) {
+        const Instruction in = out_.code[targets[i]];
+        if (in.op != Op::fork || targets[i] < before || in.b > kMostJoined) {
+            take(targets[i]);
+            continue;
+        }
+        for (uint32_t k = 0; k < in.b; k++) take(out_.targets[in.a + k]);
+    }
+    // Those of choices within choices are copied again and again: no more than twice all there are.
+    if (bytes.size() > 1 && n_edges <= kMostJoined && n_joined_ + n_edges < 2 * out_.edges.size()) {
+        n_joined_ += n_edges;
+        const auto first = static_cast<uint32_t>(out_.edges.size());
+        for (const uint32_t target : bytes) {
+            const Instruction in = out_.code[target];
+            for (uint32_t k = 0; k < in.b; k++) {
+                const Edge edge = out_.edges[in.a + k];
+                out_.edges.push_back(edge);
+            }
+        }
+        const Instruction joined = {Op::edges, first, static_cast<uint32_t>(n_edges)};
+        if (ways.empty()) return joined;
+        bytes.assign(1, add(joined));
+    }
+    ways.insert(ways.end(), bytes.begin(), bytes.end());
     const auto first = static_cast<uint32_t>(out_.targets.size());
-    out_.targets.insert(out_.targets.end(), targets, targets + n);
-    return add({Op::fork, first, n});
+    out_.targets.insert(out_.targets.end(), ways.begin(), ways.end());
+    return {Op::fork, first, static_cast<uint32_t>(ways.size())};
 }
 
 uint32_t Compiler::emit_literal(std::string_view bytes, uint32_t next) {
@@ -132,19 +173,20 @@ uint32_t Compiler::emit_set(const SyntaxNode &node, uint32_t next) {
 
 uint32_t Compiler::emit_choice(const SyntaxNode &node, uint32_t next) {
     Vector<uint32_t> targets{HostAllocator<uint32_t>(syntax_.host())};
+    const uint32_t before = n_code();
     for (uint32_t i = 0; i < node.n; i++) {
         const Node child = syntax_.children(node)[i];
         if (properties_.fits[child]) targets.push_back(emit(child, next));
     }
-    return add_fork(targets.data(), static_cast<uint32_t>(targets.size()));
+    return add_join(targets.data(), static_cast<uint32_t>(targets.size()), before);
 }
 
 uint32_t Compiler::emit_loop(Node child, bool at_least_once, uint32_t next) {
-    const uint32_t none[2] = {kFail, next};
-    const uint32_t fork = add_fork(none, 2);
-    const uint32_t body = emit(child, fork);
-    out_.targets[out_.code[fork].a] = body;
-    return at_least_once ? body : fork;
+    const uint32_t fork = add({Op::fork, 0, 0});
+    const uint32_t ways[2] = {emit(child, fork), next};
+    const Instruction joined = join(ways, 2, fork + 1);
+    out_.code[fork] = joined;
+    return at_least_once ? ways[0] : fork;
 }
 
 uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
@@ -154,8 +196,9 @@ uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
     const uint32_t min = empty ? 0 : node.min;
     if (node.max == kMany && min <= 1) return emit_loop(child, min == 1, next);
     if (node.max == 1) {
+        const uint32_t before = n_code();
         const uint32_t targets[2] = {emit(child, next), next};
-        return min == 1 ? targets[0] : add_fork(targets, 2);
+        return min == 1 ? targets[0] : add_join(targets, 2, before);
     }
     if (empty) { // counting what takes no byte would go on for ever
         for (uint32_t i = 0, before = kFail; i < node.max && next != before; i++) {
@@ -224,6 +267,7 @@ void compile(Program &program, const Syntax &syntax, std::string_view source) {
         fail(Status::value, {}, "no text fits the grammar");
     refuse_left_recursion(syntax, properties, source);
     Compiler(program, syntax, properties).run();
+    find_runs(program);
 }
 
 } // namespace ggufx::grammar

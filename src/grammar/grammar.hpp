@@ -61,6 +61,13 @@ private:
     static constexpr uint32_t kMostCut = 64; // frames of a stack that a mask is looked up by
     Place after(Place place, int32_t id, size_t index);
     void allow_fitting(uint32_t *bits, Place place);
+    struct Start { // of a mask: what is known without a walk, and what a walk has to look at
+        Alphabet alphabet;
+        uint32_t run; // characters
+        const uint32_t *bits;
+    };
+    Start find_start(Place place) const;
+    template <class Visit> void walk_rest(const Start &start, Place place, Visit &&visit);
     const Mask *find_mask(Place cut_place, bool leaves);
     Mask *make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash);
     void tidy();

@@ -240,6 +240,61 @@ Place Machine::cut(Place place, Stack base, uint32_t n_bytes) {
     return intern();
 }
 
+// Of a frame that is come back to behind a character.
+uint32_t Machine::run_behind(const Frame &frame, unsigned shift) const {
+    if (program_.runs[frame.code] >> shift & kAnyRun) return kNoEnd;
+    const Instruction in = program_.code[frame.code];
+    if (in.op != Op::count) return 0;
+    const Repetition &r = program_.repetitions[in.a];
+    const bool counts = r.max != kMany && program_.runs[r.body] >> shift & kOneLetter;
+    return counts ? r.max - frame.count : 0;
+}
+
+uint32_t Machine::run(Place place, Alphabet alphabet) const {
+    const unsigned shift = kRunBits * alphabet;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < n_stacks(place); i++) {
+        const Frame &frame = frames_[stacks(place)[i]];
+        const unsigned bits = program_.runs[frame.code] >> shift;
+        if (bits & kAnyRun) return kNoEnd;
+        if (!(bits & kOneLetter)) continue;
+        const uint32_t more = run_behind(frames_[frame.below], shift);
+        if (more == kNoEnd) return kNoEnd;
+        most = std::max(most, more + 1);
+    }
+    return most;
+}
+
+bool Machine::ends_run(Place place, Alphabet alphabet, uint32_t n) {
+    struct At {
+        Place place;
+        unsigned state;
+        uint32_t length; // characters behind it
+        bool operator==(const At &) const = default;
+    };
+    constexpr unsigned kMost = 16 * kUtf8States; // some for each character
+    At met[kMost] = {{place, kBetween, 0}};
+    unsigned n_met = 1;
+    for (unsigned i = 0; i < n_met; i++) {
+        const At at = met[i];
+        At before = at;
+        if (has_beyond(at.place)) return false;
+        for (const Utf8Range &r : letter_bytes(alphabet, at.state)) {
+            for (unsigned byte = r.first; byte <= r.last; byte++) {
+                const At next = {step(at.place, static_cast<uint8_t>(byte)), r.next,
+                                 at.length + (r.next == kBetween)};
+                if (next.place == kNowhere || next == before) continue;
+                before = next;
+                if (at.length == n) return false; // at its first byte, or within it
+                if (std::find(met, met + n_met, next) != met + n_met) continue;
+                if (n_met == kMost) return false;
+                met[n_met++] = next;
+            }
+        }
+    }
+    return true;
+}
+
 void Machine::describe(Vector<uint32_t> &out, Place place) const {
     struct Part {
         uint32_t first, n;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "grammar/plain.hpp"
 #include "grammar/program.hpp"
 
 namespace ggufx::grammar {
@@ -49,6 +50,11 @@ public:
     Place cut(Place place, Stack base, uint32_t n_bytes);
     // Where the text stands once everything above a stack has ended.
     Place resume(Stack stack);
+    // How many characters of an alphabet fit here whichever they are, at least; kNoEnd: any number.
+    uint32_t run(Place place, Alphabet alphabet) const;
+    // Is it no more than n, with nothing that goes on below a cut stack? False where that is not seen
+    // soon. Throws as step.
+    bool ends_run(Place place, Alphabet alphabet, uint32_t n);
     // A text of the frames of a cut place, the same in every machine of the program.
     void describe(Vector<uint32_t> &out, Place place) const;
 
@@ -83,6 +89,7 @@ private:
     Place intern(); // found_
     Place find_step(Place place, uint8_t byte);
     uint32_t clamp(const Frame &frame, uint32_t n_bytes) const;
+    uint32_t run_behind(const Frame &frame, unsigned shift) const;
     static uint64_t mix(uint64_t h, uint64_t v) {
         h = (h ^ v) * 0x9e3779b97f4a7c15u;
         return h ^ h >> 32;

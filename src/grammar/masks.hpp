@@ -11,7 +11,8 @@
 
 namespace ggufx::grammar {
 
-constexpr uint32_t kMostLeaves = 4096; // of one mask; a place with more is cut deeper
+constexpr uint32_t kMostBelow =
+    4096; // nodes below the leaves of a mask; with more it is cut deeper
 
 struct Mask {
     explicit Mask(const Host *host)
@@ -21,7 +22,7 @@ struct Mask {
     uint64_t hash = 0;
     Vector<uint32_t> bits;   // of tokens
     Vector<uint32_t> leaves; // nodes of the trie with others below them
-    bool crowded = false;    // more than kMostLeaves: there are no bits
+    bool crowded = false;    // more than kMostBelow: there are no bits
     Mask *next = nullptr;    // in the cache
 };
 
@@ -30,16 +31,21 @@ inline void allow(uint32_t *bits, const Vocabulary &vocabulary, int32_t id) {
         bits[id / 32] |= uint32_t{1} << id % 32;
 }
 
-// Calls visit(node, place) for the nodes below `top` whose bytes lead from `place` somewhere; a
-// visit that gives false ends what is below that node. Throws as Machine::step.
-template <class Visit>
-void walk(Machine &machine, const Vocabulary &vocabulary, uint32_t top, Place place, Place *places,
-          Visit &&visit) {
-    const TrieNode *const nodes = vocabulary.nodes().data();
+// Calls visit(number of the node, place) for the nodes below `top` whose bytes lead from `place`
+// somewhere; a visit that gives false ends what is below that node, as skip(number) does before it is
+// looked at. Throws as Machine::step.
+template <class Skip, class Visit>
+void walk(Machine &machine, const Vector<TrieNode> &tree, uint32_t top, Place place, Place *places,
+          Skip &&skip, Visit &&visit) {
+    const TrieNode *const nodes = tree.data();
     const uint32_t end = nodes[top].next, base = nodes[top].depth;
     places[0] = place;
     for (uint32_t i = top + 1; i < end;) {
         const TrieNode &node = nodes[i];
+        if (skip(i)) {
+            i = node.next;
+            continue;
+        }
         const Place next = machine.step(places[node.depth - base - 1], node.byte);
         if (next == kNowhere || !visit(i, next)) {
             i = node.next;
@@ -48,6 +54,12 @@ void walk(Machine &machine, const Vocabulary &vocabulary, uint32_t top, Place pl
             i++;
         }
     }
+}
+template <class Visit>
+void walk(Machine &machine, const Vector<TrieNode> &tree, uint32_t top, Place place, Place *places,
+          Visit &&visit) {
+    walk(
+        machine, tree, top, place, places, [](uint32_t) { return false; }, visit);
 }
 
 // Masks that all matchers of a grammar share. They are added and never go, up to a limit; no lock

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "grammar/grammar.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 #include <string.h>
 
@@ -86,18 +87,61 @@ void Matcher::accept(const int32_t *ids, size_t n) {
 
 // ---- masks ----
 
+// The alphabet of whose runs the most tokens are that fit.
+Matcher::Start Matcher::find_start(Place place) const {
+    const Vocabulary &vocabulary = grammar_.vocabulary();
+    Start best = {};
+    uint32_t most = 0;
+    for (unsigned i = 0; i < kAlphabets; i++) {
+        const auto alphabet = static_cast<Alphabet>(i);
+        const Runs &runs = vocabulary.runs(alphabet);
+        const uint32_t n = machine_.run(place, alphabet);
+        const bool all = n >= vocabulary.longest();
+        const uint32_t row = all ? kMostRun + 1u : std::min<uint32_t>(n, kMostRun);
+        if (i > 0 && runs.n_tokens[row] <= most) continue;
+        most = runs.n_tokens[row];
+        best = {alphabet, all ? kNoEnd : n, runs.bits.data() + row * n_words()};
+    }
+    return best;
+}
+
+// Calls visit(number of the node among all, place) as walk does, but for nodes with no other tokens
+// than those that are known.
+template <class Visit> void Matcher::walk_rest(const Start &start, Place place, Visit &&visit) {
+    const Vocabulary &vocabulary = grammar_.vocabulary();
+    const Runs &runs = vocabulary.runs(start.alphabet);
+    const auto walk_tree = [&](const Tree &tree) {
+        walk(machine_, tree.nodes, 0, place, places_.data(),
+             [&](uint32_t i, Place at) { return visit(tree.nodes[i].token, tree.origins[i], at); });
+    };
+    const bool some = start.run < kMostRun;
+    if (some && !(start.run > 0 && machine_.ends_run(place, start.alphabet, start.run))) {
+        walk(
+            machine_, vocabulary.nodes(), 0, place, places_.data(),
+            [&](uint32_t i) { return runs.nodes[i] <= start.run; },
+            [&](uint32_t i, Place at) { return visit(vocabulary.nodes()[i].token, i, at); });
+        return;
+    }
+    walk_tree(runs.foreign);
+    if (!some && start.run != kNoEnd) walk_tree(runs.longer);
+}
+
 Mask *Matcher::make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash) {
     const Host *const host = grammar_.host().get();
     const Vocabulary &vocabulary = grammar_.vocabulary();
+    const Vector<TrieNode> &nodes = vocabulary.nodes();
     Mask *const mask = make<Mask>(*host, host);
     try {
-        mask->bits.assign(n_words(), 0);
+        const Start start = find_start(cut_place);
+        uint32_t n_below = 0;
+        mask->bits.assign(start.bits, start.bits + n_words());
         mask->hash = hash;
-        walk(machine_, vocabulary, 0, cut_place, places_.data(), [&](uint32_t i, Place place) {
-            const TrieNode &node = vocabulary.nodes()[i];
-            allow(mask->bits.data(), vocabulary, node.token);
-            if (!leaves || !machine_.has_beyond(place) || node.next == i + 1) return !mask->crowded;
-            if (mask->leaves.size() >= kMostLeaves) mask->crowded = true;
+        walk_rest(start, cut_place, [&](int32_t token, uint32_t i, Place place) {
+            allow(mask->bits.data(), vocabulary, token);
+            if (!leaves || !machine_.has_beyond(place) || nodes[i].next == i + 1)
+                return !mask->crowded;
+            n_below += nodes[i].next - i - 1;
+            if (n_below > kMostBelow) mask->crowded = true;
             if (!mask->crowded) mask->leaves.push_back(i);
             return !mask->crowded && machine_.n_stacks(place) > 1;
         });
@@ -135,6 +179,7 @@ const Mask *Matcher::find_mask(Place cut_place, bool leaves) {
 
 void Matcher::allow_fitting(uint32_t *bits, Place place) {
     const Vocabulary &vocabulary = grammar_.vocabulary();
+    const Vector<TrieNode> &nodes = vocabulary.nodes();
     Stack base = kEnd;
     bool cuts = machine_.find_common(&base, place);
     const uint32_t top = cuts ? machine_.depth(base) : 0;
@@ -150,8 +195,8 @@ void Matcher::allow_fitting(uint32_t *bits, Place place) {
             if (mask->leaves.empty()) return;
             const Place rest = machine_.resume(base);
             for (const uint32_t leaf : mask->leaves) {
-                walk(machine_, vocabulary, leaf, rest, places_.data(), [&](uint32_t i, Place) {
-                    allow(bits, vocabulary, vocabulary.nodes()[i].token);
+                walk(machine_, nodes, leaf, rest, places_.data(), [&](uint32_t i, Place) {
+                    allow(bits, vocabulary, nodes[i].token);
                     return true;
                 });
             }
@@ -160,8 +205,10 @@ void Matcher::allow_fitting(uint32_t *bits, Place place) {
         cuts = base != kEnd && top - machine_.depth(base) < kMostCut;
         base = machine_.below(base);
     }
-    walk(machine_, vocabulary, 0, place, places_.data(), [&](uint32_t i, Place) {
-        allow(bits, vocabulary, vocabulary.nodes()[i].token);
+    const Start start = find_start(place);
+    for (size_t i = 0; i < n_words(); i++) bits[i] |= start.bits[i];
+    walk_rest(start, place, [&](int32_t token, uint32_t, Place) {
+        allow(bits, vocabulary, token);
         return true;
     });
 }

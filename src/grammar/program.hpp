@@ -33,16 +33,25 @@ struct Repetition {
 
 constexpr uint32_t kReturn = 0, kFail = 1; // instructions that are always there
 
+// Of an instruction, for each Alphabet of plain.hpp.
+enum : uint8_t {
+    kAnyRun = 1,    // takes any run of its characters
+    kOneLetter = 2, // takes any one of them, then its rule ends
+};
+constexpr unsigned kRunBits = 2;
+constexpr uint32_t kNoEnd = UINT32_MAX; // of a run
+
 struct Program {
     explicit Program(const Host *host)
         : code(HostAllocator<Instruction>(host)), edges(HostAllocator<Edge>(host)),
           targets(HostAllocator<uint32_t>(host)), repetitions(HostAllocator<Repetition>(host)),
-          entries(HostAllocator<uint32_t>(host)) {}
+          entries(HostAllocator<uint32_t>(host)), runs(HostAllocator<uint8_t>(host)) {}
     Vector<Instruction> code;
     Vector<Edge> edges;
     Vector<uint32_t> targets;
     Vector<Repetition> repetitions;
     Vector<uint32_t> entries; // of rules
+    Vector<uint8_t> runs;     // of instructions
     uint32_t root = kFail;    // instruction
     uint16_t n_classes = 1;   // bytes that no edge tells apart have one class
     uint8_t classes[256] = {};
@@ -54,5 +63,6 @@ struct Program {
 // and memory are linear in the syntax, but for literals repeated within repetitions that may be
 // empty, which are bounded.
 void compile(Program &program, const Syntax &syntax, std::string_view source);
+void find_runs(Program &program); // a part of it. Throws std::bad_alloc
 
 } // namespace ggufx::grammar

@@ -9,7 +9,46 @@
 
 vocab grammar_vocab(void) {
     static const char *const words[N_VOCAB - FIRST_WORD] = {
-        "aa", "ab", "abc", "\":", "\",\"", "\"}", "true", "}}", "12", "\xc3\xa9", "ab", "\xc3\xa9",
+        "aa",
+        "ab",
+        "abc",
+        "\":",
+        "\",\"",
+        "\"}",
+        "true",
+        "}}",
+        "12",
+        "\xc3\xa9",
+        "ab",
+        "\xc3\xa9",
+        "abcd",
+        "abcdefghijklmno",
+        "abcdefghijklmnop",
+        "abcdefghijklmnopq",
+        "abcdefghijklmnopqrstuvwxyz",
+        "AB_9",
+        "ab cd",
+        " a",
+        "   ",
+        "a-b",
+        "b\"",
+        "ab\\",
+        "\"ab",
+        "\"ab\",\"abc",
+        "a\"}",
+        "\x7f",
+        "b\xc3",
+        "\xa9"
+        "b",
+        "\xe2\x82\xac\xe2\x82\xac",
+        "\xe2\x82\xac\xe2\x82",
+        "\xc2\xa0",
+        "\xe3\x80\x80"
+        "a",
+        "\xf0\x9f\x98\x80"
+        "ab",
+        "\xed\xa0\x80"
+        "a",
     };
     static char names[256][8];
     vocab_token tokens[N_VOCAB] = {{"<unk>", 5, 0, 2}, {"<s>", 3, 0, 3}, {"</s>", 4, 0, 3}};

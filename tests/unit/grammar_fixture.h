@@ -7,11 +7,11 @@
 
 #include "vocab_fixture.h"
 
-enum { END_ID = 2, FIRST_BYTE = 3, FIRST_WORD = FIRST_BYTE + 256, N_VOCAB = FIRST_WORD + 12 };
+enum { END_ID = 2, FIRST_BYTE = 3, FIRST_WORD = FIRST_BYTE + 256, N_VOCAB = FIRST_WORD + 36 };
 enum { N_WORDS = (N_VOCAB + 31) / 32 };
 
-/* Ids 0 to 2 are control tokens, the last of them the end; a token for each byte; then words, the
- * last two of equal bytes to others. */
+/* Ids 0 to 2 are control tokens, the last of them the end; a token for each byte; then words, some
+ * of equal bytes to others, of one kind of characters or of several, short and long. */
 vocab grammar_vocab(void);
 /* The bytes of a token; none of control tokens. */
 size_t token_bytes(const vocab *v, int32_t id, char out[64]);

@@ -109,6 +109,44 @@ static void test_a_mask_has_the_tokens_that_are_accepted(void **state) {
     }
 }
 
+/* Rules that take any run of some characters, some that nearly do, and some with few of them left. */
+static void test_masks_of_runs_have_the_tokens_that_are_accepted(void **state) {
+    static const char *const rows[][2] = {
+        {"root ::= [^\"\\\\\\x00-\\x1f]{3,20} \"x\"?", "ab cd\xc3\xa9"
+                                                       "efghijkl"},
+        {"root ::= [^\"\\\\\\x7f\\x00-\\x1f]* \"\\\"\"", "ab\xe2\x82\xac"
+                                                         "cd\""},
+        {"root ::= ([a-z]{0,3} | [A-Z0-9]+)* \".\"", "abcdABab9."},
+        {"root ::= (word \" \"?)*\nword ::= [a-zA-Z0-9_]{1,7}", "ab_9 abcdefgh"},
+        {"root ::= \"\\\"\" c{5,18} \"\\\"\" \",\"\nc ::= [^\"\\\\\\x7f\\x00-\\x1f] | \"\\\\\" "
+         "[nr]",
+         "\"abcdefghijklmnopqr\","},
+        {"root ::= [a-z]{2,16} | [a-p]{3,17} \"q\"", "abcdefghijklmnopq"},
+        {"root ::= [a-z]{2,16} \"-\"* | [a-y]*", "abcdefghijklmnopqr"},
+        {"root ::= ([^\\u00e9] | \"\\u00e9\")*", "a\xc3\xa9"
+                                                 "b\xc3\xa8"},
+        {"root ::= ([^\\u20ac] | \"\\u20acb\")*", "a\xe2\x82\xac"
+                                                  "b\xc3\xa8"},
+        {"root ::= [^\\x00- \\x7f\"\\\\\\x85\\u00a0\\u1680\\u2000-\\u205f\\u3000\\ufeff]+ \" \"",
+         "abcd\xc3\xa9 "},
+        {"root ::= [^ \"\\\\]+ \" a\"", "abcd\xc3\xa9 a"},
+        {"root ::= x{3} | [b-e]+\nx ::= [a-d] | \"e\" x", "bcddd"},
+        {"root ::= ((\"a\"?)* | [a-z] [a-y])* \"z\"", "aaabyabz"},
+        {"root ::= x\nx ::= ([a-z] x2)?\nx2 ::= [A-Z]? x?", "abAB"},
+        {"root ::= [a-z]{20,} \"-\"", "abcdefghijklmnopqrstuvwxyz-"},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        ggufx_matcher *m = new_matcher(&v, GBNF, rows[k][0]);
+        for (const char *c = rows[k][1]; *c; c++) {
+            const char one[2] = {*c, 0};
+            assert_mask(&v, m);
+            if (accept_text(m, one, NULL) != GGUFX_OK) break;
+        }
+        ggufx_matcher_destroy(m);
+    }
+}
+
 /* Everything a matcher shows: bits and facts. */
 static void look(uint32_t out[N_WORDS + 4], ggufx_matcher *m) {
     ggufx_matcher_facts facts = {.struct_size = sizeof facts};
@@ -322,6 +360,7 @@ int main(void) {
         cmocka_unit_test(test_parts_of_rules_fit_what_they_say),
         cmocka_unit_test(test_any_character_is_valid_utf8),
         cmocka_unit_test(test_a_mask_has_the_tokens_that_are_accepted),
+        cmocka_unit_test(test_masks_of_runs_have_the_tokens_that_are_accepted),
         cmocka_unit_test(test_going_back_and_clones_show_the_same),
         cmocka_unit_test(test_the_end_fits_where_the_text_is_whole),
         cmocka_unit_test(test_calls_that_fail_change_nothing),
