@@ -54,6 +54,26 @@ class Pipe(Chat):
         self.assertEqual((answers[0]["role"], answers[0]["schema"]), ("assistant", 1))
         self.assertEqual((answers[0]["tokens"], answers[0]["cached_tokens"]), (8, 0))
 
+    def test_each_answer_keeps_to_a_grammar_or_schema(self):
+        grammar = 'root ::= " the " ("cat" | "dog") [a-z ]{3,9} "."'
+        lines = self.talk("Once upon\nThe sun\n", MODEL, "--temp", "1", "--grammar", grammar)[0].splitlines()
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            self.assertRegex(line, r"^ the (cat|dog)[a-z ]{3,9}\.$")
+        schema = self.path("schema.json", b'{"type":"array","items":{"enum":["x",1]},"minItems":1,"maxItems":3}')
+        for answer in self.talk("a\nb\n", MODEL, "--template", self.template, "--json",
+                                "--json-schema", schema)[0].splitlines():
+            items = json.loads(json.loads(answer)["content"])
+            self.assertTrue(1 <= len(items) <= 3 and all(item in ("x", 1) for item in items), items)
+        self.assertIn("rule 'x'", self.talk("a\n", "--grammar", "root ::= x", code=3)[1])
+        self.talk("a\n", "--grammar", grammar, "--json-schema", "{}", code=2)
+        self.talk("a\n", "--grammar", grammar, "--tools", schema, code=2)
+
+    def test_an_answer_of_channels_has_no_grammar(self):
+        channels = self.path("channels.jinja", (TEMPLATE + "{# <|channel|>final<|message|> #}").encode())
+        said = self.talk("a\n", MODEL, "--template", channels, "--grammar", 'root ::= "a"', code=4)[1]
+        self.assertIn("channels", said)
+
     def test_what_prompts_share_stays_in_the_cache(self):
         answers = [json.loads(line) for line in self.talk(
             "a\nb\nc\n", MODEL, "--template", self.template, "--json", *SHORT)[0].splitlines()]

@@ -17,7 +17,7 @@ class Usage(tool.Case):
     def test_help_prints_examples_and_succeeds(self):
         for verb in ([], ["info"], ["validate"], ["run"], ["perplexity"], ["embed"], ["kv-eval"], ["dequant"], ["fit"],
                      ["demo"], ["bench", "matvec"], ["bench", "read"], ["bench", "open"],
-                     ["bench", "tokenize"], ["selftest"]):
+                     ["bench", "grammar"], ["bench", "tokenize"], ["selftest"]):
             for flag in ("-h", "--help"):
                 self.assertIn(b"Examples:", self.ok(*verb, flag), verb)
 

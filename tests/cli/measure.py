@@ -129,6 +129,26 @@ class Bench(tool.Case):
         self.assertGreater(result["file_bytes"], 5 << 20)
         self.assertLess(result["heap_peak_bytes"], 8 << 10)  # "a few KiB"
 
+    def test_grammar_measures_each_mask_of_a_text(self):
+        schema = '{"type":"array","items":{"type":"string","maxLength":30}}'
+        path = self.path("text.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('["Once upon a time", "there was"]\n')
+        made = self.json("bench", "grammar", tool.MODEL, "--json-schema", schema, "-r", "2")
+        self.assertEqual((made["tokens"], made["ids"]), (1024, 0))
+        self.assertGreater(made["create_ms"], 0)
+        self.assertNotIn("mask_us", made)
+        followed = self.json("bench", "grammar", tool.MODEL, "--json-schema", schema, "-f", path, "-r", "2")
+        self.assertGreater(followed["ids"], 5)
+        for name in ("mask_us", "mask_again_us", "accept_us"):
+            times = followed[name]
+            self.assertTrue(0 < times["median"] <= times["p99"] <= times["max"], (name, times))
+        said = self.ok("bench", "grammar", tool.MODEL, "--grammar", 'root ::= [^x]*', "-f", path, "-r", "1").decode()
+        self.assertRegex(said, r"1024 tokens, once [\d.]+ ms; .*\n\d+ ids, each mask median .*\n  again .*\n  accept.*\n$")
+        self.assertIn("does not fit", self.fails(3, "bench", "grammar", tool.MODEL, "--grammar", 'root ::= [^O]*',
+                                                 "-f", path))
+        self.fails(2, "bench", "grammar", tool.MODEL, "-f", path)
+
     def test_tokenize_opens_and_cuts(self):
         path = self.path("text.txt")
         with open(path, "w", encoding="utf-8") as file:

@@ -51,6 +51,7 @@ void add_bench_quantize(Tool &tool, Command &bench);
 void add_bench_kv(Tool &tool, Command &bench);
 void add_bench_open(Tool &tool, Command &bench);
 void add_bench_tokenize(Tool &tool, Command &bench);
+void add_bench_grammar(Tool &tool, Command &bench);
 void add_bench_model(Tool &tool, Command &bench);
 void add_bench_make_model(Tool &tool, Command &bench);
 

@@ -227,11 +227,15 @@ void add_chat(Tool &tool) {
                "model's")
         .value("TEMPLATE");
     sub.option("--system", options->system, "what the system says first");
-    sub.option("--tools", options->tools,
-               "functions the model may call, a JSON list; calls are shown, nothing is run, the "
-               "next line is the result")
-        .value("FILE");
+    Option tools = sub.option("--tools", options->tools,
+                              "functions the model may call, a JSON list; calls are shown, nothing "
+                              "is run, the next line is the result");
+    tools.value("FILE");
     sub.flag("--no-think", options->no_think, "no reasoning: the template is told, none is shown");
+    GrammarOptions keep_to = add_grammar_options(
+        sub, options->grammar, "answers without reasoning that fit", "answers in JSON");
+    keep_to.grammar.excludes(tools);
+    keep_to.schema.excludes(tools);
     sub.option("--load", options->load, "go on with a conversation (JSON)").value("FILE");
     sub.option("--save", options->save, "write it at the end: .md Markdown, else JSON")
         .value("FILE");
@@ -252,6 +256,7 @@ void add_chat(Tool &tool) {
     sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
     sub.examples("  ggufx chat\n"
                  "  ggufx chat model.gguf --system \"Answer in one sentence.\"\n"
+                 "  ggufx chat model.gguf --json-schema person.json\n"
                  "  echo \"What is a quine?\" | ggufx chat model.gguf --no-think --save quine.md");
     tool.verbs.emplace_back(sub,
                             [&tool, options] { return ChatRoom(tool.globals, *options).run(); });

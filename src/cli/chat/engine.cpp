@@ -112,6 +112,7 @@ Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_ru
     call(
         [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
     tokenizer_.reset(tokenizer);
+    if (options.grammar.is_set()) set_grammar(options);
     model_ = make_model(rt_.get(), file_.get(), options.making);
     const ggufx_model_facts facts = model_facts(model_.get());
     session_ = make_session(rt_.get(), file_.get(), model_.get(), options.n_context,
@@ -121,7 +122,8 @@ Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_ru
     n_context_ = session_facts(session_.get()).n_context;
     n_predict_ = options.n_predict;
     logits_.resize(facts.n_vocab);
-    flags_ = GGUFX_CHAT_GENERATE | (options.no_think ? GGUFX_CHAT_NO_THINK : 0);
+    const bool answers_at_once = options.no_think || grammar_;
+    flags_ = GGUFX_CHAT_GENERATE | (answers_at_once ? GGUFX_CHAT_NO_THINK : 0);
     if (!options.tools.empty()) {
         const Json tools = Json::parse(read_utf8(options.tools), "--tools");
         if (!tools.is_array()) throw Failure(kUsage, "--tools: the file is no list of functions");
@@ -158,6 +160,15 @@ void Engine::make_template(const ChatOptions &options) {
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     chat_.reset(chat);
     styles_ = ggufx_chat_styles(chat);
+}
+
+// A grammar is of all that is generated: an answer that says first what it is does not begin with it.
+void Engine::set_grammar(const ChatOptions &options) {
+    if (styles_ & GGUFX_CHAT_STYLE_HARMONY)
+        throw Failure(kUnsupported, "the model's answers have channels in front of them, which no "
+                                    "grammar goes with");
+    grammar_ =
+        make_grammar(rt_.get(), tokenizer_.get(), options.grammar, grammar_text(options.grammar));
 }
 
 Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
@@ -239,12 +250,15 @@ size_t Engine::feed(const std::vector<int32_t> &ids) {
     return same;
 }
 
-int32_t Engine::next() {
+int32_t Engine::next(ggufx_matcher *matcher) {
     call([&](ggufx_error *error) {
         return ggufx_session_logits(logits_.data(), logits_.size(), session_.get(), error);
     });
     int32_t id = 0;
     call([&](ggufx_error *error) {
+        if (matcher)
+            return ggufx_sampler_sample_matching(&id, nullptr, sampler_.get(), matcher,
+                                                 logits_.data(), logits_.size(), error);
         return ggufx_sampler_sample(&id, nullptr, sampler_.get(), logits_.data(), logits_.size(),
                                     error);
     });
@@ -289,6 +303,7 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
             return ggufx_chat_parser_feed(parser.get(), text.data(), text.size(), error);
         });
     };
+    const Matcher matcher = grammar_ ? make_matcher(grammar_.get()) : nullptr;
     auto start = Clock::now();
     out.n_reused = feed(prompt.ids);
     out.interrupted = !decode(prompt.ids.data() + out.n_reused, prompt.ids.size() - out.n_reused);
@@ -296,7 +311,7 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
     start = Clock::now();
     ggufx_detokenize_state state = {};
     while (!out.interrupted && (n_predict_ == 0 || out.n_tokens < n_predict_)) {
-        const int32_t id = next();
+        const int32_t id = next(matcher.get());
         out.n_tokens++;
         const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *of, ggufx_error *error) {
             return ggufx_token_info(of, tokenizer_.get(), id, error);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chat/conversation.hpp"
+#include "models/grammar_choice.hpp"
 #include "models/model_options.hpp"
 
 #include <functional>
@@ -23,6 +24,7 @@ struct ChatOptions {
     uint32_t n_context = 0;
     std::string type_k = "f16", type_v = "f16";
     ModelMaking making;
+    GrammarChoice grammar;
 };
 
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
@@ -58,11 +60,12 @@ private:
         std::string text;
     };
     void make_template(const ChatOptions &options);
+    void set_grammar(const ChatOptions &options);
     Prompt prompt_of(const Conversation &conversation) const;
     Prompt fitting_prompt(Conversation &conversation, Answered &out) const;
     size_t feed(const std::vector<int32_t> &ids); // how many the cache had
     bool decode(const int32_t *ids, size_t n);    // false: interrupted
-    int32_t next();
+    int32_t next(ggufx_matcher *matcher); // NULL: any token
     std::string piece(int32_t id, ggufx_detokenize_state &state, bool last) const;
 
     Runtime rt_;
@@ -72,6 +75,7 @@ private:
     Sampler sampler_;
     Tokenizer tokenizer_;
     ChatTemplate chat_;
+    Grammar grammar_; // of answers, where there is one
     std::string tools_, name_;
     uint32_t styles_ = 0, flags_ = 0, n_predict_ = 0;
     size_t n_context_ = 0;

@@ -55,21 +55,10 @@ void Generator::require_tokenizer() const {
     throw Failure(kUnsupported, tokenizer_error_ + "; --tokens runs the model on ids");
 }
 
-void Generator::keep_to(const ggufx_runtime *rt, uint32_t kind, const std::string &text) {
+void Generator::keep_to(const ggufx_runtime *rt, const GrammarChoice &choice) {
     require_tokenizer();
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
-    options.kind = kind;
-    options.text = text.data();
-    options.text_length = text.size();
-    ggufx_grammar *grammar = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_grammar_create(&grammar, rt, tokenizer_.get(), &options, error);
-    });
-    const Grammar kept(grammar); // the matcher keeps it, too
-    ggufx_matcher *matcher = nullptr;
-    call([&](ggufx_error *error) { return ggufx_matcher_create(&matcher, grammar, error); });
-    matcher_.reset(matcher);
+    const Grammar grammar = make_grammar(rt, tokenizer_.get(), choice, grammar_text(choice));
+    matcher_ = make_matcher(grammar.get()); // which keeps the grammar
 }
 
 std::vector<int32_t> Generator::tokenize(const std::string &text) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "floor/output.hpp"
+#include "models/grammar_choice.hpp"
 #include "models/model_options.hpp"
 
 #include <span>
@@ -22,9 +23,6 @@ struct GenerateOptions {
     ModelMaking making;
 };
 
-using Grammar = std::unique_ptr<ggufx_grammar, Destroyer<ggufx_grammar_destroy>>;
-using Matcher = std::unique_ptr<ggufx_matcher, Destroyer<ggufx_matcher_destroy>>;
-
 struct Token {
     int32_t id = 0;
     float logprob = 0;
@@ -37,8 +35,8 @@ class Generator {
 public:
     Generator(const ggufx_runtime *rt, const ggufx_file *file, const GenerateOptions &options);
 
-    // From now on tokens fit this grammar; a kind of ggufx_grammar_options.
-    void keep_to(const ggufx_runtime *rt, uint32_t kind, const std::string &text);
+    // From now on tokens fit this grammar.
+    void keep_to(const ggufx_runtime *rt, const GrammarChoice &choice);
     // Ids of a text with the special tokens the file asks for.
     std::vector<int32_t> tokenize(const std::string &text) const;
     // Appends tokens; the logits of each go to `logits` unless that is NULL.

@@ -19,8 +19,7 @@ struct RunOptions {
     std::string prompt_file;
     std::string tokens;
     std::string logits;
-    std::string grammar;
-    std::string schema;
+    GrammarChoice grammar;
     std::vector<std::string> stops;
     bool echo = false;
     GenerateOptions generate;
@@ -36,23 +35,6 @@ static std::vector<int32_t> prompt_ids(const Generator &generator, const RunOpti
     std::vector<int32_t> ids = generator.tokenize(text);
     if (ids.empty()) throw Failure(kUsage, "the prompt is empty and the model has no first token");
     return ids;
-}
-
-// A grammar or schema is its own text where it looks like one, else the name of a file.
-static void set_grammar(Generator &generator, const ggufx_runtime *rt, const RunOptions &options) {
-    const auto is_schema = [](const std::string &text) {
-        const size_t first = text.find_first_not_of(" \t\r\n");
-        return first != std::string::npos && text[first] == '{';
-    };
-    if (!options.grammar.empty()) {
-        const bool own = options.grammar.find("::=") != std::string::npos;
-        generator.keep_to(rt, GGUFX_GRAMMAR_GBNF,
-                          own ? options.grammar : read_utf8(options.grammar));
-    } else if (!options.schema.empty()) {
-        const bool own = is_schema(options.schema);
-        generator.keep_to(rt, GGUFX_GRAMMAR_JSON_SCHEMA,
-                          own ? options.schema : read_utf8(options.schema));
-    }
 }
 
 static Json token_json(const Token &token) {
@@ -77,7 +59,7 @@ static int run(const Globals &globals, const RunOptions &options) {
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, 0, &cancel);
     Generator generator(rt.get(), file.get(), options.generate);
-    set_grammar(generator, rt.get(), options);
+    if (options.grammar.is_set()) generator.keep_to(rt.get(), options.grammar);
     std::string prompt;
     const std::vector<int32_t> ids = prompt_ids(generator, options, prompt);
 
@@ -127,13 +109,7 @@ void add_run(Tool &tool) {
     file.excludes(tokens);
     add_sampling_options(sub, options->generate);
     sub.option("--stop", options->stops, "end before this text").repeatable();
-    Option grammar =
-        sub.option("--grammar", options->grammar, "text that fits a grammar (GBNF, or its file)")
-            .value("FILE");
-    Option schema =
-        sub.option("--json-schema", options->schema, "JSON that a schema accepts (or its file)")
-            .value("FILE");
-    grammar.excludes(schema);
+    add_grammar_options(sub, options->grammar, "text that fits", "JSON");
     sub.option("--logits", options->logits,
                "write the logits of all positions as raw f32 [positions][vocabulary]")
         .value("FILE");
