@@ -33,13 +33,15 @@ typedef struct ggufx_grammar ggufx_grammar;
  * values of `enum` and `const` in one way of writing them. Between values and signs there may be a
  * space, or a line break and up to 64 spaces or tabs.
  *
- * Known are type, enum, const, anyOf, oneOf (of branches that exclude each other by type, or by an
- * enum or const of them or of a required member), allOf, $ref within the schema, $defs, $anchor;
- * properties, required, additionalProperties; items, prefixItems, minItems, maxItems; minLength,
- * maxLength, pattern (without assertions but ^ and $, and back references), format (date, time,
- * date-time, uuid, ipv4, email; others say nothing); of integers minimum, maximum,
- * exclusiveMinimum, exclusiveMaximum. Annotations are passed over. Everything else is UNSUPPORTED:
- * the message has the keyword and the JSON pointer of the schema that has it.
+ * Known are type, enum, const, not (of type, enum or const alone), anyOf, oneOf (of branches that
+ * exclude each other by type, or by an enum or const of them or of a required member), allOf, $ref
+ * within the schema, $defs, $anchor; properties, required, additionalProperties, patternProperties
+ * (of one pattern that matches no named property, with additionalProperties false); items,
+ * prefixItems, minItems, maxItems; minLength, maxLength, pattern (without assertions but ^ and $,
+ * and back references), format (date, time, date-time, uuid, ipv4, email; others say nothing); of
+ * integers minimum, maximum, exclusiveMinimum, exclusiveMaximum. Annotations are passed over.
+ * Everything else is UNSUPPORTED: the message has the keyword and the JSON pointer of the schema
+ * that has it.
  */
 #define GGUFX_GRAMMAR_JSON_SCHEMA 1u
 

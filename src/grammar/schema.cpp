@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "grammar/schema.hpp"
 
+#include "grammar/machine.hpp"
 #include "grammar/pattern.hpp"
 #include "grammar/schema_parts.hpp"
 
@@ -44,7 +45,12 @@ constexpr std::string_view kPassedOver[] = {"$schema",
                                             "required",
                                             "additionalProperties",
                                             "items",
-                                            "prefixItems"};
+                                            "prefixItems",
+                                            "patternProperties",
+                                            "not"};
+// Those that say nothing without another one.
+constexpr std::string_view kNeedsOther[][2] = {
+    {"then", "if"}, {"else", "if"}, {"minContains", "contains"}, {"maxContains", "contains"}};
 
 struct Format {
     std::string_view name;
@@ -133,11 +139,16 @@ private:
     Node value_node(const Value &value, unsigned depth);
     Node bounded_string(const Bounds &bounds);
     Node string_node(const Parts &parts, const Bounds &bounds);
+    Node pattern_node(std::string_view pattern, const Where *where);
+    bool matches_any(std::string_view pattern, const Members &members);
+    Node other_string(const Members &others, const Bounds &bounds, const Parts &parts);
+    void read_excluded(Members &strings, bool truths[2], const Parts &parts, uint32_t kinds);
     Node array_node(const Parts &parts, const Bounds &bounds);
     Node object_node(const Parts &parts);
     void find_members(Members &out, const Parts &parts);
     Parts member_parts(const Parts &parts, std::string_view name);
-    Parts other_parts(const Parts &parts);
+    const Value *find_patterns(const Part &part);
+    Node other_member(const Parts &parts, const Members &members);
     Node other_key(const Members &members);
     void read_bounds(Bounds &out, const Parts &parts, uint32_t kinds);
     void read_keyword(Bounds &out, const Part &part, std::string_view key, const Value &value,
@@ -227,7 +238,10 @@ void Reader::read_keyword(Bounds &out, const Part &part, std::string_view key, c
                 tree_.refuse(part.where, Status::unsupported, "'format' beside another one");
             out.format = format.pattern;
         }
-    } else if (!(key == "uniqueItems" && value.is(Kind::boolean) && !value.truth)) {
+    } else if (key == "uniqueItems" && value.is(Kind::boolean) && !value.truth) {
+    } else if (!std::any_of(std::begin(kNeedsOther), std::end(kNeedsOther), [&](const auto &pair) {
+                   return key == pair[0] && !tree_.find(part, pair[1]);
+               })) {
         tree_.refuse(part.where, Status::unsupported, "the keyword '%s' is not supported",
                      Quoted(key.data(), key.size()).c_str());
     }
@@ -257,11 +271,14 @@ Node Reader::flat_node(const Parts &parts) {
             return choice_node(parts, *values, kinds, bounds);
     Nodes ways = nodes();
     if (kinds & kNull) ways.push_back(syntax_.literal("null"));
-    if (kinds & kBoolean) {
-        ways.push_back(syntax_.literal("true"));
-        ways.push_back(syntax_.literal("false"));
-    }
+    Members others{HostAllocator<Member>(syntax_.host())}; // strings that are not
+    bool truths[2] = {true, true};
+    read_excluded(others, truths, parts, kinds);
+    if (kinds & kBoolean && truths[1]) ways.push_back(syntax_.literal("true"));
+    if (kinds & kBoolean && truths[0]) ways.push_back(syntax_.literal("false"));
     if (kinds & kFraction) {
+        if (!(kinds & kInteger))
+            tree_.refuse(parts[0].where, Status::unsupported, "'not' of integers among numbers");
         ways.push_back(json_.any_number());
     } else if (kinds & kInteger) {
         ways.push_back(bounds.has_low || bounds.has_high
@@ -269,10 +286,35 @@ Node Reader::flat_node(const Parts &parts) {
                                             bounds.has_high ? &bounds.high : nullptr)
                            : json_.any_integer());
     }
-    if (kinds & kString) ways.push_back(string_node(parts, bounds));
+    if (kinds & kString)
+        ways.push_back(others.empty() ? string_node(parts, bounds)
+                                      : other_string(others, bounds, parts));
     if (kinds & kArray) ways.push_back(array_node(parts, bounds));
     if (kinds & kObject) ways.push_back(object_node(parts));
     return syntax_.choice(ways.data(), ways.size());
+}
+
+// What `not` takes away one by one: of truths and strings.
+void Reader::read_excluded(Members &strings, bool truths[2], const Parts &parts, uint32_t kinds) {
+    constexpr uint32_t simple = kNull | kBoolean | kString;
+    for (const Part &part : parts) {
+        const chat::List *const values = tree_.excluded(part);
+        for (size_t i = 0; values && i < values->size; i++) {
+            const Value &value = values->items[i];
+            if (kind_of(value) & kinds & ~simple)
+                tree_.refuse(part.where, Status::unsupported,
+                             "'not' of a number, an array or an object");
+            if (value.is(Kind::boolean)) truths[value.truth] = false;
+            if (value.is(Kind::string)) strings.push_back({value.text->view(), false});
+        }
+    }
+}
+
+Node Reader::other_string(const Members &others, const Bounds &bounds, const Parts &parts) {
+    if (bounds.pattern || bounds.format || bounds.has_length)
+        tree_.refuse(parts[0].where, Status::unsupported,
+                     "'not' of strings beside 'pattern', 'format', 'minLength' or 'maxLength'");
+    return other_key(others);
 }
 
 // Equal strings are one rule, so that what is found out of one holds for all.
@@ -295,7 +337,10 @@ Node Reader::string_node(const Parts &parts, const Bounds &bounds) {
                      "'minLength' or 'maxLength' beside 'pattern' or 'format'");
     if (bounds.pattern && bounds.format)
         tree_.refuse(where, Status::unsupported, "'pattern' beside 'format'");
-    const std::string_view pattern = bounds.pattern ? bounds.pattern->text->view() : bounds.format;
+    return pattern_node(bounds.pattern ? bounds.pattern->text->view() : bounds.format, where);
+}
+
+Node Reader::pattern_node(std::string_view pattern, const Where *where) {
     const auto found = patterns_.find(pattern);
     if (found != patterns_.end()) return syntax_.rule(found->second);
     try {
@@ -319,8 +364,12 @@ bool Reader::accepts(const Parts &parts, const Value &value, uint32_t kinds, con
         for (size_t i = 0; values && i < values->size; i++)
             found = found || tree_.same(values->items[i], value);
         if (!found) return false;
-        static constexpr std::string_view deep[] = {"properties", "required",
-                                                    "additionalProperties", "items", "prefixItems"};
+        const chat::List *const excluded = tree_.excluded(part);
+        for (size_t i = 0; excluded && i < excluded->size; i++)
+            if (tree_.same(excluded->items[i], value)) return false;
+        static constexpr std::string_view deep[] = {"properties",           "required",
+                                                    "additionalProperties", "items",
+                                                    "prefixItems",          "patternProperties"};
         for (const std::string_view key : deep)
             if ((kind == kObject || kind == kArray) && tree_.find(part, key))
                 tree_.refuse(part.where, Status::unsupported, "'%s' beside 'enum' or 'const'",
@@ -485,14 +534,6 @@ Parts Reader::member_parts(const Parts &parts, std::string_view name) {
     return out;
 }
 
-Parts Reader::other_parts(const Parts &parts) {
-    Parts out = tree_.none();
-    for (const Part &part : parts)
-        if (const Value *const others = tree_.find(part, "additionalProperties"))
-            tree_.add(out, *others, tree_.below(part.where, "additionalProperties"));
-    return out;
-}
-
 // A key that is none of these names. In its tree of names each node is a rule: what may follow the
 // characters that lead there.
 Node Reader::other_key(const Members &members) {
@@ -537,13 +578,75 @@ Node Reader::other_key(const Members &members) {
     return syntax_.sequence({syntax_.literal("\""), syntax_.rule(root), syntax_.literal("\"")});
 }
 
+// Is there a name that a pattern matches?
+bool Reader::matches_any(std::string_view pattern, const Members &members) {
+    Syntax own(syntax_.host());
+    JsonText text(own, true);
+    const uint32_t rule = own.add_rule("root", 0);
+    own.set_body(rule, read_pattern(own, text, pattern, "'pattern'"));
+    own.set_root(rule);
+    Program program(syntax_.host());
+    compile(program, own, pattern);
+    Machine machine(syntax_.host(), program);
+    const Place start = machine.start();
+    for (const Member &member : members) {
+        Place place = start;
+        const Node quoted = json_.quoted(member.name);
+        for (const char c : syntax_.bytes(syntax_[quoted])) {
+            machine.begin_work();
+            place = machine.step(place, static_cast<uint8_t>(c));
+        }
+        if (machine.is_whole(place)) return true;
+    }
+    return false;
+}
+
+// The only pattern of names that a schema has, null where it has none.
+const Value *Reader::find_patterns(const Part &part) {
+    const Value *const patterns = tree_.find(part, "patternProperties");
+    if (!patterns) return nullptr;
+    if (!patterns->is(Kind::dict))
+        tree_.refuse(part.where, Status::malformed, "'patternProperties' is no object");
+    return patterns->dict->size > 0 ? patterns : nullptr;
+}
+
+// A member that no schema names. Of patterns one is known, as no key can then have two values to
+// satisfy, with nothing else allowed, as what is not of a pattern is no rule.
+Node Reader::other_member(const Parts &parts, const Members &members) {
+    Parts values = tree_.none();
+    const chat::Entry *pattern = nullptr;
+    for (const Part &part : parts) {
+        const Value *const others = tree_.find(part, "additionalProperties");
+        const Value *const patterns = find_patterns(part);
+        if (!patterns) {
+            if (others) tree_.add(values, *others, tree_.below(part.where, "additionalProperties"));
+            continue;
+        }
+        const bool alone = !pattern && patterns->dict->size == 1 && others &&
+                           others->is(Kind::boolean) && !others->truth;
+        pattern = patterns->dict->entries[0];
+        const std::string_view text = pattern->key.text->view();
+        pattern_node(text, part.where); // refuses what it cannot be
+        if (!alone || matches_any(text, members))
+            tree_.refuse(part.where, Status::unsupported,
+                         "'patternProperties' is supported of one pattern that no named property "
+                         "matches, with 'additionalProperties' false");
+        tree_.add(values, pattern->value,
+                  tree_.below(tree_.below(part.where, "patternProperties"), text));
+    }
+    for (const Part &part : values)
+        if (!part.schema.is(Kind::dict)) return never();
+    const Node key =
+        pattern ? pattern_node(pattern->key.text->view(), nullptr) : other_key(members);
+    return syntax_.sequence({key, json_.colon(), node_of(values)});
+}
+
 // Members in order, from the last one on: what may follow where none stands before (bare), and
 // where one does.
 Node Reader::object_node(const Parts &parts) {
     Members members{HostAllocator<Member>(syntax_.host())};
     find_members(members, parts);
-    const Node value = node_of(other_parts(parts));
-    const Node other = syntax_.sequence({other_key(members), json_.colon(), value});
+    const Node other = other_member(parts, members);
     Node bare = syntax_.optional(json_.list(other, other, 0, kMany));
     Node behind = syntax_.repeat(syntax_.sequence({json_.comma(), other}), 0, kMany);
     for (size_t i = members.size(); i-- > 0;) {

@@ -227,24 +227,32 @@ void SchemaTree::expand(Vector<Parts> &out, const Parts &parts) {
     }
 }
 
-const chat::List *SchemaTree::choices(const Part &part) {
-    if (const Value *const value = find(part, "const")) {
+const chat::List *SchemaTree::values_of(const Value &schema, const Where *where) {
+    if (const Value *const value = find({schema, where}, "const")) {
         chat::List *const list = chat::make_list(meter_, 1);
         chat::append(meter_, list, *value);
         return list;
     }
-    const Value *const values = find(part, "enum");
+    const Value *const values = find({schema, where}, "enum");
     if (!values) return nullptr;
-    if (!values->is(Kind::list)) refuse(part.where, Status::malformed, "'enum' is no array");
+    if (!values->is(Kind::list)) refuse(where, Status::malformed, "'enum' is no array");
     return values->list;
+}
+
+const chat::List *SchemaTree::choices(const Part &part) {
+    return values_of(part.schema, part.where);
+}
+
+const chat::List *SchemaTree::excluded(const Part &part) {
+    const Value *const schema = find(part, "not");
+    return schema ? values_of(*schema, below(part.where, "not")) : nullptr;
 }
 
 bool SchemaTree::same(const Value &a, const Value &b) {
     return a.is(Kind::boolean) == b.is(Kind::boolean) && chat::equal(meter_, a, b);
 }
 
-uint32_t SchemaTree::kinds(const Parts &flat) {
-    uint32_t out = kAllKinds;
+uint32_t SchemaTree::types_of(const Value &type, const Where *where) {
     static constexpr struct {
         std::string_view name;
         uint32_t bits;
@@ -252,6 +260,41 @@ uint32_t SchemaTree::kinds(const Parts &flat) {
                  {"integer", kInteger}, {"number", kInteger | kFraction},
                  {"string", kString},   {"array", kArray},
                  {"object", kObject}};
+    const bool list = type.is(Kind::list);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < (list ? type.list->size : 1); i++) {
+        const Value &name = list ? type.list->items[i] : type;
+        uint32_t known = 0;
+        for (const auto &n : names)
+            if (name.is(Kind::string) && name.text->view() == n.name) known = n.bits;
+        if (!known) refuse(where, Status::malformed, "'type' is no name of a type");
+        bits |= known;
+    }
+    return bits;
+}
+
+// Of `not` with one keyword: what it names is all that it takes away.
+uint32_t SchemaTree::excluded_kinds(const Part &part) {
+    const Value *const schema = find(part, "not");
+    if (!schema) return 0;
+    const Where *const where = below(part.where, "not");
+    const Value *const type = find({*schema, where}, "type");
+    const chat::List *const values = values_of(*schema, where);
+    if (!schema->is(Kind::dict) || schema->dict->size != 1 || (!type && !values))
+        refuse(part.where, Status::unsupported,
+               "the keyword 'not' is supported with 'type', 'enum' or 'const' alone");
+    if (type) return types_of(*type, where);
+    uint32_t bits = 0;
+    bool truths[2] = {};
+    for (size_t i = 0; i < values->size; i++) {
+        if (values->items[i].is(Kind::none)) bits |= kNull;
+        if (values->items[i].is(Kind::boolean)) truths[values->items[i].truth] = true;
+    }
+    return truths[0] && truths[1] ? bits | kBoolean : bits;
+}
+
+uint32_t SchemaTree::kinds(const Parts &flat) {
+    uint32_t out = kAllKinds;
     for (const Part &part : flat) {
         if (!part.schema.is(Kind::dict)) return 0;
         if (const chat::List *const values = choices(part)) {
@@ -259,19 +302,8 @@ uint32_t SchemaTree::kinds(const Parts &flat) {
             for (size_t i = 0; i < values->size; i++) bits |= kind_of(values->items[i]);
             out &= bits;
         }
-        const Value *const type = find(part, "type");
-        if (!type) continue;
-        const bool list = type->is(Kind::list);
-        uint32_t bits = 0;
-        for (size_t i = 0; i < (list ? type->list->size : 1); i++) {
-            const Value &name = list ? type->list->items[i] : *type;
-            uint32_t known = 0;
-            for (const auto &n : names)
-                if (name.is(Kind::string) && name.text->view() == n.name) known = n.bits;
-            if (!known) refuse(part.where, Status::malformed, "'type' is no name of a type");
-            bits |= known;
-        }
-        out &= bits;
+        if (const Value *const type = find(part, "type")) out &= types_of(*type, part.where);
+        out &= ~excluded_kinds(part);
     }
     return out;
 }

@@ -50,13 +50,17 @@ public:
     Part resolve(const chat::Value &ref, const Where *where);
     // Alternatives without $ref, allOf, anyOf and oneOf of their own: visit(Parts) each.
     void expand(Vector<Parts> &out, const Parts &parts);
-    uint32_t kinds(const Parts &flat);           // by type, enum and const
-    const chat::List *choices(const Part &part); // enum, or const as one; null: neither
+    uint32_t kinds(const Parts &flat);            // by type, enum and const
+    const chat::List *choices(const Part &part);  // enum, or const as one; null: neither
+    const chat::List *excluded(const Part &part); // the same of `not`
     bool same(const chat::Value &a, const chat::Value &b);
     Parts none() const { return Parts(HostAllocator<Part>(host_)); }
 
 private:
     struct Path;
+    const chat::List *values_of(const chat::Value &schema, const Where *where);
+    uint32_t types_of(const chat::Value &type, const Where *where); // kinds
+    uint32_t excluded_kinds(const Part &part);
     bool exclude(const Part &a, const Part &b);
     bool exclude_flat(const Parts &a, const Parts &b);
     void require_exclusive(const chat::Value &branches, const Where *where);

@@ -134,6 +134,40 @@ static void test_arrays_and_objects(void **state) {
     check_rows(rows + 5, sizeof rows / sizeof *rows - 5);
 }
 
+static void test_what_is_taken_away_or_named_by_a_pattern(void **state) {
+    static const row rows[] = {
+        {"{\"not\":{\"type\":[\"object\",\"string\"]}}", {"1", "[{}]", "null"}, {"{}", "\"a\""}},
+        {"{\"not\":{\"enum\":[\"a\",\"\\n\",true,null,\"\"]}}",
+         {"\"b\"", "\"aa\"", "false", "1"},
+         {"\"a\"", "\"\\n\"", "true", "null", "\"\""}},
+        {"{\"enum\":[1,2,\"a\",[3]],\"not\":{\"enum\":[2,[3]]}}", {"1", "\"a\""}, {"2", "[3]"}},
+        {"{\"type\":\"boolean\",\"not\":{\"const\":false}}", {"true"}, {"false"}},
+        {"{\"allOf\":[{\"type\":[\"null\",\"boolean\",\"integer\"]},{\"not\":{\"enum\":[true,false]"
+         "}},"
+         "{\"not\":{\"type\":\"number\"}}]}",
+         {"null"},
+         {"true", "false", "1"}},
+        {"{\"type\":\"object\",\"patternProperties\":{\"^x-\":{\"type\":\"integer\"}},"
+         "\"additionalProperties\":false}",
+         {"{}", "{\"x-\":1}", "{\"x-a\":1, \"x-\\n\":2}"},
+         {"{\"a\":1}", "{\"x-a\":\"b\"}", "{\"xx-\":1}"}},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"null\"},\"xbc\":true},"
+         "\"required\":"
+         "[\"a\"],\"patternProperties\":{\"^x.$\":{\"type\":\"integer\"}},\"additionalProperties\":"
+         "false,"
+         "\"allOf\":[{\"additionalProperties\":{\"enum\":[7,null,\"7\"]}}]}",
+         {"{\"a\":null}", "{\"a\":null,\"xc\":7}", "{\"a\":null,\"xbc\":\"7\",\"xd\":7}"},
+         {"{\"xc\":7}", "{\"a\":null,\"xc\":6}", "{\"a\":null,\"xbc\":true}",
+          "{\"a\":null,\"xcc\":7}"}},
+        {"{\"type\":\"string\",\"patternProperties\":{\"a\":1,\"b\":2},\"then\":false,"
+         "\"maxContains\":1}",
+         {"\"a\""},
+         {"{}"}},
+    };
+    (void)state;
+    check_rows(rows, sizeof rows / sizeof *rows);
+}
+
 static void test_combinations_and_references(void **state) {
     static const row rows[] = {
         {"{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"string\",\"maxLength\":1}]}",
@@ -178,6 +212,26 @@ static void test_what_is_not_supported_is_refused_by_name_and_place(void **state
         const char *message;
     } rows[] = {
         {"{\"not\":{}}", GGUFX_E_UNSUPPORTED, "#: the keyword 'not'"},
+        {"{\"items\":{\"not\":{\"type\":\"null\",\"enum\":[1]}}}", GGUFX_E_UNSUPPORTED,
+         "#/items: the keyword 'not'"},
+        {"{\"not\":{\"type\":\"integer\"}}", GGUFX_E_UNSUPPORTED, "'not' of integers"},
+        {"{\"not\":{\"const\":5}}", GGUFX_E_UNSUPPORTED, "'not' of a number"},
+        {"{\"type\":\"string\",\"not\":{\"const\":\"a\"},\"minLength\":2}", GGUFX_E_UNSUPPORTED,
+         "'not' of strings beside"},
+        {"{\"not\":{\"type\":\"foo\"}}", GGUFX_E_MALFORMED, "#/not: 'type'"},
+        {"{\"patternProperties\":{\"^a\":{}}}", GGUFX_E_UNSUPPORTED, "#: 'patternProperties'"},
+        {"{\"patternProperties\":{\"^a\":{},\"b\":{}},\"additionalProperties\":false}",
+         GGUFX_E_UNSUPPORTED, "of one pattern"},
+        {"{\"patternProperties\":{\"^a\":{}},\"additionalProperties\":false,\"required\":[\"b\","
+         "\"ab\"]}",
+         GGUFX_E_UNSUPPORTED, "no named property matches"},
+        {"{\"properties\":{\"xb\":{}},\"patternProperties\":{\"^x.$\":{}},\"additionalProperties\":"
+         "false}",
+         GGUFX_E_UNSUPPORTED, "no named property matches"},
+        {"{\"patternProperties\":{\"(\":{}},\"additionalProperties\":false}", GGUFX_E_MALFORMED,
+         "closing"},
+        {"{\"patternProperties\":3}", GGUFX_E_MALFORMED, "no object"},
+        {"{\"then\":{},\"if\":{}}", GGUFX_E_UNSUPPORTED, "'then'"},
         {"{\"properties\":{\"x\":{\"items\":{\"contains\":1}}}}", GGUFX_E_UNSUPPORTED,
          "#/properties/x/items: the keyword 'contains'"},
         {"{\"made-up\":1}", GGUFX_E_UNSUPPORTED, "'made-up'"},
@@ -250,7 +304,10 @@ static const char person[] =
     "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":20},\"age\":{"
     "\"type\":\"integer\",\"minimum\":0,\"maximum\":150},\"tags\":{\"type\":\"array\",\"items\":{"
     "\"enum\":[\"a\",\"b\"]}},\"next\":{\"oneOf\":[{\"type\":\"null\"},{\"$ref\":\"#\"}]},\"id\":{"
-    "\"type\":\"string\",\"pattern\":\"^[a-z]{3}$\"}},\"required\":[\"name\"],"
+    "\"type\":\"string\",\"pattern\":\"^[a-z]{3}$\"},"
+    "\"more\":{\"properties\":{\"a\":{\"not\":{\"enum\":[\"a\",true]}}},\"patternProperties\":{\"^"
+    "x\":{}},"
+    "\"additionalProperties\":false}},\"required\":[\"name\"],"
     "\"additionalProperties\":{\"type\":\"null\"}}";
 
 static void test_masks_of_schemas_have_the_tokens_that_are_accepted(void **state) {
@@ -286,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_patterns_and_formats),
         cmocka_unit_test(test_arrays_and_objects),
+        cmocka_unit_test(test_what_is_taken_away_or_named_by_a_pattern),
         cmocka_unit_test(test_combinations_and_references),
         cmocka_unit_test(test_what_is_not_supported_is_refused_by_name_and_place),
         cmocka_unit_test(test_too_many_alternatives_are_refused),

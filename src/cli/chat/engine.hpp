@@ -65,7 +65,7 @@ private:
     Prompt fitting_prompt(Conversation &conversation, Answered &out) const;
     size_t feed(const std::vector<int32_t> &ids); // how many the cache had
     bool decode(const int32_t *ids, size_t n);    // false: interrupted
-    int32_t next(ggufx_matcher *matcher); // NULL: any token
+    int32_t next(ggufx_matcher *matcher);         // NULL: any token
     std::string piece(int32_t id, ggufx_detokenize_state &state, bool last) const;
 
     Runtime rt_;
