@@ -306,6 +306,19 @@ static inline ggufx_status ggufx_go_chat_parser(ggufx_chat_parser **out, const g
     return ggufx_chat_parser_create(out, rt, &o, e);
 }
 
+static inline ggufx_status ggufx_go_grammar(ggufx_grammar **out, const ggufx_runtime *rt,
+                                            const ggufx_tokenizer *tokenizer, uint32_t kind,
+                                            const char *text, size_t n, uint32_t flags,
+                                            ggufx_error *e) {
+    ggufx_grammar_options o;
+    ggufx_grammar_options_init(&o);
+    o.flags = flags;
+    o.kind = kind;
+    o.text = text;
+    o.text_length = n;
+    return ggufx_grammar_create(out, rt, tokenizer, &o, e);
+}
+
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* The texts stand one behind the other. */

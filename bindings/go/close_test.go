@@ -54,6 +54,8 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1}))
 	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
 	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
+	grammar := must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "a"*`))
+	matcher := newMatcher(t, grammar)
 	kv := filledKV(t, rt, 2)
 	m := must[*Imatrix](t)(rt.OpenImatrixMemory(imatrix))
 	writer := must[*Writer](t)(rt.NewWriter(nil))
@@ -62,7 +64,8 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	first := must[PlannedTensor](t)(job.At(0))
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
-		session.Close, embedder.Close, sampler.Close, kv.Close, m.Close, writer.Close, job.Close}}
+		session.Close, embedder.Close, sampler.Close, grammar.Close, matcher.Close, kv.Close,
+		m.Close, writer.Close, job.Close}}
 	var one sync.Mutex
 	c.calls = []counted{
 		{"Runtime.Info", func() error {
@@ -123,6 +126,12 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			id, _, err := sampler.Sample(logits)
 			return right(id == 3, err)
 		})},
+		{"Grammar.NewMatcher", func() error {
+			m, err := grammar.NewMatcher()
+			m.Close()
+			return err
+		}},
+		{"Matcher.Mask", alone(new(sync.Mutex), func() error { return matcher.Mask(make([]uint32, 32)) })},
 		{"KV.Stats", func() error {
 			stats, err := kv.Stats(0)
 			return right(stats.Tokens == 2, err)

@@ -384,5 +384,17 @@ namespace Ggufx
             logprob = p;
             return id;
         }
+
+        /// <summary>An id among those that fit, which the matcher accepts, and the logarithm of its probability among all.</summary>
+        public int SampleMatching(Matcher matcher, ReadOnlySpan<float> logits, out float logprob)
+        {
+            int id;
+            float p;
+            NativeError e;
+            fixed (float* from = &MemoryMarshal.GetReference(logits))
+                Check.Ok(NativeMethods.ggufx_sampler_sample_matching(&id, &p, Handle, matcher.Handle, from, Native.Size(logits.Length), &e), &e);
+            logprob = p;
+            return id;
+        }
     }
 }

@@ -39,6 +39,8 @@ public static partial class Tests
             var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1 }));
             var embedder = Owned(new Embedder(model, new EmbedOptions { Context = 4, Batch = 4, Dimensions = 8 }));
             var sampler = Owned(new Sampler(rt, 8));
+            var grammar = Owned(new Grammar(rt, tokenizer, "root ::= \"a\"*"));
+            var matcher = Owned(new Matcher(grammar));
             var kv = Owned(Filled(2));
             var m = Owned(new Imatrix(rt, imatrix));
             var writer = Owned(new Writer(rt));
@@ -64,6 +66,8 @@ public static partial class Tests
             Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
             float logprob;
             Alone(sampler, () => That(sampler.Sample(logits, out logprob) == 3, "Sampler.Sample"));
+            Calls.Add(() => new Matcher(grammar).Dispose());
+            Alone(matcher, () => That(matcher.Mask().Length == 32, "Matcher.Mask"));
             Calls.Add(() => That(kv.Stats(0).Tokens == 2, "KvCache.Stats"));
             Calls.Add(() => kv.Attend(new float[128], null, 0, 0, q, 1));
             Calls.Add(() => That(m.Find("a.weight").Columns == 2, "Imatrix.Find"));

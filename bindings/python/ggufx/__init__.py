@@ -14,6 +14,7 @@ from .errors import *  # noqa: F403
 from .estimates import Estimate, EstimateOptions, estimate, recommend
 from .file import File, FileInfo, Finding, Tensors
 from .formats import TypeInfo, kv_type, kv_type_info, row_bytes, tensor_type, type_info
+from .grammar import Grammar, Matcher, MatcherInfo
 from .ids import *  # noqa: F403
 from .imatrix import Imatrix, ImatrixEntry, ImatrixInfo
 from .job import FileType, PlannedTensor, Quantizer, QuantizerInfo, QuantizerOptions
@@ -37,8 +38,8 @@ __all__ = [
     "Allocator", "AttentionHook", "AttentionView", "Chat", "ChatEvent", "ChatParser", "ChatRequest",
     "ChatText", "Detokenizer", "EditInfo", "EmbedOptions",
     "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
-    "Executor", "File", "FileInfo", "FileType", "Finding", "Imatrix", "ImatrixEntry",
-    "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError", "Meta",
+    "Executor", "File", "FileInfo", "FileType", "Finding", "Grammar", "Imatrix", "ImatrixEntry",
+    "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError", "Matcher", "MatcherInfo", "Meta",
     "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "PreTokenizer", "Progress",
     "Quantizer",
     "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",

@@ -75,6 +75,14 @@ class ChatParserHandle(Handle):
     destroy = "ggufx_chat_parser_destroy"
 
 
+class GrammarHandle(Handle):
+    destroy = "ggufx_grammar_destroy"
+
+
+class MatcherHandle(Handle):
+    destroy = "ggufx_matcher_destroy"
+
+
 class SamplerHandle(Handle):
     destroy = "ggufx_sampler_destroy"
 

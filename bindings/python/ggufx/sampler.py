@@ -11,6 +11,7 @@ from ._buffers import F32, Buffer, address, reads
 from ._handle import Object, SamplerHandle, Turns
 from ._library import lib
 from .errors import check
+from .grammar import Matcher
 from .runtime import Runtime
 
 
@@ -33,4 +34,15 @@ class Sampler(Object):
         with self._turns.changing:
             check(lib.ggufx_sampler_sample(byref(id), byref(logprob), self._handle, address(of),
                                            of.size, byref(e)), e)
+        return id.value, logprob.value
+
+    def sample_matching(self, logits: Buffer, matcher: Matcher) -> tuple[int, float]:
+        """An id among those that fit, which the matcher accepts, and the logarithm of its
+        probability among all."""
+        of = reads(logits, F32, "logits")
+        id, logprob, e = c_int32(), c_float(), _raw.ggufx_error()
+        with self._turns.changing, matcher._turns.changing:
+            check(lib.ggufx_sampler_sample_matching(byref(id), byref(logprob), self._handle,
+                                                    matcher._handle, address(of), of.size,
+                                                    byref(e)), e)
         return id.value, logprob.value

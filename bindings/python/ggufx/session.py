@@ -17,6 +17,7 @@ from ._facts import asked, made
 from ._handle import Object, SessionHandle, Turns
 from ._library import lib
 from .errors import StateError, check
+from .grammar import Matcher
 from .ids import DecodeFlags, KvType, LayerFlags, TokenFlags
 from .model import LayerInfo, Model
 from .sampler import Sampler
@@ -161,16 +162,18 @@ class Session(Object):
             check(lib.ggufx_session_truncate(self._handle, n_tokens, byref(e)), e)
 
     def generate(self, tokens: Ints, sampler: Sampler, n: int | None = None, *,
-                 tokenizer: Tokenizer | None = None,
+                 tokenizer: Tokenizer | None = None, matcher: Matcher | None = None,
                  progress: Progress | None = None) -> Iterator[int]:
         """Decode tokens, then give one sampled id after the other, at most n. Ends where the
         context is full, and before a token that ends generation where a tokenizer is given. An id
-        that was given is decoded when the next one is asked for."""
+        that was given is decoded when the next one is asked for. With a matcher ids are those that
+        fit, and it goes along."""
         logits, given = np.empty(self.n_vocab, F32), 0
         following = numbers(tokens, I32, "tokens")
         while (n is None or given < n) and len(self) + following.size <= self.n_context:
             self.decode(following, progress=progress)
-            id, _ = sampler.sample(self.logits(logits))
+            now = self.logits(logits)
+            id, _ = sampler.sample(now) if matcher is None else sampler.sample_matching(now, matcher)
             if tokenizer is not None and tokenizer.token(id).flags & TokenFlags.END:
                 return
             yield id

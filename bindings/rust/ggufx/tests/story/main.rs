@@ -22,6 +22,7 @@ mod files;
 mod followed;
 mod hooks;
 mod estimates;
+mod grammars;
 mod imatrix;
 mod jobs;
 mod kv;

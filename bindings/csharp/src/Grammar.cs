@@ -1,0 +1,132 @@
+// Texts that fit a grammar, and the tokens with which a model can write one.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Runtime.InteropServices;
+
+namespace Ggufx
+{
+    /// <summary>What texts have to fit, over a vocabulary; immutable.</summary>
+    public sealed unsafe class Grammar : IDisposable
+    {
+        private readonly GrammarHandle _made;
+
+        internal GrammarHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>Of GBNF.</summary>
+        public Grammar(Runtime rt, Tokenizer tokenizer, string gbnf) : this(rt, tokenizer, Constants.GrammarGbnf, gbnf, 0) { }
+
+        /// <summary>JSON that a schema accepts; compact: without white space.</summary>
+        public static Grammar JsonSchema(Runtime rt, Tokenizer tokenizer, string schema, bool compact = false)
+        {
+            return new Grammar(rt, tokenizer, Constants.GrammarJsonSchema, schema, compact ? Constants.GrammarCompact : 0);
+        }
+
+        private Grammar(Runtime rt, Tokenizer tokenizer, uint kind, string text, uint flags)
+        {
+            NativeError e;
+            using (var texts = new Texts())
+            {
+                var o = default(NativeGrammarOptions);
+                o.struct_size = (uint)sizeof(NativeGrammarOptions);
+                o.kind = kind;
+                o.flags = flags;
+                o.text = texts.Add(text, out o.text_length);
+                Check.Ok(NativeMethods.ggufx_grammar_create(out _made, rt.Handle, tokenizer.Handle, &o, &e), &e);
+            }
+        }
+
+        /// <summary>Close it; matchers keep theirs. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+    }
+
+    /// <summary>Where a matcher stands.</summary>
+    public struct MatcherInfo
+    {
+        /// <summary>The text fits as it is: it may end here.</summary>
+        public bool Whole { get; internal set; }
+        /// <summary>A token that ends a generation was accepted.</summary>
+        public bool Ended { get; internal set; }
+        /// <summary>Tokens accepted and not taken back.</summary>
+        public ulong Tokens { get; internal set; }
+        /// <summary>Tokens of the vocabulary.</summary>
+        public uint Vocab { get; internal set; }
+        /// <summary>Words of a mask.</summary>
+        public uint Words { get; internal set; }
+    }
+
+    /// <summary>A text on its way through a grammar; one call at a time.</summary>
+    public sealed unsafe class Matcher : IDisposable
+    {
+        private readonly MatcherHandle _made;
+
+        internal MatcherHandle Handle { get { return _made.Live(this); } }
+
+        /// <summary>At the begin of a text.</summary>
+        public Matcher(Grammar grammar)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_matcher_create(out _made, grammar.Handle, &e), &e);
+        }
+
+        private Matcher(Matcher other)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_matcher_clone(out _made, other.Handle, &e), &e);
+        }
+
+        /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
+        public void Dispose() { _made.Dispose(); }
+
+        /// <summary>Another one at the same place, which can go back as far.</summary>
+        public Matcher Clone() { return new Matcher(this); }
+
+        /// <summary>Where it stands.</summary>
+        public MatcherInfo Info
+        {
+            get
+            {
+                var o = default(NativeMatcherFacts);
+                o.struct_size = (uint)sizeof(NativeMatcherFacts);
+                NativeError e;
+                Check.Ok(NativeMethods.ggufx_matcher_info(&o, Handle, &e), &e);
+                return new MatcherInfo
+                {
+                    Whole = (o.flags & Constants.MatcherWhole) != 0, Ended = (o.flags & Constants.MatcherEnded) != 0,
+                    Tokens = o.n_tokens, Vocab = o.n_vocab, Words = o.n_words,
+                };
+            }
+        }
+
+        /// <summary>Go on by tokens, all of them or none; the error's index is the first that does not fit.</summary>
+        public void Accept(params int[] ids)
+        {
+            NativeError e;
+            fixed (int* from = ids)
+                Check.Ok(NativeMethods.ggufx_matcher_accept(Handle, from, Native.Size(ids.Length), &e), &e);
+        }
+
+        /// <summary>Take back the last tokens.</summary>
+        public void Rollback(ulong tokens)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_matcher_rollback(Handle, tokens, &e), &e);
+        }
+
+        /// <summary>Which tokens fit now: bit id % 32 of word id / 32; words behind the vocabulary become 0.</summary>
+        public void Mask(Span<uint> words)
+        {
+            NativeError e;
+            uint none;
+            fixed (uint* to = &MemoryMarshal.GetReference(words))
+                Check.Ok(NativeMethods.ggufx_matcher_mask(to == null ? &none : to, Native.Size(words.Length), Handle, &e), &e);
+        }
+
+        /// <summary>The same, as a new array.</summary>
+        public uint[] Mask()
+        {
+            var words = new uint[Info.Words];
+            Mask(words);
+            return words;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Ggufx;
+
+public static partial class Tests
+{
+    static void TestAMatcherFollowsAText()
+    {
+        var tokenizer = new Tokenizer(Demo());
+        var grammar = new Grammar(Rt, tokenizer, "root ::= \" the \" [a-z]{3,6} \".\"");
+        var m = new Matcher(grammar);
+        var begin = m.Info;
+        That(!begin.Whole && !begin.Ended && begin.Tokens == 0 && begin.Vocab == 1024 && begin.Words == 32);
+        int[] ids = tokenizer.Encode("the cat.");
+        foreach (int id in ids)
+        {
+            That((m.Mask()[id / 32] >> id % 32 & 1) == 1, id);
+            m.Accept(id);
+        }
+        That(m.Info.Whole && m.Info.Tokens == (ulong)ids.Length);
+        var before = m.Clone();
+        m.Accept(2); // </s>
+        That(m.Info.Ended && !before.Info.Ended);
+        Fails(Status.State, () => m.Mask());
+        before.Rollback((ulong)ids.Length);
+        That(before.Info.Equals(begin));
+        var words = new uint[33];
+        words[32] = 1;
+        before.Mask(words);
+        That(words[32] == 0 && words.Take(32).SequenceEqual(before.Mask()));
+        Fails(Status.Capacity, () => before.Mask(new uint[31]));
+        That(Fails(Status.Value, () => before.Accept(ids[0], ids[1], 2)).Index == 2);
+        Fails(Status.Argument, () => before.Accept(1024));
+        Fails(Status.Argument, () => before.Rollback(1));
+        grammar.Dispose();
+        before.Accept(ids); // which keeps the grammar
+        m.Dispose();
+        Throws<ObjectDisposedException>(() => m.Accept(1));
+    }
+
+    static void TestWhatIsSampledFits()
+    {
+        var tokenizer = new Tokenizer(Demo());
+        var grammar = Grammar.JsonSchema(Rt, tokenizer,
+            "{\"type\":\"array\",\"items\":{\"enum\":[\"\u00e9\",1]},\"minItems\":1,\"maxItems\":2}", true);
+        var fit = new[] { "[1]", "[\"\u00e9\"]", "[1,1]", "[\"\u00e9\",1]", "[1,\"\u00e9\"]", "[\"\u00e9\",\"\u00e9\"]" };
+        for (ulong seed = 0; seed < 20; seed++)
+        {
+            var sampler = new Sampler(Rt, 1024, new SamplerOptions { Temperature = 1, Seed = seed });
+            var m = new Matcher(grammar);
+            var ids = new List<int>();
+            for (;;)
+            {
+                float logprob;
+                int id = sampler.SampleMatching(m, new float[1024], out logprob);
+                That(Math.Abs(logprob + Math.Log(1024)) < 1e-4, logprob);
+                if (m.Info.Ended) break;
+                ids.Add(id);
+            }
+            string text = tokenizer.Decode(ids.ToArray(), DetokenizeFlags.KeepSpace);
+            That(fit.Contains(text), text);
+        }
+    }
+
+    static void TestFaultsOfGrammarsAreTold()
+    {
+        var tokenizer = new Tokenizer(Demo());
+        var error = Fails(Status.Malformed, () => new Grammar(Rt, tokenizer, "root ::= x"));
+        That(error.Message.Contains("line 1, column 10"), error.Message);
+        error = Fails(Status.Unsupported, () => Grammar.JsonSchema(Rt, tokenizer, "{\"items\":{\"contains\":{}}}"));
+        That(error.Message.Contains("#/items: the keyword 'contains'"), error.Message);
+        Fails(Status.Value, () => Grammar.JsonSchema(Rt, tokenizer, "false"));
+    }
+}

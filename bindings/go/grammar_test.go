@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+func newMatcher(t *testing.T, g *Grammar) *Matcher { return must[*Matcher](t)(g.NewMatcher()) }
+
+func TestAMatcherFollowsAText(t *testing.T) {
+	rt := newRuntime(t)
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
+	grammar := must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= " the " [a-z]{3,6} "."`))
+	m := newMatcher(t, grammar)
+	begin, err := m.Info()
+	ok(t, err)
+	check(t, begin == MatcherInfo{false, false, 0, 1024, 32}, begin)
+	ids, err := tokenizer.Encode("the cat.", 0)
+	ok(t, err)
+	mask := make([]uint32, 33)
+	for _, id := range ids {
+		mask[32] = 1
+		ok(t, m.Mask(mask))
+		check(t, mask[id/32]>>(id%32)&1 == 1 && mask[32] == 0, id)
+		ok(t, m.Accept(id))
+	}
+	now, err := m.Info()
+	ok(t, err)
+	check(t, now.Whole && !now.Ended && now.Tokens == uint64(len(ids)), now)
+	before := must[*Matcher](t)(m.Clone())
+	ok(t, m.Accept(2)) // </s>
+	now, err = m.Info()
+	ok(t, err)
+	check(t, now.Ended, now)
+	fails(t, m.Mask(mask), StatusState)
+	ok(t, before.Rollback(uint64(len(ids))))
+	now, err = before.Info()
+	ok(t, err)
+	check(t, now == begin, now)
+	err = before.Accept(ids[0], ids[1], 2)
+	fails(t, err, StatusValue)
+	check(t, err.(*Error).Index == 2, err)
+	fails(t, before.Accept(1024), StatusArgument)
+	fails(t, before.Rollback(1), StatusArgument)
+	fails(t, before.Mask(mask[:31]), StatusCapacity)
+	ok(t, grammar.Close())
+	ok(t, before.Accept(ids...)) // which keeps the grammar
+	ok(t, m.Close())
+	check(t, m.Accept(1) != nil)
+}
+
+func TestWhatIsSampledFits(t *testing.T) {
+	rt := newRuntime(t)
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
+	grammar := must[*Grammar](t)(rt.NewJSONGrammar(tokenizer,
+		`{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, true))
+	logits := make([]float32, 1024)
+	for seed := uint64(0); seed < 20; seed++ {
+		sampler := must[*Sampler](t)(rt.NewSampler(1024, &SamplerOptions{Temperature: 1, Seed: seed}))
+		m := newMatcher(t, grammar)
+		var ids []int32
+		for {
+			id, logprob, err := sampler.SampleMatching(m, logits)
+			ok(t, err)
+			check(t, math.Abs(float64(logprob)+math.Log(1024)) < 1e-4, logprob)
+			now, err := m.Info()
+			ok(t, err)
+			if now.Ended {
+				break
+			}
+			ids = append(ids, id)
+		}
+		text, err := tokenizer.Decode(ids, DetokenizeKeepSpace)
+		ok(t, err)
+		var items []any
+		ok(t, json.Unmarshal([]byte(text), &items))
+		check(t, len(items) >= 1 && len(items) <= 3, text)
+		for _, item := range items {
+			check(t, item == "é" || item == 1.0, text)
+		}
+		ok(t, sampler.Close())
+		ok(t, m.Close())
+	}
+}
+
+func TestFaultsOfGrammarsAreTold(t *testing.T) {
+	rt := newRuntime(t)
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
+	_, err := rt.NewGrammar(tokenizer, "root ::= x")
+	fails(t, err, StatusMalformed)
+	check(t, strings.Contains(err.Error(), "line 1, column 10"), err)
+	_, err = rt.NewJSONGrammar(tokenizer, `{"items":{"contains":{}}}`, false)
+	fails(t, err, StatusUnsupported)
+	check(t, strings.Contains(err.Error(), "#/items: the keyword 'contains'"), err)
+	_, err = rt.NewJSONGrammar(tokenizer, "false", false)
+	fails(t, err, StatusValue)
+	var none *Grammar
+	_, err = none.NewMatcher()
+	fails(t, err, StatusArgument)
+	ok(t, none.Close())
+}

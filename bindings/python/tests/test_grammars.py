@@ -1,0 +1,81 @@
+"""Texts that fit a grammar or a schema.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+from ggufx import Grammar, Matcher, Model, Sampler, Session, Status, Tokenizer
+
+from .common import Case
+
+GBNF = 'root ::= " the " [a-z]{3,6} "."'
+
+
+class Grammars(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.file = self.demo()
+        self.tokenizer = Tokenizer(self.file)
+
+    def test_a_matcher_follows_a_text(self) -> None:
+        matcher = Matcher(Grammar(self.rt, self.tokenizer, GBNF))
+        info = matcher.info
+        self.assertEqual((info.n_tokens, info.n_vocab, info.n_words), (0, 1024, 32))
+        self.assertFalse(info.whole or info.ended)
+        ids = self.tokenizer.encode("the cat.")  # the tokenizer puts a space in front
+        for n, id in enumerate(ids):
+            self.assertIn(id, matcher.allowed())
+            self.assertEqual(matcher.info.n_tokens, n)
+            matcher.accept([id])
+        self.assertTrue(matcher.info.whole)
+        self.assertEqual(matcher.allowed().tolist(), [2])  # </s>
+        before = matcher.clone()
+        matcher.accept([2])
+        self.assertTrue(matcher.info.ended)
+        self.fails(Status.STATE, matcher.mask)
+        self.assertFalse(before.info.ended)
+        before.rollback(len(ids))
+        self.assertEqual(before.info.n_tokens, 0)
+        out = np.ones(33, np.uint32)
+        self.assertIs(before.mask(out), out)
+        self.assertEqual(out[32], 0)
+        error = self.fails(Status.VALUE, before.accept, [*ids[:2], 2])
+        self.assertEqual(error.index, 2)
+        self.fails(Status.ARGUMENT, before.accept, [1024])
+        self.fails(Status.ARGUMENT, before.rollback, 1)
+        self.fails(Status.CAPACITY, before.mask, np.zeros(31, np.uint32))
+
+    def test_what_is_sampled_fits(self) -> None:
+        session = Session(Model(self.rt, self.file), n_context=64)
+        schema = {"type": "array", "items": {"enum": ["é", 1]}, "minItems": 1, "maxItems": 3}
+        grammar = Grammar.json_schema(self.rt, self.tokenizer, schema, compact=True)
+        for seed in range(3):
+            session.truncate(0)
+            sampler = Sampler(self.rt, 1024, temperature=1, seed=seed)
+            ids = list(session.generate([1], sampler, tokenizer=self.tokenizer,
+                                        matcher=Matcher(grammar)))
+            items = json.loads(self.tokenizer.decode_bytes(ids, 2))
+            self.assertTrue(1 <= len(items) <= 3 and all(item in ("é", 1) for item in items), items)
+        matcher = Matcher(Grammar(self.rt, self.tokenizer, GBNF))
+        sampler, text = Sampler(self.rt, 1024, temperature=1), []
+        while True:
+            id, logprob = sampler.sample_matching(np.zeros(1024, np.float32), matcher)
+            self.assertAlmostEqual(logprob, -np.log(1024), 4)
+            if matcher.info.ended:
+                break
+            text.append(id)
+        said = self.tokenizer.decode_bytes(text, 2).decode()  # KEEP_SPACE
+        self.assertTrue(re.fullmatch(r" the [a-z]{3,6}\.", said), said)
+
+    def test_faults_are_told(self) -> None:
+        error = self.fails(Status.MALFORMED, Grammar, self.rt, self.tokenizer, "root ::= x")
+        self.assertIn("line 1, column 10", str(error))
+        error = self.fails(Status.UNSUPPORTED, Grammar.json_schema, self.rt, self.tokenizer,
+                           {"items": {"contains": {}}})
+        self.assertIn("#/items: the keyword 'contains'", str(error))
+        self.fails(Status.VALUE, Grammar.json_schema, self.rt, self.tokenizer, False)
+        self.assertFalse(Matcher(Grammar.json_schema(self.rt, self.tokenizer, "true")).info.whole)

@@ -1,0 +1,83 @@
+//! Texts that fit a grammar or a schema.
+// SPDX-License-Identifier: MIT
+use crate::{demo, fails, runtime};
+use ggufx::{
+    DetokenizeFlags, Grammar, Matcher, MatcherInfo, Sampler, SamplerOptions, Status, TokenizeFlags,
+    Tokenizer,
+};
+
+fn has(mask: &[u32], id: i32) -> bool {
+    mask[id as usize / 32] >> (id % 32) & 1 != 0
+}
+
+#[test]
+fn a_matcher_follows_a_text() {
+    needs_model!();
+    let rt = runtime();
+    let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
+    let grammar = Grammar::gbnf(&rt, &tokenizer, "root ::= \" the \" [a-z]{3,6} \".\"").unwrap();
+    let mut matcher = Matcher::new(&grammar).unwrap();
+    drop(grammar); // the matcher keeps it
+    let begin = matcher.info().unwrap();
+    let none = MatcherInfo { whole: false, ended: false, n_tokens: 0, n_vocab: 1024, n_words: 32 };
+    assert_eq!(begin, none);
+    let ids = tokenizer.encode("the cat.", TokenizeFlags::default()).unwrap();
+    for &id in &ids {
+        assert!(has(&matcher.mask().unwrap(), id));
+        matcher.accept(&[id]).unwrap();
+    }
+    assert!(matcher.info().unwrap().whole);
+    let mut before = matcher.try_clone().unwrap();
+    matcher.accept(&[2]).unwrap(); // </s>
+    assert!(matcher.info().unwrap().ended && !before.info().unwrap().ended);
+    fails(matcher.mask(), Status::STATE);
+    before.rollback(ids.len() as u64).unwrap();
+    assert_eq!(before.info().unwrap(), begin);
+    let mut long = [1; 33];
+    before.mask_into(&mut long).unwrap();
+    assert!(has(&long, ids[0]) && long[32] == 0);
+    fails(before.mask_into(&mut long[..31]), Status::CAPACITY);
+    let error = fails(before.accept(&[ids[0], ids[1], 2]), Status::VALUE);
+    assert_eq!(error.index(), Some(2));
+    fails(before.accept(&[1024]), Status::ARGUMENT);
+    fails(before.rollback(1), Status::ARGUMENT);
+}
+
+#[test]
+fn what_is_sampled_fits() {
+    needs_model!();
+    let rt = runtime();
+    let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
+    let schema = r#"{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":2}"#;
+    let grammar = Grammar::json_schema(&rt, &tokenizer, schema, true).unwrap();
+    for seed in 0..20 {
+        let options = SamplerOptions { temperature: 1.0, seed, ..Default::default() };
+        let mut sampler = Sampler::new(&rt, 1024, options).unwrap();
+        let (mut matcher, mut ids) = (Matcher::new(&grammar).unwrap(), vec![]);
+        loop {
+            let (id, logprob) = sampler.sample_matching(&mut matcher, &[0.0; 1024]).unwrap();
+            assert!((logprob + 1024f32.ln()).abs() < 1e-4);
+            if matcher.info().unwrap().ended {
+                break;
+            }
+            ids.push(id);
+        }
+        let text = tokenizer.decode(&ids, DetokenizeFlags::KEEP_SPACE).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let fits = ["[1]", "[\"é\"]", "[1,1]", "[\"é\",1]", "[1,\"é\"]", "[\"é\",\"é\"]"];
+        assert!(fits.contains(&&*text), "{}", text);
+    }
+}
+
+#[test]
+fn faults_of_grammars_are_told() {
+    needs_model!();
+    let rt = runtime();
+    let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
+    let error = fails(Grammar::gbnf(&rt, &tokenizer, "root ::= x"), Status::MALFORMED);
+    assert!(error.to_string().contains("line 1, column 10"), "{}", error);
+    let schema = r#"{"items":{"contains":{}}}"#;
+    let error = fails(Grammar::json_schema(&rt, &tokenizer, schema, false), Status::UNSUPPORTED);
+    assert!(error.to_string().contains("#/items: the keyword 'contains'"), "{}", error);
+    fails(Grammar::json_schema(&rt, &tokenizer, "false", false), Status::VALUE);
+}
