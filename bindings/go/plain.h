@@ -75,7 +75,8 @@ static inline ggufx_go_sampled ggufx_go_sample_matching(void *sampler, void *mat
                                                         const float *logits, size_t n,
                                                         ggufx_error *e) {
     ggufx_go_sampled out = {GGUFX_OK, 0, 0};
-    out.status = ggufx_sampler_sample_matching(&out.id, &out.logprob, sampler, matcher, logits, n, e);
+    out.status =
+        ggufx_sampler_sample_matching(&out.id, &out.logprob, sampler, matcher, logits, n, e);
     return out;
 }
 
