@@ -241,19 +241,8 @@ void add_chat(Tool &tool) {
         .value("FILE");
     sub.option("-n,--predict", options->n_predict,
                "tokens of an answer at most, 0 = no limit; default 0");
-    sub.option("--temp", options->temperature, "temperature, 0 = always the likeliest; default 0.8")
-        .within(0.0, 1e6);
-    sub.option("--top-k", options->top_k, "keep the k likeliest, 0 = all; default 40");
-    sub.option("--top-p", options->top_p, "keep the likeliest up to this probability; default 0.95")
-        .within(0.0, 1.0);
-    sub.option("--min-p", options->min_p, "drop below this share of the likeliest; default 0.05")
-        .within(0.0, 1.0);
-    sub.option("--seed", options->seed, "random seed; default 1");
-    sub.option("--ctx", options->n_context,
-               "tokens of context; default those of the model, at most 8192");
-    add_model_options(sub, options->making);
-    sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
-    sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
+    add_sampling_options(sub, options->sampling);
+    add_session_options(sub, options->session);
     sub.examples("  ggufx chat\n"
                  "  ggufx chat model.gguf --system \"Answer in one sentence.\"\n"
                  "  ggufx chat model.gguf --json-schema person.json\n"

@@ -85,21 +85,6 @@ Parser make_parser(const ggufx_runtime *rt, uint32_t styles, const std::string &
     return Parser(parser);
 }
 
-Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const ChatOptions &options) {
-    ggufx_sampler_options of;
-    ggufx_sampler_options_init(&of);
-    of.temperature = options.temperature;
-    of.top_k = options.top_k;
-    of.top_p = options.top_p;
-    of.min_p = options.min_p;
-    of.seed = options.seed;
-    ggufx_sampler *sampler = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_sampler_create(&sampler, rt, n_vocab, &of, error);
-    });
-    return Sampler(sampler);
-}
-
 } // namespace
 
 Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_runtime(globals)) {
@@ -113,12 +98,10 @@ Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_ru
         [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
     tokenizer_.reset(tokenizer);
     if (options.grammar.is_set()) set_grammar(options);
-    model_ = make_model(rt_.get(), file_.get(), options.making);
+    model_ = make_model(rt_.get(), file_.get(), options.session.making);
     const ggufx_model_facts facts = model_facts(model_.get());
-    session_ = make_session(rt_.get(), file_.get(), model_.get(), options.n_context,
-                            kv_type_from_name(options.type_k, "--ctk"),
-                            kv_type_from_name(options.type_v, "--ctv"));
-    sampler_ = make_sampler(rt_.get(), facts.n_vocab, options);
+    session_ = make_session(rt_.get(), file_.get(), model_.get(), options.session);
+    sampler_ = make_sampler(rt_.get(), facts.n_vocab, options.sampling);
     n_context_ = session_facts(session_.get()).n_context;
     n_predict_ = options.n_predict;
     logits_.resize(facts.n_vocab);

@@ -5,7 +5,7 @@
 
 #include "chat/conversation.hpp"
 #include "models/grammar_choice.hpp"
-#include "models/model_options.hpp"
+#include "models/sampling.hpp"
 
 #include <functional>
 
@@ -16,14 +16,8 @@ struct ChatOptions {
     std::string template_name, system, tools, load, save;
     bool no_think = false;
     uint32_t n_predict = 0; // 0: up to the end of the context
-    float temperature = 0.8f;
-    uint32_t top_k = 40;
-    float top_p = 0.95f;
-    float min_p = 0.05f;
-    uint64_t seed = 1;
-    uint32_t n_context = 0;
-    std::string type_k = "f16", type_v = "f16";
-    ModelMaking making;
+    SamplingOptions sampling;
+    SessionOptions session;
     GrammarChoice grammar;
 };
 

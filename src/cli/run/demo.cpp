@@ -50,7 +50,7 @@ static Json demo_json(const DemoOptions &options, const std::vector<int32_t> &pr
                       const std::vector<int32_t> &ids, const std::string &text,
                       const std::vector<DemoCall> &calls) {
     Json line = json_object();
-    line["seed"] = options.generate.seed;
+    line["seed"] = options.generate.sampling.seed;
     line["prompt_ids"] = prompt;
     line["ids"] = ids;
     line["text"] = json_bytes(text);
@@ -106,7 +106,7 @@ static int demo(const Globals &globals, const DemoOptions &options) {
 void add_demo(Tool &tool) {
     auto options = std::make_shared<DemoOptions>();
     Command sub = tool.app.add_command("demo", "the embedded model tells a story");
-    sub.option("--seed", options->generate.seed, "another seed, another story; default 1");
+    sub.option("--seed", options->generate.sampling.seed, "another seed, another story; default 1");
     sub.option("-n,--predict", options->generate.n_predict, "tokens at most; default 400");
     sub.option("--export", options->export_path, "only write the embedded model to FILE")
         .value("FILE");

@@ -11,30 +11,12 @@
 
 namespace ggufx::cli {
 
-static Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab,
-                            const GenerateOptions &options) {
-    ggufx_sampler_options sampler_options;
-    ggufx_sampler_options_init(&sampler_options);
-    sampler_options.temperature = options.temperature;
-    sampler_options.top_k = options.top_k;
-    sampler_options.top_p = options.top_p;
-    sampler_options.min_p = options.min_p;
-    sampler_options.seed = options.seed;
-    ggufx_sampler *sampler = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_sampler_create(&sampler, rt, n_vocab, &sampler_options, error);
-    });
-    return Sampler(sampler);
-}
-
 Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
                      const GenerateOptions &options) {
-    model_ = make_model(rt, file, options.making);
+    model_ = make_model(rt, file, options.session.making);
     info_ = model_facts(model_.get());
-    session_ = make_session(rt, file, model_.get(), options.n_context,
-                            kv_type_from_name(options.type_k, "--ctk"),
-                            kv_type_from_name(options.type_v, "--ctv"));
-    sampler_ = make_sampler(rt, info_.n_vocab, options);
+    session_ = make_session(rt, file, model_.get(), options.session);
+    sampler_ = make_sampler(rt, info_.n_vocab, options.sampling);
     n_context_ = session_facts(session_.get()).n_context;
     logits_.resize(info_.n_vocab);
 
@@ -173,21 +155,10 @@ void TextStream::finish() {
     emit(pending_.size());
 }
 
-void add_sampling_options(Command &sub, GenerateOptions &options) {
+void add_generate_options(Command &sub, GenerateOptions &options) {
     sub.option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
-    sub.option("--temp", options.temperature, "temperature, 0 = always the likeliest; default 0.8")
-        .within(0.0, 1e6);
-    sub.option("--top-k", options.top_k, "keep the k likeliest, 0 = all; default 40");
-    sub.option("--top-p", options.top_p, "keep the likeliest up to this probability; default 0.95")
-        .within(0.0, 1.0);
-    sub.option("--min-p", options.min_p, "drop below this share of the likeliest; default 0.05")
-        .within(0.0, 1.0);
-    sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; default 1");
-    sub.option("--ctx", options.n_context,
-               "tokens of context; default those of the model, at most 8192");
-    add_model_options(sub, options.making);
-    sub.option("--ctk", options.type_k, "type of the cached keys; default f16").value("KVTYPE");
-    sub.option("--ctv", options.type_v, "type of the cached values; default f16").value("KVTYPE");
+    add_sampling_options(sub, options.sampling);
+    add_session_options(sub, options.session);
 }
 
 } // namespace ggufx::cli

@@ -4,7 +4,7 @@
 
 #include "floor/output.hpp"
 #include "models/grammar_choice.hpp"
-#include "models/model_options.hpp"
+#include "models/sampling.hpp"
 
 #include <span>
 
@@ -12,15 +12,8 @@ namespace ggufx::cli {
 
 struct GenerateOptions {
     uint32_t n_predict = 400;
-    float temperature = 0.8f;
-    uint32_t top_k = 40;
-    float top_p = 0.95f;
-    float min_p = 0.05f;
-    uint64_t seed = 1;
-    uint32_t n_context = 0; // 0 = the default of sessions
-    std::string type_k = "f16";
-    std::string type_v = "f16";
-    ModelMaking making;
+    SamplingOptions sampling;
+    SessionOptions session;
 };
 
 struct Token {
@@ -92,6 +85,6 @@ private:
     std::string pending_;
 };
 
-void add_sampling_options(Command &sub, GenerateOptions &options);
+void add_generate_options(Command &sub, GenerateOptions &options);
 
 } // namespace ggufx::cli

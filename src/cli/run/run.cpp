@@ -107,7 +107,7 @@ void add_run(Tool &tool) {
             .value("IDS");
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
-    add_sampling_options(sub, options->generate);
+    add_generate_options(sub, options->generate);
     sub.option("--stop", options->stops, "end before this text").repeatable();
     add_grammar_options(sub, options->grammar, "text that fits", "JSON");
     sub.option("--logits", options->logits,
