@@ -56,6 +56,8 @@ struct RowKernels {
 
     // In place. -Inf gives 0; a NaN, a +Inf, or nothing but -Inf makes all of y NaN.
     void (*softmax)(float *y, size_t n);
+    // y[n] = exp(x - top): weights of a softmax whose sums are the caller's.
+    void (*exp_from)(float *y, const float *x, float top, size_t n);
 
     // ---- recurrent steps of one token; a state m is [rows][n], its rows are independent
 

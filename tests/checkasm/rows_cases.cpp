@@ -162,6 +162,12 @@ const Case kCases[kCaseCount] = {
 }
 , true
 }
+, {"exp_from", only(kY), RUN{k.exp_from(m.at(kY), m.at(kX), c.s, N);
+}
+}
+, {"exp_from in place", only(kY), RUN{k.exp_from(m.at(kY), m.at(kY), c.s, N);
+}
+}
 , {"conv", only(kY), RUN{run_conv(k, m, c, m.at(kY), m.at(kB));
 }
 , true

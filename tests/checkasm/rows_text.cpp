@@ -177,6 +177,11 @@ void Text::softmax(size_t n) {
     k_.softmax(y.data(), n);
     const double sum = sum_of(a, exp);
     for (size_t i = 0; i < n; i++) near("softmax", y[i], exp(a[i]) / sum, 2.0 * exp(a[i]) / sum);
+    k_.exp_from(y.data(), a.data(), 2.5f, n);
+    for (size_t i = 0; i < n; i++) {
+        const double want = exp(double(a[i] - 2.5f));
+        near("exp_from", y[i], want, 2.0 * want);
+    }
 }
 
 void Text::conv(size_t k, size_t n) {

@@ -73,6 +73,13 @@ template <class V> void row_softmax(float *y, size_t n) {
                             GGUFX_STEP { at.store(y + i, V::div(at.load(y + i), total)); });
 }
 
+template <class V> void row_exp_from(float *y, const float *x, float top, size_t n) {
+    const auto from = V::set1(top);
+    for_registers<V>(n, [=](size_t i, const auto &at) GGUFX_STEP {
+        at.store(y + i, exp_any<V>(V::sub(at.load(x + i), from)));
+    });
+}
+
 } // namespace
 } // namespace kernels
 } // namespace ggufx

@@ -28,6 +28,7 @@ constexpr RowKernels kRowsOf = {
     .oai = row_oai<V>,
     .sigmoid = row_sigmoid<V>,
     .softmax = row_softmax<V>,
+    .exp_from = row_exp_from<V>,
     .conv = row_conv<V>,
     .delta = row_delta<V>,
     .scan = row_scan<V>,

@@ -25,6 +25,7 @@ constexpr RowKernels scalar::kRows = {
     .oai = scalar::oai,
     .sigmoid = scalar::sigmoid,
     .softmax = scalar::softmax,
+    .exp_from = scalar::exp_from,
     .conv = scalar::conv,
     .delta = scalar::delta,
     .scan = scalar::scan,

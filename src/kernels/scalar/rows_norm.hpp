@@ -74,5 +74,9 @@ inline void softmax(float *y, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = canonical_nan(y[i] / total);
 }
 
+inline void exp_from(float *y, const float *x, float top, size_t n) {
+    for (size_t i = 0; i < n; i++) y[i] = canonical_nan(exp_f32(x[i] - top));
+}
+
 } // namespace
 } // namespace ggufx::kernels::scalar
