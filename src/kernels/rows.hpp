@@ -58,6 +58,9 @@ struct RowKernels {
     void (*softmax)(float *y, size_t n);
     // y[n] = exp(x - top): weights of a softmax whose sums are the caller's.
     void (*exp_from)(float *y, const float *x, float top, size_t n);
+    // y[(n + 63) / 64]: the largest of each 64 values, NaN where one of them is; a zero is +0. y is
+    // not x.
+    void (*maxima)(float *y, const float *x, size_t n);
 
     // ---- recurrent steps of one token; a state m is [rows][n], its rows are independent
 

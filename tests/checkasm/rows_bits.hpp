@@ -45,6 +45,7 @@ constexpr uint64_t kBits[] = {
     0xf1c625ae6c38cfe6, // softmax
     0x1348063a6ea531b3, // exp_from
     0x4cfb85f1664d0019, // exp_from in place
+    0x5bf94d802af81f12, // maxima
     0xba825f50be9b8075, // conv
     0xcb1dcbbc291387e1, // conv, no bias
     0xc60f2ef8f96089a6, // conv over a column

@@ -168,6 +168,10 @@ const Case kCases[kCaseCount] = {
 , {"exp_from in place", only(kY), RUN{k.exp_from(m.at(kY), m.at(kY), c.s, N);
 }
 }
+, {"maxima", only(kY), RUN{k.maxima(m.at(kY), m.at(kX), N);
+for (size_t i = N / 64 + 1; i < N; i++) m.at(kY)[i] = m.at(kY)[0];
+}
+}
 , {"conv", only(kY), RUN{run_conv(k, m, c, m.at(kY), m.at(kB));
 }
 , true

@@ -6,6 +6,7 @@
 #include "base/fpenv.hpp"
 #include "rows_cases.hpp"
 
+#include <algorithm>
 #include <math.h>
 #include <stdio.h>
 #include <vector>
@@ -177,6 +178,14 @@ void Text::softmax(size_t n) {
     k_.softmax(y.data(), n);
     const double sum = sum_of(a, exp);
     for (size_t i = 0; i < n; i++) near("softmax", y[i], exp(a[i]) / sum, 2.0 * exp(a[i]) / sum);
+    k_.maxima(y.data(), a.data(), n);
+    for (size_t i = 0; i < n; i += 64) {
+        const size_t end = i + 64 < n ? i + 64 : n;
+        const auto first = a.begin();
+        same("maxima", y[i / 64],
+             *std::max_element(first + static_cast<ptrdiff_t>(i),
+                               first + static_cast<ptrdiff_t>(end)));
+    }
     k_.exp_from(y.data(), a.data(), 2.5f, n);
     for (size_t i = 0; i < n; i++) {
         const double want = exp(double(a[i] - 2.5f));
@@ -247,6 +256,15 @@ void Text::limits() {
     k_.softmax(top, 2);
     for (const float v : {none[0], none[1], top[0], top[1]})
         same("softmax without a largest value", v, f32_from_bits(0x7fc00000u));
+    float ends[3];
+    const float nan[66] = {0, __builtin_nanf("")}, infinite[2] = {-inf, inf};
+    k_.maxima(ends, nan, 66);
+    same("maxima with NaN", ends[0], f32_from_bits(0x7fc00000u));
+    same("maxima behind NaN", ends[1], 0.0f);
+    k_.maxima(ends, infinite, 2);
+    same("maxima with Inf", ends[0], inf);
+    k_.maxima(ends, infinite, 1);
+    same("maxima of -Inf", ends[0], -inf);
     float wide[3] = {inf, -inf, -0.0f};
     k_.clamp(wide, 7.0f, 3);
     same("clamp of Inf", wide[0], 7.0f);

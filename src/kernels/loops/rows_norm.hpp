@@ -73,6 +73,22 @@ template <class V> void row_softmax(float *y, size_t n) {
                             GGUFX_STEP { at.store(y + i, V::div(at.load(y + i), total)); });
 }
 
+template <class V> void row_maxima(float *y, const float *x, size_t n) {
+    const auto infinity = V::set1(__builtin_inff()), lowest = V::set1(-__builtin_inff());
+    for (size_t first = 0; first < n; first += 64) {
+        auto most = lowest;
+        for_registers<V>(n - first < 64 ? n - first : 64, [&](size_t i, const auto &at) GGUFX_STEP {
+            const auto v = at.load(x + first + i); // NaN is not below infinity
+            const auto known = V::pick(V::lt(v, infinity), v, infinity);
+            most = V::greater(at.keep(known, lowest), most);
+        });
+        float largest = V::reduce_max(most) + 0.0f;
+        for (size_t i = first; !(largest < __builtin_inff()) && i < n && i < first + 64; i++)
+            if (x[i] != x[i]) largest = one_nan(x[i]);
+        y[first / 64] = largest;
+    }
+}
+
 template <class V> void row_exp_from(float *y, const float *x, float top, size_t n) {
     const auto from = V::set1(top);
     for_registers<V>(n, [=](size_t i, const auto &at) GGUFX_STEP {

@@ -29,6 +29,7 @@ constexpr RowKernels kRowsOf = {
     .sigmoid = row_sigmoid<V>,
     .softmax = row_softmax<V>,
     .exp_from = row_exp_from<V>,
+    .maxima = row_maxima<V>,
     .conv = row_conv<V>,
     .delta = row_delta<V>,
     .scan = row_scan<V>,

@@ -26,6 +26,7 @@ constexpr RowKernels scalar::kRows = {
     .sigmoid = scalar::sigmoid,
     .softmax = scalar::softmax,
     .exp_from = scalar::exp_from,
+    .maxima = scalar::maxima,
     .conv = scalar::conv,
     .delta = scalar::delta,
     .scan = scalar::scan,

@@ -78,5 +78,14 @@ inline void exp_from(float *y, const float *x, float top, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = canonical_nan(exp_f32(x[i] - top));
 }
 
+inline void maxima(float *y, const float *x, size_t n) {
+    for (size_t i = 0; i < n; i += kRowLanes) {
+        float most = x[i];
+        for (size_t j = i; j < n && j < i + kRowLanes; j++)
+            most = x[j] > most || x[j] != x[j] ? x[j] : most; // a NaN stays: nothing is above it
+        y[i / kRowLanes] = canonical_nan(most + 0.0f);        // of zeros the one without a sign
+    }
+}
+
 } // namespace
 } // namespace ggufx::kernels::scalar
