@@ -14,6 +14,7 @@
  *   embed.h   texts to vectors, scores of rerankers
  *   chat.h    conversations as the template of a model writes them
  *   grammar.h texts that fit a grammar: tokens a model may choose
+ *   sampler.h  samplers as a chain, logarithms of probabilities, texts that end a generation
  *   estimate.h  what fits into memory, and which recipe loses least
  * SPDX-License-Identifier: MIT
  */
@@ -32,6 +33,7 @@
 #include "matmul.h"
 #include "model.h"
 #include "quant.h"
+#include "sampler.h"
 #include "types.h"
 #include "version.h"
 #include "write.h"

@@ -7,10 +7,13 @@
 #include "grammar/vocabulary.hpp"
 #include "model/embedder.hpp"
 #include "model/sampler.hpp"
+#include "model/sampling/chain.hpp"
+#include "model/sampling/stop.hpp"
 #include "model/session.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 
 #include <atomic>
+#include <variant>
 
 struct ggufx_tokenizer {
     ggufx::abi::Tag tag = ggufx::abi::Tag::tokenizer;
@@ -55,12 +58,21 @@ struct ggufx_embedder {
 };
 
 struct ggufx_sampler {
+    using Kind = std::variant<ggufx::model::Sampler, ggufx::sampling::Chain>;
     ggufx::abi::Tag tag = ggufx::abi::Tag::sampler;
+    ggufx::abi::RuntimeRef runtime; // before the sampler, which uses its kernels and memory
+    Kind sampler;
+    template <class... A>
+    explicit ggufx_sampler(ggufx::abi::RuntimeRef rt, A &&...a)
+        : runtime(std::move(rt)), sampler(std::forward<A>(a)...) {}
+};
+
+struct ggufx_stop {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::stop;
     ggufx::Ref<ggufx::Host> host;
-    ggufx::model::Sampler sampler;
-    ggufx_sampler(const ggufx::Ref<ggufx::Host> &h, uint32_t n_vocab,
-                  const ggufx::model::SamplerOptions &options)
-        : host(h), sampler(h, n_vocab, options) {}
+    ggufx::sampling::Stop stop;
+    ggufx_stop(const ggufx::Ref<ggufx::Host> &h, const std::string_view *texts, size_t n)
+        : host(h), stop(h.get(), texts, n) {}
 };
 
 namespace ggufx::abi {

@@ -33,10 +33,12 @@ Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const f
     if (!out_id || !logits || !alive(sampler, Tag::sampler)) {
         return set_failure(failure, Status::argument, {}, "out_id, sampler and logits must be set");
     }
-    if (n == 0 || n > sampler->sampler.n_vocab()) {
+    const uint32_t n_vocab =
+        std::visit([](const auto &s) { return s.n_vocab(); }, sampler->sampler);
+    if (n == 0 || n > n_vocab) {
         return set_failure(failure, Status::argument, {},
                            "n is %" PRIu64 ", the sampler takes 1 to %" PRIu32 " logits",
-                           static_cast<uint64_t>(n), sampler->sampler.n_vocab());
+                           static_cast<uint64_t>(n), n_vocab);
     }
     return Status::ok;
 }
@@ -55,13 +57,15 @@ extern "C" ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_ru
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(n_vocab > 0 && n_vocab <= INT32_MAX, "n_vocab must be 1 to 2^31 - 1");
         const model::SamplerOptions imported = import_sampler_options(options);
-        *out = make<ggufx_sampler>(*rt->host, rt->host, n_vocab, imported);
+        *out = make<ggufx_sampler>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
+                                   std::in_place_type<model::Sampler>, rt->host, n_vocab, imported);
     });
 }
 
 extern "C" void ggufx_sampler_destroy(ggufx_sampler *sampler) {
     if (!alive(sampler, Tag::sampler)) return;
-    destroy_object(sampler->host, sampler);
+    const RuntimeRef keep = sampler->runtime;
+    destroy_object(keep->host, sampler);
 }
 
 extern "C" ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob,
@@ -71,7 +75,9 @@ extern "C" ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob
         Failure *failure = failure_of(error);
         const Status status = check_sample(out_id, sampler, logits, n, failure);
         if (status != Status::ok) return status;
-        return sampler->sampler.sample(out_id, out_logprob, logits, n, {}, failure);
+        return std::visit(
+            [&](auto &s) { return s.sample(out_id, out_logprob, logits, n, {}, failure); },
+            sampler->sampler);
     });
 }
 
@@ -87,19 +93,26 @@ extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *out_id, float *ou
         require(alive(matcher, Tag::matcher), "matcher must be set");
         grammar::Matcher &inner = matcher->matcher;
         inner.fill(matcher->bits.data());
-        const model::Allowed allowed = {matcher->bits.data(),
-                                        matcher->grammar->grammar.vocabulary().size()};
-        const uint64_t before = sampler->sampler.state();
+        const sampling::Allowed allowed = {matcher->bits.data(),
+                                           matcher->grammar->grammar.vocabulary().size()};
         int32_t id = -1;
         float logprob = 0;
-        status = sampler->sampler.sample(&id, &logprob, logits, n, allowed, failure);
+        float *const wanted = out_logprob ? &logprob : nullptr;
+        status = std::visit(
+            [&](auto &s) {
+                const auto before = s.mark();
+                const Status sampled = s.sample(&id, wanted, logits, n, allowed, failure);
+                if (sampled != Status::ok) return sampled;
+                try {
+                    inner.accept(&id, 1);
+                } catch (...) {
+                    s.go_back(before);
+                    throw;
+                }
+                return Status::ok;
+            },
+            sampler->sampler);
         if (status != Status::ok) return status;
-        try {
-            inner.accept(&id, 1);
-        } catch (...) {
-            sampler->sampler.set_state(before);
-            throw;
-        }
         *out_id = id;
         if (out_logprob) *out_logprob = logprob;
         return Status::ok;

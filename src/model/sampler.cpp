@@ -46,18 +46,8 @@ double log_sum_exp(const float *logits, size_t n, float largest) {
 }
 
 Sampler::Sampler(const Ref<Host> &host, uint32_t n_vocab, const SamplerOptions &options)
-    : options_(options), candidates_(n_vocab, HostAllocator<Candidate>(host.get())),
-      state_(options.seed) {}
-
-// splitmix64: a counter, mixed. Upper 53 bits as a number in [0, 1).
-double Sampler::next_uniform() {
-    state_ += 0x9e3779b97f4a7c15u;
-    uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return static_cast<double>(z >> 11) * 0x1p-53;
-}
+    : options_(options), candidates_(n_vocab, HostAllocator<Weighed>(host.get())),
+      random_(options.seed) {}
 
 size_t Sampler::gather(const float *logits, size_t n, float largest, const Allowed &allowed) {
     size_t kept = 0;
@@ -112,11 +102,11 @@ size_t Sampler::drop_unlikely(size_t n) {
 int32_t Sampler::draw(size_t n, float largest) {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
-        Candidate &c = candidates_[i];
+        Weighed &c = candidates_[i];
         c.weight = exp_f32((c.logit - largest) / options_.temperature);
         sum += static_cast<double>(c.weight);
     }
-    const double wanted = next_uniform() * sum;
+    const double wanted = random_.uniform() * sum;
     double reached = 0.0;
     size_t last = 0; // rounding may leave wanted unreached: then the last one that can be drawn
     for (size_t i = 0; i < n; i++) {

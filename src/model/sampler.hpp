@@ -3,9 +3,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/host.hpp"
+#include "model/sampling/candidates.hpp"
+#include "model/sampling/random.hpp"
 
 namespace ggufx::model {
+
+using sampling::Allowed;
+using sampling::Random;
 
 struct SamplerOptions {
     float temperature = 0.0f; // 0 = greedy
@@ -13,15 +17,6 @@ struct SamplerOptions {
     float min_p = 0.0f;       // 0 = off
     uint32_t top_k = 0;       // 0 = off
     uint64_t seed = 0;
-};
-
-// Tokens that may be chosen: a bit each, those from n_tokens on may not be.
-struct Allowed {
-    const uint32_t *bits = nullptr; // null: all may be
-    size_t n_tokens = 0;
-    bool holds(size_t id) const {
-        return !bits || (id < n_tokens && (bits[id / 32] >> id % 32 & 1) != 0);
-    }
 };
 
 class Sampler {
@@ -37,16 +32,18 @@ public:
                   const Allowed &allowed, Failure *failure);
 
     // Where the draws stand: to go back to it.
-    uint64_t state() const { return state_; }
-    void set_state(uint64_t state) { state_ = state; }
+    using Mark = Random;
+    Mark mark() const { return random_; }
+    void go_back(const Random &random) { random_ = random; }
+    void reset() { random_ = Random(options_.seed); }
 
 private:
-    struct Candidate {
+    struct Weighed {
         float logit;
         int32_t id;
         float weight; // exp(logit - largest), later with the temperature
         // Order of likelihood: the larger logit, the lower id among equals.
-        bool operator<(const Candidate &o) const {
+        bool operator<(const Weighed &o) const {
             return logit < o.logit || (logit == o.logit && id > o.id);
         }
     };
@@ -54,11 +51,10 @@ private:
     size_t keep_likeliest(size_t n);
     size_t drop_unlikely(size_t n);
     int32_t draw(size_t n, float largest);
-    double next_uniform();
 
     SamplerOptions options_;
-    Vector<Candidate> candidates_;
-    uint64_t state_;
+    Vector<Weighed> candidates_;
+    Random random_;
 };
 
 // log of the sum of exp(logits - largest), in binary64, ascending ids. Needs CanonicalFp.

@@ -209,6 +209,64 @@ static int32_t on_attention(void *user, uint32_t layer, uint64_t first, size_t n
     return e->progress ? e->progress->report(e->progress->user, layer, 0) : 0;
 }
 
+static int32_t on_candidates(void *user, ggufx_candidate *candidates, size_t n) {
+    MUST(n > 0);
+    candidates[0].logit = 1.0f;
+    return user ? 0 : 1;
+}
+
+/* A chain of three links and a clone, logarithms, a text that ends. */
+static ggufx_status use_chain(exercise *e, const ggufx_runtime *rt, const float *logits,
+                              uint32_t n_vocab) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_sampler *chain = NULL, *clone = NULL;
+    ggufx_sampler_link link;
+    ggufx_stop *stop = NULL;
+    ggufx_stop_facts facts = {.struct_size = sizeof facts};
+    const ggufx_stop_text text = {"the end", 7};
+    int32_t id = 0, other = 0, ids[3];
+    float logprobs[3], logprob = 0;
+    TRY(a->sampler_create_chain(&chain, rt, n_vocab, 7, &e->error));
+    a->sampler_link_init(&link);
+    link.kind = GGUFX_LINK_TOP_K;
+    link.k = 40;
+    TRY(a->sampler_add(chain, &link, &e->error));
+    a->sampler_link_init(&link);
+    link.kind = GGUFX_LINK_DRY;
+    link.multiplier = 0.8f;
+    link.n_last = 64;
+    TRY(a->sampler_add(chain, &link, &e->error));
+    a->sampler_link_init(&link);
+    link.kind = GGUFX_LINK_HOST;
+    link.link = on_candidates;
+    link.user = e;
+    TRY(a->sampler_add(chain, &link, &e->error));
+    for (int i = 0; i < 4; i++) {
+        TRY(a->sampler_sample(&id, &logprob, chain, logits, n_vocab, &e->error));
+        TRY(a->sampler_accept(chain, &id, 1, &e->error));
+        exercise_mix(e, &id, 1, sizeof id);
+    }
+    TRY(a->sampler_clone(&clone, chain, &e->error));
+    TRY(a->sampler_sample(&id, NULL, chain, logits, n_vocab, &e->error));
+    TRY(a->sampler_sample(&other, NULL, clone, logits, n_vocab, &e->error));
+    MUST(id == other);
+    TRY(a->sampler_reset(clone, &e->error));
+    TRY(a->logprobs(ids, logprobs, 3, &logprob, rt, logits, n_vocab, 0, &e->error));
+    exercise_mix(e, logprobs, 3, sizeof *logprobs);
+    TRY(a->stop_create(&stop, rt, &text, 1, &e->error));
+    TRY(a->stop_feed(&facts, stop, "this is the", 11, &e->error));
+    MUST(facts.found == -1 && facts.n_shown == 8);
+    TRY(a->stop_feed(&facts, stop, " end, or not", 12, &e->error));
+    MUST(facts.found == 0 && facts.n_shown == 8 && facts.n_taken == 15);
+    TRY(a->stop_reset(stop, &e->error));
+end:
+    a->stop_destroy(stop);
+    a->sampler_destroy(clone);
+    a->sampler_destroy(chain);
+    return status;
+}
+
 static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
                                 const int32_t *ids, float *logits, uint32_t n_vocab) {
     const struct api *a = e->api;
@@ -231,6 +289,7 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     TRY(a->sampler_create(&sampler, rt, n_vocab, &sampling, &e->error));
     TRY(a->sampler_sample(&id, NULL, sampler, logits, n_vocab, &e->error));
     exercise_mix(e, &id, 1, sizeof id);
+    TRY(use_chain(e, rt, logits, n_vocab));
     MUST(a->session_length(session) == 5);
     TRY(a->session_truncate(session, 0, &e->error));
     TRY(a->perplexity(&perplexity, session, ids, kIds, kIds, -1, on_chunk, e, &e->error));

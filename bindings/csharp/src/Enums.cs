@@ -812,6 +812,34 @@ namespace Ggufx
         public const uint MatvecMaxMatrices = 64;
         /// <summary>GGUFX_SESSION_NO_CHECKPOINTS.</summary>
         public const uint SessionNoCheckpoints = 4294967295;
+        /// <summary>GGUFX_LINK_TOP_K.</summary>
+        public const uint LinkTopK = 1;
+        /// <summary>GGUFX_LINK_TOP_P.</summary>
+        public const uint LinkTopP = 2;
+        /// <summary>GGUFX_LINK_MIN_P.</summary>
+        public const uint LinkMinP = 3;
+        /// <summary>GGUFX_LINK_TYPICAL.</summary>
+        public const uint LinkTypical = 4;
+        /// <summary>GGUFX_LINK_TOP_N_SIGMA.</summary>
+        public const uint LinkTopNSigma = 5;
+        /// <summary>GGUFX_LINK_XTC.</summary>
+        public const uint LinkXtc = 6;
+        /// <summary>GGUFX_LINK_TEMPERATURE.</summary>
+        public const uint LinkTemperature = 7;
+        /// <summary>GGUFX_LINK_PENALTIES.</summary>
+        public const uint LinkPenalties = 8;
+        /// <summary>GGUFX_LINK_DRY.</summary>
+        public const uint LinkDry = 9;
+        /// <summary>GGUFX_LINK_BIAS.</summary>
+        public const uint LinkBias = 10;
+        /// <summary>GGUFX_LINK_MIROSTAT.</summary>
+        public const uint LinkMirostat = 11;
+        /// <summary>GGUFX_LINK_HOST.</summary>
+        public const uint LinkHost = 12;
+        /// <summary>GGUFX_LINK_MOST_LAST.</summary>
+        public const uint LinkMostLast = 1048576;
+        /// <summary>GGUFX_LINK_MOST_LINKS.</summary>
+        public const uint LinkMostLinks = 64;
         /// <summary>GGUFX_VERSION_MAJOR.</summary>
         public const uint VersionMajor = 0;
         /// <summary>GGUFX_VERSION_MINOR.</summary>

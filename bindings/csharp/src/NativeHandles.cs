@@ -146,6 +146,17 @@ namespace Ggufx
         }
     }
 
+    internal sealed class StopHandle : LibraryHandle
+    {
+        private StopHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_stop_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class TokenizerHandle : LibraryHandle
     {
         private TokenizerHandle() { }

@@ -478,6 +478,36 @@ namespace Ggufx
             rt, uint type_, float* rows, UIntPtr n_rows, UIntPtr n_cols, NativeQuantizeOptions*
             options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_sampler_link_init(NativeSamplerLink* link);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_create_chain(out SamplerHandle out_, RuntimeHandle
+            rt, uint n_vocab, ulong seed, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_add(SamplerHandle sampler, NativeSamplerLink* link,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_accept(SamplerHandle sampler, int* ids, UIntPtr n,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_reset(SamplerHandle sampler, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_sampler_clone(out SamplerHandle out_, SamplerHandle
+            sampler, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_logprobs(int* out_ids, float* out_logprobs, UIntPtr k,
+            float* out_chosen, RuntimeHandle rt, float* logits, UIntPtr n, int chosen, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_stop_create(out StopHandle out_, RuntimeHandle rt,
+            NativeStopText* texts, UIntPtr n_texts, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_stop_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_stop_feed(NativeStopFacts* out_, StopHandle stop, byte*
+            text, UIntPtr length, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_stop_reset(StopHandle stop, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_type_info(NativeTypeFacts* out_, uint type_, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

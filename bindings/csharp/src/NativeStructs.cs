@@ -744,6 +744,73 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeCandidate
+    {
+        internal int id;
+        internal float logit;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeLogitBias
+    {
+        internal int id;
+        internal float bias;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeSamplerLink
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint kind;
+        internal uint k;
+        internal float p;
+        internal float n_sigma;
+        internal float probability;
+        internal float threshold;
+        internal float temperature;
+        internal float range;
+        internal float exponent;
+        internal float repetition;
+        internal float frequency;
+        internal float presence;
+        internal uint n_last;
+        internal float multiplier;
+        internal float base_;
+        internal uint allowed_length;
+        internal float tau;
+        internal float eta;
+        internal uint m;
+        internal uint version;
+        internal int* breakers;
+        internal UIntPtr n_breakers;
+        internal NativeLogitBias* biases;
+        internal UIntPtr n_biases;
+        internal IntPtr link;
+        internal void* user;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeStopText
+    {
+        internal byte* text;
+        internal UIntPtr length;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeStopFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal int found;
+        internal uint reserved;
+        internal ulong n_shown;
+        internal ulong n_taken;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeTypeFacts
     {
         internal uint struct_size;
@@ -890,6 +957,11 @@ namespace Ggufx
             { "ggufx_sampler_options", sizeof(NativeSamplerOptions) },
             { "ggufx_perplexity_facts", sizeof(NativePerplexityFacts) },
             { "ggufx_quantize_options", sizeof(NativeQuantizeOptions) },
+            { "ggufx_candidate", sizeof(NativeCandidate) },
+            { "ggufx_logit_bias", sizeof(NativeLogitBias) },
+            { "ggufx_sampler_link", sizeof(NativeSamplerLink) },
+            { "ggufx_stop_text", sizeof(NativeStopText) },
+            { "ggufx_stop_facts", sizeof(NativeStopFacts) },
             { "ggufx_type_facts", sizeof(NativeTypeFacts) },
             { "ggufx_kv_type_facts", sizeof(NativeKvTypeFacts) },
             { "ggufx_writer_options", sizeof(NativeWriterOptions) },

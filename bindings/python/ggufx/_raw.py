@@ -1226,6 +1226,115 @@ class ggufx_quantize_options(Checked):
     ]
 
 
+class ggufx_candidate(Structure):
+    id: int
+    logit: float
+    _fields_ = [
+        ("id", c_int32),
+        ("logit", c_float),
+    ]
+
+
+class ggufx_logit_bias(Structure):
+    id: int
+    bias: float
+    _fields_ = [
+        ("id", c_int32),
+        ("bias", c_float),
+    ]
+
+
+class ggufx_sampler_link(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    kind: int
+    k: int
+    p: float
+    n_sigma: float
+    probability: float
+    threshold: float
+    temperature: float
+    range: float
+    exponent: float
+    repetition: float
+    frequency: float
+    presence: float
+    n_last: int
+    multiplier: float
+    base: float
+    allowed_length: int
+    tau: float
+    eta: float
+    m: int
+    version: int
+    breakers: int | None
+    n_breakers: int
+    biases: int | None
+    n_biases: int
+    link: int | None
+    user: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("kind", c_uint32),
+        ("k", c_uint32),
+        ("p", c_float),
+        ("n_sigma", c_float),
+        ("probability", c_float),
+        ("threshold", c_float),
+        ("temperature", c_float),
+        ("range", c_float),
+        ("exponent", c_float),
+        ("repetition", c_float),
+        ("frequency", c_float),
+        ("presence", c_float),
+        ("n_last", c_uint32),
+        ("multiplier", c_float),
+        ("base", c_float),
+        ("allowed_length", c_uint32),
+        ("tau", c_float),
+        ("eta", c_float),
+        ("m", c_uint32),
+        ("version", c_uint32),
+        ("breakers", c_void_p),
+        ("n_breakers", c_size_t),
+        ("biases", c_void_p),
+        ("n_biases", c_size_t),
+        ("link", c_void_p),
+        ("user", c_void_p),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_stop_text(Structure):
+    text: int | None
+    length: int
+    _fields_ = [
+        ("text", c_void_p),
+        ("length", c_size_t),
+    ]
+
+
+class ggufx_stop_facts(Structure):
+    struct_size: int
+    flags: int
+    found: int
+    reserved: int
+    n_shown: int
+    n_taken: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("found", c_int32),
+        ("reserved", c_uint32),
+        ("n_shown", c_uint64),
+        ("n_taken", c_uint64),
+    ]
+
+
 class ggufx_type_facts(Structure):
     struct_size: int
     flags: int
@@ -1422,6 +1531,11 @@ STRUCTS: list[type[Structure]] = [
     ggufx_sampler_options,
     ggufx_perplexity_facts,
     ggufx_quantize_options,
+    ggufx_candidate,
+    ggufx_logit_bias,
+    ggufx_sampler_link,
+    ggufx_stop_text,
+    ggufx_stop_facts,
     ggufx_type_facts,
     ggufx_kv_type_facts,
     ggufx_writer_options,
@@ -1601,6 +1715,17 @@ class Functions:
     ggufx_dequantize_blocks: Callable[..., int]
     ggufx_quantize_options_init: Callable[..., None]
     ggufx_quantize_blocks: Callable[..., int]
+    ggufx_sampler_link_init: Callable[..., None]
+    ggufx_sampler_create_chain: Callable[..., int]
+    ggufx_sampler_add: Callable[..., int]
+    ggufx_sampler_accept: Callable[..., int]
+    ggufx_sampler_reset: Callable[..., int]
+    ggufx_sampler_clone: Callable[..., int]
+    ggufx_logprobs: Callable[..., int]
+    ggufx_stop_create: Callable[..., int]
+    ggufx_stop_destroy: Callable[..., None]
+    ggufx_stop_feed: Callable[..., int]
+    ggufx_stop_reset: Callable[..., int]
     ggufx_type_info: Callable[..., int]
     ggufx_type_from_name: Callable[..., int]
     ggufx_row_bytes: Callable[..., int]
@@ -1840,6 +1965,19 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_quantize_options_init": (None, [c_void_p]),
     "ggufx_quantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,
         c_size_t, c_size_t, c_void_p, c_void_p]),
+    "ggufx_sampler_link_init": (None, [c_void_p]),
+    "ggufx_sampler_create_chain": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_uint64,
+        c_void_p]),
+    "ggufx_sampler_add": (c_int32, ["ggufx_sampler", c_void_p, c_void_p]),
+    "ggufx_sampler_accept": (c_int32, ["ggufx_sampler", c_void_p, c_size_t, c_void_p]),
+    "ggufx_sampler_reset": (c_int32, ["ggufx_sampler", c_void_p]),
+    "ggufx_sampler_clone": (c_int32, [c_void_p, "ggufx_sampler", c_void_p]),
+    "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
+        c_size_t, c_int32, c_void_p]),
+    "ggufx_stop_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_void_p]),
+    "ggufx_stop_destroy": (None, ["ggufx_stop"]),
+    "ggufx_stop_feed": (c_int32, [c_void_p, "ggufx_stop", c_void_p, c_size_t, c_void_p]),
+    "ggufx_stop_reset": (c_int32, ["ggufx_stop", c_void_p]),
     "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),

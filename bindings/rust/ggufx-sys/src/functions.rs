@@ -312,6 +312,25 @@ functions! {
     fn ggufx_quantize_blocks(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, type_: u32,
         rows: *const f32, n_rows: usize, n_cols: usize, options: *const ggufx_quantize_options,
         error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_link_init(link: *mut ggufx_sampler_link);
+    fn ggufx_sampler_create_chain(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab:
+        u32, seed: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_add(sampler: *mut ggufx_sampler, link: *const ggufx_sampler_link, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_accept(sampler: *mut ggufx_sampler, ids: *const i32, n: usize, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_reset(sampler: *mut ggufx_sampler, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_sampler_clone(out: *mut *mut ggufx_sampler, sampler: *const ggufx_sampler, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, out_chosen: *mut f32, rt:
+        *const ggufx_runtime, logits: *const f32, n: usize, chosen: i32, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_stop_create(out: *mut *mut ggufx_stop, rt: *const ggufx_runtime, texts: *const
+        ggufx_stop_text, n_texts: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_stop_destroy(stop: *mut ggufx_stop);
+    fn ggufx_stop_feed(out: *mut ggufx_stop_facts, stop: *mut ggufx_stop, text: *const c_char,
+        length: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_stop_reset(stop: *mut ggufx_stop, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_type_info(out: *mut ggufx_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->

@@ -84,6 +84,12 @@ pub struct ggufx_session {
 }
 
 #[repr(C)]
+pub struct ggufx_stop {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_tensor {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -849,6 +855,74 @@ pub struct ggufx_quantize_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_candidate {
+    pub id: i32,
+    pub logit: f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_logit_bias {
+    pub id: i32,
+    pub bias: f32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_sampler_link {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub kind: u32,
+    pub k: u32,
+    pub p: f32,
+    pub n_sigma: f32,
+    pub probability: f32,
+    pub threshold: f32,
+    pub temperature: f32,
+    pub range: f32,
+    pub exponent: f32,
+    pub repetition: f32,
+    pub frequency: f32,
+    pub presence: f32,
+    pub n_last: u32,
+    pub multiplier: f32,
+    pub base: f32,
+    pub allowed_length: u32,
+    pub tau: f32,
+    pub eta: f32,
+    pub m: u32,
+    pub version: u32,
+    pub breakers: *const i32,
+    pub n_breakers: usize,
+    pub biases: *const ggufx_logit_bias,
+    pub n_biases: usize,
+    pub link: Option<unsafe extern "C" fn(user: *mut c_void, candidates: *mut ggufx_candidate, n:
+        usize) -> i32>,
+    pub user: *mut c_void,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_stop_text {
+    pub text: *const c_char,
+    pub length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_stop_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub found: i32,
+    pub reserved: u32,
+    pub n_shown: u64,
+    pub n_taken: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_type_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -941,7 +1015,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 59] = [
+pub const SIZES: [(&str, usize); 64] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -993,6 +1067,11 @@ pub const SIZES: [(&str, usize); 59] = [
     ("ggufx_sampler_options\0", size_of::<ggufx_sampler_options>()),
     ("ggufx_perplexity_facts\0", size_of::<ggufx_perplexity_facts>()),
     ("ggufx_quantize_options\0", size_of::<ggufx_quantize_options>()),
+    ("ggufx_candidate\0", size_of::<ggufx_candidate>()),
+    ("ggufx_logit_bias\0", size_of::<ggufx_logit_bias>()),
+    ("ggufx_sampler_link\0", size_of::<ggufx_sampler_link>()),
+    ("ggufx_stop_text\0", size_of::<ggufx_stop_text>()),
+    ("ggufx_stop_facts\0", size_of::<ggufx_stop_facts>()),
     ("ggufx_type_facts\0", size_of::<ggufx_type_facts>()),
     ("ggufx_kv_type_facts\0", size_of::<ggufx_kv_type_facts>()),
     ("ggufx_writer_options\0", size_of::<ggufx_writer_options>()),

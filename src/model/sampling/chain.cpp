@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "model/sampling/chain.hpp"
+
+#include "base/fpenv.hpp"
+#include "base/math.hpp"
+#include "model/sampling/logprobs.hpp"
+
+namespace ggufx::sampling {
+
+Chain::Chain(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows,
+             uint64_t seed)
+    : rows_(rows), seed_(seed), random_(seed), candidates_(host, n_vocab, rows),
+      links_(HostAllocator<Link>(host.get())) {}
+
+Chain::Mark Chain::mark() const {
+    return {random_, ends() ? std::get<Mirostat>(links_.back()).chosen : Mirostat::Chosen()};
+}
+
+void Chain::go_back(const Mark &mark) {
+    random_ = mark.random;
+    if (ends()) std::get<Mirostat>(links_.back()).chosen = mark.chosen;
+}
+
+bool Chain::ends() const {
+    return !links_.empty() && std::holds_alternative<Mirostat>(links_.back());
+}
+
+Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
+                     const Allowed &allowed, Failure *failure) {
+    const CanonicalFp canonical;
+    Status status = candidates_.load(logits, n, allowed, failure);
+    if (status != Status::ok) return status;
+    Random random = random_; // of a call that fails nothing is drawn
+    Step step = {candidates_, random, failure};
+    for (Link &link : links_) {
+        status = std::visit([&](auto &l) { return l.apply(step); }, link);
+        if (status != Status::ok) return status;
+    }
+    const double total = candidates_.weigh();
+    const size_t place = candidates_.draw(random.uniform(), total);
+    const int32_t id = candidates_.id(place);
+    if (ends()) {
+        const double p = static_cast<double>(candidates_.weight(place)) / total;
+        std::get<Mirostat>(links_.back()).chosen = {id, -log_f64(p) / kLn2};
+    }
+    random_ = random;
+    *out_id = id;
+    if (out_logprob) *out_logprob = Logprobs(rows_, logits, n).of(logits[id]);
+    return Status::ok;
+}
+
+void Chain::accept(int32_t id) {
+    const CanonicalFp canonical;
+    for (Link &link : links_) {
+        std::visit(
+            [&](auto &l) {
+                if constexpr (requires { l.accept(id); }) l.accept(id);
+            },
+            link);
+    }
+}
+
+void Chain::reset() {
+    random_ = Random(seed_);
+    for (Link &link : links_) {
+        std::visit(
+            [&](auto &l) {
+                if constexpr (requires { l.reset(); }) l.reset();
+            },
+            link);
+    }
+}
+
+} // namespace ggufx::sampling

@@ -1,0 +1,42 @@
+// Samplers as a chain: links in the order of the caller, then a draw.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/sampling/links.hpp"
+
+namespace ggufx::sampling {
+
+class Chain {
+public:
+    // Throws std::bad_alloc.
+    Chain(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows, uint64_t seed);
+
+    uint32_t n_vocab() const { return candidates_.n_vocab(); }
+    size_t n_links() const { return links_.size(); }
+    bool ends() const; // by mirostat, behind which nothing stands
+    void add(Link &&link) { links_.push_back(std::move(link)); } // throws std::bad_alloc
+
+    // n in 1 .. n_vocab. Never allocates or throws; a failure changes nothing. The logarithm is that
+    // of the probability among all n.
+    Status sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
+                  const Allowed &allowed, Failure *failure);
+    void accept(int32_t id); // 0 .. n_vocab - 1; never allocates or throws
+    void reset();
+
+    // What a sample changes: to go back to it.
+    struct Mark {
+        Random random;
+        Mirostat::Chosen chosen;
+    };
+    Mark mark() const;
+    void go_back(const Mark &mark);
+
+private:
+    const kernels::RowKernels &rows_;
+    uint64_t seed_;
+    Random random_;
+    Candidates candidates_;
+    Vector<Link> links_;
+};
+
+} // namespace ggufx::sampling

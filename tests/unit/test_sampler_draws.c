@@ -1,0 +1,346 @@
+/*
+ * What chains draw: shares, the ids of the simple sampler, the same on every instruction set, clones
+ * and resets; links of the host.
+ * SPDX-License-Identifier: MIT
+ */
+#include "chain_fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXPECTED 0x622b89413a3ab867u /* it changes with a line `bits:` of CHANGELOG alone */
+
+enum { V = 2500, DRAWS = 4000 };
+
+/* Five standard deviations of a binomial count. */
+static void assert_share(int count, double p) {
+    assert_true(fabs(count - DRAWS * p) <= 5.0 * sqrt(DRAWS * p * (1.0 - p)));
+}
+
+/* 200 tokens, of which two to a lane, draw with their probabilities, from the vocabulary and a list. */
+static void test_draws_have_the_probabilities(void **state) {
+    float logits[200];
+    fixture f;
+    (void)state;
+    begin(&f, NULL);
+    for (int i = 0; i < 200; i++) logits[i] = logf(1.0f + (float)(i % 7));
+    for (uint32_t k = 0; k <= 200; k += 200) {
+        ggufx_sampler *chain = new_chain(&f, 200, 77);
+        ggufx_sampler_link all = link_of(GGUFX_LINK_TOP_K);
+        int residue[7] = {0}, half = 0;
+        double total = 0, of[7] = {0}, low = 0;
+        all.k = k;
+        add(&f, chain, &all);
+        for (int i = 0; i < 200; i++) {
+            total += 1 + i % 7;
+            of[i % 7] += 1 + i % 7;
+            low += i < 100 ? 1 + i % 7 : 0;
+        }
+        for (int i = 0; i < DRAWS; i++) {
+            const int32_t id = sample(&f, chain, logits, 200);
+            residue[id % 7]++;
+            half += id < 100;
+        }
+        for (int i = 0; i < 7; i++) assert_share(residue[i], of[i] / total);
+        assert_share(half, low / total);
+        ggufx_sampler_destroy(chain);
+    }
+    end(&f);
+}
+
+static void test_xtc_acts_with_its_probability(void **state) {
+    const float logits[4] = {3.0f, 2.9f, 2.8f, -1.0f};
+    fixture f;
+    int top = 0;
+    (void)state;
+    begin(&f, NULL);
+    ggufx_sampler *chain = new_chain(&f, 4, 3);
+    ggufx_sampler_link link = link_of(GGUFX_LINK_XTC), cold = link_of(GGUFX_LINK_TEMPERATURE);
+    link.probability = 0.3f; /* the threshold is 0.1: the third is the least likely above it */
+    add(&f, chain, &link);
+    add(&f, chain, &cold);
+    for (int i = 0; i < DRAWS; i++) {
+        const int32_t id = sample(&f, chain, logits, 4);
+        assert_true(id == 0 || id == 2);
+        top += id == 0;
+    }
+    assert_share(top, 0.7);
+    ggufx_sampler_destroy(chain);
+    end(&f);
+}
+
+static void test_the_filters_of_the_simple_sampler_draw_its_ids(void **state) {
+    static float logits[V];
+    fixture f;
+    ggufx_sampler *simple = NULL, *chain;
+    ggufx_sampler_options options;
+    (void)state;
+    begin(&f, NULL);
+    ggufx_sampler_options_init(&options);
+    options.top_k = 300;
+    options.top_p = 0.97f;
+    options.min_p = 0.01f;
+    options.temperature = 0.5f; /* a quotient without rounding */
+    options.seed = 99;
+    MUST(&f, ggufx_sampler_create(&simple, f.rt, V, &options, &f.error));
+    chain = new_chain(&f, V, 99);
+    ggufx_sampler_link link = link_of(GGUFX_LINK_TOP_K);
+    link.k = 300;
+    add(&f, chain, &link);
+    link = link_of(GGUFX_LINK_TOP_P);
+    link.p = 0.97f;
+    add(&f, chain, &link);
+    link.kind = GGUFX_LINK_MIN_P;
+    link.p = 0.01f;
+    add(&f, chain, &link);
+    link = link_of(GGUFX_LINK_TEMPERATURE);
+    link.temperature = 0.5f;
+    add(&f, chain, &link);
+    for (uint64_t i = 0; i < 500; i++) {
+        int32_t id = -1;
+        float a = 1, b = 2;
+        fill_logits(logits, V, i);
+        MUST(&f, ggufx_sampler_sample(&id, &a, simple, logits, V, &f.error));
+        assert_int_equal(id, sample(&f, chain, logits, V));
+        MUST(&f, ggufx_logprobs(NULL, NULL, 0, &b, f.rt, logits, V, id, &f.error));
+        assert_true(fabsf(a - b) < 1e-5f);
+    }
+    ggufx_sampler_destroy(simple);
+    ggufx_sampler_destroy(chain);
+    end(&f);
+}
+
+/* ---- bits ---- */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t n) {
+    for (size_t i = 0; i < n; i++) hash = (hash ^ ((const uint8_t *)data)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* Each kind alone, then chains of three; ids, logits that are left, logarithms. */
+static uint64_t bits_of(fixture *f) {
+    static float logits[V];
+    static seen got;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (uint32_t which = 0; which < 5 * CHAIN_KINDS; which++) {
+        ggufx_sampler *chain = new_chain(f, V, which);
+        for (uint32_t i = 0; i < (which < CHAIN_KINDS ? 1u : 3u); i++) {
+            const uint32_t kind =
+                i ? (uint32_t)(mixed(which * 3 + i) % CHAIN_KINDS) : which % CHAIN_KINDS;
+            const ggufx_sampler_link link = example(kind);
+            if (which >= CHAIN_KINDS && link.kind == GGUFX_LINK_MIROSTAT) continue;
+            add(f, chain, &link);
+        }
+        for (uint64_t step = 0; step < 40; step++) {
+            float logprob = 0;
+            int32_t id = -1;
+            const size_t n = step % 4 ? V : 70;
+            fill_logits(logits, n, step / 2 + which);
+            MUST(f, ggufx_sampler_sample(&id, &logprob, chain, logits, n, &f->error));
+            MUST(f, ggufx_sampler_accept(chain, &id, 1, &f->error));
+            hash = mix(mix(hash, &id, sizeof id), &logprob, sizeof logprob);
+        }
+        ggufx_sampler_destroy(chain);
+        if (which >= CHAIN_KINDS) continue;
+        const ggufx_sampler_link link = example(which);
+        if (link.kind == GGUFX_LINK_MIROSTAT) continue;
+        chain = new_chain(f, V, which);
+        add(f, chain, &link);
+        add_look(f, chain, &got);
+        for (int32_t i = 0; i < 90; i++) {
+            const int32_t id = (int32_t)(mixed((uint64_t)i) % 30);
+            MUST(f, ggufx_sampler_accept(chain, &id, 1, &f->error));
+        }
+        fill_logits(logits, V, which);
+        sample(f, chain, logits, V);
+        hash = mix(hash, got.at, got.n * sizeof *got.at);
+        ggufx_sampler_destroy(chain);
+    }
+    return hash;
+}
+
+static void test_bits_are_those_of_every_machine(void **state) {
+    static const int32_t sets[] = {GGUFX_ISA_SCALAR,   GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
+                                   GGUFX_ISA_AVX512,   GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
+                                   GGUFX_ISA_NEON_I8MM};
+    const uint16_t one = 1;
+    int n = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        fixture f;
+        ggufx_runtime *own = NULL, *before;
+        ggufx_runtime_options options;
+        ggufx_runtime_options_init(&options);
+        options.isa = sets[i];
+        if (ggufx_runtime_create(&own, &options, NULL) != GGUFX_OK) continue;
+        begin(&f, NULL);
+        before = f.rt;
+        f.rt = own;
+        const uint64_t hash = bits_of(&f);
+        f.rt = before;
+        print_message("instruction set %d: %016llx\n", sets[i], (unsigned long long)hash);
+        if (*(const uint8_t *)&one) assert_true(hash == EXPECTED); /* bytes of hosts like this */
+        ggufx_runtime_destroy(own);
+        end(&f);
+        n++;
+    }
+    assert_true(n > 0);
+}
+
+/* ---- clones, resets ---- */
+
+static void test_clones_go_on_alike_and_resets_begin_anew(void **state) {
+    static float logits[V];
+    int32_t first[60], id;
+    fixture f;
+    (void)state;
+    begin(&f, NULL);
+    for (uint32_t end_by = 10; end_by <= 13; end_by += 3) { /* mirostat 1 and 2 */
+        ggufx_sampler *chain = new_chain(&f, V, 8), *clone = NULL;
+        for (uint32_t which = 5; which < 10; which++) {
+            const ggufx_sampler_link link = example(which);
+            add(&f, chain, &link);
+        }
+        const ggufx_sampler_link last = example(end_by);
+        add(&f, chain, &last);
+        for (uint64_t i = 0; i < 60; i++) {
+            fill_logits(logits, V, i / 8);
+            if (i == 25) MUST(&f, ggufx_sampler_clone(&clone, chain, &f.error));
+            first[i] = sample(&f, chain, logits, V);
+            if (clone) { /* takes its turns beside */
+                assert_int_equal(sample(&f, clone, logits, V), first[i]);
+                MUST(&f, ggufx_sampler_accept(clone, first + i, 1, &f.error));
+            }
+            MUST(&f, ggufx_sampler_accept(chain, first + i, 1, &f.error));
+        }
+        ggufx_sampler_destroy(chain);
+        MUST(&f, ggufx_sampler_reset(clone, &f.error));
+        for (uint64_t i = 0; i < 60; i++) {
+            fill_logits(logits, V, i / 8);
+            id = sample(&f, clone, logits, V);
+            assert_int_equal(id, first[i]);
+            MUST(&f, ggufx_sampler_accept(clone, &id, 1, &f.error));
+        }
+        ggufx_sampler_destroy(clone);
+    }
+    end(&f);
+}
+
+static void test_simple_samplers_are_cloned_and_reset_too(void **state) {
+    static float logits[V];
+    int32_t first[40];
+    fixture f;
+    ggufx_sampler *a = NULL, *b = NULL;
+    ggufx_sampler_options options;
+    (void)state;
+    begin(&f, NULL);
+    fill_logits(logits, V, 2);
+    ggufx_sampler_options_init(&options);
+    options.temperature = 1;
+    options.seed = 4;
+    MUST(&f, ggufx_sampler_create(&a, f.rt, V, &options, &f.error));
+    for (int i = 0; i < 40; i++) {
+        if (i == 20) MUST(&f, ggufx_sampler_clone(&b, a, &f.error));
+        first[i] = sample(&f, a, logits, V);
+    }
+    for (int i = 20; i < 40; i++) assert_int_equal(sample(&f, b, logits, V), first[i]);
+    MUST(&f, ggufx_sampler_accept(b, first, 40, &f.error));
+    MUST(&f, ggufx_sampler_reset(b, &f.error));
+    for (int i = 0; i < 40; i++) assert_int_equal(sample(&f, b, logits, V), first[i]);
+    ggufx_sampler_destroy(a);
+    ggufx_sampler_destroy(b);
+    end(&f);
+}
+
+/* ---- links of the host ---- */
+
+typedef struct change {
+    int how;
+    size_t n;
+} change;
+
+static int32_t reverse(void *user, ggufx_candidate *c, size_t n) {
+    change *what = user;
+    what->n = n;
+    for (size_t i = 0; i < n / 2; i++) {
+        const ggufx_candidate other = c[i];
+        c[i] = c[n - 1 - i];
+        c[n - 1 - i] = other;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (what->how == 0) c[i].logit = c[i].id % 2 ? -INFINITY : (float)(c[i].id % 10);
+        if (what->how == 1) c[i].logit = -INFINITY;
+    }
+    if (what->how == 2) c[n - 1].logit = NAN;
+    if (what->how == 3) c[0].logit = INFINITY;
+    if (what->how == 4) c[0].id = c[1].id;
+    if (what->how == 5) c[0].id = -1;
+    if (what->how == 6) c[0].id = V;
+    return what->how == 7;
+}
+
+static void test_links_of_the_host_change_order_and_take_away(void **state) {
+    static const ggufx_status status[8] = {GGUFX_OK,      GGUFX_E_VALUE,    GGUFX_E_VALUE,
+                                           GGUFX_E_VALUE, GGUFX_E_VALUE,    GGUFX_E_VALUE,
+                                           GGUFX_E_VALUE, GGUFX_E_CANCELLED};
+    static const char *const text[8] = {"",      "no token", "NaN",           "NaN",
+                                        "twice", "id -1",    "was not there", "host failed"};
+    static float logits[V];
+    static seen got;
+    fixture f;
+    (void)state;
+    begin(&f, NULL);
+    fill_logits(logits, V, 6);
+    for (int list = 0; list < 2; list++) {
+        for (int how = 0; how < 8; how++) {
+            change what = {how, 0};
+            ggufx_sampler *chain = new_chain(&f, V, 1);
+            ggufx_sampler_link few = link_of(GGUFX_LINK_TOP_K), own = link_of(GGUFX_LINK_HOST);
+            int32_t id = 5;
+            few.k = list ? 900 : 0;
+            own.link = reverse;
+            own.user = &what;
+            add(&f, chain, &few);
+            add(&f, chain, &own);
+            add_look(&f, chain, &got);
+            if (how) {
+                FAILS(&f, status[how], text[how],
+                      ggufx_sampler_sample(&id, NULL, chain, logits, V, &f.error));
+                assert_int_equal(id, 5);
+                what.how = 8; /* nothing was drawn: it goes on as one that never failed */
+                ggufx_sampler *const other = new_chain(&f, V, 1);
+                add(&f, other, &few);
+                assert_int_equal(sample(&f, chain, logits, V), sample(&f, other, logits, V));
+                ggufx_sampler_destroy(other);
+            } else {
+                sample(&f, chain, logits, V);
+                size_t n_even = 0;
+                for (size_t i = 0; i < got.n; i++) {
+                    assert_true(got.at[i].id % 2 == 0);
+                    assert_true(got.at[i].logit == (float)(got.at[i].id % 10));
+                    n_even++;
+                    if (i) /* by id, or by rank */
+                        assert_true(list ? got.at[i].logit <= got.at[i - 1].logit
+                                         : got.at[i].id > got.at[i - 1].id);
+                }
+                assert_true(list ? n_even > 300 : n_even == V / 2);
+            }
+            assert_int_equal(what.n, list ? 900 : V);
+            ggufx_sampler_destroy(chain);
+        }
+    }
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_draws_have_the_probabilities),
+        cmocka_unit_test(test_xtc_acts_with_its_probability),
+        cmocka_unit_test(test_the_filters_of_the_simple_sampler_draw_its_ids),
+        cmocka_unit_test(test_bits_are_those_of_every_machine),
+        cmocka_unit_test(test_clones_go_on_alike_and_resets_begin_anew),
+        cmocka_unit_test(test_simple_samplers_are_cloned_and_reset_too),
+        cmocka_unit_test(test_links_of_the_host_change_order_and_take_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
