@@ -149,6 +149,13 @@ class Bench(tool.Case):
                                                  "-f", path))
         self.fails(2, "bench", "grammar", tool.MODEL, "-f", path)
 
+    def test_sampler_times_each_link(self):
+        lines = self.lines("bench", "sampler", "--n", "2000", "--last", "8", "-r", "3")
+        self.assertEqual(len({line["links"] for line in lines}), 14)
+        for line in lines:
+            self.assertEqual((line["bench"], line["n_vocab"], line["n_last"]), ("sampler", 2000, 8))
+            self.assertGreater(line["us"], 0)
+
     def test_tokenize_opens_and_cuts(self):
         path = self.path("text.txt")
         with open(path, "w", encoding="utf-8") as file:

@@ -16,6 +16,7 @@ void add_bench(Tool &tool) {
     add_bench_open(tool, bench);
     add_bench_tokenize(tool, bench);
     add_bench_grammar(tool, bench);
+    add_bench_sampler(tool, bench);
     add_bench_model(tool, bench);
     add_bench_make_model(tool, bench);
 }

@@ -52,6 +52,7 @@ void add_bench_kv(Tool &tool, Command &bench);
 void add_bench_open(Tool &tool, Command &bench);
 void add_bench_tokenize(Tool &tool, Command &bench);
 void add_bench_grammar(Tool &tool, Command &bench);
+void add_bench_sampler(Tool &tool, Command &bench);
 void add_bench_model(Tool &tool, Command &bench);
 void add_bench_make_model(Tool &tool, Command &bench);
 
