@@ -57,6 +57,33 @@ class Run(OracleCase):
         self.assertEqual(self.ok(*args, "--echo").decode(), "The sun" + text + "\n")
         self.assertTrue(all(line["logprob"] <= 0 for line in lines))
 
+    def ids(self, *args):
+        return [line["id"] for line in self.lines("run", MODEL, "-p", "Once", "-n", "60", *args)]
+
+    def test_links_of_a_chain_change_what_is_written(self):
+        plain = self.ids()
+        for args in (["--repeat-penalty", "1.5"], ["--frequency-penalty", "2"], ["--presence-penalty", "3"],
+                     ["--dry-multiplier", "100", "--dry-allowed-length", "1", "--dry-sequence-breaker", "none"],
+                     ["--typical-p", "0.4"], ["--top-n-sigma", "0.3"], ["--dynatemp-range", "0.8"],
+                     ["--xtc-probability", "1"], ["--mirostat", "1", "--mirostat-ent", "8"],
+                     ["--mirostat", "2", "--mirostat-ent", "8", "--mirostat-lr", "0.5"],
+                     ["--samplers", "temperature"]):
+            other = self.ids(*args)
+            self.assertNotEqual(other, plain, args)
+            self.assertEqual(other, self.ids(*args, "-t", "1", "--isa", "scalar"), args)
+        banned = plain[1]
+        self.assertNotIn(banned, self.ids("--logit-bias", f"{banned}=-inf"))
+        self.assertEqual(set(self.ids("--logit-bias", "300+1000", "--samplers", "top_k")), {300})
+
+    def test_links_are_refused_by_name(self):
+        for args, said in ((["--samplers", "top_k;heat"], '"heat" is none of penalties'),
+                           (["--logit-bias", "x+1"], '"x+1" is not ID+BIAS'),
+                           (["--logit-bias", "99999+1"], "id 99999 is not one of"),
+                           (["--logit-bias", "5+nan"], "id 5 is NaN"),
+                           (["--repeat-penalty", "1.1", "--repeat-last-n", "9999999"], "n_last is 9999999"),
+                           (["--dry-multiplier", "-1"], "--dry-multiplier"), (["--mirostat", "3"], "--mirostat")):
+            self.assertIn(said, self.fails(2, "run", MODEL, "-p", "Once", *args), args)
+
     def test_a_grammar_or_schema_is_kept_to(self):
         args = ("run", MODEL, "-p", "Once", "--temp", "1")
         grammar = 'root ::= " upon" [a-z ]{5,30} "."'

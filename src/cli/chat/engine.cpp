@@ -101,7 +101,7 @@ Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_ru
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     const ggufx_model_facts facts = model_facts(model_.get());
     session_ = make_session(rt_.get(), file_.get(), model_.get(), options.session);
-    sampler_ = make_sampler(rt_.get(), facts.n_vocab, options.sampling);
+    sampler_ = make_sampler(rt_.get(), facts.n_vocab, options.sampling, tokenizer_.get());
     n_context_ = session_facts(session_.get()).n_context;
     n_predict_ = options.n_predict;
     logits_.resize(facts.n_vocab);
@@ -216,6 +216,7 @@ bool Engine::decode(const int32_t *ids, size_t n) {
     if (status == GGUFX_E_CANCELLED) return false;
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     cached_.insert(cached_.end(), ids, ids + n);
+    call([&](ggufx_error *e) { return ggufx_sampler_accept(sampler_.get(), ids, n, e); });
     return true;
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "models/sampling.hpp"
 
+#include "floor/text.hpp"
 #include "models/text_model.hpp"
+
+#include <algorithm>
+#include <charconv>
 
 namespace ggufx::cli {
 
@@ -14,9 +18,62 @@ void add_sampling_options(Command &sub, SamplingOptions &options) {
     sub.option("--min-p", options.min_p, "drop below this share of the likeliest; default 0.05")
         .within(0.0, 1.0);
     sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; default 1");
+    sub.option("--typical-p", options.typical_p,
+               "keep the most typical up to this; default 1 = off")
+        .within(0.0, 1.0);
+    sub.option("--top-n-sigma", options.top_n_sigma,
+               "keep logits within N deviations of the largest; default 0 = off")
+        .within(0.0, 1e6);
+    sub.option("--xtc-probability", options.xtc_probability,
+               "how often all but the last above the threshold go; default 0 = off")
+        .within(0.0, 1.0);
+    sub.option("--xtc-threshold", options.xtc_threshold, "of XTC; default 0.1").within(0.0, 1.0);
+    sub.option("--dynatemp-range", options.dynatemp_range,
+               "temperature by entropy: this much to both sides; default 0 = off")
+        .within(0.0, 1e6);
+    sub.option("--dynatemp-exponent", options.dynatemp_exponent, "of the entropy; default 1")
+        .within(0.0, 1e6);
+    sub.option("--repeat-penalty", options.repeat_penalty,
+               "divides logits of tokens seen; default 1 = off")
+        .within(0.0, 1e6);
+    sub.option("--frequency-penalty", options.frequency_penalty,
+               "subtracted for each time; default 0")
+        .within(-1e6, 1e6);
+    sub.option("--presence-penalty", options.presence_penalty, "subtracted once; default 0")
+        .within(-1e6, 1e6);
+    sub.option("--repeat-last-n", options.repeat_last_n, "tokens penalties look at; default 64");
+    sub.option("--dry-multiplier", options.dry_multiplier,
+               "penalty of what goes on a repeated text; default 0 = off")
+        .within(0.0, 1e6);
+    sub.option("--dry-base", options.dry_base, "of its growth by length; default 1.75")
+        .within(1.0, 1e6);
+    sub.option("--dry-allowed-length", options.dry_allowed_length,
+               "length from which it counts; default 2");
+    sub.option("--dry-penalty-last-n", options.dry_penalty_last_n,
+               "tokens DRY looks at; default 4096");
+    sub.option("--dry-sequence-breaker", options.dry_breakers,
+               "no repeat goes over this text; none: no text; default line feed : \" *")
+        .repeatable();
+    sub.option("--mirostat", options.mirostat,
+               "version 1 or 2, in place of filters; default 0 = off")
+        .between(0u, 2u);
+    sub.option("--mirostat-ent", options.mirostat_tau, "surprise it aims at, in bits; default 5")
+        .within(0.0, 1e6);
+    sub.option("--mirostat-lr", options.mirostat_eta, "how fast it learns; default 0.1")
+        .within(0.0, 1e6);
+    sub.option("--logit-bias", options.biases, "added to a token's logit: 15+2.5, 15-1, 15=-inf")
+        .value("ID+BIAS")
+        .repeatable();
+    sub.option("--samplers", options.samplers,
+               "order of the links, those not named are off: \"top_k;top_p;temperature\"")
+        .value("NAMES");
 }
 
-Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options) {
+namespace {
+
+using Link = ggufx_sampler_link;
+
+Sampler make_simple(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options) {
     ggufx_sampler_options of;
     ggufx_sampler_options_init(&of);
     of.temperature = options.temperature;
@@ -29,6 +86,176 @@ Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOp
         return ggufx_sampler_create(&sampler, rt, n_vocab, &of, error);
     });
     return Sampler(sampler);
+}
+
+// What only a chain does.
+bool needs_chain(const SamplingOptions &o) {
+    return o.typical_p < 1.0f || o.top_n_sigma > 0.0f || o.xtc_probability > 0.0f ||
+           o.dynatemp_range > 0.0f || o.repeat_penalty != 1.0f || o.frequency_penalty != 0.0f ||
+           o.presence_penalty != 0.0f || o.dry_multiplier > 0.0f || o.mirostat != 0 ||
+           !o.biases.empty() || !o.samplers.empty();
+}
+
+Link link_of(uint32_t kind, float p = 0.0f) {
+    Link link;
+    ggufx_sampler_link_init(&link);
+    link.kind = kind;
+    link.p = p;
+    return link;
+}
+
+std::string token_text(const ggufx_tokenizer *tokenizer, int32_t id) {
+    std::string text(64, '\0');
+    size_t needed = 0;
+    const auto fill = [&](ggufx_error *error) {
+        return ggufx_detokenize(text.data(), text.size(), &needed, tokenizer, &id, 1,
+                                GGUFX_DETOKENIZE_KEEP_SPACE, error);
+    };
+    ggufx_error error;
+    if (fill(&error) == GGUFX_E_CAPACITY) text.resize(needed);
+    call(fill);
+    text.resize(needed);
+    return text;
+}
+
+// Tokens that have one of the texts in theirs.
+std::vector<int32_t> breakers_of(const ggufx_tokenizer *tokenizer, uint32_t n_vocab,
+                                 std::vector<std::string> texts) {
+    if (texts.empty()) texts = {"\n", ":", "\"", "*"};
+    if (texts.size() == 1 && texts[0] == "none") return {};
+    std::vector<int32_t> out;
+    if (!tokenizer) return out;
+    const auto info =
+        facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *of, ggufx_error *error) {
+            return ggufx_tokenizer_info(of, tokenizer, error);
+        });
+    for (uint32_t id = 0; id < info.n_tokens && id < n_vocab; id++) {
+        const std::string text = token_text(tokenizer, static_cast<int32_t>(id));
+        for (const std::string &breaker : texts) {
+            if (text.find(breaker) == std::string::npos) continue;
+            out.push_back(static_cast<int32_t>(id));
+            break;
+        }
+    }
+    return out;
+}
+
+// "15+2.5", "15-1", "15=-inf": an id and what is added to its logit.
+ggufx_logit_bias parse_bias(const std::string &text) {
+    const size_t sign = text.find_first_of("+-=");
+    ggufx_logit_bias out = {};
+    const char *const first = text.data(), *const last = first + text.size();
+    bool ok = sign != std::string::npos && sign > 0;
+    if (ok) {
+        const auto id = std::from_chars(first, first + sign, out.id);
+        const auto bias =
+            std::from_chars(first + sign + (text[sign] == '-' ? 0 : 1), last, out.bias);
+        ok = id.ec == std::errc() && id.ptr == first + sign && bias.ec == std::errc() &&
+             bias.ptr == last;
+    }
+    if (!ok)
+        throw Failure(kUsage, "--logit-bias: \"" + escape(text) + "\" is not ID+BIAS or ID-BIAS");
+    return out;
+}
+
+struct ChainParts {
+    std::vector<int32_t> breakers;
+    std::vector<ggufx_logit_bias> biases;
+};
+
+// A link by the name that --samplers has for it.
+Link named_link(const std::string &name, const SamplingOptions &o, const ChainParts &parts) {
+    Link link;
+    if (name == "top_k") {
+        link = link_of(GGUFX_LINK_TOP_K);
+        link.k = o.top_k;
+    } else if (name == "top_p") {
+        link = link_of(GGUFX_LINK_TOP_P, o.top_p);
+    } else if (name == "min_p") {
+        link = link_of(GGUFX_LINK_MIN_P, o.min_p);
+    } else if (name == "typ_p") {
+        link = link_of(GGUFX_LINK_TYPICAL, o.typical_p);
+    } else if (name == "top_n_sigma") {
+        link = link_of(GGUFX_LINK_TOP_N_SIGMA);
+        link.n_sigma = o.top_n_sigma;
+    } else if (name == "xtc") {
+        link = link_of(GGUFX_LINK_XTC);
+        link.probability = o.xtc_probability;
+        link.threshold = o.xtc_threshold;
+    } else if (name == "temperature") {
+        link = link_of(GGUFX_LINK_TEMPERATURE);
+        link.temperature = o.temperature;
+        link.range = o.dynatemp_range;
+        link.exponent = o.dynatemp_exponent;
+    } else if (name == "penalties") {
+        link = link_of(GGUFX_LINK_PENALTIES);
+        link.repetition = o.repeat_penalty;
+        link.frequency = o.frequency_penalty;
+        link.presence = o.presence_penalty;
+        link.n_last = o.repeat_last_n;
+    } else if (name == "dry") {
+        link = link_of(GGUFX_LINK_DRY);
+        link.multiplier = o.dry_multiplier;
+        link.base = o.dry_base;
+        link.allowed_length = o.dry_allowed_length;
+        link.n_last = o.dry_penalty_last_n;
+        link.breakers = parts.breakers.data();
+        link.n_breakers = parts.breakers.size();
+    } else {
+        throw Failure(kUsage, "--samplers: \"" + escape(name) +
+                                  "\" is none of penalties, dry, top_n_sigma, top_k, typ_p, top_p, "
+                                  "min_p, xtc, temperature");
+    }
+    return link;
+}
+
+std::vector<Link> links_of(const SamplingOptions &o, const ChainParts &parts) {
+    std::vector<Link> out;
+    if (!parts.biases.empty()) {
+        out.push_back(link_of(GGUFX_LINK_BIAS));
+        out[0].biases = parts.biases.data();
+        out[0].n_biases = parts.biases.size();
+    }
+    std::string order = o.samplers.empty()
+                            ? "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
+                            : o.samplers;
+    if (o.mirostat) order = "penalties;dry;temperature"; // it does what filters do
+    for (size_t at = 0; at <= order.size();) {
+        const size_t end = std::min(order.find(';', at), order.size());
+        out.push_back(named_link(order.substr(at, end - at), o, parts));
+        at = end + 1;
+    }
+    if (o.mirostat) {
+        Link link = link_of(GGUFX_LINK_MIROSTAT);
+        link.version = o.mirostat;
+        link.tau = o.mirostat_tau;
+        link.eta = o.mirostat_eta;
+        out.push_back(link);
+    }
+    return out;
+}
+
+} // namespace
+
+Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options,
+                     const ggufx_tokenizer *tokenizer) {
+    if (!needs_chain(options)) return make_simple(rt, n_vocab, options);
+    ChainParts parts;
+    if (options.dry_multiplier > 0.0f)
+        parts.breakers = breakers_of(tokenizer, n_vocab, options.dry_breakers);
+    for (const std::string &text : options.biases) parts.biases.push_back(parse_bias(text));
+    ggufx_sampler *handle = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_create_chain(&handle, rt, n_vocab, options.seed, error);
+    });
+    Sampler sampler(handle);
+    for (const Link &link : links_of(options, parts)) {
+        ggufx_error error;
+        const ggufx_status status = ggufx_sampler_add(handle, &link, &error);
+        if (status != GGUFX_OK)
+            throw Failure(status == GGUFX_E_MEMORY ? exit_code(status) : kUsage, error);
+    }
+    return sampler;
 }
 
 void add_session_options(Command &sub, SessionOptions &options) {

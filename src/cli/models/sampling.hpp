@@ -12,10 +12,25 @@ struct SamplingOptions {
     float top_p = 0.95f;
     float min_p = 0.05f;
     uint64_t seed = 1;
+    // Of chains; at these numbers none of them has an effect.
+    float typical_p = 1.0f, top_n_sigma = 0.0f;
+    float xtc_probability = 0.0f, xtc_threshold = 0.1f;
+    float dynatemp_range = 0.0f, dynatemp_exponent = 1.0f;
+    float repeat_penalty = 1.0f, frequency_penalty = 0.0f, presence_penalty = 0.0f;
+    uint32_t repeat_last_n = 64;
+    float dry_multiplier = 0.0f, dry_base = 1.75f;
+    uint32_t dry_allowed_length = 2, dry_penalty_last_n = 4096;
+    std::vector<std::string> dry_breakers; // empty: those of the field
+    uint32_t mirostat = 0;
+    float mirostat_tau = 5.0f, mirostat_eta = 0.1f;
+    std::vector<std::string> biases;
+    std::string samplers; // "top_k;temperature"; empty: the usual order
 };
 
 void add_sampling_options(Command &sub, SamplingOptions &options);
-Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options);
+// tokenizer may be null: texts that DRY does not go over then have no effect.
+Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options,
+                     const ggufx_tokenizer *tokenizer);
 
 // The session of a verb that writes text, and how its model is made.
 struct SessionOptions {

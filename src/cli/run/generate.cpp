@@ -16,7 +16,6 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
     model_ = make_model(rt, file, options.session.making);
     info_ = model_facts(model_.get());
     session_ = make_session(rt, file, model_.get(), options.session);
-    sampler_ = make_sampler(rt, info_.n_vocab, options.sampling);
     n_context_ = session_facts(session_.get()).n_context;
     logits_.resize(info_.n_vocab);
 
@@ -30,6 +29,7 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
     } else {
         throw Failure(exit_code(error.status), error);
     }
+    sampler_ = make_sampler(rt, info_.n_vocab, options.sampling, tokenizer_.get());
 }
 
 void Generator::require_tokenizer() const {
@@ -62,6 +62,9 @@ void Generator::feed(std::span<const int32_t> ids, Output *logits) {
     }
     call([&](ggufx_error *error) {
         return ggufx_session_decode(session_.get(), ids.data(), ids.size(), &options, error);
+    });
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_accept(sampler_.get(), ids.data(), ids.size(), error);
     });
     if (logits) logits->write(f32_bytes(all));
 }
