@@ -284,6 +284,7 @@ type MatmulFlags uint32
 const (
 	MatmulF32            MatmulFlags = 1
 	MatmulBatchInvariant MatmulFlags = 2
+	MatmulTiles          MatmulFlags = 8
 	MatmulPrecise        MatmulFlags = 4
 )
 
@@ -491,6 +492,10 @@ const (
 
 // Numbers with a meaning of their own.
 const (
+	BatchLogits          = 1
+	BatchAllLogits       = 2
+	BatchMark            = 4
+	BatchMatmul          = 1
 	ChatAnswer           = 1
 	ChatReasoning        = 2
 	ChatCallName         = 3

@@ -11,6 +11,7 @@
  *   matmul.h  quantized weights times f32 vectors and matrices
  *   kv.h      the KV cache and attention over it
  *   model.h   tokenizer, model, session, sampler, perplexity
+ *   batch.h   many conversations in one session
  *   embed.h   texts to vectors, scores of rerankers
  *   chat.h    conversations as the template of a model writes them
  *   grammar.h texts that fit a grammar: tokens a model may choose
@@ -22,6 +23,7 @@
 #define GGUFX_GGUFX_H
 
 #include "base.h"
+#include "batch.h"
 #include "chat.h"
 #include "embed.h"
 #include "estimate.h"

@@ -2,7 +2,7 @@
  * ggufx/matmul.h: weights in their on-disk blocks times f32 vectors and matrices.
  *
  * The bits of every result are defined: they depend on the call and its mode, never on instruction set, thread count or executor. n = 1..3 and n >= 4 columns have
- * different (each fixed) bits, unless GGUFX_MATMUL_BATCH_INVARIANT is set.
+ * different (each fixed) bits, unless GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILES is set.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_MATMUL_H
@@ -21,6 +21,11 @@ extern "C" {
  * are. Up to about ten columns cost nothing more, many of quantized weights up to three times as
  * much. */
 #define GGUFX_MATMUL_BATCH_INVARIANT 2u
+/* Each column of a result has the bits it has among four columns or more, however many there are:
+ * the other choice by which no neighbour changes a bit, for many columns. One to three of quantized
+ * weights take about as long as four do, two to four times as long as without. Not together with
+ * BATCH_INVARIANT. */
+#define GGUFX_MATMUL_TILES 8u
 /* Activations of 15 bits instead of 8 with quantized weights (about 4e-5 instead of 1e-2 relative
  * error), for 1.3 to 2.1 times the time where computing decides and less where memory does. Not
  * together with F32; without effect on F16, BF16 and F32 weights. */
@@ -98,7 +103,7 @@ GGUFX_API ggufx_status ggufx_matvec_many(float *const *y, const size_t *n_y,
  * ldx, ldy  distance of two columns in floats, 0 = dense (ne0, ne1).
  * n_x, n_y  floats in the buffers, at least (columns - 1) * ld + length of a column.
  * All results of one expert are one product: their bits are those of ggufx_matmul with as many
- * columns as the expert has results in this call (1..3, or 4 and more).
+ * columns as the expert has results in this call (1..3, or 4 and more; see BATCH_INVARIANT, TILES).
  * Errors: ARGUMENT (lengths, shape, overlap; an id out of range: error->index says which), else as
  * ggufx_matvec; LIMIT also when 4 bytes per result and expert do not fit the workspace. Nothing is
  * computed before all arguments are checked.

@@ -268,7 +268,7 @@ GGUFX_API ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out_
 
 /* ---- session -------------------------------------------------------------------------------- */
 
-/* One conversation: a KV cache, its position and the last logits; exclusive. */
+/* A conversation, or many (batch.h): caches, tokens and the last logits; exclusive. */
 typedef struct ggufx_session ggufx_session;
 
 #define GGUFX_SESSION_NO_CHECKPOINTS 0xffffffffu /* no states of before are kept */
@@ -277,7 +277,8 @@ typedef struct ggufx_session_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
-    uint32_t n_context;    /* tokens at most; 0 = the trained context, 8192 where that is more */
+    uint32_t n_context;    /* tokens of a conversation at most; 0 = the trained context, 8192 where
+                            * that is more */
     uint32_t n_batch;      /* tokens computed at once; 0 = 512 */
     uint32_t type_k;       /* GGUFX_KV_* of the cache */
     uint32_t type_v;       /* GGUFX_KV_* of the cache */
@@ -288,13 +289,15 @@ typedef struct ggufx_session_options {
                              * ggufx_session_truncate, at most 4096; 0 = 8, in a context of less
                              * than 512 tokens one per 64; GGUFX_SESSION_NO_CHECKPOINTS = none.
                              * Without effect on models that have no such layers */
-    uint32_t reserved1;
+    uint32_t
+        n_sequences; /* conversations, each of n_context tokens (batch.h); 0 = 1, at most 65536 */
 } ggufx_session_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_session_options_init(ggufx_session_options *options);
 
-/* Create a session and take all its memory (cache of n_context tokens, scratch of n_batch).
+/* Create a session and take all its memory (caches of n_context tokens for each of n_sequences,
+ * scratch of n_batch).
  * options may be NULL. What n_context 0 means does not depend on the machine: whether it fits is
  * ggufx_estimate's to say. Errors: ARGUMENT, MEMORY, TYPE, UNSUPPORTED (it makes embeddings only).
  * Threads: any number at once.   Since: 0.1. */
@@ -312,6 +315,8 @@ typedef struct ggufx_session_facts {
     uint32_t n_batch;     /* tokens computed at once */
     uint32_t type_k;      /* GGUFX_KV_* of the cache */
     uint32_t type_v;      /* GGUFX_KV_* of the cache */
+    uint32_t n_sequences; /* conversations */
+    uint32_t reserved;
 } ggufx_session_facts;
 
 /* Describe a session; out->struct_size must be set. Errors: ARGUMENT.

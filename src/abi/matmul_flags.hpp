@@ -9,17 +9,20 @@
 namespace ggufx::abi {
 
 constexpr uint32_t kMatmulFlags =
-    GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_PRECISE;
+    GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES;
 
 // flags: known ones. Throws when two exclude each other; `name` says whose they are.
 inline matmul::Options matmul_options(uint32_t flags, const char *name) {
     matmul::Options options;
     options.f32_activations = (flags & GGUFX_MATMUL_F32) != 0;
     options.batch_invariant = (flags & GGUFX_MATMUL_BATCH_INVARIANT) != 0;
+    options.tiles = (flags & GGUFX_MATMUL_TILES) != 0;
     options.precise = (flags & GGUFX_MATMUL_PRECISE) != 0;
     if (options.f32_activations && options.precise) {
         fail(Status::argument, {}, "%s: F32 and PRECISE exclude each other", name);
     }
+    if (options.batch_invariant && options.tiles)
+        fail(Status::argument, {}, "%s: BATCH_INVARIANT and TILES exclude each other", name);
     return options;
 }
 

@@ -58,6 +58,7 @@ model::SessionOptions import_session_options(const ggufx_session_options *in) {
     out.type_k = options.type_k;
     out.type_v = options.type_v;
     out.n_checkpoints = options.n_checkpoints;
+    out.n_sequences = options.n_sequences;
     out.matmul = matmul_options(options.matmul_flags, "ggufx_session_options.matmul_flags");
     return out;
 }
@@ -240,6 +241,7 @@ extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx
         facts.n_batch = plan.n_batch;
         facts.type_k = plan.caches.type_k;
         facts.type_v = plan.caches.type_v;
+        facts.n_sequences = plan.caches.n_sequences;
         export_struct(out, facts, "ggufx_session_facts");
     });
 }
@@ -278,14 +280,14 @@ extern "C" ggufx_status ggufx_session_logits(float *out, size_t n_out, const ggu
 }
 
 extern "C" uint64_t ggufx_session_length(const ggufx_session *session) {
-    return alive(session, Tag::session) ? session->session.length() : 0;
+    return alive(session, Tag::session) ? session->session.length(0) : 0;
 }
 
 extern "C" ggufx_status ggufx_session_truncate(ggufx_session *session, uint64_t n_tokens,
                                                ggufx_error *error) {
     return guard(error, [&] {
         if (!alive(session, Tag::session)) return refuse(error, "session must be set");
-        return session->session.truncate(n_tokens, failure_of(error));
+        return session->session.truncate(0, n_tokens, failure_of(error));
     });
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
+#include "base/snapshot_file.hpp"
 
 #include <string.h>
 
@@ -121,6 +122,19 @@ Status Cache::save(uint32_t sequence, WriteFn write, void *user, Failure *failur
     out.checksum();
     if (out.status() == Status::ok) return Status::ok;
     return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
+}
+
+Status Cache::save_path(uint32_t sequence, const char *path, Failure *failure) const {
+    return save_snapshot(state_->host, path, [&](WriteFn write, void *user) {
+        return save(sequence, write, user, failure);
+    });
+}
+
+Status Cache::load_path(uint32_t sequence, const char *path, Failure *failure) {
+    const auto from = [&](const Reader &reader, Failure *why) {
+        return load(sequence, reader, why);
+    };
+    return load_snapshot(*state_->host, path, from, failure);
 }
 
 } // namespace ggufx::kv

@@ -131,7 +131,7 @@ struct Mixture {
 size_t bytes_wanted(const Call &call, size_t index_bytes, size_t column, size_t n) {
     const size_t least = index_bytes + column, usual = call.workspace.per_call();
     if (least > usual) return call.workspace.room_for(least);
-    if (n >= kTileColumns || column > (usual - index_bytes) / n) return usual;
+    if (n >= kTileColumns || call.options.tiles || column > (usual - index_bytes) / n) return usual;
     return index_bytes + n * column;
 }
 

@@ -42,6 +42,7 @@ struct Experts {
 struct Options {
     bool f32_activations = false; // GGUFX_MATMUL_F32
     bool batch_invariant = false; // GGUFX_MATMUL_BATCH_INVARIANT
+    bool tiles = false;           // GGUFX_MATMUL_TILES, not beside batch_invariant
     bool precise = false;         // GGUFX_MATMUL_PRECISE, without effect beside f32_activations
     Progress progress;
 };

@@ -42,7 +42,9 @@ struct Call {
         return kernels::find(kernels, family, type, layer);
     }
     // Are n columns of one product dot products of rows, or do they go through tiles?
-    bool dots(size_t n) const { return n < kTileColumns || options.batch_invariant; }
+    bool dots(size_t n) const {
+        return options.batch_invariant || (n < kTileColumns && !options.tiles);
+    }
     bool f32(uint32_t type) const {
         return options.f32_activations || !kernels::find(kernels, &kernels::Layer::matvec, type);
     }

@@ -185,12 +185,14 @@ Embedder::Embedder(const Model &model, const EmbedPlan &plan)
                .frequencies = nullptr,
                .caches = caches_.caches(),
                .states = caches_.states(),
-               .memory = &memory_,
                .options = plan.options.matmul,
                .scratch = reinterpret_cast<float *>(scratch_.data()),
                .n_batch = plan.n_rows,
                .tokens = tokens_.data(),
                .positions = positions_.data(),
+               .parts = &part_,
+               .n_parts = 1,
+               .memory = &memory_,
                .one_layer = !plan.alone,
                .pooling = plan.pooling} {
     const Program &program = model.program();
@@ -252,6 +254,7 @@ void Embedder::gather(const Texts &texts, size_t first, const int32_t *tokens) {
 
 Status Embedder::run_batch_of_texts(LayerWatcher *watcher, Failure *failure) {
     context_.n = std::max<size_t>(n_rows_used_, kLeastRows);
+    part_ = {0, 0, context_.n, 0};
     context_.texts = rows_.data();
     context_.n_texts = rows_.size();
     Status status = caches_.begin(failure);

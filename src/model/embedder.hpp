@@ -106,6 +106,7 @@ private:
     Vector<TextRows> rows_;      // of the texts of a batch
     Vector<const double *> frequencies_;
     state::Step memory_{};
+    BatchPart part_{}; // all rows, of layers that hand something on
     Context context_;
     size_t n_rows_used_ = 0, n_tokens_taken_ = 0; // of the batch: rows, and tokens of the call
 };

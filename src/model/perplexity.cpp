@@ -95,10 +95,10 @@ PerplexityResult Run::result() const {
 }
 
 Status check(const Session &session, const PerplexityTask &task, Failure *failure) {
-    if (session.length() != 0) {
+    if (session.length(0) != 0) {
         return set_failure(failure, Status::state, {},
                            "the session holds %" PRIu64 " tokens, it must be empty",
-                           session.length());
+                           session.length(0));
     }
     if (task.n_context < 4 || task.n_context > session.n_context()) {
         return set_failure(failure, Status::argument, {},
@@ -128,7 +128,7 @@ Status perplexity(PerplexityResult *out, Session &session, const PerplexityTask 
     Run run(session, task);
     for (size_t i = 0; i < task.n_tokens / task.n_context && status == Status::ok; i++) {
         status = run.chunk(i, failure);
-        (void)session.truncate(0, nullptr); // to nothing: cannot fail
+        (void)session.truncate(0, 0, nullptr); // to nothing: cannot fail
         if (status != Status::ok || !task.report) continue;
         if (task.report(task.user, run.result()) != 0) {
             status =

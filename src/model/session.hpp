@@ -1,6 +1,6 @@
-// One conversation: caches, its tokens and the last logits. All memory is taken at create; a decode
-// that fails leaves everything as it was. Where a cut leaves fewer tokens in the caches than in the
-// conversation, the next decode computes the rest again first.
+// Conversations with a model: caches, their tokens, the last logits of the first one. All memory is
+// taken at create; a decode that fails leaves everything as it was. Where a cut leaves fewer tokens
+// in the caches than in a conversation, its next decode computes the rest again first.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,11 +10,12 @@
 namespace ggufx::model {
 
 struct SessionOptions {
-    uint32_t n_context = 0; // 0 = the trained context, at most kDefaultContext
+    uint32_t n_context = 0; // of each sequence; 0 = the trained context, at most kDefaultContext
     uint32_t n_batch = 0;   // 0 = 512
     uint32_t type_k = 0;    // 0 = F16
     uint32_t type_v = 0;
     uint32_t n_checkpoints = 0; // of states; 0 = 8, fewer in a short context
+    uint32_t n_sequences = 0;   // 0 = 1
     matmul::Options matmul;     // without progress
 };
 
@@ -31,6 +32,20 @@ struct DecodeOptions {
     Progress progress; // tokens done
     AttentionHook attention;
     float *all_logits = nullptr; // [n_tokens][n_vocab], or null: of the last token alone
+};
+
+// Tokens that a call appends to a sequence; of the last n_logits of them logits are wanted.
+struct BatchItem {
+    uint32_t sequence;
+    const int32_t *tokens;
+    size_t n, n_logits;
+    bool mark; // where they end is a place to come back to
+};
+
+struct BatchOptions {
+    Progress progress;                       // tokens done
+    float *logits = nullptr;                 // [sum of n_logits][n_vocab], item after item
+    const matmul::Options *matmul = nullptr; // null: those of the session
 };
 
 // Options with their defaults put in. Throws argument.
@@ -57,49 +72,70 @@ public:
     Session(const Session &) = delete;
     Session &operator=(const Session &) = delete;
 
-    // The contracts of include/ggufx/model.h; none throws or allocates, but load().
+    // The contracts of include/ggufx/model.h and batch.h; none throws or allocates, but load().
+    // Sequences are below n_sequences().
     Status decode(const int32_t *tokens, size_t n, const DecodeOptions &options, Failure *failure);
+    Status decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
+                        Failure *failure);
     Status logits(float *out, Failure *failure) const; // [n_vocab]
-    uint64_t length() const { return length_; }
-    Status truncate(uint64_t n_tokens, Failure *failure);
+    uint64_t length(uint32_t sequence) const { return sequences_[sequence].length; }
+    Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
+    Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
 
-    // Tokens, caches and states, without logits. A failed load changes nothing; what it refuses:
-    // Caches::load, ids outside of the vocabulary (MALFORMED), more than n_context (CAPACITY).
-    Status save(WriteFn write, void *user, Failure *failure) const;
-    Status load(const Reader &reader, Failure *failure);
+    // Tokens, caches and states of a sequence, without logits. A failed load changes nothing; what
+    // it refuses: Caches::load, ids outside of the vocabulary and modes that are none (MALFORMED),
+    // more than n_context (CAPACITY).
+    Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
+    Status load(uint32_t sequence, const Reader &reader, Failure *failure);
+    // Throws Error as well: what the file fails with.
+    Status save_path(uint32_t sequence, const char *path, Failure *failure) const;
+    Status load_path(uint32_t sequence, const char *path, Failure *failure);
+
+    static uint64_t sequence_bytes(uint32_t n_context); // of each, beside its cache
 
     const Model &model() const { return model_; }
+    const Caches &caches() const { return caches_; }
     uint32_t n_context() const { return n_context_; }
+    uint32_t n_sequences() const { return static_cast<uint32_t>(sequences_.size()); }
+    // Room for n_sequences() items, for who has them in another form.
+    BatchItem *items() { return items_.data(); }
 
     // For perplexity: a decode in steps of at most n_batch tokens, whose rows are projected one
-    // group at a time. advance() drops the logits; undo by truncate().
+    // group at a time. advance() drops the logits; undo by truncate(). Of sequence 0.
     uint32_t n_batch() const { return n_batch_; }
     Status check_ids(const int32_t *tokens, size_t n, Failure *failure) const;
     Status advance(const int32_t *tokens, size_t n, Failure *failure);
     Status project(float *logits, size_t row, size_t n, Failure *failure);
 
 private:
-    Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul);
+    // A conversation, of which the caches hold the first tokens.
+    struct Sequence {
+        int32_t *ids;   // [n_context]
+        uint8_t *modes; // [n_context]: how each was computed, for when it is again
+        uint64_t length, held;
+        bool in_call;
+    };
     class Poll;
+    class Call;
+
+    Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul);
     Runner runner(const matmul::Options &options);
-    Status replay(Runner &run, Failure *failure);
-    Status end_call(Status status, const int32_t *tokens, size_t n);
-    Status decode_call(const int32_t *tokens, size_t n, const DecodeOptions &options,
-                       Failure *failure);
-    Status decode_batches(Runner &run, Poll &poll, const int32_t *tokens, size_t n,
-                          const DecodeOptions &options, Failure *failure);
+    Status check_items(const BatchItem *items, size_t n_items, Failure *failure);
+    Status check_item(const BatchItem &item, size_t index, Failure *failure) const;
 
     const Model &model_;
-    matmul::Options matmul_;
-    uint32_t n_context_, n_batch_;
+    const matmul::Options matmul_;
+    const uint32_t n_context_, n_batch_;
     Caches caches_;
     Buffer scratch_;
     Vector<float> logits_, next_logits_; // of the last token; of the one being computed
     Vector<const double *> frequencies_; // of each rotation
-    Vector<int32_t> ids_;                // [n_context], of which length_ count
-    uint64_t length_ = 0;
-    uint64_t held_ = 0; // of those, what the caches hold
-    bool has_logits_ = false;
+    BatchRows rows_;
+    Vector<Sequence> sequences_;
+    Vector<int32_t> ids_;   // of all sequences
+    Vector<uint8_t> modes_; // the same
+    Vector<BatchItem> items_;
+    bool has_logits_ = false; // of sequence 0
 };
 
 } // namespace ggufx::model

@@ -1,6 +1,8 @@
-// Saving and loading a session: magic, version, number of tokens in all and in the caches, ids,
-// CRC-64 of all so far; then the caches (run/snapshot.cpp). Little-endian.
+// Saving and loading a sequence: magic, version, number of tokens in all and in the caches, ids,
+// modes, CRC-64 of all so far; then the caches (run/snapshot.cpp). Little-endian.
 // SPDX-License-Identifier: MIT
+#include "base/snapshot_file.hpp"
+#include "model/mode.hpp"
 #include "model/session.hpp"
 
 #include <string.h>
@@ -10,12 +12,13 @@ namespace ggufx::model {
 namespace {
 
 constexpr char kMagic[9] = "GGUFXSN\n";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 // Until the caches are loaded.
 struct Head {
     uint64_t length = 0, held = 0;
     Vector<int32_t> ids;
+    Vector<uint8_t> modes;
 };
 
 Status read_failed(const SnapshotInput &in, Failure *failure) {
@@ -55,6 +58,18 @@ Status read_ids(SnapshotInput &in, Head &head, uint64_t n_vocab, Failure *failur
                                static_cast<unsigned long long>(n_vocab));
         head.ids.push_back(id);
     }
+    return Status::ok;
+}
+
+Status read_modes(SnapshotInput &in, Head &head, Failure *failure) {
+    head.modes.resize(static_cast<size_t>(head.length));
+    in.bytes(head.modes.data(), head.modes.size());
+    if (in.status() != Status::ok) return read_failed(in, failure);
+    for (size_t i = 0; i < head.modes.size(); i++)
+        if (!is_mode(head.modes[i]))
+            return set_failure(failure, Status::malformed, {.index = i},
+                               "snapshot of a session: mode %u of token %zu is unknown",
+                               head.modes[i], i);
     if (in.checksum()) return Status::ok;
     if (in.status() != Status::ok) return read_failed(in, failure);
     return set_failure(failure, Status::checksum, {}, "the tokens of the snapshot are damaged");
@@ -62,34 +77,54 @@ Status read_ids(SnapshotInput &in, Head &head, uint64_t n_vocab, Failure *failur
 
 } // namespace
 
-Status Session::save(WriteFn write, void *user, Failure *failure) const {
+Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure) const {
+    const Sequence &sequence = sequences_[index];
     SnapshotOutput out(write, user);
     out.bytes(kMagic, 8);
     out.u32(kVersion);
-    out.u64(length_);
-    out.u64(held_);
-    for (uint64_t i = 0; i < length_; i++) out.i32(ids_[i]);
+    out.u64(sequence.length);
+    out.u64(sequence.held);
+    for (uint64_t i = 0; i < sequence.length; i++) out.i32(sequence.ids[i]);
+    out.bytes(sequence.modes, static_cast<size_t>(sequence.length));
     out.checksum();
     if (out.status() != Status::ok)
         return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
-    return caches_.save(0, write, user, failure);
+    return caches_.save(index, write, user, failure);
 }
 
-Status Session::load(const Reader &reader, Failure *failure) try {
+Status Session::load(uint32_t index, const Reader &reader, Failure *failure) try {
     SnapshotInput in({reader.read, reader.user, nullptr});
-    Head head = {0, 0, Vector<int32_t>(HostAllocator<int32_t>(model_.host().get()))};
+    const Host *const host = model_.host().get();
+    Head head = {0, 0, Vector<int32_t>(HostAllocator<int32_t>(host)),
+                 Vector<uint8_t>(HostAllocator<uint8_t>(host))};
     Status status = read_counts(in, head, n_context_, failure);
     if (status == Status::ok) head.ids.reserve(static_cast<size_t>(head.length));
     if (status == Status::ok) status = read_ids(in, head, model_.shape().n_vocab, failure);
-    if (status == Status::ok) status = caches_.load(0, head.held, reader, failure);
+    if (status == Status::ok) status = read_modes(in, head, failure);
+    if (status == Status::ok) status = caches_.load(index, head.held, reader, failure);
     if (status != Status::ok) return status;
-    for (size_t i = 0; i < head.ids.size(); i++) ids_[i] = head.ids[i];
-    length_ = head.length;
-    held_ = head.held;
-    has_logits_ = false;
+    Sequence &sequence = sequences_[index];
+    for (size_t i = 0; i < head.ids.size(); i++) sequence.ids[i] = head.ids[i];
+    for (size_t i = 0; i < head.modes.size(); i++) sequence.modes[i] = head.modes[i];
+    sequence.length = head.length;
+    sequence.held = head.held;
+    if (index == 0) has_logits_ = false;
     return status;
 } catch (const std::bad_alloc &) {
     return set_failure(failure, Status::memory, {}, "no memory to load a snapshot");
+}
+
+Status Session::save_path(uint32_t sequence, const char *path, Failure *failure) const {
+    return save_snapshot(model_.host(), path, [&](WriteFn write, void *user) {
+        return save(sequence, write, user, failure);
+    });
+}
+
+Status Session::load_path(uint32_t sequence, const char *path, Failure *failure) {
+    const auto from = [&](const Reader &reader, Failure *why) {
+        return load(sequence, reader, why);
+    };
+    return load_snapshot(*model_.host(), path, from, failure);
 }
 
 } // namespace ggufx::model

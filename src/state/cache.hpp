@@ -64,6 +64,7 @@ public:
     // ARGUMENT, STATE (no call is open).
     Status keep(uint32_t sequence, uint64_t n_tokens, Failure *failure);
 
+    uint64_t bytes() const;                   // of all states
     uint64_t length(uint32_t sequence) const; // committed tokens; 0 for a sequence it does not have
     // Forget everything of a sequence, an open call included. Errors: ARGUMENT.
     Status clear(uint32_t sequence, Failure *failure);

@@ -147,6 +147,10 @@ Status StateCache::rollback(uint32_t index, Failure *failure) {
     return status;
 }
 
+uint64_t StateCache::bytes() const {
+    return state_->sizes.floats;
+}
+
 uint64_t StateCache::length(uint32_t index) const {
     return index < state_->config.n_sequences ? state_->sequences[index].n_tokens : 0;
 }

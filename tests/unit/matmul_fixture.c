@@ -184,7 +184,10 @@ const uint32_t product_modes[N_PRODUCT_MODES] = {0,
                                                  GGUFX_MATMUL_BATCH_INVARIANT,
                                                  GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32,
                                                  GGUFX_MATMUL_BATCH_INVARIANT |
-                                                     GGUFX_MATMUL_PRECISE};
+                                                     GGUFX_MATMUL_PRECISE,
+                                                 GGUFX_MATMUL_TILES,
+                                                 GGUFX_MATMUL_TILES | GGUFX_MATMUL_F32,
+                                                 GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE};
 
 float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags) {
     const ggufx_matmul_options options = options_with(flags, NULL, NULL);

@@ -45,7 +45,7 @@ ggufx_executor thread_executor(uint32_t max_workers);
 extern const uint32_t product_types[N_PRODUCT_TYPES];
 
 /* Flags of every way to multiply. */
-#define N_PRODUCT_MODES 6
+#define N_PRODUCT_MODES 9
 extern const uint32_t product_modes[N_PRODUCT_MODES];
 
 /* y[n][n_rows] of m times n columns of x, columns dense; to be freed. */

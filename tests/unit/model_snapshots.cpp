@@ -37,14 +37,14 @@ ggufx::model::Session &inner(const Session &session) {
 MemoryFile saved(const Session &session) {
     MemoryFile file;
     Failure failure{};
-    const Status status = inner(session).save(MemoryFile::write, &file, &failure);
+    const Status status = inner(session).save(0, MemoryFile::write, &file, &failure);
     CHECK(status == Status::ok, "save: %s", failure.message);
     return file;
 }
 
 Status load(const Session &session, MemoryFile &file, Failure *failure) {
     file.at = 0;
-    return inner(session).load({MemoryFile::read, &file, MemoryFile::ended}, failure);
+    return inner(session).load(0, {MemoryFile::read, &file, MemoryFile::ended}, failure);
 }
 
 class Subject {
@@ -176,7 +176,7 @@ void Subject::other_parts_are_refused() {
     decode(shorter, 0, 149, "before a save");
     const auto part = [&](const Session &session, bool caches) {
         MemoryFile all = saved(session), rest;
-        const size_t head = 8 + 4 + 8 + 8 + 4 * ggufx_session_length(session.handle()) + 8;
+        const size_t head = 8 + 4 + 8 + 8 + 5 * ggufx_session_length(session.handle()) + 8;
         rest.bytes.assign(all.bytes.begin() + (caches ? static_cast<ptrdiff_t>(head) : 0),
                           caches ? all.bytes.end()
                                  : all.bytes.begin() + static_cast<ptrdiff_t>(head));
@@ -201,7 +201,8 @@ void Subject::other_parts_are_refused() {
 void Subject::odd_numbers_are_refused() {
     Session from(model_, mode_);
     decode(from, 0, 70, "before a save");
-    constexpr size_t kCountsAt = 8 + 4, kIdsAt = kCountsAt + 16, kEnd = kIdsAt + 4 * 70;
+    constexpr size_t kCountsAt = 8 + 4, kIdsAt = kCountsAt + 16, kModesAt = kIdsAt + 4 * 70,
+                     kEnd = kModesAt + 70;
     const MemoryFile whole = saved(from);
     const auto changed = [&](size_t at, uint32_t value) {
         MemoryFile file = whole;
@@ -220,13 +221,16 @@ void Subject::odd_numbers_are_refused() {
         uint32_t value;
         Status status;
     } cases[] = {{0, 7, Status::magic},
-                 {8, 2, Status::version},
+                 {8, 1, Status::version},
                  {kCountsAt, kContext + 1, Status::capacity},
                  {kCountsAt + 4, 1, Status::capacity},
                  {kCountsAt + 8, 71, Status::malformed},
                  {kCountsAt + 8, 69, Status::mismatch},
                  {kIdsAt + 4 * 50, static_cast<uint32_t>(to.n_vocab()), Status::malformed},
-                 {kIdsAt + 4 * 69, UINT32_MAX, Status::malformed}};
+                 {kIdsAt + 4 * 69, UINT32_MAX, Status::malformed},
+                 {kModesAt + 40, 0x02100202, Status::malformed},  // no such mode
+                 {kModesAt + 41, 0x02020205, Status::malformed},  // F32 and PRECISE
+                 {kModesAt + 66, 0x0a020202, Status::malformed}}; // BATCH_INVARIANT and TILES
     for (const auto &odd : cases) {
         MemoryFile file = changed(odd.at, odd.value);
         Failure failure{};
@@ -309,7 +313,7 @@ public:
     Sequences(const ggufx_model *model, uint32_t type)
         : model_(model->model), caches_(model_.program(), model_.host(), model_.engine().kernels(),
                                         {kContext, type, type, kBatch, 4, 3}),
-          scratch_(model_.program().row_floats * kBatch) {
+          scratch_(model_.program().row_floats * kBatch), rows_(model_.host().get(), kBatch, 3) {
         for (const ggufx::model::Rotation &rotation : model_.program().rotations)
             frequencies_.push_back(model_.program().frequencies.data() + rotation.start(kContext));
     }
@@ -318,17 +322,18 @@ public:
         ggufx::matmul::Options options;
         options.batch_invariant = true;
         const ggufx::model::Runner::Memory memory = {scratch_.data(), kBatch, frequencies_.data()};
-        ggufx::model::Runner run(model_.program(), model_.engine(), caches_, memory, options,
-                                 sequence);
+        ggufx::model::Runner run(model_.program(), model_.engine(), caches_, memory, options);
         const size_t n_vocab = model_.shape().n_vocab;
         std::vector<float> logits(n * n_vocab);
         Failure failure{};
         Status status = caches_.begin(sequence, &failure);
         for (size_t done = 0; status == Status::ok && done < n; done += kBatch) {
             const size_t some = std::min(n - done, kBatch);
-            status = run.forward(tokens + done, some, caches_.length(sequence) + done, &failure);
+            rows_.clear();
+            rows_.add(sequence, tokens + done, some, caches_.length(sequence) + done, some);
+            status = run.forward(rows_, &failure);
             if (status == Status::ok)
-                status = run.project(logits.data() + done * n_vocab, 0, some, &failure);
+                status = run.project(logits.data() + done * n_vocab, rows_, &failure);
         }
         CHECK(status == Status::ok, "decode: %s", failure.message);
         caches_.commit(sequence, n);
@@ -341,6 +346,7 @@ private:
     ggufx::model::Caches caches_;
     std::vector<float> scratch_;
     std::vector<const double *> frequencies_;
+    ggufx::model::BatchRows rows_;
 };
 
 // Two go on from one, each with the bits of a sequence of its own; the one they came from too.

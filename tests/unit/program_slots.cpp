@@ -103,7 +103,8 @@ public:
           lives_(lives_of(program_)), poisons_(poisons),
           caches_(program_, host_, engine_.kernels(),
                   {kContext, GGUFX_KV_F32, GGUFX_KV_F32, kBatch, 0}),
-          scratch_(program_.row_floats * kBatch, poisons ? NAN : 0.0f) {
+          scratch_(program_.row_floats * kBatch, poisons ? NAN : 0.0f),
+          rows_(host_.get(), kBatch, 1) {
         for (const Rotation &rotation : program_.rotations)
             frequencies_.push_back(program_.frequencies.data() + rotation.start(kContext));
     }
@@ -112,24 +113,22 @@ public:
     std::vector<float> decode(const int32_t *tokens, size_t n) {
         std::vector<float> logits(n * program_.shape.n_vocab), embedding;
         const TextRows text = {0, n};
-        state::Step memory{};
+        rows_.clear();
+        rows_.add(0, tokens, n, length_, 0);
         Context c{.program = program_,
                   .engine = engine_,
                   .rows = *kernels::rows_of(engine_.kernels()),
                   .frequencies = frequencies_.data(),
                   .caches = caches_.caches(),
                   .states = caches_.states(),
-                  .memory = &memory,
                   .options = {},
                   .scratch = scratch_.data(),
                   .n_batch = kBatch,
                   .logits = logits.data(),
-                  .tokens = tokens,
-                  .n = n,
-                  .first = length_,
                   .texts = program_.predicts() ? nullptr : &text,
                   .n_texts = 1,
                   .pooling = Pooling::mean};
+        rows_.set(c);
         Failure failure;
         CHECK(caches_.begin(0, &failure) == Status::ok, "begin: %s", failure.message);
         for (uint32_t g = 0; g < program_.groups.size(); g++) {
@@ -182,6 +181,7 @@ private:
     const bool poisons_;
     Caches caches_;
     std::vector<float> scratch_;
+    BatchRows rows_;
     std::vector<const double *> frequencies_;
     uint64_t length_ = 0;
 };

@@ -123,6 +123,10 @@ static void test_options_with_unknown_or_contrary_flags_are_refused(void **state
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
     options.flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
+    options.flags = GGUFX_MATMUL_TILES | GGUFX_MATMUL_BATCH_INVARIANT;
+    assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
+    options.flags = GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE;
+    assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_OK);
     options.flags = GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_BATCH_INVARIANT;
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_OK);
     ggufx_tensor_destroy(w);

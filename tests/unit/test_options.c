@@ -82,7 +82,8 @@ static void check_session(fixture *f) {
     CASE(ggufx_session_options, n_checkpoints, 4097, GGUFX_E_ARGUMENT,
          "n_checkpoints is 4097, the limit is 4096",
          ggufx_session_create(&s, f->model, &options, &f->error));
-    CASE(ggufx_session_options, reserved1, 1, GGUFX_E_ARGUMENT, "reserved1 must be 0",
+    CASE(ggufx_session_options, n_sequences, 65537, GGUFX_E_ARGUMENT,
+         "n_sequences is 65537, the limit is 65536",
          ggufx_session_create(&s, f->model, &options, &f->error));
     CASE(ggufx_session_options, matmul_flags, 64, GGUFX_E_ARGUMENT, "matmul_flags",
          ggufx_session_create(&s, f->model, &options, &f->error));

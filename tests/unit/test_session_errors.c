@@ -74,7 +74,7 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     session.flags = 1;
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(&made, f.model, &session, &f.error));
     ggufx_session_options_init(&session);
-    session.matmul_flags = 8;
+    session.matmul_flags = 16;
     FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
           ggufx_session_create(&made, f.model, &session, &f.error));
     session.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;

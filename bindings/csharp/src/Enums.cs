@@ -444,6 +444,8 @@ namespace Ggufx
         F32 = 1,
         /// <summary>GGUFX_MATMUL_BATCH_INVARIANT.</summary>
         BatchInvariant = 2,
+        /// <summary>GGUFX_MATMUL_TILES.</summary>
+        Tiles = 8,
         /// <summary>GGUFX_MATMUL_PRECISE.</summary>
         Precise = 4,
     }
@@ -776,6 +778,14 @@ namespace Ggufx
     /// <summary>Numbers with a meaning of their own.</summary>
     public static class Constants
     {
+        /// <summary>GGUFX_BATCH_LOGITS.</summary>
+        public const uint BatchLogits = 1;
+        /// <summary>GGUFX_BATCH_ALL_LOGITS.</summary>
+        public const uint BatchAllLogits = 2;
+        /// <summary>GGUFX_BATCH_MARK.</summary>
+        public const uint BatchMark = 4;
+        /// <summary>GGUFX_BATCH_MATMUL.</summary>
+        public const uint BatchMatmul = 1;
         /// <summary>GGUFX_CHAT_ANSWER.</summary>
         public const uint ChatAnswer = 1;
         /// <summary>GGUFX_CHAT_REASONING.</summary>

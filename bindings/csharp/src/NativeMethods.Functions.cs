@@ -30,6 +30,36 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_batch_options_init(NativeBatchOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_decode_batch(SessionHandle session,
+            NativeBatchItem* items, UIntPtr n_items, NativeBatchOptions* options, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern ulong ggufx_session_sequence_length(SessionHandle session, uint
+            sequence);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_sequence_truncate(SessionHandle session, uint
+            sequence, ulong n_tokens, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_sequence_copy(SessionHandle session, uint from,
+            uint to, ulong n_tokens, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_memory(NativeSessionMemoryFacts* out_,
+            SessionHandle session, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_save(SessionHandle session, uint sequence, IntPtr
+            write, void* user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_load(SessionHandle session, uint sequence, IntPtr
+            read, void* user, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_save_path(SessionHandle session, uint sequence,
+            byte* path, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_load_path(SessionHandle session, uint sequence,
+            byte* path, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_chat_options_init(NativeChatOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_create(out ChatHandle out_, RuntimeHandle rt,

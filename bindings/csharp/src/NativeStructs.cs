@@ -93,6 +93,40 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeBatchItem
+    {
+        internal uint sequence;
+        internal uint flags;
+        internal int* tokens;
+        internal UIntPtr n_tokens;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeBatchOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeProgress* progress;
+        internal float* logits;
+        internal UIntPtr n_logits;
+        internal uint item_size;
+        internal uint matmul_flags;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeSessionMemoryFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong cache_bytes;
+        internal ulong n_pages;
+        internal ulong n_shared_pages;
+        internal ulong n_tokens;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeChatOptions
     {
         internal uint struct_size;
@@ -667,7 +701,7 @@ namespace Ggufx
         internal uint reserved0;
         internal fixed ulong reserved[3];
         internal uint n_checkpoints;
-        internal uint reserved1;
+        internal uint n_sequences;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -679,6 +713,8 @@ namespace Ggufx
         internal uint n_batch;
         internal uint type_k;
         internal uint type_v;
+        internal uint n_sequences;
+        internal uint reserved;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -913,6 +949,9 @@ namespace Ggufx
             { "ggufx_progress", sizeof(NativeProgress) },
             { "ggufx_runtime_options", sizeof(NativeRuntimeOptions) },
             { "ggufx_runtime_facts", sizeof(NativeRuntimeFacts) },
+            { "ggufx_batch_item", sizeof(NativeBatchItem) },
+            { "ggufx_batch_options", sizeof(NativeBatchOptions) },
+            { "ggufx_session_memory_facts", sizeof(NativeSessionMemoryFacts) },
             { "ggufx_chat_options", sizeof(NativeChatOptions) },
             { "ggufx_chat_message", sizeof(NativeChatMessage) },
             { "ggufx_chat_request", sizeof(NativeChatRequest) },

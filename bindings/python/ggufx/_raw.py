@@ -144,6 +144,59 @@ class ggufx_runtime_facts(Structure):
     ]
 
 
+class ggufx_batch_item(Structure):
+    sequence: int
+    flags: int
+    tokens: int | None
+    n_tokens: int
+    _fields_ = [
+        ("sequence", c_uint32),
+        ("flags", c_uint32),
+        ("tokens", c_void_p),
+        ("n_tokens", c_size_t),
+    ]
+
+
+class ggufx_batch_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    progress: int | None
+    logits: int | None
+    n_logits: int
+    item_size: int
+    matmul_flags: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("progress", c_void_p),
+        ("logits", c_void_p),
+        ("n_logits", c_size_t),
+        ("item_size", c_uint32),
+        ("matmul_flags", c_uint32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_session_memory_facts(Structure):
+    struct_size: int
+    flags: int
+    cache_bytes: int
+    n_pages: int
+    n_shared_pages: int
+    n_tokens: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("cache_bytes", c_uint64),
+        ("n_pages", c_uint64),
+        ("n_shared_pages", c_uint64),
+        ("n_tokens", c_uint64),
+    ]
+
+
 class ggufx_chat_options(Checked):
     struct_size: int
     flags: int
@@ -1093,7 +1146,7 @@ class ggufx_session_options(Checked):
     reserved0: int
     reserved: Array[Any]
     n_checkpoints: int
-    reserved1: int
+    n_sequences: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1106,7 +1159,7 @@ class ggufx_session_options(Checked):
         ("reserved0", c_uint32),
         ("reserved", c_uint64 * 3),
         ("n_checkpoints", c_uint32),
-        ("reserved1", c_uint32),
+        ("n_sequences", c_uint32),
     ]
 
 
@@ -1117,6 +1170,8 @@ class ggufx_session_facts(Structure):
     n_batch: int
     type_k: int
     type_v: int
+    n_sequences: int
+    reserved: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1124,6 +1179,8 @@ class ggufx_session_facts(Structure):
         ("n_batch", c_uint32),
         ("type_k", c_uint32),
         ("type_v", c_uint32),
+        ("n_sequences", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -1487,6 +1544,9 @@ STRUCTS: list[type[Structure]] = [
     ggufx_progress,
     ggufx_runtime_options,
     ggufx_runtime_facts,
+    ggufx_batch_item,
+    ggufx_batch_options,
+    ggufx_session_memory_facts,
     ggufx_chat_options,
     ggufx_chat_message,
     ggufx_chat_request,
@@ -1558,6 +1618,16 @@ class Functions:
     ggufx_runtime_destroy: Callable[..., None]
     ggufx_runtime_info: Callable[..., int]
     ggufx_runtime_kernel_name: Callable[..., bytes | None]
+    ggufx_batch_options_init: Callable[..., None]
+    ggufx_session_decode_batch: Callable[..., int]
+    ggufx_session_sequence_length: Callable[..., int]
+    ggufx_session_sequence_truncate: Callable[..., int]
+    ggufx_session_sequence_copy: Callable[..., int]
+    ggufx_session_memory: Callable[..., int]
+    ggufx_session_save: Callable[..., int]
+    ggufx_session_load: Callable[..., int]
+    ggufx_session_save_path: Callable[..., int]
+    ggufx_session_load_path: Callable[..., int]
     ggufx_chat_options_init: Callable[..., None]
     ggufx_chat_create: Callable[..., int]
     ggufx_chat_destroy: Callable[..., None]
@@ -1769,6 +1839,18 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_runtime_destroy": (None, ["ggufx_runtime"]),
     "ggufx_runtime_info": (c_int32, [c_void_p, "ggufx_runtime", c_void_p]),
     "ggufx_runtime_kernel_name": (c_char_p, ["ggufx_runtime", c_uint32]),
+    "ggufx_batch_options_init": (None, [c_void_p]),
+    "ggufx_session_decode_batch": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p,
+        c_void_p]),
+    "ggufx_session_sequence_length": (c_uint64, ["ggufx_session", c_uint32]),
+    "ggufx_session_sequence_truncate": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_void_p]),
+    "ggufx_session_sequence_copy": (c_int32, ["ggufx_session", c_uint32, c_uint32, c_uint64,
+        c_void_p]),
+    "ggufx_session_memory": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
+    "ggufx_session_save": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p, c_void_p]),
+    "ggufx_session_load": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p, c_void_p]),
+    "ggufx_session_save_path": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
+    "ggufx_session_load_path": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
     "ggufx_chat_options_init": (None, [c_void_p]),
     "ggufx_chat_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_chat_destroy": (None, ["ggufx_chat"]),

@@ -263,6 +263,7 @@ class MatmulFlags(_Flags):
 
     F32 = 1
     BATCH_INVARIANT = 2
+    TILES = 8
     PRECISE = 4
 
 
@@ -453,6 +454,10 @@ class EditFlags(_Flags):
 
 
 # Numbers with a meaning of their own.
+BATCH_LOGITS = 1
+BATCH_ALL_LOGITS = 2
+BATCH_MARK = 4
+BATCH_MATMUL = 1
 CHAT_ANSWER = 1
 CHAT_REASONING = 2
 CHAT_CALL_NAME = 3

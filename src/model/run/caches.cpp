@@ -161,6 +161,23 @@ void Caches::rollback(uint32_t sequence) {
     if (states_) (void)states_->rollback(sequence, nullptr);
 }
 
+void Caches::mark(uint32_t sequence) {
+    if (states_) (void)states_->mark(sequence, nullptr);
+}
+
+Caches::Memory Caches::memory() const {
+    Memory memory = {};
+    for (const kv::Cache *cache : caches_) {
+        kv::Stats stats;
+        (void)cache->stats(&stats, kv::kAllLayers, nullptr);
+        memory.bytes += stats.page_bytes;
+        memory.n_pages += stats.n_pages;
+        memory.n_shared_pages += stats.n_shared_pages;
+    }
+    if (states_) memory.bytes += states_->bytes();
+    return memory;
+}
+
 uint64_t Caches::length(uint32_t sequence) const {
     if (states_) return states_->length(sequence);
     uint64_t n = 0;

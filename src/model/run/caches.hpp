@@ -42,7 +42,12 @@ public:
     void pass(uint32_t sequence, uint64_t n_tokens);
     void commit(uint32_t sequence, uint64_t n_tokens); // neither fails between begin() and the end
     void rollback(uint32_t sequence);
+    void mark(uint32_t sequence); // what is committed is a place to come back to
 
+    struct Memory {
+        uint64_t bytes, n_pages, n_shared_pages;
+    };
+    Memory memory() const;
     uint64_t length(uint32_t sequence) const;
     // The longest part of the first n tokens from which decoding goes on with the bits of a fresh
     // run: n itself, a border of pages, a checkpoint of states, or 0. Cost: linear in the pages.

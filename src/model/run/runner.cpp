@@ -3,18 +3,18 @@
 
 #include "model/rows.hpp"
 
+#include <string.h>
+
 namespace ggufx::model {
 
 Runner::Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
-               const Memory &memory, const matmul::Options &options, uint32_t sequence)
+               const Memory &memory, const matmul::Options &options)
     : context_{.program = program,
                .engine = engine,
                .rows = *kernels::rows_of(engine.kernels()),
                .frequencies = memory.frequencies,
                .caches = caches.caches(),
                .states = caches.states(),
-               .sequence = sequence,
-               .memory = &memory_,
                .options = options,
                .scratch = memory.scratch,
                .n_batch = memory.n_batch} {}
@@ -49,10 +49,8 @@ Status run_part(const Context &c, PartKind part, Failure *failure) {
     return status;
 }
 
-Status Runner::forward(const int32_t *tokens, size_t n, uint64_t first, Failure *failure) {
-    context_.tokens = tokens;
-    context_.n = n;
-    context_.first = first;
+Status Runner::forward(BatchRows &rows, Failure *failure) {
+    rows.set(context_);
     context_.stream_row = 0;
     return run_layers(context_, layers_, failure);
 }
@@ -63,6 +61,21 @@ Status Runner::project(float *logits, size_t row, size_t n, Failure *failure) {
     context_.n = n;
     const Status status = run_part(context_, PartKind::hidden, failure);
     return status == Status::ok ? run_part(context_, PartKind::logits, failure) : status;
+}
+
+// Rows next to each other make one product. Those of one run are so already.
+Status Runner::project(float *logits, const BatchRows &rows, Failure *failure) {
+    const Vector<uint32_t> &wanted = rows.wanted();
+    const size_t n = wanted.size();
+    if (n == 0) return Status::ok;
+    if (wanted[n - 1] - wanted[0] == n - 1) return project(logits, wanted[0], n, failure);
+    const View &stream = context_.program.stream;
+    context_.stream_row = 0;
+    for (size_t i = 0; i < n; i++)
+        if (wanted[i] != i)
+            memcpy(context_.at(stream, i), context_.at(stream, wanted[i]),
+                   stream.width * sizeof(float));
+    return project(logits, 0, n, failure);
 }
 
 } // namespace ggufx::model

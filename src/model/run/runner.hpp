@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/run/batch.hpp"
 #include "model/run/caches.hpp"
-#include "model/steps/context.hpp"
 
 namespace ggufx::model {
 
@@ -30,7 +30,7 @@ public:
         const double *const *frequencies;
     };
     Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
-           const Memory &memory, const matmul::Options &options, uint32_t sequence = 0);
+           const Memory &memory, const matmul::Options &options);
     Runner(const Runner &) = delete; // the context points into it
     Runner &operator=(const Runner &) = delete;
 
@@ -39,16 +39,16 @@ public:
         layers_ = layers;
     }
 
-    // The stream of tokens[0..n-1], which stand at positions first .. first + n - 1 and are
-    // appended to the sequence of the caches.
-    Status forward(const int32_t *tokens, size_t n, uint64_t first, Failure *failure);
+    // The stream of the rows, which are appended to their sequences in the caches.
+    Status forward(BatchRows &rows, Failure *failure);
 
     // logits [n][n_vocab] of rows row .. row + n - 1 of the last batch.
     Status project(float *logits, size_t row, size_t n, Failure *failure);
+    // logits [n wanted rows][n_vocab] of the batch that ran last, whose stream is gone then.
+    Status project(float *logits, const BatchRows &rows, Failure *failure);
 
 private:
     Context context_;
-    state::Step memory_{};
     LayerWatcher *layers_ = nullptr;
 };
 

@@ -13,7 +13,8 @@ namespace {
 
 Status run(const Context &c, const step::Embed &s, Failure *failure) {
     for (size_t i = 0; i < c.n; i++) {
-        const uint64_t row = s.by_position ? c.position(i) : static_cast<uint64_t>(c.tokens[i]);
+        const uint64_t row =
+            s.by_position ? uint64_t{c.positions[i]} : static_cast<uint64_t>(c.tokens[i]);
         const Status status =
             c.engine.dequantize(c.at(s.out, i), c.weights(s.weights), row, 1, failure);
         if (status != Status::ok) return status;
@@ -91,12 +92,7 @@ Status run(const Context &c, const step::ExpertProduct &s, Failure *failure) {
                               failure);
 }
 
-// Page by page where the cache encodes; its bits do not depend on that. Where other layers ask the
-// same keys afterwards, all at once: their queries see pages as they were before they were encoded.
-Status run(const Context &c, const step::Attend &s, Failure *failure) {
-    if (c.texts) return attend_texts(c, s, failure);
-    kv::Cache &cache = *c.caches[s.cache];
-    const uint32_t sequence = c.sequence;
+kv::AttendOptions attend_options(const Context &c, const step::Attend &s) {
     kv::AttendOptions options;
     options.causal = s.causal;
     options.scale = s.scale;
@@ -104,20 +100,63 @@ Status run(const Context &c, const step::Attend &s, Failure *failure) {
     options.sink_logits = c.program.vector(s.sinks);
     options.alibi_slopes = s.slopes == kNoIndex ? nullptr : c.program.slopes.data() + s.slopes;
     options.progress = c.options.progress;
-    const bool appends = !s.k.none();
-    for (size_t done = 0, step; done < c.n; done += step) {
-        step = s.shared ? c.n : cache.whole_step(s.layer, sequence, c.n - done);
+    return options;
+}
+
+kv::Source source_of(const Context &c, const step::Attend &s, size_t row) {
+    return {c.at(s.k, row), s.v.none() ? nullptr : c.at(s.v, row)};
+}
+
+// Page by page where the cache encodes; its bits do not depend on that. Where other layers ask the
+// same keys afterwards, all at once: their queries see pages as they were before they were encoded.
+Status attend_run(const Context &c, const step::Attend &s, const BatchPart &part,
+                  const kv::AttendOptions &options, Failure *failure) {
+    kv::Cache &cache = *c.caches[s.cache];
+    for (size_t done = 0, step; done < part.n; done += step) {
+        const size_t row = part.row + done;
+        step = s.shared ? part.n : cache.whole_step(s.layer, part.sequence, part.n - done);
         Status status = Status::ok;
-        if (appends) {
-            const kv::Source source = {c.at(s.k, done), s.v.none() ? nullptr : c.at(s.v, done)};
-            status = cache.append(s.layer, sequence, step, nullptr, source, failure);
-        }
+        if (!s.k.none())
+            status =
+                cache.append(s.layer, part.sequence, step, nullptr, source_of(c, s, row), failure);
         if (status == Status::ok)
-            status = cache.attend(c.at(s.out, done), nullptr, s.layer, &sequence, 1,
-                                  c.at(s.q, done), step, nullptr, options, failure);
+            status = cache.attend(c.at(s.out, row), nullptr, s.layer, &part.sequence, 1,
+                                  c.at(s.q, row), step, nullptr, options, failure);
         if (status != Status::ok) return status;
     }
-    if (!c.watcher || !appends) return Status::ok;
+    return Status::ok;
+}
+
+// One token of each of n sequences, whose rows are neighbours, from `row` on.
+Status attend_single(const Context &c, const step::Attend &s, size_t row, size_t n,
+                     const kv::AttendOptions &options, Failure *failure) {
+    kv::Cache &cache = *c.caches[s.cache];
+    const uint32_t *sequences = c.sequences + row;
+    Status status = Status::ok;
+    if (!s.k.none()) {
+        const auto *positions = reinterpret_cast<const int32_t *>(c.positions + row);
+        status =
+            cache.append_batch(s.layer, n, sequences, positions, source_of(c, s, row), failure);
+    }
+    if (status != Status::ok) return status;
+    return cache.attend(c.at(s.out, row), nullptr, s.layer, sequences, n, c.at(s.q, row), 1,
+                        nullptr, options, failure);
+}
+
+Status run(const Context &c, const step::Attend &s, Failure *failure) {
+    if (c.texts) return attend_texts(c, s, failure);
+    const kv::AttendOptions options = attend_options(c, s);
+    Status status = Status::ok;
+    for (size_t i = 0, n; i < c.n_parts && status == Status::ok; i += n) {
+        for (n = 0; i + n < c.n_parts && c.parts[i + n].n == 1;) n++;
+        if (n > 1) {
+            status = attend_single(c, s, c.parts[i].row, n, options, failure);
+            continue;
+        }
+        n = 1;
+        status = attend_run(c, s, c.parts[i], options, failure);
+    }
+    if (status != Status::ok || !c.watcher || s.k.none()) return status;
     return c.watcher->attention_done(s.model_layer, c.n, c.at(s.q, 0), c.at(s.k, 0),
                                      s.v.none() ? nullptr : c.at(s.v, 0), c.at(s.out, 0), failure);
 }

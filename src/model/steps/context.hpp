@@ -25,6 +25,13 @@ struct TextRows {
     size_t first, n;
 };
 
+// Rows row .. row + n - 1 of a batch are tokens of a sequence, from position `first` on.
+struct BatchPart {
+    uint32_t sequence;
+    size_t row, n;
+    uint64_t first;
+};
+
 struct Context {
     const Program &program;
     const matmul::Engine &engine;
@@ -32,8 +39,6 @@ struct Context {
     const double *const *frequencies; // of each rotation, for this session's context
     kv::Cache *const *caches;         // of Program::caches
     state::StateCache *states;
-    uint32_t sequence = 0; // of both, that the batch belongs to
-    state::Step *memory;   // of the recurrent layer whose convolution ran last
     matmul::Options options;
     AttentionWatcher *watcher = nullptr;
 
@@ -43,19 +48,32 @@ struct Context {
     size_t stream_row = 0;   // of the stream that stands for row 0
 
     const int32_t *tokens = nullptr;
-    size_t n = 0;       // rows
-    uint64_t first = 0; // position of row 0
+    const uint32_t *positions = nullptr; // of rows in their sequences
+    const uint32_t *sequences = nullptr; // of rows; a batch of texts has none
+    size_t n = 0;                        // rows
+    // Runs of rows, ascending; no sequence has two.
+    const BatchPart *parts = nullptr;
+    size_t n_parts = 0;
+    // Of the parts, in the recurrent layer whose convolution ran last.
+    state::Step *memory = nullptr;
 
     // A batch of whole texts: nothing is remembered of them. Rows behind the last one are there to
     // be computed and for nothing else. Where one_layer is set the caches have one layer, which
     // all layers of the program use in turn.
     const TextRows *texts = nullptr;
     size_t n_texts = 0;
-    const uint32_t *positions = nullptr; // of rows in their texts
     bool one_layer = false;
     Pooling pooling = Pooling::none;
 
-    uint64_t position(size_t row) const { return positions ? positions[row] : first + row; }
+    // Of the part that a row belongs to.
+    size_t part_of(size_t row) const {
+        size_t part = 0;
+        for (size_t end = n_parts; end - part > 1;) {
+            const size_t middle = part + (end - part) / 2;
+            (parts[middle].row <= row ? part : end) = middle;
+        }
+        return part;
+    }
     const Host &host() const { return engine.host(); }
     const matmul::Weights &weights(uint32_t i) const { return program.weights[i].w; }
     size_t stride(const View &v) const { return program.slots[v.slot].width; }

@@ -14,60 +14,76 @@ namespace {
 
 constexpr uint32_t kMaxTaps = 8;
 
-// Row i of what came before this batch and its tokens: tail rows have i < tail.
+// Row i of what came before a run of tokens, and of the run: rows of the tail have i < n_tail.
 struct Inputs {
     const float *tail;
-    size_t n_tail, width;
+    size_t n_tail, width, first;
     const Context &c;
     const View &in;
     const float *row(size_t i) const {
-        return i < n_tail ? tail + i * width : c.at(in, i - n_tail);
+        return i < n_tail ? tail + i * width : c.at(in, first + i - n_tail);
     }
 };
+
+// Ascending: tail_out may be tail_in.
+void keep_tail(const Inputs &inputs, float *tail_out, size_t n) {
+    for (size_t i = 0; i < inputs.n_tail; i++)
+        memmove(tail_out + i * inputs.width, inputs.row(i + n), inputs.width * sizeof(float));
+}
+
+// Rows first .. first + count - 1 of the matrix of a head over the tokens of a run.
+void delta_rows(const Context &c, const step::Delta &s, size_t part, size_t head, size_t first,
+                size_t count) {
+    const state::Step &memory = c.memory[part];
+    const size_t n = s.values, at = head * n * n + first * n;
+    const size_t key = s.interleaved ? head % s.key_heads : head / (s.heads / s.key_heads);
+    const float scale = static_cast<float>(1.0 / sqrt(static_cast<double>(n)));
+    float *m = memory.state_out + at;
+    if (m != memory.state_in + at) memcpy(m, memory.state_in + at, count * n * sizeof(float));
+    const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
+    for (size_t row = begin; row < end; row++) {
+        const kernels::DeltaStep numbers = {c.at(s.decay, row)[head], c.at(s.beta, row)[head],
+                                            scale};
+        c.rows.delta(c.at(s.out, row) + head * n + first, m, c.at(s.k, row) + key * n,
+                     c.at(s.q, row) + key * n, c.at(s.v, row) + head * n + first, numbers, count,
+                     n);
+    }
+}
 
 } // namespace
 
 Status run(const Context &c, const step::Conv &s, Failure *failure) {
-    const state::Step memory = c.states->step(s.state, c.sequence);
-    const Inputs inputs = {memory.tail_in, s.taps - 1u, s.in.width, c, s.in};
+    for (size_t p = 0; p < c.n_parts; p++)
+        c.memory[p] = c.states->step(s.state, c.parts[p].sequence);
+    const auto inputs = [&](size_t part) {
+        return Inputs{c.memory[part].tail_in, s.taps - 1u, s.in.width, c.parts[part].row, c, s.in};
+    };
     const float *w = c.program.vector(s.w), *b = c.program.vector(s.b);
     const Status status = for_rows(c.host(), c.n, size_t{s.taps} * s.in.width, [&](size_t row) {
+        const size_t part = c.part_of(row);
+        const Inputs in = inputs(part);
         const float *taps[kMaxTaps];
-        for (uint32_t j = 0; j < s.taps; j++) taps[j] = inputs.row(row + j);
+        for (uint32_t j = 0; j < s.taps; j++) taps[j] = in.row(row - in.first + j);
         float *out = c.at(s.out, row);
         c.rows.conv(out, taps, w, b, s.taps, s.in.width);
         if (s.activate) c.rows.silu(out, nullptr, s.in.width);
     });
     if (status != Status::ok) return executor_failed(status, failure);
-    // Ascending: tail_out may be tail_in.
-    for (size_t i = 0; i + 1 < s.taps; i++)
-        memmove(memory.tail_out + i * s.in.width, inputs.row(i + c.n), s.in.width * sizeof(float));
-    *c.memory = memory;
+    for (size_t p = 0; p < c.n_parts; p++) keep_tail(inputs(p), c.memory[p].tail_out, c.parts[p].n);
     return Status::ok;
 }
 
-// A task has some rows of a head's matrix and runs over all tokens.
+// A task has some rows of a head's matrix and runs over the tokens of a sequence.
 Status run(const Context &c, const step::Delta &s, Failure *failure) {
-    const state::Step memory = *c.memory;
-    const size_t n = s.values, matrix = n * n;
     constexpr size_t kRows = 16;
-    const size_t cuts = (n + kRows - 1) / kRows;
-    const float scale = static_cast<float>(1.0 / sqrt(static_cast<double>(n)));
-    const Status status = for_rows(c.host(), s.heads * cuts, c.n * kRows * n * 4, [&](size_t task) {
-        const size_t head = task / cuts, first = task % cuts * kRows;
-        const size_t count = n - first < kRows ? n - first : kRows;
-        const size_t key = s.interleaved ? head % s.key_heads : head / (s.heads / s.key_heads);
-        const size_t at = head * matrix + first * n;
-        float *m = memory.state_out + at;
-        if (m != memory.state_in + at) memcpy(m, memory.state_in + at, count * n * sizeof(float));
-        for (size_t row = 0; row < c.n; row++) {
-            const kernels::DeltaStep numbers = {c.at(s.decay, row)[head], c.at(s.beta, row)[head],
-                                                scale};
-            c.rows.delta(c.at(s.out, row) + head * n + first, m, c.at(s.k, row) + key * n,
-                         c.at(s.q, row) + key * n, c.at(s.v, row) + head * n + first, numbers,
-                         count, n);
-        }
-    });
+    const size_t n = s.values, cuts = (n + kRows - 1) / kRows, per_part = s.heads * cuts;
+    const size_t tokens = c.n / c.n_parts + 1;
+    const Status status =
+        for_rows(c.host(), c.n_parts * per_part, tokens * kRows * n * 4, [&](size_t task) {
+            const size_t head = task % per_part / cuts, first = task % cuts * kRows;
+            const size_t count = n - first < kRows ? n - first : kRows;
+            delta_rows(c, s, task / per_part, head, first, count);
+        });
     return executor_failed(status, failure);
 }
 

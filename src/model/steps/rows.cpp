@@ -15,7 +15,7 @@ namespace {
 void run(const Context &c, const step::Angles &s, size_t row) {
     const Rotation &rotation = c.program.rotations[s.rotation];
     const double *frequencies = c.frequencies[s.rotation];
-    const double position = static_cast<double>(c.position(row));
+    const double position = static_cast<double>(c.positions[row]);
     float *out = c.at(s.out, row);
     for (uint32_t i = 0; i < rotation.pairs; i++) {
         const SinCos angle = sin_cos_f64(position * frequencies[i]);
@@ -48,7 +48,7 @@ void run(const Context &c, const step::Rotate &s, size_t row) {
 }
 
 void run(const Context &c, const step::Temperature &s, size_t row) {
-    const double position = static_cast<double>(c.position(row)) + static_cast<double>(s.offset);
+    const double position = static_cast<double>(c.positions[row]) + static_cast<double>(s.offset);
     const double steps = floor(position / static_cast<double>(s.floor)) + 1;
     const double factor = static_cast<double>(s.scale) * log_f64(steps) + 1;
     c.rows.scale(c.at(s.x, row), static_cast<float>(factor), s.x.width);

@@ -15,6 +15,27 @@ functions! {
     fn ggufx_runtime_info(out: *mut ggufx_runtime_facts, rt: *const ggufx_runtime, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
+    fn ggufx_batch_options_init(options: *mut ggufx_batch_options);
+    fn ggufx_session_decode_batch(session: *mut ggufx_session, items: *const ggufx_batch_item,
+        n_items: usize, options: *const ggufx_batch_options, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_session_sequence_length(session: *const ggufx_session, sequence: u32) -> u64;
+    fn ggufx_session_sequence_truncate(session: *mut ggufx_session, sequence: u32, n_tokens: u64,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_sequence_copy(session: *mut ggufx_session, from: u32, to: u32, n_tokens: u64,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_memory(out: *mut ggufx_session_memory_facts, session: *const ggufx_session,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_save(session: *const ggufx_session, sequence: u32, write: Option<unsafe extern
+        "C" fn(user: *mut c_void, data: *const c_void, n: usize) -> ggufx_status>, user: *mut
+        c_void, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_load(session: *mut ggufx_session, sequence: u32, read: Option<unsafe extern "C"
+        fn(user: *mut c_void, data: *mut c_void, n: usize) -> ggufx_status>, user: *mut c_void,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_save_path(session: *const ggufx_session, sequence: u32, path: *const c_char,
+        error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_load_path(session: *mut ggufx_session, sequence: u32, path: *const c_char,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_options_init(options: *mut ggufx_chat_options);
     fn ggufx_chat_create(out: *mut *mut ggufx_chat, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_chat_options, error: *mut ggufx_error) -> ggufx_status;

@@ -199,6 +199,40 @@ pub struct ggufx_runtime_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_batch_item {
+    pub sequence: u32,
+    pub flags: u32,
+    pub tokens: *const i32,
+    pub n_tokens: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_batch_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub progress: *const ggufx_progress,
+    pub logits: *mut f32,
+    pub n_logits: usize,
+    pub item_size: u32,
+    pub matmul_flags: u32,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_session_memory_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub cache_bytes: u64,
+    pub n_pages: u64,
+    pub n_shared_pages: u64,
+    pub n_tokens: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_chat_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -776,7 +810,7 @@ pub struct ggufx_session_options {
     pub reserved0: u32,
     pub reserved: [u64; 3],
     pub n_checkpoints: u32,
-    pub reserved1: u32,
+    pub n_sequences: u32,
 }
 
 #[repr(C)]
@@ -788,6 +822,8 @@ pub struct ggufx_session_facts {
     pub n_batch: u32,
     pub type_k: u32,
     pub type_v: u32,
+    pub n_sequences: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -1015,7 +1051,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 64] = [
+pub const SIZES: [(&str, usize); 67] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -1023,6 +1059,9 @@ pub const SIZES: [(&str, usize); 64] = [
     ("ggufx_progress\0", size_of::<ggufx_progress>()),
     ("ggufx_runtime_options\0", size_of::<ggufx_runtime_options>()),
     ("ggufx_runtime_facts\0", size_of::<ggufx_runtime_facts>()),
+    ("ggufx_batch_item\0", size_of::<ggufx_batch_item>()),
+    ("ggufx_batch_options\0", size_of::<ggufx_batch_options>()),
+    ("ggufx_session_memory_facts\0", size_of::<ggufx_session_memory_facts>()),
     ("ggufx_chat_options\0", size_of::<ggufx_chat_options>()),
     ("ggufx_chat_message\0", size_of::<ggufx_chat_message>()),
     ("ggufx_chat_request\0", size_of::<ggufx_chat_request>()),

@@ -1,0 +1,32 @@
+// How the products of a call are made, as a byte that is kept with each of its tokens.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "matmul/matmul.hpp"
+
+namespace ggufx::model {
+
+// Part of snapshots.
+constexpr uint8_t kModeF32 = 1, kModeInvariant = 2, kModePrecise = 4, kModeTiles = 8;
+
+inline uint8_t mode_of(const matmul::Options &options) {
+    return static_cast<uint8_t>(
+        (options.f32_activations ? kModeF32 : 0) | (options.batch_invariant ? kModeInvariant : 0) |
+        (options.precise ? kModePrecise : 0) | (options.tiles ? kModeTiles : 0));
+}
+
+inline bool is_mode(uint8_t mode) {
+    constexpr uint8_t kAll = kModeF32 | kModeInvariant | kModePrecise | kModeTiles;
+    const auto both = [mode](uint8_t a, uint8_t b) { return (mode & a) && (mode & b); };
+    return mode <= kAll && !both(kModeF32, kModePrecise) && !both(kModeInvariant, kModeTiles);
+}
+
+inline matmul::Options with_mode(matmul::Options options, uint8_t mode) {
+    options.f32_activations = (mode & kModeF32) != 0;
+    options.batch_invariant = (mode & kModeInvariant) != 0;
+    options.precise = (mode & kModePrecise) != 0;
+    options.tiles = (mode & kModeTiles) != 0;
+    return options;
+}
+
+} // namespace ggufx::model

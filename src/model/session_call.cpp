@@ -1,0 +1,316 @@
+// Decoding in batches, all or nothing: the caches go back to where the call began and the new
+// logits are dropped when anything fails on the way. Tokens that a cut left out of the caches are
+// computed again as the first part of the call.
+// SPDX-License-Identifier: MIT
+#include "model/session.hpp"
+
+#include "model/mode.hpp"
+
+#include <inttypes.h>
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+bool has_nan(const float *x, size_t n) {
+    bool found = false;
+    for (size_t i = 0; i < n; i++) found |= x[i] != x[i];
+    return found;
+}
+
+} // namespace
+
+// Reports tokens done to the caller: between layers, and from inside the matrix products so that
+// large ones are interruptible too. A layer counts for its share of the batch.
+class Session::Poll final : public AttentionWatcher, public LayerWatcher {
+public:
+    Poll(const Progress &user, const AttentionHook &hook, uint64_t length, uint64_t total,
+         uint32_t n_layers)
+        : user_(user), hook_(hook), length_(length), total_(total), n_layers_(n_layers) {}
+
+    Progress progress() { return user_.report ? Progress{this, report} : Progress{}; }
+    void begin_batch(uint64_t done, uint64_t n) {
+        start_ = done_ = done;
+        n_ = n;
+    }
+    bool cancelled() { return user_.cancelled(done_, total_); }
+    Status layer_done(uint32_t layer, Failure *failure) override {
+        done_ = start_ + n_ * (layer + 1) / (n_layers_ + uint64_t{1});
+        return cancelled() ? stop(failure) : Status::ok;
+    }
+    Status attention_done(uint32_t layer, size_t n, const float *q, const float *k, const float *v,
+                          const float *out, Failure *failure) override {
+        const bool stops =
+            hook_.layer && hook_.layer(hook_.user, layer, length_ + start_, n, q, k, v, out);
+        return stops ? stop(failure) : Status::ok;
+    }
+
+private:
+    Status stop(Failure *failure) const {
+        return set_failure(failure, Status::cancelled, {},
+                           "cancelled after %" PRIu64 " of %" PRIu64 " tokens", done_, total_);
+    }
+    static int32_t report(void *self, uint64_t, uint64_t) {
+        return static_cast<Poll *>(self)->cancelled();
+    }
+
+    const Progress &user_;
+    const AttentionHook &hook_;
+    const uint64_t length_; // tokens of the sequence before this call
+    uint64_t total_, start_ = 0, n_ = 0, done_ = 0;
+    uint32_t n_layers_;
+};
+
+// A call on the sequences of some items. n_logits of them in all.
+class Session::Call {
+public:
+    struct Options {
+        matmul::Options matmul;
+        Progress progress;
+        AttentionHook attention; // of one item
+        float *logits;           // [n_logits][n_vocab]
+    };
+    Call(Session &session, const BatchItem *items, size_t n_items, const Options &options)
+        : session_(session), items_(items), n_items_(n_items), options_(options),
+          poll_(options_.progress, options_.attention, sequence(0).length, n_tokens(),
+                session.model_.shape().n_layers) {}
+
+    Status run(Failure *failure);
+
+private:
+    Sequence &sequence(size_t item) const { return session_.sequences_[items_[item].sequence]; }
+    uint64_t n_tokens() const {
+        uint64_t n = 0;
+        for (size_t i = 0; i < n_items_; i++) n += items_[i].n;
+        return n;
+    }
+    Status begin(Failure *failure);
+    uint8_t gather_again(size_t *item, uint64_t *at);
+    Status replay(Failure *failure);
+    void gather(size_t *item, size_t *done);
+    Status decode(Failure *failure);
+    Status forward(const matmul::Options &matmul, AttentionWatcher *watcher, float *logits,
+                   Failure *failure);
+    void commit();
+
+    Session &session_;
+    const BatchItem *items_;
+    size_t n_items_;
+    const Options options_;
+    Poll poll_;
+};
+
+// All sequences, or none.
+Status Session::Call::begin(Failure *failure) {
+    Caches &caches = session_.caches_;
+    for (size_t i = 0; i < n_items_; i++) {
+        const Status status = caches.begin(items_[i].sequence, failure);
+        if (status == Status::ok) continue;
+        while (i-- > 0) caches.rollback(items_[i].sequence);
+        return status;
+    }
+    return Status::ok;
+}
+
+// The rows that are gathered; the hook sees new tokens only.
+Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *watcher,
+                              float *logits, Failure *failure) {
+    matmul::Options options = matmul;
+    options.progress = poll_.progress();
+    Runner run = session_.runner(options);
+    run.watch(watcher, &poll_);
+    Status status = run.forward(session_.rows_, failure);
+    if (status == Status::ok) status = run.project(logits, session_.rows_, failure);
+    if (status != Status::ok) return status;
+    const size_t n_values = session_.rows_.wanted().size() * session_.logits_.size();
+    if (!has_nan(logits, n_values)) return status;
+    return set_failure(failure, Status::value, {}, "the model computed a NaN");
+}
+
+// As many tokens as fit of those that cuts left out, all of one mode, from token *at of *item on.
+uint8_t Session::Call::gather_again(size_t *item, uint64_t *at) {
+    BatchRows &rows = session_.rows_;
+    rows.clear();
+    const uint8_t mode = sequence(*item).modes[*at];
+    while (*item < n_items_ && rows.room()) {
+        const Sequence &s = sequence(*item);
+        size_t n = 0;
+        while (n < rows.room() && *at + n < s.length && s.modes[*at + n] == mode) n++;
+        if (n == 0) break;
+        rows.add(items_[*item].sequence, s.ids + *at, n, *at, 0);
+        *at += n;
+        while (*item < n_items_ && *at == sequence(*item).length)
+            if (++*item < n_items_) *at = sequence(*item).held;
+    }
+    return mode;
+}
+
+Status Session::Call::replay(Failure *failure) {
+    size_t item = 0;
+    while (item < n_items_ && sequence(item).held == sequence(item).length) item++;
+    for (uint64_t at = item < n_items_ ? sequence(item).held : 0; item < n_items_;) {
+        const uint8_t mode = gather_again(&item, &at);
+        const Status status = forward(with_mode(options_.matmul, mode), nullptr, nullptr, failure);
+        if (status != Status::ok) return status;
+        for (const BatchPart &part : session_.rows_.parts())
+            session_.caches_.pass(part.sequence,
+                                  part.first + part.n - session_.sequences_[part.sequence].held);
+    }
+    return Status::ok;
+}
+
+// As many new tokens as fit, from token *done of *item on.
+void Session::Call::gather(size_t *item, size_t *done) {
+    BatchRows &rows = session_.rows_;
+    rows.clear();
+    while (*item < n_items_ && rows.room()) {
+        const BatchItem &i = items_[*item];
+        const size_t left = i.n - *done, n = left < rows.room() ? left : rows.room();
+        const size_t behind = left - n; // tokens for a later batch
+        const size_t n_logits = i.n_logits > behind ? i.n_logits - behind : 0;
+        rows.add(i.sequence, i.tokens + *done, n, sequence(*item).length + *done,
+                 n_logits < n ? n_logits : n);
+        *done += n;
+        if (*done < i.n) break;
+        ++*item;
+        *done = 0;
+    }
+}
+
+Status Session::Call::decode(Failure *failure) {
+    float *logits = options_.logits;
+    uint64_t n_before = 0;
+    for (size_t item = 0, done = 0; item < n_items_;) {
+        gather(&item, &done);
+        poll_.begin_batch(n_before, session_.rows_.n());
+        const Status status = forward(options_.matmul, &poll_, logits, failure);
+        if (status != Status::ok) return status;
+        n_before += session_.rows_.n();
+        logits += session_.rows_.wanted().size() * session_.logits_.size();
+        if (done)
+            session_.caches_.pass(items_[item].sequence,
+                                  sequence(item).length - sequence(item).held + done);
+    }
+    return Status::ok;
+}
+
+void Session::Call::commit() {
+    const uint8_t mode = mode_of(options_.matmul);
+    for (size_t i = 0; i < n_items_; i++) {
+        Sequence &s = sequence(i);
+        memcpy(s.ids + s.length, items_[i].tokens, items_[i].n * sizeof *s.ids);
+        memset(s.modes + s.length, mode, items_[i].n);
+        s.length += items_[i].n;
+        session_.caches_.commit(items_[i].sequence, s.length - s.held);
+        s.held = s.length;
+        if (items_[i].mark) session_.caches_.mark(items_[i].sequence);
+    }
+}
+
+Status Session::Call::run(Failure *failure) {
+    Status status = begin(failure);
+    if (status != Status::ok) return status;
+    status = replay(failure);
+    if (status == Status::ok) status = decode(failure);
+    if (status == Status::ok) {
+        commit();
+        return status;
+    }
+    for (size_t i = 0; i < n_items_; i++) session_.caches_.rollback(items_[i].sequence);
+    return status;
+}
+
+Status Session::check_ids(const int32_t *tokens, size_t n, Failure *failure) const {
+    for (size_t i = 0; i < n; i++) {
+        if (tokens[i] >= 0 && static_cast<uint64_t>(tokens[i]) < model_.shape().n_vocab) continue;
+        return set_failure(failure, Status::argument, {kNone, i},
+                           "token %" PRIu64 " is %" PRId32 ", the vocabulary has %" PRIu64
+                           " tokens",
+                           static_cast<uint64_t>(i), tokens[i], model_.shape().n_vocab);
+    }
+    return Status::ok;
+}
+
+static Status check_room(uint64_t length, size_t n, uint32_t n_context, Failure *failure) {
+    if (n <= n_context - length) return Status::ok;
+    return set_failure(failure, Status::capacity, {},
+                       "%" PRIu64 " tokens do not fit: %" PRIu64 " of %" PRIu32 " are used",
+                       static_cast<uint64_t>(n), length, n_context);
+}
+
+Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &options,
+                       Failure *failure) {
+    const size_t n_vocab = logits_.size();
+    Status status = check_room(sequences_[0].length, n, n_context_, failure);
+    if (status == Status::ok) status = check_ids(tokens, n, failure);
+    if (status != Status::ok) return status;
+    float *const all = options.all_logits;
+    const BatchItem item = {0, tokens, n, all ? n : 1, false};
+    Call call(*this, &item, 1,
+              {matmul_, options.progress, options.attention, all ? all : next_logits_.data()});
+    status = call.run(failure);
+    if (status != Status::ok) return status;
+    if (all) memcpy(next_logits_.data(), all + (n - 1) * n_vocab, n_vocab * sizeof(float));
+    logits_.swap(next_logits_);
+    has_logits_ = true;
+    return status;
+}
+
+Status Session::check_item(const BatchItem &item, size_t index, Failure *failure) const {
+    const uint64_t at = index;
+    const auto refuse = [&](const char *what) {
+        return set_failure(failure, Status::argument, {.index = at}, "item %" PRIu64 ": %s", at,
+                           what);
+    };
+    if (item.sequence >= sequences_.size())
+        return set_failure(failure, Status::argument, {.index = at},
+                           "item %" PRIu64 ": sequence %" PRIu32 ", the session has %" PRIu64, at,
+                           item.sequence, static_cast<uint64_t>(sequences_.size()));
+    if (!item.tokens || item.n == 0) return refuse("tokens must hold at least one id");
+    if (sequences_[item.sequence].in_call) return refuse("its sequence has an item before it");
+    Failure why = {};
+    Status status = check_room(sequences_[item.sequence].length, item.n, n_context_, &why);
+    if (status == Status::ok) status = check_ids(item.tokens, item.n, &why);
+    if (status == Status::ok) return status;
+    return set_failure(failure, status, {.index = at}, "item %" PRIu64 ": %s", at, why.message);
+}
+
+Status Session::check_items(const BatchItem *items, size_t n_items, Failure *failure) {
+    Status status = Status::ok;
+    size_t n = 0;
+    while (n < n_items && status == Status::ok) {
+        status = check_item(items[n], n, failure);
+        if (status == Status::ok) sequences_[items[n++].sequence].in_call = true;
+    }
+    while (n-- > 0) sequences_[items[n].sequence].in_call = false;
+    return status;
+}
+
+Status Session::decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
+                             Failure *failure) {
+    const Status status = check_items(items, n_items, failure);
+    if (status != Status::ok || n_items == 0) return status;
+    const matmul::Options &matmul = options.matmul ? *options.matmul : matmul_;
+    Call call(*this, items, n_items, {matmul, options.progress, {}, options.logits});
+    const Status done = call.run(failure);
+    for (size_t i = 0; i < n_items && done == Status::ok; i++)
+        if (items[i].sequence == 0) has_logits_ = false;
+    return done;
+}
+
+Status Session::advance(const int32_t *tokens, size_t n, Failure *failure) {
+    has_logits_ = false;
+    const BatchItem item = {0, tokens, n, 0, false};
+    return Call(*this, &item, 1, {matmul_, {}, {}, nullptr}).run(failure);
+}
+
+Status Session::project(float *logits, size_t row, size_t n, Failure *failure) {
+    const Status status = runner(matmul_).project(logits, row, n, failure);
+    if (status == Status::ok && has_nan(logits, n * logits_.size())) {
+        return set_failure(failure, Status::value, {}, "the model computed a NaN");
+    }
+    return status;
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,106 @@
+/*
+ * The part of the run about sequences of a session: batches, copies, snapshots. The model is the
+ * demo model.
+ * SPDX-License-Identifier: MIT
+ */
+#include "exercise.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kTokens = 5, kMostSnapshot = 1 << 20 };
+
+typedef struct snapshot {
+    size_t n, at;
+    uint8_t bytes[kMostSnapshot];
+} snapshot;
+
+static ggufx_status write_piece(void *user, const void *data, size_t n) {
+    snapshot *s = user;
+    MUST(n <= kMostSnapshot - s->n);
+    memcpy(s->bytes + s->n, data, n);
+    s->n += n;
+    return GGUFX_OK;
+}
+
+static ggufx_status read_piece(void *user, void *data, size_t n) {
+    snapshot *s = user;
+    if (n > s->n - s->at) return GGUFX_E_TRUNCATED;
+    memcpy(data, s->bytes + s->at, n);
+    s->at += n;
+    return GGUFX_OK;
+}
+
+static ggufx_status use_snapshots(exercise *e, ggufx_session *session) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    snapshot *saved = calloc(1, sizeof *saved);
+    char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* on its own: runs go side by side */
+    const int fd = mkstemp(path);
+    MUST(saved && fd >= 0 && close(fd) == 0);
+    TRY(a->session_save(session, 1, write_piece, saved, &e->error));
+    TRY(a->session_load(session, 0, read_piece, saved, &e->error));
+    MUST(a->session_sequence_length(session, 0) == kTokens && saved->at == saved->n);
+    TRY(a->session_save_path(session, 2, path, &e->error));
+    TRY(a->session_load_path(session, 1, path, &e->error));
+    MUST(a->session_sequence_length(session, 1) == 3);
+end:
+    MUST(unlink(path) == 0);
+    free(saved);
+    return status;
+}
+
+/* Two sequences begin, a third one goes on where the second was after three tokens. */
+static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int32_t *ids,
+                                  float *logits, uint32_t n_vocab) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
+    ggufx_batch_options options;
+    ggufx_batch_item items[3] = {{0, GGUFX_BATCH_LOGITS, ids, 2},
+                                 {1, GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK, ids + 1, kTokens},
+                                 {2, GGUFX_BATCH_ALL_LOGITS, ids + 7, 1}};
+    a->batch_options_init(&options);
+    options.progress = e->progress;
+    options.item_size = sizeof *items;
+    options.logits = logits;
+    options.n_logits = (size_t)2 * n_vocab;
+    TRY(a->session_decode_batch(session, items, 2, &options, &e->error));
+    exercise_mix(e, logits, options.n_logits, sizeof *logits);
+    TRY(a->session_sequence_copy(session, 1, 2, 3, &e->error));
+    TRY(a->session_memory(&memory, session, &e->error));
+    MUST(memory.n_tokens == 2 + kTokens + 3 && memory.n_shared_pages > 0);
+    TRY(a->session_sequence_truncate(session, 0, 1, &e->error));
+    items[0].n_tokens = items[1].n_tokens = 1;
+    options.flags = GGUFX_BATCH_MATMUL;
+    options.matmul_flags = GGUFX_MATMUL_TILES;
+    options.n_logits = (size_t)3 * n_vocab;
+    TRY(a->session_decode_batch(session, items, 3, &options, &e->error));
+    exercise_mix(e, logits, options.n_logits, sizeof *logits);
+    TRY(a->session_sequence_truncate(session, 1, kTokens, &e->error));
+    TRY(a->session_sequence_truncate(session, 2, 3, &e->error));
+    TRY(use_snapshots(e, session));
+end:
+    return status;
+}
+
+ggufx_status exercise_batch(exercise *e, const ggufx_model *model, const int32_t *ids,
+                            uint32_t n_vocab) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_session *session = NULL;
+    ggufx_session_options options;
+    float *logits = calloc((size_t)3 * n_vocab, sizeof *logits);
+    MUST(logits);
+    a->session_options_init(&options);
+    options.n_context = 16;
+    options.n_batch = 4;
+    options.n_sequences = 3;
+    TRY(a->session_create(&session, model, &options, &e->error));
+    TRY(use_sequences(e, session, ids, logits, n_vocab));
+end:
+    a->session_destroy(session);
+    free(logits);
+    return status;
+}

@@ -1,0 +1,368 @@
+// Many sequences in one session: whatever was computed beside them, cut, copied, saved, loaded or
+// cancelled, each has the logits, to the bit, of a session that it has for itself. Random
+// operations on models of every kind of memory, where calls are made by rows, by tiles, or by both.
+// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// SPDX-License-Identifier: MIT
+#include "tiny_files.hpp"
+
+extern "C" {
+#include "test_step.h"
+}
+
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+
+namespace {
+
+constexpr uint32_t kSequences = 8, kContext = 230;
+constexpr size_t kStreams = 6, kFamily = 3, kShared = 100; // streams of a family begin alike
+constexpr size_t kPrompt = 90; // where prompts and tokens are computed each in their way
+
+constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3",  "gemma4", "gpt-oss",
+                                  "llama3",         "mixtral", "qwen35", "qwen35moe"};
+
+struct CacheType {
+    const char *name;
+    uint32_t type;
+};
+constexpr CacheType kTypes[] = {
+    {"F16", GGUFX_KV_F16}, {"Q8_0", GGUFX_KV_Q8_0}, {"GX4", GGUFX_KV_GX4}};
+
+// Flags of a token by its place.
+struct Way {
+    const char *name;
+    uint32_t prompt, token;
+    uint32_t at(size_t place) const { return place < kPrompt ? prompt : token; }
+    size_t end(size_t place) const { return place < kPrompt ? kPrompt : kContext; }
+};
+constexpr Way kWays[] = {
+    {"rows", GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_BATCH_INVARIANT},
+    {"tiles", GGUFX_MATMUL_TILES, GGUFX_MATMUL_TILES},
+    {"both", GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_BATCH_INVARIANT},
+};
+
+// Of each type and way. Unless asked for, a model has each type once, and each way.
+const char *asked() {
+    return getenv("GGUFX_TEST_BATCH_OPERATIONS");
+}
+size_t operations() {
+    return asked() ? strtoul(asked(), nullptr, 10) : 60;
+}
+
+ggufx_session *make_session(const ggufx_model *model, uint32_t n_sequences, uint32_t n_batch,
+                            uint32_t type, ggufx_error *error) {
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_context = kContext;
+    options.n_batch = n_batch;
+    options.n_sequences = n_sequences;
+    options.type_k = options.type_v = type;
+    options.matmul_flags = GGUFX_MATMUL_F32; // which no call uses
+    ggufx_session *session = nullptr;
+    return ggufx_session_create(&session, model, &options, error) == GGUFX_OK ? session : nullptr;
+}
+
+// What a call asks for, and the logits it gives.
+struct Call {
+    std::vector<ggufx_batch_item> items;
+    std::vector<float> logits;
+    uint32_t flags = 0;
+
+    ggufx_status run(ggufx_session *session, size_t n_vocab, const ggufx_progress *progress,
+                     ggufx_error *error) {
+        size_t n_rows = 0;
+        for (const ggufx_batch_item &item : items)
+            n_rows += item.flags & GGUFX_BATCH_ALL_LOGITS ? item.n_tokens
+                                                          : item.flags & GGUFX_BATCH_LOGITS;
+        logits.assign(n_rows * n_vocab, -1);
+        ggufx_batch_options options;
+        ggufx_batch_options_init(&options);
+        options.flags = GGUFX_BATCH_MATMUL;
+        options.matmul_flags = flags;
+        options.item_size = sizeof(ggufx_batch_item);
+        options.progress = progress;
+        options.logits = n_rows ? logits.data() : nullptr;
+        options.n_logits = logits.size();
+        return ggufx_session_decode_batch(session, items.data(), items.size(), &options, error);
+    }
+};
+
+struct File {
+    std::vector<uint8_t> bytes;
+    size_t at = 0;
+    static ggufx_status write(void *user, const void *data, size_t n) {
+        auto &file = *static_cast<File *>(user);
+        const auto *from = static_cast<const uint8_t *>(data);
+        file.bytes.insert(file.bytes.end(), from, from + n);
+        return GGUFX_OK;
+    }
+    static ggufx_status read(void *user, void *data, size_t n) {
+        auto &file = *static_cast<File *>(user);
+        if (n > file.bytes.size() - file.at) return GGUFX_E_TRUNCATED;
+        memcpy(data, file.bytes.data() + file.at, n);
+        file.at += n;
+        return GGUFX_OK;
+    }
+};
+
+int32_t countdown(void *user, uint64_t, uint64_t) {
+    return --*static_cast<int *>(user) == 0;
+}
+
+// One model with one type of cache, in one way.
+class Crowd {
+public:
+    Crowd(const ggufx_model *model, const std::string &name, const CacheType &type, const Way &way,
+          uint64_t seed)
+        : model_(model), name_(name + ", " + type.name + ", " + way.name), type_(type.type),
+          way_(way), n_vocab_(vocabulary_of(model)), random_{seed} {
+        for (size_t i = 0; i < kStreams; i++) {
+            streams_.push_back(random_ids(kContext, n_vocab_, 100 + i));
+            const Ids &first = streams_[i / kFamily * kFamily];
+            std::copy_n(first.begin(), kShared, streams_[i].begin());
+            want_.push_back(alone(streams_[i]));
+        }
+    }
+    Crowd(const Crowd &) = delete;
+    ~Crowd() { ggufx_session_destroy(session_); }
+
+    void run(uint32_t n_batch, size_t n_operations);
+    size_t n_cancelled() const { return n_cancelled_; }
+
+private:
+    struct Sequence {
+        size_t stream = 0, length = 0;
+    };
+
+    std::vector<float> alone(const Ids &ids);
+    void step();
+    Call random_call(bool many);
+    void check(const Call &call, const std::vector<size_t> &before);
+    void check_lengths(const char *how);
+    void decode(bool cancel);
+    void truncate();
+    void copy();
+    void save_and_load();
+
+    const ggufx_model *model_;
+    const std::string name_;
+    const uint32_t type_;
+    const Way &way_;
+    const size_t n_vocab_;
+    Random random_;
+    std::vector<Ids> streams_;
+    std::vector<std::vector<float>> want_; // [kContext][n_vocab] of each stream
+    ggufx_session *session_ = nullptr;
+    Sequence sequences_[kSequences];
+    size_t n_cancelled_ = 0;
+};
+
+// All logits of a stream in a session of its own: two calls, whole batches.
+std::vector<float> Crowd::alone(const Ids &ids) {
+    ggufx_error error = {};
+    ggufx_session *session = make_session(model_, 0, 0, type_, &error);
+    must(session ? GGUFX_OK : GGUFX_E_INTERNAL, error, name_.c_str());
+    std::vector<float> out;
+    for (size_t at = 0; at < kContext; at = way_.end(at)) {
+        Call call;
+        call.flags = way_.at(at);
+        call.items.push_back({0, GGUFX_BATCH_ALL_LOGITS, ids.data() + at, way_.end(at) - at});
+        must(call.run(session, n_vocab_, nullptr, &error), error, name_.c_str());
+        out.insert(out.end(), call.logits.begin(), call.logits.end());
+    }
+    ggufx_session_destroy(session);
+    return out;
+}
+
+// Tokens that may come next in some sequences, in a random order.
+Call Crowd::random_call(bool many) {
+    Call call;
+    uint32_t order[kSequences];
+    for (uint32_t i = 0; i < kSequences; i++) order[i] = i;
+    for (uint32_t i = kSequences; i > 1; i--) std::swap(order[i - 1], order[random_.below(i)]);
+    for (const uint32_t i : order) {
+        const Sequence &s = sequences_[i];
+        if (s.length == kContext || random_.below(4) == 0) continue;
+        if (!call.items.empty() && call.flags != way_.at(s.length)) continue;
+        call.flags = way_.at(s.length);
+        const size_t most = way_.end(s.length) - s.length;
+        const size_t n = many && random_.below(3) == 0 ? 1 + random_.below(most) : 1;
+        static constexpr uint32_t kFlags[] = {GGUFX_BATCH_LOGITS, GGUFX_BATCH_LOGITS, 0,
+                                              GGUFX_BATCH_ALL_LOGITS,
+                                              GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK};
+        call.items.push_back(
+            {i, kFlags[random_.below(5)], streams_[s.stream].data() + s.length, n});
+    }
+    return call;
+}
+
+void Crowd::check_lengths(const char *how) {
+    for (uint32_t i = 0; i < kSequences; i++) {
+        const uint64_t n = ggufx_session_sequence_length(session_, i);
+        CHECK(n == sequences_[i].length, "%s, %s: sequence %u has %llu tokens, not %zu",
+              name_.c_str(), how, i, static_cast<unsigned long long>(n), sequences_[i].length);
+    }
+}
+
+void Crowd::check(const Call &call, const std::vector<size_t> &before) {
+    const float *got = call.logits.data();
+    for (size_t i = 0; i < call.items.size(); i++) {
+        const ggufx_batch_item &item = call.items[i];
+        const bool all = item.flags & GGUFX_BATCH_ALL_LOGITS;
+        const size_t n = all ? item.n_tokens : item.flags & GGUFX_BATCH_LOGITS;
+        const size_t row = before[i] + item.n_tokens - n;
+        const float *want = &want_[sequences_[item.sequence].stream][0] + row * n_vocab_;
+        CHECK(memcmp(got, want, n * n_vocab_ * sizeof(float)) == 0,
+              "%s: item %zu of %zu: other bits of sequence %u, tokens %zu to %zu", name_.c_str(), i,
+              call.items.size(), item.sequence, before[i], before[i] + item.n_tokens);
+        got += n * n_vocab_;
+    }
+}
+
+void Crowd::decode(bool cancel) {
+    Call call = random_call(random_.below(3) == 0);
+    int polls = static_cast<int>(1 + random_.below(60));
+    ggufx_progress progress = {};
+    progress.struct_size = sizeof progress;
+    progress.user = &polls;
+    progress.report = countdown;
+    ggufx_error error = {};
+    const ggufx_status status = call.run(session_, n_vocab_, cancel ? &progress : nullptr, &error);
+    CHECK(status == GGUFX_OK || (cancel && status == GGUFX_E_CANCELLED), "%s: %s", name_.c_str(),
+          error.message);
+    n_cancelled_ += status != GGUFX_OK;
+    if (status != GGUFX_OK) return check_lengths("cancelled");
+    std::vector<size_t> before;
+    for (const ggufx_batch_item &item : call.items) {
+        before.push_back(sequences_[item.sequence].length);
+        sequences_[item.sequence].length += item.n_tokens;
+    }
+    check(call, before);
+}
+
+// Often to nothing, and then as another stream.
+void Crowd::truncate() {
+    const auto i = static_cast<uint32_t>(random_.below(kSequences));
+    Sequence &s = sequences_[i];
+    const size_t n = random_.below(3) ? random_.below(s.length + 1) : 0;
+    ggufx_error error = {};
+    must(ggufx_session_sequence_truncate(session_, i, n, &error), error, name_.c_str());
+    s.length = n;
+    if (n <= kShared) s.stream = s.stream / kFamily * kFamily + random_.below(kFamily);
+    if (n == 0) s.stream = random_.below(kStreams);
+}
+
+void Crowd::copy() {
+    const auto from = static_cast<uint32_t>(random_.below(kSequences));
+    const auto to = static_cast<uint32_t>(random_.below(kSequences));
+    const size_t n =
+        random_.below(2) ? sequences_[from].length : random_.below(sequences_[from].length + 1);
+    ggufx_error error = {};
+    const ggufx_status status = ggufx_session_sequence_copy(session_, from, to, n, &error);
+    const bool fits = from != to && sequences_[to].length == 0;
+    CHECK(status == (fits ? GGUFX_OK : GGUFX_E_STATE), "%s: copy %u to %u: %s", name_.c_str(), from,
+          to, error.message);
+    if (fits) sequences_[to] = {sequences_[from].stream, n};
+    check_lengths("copied");
+}
+
+void Crowd::save_and_load() {
+    const auto from = static_cast<uint32_t>(random_.below(kSequences));
+    const auto to = static_cast<uint32_t>(random_.below(kSequences));
+    File file;
+    ggufx_error error = {};
+    must(ggufx_session_save(session_, from, File::write, &file, &error), error, name_.c_str());
+    const bool cut = random_.below(4) == 0;
+    if (cut) file.bytes.resize(random_.below(file.bytes.size()));
+    const ggufx_status status = ggufx_session_load(session_, to, File::read, &file, &error);
+    CHECK(status == (cut ? GGUFX_E_TRUNCATED : GGUFX_OK), "%s: load: %s", name_.c_str(),
+          error.message);
+    if (!cut) sequences_[to] = sequences_[from];
+    check_lengths("loaded");
+}
+
+void Crowd::step() {
+    switch (random_.below(10)) {
+    case 0:
+        return truncate();
+    case 1:
+        return copy();
+    case 2:
+        return save_and_load();
+    case 3:
+        return decode(true);
+    default:
+        return decode(false);
+    }
+}
+
+void Crowd::run(uint32_t n_batch, size_t n_operations) {
+    ggufx_error error = {};
+    ggufx_session_destroy(session_);
+    session_ = make_session(model_, kSequences, n_batch, type_, &error);
+    must(session_ ? GGUFX_OK : GGUFX_E_INTERNAL, error, name_.c_str());
+    for (uint32_t i = 0; i < kSequences; i++) sequences_[i] = {random_.below(kStreams), 0};
+    for (size_t i = 0; i < n_operations; i++) step();
+}
+
+bool takes(const ggufx_model *model, uint32_t type) {
+    ggufx_session *session = make_session(model, 0, 0, type, nullptr);
+    ggufx_session_destroy(session);
+    return session != nullptr;
+}
+
+ggufx_runtime *make_runtime(int32_t isa, uint32_t threads) {
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.isa = isa;
+    options.threads = threads;
+    ggufx_runtime *runtime = nullptr;
+    ggufx_error error;
+    must(ggufx_runtime_create(&runtime, &options, &error), error, "runtime");
+    return runtime;
+}
+
+void test_file(const TinyFile &file, ggufx_runtime *runtime, size_t *done, size_t *n_cancelled) {
+    static size_t turn = 0;
+    turn++;
+    Opened opened(file.path);
+    ggufx_error error;
+    must(ggufx_model_create(&opened.model, runtime, opened.file, nullptr, &error), error,
+         file.path.c_str());
+    for (const CacheType &type : kTypes) {
+        if (!takes(opened.model, type.type)) {
+            CHECK(type.type != GGUFX_KV_F16, "%s: no F16 cache", file.name.c_str());
+            continue;
+        }
+        for (const Way &way : kWays) {
+            const auto place = static_cast<size_t>(&type - kTypes + (&way - kWays));
+            if (!asked() && (place + turn) % std::size(kWays) != 0) continue;
+            if ((*done)++ % test_step() != 0) continue;
+            Crowd crowd(opened.model, file.name, type, way, *done);
+            for (const uint32_t n_batch : {0u, 37u, 3u}) crowd.run(n_batch, operations() / 3);
+            *n_cancelled += crowd.n_cancelled();
+        }
+    }
+}
+
+} // namespace
+
+int main() {
+    if (!begin()) return 77;
+    ggufx_runtime *const best = make_runtime(GGUFX_ISA_BEST, 2);
+    ggufx_runtime *const scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
+    size_t n_files = 0, done = 0, n_cancelled = 0;
+    for (const TinyFile &file : tiny_files()) {
+        const auto is_it = [&](const char *name) { return file.name == name; };
+        if (std::none_of(std::begin(kFiles), std::end(kFiles), is_it)) continue;
+        n_files++;
+        test_file(file, file.name == "llama3" ? scalar : best, &done, &n_cancelled);
+    }
+    CHECK(n_files == std::size(kFiles), "%zu of the models were found", n_files);
+    CHECK(n_cancelled * test_step() > 20, "%zu calls were cancelled", n_cancelled);
+    ggufx_runtime_destroy(scalar);
+    ggufx_runtime_destroy(best);
+    return end();
+}

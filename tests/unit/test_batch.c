@@ -1,0 +1,238 @@
+/*
+ * Sequences of a session: what is refused, and that nothing changes then; items of other sizes;
+ * every allocation of a session with many sequences that fails.
+ * SPDX-License-Identifier: MIT
+ */
+#include "session_fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEQUENCES = 3 };
+
+static void begin_batch(fixture *f, const tiny_options *tiny) {
+    ggufx_session_options options;
+    begin_session(f, tiny, 0);
+    ggufx_session_destroy(f->session);
+    f->session = NULL;
+    ggufx_session_options_init(&options);
+    options.n_sequences = SEQUENCES;
+    assert_int_equal(ggufx_session_create(&f->session, f->model, &options, &f->error), GGUFX_OK);
+}
+
+static ggufx_batch_options batch_options(float *logits, size_t n_rows) {
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.item_size = sizeof(ggufx_batch_item);
+    options.logits = logits;
+    options.n_logits = n_rows * TINY_VOCAB;
+    return options;
+}
+
+static void assert_lengths(const fixture *f, uint64_t a, uint64_t b, uint64_t c) {
+    assert_int_equal(ggufx_session_sequence_length(f->session, 0), a);
+    assert_int_equal(ggufx_session_sequence_length(f->session, 1), b);
+    assert_int_equal(ggufx_session_sequence_length(f->session, 2), c);
+}
+
+static void test_items_are_refused_with_their_number(void **state) {
+    int32_t tokens[TINY_CONTEXT + 1];
+    const ggufx_batch_item good = {1, 0, tokens, 2};
+    float row[TINY_VOCAB];
+    const struct {
+        ggufx_batch_item item;
+        ggufx_status status;
+        const char *text;
+    } cases[] = {
+        {{SEQUENCES, 0, tokens, 1}, GGUFX_E_ARGUMENT, "sequence 3"},
+        {{UINT32_MAX, 0, tokens, 1}, GGUFX_E_ARGUMENT, "sequence 4294967295"},
+        {{1, 0, tokens, 1}, GGUFX_E_ARGUMENT, "before it"},
+        {{0, 0, NULL, 1}, GGUFX_E_ARGUMENT, "at least one"},
+        {{0, 0, tokens, 0}, GGUFX_E_ARGUMENT, "at least one"},
+        {{0, 8, tokens, 1}, GGUFX_E_ARGUMENT, "flags 0x8"},
+        {{0, 0, tokens, TINY_CONTEXT + 1}, GGUFX_E_CAPACITY, "do not fit"},
+        {{0, 0, tokens, SIZE_MAX}, GGUFX_E_CAPACITY, "do not fit"},
+        {{0, 0, tokens + TINY_CONTEXT, 1}, GGUFX_E_ARGUMENT, "vocabulary"},
+    };
+    fixture f;
+    (void)state;
+    make_tokens(tokens, TINY_CONTEXT);
+    tokens[TINY_CONTEXT] = TINY_VOCAB;
+    begin_batch(&f, NULL);
+    const ggufx_batch_options options = batch_options(NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const ggufx_batch_item items[] = {good, cases[i].item};
+        const ggufx_status status =
+            ggufx_session_decode_batch(f.session, items, 2, &options, &f.error);
+        assert_int_equal(f.error.index, 1);
+        FAILS(&f, cases[i].status, cases[i].text, status);
+        assert_lengths(&f, 0, 0, 0);
+    }
+    const ggufx_batch_item many[SEQUENCES + 1] = {good, good, good, good};
+    FAILS(&f, GGUFX_E_ARGUMENT, "4 items",
+          ggufx_session_decode_batch(f.session, many, SEQUENCES + 1, &options, &f.error));
+    assert_int_equal(ggufx_session_decode_batch(f.session, NULL, 0, &options, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_decode_batch(f.session, &good, 1, &options, &f.error), GGUFX_OK);
+    assert_lengths(&f, 0, 2, 0);
+    FAILS(&f, GGUFX_E_STATE, "no token",
+          ggufx_session_logits(row, TINY_VOCAB, f.session, &f.error));
+    end(&f);
+}
+
+static void test_options_are_refused_by_name(void **state) {
+    int32_t tokens[4];
+    float logits[2 * TINY_VOCAB];
+    const ggufx_batch_item item = {1, GGUFX_BATCH_LOGITS, tokens, 4};
+    ggufx_batch_options options;
+    fixture f;
+    (void)state;
+    make_tokens(tokens, 4);
+    begin_batch(&f, NULL);
+    ggufx_batch_options_init(NULL);
+#define REFUSED(text)                                                                              \
+    FAILS(&f, GGUFX_E_ARGUMENT, text,                                                              \
+          ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error))
+    ggufx_batch_options_init(&options);
+    REFUSED("item_size is 0");
+    options = batch_options(logits, 1);
+    options.item_size = sizeof item - 1;
+    REFUSED("item_size");
+    options.item_size = sizeof item + 1;
+    REFUSED("item_size");
+    options.item_size = 0xa5a5a5a0u;
+    REFUSED("item_size");
+    options = batch_options(logits, 2);
+    REFUSED("1 rows");
+    options = batch_options(NULL, 1);
+    REFUSED("1 rows");
+    options = batch_options(logits, 1);
+    options.matmul_flags = GGUFX_MATMUL_TILES;
+    REFUSED("GGUFX_BATCH_MATMUL");
+    options.flags = GGUFX_BATCH_MATMUL;
+    options.matmul_flags = GGUFX_MATMUL_TILES | GGUFX_MATMUL_BATCH_INVARIANT;
+    REFUSED("exclude each other");
+    options = batch_options(logits, 1);
+    options.flags = 2;
+    REFUSED("flags");
+    options = batch_options(logits, 1);
+    options.reserved[3] = 1;
+    REFUSED("reserved[3]");
+#undef REFUSED
+    assert_lengths(&f, 0, 0, 0);
+    options = batch_options(logits, 1);
+    FAILS(&f, GGUFX_E_ARGUMENT, "session",
+          ggufx_session_decode_batch(NULL, &item, 1, &options, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "items",
+          ggufx_session_decode_batch(f.session, NULL, 1, &options, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "options",
+          ggufx_session_decode_batch(f.session, &item, 1, NULL, &f.error));
+    end(&f);
+}
+
+/* As a host that was built with a later header passes them. */
+static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
+    struct {
+        ggufx_batch_item item;
+        uint64_t later[2];
+    } items[2];
+    int32_t tokens[4];
+    float logits[2 * TINY_VOCAB], want[2 * TINY_VOCAB];
+    const ggufx_batch_item plain[2] = {{2, GGUFX_BATCH_LOGITS, tokens, 3},
+                                       {0, GGUFX_BATCH_LOGITS, tokens + 1, 3}};
+    fixture f;
+    (void)state;
+    make_tokens(tokens, 4);
+    memset(items, 0, sizeof items);
+    items[0].item = plain[0];
+    items[1].item = plain[1];
+    begin_batch(&f, NULL);
+    ggufx_batch_options options = batch_options(want, 2);
+    assert_int_equal(ggufx_session_decode_batch(f.session, plain, 2, &options, &f.error), GGUFX_OK);
+    for (uint32_t i = 0; i < SEQUENCES; i++)
+        assert_int_equal(ggufx_session_sequence_truncate(f.session, i, 0, &f.error), GGUFX_OK);
+    options = batch_options(logits, 2);
+    options.item_size = sizeof items[0];
+    const void *given = items;
+    items[1].later[1] = 1;
+    const ggufx_status status = ggufx_session_decode_batch(f.session, given, 2, &options, &f.error);
+    assert_int_equal(f.error.index, 1);
+    FAILS(&f, GGUFX_E_ARGUMENT, "not known here", status);
+    items[1].later[1] = 0;
+    assert_int_equal(ggufx_session_decode_batch(f.session, given, 2, &options, &f.error), GGUFX_OK);
+    assert_memory_equal(logits, want, sizeof want);
+    assert_lengths(&f, 3, 0, 3);
+    end(&f);
+}
+
+static void test_calls_on_sequences_refuse_bad_arguments(void **state) {
+    int32_t tokens[4];
+    const ggufx_batch_item items[2] = {{0, 0, tokens, 4}, {1, 0, tokens, 2}};
+    ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
+    fixture f;
+    (void)state;
+    make_tokens(tokens, 4);
+    begin_batch(&f, NULL);
+    ggufx_session *const s = f.session;
+    const ggufx_batch_options options = batch_options(NULL, 0);
+    assert_int_equal(ggufx_session_decode_batch(s, items, 2, &options, &f.error), GGUFX_OK);
+    FAILS(&f, GGUFX_E_ARGUMENT, "5 tokens of 4", ggufx_session_sequence_copy(s, 0, 2, 5, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_sequence_copy(s, 3, 2, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_sequence_copy(s, 0, 3, 1, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "sequence 1", ggufx_session_sequence_copy(s, 0, 1, 1, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "sequence 2", ggufx_session_sequence_copy(s, 2, 2, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_sequence_copy(NULL, 0, 1, 1, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "5 tokens", ggufx_session_sequence_truncate(s, 0, 5, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 3", ggufx_session_sequence_truncate(s, 3, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_sequence_truncate(NULL, 0, 0, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "write", ggufx_session_save(s, 0, NULL, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "read", ggufx_session_load(s, 0, NULL, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "path", ggufx_session_save_path(s, 0, NULL, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "path", ggufx_session_load_path(s, 0, NULL, &f.error));
+    FAILS(&f, GGUFX_E_IO, "/absent/", ggufx_session_save_path(s, 0, "/absent/x", &f.error));
+    FAILS(&f, GGUFX_E_IO, "/absent/", ggufx_session_load_path(s, 0, "/absent/x", &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_save_path(s, 9, "x", &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "sequence 9", ggufx_session_load_path(s, 9, "x", &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_session_memory(NULL, s, &f.error));
+    FAILS(&f, GGUFX_E_ARGUMENT, "session", ggufx_session_memory(&memory, NULL, &f.error));
+    assert_int_equal(ggufx_session_sequence_length(s, 3), 0);
+    assert_int_equal(ggufx_session_sequence_length(NULL, 0), 0);
+    assert_lengths(&f, 4, 2, 0);
+    assert_int_equal(ggufx_session_memory(&memory, s, &f.error), GGUFX_OK);
+    assert_int_equal(memory.n_tokens, 6);
+    assert_true(memory.n_pages > 0 && memory.cache_bytes > 0 && memory.n_shared_pages == 0);
+    assert_int_equal(ggufx_session_sequence_copy(s, 0, 2, 3, &f.error), GGUFX_OK);
+    assert_int_equal(ggufx_session_memory(&memory, s, &f.error), GGUFX_OK);
+    assert_int_equal(memory.n_tokens, 9);
+    assert_true(memory.n_shared_pages > 0);
+    end(&f);
+}
+
+static void test_a_nan_changes_no_sequence(void **state) {
+    int32_t tokens[4];
+    float logits[2 * TINY_VOCAB];
+    const ggufx_batch_item items[2] = {{0, 0, tokens, 4}, {2, GGUFX_BATCH_LOGITS, tokens, 2}};
+    tiny_options tiny;
+    fixture f;
+    (void)state;
+    make_tokens(tokens, 4);
+    memset(&tiny, 0, sizeof tiny);
+    tiny.nan_tensor = "output_norm.weight";
+    begin_batch(&f, &tiny);
+    const ggufx_batch_options options = batch_options(logits, 1);
+    FAILS(&f, GGUFX_E_VALUE, "NaN",
+          ggufx_session_decode_batch(f.session, items, 2, &options, &f.error));
+    assert_lengths(&f, 0, 0, 0);
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_items_are_refused_with_their_number),
+        cmocka_unit_test(test_options_are_refused_by_name),
+        cmocka_unit_test(test_larger_items_are_taken_where_the_rest_is_0),
+        cmocka_unit_test(test_calls_on_sequences_refuse_bad_arguments),
+        cmocka_unit_test(test_a_nan_changes_no_sequence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
