@@ -78,10 +78,12 @@ static Failure told(const Failure &failure) {
 // One number of threads, but for the benchmarks of products.
 static void use_thread_counts(Globals &globals, const std::string &verb) {
     const bool takes_list = verb == "bench matvec" || verb == "bench matmul" ||
-                            verb == "bench dequant" || verb == "bench quantize";
+                            verb == "bench dequant" || verb == "bench quantize" ||
+                            verb == "bench model";
     globals.threads = globals.thread_counts[0];
     if (globals.thread_counts.size() > 1 && !takes_list) {
-        throw Failure(kUsage, "--threads: only benchmarks of kernels take more than one number");
+        throw Failure(kUsage,
+                      "--threads: only benchmarks of kernels and models take more than one number");
     }
 }
 

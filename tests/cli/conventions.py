@@ -181,8 +181,8 @@ class Help(tool.Case):
         self.assertEqual({letter: names for letter, names in meanings.items() if len(names) > 1}, {})
         self.assertEqual({letter: [*names][0] for letter, names in meanings.items()},
                          {"-h": "--help", "-o": "--output", "-t": "--threads", "-q": "--quiet",
-                          "-v": "--verbose", "-f": "--file", "-n": "--predict", "-p": "--prompt",
-                          "-k": "--k", "-m": "--m", "-r": "--rounds"})
+                          "-v": "--verbose", "-d": "--depth", "-f": "--file", "-n": "--predict",
+                          "-p": "--prompt", "-k": "--k", "-m": "--m", "-r": "--rounds"})
 
     def test_defaults_are_called_so(self):
         n = 0

@@ -1,7 +1,10 @@
 # bench and selftest: the promised names, equal bits, bounded time.
 # SPDX-License-Identifier: MIT
+import csv
+import io
 import json
 import os
+import sqlite3
 import time
 import unittest
 
@@ -70,12 +73,47 @@ class Bench(tool.Case):
             self.assertGreater(line["tps"], 0.1)
             self.assertLess(line["tps"], 1e6)
         rows = self.ok(*args, "-n", "0").decode().splitlines()
-        self.assertEqual([row.split("\t")[:4] for row in rows],
-                         [["test", "threads", "k", "v"], ["pp33", "2", "f16", "f16"]])
+        self.assertEqual([row.split("\t")[:8] for row in rows],
+                         [["test", "sequences", "depth", "batch", "threads", "k", "v", "products"],
+                          ["pp33", "1", "0", "512", "2", "f16", "f16", "default"]])
         self.fails(2, "bench", "model", tool.MODEL, "--prompt-tokens", "0", "-n", "0")
         self.assertIn('mean "gx', self.fails(2, *args, "--ctv", "gx9"))
         self.fails(1, "bench", "model", self.path("absent.gguf"))
         self.fails(2, "bench", "model")
+
+    def test_model_takes_lists(self):
+        args = ("bench", "model", tool.MODEL, "--prompt-tokens", "0", "-n", "3", "-r", "2")
+        lines = self.lines(*args, "--prompt-predict", "7+2", "-d", "70,0", "--sequences", "1,5",
+                           "--ctk", "q8_0,f16", "-t", "1,2", "--products", "rows,tiles",
+                           "--batch", "16")
+        self.assertEqual(
+            [(line["threads"], line["ctk"], line["sequences"], line["products"], line["depth"],
+              line["test"]) for line in lines],
+            [(threads, k, sequences, products, depth, test) for threads in (1, 2)
+             for k in ("q8_0", "f16") for sequences in (1, 5) for products in ("rows", "tiles")
+             for depth in (0, 70) for test in ("tg3", "pp7+tg2")])
+        for line in lines:
+            self.assertEqual((line["n_batch"], line["rounds"], line["n"], line["architecture"]),
+                             (16, 2, line["n_prompt"] + line["n_predict"], "llama"))
+            self.assertGreater(line["tps"], 0)
+            self.assertGreaterEqual(line["tps_deviation"], 0)
+        for bad, word in ((("--prompt-predict", "7"), "P+N"), (("--prompt-predict", "7+x"), "7+x"),
+                          (("--prompt-predict", "0+1"), "P+N"), (("--products", "odd"), "odd"),
+                          (("--sequences", "0"), "--sequences"), (("-d", "-1"), "--depth")):
+            self.assertIn(word, self.fails(2, *args, *bad))
+
+    def test_model_rows_are_tables_of_other_programs(self):
+        args = ("bench", "model", tool.MODEL, "--prompt-tokens", "4,5", "-n", "0", "-r", "1")
+        rows = list(csv.DictReader(io.StringIO(self.ok(*args, "--format", "csv").decode())))
+        self.assertEqual([(row["test"], row["model"], row["n_prompt"]) for row in rows],
+                         [("pp4", tool.MODEL, "4"), ("pp5", tool.MODEL, "5")])
+        with sqlite3.connect(":memory:") as base:
+            base.executescript(self.ok(*args, "--format", "sql").decode())
+            found = base.execute("SELECT test, model, n_prompt, tps > 0 FROM bench_model")
+            self.assertEqual(found.fetchall(),
+                             [("pp4", tool.MODEL, 4, 1), ("pp5", tool.MODEL, 5, 1)])
+        rows = self.ok(*args, "--format", "md").decode().splitlines()
+        self.assertTrue(len(rows) == 4 and all(row.startswith("|") for row in rows), rows)
 
     def test_matmul_takes_lists(self):
         lines = self.lines("bench", "matmul", "--type", "q8_0,f16", "--isa", "scalar", "--n", "4,9",

@@ -1,108 +1,242 @@
-// ggufx bench model: tokens per second of a model, prompts and single tokens, per pair of cache
-// types.
+// ggufx bench model: tokens per second of a model for every combination of what the options list:
+// prompts, single tokens or both, behind a depth, in one sequence or many.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
-#include "bench/blocks.hpp"
-#include "floor/json.hpp"
-#include "floor/progress.hpp"
+#include "bench/model_runs.hpp"
+#include "floor/records.hpp"
 #include "floor/signals.hpp"
 #include "floor/table.hpp"
 #include "models/text_model.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
 
 namespace {
 
+enum class Format { table, markdown, csv, sql };
+
 struct ModelOptions {
     std::string model;
-    unsigned prompt = 512, generate = 64; // tokens; 0 = not measured
+    std::vector<unsigned> prompts = {512}, predictions = {64}, depths = {0}; // tokens; 0: none
+    std::vector<unsigned> sequences = {1}, batches = {512};
+    std::vector<std::string> both;
+    std::vector<std::string> types_k = {"f16"}, types_v = {"f16"}, products = {"default"};
     unsigned rounds = 3;
-    std::string type_k = "f16", type_v = "f16";
+    Format format = Format::table;
     ModelMaking making;
 };
 
-// One measurement: `n` tokens at once (a prompt) or one by one.
-struct Test {
-    const char *prefix;
-    unsigned n, step;
+// "512+64"
+ModelTest parse_both(const std::string &text) {
+    const size_t plus = text.find('+');
+    const auto number = [&](const std::string &part) -> unsigned {
+        const bool digits = !part.empty() && part.size() <= 7 &&
+                            part.find_first_not_of("0123456789") == std::string::npos;
+        const unsigned long n = digits ? std::stoul(part) : 0;
+        if (n > 0 && n <= 1u << 20) return static_cast<unsigned>(n);
+        throw Failure(kUsage, fmt::format("--prompt-predict: \"{}\" is not P+N, two numbers of "
+                                          "tokens from 1 to {}",
+                                          escape(text), 1u << 20));
+    };
+    if (plus == std::string::npos) return {number(""), 0};
+    return {number(text.substr(0, plus)), number(text.substr(plus + 1))};
+}
+
+std::vector<ModelTest> tests_of(const ModelOptions &options) {
+    std::vector<ModelTest> tests;
+    for (const unsigned n : options.prompts)
+        if (n) tests.push_back({n, 0});
+    for (const unsigned n : options.predictions)
+        if (n) tests.push_back({0, n});
+    for (const std::string &text : options.both) tests.push_back(parse_both(text));
+    if (tests.empty()) throw Failure(kUsage, "nothing to measure: --prompt-tokens and -n are 0");
+    return tests;
+}
+
+std::vector<uint32_t> types_of(const std::vector<std::string> &names, const char *option) {
+    std::vector<uint32_t> types;
+    for (const std::string &name : names) types.push_back(kv_type_from_name(name, option));
+    return types;
+}
+
+std::vector<const ProductMode *> modes_of(const std::vector<std::string> &names) {
+    std::vector<const ProductMode *> modes;
+    for (const std::string &name : names)
+        for (const ProductMode &mode : kProductModes)
+            if (mode.name == name) modes.push_back(&mode);
+    return modes;
+}
+
+// Sessions of all combinations, the depths of each ascending.
+std::vector<ModelCase> cases_of(const ModelOptions &options) {
+    std::vector<ModelCase> cases;
+    for (const uint32_t k : types_of(options.types_k, "--ctk"))
+        for (const uint32_t v : types_of(options.types_v, "--ctv"))
+            for (const unsigned sequences : options.sequences)
+                for (const unsigned batch : options.batches)
+                    for (const ProductMode *mode : modes_of(options.products))
+                        cases.push_back({k, v, sequences, batch, 0, mode});
+    return cases;
+}
+
+// One runtime's measurements.
+class ModelBench {
+public:
+    ModelBench(const Globals &globals, const ModelOptions &options, unsigned threads)
+        : options_(options), tests_(tests_of(options)), depths_(options.depths) {
+        Globals own = globals;
+        own.threads = threads;
+        rt_ = make_runtime(own);
+        const ggufx_progress cancel = cancel_hook();
+        file_ = open_file(rt_.get(), options.model, 0, &cancel);
+        model_ = make_model(rt_.get(), file_.get(), options.making);
+        runtime_ = runtime_facts(rt_.get());
+        facts_ = model_facts(model_.get());
+        std::sort(depths_.begin(), depths_.end());
+    }
+    template <class Take> void run(Progress &progress, const Take &take) const;
+
+private:
+    unsigned n_context() const {
+        unsigned most = 0;
+        for (const ModelTest &test : tests_) most = std::max(most, test.tokens());
+        return depths_.back() + most;
+    }
+    Session session_of(const ModelCase &which) const {
+        ggufx_session_options options;
+        ggufx_session_options_init(&options);
+        options.n_context = n_context();
+        options.n_batch = which.batch;
+        options.n_sequences = which.sequences;
+        options.type_k = which.type_k;
+        options.type_v = which.type_v;
+        return make_session(rt_.get(), file_.get(), model_.get(), options);
+    }
+    Json record(const ModelCase &which, const ModelTest &test,
+                const std::vector<double> &rates) const;
+
+    const ModelOptions &options_;
+    const std::vector<ModelTest> tests_;
+    std::vector<unsigned> depths_;
+    Runtime rt_;
+    File file_;
+    Model model_;
+    ggufx_runtime_facts runtime_ = {};
+    ggufx_model_facts facts_ = {};
 };
 
-std::vector<int32_t> random_ids(size_t n, uint32_t n_vocab) {
-    Random random(1);
-    std::vector<int32_t> ids(n);
-    for (int32_t &id : ids) id = static_cast<int32_t>(random.next() % n_vocab);
-    return ids;
+Json ModelBench::record(const ModelCase &which, const ModelTest &test,
+                        const std::vector<double> &rates) const {
+    const Spread spread = spread_of(rates);
+    Json line = json_object();
+    line.update({{"bench", "model"},
+                 {"version", ggufx_version()},
+                 {"isa", runtime_.isa_name},
+                 {"threads", runtime_.threads},
+                 {"model", json_bytes(options_.model)},
+                 {"architecture", facts_.architecture},
+                 {"parameters", facts_.n_parameters},
+                 {"weight_bytes", facts_.weight_bytes},
+                 {"test", test.name()},
+                 {"n", test.tokens()},
+                 {"n_prompt", test.prompt},
+                 {"n_predict", test.predict},
+                 {"depth", which.depth},
+                 {"sequences", which.sequences},
+                 {"n_batch", which.batch},
+                 {"ctk", kv_type_name(which.type_k)},
+                 {"ctv", kv_type_name(which.type_v)},
+                 {"products", which.products->name},
+                 {"rounds", options_.rounds},
+                 {"tps", spread.mean},
+                 {"tps_deviation", spread.deviation}});
+    return line;
 }
 
-double tokens_per_second(ggufx_session *session, const Test &test, const std::vector<int32_t> &ids,
-                         unsigned rounds, Progress &progress) {
-    std::vector<double> rates;
-    const ggufx_progress cancel = cancel_hook();
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
-    options.progress = &cancel;
-    for (unsigned round = 0; round < rounds; round++) {
-        check_interrupt();
-        progress.update(round, rounds, fmt::format("{}{}", test.prefix, test.n));
-        call([&](ggufx_error *error) { return ggufx_session_truncate(session, 0, error); });
-        const double seconds = seconds_of([&] {
-            for (unsigned done = 0; done < test.n; done += test.step) {
-                call([&](ggufx_error *error) {
-                    return ggufx_session_decode(session, ids.data() + done, test.step, &options,
-                                                error);
-                });
-            }
-        });
-        rates.push_back(test.n / seconds);
+template <class Take> void ModelBench::run(Progress &progress, const Take &take) const {
+    for (ModelCase which : cases_of(options_)) {
+        ModelRuns runs(session_of(which), which, facts_.n_vocab, n_context());
+        for (const unsigned depth : depths_) {
+            which.depth = depth;
+            for (const ModelTest &test : tests_)
+                take(record(which, test, runs.measure(test, depth, options_.rounds, progress)));
+        }
     }
-    return median(rates);
 }
+
+// Rows as they come where they can, a table at the end.
+class ModelReport {
+public:
+    ModelReport(const Globals &globals, Format format)
+        : globals_(globals), format_(format), out_(globals),
+          table_({"test", ">sequences", ">depth", ">batch", ">threads", "k", "v", "products",
+                  ">tokens/s", ">+-"}) {
+        table_.dispensable({"batch", "threads", "products"});
+    }
+
+    void take(const Json &line) {
+        if (globals_.json) return print_json_line(out_, line);
+        if (format_ == Format::csv) return print_csv(out_, line, n_rows_++ == 0);
+        if (format_ == Format::sql) return print_sql(out_, line, "bench_model", n_rows_++ == 0);
+        const auto cell = [&](const char *key) { return field_text(*line.find(key)); };
+        const auto rate = [&](const char *key) {
+            return fmt::format("{:.2f}", line.find(key)->number().value_or(0));
+        };
+        table_.row({cell("test"), cell("sequences"), cell("depth"), cell("n_batch"),
+                    cell("threads"), cell("ctk"), cell("ctv"), cell("products"), rate("tps"),
+                    rate("tps_deviation")});
+    }
+    void finish() {
+        if (!table_.empty() && format_ == Format::markdown)
+            table_.print_markdown(out_);
+        else if (!table_.empty())
+            table_.print(out_, make_style(globals_, out_));
+        out_.finish();
+    }
+
+private:
+    const Globals &globals_;
+    const Format format_;
+    Output out_;
+    Table table_;
+    size_t n_rows_ = 0;
+};
 
 int bench_model(const Globals &globals, const ModelOptions &options) {
-    const uint32_t type_k = kv_type_from_name(options.type_k, "--ctk");
-    const uint32_t type_v = kv_type_from_name(options.type_v, "--ctv");
-    if (options.prompt == 0 && options.generate == 0) {
-        throw Failure(kUsage, "nothing to measure: -p and -n are 0");
-    }
-    const Runtime rt = make_runtime(globals);
-    const ggufx_progress cancel = cancel_hook();
-    const File file = open_file(rt.get(), options.model, 0, &cancel);
-    const Model model = make_model(rt.get(), file.get(), options.making);
-    const ggufx_model_facts info = model_facts(model.get());
-    const unsigned threads = runtime_facts(rt.get()).threads;
-    const unsigned n_context = std::max(options.prompt, options.generate);
-    const Session session =
-        make_session(rt.get(), file.get(), model.get(), n_context, type_k, type_v);
-    const std::vector<int32_t> ids = random_ids(n_context, info.n_vocab);
-
-    Output out(globals);
+    (void)tests_of(options); // what cannot be is said before anything is opened
+    (void)cases_of(options);
     Progress progress(globals, "bench model");
-    Table table({"test", ">threads", "k", "v", ">tokens/s"});
-    const Test tests[] = {{"pp", options.prompt, options.prompt}, {"tg", options.generate, 1}};
-    for (const Test &test : tests) {
-        if (test.n == 0) continue;
-        const double rate = tokens_per_second(session.get(), test, ids, options.rounds, progress);
-        const std::string name = fmt::format("{}{}", test.prefix, test.n);
-        table.row({name, fmt::format("{}", threads), kv_type_name(type_k), kv_type_name(type_v),
-                   fmt::format("{:.2f}", rate)});
-        if (!globals.json) continue;
-        Json line = json_object();
-        line.update({{"bench", "model"},
-                     {"model", json_bytes(options.model)},
-                     {"test", name},
-                     {"n", test.n},
-                     {"threads", threads},
-                     {"ctk", kv_type_name(type_k)},
-                     {"ctv", kv_type_name(type_v)},
-                     {"tps", rate}});
-        print_json_line(out, line);
-    }
+    ModelReport report(globals, options.format);
+    for (const unsigned threads : globals.thread_counts)
+        ModelBench(globals, options, threads).run(progress, [&](const Json &line) {
+            report.take(line);
+        });
     progress.update(options.rounds, options.rounds);
-    if (!globals.json) table.print(out, make_style(globals, out));
-    out.finish();
+    report.finish();
     return kOk;
+}
+
+void add_tests(Command &sub, ModelOptions &options) {
+    constexpr uint64_t kMost = 1u << 20;
+    sub.option("--prompt-tokens", options.prompts, "tokens of a prompt, at once; default 512")
+        .list()
+        .between(0, kMost);
+    sub.option("-n,--predict", options.predictions, "tokens one by one; default 64")
+        .list()
+        .between(0, kMost);
+    sub.option("--prompt-predict", options.both, "a prompt and what follows it, as one test")
+        .list()
+        .value("P+N");
+    sub.option("-d,--depth", options.depths, "tokens that are there before; default 0")
+        .list()
+        .between(0, kMost);
+    sub.option("--sequences", options.sequences, "conversations side by side; default 1")
+        .list()
+        .between(1, 1024);
+    sub.option("-r,--rounds", options.rounds, "mean and deviation of N rounds; default 3")
+        .between(1u, 1000u);
 }
 
 } // namespace
@@ -111,15 +245,31 @@ void add_bench_model(Tool &tool, Command &bench) {
     auto options = std::make_shared<ModelOptions>();
     Command sub = bench.add_command("model", "tokens per second of a model");
     sub.option("MODEL", options->model, "GGUF file").required();
-    sub.option("--prompt-tokens", options->prompt, "tokens of a prompt, at once; default 512")
-        .between(0, 1u << 20);
-    sub.option("-n,--predict", options->generate, "tokens one by one; default 64")
-        .between(0, 1u << 20);
-    sub.option("-r,--rounds", options->rounds, "median of N rounds; default 3").between(1u, 1000u);
-    sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
-    sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
+    add_tests(sub, *options);
+    sub.option("--batch", options->batches, "tokens computed at once; default 512")
+        .list()
+        .between(1, 1u << 20);
+    sub.option("--ctk", options->types_k, "type of the cached keys; default f16")
+        .list()
+        .value("KVTYPE");
+    sub.option("--ctv", options->types_v, "type of the cached values; default f16")
+        .list()
+        .value("KVTYPE");
+    std::vector<std::string> modes;
+    for (const ProductMode &mode : kProductModes) modes.emplace_back(mode.name);
+    sub.option("--products", options->products,
+               "rows, tiles: a sequence does not depend on its neighbours; default default")
+        .list()
+        .one_of(modes);
+    sub.choice(
+        "--format", {"table", "md", "csv", "sql"},
+        [options](size_t index) { options->format = static_cast<Format>(index); },
+        "how rows are printed (--json: lines); default table");
     add_model_options(sub, options->making);
-    sub.examples("  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3");
+    sub.examples("  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3\n"
+                 "  ggufx bench model model.gguf --prompt-tokens 0 --sequences 8 "
+                 "--products tiles\n"
+                 "  ggufx bench model model.gguf -d 0,4096 -t 1,2 --format csv");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_model(tool.globals, *options); });
 }
 

@@ -108,6 +108,7 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
     options.n_context = session.n_context;
     options.type_k = session.type_k;
     options.type_v = session.type_v;
+    options.n_batch = session.n_batch;
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
     // What it refuses, creating the session refuses for the same reason.
@@ -115,7 +116,10 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
     const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
     if (pages <= 0 || page_bytes <= 0) return; // not known
     const uint64_t there = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
-    const uint64_t needed = facts.kv_bytes + facts.session_bytes;
+    const uint64_t n = session.n_sequences ? session.n_sequences : 1;
+    const uint64_t needed = facts.kv_bytes <= UINT64_MAX / 2 / n
+                                ? facts.kv_bytes * n + facts.session_bytes
+                                : UINT64_MAX;
     if (needed <= there) return;
     throw Failure(kNoMemory, fmt::format("a context of {} tokens takes {}; this machine has {} "
                                          "(--ctx, or smaller types of cache)",
@@ -129,6 +133,11 @@ Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const gguf
     options.n_context = n_context;
     options.type_k = type_k;
     options.type_v = type_v;
+    return make_session(rt, file, model, options);
+}
+
+Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                     const ggufx_session_options &options) {
     require_memory(rt, file, options);
     ggufx_session *session = nullptr;
     call(

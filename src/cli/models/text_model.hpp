@@ -39,5 +39,7 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
 // kNoMemory before it begins; the system gives pages as long as there are, then kills the tool.
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      uint32_t n_context, uint32_t type_k, uint32_t type_v);
+Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                     const ggufx_session_options &options);
 
 } // namespace ggufx::cli
