@@ -1,12 +1,11 @@
 /*
  * Sequences of a session: what is refused, and that nothing changes then; items of other sizes;
- * every allocation of a session with many sequences that fails.
+ * sessions of one model on many threads.
  * SPDX-License-Identifier: MIT
  */
 #include "session_fixture.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 
 enum { SEQUENCES = 3 };
@@ -226,6 +225,65 @@ static void test_a_nan_changes_no_sequence(void **state) {
     end(&f);
 }
 
+enum { THREADS = 8, CROWD = 8, CALLS = 5 };
+
+typedef struct worker {
+    const ggufx_model *model;
+    ggufx_status status;
+    float logits[CROWD * TINY_VOCAB]; /* of the last call */
+} worker;
+
+/* Eight sequences, of which each call has others in another order, cut and copied between. */
+static ggufx_status run_crowd(worker *w, ggufx_session *session) {
+    int32_t tokens[CROWD + 2 * CALLS];
+    ggufx_batch_options options = batch_options(w->logits, CROWD);
+    make_tokens(tokens, CROWD + 2 * CALLS);
+    for (uint32_t call = 0; call < CALLS; call++) {
+        ggufx_batch_item items[CROWD];
+        for (uint32_t i = 0; i < CROWD; i++) {
+            const uint32_t s = (3 * i + call) % CROWD;
+            items[i] = (ggufx_batch_item){s, GGUFX_BATCH_LOGITS, tokens + s + call, 1 + s % 3};
+        }
+        ggufx_status status = ggufx_session_decode_batch(session, items, CROWD, &options, NULL);
+        if (status == GGUFX_OK) status = ggufx_session_sequence_truncate(session, call, 0, NULL);
+        if (status == GGUFX_OK)
+            status = ggufx_session_sequence_copy(session, CROWD - 1, call, 1, NULL);
+        if (status != GGUFX_OK) return status;
+    }
+    return GGUFX_OK;
+}
+
+static void *crowd_thread(void *arg) {
+    worker *w = arg;
+    ggufx_session *session = NULL;
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_sequences = CROWD;
+    options.matmul_flags = GGUFX_MATMUL_TILES;
+    w->status = ggufx_session_create(&session, w->model, &options, NULL);
+    if (w->status == GGUFX_OK) w->status = run_crowd(w, session);
+    ggufx_session_destroy(session);
+    return NULL;
+}
+
+static void test_sessions_of_one_model_run_on_many_threads(void **state) {
+    static worker workers[THREADS];
+    pthread_t threads[THREADS];
+    fixture f;
+    (void)state;
+    begin_session(&f, NULL, 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        workers[i].model = f.model;
+        assert_int_equal(pthread_create(&threads[i], NULL, crowd_thread, &workers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(workers[i].status, GGUFX_OK);
+        assert_memory_equal(workers[i].logits, workers[0].logits, sizeof workers[0].logits);
+    }
+    end(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_items_are_refused_with_their_number),
@@ -233,6 +291,7 @@ int main(void) {
         cmocka_unit_test(test_larger_items_are_taken_where_the_rest_is_0),
         cmocka_unit_test(test_calls_on_sequences_refuse_bad_arguments),
         cmocka_unit_test(test_a_nan_changes_no_sequence),
+        cmocka_unit_test(test_sessions_of_one_model_run_on_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
