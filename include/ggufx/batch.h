@@ -61,8 +61,9 @@ GGUFX_API void ggufx_batch_options_init(ggufx_batch_options *options);
  * The last logits of ggufx_session_decode are gone where sequence 0 takes part.
  * Errors: ARGUMENT (index: the item; an id outside of the vocabulary, a sequence that there is not
  * or that has two items, lengths), CAPACITY (index: the item; the context is full), CANCELLED, VALUE
- * (NaN arose in the model), what the executor fails with.
- * Threads: exclusive on session; uses the runtime's executor.   Allocates: no.   Since: 0.1.
+ * (NaN arose in the model), MEMORY, what the executor fails with.
+ * Threads: exclusive on session; uses the runtime's executor.   Allocates: no, but for sequences
+ * that took part in a copy: pages that they no longer share are taken anew.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_session_decode_batch(ggufx_session *session,
                                                   const ggufx_batch_item *items, size_t n_items,

@@ -3,12 +3,13 @@
  * sessions of one model on many threads.
  * SPDX-License-Identifier: MIT
  */
+#include "fault.h"
 #include "session_fixture.h"
 
 #include <pthread.h>
 #include <string.h>
 
-enum { SEQUENCES = 3 };
+enum { SEQUENCES = 3, THREADS = 8, CROWD = 8, CALLS = 5 };
 
 static void begin_batch(fixture *f, const tiny_options *tiny) {
     ggufx_session_options options;
@@ -225,7 +226,147 @@ static void test_a_nan_changes_no_sequence(void **state) {
     end(&f);
 }
 
-enum { THREADS = 8, CROWD = 8, CALLS = 5 };
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+typedef struct churn {
+    fault memory;
+    ggufx_runtime *rt;
+    ggufx_file *file;
+    ggufx_model *model;
+    ggufx_session *session;
+    int32_t tokens[TINY_CONTEXT];
+    uint64_t lengths[CROWD];
+    uint32_t random;
+    long failed;
+} churn;
+
+static ggufx_session *make_churn_session(const churn *c, uint32_t n_sequences) {
+    ggufx_session *session = NULL;
+    ggufx_error error;
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_sequences = n_sequences;
+    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    must(ggufx_session_create(&session, c->model, &options, &error), &error, "session");
+    return session;
+}
+
+static void begin_churn(churn *c) {
+    ggufx_error error;
+    memset(c, 0, sizeof *c);
+    c->random = 7;
+    fault_init(&c->memory);
+    c->rt = fault_runtime(&c->memory, 1);
+    make_tokens(c->tokens, TINY_CONTEXT);
+    must(open_tiny(&c->file, c->rt, NULL, &error), &error, "open");
+    must(ggufx_model_create(&c->model, c->rt, c->file, NULL, &error), &error, "model");
+    c->session = make_churn_session(c, CROWD);
+}
+
+static void end_churn(churn *c) {
+    ggufx_session_destroy(c->session);
+    ggufx_model_destroy(c->model);
+    ggufx_file_destroy(c->file);
+    ggufx_runtime_destroy(c->rt);
+    assert_int_equal(c->memory.live, 0);
+}
+
+static uint32_t below(churn *c, uint32_t limit) {
+    c->random = c->random * 1664525u + 1013904223u;
+    return (c->random >> 16) % limit;
+}
+
+static void check_churn(churn *c, ggufx_status status) {
+    c->memory.fail_at = 0;
+    c->failed += status == GGUFX_E_MEMORY;
+    assert_true(status == GGUFX_OK || status == GGUFX_E_MEMORY);
+    for (uint32_t i = 0; i < CROWD; i++)
+        assert_int_equal(ggufx_session_sequence_length(c->session, i), c->lengths[i]);
+}
+
+/* All sequences say the same text, so that any may begin as another one did. */
+static void churn_decode(churn *c, float *logits) {
+    ggufx_batch_item items[CROWD];
+    size_t n = 0;
+    for (uint32_t i = 0; i < CROWD; i++) {
+        const uint64_t room = TINY_CONTEXT - c->lengths[i];
+        if (room == 0 || below(c, 3) == 0) continue;
+        items[n++] = (ggufx_batch_item){i, GGUFX_BATCH_LOGITS, c->tokens + c->lengths[i],
+                                        1 + below(c, (uint32_t)room)};
+    }
+    const ggufx_batch_options options = batch_options(n ? logits : NULL, n);
+    const ggufx_status status = ggufx_session_decode_batch(c->session, items, n, &options, NULL);
+    for (size_t i = 0; status == GGUFX_OK && i < n; i++)
+        c->lengths[items[i].sequence] += items[i].n_tokens;
+    check_churn(c, status);
+}
+
+static void churn_copy(churn *c) {
+    const uint32_t from = below(c, CROWD), to = below(c, CROWD);
+    if (from == to || c->lengths[to]) return;
+    const uint64_t n = c->lengths[from] - below(c, 3) * (c->lengths[from] / 4);
+    const ggufx_status status = ggufx_session_sequence_copy(c->session, from, to, n, NULL);
+    if (status == GGUFX_OK) c->lengths[to] = n;
+    check_churn(c, status);
+}
+
+static void churn_truncate(churn *c) {
+    const uint32_t i = below(c, CROWD);
+    const uint64_t n = below(c, 3) ? 0 : c->lengths[i] / 2;
+    const ggufx_status status = ggufx_session_sequence_truncate(c->session, i, n, NULL);
+    assert_int_equal(status, GGUFX_OK);
+    c->lengths[i] = n;
+    check_churn(c, status);
+}
+
+static void run_churn(churn *c, int n, int copies, int fails) {
+    static float logits[CROWD * TINY_VOCAB];
+    for (int i = 0; i < n; i++) {
+        fault_reset(&c->memory);
+        if (fails) c->memory.fail_at = 1 + below(c, 2);
+        const uint32_t which = below(c, 5);
+        if (which == 0)
+            churn_truncate(c);
+        else if (which < 3 && copies)
+            churn_copy(c);
+        else
+            churn_decode(c, logits);
+        if (!copies) assert_int_equal(c->memory.calls, 0);
+    }
+}
+
+static void test_sequences_take_memory_only_where_they_shared_some(void **state) {
+    float logits[TINY_VOCAB], want[TINY_VOCAB];
+    ggufx_batch_item item = {0, GGUFX_BATCH_LOGITS, NULL, 1};
+    const ggufx_batch_options options = batch_options(logits, 1);
+    churn c;
+    (void)state;
+    begin_churn(&c);
+    const long long bytes = c.memory.live_bytes;
+    run_churn(&c, 300, 0, 0);
+    assert_int_equal(c.memory.live_bytes, bytes);
+    run_churn(&c, 300, 1, 0);
+    run_churn(&c, 2000, 1, 1);
+    assert_true(c.failed > 10);
+    assert_true(c.memory.live_bytes <= bytes + bytes / 8);
+    ggufx_session *alone = make_churn_session(&c, 1);
+    for (uint32_t i = 0; i < CROWD; i++) { /* they are what they were */
+        assert_int_equal(ggufx_session_sequence_truncate(c.session, i, 0, NULL), GGUFX_OK);
+        item.sequence = i;
+        item.tokens = c.tokens;
+        item.n_tokens = TINY_CONTEXT;
+        assert_int_equal(ggufx_session_decode_batch(c.session, &item, 1, &options, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_session_truncate(alone, 0, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_session_decode(alone, c.tokens, TINY_CONTEXT, NULL, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_session_logits(want, TINY_VOCAB, alone, NULL), GGUFX_OK);
+        assert_memory_equal(logits, want, sizeof want);
+    }
+    ggufx_session_destroy(alone);
+    end_churn(&c);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct worker {
     const ggufx_model *model;
@@ -291,6 +432,7 @@ int main(void) {
         cmocka_unit_test(test_larger_items_are_taken_where_the_rest_is_0),
         cmocka_unit_test(test_calls_on_sequences_refuse_bad_arguments),
         cmocka_unit_test(test_a_nan_changes_no_sequence),
+        cmocka_unit_test(test_sequences_take_memory_only_where_they_shared_some),
         cmocka_unit_test(test_sessions_of_one_model_run_on_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
