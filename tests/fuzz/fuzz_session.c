@@ -1,0 +1,210 @@
+/*
+ * Fuzz target: calls on a session of many sequences (batches with any items, cuts, copies), among
+ * them loads of snapshots whose head is changed and sealed anew. What is refused changes nothing;
+ * what loads is decoded. Input: a type of cache, then calls.
+ * SPDX-License-Identifier: MIT
+ */
+#include "../unit/tiny_model.h"
+#include "snapshot_seeds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { SEQUENCES = 3, TYPES = 4, ROWS = 2 * TINY_CONTEXT };
+
+typedef struct bytes {
+    const uint8_t *data;
+    size_t n;
+} bytes;
+
+typedef struct snapshot_file {
+    uint8_t *data;
+    size_t n, at;
+} snapshot_file;
+
+static const ggufx_model *model;
+static long n_loaded;
+
+size_t snapshot_seeds(void) {
+    return TYPES;
+}
+long snapshot_n_loaded(void) {
+    return n_loaded;
+}
+
+static uint32_t take(bytes *in, uint32_t below) {
+    uint32_t value = 0;
+    for (uint32_t range = below - 1; range; range >>= 8) {
+        value = value << 8 | (in->n ? *in->data : 0);
+        if (in->n) in->data++, in->n--;
+    }
+    return value % below;
+}
+
+static void must_be(int condition, const char *what) {
+    if (condition) return;
+    fprintf(stderr, "not so: %s\n", what);
+    abort();
+}
+
+static const ggufx_model *tiny(void) {
+    static ggufx_model *made;
+    ggufx_runtime *rt = NULL;
+    ggufx_file *file = NULL;
+    ggufx_runtime_options options;
+    if (made) return made;
+    ggufx_runtime_options_init(&options);
+    options.threads = 1;
+    size_t size = 0;
+    unsigned char *data = tiny_model(&size, NULL);
+    must_be(ggufx_runtime_create(&rt, &options, NULL) == GGUFX_OK &&
+                ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
+                ggufx_model_create(&made, rt, file, NULL, NULL) == GGUFX_OK,
+            "the tiny model");
+    return made;
+}
+
+static ggufx_session *make_session(uint32_t type) {
+    static const uint32_t types[TYPES] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_Q4_0, GGUFX_KV_F32};
+    ggufx_session *session = NULL;
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_sequences = SEQUENCES;
+    options.n_batch = 40;
+    options.type_k = options.type_v = types[type];
+    must_be(ggufx_session_create(&session, model, &options, NULL) == GGUFX_OK, "a session");
+    return session;
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+static ggufx_status write_piece(void *user, const void *data, size_t n) {
+    snapshot_file *file = user;
+    file->data = realloc(file->data, file->n + n + 1);
+    must_be(file->data != NULL, "memory");
+    memcpy(file->data + file->n, data, n);
+    file->n += n;
+    return GGUFX_OK;
+}
+static ggufx_status read_piece(void *user, void *data, size_t n) {
+    snapshot_file *file = user;
+    if (n > file->n - file->at) return GGUFX_E_TRUNCATED;
+    memcpy(data, file->data + file->at, n);
+    file->at += n;
+    return GGUFX_OK;
+}
+
+/* CRC-64 (ECMA-182, reflected), as heads end with. */
+static uint64_t checksum(const uint8_t *data, size_t n) {
+    uint64_t crc = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xc96c5795d7870f42u : 0);
+    }
+    return ~crc;
+}
+
+static void put(uint8_t *to, uint64_t value, size_t n) {
+    for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* A number of the head, a mode, any byte behind it; the head's checksum is right again. */
+static void change(snapshot_file *file, uint64_t n_tokens, bytes *in) {
+    static const uint64_t odd[] = {
+        0,  1,   2,   63,         64,         65,         95,         96,
+        97, 301, 302, 0x7fffffff, 0x80000000, UINT32_MAX, UINT64_MAX, (uint64_t)1 << 40};
+    const size_t end = 28 + 5 * (size_t)n_tokens;
+    const uint32_t what = take(in, 4);
+    const uint64_t value = odd[take(in, 16)];
+    if (what == 0)
+        put(file->data + 12 + 8 * take(in, 2), value, 8);
+    else if (what == 1 && n_tokens)
+        put(file->data + 28 + 4 * take(in, (uint32_t)n_tokens), value, 4);
+    else if (what == 2 && n_tokens)
+        file->data[end - 1 - take(in, (uint32_t)n_tokens)] = (uint8_t)take(in, 20);
+    else
+        file->data[take(in, (uint32_t)file->n)] = (uint8_t)take(in, 256);
+    put(file->data + end, checksum(file->data, end), 8);
+}
+
+static void call_load(ggufx_session *session, bytes *in) {
+    const uint32_t from = take(in, SEQUENCES), to = take(in, SEQUENCES);
+    snapshot_file file = {NULL, 0, 0};
+    ggufx_error error;
+    const uint64_t n = ggufx_session_sequence_length(session, from);
+    const uint64_t before = ggufx_session_sequence_length(session, to);
+    must_be(ggufx_session_save(session, from, write_piece, &file, NULL) == GGUFX_OK, "a save");
+    const uint32_t n_changes = take(in, 3);
+    for (uint32_t i = 0; i < n_changes; i++) change(&file, n, in);
+    error.message[0] = 0;
+    const ggufx_status status = ggufx_session_load(session, to, read_piece, &file, &error);
+    const uint64_t after = ggufx_session_sequence_length(session, to);
+    n_loaded += status == GGUFX_OK && n > 0;
+    must_be(n_changes > 0 || (status == GGUFX_OK && after == n), "what was saved is loaded");
+    must_be(status == GGUFX_OK ? after <= TINY_CONTEXT : after == before && error.message[0],
+            "a load changes all or nothing, and says why");
+    free(file.data);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static int32_t stop_after(void *user, uint64_t done, uint64_t total) {
+    (void)done, (void)total;
+    return --*(int *)user == 0;
+}
+
+static void call_decode(ggufx_session *session, bytes *in) {
+    static float logits[ROWS * TINY_VOCAB];
+    static int32_t tokens[2 * TINY_CONTEXT];
+    ggufx_batch_item items[SEQUENCES + 1];
+    ggufx_batch_options options;
+    uint64_t before[SEQUENCES];
+    int polls = 1 + (int)take(in, 30);
+    const ggufx_progress progress = {
+        .struct_size = sizeof progress, .user = &polls, .report = stop_after};
+    const uint32_t n = take(in, SEQUENCES + 2);
+    size_t n_rows = 0;
+    for (size_t i = 0; i < 2 * TINY_CONTEXT; i++) tokens[i] = (int32_t)(i * 37 % TINY_VOCAB);
+    if (take(in, 16) == 0) tokens[take(in, TINY_CONTEXT)] = (int32_t)take(in, 512) - 100;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t flags = take(in, 9), sequence = take(in, 8);
+        items[i] = (ggufx_batch_item){sequence < 7 ? sequence % SEQUENCES : UINT32_MAX, flags,
+                                      tokens + take(in, TINY_CONTEXT), take(in, 30)};
+        n_rows += flags & GGUFX_BATCH_ALL_LOGITS ? items[i].n_tokens : flags & GGUFX_BATCH_LOGITS;
+    }
+    ggufx_batch_options_init(&options);
+    options.item_size = sizeof *items;
+    options.flags = take(in, 2);
+    options.matmul_flags = options.flags ? take(in, 17) : 0;
+    if (take(in, 4) == 0) options.progress = &progress;
+    options.logits = logits;
+    options.n_logits = n_rows * TINY_VOCAB;
+    for (uint32_t i = 0; i < SEQUENCES; i++) before[i] = ggufx_session_sequence_length(session, i);
+    const ggufx_status status = ggufx_session_decode_batch(session, items, n, &options, NULL);
+    if (status == GGUFX_OK)
+        for (uint32_t i = 0; i < n; i++) before[items[i].sequence] += items[i].n_tokens;
+    for (uint32_t i = 0; i < SEQUENCES; i++)
+        must_be(ggufx_session_sequence_length(session, i) == before[i], "lengths after a batch");
+}
+
+static void call_one(ggufx_session *session, bytes *in) {
+    const uint32_t what = take(in, 8), a = take(in, SEQUENCES), b = take(in, SEQUENCES);
+    const uint64_t n = take(in, TINY_CONTEXT + 2);
+    if (what < 3) call_decode(session, in);
+    if (what == 3 || what == 7) call_load(session, in);
+    if (what == 4) (void)ggufx_session_sequence_copy(session, a, b, n, NULL);
+    if (what == 5) (void)ggufx_session_sequence_truncate(session, a, 0, NULL);
+    if (what == 6) (void)ggufx_session_sequence_truncate(session, a, n, NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    bytes in = {data, size};
+    model = tiny();
+    ggufx_session *session = make_session(take(&in, 256) % TYPES);
+    while (in.n) call_one(session, &in);
+    ggufx_session_destroy(session);
+    return 0;
+}
