@@ -111,7 +111,7 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
     for (const Rotation &rotation : program.rotations)
         frequencies_.push_back(program.frequencies.data() + rotation.start(n_context_));
     for (size_t i = 0; i < sequences_.size(); i++)
-        sequences_[i] = {ids_.data() + i * n_context_, modes_.data() + i * n_context_, 0, 0, false};
+        sequences_[i] = {ids_.data() + i * n_context_, modes_.data() + i * n_context_, 0, 0, 0};
 }
 
 Session::~Session() = default;

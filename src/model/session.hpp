@@ -113,7 +113,7 @@ private:
         int32_t *ids;   // [n_context]
         uint8_t *modes; // [n_context]: how each was computed, for when it is again
         uint64_t length, held;
-        bool in_call;
+        uint64_t end; // of an open call: its length then; else 0
     };
     class Poll;
     class Call;

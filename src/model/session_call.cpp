@@ -74,7 +74,8 @@ public:
     Call(Session &session, const BatchItem *items, size_t n_items, const Options &options)
         : session_(session), items_(items), n_items_(n_items), options_(options),
           poll_(options_.progress, options_.attention, sequence(0).length, n_tokens(),
-                session.model_.shape().n_layers) {}
+                session.model_.shape().n_layers),
+          logits_(options.logits) {}
 
     Status run(Failure *failure);
 
@@ -85,13 +86,20 @@ private:
         for (size_t i = 0; i < n_items_; i++) n += items_[i].n;
         return n;
     }
+    // Which tokens of the items a pass takes.
+    enum class Take { again, fresh, all };
+    struct Place {
+        size_t item;
+        uint64_t at; // of its sequence
+    };
     Status begin(Failure *failure);
-    uint8_t gather_again(size_t *item, uint64_t *at);
-    Status replay(Failure *failure);
-    void gather(size_t *item, size_t *done);
-    Status decode(Failure *failure);
-    Status forward(const matmul::Options &matmul, AttentionWatcher *watcher, float *logits,
-                   Failure *failure);
+    bool is_one_pass() const;
+    Place first_place(Take take, size_t item) const;
+    uint8_t mode_at(const Place &place) const;
+    size_t add_rows(const Place &place, uint64_t end);
+    uint64_t gather(Take take, Place *place);
+    Status pass(Take take, Failure *failure);
+    Status forward(const matmul::Options &matmul, AttentionWatcher *watcher, Failure *failure);
     void commit();
 
     Session &session_;
@@ -99,6 +107,8 @@ private:
     size_t n_items_;
     const Options options_;
     Poll poll_;
+    float *logits_;        // of the next rows
+    uint64_t n_fresh_ = 0; // new tokens that are done
 };
 
 // All sequences, or none.
@@ -113,84 +123,96 @@ Status Session::Call::begin(Failure *failure) {
     return Status::ok;
 }
 
-// The rows that are gathered; the hook sees new tokens only.
+// The rows that are gathered.
 Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *watcher,
-                              float *logits, Failure *failure) {
+                              Failure *failure) {
     matmul::Options options = matmul;
     options.progress = poll_.progress();
     Runner run = session_.runner(options);
     run.watch(watcher, &poll_);
     Status status = run.forward(session_.rows_, failure);
-    if (status == Status::ok) status = run.project(logits, session_.rows_, failure);
+    if (status == Status::ok) status = run.project(logits_, session_.rows_, failure);
     if (status != Status::ok) return status;
     const size_t n_values = session_.rows_.wanted().size() * session_.logits_.size();
-    if (!has_nan(logits, n_values)) return status;
-    return set_failure(failure, Status::value, {}, "the model computed a NaN");
+    if (has_nan(logits_, n_values))
+        return set_failure(failure, Status::value, {}, "the model computed a NaN");
+    logits_ += n_values;
+    return status;
 }
 
-// As many tokens as fit of those that cuts left out, all of one mode, from token *at of *item on.
-uint8_t Session::Call::gather_again(size_t *item, uint64_t *at) {
-    BatchRows &rows = session_.rows_;
-    rows.clear();
-    const uint8_t mode = sequence(*item).modes[*at];
-    while (*item < n_items_ && rows.room()) {
-        const Sequence &s = sequence(*item);
-        size_t n = 0;
-        while (n < rows.room() && *at + n < s.length && s.modes[*at + n] == mode) n++;
-        if (n == 0) break;
-        rows.add(items_[*item].sequence, s.ids + *at, n, *at, 0);
-        *at += n;
-        while (*item < n_items_ && *at == sequence(*item).length)
-            if (++*item < n_items_) *at = sequence(*item).held;
+// What cuts left out and what is new side by side in a batch, where no neighbour changes a bit and
+// no hook is to see new tokens alone.
+bool Session::Call::is_one_pass() const {
+    const matmul::Options &matmul = options_.matmul;
+    return !options_.attention.layer && (matmul.batch_invariant || matmul.tiles);
+}
+
+// Of the first item from `item` on that has tokens to take.
+Session::Call::Place Session::Call::first_place(Take take, size_t item) const {
+    for (; item < n_items_; item++) {
+        const Sequence &s = sequence(item);
+        if (take == Take::fresh) return {item, s.length};
+        if (take == Take::all || s.held < s.length) return {item, s.held};
     }
-    return mode;
+    return {item, 0};
 }
 
-Status Session::Call::replay(Failure *failure) {
-    size_t item = 0;
-    while (item < n_items_ && sequence(item).held == sequence(item).length) item++;
-    for (uint64_t at = item < n_items_ ? sequence(item).held : 0; item < n_items_;) {
-        const uint8_t mode = gather_again(&item, &at);
-        const Status status = forward(with_mode(options_.matmul, mode), nullptr, nullptr, failure);
+uint8_t Session::Call::mode_at(const Place &place) const {
+    const Sequence &s = sequence(place.item);
+    return place.at < s.length ? s.modes[place.at] : mode_of(options_.matmul);
+}
+
+// As many tokens as fit from a place on, all of its mode, all new or none.
+size_t Session::Call::add_rows(const Place &place, uint64_t end) {
+    const BatchItem &item = items_[place.item];
+    const Sequence &s = sequence(place.item);
+    const bool again = place.at < s.length;
+    const uint64_t left = (again && s.length < end ? s.length : end) - place.at;
+    const size_t most =
+        left < session_.rows_.room() ? static_cast<size_t>(left) : session_.rows_.room();
+    if (again) {
+        size_t n = 1;
+        while (n < most && s.modes[place.at + n] == s.modes[place.at]) n++;
+        session_.rows_.add(item.sequence, s.ids + place.at, n, place.at, 0);
+        return n;
+    }
+    const uint64_t behind = s.end - place.at - most; // tokens for a later batch
+    const uint64_t n_logits = item.n_logits > behind ? item.n_logits - behind : 0;
+    session_.rows_.add(item.sequence, item.tokens + (place.at - s.length), most, place.at,
+                       n_logits < most ? static_cast<size_t>(n_logits) : most);
+    return most;
+}
+
+// As many tokens as fit from *place on, all of one mode; how many of them are new.
+uint64_t Session::Call::gather(Take take, Place *place) {
+    uint64_t n_fresh = 0;
+    session_.rows_.clear();
+    for (const uint8_t mode = mode_at(*place);
+         place->item < n_items_ && session_.rows_.room() && mode_at(*place) == mode;) {
+        const Sequence &s = sequence(place->item);
+        const uint64_t end = take == Take::again ? s.length : s.end;
+        const size_t n = add_rows(*place, end);
+        n_fresh += place->at >= s.length ? n : 0;
+        place->at += n;
+        if (place->at == end) *place = first_place(take, place->item + 1);
+    }
+    return n_fresh;
+}
+
+Status Session::Call::pass(Take take, Failure *failure) {
+    for (Place place = first_place(take, 0); place.item < n_items_;) {
+        const uint8_t mode = mode_at(place);
+        const uint64_t n_fresh = gather(take, &place);
+        poll_.begin_batch(n_fresh_, n_fresh);
+        const Status status = forward(with_mode(options_.matmul, mode),
+                                      take == Take::fresh ? &poll_ : nullptr, failure);
         if (status != Status::ok) return status;
-        for (const BatchPart &part : session_.rows_.parts())
-            session_.caches_.pass(part.sequence,
-                                  part.first + part.n - session_.sequences_[part.sequence].held);
-    }
-    return Status::ok;
-}
-
-// As many new tokens as fit, from token *done of *item on.
-void Session::Call::gather(size_t *item, size_t *done) {
-    BatchRows &rows = session_.rows_;
-    rows.clear();
-    while (*item < n_items_ && rows.room()) {
-        const BatchItem &i = items_[*item];
-        const size_t left = i.n - *done, n = left < rows.room() ? left : rows.room();
-        const size_t behind = left - n; // tokens for a later batch
-        const size_t n_logits = i.n_logits > behind ? i.n_logits - behind : 0;
-        rows.add(i.sequence, i.tokens + *done, n, sequence(*item).length + *done,
-                 n_logits < n ? n_logits : n);
-        *done += n;
-        if (*done < i.n) break;
-        ++*item;
-        *done = 0;
-    }
-}
-
-Status Session::Call::decode(Failure *failure) {
-    float *logits = options_.logits;
-    uint64_t n_before = 0;
-    for (size_t item = 0, done = 0; item < n_items_;) {
-        gather(&item, &done);
-        poll_.begin_batch(n_before, session_.rows_.n());
-        const Status status = forward(options_.matmul, &poll_, logits, failure);
-        if (status != Status::ok) return status;
-        n_before += session_.rows_.n();
-        logits += session_.rows_.wanted().size() * session_.logits_.size();
-        if (done)
-            session_.caches_.pass(items_[item].sequence,
-                                  sequence(item).length - sequence(item).held + done);
+        n_fresh_ += n_fresh;
+        for (const BatchPart &part : session_.rows_.parts()) {
+            const Sequence &s = session_.sequences_[part.sequence];
+            const uint64_t end = part.first + part.n;
+            if (end < s.end) session_.caches_.pass(part.sequence, end - s.held);
+        }
     }
     return Status::ok;
 }
@@ -211,8 +233,14 @@ void Session::Call::commit() {
 Status Session::Call::run(Failure *failure) {
     Status status = begin(failure);
     if (status != Status::ok) return status;
-    status = replay(failure);
-    if (status == Status::ok) status = decode(failure);
+    for (size_t i = 0; i < n_items_; i++) sequence(i).end = sequence(i).length + items_[i].n;
+    if (is_one_pass()) {
+        status = pass(Take::all, failure);
+    } else {
+        status = pass(Take::again, failure);
+        if (status == Status::ok) status = pass(Take::fresh, failure);
+    }
+    for (size_t i = 0; i < n_items_; i++) sequence(i).end = 0;
     if (status == Status::ok) {
         commit();
         return status;
@@ -268,7 +296,7 @@ Status Session::check_item(const BatchItem &item, size_t index, Failure *failure
                            "item %" PRIu64 ": sequence %" PRIu32 ", the session has %" PRIu64, at,
                            item.sequence, static_cast<uint64_t>(sequences_.size()));
     if (!item.tokens || item.n == 0) return refuse("tokens must hold at least one id");
-    if (sequences_[item.sequence].in_call) return refuse("its sequence has an item before it");
+    if (sequences_[item.sequence].end) return refuse("its sequence has an item before it");
     Failure why = {};
     Status status = check_room(sequences_[item.sequence].length, item.n, n_context_, &why);
     if (status == Status::ok) status = check_ids(item.tokens, item.n, &why);
@@ -281,9 +309,9 @@ Status Session::check_items(const BatchItem *items, size_t n_items, Failure *fai
     size_t n = 0;
     while (n < n_items && status == Status::ok) {
         status = check_item(items[n], n, failure);
-        if (status == Status::ok) sequences_[items[n++].sequence].in_call = true;
+        if (status == Status::ok) sequences_[items[n++].sequence].end = 1;
     }
-    while (n-- > 0) sequences_[items[n].sequence].in_call = false;
+    while (n-- > 0) sequences_[items[n].sequence].end = 0;
     return status;
 }
 

@@ -37,7 +37,11 @@ void BatchRows::clear() {
 
 void BatchRows::add(uint32_t sequence, const int32_t *tokens, size_t n, uint64_t first,
                     size_t n_logits) {
-    parts_.push_back({sequence, n_, n, first});
+    BatchPart *const last = parts_.empty() ? nullptr : &parts_.back();
+    if (last && last->sequence == sequence)
+        last->n += n;
+    else
+        parts_.push_back({sequence, n_, n, first});
     memcpy(tokens_.data() + n_, tokens, n * sizeof *tokens);
     for (size_t i = 0; i < n; i++) {
         positions_[n_ + i] = static_cast<uint32_t>(first + i);

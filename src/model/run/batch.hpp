@@ -16,8 +16,8 @@ public:
     void clear();
     size_t room() const { return tokens_.size() - n_; }
     size_t n() const { return n_; }
-    // n <= room() tokens of a sequence that has no run yet, from position `first` on; of the last
-    // n_logits logits are wanted.
+    // n <= room() tokens from position `first` on of a sequence that has no run yet, or whose run is
+    // the last one and goes on; of the last n_logits logits are wanted.
     void add(uint32_t sequence, const int32_t *tokens, size_t n, uint64_t first, size_t n_logits);
 
     const Vector<BatchPart> &parts() const { return parts_; }

@@ -1,0 +1,79 @@
+/*
+ * A call on four times the sequences, and on items of one sequence behind many others, costs four
+ * times as much.
+ * SPDX-License-Identifier: MIT
+ */
+#include "cost.h"
+#include "tiny_model.h"
+
+#include <stdlib.h>
+
+typedef struct work {
+    ggufx_runtime *rt;
+    ggufx_file *file;
+    ggufx_model *model;
+    ggufx_session *session;
+    ggufx_batch_item *items;
+    size_t n;
+} work;
+
+static const int32_t tokens[2] = {1, 7};
+
+static void *prepare(size_t size) {
+    work *w = calloc(1, sizeof *w);
+    ggufx_runtime_options runtime;
+    ggufx_session_options session;
+    assert_non_null(w);
+    w->n = size;
+    w->items = calloc(size, sizeof *w->items);
+    assert_non_null(w->items);
+    ggufx_runtime_options_init(&runtime);
+    runtime.threads = 1;
+    size_t n_bytes = 0;
+    unsigned char *data = tiny_model(&n_bytes, NULL);
+    assert_int_equal(ggufx_runtime_create(&w->rt, &runtime, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_open_memory(&w->file, w->rt, data, n_bytes, free, data, NULL, NULL),
+                     GGUFX_OK);
+    assert_int_equal(ggufx_model_create(&w->model, w->rt, w->file, NULL, NULL), GGUFX_OK);
+    ggufx_session_options_init(&session);
+    session.n_sequences = (uint32_t)size;
+    session.n_context = 8;
+    assert_int_equal(ggufx_session_create(&w->session, w->model, &session, NULL), GGUFX_OK);
+    for (size_t i = 0; i < size; i++) /* in no order */
+        w->items[i] = (ggufx_batch_item){(uint32_t)((i * 77 + 5) % size), 0, tokens, 1};
+    return w;
+}
+
+static void decode(const work *w) {
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.item_size = sizeof *w->items;
+    assert_int_equal(ggufx_session_decode_batch(w->session, w->items, w->n, &options, NULL),
+                     GGUFX_OK);
+}
+
+/* Each sequence gets a token, begins anew as a copy of its neighbour, gets another one. */
+static void run(void *user) {
+    const work *w = user;
+    decode(w);
+    for (uint32_t i = 1; i < w->n; i += 2) {
+        assert_int_equal(ggufx_session_sequence_truncate(w->session, i, 0, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_session_sequence_copy(w->session, i - 1, i, 1, NULL), GGUFX_OK);
+    }
+    decode(w);
+}
+
+static void finish(void *user) {
+    work *w = user;
+    ggufx_session_destroy(w->session);
+    ggufx_model_destroy(w->model);
+    ggufx_file_destroy(w->file);
+    ggufx_runtime_destroy(w->rt);
+    free(w->items);
+    free(w);
+}
+
+int main(void) {
+    static const cost_case cases[] = {{"sequences", 512, prepare, run, finish, 8192}};
+    return run_cost_cases(cases, sizeof cases / sizeof *cases);
+}
