@@ -59,8 +59,8 @@ public:
             settled = !sweep([&](uint32_t c) { return look_held(c); }, pass);
         }
         for (size_t i = 0; i < program_.code.size(); i++) {
-            const unsigned bits =
-                (settled && any_[i] & 1 ? kAnyRun : 0u) | (one_[i] & 1 ? kOneLetter : 0u);
+            const unsigned bits = (settled && any_[i] & 1 ? unsigned{kAnyRun} : 0u) |
+                                  (one_[i] & 1 ? unsigned{kOneLetter} : 0u);
             program_.runs[i] |= static_cast<uint8_t>(bits << kRunBits * alphabet_);
         }
     }
