@@ -103,6 +103,9 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         const bool own = (in.flags & GGUFX_BATCH_MATMUL) != 0;
         require(own || in.matmul_flags == 0,
                 "ggufx_batch_options.matmul_flags needs GGUFX_BATCH_MATMUL");
+        if (in.matmul_flags & ~kMatmulFlags)
+            fail(Status::argument, {}, "ggufx_batch_options.matmul_flags: unknown flags 0x%" PRIx32,
+                 in.matmul_flags & ~kMatmulFlags);
         const matmul::Options matmul =
             matmul_options(in.matmul_flags, "ggufx_batch_options.matmul_flags");
         model::BatchOptions out;

@@ -112,6 +112,8 @@ static void test_options_are_refused_by_name(void **state) {
     options.flags = GGUFX_BATCH_MATMUL;
     options.matmul_flags = GGUFX_MATMUL_TILES | GGUFX_MATMUL_BATCH_INVARIANT;
     REFUSED("exclude each other");
+    options.matmul_flags = 16;
+    REFUSED("unknown flags 0x10");
     options = batch_options(logits, 1);
     options.flags = 2;
     REFUSED("flags");
