@@ -230,6 +230,30 @@ static inline ggufx_status ggufx_go_decode(void *session, const int32_t *tokens,
     if (attention) o.attention = &hook;
     return ggufx_session_decode(session, tokens, n, &o, e);
 }
+/* items: memory of C's, with the tokens that they point at; see sequences.go. */
+static inline ggufx_status ggufx_go_decode_batch(void *session, void *items, size_t n,
+                                                 float *logits, size_t n_logits, uint32_t flags,
+                                                 uint32_t matmul_flags, uintptr_t user,
+                                                 ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    ggufx_batch_options o;
+    ggufx_batch_options_init(&o);
+    o.flags = flags;
+    o.progress = progress;
+    o.logits = logits;
+    o.n_logits = n_logits;
+    o.item_size = sizeof(ggufx_batch_item);
+    o.matmul_flags = matmul_flags;
+    return ggufx_session_decode_batch(session, items, n, &o, e);
+}
+static inline ggufx_status ggufx_go_session_save(const ggufx_session *session, uint32_t sequence,
+                                                 uintptr_t user, ggufx_error *e) {
+    return ggufx_session_save(session, sequence, ggufx_go_on_write, (void *)user, e);
+}
+static inline ggufx_status ggufx_go_session_load(ggufx_session *session, uint32_t sequence,
+                                                 uintptr_t user, ggufx_error *e) {
+    return ggufx_session_load(session, sequence, ggufx_go_on_read, (void *)user, e);
+}
 static inline ggufx_status ggufx_go_embed(float *out, size_t n_out, void *embedder,
                                           const int32_t *tokens, size_t n_tokens,
                                           const size_t *lengths, size_t n_texts, uintptr_t user,

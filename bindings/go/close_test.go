@@ -4,6 +4,7 @@ package ggufx
 
 import (
 	"errors"
+	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -51,7 +52,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	key := must[*Meta](t)(f.Meta("general.architecture"))
 	model := must[*Model](t)(rt.NewModel(other))
 	tokenizer := must[*Tokenizer](t)(NewTokenizer(other))
-	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1}))
+	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1, Sequences: 2}))
 	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
 	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
 	grammar := must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "a"*`))
@@ -118,6 +119,19 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			}
 			return session.Decode([]int32{1}, nil)
 		})},
+		{"Session.DecodeBatch", alone(&one, func() error {
+			err := session.TruncateSequence(1, 0)
+			if err != nil {
+				return err
+			}
+			row, err := session.DecodeBatch([]BatchItem{{Sequence: 1, Tokens: []int32{1}}}, nil, nil)
+			return right(len(row) == 1024, err)
+		})},
+		{"Session.Memory", alone(&one, func() error {
+			memory, err := session.Memory()
+			return right(memory.CacheBytes > 0, err)
+		})},
+		{"Session.Save", alone(&one, func() error { return session.Save(1, io.Discard) })},
 		{"Embedder.Embed", alone(new(sync.Mutex), func() error {
 			row, err := embedder.Embed([][]int32{{1}}, nil)
 			return right(len(row) == 8, err)

@@ -57,6 +57,10 @@ static inline ggufx_status ggufx_go_logits(float *out, size_t n, void *session, 
 static inline ggufx_status ggufx_go_truncate(void *session, uint64_t n, ggufx_error *e) {
     return ggufx_session_truncate(session, n, e);
 }
+static inline ggufx_status ggufx_go_sequence_truncate(void *session, uint32_t sequence, uint64_t n,
+                                                      ggufx_error *e) {
+    return ggufx_session_sequence_truncate(session, sequence, n, e);
+}
 
 /* By value: what Go's variables were pointed to would move to its heap. */
 typedef struct ggufx_go_sampled {

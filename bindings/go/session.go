@@ -7,10 +7,11 @@ import "C"
 
 import "unsafe"
 
-// Session is one conversation; it keeps its model's data alive.
+// Session is one conversation, or Sequences of them; it keeps its model's data alive.
 type Session struct {
 	*handle
 	layers []layerWidths
+	vocab  int
 }
 
 // SessionOptions of NewSession; nil is the default.
@@ -19,6 +20,7 @@ type SessionOptions struct {
 	TypeK, TypeV   KVType
 	MatmulFlags    MatmulFlags
 	Checkpoints    uint32 // states kept to go back to; 0: 8, or SessionNoCheckpoints
+	Sequences      int    // conversations, each of Context tokens; 0: 1
 }
 
 // NewSession takes all memory of a session. Errors: ARGUMENT, MEMORY, TYPE.
@@ -47,6 +49,7 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 		o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
 		o.matmul_flags = C.uint32_t(options.MatmulFlags)
 		o.n_checkpoints = C.uint32_t(options.Checkpoints)
+		o.n_sequences = C.uint32_t(options.Sequences)
 	}
 	var s *C.ggufx_session
 	e := record()
@@ -54,13 +57,14 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{hold(unsafe.Pointer(s), destroySession), layers}, nil
+	return &Session{hold(unsafe.Pointer(s), destroySession), layers, info.Vocab}, nil
 }
 
 // SessionInfo is what a session was made with, defaults put in.
 type SessionInfo struct {
 	Context, Batch int
 	TypeK, TypeV   KVType
+	Sequences      int
 }
 
 // Info describes the session.
@@ -77,7 +81,7 @@ func (s *Session) Info() (SessionInfo, error) {
 		return SessionInfo{}, err
 	}
 	return SessionInfo{int(out.n_context), int(out.n_batch), KVType(out.type_k),
-		KVType(out.type_v)}, nil
+		KVType(out.type_v), int(out.n_sequences)}, nil
 }
 
 // Close frees the session.

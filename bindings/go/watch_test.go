@@ -61,6 +61,10 @@ func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
 		"Requantize": func(w Watch) error { return kv.Requantize(KVAllLayers, KVQ8_0, KVQ8_0, &w) },
 		"Compact":    func(w Watch) error { return holes.Compact(0, &w) },
 		"Decode":     func(w Watch) error { return session.Decode([]int32{1}, &DecodeOptions{Watch: w}) },
+		"DecodeBatch": func(w Watch) error {
+			_, err := session.DecodeBatch([]BatchItem{{Tokens: []int32{1}}}, nil, &BatchOptions{Watch: w})
+			return err
+		},
 		"Validate":   func(w Watch) error { return f.Validate(ValidateDeep, func(*Finding) bool { return true }, &w) },
 		"Open":       func(w Watch) error { return opened(rt.Open(modelPath(t), read(w))) },
 		"OpenFile":   func(w Watch) error { return opened(rt.OpenFile(archive, 0, 0, read(w))) },

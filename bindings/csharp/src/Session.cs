@@ -21,6 +21,8 @@ namespace Ggufx
         public MatmulFlags MatmulFlags { get; set; }
         /// <summary>States of recurrent layers kept for Truncate; 0: 8, or Constants.SessionNoCheckpoints.</summary>
         public uint Checkpoints { get; set; }
+        /// <summary>Conversations, each of Context tokens; 0: 1.</summary>
+        public uint Sequences { get; set; }
     }
 
     /// <summary>What a session was made with, defaults put in.</summary>
@@ -34,6 +36,8 @@ namespace Ggufx
         public KvType TypeK { get; internal set; }
         /// <summary>Type of the cache's values.</summary>
         public KvType TypeV { get; internal set; }
+        /// <summary>Conversations that it holds.</summary>
+        public uint Sequences { get; internal set; }
     }
 
     /// <summary>What the attention of a layer read and gave; valid during the call only.</summary>
@@ -97,19 +101,21 @@ namespace Ggufx
         }
     }
 
-    /// <summary>One conversation: its cache, position and last logits.</summary>
-    public sealed unsafe class Session : IDisposable
+    /// <summary>One conversation: its cache, position and last logits; or as many as its options say.</summary>
+    public sealed unsafe partial class Session : IDisposable
     {
         private readonly SessionHandle _made;
 
         internal SessionHandle Handle { get { return _made.Live(this); } }
         private readonly int[][] _widths; // of the layers
+        private readonly int _vocab;
 
         /// <summary>Take all memory of a conversation.</summary>
         public Session(Model model, SessionOptions options = null)
         {
             options = options ?? new SessionOptions();
             var info = model.Info;
+            _vocab = (int)info.Vocab;
             _widths = new int[info.Layers][];
             for (uint i = 0; i < info.Layers; i++) _widths[i] = model.Layer(i).Widths();
             var o = default(NativeSessionOptions);
@@ -120,6 +126,7 @@ namespace Ggufx
             o.type_v = (uint)options.TypeV;
             o.matmul_flags = (uint)options.MatmulFlags;
             o.n_checkpoints = options.Checkpoints;
+            o.n_sequences = options.Sequences;
             NativeError e;
             Check.Ok(NativeMethods.ggufx_session_create(out _made, model.Handle, &o, &e), &e);
         }
@@ -136,7 +143,7 @@ namespace Ggufx
                 o.struct_size = (uint)sizeof(NativeSessionFacts);
                 NativeError e;
                 Check.Ok(NativeMethods.ggufx_session_info(&o, Handle, &e), &e);
-                return new SessionInfo { Context = o.n_context, Batch = o.n_batch, TypeK = (KvType)o.type_k, TypeV = (KvType)o.type_v };
+                return new SessionInfo { Context = o.n_context, Batch = o.n_batch, TypeK = (KvType)o.type_k, TypeV = (KvType)o.type_v, Sequences = o.n_sequences };
             }
         }
 

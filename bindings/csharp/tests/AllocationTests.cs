@@ -74,6 +74,12 @@ public static partial class Tests
         var sampler = new Sampler(Rt, 1024);
         var ids = new[] { 1 };
         var logits = new float[1024];
+        var items = new[] { new BatchItem(0, ids) };
+        AllocatesNothing("DecodeBatch", () =>
+        {
+            session.TruncateSequence(0, 0);
+            session.DecodeBatch(items, logits);
+        });
         AllocatesNothing("Decode", () =>
         {
             embedder.Embed(row, ids, lengths);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
+using System.IO;
 using System.Linq;
 using System.Threading;
 using Ggufx;
@@ -36,7 +37,7 @@ public static partial class Tests
             var key = file["general.architecture"];
             var model = Owned(new Model(rt, other));
             var tokenizer = Owned(new Tokenizer(other));
-            var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1 }));
+            var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1, Sequences = 2 }));
             var embedder = Owned(new Embedder(model, new EmbedOptions { Context = 4, Batch = 4, Dimensions = 8 }));
             var sampler = Owned(new Sampler(rt, 8));
             var grammar = Owned(new Grammar(rt, tokenizer, "root ::= \"a\"*"));
@@ -63,6 +64,14 @@ public static partial class Tests
                 if (session.Length == 4) session.Truncate(0);
                 else session.Decode(new[] { 1 });
             });
+            var items = new[] { new BatchItem(1, new[] { 1 }) };
+            Alone(session, () =>
+            {
+                session.TruncateSequence(1, 0);
+                That(session.DecodeBatch(items).Length == 1024, "Session.DecodeBatch");
+            });
+            Alone(session, () => session.Save(1, new MemoryStream()));
+            Alone(session, () => That(session.Memory.CacheBytes > 0, "Session.Memory"));
             Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
             float logprob;
             Alone(sampler, () => That(sampler.Sample(logits, out logprob) == 3, "Sampler.Sample"));

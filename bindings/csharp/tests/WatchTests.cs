@@ -44,6 +44,7 @@ public static partial class Tests
             { "Requantize", (t, p) => kv.Requantize(Constants.KvAllLayers, KvType.Q8_0, KvType.Q8_0, t, p) },
             { "Compact", (t, p) => holes.Compact(0, t, p) },
             { "Decode", (t, p) => session.Decode(new[] { 1 }, null, null, t, p) },
+            { "DecodeBatch", (t, p) => session.DecodeBatch(new[] { new BatchItem(0, new[] { 1 }) }, null, t, p) },
             { "Validate", (t, p) => file.Validate(ValidateFlags.Deep, f => true, t, p) },
             { "Open", (t, p) => GgufFile.Open(Rt, ModelPath, new OpenOptions { Io = IoMode.Read, Token = t, Progress = p }).Dispose() },
             { "OpenMemory", (t, p) => GgufFile.Open(Rt, data, new OpenOptions { Token = t, Progress = p }).Dispose() },

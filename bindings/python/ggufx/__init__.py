@@ -27,6 +27,7 @@ from .quant import dequantize, quantize
 from .runtime import (
     Allocator, Executor, Runtime, RuntimeInfo, abi_layout, has, library_version)
 from .sampler import Sampler
+from .sequences import BatchItem, SessionMemory, Want
 from .session import AttentionHook, AttentionView, Perplexity, Session, SessionInfo
 from .tensor import Tensor
 from .tokenizer import TokenInfo, Tokenizer, TokenizerInfo
@@ -35,16 +36,16 @@ from .writer import Writer, WriterInfo
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocator", "AttentionHook", "AttentionView", "Chat", "ChatEvent", "ChatParser", "ChatRequest",
-    "ChatText", "Detokenizer", "EditInfo", "EmbedOptions",
+    "Allocator", "AttentionHook", "AttentionView", "BatchItem", "Chat", "ChatEvent", "ChatParser",
+    "ChatRequest", "ChatText", "Detokenizer", "EditInfo", "EmbedOptions",
     "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
     "Executor", "File", "FileInfo", "FileType", "Finding", "Grammar", "Imatrix", "ImatrixEntry",
     "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError", "Matcher", "MatcherInfo", "Meta",
     "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "PreTokenizer", "Progress",
     "Quantizer",
     "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",
-    "SessionInfo",
-    "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Writer",
+    "SessionInfo", "SessionMemory",
+    "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Want", "Writer",
     "WriterInfo", "abi_layout", "chat_formats", "dequantize", "embedder_estimate", "estimate", "graph", "has",
     "kv_estimate", "kv_type",
     "kv_type_info", "library_path", "library_version", "load", "matvec_many",

@@ -14,13 +14,14 @@ from . import _callbacks, _raw
 from ._buffers import F32, I32, Buffer, Floats, Ints, address, numbers, result
 from ._callbacks import Following, Progress
 from ._facts import asked, made
-from ._handle import Object, SessionHandle, Turns
+from ._handle import SessionHandle, Turns
 from ._library import lib
 from .errors import StateError, check
 from .grammar import Matcher
 from .ids import DecodeFlags, KvType, LayerFlags, TokenFlags
 from .model import LayerInfo, Model
 from .sampler import Sampler
+from .sequences import Sequences
 from .tokenizer import Tokenizer
 
 
@@ -88,18 +89,20 @@ class SessionInfo:
     n_batch: int
     type_k: KvType
     type_v: KvType
+    n_sequences: int
 
 
-class Session(Object):
-    """One conversation: its cache, position and last logits. Calls that change it run alone: one
-    beside another raises StateError."""
+class Session(Sequences):
+    """One conversation: its cache, position and last logits; or n_sequences of them. Calls that
+    change it run alone: one beside another raises StateError."""
 
     def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0,
                  type_k: int = KvType.DEFAULT, type_v: int = KvType.DEFAULT,
-                 matmul_flags: int = 0, n_checkpoints: int = 0) -> None:
+                 matmul_flags: int = 0, n_checkpoints: int = 0, n_sequences: int = 0) -> None:
         o = _raw.ggufx_session_options(
             struct_size=sizeof(_raw.ggufx_session_options), n_context=n_context, n_batch=n_batch,
-            type_k=type_k, type_v=type_v, matmul_flags=matmul_flags, n_checkpoints=n_checkpoints)
+            type_k=type_k, type_v=type_v, matmul_flags=matmul_flags, n_checkpoints=n_checkpoints,
+            n_sequences=n_sequences)
         own, e, info = SessionHandle(), _raw.ggufx_error(), model.info
         check(lib.ggufx_session_create(byref(own), model._handle, byref(o), byref(e)), e)
         self._own, self._turns = own, Turns()

@@ -18,7 +18,8 @@ from typing import Any, Callable
 import numpy as np
 
 import ggufx
-from ggufx import File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType, kv_estimate
+from ggufx import (
+    BatchItem, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType, kv_estimate)
 
 from .common import MODEL, Case, filled, numbers, old_imatrix, options
 
@@ -242,10 +243,11 @@ class Allocations(Case):
     def test_a_conversation(self) -> None:
         session, sampler = Session(Model(self.rt, self.demo())), Sampler(self.rt, 1024)
         ids, logits = np.ones(1, np.int32), np.empty(1024, np.float32)
-        every = np.empty((1, 1024), np.float32)
+        every, items = np.empty((1, 1024), np.float32), [BatchItem(0, ids)]
 
         def turn() -> None:
             session.truncate(0)
+            session.decode_batch(items, every)
             session.decode(ids, every)
             session.logits(logits)
             sampler.sample(logits)

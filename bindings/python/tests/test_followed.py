@@ -12,8 +12,8 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    EditFlags, File, Imatrix, KvType, Model, Progress, Quantizer, Session, Status, Tensor,
-    TensorType)
+    BatchItem, EditFlags, File, Imatrix, KvType, Model, Progress, Quantizer, Session, Status,
+    Tensor, TensorType)
 
 from .common import MODEL, Case, filled, numbers, old_imatrix
 from .test_jobs import rule
@@ -56,6 +56,7 @@ class Followed(Case):
             "requantize": lambda p: kv.requantize(type_k=KvType.Q8_0, progress=p),
             "compact": lambda p: holes.compact(0, progress=p),
             "decode": lambda p: session.decode([1], progress=p),
+            "decode_batch": lambda p: session.decode_batch([BatchItem(0, [1])], progress=p),
             "validate": lambda p: file.validate(progress=p),
             "open": lambda p: File.open(rt, MODEL, io=ggufx.IoMode.READ, progress=p),
             "open_memory": lambda p: File.open_memory(rt, data, flags=ggufx.OpenFlags.COPY,

@@ -112,9 +112,10 @@ class Models(Case):
     def test_what_a_session_takes(self) -> None:
         model = Model(self.rt, self.demo())
         info = Session(model).info
-        self.assertEqual((info.n_context, info.n_batch, info.type_k, info.type_v),
-                         (512, 512, KvType.F16, KvType.F16))
-        session = Session(model, n_context=600, n_batch=7, type_k=KvType.F32)
+        self.assertEqual((info.n_context, info.n_batch, info.type_k, info.type_v, info.n_sequences),
+                         (512, 512, KvType.F16, KvType.F16, 1))
+        session = Session(model, n_context=600, n_batch=7, type_k=KvType.F32, n_sequences=3)
+        self.assertEqual(session.info.n_sequences, 3)
         self.assertEqual((session.info.n_context, session.n_context), (600, 600))
         self.assertEqual((session.info.n_batch, session.info.type_k), (7, KvType.F32))
 

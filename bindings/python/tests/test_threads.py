@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+import io
 import os
 import random
 import signal
@@ -17,8 +18,8 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    Embedder, EmbedOptions, File, Imatrix, Model, QuantizeMode, Quantizer, Runtime, Sampler,
-    Session, Status, Tensor, TensorType, Tokenizer, Writer)
+    BatchItem, Embedder, EmbedOptions, File, Imatrix, Model, QuantizeMode, Quantizer, Runtime,
+    Sampler, Session, Status, Tensor, TensorType, Tokenizer, Writer)
 
 from .common import Case, Floats, filled, numbers, old_imatrix
 from .test_compute import Counting
@@ -85,6 +86,7 @@ class Threads(Case):
         def look(done: int, total: int) -> None:
             session.truncate(0)
         self.fails(Status.STATE, session.decode, [1, 2], progress=look)
+        self.fails(Status.STATE, session.decode_batch, [BatchItem(0, [1])], progress=look)
         session.decode([1, 2])
         kv = filled(self.rt, 200)
         seen: list[int] = []
@@ -163,10 +165,17 @@ class Closing(Case):
         model, logits = Model(self.rt, file), numbers(1024)
         recipe, small = ggufx.FileType.from_name("q4_0"), EmbedOptions(n_context=4, n_batch=4)
         options = ggufx.QuantizerOptions(flags=ggufx.JobFlags.ALLOW_REQUANTIZE)
+
+        def batches(s: Session) -> None:
+            s.truncate_sequence(1, 0)
+            if s.decode_batch([BatchItem(1, [1])]).shape != (1, 1024) or s.memory.n_pages == 0:
+                raise AssertionError("another result")
+            s.save(io.BytesIO(), 1)
         cases: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [
             (lambda: filled(self.rt, 5), lambda kv: kv.attend(0, 0, q)),
             (lambda: filled(self.rt, 5), lambda kv: (kv.append(0, 0, k, k), kv.truncate(0, 5))),
             (lambda: Session(model, n_context=64), lambda s: (s.truncate(0), s.decode([1]))),
+            (lambda: Session(model, n_context=64, n_sequences=2), batches),
             (lambda: Embedder(model, small), lambda embedder: embedder.embed([[1]])),
             (lambda: Sampler(self.rt, 1024), lambda s: s.sample(logits)),
             (lambda: Tokenizer(file), lambda t: t.encode("Once upon a time")),

@@ -1,4 +1,4 @@
-//! Snapshots of a cache in streams and files.
+//! Snapshots in streams and files.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::file::path_string;
@@ -6,6 +6,11 @@ use crate::watch::{guarded, rethrow, Panic};
 use crate::Kv;
 use ggufx_sys as sys;
 use std::io::{ErrorKind, Read, Write};
+
+type WriteFn =
+    Option<unsafe extern "C" fn(*mut sys::c_void, *const sys::c_void, usize) -> sys::ggufx_status>;
+type ReadFn =
+    Option<unsafe extern "C" fn(*mut sys::c_void, *mut sys::c_void, usize) -> sys::ggufx_status>;
 
 struct Saving<'a> {
     to: &'a mut dyn Write,
@@ -37,26 +42,39 @@ unsafe extern "C" fn on_read(user: *mut sys::c_void, data: *mut sys::c_void, n: 
     })
 }
 
+/// A call that gives the pieces of a snapshot to a function.
+pub(crate) fn saved(
+    to: &mut dyn Write,
+    call: impl FnOnce(WriteFn, *mut sys::c_void, *mut sys::ggufx_error) -> sys::ggufx_status,
+) -> Result<()> {
+    let mut state = Saving { to, panic: None };
+    let user = (&mut state as *mut Saving<'_>).cast();
+    let result = check(|e| call(Some(on_write), user, e));
+    rethrow(state.panic);
+    result
+}
+/// A call that asks a function for the pieces of a snapshot.
+pub(crate) fn loaded(
+    from: &mut dyn Read,
+    call: impl FnOnce(ReadFn, *mut sys::c_void, *mut sys::ggufx_error) -> sys::ggufx_status,
+) -> Result<()> {
+    let mut state = Loading { from, panic: None };
+    let user = (&mut state as *mut Loading<'_>).cast();
+    let result = check(|e| call(Some(on_read), user, e));
+    rethrow(state.panic);
+    result
+}
+
 impl Kv {
     /// Write a snapshot of a sequence, or of all.
     pub fn save(&self, sequence: u32, to: &mut dyn Write) -> Result<()> {
-        let mut state = Saving { to, panic: None };
-        let user = (&mut state as *mut Saving<'_>).cast();
         let kv = self.as_raw();
-        let result =
-            check(|e| unsafe { sys::ggufx_kv_save(kv, sequence, Some(on_write), user, e) });
-        rethrow(state.panic);
-        result
+        saved(to, |write, user, e| unsafe { sys::ggufx_kv_save(kv, sequence, write, user, e) })
     }
     /// Replace a sequence, or all, by a snapshot; whole or not at all.
     pub fn load(&mut self, sequence: u32, from: &mut dyn Read) -> Result<()> {
-        let mut state = Loading { from, panic: None };
-        let user = (&mut state as *mut Loading<'_>).cast();
         let kv = self.as_raw();
-        let result =
-            check(|e| unsafe { sys::ggufx_kv_load(kv, sequence, Some(on_read), user, e) });
-        rethrow(state.panic);
-        result
+        loaded(from, |read, user, e| unsafe { sys::ggufx_kv_load(kv, sequence, read, user, e) })
     }
     /// Write a snapshot to a file, which is replaced whole or not at all.
     pub fn save_path(&self, sequence: u32, path: impl AsRef<std::path::Path>) -> Result<()> {

@@ -52,6 +52,7 @@ mod pre_tokenizer;
 mod quant;
 mod runtime;
 mod sampler;
+mod sequences;
 mod session;
 mod tensor;
 mod tokenizer;
@@ -83,6 +84,7 @@ pub use pre_tokenizer::{unicode_version, PreTokenizer};
 pub use quant::{dequantize_blocks, quantize_blocks, quantize_blocks_into, QuantizeOptions};
 pub use runtime::{Runtime, RuntimeInfo, RuntimeOptions};
 pub use sampler::{Sampler, SamplerOptions};
+pub use sequences::{BatchItem, BatchOptions, SessionMemory, Want};
 pub use session::{
     Attention, AttentionView, DecodeOptions, Perplexity, Session, SessionInfo, SessionOptions,
 };

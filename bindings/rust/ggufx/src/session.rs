@@ -21,11 +21,13 @@ mod raw {
     }
 }
 
-/// A conversation: its cache, position and last logits. Keeps its model alive.
+/// A conversation: its cache, position and last logits; or `n_sequences` of them. Keeps its model
+/// alive.
 #[derive(Debug)]
 pub struct Session {
     handle: raw::Handle,
     widths: Box<[[usize; 4]]>, // of the layers' queries, keys, values, results
+    pub(crate) n_vocab: usize,
 }
 
 /// How a session is made; 0 and None are defaults.
@@ -43,6 +45,8 @@ pub struct SessionOptions {
     pub matmul_flags: MatmulFlags,
     /// States of recurrent layers kept for [`Session::truncate`]; None: 8.
     pub n_checkpoints: Option<u32>,
+    /// Conversations, each of `n_context` tokens; 0: 1.
+    pub n_sequences: u32,
 }
 
 pub(crate) fn checkpoints(n: Option<u32>) -> u32 {
@@ -60,6 +64,7 @@ pub struct SessionInfo {
     pub n_batch: u32,
     pub type_k: KvType,
     pub type_v: KvType,
+    pub n_sequences: u32,
 }
 
 /// What the attention of a layer read and gave; see `ggufx_attention_hook`. `v` is empty where
@@ -135,12 +140,14 @@ impl Session {
         options_raw.type_v = options.type_v.map_or(0, |t| t.0);
         options_raw.matmul_flags = options.matmul_flags.0;
         options_raw.n_checkpoints = checkpoints(options.n_checkpoints);
-        let widths = (0..model.info()?.n_layers).map(|layer| Ok(model.layer(layer)?.widths()));
+        options_raw.n_sequences = options.n_sequences;
+        let info = model.info()?;
+        let widths = (0..info.n_layers).map(|layer| Ok(model.layer(layer)?.widths()));
         let widths = widths.collect::<Result<_>>()?;
         let handle = create(|out, e| unsafe {
             sys::ggufx_session_create(out, model.as_raw(), &options_raw, e)
         })?;
-        Ok(Session { handle: raw::Handle::new(handle), widths })
+        Ok(Session { handle: raw::Handle::new(handle), widths, n_vocab: info.n_vocab as usize })
     }
     /// The C object, valid as long as `self`.
     pub fn as_raw(&self) -> *mut sys::ggufx_session {
@@ -155,6 +162,7 @@ impl Session {
             n_batch: out.n_batch,
             type_k: KvType(out.type_k),
             type_v: KvType(out.type_v),
+            n_sequences: out.n_sequences,
         })
     }
     /// Append tokens and compute the logits after the last one.

@@ -3,8 +3,9 @@
 use crate::{demo, numbers, runtime};
 use ggufx::{
     dequantize_blocks, matvec_many, quantize_blocks, quantize_blocks_into, AttendOptions,
-    EmbedOptions, Embedder, HalfFormat, Kv, KvOptions, KvType, MatmulOptions, Model, QuantizeOptions, Sampler,
-    SamplerOptions, Session, SessionOptions, Tensor, TensorType,
+    BatchItem, BatchOptions, EmbedOptions, Embedder, HalfFormat, Kv, KvOptions, KvType,
+    MatmulOptions, Model, QuantizeOptions, Sampler, SamplerOptions, Session, SessionOptions, Tensor,
+    TensorType, Want,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -116,10 +117,11 @@ fn a_conversation_allocates_nothing() {
     let small = EmbedOptions { n_context: 4, n_batch: 4, ..Default::default() };
     let (mut embedder, mut row) = (Embedder::new(&model, small).unwrap(), [0.0; 256]);
     let mut sampler = Sampler::new(&rt, 1024, SamplerOptions::default()).unwrap();
-    let mut logits = vec![0.0; 1024];
+    let (mut logits, items) = (vec![0.0; 1024], [BatchItem::new(0, &[1], Want::Last)]);
     let turn = || {
         embedder.embed_into(&mut row, &[1], &[1], None)?;
         session.truncate(0)?;
+        session.decode_batch_into(&mut logits, &items, BatchOptions::default())?;
         session.decode(&[1])?;
         session.logits(&mut logits)?;
         sampler.sample(&logits).map(drop)

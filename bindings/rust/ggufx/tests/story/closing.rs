@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 use crate::{imatrix::old, kv::filled, model_path, numbers};
 use ggufx::{
-    AttendOptions, EmbedOptions, Embedder, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
-    Sampler, SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Writer,
+    AttendOptions, BatchItem, EmbedOptions, Embedder, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
+    Sampler, SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Want, Writer,
     WriterOptions,
 };
 use std::sync::{Arc, Mutex, RwLock};
@@ -47,7 +47,7 @@ impl Objects {
         let file = File::open(&rt, model_path())?;
         let part = file.tensor("output_norm.weight")?.slice(0, 0, 8)?;
         let model = Model::new(&rt, &file)?;
-        let options = SessionOptions { n_context: 32, n_batch: 1, ..Default::default() };
+        let options = SessionOptions { n_context: 32, n_batch: 1, n_sequences: 2, ..Default::default() };
         let session = Session::new(&model, options)?;
         let small = EmbedOptions { n_context: 4, n_batch: 4, dimensions: 8, ..Default::default() };
         let plan = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
@@ -107,6 +107,10 @@ fn wear(o: &Objects) {
                     return session.truncate(0).unwrap();
                 }
                 session.decode(&[1]).unwrap();
+                session.truncate_sequence(1, 0).unwrap();
+                let item = [BatchItem::new(1, &[1], Want::Last)];
+                assert_eq!(session.decode_batch(&item).unwrap().len(), 1024);
+                session.save(1, &mut std::io::sink()).unwrap();
             }),
             o.embedder.call(|e| assert_eq!(e.lock().unwrap().embed(&[&[1]]).unwrap().len(), 8)),
             o.sampler.call(|s| assert_eq!(s.lock().unwrap().sample(&logits).unwrap().0, 3)),

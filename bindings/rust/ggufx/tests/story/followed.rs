@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, jobs::plan, kv::filled, model_path, numbers, runtime, scratch};
 use ggufx::{
-    matvec_many, quantize_blocks, AttendOptions, DecodeOptions, EditFlags, File, Imatrix,
-    ImatrixFormat, IoMode, KvType, MatmulOptions, Model, OpenOptions, Progress, QuantizeOptions,
+    matvec_many, quantize_blocks, AttendOptions, BatchItem, BatchOptions, DecodeOptions,
+    EditFlags, File, Imatrix, ImatrixFormat, IoMode, KvType, MatmulOptions, Model, OpenOptions, Progress, QuantizeOptions,
     Result, RunOptions, Session, SessionOptions, Status, Tensor, TensorType, ValidateFlags,
-    WriteOptions, Writer, WriterOptions,
+    Want, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
 
@@ -73,6 +73,11 @@ fn caches_and_sessions() {
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
     follow("decode", |p| {
         session.decode_with(&[1], DecodeOptions { progress: Some(p), ..Default::default() })
+    });
+    let item = [BatchItem::new(0, &[1], Want::None)];
+    follow("decode_batch", |p| {
+        let options = BatchOptions { progress: Some(p), ..Default::default() };
+        session.decode_batch_into(&mut [], &item, options)
     });
 }
 

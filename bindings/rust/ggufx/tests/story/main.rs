@@ -30,6 +30,7 @@ mod layout;
 mod models;
 mod options;
 mod products;
+mod sequences;
 mod writing;
 
 use ggufx::{Error, File, Runtime, Status};

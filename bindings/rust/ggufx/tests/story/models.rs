@@ -179,7 +179,9 @@ fn a_session_tells_what_it_takes() {
     let info = Session::new(&model, SessionOptions::default()).unwrap().info().unwrap();
     assert_eq!((info.n_context, info.n_batch), (512, 512));
     assert_eq!((info.type_k, info.type_v), (KvType::F16, KvType::F16));
+    assert_eq!(info.n_sequences, 1);
     let options = SessionOptions {
+        n_sequences: 3,
         n_context: 600,
         n_batch: 7,
         type_k: Some(KvType::F32),
@@ -187,6 +189,7 @@ fn a_session_tells_what_it_takes() {
     };
     let info = Session::new(&model, options).unwrap().info().unwrap();
     assert_eq!((info.n_context, info.n_batch, info.type_k), (600, 7, KvType::F32));
+    assert_eq!(info.n_sequences, 3);
 }
 
 #[test]

@@ -1,0 +1,204 @@
+// Many conversations in one session.
+// SPDX-License-Identifier: MIT
+using System;
+using System.IO;
+using System.Runtime.InteropServices;
+using System.Threading;
+
+namespace Ggufx
+{
+    /// <summary>Which logits of an item are computed.</summary>
+    public enum Want
+    {
+        /// <summary>A row: those after its last token.</summary>
+        Last,
+        /// <summary>No row.</summary>
+        None,
+        /// <summary>A row for each of its tokens.</summary>
+        All,
+    }
+
+    /// <summary>Tokens to append to a sequence.</summary>
+    public struct BatchItem
+    {
+        /// <summary>Tokens for a sequence, another one in each item of a call.</summary>
+        public BatchItem(uint sequence, ReadOnlyMemory<int> tokens, Want want = Want.Last, bool mark = false)
+        {
+            Sequence = sequence;
+            Tokens = tokens;
+            Want = want;
+            Mark = mark;
+        }
+
+        /// <summary>Number of the sequence.</summary>
+        public uint Sequence { get; set; }
+        /// <summary>What is appended.</summary>
+        public ReadOnlyMemory<int> Tokens { get; set; }
+        /// <summary>Which logits are computed.</summary>
+        public Want Want { get; set; }
+        /// <summary>Cuts and copies come back to where the tokens end without computing anything again.</summary>
+        public bool Mark { get; set; }
+
+        internal int Rows { get { return Want == Want.Last ? 1 : Want == Want.None ? 0 : Tokens.Length; } }
+
+        internal uint Flags
+        {
+            get
+            {
+                uint logits = Want == Want.Last ? Constants.BatchLogits : Want == Want.None ? 0 : Constants.BatchAllLogits;
+                return logits | (Mark ? Constants.BatchMark : 0);
+            }
+        }
+    }
+
+    /// <summary>What the caches of a session take.</summary>
+    public sealed class SessionMemory
+    {
+        /// <summary>Bytes for keys, values and states.</summary>
+        public ulong CacheBytes { get; internal set; }
+        /// <summary>Pages, each of 64 tokens of a layer, used or not; shared ones count once.</summary>
+        public ulong Pages { get; internal set; }
+        /// <summary>Places in sequences that hold a page others hold too.</summary>
+        public ulong SharedPages { get; internal set; }
+        /// <summary>Tokens of all sequences.</summary>
+        public ulong Tokens { get; internal set; }
+    }
+
+    /// Items, and behind them their tokens, in memory of C's for the time of a call.
+    internal unsafe struct NativeItems : IDisposable
+    {
+        internal readonly NativeBatchItem* List;
+
+        internal NativeItems(ReadOnlySpan<BatchItem> items)
+        {
+            long bytes = (long)items.Length * sizeof(NativeBatchItem);
+            foreach (var item in items)
+            {
+                if (item.Want < Want.Last || item.Want > Want.All) throw Check.Argument("ARGUMENT: no such Want: " + item.Want);
+                bytes += (long)item.Tokens.Length * sizeof(int);
+            }
+            List = (NativeBatchItem*)Marshal.AllocHGlobal((IntPtr)(bytes + 1));
+            int* at = (int*)(List + items.Length);
+            for (int i = 0; i < items.Length; i++)
+            {
+                int n = items[i].Tokens.Length;
+                List[i].sequence = items[i].Sequence;
+                List[i].flags = items[i].Flags;
+                List[i].tokens = at;
+                List[i].n_tokens = Native.Size(n);
+                items[i].Tokens.Span.CopyTo(new Span<int>(at, n));
+                at += n;
+            }
+        }
+
+        public void Dispose() { Marshal.FreeHGlobal((IntPtr)List); }
+    }
+
+    /// Sequences 0 .. Sequences - 1; what has no number is about sequence 0.
+    public sealed unsafe partial class Session
+    {
+        /// <summary>Append tokens to many sequences, all or nothing, and fill logits with the rows that the
+        /// items want, in their order. matmul counts in place of the session's flags. A failure's Index is
+        /// the item.</summary>
+        public void DecodeBatch(ReadOnlySpan<BatchItem> items, Span<float> logits, MatmulFlags? matmul = null,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            var o = default(NativeBatchOptions);
+            o.struct_size = (uint)sizeof(NativeBatchOptions);
+            o.item_size = (uint)sizeof(NativeBatchItem);
+            if (matmul.HasValue)
+            {
+                o.flags = Constants.BatchMatmul;
+                o.matmul_flags = (uint)matmul.Value;
+            }
+            NativeProgress native;
+            NativeError e;
+            using (var of = new NativeItems(items))
+            using (var hook = Hook.Watching(token, progress))
+                fixed (float* to = &MemoryMarshal.GetReference(logits))
+                {
+                    o.progress = Hook.Fill(hook, &native);
+                    o.logits = to;
+                    o.n_logits = Native.Size(logits.Length);
+                    Hook.End(hook, NativeMethods.ggufx_session_decode_batch(Handle, of.List, Native.Size(items.Length), &o, &e), &e);
+                }
+        }
+
+        /// <summary>Append tokens to many sequences: the rows of logits that the items want, in their order.</summary>
+        public float[] DecodeBatch(ReadOnlySpan<BatchItem> items, MatmulFlags? matmul = null,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            long rows = 0;
+            foreach (var item in items) rows += item.Rows;
+            var logits = new float[rows * _vocab];
+            DecodeBatch(items, logits, matmul, token, progress);
+            return logits;
+        }
+
+        /// <summary>Tokens of a sequence; 0 of one that there is not.</summary>
+        public ulong SequenceLength(uint sequence)
+        {
+            return NativeMethods.ggufx_session_sequence_length(Handle, sequence);
+        }
+
+        /// <summary>Keep the first nTokens of a sequence.</summary>
+        public void TruncateSequence(uint sequence, ulong nTokens)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_session_sequence_truncate(Handle, sequence, nTokens, &e), &e);
+        }
+
+        /// <summary>Let an empty sequence begin with the first nTokens of another one, whose memory they
+        /// share.</summary>
+        public void CopySequence(uint from, uint to, ulong nTokens)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_session_sequence_copy(Handle, from, to, nTokens, &e), &e);
+        }
+
+        /// <summary>What its caches take.</summary>
+        public SessionMemory Memory
+        {
+            get
+            {
+                var o = default(NativeSessionMemoryFacts);
+                o.struct_size = (uint)sizeof(NativeSessionMemoryFacts);
+                NativeError e;
+                Check.Ok(NativeMethods.ggufx_session_memory(&o, Handle, &e), &e);
+                return new SessionMemory { CacheBytes = o.cache_bytes, Pages = o.n_pages, SharedPages = o.n_shared_pages, Tokens = o.n_tokens };
+            }
+        }
+
+        /// <summary>Write a snapshot of a sequence.</summary>
+        public void Save(uint sequence, Stream to)
+        {
+            NativeError e;
+            using (var hook = new Hook { OnWrite = (part, data, n) => KvCache.CopyTo(to, data, n) })
+                Hook.End(hook, NativeMethods.ggufx_session_save(Handle, sequence, Functions.Write, hook.User, &e), &e);
+        }
+
+        /// <summary>Replace a sequence by a snapshot; whole or not at all.</summary>
+        public void Load(uint sequence, Stream from)
+        {
+            NativeError e;
+            using (var hook = new Hook { OnRead = (offset, data, n) => GgufFile.ReadAll(from, data, n) })
+                Hook.End(hook, NativeMethods.ggufx_session_load(Handle, sequence, Functions.Read, hook.User, &e), &e);
+        }
+
+        /// <summary>Write a snapshot to a file, which is replaced whole or not at all.</summary>
+        public void Save(uint sequence, string path)
+        {
+            NativeError e;
+            fixed (byte* text = Native.Utf8(path))
+                Check.Ok(NativeMethods.ggufx_session_save_path(Handle, sequence, text, &e), &e);
+        }
+
+        /// <summary>Replace a sequence by a snapshot in a file.</summary>
+        public void Load(uint sequence, string path)
+        {
+            NativeError e;
+            fixed (byte* text = Native.Utf8(path))
+                Check.Ok(NativeMethods.ggufx_session_load_path(Handle, sequence, text, &e), &e);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const row = 1024
+
+var tokensA, tokensB = []int32{1, 300, 301, 302, 303}, []int32{1, 400, 401}
+
+func sequenceOptions() *SessionOptions {
+	return &SessionOptions{Context: 128, Sequences: 3, MatmulFlags: MatmulBatchInvariant}
+}
+
+func newSession(t testing.TB, options *SessionOptions) *Session {
+	rt := newRuntime(t)
+	return must[*Session](t)(must[*Model](t)(rt.NewModel(demo(t, rt))).NewSession(options))
+}
+
+// aloneLogits are those of each token in a session of its own.
+func aloneLogits(t testing.TB, tokens []int32) []float32 {
+	o := sequenceOptions()
+	o.Sequences = 1
+	all := make([]float32, len(tokens)*row)
+	ok(t, newSession(t, o).Decode(tokens, &DecodeOptions{AllLogits: all}))
+	return all
+}
+
+func lastRow(logits []float32) []float32 { return logits[len(logits)-row:] }
+
+func equal(a, b []float32) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+func decoded(t testing.TB, s *Session, items ...BatchItem) []float32 {
+	t.Helper()
+	return must[[]float32](t)(s.DecodeBatch(items, nil, nil))
+}
+
+func lengths(s *Session) [3]uint64 {
+	return [3]uint64{s.SequenceLength(0), s.SequenceLength(1), s.SequenceLength(2)}
+}
+
+func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
+	a, b, s := aloneLogits(t, tokensA), aloneLogits(t, tokensB), newSession(t, sequenceOptions())
+	check(t, !equal(lastRow(a), lastRow(b)))
+	first := decoded(t, s, BatchItem{2, tokensB[:2], WantNone, false}, BatchItem{0, tokensA[:3], WantAll, false})
+	check(t, equal(first, a[:3*row]))
+	out := make([]float32, 2*row)
+	got, err := s.DecodeBatch([]BatchItem{{Sequence: 0, Tokens: tokensA[3:]},
+		{Sequence: 2, Tokens: tokensB[2:]}}, out, nil)
+	ok(t, err)
+	check(t, &got[0] == &out[0] && equal(out[:row], lastRow(a)) && equal(out[row:], lastRow(b)))
+	check(t, lengths(s) == [3]uint64{5, 0, 3} && s.SequenceLength(9) == 0 && s.Length() == 5)
+	check(t, must[SessionMemory](t)(s.Memory()).Tokens == 8)
+}
+
+func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
+	o := sequenceOptions()
+	o.MatmulFlags = 0
+	plain := newSession(t, o)
+	o.MatmulFlags = MatmulF32
+	f32, item := newSession(t, o), BatchItem{Sequence: 1, Tokens: tokensA}
+	want := decoded(t, f32, item)
+	check(t, !equal(decoded(t, plain, item), want))
+	again := func(s *Session, flags MatmulFlags) []float32 {
+		ok(t, s.TruncateSequence(1, 0))
+		return must[[]float32](t)(s.DecodeBatch([]BatchItem{item}, nil, &BatchOptions{MatmulFlags: &flags}))
+	}
+	check(t, equal(again(plain, MatmulF32), want) && !equal(again(f32, 0), want))
+}
+
+func TestSequencesAreCopiedAndCut(t *testing.T) {
+	s, prompt := newSession(t, sequenceOptions()), []int32{1}
+	for id := int32(300); id < 370; id++ {
+		prompt = append(prompt, id)
+	}
+	long := lastRow(aloneLogits(t, append(append([]int32{}, prompt...), 9)))
+	check(t, len(decoded(t, s, BatchItem{0, prompt, WantNone, true})) == 0)
+	before := must[SessionMemory](t)(s.Memory())
+	check(t, before.Tokens == 71 && before.SharedPages == 0, before)
+	ok(t, s.CopySequence(0, 1, 71))
+	after := must[SessionMemory](t)(s.Memory())
+	check(t, after.Tokens == 142 && after.SharedPages > 0 && after.CacheBytes > 0, after)
+	both := decoded(t, s, BatchItem{Sequence: 1, Tokens: []int32{9}}, BatchItem{Tokens: []int32{9}})
+	check(t, equal(both[:row], long) && equal(both[row:], long))
+	ok(t, s.TruncateSequence(1, 0))
+	check(t, lengths(s) == [3]uint64{72, 0, 0})
+	decoded(t, s, BatchItem{1, tokensA, WantNone, false})
+	ok(t, s.TruncateSequence(1, 3))
+	got := decoded(t, s, BatchItem{Sequence: 1, Tokens: tokensA[3:]})
+	check(t, equal(got, lastRow(aloneLogits(t, tokensA))))
+	fails(t, s.CopySequence(0, 1, 2), StatusState)
+	fails(t, s.CopySequence(0, 3, 2), StatusArgument)
+	fails(t, s.CopySequence(0, 2, 73), StatusArgument)
+	fails(t, s.TruncateSequence(1, 6), StatusArgument)
+}
+
+type torn struct{ err error }
+
+func (b torn) Read([]byte) (int, error) { return 0, b.err }
+
+func TestSequencesAreSavedAndLoaded(t *testing.T) {
+	from, to := newSession(t, sequenceOptions()), newSession(t, sequenceOptions())
+	decoded(t, from, BatchItem{1, tokensA[:4], WantNone, false}, BatchItem{Tokens: tokensB})
+	var data bytes.Buffer
+	ok(t, from.Save(1, &data))
+	path := filepath.Join(t.TempDir(), "sequence")
+	ok(t, from.SavePath(1, path))
+	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(path)), data.Bytes()))
+	ok(t, to.Load(2, bytes.NewReader(data.Bytes())))
+	ok(t, to.LoadPath(0, path))
+	both := decoded(t, to, BatchItem{Sequence: 2, Tokens: tokensA[4:]}, BatchItem{Tokens: tokensA[4:]})
+	want := lastRow(aloneLogits(t, tokensA))
+	check(t, equal(both[:row], want) && equal(both[row:], want))
+	err := to.Load(2, bytes.NewReader(data.Bytes()[:data.Len()-1]))
+	fails(t, err, StatusTruncated)
+	check(t, errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
+	wrong := append([]byte{}, data.Bytes()...)
+	wrong[len(wrong)-1] ^= 1
+	fails(t, to.Load(2, bytes.NewReader(wrong)), StatusChecksum)
+	fails(t, to.Load(3, bytes.NewReader(data.Bytes())), StatusArgument)
+	fails(t, to.LoadPath(0, "/nowhere/snapshot"), StatusIO)
+	mine := errors.New("mine")
+	for _, err := range []error{to.Load(0, torn{mine}), from.Save(1, full{mine})} {
+		fails(t, err, StatusIO)
+		check(t, errors.Is(err, mine))
+	}
+	fails(t, from.Save(3, io.Discard), StatusArgument)
+	check(t, lengths(to) == [3]uint64{5, 0, 5})
+	o := sequenceOptions()
+	o.TypeK = KVF32
+	fails(t, newSession(t, o).Load(0, bytes.NewReader(data.Bytes())), StatusMismatch)
+}
+
+func TestABatchFailsAsAWhole(t *testing.T) {
+	o := sequenceOptions()
+	o.Context = 16
+	s, five := newSession(t, o), []int32{5}
+	decoded(t, s, BatchItem{Tokens: tokensA}, BatchItem{Sequence: 1, Tokens: tokensB})
+	good := BatchItem{Tokens: five}
+	refused := func(status Status, items ...BatchItem) uint64 {
+		t.Helper()
+		_, err := s.DecodeBatch(items, nil, nil)
+		return fails(t, err, status).Index
+	}
+	check(t, refused(StatusArgument, good, BatchItem{Sequence: 3, Tokens: five}) == 1)
+	check(t, refused(StatusArgument, good, BatchItem{Sequence: 1, Tokens: five}, good) == 2)
+	check(t, refused(StatusArgument, good, BatchItem{Sequence: 1, Tokens: []int32{5, 4000}}) == 1)
+	check(t, refused(StatusArgument, good, BatchItem{Sequence: 1}) == 1)
+	check(t, refused(StatusCapacity, good, BatchItem{Sequence: 1, Tokens: make([]int32, 14)}) == 1)
+	refused(StatusArgument, BatchItem{Tokens: five, Want: 9})
+	_, err := s.DecodeBatch([]BatchItem{good}, make([]float32, 1023), nil)
+	fails(t, err, StatusArgument)
+	both := MatmulTiles | MatmulBatchInvariant
+	_, err = s.DecodeBatch([]BatchItem{good}, nil, &BatchOptions{MatmulFlags: &both})
+	fails(t, err, StatusArgument)
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = s.DecodeBatch([]BatchItem{good}, nil, &BatchOptions{Watch: Watch{Context: done}})
+	fails(t, err, StatusCancelled)
+	check(t, lengths(s) == [3]uint64{5, 3, 0})
+	var nothing *Session
+	for _, s := range []*Session{s, nothing} {
+		ok(t, s.Close())
+		_, err = s.DecodeBatch([]BatchItem{good}, nil, nil)
+		fails(t, err, StatusArgument)
+		fails(t, s.Save(0, io.Discard), StatusArgument)
+		check(t, s.SequenceLength(0) == 0)
+	}
+}

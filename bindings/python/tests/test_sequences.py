@@ -1,0 +1,149 @@
+"""Many conversations in one session.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+import ggufx
+from ggufx import BatchItem, KvType, MatmulFlags, Model, Session, Status, Want
+
+from .common import Case, Floats
+
+SAME = MatmulFlags.BATCH_INVARIANT
+A, B = [1, 300, 301, 302, 303], [1, 400, 401]
+
+
+class ManySequences(Case):
+    def session(self, **named: Any) -> Session:
+        asked: dict[str, Any] = dict(n_context=128, n_sequences=3, matmul_flags=SAME)
+        return Session(Model(self.rt, self.demo()), **{**asked, **named})
+
+    def alone(self, ids: list[int]) -> Floats:
+        """The logits of each token in a session of its own."""
+        every = np.empty((len(ids), 1024), np.float32)
+        self.session(n_sequences=1).decode(ids, every)
+        return every
+
+    def test_sequences_have_the_bits_of_sessions_of_their_own(self) -> None:
+        a, b, session = self.alone(A), self.alone(B), self.session()
+        self.assertFalse(np.array_equal(a[-1], b[-1]))
+        first = [BatchItem(2, B[:2], Want.NONE), BatchItem(0, A[:3], Want.ALL)]
+        self.same(session.decode_batch(first), a[:3])
+        out = np.empty((2, 1024), np.float32)
+        rest = [BatchItem(0, np.array(A[3:], np.int32)), BatchItem(2, B[2:])]
+        self.assertIs(session.decode_batch(rest, out), out)
+        self.same(out, [a[-1], b[-1]])
+        self.assertEqual([session.sequence_length(i) for i in range(4)], [5, 0, 3, 0])
+        self.assertEqual((len(session), session.memory.n_tokens), (5, 8))
+
+    def test_products_of_a_call_have_flags_of_their_own(self) -> None:
+        plain, f32 = self.session(matmul_flags=0), self.session(matmul_flags=MatmulFlags.F32)
+        item = [BatchItem(1, A)]
+        want = f32.decode_batch(item)
+        self.assertFalse(np.array_equal(plain.decode_batch(item), want))
+        plain.truncate_sequence(1, 0)
+        self.same(plain.decode_batch(item, matmul_flags=MatmulFlags.F32), want)
+        f32.truncate_sequence(1, 0)
+        self.assertFalse(np.array_equal(f32.decode_batch(item, matmul_flags=0), want))
+
+    def test_sequences_are_copied_and_cut(self) -> None:
+        session, a = self.session(), self.alone(A)
+        prompt = [1, *range(300, 370)]
+        long = self.alone([*prompt, 9])
+        session.decode_batch([BatchItem(0, prompt, Want.NONE, mark=True)])
+        before = session.memory
+        self.assertEqual((before.n_tokens, before.n_shared_pages), (71, 0))
+        session.copy_sequence(0, 1, len(prompt))
+        after = session.memory
+        self.assertEqual(after.n_tokens, 142)
+        self.assertGreater(after.n_shared_pages, 0)
+        self.assertGreaterEqual(after.cache_bytes, before.n_pages)
+        self.same(session.decode_batch([BatchItem(i, [9]) for i in (1, 0)]), [long[-1]] * 2)
+        session.truncate_sequence(1, 0)
+        self.assertEqual([session.sequence_length(i) for i in (0, 1)], [72, 0])
+        session.decode_batch([BatchItem(1, A, Want.NONE)])
+        session.truncate_sequence(1, 3)
+        self.same(session.decode_batch([BatchItem(1, A[3:])]), a[-1:])
+        self.fails(Status.STATE, session.copy_sequence, 0, 1, 2)
+        self.fails(Status.ARGUMENT, session.copy_sequence, 0, 3, 2)
+        self.fails(Status.ARGUMENT, session.copy_sequence, 0, 2, 73)
+        self.fails(Status.ARGUMENT, session.truncate_sequence, 1, 6)
+        self.fails(Status.ARGUMENT, session.truncate_sequence, 2**32, 0)
+
+    def test_sequences_are_saved_and_loaded(self) -> None:
+        session, data = self.session(), io.BytesIO()
+        session.decode_batch([BatchItem(1, A[:4], Want.NONE), BatchItem(0, B)])
+        session.save(data, 1)
+        session.save(self.folder / "one", 1)
+        whole = data.getvalue()
+        self.assertEqual((self.folder / "one").read_bytes(), whole)
+        other, want = self.session(), self.alone(A)[-1:]
+        other.load(io.BytesIO(whole), 2)
+        self.same(other.decode_batch([BatchItem(2, A[4:])]), want)
+        other.load(self.folder / "one")
+        self.same(other.decode_batch([BatchItem(0, A[4:])]), want)
+        lengths = [5, 0, 5]
+        with self.assertRaises(EOFError):
+            other.load(io.BytesIO(whole[:-1]), 2)
+        self.fails(Status.MAGIC, other.load, io.BytesIO(bytes(4096)), 2)
+        changed = bytes([*whole[:-1], whole[-1] ^ 1])
+        self.fails(Status.CHECKSUM, other.load, io.BytesIO(changed), 2)
+        self.fails(Status.ARGUMENT, other.load, io.BytesIO(whole), 3)
+        self.assertEqual(self.fails(Status.IO, other.load, self.folder / "none").system_error, 2)
+        self.fails(Status.MISMATCH, self.session(type_k=KvType.F32).load, io.BytesIO(whole))
+        self.assertEqual([other.sequence_length(i) for i in range(3)], lengths)
+
+        class Broken(io.BytesIO):
+            def read(self, n: int | None = -1, /) -> bytes:
+                raise OSError(5, "broken")
+
+            def write(self, data: Any, /) -> int:
+                raise OSError(28, "full")
+        with self.assertRaisesRegex(OSError, "broken"):
+            other.load(Broken())
+        with self.assertRaisesRegex(OSError, "full"):
+            session.save(Broken(), 1)
+        self.fails(Status.ARGUMENT, session.save, io.BytesIO(), 3)
+
+    def test_a_batch_fails_as_a_whole(self) -> None:
+        session = self.session(n_context=16)
+        session.decode_batch([BatchItem(0, A), BatchItem(1, B)])
+
+        def index(code: Status, *items: BatchItem) -> int | None:
+            return self.fails(code, session.decode_batch, items).index
+        good = BatchItem(0, [5])
+        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(3, [5])), 1)
+        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(1, [5]), BatchItem(0, [5])), 2)
+        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(1, [5, 4000])), 1)
+        self.assertEqual(index(Status.ARGUMENT, good, BatchItem(1, [])), 1)
+        self.assertEqual(index(Status.CAPACITY, good, BatchItem(1, [5] * 14)), 1)
+        self.assertEqual(session.decode_batch([]).shape, (0, 1024))
+        index(Status.ARGUMENT, BatchItem(-1, [5]))
+        index(Status.ARGUMENT, BatchItem(2**32, [5]))
+        self.assertRaises(ValueError, session.decode_batch, [BatchItem(0, [5], 7)])  # type: ignore
+        self.fails(Status.ARGUMENT, session.decode_batch, [good], np.empty((2, 1024), np.float32))
+        self.fails(Status.ARGUMENT, session.decode_batch, [good], np.empty((1, 1024)))
+        self.fails(Status.ARGUMENT, session.decode_batch, [good],
+                   matmul_flags=MatmulFlags.TILES | SAME)
+        self.fails(Status.CANCELLED, session.decode_batch, [good],
+                   progress=lambda done, total: False)
+        self.assertEqual([session.sequence_length(i) for i in range(3)], [5, 3, 0])
+        self.fails(Status.ARGUMENT, self.session, n_sequences=2**32 - 1)
+
+    def test_a_closed_session_says_so(self) -> None:
+        session = self.session()
+
+        def close(done: int, total: int) -> None:
+            session.close()
+        self.assertEqual(session.decode_batch([BatchItem(1, A)], progress=close).shape, (1, 1024))
+        for call in (lambda: session.decode_batch([BatchItem(1, A)]),
+                     lambda: session.sequence_length(1), lambda: session.memory,
+                     lambda: session.truncate_sequence(1, 0),
+                     lambda: session.copy_sequence(1, 0, 1), lambda: session.save(io.BytesIO()),
+                     lambda: session.load(io.BytesIO())):
+            self.assertRaises(ggufx.ClosedError, call)

@@ -1,0 +1,169 @@
+//! Many conversations in one session.
+// SPDX-License-Identifier: MIT
+use crate::error::{check, Result};
+use crate::file::path_string;
+use crate::handle::{size, sized};
+use crate::kv_snapshot::{loaded, saved};
+use crate::watch::{watch, Progress};
+use crate::{MatmulFlags, Session};
+use ggufx_sys as sys;
+use std::io::{Read, Write};
+use std::marker::PhantomData;
+use std::path::Path;
+
+/// Which logits of an item are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Want {
+    /// No row.
+    None,
+    /// A row: those after its last token.
+    #[default]
+    Last,
+    /// A row for each of its tokens.
+    All,
+}
+
+/// Tokens to append to a sequence.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct BatchItem<'a> {
+    raw: sys::ggufx_batch_item,
+    tokens: PhantomData<&'a [i32]>,
+}
+// SAFETY: it stands for a `&[i32]` and two numbers.
+unsafe impl Send for BatchItem<'_> {}
+unsafe impl Sync for BatchItem<'_> {}
+
+impl<'a> BatchItem<'a> {
+    /// Tokens for a sequence, another one in each item of a call.
+    pub fn new(sequence: u32, tokens: &'a [i32], want: Want) -> Self {
+        let flags = match want {
+            Want::None => 0,
+            Want::Last => sys::GGUFX_BATCH_LOGITS,
+            Want::All => sys::GGUFX_BATCH_ALL_LOGITS,
+        };
+        let (tokens, n_tokens) = (tokens.as_ptr(), tokens.len());
+        let raw = sys::ggufx_batch_item { sequence, flags, tokens, n_tokens };
+        BatchItem { raw, tokens: PhantomData }
+    }
+    /// Cuts and copies come back to where the tokens end without computing anything again.
+    pub fn mark(mut self) -> Self {
+        self.raw.flags |= sys::GGUFX_BATCH_MARK;
+        self
+    }
+    /// Rows of logits that it gets.
+    pub fn n_rows(&self) -> usize {
+        match self.raw.flags & !sys::GGUFX_BATCH_MARK {
+            0 => 0,
+            sys::GGUFX_BATCH_LOGITS => 1,
+            _ => self.raw.n_tokens,
+        }
+    }
+}
+
+/// How a batch is decoded; the default is all unset.
+#[derive(Default)]
+pub struct BatchOptions<'a> {
+    /// Of the products of this call; None: those of the session.
+    pub matmul_flags: Option<MatmulFlags>,
+    /// Sees tokens, may cancel.
+    pub progress: Option<&'a mut Progress<'a>>,
+}
+
+/// What the caches of a session take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionMemory {
+    /// Taken for keys, values and states.
+    pub cache_bytes: u64,
+    /// Of 64 tokens of a layer, used or not; shared ones count once.
+    pub n_pages: u64,
+    /// Places in sequences that hold a page others hold too.
+    pub n_shared_pages: u64,
+    /// Of all sequences.
+    pub n_tokens: u64,
+}
+
+/// Sequences `0 .. n_sequences`; methods without a number are about sequence 0.
+impl Session {
+    /// Append tokens to many sequences, all or nothing: the rows of logits that the items want, in
+    /// their order, in a new vector.
+    pub fn decode_batch(&mut self, items: &[BatchItem<'_>]) -> Result<Vec<f32>> {
+        let rows: usize = items.iter().map(BatchItem::n_rows).sum();
+        let mut logits = vec![0.0; rows * self.n_vocab];
+        self.decode_batch_into(&mut logits, items, BatchOptions::default())?;
+        Ok(logits)
+    }
+    /// [`Session::decode_batch`] into `[n_rows][n_vocab]` floats, with options.
+    /// Errors: `ARGUMENT` and `CAPACITY` (index: the item), `CANCELLED`, `VALUE`.
+    pub fn decode_batch_into(
+        &mut self,
+        logits: &mut [f32],
+        items: &[BatchItem<'_>],
+        options: BatchOptions<'_>,
+    ) -> Result<()> {
+        let mut raw = sized!(ggufx_batch_options);
+        raw.item_size = size::<sys::ggufx_batch_item>();
+        (raw.logits, raw.n_logits) = (logits.as_mut_ptr(), logits.len());
+        if let Some(flags) = options.matmul_flags {
+            (raw.flags, raw.matmul_flags) = (sys::GGUFX_BATCH_MATMUL, flags.0);
+        }
+        // `BatchItem` is transparent.
+        let (session, from, n) = (self.as_raw(), items.as_ptr().cast(), items.len());
+        watch(options.progress, |progress, e| unsafe {
+            raw.progress = progress;
+            sys::ggufx_session_decode_batch(session, from, n, &raw, e)
+        })
+    }
+    /// Tokens of a sequence; 0 of one that there is not.
+    pub fn sequence_length(&self, sequence: u32) -> u64 {
+        unsafe { sys::ggufx_session_sequence_length(self.as_raw(), sequence) }
+    }
+    /// Keep the first `n_tokens` of a sequence.
+    pub fn truncate_sequence(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
+        let session = self.as_raw();
+        check(|e| unsafe { sys::ggufx_session_sequence_truncate(session, sequence, n_tokens, e) })
+    }
+    /// Let an empty sequence begin with the first `n_tokens` of another one, whose memory they
+    /// share. Errors: `ARGUMENT`, `MEMORY`, `STATE`.
+    pub fn copy_sequence(&mut self, from: u32, to: u32, n_tokens: u64) -> Result<()> {
+        let session = self.as_raw();
+        check(|e| unsafe { sys::ggufx_session_sequence_copy(session, from, to, n_tokens, e) })
+    }
+    /// What its caches take.
+    pub fn memory(&self) -> Result<SessionMemory> {
+        let mut out = sized!(ggufx_session_memory_facts);
+        check(|e| unsafe { sys::ggufx_session_memory(&mut out, self.as_raw(), e) })?;
+        Ok(SessionMemory {
+            cache_bytes: out.cache_bytes,
+            n_pages: out.n_pages,
+            n_shared_pages: out.n_shared_pages,
+            n_tokens: out.n_tokens,
+        })
+    }
+    /// Write a snapshot of a sequence.
+    pub fn save(&self, sequence: u32, to: &mut dyn Write) -> Result<()> {
+        let session = self.as_raw();
+        saved(to, |write, user, e| unsafe {
+            sys::ggufx_session_save(session, sequence, write, user, e)
+        })
+    }
+    /// Replace a sequence by a snapshot; whole or not at all.
+    pub fn load(&mut self, sequence: u32, from: &mut dyn Read) -> Result<()> {
+        let session = self.as_raw();
+        loaded(from, |read, user, e| unsafe {
+            sys::ggufx_session_load(session, sequence, read, user, e)
+        })
+    }
+    /// Write a snapshot to a file, which is replaced whole or not at all.
+    pub fn save_path(&self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        let (session, path) = (self.as_raw(), path.as_ptr().cast());
+        check(|e| unsafe { sys::ggufx_session_save_path(session, sequence, path, e) })
+    }
+    /// [`Session::load`] from a file.
+    pub fn load_path(&mut self, sequence: u32, path: impl AsRef<Path>) -> Result<()> {
+        let path = path_string(path.as_ref())?;
+        let (session, path) = (self.as_raw(), path.as_ptr().cast());
+        check(|e| unsafe { sys::ggufx_session_load_path(session, sequence, path, e) })
+    }
+}
