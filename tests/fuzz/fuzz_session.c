@@ -64,6 +64,8 @@ static const ggufx_model *tiny(void) {
                 ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
                 ggufx_model_create(&made, rt, file, NULL, NULL) == GGUFX_OK,
             "the tiny model");
+    ggufx_file_destroy(file); /* the model keeps them */
+    ggufx_runtime_destroy(rt);
     return made;
 }
 
