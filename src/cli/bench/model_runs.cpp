@@ -23,9 +23,9 @@ std::string ModelTest::name() const {
 }
 
 ModelRuns::ModelRuns(Session session, const ModelCase &first, uint32_t n_vocab, unsigned n_context)
-    : session_(std::move(session)), sequences_(first.sequences), n_vocab_(n_vocab),
-      products_(first.products->flags), ids_(size_t{sequences_} * n_context),
-      logits_(size_t{sequences_} * n_vocab), items_(sequences_) {
+    : session_(std::move(session)), sequences_(first.sequences), products_(first.products->flags),
+      ids_(size_t{sequences_} * n_context), logits_(size_t{sequences_} * n_vocab),
+      items_(sequences_) {
     Random random(1);
     for (int32_t &id : ids_) id = static_cast<int32_t>(random.next() % n_vocab);
 }

@@ -47,7 +47,7 @@ private:
 
     Session session_;
     const unsigned sequences_;
-    const uint32_t n_vocab_, products_;
+    const uint32_t products_;
     unsigned filled_ = 0;
     std::vector<int32_t> ids_; // [sequences][n_context]
     std::vector<float> logits_;
