@@ -77,6 +77,10 @@ struct ggufx_stop {
 
 namespace ggufx::abi {
 
+// What any choice of a token needs. (sampler.cpp)
+Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const float *logits,
+                    size_t n, Failure *failure);
+
 // Last act of an object: poison the tag, free the memory, then let go of the host.
 template <class T> void destroy_object(Ref<Host> host, T *object) {
     object->tag = Tag::dead;

@@ -1,11 +1,9 @@
-// Sampler: include/ggufx/model.h, and grammar.h.
+// Sampler: include/ggufx/model.h.
 // SPDX-License-Identifier: MIT
-#include "abi/grammar_handles.hpp"
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
 
-#include <ggufx/grammar.h>
 #include <ggufx/model.h>
 #include <inttypes.h>
 
@@ -28,8 +26,10 @@ model::SamplerOptions import_sampler_options(const ggufx_sampler_options *in) {
     return {options.temperature, options.top_p, options.min_p, options.top_k, options.seed};
 }
 
-Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const float *logits,
-                    size_t n, Failure *failure) {
+} // namespace
+
+Status ggufx::abi::check_sample(const int32_t *out_id, const ggufx_sampler *sampler,
+                                const float *logits, size_t n, Failure *failure) {
     if (!out_id || !logits || !alive(sampler, Tag::sampler)) {
         return set_failure(failure, Status::argument, {}, "out_id, sampler and logits must be set");
     }
@@ -42,8 +42,6 @@ Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const f
     }
     return Status::ok;
 }
-
-} // namespace
 
 extern "C" void ggufx_sampler_options_init(ggufx_sampler_options *options) {
     init_options(options);
@@ -78,43 +76,5 @@ extern "C" ggufx_status ggufx_sampler_sample(int32_t *out_id, float *out_logprob
         return std::visit(
             [&](auto &s) { return s.sample(out_id, out_logprob, logits, n, {}, failure); },
             sampler->sampler);
-    });
-}
-
-// Filled, chosen, accepted; where the last fails the draws go back, too.
-extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *out_id, float *out_logprob,
-                                                      ggufx_sampler *sampler,
-                                                      ggufx_matcher *matcher, const float *logits,
-                                                      size_t n, ggufx_error *error) {
-    return guard(error, [&] {
-        Failure *failure = failure_of(error);
-        Status status = check_sample(out_id, sampler, logits, n, failure);
-        if (status != Status::ok) return status;
-        require(alive(matcher, Tag::matcher), "matcher must be set");
-        grammar::Matcher &inner = matcher->matcher;
-        inner.fill(matcher->bits.data());
-        const sampling::Allowed allowed = {matcher->bits.data(),
-                                           matcher->grammar->grammar.vocabulary().size()};
-        int32_t id = -1;
-        float logprob = 0;
-        float *const wanted = out_logprob ? &logprob : nullptr;
-        status = std::visit(
-            [&](auto &s) {
-                const auto before = s.mark();
-                const Status sampled = s.sample(&id, wanted, logits, n, allowed, failure);
-                if (sampled != Status::ok) return sampled;
-                try {
-                    inner.accept(&id, 1);
-                } catch (...) {
-                    s.go_back(before);
-                    throw;
-                }
-                return Status::ok;
-            },
-            sampler->sampler);
-        if (status != Status::ok) return status;
-        *out_id = id;
-        if (out_logprob) *out_logprob = logprob;
-        return Status::ok;
     });
 }

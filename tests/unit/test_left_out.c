@@ -31,6 +31,25 @@ static void test_chats_are_refused(void **state) {
     assert_null(ggufx_chat_format_name(0));
 }
 
+static void test_grammars_are_refused(void **state) {
+    ggufx_grammar_options options;
+    ggufx_grammar *grammar = (ggufx_grammar *)(void *)&options;
+    ggufx_error error;
+    vocab v = open_vocab(letters, sizeof letters / sizeof *letters);
+    (void)state;
+    ggufx_grammar_options_init(&options);
+    assert_int_equal(options.struct_size, sizeof options);
+    options.text = "root ::= \"ab\"";
+    options.text_length = strlen(options.text);
+    assert_int_equal(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, &error),
+                     GGUFX_E_UNSUPPORTED);
+    assert_null(grammar);
+    assert_non_null(strstr(error.message, "without grammars"));
+    ggufx_grammar_destroy(NULL);
+    ggufx_matcher_destroy(NULL);
+    close_vocab(&v);
+}
+
 static void test_other_vocabularies_are_refused(void **state) {
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_error error;
@@ -65,6 +84,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_features_are_told),
         cmocka_unit_test(test_chats_are_refused),
+        cmocka_unit_test(test_grammars_are_refused),
         cmocka_unit_test(test_other_vocabularies_are_refused),
         cmocka_unit_test(test_what_is_there_works),
     };

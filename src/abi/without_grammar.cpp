@@ -1,0 +1,74 @@
+// The interface of grammars in a library built without chats (-Dchat=false), which has none either:
+// it is there, so that hosts link and load as ever, and makes nothing.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "abi/options.hpp"
+
+#include <ggufx/grammar.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+[[noreturn]] void refuse() {
+    fail(Status::unsupported, At(), "this library was built without grammars");
+}
+
+} // namespace
+
+extern "C" void ggufx_grammar_options_init(ggufx_grammar_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_runtime *,
+                                             const ggufx_tokenizer *, const ggufx_grammar_options *,
+                                             ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, refuse);
+}
+
+extern "C" void ggufx_grammar_destroy(ggufx_grammar *) {
+    // there are none
+}
+
+extern "C" ggufx_status ggufx_matcher_create(ggufx_matcher **out, const ggufx_grammar *,
+                                             ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, refuse);
+}
+
+extern "C" ggufx_status ggufx_matcher_clone(ggufx_matcher **out, const ggufx_matcher *,
+                                            ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, refuse);
+}
+
+extern "C" void ggufx_matcher_destroy(ggufx_matcher *) {
+    // there are none
+}
+
+extern "C" ggufx_status ggufx_matcher_accept(ggufx_matcher *, const int32_t *, size_t,
+                                             ggufx_error *error) {
+    return guard(error, refuse);
+}
+
+extern "C" ggufx_status ggufx_matcher_rollback(ggufx_matcher *, uint64_t, ggufx_error *error) {
+    return guard(error, refuse);
+}
+
+extern "C" ggufx_status ggufx_matcher_mask(uint32_t *, size_t, ggufx_matcher *,
+                                           ggufx_error *error) {
+    return guard(error, refuse);
+}
+
+extern "C" ggufx_status ggufx_matcher_info(ggufx_matcher_facts *, const ggufx_matcher *,
+                                           ggufx_error *error) {
+    return guard(error, refuse);
+}
+
+extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *, float *, ggufx_sampler *,
+                                                      ggufx_matcher *, const float *, size_t,
+                                                      ggufx_error *error) {
+    return guard(error, refuse);
+}
