@@ -142,4 +142,16 @@ void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, co
     }
 }
 
+uint64_t improve_ps(const fmt::TypeInfo &type) {
+    switch (type.id) {
+    case fmt::id::IQ4_NL:
+        return 8'000'000; // every border of two levels is looked at
+    case fmt::id::IQ1_S:
+    case fmt::id::IQ1_M:
+        return 3'000'000;
+    default:
+        return type.block_values < 256 ? 2'500'000 : 1'500'000;
+    }
+}
+
 } // namespace ggufx::quant

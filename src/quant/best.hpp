@@ -19,7 +19,8 @@ using DecodeFn = void (*)(float *out, const uint8_t *blocks, size_t n_blocks);
 void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, const float *w,
                    DecodeFn decode, const kernels::GridLists *grid);
 
-constexpr uint64_t kImprovePs = 800'000; // one value on one core
+// One value on one Zen 4 core, the slowest of the kind: how long the tasks of a search take.
+uint64_t improve_ps(const fmt::TypeInfo &type);
 
 // ---- where numbers stand in blocks ----
 

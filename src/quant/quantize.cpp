@@ -3,6 +3,7 @@
 #include "quant/quantize.hpp"
 
 #include "base/checked.hpp"
+#include "base/fpenv.hpp"
 #include "base/loop.hpp"
 #include "base/round.hpp"
 #include "formats/format.hpp"
@@ -21,13 +22,14 @@ using namespace rounding;
 
 namespace {
 
-constexpr size_t kUnitValues = 256;
+constexpr size_t kUnitValues = 256, kBestUnitValues = 64;
 constexpr uint64_t kScanPs = 250;      // one value looked at
 constexpr uint64_t kSearchRounds = 16; // a search by an imatrix is as many roundings
 // Below, or without a search: memory takes longer than encoding.
 constexpr uint64_t kCheapPs = 10'000;
 // Looked at, encoded: values that stay in the first cache, and blocks that fill a kernel's lanes.
 constexpr size_t kPieceValues = 1024, kPieceBlocks = 16;
+constexpr size_t kLongRow = 1 << 16; // values; summing a shorter one is little of a task
 
 bool is_finite(float v) {
     return (f32_bits(v) & 0x7f800000u) != 0x7f800000u;
@@ -42,6 +44,11 @@ struct Job {
     DecodeFn decode;
     bool looks = false; // encode() looks at the values, right before it encodes them
     kernels::GridLists grid = {};
+    // encode() counts blocks from the first one of this row; its mean square, where that is needed
+    // and the row is too long to be summed again by each task.
+    size_t row = 0;
+    float mean_square = 0.0f;
+    bool has_mean_square = false;
     mutable std::atomic<uint64_t> first_bad{kNone}; // value index of the first NaN or Inf
 
     // Both loops count blocks over all rows.
@@ -52,7 +59,14 @@ struct Job {
     void encode_piece(size_t first, size_t count) const; // of one row, or without a look at rows
     void encode_from(const float *x, size_t first, size_t count) const;
     void improve(size_t first, size_t count) const;
+    bool sums_rows() const { return rows.imatrix && encoder.needs.row_sum; }
+    float mean_square_of(size_t index) const;
 };
+
+float Job::mean_square_of(size_t index) const {
+    return sum_squares(rows.data + index * rows.n_cols, rows.n_cols) /
+           static_cast<float>(rows.n_cols);
+}
 
 bool Job::look(size_t first, size_t count) const {
     const size_t begin = first * block_values, end = begin + count * block_values;
@@ -81,14 +95,11 @@ void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
 
 // Encodes values that stand at x; those of the whole row are looked at where they are.
 void Job::encode_from(const float *x, size_t first, size_t count) const {
-    const size_t row = first / row_blocks, block = first % row_blocks;
-    float mean_square = 0.0f;
-    if (rows.imatrix && encoder.needs.row_sum) {
-        mean_square = sum_squares(rows.data + row * rows.n_cols, rows.n_cols) /
-                      static_cast<float>(rows.n_cols);
-    }
-    encoder.run(
-        {out + first * block_bytes, x, count, rows.imatrix, block, row_blocks, mean_square, &grid});
+    const float square = has_mean_square ? mean_square
+                         : sums_rows()   ? mean_square_of(first / row_blocks)
+                                         : 0.0f;
+    encoder.run({out + first * block_bytes, x, count, rows.imatrix, first % row_blocks, row_blocks,
+                 square, &grid});
 }
 
 void Job::encode_piece(size_t first, size_t count) const {
@@ -121,9 +132,10 @@ void Job::improve(size_t first, size_t count) const {
 
 void Job::encode(const void *self, size_t first, size_t count, uint32_t) {
     const auto *job = static_cast<const Job *>(self);
-    const bool by_row = job->rows.imatrix && job->encoder.needs.row_sum;
+    const bool by_row = job->sums_rows();
     const size_t in_cache = kPieceValues / job->block_values;
     const size_t piece = in_cache > kPieceBlocks ? in_cache : kPieceBlocks;
+    first += job->row * job->row_blocks;
     while (count > 0) {
         const size_t rest = job->row_blocks - first % job->row_blocks;
         size_t n = by_row && rest < count ? rest : count;
@@ -213,9 +225,26 @@ Status check_values(const Host &host, const Job &job, Loop loop, Failure *failur
     return status == Status::ok ? bad_value(job, failure) : executor_failure(status, failure);
 }
 
-Status encode_all(const Host &host, Job *job, const Loop &loop, Lists &lists, Failure *failure) {
-    const auto encode = [&] {
+// Row after row: each is summed once.
+Status encode_long_rows(const Host &host, Job *job, Loop loop) {
+    loop.n = job->row_blocks;
+    for (job->row = 0; job->row < job->rows.n_rows; job->row++, loop.done += loop.n) {
+        {
+            const CanonicalFp canonical;
+            job->mean_square = job->mean_square_of(job->row);
+        }
+        job->has_mean_square = true;
         const Status status = run(host, loop, Job::encode, job);
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
+}
+
+Status encode_all(const Host &host, Job *job, const Loop &loop, Lists &lists, Failure *failure) {
+    const bool by_row = job->sums_rows() && job->rows.n_cols > kLongRow;
+    const auto encode = [&] {
+        const Status status =
+            by_row ? encode_long_rows(host, job, loop) : run(host, loop, Job::encode, job);
         return status == Status::ok ? bad_value(*job, failure) : executor_failure(status, failure);
     };
     const kernels::Codebook codebook = job->encoder.needs.codebook;
@@ -249,11 +278,12 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
                *info,
                kernels::find(set, &kernels::Layer::dequant, type)->run};
     const size_t n_blocks = rows.n_rows * job.row_blocks;
-    const size_t least = job.block_values < kUnitValues ? kUnitValues / job.block_values : 1;
+    const size_t unit_values = rows.best ? kBestUnitValues : kUnitValues;
+    const size_t least = job.block_values < unit_values ? unit_values / job.block_values : 1;
     const size_t unit = !rows.best && e->lanes > least ? e->lanes : least;
     const bool rounds = e->needs.row_sum && !rows.imatrix; // Q4_0 to Q5_1: no search
     const uint64_t value_ps =
-        e->value_ps / (rounds ? kSearchRounds : 1) + (rows.best ? kImprovePs : 0);
+        e->value_ps / (rounds ? kSearchRounds : 1) + (rows.best ? improve_ps(*info) : 0);
     const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
     if (n_blocks == 0) return Status::ok;
     // A search takes so long that it should not begin for nothing, and may look at the whole row.

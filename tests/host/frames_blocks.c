@@ -44,7 +44,7 @@ void frames_of_blocks(frames *f, const ggufx_runtime *rt) {
             e.type = id;
             e.mode = mode;
             e.imatrix = imatrix;
-            e.n_rows = mode == GGUFX_QUANTIZE_BEST ? 1 : kRows;
+            e.n_rows = mode == GGUFX_QUANTIZE_BEST ? 4 : kRows;
             snprintf(name, sizeof name, "encode %s mode %d", type.name, (int)mode);
             frames_check(f, name, encode, &e);
         }

@@ -1,0 +1,68 @@
+/*
+ * What encoding costs at 1 x and 4 x the size: one long row with an imatrix, whose sum every block
+ * of it needs, and many rows.
+ * SPDX-License-Identifier: MIT
+ */
+#include "cost.h"
+
+#include <stdlib.h>
+
+enum { kCols = 256 };
+
+typedef struct job {
+    ggufx_runtime *rt; /* on threads, so that the work is cut into tasks */
+    float *x, *imatrix;
+    uint8_t *out;
+    size_t n_rows, n_cols;
+} job;
+
+static job *rows_of(size_t n_rows, size_t n_cols) {
+    job *j = calloc(1, sizeof *j);
+    const size_t n = n_rows * n_cols;
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.threads = 2;
+    OK(ggufx_runtime_create(&j->rt, &options, NULL));
+    *j = (job){.rt = j->rt,
+               .x = malloc(n * sizeof *j->x),
+               .imatrix = malloc(n_cols * sizeof *j->x),
+               .out = calloc(n, 1),
+               .n_rows = n_rows,
+               .n_cols = n_cols};
+    for (size_t i = 0; i < n; i++) j->x[i] = (float)(scrambled(i) % 2000) * 0.001f - 1.0f;
+    for (size_t i = 0; i < n_cols; i++) j->imatrix[i] = 1.0f + (float)(i % 5);
+    return j;
+}
+
+static void *one_row(size_t n) {
+    return rows_of(1, n);
+}
+static void *many_rows(size_t n) {
+    return rows_of(n / kCols, kCols);
+}
+
+static void quantize(void *work) {
+    const job *j = work;
+    ggufx_quantize_options options;
+    ggufx_quantize_options_init(&options);
+    options.imatrix = j->imatrix;
+    OK(ggufx_quantize_blocks(j->out, j->n_rows * j->n_cols, j->rt, 2 /* Q4_0 */, j->x, j->n_rows,
+                             j->n_cols, &options, NULL));
+}
+
+static void destroy(void *work) {
+    job *j = work;
+    ggufx_runtime_destroy(j->rt);
+    free(j->x);
+    free(j->imatrix);
+    free(j->out);
+    free(j);
+}
+
+int main(void) {
+    static const cost_case cases[] = {
+        {"one row with an imatrix", 1 << 22, one_row, quantize, destroy, 5},
+        {"many rows with an imatrix", 1 << 22, many_rows, quantize, destroy, 5},
+    };
+    return run_cost_cases(cases, sizeof cases / sizeof *cases);
+}
