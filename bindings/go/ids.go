@@ -507,6 +507,7 @@ const (
 	GrammarCompact       = 1
 	MatcherWhole         = 1
 	MatcherEnded         = 2
+	CollectOutput        = 1
 	JobByRecipe          = 4294967295
 	KVNoSinks            = 4294967295
 	KVAllSequences       = 4294967295

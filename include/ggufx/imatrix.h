@@ -10,7 +10,7 @@
 #ifndef GGUFX_IMATRIX_H
 #define GGUFX_IMATRIX_H
 
-#include "base.h"
+#include "model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -102,6 +102,40 @@ GGUFX_API ggufx_status ggufx_imatrix_select(ggufx_imatrix *imatrix, const uint8_
  * Threads: exclusive on imatrix.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_imatrix *other,
                                            ggufx_error *error);
+
+#define GGUFX_COLLECT_OUTPUT 1u /* the matrix of the logits too, which few quantize by it */
+
+/* All zero means default. */
+typedef struct ggufx_imatrix_options {
+    uint32_t struct_size;
+    uint32_t flags; /* GGUFX_COLLECT_* */
+    const void *next;
+    const char *dataset;            /* name of the text, UTF-8, for the file; NULL: none */
+    const ggufx_progress *progress; /* counts tokens; NULL: none */
+    uint64_t reserved[2];
+} ggufx_imatrix_options;
+
+/* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_imatrix_options_init(ggufx_imatrix_options *options);
+
+/*
+ * Make an imatrix: run a model over token ids in chunks of n_context tokens, each for itself, and
+ * add up the squares of what each of its matrices is multiplied by. Token 0 of each chunk is
+ * replaced by the id `bos` unless that is -1; a rest shorter than a chunk is dropped. Entries come
+ * in the order of the model's tensors; experts, and heads that have matrices of their own, are
+ * counted one by one. Sums are made in binary64, in the order of the tokens, and rounded once.
+ * Texts in parts: collect each, then ggufx_imatrix_merge.
+ * session must be empty and hold n_context tokens; it is empty again afterwards. options may be
+ * NULL. Takes 8 bytes for each column, of each expert, beside the result.
+ * Errors: ARGUMENT (fewer tokens than one chunk, an id outside of the vocabulary), STATE, MEMORY,
+ * CANCELLED, VALUE (a sum is infinite or not a number), what the executor fails with.
+ * Threads: exclusive on session; uses the runtime's executor.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session *session,
+                                             const int32_t *tokens, size_t n_tokens,
+                                             uint32_t n_context, int32_t bos,
+                                             const ggufx_imatrix_options *options,
+                                             ggufx_error *error);
 
 /*
  * Write a file of a format (GGUFX_IMATRIX_*): beside its name (PATH.part), then renamed; what has

@@ -1,7 +1,9 @@
 // Importance matrices: include/ggufx/imatrix.h.
 // SPDX-License-Identifier: MIT
 #include "abi/imatrix_handle.hpp"
+#include "abi/model_handles.hpp"
 #include "abi/options.hpp"
+#include "model/collect.hpp"
 
 using namespace ggufx;
 using namespace ggufx::abi;
@@ -125,6 +127,32 @@ extern "C" ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_
                                             ggufx_error *error) {
     return guard(error, [&] {
         imatrix->imatrix = job::Imatrix::merged(imatrix_of(imatrix), imatrix_of(other));
+    });
+}
+
+extern "C" void ggufx_imatrix_options_init(ggufx_imatrix_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session *session,
+                                              const int32_t *tokens, size_t n_tokens,
+                                              uint32_t n_context, int32_t bos,
+                                              const ggufx_imatrix_options *options,
+                                              ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(session, Tag::session), "out and session must be set");
+        require(tokens && n_tokens > 0, "tokens must hold at least one id");
+        const auto in = import_options(options, GGUFX_COLLECT_OUTPUT, "ggufx_imatrix_options");
+        const Ref<Host> &host = session->model->model.host();
+        Ref<job::Imatrix> made = Ref<job::Imatrix>::adopt(make<job::Imatrix>(*host, host));
+        if (in.dataset) made->add_dataset(in.dataset);
+        const model::CollectTask task = {{tokens, n_tokens, n_context, bos},
+                                         (in.flags & GGUFX_COLLECT_OUTPUT) != 0,
+                                         import_progress(in.progress)};
+        const Status status = model::collect(made.get(), session->session, task, failure_of(error));
+        if (status == Status::ok) *out = make<ggufx_imatrix>(*host, std::move(made));
+        return status;
     });
 }
 

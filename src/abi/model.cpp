@@ -316,8 +316,8 @@ ggufx_perplexity(ggufx_perplexity_facts *out, ggufx_session *session, const int3
         require(tokens && n_tokens > 0, "tokens must hold at least one id");
         check_output(out, "ggufx_perplexity_facts"); // before minutes of work
         Reporter reporter{report, user};
-        const model::PerplexityTask task{tokens, n_tokens,  n_context,
-                                         bos,    &reporter, report ? Reporter::call : nullptr};
+        const model::PerplexityTask task{
+            {tokens, n_tokens, n_context, bos}, &reporter, report ? Reporter::call : nullptr};
         model::PerplexityResult result{};
         const Status status = model::perplexity(&result, session->session, task, failure_of(error));
         if (status == Status::ok) export_struct(out, facts_of(result), "ggufx_perplexity_facts");

@@ -2,6 +2,7 @@
 #include "job/imatrix.hpp"
 
 #include "base/bytes.hpp"
+#include "base/fpenv.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -88,6 +89,7 @@ void Imatrix::compute(ImatrixEntry &entry) const {
 }
 
 void Imatrix::finish() {
+    const CanonicalFp canonical;
     for (size_t i = 0; i < entries_.size(); i++) {
         check_numbers(entries_[i].sums, "sum", entries_[i], i);
         check_numbers(entries_[i].counts, "count", entries_[i], i);
@@ -107,6 +109,7 @@ Ref<Imatrix> Imatrix::with_facts_of(const Imatrix &from) {
 }
 
 Ref<Imatrix> Imatrix::merged(const Imatrix &a, const Imatrix &b) {
+    const CanonicalFp canonical;
     Ref<Imatrix> made = with_facts_of(a);
     made->n_chunks += b.n_chunks;
     if (made->chunk_tokens == 0) made->chunk_tokens = b.chunk_tokens;

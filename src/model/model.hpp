@@ -34,6 +34,7 @@ public:
         : file_(std::move(file)), host_(host), engine_(engine),
           program_(build_program(*file_, options)), identity_(identity_of(program_)) {}
 
+    const gguf::File &file() const { return *file_; }
     const Program &program() const { return program_; }
     const Shape &shape() const { return program_.shape; }
     const matmul::Engine &engine() const { return engine_; }

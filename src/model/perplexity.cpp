@@ -22,7 +22,7 @@ public:
     Run(Session &session, const PerplexityTask &task)
         : session_(session), task_(task),
           n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
-          chunk_(task.n_context, HostAllocator<int32_t>(session.model().host().get())),
+          chunk_(task.text.n_context, HostAllocator<int32_t>(session.model().host().get())),
           logits_(kGroup * n_vocab_, HostAllocator<float>(session.model().host().get())) {}
 
     Status chunk(size_t index, Failure *failure);
@@ -65,9 +65,8 @@ Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
 }
 
 Status Run::chunk(size_t index, Failure *failure) {
-    const size_t n_context = task_.n_context;
-    std::copy_n(task_.tokens + index * n_context, n_context, chunk_.begin());
-    if (task_.bos >= 0) chunk_[0] = task_.bos;
+    const size_t n_context = task_.text.n_context;
+    task_.text.copy(chunk_.data(), index);
     const size_t first = n_context / 2, end = n_context - 1; // scored: first .. end - 1
     Status status = Status::ok;
     for (size_t done = 0; done < end && status == Status::ok;) {
@@ -91,42 +90,17 @@ PerplexityResult Run::result() const {
     const double variance = sum_of_squares_ / n - mean * mean;
     const double perplexity = exp_f64(mean);
     const double error = variance > 0.0 && n_scored_ > 1 ? sqrt(variance / (n - 1.0)) : 0.0;
-    return {perplexity, error * perplexity, n_chunks_, n_chunks_ * task_.n_context, n_scored_};
-}
-
-Status check(const Session &session, const PerplexityTask &task, Failure *failure) {
-    if (session.length(0) != 0) {
-        return set_failure(failure, Status::state, {},
-                           "the session holds %" PRIu64 " tokens, it must be empty",
-                           session.length(0));
-    }
-    if (task.n_context < 4 || task.n_context > session.n_context()) {
-        return set_failure(failure, Status::argument, {},
-                           "n_context is %" PRIu32 ", the session allows 4 to %" PRIu32,
-                           task.n_context, session.n_context());
-    }
-    if (task.n_tokens < task.n_context) {
-        return set_failure(failure, Status::argument, {},
-                           "%" PRIu64 " tokens are fewer than one chunk of %" PRIu32,
-                           static_cast<uint64_t>(task.n_tokens), task.n_context);
-    }
-    const uint64_t n_vocab = session.model().shape().n_vocab;
-    if (task.bos < -1 || (task.bos >= 0 && static_cast<uint64_t>(task.bos) >= n_vocab)) {
-        return set_failure(failure, Status::argument, {},
-                           "bos is %" PRId32 ", the vocabulary has %" PRIu64 " tokens", task.bos,
-                           n_vocab);
-    }
-    return session.check_ids(task.tokens, task.n_tokens, failure);
+    return {perplexity, error * perplexity, n_chunks_, n_chunks_ * task_.text.n_context, n_scored_};
 }
 
 } // namespace
 
 Status perplexity(PerplexityResult *out, Session &session, const PerplexityTask &task,
                   Failure *failure) {
-    Status status = check(session, task, failure);
+    Status status = check_chunks(session, task.text, failure);
     if (status != Status::ok) return status;
     Run run(session, task);
-    for (size_t i = 0; i < task.n_tokens / task.n_context && status == Status::ok; i++) {
+    for (size_t i = 0; i < task.text.count() && status == Status::ok; i++) {
         status = run.chunk(i, failure);
         (void)session.truncate(0, 0, nullptr); // to nothing: cannot fail
         if (status != Status::ok || !task.report) continue;

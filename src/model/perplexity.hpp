@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/session.hpp"
+#include "model/chunks.hpp"
 
 namespace ggufx::model {
 
@@ -13,10 +13,7 @@ struct PerplexityResult {
 };
 
 struct PerplexityTask {
-    const int32_t *tokens;
-    size_t n_tokens;
-    uint32_t n_context; // tokens of a chunk
-    int32_t bos;        // replaces token 0 of each chunk; -1 = none
+    Chunks text;
     void *user;
     int32_t (*report)(void *user, const PerplexityResult &running); // may be null; non-zero stops
 };

@@ -48,6 +48,12 @@ struct BatchOptions {
     const matmul::Options *matmul = nullptr; // null: those of the session
 };
 
+// Of a decode that is not a call of the public interface.
+struct Watchers {
+    Progress progress;
+    ProductWatcher *products = nullptr;
+};
+
 // Options with their defaults put in. Throws argument.
 struct SessionPlan {
     SessionPlan(const Shape &shape, const SessionOptions &options);
@@ -100,12 +106,14 @@ public:
     // Room for n_sequences() items, for who has them in another form.
     BatchItem *items() { return items_.data(); }
 
-    // For perplexity: a decode in steps of at most n_batch tokens, whose rows are projected one
-    // group at a time. advance() drops the logits; undo by truncate(). Of sequence 0.
+    // For perplexity and statistics: a decode in steps of at most n_batch tokens, whose rows are
+    // projected one group at a time. advance() drops the logits; undo by truncate(). Of sequence 0.
     uint32_t n_batch() const { return n_batch_; }
     Status check_ids(const int32_t *tokens, size_t n, Failure *failure) const;
-    Status advance(const int32_t *tokens, size_t n, Failure *failure);
-    Status project(float *logits, size_t row, size_t n, Failure *failure);
+    Status advance(const int32_t *tokens, size_t n, Failure *failure,
+                   const Watchers &watchers = {});
+    Status project(float *logits, size_t row, size_t n, Failure *failure,
+                   const Watchers &watchers = {});
 
 private:
     // A conversation, of which the caches hold the first tokens.

@@ -70,6 +70,7 @@ public:
         Progress progress;
         AttentionHook attention; // of one item
         float *logits;           // [n_logits][n_vocab]
+        ProductWatcher *products = nullptr;
     };
     Call(Session &session, const BatchItem *items, size_t n_items, const Options &options)
         : session_(session), items_(items), n_items_(n_items), options_(options),
@@ -130,6 +131,7 @@ Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *w
     options.progress = poll_.progress();
     Runner run = session_.runner(options);
     run.watch(watcher, &poll_);
+    run.watch(options_.products);
     Status status = run.forward(session_.rows_, failure);
     if (status == Status::ok) status = run.project(logits_, session_.rows_, failure);
     if (status != Status::ok) return status;
@@ -327,14 +329,21 @@ Status Session::decode_batch(const BatchItem *items, size_t n_items, const Batch
     return done;
 }
 
-Status Session::advance(const int32_t *tokens, size_t n, Failure *failure) {
+Status Session::advance(const int32_t *tokens, size_t n, Failure *failure,
+                        const Watchers &watchers) {
     has_logits_ = false;
     const BatchItem item = {0, tokens, n, 0, false};
-    return Call(*this, &item, 1, {matmul_, {}, {}, nullptr}).run(failure);
+    return Call(*this, &item, 1, {matmul_, watchers.progress, {}, nullptr, watchers.products})
+        .run(failure);
 }
 
-Status Session::project(float *logits, size_t row, size_t n, Failure *failure) {
-    const Status status = runner(matmul_).project(logits, row, n, failure);
+Status Session::project(float *logits, size_t row, size_t n, Failure *failure,
+                        const Watchers &watchers) {
+    matmul::Options options = matmul_;
+    options.progress = watchers.progress;
+    Runner run = runner(options);
+    run.watch(watchers.products);
+    const Status status = run.project(logits, row, n, failure);
     if (status == Status::ok && has_nan(logits, n * logits_.size())) {
         return set_failure(failure, Status::value, {}, "the model computed a NaN");
     }

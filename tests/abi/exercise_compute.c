@@ -196,6 +196,25 @@ end:
     return status;
 }
 
+/* An imatrix of two chunks. */
+static ggufx_status collect(exercise *e, ggufx_session *session, const int32_t *ids, size_t n) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_imatrix *imatrix = NULL;
+    ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
+    ggufx_imatrix_options options;
+    a->imatrix_options_init(&options);
+    options.dataset = "ids";
+    options.progress = e->progress;
+    TRY(a->imatrix_collect(&imatrix, session, ids, n, (uint32_t)(n / 2), -1, &options, &e->error));
+    TRY(a->imatrix_at(&entry, imatrix, 0, &e->error));
+    MUST(entry.counts[0] == (float)(n / 2 * 2));
+    exercise_mix(e, entry.sums, entry.n_columns, sizeof *entry.sums);
+end:
+    a->imatrix_destroy(imatrix);
+    return status;
+}
+
 static int32_t on_chunk(void *user, const ggufx_perplexity_facts *running) {
     const ggufx_progress *progress = ((exercise *)user)->progress;
     return progress ? progress->report(progress->user, running->n_chunks, 0) : 0;
@@ -294,6 +313,7 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     TRY(a->session_truncate(session, 0, &e->error));
     TRY(a->perplexity(&perplexity, session, ids, kIds, kIds, -1, on_chunk, e, &e->error));
     exercise_mix(e, &perplexity.perplexity, 1, sizeof perplexity.perplexity);
+    TRY(collect(e, session, ids, kIds));
 end:
     a->sampler_destroy(sampler);
     return status;

@@ -808,6 +808,8 @@ namespace Ggufx
         public const uint MatcherWhole = 1;
         /// <summary>GGUFX_MATCHER_ENDED.</summary>
         public const uint MatcherEnded = 2;
+        /// <summary>GGUFX_COLLECT_OUTPUT.</summary>
+        public const uint CollectOutput = 1;
         /// <summary>GGUFX_JOB_BY_RECIPE.</summary>
         public const uint JobByRecipe = 4294967295;
         /// <summary>GGUFX_KV_NO_SINKS.</summary>

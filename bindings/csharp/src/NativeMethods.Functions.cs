@@ -259,6 +259,12 @@ namespace Ggufx
         internal static extern int ggufx_imatrix_merge(ImatrixHandle imatrix, ImatrixHandle other,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_imatrix_options_init(NativeImatrixOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_imatrix_collect(out ImatrixHandle out_, SessionHandle
+            session, int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeImatrixOptions*
+            options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_write(ImatrixHandle imatrix, byte* path, int
             format, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

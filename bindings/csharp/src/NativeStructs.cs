@@ -432,6 +432,17 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeImatrixOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal byte* dataset;
+        internal NativeProgress* progress;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeFileTypeFacts
     {
         internal uint struct_size;
@@ -971,6 +982,7 @@ namespace Ggufx
             { "ggufx_matcher_facts", sizeof(NativeMatcherFacts) },
             { "ggufx_imatrix_facts", sizeof(NativeImatrixFacts) },
             { "ggufx_imatrix_entry", sizeof(NativeImatrixEntry) },
+            { "ggufx_imatrix_options", sizeof(NativeImatrixOptions) },
             { "ggufx_file_type_facts", sizeof(NativeFileTypeFacts) },
             { "ggufx_job_options", sizeof(NativeJobOptions) },
             { "ggufx_job_facts", sizeof(NativeJobFacts) },

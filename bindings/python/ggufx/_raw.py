@@ -712,6 +712,23 @@ class ggufx_imatrix_entry(Structure):
     ]
 
 
+class ggufx_imatrix_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    dataset: int | None
+    progress: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("dataset", c_void_p),
+        ("progress", c_void_p),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
 class ggufx_file_type_facts(Structure):
     struct_size: int
     flags: int
@@ -1566,6 +1583,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_matcher_facts,
     ggufx_imatrix_facts,
     ggufx_imatrix_entry,
+    ggufx_imatrix_options,
     ggufx_file_type_facts,
     ggufx_job_options,
     ggufx_job_facts,
@@ -1699,6 +1717,8 @@ class Functions:
     ggufx_imatrix_dataset: Callable[..., int]
     ggufx_imatrix_select: Callable[..., int]
     ggufx_imatrix_merge: Callable[..., int]
+    ggufx_imatrix_options_init: Callable[..., None]
+    ggufx_imatrix_collect: Callable[..., int]
     ggufx_imatrix_write: Callable[..., int]
     ggufx_file_type_count: Callable[..., int]
     ggufx_file_type_at: Callable[..., int]
@@ -1938,6 +1958,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_imatrix_dataset": (c_int32, [c_void_p, c_void_p, "ggufx_imatrix", c_size_t, c_void_p]),
     "ggufx_imatrix_select": (c_int32, ["ggufx_imatrix", c_void_p, c_size_t, c_void_p]),
     "ggufx_imatrix_merge": (c_int32, ["ggufx_imatrix", "ggufx_imatrix", c_void_p]),
+    "ggufx_imatrix_options_init": (None, [c_void_p]),
+    "ggufx_imatrix_collect": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32,
+        c_int32, c_void_p, c_void_p]),
     "ggufx_imatrix_write": (c_int32, ["ggufx_imatrix", c_void_p, c_int32, c_void_p, c_void_p]),
     "ggufx_file_type_count": (c_size_t, []),
     "ggufx_file_type_at": (c_int32, [c_void_p, c_size_t, c_void_p]),

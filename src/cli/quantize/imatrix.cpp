@@ -1,4 +1,4 @@
-// ggufx imatrix: show, merge and convert importance matrices.
+// ggufx imatrix: show, merge and convert importance matrices; imatrix_collect makes them.
 // SPDX-License-Identifier: MIT
 #include "quantize/imatrix.hpp"
 
@@ -39,7 +39,7 @@ ggufx_imatrix_entry imatrix_entry(const ggufx_imatrix *imatrix, size_t index) {
     });
 }
 
-static std::vector<std::string> datasets(const ggufx_imatrix *imatrix) {
+std::vector<std::string> imatrix_datasets(const ggufx_imatrix *imatrix) {
     std::vector<std::string> names;
     for (uint64_t i = 0; i < imatrix_facts(imatrix).n_datasets; i++) {
         const char *text = nullptr;
@@ -114,7 +114,7 @@ static Json card(const ggufx_imatrix *imatrix) {
                       {"entries", info.n_entries},
                       {"chunks", info.n_chunks},
                       {"chunk_tokens", info.chunk_tokens},
-                      {"datasets", datasets(imatrix)}});
+                      {"datasets", imatrix_datasets(imatrix)}});
     return value;
 }
 
@@ -153,7 +153,7 @@ static int show(const Globals &globals, const std::string &file) {
         out.write(fmt::format("{} entries, {} chunks of {} tokens, {} file\n", info.n_entries,
                               info.n_chunks, info.chunk_tokens,
                               info.format == GGUFX_IMATRIX_DAT ? ".dat" : "GGUF"));
-        for (const std::string &name : datasets(imatrix.get())) {
+        for (const std::string &name : imatrix_datasets(imatrix.get())) {
             out.write("from " + escape(name) + "\n");
         }
         print_entries(out, globals, imatrix.get());
@@ -219,8 +219,10 @@ static void add_convert(Tool &tool, Command group, const std::string &name, int3
 }
 
 void add_imatrix(Tool &tool) {
-    Command group = tool.app.add_command("imatrix", "look at, merge and convert imatrix files");
+    Command group =
+        tool.app.add_command("imatrix", "make, look at, merge and convert imatrix files");
     group.require_command();
+    add_imatrix_collect(tool, group);
     auto file = std::make_shared<std::string>();
     Command shows = group.add_command("show", "what an imatrix file says of each tensor");
     shows.option("FILE", *file, "imatrix file, GGUF or .dat").required();

@@ -38,6 +38,7 @@ public:
         context_.watcher = attention;
         layers_ = layers;
     }
+    void watch(ProductWatcher *products) { context_.products = products; }
 
     // The stream of the rows, which are appended to their sequences in the caches.
     Status forward(BatchRows &rows, Failure *failure);

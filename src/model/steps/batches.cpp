@@ -25,11 +25,24 @@ Status run(const Context &c, const step::Embed &s, Failure *failure) {
     return Status::ok;
 }
 
+// What a product's watcher is shown, if there is one and the product went well.
+Status watched(const Context &c, Status status, const uint32_t *weights, uint32_t n,
+               const ProductColumns &columns, Failure *failure) {
+    if (status != Status::ok || !c.products) return status;
+    return c.products->product_done(weights, n, columns, failure);
+}
+
 Status run(const Context &c, const step::Product &s, Failure *failure) {
     matmul::Product list[4];
-    for (uint32_t i = 0; i < s.n; i++)
+    uint32_t weights[4];
+    for (uint32_t i = 0; i < s.n; i++) {
         list[i] = {c.weights(s.to[i].weights), c.at(s.to[i].out, 0), c.stride(s.to[i].out)};
-    return c.engine.matmul_many(list, s.n, c.at(s.in, 0), c.stride(s.in), c.n, c.options, failure);
+        weights[i] = s.to[i].weights;
+    }
+    const ProductColumns in = {c.at(s.in, 0), c.stride(s.in), c.n};
+    const Status status =
+        c.engine.matmul_many(list, s.n, in.x, in.stride, in.n, c.options, failure);
+    return watched(c, status, weights, s.n, in, failure);
 }
 
 Status run(const Context &c, const step::HeadProduct &s, Failure *failure) {
@@ -37,8 +50,10 @@ Status run(const Context &c, const step::HeadProduct &s, Failure *failure) {
     for (size_t i = 0; i < c.n; i++)
         for (uint32_t head = 0; head < s.heads; head++) ids[i * s.heads + head] = head;
     const matmul::Experts heads = {c.weights(s.weights), s.heads, ids, 1};
-    return c.engine.matmul_id(c.at(s.out, 0), s.out_stride, heads, c.at(s.in, 0), s.in_stride,
-                              c.n * s.heads, c.options, failure);
+    const ProductColumns in = {c.at(s.in, 0), s.in_stride, c.n * s.heads, ids, 1};
+    const Status status = c.engine.matmul_id(c.at(s.out, 0), s.out_stride, heads, in.x, in.stride,
+                                             in.n, c.options, failure);
+    return watched(c, status, &s.weights, 1, in, failure);
 }
 
 // The pairs of a token and one of its experts, sorted by expert; starts[e] .. starts[e + 1] - 1 are
@@ -70,9 +85,11 @@ Status run_separate(const Context &c, const step::ExpertProduct &s, Failure *fai
     for (uint32_t e = 0; e < s.separate; e++) {
         const size_t first = starts[e], n = starts[e + 1] - first;
         if (n == 0) continue;
-        const Status status =
-            c.engine.matmul(results + first * rows, rows, c.weights(s.weights + e),
-                            columns + first * width, width, n, c.options, failure);
+        const ProductColumns in = {columns + first * width, width, n};
+        const uint32_t weights = s.weights + e;
+        Status status = c.engine.matmul(results + first * rows, rows, c.weights(weights), in.x,
+                                        in.stride, in.n, c.options, failure);
+        status = watched(c, status, &weights, 1, in, failure);
         if (status != Status::ok) return status;
     }
     for (size_t i = 0; i < n_pairs; i++)
@@ -86,10 +103,11 @@ Status run(const Context &c, const step::ExpertProduct &s, Failure *failure) {
     const WeightInfo &weights = c.program.weights[s.weights];
     const size_t rows = s.out.width / s.used;
     const matmul::Experts experts = {weights.w, weights.n_parts, ids, s.each ? 1 : s.used};
-    const size_t columns = s.each ? c.n * s.used : c.n;
-    const size_t ldx = s.each ? s.in.width / s.used : c.stride(s.in);
-    return c.engine.matmul_id(c.at(s.out, 0), rows, experts, c.at(s.in, 0), ldx, columns, c.options,
-                              failure);
+    const ProductColumns in = {c.at(s.in, 0), s.each ? s.in.width / s.used : c.stride(s.in),
+                               s.each ? c.n * s.used : c.n, ids, s.each ? 1 : s.used};
+    const Status status = c.engine.matmul_id(c.at(s.out, 0), rows, experts, in.x, in.stride, in.n,
+                                             c.options, failure);
+    return watched(c, status, &s.weights, 1, in, failure);
 }
 
 kv::AttendOptions attend_options(const Context &c, const step::Attend &s) {

@@ -20,6 +20,24 @@ protected:
     ~AttentionWatcher() = default;
 };
 
+// Columns that matrices are multiplied by, a stride of floats apart.
+struct ProductColumns {
+    const float *x;
+    size_t stride, n;
+    const uint32_t *parts = nullptr; // [n][parts_each]: of many matrices those of each column
+    uint32_t parts_each = 1;
+};
+
+// Called after each product with the weights of one input; non-ok stops.
+class ProductWatcher {
+public:
+    virtual Status product_done(const uint32_t *weights, uint32_t n_weights,
+                                const ProductColumns &columns, Failure *failure) = 0;
+
+protected:
+    ~ProductWatcher() = default;
+};
+
 // Rows first .. first + n - 1 of a batch.
 struct TextRows {
     size_t first, n;
@@ -41,6 +59,7 @@ struct Context {
     state::StateCache *states;
     matmul::Options options;
     AttentionWatcher *watcher = nullptr;
+    ProductWatcher *products = nullptr;
 
     float *scratch;
     size_t n_batch;          // rows that scratch has room for

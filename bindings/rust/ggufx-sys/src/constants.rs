@@ -127,6 +127,7 @@ pub const GGUFX_MATCHER_ENDED: u32 = 2;
 pub const GGUFX_IMATRIX_GGUF: i32 = 0;
 pub const GGUFX_IMATRIX_DAT: i32 = 1;
 pub const GGUFX_IMATRIX_NO_REPLACE: i32 = 256;
+pub const GGUFX_COLLECT_OUTPUT: u32 = 1;
 pub const GGUFX_JOB_REASON_RECIPE: i32 = 0;
 pub const GGUFX_JOB_REASON_CHOSEN: i32 = 1;
 pub const GGUFX_JOB_REASON_KEPT: i32 = 2;

@@ -168,6 +168,10 @@ functions! {
         ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_merge(imatrix: *mut ggufx_imatrix, other: *const ggufx_imatrix, error: *mut
         ggufx_error) -> ggufx_status;
+    fn ggufx_imatrix_options_init(options: *mut ggufx_imatrix_options);
+    fn ggufx_imatrix_collect(out: *mut *mut ggufx_imatrix, session: *mut ggufx_session, tokens:
+        *const i32, n_tokens: usize, n_context: u32, bos: i32, options: *const
+        ggufx_imatrix_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_write(imatrix: *const ggufx_imatrix, path: *const c_char, format: i32,
         progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_type_count() -> usize;

@@ -541,6 +541,17 @@ pub struct ggufx_imatrix_entry {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_imatrix_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub dataset: *const c_char,
+    pub progress: *const ggufx_progress,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_file_type_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -1051,7 +1062,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 67] = [
+pub const SIZES: [(&str, usize); 68] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -1081,6 +1092,7 @@ pub const SIZES: [(&str, usize); 67] = [
     ("ggufx_matcher_facts\0", size_of::<ggufx_matcher_facts>()),
     ("ggufx_imatrix_facts\0", size_of::<ggufx_imatrix_facts>()),
     ("ggufx_imatrix_entry\0", size_of::<ggufx_imatrix_entry>()),
+    ("ggufx_imatrix_options\0", size_of::<ggufx_imatrix_options>()),
     ("ggufx_file_type_facts\0", size_of::<ggufx_file_type_facts>()),
     ("ggufx_job_options\0", size_of::<ggufx_job_options>()),
     ("ggufx_job_facts\0", size_of::<ggufx_job_facts>()),

@@ -1,0 +1,199 @@
+// ggufx imatrix collect: the importance matrix of a model over a text, saved as it grows.
+// SPDX-License-Identifier: MIT
+#include "floor/json.hpp"
+#include "floor/progress.hpp"
+#include "floor/signals.hpp"
+#include "models/rewrite.hpp"
+#include "models/text_model.hpp"
+#include "quantize/imatrix.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+struct CollectOptions {
+    TextOptions text;
+    std::string to, dataset;
+    uint32_t n_context = 512;
+    uint64_t chunks = 0; // 0 = all
+    uint64_t save_every = 64;
+    bool resume = false, with_output = false;
+};
+
+// What is done of a text, chunk by chunk.
+class Collection {
+public:
+    Collection(const Globals &globals, const CollectOptions &options);
+    void run();
+    void print();
+
+private:
+    void resume();
+    void add(uint64_t n_chunks);
+    void save();
+    [[noreturn]] void interrupted() const;
+    static int32_t report(void *self, uint64_t done, uint64_t total);
+
+    const Globals &globals_;
+    const CollectOptions &options_;
+    const TextModel model_;
+    const uint64_t n_chunks_;
+    Imatrix made_;
+    uint64_t done_ = 0, saved_ = 0; // chunks
+    bool is_ours_ = false;          // the file
+    Progress progress_;
+};
+
+} // namespace
+
+static std::string dataset_name(const CollectOptions &options) {
+    if (!options.dataset.empty()) return options.dataset;
+    return std::filesystem::path(options.text.text).filename().string();
+}
+
+static int32_t format_of(const CollectOptions &options) {
+    return options.to.ends_with(".dat") ? GGUFX_IMATRIX_DAT : GGUFX_IMATRIX_GGUF;
+}
+
+Collection::Collection(const Globals &globals, const CollectOptions &options)
+    : globals_(globals), options_(options), model_(load_text_model(globals, options.text)),
+      n_chunks_(count_chunks(model_, options.n_context, options.chunks)),
+      progress_(globals, "imatrix") {
+    if (options.resume)
+        resume();
+    else
+        require_target(globals, options.to);
+}
+
+// The file goes on where it ends: it must have been made by the same chunks of the same text.
+void Collection::resume() {
+    if (format_of(options_) == GGUFX_IMATRIX_DAT)
+        throw Failure(kUsage,
+                      "--resume: a .dat file does not keep its sums; collect into a GGUF file");
+    std::error_code ignored;
+    if (!std::filesystem::exists(options_.to, ignored)) return;
+    made_ = open_imatrix(globals_, model_.rt.get(), options_.to);
+    const ggufx_imatrix_facts facts = imatrix_facts(made_.get());
+    const std::string name = dataset_name(options_);
+    const std::vector<std::string> names = imatrix_datasets(made_.get());
+    if (facts.chunk_tokens != options_.n_context || names != std::vector<std::string>{name})
+        throw Failure(kCheckFailed, fmt::format("--resume: {} is of chunks of {} tokens of \"{}\", "
+                                                "not of {} of \"{}\"",
+                                                escape(options_.to), facts.chunk_tokens,
+                                                names.empty() ? "" : escape(names[0]),
+                                                options_.n_context, escape(name)));
+    if (facts.n_chunks > n_chunks_)
+        throw Failure(kCheckFailed, fmt::format("--resume: {} has {} chunks, the text {}",
+                                                escape(options_.to), facts.n_chunks, n_chunks_));
+    done_ = saved_ = facts.n_chunks;
+    is_ours_ = true;
+}
+
+int32_t Collection::report(void *self, uint64_t done, uint64_t) {
+    auto *of = static_cast<Collection *>(self);
+    const uint64_t chunk = of->done_ + done / of->options_.n_context;
+    of->progress_.update(
+        of->done_ * of->options_.n_context + done, of->n_chunks_ * of->options_.n_context,
+        fmt::format("chunk {} of {}", std::min(chunk + 1, of->n_chunks_), of->n_chunks_));
+    return pending_signal() != 0;
+}
+
+void Collection::interrupted() const {
+    throw Failure(128 + pending_signal(),
+                  saved_ == 0 ? "interrupted before anything was saved"
+                              : fmt::format("interrupted; {} chunks of {} are in {}: --resume goes "
+                                            "on",
+                                            saved_, n_chunks_, escape(options_.to)));
+}
+
+void Collection::add(uint64_t n_chunks) {
+    const Session session = make_session(model_.rt.get(), model_.file.get(), model_.model.get(),
+                                         options_.n_context, GGUFX_KV_F32, GGUFX_KV_F32);
+    const std::string dataset = dataset_name(options_);
+    ggufx_progress hook = {sizeof hook, 0, nullptr, this, report};
+    ggufx_imatrix_options how;
+    ggufx_imatrix_options_init(&how);
+    how.flags = options_.with_output ? GGUFX_COLLECT_OUTPUT : 0;
+    how.dataset = dataset.c_str();
+    how.progress = &hook;
+    ggufx_imatrix *part = nullptr;
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_imatrix_collect(&part, session.get(), model_.ids.data() + done_ * options_.n_context,
+                              static_cast<size_t>(n_chunks * options_.n_context),
+                              options_.n_context, model_.first, &how, &error);
+    if (status == GGUFX_E_CANCELLED) interrupted();
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    Imatrix added(part);
+    done_ += n_chunks;
+    if (!made_)
+        made_ = std::move(added);
+    else
+        call([&](ggufx_error *e) { return ggufx_imatrix_merge(made_.get(), added.get(), e); });
+}
+
+// Later files replace the first one, which this run wrote.
+void Collection::save() {
+    const int32_t keep = globals_.force || is_ours_ ? 0 : GGUFX_IMATRIX_NO_REPLACE;
+    call_to_write([&](ggufx_error *error) {
+        return ggufx_imatrix_write(made_.get(), options_.to.c_str(), format_of(options_) | keep,
+                                   nullptr, error);
+    });
+    saved_ = done_;
+    is_ours_ = true;
+}
+
+void Collection::run() {
+    while (done_ < n_chunks_) {
+        add(std::min(options_.save_every, n_chunks_ - done_));
+        save();
+        if (done_ < n_chunks_ && pending_signal() != 0) interrupted();
+    }
+}
+
+void Collection::print() {
+    const ggufx_imatrix_facts facts = imatrix_facts(made_.get());
+    Output out(globals_);
+    if (globals_.json) {
+        Json value = json_object();
+        value.update(Json{{"output", json_bytes(options_.to)},
+                          {"entries", facts.n_entries},
+                          {"chunks", facts.n_chunks},
+                          {"chunk_tokens", facts.chunk_tokens}});
+        print_json(out, value);
+    } else if (!globals_.quiet) {
+        out.write(fmt::format("{}: {} entries, {} chunks of {} tokens\n", escape(options_.to),
+                              facts.n_entries, facts.n_chunks, facts.chunk_tokens));
+    }
+    out.finish();
+}
+
+void add_imatrix_collect(Tool &tool, Command group) {
+    auto options = std::make_shared<CollectOptions>();
+    Command sub = group.add_command("collect", "make an imatrix of a model and a text");
+    add_text_options(sub, options->text);
+    sub.option("--to", options->to, "the file to write; NAME.dat gets the older format")
+        .value("FILE")
+        .required();
+    sub.option("--ctx", options->n_context, "tokens per chunk; default 512").between(4u, 1u << 24);
+    sub.option("--chunks", options->chunks, "only the first N chunks; default all");
+    sub.option("--dataset", options->dataset, "name of the text in the file; default its own")
+        .value("NAME");
+    sub.option("--save-every", options->save_every, "chunks between two writes; default 64")
+        .between(uint64_t{1}, uint64_t{1} << 32);
+    sub.flag("--resume", options->resume, "go on behind the chunks that the file has");
+    sub.flag("--output-matrix", options->with_output, "the matrix of the logits too");
+    sub.examples("  ggufx imatrix collect model.gguf -f text.txt --to model.imatrix.gguf");
+    tool.verbs.emplace_back(sub, [&tool, options] {
+        Collection collection(tool.globals, *options);
+        collection.run();
+        collection.print();
+        return kOk;
+    });
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,218 @@
+/*
+ * Importance matrices of a model: sums whatever the batch and the threads, cancelled at each poll,
+ * each allocation failing, misuse. What the sums are cli/imatrix.py compares with binary64.
+ * SPDX-License-Identifier: MIT
+ */
+#include "model_fixture.h"
+
+#include <string.h>
+
+enum { CHUNK = 24, N = 3 * CHUNK + 5 };
+
+static void make_tokens(int32_t *tokens) {
+    for (size_t i = 0; i < N; i++) tokens[i] = (int32_t)((i * i * 17 + 3 * i + 9) % TINY_VOCAB);
+}
+
+static void assert_same(const ggufx_imatrix *a, const ggufx_imatrix *b) {
+    ggufx_imatrix_facts facts = {.struct_size = sizeof facts};
+    assert_int_equal(ggufx_imatrix_info(&facts, a, NULL), GGUFX_OK);
+    for (size_t i = 0; i < facts.n_entries; i++) {
+        ggufx_imatrix_entry x = {.struct_size = sizeof x}, y = {.struct_size = sizeof y};
+        assert_int_equal(ggufx_imatrix_at(&x, a, i, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_imatrix_at(&y, b, i, NULL), GGUFX_OK);
+        assert_int_equal(x.n_columns, y.n_columns);
+        assert_memory_equal(x.sums, y.sums, x.n_columns * x.n_matrices * sizeof *x.sums);
+        assert_memory_equal(x.counts, y.counts, x.n_matrices * sizeof *x.counts);
+    }
+}
+
+static ggufx_imatrix *collect(fixture *f, uint32_t n_batch, uint32_t flags) {
+    int32_t tokens[N];
+    ggufx_imatrix *made = NULL;
+    ggufx_imatrix_options options;
+    make_tokens(tokens);
+    begin_session(f, NULL, n_batch);
+    ggufx_imatrix_options_init(&options);
+    options.flags = flags;
+    MUST(f, ggufx_imatrix_collect(&made, f->session, tokens, N, CHUNK, 1, &options, &f->error));
+    assert_int_equal(ggufx_session_length(f->session), 0);
+    return made;
+}
+
+static void test_batches_change_no_count_and_hardly_a_sum(void **state) {
+    fixture f, g;
+    ggufx_imatrix *whole = collect(&f, 0, 0), *again = collect(&g, 0, 0);
+    ggufx_imatrix_facts facts = {.struct_size = sizeof facts};
+    (void)state;
+    assert_same(whole, again);
+    ggufx_imatrix_destroy(again);
+    end(&g);
+    MUST(&f, ggufx_imatrix_info(&facts, whole, &f.error));
+    assert_int_equal(facts.n_chunks, 3);
+    assert_int_equal(facts.chunk_tokens, CHUNK);
+    assert_int_equal(facts.n_datasets, 0);
+    again = collect(&g, 5, 0);
+    for (size_t i = 0; i < facts.n_entries; i++) {
+        ggufx_imatrix_entry x = {.struct_size = sizeof x}, y = {.struct_size = sizeof y};
+        MUST(&f, ggufx_imatrix_at(&x, whole, i, &f.error));
+        MUST(&f, ggufx_imatrix_at(&y, again, i, &f.error));
+        assert_true(x.counts[0] == 3 * CHUNK && y.counts[0] == 3 * CHUNK);
+        for (size_t k = 0; k < x.n_columns; k++) {
+            const float d = x.sums[k] - y.sums[k], limit = 1e-3f * x.sums[k] + 1e-6f;
+            assert_true(d <= limit && -d <= limit);
+        }
+    }
+    ggufx_imatrix_destroy(again);
+    ggufx_imatrix_destroy(whole);
+    end(&g);
+    end(&f);
+}
+
+static void test_the_matrix_of_the_logits_is_one_more(void **state) {
+    fixture f, g;
+    ggufx_imatrix *plain = collect(&f, 0, 0), *more = collect(&g, 0, GGUFX_COLLECT_OUTPUT);
+    ggufx_imatrix_facts a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
+    (void)state;
+    MUST(&f, ggufx_imatrix_info(&a, plain, &f.error));
+    MUST(&f, ggufx_imatrix_info(&b, more, &f.error));
+    assert_int_equal(b.n_entries, a.n_entries + 1);
+    ggufx_imatrix_destroy(plain);
+    ggufx_imatrix_destroy(more);
+    end(&g);
+    end(&f);
+}
+
+typedef struct poll {
+    int calls, cancel_at;
+    uint64_t last, total;
+} poll;
+
+static int32_t on_progress(void *user, uint64_t done, uint64_t total) {
+    poll *p = user;
+    assert_true(done >= p->last && done <= total);
+    p->last = done;
+    p->total = total;
+    return ++p->calls == p->cancel_at;
+}
+
+static void test_it_can_be_cancelled_at_each_poll(void **state) {
+    int32_t tokens[N];
+    fixture f, g;
+    ggufx_imatrix *want = collect(&g, 0, GGUFX_COLLECT_OUTPUT), *made = NULL;
+    ggufx_status status = GGUFX_E_CANCELLED;
+    int cancel_at = 0;
+    (void)state;
+    make_tokens(tokens);
+    begin_session(&f, NULL, 0);
+    while (status == GGUFX_E_CANCELLED) {
+        poll p = {0, ++cancel_at, 0, 0};
+        ggufx_progress progress = {sizeof progress, 0, NULL, &p, on_progress};
+        ggufx_imatrix_options options;
+        ggufx_imatrix_options_init(&options);
+        options.flags = GGUFX_COLLECT_OUTPUT;
+        options.progress = &progress;
+        status = ggufx_imatrix_collect(&made, f.session, tokens, N, CHUNK, 1, &options, &f.error);
+        assert_int_equal(ggufx_session_length(f.session), 0);
+        assert_true((made != NULL) == (status == GGUFX_OK));
+        assert_int_equal(p.total, 3 * CHUNK);
+    }
+    assert_int_equal(status, GGUFX_OK);
+    assert_true(cancel_at > 6); /* 3 chunks of 2 layers */
+    assert_same(want, made);
+    ggufx_imatrix_destroy(want);
+    ggufx_imatrix_destroy(made);
+    end(&f);
+    end(&g);
+}
+
+static void test_bad_arguments_are_refused(void **state) {
+    int32_t tokens[N];
+    ggufx_imatrix *made = NULL;
+    ggufx_imatrix_options options;
+    fixture f;
+    (void)state;
+    make_tokens(tokens);
+    begin_session(&f, NULL, 0);
+    ggufx_imatrix_options_init(&options);
+#define RUN(out, session, ids, n, context, bos)                                                    \
+    ggufx_imatrix_collect(out, session, ids, n, context, bos, &options, &f.error)
+    FAILS(&f, GGUFX_E_ARGUMENT, "out", RUN(NULL, f.session, tokens, N, CHUNK, 1));
+    FAILS(&f, GGUFX_E_ARGUMENT, "session", RUN(&made, NULL, tokens, N, CHUNK, 1));
+    FAILS(&f, GGUFX_E_ARGUMENT, "tokens", RUN(&made, f.session, NULL, N, CHUNK, 1));
+    FAILS(&f, GGUFX_E_ARGUMENT, "fewer", RUN(&made, f.session, tokens, CHUNK - 1, CHUNK, 1));
+    FAILS(&f, GGUFX_E_ARGUMENT, "n_context", RUN(&made, f.session, tokens, N, 3, 1));
+    FAILS(&f, GGUFX_E_ARGUMENT, "bos", RUN(&made, f.session, tokens, N, CHUNK, -2));
+    options.flags = 2;
+    FAILS(&f, GGUFX_E_ARGUMENT, "flags", RUN(&made, f.session, tokens, N, CHUNK, 1));
+    options.flags = 0;
+    tokens[60] = TINY_VOCAB;
+    assert_int_equal(RUN(&made, f.session, tokens, N, CHUNK, 1), GGUFX_E_ARGUMENT);
+    assert_int_equal(f.error.index, 60);
+    tokens[60] = 3;
+    MUST(&f, ggufx_session_decode(f.session, tokens, 2, NULL, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "2 tokens", RUN(&made, f.session, tokens, N, CHUNK, 1));
+    assert_null(made);
+    end(&f);
+}
+
+static void test_a_nan_is_no_sum(void **state) {
+    int32_t tokens[N];
+    tiny_options tiny;
+    ggufx_imatrix *made = NULL;
+    ggufx_imatrix_options options;
+    fixture f;
+    (void)state;
+    make_tokens(tokens);
+    memset(&tiny, 0, sizeof tiny);
+    tiny.nan_tensor = "output_norm.weight";
+    begin_session(&f, &tiny, 0);
+    ggufx_imatrix_options_init(&options);
+    options.flags = GGUFX_COLLECT_OUTPUT;
+    FAILS(&f, GGUFX_E_VALUE, "NaN", RUN(&made, f.session, tokens, N, CHUNK, 1));
+    assert_null(made);
+    assert_int_equal(ggufx_session_length(f.session), 0);
+    end(&f);
+}
+
+static ggufx_status use_collect(void *context, ggufx_runtime *rt, ggufx_error *error) {
+    int32_t tokens[N];
+    ggufx_imatrix *made = NULL;
+    ggufx_file *file = NULL;
+    ggufx_model *model = NULL;
+    ggufx_session *session = NULL;
+    ggufx_imatrix_options options;
+    ggufx_status status = open_tiny(&file, rt, NULL, error);
+    (void)context;
+    make_tokens(tokens);
+    ggufx_imatrix_options_init(&options);
+    options.dataset = "a text";
+    options.flags = GGUFX_COLLECT_OUTPUT;
+    if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);
+    if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
+    if (status == GGUFX_OK) {
+        status = ggufx_imatrix_collect(&made, session, tokens, N, CHUNK, 1, &options, error);
+        assert_int_equal(ggufx_session_length(session), 0);
+    }
+    ggufx_imatrix_destroy(made);
+    ggufx_session_destroy(session);
+    ggufx_model_destroy(model);
+    ggufx_file_destroy(file);
+    return status;
+}
+
+static void test_it_survives_each_failing_allocation(void **state) {
+    (void)state;
+    assert_true(fault_run(use_collect, NULL) > 30);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batches_change_no_count_and_hardly_a_sum),
+        cmocka_unit_test(test_the_matrix_of_the_logits_is_one_more),
+        cmocka_unit_test(test_it_can_be_cancelled_at_each_poll),
+        cmocka_unit_test(test_bad_arguments_are_refused),
+        cmocka_unit_test(test_a_nan_is_no_sum),
+        cmocka_unit_test(test_it_survives_each_failing_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
