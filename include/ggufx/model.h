@@ -243,7 +243,7 @@ typedef struct ggufx_layer_facts {
     uint32_t n_kv_heads;  /* of keys and values */
     uint32_t head_dim_k;  /* values of a query and a key */
     uint32_t head_dim_v;  /* of a value and a result */
-    uint32_t window;      /* tokens it sees; 0 = all */
+    uint32_t window;      /* tokens it sees, in llama4 at most; 0 = all */
     uint32_t reads_layer; /* whose keys and values it reads: its own, mostly */
     float scale;          /* of scores; 0 = 1 / sqrt(head_dim_k) */
     float softcap;        /* 0: none */

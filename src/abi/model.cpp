@@ -172,7 +172,7 @@ ggufx_layer_facts facts_of(const model::Program &program, uint32_t layer) {
         facts.n_kv_heads = cache.shape.n_kv_heads;
         facts.head_dim_k = cache.shape.head_dim_k;
         facts.head_dim_v = cache.shape.head_dim_v;
-        facts.window = cache.layers[attend->layer].window;
+        facts.window = cache.layers[attend->layer].window.n;
         facts.reads_layer = cache.layers[attend->layer].model_layer;
         facts.scale = attend->scale;
         facts.softcap = attend->cap;

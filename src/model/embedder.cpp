@@ -32,10 +32,10 @@ uint32_t context_of(const Program &program, const EmbedOptions &options) {
     const uint32_t n = options.n_context ? options.n_context : std::min(trained, kDefaultContext);
     if (n > INT32_MAX)
         fail(Status::argument, {}, "n_context is %" PRIu32 ", the limit is %" PRId32, n, INT32_MAX);
-    if (program.n_positions && n > program.n_positions)
+    if (program.shape.n_positions && n > program.shape.n_positions)
         fail(Status::argument, {},
              "n_context is %" PRIu32 ", the model has embeddings of %" PRIu32 " positions", n,
-             program.n_positions);
+             program.shape.n_positions);
     return n;
 }
 

@@ -21,6 +21,10 @@ uint32_t context_of(const Shape &shape, const SessionOptions &options) {
     if (n > INT32_MAX) {
         fail(Status::argument, {}, "n_context is %" PRIu32 ", the limit is %" PRId32, n, INT32_MAX);
     }
+    if (shape.n_positions && n > shape.n_positions)
+        fail(Status::argument, {},
+             "n_context is %" PRIu32 ", the model has embeddings of %" PRIu32 " positions", n,
+             shape.n_positions);
     return n;
 }
 

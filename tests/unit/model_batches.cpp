@@ -21,7 +21,8 @@ constexpr size_t kStreams = 6, kFamily = 3, kShared = 100; // streams of a famil
 constexpr size_t kPrompt = 90; // where prompts and tokens are computed each in their way
 
 constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3",  "gemma4", "gpt-oss",
-                                  "llama3",         "mixtral", "qwen35", "qwen35moe"};
+                                  "llama3",         "mixtral", "qwen35", "qwen35moe",
+                                  "granitehybrid",  "lfm2moe", "llama4", "mamba2"};
 
 struct CacheType {
     const char *name;

@@ -25,7 +25,8 @@ namespace {
 using ggufx::Failure;
 using ggufx::Status;
 
-constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3", "gemma4", "gpt-oss", "qwen35"};
+constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3", "gemma4", "gpt-oss",
+                                  "granitehybrid",  "mamba2", "qwen35"};
 constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
 constexpr size_t kTokens = 480; // windows of 16 tokens have dropped pages
 constexpr uint32_t kContext = 500;
@@ -284,7 +285,8 @@ void test_memory(const TinyFile &tiny, uint32_t type) {
             }
             CHECK(memory.live_bytes <= live, "%s, type %u: %lld bytes more after a load",
                   tiny.name.c_str(), type, memory.live_bytes - live);
-            CHECK(n > 10 && n < 1000, "%s: %ld allocations", tiny.name.c_str(), n);
+            const long least = tiny.architecture == "mamba2" ? 2 : 10; // it has no keys and values
+            CHECK(n > least && n < 1000, "%s: %ld allocations", tiny.name.c_str(), n);
             fault_reset(&memory);
             for (const size_t cut : {450u, 490u, 200u, 499u, 10u, 480u}) {
                 const size_t length = ggufx_session_length(to.handle());

@@ -38,7 +38,8 @@ void build(Builder &b, const Traits &traits, const char *positions) {
 void bert(Builder &b) {
     Traits t = common();
     t.rope = RopeStyle::none;
-    t.plain_ffn = t.full_qk_norm = true;
+    t.plain_ffn = true;
+    t.qk_norm = HeadNorm::whole;
     t.needs = {"attn_q.bias",      "attn_k.bias",           "attn_v.bias",
                "attn_output.bias", "attn_output_norm.bias", "layer_output_norm.bias"};
     t.ffn_needs = {"ffn_up.bias", "ffn_down.bias"};
@@ -65,7 +66,7 @@ void jina_bert_v2(Builder &b) {
     Traits t = common();
     t.rope = RopeStyle::none;
     t.alibi = 8;
-    t.full_qk_norm = true;
+    t.qk_norm = HeadNorm::whole;
     t.needs = {"attn_output_norm.bias", "layer_output_norm.bias"};
     build(b, t, nullptr);
 }

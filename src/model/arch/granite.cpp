@@ -1,4 +1,5 @@
-// granite, granitemoe: factors on embedding, residuals, scores and logits.
+// granite, granitemoe, granitehybrid: factors on embedding, residuals, scores and logits;
+// granitehybrid has Mamba-2 in most layers.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -17,6 +18,7 @@ float factor(const Keys &keys, const char *name) {
 void granite(Builder &b) {
     const Keys &keys = b.keys();
     Traits t;
+    t.recurrent = Recurrent::mamba2;
     t.rope = keys.flag_or("rope.scaling.finetuned", true) ? RopeStyle::pairs : RopeStyle::none;
     t.attention_scale = static_cast<float>(keys.number_or("attention.scale", 0, 1e6, 0));
     t.embedding_scale = factor(keys, "embedding_scale");

@@ -11,6 +11,14 @@ void qwen2(Builder &b) {
     standard(b, t);
 }
 
+void qwen2moe(Builder &b) {
+    Traits t;
+    t.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
+    t.experts.normalize = false;
+    t.shared_gate = true;
+    standard(b, t);
+}
+
 void qwen3(Builder &b) {
     Traits t;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};

@@ -19,8 +19,9 @@ public:
     View build(View h) {
         require();
         project(h);
-        norms();
+        if (!t_.norm_rotated) norms();
         rotate();
+        if (t_.norm_rotated) norms();
         temper();
         const View a = attend();
         if (!gate_.none()) b_.emit(step::SigmoidGate{a, gate_, heads_, 2 * dim_k_, false});
@@ -137,10 +138,17 @@ void Attention::query_with_gate() {
 
 void Attention::head_norm(View x, const char *name, uint32_t heads) {
     if (!b_.has(name)) return;
-    if (t_.full_qk_norm)
-        b_.norm(x, x, name, t_.norm);
-    else
+    switch (t_.qk_norm) {
+    case HeadNorm::shared:
         b_.norm(x, x, name, NormKind::rms, heads);
+        break;
+    case HeadNorm::whole:
+        b_.norm(x, x, name, t_.norm);
+        break;
+    case HeadNorm::own:
+        b_.norm_parts(x, name, t_.norm, heads);
+        break;
+    }
 }
 
 void Attention::norms() {
@@ -154,10 +162,13 @@ void Attention::rotate() {
     const View angles = b_.angles(rotation_);
     b_.emit(step::Rotate{q_, angles, heads_, 0, rope_dims_ / 2, t_.rope});
     if (own()) b_.emit(step::Rotate{k_, angles, kv_heads_, 0, rope_dims_ / 2, t_.rope});
+    if (!t_.unit_rotated) return;
+    b_.norm_by(q_, q_, kNoIndex, heads_);
+    if (own()) b_.norm_by(k_, k_, kNoIndex, kv_heads_);
 }
 
 void Attention::temper() {
-    if (t_.temperature_scale == 0) return;
+    if (t_.temperature_scale == 0 || (t_.tempers && !t_.tempers(layer_))) return;
     b_.emit(
         step::Temperature{q_, t_.temperature_scale, t_.temperature_floor, t_.temperature_offset});
 }
@@ -181,7 +192,7 @@ View Attention::attend() {
         shape.rotation = rotation_;
     }
     if (own())
-        b_.cache_layer(&attend, shape, windowed_ ? t_.window : 0);
+        b_.cache_layer(&attend, shape, {windowed_ ? t_.window : 0, windowed_ && t_.chunked});
     else
         b_.share_layer(&attend, shape, t_.shares(layer_));
     b_.emit(attend);

@@ -143,6 +143,19 @@ Vec Binder::vector(const TensorName &name, uint64_t n) {
     return table(name, n, 1);
 }
 
+Vec Binder::repeated(const TensorName &name, uint64_t n, uint64_t times) {
+    const Vec start = table(name, 1, n);
+    const uint64_t all = n * times, more = all - n; // both below kMaxWidth
+    if (more >= kNoIndex - program_.n_vector_floats)
+        fail(Status::limit, {}, "the vectors of the model exceed 2^32 values");
+    program_.n_vector_floats += more;
+    if (!is_read(name)) return start;
+    program_.vectors.resize(static_cast<size_t>(start + all));
+    float *values = program_.vectors.data() + start;
+    for (uint64_t i = all; i-- > 0;) values[i] = values[i / times]; // reads at or below i
+    return start;
+}
+
 Vec Binder::turned(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
     const Vec start = table(name, n_cols, n_rows);
     if (!is_read(name)) return start;

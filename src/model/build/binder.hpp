@@ -43,6 +43,8 @@ public:
     // Floats, decoded: [n], [n_cols, n_rows].
     Vec vector(const TensorName &name, uint64_t n);
     Vec table(const TensorName &name, uint64_t n_cols, uint64_t n_rows);
+    // Each of n values `times` times, one after the other; the result's length is a tensor's already.
+    Vec repeated(const TensorName &name, uint64_t n, uint64_t times);
     // The same, [n_rows][n_cols] turned into [n_cols][n_rows].
     Vec turned(const TensorName &name, uint64_t n_cols, uint64_t n_rows);
 

@@ -147,6 +147,12 @@ void Builder::norm(View out, View in, const char *name, NormKind kind, uint32_t 
     emit(norm);
 }
 
+void Builder::norm_parts(View x, const char *name, NormKind kind, uint32_t parts) {
+    emit(step::Norm{x, x, kind, kNoIndex, kNoIndex, parts, epsilon_});
+    const Vec weights = binder_.table({layer_, name}, x.width / parts, parts);
+    emit(step::MultiplyVector{x, weights, false});
+}
+
 void Builder::norm_by(View out, View in, Vec w, uint32_t groups) {
     emit(step::Norm{in, out, NormKind::rms, w, kNoIndex, groups, epsilon_});
 }
@@ -205,7 +211,8 @@ View Builder::angles(uint32_t rotation) {
     return angles_[rotation];
 }
 
-void Builder::cache_layer(step::Attend *attend, const CacheShape &shape, uint32_t window) {
+void Builder::cache_layer(step::Attend *attend, const CacheShape &shape,
+                          const CacheWindow &window) {
     uint32_t cache = 0;
     for (; cache < program_.caches.size(); cache++)
         if (program_.caches[cache].shape == shape) break;
@@ -269,7 +276,7 @@ void Builder::add_positions(View x, const char *table) {
     Shape &shape = program_.shape;
     const View p = slot(x.width);
     const uint32_t rows = binder_.matrix({kNoLayer, table}, x.width, shape.n_context, Role::kept);
-    program_.n_positions = shape.n_context;
+    shape.n_positions = shape.n_context;
     emit(step::Embed{p, rows, 1, true});
     add(x, p);
 }

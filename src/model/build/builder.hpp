@@ -57,6 +57,8 @@ public:
     // A norm by weights of the layer: NormKind, `groups` parts.
     void norm(View out, View in, const char *name, NormKind kind, uint32_t groups = 1);
     View normed(View in, const char *name, NormKind kind);
+    // `parts` parts of x in place, each with weights of its own: [width of a part, parts].
+    void norm_parts(View x, const char *name, NormKind kind, uint32_t parts);
     void norm_by(View out, View in, Vec w, uint32_t groups); // RMS; w of a group, or none
     View plain(View in, const Linear &linear);               // without bias and factor
     void add(View x, View y, float scale = 1) { emit(step::Add{x, y, scale}); }
@@ -65,7 +67,7 @@ public:
     uint32_t rotation(const Rope &rope);
     View angles(uint32_t rotation);
     // A new layer in the cache of that shape; whose it is, for layers that share it.
-    void cache_layer(step::Attend *attend, const CacheShape &shape, uint32_t window);
+    void cache_layer(step::Attend *attend, const CacheShape &shape, const CacheWindow &window);
     void share_layer(step::Attend *attend, const CacheShape &shape, uint32_t owner);
     // For users who ask: those of the first attention layer.
     void note_heads(uint32_t heads, uint32_t kv_heads, uint32_t dim_k, uint32_t dim_v);
@@ -116,6 +118,9 @@ Rope window_rope(const Keys &keys, const Traits &traits, uint32_t dims, bool win
 View attention(Builder &b, const Traits &traits, View h);
 View mla(Builder &b, View h);
 View delta_net(Builder &b, View h, bool interleaved);
+View mamba1(Builder &b, View h);
+View mamba2(Builder &b, View h);
+View short_conv(Builder &b, View h);
 View feed_forward(Builder &b, const Traits &traits, View h); // dense or experts, by the tensors
 bool has_experts(const Builder &b);                          // the layer
 struct Dense {

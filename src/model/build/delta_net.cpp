@@ -13,7 +13,7 @@ public:
         size_ = keys.count("ssm.state_size", {1, kMaxHeadDim});
         key_heads_ = keys.count("ssm.group_count", {1, kMaxHeads});
         heads_ = keys.count("ssm.time_step_rank", {1, kMaxHeads});
-        taps_ = keys.count("ssm.conv_kernel", {2, 8});
+        taps_ = keys.count("ssm.conv_kernel", {2, kMaxTaps});
         if (heads_ % key_heads_)
             keys.reject("ssm.group_count", "does not divide the number of value heads");
         inner_ = uint64_t{heads_} * size_;

@@ -51,19 +51,20 @@ public:
     View build(View h, View scores) {
         b_.require(t_.needs);
         route(scores.none() ? b_.linear(h, {"ffn_gate_inp", s_.n, Role::kept}) : scores);
-        const View hidden = expand(h);
+        const View hidden = t_.weighed ? expand(weigh(h), true) : expand(h, false);
         const View parts =
             product(hidden, {"ffn_down_exps", h.width, Role::ffn_down}, s_.width, true);
         if (b_.has("ffn_down_exps", "scale"))
             b_.emit(step::ExpertScale{parts, ids_, b_.vector("ffn_down_exps", s_.n, "scale")});
         const View out = b_.slot(h.width);
-        b_.emit(step::ExpertSum{parts, weights_, out});
+        b_.emit(step::ExpertSum{parts, t_.weighed ? View{} : weights_, out, s_.used});
         return out;
     }
 
 private:
     void route(View scores);
-    View expand(View h);
+    View weigh(View h);
+    View expand(View h, bool each);
     uint32_t bind_separate(const Linear &part, uint64_t n_cols);
     View product(View in, const Linear &part, uint64_t n_cols, bool each);
 
@@ -88,6 +89,12 @@ void ExpertBlock::route(View scores) {
         route.groups_used = keys.count("expert_group_used_count", {1, route.groups});
         if (uint64_t{route.groups_used} * (s_.n / route.groups) < s_.used)
             keys.reject("expert_group_used_count", "leaves fewer experts than are used");
+    }
+    if (t_.weighed) { // scores order experts as their sigmoids do, where these are not rounded to 1
+        route.gating = Gating::none;
+        route.scale = 1;
+        b_.emit(route);
+        return;
     }
     const uint32_t kind = keys.count_or("expert_gating_func", {0, 3}, 0);
     route.gating = kind ? static_cast<Gating>(kind) : t_.gating;
@@ -137,11 +144,20 @@ View ExpertBlock::product(View in, const Linear &part, uint64_t n_cols, bool eac
     return p.out;
 }
 
-// What goes into the last matrices: [used][width].
-View ExpertBlock::expand(View h) {
+// The input of each expert: [used][width of h].
+View ExpertBlock::weigh(View h) {
+    const View in = b_.slot(uint64_t{s_.used} * h.width);
+    b_.emit(step::Gather{h, in, s_.used, 0, h.width, h.width});
+    b_.emit(step::SigmoidGate{in, weights_, s_.used, 1, true});
+    return in;
+}
+
+// What goes into the last matrices: [used][width]. With `each` h has a part for each expert.
+View ExpertBlock::expand(View h, bool each) {
+    const uint32_t n_cols = each ? h.width / s_.used : h.width;
     if (b_.has("ffn_gate_up_exps")) { // rows of the gate first
-        const View both = product(h, {"ffn_gate_up_exps", uint64_t{2} * s_.width, Role::ffn_gate},
-                                  h.width, false);
+        const View both =
+            product(h, {"ffn_gate_up_exps", uint64_t{2} * s_.width, Role::ffn_gate}, n_cols, each);
         const View hidden = b_.slot(uint64_t{s_.used} * s_.width);
         b_.emit(step::Activate{both, both.part(s_.width, both.width - s_.width), s_.used, s_.width,
                                2 * s_.width, t_.act});
@@ -149,12 +165,12 @@ View ExpertBlock::expand(View h) {
         return hidden;
     }
     if (t_.plain) {
-        const View hidden = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, h.width, false);
+        const View hidden = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, n_cols, each);
         b_.emit(step::Activate{hidden, View{}, s_.used, s_.width, s_.width, t_.act});
         return hidden;
     }
-    const View gate = product(h, {"ffn_gate_exps", s_.width, Role::ffn_gate}, h.width, false);
-    const View up = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, h.width, false);
+    const View gate = product(h, {"ffn_gate_exps", s_.width, Role::ffn_gate}, n_cols, each);
+    const View up = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, n_cols, each);
     b_.emit(activate(t_.act, gate, up));
     return gate;
 }
@@ -196,14 +212,24 @@ bool has_experts(const Builder &b) {
     return b.has("ffn_gate_inp") || b.has("ffn_up_exps") || b.has("ffn_down_exps");
 }
 
+// Of a layer; some work in a narrower space, but are chosen outside of it.
+static View experts_of(Builder &b, const Traits &t, View h) {
+    if (!b.has("ffn_latent_down") && !b.has("ffn_latent_up")) return experts(b, t.experts, h, {});
+    const uint32_t n = b.keys().count("expert_count", {1, kMaxExperts});
+    const uint32_t width = b.keys().count("moe_latent_size", {1, kMaxWidth});
+    const View scores = b.linear(h, {"ffn_gate_inp", n, Role::kept});
+    const View latent = b.linear(h, {"ffn_latent_down", width});
+    return b.linear(experts(b, t.experts, latent, scores), {"ffn_latent_up", h.width});
+}
+
 View feed_forward(Builder &b, const Traits &t, View h) {
     if (!has_experts(b)) {
         b.require(t.ffn_needs);
         return dense(b, {t.act, "", t.plain_ffn}, h);
     }
-    const View out = experts(b, t.experts, h, View{});
+    const View out = experts_of(b, t, h);
     if (!b.has("ffn_up_shexp") && !b.has("ffn_down_shexp")) return out;
-    const View shared = dense(b, {t.experts.act, "_shexp"}, h);
+    const View shared = dense(b, {t.experts.act, "_shexp", t.experts.plain}, h);
     if (t.shared_gate) {
         const View gate = b.linear(h, {"ffn_gate_inp_shexp", 1, Role::kept});
         b.emit(step::SigmoidGate{shared, gate, 1, 0, true});

@@ -10,6 +10,7 @@ namespace ggufx::model {
 // Far above any model; products of two of them stay below 2^63.
 constexpr uint64_t kMaxLayers = 4096, kMaxWidth = 1u << 24, kMaxHeads = 1u << 14;
 constexpr uint64_t kMaxHeadDim = 1u << 14, kMaxExperts = 1u << 10;
+constexpr uint64_t kMaxTaps = 8;            // of a convolution along the tokens
 constexpr uint64_t kMaxContext = INT32_MAX; // positions are int32_t
 
 struct Limits {

@@ -106,7 +106,7 @@ View Mla::attend(View q, View k, View v, const CacheShape &shape) {
     attend.causal = b_.causal({});
     attend.slopes = kNoIndex;
     attend.model_layer = layer_;
-    b_.cache_layer(&attend, shape, 0);
+    b_.cache_layer(&attend, shape, {});
     b_.emit(attend);
     return attend.out;
 }

@@ -21,12 +21,23 @@ struct Experts {
     bool scaled = true; // by expert_weights_scale
     Act act = Act::silu;
     bool plain = false; // without a gate: act(up x)
-    Names needs = {};   // beside the matrices
+    bool weighed =
+        false;        // what goes into an expert is weighed, by sigmoid(score), not what comes out
+    Names needs = {}; // beside the matrices
 };
 
-// Where norms stand: before a sublayer, or behind its sum with the stream (attn_output_norm,
-// layer_output_norm).
-enum class NormOrder : uint8_t { before, after_sum };
+// Where norms stand: before a sublayer; behind its sum with the stream (attn_output_norm,
+// layer_output_norm); on its output alone (post_attention_norm, post_ffw_norm). parallel: attention
+// and network look at one norm of the stream, or have one each.
+// single: a layer is one mixer or one network.
+enum class NormOrder : uint8_t { before, after_sum, after_output, parallel, single };
+
+// What layers with a state are. by_key: value heads of a key head stand together.
+enum class Recurrent : uint8_t { delta, delta_by_key, mamba1, mamba2 };
+
+// Weights of the norms of queries and keys: those of one head for all (RMS), over all heads at once
+// or for each head its own (both of the kind of the others).
+enum class HeadNorm : uint8_t { shared, whole, own };
 
 // Rotation of layers with a window, where it differs.
 struct WindowRope {
@@ -42,14 +53,17 @@ struct Traits {
     RopeStyle rope = RopeStyle::halves;
     Act act = Act::silu;
     NormOrder order = NormOrder::before;
-    bool first_norm = true;            // the first layer has an attn_norm
-    bool causal = true;                // tokens see those before them alone; a key may say no
-    bool logits = true;                // a next token is predicted; else it makes embeddings only
-    bool plain_ffn = false;            // without a gate: act(up x)
-    bool full_qk_norm = false;         // norms of q and k over all heads at once, of kind `norm`
-    float alibi = 0;                   // largest bias of ALiBi; 0: none
-    bool post_norms = false;           // post_attention_norm and post_ffw_norm on the outputs
-    const char *ffn_norm = "ffn_norm"; // before the feed-forward network
+    bool first_norm = true; // the first layer has an attn_norm
+    bool causal = true;     // tokens see those before them alone; a key may say no
+    bool logits = true;     // a next token is predicted; else it makes embeddings only
+    bool plain_ffn = false; // without a gate: act(up x)
+    Recurrent recurrent = Recurrent::delta;
+    HeadNorm qk_norm = HeadNorm::shared;
+    bool norm_rotated = false;               // norms of q and k stand behind the rotation
+    bool unit_rotated = false;               // an RMS norm of turned q and k, without weights
+    float alibi = 0;                         // largest bias of ALiBi; 0: none
+    bool post_norms = false;                 // post_attention_norm and post_ffw_norm on the outputs
+    const char *ffn_norm = "ffn_norm";       // before the feed-forward network
     const char *output_norm = "output_norm"; // null: none
     bool gated_query = false;                // attn_q has a gate behind each head's query
     bool shared_gate = false;                // sigmoid(ffn_gate_inp_shexp x) on the shared expert
@@ -68,6 +82,7 @@ struct Traits {
     std::function<uint32_t(uint32_t layer)> shares;
     LayerTest rotates;    // none: all layers
     uint32_t window = 0;  // 0: none
+    bool chunked = false; // it begins at a multiple of itself
     LayerTest has_window; // none: all, where there is one
     WindowRope window_rope;
 
@@ -76,6 +91,7 @@ struct Traits {
     float attention_cap = 0, logit_cap = 0;
     // Queries times 1 + scale * log(floor((position + offset) / floor) + 1).
     float temperature_scale = 0, temperature_floor = 0, temperature_offset = 0;
+    LayerTest tempers; // none: all layers, where the scale is not 0
 };
 
 // Layers l with l mod n < n - 1; n = 1: none, n = 0: all.

@@ -145,6 +145,13 @@ private:
         see(s.x);
         end();
     }
+    void line(const step::Multiply &s) {
+        begin("multiply");
+        see(s.x);
+        put(" *=");
+        see(s.y);
+        end();
+    }
     void line(const step::Cap &s) {
         begin("cap");
         see(s.x);
@@ -175,7 +182,7 @@ private:
         end();
     }
     void line(const step::Route &s) {
-        constexpr const char *kinds[] = {"", "softmax", "sigmoid", "softmax of the chosen"};
+        constexpr const char *kinds[] = {"scores", "softmax", "sigmoid", "softmax of the chosen"};
         begin("route");
         see(s.scores);
         put(" %" PRIu32 " of %" PRIu32 ", %s", s.ids.width, s.scores.width,
@@ -206,6 +213,12 @@ private:
         begin("gates");
         see(s.decay);
         see(s.beta);
+        end();
+    }
+    void line(const step::TimeSteps &s) {
+        begin("steps");
+        see(s.dt);
+        if (!s.decay.none()) give(s.decay);
         end();
     }
     void line(const step::Product &s) {
@@ -242,7 +255,8 @@ private:
         put(" %" PRIu32 "/%" PRIu32 " heads of %" PRIu32, c.n_heads, c.n_kv_heads, c.head_dim_k);
         if (c.head_dim_v != c.head_dim_k) put("/%" PRIu32, c.head_dim_v);
         if (c.v_in_k) put(", values in keys");
-        if (cache.layers[s.layer].window) put(", window %" PRIu32, cache.layers[s.layer].window);
+        const CacheWindow &window = cache.layers[s.layer].window;
+        if (window.n) put(", %s %" PRIu32, window.chunked ? "chunks of" : "window", window.n);
         if (s.scale != 0) put(", scale %g", static_cast<double>(s.scale));
         if (s.cap != 0) put(", cap %g", static_cast<double>(s.cap));
         if (s.sinks != kNoIndex) put(", sinks");
@@ -278,6 +292,22 @@ private:
         see(s.k);
         see(s.v);
         put(" %" PRIu32 " heads of %" PRIu32, s.heads, s.values);
+        give(s.out);
+        end();
+    }
+    void line(const step::Scan &s) {
+        begin("scan");
+        for (const View &v : {s.u, s.b, s.c, s.dt}) see(v);
+        put(" %" PRIu32 " heads", s.heads);
+        if (s.groups > 1) put(" in %" PRIu32 " groups", s.groups);
+        put(", states of %" PRIu32, s.b.width / s.groups);
+        give(s.out);
+        end();
+    }
+    void line(const step::ScanEach &s) {
+        begin("scan");
+        for (const View &v : {s.u, s.b, s.c, s.dt}) see(v);
+        put(" each, states of %" PRIu32, s.b.width);
         give(s.out);
         end();
     }

@@ -18,6 +18,7 @@ struct Shape {
     uint32_t head_dim_k = 0, head_dim_v = 0;
     uint32_t n_experts = 0, n_used_experts = 0;
     uint64_t n_vocab = 0;
+    uint32_t n_positions = 0; // that have learned embeddings; 0: any number
 };
 
 // Rows of `width` floats, one per token of a batch.
@@ -49,8 +50,15 @@ struct Rotation {
     }
 };
 
+// What a layer sees of the tokens before; 0: all. chunked: those from a multiple of `n` on.
+struct CacheWindow {
+    uint32_t n = 0;
+    bool chunked = false;
+};
+
 struct CacheLayer {
-    uint32_t model_layer, window;
+    uint32_t model_layer;
+    CacheWindow window;
 };
 
 // Layers whose keys and values have the same shape share a cache.
@@ -113,7 +121,6 @@ struct Program {
     bool causal = true;              // tokens see those before them alone
     Pooling pooling = Pooling::none; // that the file asks for
     bool pools = false;              // it is made for embeddings: a key or tensors say so
-    uint32_t n_positions = 0;        // that have learned embeddings; 0: any number
     View stream;                     // hidden states behind the last layer
     View hidden;                     // behind the last norm
     View logits;                     // outside; none: it makes embeddings only

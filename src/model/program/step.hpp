@@ -29,7 +29,8 @@ enum class Act : uint8_t { silu, gelu, relu2, oai };
 enum class RopeStyle : uint8_t { none, pairs, halves };
 // Which rows of a text make its embedding; as in the key `pooling_type`.
 enum class Pooling : uint8_t { none = 0, mean = 1, first = 2, last = 3, rank = 4 };
-enum class Gating : uint8_t { softmax = 1, sigmoid = 2, softmax_chosen = 3 };
+// By their keys; none: weights are the scores themselves.
+enum class Gating : uint8_t { none = 0, softmax = 1, sigmoid = 2, softmax_chosen = 3 };
 
 namespace step {
 
@@ -113,6 +114,16 @@ struct MultiplyVector {
     template <class F> void views(F f) const { f(x); }
 };
 
+// x *= y
+struct Multiply {
+    static constexpr bool kRows = true;
+    View x, y;
+    template <class F> void views(F f) const {
+        f(x);
+        f(y);
+    }
+};
+
 // x = cap * tanh(x / cap)
 struct Cap {
     static constexpr bool kRows = true;
@@ -173,10 +184,11 @@ struct Route {
     }
 };
 
-// out = sum_k weights[k] * in[k], k ascending
+// out = sum_k weights[k] * in[k], k ascending; without weights the plain sum of `used` parts.
 struct ExpertSum {
     static constexpr bool kRows = true;
     View in, weights, out;
+    uint32_t used;
     template <class F> void views(F f) const {
         f(in);
         f(weights);
@@ -212,6 +224,17 @@ struct DeltaGates {
     template <class F> void views(F f) const {
         f(decay);
         f(beta);
+    }
+};
+
+// dt = softplus(dt + bias), decay = exp(dt * a); without a bias, without a decay where they are none.
+struct TimeSteps {
+    static constexpr bool kRows = true;
+    View dt, decay;
+    Vec bias, a;
+    template <class F> void views(F f) const {
+        f(dt);
+        f(decay);
     }
 };
 
@@ -342,13 +365,36 @@ struct Delta {
     }
 };
 
+// Mamba-2: heads are equal parts of u, each with a time step and a decay; b and c serve the heads of
+// a group.
+struct Scan {
+    static constexpr bool kRows = false;
+    View u, b, c, dt, decay, out;
+    uint32_t state, heads, groups;
+    template <class F> void views(F f) const {
+        for (const View &v : {u, b, c, dt, decay, out}) f(v);
+    }
+};
+
+// Mamba-1: each value of u has a time step and decays of its own, a[value][size of the state].
+struct ScanEach {
+    static constexpr bool kRows = false;
+    View u, b, c, dt, out;
+    Vec a;
+    uint32_t state;
+    template <class F> void views(F f) const {
+        for (const View &v : {u, b, c, dt, out}) f(v);
+    }
+};
+
 } // namespace step
 
 using Step = std::variant<step::Embed, step::Angles, step::Norm, step::Rotate, step::Temperature,
-                          step::Scale, step::Add, step::AddVector, step::MultiplyVector, step::Cap,
-                          step::Activate, step::Gather, step::SigmoidGate, step::Route,
-                          step::ExpertSum, step::ExpertScale, step::ExpertBias, step::DeltaGates,
-                          step::Softmax, step::Product, step::HeadProduct, step::ExpertProduct,
-                          step::Attend, step::Pool, step::Conv, step::Delta>;
+                          step::Scale, step::Add, step::AddVector, step::MultiplyVector,
+                          step::Multiply, step::Cap, step::Activate, step::Gather,
+                          step::SigmoidGate, step::Route, step::ExpertSum, step::ExpertScale,
+                          step::ExpertBias, step::DeltaGates, step::TimeSteps, step::Softmax,
+                          step::Product, step::HeadProduct, step::ExpertProduct, step::Attend,
+                          step::Pool, step::Conv, step::Delta, step::Scan, step::ScanEach>;
 
 } // namespace ggufx::model

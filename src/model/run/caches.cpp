@@ -13,8 +13,12 @@ constexpr uint32_t kWindowHistory = 320, kWindowStep = 128;
 
 bool has_windows(const CacheInfo &info) {
     for (const CacheLayer &layer : info.layers)
-        if (layer.window > 0) return true;
+        if (layer.window.n > 0) return true;
     return false;
+}
+
+kv::WindowKind kind_of(const CacheWindow &window) {
+    return window.chunked ? kv::WindowKind::chunked : kv::WindowKind::sliding;
 }
 
 // The configuration of a cache and the layers it points to.
@@ -53,7 +57,7 @@ struct CachePlan {
     void set_windows(const CacheInfo &info) {
         if (!has_windows(info)) return;
         for (const CacheLayer &layer : info.layers)
-            layers.push_back({0, 0, layer.window, kv::WindowKind::sliding});
+            layers.push_back({0, 0, layer.window.n, kind_of(layer.window)});
         config.layers = layers.data();
         config.window_history = kWindowHistory;
     }
@@ -64,7 +68,7 @@ struct CachePlan {
                             kv::type_ops(config.type_k)->is_float() &&
                             kv::type_ops(config.type_v)->is_float();
         for (const CacheLayer &layer : program.caches[index].layers)
-            appends.push_back(floats && layer.window ? kWindowStep : 0);
+            appends.push_back(floats && layer.window.n ? kWindowStep : 0);
         for (const Step &step : program.steps) {
             const auto *attend = std::get_if<step::Attend>(&step);
             if (attend && attend->shared && attend->cache == index)

@@ -12,8 +12,6 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr uint32_t kMaxTaps = 8;
-
 // Row i of what came before a run of tokens, and of the run: rows of the tail have i < n_tail.
 struct Inputs {
     const float *tail;
@@ -31,15 +29,21 @@ void keep_tail(const Inputs &inputs, float *tail_out, size_t n) {
         memmove(tail_out + i * inputs.width, inputs.row(i + n), inputs.width * sizeof(float));
 }
 
+// Where `count` rows of n values of a state begin that a run works on in place.
+float *begin_rows(const state::Step &memory, size_t first, size_t count, size_t n) {
+    float *m = memory.state_out + first * n;
+    const float *before = memory.state_in + first * n;
+    if (m != before) memcpy(m, before, count * n * sizeof(float));
+    return m;
+}
+
 // Rows first .. first + count - 1 of the matrix of a head over the tokens of a run.
 void delta_rows(const Context &c, const step::Delta &s, size_t part, size_t head, size_t first,
                 size_t count) {
-    const state::Step &memory = c.memory[part];
-    const size_t n = s.values, at = head * n * n + first * n;
+    const size_t n = s.values;
     const size_t key = s.interleaved ? head % s.key_heads : head / (s.heads / s.key_heads);
     const float scale = static_cast<float>(1.0 / sqrt(static_cast<double>(n)));
-    float *m = memory.state_out + at;
-    if (m != memory.state_in + at) memcpy(m, memory.state_in + at, count * n * sizeof(float));
+    float *m = begin_rows(c.memory[part], head * n + first, count, n);
     const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
     for (size_t row = begin; row < end; row++) {
         const kernels::DeltaStep numbers = {c.at(s.decay, row)[head], c.at(s.beta, row)[head],
@@ -48,6 +52,46 @@ void delta_rows(const Context &c, const step::Delta &s, size_t part, size_t head
                      c.at(s.q, row) + key * n, c.at(s.v, row) + head * n + first, numbers, count,
                      n);
     }
+}
+
+// Values first .. first + count - 1 of a head over the tokens of a run.
+void scan_rows(const Context &c, const step::Scan &s, size_t part, size_t head, size_t first,
+               size_t count) {
+    const size_t n = s.b.width / s.groups, at = head * (s.u.width / s.heads) + first;
+    const size_t group = head / (s.heads / s.groups);
+    float *m = begin_rows(c.memory[part], at, count, n);
+    const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
+    for (size_t row = begin; row < end; row++)
+        c.rows.scan(c.at(s.out, row) + at, m, c.at(s.b, row) + group * n,
+                    c.at(s.c, row) + group * n, c.at(s.u, row) + at, c.at(s.decay, row)[head],
+                    c.at(s.dt, row)[head], count, n);
+}
+
+void scan_each_rows(const Context &c, const step::ScanEach &s, size_t part, size_t first,
+                    size_t count) {
+    const size_t n = s.b.width;
+    const float *a = c.program.vector(s.a) + first * n;
+    float *m = begin_rows(c.memory[part], first, count, n);
+    const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
+    for (size_t row = begin; row < end; row++)
+        c.rows.scan_each(c.at(s.out, row) + first, m, a, c.at(s.b, row), c.at(s.c, row),
+                         c.at(s.u, row) + first, c.at(s.dt, row) + first, count, n);
+}
+
+// A task has some rows of the state of a head of `rows` of n values and runs over the tokens of a
+// sequence: body(part, head, first, count).
+template <class Body>
+Status for_states(const Context &c, size_t heads, size_t rows, size_t n, Failure *failure,
+                  const Body &body) {
+    constexpr size_t kRows = 16;
+    const size_t cuts = (rows + kRows - 1) / kRows, per_part = heads * cuts;
+    const size_t tokens = c.n / c.n_parts + 1;
+    const Status status =
+        for_rows(c.host(), c.n_parts * per_part, tokens * kRows * n * 4, [&](size_t task) {
+            const size_t head = task % per_part / cuts, first = task % cuts * kRows;
+            body(task / per_part, head, first, rows - first < kRows ? rows - first : kRows);
+        });
+    return executor_failed(status, failure);
 }
 
 } // namespace
@@ -73,18 +117,25 @@ Status run(const Context &c, const step::Conv &s, Failure *failure) {
     return Status::ok;
 }
 
-// A task has some rows of a head's matrix and runs over the tokens of a sequence.
 Status run(const Context &c, const step::Delta &s, Failure *failure) {
-    constexpr size_t kRows = 16;
-    const size_t n = s.values, cuts = (n + kRows - 1) / kRows, per_part = s.heads * cuts;
-    const size_t tokens = c.n / c.n_parts + 1;
-    const Status status =
-        for_rows(c.host(), c.n_parts * per_part, tokens * kRows * n * 4, [&](size_t task) {
-            const size_t head = task % per_part / cuts, first = task % cuts * kRows;
-            const size_t count = n - first < kRows ? n - first : kRows;
-            delta_rows(c, s, task / per_part, head, first, count);
-        });
-    return executor_failed(status, failure);
+    return for_states(c, s.heads, s.values, s.values, failure,
+                      [&](size_t part, size_t head, size_t first, size_t count) {
+                          delta_rows(c, s, part, head, first, count);
+                      });
+}
+
+Status run(const Context &c, const step::Scan &s, Failure *failure) {
+    return for_states(c, s.heads, s.u.width / s.heads, s.b.width / s.groups, failure,
+                      [&](size_t part, size_t head, size_t first, size_t count) {
+                          scan_rows(c, s, part, head, first, count);
+                      });
+}
+
+Status run(const Context &c, const step::ScanEach &s, Failure *failure) {
+    return for_states(c, 1, s.u.width, s.b.width, failure,
+                      [&](size_t part, size_t, size_t first, size_t count) {
+                          scan_each_rows(c, s, part, first, count);
+                      });
 }
 
 } // namespace ggufx::model

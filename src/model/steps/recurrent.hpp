@@ -9,5 +9,7 @@ namespace ggufx::model {
 
 Status run(const Context &c, const step::Conv &s, Failure *failure);
 Status run(const Context &c, const step::Delta &s, Failure *failure);
+Status run(const Context &c, const step::Scan &s, Failure *failure);
+Status run(const Context &c, const step::ScanEach &s, Failure *failure);
 
 } // namespace ggufx::model

@@ -77,6 +77,10 @@ void run(const Context &c, const step::MultiplyVector &s, size_t row) {
         c.rows.multiply(c.at(s.x, row), v, s.x.width);
 }
 
+void run(const Context &c, const step::Multiply &s, size_t row) {
+    c.rows.multiply(c.at(s.x, row), c.at(s.y, row), s.x.width);
+}
+
 void run(const Context &c, const step::Cap &s, size_t row) {
     c.rows.cap(c.at(s.x, row), s.cap, s.x.width);
 }
@@ -120,12 +124,17 @@ void run(const Context &c, const step::Route &s, size_t row) {
 }
 
 void run(const Context &c, const step::ExpertSum &s, size_t row) {
-    const float *in = c.at(s.in, row), *weights = c.at(s.weights, row);
+    const size_t n = s.out.width;
+    const float *in = c.at(s.in, row), *weights = s.weights.none() ? nullptr : c.at(s.weights, row);
     float *out = c.at(s.out, row);
-    memcpy(out, in, s.out.width * sizeof(float));
-    c.rows.scale(out, weights[0], s.out.width);
-    for (size_t k = 1; k < s.weights.width; k++)
-        c.rows.add_scaled(out, in + k * s.out.width, weights[k], s.out.width);
+    memcpy(out, in, n * sizeof(float));
+    if (weights) c.rows.scale(out, weights[0], n);
+    for (size_t k = 1; k < s.used; k++) {
+        if (weights)
+            c.rows.add_scaled(out, in + k * n, weights[k], n);
+        else
+            c.rows.add(out, in + k * n, n);
+    }
 }
 
 // Part k of a row and the number of its expert.
@@ -162,6 +171,16 @@ void run(const Context &c, const step::DeltaGates &s, size_t row) {
         decay[i] = exp_f32(softplus(decay[i] + bias[i]) * a[i]);
         beta[i] = 1.0f / (1.0f + exp_f32(-beta[i]));
     }
+}
+
+void run(const Context &c, const step::TimeSteps &s, size_t row) {
+    const float *bias = c.program.vector(s.bias), *a = c.program.vector(s.a);
+    float *dt = c.at(s.dt, row);
+    if (bias) c.rows.add(dt, bias, s.dt.width);
+    for (size_t i = 0; i < s.dt.width; i++) dt[i] = softplus(dt[i]);
+    if (s.decay.none()) return;
+    float *decay = c.at(s.decay, row);
+    for (size_t i = 0; i < s.dt.width; i++) decay[i] = exp_f32(dt[i] * a[i]);
 }
 
 void run(const Context &c, const step::Softmax &s, size_t row) {

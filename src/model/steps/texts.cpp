@@ -21,8 +21,11 @@ kv::AttendOptions attend_options(const Context &c, const step::Attend &s) {
     options.alibi_both_sides = !s.causal;
     options.progress = c.options.progress;
     if (!c.one_layer) return options; // the layer has its window
-    options.window = c.program.caches[s.cache].layers[s.layer].window;
-    options.window_kind = s.causal ? kv::WindowKind::sliding : kv::WindowKind::symmetric;
+    const CacheWindow &window = c.program.caches[s.cache].layers[s.layer].window;
+    options.window = window.n;
+    options.window_kind = !s.causal        ? kv::WindowKind::symmetric
+                          : window.chunked ? kv::WindowKind::chunked
+                                           : kv::WindowKind::sliding;
     options.causal = s.causal || options.window > 0; // a window says what is seen
     return options;
 }

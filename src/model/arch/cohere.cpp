@@ -1,0 +1,34 @@
+// command-r, cohere2 (Command R, R+, A, R7B): attention and network side by side, norms without
+// biases. cohere2 rotates in its window layers alone.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+namespace {
+
+Traits common(const Keys &keys) {
+    Traits t;
+    t.norm = NormKind::layer;
+    t.order = NormOrder::parallel;
+    t.rope = RopeStyle::pairs;
+    t.logit_scale = static_cast<float>(keys.number_or("logit_scale", 0, 1e6, 1));
+    return t;
+}
+
+} // namespace
+
+void command_r(Builder &b) {
+    Traits t = common(b.keys());
+    t.qk_norm = HeadNorm::own; // R+
+    standard(b, t);
+}
+
+void cohere2(Builder &b) {
+    Traits t = common(b.keys());
+    t.window = b.keys().count("attention.sliding_window", {1, kMaxContext});
+    t.has_window = t.rotates = all_but_last_of(4);
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

@@ -1,0 +1,13 @@
+// ernie4_5, ernie4_5-moe: llama's layers; experts from some layer on, each choice with a bias.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void ernie4_5(Builder &b) {
+    Traits t;
+    t.rope = RopeStyle::pairs;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

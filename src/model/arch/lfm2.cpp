@@ -1,0 +1,17 @@
+// lfm2, lfm2moe: short convolutions in most layers, attention in the others; the norm named after
+// the embedding stands before the output.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void lfm2(Builder &b) {
+    Traits t;
+    t.output_norm = "token_embd_norm";
+    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, 0);
+    t.experts = {.gating = Gating::sigmoid, .needs = {"exp_probs_b.bias"}};
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

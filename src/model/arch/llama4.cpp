@@ -1,0 +1,27 @@
+// llama4: three layers in chunks that turn, norms without weights behind the rotation; every fourth
+// layer sees all, unturned, queries growing with the position. Experts weigh what they are given.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void llama4(Builder &b) {
+    const Keys &keys = b.keys();
+    constexpr uint32_t kChunk = 8192, kLargest = 128; // Maverick, of 128 experts, has no such norms
+    Traits t;
+    t.rope = RopeStyle::pairs;
+    t.rotates = t.has_window = all_but_last_of(4);
+    t.window = keys.count_or("attention.sliding_window", {1, kMaxContext}, kChunk);
+    t.chunked = true;
+    t.unit_rotated = keys.count_or("expert_count", {0, kMaxExperts}, 0) != kLargest;
+    t.temperature_scale =
+        static_cast<float>(keys.number_or("attention.temperature_scale", 0, 1e6, 0.1));
+    t.temperature_floor =
+        static_cast<float>(keys.count_or("attention.temperature_length", {1, kMaxContext}, kChunk));
+    t.temperature_offset = 1;
+    t.tempers = [turns = t.rotates](uint32_t layer) { return !turns(layer); };
+    t.experts.weighed = true;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

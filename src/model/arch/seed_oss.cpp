@@ -1,0 +1,13 @@
+// seed_oss: qwen2 with another name for the norm before the network.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void seed_oss(Builder &b) {
+    Traits t;
+    t.ffn_norm = "post_attention_norm";
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch
