@@ -271,7 +271,7 @@ GGUFX_API ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out_
 /* A conversation, or many (batch.h): caches, tokens and the last logits; exclusive. */
 typedef struct ggufx_session ggufx_session;
 
-#define GGUFX_SESSION_NO_CHECKPOINTS 0xffffffffu /* no states of before are kept */
+#define GGUFX_SESSION_NO_CHECKPOINTS 0xffffffffu /* no states but those of before a decode */
 
 typedef struct ggufx_session_options {
     uint32_t struct_size;
@@ -286,8 +286,9 @@ typedef struct ggufx_session_options {
     uint32_t reserved0;
     uint64_t reserved[3];
     uint32_t n_checkpoints; /* copies of the states of recurrent layers that are kept for
-                             * ggufx_session_truncate, at most 4096; 0 = 8, in a context of less
-                             * than 512 tokens one per 64; GGUFX_SESSION_NO_CHECKPOINTS = none.
+                             * ggufx_session_truncate, at most 4096, beside the one of before the
+                             * last decode; 0 = 8, in a context of less than 512 tokens one per
+                             * 64; GGUFX_SESSION_NO_CHECKPOINTS = none.
                              * Without effect on models that have no such layers */
     uint32_t
         n_sequences; /* conversations, each of n_context tokens (batch.h); 0 = 1, at most 65536 */
@@ -389,9 +390,9 @@ GGUFX_API uint64_t ggufx_session_length(const ggufx_session *session);
  *   Keys and values of quantized types: the end of a page of 64 tokens, or any place in the first
  *   page, in the last one, and in that in which the last decode began.
  *   Layers with a window: any place in the last 320 of the most tokens there were, or the start.
- *   Recurrent layers: a checkpoint (n_checkpoints). They lie at ends of decodes, and of batches
- *   within one, that reached another page of 64 tokens; where they are too few those that stay have
- *   distances from the end that about double.
+ *   Recurrent layers: where the tokens of the last decode began, or a checkpoint (n_checkpoints).
+ *   They lie at ends of decodes, and of batches within one, that reached another page of 64 tokens;
+ *   where they are too few those that stay have distances from the end that about double.
  * So it is at most 63 tokens for most models, and the whole conversation at worst; more cuts before
  * that decode are fine. If it fails or is cancelled, the one after it begins with them anew.
  * Errors: ARGUMENT (more than there are).

@@ -116,7 +116,8 @@ private:
 Status Session::Call::begin(Failure *failure) {
     Caches &caches = session_.caches_;
     for (size_t i = 0; i < n_items_; i++) {
-        const Status status = caches.begin(items_[i].sequence, failure);
+        const Sequence &s = sequence(i);
+        const Status status = caches.begin(items_[i].sequence, s.length - s.held, failure);
         if (status == Status::ok) continue;
         while (i-- > 0) caches.rollback(items_[i].sequence);
         return status;

@@ -22,7 +22,7 @@ void check_counts(const Config &c) {
              c.n_sequences, (unsigned long long)kMostTracks);
     if (c.n_checkpoints > kMostCheckpoints)
         fail(Status::limit, {}, "%u checkpoints: at most %u", c.n_checkpoints, kMostCheckpoints);
-    if (uint64_t(c.n_sequences) * (2 + c.n_checkpoints) > kMostSlots)
+    if (uint64_t(c.n_sequences) * (kOwnSlots + c.n_checkpoints) > kMostSlots)
         fail(Status::limit, {}, "%u checkpoints of %u sequences: at most %u in all",
              c.n_checkpoints, c.n_sequences, kMostSlots);
 }
@@ -30,7 +30,7 @@ void check_counts(const Config &c) {
 Sizes sizes_of(const Config &c) {
     check_counts(c);
     Sizes sizes;
-    sizes.n_slots = c.n_sequences * (2 + c.n_checkpoints);
+    sizes.n_slots = c.n_sequences * (kOwnSlots + c.n_checkpoints);
     sizes.layers = c.n_layers * sizeof(Layer);
     sizes.sequences = c.n_sequences * sizeof(Sequence);
     sizes.checkpoints = size_t(c.n_sequences) * c.n_checkpoints * sizeof(Checkpoint);
@@ -70,8 +70,11 @@ void build(StateCache::State &s, const Config &config) {
     s.sequences = take_array<Sequence>(host, s.sizes.sequences, alignof(Sequence));
     s.checkpoints = take_array<Checkpoint>(host, s.sizes.checkpoints, alignof(Checkpoint));
     for (uint32_t i = 0; i < config.n_sequences; i++)
-        s.sequences[i] = {0,       0, kNoSlot,
-                          kNoSlot, 0, s.checkpoints + size_t(i) * config.n_checkpoints};
+        s.sequences[i] = {.committed = kNoSlot,
+                          .working = kNoSlot,
+                          .again = kNoSlot,
+                          .previous = kNoSlot,
+                          .checkpoints = s.checkpoints + size_t(i) * config.n_checkpoints};
     s.stepped = take_array<uint8_t>(host, s.sizes.stepped, 1);
     s.owners = take_array<uint32_t>(host, s.sizes.owners, alignof(uint32_t));
     memset(s.owners, 0, s.sizes.owners);

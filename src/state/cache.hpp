@@ -1,6 +1,7 @@
 // The memory of recurrent layers (gated delta net, Mamba, short convolutions): per layer and
 // sequence a state and the tail of a convolution, both f32. It has the size of its shapes however
-// long a sequence is, so it cannot be cut anywhere: only back to checkpoints.
+// long a sequence is, so it cannot be cut anywhere: only back to checkpoints, and to where the new
+// tokens of the last call began.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,7 +34,13 @@ constexpr uint64_t kAnyLength = UINT64_MAX;
 struct Step {
     const float *tail_in, *state_in;
     float *tail_out, *state_out;
+    // Of a step over tokens that are computed again and new ones: where it leaves what it has
+    // between them, from the same `in`. May be `in`, and never is `out`. Else null.
+    float *tail_kept = nullptr, *state_kept = nullptr;
 };
+
+// Which tokens of its call a step takes.
+enum class Take : uint8_t { fresh, again, both };
 
 // Everything is allocated at create. No call throws but create and estimate. A failed call changes
 // nothing. Threads: exclusive on the cache, except for const calls.
@@ -49,14 +56,21 @@ public:
 
     // A call on a sequence: steps of its layers are provisional until commit says how many tokens
     // they were, and rollback leaves the sequence as it was, bit for bit, at no cost.
-    // Errors: ARGUMENT (no such sequence; a commit of 0 tokens with steps), STATE (begin: a call is
-    // open; commit, rollback: none is), CAPACITY (commit of more than 2^40 tokens in all).
-    Status begin(uint32_t sequence, Failure *failure);
+    // The first n_again of them stood in the sequence before it was cut: steps take them before the
+    // new ones. What is behind them, or without them behind the last call, stays a place to come
+    // back to until the next call or cut, at no cost: it is a slot that was written anyway.
+    // Errors: ARGUMENT (no such sequence; a commit of 0 tokens with steps, or of no new ones),
+    // STATE (begin: a call is open; commit, rollback: none is), CAPACITY (commit of more than 2^40
+    // tokens in all).
+    Status begin(uint32_t sequence, uint64_t n_again, Failure *failure);
+    Status begin(uint32_t sequence, Failure *failure) { return begin(sequence, 0, failure); }
     Status commit(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status rollback(uint32_t sequence, Failure *failure);
     // One step of a layer in the open call of a sequence. A layer that makes none in a call keeps
     // what it had. Nulls without a call, or for numbers that the cache does not have.
-    Step step(uint32_t layer, uint32_t sequence);
+    Step step(uint32_t layer, uint32_t sequence, Take take = Take::fresh);
+    // Tokens of a sequence before the new ones of its open call, or of all where none is open.
+    uint64_t fresh_from(uint32_t sequence) const;
 
     // Remember the states after the first n_tokens tokens of the open call as commit does its end,
     // once it commits; a rollback forgets them. Where slots are wanting, those of the call alone
@@ -77,8 +91,8 @@ public:
     Status mark(uint32_t sequence, Failure *failure);
     // The longest part of the first n_tokens tokens to which truncate goes back.
     uint64_t nearest(uint32_t sequence, uint64_t n_tokens) const;
-    // Go back to the first n_tokens tokens: 0, the length, or those of a checkpoint; later ones are
-    // forgotten. Errors: ARGUMENT (longer than the sequence), STATE (a call is open; no checkpoint
+    // Go back to the first n_tokens tokens: 0, the length, those before the last call, or those of
+    // a checkpoint; later ones are forgotten. Errors: ARGUMENT (longer than the sequence), STATE (a call is open; no checkpoint
     // there: index is the nearest one below).
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     // Let an empty sequence begin with the first n_tokens tokens of another one: its length, or

@@ -21,19 +21,32 @@ void zero(const Layer &layer, float *slot) {
 
 } // namespace
 
-void complete(StateCache::State &s, uint32_t index) {
+namespace {
+
+constexpr uint8_t kFresh = 1, kAgain = 2; // bits of `stepped`
+
+// All of a layer from a slot, or zeros, into another one.
+void carry(const StateCache::State &s, const Layer &layer, uint32_t from, uint32_t to) {
+    float *const out = s.slot(to);
+    if (from == kNoSlot) return zero(layer, out);
+    const float *const in = s.slot(from);
+    copy_floats(out + layer.tail, in + layer.tail, layer.n_tail);
+    copy_floats(out + layer.state, in + layer.state, layer.n_state);
+}
+
+} // namespace
+
+void complete(StateCache::State &s, uint32_t index, Take until) {
     const Sequence &sequence = s.sequences[index];
     for (uint32_t l = 0; l < s.config.n_layers; l++) {
-        if (s.stepped_of(index)[l]) continue;
-        const Layer &layer = s.layers[l];
-        float *to = s.slot(sequence.working);
-        if (sequence.committed == kNoSlot) {
-            zero(layer, to);
-            continue;
+        const uint8_t stepped = s.stepped_of(index)[l];
+        uint32_t from = sequence.committed;
+        if (sequence.again != kNoSlot) {
+            if (!(stepped & kAgain)) carry(s, s.layers[l], from, sequence.again);
+            from = sequence.again;
         }
-        const float *from = s.slot(sequence.committed);
-        copy_floats(to + layer.tail, from + layer.tail, layer.n_tail);
-        copy_floats(to + layer.state, from + layer.state, layer.n_state);
+        if (until != Take::again && !(stepped & kFresh))
+            carry(s, s.layers[l], from, sequence.working);
     }
 }
 
@@ -85,32 +98,49 @@ Status check_range(const StateCache::State &s, uint32_t sequence, Range *range, 
     return check_sequence(s, sequence, failure);
 }
 
-Status StateCache::begin(uint32_t index, Failure *failure) {
+Status StateCache::begin(uint32_t index, uint64_t n_again, Failure *failure) {
     State &s = *state_;
     const Status status = check_closed(s, index, failure);
     if (status != Status::ok) return status;
-    s.sequences[index].working = take_slot(s);
+    Sequence &sequence = s.sequences[index];
+    if (n_again) drop_slot(s, sequence.previous); // a cut has, but for callers who made none
+    sequence.working = take_slot(s);
+    if (n_again) sequence.again = take_slot(s);
+    sequence.n_again = n_again;
     memset(s.stepped_of(index), 0, s.config.n_layers);
     return status;
 }
 
-Step StateCache::step(uint32_t l, uint32_t index) {
+Step StateCache::step(uint32_t l, uint32_t index, Take take) {
     const State &s = *state_;
     if (l >= s.config.n_layers || index >= s.config.n_sequences) return {};
     const Sequence &sequence = s.sequences[index];
     if (sequence.working == kNoSlot) return {};
+    if (sequence.again == kNoSlot) take = Take::fresh;
     const Layer &layer = s.layers[l];
-    float *out = s.slot(sequence.working);
-    const float *in = out;
-    const bool first = !s.stepped_of(index)[l];
-    s.stepped_of(index)[l] = 1;
-    if (first && sequence.committed == kNoSlot)
-        zero(layer, out);
-    else if (first)
-        in = s.slot(sequence.committed);
-    const bool tail = layer.n_tail != 0, state = layer.n_state != 0;
-    return {tail ? in + layer.tail : nullptr, state ? in + layer.state : nullptr,
-            tail ? out + layer.tail : nullptr, state ? out + layer.state : nullptr};
+    uint8_t &stepped = s.stepped_of(index)[l];
+    const bool goes_on = take == Take::fresh && (stepped & kFresh);
+    const uint32_t out = take == Take::again ? sequence.again : sequence.working;
+    uint32_t in = goes_on ? out : (stepped & kAgain) ? sequence.again : sequence.committed;
+    if (in == kNoSlot) {
+        in = take == Take::both ? sequence.again : out;
+        zero(layer, s.slot(in));
+    }
+    stepped |= (take != Take::again ? kFresh : 0) | (take != Take::fresh ? kAgain : 0);
+    const auto tail = [&](uint32_t slot) {
+        return layer.n_tail && slot != kNoSlot ? s.slot(slot) + layer.tail : nullptr;
+    };
+    const auto state = [&](uint32_t slot) {
+        return layer.n_state && slot != kNoSlot ? s.slot(slot) + layer.state : nullptr;
+    };
+    const uint32_t kept = take == Take::both ? sequence.again : kNoSlot;
+    return {tail(in), state(in), tail(out), state(out), tail(kept), state(kept)};
+}
+
+uint64_t StateCache::fresh_from(uint32_t index) const {
+    if (index >= state_->config.n_sequences) return 0;
+    const Sequence &sequence = state_->sequences[index];
+    return sequence.n_tokens + (sequence.working == kNoSlot ? 0 : sequence.n_again);
 }
 
 Status StateCache::commit(uint32_t index, uint64_t n_tokens, Failure *failure) {
@@ -118,20 +148,29 @@ Status StateCache::commit(uint32_t index, uint64_t n_tokens, Failure *failure) {
     const Status status = check_open(s, index, failure);
     if (status != Status::ok) return status;
     Sequence &sequence = s.sequences[index];
-    const bool any = memchr(s.stepped_of(index), 1, s.config.n_layers) != nullptr;
-    if (n_tokens == 0 && any)
+    bool any = false;
+    for (uint32_t l = 0; l < s.config.n_layers; l++) any |= s.stepped_of(index)[l] != 0;
+    if (n_tokens <= sequence.n_again && any)
         return set_failure(failure, Status::argument, {.index = index},
-                           "sequence %u: steps of a call without tokens", index);
+                           "sequence %u: steps of a call without new tokens", index);
     if (n_tokens > kMostTokens - sequence.n_tokens)
         return set_failure(failure, Status::capacity, {.index = index},
                            "sequence %u: %llu tokens after %llu, at most %llu in all", index,
                            ull(n_tokens), ull(sequence.n_tokens), ull(kMostTokens));
-    if (n_tokens == 0) return rollback(index, failure);
-    complete(s, index);
+    if (n_tokens <= sequence.n_again) return rollback(index, failure);
+    complete(s, index, Take::fresh);
     const uint64_t before = sequence.n_tokens;
     forget_after(s, sequence, before + n_tokens - 1); // keep() told of the end, or beyond
     const uint32_t slot = sequence.working;
     sequence.working = kNoSlot;
+    drop_slot(s, sequence.previous);
+    sequence.n_previous = before + sequence.n_again;
+    sequence.previous = sequence.again;
+    sequence.again = kNoSlot;
+    if (sequence.n_again == 0) {
+        sequence.previous = sequence.committed;
+        sequence.committed = kNoSlot;
+    }
     set_committed(s, sequence, slot, before + n_tokens);
     if (sequence.n_tokens / kPageTokens != before / kPageTokens) remember(s, sequence, false);
     return status;
@@ -144,6 +183,7 @@ Status StateCache::rollback(uint32_t index, Failure *failure) {
     Sequence &sequence = s.sequences[index];
     forget_after(s, sequence, sequence.n_tokens);
     drop_slot(s, sequence.working);
+    drop_slot(s, sequence.again);
     return status;
 }
 

@@ -56,7 +56,9 @@ uint64_t nearest_below(const Sequence &s, uint64_t n_tokens) {
     if (n_tokens >= s.n_tokens) return s.n_tokens;
     uint32_t i = s.n_checkpoints;
     while (i > 0 && s.checkpoints[i - 1].n_tokens > n_tokens) i--;
-    return i ? s.checkpoints[i - 1].n_tokens : 0;
+    const uint64_t kept = i ? s.checkpoints[i - 1].n_tokens : 0;
+    const bool previous = s.previous != kNoSlot && s.n_previous <= n_tokens;
+    return previous && s.n_previous > kept ? s.n_previous : kept;
 }
 
 Status refuse_length(const Sequence &s, uint32_t index, uint64_t n_tokens, Failure *failure) {
@@ -99,12 +101,14 @@ uint32_t slot_of(const Sequence &s, uint64_t n_tokens) {
     if (n_tokens == s.n_tokens) return s.committed;
     for (uint32_t i = 0; i < s.n_checkpoints; i++)
         if (s.checkpoints[i].n_tokens == n_tokens) return s.checkpoints[i].slot;
-    return kNoSlot;
+    return s.n_previous == n_tokens ? s.previous : kNoSlot;
 }
 
 void clear_sequence(StateCache::State &state, Sequence &s) {
     while (s.n_checkpoints) forget(state, s, s.n_checkpoints - 1);
     drop_slot(state, s.working);
+    drop_slot(state, s.again);
+    drop_slot(state, s.previous);
     set_committed(state, s, kNoSlot, 0);
 }
 
@@ -139,9 +143,10 @@ Status StateCache::keep(uint32_t index, uint64_t n_tokens, Failure *failure) {
         if (victim == kNoSlot) return status;
         forget(state, s, victim);
     }
-    complete(state, index);
-    const uint32_t slot = take_slot(state);
-    memcpy(state.slot(slot), state.slot(s.working), state.sizes.slot_floats * sizeof(float));
+    const bool again = s.again != kNoSlot && n_tokens <= s.n_again;
+    complete(state, index, again ? Take::again : Take::fresh);
+    const uint32_t slot = take_slot(state), from = again ? s.again : s.working;
+    memcpy(state.slot(slot), state.slot(from), state.sizes.slot_floats * sizeof(float));
     s.checkpoints[s.n_checkpoints++] = {end, slot, false};
     return status;
 }
@@ -161,6 +166,7 @@ Status StateCache::truncate(uint32_t index, uint64_t n_tokens, Failure *failure)
     const uint32_t slot = slot_of(s, n_tokens);
     if (slot == kNoSlot && n_tokens) return refuse_length(s, index, n_tokens, failure);
     if (n_tokens) hold_slot(state, slot);
+    drop_slot(state, s.previous);
     forget_after(state, s, n_tokens);
     set_committed(state, s, slot, n_tokens);
     return status;

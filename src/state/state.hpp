@@ -32,12 +32,19 @@ struct Sequence {
     uint64_t loaded;         // tokens of `working`, while a snapshot is read
     uint32_t committed;      // slot; kNoSlot: nothing yet, all zeros
     uint32_t working;        // slot of the open call; kNoSlot: none is open
+    uint32_t again;          // slot of what the open call computes again; kNoSlot: nothing
+    uint64_t n_again;        // tokens of it
+    uint32_t previous;       // slot of before the new tokens of the last call; kNoSlot: none
+    uint64_t n_previous;     // tokens of it, less than n_tokens
     uint32_t n_checkpoints;  // used ones
     Checkpoint *checkpoints; // ascending, the last one at n_tokens or before
 };
 
-// A sequence holds its committed slot, that of a call and its checkpoints, so with
-// n_sequences * (2 + n_checkpoints) slots one is always free for a call.
+// A sequence holds its committed slot, that of a call, one of before the last call and its
+// checkpoints. A call that computes something again follows a cut, which has let go of the one of
+// before, so with n_sequences * (3 + n_checkpoints) slots there is always room for a call.
+constexpr uint32_t kOwnSlots = 3;
+
 struct Sizes {
     uint32_t n_slots = 0;
     size_t slot_floats = 0;
@@ -86,8 +93,8 @@ uint32_t take_slot(StateCache::State &state); // with one owner
 void hold_slot(StateCache::State &state, uint32_t slot);
 void drop_slot(StateCache::State &state, uint32_t &slot); // kNoSlot is fine, and is left
 
-// The slot of an open call gets what layers without a step have.
-void complete(StateCache::State &state, uint32_t sequence);
+// The slots of an open call get what layers without a step have, before its new tokens or at its end.
+void complete(StateCache::State &state, uint32_t sequence, Take until);
 
 Status check_sequence(const StateCache::State &state, uint32_t sequence, Failure *failure);
 // ... of which a call is open.

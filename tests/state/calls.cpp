@@ -110,7 +110,7 @@ void refusals_name_what_is_wrong_and_change_nothing() {
     CHECK(r.is(cache->begin(0, f), Status::state, 0, "a call is open"));
     CHECK(r.is(cache->truncate(0, 0, f), Status::state, 0, "a call is open"));
     run_step(cache->step(0, 0), 0, 3);
-    CHECK(r.is(cache->commit(0, 0, f), Status::argument, 0, "without tokens"));
+    CHECK(r.is(cache->commit(0, 0, f), Status::argument, 0, "without new tokens"));
     CHECK(r.is(cache->commit(0, (uint64_t(1) << 40) - 4, f), Status::capacity, 0, "1099511627776"));
     CHECK(r.is(cache->commit(0, UINT64_MAX, f), Status::capacity, 0, "1099511627776"));
     CHECK(cache->rollback(0, f) == Status::ok);

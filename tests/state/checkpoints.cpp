@@ -4,7 +4,7 @@
 
 namespace {
 
-// Places below the end to which a sequence goes back.
+// Places below the end to which a sequence goes back: its checkpoints, and where its last call began.
 std::vector<uint64_t> places(const StateCache &cache, uint32_t sequence) {
     std::vector<uint64_t> all;
     for (uint64_t n = cache.length(sequence); n > 0;) {
@@ -94,9 +94,9 @@ void borders_of_pages_are_remembered() {
         for (uint64_t i = 0; i < 2 && n / 64 > i; i++) // the last two
             CHECK(keeps(*cache.cache, 0, (n / 64 - i) * 64));
     }
-    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{64, 128, 192, 256}));
+    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{64, 128, 192, 256, 299}));
     run_call(*cache.cache, 0, 301, 100); // passes 320 and 384: its end stands for them
-    CHECK(keeps(*cache.cache, 0, 400) && cache->nearest(0, 399) == 256);
+    CHECK(keeps(*cache.cache, 0, 400) && cache->nearest(0, 399) == 300);
     run_call(*cache.cache, 0, 302, 1);
     CHECK(cache->nearest(0, 400) == 400);
 }
@@ -114,14 +114,14 @@ void marks_outlive_borders() {
     CHECK(keeps(*cache.cache, 0, 30) && keeps(*cache.cache, 0, 1000));
     CHECK(keeps(*cache.cache, 0, 4992) && keeps(*cache.cache, 0, 4928)); // the last two borders
     run_to(5010, true);
-    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 4992}));
+    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 4992, 5009}));
     run_to(5050, true);
-    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010}));
+    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010, 5049}));
     run_to(5200, false); // no border takes the place of a mark
-    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010, 5050}));
+    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010, 5050, 5199}));
     run_to(5300, true); // 5010 and 5050 are close to each other
-    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5050}) ||
-          (places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010}));
+    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5050, 5299}) ||
+          (places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010, 5299}));
     for (uint64_t n = 5400; n < 9000; n += 100) run_to(n, true);
     CHECK(keeps(*cache.cache, 0, 30));
 }
@@ -154,13 +154,13 @@ void without_checkpoints_nothing_is_remembered() {
     for (uint64_t n = 0; n < 200; n++) run_call(*cache.cache, 0, n, 1);
     CHECK(cache->mark(0, nullptr) == Status::ok);
     run_call(*cache.cache, 0, 7, 1);
-    CHECK(places(*cache.cache, 0).empty());
+    CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{200}));
     Cache one(config_of(1, 1));
     for (uint64_t n = 0; n < 200; n++) run_call(*one.cache, 0, n, 1);
-    CHECK((places(*one.cache, 0) == std::vector<uint64_t>{192}));
+    CHECK((places(*one.cache, 0) == std::vector<uint64_t>{192, 199}));
     CHECK(one->mark(0, nullptr) == Status::ok);
     for (uint64_t n = 0; n < 200; n++) run_call(*one.cache, 0, n, 1);
-    CHECK((places(*one.cache, 0) == std::vector<uint64_t>{200}));
+    CHECK((places(*one.cache, 0) == std::vector<uint64_t>{200, 399}));
     CHECK(one->mark(0, nullptr) == Status::ok); // the newest of two marks
     run_call(*one.cache, 0, 1, 1);
     CHECK((places(*one.cache, 0) == std::vector<uint64_t>{400}));
@@ -213,7 +213,50 @@ void a_call_makes_room_among_its_own_places() {
     Cache full(config_of(1, 1));
     run_call(*full.cache, 0, 1, 70);
     run_long_call(*full.cache, 640, 64, true);
-    CHECK(full->nearest(0, 709) == 0 && keeps(*full.cache, 0, 710)); // its end took the slot
+    CHECK(full->nearest(0, 709) == 70 && keeps(*full.cache, 0, 710)); // its end took the slot
+}
+
+// One step of each layer over tokens that are computed again and new ones.
+void run_both(StateCache &cache, uint64_t again, uint64_t n) {
+    for (uint32_t l = 0; l < kLayers; l++) {
+        const Step step = cache.step(l, 0, state::Take::both);
+        run_step({step.tail_in, step.state_in, step.tail_kept, step.state_kept}, l, again);
+        run_step({step.tail_kept, step.state_kept, step.tail_out, step.state_out}, l, n);
+    }
+}
+
+// Without checkpoints: back to where the last call began, and what it kept is computed again with
+// the next new tokens, at whose begin the next cut finds a place.
+void the_last_call_is_taken_back_again_and_again() {
+    Cache cache(config_of(1)), other(config_of(1));
+    run_call(*cache.cache, 0, 1, 100);
+    run_call(*other.cache, 0, 1, 100);
+    uint64_t length = 100;
+    for (uint64_t i = 2; i < 40; i++) {
+        const uint64_t drafted = 1 + i % 9, kept = 1 + i % drafted;
+        run_call(*cache.cache, 0, 1000 + i, drafted); // of which `kept` stand
+        CHECK(places(*cache.cache, 0) == std::vector<uint64_t>{length});
+        CHECK(cache->truncate(0, length, nullptr) == Status::ok);
+        CHECK(places(*cache.cache, 0).empty());
+        const bool lost = i % 3 == 0; // the first call of the two that go on fails
+        for (int calls = lost ? 2 : 1; calls > 0; calls--) {
+            CHECK(cache->begin(0, kept, nullptr) == Status::ok);
+            CHECK(cache->fresh_from(0) == length + kept);
+            run_both(*cache.cache, i, 2000 + i);
+            CHECK((calls == 2 ? cache->rollback(0, nullptr)
+                              : cache->commit(0, kept + 5, nullptr)) == Status::ok);
+        }
+        run_call(*other.cache, 0, i, kept);
+        length += kept;
+        CHECK(cache->nearest(0, length + 4) == length);
+        CHECK(cache->truncate(0, length, nullptr) == Status::ok);
+        CHECK(same(contents(*cache.cache, 0), contents(*other.cache, 0)));
+    }
+    Refusal r;
+    CHECK(cache->begin(0, 4, nullptr) == Status::ok);
+    run_both(*cache.cache, 1, 2);
+    CHECK(r.is(cache->commit(0, 4, &r.failure), Status::argument, 0, "without new tokens"));
+    CHECK(cache->rollback(0, nullptr) == Status::ok && cache->length(0) == length);
 }
 
 } // namespace
@@ -228,6 +271,7 @@ int main() {
     without_checkpoints_nothing_is_remembered();
     places_within_a_call_count_once_it_commits();
     a_call_makes_room_among_its_own_places();
+    the_last_call_is_taken_back_again_and_again();
     printf("%d failures\n", failures);
     return failures != 0;
 }

@@ -4,6 +4,7 @@
 #include "fixture.hpp"
 #include "memory_file.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace {
@@ -33,12 +34,17 @@ void check(World &w, uint32_t s) {
     CHECK(same(contents(w.cache, s), m.history.at(m.n)));
 }
 
-// The floats of a layer in an order of their own, as contents() has them.
+// Where the floats of a layer stand among those of all, as contents() has them, and how many.
+std::pair<size_t, size_t> floats_of(uint32_t layer) {
+    size_t at = 0;
+    for (uint32_t l = 0; l < layer; l++) at += tail_of(l) + kShapes[l].state_values;
+    return {at, tail_of(layer) + kShapes[layer].state_values};
+}
+
 struct Draft {
     std::vector<float> all;
     bool check_and_mix(const Step &step, uint32_t layer, uint64_t n) {
-        size_t at = 0;
-        for (uint32_t l = 0; l < layer; l++) at += tail_of(l) + kShapes[l].state_values;
+        const size_t at = floats_of(layer).first;
         const size_t n_tail = tail_of(layer), n_state = kShapes[layer].state_values;
         bool same = true;
         for (size_t i = 0; i < n_tail; i++) same &= step.tail_in[i] == all[at + i];
@@ -50,12 +56,50 @@ struct Draft {
     }
 };
 
+// A step over tokens of before and new ones: `draft` as it is between them goes to `between`.
+void step_over_both(World &w, uint32_t s, uint32_t l, Draft &draft, Draft &between) {
+    const Step step = w.cache.step(l, s, state::Take::both);
+    const Step first = {step.tail_in, step.state_in, step.tail_kept, step.state_kept};
+    const Step second = {step.tail_kept, step.state_kept, step.tail_out, step.state_out};
+    CHECK(draft.check_and_mix(first, l, w.next));
+    between = draft;
+    run_step(first, l, w.next++);
+    CHECK(draft.check_and_mix(second, l, w.next));
+    run_step(second, l, w.next++);
+}
+
+// Tokens that a cut left out: what they leave is a place to come back to. False: there are none.
+bool compute_again(World &w, uint32_t s, uint64_t n_again, Draft &draft, Draft &between,
+                   uint8_t *has_both) {
+    for (uint32_t l = 0; l < kLayers; l++) {
+        has_both[l] = n_again && w.draw(3) == 0;
+        if (!n_again || has_both[l] || w.draw(8) == 0) continue;
+        const Step step = w.cache.step(l, s, state::Take::again);
+        CHECK(draft.check_and_mix(step, l, w.next));
+        run_step(step, l, w.next++);
+    }
+    between = draft;
+    for (uint32_t l = 0; l < kLayers; l++) {
+        if (!has_both[l]) continue;
+        Draft own = between;
+        step_over_both(w, s, l, draft, own);
+        const auto [at, n] = floats_of(l);
+        std::copy_n(own.all.begin() + long(at), n, between.all.begin() + long(at));
+    }
+    return n_again != 0;
+}
+
 void call(World &w, uint32_t s) {
     Model &m = w.models[s];
-    CHECK(w.cache.begin(s, nullptr) == Status::ok);
-    Draft draft = {m.history.at(m.n)};
+    const uint64_t n_again = w.draw(3) ? 0 : 1 + w.draw(90);
+    CHECK(w.cache.begin(s, n_again, nullptr) == Status::ok);
+    CHECK(w.cache.fresh_from(s) == m.n + n_again);
+    Draft draft = {m.history.at(m.n)}, between;
     std::map<uint64_t, std::vector<float>> on_the_way;
-    uint64_t passed = 0;
+    uint8_t has_both[kLayers];
+    if (compute_again(w, s, n_again, draft, between, has_both))
+        on_the_way[m.n + n_again] = between.all;
+    uint64_t passed = n_again;
     for (uint32_t n_steps = w.draw(4); n_steps > 0; n_steps--) {
         for (uint32_t l = 0; l < kLayers; l++) {
             if (w.draw(8) == 0) continue; // keeps what it had
@@ -72,11 +116,13 @@ void call(World &w, uint32_t s) {
         CHECK(w.cache.rollback(s, nullptr) == Status::ok);
         return;
     }
-    uint64_t n = 1 + w.draw(w.draw(2) ? 3 : 100);
+    uint64_t n = n_again + 1 + w.draw(w.draw(2) ? 3 : 100);
     if (w.draw(2)) n += passed; // else some may be beyond the end
     for (const auto &place : on_the_way)
         if (place.first > m.n && place.first < m.n + n) m.history[place.first] = place.second;
     CHECK(w.cache.commit(s, n, nullptr) == Status::ok);
+    const uint64_t place = m.n + n_again; // the last call can be taken back
+    CHECK(w.cache.nearest(s, place) == place && w.cache.fresh_from(s) == m.n + n);
     m.n += n;
     m.history[m.n] = draft.all;
 }

@@ -328,7 +328,7 @@ public:
         const size_t n_vocab = model_.shape().n_vocab;
         std::vector<float> logits(n * n_vocab);
         Failure failure{};
-        Status status = caches_.begin(sequence, &failure);
+        Status status = caches_.begin(sequence, 0, &failure);
         for (size_t done = 0; status == Status::ok && done < n; done += kBatch) {
             const size_t some = std::min(n - done, kBatch);
             rows_.clear();

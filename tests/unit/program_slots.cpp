@@ -130,7 +130,7 @@ public:
                   .pooling = Pooling::mean};
         rows_.set(c);
         Failure failure;
-        CHECK(caches_.begin(0, &failure) == Status::ok, "begin: %s", failure.message);
+        CHECK(caches_.begin(0, 0, &failure) == Status::ok, "begin: %s", failure.message);
         for (uint32_t g = 0; g < program_.groups.size(); g++) {
             if (g == program_.first_group(PartKind::pool)) c.texts = &text;
             run(c, program_.groups[g]);

@@ -139,8 +139,8 @@ uint64_t Caches::estimate(const Program &program, const Host &host, const CacheO
     return total;
 }
 
-Status Caches::begin(uint32_t sequence, Failure *failure) {
-    Status status = states_ ? states_->begin(sequence, failure) : Status::ok;
+Status Caches::begin(uint32_t sequence, uint64_t n_again, Failure *failure) {
+    Status status = states_ ? states_->begin(sequence, n_again, failure) : Status::ok;
     for (size_t i = 0; status == Status::ok && i < caches_.size(); i++) {
         status = caches_[i]->begin(sequence, failure);
         if (status == Status::ok) continue;

@@ -36,8 +36,8 @@ public:
     kv::Cache *const *caches() const { return caches_.data(); }
     state::StateCache *states() const { return states_; }
 
-    // A call on a sequence.
-    Status begin(uint32_t sequence, Failure *failure);
+    // A call on a sequence, whose first n_again tokens a cut left out.
+    Status begin(uint32_t sequence, uint64_t n_again, Failure *failure);
     // After n_tokens of an open call: a place that truncate may come back to, once it commits.
     void pass(uint32_t sequence, uint64_t n_tokens);
     void commit(uint32_t sequence, uint64_t n_tokens); // neither fails between begin() and the end

@@ -75,6 +75,12 @@ struct Context {
     size_t n_parts = 0;
     // Of the parts, in the recurrent layer whose convolution ran last.
     state::Step *memory = nullptr;
+    // Rows of a part that are computed again, before the new ones.
+    size_t n_again(const BatchPart &part) const {
+        const uint64_t from = states->fresh_from(part.sequence);
+        const uint64_t before = from > part.first ? from - part.first : 0;
+        return before < part.n ? static_cast<size_t>(before) : part.n;
+    }
 
     // A batch of whole texts: nothing is remembered of them. Rows behind the last one are there to
     // be computed and for nothing else. Where one_layer is set the caches have one layer, which

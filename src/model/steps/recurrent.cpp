@@ -45,7 +45,10 @@ void delta_rows(const Context &c, const step::Delta &s, size_t part, size_t head
     const float scale = static_cast<float>(1.0 / sqrt(static_cast<double>(n)));
     float *m = begin_rows(c.memory[part], head * n + first, count, n);
     const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
+    float *const kept = memory.state_kept ? memory.state_kept + at : nullptr;
+    const size_t fresh = kept ? begin + c.n_again(c.parts[part]) : end;
     for (size_t row = begin; row < end; row++) {
+        if (row == fresh) memcpy(kept, m, count * n * sizeof(float));
         const kernels::DeltaStep numbers = {c.at(s.decay, row)[head], c.at(s.beta, row)[head],
                                             scale};
         c.rows.delta(c.at(s.out, row) + head * n + first, m, c.at(s.k, row) + key * n,
@@ -97,8 +100,14 @@ Status for_states(const Context &c, size_t heads, size_t rows, size_t n, Failure
 } // namespace
 
 Status run(const Context &c, const step::Conv &s, Failure *failure) {
-    for (size_t p = 0; p < c.n_parts; p++)
-        c.memory[p] = c.states->step(s.state, c.parts[p].sequence);
+    for (size_t p = 0; p < c.n_parts; p++) {
+        const BatchPart &part = c.parts[p];
+        const size_t again = c.n_again(part);
+        const state::Take take = again == 0        ? state::Take::fresh
+                                 : again == part.n ? state::Take::again
+                                                   : state::Take::both;
+        c.memory[p] = c.states->step(s.state, part.sequence, take);
+    }
     const auto inputs = [&](size_t part) {
         return Inputs{c.memory[part].tail_in, s.taps - 1u, s.in.width, c.parts[part].row, c, s.in};
     };
@@ -113,7 +122,11 @@ Status run(const Context &c, const step::Conv &s, Failure *failure) {
         if (s.activate) c.rows.silu(out, nullptr, s.in.width);
     });
     if (status != Status::ok) return executor_failed(status, failure);
-    for (size_t p = 0; p < c.n_parts; p++) keep_tail(inputs(p), c.memory[p].tail_out, c.parts[p].n);
+    for (size_t p = 0; p < c.n_parts; p++) {
+        keep_tail(inputs(p), c.memory[p].tail_out, c.parts[p].n);
+        float *const kept = c.memory[p].tail_kept; // may be what went in: last
+        if (kept) keep_tail(inputs(p), kept, c.n_again(c.parts[p]));
+    }
     return Status::ok;
 }
 
