@@ -66,7 +66,7 @@ listing() {
 fresh_chroot() {
     rm -rf "$work/chroot"
     debootstrap --variant=minbase bookworm "$work/chroot" ${GGUFX_DEBIAN_MIRROR:+"$GGUFX_DEBIAN_MIRROR"} >"$work/debootstrap.log" &&
-        inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libedit2 libfmt9 libnettle8 libre2-9 man-db >"$work/apt.log" &&
+        inside apt-get -q -y install --no-install-recommends g++ gcc pkg-config libedit2 libfmt9 libmicrohttpd12 libnettle8 libre2-9 man-db >"$work/apt.log" &&
         listing >"$work/before"
 }
 
@@ -84,7 +84,7 @@ without_tool() { ! ls "$work"/notool/ggufx_*.deb 2>/dev/null && ls "$work"/notoo
 without_extras() {
     local needs
     needs=$(dpkg-deb -f "$work"/minimal/ggufx_*.deb Depends) && echo "$needs" &&
-        ! echo "$needs" | grep -E 're2|nettle|edit'
+        ! echo "$needs" | grep -E 're2|nettle|edit|microhttpd'
 }
 
 # A tarball of a release, made and built where there is no network.

@@ -40,6 +40,9 @@ static void add_verbs(Tool &tool) {
     add_validate(tool);
     add_run(tool);
     add_chat(tool);
+#if GGUFX_CLI_SERVE
+    add_serve(tool);
+#endif
     add_tokenize(tool);
     add_perplexity(tool);
     add_kv_eval(tool);

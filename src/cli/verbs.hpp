@@ -27,6 +27,7 @@ void add_rename(Tool &tool);
 void add_report(Tool &tool);
 void add_run(Tool &tool);
 void add_chat(Tool &tool);
+void add_serve(Tool &tool); // where libmicrohttpd is
 void add_tokenize(Tool &tool);
 void add_perplexity(Tool &tool);
 void add_kv_eval(Tool &tool);

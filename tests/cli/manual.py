@@ -70,7 +70,9 @@ class Manual(tool.Case):
     def test_each_command_has_a_page_that_is_installed(self):
         with open(os.path.join(SOURCE, "pkgconfig/meson.build"), encoding="utf-8") as file:
             listed = re.search(r"foreach command : \[([^]]*)\]", file.read()).group(1)
-        self.assertEqual(re.findall(r"'([\w-]+)'", listed), sorted(self.commands()))
+        commands = self.commands()  # serve is one where libmicrohttpd was found
+        listed = [name for name in re.findall(r"'([\w-]+)'", listed) if name != "serve" or name in commands]
+        self.assertEqual(listed, sorted(commands))
         whole = self.ok("manual").decode()
         for command in self.commands():
             page = self.ok("manual", command).decode()

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "serve/engine_thread.hpp"
+
+#include <chrono>
+#include <cstdio>
+
+namespace ggufx::cli {
+
+double monotonic_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+EngineThread::EngineThread(std::unique_ptr<Machine> machine, const SchedulerOptions &options,
+                           Metrics &metrics)
+    : machine_(std::move(machine)), scheduler_(*machine_, options, monotonic_seconds),
+      metrics_(metrics), thread_([this] { run(); }) {}
+
+EngineThread::~EngineThread() {
+    {
+        const std::lock_guard lock(mutex_);
+        stops_ = ends_ = true;
+        wake_.notify_one();
+    }
+    thread_.join();
+}
+
+void EngineThread::add(std::vector<std::shared_ptr<Job>> jobs) {
+    const std::lock_guard lock(mutex_);
+    is_idle_ = false;
+    n_waiting_ += jobs.size();
+    for (std::shared_ptr<Job> &job : jobs) incoming_.push_back(std::move(job));
+    wake_.notify_one();
+}
+
+void EngineThread::stop() {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+    wake_.notify_one();
+}
+
+bool EngineThread::take() {
+    std::unique_lock lock(mutex_);
+    is_idle_ = scheduler_.is_idle() && incoming_.empty();
+    wake_.wait(lock,
+               [&] { return stops_ || ends_ || !incoming_.empty() || !scheduler_.is_idle(); });
+    for (std::shared_ptr<Job> &job : incoming_) scheduler_.add(std::move(job));
+    incoming_.clear();
+    if (stops_) scheduler_.stop();
+    stops_ = false;
+    return !ends_;
+}
+
+void EngineThread::run() {
+    while (take()) {
+        const double start = monotonic_seconds();
+        try {
+            scheduler_.step();
+        } catch (const std::exception &error) { // no memory for the list of a step, or alike
+            std::fprintf(stderr, "ggufx: %s: all texts in work end here\n", error.what());
+            scheduler_.stop();
+        }
+        const SchedulerCounts counts = scheduler_.counts();
+        n_waiting_ = counts.n_waiting;
+        metrics_.step(monotonic_seconds() - start, counts);
+    }
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,42 @@
+// The thread that computes: takes jobs, runs the scheduler while there are any, sleeps else.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/metrics.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <thread>
+
+namespace ggufx::cli {
+
+double monotonic_seconds();
+
+class EngineThread {
+public:
+    EngineThread(std::unique_ptr<Machine> machine, const SchedulerOptions &options,
+                 Metrics &metrics);
+    ~EngineThread(); // stops what is in work
+
+    void add(std::vector<std::shared_ptr<Job>> jobs);
+    size_t n_waiting() const { return n_waiting_; } // not in work yet
+    bool is_idle() const { return is_idle_; }
+    void stop(); // ends every text, soon
+
+private:
+    void run();
+    bool take(); // false: the thread ends
+
+    std::unique_ptr<Machine> machine_;
+    Scheduler scheduler_;
+    Metrics &metrics_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::vector<std::shared_ptr<Job>> incoming_;
+    bool stops_ = false, ends_ = false;
+    std::atomic<size_t> n_waiting_ = 0;
+    std::atomic<bool> is_idle_ = true;
+    std::thread thread_;
+};
+
+} // namespace ggufx::cli

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "serve/exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <poll.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr double kQuiet = 15; // seconds, after which proxies and people begin to doubt
+
+} // namespace
+
+void Exchange::wake() {
+    if (!is_waiting_) return;
+    is_waiting_ = false;
+    if (wake_) wake_();
+}
+
+void Exchange::set_wake(std::function<void()> wake) {
+    const std::lock_guard lock(mutex_);
+    wake_ = std::move(wake);
+}
+
+void Exchange::respond(int status, const std::string &type, std::string body,
+                       std::vector<Header> headers) {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::waiting) return;
+    state_ = State::whole;
+    status_ = status;
+    type_ = type;
+    body_ = std::move(body);
+    headers_ = std::move(headers);
+    ended_ = true;
+    wake();
+}
+
+void Exchange::respond(const ApiError &error) {
+    std::vector<Header> headers;
+    if (error.status == 429 || error.status == 503) headers.emplace_back("Retry-After", "1");
+    if (error.status == 401) headers.emplace_back("WWW-Authenticate", "Bearer");
+    respond(error.status, "application/json", error.to_json().dump() + "\n", std::move(headers));
+}
+
+void Exchange::open_stream() {
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::waiting) return;
+    state_ = State::stream;
+    status_ = 200;
+    wake();
+}
+
+void Exchange::write(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || gone_) return;
+    body_ += text;
+    if (body_.size() - n_sent_ > kMostUnsent) gone_ = true;
+    wake();
+}
+
+void Exchange::end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    wake();
+}
+
+void Exchange::keep_alive(double now) {
+    if (state_ != State::stream) return; // set by the thread that calls, or before it was told
+    if (last_write_ == 0 || now < last_write_) last_write_ = now;
+    if (now - last_write_ < kQuiet) return;
+    last_write_ = now;
+    write(": keep-alive\n\n");
+}
+
+// A half-closed connection counts as gone.
+bool Exchange::is_gone() {
+    if (gone_) return true;
+    const std::lock_guard lock(mutex_);
+    if (ended_ || socket_ < 0) return gone_;
+    struct pollfd at = {socket_, POLLRDHUP, 0};
+    if (poll(&at, 1, 0) > 0 && (at.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
+        gone_ = true;
+        wake(); // a connection that waits is closed by who sends
+    }
+    return gone_;
+}
+
+void Exchange::close() {
+    const std::lock_guard lock(mutex_);
+    gone_ = true;
+    socket_ = -1;
+    wake_ = nullptr;
+}
+
+Exchange::Head Exchange::take_head(const std::function<void()> &wait) {
+    const std::lock_guard lock(mutex_);
+    Head out = {state_, status_, type_, {}, headers_};
+    if (state_ == State::whole) out.body = std::move(body_);
+    if (state_ == State::waiting && !gone_) {
+        is_waiting_ = true;
+        wait();
+    }
+    return out;
+}
+
+ptrdiff_t Exchange::read(char *out, size_t most, const std::function<void()> &wait) {
+    const std::lock_guard lock(mutex_);
+    if (gone_) return -1;
+    const size_t n = std::min(body_.size() - n_sent_, most);
+    if (n == 0) {
+        if (ended_) return -1;
+        is_waiting_ = true;
+        wait();
+        return 0;
+    }
+    std::memcpy(out, body_.data() + n_sent_, n);
+    n_sent_ += n;
+    if (n_sent_ == body_.size()) {
+        body_.clear();
+        n_sent_ = 0;
+    }
+    return static_cast<ptrdiff_t>(n);
+}
+
+} // namespace ggufx::cli

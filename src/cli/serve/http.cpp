@@ -1,0 +1,328 @@
+// One thread of libmicrohttpd has all connections. Those that wait for an answer are suspended,
+// which the library does not watch: Exchange::is_gone asks their sockets.
+// SPDX-License-Identifier: MIT
+#include "serve/http.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fmt/format.h>
+#include <microhttpd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+// Of a socket; its requests come one after the other.
+struct HttpServer::Connection {
+    int socket;
+    double deadline; // for the request that is being sent; 0: none is
+};
+
+namespace {
+
+constexpr size_t kHeaderBytes = 32u << 10; // of libmicrohttpd: the request's, and the answer's
+
+// A request from its first line to the end of its answer.
+struct Request {
+    std::shared_ptr<Exchange> exchange;
+    const Service::Route *route = nullptr;
+    std::string method, path, body, origin;
+    double began = 0;
+    bool is_too_large = false, is_taken = false, is_answered = false;
+};
+
+std::string header(MHD_Connection *connection, const char *name) {
+    const char *const value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return value ? value : "";
+}
+
+void quiet(void *, const char *, va_list) {} // a line for each client that leaves is no news
+
+} // namespace
+
+struct HttpServer::Hooks {
+    static void connection(void *cls, MHD_Connection *connection, void **context,
+                           MHD_ConnectionNotificationCode code);
+    static MHD_Result request(void *cls, MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *data,
+                              size_t *n_data, void **context);
+    static void completed(void *cls, MHD_Connection *connection, void **context,
+                          MHD_RequestTerminationCode code);
+    static ssize_t read(void *cls, uint64_t at, char *out, size_t most);
+    static void free_reader(void *cls);
+
+    static MHD_Result begin(HttpServer &server, MHD_Connection *connection, Request &request);
+    static MHD_Result send(HttpServer &server, MHD_Connection *connection, Request &request);
+    static MHD_Result send_head(HttpServer &server, MHD_Connection *connection, Request &request,
+                                MHD_Response *response, const Exchange::Head &head);
+    static MHD_Result preflight(MHD_Connection *connection, const std::string &origin);
+    static void log(HttpServer &server, const Request &request);
+};
+
+namespace {
+
+// What a stream is read with.
+struct Reader {
+    std::shared_ptr<Exchange> exchange;
+    MHD_Connection *connection;
+};
+
+int socket_of(MHD_Connection *connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+HttpServer::Connection *context_of(MHD_Connection *connection) {
+    return static_cast<HttpServer::Connection *>(
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
+}
+
+} // namespace
+
+// ---- connections ----
+
+void HttpServer::Hooks::connection(void *cls, MHD_Connection *connection, void **context,
+                                   MHD_ConnectionNotificationCode code) {
+    HttpServer &server = *static_cast<HttpServer *>(cls);
+    const std::lock_guard lock(server.mutex_);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        auto *const added = new (std::nothrow) HttpServer::Connection{
+            socket_of(connection), monotonic_seconds() + server.options_.send_seconds};
+        *context = added;
+        if (added) server.connections_.push_back(added);
+    } else {
+        auto *const gone = static_cast<HttpServer::Connection *>(*context);
+        std::erase(server.connections_, gone);
+        delete gone;
+    }
+}
+
+void HttpServer::close_slow() {
+    const std::lock_guard lock(mutex_);
+    const double now = monotonic_seconds();
+    for (Connection *connection : connections_) {
+        if (connection->deadline == 0 || now < connection->deadline) continue;
+        connection->deadline = 0;
+        shutdown(connection->socket, SHUT_RDWR);
+    }
+}
+
+size_t HttpServer::n_open() {
+    return n_open_;
+}
+
+static void set_deadline(std::mutex &mutex, MHD_Connection *connection, double deadline) {
+    const std::lock_guard lock(mutex);
+    if (HttpServer::Connection *const of = context_of(connection)) of->deadline = deadline;
+}
+
+// ---- requests ----
+
+MHD_Result HttpServer::Hooks::preflight(MHD_Connection *connection, const std::string &origin) {
+    MHD_Response *const response =
+        MHD_create_response_from_buffer(0, const_cast<char *>(""), MHD_RESPMEM_PERSISTENT);
+    if (!response) return MHD_NO;
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", origin.c_str());
+    MHD_add_response_header(response, "Access-Control-Allow-Methods", "GET, POST");
+    MHD_add_response_header(response, "Access-Control-Allow-Headers",
+                            "Authorization, Content-Type");
+    MHD_add_response_header(response, "Vary", "Origin");
+    const MHD_Result result = MHD_queue_response(connection, 204, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+// What can be refused by the head alone is, before its body is read.
+MHD_Result HttpServer::Hooks::begin(HttpServer &server, MHD_Connection *connection,
+                                    Request &request) {
+    const Asker asker = {header(connection, "Host"), header(connection, "Origin"),
+                         header(connection, "Authorization")};
+    int socket = socket_of(connection);
+    try {
+        request.origin = server.guard_.allowed_origin(asker);
+        if (request.method == "OPTIONS" && !request.origin.empty())
+            return preflight(connection, request.origin);
+        request.route = &Service::find(request.method, request.path);
+        const uint64_t owner = server.guard_.check(asker, Service::needs_key(*request.route));
+        request.exchange = std::make_shared<Exchange>(socket, owner);
+        const std::string length = header(connection, "Content-Length");
+        if (Service::takes_body(*request.route)) {
+            const std::string type = header(connection, "Content-Type");
+            if (!type.empty() && !type.starts_with("application/json"))
+                throw ApiError(415, "the body is to be application/json", "", "unsupported_type");
+            if (!length.empty() &&
+                std::strtoull(length.c_str(), nullptr, 10) > server.options_.most_body)
+                throw ApiError(413, "the body is too large", "", "too_large");
+        }
+        return MHD_YES;
+    } catch (const ApiError &error) {
+        if (!request.exchange) request.exchange = std::make_shared<Exchange>(socket, 0);
+        request.exchange->respond(error);
+        request.is_taken = true;
+        return send(server, connection, request);
+    }
+}
+
+MHD_Result HttpServer::Hooks::request(void *cls, MHD_Connection *connection, const char *url,
+                                      const char *method, const char *, const char *data,
+                                      size_t *n_data, void **context) {
+    HttpServer &server = *static_cast<HttpServer *>(cls);
+    try {
+        if (!*context) {
+            auto *const made = new Request();
+            *context = made;
+            server.n_open_++;
+            made->method = method;
+            made->path = url;
+            made->began = monotonic_seconds();
+            return begin(server, connection, *made);
+        }
+        Request &request = *static_cast<Request *>(*context);
+        if (!request.exchange) return MHD_YES;
+        if (*n_data != 0) {
+            const size_t room = server.options_.most_body - request.body.size();
+            if (*n_data > room) request.is_too_large = true;
+            if (!request.is_too_large && Service::takes_body(*request.route))
+                request.body.append(data, *n_data);
+            *n_data = 0;
+            return MHD_YES;
+        }
+        if (!request.is_taken) {
+            request.is_taken = true;
+            set_deadline(server.mutex_, connection, 0);
+            request.exchange->set_wake([connection] { MHD_resume_connection(connection); });
+            if (request.is_too_large)
+                request.exchange->respond(ApiError(413, "the body is too large", "", "too_large"));
+            else
+                server.service_.take(request.exchange, *request.route, request.path,
+                                     std::move(request.body));
+        }
+        return send(server, connection, request);
+    } catch (const std::bad_alloc &) { return MHD_NO; }
+}
+
+// ---- answers ----
+
+MHD_Result HttpServer::Hooks::send_head(HttpServer &server, MHD_Connection *connection,
+                                        Request &request, MHD_Response *response,
+                                        const Exchange::Head &head) {
+    if (!response) return MHD_NO;
+    const bool is_stream = head.state == Exchange::State::stream;
+    MHD_add_response_header(response, "Content-Type",
+                            is_stream ? "text/event-stream" : head.type.c_str());
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (is_stream) MHD_add_response_header(response, "X-Accel-Buffering", "no");
+    for (const auto &[name, value] : head.headers)
+        MHD_add_response_header(response, name.c_str(), value.c_str());
+    if (!request.origin.empty()) {
+        MHD_add_response_header(response, "Access-Control-Allow-Origin", request.origin.c_str());
+        MHD_add_response_header(response, "Vary", "Origin");
+    }
+    const MHD_Result result =
+        MHD_queue_response(connection, static_cast<unsigned>(head.status), response);
+    MHD_destroy_response(response);
+    request.is_answered = result == MHD_YES;
+    server.service_.metrics().request(head.status);
+    return result;
+}
+
+MHD_Result HttpServer::Hooks::send(HttpServer &server, MHD_Connection *connection,
+                                   Request &request) {
+    if (request.is_answered) return MHD_YES;
+    const Exchange::Head head =
+        request.exchange->take_head([&] { MHD_suspend_connection(connection); });
+    MHD_Response *response = nullptr;
+    if (head.state == Exchange::State::waiting)
+        return request.exchange->is_gone() ? MHD_NO : MHD_YES;
+    if (head.state == Exchange::State::whole) {
+        response = MHD_create_response_from_buffer(
+            head.body.size(), const_cast<char *>(head.body.data()), MHD_RESPMEM_MUST_COPY);
+    } else {
+        auto *const reader = new Reader{request.exchange, connection};
+        response =
+            MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 8192, read, reader, free_reader);
+        if (!response) delete reader;
+    }
+    return send_head(server, connection, request, response, head);
+}
+
+ssize_t HttpServer::Hooks::read(void *cls, uint64_t, char *out, size_t most) {
+    Reader &reader = *static_cast<Reader *>(cls);
+    const ptrdiff_t n =
+        reader.exchange->read(out, most, [&] { MHD_suspend_connection(reader.connection); });
+    return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : n;
+}
+
+void HttpServer::Hooks::free_reader(void *cls) {
+    delete static_cast<Reader *>(cls);
+}
+
+void HttpServer::Hooks::completed(void *cls, MHD_Connection *connection, void **context,
+                                  MHD_RequestTerminationCode) {
+    HttpServer &server = *static_cast<HttpServer *>(cls);
+    auto *const request = static_cast<Request *>(*context);
+    if (!request) return;
+    if (request->exchange) {
+        request->exchange->close();
+        log(server, *request);
+    }
+    set_deadline(server.mutex_, connection, monotonic_seconds() + server.options_.send_seconds);
+    delete request;
+    *context = nullptr;
+    server.n_open_--;
+}
+
+// Never a text of a person: counts and times.
+void HttpServer::Hooks::log(HttpServer &server, const Request &request) {
+    if (!server.log_) return;
+    struct timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    const ExchangeFacts &facts = request.exchange->facts;
+    Json line =
+        Json{{"time", static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)},
+             {"method", request.method},
+             {"path", request.path},
+             {"status", request.is_answered ? request.exchange->status() : 499},
+             {"seconds", monotonic_seconds() - request.began},
+             {"id", facts.id.empty() ? Json() : Json(facts.id)},
+             {"prompt_tokens", facts.n_prompt},
+             {"cached_tokens", facts.n_cached},
+             {"completion_tokens", facts.n_answer}};
+    std::fprintf(server.log_, "%s\n", line.dump().c_str());
+    std::fflush(server.log_);
+}
+
+// ---- the daemon ----
+
+HttpServer::HttpServer(int socket, Service &service, const Guard &guard, const HttpOptions &options)
+    : service_(service), guard_(guard), options_(options) {
+    if (!options.access_log.empty()) {
+        log_ = options.access_log == "-" ? stdout : std::fopen(options.access_log.c_str(), "ae");
+        if (!log_) {
+            const int error = errno;
+            close(socket);
+            throw Failure(kRuntimeError, "--access-log: " + std::string(std::strerror(error)));
+        }
+    }
+    daemon_ = MHD_start_daemon(
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_USE_ERROR_LOG,
+        0, nullptr, nullptr, Hooks::request, this, MHD_OPTION_EXTERNAL_LOGGER, quiet, nullptr,
+        MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, Hooks::completed, this,
+        MHD_OPTION_NOTIFY_CONNECTION, Hooks::connection, this, MHD_OPTION_CONNECTION_LIMIT,
+        options.n_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, options.n_per_address,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHeaderBytes, MHD_OPTION_CONNECTION_TIMEOUT,
+        static_cast<unsigned>(options.send_seconds), MHD_OPTION_END);
+    if (daemon_) return;
+    close(socket);
+    if (log_ && log_ != stdout) std::fclose(log_);
+    throw Failure(kRuntimeError, "the HTTP library does not start");
+}
+
+HttpServer::~HttpServer() {
+    MHD_stop_daemon(daemon_);
+    if (log_ && log_ != stdout) std::fclose(log_);
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "serve/listen.hpp"
+
+#include "floor/text.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr int kBacklog = 512;
+
+[[noreturn]] void fail(int socket, const std::string &where) {
+    const int error = errno;
+    if (socket >= 0) close(socket);
+    throw Failure(kRuntimeError,
+                  fmt::format("cannot listen on {}: {}", escape(where), std::strerror(error)));
+}
+
+unsigned port_of(int socket) {
+    struct sockaddr_storage at = {};
+    socklen_t n = sizeof at;
+    if (getsockname(socket, reinterpret_cast<struct sockaddr *>(&at), &n) != 0) return 0;
+    struct sockaddr_in4_or_6 {
+        sa_family_t family;
+        in_port_t port;
+    } head = {};
+    std::memcpy(&head, &at, sizeof head); // both have it in the same place
+    return ntohs(head.port);
+}
+
+bool is_loopback(const struct sockaddr *at) {
+    if (at->sa_family == AF_INET) {
+        const auto *const v4 = reinterpret_cast<const struct sockaddr_in *>(at);
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+    }
+    const auto *const v6 = reinterpret_cast<const struct sockaddr_in6 *>(at);
+    return at->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+using Addresses = std::unique_ptr<struct addrinfo, decltype(&freeaddrinfo)>;
+
+Addresses resolve(const std::string &host, unsigned port) {
+    struct addrinfo hints = {};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+    struct addrinfo *found = nullptr;
+    const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+    if (error != 0)
+        throw Failure(kUsage, fmt::format("--host: \"{}\": {}", escape(host), gai_strerror(error)));
+    return {found, freeaddrinfo};
+}
+
+} // namespace
+
+bool is_loopback_name(const std::string &host) {
+    const Addresses found = resolve(host, 0);
+    for (const struct addrinfo *at = found.get(); at; at = at->ai_next)
+        if (!is_loopback(at->ai_addr)) return false;
+    return true;
+}
+
+Listening listen_on(const std::string &host, unsigned port) {
+    const Addresses found = resolve(host, port);
+    const struct addrinfo &at = *found;
+    const std::string where = host + ":" + std::to_string(port);
+    const int fd = socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) fail(fd, where);
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // after a restart
+    if (bind(fd, at.ai_addr, at.ai_addrlen) != 0 || listen(fd, kBacklog) != 0) fail(fd, where);
+    const std::string name = at.ai_family == AF_INET6 ? "[" + host + "]" : host;
+    return {fd, fmt::format("http://{}:{}", name, port_of(fd)), is_loopback(at.ai_addr), false};
+}
+
+Listening listen_on_path(const std::string &path) {
+    struct sockaddr_un at = {};
+    at.sun_family = AF_UNIX;
+    if (path.empty() || path.size() >= sizeof at.sun_path)
+        throw Failure(kUsage,
+                      fmt::format("--listen: a path has 1 to {} bytes", sizeof at.sun_path - 1));
+    std::memcpy(at.sun_path, path.data(), path.size());
+    struct stat info = {};
+    if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) unlink(path.c_str());
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) fail(fd, path);
+    if (bind(fd, reinterpret_cast<const struct sockaddr *>(&at), sizeof at) != 0 ||
+        listen(fd, kBacklog) != 0)
+        fail(fd, path);
+    return {fd, "unix:" + path, true, true};
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "serve/metrics.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+void Histogram::add(double seconds) {
+    const auto at = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
+    counts_[static_cast<size_t>(at - kBounds.begin())]++;
+    sum_ += seconds;
+}
+
+std::string Histogram::text(const std::string &name, const std::string &help) const {
+    std::string out = fmt::format("# HELP {} {}\n# TYPE {} histogram\n", name, help, name);
+    uint64_t n = 0;
+    for (size_t i = 0; i < kBounds.size(); i++) {
+        n += counts_[i];
+        out += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", name, kBounds[i], n);
+    }
+    n += counts_.back();
+    out += fmt::format("{}_bucket{{le=\"+Inf\"}} {}\n{}_sum {}\n{}_count {}\n", name, n, name, sum_,
+                       name, n);
+    return out;
+}
+
+void Metrics::request(int status) {
+    const std::lock_guard lock(mutex_);
+    requests_[status]++;
+}
+
+void Metrics::waited(double seconds) {
+    const std::lock_guard lock(mutex_);
+    queue_.add(seconds);
+}
+
+void Metrics::first_token(double seconds) {
+    const std::lock_guard lock(mutex_);
+    first_.add(seconds);
+}
+
+void Metrics::between_tokens(double seconds) {
+    const std::lock_guard lock(mutex_);
+    between_.add(seconds);
+}
+
+void Metrics::step(double seconds, const SchedulerCounts &counts) {
+    const std::lock_guard lock(mutex_);
+    if (counts.n_steps != counts_.n_steps) step_.add(seconds);
+    counts_ = counts;
+}
+
+SchedulerCounts Metrics::counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+}
+
+std::string Metrics::text() const {
+    const std::lock_guard lock(mutex_);
+    std::string out = "# HELP ggufx_requests_total Requests answered, by status.\n"
+                      "# TYPE ggufx_requests_total counter\n";
+    for (const auto &[status, n] : requests_)
+        out += fmt::format("ggufx_requests_total{{status=\"{}\"}} {}\n", status, n);
+    const auto add = [&](const char *name, const char *kind, const char *help, uint64_t value) {
+        out += fmt::format("# HELP ggufx_{} {}\n# TYPE ggufx_{} {}\nggufx_{} {}\n", name, help,
+                           name, kind, name, value);
+    };
+    add("prompt_tokens_total", "counter", "Tokens of prompts computed.", counts_.n_prompt_tokens);
+    add("cached_tokens_total", "counter", "Tokens of prompts that a cache had.",
+        counts_.n_cached_tokens);
+    add("answer_tokens_total", "counter", "Tokens of answers computed.", counts_.n_answer_tokens);
+    add("steps_total", "counter", "Calls of the model.", counts_.n_steps);
+    add("cancelled_total", "counter", "Texts whose reader left.", counts_.n_left);
+    add("running", "gauge", "Texts in work.", counts_.n_running);
+    add("waiting", "gauge", "Texts in the queue.", counts_.n_waiting);
+    add("held_tokens", "gauge", "Tokens in the caches.", counts_.n_held);
+    out += queue_.text("ggufx_queue_seconds", "Time in the queue.");
+    out += first_.text("ggufx_first_token_seconds", "Time to the first token.");
+    out += between_.text("ggufx_token_seconds", "Time between two tokens of a text.");
+    out += step_.text("ggufx_step_seconds", "Time of a call of the model.");
+    return out;
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,42 @@
+// Counters and histograms, as Prometheus reads them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/scheduler.hpp"
+
+#include <array>
+#include <mutex>
+
+namespace ggufx::cli {
+
+class Histogram {
+public:
+    // Upper bounds of its buckets, in seconds; one more has all that is longer.
+    static constexpr std::array<double, 14> kBounds = {
+        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0};
+    void add(double seconds);
+    std::string text(const std::string &name, const std::string &help) const;
+
+private:
+    std::array<uint64_t, kBounds.size() + 1> counts_ = {};
+    double sum_ = 0;
+};
+
+class Metrics {
+public:
+    void request(int status);
+    void waited(double seconds);      // in the queue
+    void first_token(double seconds); // since the request was taken
+    void between_tokens(double seconds);
+    void step(double seconds, const SchedulerCounts &counts);
+    SchedulerCounts counts() const;
+    std::string text() const;
+
+private:
+    mutable std::mutex mutex_;
+    std::map<int, uint64_t> requests_; // by status
+    Histogram queue_, first_, between_, step_;
+    SchedulerCounts counts_;
+};
+
+} // namespace ggufx::cli

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "serve/model_host.hpp"
+
+#include "floor/input_file.hpp"
+#include "floor/signals.hpp"
+#include "models/demo_model.hpp"
+#include "models/text_model.hpp"
+
+#include <cstring>
+#include <ctime>
+#include <fmt/format.h>
+#include <ggufx/embed.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+bool is_format(const std::string &name) {
+    for (size_t i = 0; const char *const known = ggufx_chat_format_name(i); i++)
+        if (name == known) return true;
+    return false;
+}
+
+// Fills a vector or text whose length the library tells: fill(room, &needed, &error).
+template <class Room, class Fill>
+ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
+    size_t needed = 0;
+    room.resize(4096);
+    ggufx_status status = fill(&needed, &error);
+    if (status == GGUFX_E_CAPACITY) {
+        room.resize(needed);
+        status = fill(&needed, &error);
+    }
+    room.resize(status == GGUFX_OK ? needed : 0);
+    return status;
+}
+
+// What a client's values did, and what is the server's.
+[[noreturn]] void refuse(ggufx_status status, const ggufx_error &error, const char *param) {
+    const bool ours = status == GGUFX_E_MEMORY;
+    throw ApiError(ours ? 503 : 400, error.message, param, "invalid_value");
+}
+
+// FNV-1a over words.
+struct Hash {
+    uint64_t value = 14695981039346656037u;
+    void add(const void *bytes, size_t n) {
+        const auto *at = static_cast<const unsigned char *>(bytes);
+        for (size_t i = 0; i < n; i++) value = (value ^ at[i]) * 1099511628211u;
+    }
+    void add(uint64_t number) { add(&number, sizeof number); }
+    void add(std::string_view text) {
+        add(text.size());
+        add(text.data(), text.size());
+    }
+};
+
+} // namespace
+
+ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
+    : rt_(make_runtime(globals)) {
+    const ggufx_progress cancel = cancel_hook();
+    file_ = options.model.empty() ? open_demo_model(rt_.get())
+                                  : open_file(rt_.get(), options.model, 0, &cancel);
+    name_ = options.alias;
+    if (name_.empty()) name_ = meta_text(file_.get(), "general.name").value_or("");
+    if (name_.empty()) name_ = options.model.empty() ? "demo" : base_name(options.model);
+    make_template(options.template_name); // before the weights are bound: its faults come at once
+    ggufx_tokenizer *tokenizer = nullptr;
+    call(
+        [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
+    tokenizer_.reset(tokenizer);
+    model_ = make_model(rt_.get(), file_.get(), options.session.making);
+    facts_ = model_facts(model_.get());
+    embeds_only_ = (facts_.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
+    if (options.embeddings || (facts_.flags & (GGUFX_MODEL_EMBEDS_ONLY | GGUFX_MODEL_EMBEDS)) != 0)
+        make_embedder(options);
+    if (!embeds_only_) make_session(options);
+    make_fingerprint(options);
+}
+
+// A file without one is served all the same: /v1/chat/completions says what is missing.
+void ModelHost::make_template(const std::string &name) {
+    ggufx_chat_options of;
+    ggufx_chat_options_init(&of);
+    std::string text;
+    if (is_format(name)) {
+        of.format = name.data();
+        of.format_length = name.size();
+    } else if (!name.empty()) {
+        text = read_utf8(name);
+        of.text = text.data();
+        of.text_length = text.size();
+    }
+    ggufx_chat *chat = nullptr;
+    ggufx_error error;
+    const ggufx_status status = ggufx_chat_create(&chat, rt_.get(), file_.get(), &of, &error);
+    if (status == GGUFX_E_NOT_FOUND && name.empty()) return;
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    chat_.reset(chat);
+    styles_ = ggufx_chat_styles(chat);
+}
+
+void ModelHost::make_embedder(const HostOptions &options) {
+    ggufx_embed_options of;
+    ggufx_embed_options_init(&of);
+    of.flags = GGUFX_EMBED_NORMALIZE;
+    of.n_context = options.session.n_context;
+    ggufx_embedder *embedder = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_embedder_create(&embedder, model_.get(), &of, error);
+    });
+    embedder_.reset(embedder);
+    const auto info =
+        cli::facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
+            return ggufx_embedder_info(out, embedder, error);
+        });
+    dimensions_ = info.dimensions;
+    if (embeds_only_) n_context_ = info.n_context;
+}
+
+void ModelHost::make_session(const HostOptions &options) {
+    ggufx_session_options of;
+    ggufx_session_options_init(&of);
+    of.n_context = options.session.n_context;
+    of.type_k = kv_type_from_name(options.session.type_k, "--ctk");
+    of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
+    of.n_batch = options.n_batch;
+    of.n_sequences = options.n_parallel;
+    machine_ = std::make_unique<SessionMachine>(
+        cli::make_session(rt_.get(), file_.get(), model_.get(), of), facts_.n_vocab);
+    n_context_ = machine_->facts().n_context;
+}
+
+// Of all that decides an answer beside the request: the library, how tokens are computed, types of
+// caches, and the file by names, shapes and samples of its tensors: reading gigabytes would delay
+// the first answer by as long.
+void ModelHost::make_fingerprint(const HostOptions &options) {
+    constexpr uint64_t sample = 4096; // bytes of each end of a tensor
+    Hash hash;
+    hash.add(std::string_view(ggufx_version()));
+    hash.add(static_cast<uint64_t>(options.answers));
+    if (!embeds_only_) {
+        hash.add(kv_type_from_name(options.session.type_k, "--ctk"));
+        hash.add(kv_type_from_name(options.session.type_v, "--ctv"));
+    }
+    for (const std::string &change : options.session.making.overrides) hash.add(change);
+    for (size_t i = 0; i < ggufx_file_tensor_count(file_.get()); i++) {
+        const ggufx_tensor *const tensor = ggufx_file_tensor(file_.get(), i);
+        const ggufx_tensor_facts facts = tensor_facts(tensor);
+        hash.add(std::string_view(facts.name, facts.name_length));
+        hash.add(facts.type);
+        for (const uint64_t n : facts.ne) hash.add(n);
+        const auto *const bytes = static_cast<const char *>(ggufx_tensor_data(tensor));
+        if (!bytes) continue;
+        const uint64_t n = std::min(facts.n_bytes, sample);
+        hash.add(bytes, n);
+        hash.add(bytes + facts.n_bytes - n, n);
+    }
+    fingerprint_ = fmt::format("fp_{:016x}", hash.value);
+}
+
+// ---- texts and ids ----
+
+std::vector<int32_t> ModelHost::tokenize(const std::string &text, uint32_t flags) const {
+    return cli::tokenize(tokenizer_.get(), text, flags);
+}
+
+std::string ModelHost::detokenize(const std::vector<int32_t> &ids, uint32_t flags) const {
+    std::string out;
+    ggufx_error error;
+    const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
+        return ggufx_detokenize(out.data(), out.size(), needed, tokenizer_.get(), ids.data(),
+                                ids.size(), flags, e);
+    });
+    if (status != GGUFX_OK) refuse(status, error, "tokens");
+    return out;
+}
+
+std::string ModelHost::piece(int32_t id) const {
+    return detokenize({id}, GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE);
+}
+
+bool ModelHost::ends(int32_t id) const {
+    const auto info = cli::facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *e) {
+        return ggufx_token_info(out, tokenizer_.get(), id, e);
+    });
+    return (info.flags & GGUFX_TOKEN_END) != 0;
+}
+
+void ModelHost::check(const std::vector<int32_t> &ids, const std::string &param) const {
+    for (const int32_t id : ids) {
+        if (static_cast<uint32_t>(id) < facts_.n_vocab) continue;
+        throw ApiError(400,
+                       fmt::format("{}: token {} is not in the vocabulary of {} tokens", param, id,
+                                   facts_.n_vocab),
+                       param, "invalid_value");
+    }
+}
+
+// ---- conversations ----
+
+namespace {
+
+ggufx_chat_request request_of(const ChatWanted &wanted) {
+    ggufx_chat_request request;
+    ggufx_chat_request_init(&request);
+    request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
+    // What is written within a grammar does not begin with reasoning.
+    if (wanted.form != AnswerForm::text || wanted.reasoning_effort == "none")
+        request.flags |= GGUFX_CHAT_NO_THINK;
+    const std::time_t now = std::time(nullptr);
+    struct tm local = {};
+    localtime_r(&now, &local);
+    request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
+    request.messages_json = wanted.messages.data();
+    request.messages_json_length = wanted.messages.size();
+    if (!wanted.tools.empty()) {
+        request.tools = wanted.tools.data();
+        request.tools_length = wanted.tools.size();
+    }
+    if (!wanted.reasoning_effort.empty() && wanted.reasoning_effort != "none") {
+        request.reasoning_effort = wanted.reasoning_effort.data();
+        request.reasoning_effort_length = wanted.reasoning_effort.size();
+    }
+    return request;
+}
+
+} // namespace
+
+std::string ModelHost::render(const ChatWanted &wanted) const {
+    if (!chat_)
+        throw ApiError(400, "the model has no chat template; the server's --template gives it one",
+                       "", "no_template");
+    const ggufx_chat_request request = request_of(wanted);
+    std::string out;
+    ggufx_error error;
+    const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
+        return ggufx_chat_render(out.data(), out.size(), needed, nullptr, 0, nullptr, chat_.get(),
+                                 &request, e);
+    });
+    if (status != GGUFX_OK) refuse(status, error, "messages");
+    return out;
+}
+
+Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
+    Prompt out;
+    out.text = render(wanted);
+    const ggufx_chat_request request = request_of(wanted);
+    ggufx_error error;
+    const ggufx_status status = fill_room(out.ids, error, [&](size_t *needed, ggufx_error *e) {
+        return ggufx_chat_tokenize(out.ids.data(), out.ids.size(), needed, chat_.get(),
+                                   tokenizer_.get(), &request, GGUFX_TOKENIZE_ADD_SPECIAL, e);
+    });
+    if (status != GGUFX_OK) refuse(status, error, "messages");
+    return out;
+}
+
+Grammar ModelHost::grammar_of(const std::string &schema) const {
+    if (styles_ & GGUFX_CHAT_STYLE_HARMONY)
+        throw ApiError(400, "answers of this model begin with channels, which no grammar goes with",
+                       "response_format", "unsupported");
+    ggufx_grammar_options options;
+    ggufx_grammar_options_init(&options);
+    options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
+    options.text = schema.data();
+    options.text_length = schema.size();
+    ggufx_grammar *grammar = nullptr;
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_grammar_create(&grammar, rt_.get(), tokenizer_.get(), &options, &error);
+    if (status != GGUFX_OK) refuse(status, error, "response_format");
+    return Grammar(grammar);
+}
+
+std::vector<float> ModelHost::embed(const std::vector<std::vector<int32_t>> &texts) {
+    std::vector<int32_t> ids;
+    std::vector<size_t> lengths;
+    for (const auto &text : texts) {
+        ids.insert(ids.end(), text.begin(), text.end());
+        lengths.push_back(text.size());
+    }
+    std::vector<float> out(texts.size() * dimensions_);
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_embed(out.data(), out.size(), embedder_.get(), ids.data(), ids.size(), lengths.data(),
+                    lengths.size(), nullptr, &error);
+    if (status == GGUFX_E_ARGUMENT) refuse(status, error, "input");
+    if (status != GGUFX_OK) throw ApiError(500, error.message);
+    return out;
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,83 @@
+// A model as the server has it: its file, vocabulary, template and what names its answers.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "models/grammar_choice.hpp"
+#include "models/sampling.hpp"
+#include "serve/request.hpp"
+#include "serve/session_machine.hpp"
+
+namespace ggufx::cli {
+
+struct HostOptions {
+    std::string model; // empty: the embedded one
+    std::string alias, template_name;
+    SessionOptions session;
+    uint32_t n_parallel = 4, n_batch = 0;
+    Path answers = Path::rows;
+    bool embeddings = false; // of a model that writes texts, too
+};
+
+using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
+using Embedder = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
+
+// A conversation as its template writes it.
+struct Prompt {
+    std::vector<int32_t> ids;
+    std::string text; // empty where there is no template
+};
+
+// Immutable but for the embedder, which one thread uses; the session is the machine's.
+class ModelHost {
+public:
+    ModelHost(const Globals &globals, const HostOptions &options);
+
+    // The session for the scheduler, once; NULL of a model that writes no text.
+    std::unique_ptr<SessionMachine> take_machine() { return std::move(machine_); }
+    bool writes() const { return !embeds_only_; }
+    bool embeds() const { return embedder_ != nullptr; }
+    bool has_template() const { return chat_ != nullptr; }
+
+    std::vector<int32_t> tokenize(const std::string &text, uint32_t flags) const;
+    std::string detokenize(const std::vector<int32_t> &ids, uint32_t flags) const;
+    // Of a token alone, any bytes.
+    std::string piece(int32_t id) const;
+    // Throws ApiError where the template cannot.
+    Prompt prompt_of(const ChatWanted &wanted) const;
+    std::string render(const ChatWanted &wanted) const;
+    // Throws ApiError where the schema says more than grammars know.
+    Grammar grammar_of(const std::string &schema) const;
+    // A vector of each text.
+    std::vector<float> embed(const std::vector<std::vector<int32_t>> &texts);
+    bool ends(int32_t id) const;
+    void check(const std::vector<int32_t> &ids, const std::string &param) const;
+
+    const ggufx_runtime *rt() const { return rt_.get(); }
+    const ggufx_tokenizer *tokenizer() const { return tokenizer_.get(); }
+    uint32_t styles() const { return styles_; } // of the template
+    const std::string &name() const { return name_; }
+    const std::string &fingerprint() const { return fingerprint_; }
+    const ggufx_model_facts &facts() const { return facts_; }
+    uint32_t n_context() const { return n_context_; }
+    uint32_t dimensions() const { return dimensions_; }
+
+private:
+    void make_template(const std::string &name);
+    void make_embedder(const HostOptions &options);
+    void make_session(const HostOptions &options);
+    void make_fingerprint(const HostOptions &options);
+
+    Runtime rt_;
+    File file_;
+    Tokenizer tokenizer_;
+    ChatTemplate chat_;
+    Model model_;
+    Embedder embedder_;
+    std::unique_ptr<SessionMachine> machine_;
+    ggufx_model_facts facts_ = {};
+    std::string name_, fingerprint_;
+    uint32_t styles_ = 0, n_context_ = 0, dimensions_ = 0;
+    bool embeds_only_ = false;
+};
+
+} // namespace ggufx::cli

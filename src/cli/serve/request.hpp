@@ -1,0 +1,80 @@
+// What clients ask for, read from the bodies of their requests. A field that has no effect here is
+// refused by its name, never dropped. Pure: nothing of a model or a connection.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/api_error.hpp"
+
+#include <ggufx/sampler.h>
+
+#include <optional>
+
+namespace ggufx::cli {
+
+// How texts are written where a request does not say.
+struct SamplingDefaults {
+    float temperature = 1.0f, top_p = 1.0f, min_p = 0.0f;
+    uint32_t top_k = 0;
+};
+
+struct Wanted {        // of a text
+    std::string model; // empty: the one there is
+    SamplingDefaults sampling;
+    float frequency_penalty = 0, presence_penalty = 0;
+    std::optional<uint64_t> seed;
+    std::optional<uint32_t> max_tokens; // >= 1; nothing: up to the end of the context
+    std::vector<std::string> stop;
+    std::vector<ggufx_logit_bias> biases;
+    bool logprobs = false;
+    uint32_t n_top = 0; // likeliest tokens told of each
+    uint32_t n = 1;     // texts
+    bool stream = false, include_usage = false, cache_prompt = true;
+};
+
+enum class AnswerForm { text, object, schema };
+
+struct ChatWanted : Wanted {
+    std::string messages; // JSON, as templates take it
+    std::string tools;    // JSON; empty: none
+    AnswerForm form = AnswerForm::text;
+    std::string schema;
+    std::string reasoning_effort;
+};
+
+// A text or its ids.
+struct TextOrIds {
+    std::string text;
+    std::vector<int32_t> ids;
+    bool is_ids = false;
+};
+
+struct CompletionWanted : Wanted {
+    std::vector<TextOrIds> prompts;
+    std::optional<std::string> suffix;
+    bool echo = false;
+};
+
+struct EmbeddingsWanted {
+    std::string model;
+    std::vector<TextOrIds> inputs;
+    bool base64 = false;
+    std::optional<uint32_t> dimensions;
+};
+
+struct TokenizeWanted {
+    std::string content;
+    bool add_special = false, parse_special = false, with_pieces = false;
+};
+
+// Each throws ApiError. `lenient`: fields that nobody documents are passed over.
+ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient);
+CompletionWanted read_completion(const Json &body, const SamplingDefaults &defaults, bool lenient);
+EmbeddingsWanted read_embeddings(const Json &body, bool lenient);
+TokenizeWanted read_tokenize(const Json &body, bool lenient);
+std::vector<int32_t> read_detokenize(const Json &body, bool lenient);
+ChatWanted read_template(const Json &body, bool lenient); // messages and tools alone
+
+// A body as an object; throws ApiError.
+Json read_body(const std::string &bytes);
+
+} // namespace ggufx::cli

@@ -1,0 +1,202 @@
+// Conversations: messages, tools and forms of answers, as templates and grammars take them.
+// SPDX-License-Identifier: MIT
+#include "serve/request_common.hpp"
+
+#include <limits>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr size_t kMostTools = 512;
+
+std::string item(const std::string &list, size_t i) {
+    return list + "[" + std::to_string(i) + "].";
+}
+
+// Parts become one text: templates know either.
+Json content_of(Fields &message, const Json &content) {
+    if (content.text()) return content;
+    if (!content.is_array()) message.refuse("content", "is neither a text nor a list of parts");
+    std::string text;
+    for (size_t i = 0; i < content.size(); i++) {
+        Fields part(content.elements()[i], item(message.path_of("content"), i));
+        const std::string type = part.text("type").value_or("");
+        if (type != "text") part.refuse("type", "is not \"text\": only text is understood here");
+        const auto piece = part.text("text");
+        if (!piece) part.refuse("text", "is missing");
+        text += *piece;
+        part.finish(false);
+    }
+    return text;
+}
+
+// Arguments come as a text with JSON; templates take the value.
+Json calls_of(Fields &message, const Json &calls) {
+    if (!calls.is_array()) message.refuse("tool_calls", "is no list");
+    Json out = Json::array();
+    for (size_t i = 0; i < calls.size(); i++) {
+        Fields call(calls.elements()[i], item(message.path_of("tool_calls"), i));
+        call.no_effect("type", {"function"});
+        const auto id = call.text("id");
+        call.ignore("index"); // of a stream that was put together
+        const Json *const function = call.take("function");
+        if (!function) call.refuse("function", "is missing");
+        Fields of(*function, call.path_of("function."));
+        const auto name = of.text("name");
+        if (!name) of.refuse("name", "is missing");
+        Json arguments = Json::object();
+        if (const Json *const given = of.take("arguments")) {
+            arguments = *given;
+            if (given->text()) {
+                try {
+                    arguments = Json::parse(*given->text(), "arguments");
+                } catch (const Failure &) {} // a model's mistake stays what it is
+            }
+        }
+        of.finish(false);
+        call.finish(false);
+        Json one = Json{{"type", "function"},
+                        {"function", Json{{"name", *name}, {"arguments", arguments}}}};
+        if (id) one["id"] = *id;
+        out.push_back(one);
+    }
+    return out;
+}
+
+Json read_message(const Json &given, const std::string &path) {
+    Fields fields(given, path);
+    const std::string role = fields.text("role").value_or("");
+    if (role != "system" && role != "developer" && role != "user" && role != "assistant" &&
+        role != "tool")
+        fields.refuse("role", "is none of system, developer, user, assistant and tool");
+    Json out = Json{{"role", role == "developer" ? "system" : role}};
+    const Json *const content = fields.take("content");
+    const Json *const calls = fields.take("tool_calls");
+    if (!content && !(role == "assistant")) fields.refuse("content", "is missing");
+    out["content"] = content ? content_of(fields, *content) : Json("");
+    if (calls) out["tool_calls"] = calls_of(fields, *calls);
+    for (const char *name : {"name", "tool_call_id", "reasoning_content"})
+        if (const auto text = fields.text(name)) out[name] = *text;
+    for (const char *name : {"refusal", "audio", "function_call"}) fields.no_effect(name, {});
+    fields.ignore("annotations"); // of an answer that was had here
+    fields.finish(false);
+    return out;
+}
+
+void read_messages(Fields &fields, ChatWanted &out) {
+    const Json *const list = fields.take("messages");
+    if (!list || !list->is_array() || list->size() == 0)
+        fields.refuse("messages", "is no list of one message or more");
+    Json messages = Json::array();
+    for (size_t i = 0; i < list->size(); i++)
+        messages.push_back(read_message(list->elements()[i], item("messages", i)));
+    out.messages = messages.dump();
+}
+
+void read_tools(Fields &fields, ChatWanted &out) {
+    const Json *const tools = fields.take("tools");
+    const Json *const choice = fields.take("tool_choice");
+    fields.no_effect("parallel_tool_calls", {true});
+    if (choice && !(choice->text() && (*choice->text() == "auto" || *choice->text() == "none")))
+        fields.refuse("tool_choice", "is neither \"auto\" nor \"none\": no call can be forced");
+    if (!tools) return;
+    if (!tools->is_array() || tools->size() > kMostTools)
+        fields.refuse("tools", "is no list of at most 512 functions");
+    for (size_t i = 0; i < tools->size(); i++) {
+        Fields tool(tools->elements()[i], item("tools", i));
+        tool.no_effect("type", {"function"});
+        const Json *const function = tool.take("function");
+        if (!function) tool.refuse("function", "is missing");
+        Fields of(*function, tool.path_of("function."));
+        if (!of.text("name")) of.refuse("name", "is missing");
+    }
+    if (tools->size() == 0 || (choice && *choice->text() == "none")) return;
+    out.tools = tools->dump();
+}
+
+void read_form(Fields &fields, ChatWanted &out) {
+    const Json *const form = fields.take("response_format");
+    if (!form) return;
+    Fields of(*form, "response_format.");
+    const std::string type = of.text("type").value_or("");
+    if (type == "json_object") {
+        out.form = AnswerForm::object;
+        out.schema = "{\"type\":\"object\"}";
+    } else if (type == "json_schema") {
+        const Json *const named = of.take("json_schema");
+        if (!named) of.refuse("json_schema", "is missing");
+        Fields schema(*named, "response_format.json_schema.");
+        schema.text("name");
+        schema.text("description");
+        schema.truth("strict"); // it always is
+        const Json *const rules = schema.take("schema");
+        if (!rules) schema.refuse("schema", "is missing");
+        schema.finish(false);
+        out.form = AnswerForm::schema;
+        out.schema = rules->dump();
+    } else if (type != "text") {
+        of.refuse("type", "is none of text, json_object and json_schema");
+    }
+    of.finish(false);
+    if (out.form != AnswerForm::text && !out.tools.empty())
+        fields.refuse("response_format", "is not supported together with tools");
+}
+
+// Documented, and without effect at these values.
+void pass_over(Fields &fields) {
+    fields.no_effect("store", {false});
+    fields.no_effect("service_tier", {"auto", "default"});
+    fields.no_effect("verbosity", {"medium"});
+    fields.no_effect("modalities", {Json(std::vector<std::string>{"text"})});
+    for (const char *name : {"metadata", "safety_identifier", "prompt_cache_key"})
+        fields.ignore(name);
+    for (const char *name : {"audio", "functions", "function_call", "prediction",
+                             "prompt_cache_retention", "web_search_options"})
+        fields.no_effect(name, {});
+}
+
+void read_limits(Fields &fields, ChatWanted &out) {
+    constexpr uint64_t most = std::numeric_limits<uint32_t>::max();
+    const auto old = fields.whole("max_tokens", 1, most);
+    const auto n = fields.whole("max_completion_tokens", 1, most);
+    if (old && n && *old != *n)
+        fields.refuse("max_tokens", "is another number than max_completion_tokens");
+    if (old || n) out.max_tokens = static_cast<uint32_t>(n ? *n : *old);
+    out.logprobs = fields.truth("logprobs").value_or(false);
+    if (const auto top = fields.whole("top_logprobs", 0, kMostTop)) {
+        if (!out.logprobs) fields.refuse("top_logprobs", "needs logprobs");
+        out.n_top = static_cast<uint32_t>(*top);
+    }
+}
+
+} // namespace
+
+ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient) {
+    Fields fields(body, "");
+    ChatWanted out;
+    read_common(fields, out, defaults);
+    read_messages(fields, out);
+    read_tools(fields, out);
+    read_form(fields, out);
+    read_limits(fields, out);
+    if (const auto effort = fields.text("reasoning_effort")) {
+        if (*effort != "none" && *effort != "low" && *effort != "medium" && *effort != "high")
+            fields.refuse("reasoning_effort", "is none of none, low, medium and high");
+        out.reasoning_effort = *effort;
+    }
+    pass_over(fields);
+    fields.finish(lenient);
+    return out;
+}
+
+ChatWanted read_template(const Json &body, bool lenient) {
+    Fields fields(body, "");
+    ChatWanted out;
+    read_messages(fields, out);
+    read_tools(fields, out);
+    fields.finish(lenient);
+    return out;
+}
+
+} // namespace ggufx::cli

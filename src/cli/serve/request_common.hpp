@@ -1,0 +1,16 @@
+// Of request.cpp and request_chat.cpp: fields that both kinds of texts have.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/fields.hpp"
+#include "serve/request.hpp"
+
+namespace ggufx::cli {
+
+constexpr size_t kMostStops = 16, kMostBiases = 4096, kMostTop = 20, kMostTexts = 8;
+constexpr size_t kMostStopBytes = 4096; // of each
+
+// All but max_tokens and logprobs, whose forms differ.
+void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
+
+} // namespace ggufx::cli

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "serve/session_machine.hpp"
+
+namespace ggufx::cli {
+
+namespace {
+
+int32_t report(void *user, uint64_t, uint64_t) {
+    return (*static_cast<const std::function<bool()> *>(user))();
+}
+
+Machine::Refused refused(ggufx_status status, const ggufx_error &error) {
+    using Why = Machine::Refused::Why;
+    const Why why = status == GGUFX_E_CANCELLED ? Why::cancelled
+                    : status == GGUFX_E_MEMORY  ? Why::memory
+                                                : Why::other;
+    return {why, error.message};
+}
+
+} // namespace
+
+SessionMachine::SessionMachine(Session session, uint32_t n_vocab)
+    : session_(std::move(session)), facts_(session_facts(session_.get())), n_vocab_(n_vocab) {
+    items_.reserve(facts_.n_sequences);
+}
+
+const float *SessionMachine::decode(std::span<const Item> items, Path path,
+                                    const std::function<bool()> &is_cancelled) {
+    size_t n_rows = 0;
+    items_.clear();
+    for (const Item &item : items) {
+        n_rows += item.wants_logits;
+        items_.push_back({item.sequence, item.wants_logits ? GGUFX_BATCH_LOGITS : 0u,
+                          item.ids.data(), item.ids.size()});
+    }
+    const size_t n_logits = n_rows * n_vocab_;
+    if (logits_.size() < n_logits) logits_.resize(n_logits);
+    ggufx_progress progress = {};
+    progress.struct_size = sizeof progress;
+    progress.user = const_cast<std::function<bool()> *>(&is_cancelled);
+    progress.report = report;
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.flags = GGUFX_BATCH_MATMUL;
+    options.matmul_flags = path == Path::tiles ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT;
+    options.progress = &progress;
+    options.logits = n_rows > 0 ? logits_.data() : nullptr;
+    options.n_logits = n_logits;
+    options.item_size = sizeof(ggufx_batch_item);
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options, &error);
+    if (status != GGUFX_OK) throw refused(status, error);
+    return logits_.data();
+}
+
+// Fewer tokens than there are, of a sequence that there is: it cannot fail.
+void SessionMachine::truncate(uint32_t sequence, uint64_t n_tokens) {
+    call([&](ggufx_error *error) {
+        return ggufx_session_sequence_truncate(session_.get(), sequence, n_tokens, error);
+    });
+}
+
+bool SessionMachine::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_session_sequence_copy(session_.get(), from, to, n_tokens, &error);
+    if (status != GGUFX_OK && status != GGUFX_E_MEMORY) throw Failure(exit_code(status), error);
+    return status == GGUFX_OK;
+}
+
+uint64_t SessionMachine::cache_bytes() const {
+    return cli::facts<ggufx_session_memory_facts>(
+               [&](ggufx_session_memory_facts *out, ggufx_error *error) {
+                   return ggufx_session_memory(out, session_.get(), error);
+               })
+        .cache_bytes;
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "serve/text_writer.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+Sampler make_text_sampler(const ModelHost &host, const Wanted &wanted, uint64_t seed) {
+    SamplingOptions options;
+    options.temperature = wanted.sampling.temperature;
+    options.top_k = wanted.sampling.top_k;
+    options.top_p = wanted.sampling.top_p;
+    options.min_p = wanted.sampling.min_p;
+    options.seed = seed;
+    options.frequency_penalty = wanted.frequency_penalty;
+    options.presence_penalty = wanted.presence_penalty;
+    options.repeat_last_n = std::min(host.n_context(), GGUFX_LINK_MOST_LAST);
+    for (const ggufx_logit_bias &bias : wanted.biases)
+        options.biases.push_back(fmt::format("{}={}", bias.id, bias.bias));
+    try {
+        return make_sampler(host.rt(), host.facts().n_vocab, options, host.tokenizer());
+    } catch (const Failure &failure) {
+        throw ApiError(failure.exit_code == kUsage ? 400 : 503, failure.what(), "logit_bias",
+                       "invalid_value");
+    }
+}
+
+Stop make_stop(const ModelHost &host, const std::vector<std::string> &texts) {
+    if (texts.empty()) return nullptr;
+    std::vector<ggufx_stop_text> of;
+    for (const std::string &text : texts) of.push_back({text.data(), text.size()});
+    ggufx_stop *stop = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_stop_create(&stop, host.rt(), of.data(), of.size(), error);
+    });
+    return Stop(stop);
+}
+
+} // namespace
+
+TextWriter::TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metrics &metrics,
+                       Clock clock, const TextPlan &plan, const Wanted &wanted, uint64_t seed,
+                       Matcher matcher, const Prompt *prompt, const std::string &tools)
+    : host_(host), reply_(std::move(reply)), metrics_(metrics), clock_(clock), plan_(plan),
+      sampler_(make_text_sampler(host, wanted, seed)), matcher_(std::move(matcher)),
+      stop_(make_stop(host, wanted.stop)), top_ids_(plan.n_top), top_logprobs_(plan.n_top) {
+    if (!prompt) return;
+    ggufx_chat_parser_options options;
+    ggufx_chat_parser_options_init(&options);
+    options.styles = host.styles();
+    options.prompt = prompt->text.data();
+    options.prompt_length = prompt->text.size();
+    if (!tools.empty()) {
+        options.tools = tools.data();
+        options.tools_length = tools.size();
+    }
+    options.user = this;
+    options.event = on_event;
+    ggufx_chat_parser *parser = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_chat_parser_create(&parser, host.rt(), &options, error);
+    });
+    parser_.reset(parser);
+}
+
+void TextWriter::begin(size_t n_cached) {
+    begun_ = last_ = clock_();
+    metrics_.waited(begun_ - plan_.taken);
+    if (!plan_.counts_prompt) return;
+    reply_->usage.n_prompt += plan_.n_prompt;
+    reply_->usage.n_cached += n_cached;
+}
+
+// What the parser tells becomes a part of what this token added; no memory: the text fails.
+int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const char *text,
+                             size_t length) {
+    auto &self = *static_cast<TextWriter *>(user);
+    try {
+        Delta &delta = self.delta_;
+        const std::string_view piece(text, length);
+        self.reasons_ = kind == GGUFX_CHAT_REASONING;
+        if (kind == GGUFX_CHAT_ANSWER) delta.content += piece;
+        if (kind == GGUFX_CHAT_REASONING) delta.reasoning += piece;
+        if (kind == GGUFX_CHAT_CALL_NAME) {
+            self.has_calls_ = true;
+            delta.calls.push_back({call, random_name(9), std::string(piece), ""});
+        }
+        if (kind == GGUFX_CHAT_CALL_ARGUMENTS) {
+            if (delta.calls.empty() || delta.calls.back().index != call)
+                delta.calls.push_back({call, "", "", ""});
+            delta.calls.back().arguments += piece;
+        }
+        return 0;
+    } catch (const std::bad_alloc &) { return 1; }
+}
+
+int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
+    int32_t id = 0;
+    call([&](ggufx_error *error) {
+        return matcher_
+                   ? ggufx_sampler_sample_matching(&id, &logprob, sampler_.get(), matcher_.get(),
+                                                   logits.data(), logits.size(), error)
+                   : ggufx_sampler_sample(&id, &logprob, sampler_.get(), logits.data(),
+                                          logits.size(), error);
+    });
+    call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
+    return id;
+}
+
+void TextWriter::note_logprobs(std::span<const float> logits, int32_t id, float logprob) {
+    if (!plan_.logprobs) return;
+    const size_t k = std::min<size_t>(plan_.n_top, logits.size());
+    if (k > 0) {
+        call([&](ggufx_error *error) {
+            return ggufx_logprobs(top_ids_.data(), top_logprobs_.data(), k, nullptr, host_.rt(),
+                                  logits.data(), logits.size(), id, error);
+        });
+    }
+    TokenLogprob token = {host_.piece(id), logprob, {}, n_shown_ + held_.size()};
+    for (size_t i = 0; i < k; i++)
+        token.top.push_back({host_.piece(top_ids_[i]), top_logprobs_[i]});
+    pending_.push_back(std::move(token));
+}
+
+void TextWriter::note_time() {
+    const double now = clock_();
+    if (n_tokens_ == 1) {
+        metrics_.first_token(now - plan_.taken);
+        reply_->usage.prompt_seconds = std::max(reply_->usage.prompt_seconds, now - begun_);
+        begun_ = now;
+    } else {
+        metrics_.between_tokens(now - last_);
+    }
+    last_ = now;
+}
+
+std::string TextWriter::piece(int32_t id, bool last) {
+    const uint32_t flags = (parser_ ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) |
+                           GGUFX_DETOKENIZE_KEEP_SPACE | (last ? GGUFX_DETOKENIZE_LAST : 0);
+    std::string text(256, '\0');
+    size_t needed = 0;
+    const auto detokenize = [&](ggufx_error *error) {
+        return ggufx_detokenize_part(text.data(), text.size(), &needed, &state_, host_.tokenizer(),
+                                     &id, last ? 0 : 1, flags, error);
+    };
+    ggufx_error error;
+    ggufx_status status = detokenize(&error);
+    if (status == GGUFX_E_CAPACITY) {
+        text.resize(needed);
+        status = detokenize(&error);
+    }
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    text.resize(needed);
+    return text;
+}
+
+// The first bytes of what is held belong to the text.
+void TextWriter::show(size_t n) {
+    if (n == 0) return;
+    const std::string shown = held_.substr(0, n);
+    held_.erase(0, n);
+    n_shown_ += n;
+    if (!parser_) {
+        delta_.content += shown;
+        return;
+    }
+    call([&](ggufx_error *error) {
+        return ggufx_chat_parser_feed(parser_.get(), shown.data(), shown.size(), error);
+    });
+}
+
+bool TextWriter::add(const std::string &bytes) {
+    held_ += bytes;
+    if (!stop_) {
+        show(held_.size());
+        return false;
+    }
+    if (bytes.empty()) return false;
+    const auto facts = cli::facts<ggufx_stop_facts>([&](ggufx_stop_facts *out, ggufx_error *error) {
+        return ggufx_stop_feed(out, stop_.get(), bytes.data(), bytes.size(), error);
+    });
+    show(static_cast<size_t>(facts.n_shown - n_shown_));
+    if (facts.found < 0) return false;
+    held_.clear();
+    is_stopped_ = true;
+    // Tokens of the stop text are no part of the answer.
+    std::erase_if(pending_, [&](const TokenLogprob &token) { return token.start >= n_shown_; });
+    return true;
+}
+
+std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
+    float logprob = 0;
+    const int32_t id = sample(logits, logprob);
+    n_tokens_++;
+    note_time();
+    const bool ends = host_.ends(id);
+    bool stops = false;
+    // What ends is no part of the answer; in harmony it tells a call from an answer.
+    if (!ends) note_logprobs(logits, id, logprob);
+    if (!ends || (parser_ && (host_.styles() & GGUFX_CHAT_STYLE_HARMONY) != 0))
+        stops = add(piece(id, false));
+    if (reasons_) reply_->usage.n_reasoning++;
+    if (ends || stops || n_tokens_ >= plan_.max_tokens) {
+        end(ends || stops ? "stop" : "length");
+        return {};
+    }
+    if (held_.empty()) delta_.logprobs = std::move(pending_);
+    if (held_.empty()) pending_.clear();
+    reply_->put(plan_.index, std::move(delta_));
+    delta_ = {};
+    reply_->exchange().keep_alive(last_);
+    return id;
+}
+
+std::optional<int32_t> TextWriter::next(std::span<const float> logits) {
+    try {
+        return write(logits);
+    } catch (const Failure &failure) {
+        fail(failure.what(), false);
+    } catch (const std::bad_alloc &) { fail("out of memory", true); }
+    return {};
+}
+
+void TextWriter::end(const std::string &reason, const std::string &note) {
+    if (!is_stopped_) held_ += piece(0, true); // what waits is no whole character: no stop text
+    show(held_.size());
+    if (parser_) {
+        call([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser_.get(), error); });
+    }
+    delta_.logprobs = std::move(pending_);
+    reply_->usage.n_answer += n_tokens_;
+    reply_->usage.answer_seconds = std::max(reply_->usage.answer_seconds, clock_() - begun_);
+    reply_->put(plan_.index, std::move(delta_));
+    reply_->finish(plan_.index, has_calls_ && reason == "stop" ? "tool_calls" : reason, note);
+}
+
+void TextWriter::fail(const std::string &why, bool is_full) {
+    reply_->fail(ApiError(is_full ? 503 : 500, why));
+}
+
+void TextWriter::stop() {
+    try {
+        if (n_tokens_ == 0) // nothing of it was written: it can be asked for elsewhere
+            reply_->fail(ApiError(503, "the server ends"));
+        else
+            end("length", "the server ends");
+    } catch (const Failure &failure) { fail(failure.what(), false); }
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,72 @@
+// A text being written: from logits to tokens, to characters, to what the reader gets.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/metrics.hpp"
+#include "serve/model_host.hpp"
+#include "serve/reply.hpp"
+
+namespace ggufx::cli {
+
+using Stop = std::unique_ptr<ggufx_stop, Destroyer<ggufx_stop_destroy>>;
+using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
+
+struct TextPlan {
+    uint32_t index = 0; // of the reply's texts
+    size_t n_prompt = 0;
+    bool counts_prompt = true; // in the reply's usage: the first text of each prompt
+    uint32_t max_tokens = 0;
+    bool logprobs = false;
+    uint32_t n_top = 0;
+    double taken = 0; // when the request was
+};
+
+class TextWriter final : public Writer {
+public:
+    using Clock = double (*)();
+    // `matcher` may be NULL, and so may be `prompt`: then what comes is no conversation.
+    TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metrics &metrics, Clock clock,
+               const TextPlan &plan, const Wanted &wanted, uint64_t seed, Matcher matcher,
+               const Prompt *prompt, const std::string &tools);
+
+    bool is_gone() override { return reply_->exchange().is_gone(); }
+    void begin(size_t n_cached) override;
+    void pass() override { reply_->exchange().keep_alive(clock_()); }
+    std::optional<int32_t> next(std::span<const float> logits) override;
+    void fail(const std::string &why, bool is_full) override;
+    void stop() override;
+
+private:
+    std::optional<int32_t> write(std::span<const float> logits);
+    int32_t sample(std::span<const float> logits, float &logprob);
+    void note_logprobs(std::span<const float> logits, int32_t id, float logprob);
+    void note_time();
+    bool add(const std::string &bytes); // true: a stop text is complete
+    void show(size_t n_shown);
+    void end(const std::string &reason, const std::string &note = "");
+    std::string piece(int32_t id, bool last);
+    static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text,
+                            size_t length);
+
+    const ModelHost &host_;
+    std::shared_ptr<Reply> reply_;
+    Metrics &metrics_;
+    Clock clock_;
+    TextPlan plan_;
+    Sampler sampler_;
+    Matcher matcher_;
+    Stop stop_;
+    Parser parser_;
+    ggufx_detokenize_state state_ = {};
+    std::string held_;                  // bytes that may begin a stop text
+    uint64_t n_shown_ = 0;              // bytes before them
+    std::vector<TokenLogprob> pending_; // of tokens whose text is not shown yet
+    std::vector<int32_t> top_ids_;
+    std::vector<float> top_logprobs_;
+    Delta delta_;
+    uint32_t n_tokens_ = 0;
+    bool reasons_ = false, has_calls_ = false, is_stopped_ = false;
+    double begun_ = 0, last_ = 0;
+};
+
+} // namespace ggufx::cli

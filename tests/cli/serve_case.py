@@ -1,0 +1,111 @@
+# What the tests of `ggufx serve` share: a server of their own, requests over sockets.
+# SPDX-License-Identifier: MIT
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import tool
+from tool import MODEL
+
+STORY = [{"role": "user", "content": "Once upon a time"}]
+
+
+class Server:
+    def __init__(self, *args, model=MODEL):
+        self.process = subprocess.Popen(
+            [*tool.WRAPPER, tool.TOOL, "serve", model, "--port", "0", *map(str, args)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=tool.environment())
+        self.said = self.process.stderr.readline().decode()
+        found = re.search(r" on (?:http://([^:]+|\[.*\]):(\d+)|unix:(\S+))", self.said)
+        if not found:
+            raise AssertionError(self.said + self.process.communicate()[1].decode())
+        self.host, self.port, self.path = found[1], int(found[2] or 0), found[3]
+
+    def connect(self):
+        if not self.path:
+            return socket.create_connection((self.host, self.port), timeout=60)
+        at = socket.socket(socket.AF_UNIX)
+        at.settimeout(60)
+        at.connect(self.path)
+        return at
+
+    def open(self, path, body=None, method=None, headers=None):
+        """A response whose body was not read."""
+        connection = http.client.HTTPConnection(self.host or "localhost", self.port, timeout=60)
+        connection.sock = self.connect()
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        connection.request(method or ("GET" if body is None else "POST"), path, body,
+                           {"Content-Type": "application/json", "Connection": "close", **(headers or {})})
+        return connection.getresponse()
+
+    def ask(self, path, body=None, **options):
+        """Status and object of an answer."""
+        with self.open(path, body, **options) as response:
+            content = response.read()
+            return response.status, json.loads(content) if content else None
+
+    def stream(self, path, body):
+        """The events of an answer, the last of which is [DONE]."""
+        with self.open(path, {**body, "stream": True}) as response:
+            if response.status != 200:
+                raise AssertionError(response.read())
+            return list(events(response))
+
+    def metric(self, name):
+        with self.open("/metrics") as response:
+            text = response.read().decode()
+        return float(re.search(r"^ggufx_%s (\S+)$" % name, text, re.M)[1])
+
+    def wait_for(self, name, value, seconds=20):
+        end = time.monotonic() + seconds
+        while self.metric(name) != value:
+            if time.monotonic() > end:
+                raise AssertionError("%s is %g, not %g" % (name, self.metric(name), value))
+            time.sleep(0.01)
+
+    def end(self, number=signal.SIGTERM, seconds=60):
+        """Exit code after a signal."""
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        finally:
+            self.process.kill()
+            self.process.stderr.close()
+
+
+def events(response):
+    for line in response:
+        if line.startswith(b"data: "):
+            content = line[6:].decode().strip()
+            yield content if content == "[DONE]" else json.loads(content)
+
+
+def text_of(chunks):
+    """Text, finish_reason and logprobs of a chat that was streamed."""
+    text, reason, logprobs = "", None, []
+    for chunk in chunks:
+        for choice in [] if chunk == "[DONE]" else chunk["choices"]:
+            text += choice["delta"].get("content", "")
+            reason = choice["finish_reason"] or reason
+            logprobs += (choice["logprobs"] or {}).get("content", [])
+    return text, reason, logprobs
+
+
+class Served(tool.Case):
+    def serve(self, *args, **options):
+        server = Server(*args, **options)
+        self.addCleanup(lambda: server.process.poll() is None and server.end(signal.SIGKILL))
+        return server
+
+    def refused(self, status, code, answer):
+        """The message of an error object."""
+        self.assertEqual(answer[0], status, answer)
+        self.assertEqual(set(answer[1]), {"error"})
+        self.assertEqual(set(answer[1]["error"]), {"message", "type", "param", "code"})
+        self.assertEqual(answer[1]["error"]["code"], code, answer)
+        return answer[1]["error"]["message"]
