@@ -1,0 +1,145 @@
+// Fuzz target: bodies of requests to `ggufx serve`, any of which becomes a request within its bounds
+// or a refusal that names a status and a reason; what names and keys a guard lets in. With libFuzzer,
+// drop main (-DGGUFX_FUZZER); with it, the seeds below are cut and changed with a fixed sequence.
+// SPDX-License-Identifier: MIT
+#include "serve/guard.hpp"
+#include "serve/request.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace ggufx::cli;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static long g_read = 0; // bodies that were requests
+
+template <class Read> static void attempt(Read &&read) {
+    try {
+        read();
+        g_read++;
+    } catch (const ApiError &error) {
+        if (error.status != 400 || !*error.what() || error.code.empty()) abort();
+        if (!is_utf8(error.to_json().dump())) abort();
+    }
+}
+
+static void check(const Wanted &wanted) {
+    if (wanted.n < 1 || wanted.n > 8 || wanted.stop.size() > 16 || wanted.n_top > 20) abort();
+    if (wanted.include_usage && !wanted.stream) abort();
+    if (!(wanted.sampling.temperature >= 0) || !(wanted.sampling.top_p <= 1)) abort();
+    if (wanted.max_tokens && *wanted.max_tokens == 0) abort();
+    for (const ggufx_logit_bias &bias : wanted.biases)
+        if (bias.id < 0 || !(bias.bias >= -100 && bias.bias <= 100)) abort();
+}
+
+static void check(const ChatWanted &wanted) {
+    check(static_cast<const Wanted &>(wanted));
+    const Json messages = Json::parse(wanted.messages, "messages");
+    if (!messages.is_array() || messages.size() == 0) abort();
+    for (const Json &message : messages.elements())
+        if (!message.find("role")->text() || !message.find("content")->text()) abort();
+    if (!wanted.tools.empty() && !Json::parse(wanted.tools, "tools").is_array()) abort();
+    if ((wanted.form == AnswerForm::text) != wanted.schema.empty()) abort();
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const std::string copy(reinterpret_cast<const char *>(data), size); // of the exact size
+    const bool lenient = size % 2 == 1;
+    const SamplingDefaults defaults;
+    Json body;
+    const long before = g_read;
+    attempt([&] { body = read_body(copy); });
+    if (g_read == before) return 0;
+    g_read = before;
+    attempt([&] { check(read_chat(body, defaults, lenient)); });
+    attempt([&] {
+        const CompletionWanted wanted = read_completion(body, defaults, lenient);
+        check(wanted);
+        if (wanted.prompts.empty() || wanted.prompts.size() > 2048) abort();
+    });
+    attempt([&] {
+        for (const TextOrIds &input : read_embeddings(body, lenient).inputs)
+            if (input.is_ids && input.ids.empty()) abort();
+    });
+    attempt([&] { read_tokenize(body, lenient); });
+    attempt([&] { read_detokenize(body, lenient); });
+    attempt([&] { read_template(body, lenient); });
+    return 0;
+}
+
+#ifndef GGUFX_FUZZER
+static const char *const kSeeds[] = {
+    R"({"model":"m","messages":[{"role":"system","content":"be brief"},{"role":"user","content":[{"type":"text","text":"hi"}]},)"
+    R"({"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},)"
+    R"({"role":"tool","tool_call_id":"a","content":"3"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],)"
+    R"("stream":true,"stream_options":{"include_usage":true},"seed":7,"n":2})",
+    R"({"messages":[{"role":"user","content":"x"}],"temperature":0.5,"top_p":0.9,"top_k":3,"min_p":0.1,"stop":["a","b"],"logprobs":true,)"
+    R"("top_logprobs":3,"logit_bias":{"5":-100,"6":1.5},"max_tokens":4,"response_format":{"type":"json_schema","json_schema":)"
+    R"({"name":"n","schema":{"type":"object"},"strict":true}},"store":false,"metadata":{}})",
+    R"({"prompt":["a",[1,2,3]],"max_tokens":3,"logprobs":2,"best_of":1,"suffix":"z","echo":false,"stop":"q"})",
+    R"({"input":[[1,2],[3]],"encoding_format":"base64","dimensions":8,"user":"u"})",
+    R"({"content":"text","add_special":true,"with_pieces":true})",
+    R"({"tokens":[1,2,3]})",
+};
+
+static void check_guard() {
+    const struct {
+        Asker asker;
+        int status; // 0: let in
+    } cases[] = {{{"localhost:1", "", ""}, 0},
+                 {{"127.0.0.1", "http://127.0.0.1", ""}, 0},
+                 {{"[::1]:5", "", ""}, 0},
+                 {{"box.example", "", ""}, 0},
+                 {{"evil.example", "", ""}, 403},
+                 {{"localhost.evil", "", ""}, 403},
+                 {{"[::1", "", ""}, 403},
+                 {{"localhost", "http://other", ""}, 403},
+                 {{"localhost", "https://a.b", ""}, 0},
+                 {{"", "null", ""}, 403}};
+    GuardOptions options;
+    options.hosts = {"BOX.example"};
+    options.origins = {"https://a.b"};
+    const Guard guard(options);
+    for (const auto &one : cases) {
+        int status = 0;
+        try {
+            guard.check(one.asker, true);
+        } catch (const ApiError &error) { status = error.status; }
+        if (status != one.status) {
+            std::printf("\"%s\" gave %d\n", one.asker.host.c_str(), status);
+            std::exit(1);
+        }
+    }
+}
+
+int main() {
+    check_guard();
+    uint32_t state = 7;
+    const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
+    static const char letters[] = "{}[]\",:0-1.e\\utn \xff\xc3";
+    long n_run = 0;
+    for (const std::string good : kSeeds) {
+        g_read = 0;
+        LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(good.data()), good.size());
+        if (g_read == 0) {
+            std::printf("no request: %s\n", good.c_str());
+            return 1;
+        }
+        for (int i = 0; i < 3000; i++, n_run++) {
+            std::string bytes = good;
+            for (uint32_t k = next() % 3; k > 0; k--) {
+                const char to =
+                    next() % 2 ? letters[next() % (sizeof letters - 1)] : static_cast<char>(next());
+                bytes[next() % bytes.size()] = to;
+            }
+            if (next() % 4 == 0) bytes.resize(next() % (bytes.size() + 1));
+            if (next() % 4 == 0) bytes.erase(next() % (bytes.size() + 1), next() % 9);
+            if (next() % 8 == 0) bytes.insert(next() % (bytes.size() + 1), good.substr(0, 40));
+            LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+        }
+    }
+    std::printf("%ld inputs\n", n_run);
+    return 0;
+}
+#endif

@@ -1,0 +1,375 @@
+// Which tokens the server computes next: a model that answers by arithmetic, a clock that moves when
+// tokens are computed, readers that leave at will.
+// SPDX-License-Identifier: MIT
+#include "serve/scheduler.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+using namespace ggufx::cli;
+
+namespace {
+
+int g_checks = 0;
+
+void check(bool ok, const char *what, int line) {
+    g_checks++;
+    if (ok) return;
+    std::printf("line %d: %s\n", line, what);
+    std::exit(1);
+}
+#define CHECK(x) check((x), #x, __LINE__)
+
+using Ids = std::vector<int32_t>;
+
+// A token's logits follow from all tokens before it and the path of each: whatever a scheduler mixes
+// up shows in what is written.
+class FakeMachine : public Machine {
+public:
+    FakeMachine(uint32_t n_sequences, uint32_t n_batch)
+        : rows_(n_sequences), n_batch_(n_batch), logits_(n_sequences * 2) {}
+    uint32_t n_sequences() const override { return static_cast<uint32_t>(rows_.size()); }
+    uint32_t n_vocab() const override { return 2; }
+    uint32_t n_batch() const override { return n_batch_; }
+
+    const float *decode(std::span<const Item> items, Path path,
+                        const std::function<bool()> &is_cancelled) override {
+        n_calls++;
+        std::set<uint32_t> seen;
+        uint64_t n = 0;
+        for (const Item &item : items) {
+            CHECK(seen.insert(item.sequence).second);
+            CHECK(!item.ids.empty());
+            n += item.ids.size();
+        }
+        most = std::max(most, n);
+        time += 0.001 * static_cast<double>(n);
+        if (is_cancelled()) throw Refused(Refused::Why::cancelled, "cancelled");
+        for (const Item &item : items)
+            for (const int32_t id : item.ids) {
+                if (id == fails_at) throw Refused(Refused::Why::other, "a NaN");
+                if (id == full_at && n_full > 0) {
+                    n_full--;
+                    throw Refused(Refused::Why::memory, "no memory");
+                }
+            }
+        size_t row = 0;
+        for (const Item &item : items) {
+            for (const int32_t id : item.ids)
+                rows_[item.sequence].push_back(id * 2 + (path == Path::rows));
+            if (item.wants_logits) logits_[2 * row++] = value(rows_[item.sequence]);
+        }
+        return logits_.data();
+    }
+    void truncate(uint32_t sequence, uint64_t n) override {
+        CHECK(n <= rows_[sequence].size());
+        rows_[sequence].resize(n);
+    }
+    bool copy(uint32_t from, uint32_t to, uint64_t n) override {
+        CHECK(rows_[to].empty() && from != to && n <= rows_[from].size());
+        if (refuses_copies) return false;
+        rows_[to].assign(rows_[from].begin(), rows_[from].begin() + static_cast<ptrdiff_t>(n));
+        n_copies++;
+        return true;
+    }
+    static float value(const Ids &row) {
+        uint32_t hash = 7;
+        for (const int32_t id : row) hash = (hash ^ static_cast<uint32_t>(id)) * 16777619u;
+        return static_cast<float>(hash % 1000);
+    }
+
+    double time = 0;
+    uint64_t n_calls = 0, n_copies = 0, most = 0;
+    int32_t fails_at = -1, full_at = -1, n_full = 0;
+    bool refuses_copies = false;
+
+private:
+    std::vector<Ids> rows_;
+    uint32_t n_batch_;
+    std::vector<float> logits_;
+};
+
+struct FakeWriter : Writer {
+    FakeWriter(FakeMachine &machine_, size_t n) : machine(machine_), n_wanted(n) {}
+    bool is_gone() override { return gone; }
+    void begin(size_t n) override {
+        n_cached = n;
+        begun = machine.n_calls;
+    }
+    void pass() override { n_passed++; }
+    std::optional<int32_t> next(std::span<const float> logits) override {
+        out.push_back(static_cast<int32_t>(logits[0]));
+        if (last > 0) longest = std::max(longest, machine.time - last);
+        last = machine.time;
+        if (out.size() < n_wanted) return out.back();
+        ended = machine.n_calls;
+        return {};
+    }
+    void fail(const std::string &why, bool is_full) override {
+        failure = why;
+        full = is_full;
+    }
+    void stop() override { stopped = true; }
+
+    FakeMachine &machine;
+    size_t n_wanted, n_cached = 0;
+    uint64_t n_passed = 0, begun = 0, ended = 0;
+    Ids out;
+    double last = 0, longest = 0;
+    bool gone = false, stopped = false, full = false;
+    std::string failure;
+};
+
+Ids made(int32_t first, size_t n) {
+    Ids out;
+    for (size_t i = 0; i < n; i++) out.push_back(first + static_cast<int32_t>(i % 50));
+    return out;
+}
+
+struct Bench {
+    explicit Bench(uint32_t n_sequences, SchedulerOptions options = {}, uint32_t n_batch = 64)
+        : machine(n_sequences, n_batch),
+          scheduler(machine, options, [this] { return machine.time; }) {}
+    std::shared_ptr<FakeWriter> add(const Ids &prompt, size_t n, uint64_t owner = 0,
+                                    std::shared_ptr<Job> first = nullptr, bool share = true) {
+        auto writer = std::make_shared<FakeWriter>(machine, n);
+        last_job = std::make_shared<Job>();
+        last_job->prompt = prompt;
+        last_job->owner = owner;
+        last_job->writer = writer;
+        last_job->first = std::move(first);
+        last_job->share = share;
+        scheduler.add(last_job);
+        return writer;
+    }
+    void run() {
+        for (int i = 0; !scheduler.is_idle(); i++) {
+            CHECK(i < 100000);
+            scheduler.step();
+        }
+    }
+    FakeMachine machine;
+    Scheduler scheduler;
+    std::shared_ptr<Job> last_job;
+};
+
+Ids alone(const Ids &prompt, size_t n, Path answers = Path::rows) {
+    SchedulerOptions options;
+    options.answers = answers;
+    Bench bench(1, options);
+    const auto writer = bench.add(prompt, n);
+    bench.run();
+    return writer->out;
+}
+
+void texts_among_others_are_those_alone() {
+    for (const Path answers : {Path::rows, Path::tiles}) {
+        for (const uint32_t n_sequences : {1u, 3u, 16u}) {
+            SchedulerOptions options;
+            options.answers = answers;
+            Bench bench(n_sequences, options, 16);
+            std::vector<std::shared_ptr<FakeWriter>> writers;
+            std::vector<Ids> prompts;
+            for (int i = 0; i < 40; i++) {
+                prompts.push_back(made(i % 3, 5 + static_cast<size_t>(i * 7 % 90)));
+                writers.push_back(bench.add(prompts.back(), 1 + static_cast<size_t>(i % 9),
+                                            static_cast<uint64_t>(i % 4)));
+                if (i % 5 == 0) bench.scheduler.step();
+            }
+            bench.run();
+            for (size_t i = 0; i < writers.size(); i++)
+                CHECK(writers[i]->out == alone(prompts[i], 1 + i % 9, answers));
+            CHECK(n_sequences < 16 || bench.scheduler.counts().n_cached_tokens > 0);
+        }
+    }
+}
+
+void a_conversation_that_goes_on_takes_its_beginning() {
+    Bench bench(2);
+    const Ids first = made(1, 40);
+    const auto one = bench.add(first, 20);
+    bench.run();
+    Ids more = first;
+    more.insert(more.end(), one->out.begin(), one->out.end());
+    more.push_back(9);
+    const auto two = bench.add(more, 5);
+    bench.run();
+    CHECK(two->n_cached == 40); // its answer was made by rows, and is read again as a prompt
+    CHECK(two->out == alone(more, 5));
+    SchedulerOptions tiles;
+    tiles.answers = Path::tiles;
+    Bench both(2, tiles);
+    const auto three = both.add(first, 20);
+    both.run();
+    more = first;
+    more.insert(more.end(), three->out.begin(), three->out.end());
+    const auto four = both.add(more, 5);
+    both.run();
+    CHECK(four->n_cached == 59); // the last one was never computed
+    CHECK(four->out == alone(more, 5, Path::tiles));
+}
+
+void beginnings_are_not_shared_between_owners_unless_asked() {
+    for (const bool share : {false, true}) {
+        SchedulerOptions options;
+        options.share_prefixes = share;
+        Bench bench(4, options);
+        bench.add(made(1, 60), 2, 1);
+        bench.run();
+        const auto other = bench.add(made(1, 60), 2, 2);
+        const auto same = bench.add(made(1, 60), 2, 1);
+        const auto none = bench.add(made(1, 60), 2, 1, nullptr, false);
+        bench.run();
+        CHECK(other->n_cached == (share ? 59u : 0u));
+        CHECK(same->n_cached == 59);
+        CHECK(none->n_cached == 0);
+        CHECK(other->out == same->out && none->out == same->out);
+    }
+}
+
+void a_prompt_is_read_once_for_many() {
+    Bench bench(8);
+    std::vector<std::shared_ptr<FakeWriter>> writers;
+    for (int i = 0; i < 8; i++) {
+        Ids prompt = made(1, 1000);
+        prompt.push_back(60 + i);
+        writers.push_back(bench.add(prompt, 3));
+    }
+    bench.run();
+    CHECK(bench.scheduler.counts().n_prompt_tokens <= 1001 + 7 * 65); // less is not waited for
+    for (size_t i = 1; i < 8; i++) CHECK(writers[i]->n_cached > 1000 - 64);
+    Bench texts(4);
+    const auto first = texts.add(made(1, 30), 3);
+    const auto second = texts.add(made(1, 30), 3, 0, texts.last_job);
+    texts.run();
+    CHECK(second->n_cached == 29 && second->out == first->out);
+}
+
+void a_copy_that_has_no_memory_is_computed() {
+    Bench bench(2);
+    bench.machine.refuses_copies = true;
+    bench.add(made(1, 200), 50);
+    for (int i = 0; i < 10; i++) bench.scheduler.step();
+    const auto other = bench.add(made(1, 200), 3);
+    bench.run();
+    CHECK(other->n_cached == 0 && other->out == alone(made(1, 200), 3));
+}
+
+void a_long_prompt_does_not_stop_others() {
+    SchedulerOptions options;
+    options.prompt_seconds = 0.01; // ten tokens of this model
+    Bench bench(4, options, 512);
+    const auto writer = bench.add(made(1, 8), 300);
+    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    const auto long_one = bench.add(made(70, 2000), 2);
+    const auto short_one = bench.add(made(200, 12), 2);
+    bench.run();
+    CHECK(writer->longest < 0.01 + 0.005 + 0.032); // the rate is not known at first
+    CHECK(short_one->ended < long_one->ended);
+    CHECK(writer->out == alone(made(1, 8), 300));
+    CHECK(bench.machine.most <= 512);
+}
+
+void owners_take_turns() {
+    Bench bench(1);
+    std::vector<std::shared_ptr<FakeWriter>> many;
+    for (int i = 0; i < 10; i++) many.push_back(bench.add(made(1, 8), 3, 1));
+    const auto other = bench.add(made(1, 8), 3, 2);
+    bench.run();
+    CHECK(other->begun <= many[1]->begun);
+    for (size_t i = 1; i < many.size(); i++) CHECK(many[i - 1]->begun <= many[i]->begun);
+    CHECK(many[9]->n_passed > 0);
+}
+
+void who_leaves_frees_the_place_at_the_next_step() {
+    Bench bench(1);
+    const auto gone = bench.add(made(1, 8), 1000);
+    const auto queued = bench.add(made(1, 8), 5);
+    const auto waits = bench.add(made(3, 8), 5);
+    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    gone->gone = queued->gone = true;
+    bench.scheduler.step();
+    CHECK(bench.scheduler.counts().n_left == 2);
+    CHECK(waits->begun > 0);
+    const size_t n = gone->out.size();
+    bench.run();
+    CHECK(gone->out.size() == n && queued->out.empty() && waits->out == alone(made(3, 8), 5));
+    const auto reads = bench.add(made(5, 5000), 5); // leaves while its prompt is read
+    bench.scheduler.step();
+    reads->gone = true;
+    bench.run();
+    CHECK(reads->out.empty() && bench.scheduler.counts().n_running == 0);
+}
+
+void a_fault_of_one_is_nobody_elses() {
+    Bench bench(4);
+    bench.machine.fails_at = 999;
+    const auto good = bench.add(made(1, 20), 10);
+    Ids bad = made(1, 10);
+    bad.push_back(999);
+    const auto faulty = bench.add(bad, 10);
+    const auto other = bench.add(made(4, 20), 10);
+    bench.run();
+    CHECK(faulty->failure == "a NaN" && !faulty->full && faulty->out.empty());
+    CHECK(good->out == alone(made(1, 20), 10) && other->out == alone(made(4, 20), 10));
+}
+
+void without_memory_free_places_give_theirs() {
+    Bench bench(3);
+    bench.add(made(1, 40), 3);
+    bench.run();
+    CHECK(bench.scheduler.counts().n_held == 42);
+    bench.machine.full_at = 777;
+    bench.machine.n_full = 1;
+    const Ids prompt = {777, 1, 2};
+    const auto tried = bench.add(prompt, 3);
+    bench.run();
+    CHECK(tried->failure.empty() && tried->out == alone(prompt, 3));
+    CHECK(bench.scheduler.counts().n_held == 5);
+    bench.machine.n_full = 2;
+    const auto refused = bench.add(prompt, 3, 5);
+    bench.run();
+    CHECK(refused->full && refused->out.empty());
+}
+
+void stop_ends_all() {
+    Bench bench(1);
+    const auto runs = bench.add(made(1, 8), 100), waits = bench.add(made(1, 8), 100);
+    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    bench.scheduler.stop();
+    CHECK(runs->stopped && waits->stopped && bench.scheduler.is_idle());
+    const auto later = bench.add(made(1, 8), 4);
+    bench.run();
+    CHECK(later->out == alone(made(1, 8), 4));
+}
+
+// Texts of 100 tokens each: their number times four is four times the work, up to a third.
+void work_grows_with_what_is_asked() {
+    const auto calls = [](int n) {
+        Bench bench(4);
+        for (int i = 0; i < n; i++) bench.add(made(i, 30), 20);
+        bench.run();
+        return bench.machine.n_calls;
+    };
+    CHECK(calls(400) <= calls(100) * 16 / 3);
+}
+
+} // namespace
+
+int main() {
+    texts_among_others_are_those_alone();
+    a_conversation_that_goes_on_takes_its_beginning();
+    beginnings_are_not_shared_between_owners_unless_asked();
+    a_prompt_is_read_once_for_many();
+    a_copy_that_has_no_memory_is_computed();
+    a_long_prompt_does_not_stop_others();
+    owners_take_turns();
+    who_leaves_frees_the_place_at_the_next_step();
+    a_fault_of_one_is_nobody_elses();
+    without_memory_free_places_give_theirs();
+    stop_ends_all();
+    work_grows_with_what_is_asked();
+    std::printf("%d checks\n", g_checks);
+    return g_checks > 100 ? 0 : 1;
+}
