@@ -75,7 +75,6 @@ class Server:
             return self.process.wait(seconds)
         finally:
             self.process.kill()
-            self.process.stderr.close()
 
 
 def events(response):
@@ -99,8 +98,14 @@ def text_of(chunks):
 class Served(tool.Case):
     def serve(self, *args, **options):
         server = Server(*args, **options)
-        self.addCleanup(lambda: server.process.poll() is None and server.end(signal.SIGKILL))
+        self.addCleanup(self.end, server)
         return server
+
+    def end(self, server):
+        """At a signal every server ends as it should, whatever was asked of it: sanitizers speak up here."""
+        if server.process.poll() is None:
+            self.assertEqual(server.end(), 0, server.said)
+        server.process.stderr.close()
 
     def refused(self, status, code, answer):
         """The message of an error object."""
