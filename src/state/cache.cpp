@@ -70,10 +70,15 @@ void build(StateCache::State &s, const Config &config) {
     s.sequences = take_array<Sequence>(host, s.sizes.sequences, alignof(Sequence));
     s.checkpoints = take_array<Checkpoint>(host, s.sizes.checkpoints, alignof(Checkpoint));
     for (uint32_t i = 0; i < config.n_sequences; i++)
-        s.sequences[i] = {.committed = kNoSlot,
+        s.sequences[i] = {.n_tokens = 0,
+                          .loaded = 0,
+                          .committed = kNoSlot,
                           .working = kNoSlot,
                           .again = kNoSlot,
+                          .n_again = 0,
                           .previous = kNoSlot,
+                          .n_previous = 0,
+                          .n_checkpoints = 0,
                           .checkpoints = s.checkpoints + size_t(i) * config.n_checkpoints};
     s.stepped = take_array<uint8_t>(host, s.sizes.stepped, 1);
     s.owners = take_array<uint32_t>(host, s.sizes.owners, alignof(uint32_t));

@@ -29,13 +29,32 @@ void keep_tail(const Inputs &inputs, float *tail_out, size_t n) {
         memmove(tail_out + i * inputs.width, inputs.row(i + n), inputs.width * sizeof(float));
 }
 
-// Where `count` rows of n values of a state begin that a run works on in place.
-float *begin_rows(const state::Step &memory, size_t first, size_t count, size_t n) {
-    float *m = memory.state_out + first * n;
-    const float *before = memory.state_in + first * n;
-    if (m != before) memcpy(m, before, count * n * sizeof(float));
-    return m;
-}
+// Rows first .. first + count - 1, of n values, of the state of a run, which works on them in place.
+// Between tokens that are computed again and new ones they are left where the cache wants them.
+class StateRows {
+public:
+    StateRows(const Context &c, size_t part, size_t first, size_t count, size_t n)
+        : begin(c.parts[part].row), end(begin + c.parts[part].n),
+          n_bytes_(count * n * sizeof(float)) {
+        const state::Step &memory = c.memory[part];
+        m_ = memory.state_out + first * n;
+        const float *before = memory.state_in + first * n;
+        if (m_ != before) memcpy(m_, before, n_bytes_);
+        kept_ = memory.state_kept ? memory.state_kept + first * n : nullptr;
+        fresh_ = kept_ ? begin + c.n_again(c.parts[part]) : end;
+    }
+    // Of a token, before it.
+    float *at(size_t row) const {
+        if (row == fresh_) memcpy(kept_, m_, n_bytes_);
+        return m_;
+    }
+
+    const size_t begin, end; // of the run's tokens
+
+private:
+    size_t n_bytes_, fresh_;
+    float *m_, *kept_;
+};
 
 // Rows first .. first + count - 1 of the matrix of a head over the tokens of a run.
 void delta_rows(const Context &c, const step::Delta &s, size_t part, size_t head, size_t first,
@@ -43,15 +62,11 @@ void delta_rows(const Context &c, const step::Delta &s, size_t part, size_t head
     const size_t n = s.values;
     const size_t key = s.interleaved ? head % s.key_heads : head / (s.heads / s.key_heads);
     const float scale = static_cast<float>(1.0 / sqrt(static_cast<double>(n)));
-    float *m = begin_rows(c.memory[part], head * n + first, count, n);
-    const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
-    float *const kept = memory.state_kept ? memory.state_kept + at : nullptr;
-    const size_t fresh = kept ? begin + c.n_again(c.parts[part]) : end;
-    for (size_t row = begin; row < end; row++) {
-        if (row == fresh) memcpy(kept, m, count * n * sizeof(float));
+    const StateRows rows(c, part, head * n + first, count, n);
+    for (size_t row = rows.begin; row < rows.end; row++) {
         const kernels::DeltaStep numbers = {c.at(s.decay, row)[head], c.at(s.beta, row)[head],
                                             scale};
-        c.rows.delta(c.at(s.out, row) + head * n + first, m, c.at(s.k, row) + key * n,
+        c.rows.delta(c.at(s.out, row) + head * n + first, rows.at(row), c.at(s.k, row) + key * n,
                      c.at(s.q, row) + key * n, c.at(s.v, row) + head * n + first, numbers, count,
                      n);
     }
@@ -62,10 +77,9 @@ void scan_rows(const Context &c, const step::Scan &s, size_t part, size_t head, 
                size_t count) {
     const size_t n = s.b.width / s.groups, at = head * (s.u.width / s.heads) + first;
     const size_t group = head / (s.heads / s.groups);
-    float *m = begin_rows(c.memory[part], at, count, n);
-    const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
-    for (size_t row = begin; row < end; row++)
-        c.rows.scan(c.at(s.out, row) + at, m, c.at(s.b, row) + group * n,
+    const StateRows rows(c, part, at, count, n);
+    for (size_t row = rows.begin; row < rows.end; row++)
+        c.rows.scan(c.at(s.out, row) + at, rows.at(row), c.at(s.b, row) + group * n,
                     c.at(s.c, row) + group * n, c.at(s.u, row) + at, c.at(s.decay, row)[head],
                     c.at(s.dt, row)[head], count, n);
 }
@@ -74,10 +88,9 @@ void scan_each_rows(const Context &c, const step::ScanEach &s, size_t part, size
                     size_t count) {
     const size_t n = s.b.width;
     const float *a = c.program.vector(s.a) + first * n;
-    float *m = begin_rows(c.memory[part], first, count, n);
-    const size_t begin = c.parts[part].row, end = begin + c.parts[part].n;
-    for (size_t row = begin; row < end; row++)
-        c.rows.scan_each(c.at(s.out, row) + first, m, a, c.at(s.b, row), c.at(s.c, row),
+    const StateRows rows(c, part, first, count, n);
+    for (size_t row = rows.begin; row < rows.end; row++)
+        c.rows.scan_each(c.at(s.out, row) + first, rows.at(row), a, c.at(s.b, row), c.at(s.c, row),
                          c.at(s.u, row) + first, c.at(s.dt, row) + first, count, n);
 }
 
