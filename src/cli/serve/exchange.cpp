@@ -74,6 +74,16 @@ void Exchange::keep_alive(double now) {
     write(": keep-alive\n\n");
 }
 
+void Exchange::tell(ExchangeFacts facts) {
+    const std::lock_guard lock(mutex_);
+    facts_ = std::move(facts);
+}
+
+ExchangeFacts Exchange::facts() {
+    const std::lock_guard lock(mutex_);
+    return facts_;
+}
+
 // A half-closed connection counts as gone.
 bool Exchange::is_gone() {
     if (gone_) return true;

@@ -35,10 +35,9 @@ public:
     void write(std::string_view text);
     void end();
     void keep_alive(double now); // a comment, where nothing was written for long
-    bool is_gone();              // the client left, or is too slow; asks the socket
+    void tell(ExchangeFacts facts);
+    bool is_gone(); // the client left, or is too slow; asks the socket
     uint64_t owner() const { return owner_; }
-
-    ExchangeFacts facts; // of the one thread that makes the answer, until it ended
 
     // Of the one that sends.
     enum class State { waiting, whole, stream };
@@ -55,6 +54,7 @@ public:
     void set_wake(std::function<void()> wake);
     void close(); // the socket is another's now
     int status() const { return status_; }
+    ExchangeFacts facts();
 
 private:
     void wake(); // under the lock
@@ -68,6 +68,7 @@ private:
     std::vector<Header> headers_;
     size_t n_sent_ = 0;
     bool ended_ = false, is_waiting_ = false;
+    ExchangeFacts facts_;
     std::atomic<bool> gone_ = false;
     std::atomic<double> last_write_ = 0;
     std::function<void()> wake_;

@@ -278,7 +278,7 @@ void HttpServer::Hooks::log(HttpServer &server, const Request &request) {
     if (!server.log_) return;
     struct timespec now = {};
     clock_gettime(CLOCK_REALTIME, &now);
-    const ExchangeFacts &facts = request.exchange->facts;
+    const ExchangeFacts facts = request.exchange->facts();
     Json line =
         Json{{"time", static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)},
              {"method", request.method},

@@ -24,7 +24,7 @@ Reply::Reply(std::shared_ptr<Exchange> exchange, ReplyShape shape)
     : exchange_(std::move(exchange)), shape_(std::move(shape)),
       id_((shape_.is_chat ? "chatcmpl-" : "cmpl-") + random_name(24)),
       created_(static_cast<uint64_t>(std::time(nullptr))), texts_(shape_.n_texts) {
-    exchange_->facts.id = id_;
+    exchange_->tell({id_, 0, 0, 0});
 }
 
 // ---- parts of objects ----
@@ -216,9 +216,7 @@ void Reply::finish(uint32_t index, const std::string &reason, const std::string 
 }
 
 void Reply::end() {
-    exchange_->facts.n_prompt = usage.n_prompt;
-    exchange_->facts.n_cached = usage.n_cached;
-    exchange_->facts.n_answer = usage.n_answer;
+    exchange_->tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
     if (shape_.stream) {
         if (shape_.include_usage) {
             Json event = head(false);

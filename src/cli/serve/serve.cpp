@@ -92,11 +92,14 @@ void ServeVerb::drain(HttpServer &server, Service &service) {
     const double start = monotonic_seconds();
     while (!service.is_idle() && monotonic_seconds() - start < options_.drain_seconds)
         poll(nullptr, 0, 20);
-    service.stop();
+    // No connection may wait for an answer when the HTTP library ends: a call of the model that still
+    // runs is waited for, and what was made a prompt of meanwhile is stopped, too.
     const double stopped = monotonic_seconds();
-    while ((!service.is_idle() || server.n_open() > 0) &&
-           monotonic_seconds() - stopped < send_seconds)
+    while (!service.is_idle() ||
+           (server.n_open() > 0 && monotonic_seconds() - stopped < send_seconds)) {
+        service.stop();
         poll(nullptr, 0, 5);
+    }
 }
 
 int ServeVerb::run() {

@@ -66,6 +66,7 @@ Service::~Service() {
 }
 
 void Service::drain() {
+    const std::lock_guard lock(mutex_); // what take() began to queue is there
     drains_ = true;
 }
 
@@ -82,11 +83,11 @@ void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const
         } catch (const ApiError &error) { exchange->respond(error); }
         return;
     }
+    const std::lock_guard lock(mutex_);
     if (drains_) {
         exchange->respond(ApiError(503, "the server ends", "", "draining"));
         return;
     }
-    const std::lock_guard lock(mutex_);
     if (calls_.size() + (engine_ ? engine_->n_waiting() : 0) >= options_.n_queue) {
         exchange->respond(ApiError(429, "the queue is full", "", "queue_full"));
         return;

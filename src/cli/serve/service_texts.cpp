@@ -211,7 +211,7 @@ void Service::embeddings(Call &call, const Json &body) {
                           {"data", data},
                           {"model", host_.name()},
                           {"usage", Json{{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}}}};
-    call.exchange->facts.n_prompt = n_tokens;
+    call.exchange->tell({"", n_tokens, 0, 0});
     call.exchange->respond(200, "application/json", out.dump() + "\n");
 }
 
