@@ -16,6 +16,7 @@
  *   chat.h    conversations as the template of a model writes them
  *   grammar.h texts that fit a grammar: tokens a model may choose
  *   sampler.h  samplers as a chain, logarithms of probabilities, texts that end a generation
+ *   speculate.h  several tokens of a text for the price of little more than one
  *   estimate.h  what fits into memory, and which recipe loses least
  * SPDX-License-Identifier: MIT
  */
@@ -36,6 +37,7 @@
 #include "model.h"
 #include "quant.h"
 #include "sampler.h"
+#include "speculate.h"
 #include "types.h"
 #include "version.h"
 #include "write.h"

@@ -32,6 +32,7 @@ enum class Tag : uint32_t {
     chat_parser = 0x50474758u,
     grammar = 0x47474758u,
     matcher = 0x48474758u,
+    speculator = 0x44474758u,
 };
 
 } // namespace ggufx::abi

@@ -10,6 +10,7 @@
 #include "model/sampling/chain.hpp"
 #include "model/sampling/stop.hpp"
 #include "model/session.hpp"
+#include "model/speculation/speculator.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 
 #include <atomic>
@@ -47,6 +48,15 @@ struct ggufx_session {
     ggufx_session(ggufx::Ref<ggufx_model> m, const ggufx::model::SessionOptions &options)
         : model(std::move(m)), plan(model->model.shape(), options), session(model->model, options) {
     }
+};
+
+struct ggufx_speculator {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::speculator;
+    ggufx::Ref<ggufx_model> model; // before the speculator, whose memory is that of its runtime
+    ggufx::model::Speculator speculator;
+    ggufx_speculator(ggufx::Ref<ggufx_model> m, ggufx::model::Session &session,
+                     const ggufx::model::SpeculatorOptions &options)
+        : model(std::move(m)), speculator(session, options) {}
 };
 
 struct ggufx_embedder {

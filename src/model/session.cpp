@@ -144,6 +144,7 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     sequence.held = caches_.nearest(index, n_held);
     caches_.truncate(index, sequence.held);
     sequence.length = n_tokens;
+    n_changes_ += index == 0;
     if (index == 0) has_logits_ = false;
     return Status::ok;
 }
@@ -167,6 +168,7 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
     memcpy(sequence.modes, source.modes, n_tokens);
     sequence.length = n_tokens;
     sequence.held = held;
+    n_changes_ += to == 0;
     return status;
 }
 

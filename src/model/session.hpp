@@ -85,6 +85,11 @@ public:
                         Failure *failure);
     Status logits(float *out, Failure *failure) const; // [n_vocab]
     uint64_t length(uint32_t sequence) const { return sequences_[sequence].length; }
+    const int32_t *ids(uint32_t sequence) const { return sequences_[sequence].ids; } // [length]
+    size_t logits_size() const { return logits_.size(); }
+    const matmul::Options &matmul_options() const { return matmul_; }
+    // Grows with each call that changed sequence 0.
+    uint64_t n_changes() const { return n_changes_; }
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
 
@@ -144,6 +149,7 @@ private:
     Vector<uint8_t> modes_; // the same
     Vector<BatchItem> items_;
     bool has_logits_ = false; // of sequence 0
+    uint64_t n_changes_ = 0;
 };
 
 } // namespace ggufx::model

@@ -224,6 +224,7 @@ void Session::Call::commit() {
     const uint8_t mode = mode_of(options_.matmul);
     for (size_t i = 0; i < n_items_; i++) {
         Sequence &s = sequence(i);
+        session_.n_changes_ += items_[i].sequence == 0;
         memcpy(s.ids + s.length, items_[i].tokens, items_[i].n * sizeof *s.ids);
         memset(s.modes + s.length, mode, items_[i].n);
         s.length += items_[i].n;

@@ -108,6 +108,7 @@ Status Session::load(uint32_t index, const Reader &reader, Failure *failure) try
     for (size_t i = 0; i < head.modes.size(); i++) sequence.modes[i] = head.modes[i];
     sequence.length = head.length;
     sequence.held = head.held;
+    n_changes_ += index == 0;
     if (index == 0) has_logits_ = false;
     return status;
 } catch (const std::bad_alloc &) {

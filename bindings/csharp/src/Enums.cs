@@ -852,6 +852,10 @@ namespace Ggufx
         public const uint LinkMostLast = 1048576;
         /// <summary>GGUFX_LINK_MOST_LINKS.</summary>
         public const uint LinkMostLinks = 64;
+        /// <summary>GGUFX_SPECULATOR_MOST_DRAFTED.</summary>
+        public const uint SpeculatorMostDrafted = 31;
+        /// <summary>GGUFX_SPECULATOR_MOST_STOPS.</summary>
+        public const uint SpeculatorMostStops = 1024;
         /// <summary>GGUFX_VERSION_MAJOR.</summary>
         public const uint VersionMajor = 0;
         /// <summary>GGUFX_VERSION_MINOR.</summary>

@@ -146,6 +146,17 @@ namespace Ggufx
         }
     }
 
+    internal sealed class SpeculatorHandle : LibraryHandle
+    {
+        private SpeculatorHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_speculator_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class StopHandle : LibraryHandle
     {
         private StopHandle() { }

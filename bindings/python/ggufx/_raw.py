@@ -1409,6 +1409,52 @@ class ggufx_stop_facts(Structure):
     ]
 
 
+class ggufx_speculator_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    draft: int | None
+    guess: int | None
+    user: int | None
+    stops: int | None
+    n_stops: int
+    n_draft: int
+    n_match: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("draft", c_void_p),
+        ("guess", c_void_p),
+        ("user", c_void_p),
+        ("stops", c_void_p),
+        ("n_stops", c_size_t),
+        ("n_draft", c_uint32),
+        ("n_match", c_uint32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_speculator_facts(Structure):
+    struct_size: int
+    flags: int
+    n_calls: int
+    n_tokens: int
+    n_drafted: int
+    n_accepted: int
+    bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_calls", c_uint64),
+        ("n_tokens", c_uint64),
+        ("n_drafted", c_uint64),
+        ("n_accepted", c_uint64),
+        ("bytes", c_uint64),
+    ]
+
+
 class ggufx_type_facts(Structure):
     struct_size: int
     flags: int
@@ -1614,6 +1660,8 @@ STRUCTS: list[type[Structure]] = [
     ggufx_sampler_link,
     ggufx_stop_text,
     ggufx_stop_facts,
+    ggufx_speculator_options,
+    ggufx_speculator_facts,
     ggufx_type_facts,
     ggufx_kv_type_facts,
     ggufx_writer_options,
@@ -1816,6 +1864,11 @@ class Functions:
     ggufx_stop_destroy: Callable[..., None]
     ggufx_stop_feed: Callable[..., int]
     ggufx_stop_reset: Callable[..., int]
+    ggufx_speculator_options_init: Callable[..., None]
+    ggufx_speculator_create: Callable[..., int]
+    ggufx_speculator_destroy: Callable[..., None]
+    ggufx_speculator_next: Callable[..., int]
+    ggufx_speculator_info: Callable[..., int]
     ggufx_type_info: Callable[..., int]
     ggufx_type_from_name: Callable[..., int]
     ggufx_row_bytes: Callable[..., int]
@@ -2083,6 +2136,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_stop_destroy": (None, ["ggufx_stop"]),
     "ggufx_stop_feed": (c_int32, [c_void_p, "ggufx_stop", c_void_p, c_size_t, c_void_p]),
     "ggufx_stop_reset": (c_int32, ["ggufx_stop", c_void_p]),
+    "ggufx_speculator_options_init": (None, [c_void_p]),
+    "ggufx_speculator_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p]),
+    "ggufx_speculator_destroy": (None, ["ggufx_speculator"]),
+    "ggufx_speculator_next": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_speculator",
+        "ggufx_sampler", "ggufx_matcher", c_void_p, c_void_p]),
+    "ggufx_speculator_info": (c_int32, [c_void_p, "ggufx_speculator", c_void_p]),
     "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),

@@ -356,6 +356,15 @@ functions! {
     fn ggufx_stop_feed(out: *mut ggufx_stop_facts, stop: *mut ggufx_stop, text: *const c_char,
         length: usize, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_stop_reset(stop: *mut ggufx_stop, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_speculator_options_init(options: *mut ggufx_speculator_options);
+    fn ggufx_speculator_create(out: *mut *mut ggufx_speculator, session: *mut ggufx_session,
+        options: *const ggufx_speculator_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_speculator_destroy(speculator: *mut ggufx_speculator);
+    fn ggufx_speculator_next(out_ids: *mut i32, out_logprobs: *mut f32, capacity: usize, out_n: *mut
+        usize, speculator: *mut ggufx_speculator, sampler: *mut ggufx_sampler, matcher: *mut
+        ggufx_matcher, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_speculator_info(out: *mut ggufx_speculator_facts, speculator: *const ggufx_speculator,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_type_info(out: *mut ggufx_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->

@@ -84,6 +84,12 @@ pub struct ggufx_session {
 }
 
 #[repr(C)]
+pub struct ggufx_speculator {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_stop {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -970,6 +976,35 @@ pub struct ggufx_stop_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_speculator_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub draft: *mut ggufx_session,
+    pub guess: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut i32, most: usize, text:
+        *const i32, n_text: usize, last: i32) -> usize>,
+    pub user: *mut c_void,
+    pub stops: *const i32,
+    pub n_stops: usize,
+    pub n_draft: u32,
+    pub n_match: u32,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_speculator_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_calls: u64,
+    pub n_tokens: u64,
+    pub n_drafted: u64,
+    pub n_accepted: u64,
+    pub bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_type_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -1063,6 +1098,7 @@ pub struct ggufx_edit_facts {
 
 /// Each struct's C name, NUL-terminated, and its size here.
 pub const SIZES: [(&str, usize); 68] = [
+pub const SIZES: [(&str, usize); 69] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -1123,6 +1159,8 @@ pub const SIZES: [(&str, usize); 68] = [
     ("ggufx_sampler_link\0", size_of::<ggufx_sampler_link>()),
     ("ggufx_stop_text\0", size_of::<ggufx_stop_text>()),
     ("ggufx_stop_facts\0", size_of::<ggufx_stop_facts>()),
+    ("ggufx_speculator_options\0", size_of::<ggufx_speculator_options>()),
+    ("ggufx_speculator_facts\0", size_of::<ggufx_speculator_facts>()),
     ("ggufx_type_facts\0", size_of::<ggufx_type_facts>()),
     ("ggufx_kv_type_facts\0", size_of::<ggufx_kv_type_facts>()),
     ("ggufx_writer_options\0", size_of::<ggufx_writer_options>()),

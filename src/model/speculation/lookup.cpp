@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "model/speculation/lookup.hpp"
+
+#include <algorithm>
+
+namespace ggufx::model {
+
+namespace {
+
+// Places of one hash that are looked at, and how far back each is compared: the longest match is
+// the best guess, and a guess must cost nothing beside a token.
+constexpr int kMostPlaces = 8;
+constexpr uint64_t kMostMatch = 64;
+
+uint32_t table_size(uint32_t n_context) {
+    uint32_t n = 64;
+    while (n < n_context) n *= 2; // n_context is below 2^31
+    return n;
+}
+
+} // namespace
+
+Lookup::Lookup(const Host *host, uint32_t n_context, uint32_t n_match)
+    : n_match_(n_match), heads_(table_size(n_context), 0, HostAllocator<uint32_t>(host)),
+      before_(size_t{n_context} + 1, 0, HostAllocator<uint32_t>(host)) {}
+
+void Lookup::clear() {
+    n_known_ = 0;
+    std::fill(heads_.begin(), heads_.end(), 0);
+}
+
+uint32_t *Lookup::head(const TextIds &text, uint64_t end) {
+    uint64_t hash = 0;
+    for (uint64_t i = end - n_match_; i < end; i++)
+        hash = (hash + static_cast<uint32_t>(text[i]) + 1) * 0x9e3779b97f4a7c15u;
+    return &heads_[(hash >> 32) & (heads_.size() - 1)];
+}
+
+void Lookup::extend(const TextIds &text) {
+    for (uint64_t end = std::max<uint64_t>(n_known_ + 1, n_match_); end <= text.n; end++) {
+        uint32_t *const at = head(text, end);
+        before_[end] = *at;
+        *at = static_cast<uint32_t>(end);
+    }
+    n_known_ = text.n;
+}
+
+// The end of the run, before that of the text, that has most tokens in common with it; 0: none.
+uint64_t Lookup::best_place(const TextIds &text) {
+    uint64_t best = 0, longest = n_match_ - 1;
+    uint64_t end = *head(text, text.size());
+    for (int i = 0; i < kMostPlaces && end; i++) {
+        uint64_t n = 0;
+        while (n < kMostMatch && n < end && text[end - 1 - n] == text[text.size() - 1 - n]) n++;
+        if (n > longest) {
+            longest = n;
+            best = end;
+        }
+        end = before_[end];
+    }
+    return best;
+}
+
+// What follows may reach the end of the text: then it goes on with itself.
+size_t Lookup::guess(int32_t *out, size_t most, const TextIds &text) {
+    extend(text);
+    if (text.size() < n_match_) return 0;
+    const uint64_t place = best_place(text);
+    if (place == 0) return 0;
+    for (size_t i = 0; i < most; i++) {
+        const uint64_t at = place + i;
+        out[i] = at < text.size() ? text[at] : out[at - text.size()];
+    }
+    return most;
+}
+
+} // namespace ggufx::model

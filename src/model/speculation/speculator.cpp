@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "model/speculation/speculator.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+
+namespace ggufx::model {
+
+namespace {
+
+constexpr uint32_t kDrafted = 15, kMatched = 3; // of those who leave it to us
+
+int32_t likeliest(const float *logits, size_t n) {
+    return static_cast<int32_t>(std::max_element(logits, logits + n) - logits);
+}
+
+} // namespace
+
+Speculator::Speculator(Session &session, const SpeculatorOptions &options)
+    : session_(session), draft_(options.draft), guesser_(options.guesser),
+      length_(options.n_draft ? options.n_draft : kDrafted), n_vocab_(session.logits_size()),
+      logits_(n_vocab_ * (length_.most() + size_t{1}),
+              HostAllocator<float>(session.model().host().get())),
+      tokens_(length_.most() + size_t{1}, HostAllocator<int32_t>(session.model().host().get())),
+      stops_(options.stops, options.stops + options.n_stops,
+             HostAllocator<int32_t>(session.model().host().get())) {
+    if (!draft_ && !guesser_.guess)
+        lookup_.emplace(session.model().host().get(), session.n_context(),
+                        options.n_match ? options.n_match : kMatched);
+}
+
+uint64_t Speculator::bytes() const {
+    return logits_.size() * sizeof(float) + (tokens_.size() + stops_.size()) * sizeof(int32_t) +
+           (lookup_ ? lookup_->bytes() : 0);
+}
+
+TextIds Speculator::text() const {
+    return {session_.ids(0), session_.length(0), tokens_[0]};
+}
+
+bool Speculator::stops_at(int32_t id) const {
+    return std::find(stops_.begin(), stops_.end(), id) != stops_.end();
+}
+
+// How many tokens a step may guess: their caller has room for them, and so has the context.
+size_t Speculator::room(size_t capacity) const {
+    const uint64_t used = session_.length(0) + 1;
+    const uint64_t left = used < session_.n_context() ? session_.n_context() - used : 0;
+    return std::min({capacity - 1, size_t{length_.most()}, static_cast<size_t>(left)});
+}
+
+Status Speculator::next(int32_t *ids, float *logprobs, size_t capacity, size_t *out_n,
+                        const Chooser &chooser, const Progress &progress, Failure *failure) {
+    if (!pending_ || n_changes_ != session_.n_changes()) {
+        const Status status = first(ids, logprobs, chooser, failure);
+        *out_n = status == Status::ok;
+        return status;
+    }
+    size_t n = 0;
+    const size_t most = room(capacity);
+    Status status = most ? draft(most, &n, progress, failure) : Status::ok;
+    if (status != Status::ok) return status;
+    DecodeOptions options;
+    options.progress = progress;
+    options.all_logits = logits_.data();
+    status = session_.decode(tokens(), 1 + n, options, failure);
+    if (status != Status::ok) return status;
+    return verify(n, ids, logprobs, out_n, chooser, failure);
+}
+
+// Behind what others decoded.
+Status Speculator::first(int32_t *id, float *logprob, const Chooser &chooser, Failure *failure) {
+    Status status = session_.logits(logits_.data(), failure);
+    if (status == Status::ok)
+        status = chooser.choose(chooser.user, id, logprob, logits_.data(), n_vocab_, failure);
+    if (status != Status::ok) return status;
+    if (lookup_) lookup_->clear();
+    tokens_[0] = *id;
+    pending_ = true;
+    n_changes_ = session_.n_changes();
+    counts_.n_calls++;
+    counts_.n_tokens++;
+    return status;
+}
+
+// What was decoded stays as far as it is chosen.
+Status Speculator::verify(size_t n_draft, int32_t *ids, float *logprobs, size_t *out_n,
+                          const Chooser &chooser, Failure *failure) {
+    const uint64_t before = session_.length(0) - 1 - n_draft;
+    Status status = Status::ok;
+    size_t n = 0;
+    for (bool more = true; more;) {
+        status = chooser.choose(chooser.user, ids + n, logprobs ? logprobs + n : nullptr,
+                                logits_.data() + n * n_vocab_, n_vocab_, failure);
+        if (status != Status::ok) break;
+        n++;
+        more = n <= n_draft && ids[n - 1] == tokens_[n] && !stops_at(ids[n - 1]);
+    }
+    if (n <= n_draft) (void)session_.truncate(0, before + n, nullptr); // fewer than there are
+    n_changes_ = session_.n_changes();
+    if (n == 0) return status;
+    if (n_draft) {
+        const bool last_too = n <= n_draft && ids[n - 1] == tokens_[n]; // and it stops
+        length_.learn(n_draft, last_too ? n_draft : n - 1);
+        counts_.n_accepted += n - 1 + last_too;
+    }
+    counts_.n_calls++;
+    counts_.n_tokens += n;
+    counts_.n_drafted += n_draft;
+    tokens_[0] = ids[n - 1];
+    *out_n = n;
+    return Status::ok;
+}
+
+Status Speculator::draft(size_t most, size_t *n, const Progress &progress, Failure *failure) {
+    const size_t wanted = std::min<size_t>(most, length_.next());
+    if (wanted == 0) return Status::ok;
+    if (draft_) return draft_by_model(wanted, n, progress, failure);
+    const TextIds now = text();
+    if (lookup_) {
+        *n = lookup_->guess(tokens() + 1, wanted, now);
+        return Status::ok;
+    }
+    *n = guesser_.guess(guesser_.user, tokens() + 1, wanted, now.ids, now.n, now.last);
+    if (*n <= wanted) return Status::ok;
+    return set_failure(failure, Status::argument, {},
+                       "%" PRIu64 " tokens were guessed, asked for were %" PRIu64,
+                       static_cast<uint64_t>(*n), static_cast<uint64_t>(wanted));
+}
+
+// The draft session gets the text, of which it mostly has all but the last tokens. The ids that it
+// has are compared with it: a look at 4 bytes each, beside the gigabytes of a token.
+Status Speculator::catch_up(const TextIds &text, const Progress &progress, Failure *failure) {
+    const int32_t *const have = draft_->ids(0);
+    const uint64_t n_have = std::min(draft_->length(0), text.n);
+    const auto same =
+        static_cast<uint64_t>(std::mismatch(have, have + n_have, text.ids).first - have);
+    if (same < draft_->length(0)) {
+        const Status status = draft_->truncate(0, same, failure);
+        if (status != Status::ok) return status;
+    }
+    DecodeOptions options;
+    options.progress = progress;
+    int32_t few[2 * (kMostDrafted + 1)]; // one decode where that is all
+    const uint64_t n_new = text.n - same;
+    if (n_new < sizeof few / sizeof *few) {
+        std::copy(text.ids + same, text.ids + text.n, few);
+        few[n_new] = text.last;
+        return draft_->decode(few, static_cast<size_t>(n_new) + 1, options, failure);
+    }
+    const Status status =
+        draft_->decode(text.ids + same, static_cast<size_t>(n_new), options, failure);
+    return status == Status::ok ? draft_->decode(&text.last, 1, options, failure) : status;
+}
+
+Status Speculator::draft_by_model(size_t most, size_t *n, const Progress &progress,
+                                  Failure *failure) {
+    const TextIds now = text();
+    if (now.size() >= draft_->n_context()) return Status::ok;
+    most = std::min(most, static_cast<size_t>(draft_->n_context() - now.size()));
+    Status status = catch_up(now, progress, failure);
+    DecodeOptions options;
+    options.progress = progress;
+    while (status == Status::ok) {
+        status = draft_->logits(logits_.data(), failure);
+        if (status != Status::ok) return status;
+        const int32_t id = likeliest(logits_.data(), n_vocab_);
+        tokens_[++*n] = id;
+        if (*n == most || stops_at(id)) break;
+        status = draft_->decode(&id, 1, options, failure);
+    }
+    return status;
+}
+
+} // namespace ggufx::model

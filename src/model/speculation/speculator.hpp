@@ -1,0 +1,79 @@
+// Tokens guessed, computed together, and kept as far as the sampler chooses the same. The contract
+// is that of include/ggufx/speculate.h.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/session.hpp"
+#include "model/speculation/draft_length.hpp"
+#include "model/speculation/lookup.hpp"
+
+#include <optional>
+
+namespace ggufx::model {
+
+constexpr uint32_t kMostDrafted = 31, kMostMatched = 32;
+
+// A host's guess: at most `most` ids into out; how many.
+struct Guesser {
+    void *user = nullptr;
+    size_t (*guess)(void *user, int32_t *out, size_t most, const int32_t *text, size_t n_text,
+                    int32_t last) = nullptr;
+};
+
+struct SpeculatorOptions {
+    Session *draft = nullptr; // at most one of these two; neither: looked up
+    Guesser guesser;
+    const int32_t *stops = nullptr; // [n_stops], copied
+    size_t n_stops = 0;
+    uint32_t n_draft = 0; // 0 = 15
+    uint32_t n_match = 0; // 0 = 3
+};
+
+// Chooses a token and remembers that it was; a failure changes nothing.
+struct Chooser {
+    void *user;
+    Status (*choose)(void *user, int32_t *id, float *logprob, const float *logits, size_t n,
+                     Failure *failure);
+};
+
+class Speculator {
+public:
+    struct Counts {
+        uint64_t n_calls = 0, n_tokens = 0, n_drafted = 0, n_accepted = 0;
+    };
+    // Both sessions outlive it. Throws std::bad_alloc.
+    Speculator(Session &session, const SpeculatorOptions &options);
+
+    // ids[capacity], capacity >= 1; logprobs may be null. Neither throws nor allocates by itself.
+    Status next(int32_t *ids, float *logprobs, size_t capacity, size_t *out_n,
+                const Chooser &chooser, const Progress &progress, Failure *failure);
+    const Counts &counts() const { return counts_; }
+    uint64_t bytes() const;
+
+private:
+    Status first(int32_t *id, float *logprob, const Chooser &chooser, Failure *failure);
+    size_t room(size_t capacity) const;
+    Status draft(size_t most, size_t *n, const Progress &progress, Failure *failure);
+    Status draft_by_model(size_t most, size_t *n, const Progress &progress, Failure *failure);
+    Status catch_up(const TextIds &text, const Progress &progress, Failure *failure);
+    Status verify(size_t n_draft, int32_t *ids, float *logprobs, size_t *out_n,
+                  const Chooser &chooser, Failure *failure);
+    bool stops_at(int32_t id) const;
+    int32_t *tokens() { return tokens_.data(); }
+    TextIds text() const;
+
+    Session &session_;
+    Session *draft_;
+    Guesser guesser_;
+    std::optional<Lookup> lookup_;
+    DraftLength length_;
+    size_t n_vocab_;
+    Vector<float> logits_;   // [most + 1][n_vocab]
+    Vector<int32_t> tokens_; // the last id given, then what is guessed
+    Vector<int32_t> stops_;
+    bool pending_ = false;   // tokens_[0] is to be decoded
+    uint64_t n_changes_ = 0; // of the session when the last call ended
+    Counts counts_;
+};
+
+} // namespace ggufx::model
