@@ -49,6 +49,19 @@ class Run(OracleCase):
         reference = self.lines(*args, "-t", "1", "--isa", "scalar")
         self.assertEqual(reference, self.lines(*args, "-t", "3"))
 
+    def test_guessed_text_is_the_same_whoever_guesses(self):
+        args = ("run", MODEL, "-p", "Once upon a time there was a dog. Once upon", "-n", "60")
+        for more in (("--temp", "0"), ("--seed", "7", "--repeat-penalty", "1.1", "--ctk", "gx4")):
+            by_model = self.lines(*args, *more, "--draft", MODEL)
+            self.assertEqual(by_model, self.lines(*args, *more, "--lookup"))
+            self.assertGreater(len(by_model), 20)
+        self.assertEqual(3, len(self.lines(*args[:-1], "3", "--lookup")))
+        grammar = ("--grammar", "root ::= ([a-z]+ \" \"){9} \".\"", "--lookup")
+        self.assertRegex(self.ok(*args, *grammar).decode(), r"^([a-z]+ ){9}\.\n$")
+        self.assertIn("not with --draft", self.fails(2, *args, "--lookup", "--logits", self.path("l")))
+        self.assertIn("--draft", self.fails(2, *args, "--lookup", "--draft", MODEL))
+        self.fails(1, *args, "--draft", self.path("none.gguf"))
+
     def test_text_and_pieces_agree(self):
         args = ("run", MODEL, "-p", "The sun", "-n", "12", "--temp", "0")
         lines = self.lines(*args)

@@ -268,9 +268,13 @@ void add_session_options(Command &sub, SessionOptions &options) {
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      const SessionOptions &options) {
-    return make_session(rt, file, model, options.n_context,
-                        kv_type_from_name(options.type_k, "--ctk"),
-                        kv_type_from_name(options.type_v, "--ctv"));
+    ggufx_session_options session;
+    ggufx_session_options_init(&session);
+    session.n_context = options.n_context;
+    session.type_k = kv_type_from_name(options.type_k, "--ctk");
+    session.type_v = kv_type_from_name(options.type_v, "--ctv");
+    session.matmul_flags = options.matmul_flags;
+    return make_session(rt, file, model, session);
 }
 
 } // namespace ggufx::cli

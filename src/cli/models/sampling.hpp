@@ -37,6 +37,7 @@ struct SessionOptions {
     uint32_t n_context = 0; // 0 = the default of sessions
     std::string type_k = "f16", type_v = "f16";
     ModelMaking making;
+    uint32_t matmul_flags = 0; // GGUFX_MATMUL_*
 };
 
 void add_session_options(Command &sub, SessionOptions &options);

@@ -15,7 +15,9 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
                      const GenerateOptions &options) {
     model_ = make_model(rt, file, options.session.making);
     info_ = model_facts(model_.get());
-    session_ = make_session(rt, file, model_.get(), options.session);
+    SessionOptions session = options.session;
+    if (options.speculates()) session.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    session_ = make_session(rt, file, model_.get(), session);
     n_context_ = session_facts(session_.get()).n_context;
     logits_.resize(info_.n_vocab);
 
@@ -30,6 +32,50 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
         throw Failure(exit_code(error.status), error);
     }
     sampler_ = make_sampler(rt, info_.n_vocab, options.sampling, tokenizer_.get());
+    if (options.speculates()) make_speculator(rt, options);
+}
+
+// Ids that end a text.
+std::vector<int32_t> Generator::ends() const {
+    std::vector<int32_t> ids;
+    ggufx_token_facts info = {};
+    info.struct_size = sizeof info;
+    for (uint32_t i = 0; tokenizer_ && i < info_.n_vocab; i++) {
+        const auto id = static_cast<int32_t>(i);
+        if (ggufx_token_info(&info, tokenizer_.get(), id, nullptr) != GGUFX_OK) break;
+        if (info.flags & GGUFX_TOKEN_END && ids.size() < GGUFX_SPECULATOR_MOST_STOPS)
+            ids.push_back(id);
+    }
+    return ids;
+}
+
+void Generator::make_speculator(const ggufx_runtime *rt, const GenerateOptions &options) {
+    if (!options.draft.empty()) {
+        const ggufx_progress cancel = cancel_hook();
+        draft_file_ = open_file(rt, options.draft, 0, &cancel);
+        draft_model_ = make_model(rt, draft_file_.get(), {});
+        SessionOptions session;
+        session.n_context = n_context_;
+        draft_ = make_session(rt, draft_file_.get(), draft_model_.get(), session);
+    }
+    const std::vector<int32_t> stops = ends();
+    ggufx_speculator_options made;
+    ggufx_speculator_options_init(&made);
+    made.draft = draft_.get();
+    made.stops = stops.data();
+    made.n_stops = stops.size();
+    ggufx_speculator *speculator = nullptr;
+    ggufx_error error;
+    const ggufx_status status = ggufx_speculator_create(&speculator, session_.get(), &made, &error);
+    if (status == GGUFX_E_MISMATCH) throw Failure(kUsage, std::string("--draft: ") + error.message);
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    speculator_.reset(speculator);
+}
+
+ggufx_speculator_facts Generator::guesses() const {
+    return facts<ggufx_speculator_facts>([&](ggufx_speculator_facts *out, ggufx_error *error) {
+        return ggufx_speculator_info(out, speculator_.get(), error);
+    });
 }
 
 void Generator::require_tokenizer() const {
@@ -83,9 +129,24 @@ std::string Generator::piece(int32_t id) const {
     return text;
 }
 
-Token Generator::next() {
-    check_interrupt();
-    Token token;
+void Generator::speculate(Token &token) {
+    if (ready_.empty()) {
+        constexpr size_t kMost = GGUFX_SPECULATOR_MOST_DRAFTED + 1;
+        int32_t ids[kMost];
+        float logprobs[kMost];
+        size_t n = 0;
+        const ggufx_progress cancel = cancel_hook();
+        call([&](ggufx_error *error) {
+            return ggufx_speculator_next(ids, logprobs, kMost, &n, speculator_.get(),
+                                         sampler_.get(), matcher_.get(), &cancel, error);
+        });
+        while (n-- > 0) ready_.push_back({ids[n], logprobs[n], {}, false});
+    }
+    token = ready_.back();
+    ready_.pop_back();
+}
+
+void Generator::sample(Token &token) {
     call([&](ggufx_error *error) {
         return ggufx_session_logits(logits_.data(), logits_.size(), session_.get(), error);
     });
@@ -97,6 +158,15 @@ Token Generator::next() {
         return ggufx_sampler_sample(&token.id, &token.logprob, sampler_.get(), logits_.data(),
                                     logits_.size(), error);
     });
+}
+
+Token Generator::next() {
+    check_interrupt();
+    Token token;
+    if (speculator_)
+        speculate(token);
+    else
+        sample(token);
     if (!tokenizer_) return token;
     const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *error) {
         return ggufx_token_info(out, tokenizer_.get(), token.id, error);
@@ -107,7 +177,7 @@ Token Generator::next() {
 }
 
 bool Generator::is_full() const {
-    return ggufx_session_length(session_.get()) >= n_context_;
+    return ready_.empty() && ggufx_session_length(session_.get()) >= n_context_;
 }
 
 TextStream::TextStream(Output *out, std::vector<std::string> stops)
@@ -156,6 +226,16 @@ void TextStream::emit(size_t n) {
 
 void TextStream::finish() {
     emit(pending_.size());
+}
+
+void add_speculation_options(Command &sub, GenerateOptions &options) {
+    Option draft = sub.option("--draft", options.draft,
+                              "a smaller model with the same vocabulary guesses tokens; the text "
+                              "is the same, sooner")
+                       .value("FILE");
+    Option lookup = sub.flag("--lookup", options.lookup,
+                             "what followed in the text before is guessed; the text is the same");
+    draft.excludes(lookup);
 }
 
 void add_generate_options(Command &sub, GenerateOptions &options) {

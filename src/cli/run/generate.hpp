@@ -14,7 +14,12 @@ struct GenerateOptions {
     uint32_t n_predict = 400;
     SamplingOptions sampling;
     SessionOptions session;
+    std::string draft;   // a model that guesses
+    bool lookup = false; // guesses from the text
+    bool speculates() const { return lookup || !draft.empty(); }
 };
+
+using Speculator = std::unique_ptr<ggufx_speculator, Destroyer<ggufx_speculator_destroy>>;
 
 struct Token {
     int32_t id = 0;
@@ -36,15 +41,27 @@ public:
     void feed(std::span<const int32_t> ids, Output *logits);
     Token next(); // chooses a token after the last one fed
     bool is_full() const;
+    // Its tokens come from guesses that were right: they need not be fed.
+    bool speculates() const { return speculator_ != nullptr; }
+    ggufx_speculator_facts guesses() const; // only where it does
 
     const ggufx_model_facts &info() const { return info_; }
 
 private:
     void require_tokenizer() const;
     std::string piece(int32_t id) const;
+    void make_speculator(const ggufx_runtime *rt, const GenerateOptions &options);
+    std::vector<int32_t> ends() const;
+    void sample(Token &token);
+    void speculate(Token &token);
 
     Model model_;
     Session session_;
+    File draft_file_; // where a model guesses
+    Model draft_model_;
+    Session draft_;
+    Speculator speculator_;    // before the sessions goes it
+    std::vector<Token> ready_; // the last one comes first
     Sampler sampler_;
     Tokenizer tokenizer_;
     Matcher matcher_;
@@ -64,6 +81,7 @@ void generate(Generator &generator, std::span<const int32_t> prompt, uint32_t n_
         const Token token = generator.next();
         const bool more = sink(token) && !token.is_end && !generator.is_full();
         if (!more || i + 1 == n_predict) break; // the last token is not fed: nothing follows it
+        if (generator.speculates()) continue;
         generator.feed(std::span(&token.id, 1), logits);
     }
 }
@@ -85,6 +103,7 @@ private:
     std::string pending_;
 };
 
+void add_speculation_options(Command &sub, GenerateOptions &options);
 void add_generate_options(Command &sub, GenerateOptions &options);
 
 } // namespace ggufx::cli

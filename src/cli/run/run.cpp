@@ -46,18 +46,30 @@ static Json token_json(const Token &token) {
 }
 
 // On a terminal: what came in, and how fast it went on.
-static void remark(const Globals &globals, size_t n_prompt, size_t n_tokens, double seconds) {
+static void remark(const Globals &globals, const Generator &generator, size_t n_prompt,
+                   size_t n_tokens, double seconds) {
     if (globals.quiet || isatty(STDERR_FILENO) != 1) return;
     const double rate = seconds > 0 ? static_cast<double>(n_tokens) / seconds : 0;
     const std::string text = fmt::format("\n{} prompt tokens, {} tokens in {} ({:.1f} tokens/s)\n",
                                          n_prompt, n_tokens, time_text(seconds), rate);
     std::fputs(text.c_str(), stderr);
+    if (!generator.speculates()) return;
+    const ggufx_speculator_facts guesses = generator.guesses();
+    const double share = guesses.n_drafted ? 100.0 * static_cast<double>(guesses.n_accepted) /
+                                                 static_cast<double>(guesses.n_drafted)
+                                           : 0;
+    std::fputs(fmt::format("{} of {} guesses were right ({:.1f} %), {} steps\n", guesses.n_accepted,
+                           guesses.n_drafted, share, guesses.n_calls)
+                   .c_str(),
+               stderr);
 }
 
 static int run(const Globals &globals, const RunOptions &options) {
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, 0, &cancel);
+    if (options.generate.speculates() && !options.logits.empty())
+        throw Failure(kUsage, "--logits shows every position: not with --draft or --lookup");
     Generator generator(rt.get(), file.get(), options.generate);
     if (options.grammar.is_set()) generator.keep_to(rt.get(), options.grammar);
     std::string prompt;
@@ -90,7 +102,7 @@ static int run(const Globals &globals, const RunOptions &options) {
     if (!globals.json) out.write("\n");
     out.finish();
     if (logits) logits->finish();
-    remark(globals, ids.size(), n_tokens, elapsed.count());
+    remark(globals, generator, ids.size(), n_tokens, elapsed.count());
     return kOk;
 }
 
@@ -108,6 +120,7 @@ void add_run(Tool &tool) {
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
     add_generate_options(sub, options->generate);
+    add_speculation_options(sub, options->generate);
     sub.option("--stop", options->stops, "end before this text").repeatable();
     add_grammar_options(sub, options->grammar, "text that fits", "JSON");
     sub.option("--logits", options->logits,
@@ -115,6 +128,7 @@ void add_run(Tool &tool) {
         .value("FILE");
     sub.flag("--echo", options->echo, "print the prompt too (always on a terminal)");
     sub.examples("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
+                 "  ggufx run model.gguf -f report.txt --lookup\n"
                  "  ggufx run model.gguf -p Name: --grammar 'root ::= [A-Z] [a-z]+'\n"
                  "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"
                  "  ggufx run model.gguf -f prompt.txt -n 0 --logits logits.f32");
