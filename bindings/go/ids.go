@@ -492,47 +492,6 @@ const (
 
 // Numbers with a meaning of their own.
 const (
-	BatchLogits          = 1
-	BatchAllLogits       = 2
-	BatchMark            = 4
-	BatchMatmul          = 1
-	ChatAnswer           = 1
-	ChatReasoning        = 2
-	ChatCallName         = 3
-	ChatCallArguments    = 4
-	EstimateAsIs         = 4294967295
-	MaxDims              = 4
-	GrammarGbnf          = 0
-	GrammarJsonSchema    = 1
-	GrammarCompact       = 1
-	MatcherWhole         = 1
-	MatcherEnded         = 2
-	CollectOutput        = 1
-	JobByRecipe          = 4294967295
-	KVNoSinks            = 4294967295
-	KVAllSequences       = 4294967295
-	KVKeepType           = 4294967295
-	KVAllLayers          = 4294967295
-	MatvecMaxMatrices    = 64
-	SessionNoCheckpoints = 4294967295
-	LinkTopK             = 1
-	LinkTopP             = 2
-	LinkMinP             = 3
-	LinkTypical          = 4
-	LinkTopNSigma        = 5
-	LinkXtc              = 6
-	LinkTemperature      = 7
-	LinkPenalties        = 8
-	LinkDry              = 9
-	LinkBias             = 10
-	LinkMirostat         = 11
-	LinkHost             = 12
-	LinkMostLast         = 1048576
-	LinkMostLinks        = 64
-	VersionMajor         = 0
-	VersionMinor         = 1
-	VersionPatch         = 0
-	ABIVersion           = 1
 	BatchLogits           = 1
 	BatchAllLogits        = 2
 	BatchMark             = 4
@@ -548,6 +507,7 @@ const (
 	GrammarCompact        = 1
 	MatcherWhole          = 1
 	MatcherEnded          = 2
+	CollectOutput         = 1
 	JobByRecipe           = 4294967295
 	KVNoSinks             = 4294967295
 	KVAllSequences        = 4294967295

@@ -116,8 +116,9 @@ void test_accuracy(const TinyFile &file, const Quantized &model) {
     const std::vector<float> f32 = model.decode(kModes[0].mode);
     const std::vector<float> precise = model.decode(kModes[1].mode);
     const std::vector<float> int8 = model.decode(kModes[2].mode);
-    // Where scores of two experts are as good as equal, rounding chooses: lfm2moe has such a row.
-    const double far = nmse(precise, f32, has_experts(file) ? 1 : 0), farther = nmse(int8, f32);
+    // Where scores of two experts are as good as equal, rounding chooses: this file has such a row.
+    const size_t spared = file.name.find("lfm2moe") != std::string::npos ? 1 : 0;
+    const double far = nmse(precise, f32, spared), farther = nmse(int8, f32);
     CHECK(far < kPrecise, "%s: PRECISE errs by %.3g", file.name.c_str(), far);
     CHECK(memcmp(f32.data(), int8.data(), f32.size() * sizeof(float)) != 0,
           "%s: the modes are the same", file.name.c_str());

@@ -1097,8 +1097,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 68] = [
-pub const SIZES: [(&str, usize); 69] = [
+pub const SIZES: [(&str, usize); 70] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
