@@ -112,7 +112,7 @@ void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) 
                               0,
                               kNoIndex};
     out.program.caches.push_back({cache, Vector<CacheLayer>(allocator)});
-    for (uint32_t i = 0; i < shape.n_layers; i++) out.program.caches[0].layers.push_back({i, 0});
+    for (uint32_t i = 0; i < shape.n_layers; i++) out.program.caches[0].layers.push_back({i, {}});
 }
 
 } // namespace

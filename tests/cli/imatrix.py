@@ -224,7 +224,7 @@ class Collect(tool.Case):
                     worst = max(abs(a - b) for a, b in zip(row, exact))
                     self.assertLessEqual(worst, 1e-5 * max(exact), (path, name, part))
                     compared += 1
-            self.assertGreater(compared, 4, path)
+            self.assertGreater(compared, 3, path)
 
     def test_parts_add_up_and_a_stopped_run_goes_on(self):
         whole, parts = self.path("whole.gguf"), self.path("parts.gguf")
