@@ -23,7 +23,7 @@ extern "C" {
 typedef struct ggufx_speculator ggufx_speculator;
 
 #define GGUFX_SPECULATOR_MOST_DRAFTED 31u /* tokens guessed in a step */
-#define GGUFX_SPECULATOR_MOST_STOPS 1024u  /* ids that end a text */
+#define GGUFX_SPECULATOR_MOST_STOPS 1024u /* ids that end a text */
 
 typedef struct ggufx_speculator_options {
     uint32_t struct_size;
