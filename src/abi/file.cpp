@@ -110,7 +110,7 @@ extern "C" ggufx_status ggufx_open_memory(ggufx_file **out, const ggufx_runtime 
         Ref<io::Source> source = in.copy
                                      ? io::copy_memory(rt->host, data, size, in.options.progress)
                                      : io::open_memory(rt->host, data, size, std::move(end));
-        *out = wrap(gguf::open_source(rt->host, std::move(source), in.options));
+        *out = wrap(gguf::open_source(rt->host, source, in.options));
     });
 }
 

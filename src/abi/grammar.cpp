@@ -48,12 +48,10 @@ Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer) {
 
 // The tokenizer's, made by the first call that needs it; of two at once one's is used.
 Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer) {
-    grammar::Vocabulary *known = tokenizer.vocabulary.load(std::memory_order_acquire);
+    grammar::Vocabulary *known = tokenizer.vocabulary.load(Order::acquire);
     if (!known) {
         Ref<grammar::Vocabulary> made = make_vocabulary(tokenizer.tokenizer);
-        if (tokenizer.vocabulary.compare_exchange_strong(known, made.get(),
-                                                         std::memory_order_acq_rel))
-            known = made.detach();
+        if (tokenizer.vocabulary.replace(known, made.get(), Order::acq_rel)) known = made.detach();
     }
     return Ref<grammar::Vocabulary>::share(known);
 }
@@ -79,6 +77,7 @@ Status check_matcher(const ggufx_matcher *matcher, bool others_set, Failure *fai
 Status check_ids(const ggufx_matcher *matcher, const int32_t *ids, size_t n, Failure *failure) {
     const size_t size = matcher->grammar->grammar.vocabulary().size();
     for (size_t i = 0; i < n; i++) {
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where n > 0
         if (ids[i] >= 0 && static_cast<size_t>(ids[i]) < size) continue;
         return set_failure(failure, Status::argument, {kNone, i},
                            "token id %" PRId32 " is outside of the vocabulary of %" PRIu64
@@ -178,6 +177,7 @@ extern "C" ggufx_status ggufx_matcher_mask(uint32_t *out_bits, size_t n_words,
                                static_cast<uint64_t>(needed), static_cast<uint64_t>(n_words));
         }
         matcher->matcher.fill(matcher->bits.data());
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set, as checked above
         for (size_t i = 0; i < n_words; i++) out_bits[i] = i < needed ? matcher->bits[i] : 0;
         return Status::ok;
     });

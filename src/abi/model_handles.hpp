@@ -13,16 +13,16 @@
 #include "model/speculation/speculator.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 
-#include <atomic>
 #include <variant>
 
 struct ggufx_tokenizer {
     ggufx::abi::Tag tag = ggufx::abi::Tag::tokenizer;
     ggufx::model::Tokenizer tokenizer;
-    std::atomic<ggufx::grammar::Vocabulary *> vocabulary{nullptr}; // made by the first grammar
+    ggufx::Atomic<ggufx::grammar::Vocabulary *> vocabulary{nullptr}; // made by the first grammar
     explicit ggufx_tokenizer(ggufx::Ref<ggufx::gguf::File> file) : tokenizer(std::move(file)) {}
     ~ggufx_tokenizer() {
-        if (ggufx::grammar::Vocabulary *const made = vocabulary.load()) made->release();
+        if (ggufx::grammar::Vocabulary *const made = vocabulary.load(ggufx::Order::acquire))
+            made->release();
     }
 };
 

@@ -171,7 +171,7 @@ void add_mirostat(sampling::Chain &chain, const ggufx_sampler_link &in) {
     link.eta = number(in.eta, 0.0f, kMostPenalty, "eta", 0.1f);
     link.m = in.m ? in.m : 100;
     link.reset();
-    chain.add(std::move(link));
+    chain.add(link);
 }
 
 void add_link(sampling::Chain &chain, const Host *host, const ggufx_sampler_link &in) {

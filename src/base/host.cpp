@@ -66,8 +66,6 @@ Ref<Host> Host::create(const HostOptions &options) {
     return ref;
 }
 
-Host::~Host() = default;
-
 void Host::release() {
     if (!refs_.release()) return;
     Pool::destroy(pool_);

@@ -80,7 +80,7 @@ public:
 
 private:
     Host() = default;
-    ~Host();
+    ~Host() = default;
     RefCount refs_;
     AllocatorHooks allocator_{};
     LogHooks log_{};

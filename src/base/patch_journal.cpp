@@ -12,10 +12,10 @@ namespace {
 
 constexpr char kMagic[8] = {'G', 'G', 'U', 'F', 'X', 'P', '0', '2'};
 constexpr char kFirstMagic[8] = {'G', 'G', 'U', 'F', 'X', 'P', '0', '1'};
-constexpr uint64_t kHeader = 8 + 4 * 8, kExtent = 2 * 8, kSum = 8;
+constexpr uint64_t kSum = 8, kHeader = 8 + 4 * kSum, kExtent = 2 * kSum;
 constexpr uint64_t kFirstHeader = 8 + 3 * 8;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 32; // of a journal; metadata have at most 1 GiB
-constexpr size_t kPiece = 64 * 1024;              // at once, whole sectors
+constexpr size_t kPiece = size_t{64} << 10;       // at once, whole sectors
 
 size_t piece_of(uint64_t left) {
     return left < kPiece ? static_cast<size_t>(left) : kPiece;

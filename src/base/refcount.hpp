@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
+#include "base/atomic.hpp"
+
 #include <stdint.h>
 #include <utility>
 
@@ -41,12 +42,12 @@ private:
 
 class RefCount {
 public:
-    void retain() { n_.fetch_add(1, std::memory_order_relaxed); }
+    void retain() { n_.add(1, Order::relaxed); }
     // True when the last reference is gone.
-    bool release() { return n_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+    bool release() { return n_.subtract(1, Order::acq_rel) == 1; }
 
 private:
-    std::atomic<uint32_t> n_{1};
+    Atomic<uint32_t> n_{1};
 };
 
 } // namespace ggufx

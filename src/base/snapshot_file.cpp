@@ -9,7 +9,7 @@ namespace ggufx {
 
 namespace {
 
-constexpr size_t kBuffer = 64 * 1024;
+constexpr size_t kBuffer = size_t{64} << 10;
 
 } // namespace
 

@@ -6,7 +6,6 @@
 
 #include "base/host.hpp"
 
-#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>

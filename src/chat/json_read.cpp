@@ -120,7 +120,7 @@ private:
             if (c == '"') {
                 i_++;
                 const Text *const text = out.finish();
-                return text->size > 0 ? text : borrow_text(meter_, std::string_view("", 0), true);
+                return text->size > 0 ? text : borrow_text(meter_, std::string_view(), true);
             }
             escape(out);
             plain = i_ + 1;

@@ -188,7 +188,7 @@ void Lexer::raw(size_t tag, Token &token) {
         const size_t at = s_.find("{%", from);
         if (at == s_.npos) refuse(tag, "a raw block that does not end");
         from = at + 2;
-        size_t i = at + 2;
+        size_t i = from;
         const char sign = i < s_.size() && (s_[i] == '-' || s_[i] == '+') ? s_[i++] : '\0';
         i = skip_spaces(s_, i);
         if (s_.substr(i, 6) != "endraw") continue;

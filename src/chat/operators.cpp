@@ -15,8 +15,10 @@ double real_power(double base, double exponent) {
     const bool odd = whole && fabs(exponent) < 0x1p53 && fmod(exponent, 2) != 0;
     if (whole && fabs(exponent) <= 64) {
         double out = 1, factor = base;
-        for (auto n = static_cast<unsigned>(fabs(exponent)); n > 0; n >>= 1, factor *= factor)
+        for (auto n = static_cast<unsigned>(fabs(exponent)); n > 0; n >>= 1) {
             if (n & 1) out *= factor;
+            factor *= factor;
+        }
         return exponent < 0 ? 1 / out : out;
     }
     if (exponent == 0.5 && base >= 0) return sqrt(base);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "chat/text.hpp"
 
+#include "base/utf8.hpp"
+
 #include <string.h>
 
 namespace ggufx::chat {
@@ -25,18 +27,6 @@ uint32_t decode(std::string_view text, size_t i) {
     uint32_t code = at(0) & (0x7fu >> n);
     for (size_t k = 1; k < n; k++) code = code << 6 | (at(k) & 0x3f);
     return code;
-}
-
-size_t encode(char out[4], uint32_t code) {
-    const auto put = [&](size_t i, uint32_t byte) { out[i] = static_cast<char>(byte); };
-    if (code < 0x80) {
-        put(0, code);
-        return 1;
-    }
-    const size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i > 0; i--, code >>= 6) put(i, 0x80 | (code & 0x3f));
-    put(0, ((0xf00u >> n) & 0xff) | code);
-    return n;
 }
 
 size_t first_invalid(std::string_view text) {
@@ -113,7 +103,7 @@ static TextRoom *make_room(Meter &meter, const TextRoom *old, size_t n) {
     const size_t capacity = old ? 2 * (size + n) : n;
     TextRoom *const room = meter.make<TextRoom>();
     *room = {meter.array<char>(capacity), nullptr, size, capacity, old && old->user};
-    if (size == 0) return room;
+    if (!old || size == 0) return room;
     memcpy(room->data, old->data, size);
     if (old->mask) {
         room->mask = meter.array<uint8_t>(capacity);
@@ -208,7 +198,7 @@ void TextBuilder::add(const Text &text, size_t begin, size_t end) {
 
 void TextBuilder::add_code(uint32_t code, bool user) {
     char bytes[4];
-    const size_t n = encode(bytes, code);
+    const size_t n = put_utf8(bytes, code);
     add({bytes, n}, nullptr, user);
 }
 
@@ -220,7 +210,7 @@ void TextBuilder::add_repeated(char c, size_t n, bool user) {
 }
 
 const Text *TextBuilder::finish() {
-    if (!room_) return borrow_text(*meter_, std::string_view("", 0), false);
+    if (!room_) return borrow_text(*meter_, std::string_view(), false);
     return text_of(*meter_, room_);
 }
 

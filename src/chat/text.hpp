@@ -37,7 +37,6 @@ struct Text {
 uint32_t decode(std::string_view text, size_t i);
 size_t step(std::string_view text, size_t i);        // bytes of the character at i, at least 1
 size_t step_back(std::string_view text, size_t end); // bytes of the character before end
-size_t encode(char out[4], uint32_t code);           // bytes written
 // First byte that is not valid UTF-8, or text.size().
 size_t first_invalid(std::string_view text);
 

@@ -20,6 +20,7 @@ template <class T> static void grow(Meter &meter, T *&items, size_t size, size_t
     const size_t more = capacity < 4 ? 4 : 2 * capacity;
     T *const larger = meter.array<T>(more);
     meter.charge(size);
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): the items may be pointers
     if (size > 0) memcpy(static_cast<void *>(larger), items, size * sizeof(T));
     items = larger;
     capacity = more;
@@ -93,7 +94,7 @@ void assign(Meter &meter, Dict *dict, const Value &key, const Value &value) {
         meter.reserve(64); // two slots of the index and their growth
         dict->index->index.insert(dict->entries[dict->size - 1], key_text);
     } else if (dict->size > kScanned && !dict->index) {
-        meter.reserve(64 * 32);
+        meter.reserve(uint64_t{64} * 32);
         build_index(meter, dict);
     }
 }

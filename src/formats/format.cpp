@@ -81,7 +81,7 @@ bool swap_blocks(uint8_t *blocks, const TypeInfo &type, size_t n_blocks) {
     if (swap.n_bytes == 0) return false;
     for (size_t k = 0; k < n_blocks; k++, blocks += type.block_bytes) {
         for (unsigned f = 0; f < swap.n; f++) {
-            uint8_t *field = blocks + swap.offset + f * swap.n_bytes;
+            uint8_t *field = blocks + swap.offset + size_t{f} * swap.n_bytes;
             for (unsigned i = 0, j = swap.n_bytes - 1u; i < j; i++, j--) {
                 const uint8_t byte = field[i];
                 field[i] = field[j];

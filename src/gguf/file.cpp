@@ -19,7 +19,7 @@ size_t table_entries(const Array &array) {
 
 void free_tables(const Host &host, const Chunks<Array> &arrays) {
     for (size_t i = 0; i < arrays.size(); i++)
-        if (uint64_t *table = arrays[i].table.load(std::memory_order_relaxed))
+        if (uint64_t *table = arrays[i].table.load(Order::relaxed))
             host.free(table, table_entries(arrays[i]) * sizeof *table, alignof(uint64_t));
 }
 } // namespace
@@ -141,7 +141,7 @@ bool File::next_string(const Array &array, uint64_t *at, std::string_view *text)
 // end of the array, where no string fits. Two threads may build it at once; the first to finish is
 // believed.
 const uint64_t *File::string_table(const Array &array) const {
-    uint64_t *table = array.table.load(std::memory_order_acquire);
+    uint64_t *table = array.table.load(Order::acquire);
     if (table) return table;
     const size_t n = table_entries(array);
     auto *made = static_cast<uint64_t *>(host_->alloc(n * sizeof(uint64_t), alignof(uint64_t)));
@@ -152,7 +152,7 @@ const uint64_t *File::string_table(const Array &array) const {
         if (i % kStride == 0) made[i / kStride] = at;
         if (!next_string(array, &at, &text)) at = array.end;
     }
-    if (array.table.compare_exchange_strong(table, made, std::memory_order_acq_rel)) return made;
+    if (array.table.replace(table, made, Order::acq_rel)) return made;
     host_->free(made, n * sizeof(uint64_t), alignof(uint64_t));
     return table;
 }

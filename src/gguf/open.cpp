@@ -15,15 +15,15 @@ Opener::Opener(const Ref<Host> &host, const OpenOptions &options)
     file_->metadata_only_ = options.metadata_only;
 }
 
-Ref<File> Opener::open_source(Ref<io::Source> source) {
-    place_part(0, std::move(source));
+Ref<File> Opener::open_source(const Ref<io::Source> &source) {
+    place_part(0, source);
     warn_if_part();
     finish();
     return std::move(file_);
 }
 
 // Parse one file into the slot of its part; the vectors already have room for it.
-void Opener::place_part(size_t slot, Ref<io::Source> source) {
+void Opener::place_part(size_t slot, const Ref<io::Source> &source) {
     if (sources_.size() <= slot) {
         sources_.resize(slot + 1);
         file_->parts_.resize(slot + 1, nullptr);
@@ -92,8 +92,9 @@ void Opener::index_names() {
     }
 }
 
-Ref<File> open_source(const Ref<Host> &host, Ref<io::Source> source, const OpenOptions &options) {
-    return Opener(host, options).open_source(std::move(source));
+Ref<File> open_source(const Ref<Host> &host, const Ref<io::Source> &source,
+                      const OpenOptions &options) {
+    return Opener(host, options).open_source(source);
 }
 
 Ref<File> open_path(const Ref<Host> &host, const char *path, const OpenOptions &options) {

@@ -9,6 +9,7 @@ namespace ggufx::gguf {
 // One file, or the whole split set the name belongs to. Throws Error or std::bad_alloc.
 Ref<File> open_path(const Ref<Host> &host, const char *path, const OpenOptions &options);
 // One file from anywhere.
-Ref<File> open_source(const Ref<Host> &host, Ref<io::Source> source, const OpenOptions &options);
+Ref<File> open_source(const Ref<Host> &host, const Ref<io::Source> &source,
+                      const OpenOptions &options);
 
 } // namespace ggufx::gguf

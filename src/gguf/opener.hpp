@@ -14,11 +14,11 @@ public:
     Opener(const Ref<Host> &host, const OpenOptions &options);
 
     Ref<File> open_path(const char *path);
-    Ref<File> open_source(Ref<io::Source> source);
+    Ref<File> open_source(const Ref<io::Source> &source);
 
 private:
     // open.cpp
-    void place_part(size_t slot, Ref<io::Source> source);
+    void place_part(size_t slot, const Ref<io::Source> &source);
     void read_part(Part &part, io::Source &source) const; // parsed and checked
     static void place_data(Part &part);                   // where the data begin
     void finish();

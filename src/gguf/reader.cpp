@@ -36,7 +36,7 @@ void Reader::read_header() {
     read_version();
     // Both counts are read before either is judged: a file cut here is truncated, not miscounted.
     const unsigned width = out_.wire.count_bytes();
-    const uint8_t *counts = take(2 * width, "counts of tensors and keys");
+    const uint8_t *counts = take(uint64_t{2} * width, "counts of tensors and keys");
     out_.n_tensors = out_.wire.count(counts);
     out_.n_keys = out_.wire.count(counts + width);
     check_counts();

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/atomic.hpp"
 #include "gguf/wire.hpp"
 
-#include <atomic>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -49,7 +49,7 @@ struct Array {
     // arrays inside of one array are numbered in a row, each level of nesting for itself.
     uint64_t end = 0;
     // Arrays of strings: offset of every 32nd string, made at the first access.
-    mutable std::atomic<uint64_t *> table{nullptr};
+    mutable Atomic<uint64_t *> table{nullptr};
 
     ValueType type() const { return static_cast<ValueType>(element); }
 };

@@ -8,7 +8,7 @@
 namespace ggufx::gguf {
 
 namespace {
-constexpr uint64_t kFirstRead = 64 * 1024; // holds the directory of most small files
+constexpr uint64_t kFirstRead = uint64_t{64} << 10; // holds the directory of most small files
 } // namespace
 
 Window::Window(Part &part, io::Source &source, const OpenOptions &options)

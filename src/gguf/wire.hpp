@@ -4,7 +4,6 @@
 
 #include "base/bytes.hpp"
 
-#include <atomic>
 #include <stdint.h>
 
 namespace ggufx::gguf {
@@ -12,7 +11,7 @@ namespace ggufx::gguf {
 // A number that was loaded from a mapping, whose bytes another process may change: what was checked
 // must be what is used, so the compiler may not load it a second time.
 template <class T> inline T settled(T v) {
-    std::atomic_signal_fence(std::memory_order_acq_rel);
+    __atomic_signal_fence(__ATOMIC_ACQ_REL);
     return v;
 }
 

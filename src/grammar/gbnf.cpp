@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "grammar/gbnf.hpp"
 
+#include "base/hex.hpp"
 #include "base/text_index.hpp"
 #include "chat/text.hpp"
 
@@ -15,12 +16,6 @@ namespace {
 bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '_';
-}
-
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    const int lower = c | 32;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 class Reader {

@@ -179,7 +179,7 @@ Node JsonText::at_least(std::string_view digits) {
     uint32_t behind = 0;
     const Node any = syntax_.set({{'0', '9'}});
     for (size_t i = digits.size(); i-- > 0; behind++) {
-        const auto d = static_cast<uint32_t>(digits[i]);
+        const auto d = static_cast<uint32_t>(static_cast<uint8_t>(digits[i]));
         const Node same = syntax_.sequence({sign(digits[i]), node});
         const Node more = d < '9' ? syntax_.sequence({syntax_.set({{d + 1, '9'}}),
                                                       syntax_.repeat(any, behind, behind)})
@@ -194,7 +194,7 @@ Node JsonText::at_most(std::string_view digits) {
     uint32_t behind = 0;
     const Node any = syntax_.set({{'0', '9'}});
     for (size_t i = digits.size(); i-- > 0; behind++) {
-        const auto d = static_cast<uint32_t>(digits[i]);
+        const auto d = static_cast<uint32_t>(static_cast<uint8_t>(digits[i]));
         const Node same = syntax_.sequence({sign(digits[i]), node});
         const Node less = d > '0' ? syntax_.sequence({syntax_.set({{'0', d - 1}}),
                                                       syntax_.repeat(any, behind, behind)})
@@ -214,7 +214,8 @@ Node JsonText::digits(uint64_t low, uint64_t high) {
     if (same == n) return begin;
     const std::string_view low_rest(a + same + 1, n - same - 1),
         high_rest(b + same + 1, n - same - 1);
-    const auto first = static_cast<uint32_t>(a[same]), last = static_cast<uint32_t>(b[same]);
+    const auto first = static_cast<uint32_t>(static_cast<uint8_t>(a[same])),
+               last = static_cast<uint32_t>(static_cast<uint8_t>(b[same]));
     const auto behind = static_cast<uint32_t>(low_rest.size());
     const Node middle =
         last - first > 1

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "grammar/pattern.hpp"
 
+#include "base/hex.hpp"
 #include "chat/text.hpp"
 
 #include <inttypes.h>
@@ -194,14 +195,9 @@ private:
     uint32_t hex(unsigned digits) {
         uint32_t code = 0;
         for (unsigned k = 0; k < digits; k++, i_++) {
-            const char c = peek();
-            const char lower = static_cast<char>(c | 32);
-            if (c >= '0' && c <= '9')
-                code = code << 4 | static_cast<uint32_t>(c - '0');
-            else if (lower >= 'a' && lower <= 'f')
-                code = code << 4 | static_cast<uint32_t>(lower - 'a' + 10);
-            else
-                refuse(Status::malformed, "an escape without its digits");
+            const int digit = hex_value(peek());
+            if (digit < 0) refuse(Status::malformed, "an escape without its digits");
+            code = code << 4 | static_cast<uint32_t>(digit);
         }
         if (code >= 0xd800 && code < 0xe000) refuse(Status::unsupported, "half a character");
         return code;

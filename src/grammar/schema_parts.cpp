@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "grammar/schema_parts.hpp"
 
+#include "base/hex.hpp"
 #include "grammar/syntax.hpp"
 
 #include <algorithm>
@@ -138,12 +139,7 @@ Part SchemaTree::resolve(const Value &ref, const Where *where) {
         size_t n = 0;
         for (size_t i = 0; i < raw.size(); i++) {
             char c = raw[i];
-            const auto hex = [&](size_t k) {
-                const char d = k < raw.size() ? raw[k] : 'x';
-                return d >= '0' && d <= '9'                 ? d - '0'
-                       : (d | 32) >= 'a' && (d | 32) <= 'f' ? (d | 32) - 'a' + 10
-                                                            : -1;
-            };
+            const auto hex = [&](size_t k) { return k < raw.size() ? hex_value(raw[k]) : -1; };
             if (c == '~' && i + 1 < raw.size())
                 c = raw[++i] == '0' ? '~' : '/';
             else if (c == '%' && hex(i + 1) >= 0 && hex(i + 2) >= 0)

@@ -22,7 +22,7 @@ class Lease {
 public:
     explicit Lease(const Cache::State &state) : state_(state) {
         AttendMemory &shared = *state.attend;
-        own_ = shared.busy.exchange(true, std::memory_order_acquire);
+        own_ = shared.busy.exchange(true, Order::acquire);
         memory_ =
             own_ ? static_cast<uint8_t *>(state.host->alloc(shared.shape.bytes, 64)) : shared.data;
     }
@@ -30,7 +30,7 @@ public:
         if (own_)
             state_.host->free(memory_, state_.attend->shape.bytes, 64);
         else
-            state_.attend->busy.store(false, std::memory_order_release);
+            state_.attend->busy.store(false, Order::release);
     }
     Lease(const Lease &) = delete;
     Lease &operator=(const Lease &) = delete;

@@ -7,8 +7,6 @@
 #include "kernels/kv.hpp"
 #include "kv/state.hpp"
 
-#include <atomic>
-
 namespace ggufx::kv {
 
 constexpr uint64_t kChunkTokens = 512; // pages whose first token is one of them make a chunk
@@ -101,7 +99,7 @@ struct AttendShape {
 struct AttendMemory {
     AttendShape shape;
     uint8_t *data;
-    std::atomic<bool> busy; // a call has it
+    Atomic<bool> busy; // a call has it
 
     // Throws std::bad_alloc.
     static AttendMemory *make(const Host &host, const Config &config);

@@ -63,7 +63,7 @@ private:
         if (seen.nothing()) return;
         const HeadPage head(*call_.layer, block, group.kv_head);
         const SumBasis basis = head.basis(*call_.layer);
-        float *s = last_.s == local_.s ? local_.s + kRows * kKvTokens : local_.s;
+        float *s = last_.s == local_.s ? local_.s + size_t{kRows} * kKvTokens : local_.s;
 
         const PackedQuery &query = query_for(call_, group, page.delta, local_);
         const KvKernels &k = kv_kernels(*call_.state->kernels, head.k_type->kind);

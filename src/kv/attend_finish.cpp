@@ -25,7 +25,7 @@ void raise_reference(const AttendCall &call, RowSums &total, uint32_t r, float m
     for (uint32_t b = 0; b < kSums; b++) {
         total.l[b][r] *= a;
         if (a != 1.0f && total.used[b])
-            call.kernels->scale(total.o[b] + r * stride_of(call), a, stride_of(call));
+            call.kernels->scale(total.o[b] + size_t{r} * stride_of(call), a, stride_of(call));
     }
 }
 
@@ -36,9 +36,9 @@ void merge_row(const AttendCall &call, RowSums &total, const RowSums &chunk, uin
     total.m[r] = m;
     for (uint32_t i = 0; i < kSums; i++) {
         total.l[i][r] = __builtin_fmaf(chunk.l[i][r], b, total.l[i][r] * a);
-        float *o = total.o[i] + r * stride;
+        float *o = total.o[i] + size_t{r} * stride;
         if (chunk.used[i])
-            call.kernels->merge(o, chunk.o[i] + r * stride, a, b, stride);
+            call.kernels->merge(o, chunk.o[i] + size_t{r} * stride, a, b, stride);
         else if (total.used[i] && a != 1.0f)
             call.kernels->scale(o, a, stride);
     }
@@ -67,12 +67,12 @@ void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x
     const RowSums &total = group.total;
     const Layer &layer = *call.layer;
     const uint32_t n = call.state->config.head_dim_v, all = call.state->config.sum_dim();
-    const float *own = total.o[kOwnBasis] + r * stride_of(call);
+    const float *own = total.o[kOwnBasis] + size_t{r} * stride_of(call);
     if (!total.used[kTypeBasis]) {
         memcpy(x, own, n * sizeof(float));
         return;
     }
-    memcpy(x, total.o[kTypeBasis] + r * stride_of(call),
+    memcpy(x, total.o[kTypeBasis] + size_t{r} * stride_of(call),
            padded_values(*layer.v, all) * sizeof(float));
     call.kernels->unrotate(layer.v->transform, x, transformed_values(*layer.v, all));
     const HeadCalibration calibration = calibration_head(

@@ -71,7 +71,7 @@ void attend_many(const AttendCall &call, const Group *groups, size_t n, const Pa
     const Later values = {head.v, head.v_lines};
     for (size_t g = 0; g < n; g++) {
         values.ask(g, n);
-        float *s = local.s + g * (kRows * kKvTokens);
+        float *s = local.s + g * kRows * kKvTokens;
         const Visible seen(page, groups[g]);
         tokens[g] = seen.all;
         if (seen.nothing()) continue;
@@ -90,7 +90,7 @@ void attend_many(const AttendCall &call, const Group *groups, size_t n, const Pa
     for (size_t g = 0; g < n; g++) {
         next_keys.ask(g, n);
         if (tokens[g].first >= tokens[g].end) continue;
-        const float *p = local.s + g * (kRows * kKvTokens);
+        const float *p = local.s + g * kRows * kKvTokens;
         float *o = sums_of(call, groups[g], basis, sums[g]);
         const uint32_t width = groups[g].width;
         if (width == kRows)

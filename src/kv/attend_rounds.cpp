@@ -212,7 +212,7 @@ uint64_t nanoseconds_per_chunk(const AttendCall &call) {
     uint64_t parts = 1; // pages that hold few tokens cost as much as full ones
     for (size_t i = 0; i < call.n_sets; i++) {
         const Track &track = call.state->track(call.layer_index, call.sequences[i]);
-        const uint64_t held = track.n_tokens - track.n_dropped + 2 * kPageTokens;
+        const uint64_t held = track.n_tokens - track.n_dropped + uint64_t{2} * kPageTokens;
         const uint64_t ratio = uint64_t(track.n_pages) * kPageTokens / held;
         parts = ratio > parts ? ratio : parts;
     }

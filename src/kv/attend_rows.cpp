@@ -97,14 +97,14 @@ void weigh_rows(const AttendCall &call, const Group &group, const PageRef &page,
         if (factor == 1.0f) continue;
         sums.l[1 - basis][r] *= factor;
         for (uint32_t b = 0; b < kSums; b++)
-            if (sums.used[b]) call.kernels->scale(sums.o[b] + r * stride, factor, stride);
+            if (sums.used[b]) call.kernels->scale(sums.o[b] + size_t{r} * stride, factor, stride);
     }
 }
 
 float *sums_of(const AttendCall &call, const Group &group, SumBasis basis, RowSums &sums) {
     float *o = sums.o[basis];
     const uint32_t stride = kv_sum_floats(call.state->config.sum_dim());
-    if (!sums.used[basis]) memset(o, 0, group.width * stride * sizeof(float));
+    if (!sums.used[basis]) memset(o, 0, size_t{group.width} * stride * sizeof(float));
     sums.used[basis] = true;
     return o;
 }

@@ -104,7 +104,7 @@ AttendMemory *AttendMemory::make(const Host &host, const Config &config) {
         host.free(data, shape.bytes, 64);
         throw std::bad_alloc();
     }
-    return new (object) AttendMemory{shape, static_cast<uint8_t *>(data), {false}};
+    return new (object) AttendMemory{shape, static_cast<uint8_t *>(data), Atomic<bool>(false)};
 }
 
 void AttendMemory::destroy(const Host &host, AttendMemory *memory) {

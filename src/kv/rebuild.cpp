@@ -106,7 +106,7 @@ void Rebuild::fill_stream(const Target &target, Block *stage, Side side, uint32_
         store_source(page_of(to, shape, side, head), type.kind, side, n, slot, x, SourceType::f32,
                      0);
     }
-    if (refused) refused_.store(true, std::memory_order_relaxed);
+    if (refused) refused_.store(true, Order::relaxed);
 }
 
 void Rebuild::fill_unit(const Target &target, Block *stage, uint32_t head, const Scratch &scratch) {
@@ -173,7 +173,7 @@ Status Rebuild::fill() {
         if (ran != Status::ok)
             return set_failure(run_.failure, ran, {}, "%s: the executor did not run its tasks",
                                run_.call);
-        if (refused_.load(std::memory_order_relaxed))
+        if (refused_.load(Order::relaxed))
             return set_failure(run_.failure, Status::value, {},
                                "%s: a value is too large for the new type of its stream",
                                run_.call);

@@ -5,8 +5,6 @@
 
 #include "kv/encode.hpp"
 
-#include <atomic>
-
 namespace ggufx::kv {
 
 // Slots slot .. slot + n - 1 of an old block become slots to .. of a new one.
@@ -35,6 +33,7 @@ public:
     HostArray &operator=(const HostArray &) = delete;
     bool take(size_t n);
     T *data() const { return data_; }
+    // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): after take() only
     T &operator[](size_t i) const { return data_[i]; }
 
 private:
@@ -87,7 +86,7 @@ private:
     size_t n_targets_;
     uint8_t *stages_ = nullptr; // plain blocks of `next`, from which encoded ones are filled
     size_t n_stages_ = 0, first_unit_ = 0;
-    std::atomic<bool> refused_{false};
+    Atomic<bool> refused_{false};
 };
 
 template <class T> bool HostArray<T>::take(size_t n) {

@@ -8,6 +8,8 @@ namespace ggufx::kv {
 
 namespace {
 
+constexpr size_t kPlanBytes = sizeof(void *); // of a pointer to one
+
 // Bits first .. end - 1, end > first.
 uint64_t slots(uint32_t first, uint32_t end) {
     return UINT64_MAX >> (kPageTokens - (end - first)) << first;
@@ -26,7 +28,7 @@ Requantize::~Requantize() {
         }
         unmake(host_, &plan);
     }
-    host_.free(plans_, sizeof *plans_ * n_plans_, alignof(LayerPlan *));
+    host_.free(plans_, kPlanBytes * n_plans_, alignof(LayerPlan *));
     if (committed_) return;
     if (scratch_ != s_.scratch) host_.free(scratch_, sizes_.scratch, kPageAlign);
     host_.free(calibration_, sizes_.calibration, kPageAlign);
@@ -271,8 +273,8 @@ Status Requantize::fill() {
 }
 
 Status Requantize::run(uint32_t first, uint32_t end, uint32_t type_k, uint32_t type_v) {
-    plans_ = static_cast<LayerPlan **>(
-        host_.alloc(sizeof *plans_ * (end - first), alignof(LayerPlan *)));
+    plans_ =
+        static_cast<LayerPlan **>(host_.alloc(kPlanBytes * (end - first), alignof(LayerPlan *)));
     if (!plans_) return no_memory();
     n_plans_ = end - first;
     for (uint32_t i = 0; i < n_plans_; i++) {

@@ -26,7 +26,7 @@ void Requantize::replace_pages(Track &track) {
         if (border > page.first) {
             track.pages[--at] = {move.sinks, page.first, static_cast<uint16_t>(border - page.first),
                                  page.delta, 0,          nullptr};
-            move.sinks->n_owners++;
+            move.sinks->n_owners++; // NOLINT(clang-analyzer-core.NullDereference): see border
         }
     }
     track.n_pages += more;

@@ -93,7 +93,8 @@ Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track
 
 uint64_t window_tokens(const Layer &layer) {
     const uint64_t append = layer.append_tokens, history = layer.window_history;
-    const uint64_t own = 2 * (append > history ? append : history) + append + 4 * kPageTokens;
+    const uint64_t own =
+        2 * (append > history ? append : history) + append + uint64_t{4} * kPageTokens;
     return 2 * uint64_t(layer.window.tokens) + (own > kWindowAppend ? own : kWindowAppend);
 }
 

@@ -52,6 +52,7 @@ Status Engine::dequantize(float *out, const Weights &w, uint64_t first_row, uint
     }
     const kernels::Layer *layer = nullptr;
     const auto *kernel = kernels::find(*state_->kernels, &kernels::Layer::dequant, w.type, &layer);
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): scalar has all types
     const uint64_t value_ps = layer->isa == kernels::Isa::scalar ? kScalarPs : kSimdPs;
     const size_t block_values = type->block_values;
     const size_t unit = block_values < kUnitValues ? kUnitValues / block_values : 1;

@@ -100,6 +100,7 @@ public:
         job.kernel = f32 ? nullptr : call_.matvec(dots.type, &layer);
         job.kernel_f32 =
             f32 ? kernels::find(call_.kernels, &Layer::matvec_f32, dots.type, &layer) : nullptr;
+        // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): scalar has all types
         job.mac_ps = (f32 ? kCostF32 : call_.options.precise ? kCostPrecise : kCost).of(*layer);
         const Form form =
             f32 ? Form{nullptr, job.kernel_f32->wants_sums, job.kernel_f32->sum, false}

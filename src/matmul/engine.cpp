@@ -6,7 +6,8 @@
 
 namespace ggufx::matmul {
 
-Engine *Engine::create(Ref<Host> host, const kernels::Kernels *kernels, uint64_t workspace_bytes) {
+Engine *Engine::create(const Ref<Host> &host, const kernels::Kernels *kernels,
+                       uint64_t workspace_bytes) {
     auto *engine = static_cast<Engine *>(host->alloc(sizeof(Engine), alignof(Engine)));
     if (!engine) throw std::bad_alloc();
     new (engine) Engine;

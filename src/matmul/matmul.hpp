@@ -51,7 +51,7 @@ struct Options {
 class Engine {
 public:
     // workspace_bytes 0 = default. Throws Error / std::bad_alloc.
-    static Engine *create(Ref<Host> host, const kernels::Kernels *kernels,
+    static Engine *create(const Ref<Host> &host, const kernels::Kernels *kernels,
                           uint64_t workspace_bytes);
     static void destroy(Engine *engine);
 

@@ -44,6 +44,7 @@ inline TileKernel tile_kernel_for(const Call &call, uint32_t type) {
     const bool precise = call.options.precise;
     const Cost &cost = f32 ? kCostF32 : precise ? kCostPrecise : kCost;
     const Cost &unpack = f32 ? kUnpackF32 : precise ? kUnpackPrecise : kUnpackNone;
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): scalar has all types
     return {gemm, cost.of(*layer), unpack.of(*layer), kPackCost.of(*layer),
             gemm->bytes(32, 1) == 0};
 }

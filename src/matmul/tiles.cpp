@@ -11,7 +11,6 @@ namespace {
 using kernels::Gemm;
 using kernels::GemmAct;
 using kernels::Out;
-using kernels::Rows;
 using kernels::Scratch;
 
 // Where tiles take long, the last ones of a loop are cut into pieces of their columns, so that
@@ -93,7 +92,7 @@ private:
                 ps,
                 call_.options.progress,
                 call_.done,
-                values / n,
+                n > 0 ? values / n : 0,
                 call_.total,
                 widest >= kManyColumns};
     }

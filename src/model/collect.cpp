@@ -84,7 +84,7 @@ Collector::Collector(const Model &model, bool with_output)
 }
 
 void Collector::add(const step::Product &s) {
-    uint32_t weights[4];
+    uint32_t weights[4] = {};
     for (uint32_t i = 0; i < s.n; i++) weights[i] = s.to[i].weights;
     add_input(weights, s.n);
 }

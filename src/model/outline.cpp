@@ -101,7 +101,7 @@ void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) 
                            heads * shape.head_dim_v,
                            turning};
     out.program.row_floats = widths.row_floats();
-    out.model_bytes = (2 * shape.n_layers + uint64_t{1}) * shape.n_embd * sizeof(float);
+    out.model_bytes = (uint64_t{2} * shape.n_layers + 1) * shape.n_embd * sizeof(float);
     const HostAllocator<CacheLayer> allocator(file.host().get());
     const CacheShape cache = {shape.n_heads,
                               shape.n_kv_heads,

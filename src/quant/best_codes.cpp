@@ -106,7 +106,7 @@ private:
     double place(State *s, int k, int scale, int min, uint8_t *to) const {
         const float d = s->d * scale_value(scale), m = s->dmin * to_f32(min);
         const float id = inverse(d);
-        uint8_t *code = to ? to : s->code + k * group_;
+        uint8_t *code = to ? to : s->code + ptrdiff_t{k} * group_;
         double error = 0;
         for (int i = 0; i < group_; i++) {
             const int at = k * group_ + i;
@@ -126,7 +126,7 @@ private:
             if (!(error < least)) return;
             least = error;
             s->scale[k] = scale, s->min[k] = min;
-            memcpy(s->code + k * group_, code, static_cast<size_t>(group_));
+            memcpy(s->code + ptrdiff_t{k} * group_, code, static_cast<size_t>(group_));
         };
         for (int scale = scale0 - reach; scale <= scale0 + reach; scale++) {
             if (scale < 0 || (l_.n_scales && scale >= l_.n_scales)) continue;

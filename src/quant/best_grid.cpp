@@ -49,8 +49,8 @@ public:
         set_grid_scale(block, l_.type, f32_to_f16(s.d));
         for (int k = 0; k < n_sub_; k++) fmt::write_field(block, l_.scale(unsigned(k)), s.scale[k]);
         for (int g = 0; g < kGridValues / l_.n_dims; g++) {
-            const int index =
-                kernels::grid_index(grid_, kernels::grid_key(grid_, s.level + l_.n_dims * g));
+            const int index = kernels::grid_index(
+                grid_, kernels::grid_key(grid_, s.level + ptrdiff_t{l_.n_dims} * g));
             fmt::write_field(block, l_.low_index(unsigned(g)), index & 255);
             if (l_.high_index) fmt::write_field(block, l_.high_index(unsigned(g)), index >> 8);
         }
@@ -90,6 +90,7 @@ private:
                 if (errors[i][q] < errors[i][nearest]) nearest = q;
             }
             level[i] = low8(nearest);
+            // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a grid has levels
             error += errors[i][nearest];
         }
         const unsigned key = kernels::grid_key(grid_, level);
@@ -179,7 +180,7 @@ private:
                 place_part(&other, p * l_.part, table);
                 if (other.error < best.error) best = other, down = 1;
             }
-            memcpy(s->level + p * l_.part, best.level, static_cast<size_t>(l_.part));
+            memcpy(s->level + ptrdiff_t{p} * l_.part, best.level, static_cast<size_t>(l_.part));
             memcpy(s->minus + p * l_.part / 8, best.minus, static_cast<size_t>(l_.part / 8));
             s->down[p] = low8(down);
             error += static_cast<double>(best.error);

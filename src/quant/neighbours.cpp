@@ -86,11 +86,11 @@ void Neighbours::fill_halves() {
 
 // Distances up to `reach`.
 void Neighbours::gather(uint64_t *to, const Kinds &kinds, unsigned half, unsigned reach) const {
-    memset(to, 0, (reach + 1) * n_sets_ * sizeof *to);
+    memset(to, 0, (size_t{reach} + 1) * n_sets_ * sizeof *to);
     for (unsigned kind = 0; kind < n_halves_; kind++) {
         const unsigned distance = halves_[half][kind];
         if (distance > reach) continue;
-        uint64_t *set = to + distance * n_sets_;
+        uint64_t *set = to + size_t{distance} * n_sets_;
         for (unsigned w = 0; w < n_sets_; w++) set[w] |= kinds[kind][w];
     }
 }
@@ -102,7 +102,8 @@ unsigned Neighbours::add_points(uint16_t *to, const uint64_t *low, const uint64_
     uint64_t found[kMaxWords] = {};
     for (unsigned i = distance > farthest_ ? distance - farthest_ : 0;
          i <= distance && i <= farthest_; i++) {
-        const uint64_t *a = low + i * n_sets_, *b = high + (distance - i) * n_sets_;
+        const uint64_t *a = low + size_t{i} * n_sets_;
+        const uint64_t *b = high + size_t{distance - i} * n_sets_;
         for (unsigned w = 0; w < n_sets_; w++) found[w] |= a[w] & b[w];
     }
     unsigned n = 0;
@@ -123,7 +124,7 @@ struct Neighbours::Batch {
 };
 
 void Neighbours::store(const Batch &batch) const {
-    const uint32_t at = n_words_.fetch_add(batch.n_words, std::memory_order_relaxed);
+    const uint32_t at = n_words_.add(batch.n_words, Order::relaxed);
     if (at > spec_.n_listed || batch.n_words > spec_.n_listed - at) return; // fill() reports it
     memcpy(words_ + at, batch.words, batch.n_words * sizeof *batch.words);
     for (unsigned i = 0; i < batch.n_keys; i++) slots_[batch.keys[i]] = at + batch.starts[i];
@@ -206,8 +207,7 @@ Status Neighbours::fill(const Progress &progress, uint64_t total) {
     const Loop loop = {n_halves_, 1, 1, kEntryPs * n_halves_, progress, 0, 0, total};
     const Status status = run(host_, loop, fill_chunk, this);
     if (status != Status::ok) return status;
-    return n_words_.load(std::memory_order_relaxed) == spec_.n_listed ? Status::ok
-                                                                      : Status::internal;
+    return n_words_.load(Order::relaxed) == spec_.n_listed ? Status::ok : Status::internal;
 }
 
 Status Lists::find(kernels::GridLists *out, kernels::Codebook codebook, const Progress &progress,

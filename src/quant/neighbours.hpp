@@ -62,7 +62,7 @@ private:
     uint32_t *slots_ = nullptr;
     uint16_t *words_ = nullptr;
     uint16_t *keys_ = nullptr; // of the points
-    mutable std::atomic<uint32_t> n_words_{0};
+    mutable Atomic<uint32_t> n_words_{0};
 };
 
 // The lists of the codebook that was asked for last.

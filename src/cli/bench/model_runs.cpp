@@ -17,7 +17,7 @@ const std::vector<ProductMode> kProductModes = {{"default", 0},
                                                 {"f32", GGUFX_MATMUL_F32}};
 
 std::string ModelTest::name() const {
-    const std::string first = prompt ? fmt::format("pp{}", prompt) : "";
+    std::string first = prompt ? fmt::format("pp{}", prompt) : "";
     if (!predict) return first;
     return fmt::format("{}{}tg{}", first, prompt ? "+" : "", predict);
 }

@@ -65,7 +65,8 @@ double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigne
         for (size_t at; (at = next.fetch_add(piece)) + piece <= n;)
             digest += loop(data + at, piece);
     });
-    return static_cast<double>(n / piece * piece) / seconds / 1e9;
+    const size_t n_read = n / piece * piece;
+    return static_cast<double>(n_read) / seconds / 1e9;
 }
 
 namespace {

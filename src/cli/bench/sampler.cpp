@@ -117,7 +117,8 @@ std::vector<float> logits_of(uint32_t n, uint64_t round) {
         l = 3.5f * sum;
     }
     for (uint32_t i = 0; i < 60; i++)
-        out[(round * 7919 + i * 104729) % n] = 20.0f - 2.5f * std::log2(static_cast<float>(i + 1));
+        out[(round * size_t{7919} + i * size_t{104729}) % n] =
+            20.0f - 2.5f * std::log2(static_cast<float>(i + 1));
     return out;
 }
 

@@ -93,7 +93,7 @@ struct Reader {
         for (size_t i = 0; i < merges.size(); i++) {
             const auto [left, right] = halves(merges.elements()[i]);
             if (left.empty() || right.empty()) fail(fmt::format("merge {} is not a pair", i));
-            if (byte_level) out.merges.push_back(left + " " + right);
+            if (byte_level) out.merges.push_back(fmt::format("{} {}", left, right));
             if (!byte_level) ranks.emplace(left + right, i);
         }
         for (size_t i = 0; !byte_level && i < out.tokens.size(); i++) {

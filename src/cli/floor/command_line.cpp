@@ -136,7 +136,7 @@ bool Command::was_given() const {
 std::string Command::path() const {
     std::string path = app_->get_name();
     for (CLI::App *at = app_->get_parent(); at && at->get_parent(); at = at->get_parent()) {
-        path = at->get_name() + " " + path;
+        path.insert(0, at->get_name() + " ");
     }
     return path;
 }

@@ -112,12 +112,16 @@ static bool match_glob(std::string_view glob, std::string_view name) {
     return at == glob.size();
 }
 
+// Characters that mean something in a regular expression and nothing in a glob.
+[[maybe_unused]] static bool has_regex_only(const std::string &pattern) {
+    return pattern.find_first_of("^$(){}|+\\") != std::string::npos;
+}
+
 NamePattern::NamePattern(const char *option, const std::string &text) {
     const bool says_glob = text.rfind("glob:", 0) == 0, says_regex = text.rfind("re:", 0) == 0;
     const std::string pattern = text.substr(says_glob ? 5 : says_regex ? 3 : 0);
     if (pattern.empty()) fail(option, text, "is an empty pattern");
-    const bool regex_only = pattern.find_first_of("^$(){}|+\\") != std::string::npos;
-    if (says_regex || (!says_glob && (GGUFX_CLI_RE2 || regex_only))) {
+    if (says_regex || (!says_glob && (GGUFX_CLI_RE2 || has_regex_only(pattern)))) {
         compile(option, pattern);
     } else {
         glob_ = lower(pattern);

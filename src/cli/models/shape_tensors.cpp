@@ -74,7 +74,7 @@ void TensorList::attention() {
 }
 
 void TensorList::delta_net() {
-    const uint64_t inner = kDeltaHeads * kDeltaDim, all_inner = 3 * inner;
+    const uint64_t inner = uint64_t{kDeltaHeads} * kDeltaDim, all_inner = 3 * inner;
     matrix("attn_qkv", s.n_embd, all_inner);
     matrix("attn_gate", s.n_embd, inner);
     add("ssm_conv1d.weight", {kTaps, all_inner}, Fill::weight);

@@ -15,7 +15,7 @@
 
 namespace ggufx::cli {
 
-static constexpr uint64_t kSampleValues = 256 * 1024; // of a tensor, per type
+static constexpr uint64_t kSampleValues = uint64_t{256} << 10; // of a tensor, per type
 
 namespace {
 

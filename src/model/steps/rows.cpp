@@ -17,7 +17,7 @@ void run(const Context &c, const step::Angles &s, size_t row) {
     const double *frequencies = c.frequencies[s.rotation];
     const double position = static_cast<double>(c.positions[row]);
     float *out = c.at(s.out, row);
-    for (uint32_t i = 0; i < rotation.pairs; i++) {
+    for (size_t i = 0; i < rotation.pairs; i++) {
         const SinCos angle = sin_cos_f64(position * frequencies[i]);
         out[2 * i] = static_cast<float>(angle.cos * rotation.factor);
         out[2 * i + 1] = static_cast<float>(angle.sin * rotation.factor);

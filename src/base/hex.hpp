@@ -1,0 +1,14 @@
+// What a hexadecimal digit is worth.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace ggufx {
+
+// -1 for anything else.
+constexpr int hex_value(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    const int lower = c | 32;
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+} // namespace ggufx
