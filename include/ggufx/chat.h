@@ -138,11 +138,12 @@ GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out
  * Render a conversation and give its token ids: text of users never becomes a control token. Such
  * tokens (GGUFX_TOKEN_CONTROL and GGUFX_TOKEN_UNKNOWN; also those of channels and messages that a
  * model shows, which are GGUFX_TOKEN_USER) are found where the template wrote all of their bytes;
- * what looks like one elsewhere is text. Where there is no such text, the ids are those of
- * ggufx_tokenize of all the text with PARSE_SPECIAL. User-defined tokens count in any text. With
- * GGUFX_TOKENIZE_ADD_SPECIAL in `flags` BOS stands in front where the file asks for it, once;
- * nothing is put behind. Writes at most `capacity` ids and always sets *out_needed; CAPACITY when
- * that is larger.
+ * what looks like one elsewhere is text. So are user-defined tokens whose texts stand in the
+ * template's own text or strings, or are marks of its outputs ("<think>"), unless they are white
+ * space or one character; all others count in any text. Where there is no such text, the ids are
+ * those of ggufx_tokenize of all the text with PARSE_SPECIAL. With GGUFX_TOKENIZE_ADD_SPECIAL in
+ * `flags` BOS stands in front where the file asks for it, once; nothing is put behind. Writes at
+ * most `capacity` ids and always sets *out_needed; CAPACITY when that is larger.
  * Errors: as ggufx_chat_render, and as ggufx_tokenize (VOCAB also where only a control token has
  * the text of a byte).
  * Threads: any number at once.   Since: 0.1.

@@ -213,6 +213,19 @@ extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *ou
 
 // ---- tokenize ----
 
+namespace {
+
+// Which user-defined tokens are the template's: those of its own text and its outputs' marks.
+void find_marks(model::Marks &out, const ggufx_chat &chat, const model::Tokenizer &tokenizer) {
+    const HostAllocator<std::string_view> allocator(chat.program.host().get());
+    Vector<std::string_view> literals{allocator};
+    chat.program.literals(literals);
+    chat::add_marks(literals, chat::styles_of(chat.program.source()));
+    tokenizer.find_marks(out, literals);
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
                                             const ggufx_chat *chat,
                                             const ggufx_tokenizer *tokenizer,
@@ -230,7 +243,9 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, s
         Vector<model::OriginRun> runs{HostAllocator<model::OriginRun>(host)};
         runs.reserve(output.runs.size());
         for (const chat::Run &run : output.runs) runs.push_back({run.end, run.user});
-        const model::Origin origin(runs.data(), runs.size());
+        model::Marks marks(host);
+        find_marks(marks, *chat, tokenizer->tokenizer);
+        const model::Origin origin(runs.data(), runs.size(), marks);
         model::TokenizeOptions options;
         options.parse_special = true;
         options.origin = &origin;

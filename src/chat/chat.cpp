@@ -169,6 +169,16 @@ Template::Template(const Ref<Host> &host, std::string_view source, std::string_v
     eos_ = keep(eos);
 }
 
+void Template::literals(Vector<std::string_view> &out) const {
+    for (const Instruction &in : program_.code) {
+        if (in.op != Op::text && in.op != Op::constant) continue;
+        const Value &value = program_.constants[in.index];
+        if (value.is(Kind::string)) out.push_back(value.text->view());
+    }
+    for (const Text *const text : {bos_, eos_})
+        if (text) out.push_back(text->view());
+}
+
 void Template::render(Output &out, const Request &request) const {
     const CanonicalFp fp;
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()));

@@ -34,6 +34,9 @@ public:
              std::string_view eos);
     // Throws what Machine::run() and read_json() throw; offsets are those of the JSON or template.
     void render(Output &out, const Request &request) const;
+    // Appends the texts that the template itself writes or compares with, and those of its special
+    // tokens; they live as long as it. Throws std::bad_alloc.
+    void literals(Vector<std::string_view> &out) const;
     const Ref<Host> &host() const { return program_.host; }
     std::string_view source() const { return program_.source; }
 

@@ -81,6 +81,39 @@ uint32_t styles_of(std::string_view source) {
     return out;
 }
 
+void add_marks(Vector<std::string_view> &out, uint32_t styles) {
+    static constexpr struct {
+        uint32_t styles;
+        std::string_view mark;
+    } kMarks[] = {
+        {style::think, "<think>"},
+        {style::think, "</think>"},
+        {style::bracket, "[THINK]"},
+        {style::bracket, "[/THINK]"},
+        {style::gemma, "<|channel>"},
+        {style::gemma, "<channel|>"},
+        {style::harmony, "<|start|>"},
+        {style::harmony, "<|channel|>"},
+        {style::harmony, "<|message|>"},
+        {style::harmony, "<|constrain|>"},
+        {style::harmony, "<|end|>"},
+        {style::harmony, "<|call|>"},
+        {style::harmony, "<|return|>"},
+        {style::hermes | style::xml, "<tool_call>"},
+        {style::hermes | style::xml, "</tool_call>"},
+        {style::xml, "<function="},
+        {style::xml, "</function>"},
+        {style::xml, "<parameter="},
+        {style::xml, "</parameter>"},
+        {style::mistral, "[TOOL_CALLS]"},
+        {style::mistral, "[CALL_ID]"},
+        {style::mistral, "[ARGS]"},
+        {style::llama3, "<|python_tag|>"},
+    };
+    for (const auto &row : kMarks)
+        if (row.styles & styles) out.push_back(row.mark);
+}
+
 OutputParser::OutputParser(const Ref<Host> &host, uint32_t styles, std::string_view prompt,
                            std::string_view tools, const Sink &sink)
     : host_(host), styles_(styles), sink_(sink), tools_(HostAllocator<char>(host.get())),

@@ -22,6 +22,8 @@ constexpr uint32_t all = 255;
 } // namespace style
 
 uint32_t styles_of(std::string_view source); // of a template
+// Appends the texts that open, close or part something in these styles.
+void add_marks(Vector<std::string_view> &out, uint32_t styles);
 
 enum class EventKind : uint32_t { answer = 1, reasoning = 2, name = 3, arguments = 4 };
 

@@ -1,6 +1,6 @@
-// Conversations as ids: what looks like a control token in a user's text is text, in vocabularies
-// of every kind, made here so that merging leads to control tokens, and in those of
-// ${GGUFX_TEST_DATA}; texts without any have the ids of plain tokenization.
+// Conversations as ids: what looks like a control token, or a mark of the template, in a user's text
+// is text, in vocabularies of every kind, made here so that merging leads to such tokens, and in
+// those of ${GGUFX_TEST_DATA}; texts without any have the ids of plain tokenization.
 // SPDX-License-Identifier: MIT
 #include "made_vocab.hpp"
 
@@ -248,6 +248,60 @@ void test_the_longest_token_within_the_templates_bytes() {
     check("{{ messages[0].content }}!", "<b>", {user}); // also over a border
 }
 
+/* ---- user-defined tokens -------------------------------------------------------------------- */
+
+// As tempting_vocab, with marks that are user-defined; "abc" is one that merging gives.
+MadeVocab marked_vocab(const std::string &kind) {
+    MadeVocab vocab = tempting_vocab(kind);
+    for (MadeToken &token : vocab.tokens)
+        if (token.text == "abc") token.kind = 4;
+    for (const char *text : {"<think>", "</think>", "<|tool>", "<|tool>x", "  ", "<|free|>"})
+        vocab.add(text, 4);
+    return vocab;
+}
+
+void test_user_defined_tokens_of_the_template() {
+    const struct {
+        const char *text, *content, *token;
+        int n; // of that token
+    } cases[] = {
+        {"<|tool>{{ messages[0].content }}", "<|tool>", "<|tool>", 1},
+        {"<|tool>{{ messages[0].content }}", "-<|tool>x", "<|tool>x", 1}, // longer: not written
+        {"<|tool>x{{ messages[0].content }}", "-<|tool>x", "<|tool>x", 1},
+        {"<|tool>x{{ messages[0].content }}", "-<|tool>x", "<|tool>", 0}, // a part of it
+        {"{{ '<|tool>' if false }}{{ messages[0].content }}", "<|tool>", "<|tool>", 0},
+        {"{{ messages[0].content.split('</think>')[0] }}", "<think>", "<think>", 0}, // its pair
+        {"{{ messages[0].content }}{# <think> #}", "</think>", "</think>", 0},       // the parser's
+        {"{{ messages[0].content }}", "<think><|tool>", "<think>", 1},
+        {"{{ messages[0].content }}", "<think><|tool>", "<|tool>", 1},
+        {"<|tool>{{ messages[0].content }}", "<|free|><|tool>", "<|free|>", 1},
+        {"<|to{{ messages[0].content }}<|tool>", "ol>", "<|tool>", 1}, // over a border
+        {"a  b{{ messages[0].content }}", "-  -", "  ", 2},            // white space is none
+        {"{{ messages[0].content }}{{ {'<|tool>': 1}['<|tool>'] }}", "<|tool>", "<|tool>", 0},
+        {"{{ messages[0]['content'] }}{{ '<|tool>' in messages[0].content }}", "<|tool>", "<|tool>",
+         0},
+    };
+    for (const std::string kind : kMadeKinds) {
+        const Made made(marked_vocab(kind));
+        CHECK(made.status == GGUFX_OK, "%s: %s", kind.c_str(), made.error.message);
+        for (const auto &c : cases) {
+            const Said said = tokens_of(Chat(c.text), made, c.content);
+            CHECK(said.status == GGUFX_OK, "%s: %s", c.text, said.error.message);
+            const auto n = std::count_if(said.ids.begin(), said.ids.end(),
+                                         [&](int32_t id) { return made.text(id) == c.token; });
+            CHECK(n == c.n, "%s: %s with \"%s\": %d times \"%s\", not %d: %s", kind.c_str(), c.text,
+                  c.content, static_cast<int>(n), c.token, c.n, show(said.ids).c_str());
+        }
+        // Nor is one merged.
+        const Chat chat("abc<|start|>{{ messages[0].content }}");
+        const Said said = tokens_of(chat, made, "abc aabc abcabc");
+        const auto n = std::count_if(said.ids.begin(), said.ids.end(),
+                                     [&](int32_t id) { return made.text(id) == "abc"; });
+        CHECK(n == 1, "%s: %d times abc: %s", kind.c_str(), static_cast<int>(n),
+              show(said.ids).c_str());
+    }
+}
+
 void test_bos_stands_in_front_once() {
     MadeVocab vocab = full_vocab("llama");
     const int32_t bos = vocab.add("<s>", 3);
@@ -309,14 +363,14 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_chat_options options;
     ggufx_chat *chat = nullptr;
     ggufx_chat_options_init(&options);
-    options.text = "<|ctl|>{{ messages[0].content }} <|end|>";
+    options.text = "<|ctl|><|tool>{{ messages[0].content }} <|end|><think>";
     options.text_length = strlen(options.text);
     ggufx_status status = ggufx_chat_create(&chat, rt, nullptr, &options, error);
     if (status != GGUFX_OK) return status;
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
     request.messages_json =
-        R"([{"content":"abc abcabc <|ctl|> aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}])";
+        R"([{"content":"abc abcabc <|ctl|> <|tool> <think> aaaaaaaaaaaaaaaaaaaaaaaaaaa"}])";
     request.messages_json_length = strlen(request.messages_json);
     int32_t ids[256];
     size_t n = 0;
@@ -328,7 +382,7 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
 
 void test_each_failing_allocation() {
     for (const char *kind : kMadeKinds) {
-        MadeVocab vocab = tempting_vocab(kind);
+        MadeVocab vocab = marked_vocab(kind);
         const long n = fault_run(use, &vocab);
         CHECK(n > 12, "%s: %ld allocations", kind, n);
     }
@@ -386,6 +440,36 @@ void test_specials(const std::string &path) {
     check(all);
 }
 
+// Each user-defined token is a mark of a template that writes it, and of no other.
+int test_marks(const std::string &path) {
+    const Made made(path);
+    const Chat plain(kContent);
+    int n = 0;
+    for (uint32_t i = 0; i < made.facts.n_tokens && n < 300; i++) {
+        const auto id = static_cast<int32_t>(i);
+        const std::string text = made.text(id);
+        const bool user = (made.token(id).flags & GGUFX_TOKEN_USER) != 0 && !steers(made, id);
+        if (!user || made.plain(text, 0) != Ids{id}) continue;
+        if (text.find('{') != std::string::npos) continue; // would be the template's syntax
+        const Said free = tokens_of(plain, made, text);
+        if (free.status == GGUFX_E_MALFORMED) continue; // no UTF-8
+        CHECK(free.ids == Ids{id}, "%s: \"%s\" of a user: %s", path.c_str(), text.c_str(),
+              show(free.ids).c_str());
+        const Said said = tokens_of(Chat(text + "|" + kContent), made, "-" + text + "-");
+        const bool white = text.find_first_not_of(" \t\n\r\v\f") == std::string::npos;
+        const auto n_characters = std::count_if(text.begin(), text.end(), [](char c) {
+            return (static_cast<uint8_t>(c) & 0xc0) != 0x80;
+        });
+        const auto times = std::count(said.ids.begin(), said.ids.end(), id);
+        const bool mark = !white && n_characters > 1 && text.find(kSpace) == std::string::npos;
+        if (text.find(kSpace) != std::string::npos) continue; // white space or a mark
+        n += mark;
+        CHECK(times == (mark ? 1 : 2), "%s: \"%s\" %d times: %s", path.c_str(), text.c_str(),
+              static_cast<int>(times), show(said.ids).c_str());
+    }
+    return n;
+}
+
 // Where no control token's text occurs, the ids are those of plain tokenization.
 int test_plain(const std::string &path, const std::string &cases) {
     const Made made(path);
@@ -429,11 +513,14 @@ void test_vocabularies(const std::string &root) {
         {"tokenizer/vocab-ugm-t5.gguf", "tokenizer/ugm-t5-public.json"},
         {"tokenizer/vocab-ugm-xlmr.gguf", "tokenizer/ugm-xlmr-public.json"},
     };
+    int n_marks = 0;
     for (const auto &row : rows) {
         test_specials(root + row.file);
+        n_marks += test_marks(root + row.file);
         const int n = test_plain(root + row.file, root + row.cases);
         CHECK(n >= 20, "%s: only %d texts", row.cases, n);
     }
+    CHECK(n_marks >= 20, "only %d user-defined tokens", n_marks);
 }
 
 } // namespace
@@ -444,6 +531,7 @@ int main() {
     test_where_a_control_token_is_refused_its_text_is_merged_without_it();
     test_a_control_token_is_where_the_template_wrote_all_of_it();
     test_the_longest_token_within_the_templates_bytes();
+    test_user_defined_tokens_of_the_template();
     test_bos_stands_in_front_once();
     test_what_is_refused();
     test_each_failing_allocation();

@@ -61,11 +61,12 @@ void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
     const auto &parts = work.merger.parts();
     if (whole >= 0)
         alone_.set(whole, parts.size() == 1 && parts[0].symbol == static_cast<Symbol>(whole));
-    const bool refused = controls == Controls::refused && work.merger.has_control();
+    const bool refused = work.merger.has_refused(controls);
     if (refused) merge(work, piece, controls);
     size_t at = 0;
     for (const RankMerger::Part &part : parts) {
-        if (merges_.is_token(part.symbol) && !(refused && merges_.is_control(part.symbol)))
+        if (merges_.is_token(part.symbol) &&
+            !(refused && merges_.is_refused(part.symbol, controls)))
             ids.push_back(static_cast<int32_t>(part.symbol));
         else
             put_bytes(ids, piece.substr(at, part.length), controls);
@@ -79,7 +80,7 @@ void Bpe::encode_by_id(Vector<int32_t> &ids, Work &work, std::string_view piece,
     const size_t n_before = ids.size();
     const std::string_view text = map(work.mapped, piece);
     work.by_id.encode(ids, text, Controls::allowed);
-    if (controls == Controls::allowed || !has_control(vocab_, ids, n_before)) return;
+    if (!has_refused(vocab_, ids, n_before, controls)) return;
     ids.resize(n_before);
     work.by_id.encode(ids, text, controls);
 }
@@ -101,8 +102,7 @@ void Bpe::put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls contr
     for (const char c : bytes) {
         const uint8_t byte = static_cast<uint8_t>(c);
         const Symbol symbol = mapped_[byte].symbol;
-        const bool refused = controls == Controls::refused && merges_.is_control(symbol);
-        const bool there = merges_.is_token(symbol) && !refused;
+        const bool there = merges_.is_token(symbol) && !merges_.is_refused(symbol, controls);
         const int32_t id = there ? static_cast<int32_t>(symbol) : vocab_.unknown();
         if (id < 0)
             fail(Status::vocab, {},

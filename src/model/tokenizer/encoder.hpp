@@ -4,8 +4,6 @@
 
 #include "model/tokenizer/vocab.hpp"
 
-#include <atomic>
-
 namespace ggufx::model {
 
 class Encoder {
@@ -17,10 +15,11 @@ public:
     virtual void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const = 0;
 };
 
-// Are there control tokens among the ids from `first` on?
-inline bool has_control(const Vocab &vocab, const Vector<int32_t> &ids, size_t first) {
+// Are there refused tokens among the ids from `first` on?
+inline bool has_refused(const Vocab &vocab, const Vector<int32_t> &ids, size_t first,
+                        Controls controls) {
     for (size_t i = first; i < ids.size(); i++)
-        if (vocab.is_control(ids[i])) return true;
+        if (vocab.is_refused(ids[i], controls)) return true;
     return false;
 }
 
@@ -28,17 +27,17 @@ inline bool has_control(const Vocab &vocab, const Vector<int32_t> &ids, size_t f
 // a text is first met; any number of threads find the same.
 class Alone {
 public:
-    Alone(const Host *host, size_t n) : known_(n, HostAllocator<std::atomic<uint8_t>>(host)) {}
+    Alone(const Host *host, size_t n) : known_(n, HostAllocator<Atomic<uint8_t>>(host)) {}
     enum State : uint8_t { unknown, yes, no };
     State of(int32_t id) const {
-        return static_cast<State>(known_[static_cast<size_t>(id)].load(std::memory_order_relaxed));
+        return static_cast<State>(known_[static_cast<size_t>(id)].load(Order::relaxed));
     }
     void set(int32_t id, bool alone) const {
-        known_[static_cast<size_t>(id)].store(alone ? yes : no, std::memory_order_relaxed);
+        known_[static_cast<size_t>(id)].store(alone ? yes : no, Order::relaxed);
     }
 
 private:
-    mutable Vector<std::atomic<uint8_t>> known_;
+    mutable Vector<Atomic<uint8_t>> known_;
 };
 
 } // namespace ggufx::model

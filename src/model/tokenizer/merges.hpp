@@ -57,8 +57,8 @@ public:
     }
     Symbol symbol(std::string_view text) const; // kNoSymbol when no token and no merge has it
     bool is_token(Symbol symbol) const { return symbol < vocab_.size(); }
-    bool is_control(Symbol symbol) const {
-        return is_token(symbol) && vocab_.is_control(static_cast<int32_t>(symbol));
+    bool is_refused(Symbol symbol, Controls controls) const {
+        return is_token(symbol) && vocab_.is_refused(static_cast<int32_t>(symbol), controls);
     }
     // A list of tokens without merges: of all pairs that are a token the one with the lowest id.
     bool ranks_are_ids() const { return ranks_are_ids_; }

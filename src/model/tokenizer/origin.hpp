@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
+#include "model/tokenizer/marks.hpp"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,10 +15,13 @@ struct OriginRun {
     uint64_t user; // 1: a user's
 };
 
-// Keeps the runs by reference; they reach to the end of the text.
+// Keeps the runs and the marks by reference; the runs reach to the end of the text.
 class Origin {
 public:
-    Origin(const OriginRun *runs, size_t n) : runs_(runs), n_(n) {}
+    Origin(const OriginRun *runs, size_t n, const Marks &marks)
+        : runs_(runs), n_(n), marks_(&marks) {}
+
+    const Marks &marks() const { return *marks_; }
 
     // Bytes from `place` on that are the template's.
     uint32_t own(uint32_t place) const {
@@ -30,6 +34,7 @@ public:
 private:
     const OriginRun *runs_;
     size_t n_;
+    const Marks *marks_;
 };
 
 } // namespace ggufx::model

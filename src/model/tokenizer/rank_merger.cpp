@@ -15,15 +15,14 @@ void RankMerger::run(Controls controls) {
         run_many();
 }
 
-bool RankMerger::has_control() const {
+bool RankMerger::has_refused(Controls controls) const {
     return std::any_of(parts_.begin(), parts_.end(),
-                       [&](const Part &part) { return merges_.is_control(part.symbol); });
+                       [&](const Part &part) { return merges_.is_refused(part.symbol, controls); });
 }
 
 const Merge *RankMerger::merge_of(Symbol left, Symbol right) const {
     const Merge *merge = merges_.find(left, right);
-    const bool refused =
-        merge && controls_ == Controls::refused && merges_.is_control(merge->joined);
+    const bool refused = merge && merges_.is_refused(merge->joined, controls_);
     return refused ? nullptr : merge;
 }
 

@@ -23,7 +23,7 @@ public:
     void add(Symbol symbol, uint32_t length) { parts_.push_back({symbol, length, kNone, 0}); }
     // n log n. Refused controls are joined by no merge. Throws std::bad_alloc.
     void run(Controls controls);
-    bool has_control() const; // among the parts
+    bool has_refused(Controls controls) const; // among the parts
     const Vector<Part> &parts() const { return parts_; }
 
 private:
@@ -42,7 +42,7 @@ private:
     void propose(uint32_t left, uint32_t right);
 
     const Merges &merges_;
-    Controls controls_ = Controls::allowed;
+    Controls controls_;
     Vector<Part> parts_;
     Vector<Candidate> heap_;
 };

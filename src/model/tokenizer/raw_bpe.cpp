@@ -63,11 +63,12 @@ void RawBpe::encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_v
     const auto &parts = merger.parts();
     if (whole >= 0)
         alone_.set(whole, parts.size() == 1 && parts[0].symbol == static_cast<Symbol>(whole));
-    const bool refused = controls == Controls::refused && merger.has_control();
+    const bool refused = merger.has_refused(controls);
     if (refused) merge(merger, word, controls);
     size_t at = 0;
     for (const RankMerger::Part &part : parts) {
-        if (merges_.is_token(part.symbol) && !(refused && merges_.is_control(part.symbol)))
+        if (merges_.is_token(part.symbol) &&
+            !(refused && merges_.is_refused(part.symbol, controls)))
             ids.push_back(static_cast<int32_t>(part.symbol));
         else
             vocab_.put_bytes(ids, word.substr(at, part.length), controls);

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/rwkv.hpp"
 
+#include "base/hex.hpp"
+
 #include <string.h>
 
 namespace ggufx::model {
-
-namespace {
-
-int32_t hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    const char lower = static_cast<char>(c | 32);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-} // namespace
 
 int32_t take_escaped(std::string_view *text) {
     const auto take = [&] {
@@ -55,9 +47,7 @@ Rwkv::Rwkv(const Vocab &vocab) : vocab_(vocab), trie_(vocab.host().get()) {
 }
 
 void Rwkv::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
-    const auto counts = [&](int32_t id) {
-        return controls == Controls::allowed || !vocab_.is_control(id);
-    };
+    const auto counts = [&](int32_t id) { return !vocab_.is_refused(id, controls); };
     while (!text.empty()) {
         size_t length = 1;
         int32_t id = trie_.longest(text, &length, counts);

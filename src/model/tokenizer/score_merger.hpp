@@ -37,7 +37,7 @@ private:
     const Vocab &vocab_;
     const Order order_;
     std::string_view text_;
-    Controls controls_ = Controls::allowed;
+    Controls controls_;
     Vector<Node> symbols_;
     Vector<Pair> heap_;
 };

@@ -36,7 +36,7 @@ bool Spm::encode_word(Vector<int32_t> &ids, ScoreMerger &merger, std::string_vie
                       Controls controls) const {
     const size_t n_before = ids.size();
     merger.encode(ids, word, Controls::allowed);
-    if (controls == Controls::allowed || !has_control(vocab_, ids, n_before)) return true;
+    if (!has_refused(vocab_, ids, n_before, controls)) return true;
     ids.resize(n_before);
     merger.encode(ids, word, controls);
     return false;

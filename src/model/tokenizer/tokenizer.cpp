@@ -121,7 +121,8 @@ void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
     if (!encoder_) fail(Status::unsupported, {}, "the model has no vocabulary, only ids");
     Vector<WholeTokens::Piece> pieces{HostAllocator<WholeTokens::Piece>(vocab_.host().get())};
     whole_.find(pieces, text, options.parse_special, options.origin);
-    const Controls controls = options.origin ? Controls::refused : Controls::allowed;
+    const Controls controls =
+        options.origin ? Controls(options.origin->marks()) : Controls::allowed;
     const auto add = [&](bool wanted, int32_t id) {
         if (options.add_special && wanted && id >= 0) ids.push_back(id);
     };

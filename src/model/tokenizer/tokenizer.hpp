@@ -29,6 +29,11 @@ public:
     void tokenize(Vector<int32_t> &ids, std::string_view text,
                   const TokenizeOptions &options) const;
 
+    // For an Origin: the user-defined tokens that are marks of a template, see WholeTokens.
+    void find_marks(Marks &out, const Vector<std::string_view> &literals) const {
+        whole_.find_marks(out, literals);
+    }
+
     // Writes at most `capacity` bytes and returns how many there are; ids are checked before.
     // `last`: what waits in the state is written, too.
     size_t detokenize(char *out, size_t capacity, const int32_t *ids, size_t n_ids,

@@ -44,12 +44,13 @@ Unigram::Unigram(const Vocab &vocab)
 }
 
 // Bytes of a user-defined token that stands here: it is not changed.
-size_t Unigram::copied_length(std::string_view text) const {
+size_t Unigram::copied_length(std::string_view text, Controls controls) const {
     size_t length = 0;
-    return user_.longest(text, &length) < 0 ? 0 : length;
+    const auto counts = [&](int32_t id) { return !vocab_.is_refused(id, controls); };
+    return user_.longest(text, &length, counts) < 0 ? 0 : length;
 }
 
-void Unigram::normalize(Vector<char> &out, std::string_view text) const {
+void Unigram::normalize(Vector<char> &out, std::string_view text, Controls controls) const {
     const auto put = [&](std::string_view bytes) {
         out.insert(out.end(), bytes.begin(), bytes.end());
         if (out.size() > kMaxNormalized) {
@@ -60,7 +61,7 @@ void Unigram::normalize(Vector<char> &out, std::string_view text) const {
     const bool front = vocab_.add_space() && !vocab_.spaces_behind();
     bool in_word = false, first = true;
     while (!text.empty()) {
-        size_t taken = copied_length(text);
+        size_t taken = copied_length(text, controls);
         std::string_view becomes = text.substr(0, taken);
         if (taken == 0) becomes = map_.find(text, &taken);
         if (taken == 0) {
@@ -86,7 +87,7 @@ void Unigram::normalize(Vector<char> &out, std::string_view text) const {
     if (vocab_.add_space() && vocab_.spaces_behind()) put(kSpaceText);
 }
 
-void Unigram::find_best(Vector<Best> &best, std::string_view text) const {
+void Unigram::find_best(Vector<Best> &best, std::string_view text, Controls controls) const {
     best.assign(text.size() + 1, Best{-DBL_MAX, vocab_.unknown(), 0});
     best[0].score = 0;
     const auto improve = [&](size_t end, double score, int32_t id, size_t length) {
@@ -100,7 +101,7 @@ void Unigram::find_best(Vector<Best> &best, std::string_view text) const {
             node = trie_.child(node, text[end++]);
             if (node == 0) break;
             const int32_t id = trie_.id(node);
-            if (id < 0) continue;
+            if (id < 0 || vocab_.is_refused(id, controls)) continue;
             const Token &token = vocab_[static_cast<size_t>(id)];
             const double score = token.kind == TokenKind::user ? 0 : double{token.score};
             has_character = has_character || end - at == character;
@@ -112,13 +113,13 @@ void Unigram::find_best(Vector<Best> &best, std::string_view text) const {
     }
 }
 
-void Unigram::encode(Vector<int32_t> &ids, std::string_view text, Controls) const {
+void Unigram::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
     const Host *host = vocab_.host().get();
     Vector<char> normalized{HostAllocator<char>(host)};
-    normalize(normalized, text);
+    normalize(normalized, text, controls);
     if (normalized.empty()) return;
     Vector<Best> best{HostAllocator<Best>(host)};
-    find_best(best, {normalized.data(), normalized.size()});
+    find_best(best, {normalized.data(), normalized.size()}, controls);
     const size_t n_before = ids.size();
     bool after_unknown = false;
     for (size_t at = normalized.size(); at > 0; at -= best[at].length) {

@@ -21,9 +21,9 @@ private:
         int32_t id;
         uint32_t length; // bytes of the token that ends here
     };
-    void normalize(Vector<char> &out, std::string_view text) const;
-    void find_best(Vector<Best> &best, std::string_view text) const;
-    size_t copied_length(std::string_view text) const;
+    void normalize(Vector<char> &out, std::string_view text, Controls controls) const;
+    void find_best(Vector<Best> &best, std::string_view text, Controls controls) const;
+    size_t copied_length(std::string_view text, Controls controls) const;
 
     const Vocab &vocab_;
     Charsmap map_;

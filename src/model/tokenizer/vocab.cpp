@@ -368,7 +368,7 @@ int32_t Vocab::find(std::string_view text, Controls controls) const {
     if (text.size() > longest_) return -1;
     const int32_t *id =
         by_text_.find(text, [&](int32_t i) { return tokens_[static_cast<size_t>(i)].view(); });
-    if (!id || (controls == Controls::refused && is_control(*id))) return -1;
+    if (!id || is_refused(*id, controls)) return -1;
     return *id;
 }
 

@@ -7,6 +7,7 @@
 #include "base/arena.hpp"
 #include "base/text_index.hpp"
 #include "gguf/file.hpp"
+#include "model/tokenizer/marks.hpp"
 #include "model/tokenizer/pre_rules.hpp"
 
 #include <stddef.h>
@@ -55,10 +56,22 @@ enum class Special : uint8_t {
 };
 constexpr size_t kSpecials = 14;
 
-// May a text become tokens that control a model, of kind control or unknown, and those that are
-// shown (`<|channel|>`)? They are matched whole where they may stand; but merging, too, can lead to
-// their texts.
-enum class Controls : uint8_t { allowed, refused };
+// May a text become tokens that control a model, of kind control or unknown, those that are shown
+// (`<|channel|>`) and the marks of a template? They are matched whole where they may stand; but
+// merging, too, can lead to their texts. Keeps the marks by reference.
+class Controls {
+public:
+    constexpr Controls() = default; // allowed
+    explicit constexpr Controls(const Marks &refused) : marks_(&refused) {}
+    static const Controls allowed;
+
+    bool are_refused() const { return marks_ != nullptr; }
+    const Marks &marks() const { return *marks_; } // of refused ones
+
+private:
+    const Marks *marks_ = nullptr;
+};
+inline constexpr Controls Controls::allowed{};
 
 struct Token {
     const char *text; // of the vocabulary, not terminated
@@ -85,8 +98,10 @@ public:
     int32_t find(std::string_view text, Controls controls = Controls::allowed) const;
     // The same for n texts, controls allowed, whose memory is fetched at once.
     void find(int32_t *ids, const std::string_view *texts, size_t n) const;
-    bool is_control(int32_t id) const {
-        return id >= 0 && tokens_[static_cast<size_t>(id)].control;
+    bool is_refused(int32_t id, Controls controls) const {
+        if (id < 0 || !controls.are_refused()) return false;
+        const Token &token = tokens_[static_cast<size_t>(id)];
+        return token.control || (token.kind == TokenKind::user && controls.marks().hold(id));
     }
     int32_t byte_token(uint8_t byte) const { return bytes_[byte]; } // -1 when there is none
     uint32_t longest() const { return longest_; }                   // bytes of the longest text

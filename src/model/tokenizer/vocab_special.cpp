@@ -152,7 +152,7 @@ template <size_t n> bool is_one_of(std::string_view text, const std::string_view
 // Most tokens need not be compared with every text.
 bool may_be_special(std::string_view text) {
     if (text.size() < 4 || text.size() > 40) return false;
-    return text[0] == '<' || text[0] == '[' || text[0] == '_' || text.substr(0, 4) == "\u2581<";
+    return text[0] == '<' || text[0] == '[' || text[0] == '_' || text.starts_with("\u2581<");
 }
 
 } // namespace

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/whole.hpp"
 
+#include "base/unicode.hpp"
+#include "base/utf8.hpp"
 #include "model/tokenizer/claims.hpp"
 
 #include <algorithm>
@@ -16,6 +18,19 @@ namespace {
 bool is_whole(const Token &token) {
     return token.length > 0 && (token.kind == TokenKind::user || token.kind == TokenKind::control ||
                                 token.kind == TokenKind::unknown);
+}
+
+// Every text has white space and single letters: to tell those of a template would change how a
+// user's are read, and they open nothing.
+bool may_mark(const Token &token) {
+    if (token.kind != TokenKind::user || token.control) return false;
+    size_t n = 0, n_white = 0; // characters
+    for (std::string_view text = token.view(); !text.empty(); n++) {
+        const Character c = first_character(text);
+        n_white += c.code == 0x2581 || is_white_space(c.code);
+        text.remove_prefix(c.length);
+    }
+    return n > 1 && n_white < n;
 }
 
 // Order of texts read from their ends.
@@ -45,7 +60,8 @@ void WholeTokens::take_tokens(const Vocab &vocab) {
     uint64_t n_bytes = 0;
     for (size_t i = 0; i < vocab.size(); i++) {
         if (!is_whole(vocab[i])) continue;
-        tokens_.push_back({static_cast<int32_t>(i), vocab[i].length, 0, vocab[i].control});
+        tokens_.push_back(
+            {static_cast<int32_t>(i), vocab[i].length, 0, vocab[i].control, may_mark(vocab[i])});
         n_bytes += vocab[i].length;
         if (n_bytes > kMaxWholeBytes)
             fail(Status::limit, {kNone, i},
@@ -158,6 +174,29 @@ uint32_t WholeTokens::Matches::fitting(const WholeTokens &all, uint32_t token,
     return token;
 }
 
+void WholeTokens::find_marks(Marks &out, const Vector<std::string_view> &literals) const {
+    Vector<uint8_t> seen(tokens_.size(), 0, HostAllocator<uint8_t>(first_.get_allocator().host()));
+    for (const std::string_view literal : literals) {
+        uint32_t node = 0;
+        for (size_t i = literal.size(); i-- > 0;) {
+            node = step(node, static_cast<uint8_t>(literal[i]));
+            // Behind one that was seen all shorter ones were.
+            for (uint32_t t = user_.at[node]; t != kNone32 && !seen[t]; t = user_.shorter[t].next) {
+                seen[t] = 1;
+                if (tokens_[t].may_mark) out.ids.push_back(tokens_[t].id);
+            }
+        }
+    }
+    std::sort(out.ids.begin(), out.ids.end());
+    out.free.assign(tokens_.size(), kNone32);
+    for (auto t = static_cast<uint32_t>(tokens_.size()); t-- > 0;) { // the shorter ones first
+        const uint32_t next = user_.shorter[t].next;
+        const bool mark = seen[t] && tokens_[t].may_mark;
+        const bool free = !tokens_[t].control && !mark;
+        out.free[t] = free ? t : next == kNone32 ? kNone32 : out.free[next];
+    }
+}
+
 // Which tokens may stand where.
 class WholeTokens::Rule {
 public:
@@ -169,7 +208,7 @@ public:
     uint32_t longest(uint32_t node, uint32_t place, uint32_t limit) const {
         if (!origin_) return matches_.fitting(all_, matches_.at[node], limit);
         uint32_t free = all_.user_.fitting(all_, all_.user_.at[node], limit);
-        while (free != kNone32 && all_.tokens_[free].control) free = all_.user_.shorter[free].next;
+        if (free != kNone32) free = origin_->marks().free[free];
         const uint32_t own = std::min(limit, origin_->own(place));
         return std::min(free, all_.all_.fitting(all_, all_.all_.at[node], own));
     }

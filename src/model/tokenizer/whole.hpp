@@ -33,8 +33,13 @@ public:
     uint32_t length(const Piece &piece) const { return tokens_[piece.token].length; }
     int32_t id(const Piece &piece) const { return tokens_[piece.token].id; }
 
+    // The user-defined tokens whose texts stand in one of the literals of a template, and which
+    // tokens may then stand in a user's text. White space and single characters are no marks.
+    // Linear in the literals and the tokens. Throws std::bad_alloc.
+    void find_marks(Marks &out, const Vector<std::string_view> &literals) const;
+
     // The places claimed in `text`, of less than 2^32 bytes, in order. Control and unknown tokens
-    // count with `parse_special` only; with `origin` those of Controls in the template's bytes only.
+    // count with `parse_special` only; with `origin` they and its marks in the template's bytes only.
     // Throws std::bad_alloc.
     void find(Vector<Piece> &out, std::string_view text, bool parse_special,
               const Origin *origin) const;
@@ -46,6 +51,7 @@ private:
         uint32_t length;
         uint32_t node = 0; // of the automaton, where its text has been read
         bool control = false;
+        bool may_mark = false; // user-defined, neither white space nor a single character
     };
     // Of one token, by number: the longest shorter one that it starts with, and one further away,
     // so that any of them is found in log n steps.

@@ -70,9 +70,7 @@ void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text, Controls con
 }
 
 void Wordpiece::encode_word(Vector<int32_t> &ids, std::string_view word, Controls controls) const {
-    const auto counts = [&](int32_t id) {
-        return controls == Controls::allowed || !vocab_.is_control(id);
-    };
+    const auto counts = [&](int32_t id) { return !vocab_.is_refused(id, controls); };
     const size_t n_before = ids.size();
     while (!word.empty()) {
         size_t length = 0;
