@@ -343,6 +343,47 @@ static inline ggufx_status ggufx_go_grammar(ggufx_grammar **out, const ggufx_run
     return ggufx_grammar_create(out, rt, tokenizer, &o, e);
 }
 
+/* The texts stand one behind the other. */
+static inline ggufx_status ggufx_go_stop(ggufx_stop **out, const ggufx_runtime *rt,
+                                         const char *texts, const size_t *lengths, size_t count,
+                                         ggufx_error *e) {
+    ggufx_stop_text *of = malloc((count ? count : 1) * sizeof *of);
+    ggufx_status status;
+    size_t i;
+    if (!of) return GGUFX_E_MEMORY; /* the record is the caller's, all zero */
+    for (i = 0; i < count; i++) {
+        of[i].text = texts;
+        of[i].length = lengths[i];
+        texts += lengths[i];
+    }
+    status = ggufx_stop_create(out, rt, of, count, e);
+    free(of);
+    return status;
+}
+
+/* ---- measures ------------------------------------------------------------------------------- */
+
+static inline ggufx_status ggufx_go_endings(double *out, ggufx_session *session,
+                                            const int32_t *context, size_t n_context,
+                                            const int32_t *endings, const size_t *n_tokens,
+                                            size_t n, uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_measure_endings(out, session, context, n_context, endings, n_tokens, n, progress,
+                                 e);
+}
+static inline ggufx_status ggufx_go_collect(ggufx_imatrix **out, ggufx_session *session,
+                                            const int32_t *tokens, size_t n, uint32_t n_context,
+                                            int32_t bos, uint32_t flags, const char *dataset,
+                                            uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    ggufx_imatrix_options o;
+    ggufx_imatrix_options_init(&o);
+    o.flags = flags;
+    o.dataset = dataset;
+    o.progress = progress;
+    return ggufx_imatrix_collect(out, session, tokens, n, n_context, bos, &o, e);
+}
+
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* The texts stand one behind the other. */

@@ -57,6 +57,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
 	grammar := must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "a"*`))
 	matcher := newMatcher(t, grammar)
+	stop := must[*Stop](t)(rt.NewStop("</s>"))
 	kv := filledKV(t, rt, 2)
 	m := must[*Imatrix](t)(rt.OpenImatrixMemory(imatrix))
 	writer := must[*Writer](t)(rt.NewWriter(nil))
@@ -65,8 +66,8 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	first := must[PlannedTensor](t)(job.At(0))
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
-		session.Close, embedder.Close, sampler.Close, grammar.Close, matcher.Close, kv.Close,
-		m.Close, writer.Close, job.Close}}
+		session.Close, embedder.Close, sampler.Close, grammar.Close, matcher.Close, stop.Close,
+		kv.Close, m.Close, writer.Close, job.Close}}
 	var one sync.Mutex
 	c.calls = []counted{
 		{"Runtime.Info", func() error {
@@ -135,6 +136,10 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 		{"Embedder.Embed", alone(new(sync.Mutex), func() error {
 			row, err := embedder.Embed([][]int32{{1}}, nil)
 			return right(len(row) == 8, err)
+		})},
+		{"Stop.Feed", alone(new(sync.Mutex), func() error {
+			info, err := stop.Feed([]byte("a"))
+			return right(info.Found == -1, err)
 		})},
 		{"Sampler.Sample", alone(new(sync.Mutex), func() error {
 			id, _, err := sampler.Sample(logits)

@@ -514,6 +514,8 @@ const (
 	KVKeepType            = 4294967295
 	KVAllLayers           = 4294967295
 	MatvecMaxMatrices     = 64
+	MeasureCompared       = 1
+	MeasureSameModel      = 2
 	SessionNoCheckpoints  = 4294967295
 	LinkTopK              = 1
 	LinkTopP              = 2

@@ -17,6 +17,7 @@
  *   grammar.h texts that fit a grammar: tokens a model may choose
  *   sampler.h  samplers as a chain, logarithms of probabilities, texts that end a generation
  *   speculate.h  several tokens of a text for the price of little more than one
+ *   measure.h   perplexity, divergence from saved logits, which ending a model expects
  *   estimate.h  what fits into memory, and which recipe loses least
  * SPDX-License-Identifier: MIT
  */
@@ -34,6 +35,7 @@
 #include "job.h"
 #include "kv.h"
 #include "matmul.h"
+#include "measure.h"
 #include "model.h"
 #include "quant.h"
 #include "sampler.h"

@@ -7,7 +7,7 @@
 namespace ggufx::model {
 
 void Chunks::copy(int32_t *out, size_t index) const {
-    memcpy(out, tokens + index * n_context, n_context * sizeof *out);
+    memcpy(out, tokens + index * step(), n_context * sizeof *out);
     if (bos >= 0) out[0] = bos;
 }
 
@@ -26,6 +26,11 @@ Status check_chunks(const Session &session, const Chunks &text, Failure *failure
         return set_failure(failure, Status::argument, {},
                            "%" PRIu64 " tokens are fewer than one chunk of %" PRIu32,
                            static_cast<uint64_t>(text.n_tokens), text.n_context);
+    }
+    if (text.stride >= text.n_context) {
+        return set_failure(failure, Status::argument, {},
+                           "the stride is %" PRIu32 ", a chunk has %" PRIu32 " tokens", text.stride,
+                           text.n_context);
     }
     const uint64_t n_vocab = session.model().shape().n_vocab;
     if (text.bos < -1 || (text.bos >= 0 && static_cast<uint64_t>(text.bos) >= n_vocab)) {

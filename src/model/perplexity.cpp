@@ -15,31 +15,48 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr size_t kGroup = 32; // rows projected at once
-
 class Run {
 public:
     Run(Session &session, const PerplexityTask &task)
         : session_(session), task_(task),
           n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
           chunk_(task.text.n_context, HostAllocator<int32_t>(session.model().host().get())),
-          logits_(kGroup * n_vocab_, HostAllocator<float>(session.model().host().get())) {}
+          logits_(kScoredGroup * n_vocab_, HostAllocator<float>(session.model().host().get())) {}
 
     Status chunk(size_t index, Failure *failure);
     PerplexityResult result() const;
 
 private:
     Status score(size_t position, size_t row, size_t n, Failure *failure);
+    template <class Fn> Status watch(const Fn &fn);
+    static int32_t report(void *self, uint64_t done, uint64_t total);
+    Watchers watchers() {
+        return {task_.progress.report ? Progress{this, report} : Progress{}, nullptr};
+    }
 
     Session &session_;
     const PerplexityTask &task_;
     size_t n_vocab_;
     Vector<int32_t> chunk_;
     Vector<float> logits_;
-    double losses_[kGroup];
+    double losses_[kScoredGroup];
     double sum_ = 0.0, sum_of_squares_ = 0.0;
     uint64_t n_chunks_ = 0, n_scored_ = 0;
+    uint64_t n_done_ = 0; // tokens
 };
+
+int32_t Run::report(void *self, uint64_t done, uint64_t) {
+    const auto *run = static_cast<const Run *>(self);
+    const Chunks &text = run->task_.text;
+    return run->task_.progress.cancelled(run->n_done_ + done, text.count() * text.end_scored());
+}
+
+template <class Fn> Status Run::watch(const Fn &fn) {
+    Status status = Status::ok;
+    for (size_t i = 0; i < task_.n_watchers && status == Status::ok; i++)
+        status = fn(*task_.watchers[i]);
+    return status;
+}
 
 // Rows row .. row + n - 1 of the last batch stand at positions position .. of the chunk and predict
 // the token after theirs.
@@ -61,26 +78,30 @@ Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
         sum_of_squares_ += losses_[i] * losses_[i];
     }
     n_scored_ += n;
-    return Status::ok;
+    return watch([&](ScoredRows &watcher) {
+        return watcher.rows(logits_.data(), n, chunk_.data() + position + 1, losses_, failure);
+    });
 }
 
 Status Run::chunk(size_t index, Failure *failure) {
-    const size_t n_context = task_.text.n_context;
     task_.text.copy(chunk_.data(), index);
-    const size_t first = n_context / 2, end = n_context - 1; // scored: first .. end - 1
-    Status status = Status::ok;
+    const size_t first = task_.text.first_scored(), end = task_.text.end_scored();
+    Status status =
+        watch([&](ScoredRows &watcher) { return watcher.begin_chunk(chunk_.data(), failure); });
     for (size_t done = 0; done < end && status == Status::ok;) {
         const size_t batch = std::min<size_t>(end - done, session_.n_batch());
-        status = session_.advance(chunk_.data() + done, batch, failure);
+        status = session_.advance(chunk_.data() + done, batch, failure, watchers());
         for (size_t at = std::max(first, done); at < done + batch && status == Status::ok;) {
-            const size_t n = std::min(kGroup, done + batch - at);
+            const size_t n = std::min(kScoredGroup, done + batch - at);
             status = score(at, at - done, n, failure);
             at += n;
         }
         done += batch;
+        n_done_ += batch;
     }
     n_chunks_++;
-    return status;
+    if (status != Status::ok) return status;
+    return watch([&](ScoredRows &watcher) { return watcher.end_chunk(failure); });
 }
 
 PerplexityResult Run::result() const {

@@ -6,16 +6,34 @@
 
 namespace ggufx::model {
 
+constexpr size_t kScoredGroup = 32; // rows projected at once
+
 struct PerplexityResult {
     double perplexity;
     double standard_error;
     uint64_t n_chunks, n_tokens, n_scored;
 };
 
+// Sees every row that is scored, in their order.
+class ScoredRows {
+public:
+    // n rows of logits, the tokens that came after each, the losses of these.
+    virtual Status rows(const float *logits, size_t n, const int32_t *next, const double *losses,
+                        Failure *failure) = 0;
+    virtual Status begin_chunk(const int32_t *tokens, Failure *failure) = 0; // [n_context]
+    virtual Status end_chunk(Failure *failure) = 0;
+
+protected:
+    ~ScoredRows() = default;
+};
+
 struct PerplexityTask {
     Chunks text;
     void *user;
     int32_t (*report)(void *user, const PerplexityResult &running); // may be null; non-zero stops
+    ScoredRows *const *watchers = nullptr;                          // [n_watchers]
+    size_t n_watchers = 0;
+    Progress progress = {}; // tokens done
 };
 
 // The session is empty before and after. Throws std::bad_alloc.

@@ -215,6 +215,57 @@ end:
     return status;
 }
 
+typedef struct logits_file {
+    size_t n, at;
+    uint8_t bytes[1 << 18];
+} logits_file;
+
+static ggufx_status put_logits(void *user, const void *data, size_t n) {
+    logits_file *file = user;
+    MUST(n <= sizeof file->bytes - file->n);
+    memcpy(file->bytes + file->n, data, n);
+    file->n += n;
+    return GGUFX_OK;
+}
+
+static ggufx_status get_logits(void *user, void *data, size_t n) {
+    logits_file *file = user;
+    if (n > file->n - file->at) return GGUFX_E_TRUNCATED;
+    memcpy(data, file->bytes + file->at, n);
+    file->at += n;
+    return GGUFX_OK;
+}
+
+/* Logits saved and compared with; two endings of one token and of two. */
+static ggufx_status measure(exercise *e, ggufx_session *session, const int32_t *ids, size_t n) {
+    const struct api *a = e->api;
+    const size_t lengths[2] = {1, 2};
+    ggufx_status status = GGUFX_OK;
+    ggufx_measure_facts facts = {.struct_size = sizeof facts};
+    ggufx_measure_options options;
+    double scores[2];
+    logits_file *file = calloc(1, sizeof *file);
+    MUST(file);
+    a->measure_options_init(&options);
+    options.stride = 1;
+    options.progress = e->progress;
+    options.write = put_logits;
+    options.write_user = file;
+    TRY(a->measure(&facts, session, ids, n, (uint32_t)n - 1, -1, &options, &e->error));
+    options.write = NULL;
+    options.write_user = NULL;
+    options.read = get_logits;
+    options.read_user = file;
+    TRY(a->measure(&facts, session, ids, n, (uint32_t)n - 1, -1, &options, &e->error));
+    MUST(facts.flags == (GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL));
+    exercise_mix(e, &facts.kl, 1, sizeof facts.kl);
+    TRY(a->measure_endings(scores, session, ids, 2, ids + 2, lengths, 2, e->progress, &e->error));
+    exercise_mix(e, scores, 2, sizeof *scores);
+end:
+    free(file);
+    return status;
+}
+
 static int32_t on_chunk(void *user, const ggufx_perplexity_facts *running) {
     const ggufx_progress *progress = ((exercise *)user)->progress;
     return progress ? progress->report(progress->user, running->n_chunks, 0) : 0;
@@ -313,6 +364,7 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     TRY(a->session_truncate(session, 0, &e->error));
     TRY(a->perplexity(&perplexity, session, ids, kIds, kIds, -1, on_chunk, e, &e->error));
     exercise_mix(e, &perplexity.perplexity, 1, sizeof perplexity.perplexity);
+    TRY(measure(e, session, ids, kIds));
     TRY(collect(e, session, ids, kIds));
 end:
     a->sampler_destroy(sampler);

@@ -271,6 +271,68 @@ class Perplexity(tool.Case):
         self.assertIn("less than a chunk",
                       self.fails(2, "perplexity", MODEL, "-f", self.path("short.txt", b"Hello.")))
 
+    def test_logits_are_saved_and_compared(self):
+        text = self.path("text.txt", b"Once there was a little fox. It had a red ball. " * 30)
+        logits = self.path("logits")
+        args = ("-f", text, "--ctx", "256")
+        plain = self.json("perplexity", MODEL, *args, "--save-logits", logits)
+        self.assertNotIn("kl", plain)
+        self.assertIn("--force", self.fails(1, "perplexity", MODEL, *args, "--save-logits", logits))
+        same = self.json("perplexity", MODEL, *args, "--kl", logits)
+        self.assertEqual(same["ppl"], plain["ppl"])
+        self.assertIs(same["kl"]["same_model"], True)
+        self.assertEqual(same["kl"]["top1"], {"value": 1, "stderr": 0})
+        self.assertLess(same["kl"]["max"], 1e-7)
+        coarse = self.json("perplexity", MODEL, *args, "--kl", logits, "--ctk", "gx2", "--ctv", "gx2")
+        self.assertGreater(coarse["kl"]["mean"]["value"], 1e-5)
+        self.assertAlmostEqual(coarse["kl"]["base_ppl"]["value"], plain["ppl"])
+        rows = self.ok("perplexity", MODEL, *args, "--kl", logits, "--chunks", "1").decode()
+        self.assertIn("KL 99 %", rows)
+        self.assertIn("chunks of 256", self.fails(1, "perplexity", MODEL, "-f", text, "--ctx", "60", "--kl", logits))
+        self.fails(3, "perplexity", MODEL, *args, "--kl", text)
+
+    def test_strides_score_the_last_predictions_of_chunks(self):
+        text = self.path("text.txt", b"Once there was a little fox. It had a red ball. " * 30)
+        args = ("perplexity", MODEL, "-f", text, "--ctx", "64")
+        result = self.json(*args, "--stride", "10")
+        self.assertEqual(result["chunks"], (result["tokens"] - 64) // 10 + 1)
+        self.assertEqual(result["scored"], 10 * result["chunks"])
+        self.assertEqual(self.json(*args, "--stride", "10", "--chunks", "3")["chunks"], 3)
+        self.fails(2, *args, "--stride", "64")
+
+    def test_choices_are_scored(self):
+        lines = [b'{"context": "Once upon a time, there was a little", "answer": 0,'
+                 b' "endings": [" girl. She loved to play.", " xqz vv kkk."]}', b"",
+                 b'{"ctx": "They saw a big", "endings": ["zzz qq pp.", "dog."], "label": "0"}']
+        text = self.path("questions.jsonl", b"\n".join(lines))
+        result = self.json("perplexity", MODEL, "-f", text, "--choices")
+        self.assertEqual(result["questions"], 2)
+        for name in ("plain", "by_token", "by_byte"):  # the second answer is meant to be wrong
+            self.assertEqual(result[name], {"accuracy": 0.5, "stderr": 0.5, "right": 1})
+        self.assertEqual(self.json("perplexity", MODEL, "-f", text, "--choices", "--chunks", "1")
+                         ["plain"]["accuracy"], 1)
+        self.fails(2, "perplexity", MODEL, "-f", text, "--choices", "--stride", "3")
+        for line, said in ((b"[]", "not an object"), (b'{"context": 1}', "context"),
+                           (b'{"context": "a", "endings": ["b"]}', "endings"),
+                           (b'{"context": "a", "endings": ["b", ""]}', "an ending"),
+                           (b'{"context": "a", "endings": ["b", "c"], "answer": 2}', "answer")):
+            bad = self.path("bad.jsonl", lines[0] + b"\n" + line)
+            self.assertIn(said, self.fails(3, "perplexity", MODEL, "-f", bad, "--choices"))
+
+    def test_stories260k_of_fewer_bits_stays_near(self):
+        # Bounds of the data's README for q8_0 products: mean below 2e-3, top-1 above 95 %.
+        folder = ("data", "stories260K")
+        logits = self.path("logits")
+        args = ("-f", shared("data", "corpus", "tinystories-valid-public.txt"), "--chunks", "3")
+        self.ok("perplexity", shared(*folder, "stories260K-f32.gguf"), *args, "--save-logits", logits)
+        for name, ppl in (("f16", 3.5266), ("Q8_0", 3.5266)):
+            result = self.json("perplexity", shared(*folder, f"stories260K-{name}.gguf"), *args,
+                               "--kl", logits)
+            self.assertAlmostEqual(result["kl"]["base_ppl"]["value"], 3.5266, delta=0.0005)
+            self.assertAlmostEqual(result["ppl"], ppl, delta=0.02)
+            self.assertLess(result["kl"]["mean"]["value"], 2e-3)
+            self.assertGreater(result["kl"]["top1"]["value"], 0.95)
+
     def test_running_value_of_stories260k_is_the_published_one(self):
         result = self.json("perplexity", shared("data", "stories260K", "stories260K-f32.gguf"),
                            "-f", shared("data", "corpus", "tinystories-valid-public.txt"),

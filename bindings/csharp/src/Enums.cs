@@ -822,6 +822,10 @@ namespace Ggufx
         public const uint KvAllLayers = 4294967295;
         /// <summary>GGUFX_MATVEC_MAX_MATRICES.</summary>
         public const uint MatvecMaxMatrices = 64;
+        /// <summary>GGUFX_MEASURE_COMPARED.</summary>
+        public const uint MeasureCompared = 1;
+        /// <summary>GGUFX_MEASURE_SAME_MODEL.</summary>
+        public const uint MeasureSameModel = 2;
         /// <summary>GGUFX_SESSION_NO_CHECKPOINTS.</summary>
         public const uint SessionNoCheckpoints = 4294967295;
         /// <summary>GGUFX_LINK_TOP_K.</summary>

@@ -64,6 +64,32 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_imatrix_open_memory(out _made, rt.Handle, from, Native.Size(data.Length), &e), &e);
         }
 
+        private Imatrix(ImatrixHandle made) { _made = made; }
+
+        /// <summary>Run a session's model over tokens in chunks of nContext, bos (unless -1) first in each, and add up the
+        /// squares of what its matrices are multiplied by; output: the matrix of the logits, too. dataset names the text
+        /// and may be null. The session must be empty and is so again afterwards.</summary>
+        public static Imatrix Collect(Session session, ReadOnlySpan<int> tokens, uint nContext, int bos = -1, bool output = false,
+            string dataset = null, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            var o = default(NativeImatrixOptions);
+            o.struct_size = (uint)sizeof(NativeImatrixOptions);
+            o.flags = output ? Constants.CollectOutput : 0;
+            ImatrixHandle made;
+            NativeProgress native;
+            NativeError e;
+            using (var hook = Hook.Watching(token, progress))
+                fixed (int* from = &MemoryMarshal.GetReference(tokens))
+                fixed (byte* name = dataset == null ? null : Native.Utf8(dataset))
+                {
+                    o.dataset = name;
+                    o.progress = Hook.Fill(hook, &native);
+                    Hook.End(hook, NativeMethods.ggufx_imatrix_collect(out made, session.Handle, from, Native.Size(tokens.Length),
+                        nContext, bos, &o, &e), &e);
+                }
+            return new Imatrix(made);
+        }
+
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 

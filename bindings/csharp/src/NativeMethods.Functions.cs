@@ -417,6 +417,16 @@ namespace Ggufx
             rt, TensorHandle w, uint* ids, UIntPtr n_used, float* x, UIntPtr ldx, UIntPtr n_x,
             UIntPtr n, NativeMatmulOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_measure_options_init(NativeMeasureOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_measure(NativeMeasureFacts* out_, SessionHandle session,
+            int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeMeasureOptions* options,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_measure_endings(double* out_, SessionHandle session, int*
+            context, UIntPtr n_context, int* endings, UIntPtr* n_tokens, UIntPtr n_endings,
+            NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_tokenizer_create(out TokenizerHandle out_, FileHandle file,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

@@ -601,6 +601,53 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMeasureFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal double perplexity;
+        internal double standard_error;
+        internal ulong n_chunks;
+        internal ulong n_tokens;
+        internal ulong n_scored;
+        internal double base_perplexity;
+        internal double base_error;
+        internal double log_ratio;
+        internal double log_ratio_error;
+        internal double kl;
+        internal double kl_error;
+        internal double kl_median;
+        internal double kl_median_error;
+        internal double kl_99;
+        internal double kl_99_error;
+        internal double kl_max;
+        internal double same_top;
+        internal double same_top_error;
+        internal double rms_dp;
+        internal double rms_dp_error;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMeasureOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint stride;
+        internal uint reserved0;
+        internal byte* save_path;
+        internal IntPtr write;
+        internal void* write_user;
+        internal byte* base_path;
+        internal IntPtr read;
+        internal void* read_user;
+        internal IntPtr report;
+        internal void* report_user;
+        internal NativeProgress* progress;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeDetokenizeState
     {
         internal ulong waiting;
@@ -1021,6 +1068,8 @@ namespace Ggufx
             { "ggufx_attend_options", sizeof(NativeAttendOptions) },
             { "ggufx_kv_facts", sizeof(NativeKvFacts) },
             { "ggufx_matmul_options", sizeof(NativeMatmulOptions) },
+            { "ggufx_measure_facts", sizeof(NativeMeasureFacts) },
+            { "ggufx_measure_options", sizeof(NativeMeasureOptions) },
             { "ggufx_detokenize_state", sizeof(NativeDetokenizeState) },
             { "ggufx_token_facts", sizeof(NativeTokenFacts) },
             { "ggufx_tokenizer_facts", sizeof(NativeTokenizerFacts) },

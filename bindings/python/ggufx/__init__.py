@@ -26,9 +26,10 @@ from .pre_tokenizer import PreTokenizer, pre_tokenizers, unicode_version
 from .quant import dequantize, quantize
 from .runtime import (
     Allocator, Executor, Runtime, RuntimeInfo, abi_layout, has, library_version)
-from .sampler import Sampler
+from .sampler import Sampler, logprobs
 from .sequences import BatchItem, SessionMemory, Want
 from .session import AttentionHook, AttentionView, Perplexity, Session, SessionInfo
+from .stop import Stop, StopInfo
 from .tensor import Tensor
 from .tokenizer import TokenInfo, Tokenizer, TokenizerInfo
 from .writer import Writer, WriterInfo
@@ -44,11 +45,12 @@ __all__ = [
     "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "PreTokenizer", "Progress",
     "Quantizer",
     "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",
-    "SessionInfo", "SessionMemory",
+    "SessionInfo", "SessionMemory", "Stop", "StopInfo",
     "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Want", "Writer",
     "WriterInfo", "abi_layout", "chat_formats", "dequantize", "embedder_estimate", "estimate", "graph", "has",
     "kv_estimate", "kv_type",
-    "kv_type_info", "library_path", "library_version", "load", "matvec_many",
+    "kv_type_info", "library_path", "library_version", "load", "logprobs",
+    "matvec_many",
     "pre_tokenizers", "quantize",
     "recommend", "recover_edit", "row_bytes", "tensor_type", "type_info",
     "unicode_version",

@@ -14,6 +14,8 @@ from .errors import argument
 
 Array = NDArray[Any]
 Floats = NDArray[np.float32]
+Ints32 = NDArray[np.int32]
+Doubles = NDArray[np.float64]
 # An array, or anything with the buffer protocol: bytes, bytearray, memoryview, array.array, mmap.
 Buffer = Any
 # A list of numbers is copied, an array is not.

@@ -87,6 +87,10 @@ class SamplerHandle(Handle):
     destroy = "ggufx_sampler_destroy"
 
 
+class StopHandle(Handle):
+    destroy = "ggufx_stop_destroy"
+
+
 class ImatrixHandle(Handle):
     destroy = "ggufx_imatrix_destroy"
 

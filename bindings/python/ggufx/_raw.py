@@ -995,6 +995,90 @@ class ggufx_matmul_options(Checked):
     ]
 
 
+class ggufx_measure_facts(Structure):
+    struct_size: int
+    flags: int
+    perplexity: float
+    standard_error: float
+    n_chunks: int
+    n_tokens: int
+    n_scored: int
+    base_perplexity: float
+    base_error: float
+    log_ratio: float
+    log_ratio_error: float
+    kl: float
+    kl_error: float
+    kl_median: float
+    kl_median_error: float
+    kl_99: float
+    kl_99_error: float
+    kl_max: float
+    same_top: float
+    same_top_error: float
+    rms_dp: float
+    rms_dp_error: float
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("perplexity", c_double),
+        ("standard_error", c_double),
+        ("n_chunks", c_uint64),
+        ("n_tokens", c_uint64),
+        ("n_scored", c_uint64),
+        ("base_perplexity", c_double),
+        ("base_error", c_double),
+        ("log_ratio", c_double),
+        ("log_ratio_error", c_double),
+        ("kl", c_double),
+        ("kl_error", c_double),
+        ("kl_median", c_double),
+        ("kl_median_error", c_double),
+        ("kl_99", c_double),
+        ("kl_99_error", c_double),
+        ("kl_max", c_double),
+        ("same_top", c_double),
+        ("same_top_error", c_double),
+        ("rms_dp", c_double),
+        ("rms_dp_error", c_double),
+    ]
+
+
+class ggufx_measure_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    stride: int
+    reserved0: int
+    save_path: int | None
+    write: int | None
+    write_user: int | None
+    base_path: int | None
+    read: int | None
+    read_user: int | None
+    report: int | None
+    report_user: int | None
+    progress: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("stride", c_uint32),
+        ("reserved0", c_uint32),
+        ("save_path", c_void_p),
+        ("write", c_void_p),
+        ("write_user", c_void_p),
+        ("base_path", c_void_p),
+        ("read", c_void_p),
+        ("read_user", c_void_p),
+        ("report", c_void_p),
+        ("report_user", c_void_p),
+        ("progress", c_void_p),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
 class ggufx_detokenize_state(Structure):
     waiting: int
     reserved: Array[Any]
@@ -1640,6 +1724,8 @@ STRUCTS: list[type[Structure]] = [
     ggufx_attend_options,
     ggufx_kv_facts,
     ggufx_matmul_options,
+    ggufx_measure_facts,
+    ggufx_measure_options,
     ggufx_detokenize_state,
     ggufx_token_facts,
     ggufx_tokenizer_facts,
@@ -1818,6 +1904,9 @@ class Functions:
     ggufx_matmul: Callable[..., int]
     ggufx_matvec_many: Callable[..., int]
     ggufx_matmul_id: Callable[..., int]
+    ggufx_measure_options_init: Callable[..., None]
+    ggufx_measure: Callable[..., int]
+    ggufx_measure_endings: Callable[..., int]
     ggufx_tokenizer_create: Callable[..., int]
     ggufx_tokenizer_destroy: Callable[..., None]
     ggufx_tokenize: Callable[..., int]
@@ -2080,6 +2169,11 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p, c_size_t, c_void_p, c_void_p]),
     "ggufx_matmul_id": (c_int32, [c_void_p, c_size_t, c_size_t, "ggufx_runtime", "ggufx_tensor",
         c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_void_p]),
+    "ggufx_measure_options_init": (None, [c_void_p]),
+    "ggufx_measure": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32, c_int32,
+        c_void_p, c_void_p]),
+    "ggufx_measure_endings": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,
+        c_void_p, c_size_t, c_void_p, c_void_p]),
     "ggufx_tokenizer_create": (c_int32, [c_void_p, "ggufx_file", c_void_p]),
     "ggufx_tokenizer_destroy": (None, ["ggufx_tokenizer"]),
     "ggufx_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_tokenizer", c_void_p,

@@ -4,21 +4,22 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import POINTER, byref, c_float, c_size_t, c_void_p, cast
+from ctypes import POINTER, byref, c_char_p, c_float, c_size_t, c_void_p, cast, sizeof
 from dataclasses import dataclass
 from typing import Callable, Iterator
 
 import numpy as np
 
 from . import _raw
-from ._buffers import Buffer, Floats, address, raw_bytes
+from ._buffers import I32, Buffer, Floats, Ints, address, numbers, raw_bytes
 from ._callbacks import Following, Progress
-from ._facts import Path, asked, made, path_bytes, text, to_bytes
+from ._facts import Path, asked, made, path_bytes, terminated, text, to_bytes
 from ._handle import ImatrixHandle, Object, Turns
 from ._library import lib
 from .errors import NotFoundError, check
-from .ids import ImatrixFormat
+from .ids import COLLECT_OUTPUT, ImatrixFormat
 from .runtime import Runtime
+from .session import Session
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,28 @@ class Imatrix(Object):
         of = raw_bytes(data, "data")
         return cls(rt, lambda out, r, p, e: lib.ggufx_imatrix_open_memory(
             out, r, address(of), of.nbytes, e))
+
+    @classmethod
+    def collect(cls, session: Session, tokens: Ints, n_context: int, *, bos: int = -1,
+                output: bool = False, dataset: str | None = None,
+                progress: Progress | None = None) -> Imatrix:
+        """Run a session's model over tokens in chunks of n_context, bos (unless -1) first in each,
+        and add up the squares of what its matrices are multiplied by; output: the matrix of the
+        logits, too. The session must be empty and is so again afterwards."""
+        of, e = numbers(tokens, I32, "tokens"), _raw.ggufx_error()
+        name = None if dataset is None else terminated(dataset)
+        o = _raw.ggufx_imatrix_options(
+            struct_size=sizeof(_raw.ggufx_imatrix_options), flags=COLLECT_OUTPUT if output else 0)
+        if name is not None:
+            o.dataset = cast(c_char_p(name), c_void_p).value
+        own = ImatrixHandle()
+        with session._turns.changing, Following(progress) as call:
+            o.progress = call.progress
+            call.end(lib.ggufx_imatrix_collect(byref(own), session._handle, address(of), of.size,
+                                               n_context, bos, byref(o), byref(e)), e)
+        made = cls.__new__(cls)
+        made._own, made._turns = own, Turns()
+        return made
 
     @property
     def info(self) -> ImatrixInfo:

@@ -6,13 +6,30 @@ from __future__ import annotations
 
 from ctypes import byref, c_float, c_int32, sizeof
 
+import numpy as np
+
 from . import _raw
-from ._buffers import F32, Buffer, address, reads
+from ._buffers import F32, I32, Buffer, Floats, Ints32, address, reads
 from ._handle import Object, SamplerHandle, Turns
 from ._library import lib
-from .errors import check
+from .errors import argument, check
 from .grammar import Matcher
 from .runtime import Runtime
+
+
+def logprobs(rt: Runtime, logits: Buffer, k: int, chosen: int | None = None
+             ) -> tuple[Ints32, Floats, float | None]:
+    """Ids of the k likeliest tokens, natural logarithms of their probabilities, and that of the
+    token `chosen`."""
+    of = reads(logits, F32, "logits")
+    if not 0 <= k <= of.size:
+        raise argument(f"k is {k}, not within 0 .. {of.size}")
+    ids, values, one = np.empty(k, I32), np.empty(k, F32), c_float()
+    e = _raw.ggufx_error()
+    check(lib.ggufx_logprobs(address(ids), address(values), k,
+                             None if chosen is None else byref(one), rt._handle, address(of),
+                             of.size, chosen or 0, byref(e)), e)
+    return ids, values, None if chosen is None else one.value
 
 
 class Sampler(Object):

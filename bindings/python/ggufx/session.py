@@ -4,14 +4,15 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import POINTER, addressof, byref, c_float, cast, sizeof
+from ctypes import POINTER, addressof, byref, c_float, c_size_t, cast, sizeof
 from dataclasses import dataclass
-from typing import Callable, Iterator
+from typing import Callable, Iterator, Sequence
 
 import numpy as np
 
 from . import _callbacks, _raw
-from ._buffers import F32, I32, Buffer, Floats, Ints, address, numbers, result
+from ._buffers import (
+    F32, F64, I32, Buffer, Doubles, Floats, Ints, address, numbers, result)
 from ._callbacks import Following, Progress
 from ._facts import asked, made
 from ._handle import SessionHandle, Turns
@@ -202,4 +203,17 @@ class Session(Sequences):
             call.end(scored(byref(o), byref(e)), e)
         return made(Perplexity, o)
 
-
+    def endings(self, context: Ints, endings: Sequence[Ints], *,
+                progress: Progress | None = None) -> Doubles:
+        """Logarithms of the probabilities of several endings of one context, each summed over its
+        tokens. The session must be empty and is so again afterwards."""
+        of = numbers(context, I32, "context")
+        parts = [numbers(ending, I32, "endings") for ending in endings]
+        every = np.concatenate([np.empty(0, I32), *parts])
+        lengths = (c_size_t * max(len(parts), 1))(*(part.size for part in parts))
+        out, e = np.empty(len(parts), F64), _raw.ggufx_error()
+        with self._turns.changing, Following(progress) as call:
+            call.end(lib.ggufx_measure_endings(
+                address(out), self._handle, address(of), of.size, address(every), byref(lengths),
+                len(parts), call.progress, byref(e)), e)
+        return out

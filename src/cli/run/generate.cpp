@@ -94,7 +94,27 @@ std::vector<int32_t> Generator::tokenize(const std::string &text) const {
     return cli::tokenize(tokenizer_.get(), text, GGUFX_TOKENIZE_ADD_SPECIAL);
 }
 
-void Generator::feed(std::span<const int32_t> ids, Output *logits) {
+// In tiles: by rows, as guesses are checked, a prompt would take several times as long.
+void Generator::feed_tiles(std::span<const int32_t> ids) {
+    const ggufx_progress cancel = cancel_hook();
+    const ggufx_batch_item item = {0, 0, ids.data(), ids.size()};
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.flags = GGUFX_BATCH_MATMUL;
+    options.matmul_flags = GGUFX_MATMUL_TILES;
+    options.item_size = sizeof item;
+    options.progress = &cancel;
+    call([&](ggufx_error *error) {
+        return ggufx_session_decode_batch(session_.get(), &item, 1, &options, error);
+    });
+}
+
+void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
+    std::span<const int32_t> ids = all_ids;
+    if (speculates() && ids.size() > 1) {
+        feed_tiles(ids.first(ids.size() - 1));
+        ids = ids.last(1); // whose logits stay
+    }
     const ggufx_progress cancel = cancel_hook();
     ggufx_decode_options options;
     ggufx_decode_options_init(&options);
@@ -110,7 +130,7 @@ void Generator::feed(std::span<const int32_t> ids, Output *logits) {
         return ggufx_session_decode(session_.get(), ids.data(), ids.size(), &options, error);
     });
     call([&](ggufx_error *error) {
-        return ggufx_sampler_accept(sampler_.get(), ids.data(), ids.size(), error);
+        return ggufx_sampler_accept(sampler_.get(), all_ids.data(), all_ids.size(), error);
     });
     if (logits) logits->write(f32_bytes(all));
 }

@@ -52,6 +52,7 @@ private:
     std::string piece(int32_t id) const;
     void make_speculator(const ggufx_runtime *rt, const GenerateOptions &options);
     std::vector<int32_t> ends() const;
+    void feed_tiles(std::span<const int32_t> ids);
     void sample(Token &token);
     void speculate(Token &token);
 

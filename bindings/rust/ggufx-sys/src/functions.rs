@@ -274,6 +274,13 @@ functions! {
     fn ggufx_matmul_id(y: *mut f32, ldy: usize, n_y: usize, rt: *const ggufx_runtime, w: *const
         ggufx_tensor, ids: *const u32, n_used: usize, x: *const f32, ldx: usize, n_x: usize, n:
         usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_measure_options_init(options: *mut ggufx_measure_options);
+    fn ggufx_measure(out: *mut ggufx_measure_facts, session: *mut ggufx_session, tokens: *const i32,
+        n_tokens: usize, n_context: u32, bos: i32, options: *const ggufx_measure_options, error:
+        *mut ggufx_error) -> ggufx_status;
+    fn ggufx_measure_endings(out: *mut f64, session: *mut ggufx_session, context: *const i32,
+        n_context: usize, endings: *const i32, n_tokens: *const usize, n_endings: usize, progress:
+        *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_create(out: *mut *mut ggufx_tokenizer, file: *const ggufx_file, error: *mut
         ggufx_error) -> ggufx_status;
     fn ggufx_tokenizer_destroy(tokenizer: *mut ggufx_tokenizer);

@@ -717,6 +717,56 @@ pub struct ggufx_matmul_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_measure_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub perplexity: f64,
+    pub standard_error: f64,
+    pub n_chunks: u64,
+    pub n_tokens: u64,
+    pub n_scored: u64,
+    pub base_perplexity: f64,
+    pub base_error: f64,
+    pub log_ratio: f64,
+    pub log_ratio_error: f64,
+    pub kl: f64,
+    pub kl_error: f64,
+    pub kl_median: f64,
+    pub kl_median_error: f64,
+    pub kl_99: f64,
+    pub kl_99_error: f64,
+    pub kl_max: f64,
+    pub same_top: f64,
+    pub same_top_error: f64,
+    pub rms_dp: f64,
+    pub rms_dp_error: f64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_measure_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub stride: u32,
+    pub reserved0: u32,
+    pub save_path: *const c_char,
+    pub write: Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, n: usize) ->
+        ggufx_status>,
+    pub write_user: *mut c_void,
+    pub base_path: *const c_char,
+    pub read: Option<unsafe extern "C" fn(user: *mut c_void, data: *mut c_void, n: usize) ->
+        ggufx_status>,
+    pub read_user: *mut c_void,
+    pub report: Option<unsafe extern "C" fn(user: *mut c_void, running: *const ggufx_measure_facts)
+        -> i32>,
+    pub report_user: *mut c_void,
+    pub progress: *const ggufx_progress,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_detokenize_state {
     pub waiting: u64,
     pub reserved: [u64; 3],
@@ -1097,7 +1147,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 70] = [
+pub const SIZES: [(&str, usize); 72] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -1138,6 +1188,8 @@ pub const SIZES: [(&str, usize); 70] = [
     ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
     ("ggufx_kv_facts\0", size_of::<ggufx_kv_facts>()),
     ("ggufx_matmul_options\0", size_of::<ggufx_matmul_options>()),
+    ("ggufx_measure_facts\0", size_of::<ggufx_measure_facts>()),
+    ("ggufx_measure_options\0", size_of::<ggufx_measure_options>()),
     ("ggufx_detokenize_state\0", size_of::<ggufx_detokenize_state>()),
     ("ggufx_token_facts\0", size_of::<ggufx_token_facts>()),
     ("ggufx_tokenizer_facts\0", size_of::<ggufx_tokenizer_facts>()),

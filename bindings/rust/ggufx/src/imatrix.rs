@@ -4,13 +4,27 @@ use crate::error::{check, Result};
 use crate::file::path_string;
 use crate::handle::{bytes, create, handle, sized};
 use crate::watch::{watch, Progress};
-use crate::{ImatrixFormat, Runtime};
+use crate::{ImatrixFormat, Runtime, Session};
 use ggufx_sys as sys;
+use std::ffi::CStr;
 use std::ptr::NonNull;
 
 handle! {
     /// Entries in the order of their file.
     Imatrix(ggufx_imatrix, ggufx_imatrix_destroy) sync
+}
+
+/// How a matrix is collected; the default is all unset.
+#[derive(Default)]
+pub struct CollectOptions<'a> {
+    /// A token that replaces the first of each chunk.
+    pub bos: Option<i32>,
+    /// The matrix of the logits, too.
+    pub output: bool,
+    /// Name of the text, for the file.
+    pub dataset: Option<&'a CStr>,
+    /// Counts tokens, may cancel.
+    pub progress: Option<&'a mut Progress<'a>>,
 }
 
 /// Facts of an importance matrix; see `ggufx_imatrix_facts`.
@@ -53,6 +67,26 @@ impl Imatrix {
             sys::ggufx_imatrix_open_memory(out, rt.as_raw(), from, n, e)
         })?;
         Ok(Imatrix { raw })
+    }
+    /// Run a session's model over tokens in chunks of `n_context` and add up the squares of what
+    /// its matrices are multiplied by. The session must be empty and is so again afterwards.
+    /// Errors: `ARGUMENT`, `CANCELLED`, `MEMORY`, `STATE`, `VALUE`.
+    pub fn collect(
+        session: &mut Session,
+        tokens: &[i32],
+        n_context: u32,
+        options: CollectOptions<'_>,
+    ) -> Result<Self> {
+        let (mut raw, mut out) = (sized!(ggufx_imatrix_options), std::ptr::null_mut());
+        raw.flags = if options.output { sys::GGUFX_COLLECT_OUTPUT } else { 0 };
+        raw.dataset = options.dataset.map_or(std::ptr::null(), |name| name.as_ptr().cast());
+        let (session, from, n) = (session.as_raw(), tokens.as_ptr(), tokens.len());
+        let bos = options.bos.unwrap_or(-1);
+        watch(options.progress, |hook, e| unsafe {
+            raw.progress = hook;
+            sys::ggufx_imatrix_collect(&mut out, session, from, n, n_context, bos, &raw, e)
+        })?;
+        Ok(Imatrix { raw: unsafe { NonNull::new_unchecked(out) } })
     }
     /// Describe it.
     pub fn info(&self) -> Result<ImatrixInfo> {

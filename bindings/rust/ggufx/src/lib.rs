@@ -46,6 +46,7 @@ mod kv_snapshot;
 #[cfg(doctest)]
 mod lifetimes;
 mod matmul;
+mod measure;
 mod meta;
 mod model;
 mod pre_tokenizer;
@@ -54,6 +55,7 @@ mod runtime;
 mod sampler;
 mod sequences;
 mod session;
+mod stop;
 mod tensor;
 mod tokenizer;
 mod types;
@@ -71,7 +73,7 @@ pub use ggufx_sys as sys;
 pub use grammar::{Grammar, Matcher, MatcherInfo};
 pub use hooks::{Allocator, Executor};
 pub use ids::*;
-pub use imatrix::{Imatrix, ImatrixEntry, ImatrixInfo};
+pub use imatrix::{CollectOptions, Imatrix, ImatrixEntry, ImatrixInfo};
 pub use io::ReadAt;
 pub use job::{FileType, PlannedTensor, Quantizer, QuantizerInfo, QuantizerOptions};
 pub use job_run::{RunOptions, TensorDone};
@@ -83,11 +85,12 @@ pub use model::{LayerInfo, Model, ModelInfo, ModelOptions};
 pub use pre_tokenizer::{unicode_version, PreTokenizer};
 pub use quant::{dequantize_blocks, quantize_blocks, quantize_blocks_into, QuantizeOptions};
 pub use runtime::{Runtime, RuntimeInfo, RuntimeOptions};
-pub use sampler::{Sampler, SamplerOptions};
+pub use sampler::{logprobs, Sampler, SamplerOptions};
 pub use sequences::{BatchItem, BatchOptions, SessionMemory, Want};
 pub use session::{
     Attention, AttentionView, DecodeOptions, Perplexity, Session, SessionInfo, SessionOptions,
 };
+pub use stop::{Stop, StopInfo};
 pub use tensor::{Tensor, TensorInfo, TensorIter};
 pub use tokenizer::{Detokenizer, TokenInfo, Tokenizer, TokenizerInfo};
 pub use types::{has, version, TypeInfo};

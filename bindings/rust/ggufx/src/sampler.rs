@@ -1,6 +1,6 @@
 //! Logits to an id.
 // SPDX-License-Identifier: MIT
-use crate::error::{check, Result};
+use crate::error::{check, Error, Result};
 use crate::handle::{create, handle, sized};
 use crate::Runtime;
 use ggufx_sys as sys;
@@ -48,4 +48,26 @@ impl Sampler {
         })?;
         Ok((id, logprob))
     }
+}
+
+/// The likeliest tokens: fills `ids` and `logprobs`, of equal length, with them and the natural
+/// logarithms of their probabilities; gives that of the token `chosen`. Errors: `ARGUMENT`, `VALUE`.
+pub fn logprobs(
+    rt: &Runtime,
+    logits: &[f32],
+    ids: &mut [i32],
+    logprobs: &mut [f32],
+    chosen: Option<i32>,
+) -> Result<Option<f32>> {
+    if ids.len() != logprobs.len() {
+        return Err(Error::argument("ids and logprobs differ in length"));
+    }
+    let (mut of_chosen, k) = (0.0, ids.len());
+    let one = chosen.map_or(std::ptr::null_mut(), |_| &mut of_chosen as *mut f32);
+    let (from, n, to, values) =
+        (logits.as_ptr(), logits.len(), ids.as_mut_ptr(), logprobs.as_mut_ptr());
+    check(|e| unsafe {
+        sys::ggufx_logprobs(to, values, k, one, rt.as_raw(), from, n, chosen.unwrap_or(0), e)
+    })?;
+    Ok(chosen.map(|_| of_chosen))
 }

@@ -17,6 +17,7 @@ macro_rules! needs_model {
 
 mod allocations;
 mod chats;
+mod choices;
 mod closing;
 mod files;
 mod followed;

@@ -1,0 +1,171 @@
+// Perplexity, divergence, endings: include/ggufx/measure.h.
+// SPDX-License-Identifier: MIT
+#include "abi/guard.hpp"
+#include "abi/model_handles.hpp"
+#include "abi/options.hpp"
+#include "base/snapshot_file.hpp"
+#include "model/measures/choices.hpp"
+#include "model/measures/divergence.hpp"
+
+#include <ggufx/measure.h>
+#include <optional>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+void put(double &value, double &error, const model::Estimated &from) {
+    value = from.value;
+    error = from.error;
+}
+
+ggufx_measure_facts facts_of(const model::PerplexityResult &result) {
+    ggufx_measure_facts facts = {};
+    facts.struct_size = sizeof facts;
+    facts.perplexity = result.perplexity;
+    facts.standard_error = result.standard_error;
+    facts.n_chunks = result.n_chunks;
+    facts.n_tokens = result.n_tokens;
+    facts.n_scored = result.n_scored;
+    return facts;
+}
+
+void put_divergence(ggufx_measure_facts &facts, const model::DivergenceResult &from,
+                    bool same_model) {
+    facts.flags = GGUFX_MEASURE_COMPARED | (same_model ? GGUFX_MEASURE_SAME_MODEL : 0);
+    put(facts.base_perplexity, facts.base_error, from.base_perplexity);
+    put(facts.log_ratio, facts.log_ratio_error, from.log_ratio);
+    put(facts.kl, facts.kl_error, from.mean);
+    put(facts.kl_median, facts.kl_median_error, from.median);
+    put(facts.kl_99, facts.kl_99_error, from.p99);
+    facts.kl_max = from.largest;
+    put(facts.same_top, facts.same_top_error, from.same_top);
+    put(facts.rms_dp, facts.rms_dp_error, from.rms_dp);
+}
+
+// One run with what it writes and reads.
+class Measure {
+public:
+    Measure(ggufx_session &session, const model::Chunks &text, const ggufx_measure_options &in)
+        : session_(session.session), text_(text), in_(in) {}
+
+    ggufx_measure_facts facts; // of a run that succeeded
+    Status run(Failure *failure);
+
+private:
+    Status save(WriteFn write, void *user, Failure *failure);
+    Status compare(const Reader &reader, Failure *failure);
+    Status measure(Failure *failure);
+    Status with_base(Failure *failure);
+    static int32_t report(void *self, const model::PerplexityResult &running);
+
+    model::Session &session_;
+    const model::Chunks &text_;
+    const ggufx_measure_options &in_;
+    std::optional<model::LogitsWriter> writer_;
+    std::optional<model::Divergence> divergence_;
+};
+
+int32_t Measure::report(void *self, const model::PerplexityResult &running) {
+    const auto *measure = static_cast<const Measure *>(self);
+    ggufx_measure_facts facts = facts_of(running);
+    if (measure->divergence_)
+        put_divergence(facts, measure->divergence_->running(), measure->divergence_->same_model());
+    return measure->in_.report(measure->in_.report_user, &facts);
+}
+
+Status Measure::measure(Failure *failure) {
+    model::ScoredRows *watchers[2];
+    size_t n = 0;
+    if (writer_) watchers[n++] = &*writer_;
+    if (divergence_) watchers[n++] = &*divergence_;
+    const model::PerplexityTask task{text_,    this, in_.report ? report : nullptr,
+                                     watchers, n,    import_progress(in_.progress)};
+    model::PerplexityResult result{};
+    Status status = model::perplexity(&result, session_, task, failure);
+    if (status == Status::ok && divergence_) status = divergence_->end();
+    if (status != Status::ok) return status;
+    facts = facts_of(result);
+    if (divergence_) put_divergence(facts, divergence_->result(), divergence_->same_model());
+    return status;
+}
+
+Status Measure::compare(const Reader &reader, Failure *failure) {
+    divergence_.emplace(session_.model(), text_, reader);
+    const Status status = divergence_->begin(failure);
+    return status == Status::ok ? measure(failure) : status;
+}
+
+Status Measure::with_base(Failure *failure) {
+    if (in_.read) return compare({in_.read, in_.read_user}, failure);
+    if (!in_.base_path) return measure(failure);
+    return load_snapshot(
+        *session_.model().host(), in_.base_path,
+        [&](const Reader &reader, Failure *why) { return compare(reader, why); }, failure);
+}
+
+Status Measure::save(WriteFn write, void *user, Failure *failure) {
+    writer_.emplace(session_.model(), text_, write, user);
+    const Status status = writer_->begin(failure);
+    return status == Status::ok ? with_base(failure) : status;
+}
+
+Status Measure::run(Failure *failure) {
+    if (in_.write) return save(in_.write, in_.write_user, failure);
+    if (!in_.save_path) return with_base(failure);
+    return save_snapshot(session_.model().host(), in_.save_path,
+                         [&](WriteFn write, void *user) { return save(write, user, failure); });
+}
+
+ggufx_measure_options import_measure(const ggufx_measure_options *options) {
+    const auto in = import_options(options, 0, "ggufx_measure_options");
+    require(!in.save_path || !in.write,
+            "ggufx_measure_options: save_path and write exclude each other");
+    require(!in.base_path || !in.read,
+            "ggufx_measure_options: base_path and read exclude each other");
+    require(!in.save_path || in.save_path[0], "ggufx_measure_options.save_path is empty");
+    require(!in.base_path || in.base_path[0], "ggufx_measure_options.base_path is empty");
+    return in;
+}
+
+} // namespace
+
+extern "C" void ggufx_measure_options_init(ggufx_measure_options *options) {
+    init_options(options);
+}
+
+extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *session,
+                                      const int32_t *tokens, size_t n_tokens, uint32_t n_context,
+                                      int32_t bos, const ggufx_measure_options *options,
+                                      ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(session, Tag::session), "out and session must be set");
+        require(tokens && n_tokens > 0, "tokens must hold at least one id");
+        const ggufx_measure_options in = import_measure(options);
+        check_output(out, "ggufx_measure_facts"); // before minutes of work
+        const model::Chunks text = {tokens, n_tokens, n_context, bos, in.stride};
+        // Before a file is begun, and before chunks are counted.
+        Status status = model::check_chunks(session->session, text, failure_of(error));
+        if (status != Status::ok) return status;
+        Measure measure(*session, text, in);
+        status = measure.run(failure_of(error));
+        if (status == Status::ok) export_struct(out, measure.facts, "ggufx_measure_facts");
+        return status;
+    });
+}
+
+extern "C" ggufx_status ggufx_measure_endings(double *out, ggufx_session *session,
+                                              const int32_t *context, size_t n_context,
+                                              const int32_t *endings, const size_t *n_tokens,
+                                              size_t n_endings, const ggufx_progress *progress,
+                                              ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(session, Tag::session), "out and session must be set");
+        require(context && n_context > 0, "context must hold at least one id");
+        require(endings && n_tokens && n_endings > 0, "endings must hold at least one");
+        const model::ChoicesTask task = {context,  n_context, endings,
+                                         n_tokens, n_endings, import_progress(progress)};
+        return model::score_endings(out, session->session, task, failure_of(error));
+    });
+}

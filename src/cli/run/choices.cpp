@@ -1,0 +1,199 @@
+// ggufx perplexity --choices: context and ending are cut into tokens together, so that the border
+// between them is a model's; what all endings of a question begin with is computed once.
+// SPDX-License-Identifier: MIT
+#include "run/choices.hpp"
+
+#include "floor/progress.hpp"
+#include "floor/signals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+const std::string &text_of(const Json &line, const char *key, const std::string &place) {
+    const Json *const value = line.find(key);
+    if (value && value->text()) return *value->text();
+    throw Failure(kInvalidFile, fmt::format("{}: \"{}\" is not a text", place, key));
+}
+
+size_t answer_of(const Json &line, const char *key, size_t n, const std::string &place) {
+    const Json *const value = line.find(key);
+    std::optional<uint64_t> index = value ? value->whole() : std::nullopt;
+    // HellaSwag's own files have labels as texts.
+    if (value && value->text() && value->text()->size() == 1 && (*value->text())[0] >= '0' &&
+        (*value->text())[0] <= '9')
+        index = static_cast<uint64_t>((*value->text())[0] - '0');
+    if (index && *index < n) return static_cast<size_t>(*index);
+    throw Failure(kInvalidFile,
+                  fmt::format("{}: \"{}\" is not the number of one of {} endings", place, key, n));
+}
+
+Question parse_question(const Json &line, const std::string &place) {
+    if (!line.is_object()) throw Failure(kInvalidFile, place + ": not an object");
+    const bool is_own = line.find("context") != nullptr;
+    const std::string context = is_own ? text_of(line, "context", place) //
+                                       : text_of(line, "ctx", place) + " ";
+    const Json *const endings = line.find("endings");
+    if (!endings || !endings->is_array() || endings->size() < 2 || endings->size() > 64)
+        throw Failure(kInvalidFile, place + ": \"endings\" is not a list of 2 to 64 texts");
+    Question question;
+    question.n_context = context.size();
+    for (const Json &ending : endings->elements()) {
+        if (!ending.text() || ending.text()->empty())
+            throw Failure(kInvalidFile, place + ": an ending is no text, or empty");
+        question.texts.push_back(context + *ending.text());
+    }
+    question.answer = answer_of(line, is_own ? "answer" : "label", question.texts.size(), place);
+    return question;
+}
+
+// The endings of one question as ids, behind what they have in common.
+struct Cut {
+    std::vector<int32_t> context, endings;
+    std::vector<size_t> lengths;
+    size_t longest = 0; // tokens with the context
+};
+
+Cut cut(const std::vector<std::vector<int32_t>> &ids) {
+    size_t common = SIZE_MAX;
+    for (const auto &other : ids) {
+        const auto [a, b] = std::mismatch(ids[0].begin(), ids[0].end(), other.begin(), other.end());
+        common = std::min({common, static_cast<size_t>(a - ids[0].begin()), other.size() - 1});
+    }
+    Cut out;
+    if (common == 0 || common == SIZE_MAX) return out;
+    out.context.assign(ids[0].begin(), ids[0].begin() + static_cast<ptrdiff_t>(common));
+    for (const auto &all : ids) {
+        out.endings.insert(out.endings.end(), all.begin() + static_cast<ptrdiff_t>(common),
+                           all.end());
+        out.lengths.push_back(all.size() - common);
+        out.longest = std::max(out.longest, all.size());
+    }
+    return out;
+}
+
+size_t best_of(const std::vector<double> &values) {
+    return static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+}
+
+void count(ChoiceScore &score, const std::vector<double> &values, size_t answer) {
+    score.n++;
+    score.n_right += best_of(values) == answer;
+}
+
+void count(ChoicesResult &result, const Question &question, const Cut &ids,
+           const std::vector<double> &sums) {
+    std::vector<double> by_token = sums, by_byte = sums;
+    for (size_t i = 0; i < sums.size(); i++) {
+        by_token[i] /= static_cast<double>(ids.lengths[i]);
+        by_byte[i] /= static_cast<double>(question.texts[i].size() - question.n_context);
+    }
+    count(result.plain, sums, question.answer);
+    count(result.by_token, by_token, question.answer);
+    count(result.by_byte, by_byte, question.answer);
+}
+
+Json score_json(const ChoiceScore &score) {
+    return {{"accuracy", score.share()}, {"stderr", score.error()}, {"right", score.n_right}};
+}
+
+std::vector<Cut> cut_all(const ggufx_tokenizer *tokenizer, const std::vector<Question> &questions) {
+    std::vector<Cut> out;
+    for (const Question &question : questions) {
+        std::vector<std::vector<int32_t>> ids;
+        for (const std::string &text : question.texts)
+            ids.push_back(tokenize(tokenizer, text, GGUFX_TOKENIZE_ADD_SPECIAL));
+        out.push_back(cut(ids));
+        if (out.back().context.empty())
+            throw Failure(kInvalidFile, fmt::format("question {}: its endings have no token in "
+                                                    "common to begin with",
+                                                    out.size()));
+    }
+    return out;
+}
+
+} // namespace
+
+double ChoiceScore::share() const {
+    return n ? static_cast<double>(n_right) / static_cast<double>(n) : 0;
+}
+
+double ChoiceScore::error() const {
+    return n > 1 ? std::sqrt(share() * (1 - share()) / static_cast<double>(n - 1)) : 0;
+}
+
+std::vector<Question> parse_questions(std::string_view text, const std::string &path) {
+    std::vector<Question> out;
+    size_t number = 0;
+    while (!text.empty()) {
+        const size_t end = text.find('\n');
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        number++;
+        if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+        const std::string place = fmt::format("{}: line {}", escape(path), number);
+        out.push_back(parse_question(Json::parse(line, place), place));
+    }
+    if (out.empty()) throw Failure(kInvalidFile, escape(path) + ": no question in it");
+    return out;
+}
+
+int measure_choices(const Globals &globals, const ChoicesOptions &options) {
+    std::vector<Question> questions =
+        parse_questions(read_utf8(options.text.text), options.text.text);
+    if (options.limit && options.limit < questions.size())
+        questions.resize(static_cast<size_t>(options.limit));
+    const Runtime rt = make_runtime(globals);
+    const ggufx_progress cancel = cancel_hook();
+    const File file = open_file(rt.get(), options.text.model, 0, &cancel);
+    const Model model = make_model(rt.get(), file.get(), options.text.making);
+    ggufx_tokenizer *handle = nullptr;
+    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file.get(), error); });
+    const Tokenizer tokenizer(handle);
+    const std::vector<Cut> cuts = cut_all(handle, questions);
+    size_t longest = 4;
+    for (const Cut &ids : cuts) longest = std::max(longest, ids.longest);
+    const Session session =
+        make_session(rt.get(), file.get(), model.get(), static_cast<uint32_t>(longest),
+                     options.type_k, options.type_v);
+    Progress progress(globals, "choices");
+    ChoicesResult result;
+    for (size_t i = 0; i < cuts.size(); i++) {
+        std::vector<double> sums(cuts[i].lengths.size());
+        call([&](ggufx_error *error) {
+            return ggufx_measure_endings(sums.data(), session.get(), cuts[i].context.data(),
+                                         cuts[i].context.size(), cuts[i].endings.data(),
+                                         cuts[i].lengths.data(), sums.size(), &cancel, error);
+        });
+        count(result, questions[i], cuts[i], sums);
+        progress.update(i + 1, cuts.size(),
+                        fmt::format("question {} of {}, {:.2f} %", i + 1, cuts.size(),
+                                    100 * result.by_token.share()));
+    }
+    Output out(globals);
+    if (globals.json) {
+        Json line = json_object();
+        line.update(Json{{"questions", result.plain.n},
+                         {"plain", score_json(result.plain)},
+                         {"by_token", score_json(result.by_token)},
+                         {"by_byte", score_json(result.by_byte)}});
+        print_json(out, line);
+    } else {
+        const auto row = [&](const char *name, const ChoiceScore &score) {
+            out.write(fmt::format("{:<9} {:.2f} +- {:.2f} % ({} of {})\n", name,
+                                  100 * score.share(), 100 * score.error(), score.n_right,
+                                  score.n));
+        };
+        row("plain", result.plain);
+        row("by token", result.by_token);
+        row("by byte", result.by_byte);
+    }
+    out.finish();
+    return kOk;
+}
+
+} // namespace ggufx::cli

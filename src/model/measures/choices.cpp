@@ -1,0 +1,143 @@
+// The context once; then each ending behind it, cut off again.
+// SPDX-License-Identifier: MIT
+#include "model/measures/choices.hpp"
+
+#include "base/checked.hpp"
+#include "model/rows.hpp"
+#include "model/sampler.hpp"
+
+#include <algorithm>
+#include <inttypes.h>
+
+namespace ggufx::model {
+
+namespace {
+
+constexpr size_t kRows = 32; // of logits at once
+
+class Run {
+public:
+    Run(Session &session, const ChoicesTask &task)
+        : session_(session), task_(task),
+          n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
+          logits_(kRows * n_vocab_, HostAllocator<float>(session.model().host().get())),
+          sums_(task.n_endings, 0.0, HostAllocator<double>(session.model().host().get())) {}
+
+    Status check(Failure *failure);
+    Status run(Failure *failure);
+    const Vector<double> &sums() const { return sums_; }
+
+private:
+    Status decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure);
+    Status context(Failure *failure);
+    Status ending(size_t index, const int32_t *tokens, Failure *failure);
+    static int32_t report(void *self, uint64_t done, uint64_t total);
+
+    Session &session_;
+    const ChoicesTask &task_;
+    size_t n_vocab_;
+    Vector<float> logits_;
+    Vector<double> sums_;
+    uint64_t n_done_ = 0, n_all_ = 0;
+};
+
+int32_t Run::report(void *self, uint64_t done, uint64_t) {
+    const auto *run = static_cast<const Run *>(self);
+    return run->task_.progress.cancelled(run->n_done_ + done, run->n_all_);
+}
+
+Status Run::check(Failure *failure) {
+    if (session_.length(0) != 0)
+        return set_failure(failure, Status::state, {},
+                           "the session holds %" PRIu64 " tokens, it must be empty",
+                           session_.length(0));
+    n_all_ = task_.n_context;
+    uint64_t longest = 0, n_endings = 0;
+    for (size_t i = 0; i < task_.n_endings; i++) {
+        const uint64_t n = task_.n_tokens[i];
+        if (n == 0)
+            return set_failure(failure, Status::argument, {kNone, i}, "ending %zu has no token", i);
+        longest = std::max(longest, n);
+        if (!checked::add(&n_endings, n_endings, n) || !checked::add(&n_all_, n_all_, n - 1))
+            return set_failure(failure, Status::argument, {kNone, i}, "ending %zu is too long", i);
+    }
+    if (task_.n_context > session_.n_context() ||
+        longest - 1 > session_.n_context() - task_.n_context)
+        return set_failure(failure, Status::capacity, {},
+                           "a context of %" PRIu64 " and an ending of %" PRIu64
+                           " tokens, the session has room for %" PRIu32,
+                           static_cast<uint64_t>(task_.n_context), longest, session_.n_context());
+    const Status status = session_.check_ids(task_.context, task_.n_context, failure);
+    if (status != Status::ok) return status;
+    return session_.check_ids(task_.endings, static_cast<size_t>(n_endings), failure);
+}
+
+Status Run::decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure) {
+    const BatchItem item = {0, tokens, n, n_logits, false};
+    BatchOptions options;
+    if (task_.progress.report) options.progress = {this, report};
+    options.logits = n_logits ? logits_.data() : nullptr;
+    const Status status = session_.decode_batch(&item, 1, options, failure);
+    if (status == Status::ok) n_done_ += n;
+    return status;
+}
+
+// log p of `token` after the row.
+double score(const float *logits, size_t n_vocab, int32_t token) {
+    const float largest = *std::max_element(logits, logits + n_vocab);
+    const double hit = static_cast<double>(logits[token]) - static_cast<double>(largest);
+    return hit - log_sum_exp(logits, n_vocab, largest);
+}
+
+// Its last row predicts the first token of every ending.
+Status Run::context(Failure *failure) {
+    const Status status = decode(task_.context, task_.n_context, 1, failure);
+    if (status != Status::ok) return status;
+    const CanonicalFp canonical;
+    const int32_t *tokens = task_.endings;
+    for (size_t i = 0; i < task_.n_endings; tokens += task_.n_tokens[i++])
+        sums_[i] = score(logits_.data(), n_vocab_, *tokens);
+    return Status::ok;
+}
+
+Status Run::ending(size_t index, const int32_t *tokens, Failure *failure) {
+    const size_t n = task_.n_tokens[index] - 1;
+    for (size_t done = 0; done < n;) {
+        const size_t batch = std::min(kRows, n - done);
+        Status status = decode(tokens + done, batch, batch, failure);
+        if (status != Status::ok) return status;
+        double scores[kRows];
+        status = for_rows(*session_.model().host(), batch, 8 * n_vocab_, [&](size_t i) {
+            scores[i] = score(logits_.data() + i * n_vocab_, n_vocab_, tokens[done + i + 1]);
+        });
+        if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
+        const CanonicalFp canonical;
+        for (size_t i = 0; i < batch; i++) sums_[index] += scores[i];
+        done += batch;
+    }
+    return session_.truncate(0, task_.n_context, failure);
+}
+
+Status Run::run(Failure *failure) {
+    Status status = context(failure);
+    const int32_t *tokens = task_.endings;
+    for (size_t i = 0; i < task_.n_endings && status == Status::ok; i++) {
+        status = ending(i, tokens, failure);
+        tokens += task_.n_tokens[i];
+    }
+    return status;
+}
+
+} // namespace
+
+Status score_endings(double *out, Session &session, const ChoicesTask &task, Failure *failure) {
+    Run run(session, task);
+    Status status = run.check(failure);
+    if (status != Status::ok) return status;
+    status = run.run(failure);
+    (void)session.truncate(0, 0, nullptr); // to nothing: cannot fail
+    if (status == Status::ok) std::copy(run.sums().begin(), run.sums().end(), out);
+    return status;
+}
+
+} // namespace ggufx::model

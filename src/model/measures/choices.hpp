@@ -1,0 +1,22 @@
+// Which of several endings of a context a model expects: logarithms of their probabilities.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/session.hpp"
+
+namespace ggufx::model {
+
+struct ChoicesTask {
+    const int32_t *context;
+    size_t n_context;
+    const int32_t *endings; // one after another
+    const size_t *n_tokens; // of each
+    size_t n_endings;
+    Progress progress; // tokens done
+};
+
+// out[n_endings] is written whole or not at all. The session is empty before and after. Throws
+// std::bad_alloc.
+Status score_endings(double *out, Session &session, const ChoicesTask &task, Failure *failure);
+
+} // namespace ggufx::model

@@ -1,0 +1,73 @@
+// Logits of scored predictions in a file: a head that says of which model, vocabulary and chunks;
+// per chunk a checksum of its tokens, its rows, the checksum of all so far (../README.md).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/snapshot_io.hpp"
+#include "model/perplexity.hpp"
+
+namespace ggufx::model {
+
+struct SavedHead {
+    uint32_t n_vocab = 0, n_context = 0, stride = 0;
+    int32_t bos = 0;
+    uint64_t n_chunks = 0, model = 0, vocabulary = 0;
+};
+SavedHead head_of(const Model &model, const Chunks &text);
+
+// A row: codes[i] * step below the largest logit.
+struct SavedRow {
+    double loss = 0.0; // of the token that came
+    float step = 0.0f;
+    uint32_t top = 0; // the likeliest
+    uint16_t *codes = nullptr;
+};
+constexpr size_t kRowHead = 16; // bytes
+
+// [16 + 2 * n_vocab] bytes. False where a logit is not finite. Needs CanonicalFp.
+bool pack_row(uint8_t *out, const float *logits, size_t n_vocab, double loss);
+
+class LogitsWriter final : public ScoredRows {
+public:
+    // Throws std::bad_alloc.
+    LogitsWriter(const Model &model, const Chunks &text, WriteFn write, void *user);
+    Status begin(Failure *failure);
+    Status begin_chunk(const int32_t *tokens, Failure *failure) override;
+    Status rows(const float *logits, size_t n, const int32_t *next, const double *losses,
+                Failure *failure) override;
+    Status end_chunk(Failure *failure) override;
+
+private:
+    Status status(Failure *failure) const;
+
+    const Model &model_;
+    const SavedHead head_;
+    SnapshotOutput out_;
+    Vector<uint8_t> bytes_; // of kGroup rows
+};
+
+class LogitsReader {
+public:
+    // Throws std::bad_alloc.
+    LogitsReader(const Model &model, const Chunks &text, const Reader &reader);
+    Status begin(Failure *failure);
+    Status begin_chunk(const int32_t *tokens, Failure *failure);
+    // Into codes [n][n_vocab]; n at most kGroup.
+    Status rows(SavedRow *out, size_t n, Failure *failure);
+    Status end_chunk(Failure *failure);
+    Status end(); // nothing may follow the last chunk
+    bool same_model() const { return same_model_; }
+
+private:
+    Status read_failed(Failure *failure) const;
+    Status check(const SavedHead &head, Failure *failure);
+
+    const SavedHead head_; // as it has to be
+    const Reader reader_;
+    SnapshotInput in_;
+    Vector<uint8_t> bytes_;
+    uint64_t n_left_ = 0; // chunks
+    bool same_model_ = false;
+};
+
+} // namespace ggufx::model

@@ -1,0 +1,597 @@
+/*
+ * Perplexity by strides, saved logits and the divergence from them, endings: against the tiny
+ * model's reference in binary64; every batch, damage, cancellation and failing allocation.
+ * SPDX-License-Identifier: MIT
+ */
+#include "model_fixture.h"
+#include "temporary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 24, N = 3 * CHUNK + 5, MOST = 200, FILE_BYTES = 1 << 18 };
+
+static void make_tokens(int32_t *tokens) {
+    for (size_t i = 0; i < N; i++) tokens[i] = (int32_t)((i * i * 17 + 3 * i + 9) % TINY_VOCAB);
+}
+
+/* A model that differs a little: the other one of each comparison. */
+static tiny_options other_model(void) {
+    tiny_options options = {0};
+    options.rope_factor = 1.25f;
+    return options;
+}
+
+typedef struct saved_file {
+    uint8_t bytes[FILE_BYTES];
+    size_t n, at, fail_at;
+} saved_file;
+
+static ggufx_status write_piece(void *user, const void *data, size_t n) {
+    saved_file *file = user;
+    if (file->fail_at && file->n + n > file->fail_at) return GGUFX_E_IO;
+    assert_true(n <= FILE_BYTES - file->n);
+    memcpy(file->bytes + file->n, data, n);
+    file->n += n;
+    return GGUFX_OK;
+}
+
+static ggufx_status read_piece(void *user, void *data, size_t n) {
+    saved_file *file = user;
+    if (n > file->n - file->at) return GGUFX_E_TRUNCATED;
+    memcpy(data, file->bytes + file->at, n);
+    file->at += n;
+    return GGUFX_OK;
+}
+
+/* A session of f's model whose bits depend on no batch. */
+static void begin_rows(fixture *f, const tiny_options *model, uint32_t n_batch) {
+    ggufx_session_options options;
+    begin_session(f, model, n_batch);
+    ggufx_session_destroy(f->session);
+    ggufx_session_options_init(&options);
+    options.n_batch = n_batch;
+    options.type_k = options.type_v = GGUFX_KV_F32;
+    options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32;
+    MUST(f, ggufx_session_create(&f->session, f->model, &options, &f->error));
+}
+
+static ggufx_status measure(fixture *f, ggufx_measure_facts *facts, size_t n, int32_t bos,
+                            const ggufx_measure_options *options) {
+    int32_t tokens[N];
+    make_tokens(tokens);
+    memset(facts, 0, sizeof *facts);
+    facts->struct_size = sizeof *facts;
+    return ggufx_measure(facts, f->session, tokens, n, CHUNK, bos, options, &f->error);
+}
+
+/* Logits of the plain model over N tokens in chunks. */
+static saved_file *save(uint32_t stride) {
+    saved_file *file = calloc(1, sizeof *file);
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    fixture f;
+    begin_rows(&f, NULL, 0);
+    ggufx_measure_options_init(&options);
+    options.stride = stride;
+    options.write = write_piece;
+    options.write_user = file;
+    MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
+    assert_int_equal(facts.flags, 0);
+    assert_true(facts.kl == 0);
+    end(&f);
+    return file;
+}
+
+/* ---- the same figures in binary64 ----------------------------------------------------------- */
+
+typedef struct expected {
+    int n, n_same;
+    double loss, base_loss, kl[MOST], dp2;
+} expected;
+
+static double log_sum(const double *logits) {
+    double sum = 0;
+    for (int i = 0; i < TINY_VOCAB; i++) sum += exp(logits[i]);
+    return log(sum);
+}
+
+static int top_of(const double *logits) {
+    int top = 0;
+    for (int i = 1; i < TINY_VOCAB; i++)
+        if (logits[i] > logits[top]) top = i;
+    return top;
+}
+
+static void compare_row(expected *e, const double *p, const double *q, int32_t next) {
+    const double sum_p = log_sum(p), sum_q = log_sum(q);
+    double kl = 0, dp = exp(q[next] - sum_q) - exp(p[next] - sum_p);
+    for (int i = 0; i < TINY_VOCAB; i++) kl += exp(p[i] - sum_p) * (p[i] - sum_p - q[i] + sum_q);
+    e->kl[e->n++] = kl;
+    e->n_same += top_of(p) == top_of(q);
+    e->base_loss += sum_p - p[next];
+    e->loss += sum_q - q[next];
+    e->dp2 += dp * dp;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static expected *expect(uint32_t stride) {
+    const tiny_options other = other_model();
+    const int step = stride ? (int)stride : CHUNK;
+    const int first = stride ? CHUNK - (int)stride - 1 : CHUNK / 2;
+    int32_t tokens[N];
+    expected *e = calloc(1, sizeof *e);
+    double *p = malloc(CHUNK * TINY_VOCAB * sizeof *p), *q = malloc(CHUNK * TINY_VOCAB * sizeof *q);
+    make_tokens(tokens);
+    for (int begin = 0; begin + CHUNK <= N; begin += step) {
+        int32_t chunk[CHUNK];
+        memcpy(chunk, tokens + begin, sizeof chunk);
+        chunk[0] = TINY_BOS;
+        tiny_reference(p, chunk, CHUNK, NULL);
+        tiny_reference(q, chunk, CHUNK, &other);
+        for (int i = first; i <= CHUNK - 2; i++)
+            compare_row(e, p + i * TINY_VOCAB, q + i * TINY_VOCAB, chunk[i + 1]);
+    }
+    qsort(e->kl, (size_t)e->n, sizeof *e->kl, by_size);
+    free(p);
+    free(q);
+    return e;
+}
+
+static double quantile(const expected *e, double rank) {
+    const double last = e->n - 1, place = rank < 0 ? 0 : rank > last ? last : rank;
+    const int low = (int)place, high = low + 1 < e->n ? low + 1 : low;
+    return e->kl[low] + (e->kl[high] - e->kl[low]) * (place - low);
+}
+
+/* Of one row, relative: codes of 16 bits are off by half a step, 4e-4 here, and what a divergence of
+ * 1 and more says of models this far apart is as far off as the logits are. */
+static const double kRow = 1e-4;
+
+static void near(double got, double want, double within) {
+    if (fabs(got - want) <= within) return;
+    print_message("got %.10g, want %.10g within %g\n", got, want, within);
+    fail();
+}
+
+static void check_quantile(const expected *e, double q, double got, double error) {
+    const double rank = q * (e->n - 1), spread = sqrt(e->n * q * (1 - q));
+    near(got, quantile(e, rank), kRow * (1 + got));
+    near(error, (quantile(e, rank + spread) - quantile(e, rank - spread)) / 2, kRow * (1 + got));
+}
+
+static void check_figures(uint32_t stride) {
+    const tiny_options other = other_model();
+    saved_file *file = save(stride);
+    expected *e = expect(stride);
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    fixture f;
+    double mean = 0, square = 0, same = (double)e->n_same / e->n;
+    for (int i = 0; i < e->n; i++) mean += e->kl[i] / e->n, square += e->kl[i] * e->kl[i] / e->n;
+    begin_rows(&f, &other, 0);
+    ggufx_measure_options_init(&options);
+    options.stride = stride;
+    options.read = read_piece;
+    options.read_user = file;
+    MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
+    assert_int_equal(file->at, file->n);
+    assert_int_equal(facts.n_scored, e->n);
+    assert_true(facts.flags & GGUFX_MEASURE_COMPARED);
+    near(facts.perplexity / exp(e->loss / e->n), 1, 1e-5);
+    near(facts.base_perplexity / exp(e->base_loss / e->n), 1, 1e-5);
+    near(facts.log_ratio, (e->loss - e->base_loss) / e->n, 1e-5);
+    assert_true(mean > 1e-5); /* the models do differ */
+    near(facts.kl, mean, 1e-3 * mean + 1e-7);
+    near(facts.kl_error, sqrt((square - mean * mean) / (e->n - 1)), kRow * (1 + mean));
+    near(facts.kl_max, e->kl[e->n - 1], kRow * (1 + e->kl[e->n - 1]));
+    near(facts.same_top, same, 1e-12);
+    near(facts.same_top_error, sqrt(same * (1 - same) / (e->n - 1)), 1e-12);
+    near(facts.rms_dp, sqrt(e->dp2 / e->n), 1e-5);
+    check_quantile(e, 0.5, facts.kl_median, facts.kl_median_error);
+    check_quantile(e, 0.99, facts.kl_99, facts.kl_99_error);
+    assert_true(facts.base_error > 0 && facts.log_ratio_error > 0 && facts.rms_dp_error > 0);
+    end(&f);
+    free(e);
+    free(file);
+}
+
+static void test_figures_are_those_of_binary64(void **state) {
+    (void)state;
+    check_figures(0);
+    check_figures(7);
+    check_figures(CHUNK - 1);
+}
+
+static void test_a_model_does_not_differ_from_itself(void **state) {
+    saved_file *file = save(0);
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    fixture f;
+    (void)state;
+    begin_rows(&f, NULL, 0);
+    ggufx_measure_options_init(&options);
+    options.read = read_piece;
+    options.read_user = file;
+    MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
+    assert_int_equal(facts.flags, GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL);
+    assert_true(facts.perplexity == facts.base_perplexity);
+    assert_true(facts.log_ratio == 0 && facts.rms_dp == 0 && facts.same_top == 1);
+    assert_true(facts.kl >= 0 && facts.kl_max < 1e-8);
+    end(&f);
+    free(file);
+}
+
+static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
+    static const uint32_t batches[] = {0, 1, 5};
+    const tiny_options other = other_model();
+    saved_file *file = save(0), *again = calloc(1, sizeof *again);
+    ggufx_measure_facts facts[3], running;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        ggufx_measure_options options;
+        fixture f;
+        begin_rows(&f, &other, batches[i]);
+        ggufx_measure_options_init(&options);
+        options.read = read_piece;
+        options.read_user = file;
+        file->at = 0;
+        MUST(&f, measure(&f, &facts[i], N, TINY_BOS, &options));
+        assert_memory_equal(&facts[i], &facts[0], sizeof facts[0]);
+        file->at = 0; /* two of the three chunks that were saved */
+        MUST(&f, measure(&f, &running, 2 * CHUNK, TINY_BOS, &options));
+        assert_int_equal(running.n_chunks, 2);
+        end(&f);
+        begin_rows(&f, NULL, batches[i]);
+        ggufx_measure_options_init(&options);
+        options.write = write_piece;
+        options.write_user = again;
+        again->n = 0;
+        MUST(&f, measure(&f, &running, N, TINY_BOS, &options));
+        assert_int_equal(again->n, file->n);
+        assert_memory_equal(again->bytes, file->bytes, file->n);
+        end(&f);
+    }
+    free(again);
+    free(file);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void test_damage_is_found_wherever_it_is(void **state) {
+    saved_file *file = save(0);
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    fixture f;
+    (void)state;
+    begin_rows(&f, NULL, 0);
+    ggufx_measure_options_init(&options);
+    options.read = read_piece;
+    options.read_user = file;
+    for (size_t at = 0; at < file->n; at += at < 100 ? 1 : 617) {
+        file->bytes[at] ^= 0x41;
+        file->at = 0;
+        assert_int_not_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_OK);
+        assert_true(facts.n_chunks == 0 && ggufx_session_length(f.session) == 0);
+        file->bytes[at] ^= 0x41;
+    }
+    const size_t n = file->n;
+    for (file->n = 0; file->n < n; file->n += 611) {
+        file->at = 0;
+        FAILS(&f, GGUFX_E_TRUNCATED, "reader", measure(&f, &facts, N, TINY_BOS, &options));
+    }
+    file->n = n;
+    file->at = 0;
+    MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
+    end(&f);
+    free(file);
+}
+
+static void test_logits_of_something_else_are_a_mismatch(void **state) {
+    saved_file *file = save(0);
+    tiny_options duplicates = {0};
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    int32_t tokens[N];
+    fixture f;
+    (void)state;
+    ggufx_measure_options_init(&options);
+    options.read = read_piece;
+    options.read_user = file;
+#define MISMATCH(text, call)                                                                       \
+    do {                                                                                           \
+        file->at = 0;                                                                              \
+        FAILS(&f, GGUFX_E_MISMATCH, text, call);                                                   \
+    } while (0)
+    begin_rows(&f, NULL, 0);
+    MISMATCH("first token 1, not", measure(&f, &facts, N, -1, &options));
+    options.stride = 5;
+    MISMATCH("stride", measure(&f, &facts, N, TINY_BOS, &options));
+    options.stride = 0;
+    make_tokens(tokens);
+    tokens[CHUNK + 3] ^= 1;
+    facts.struct_size = sizeof facts;
+    file->at = 0;
+    assert_int_equal(
+        ggufx_measure(&facts, f.session, tokens, N, CHUNK, TINY_BOS, &options, &f.error),
+        GGUFX_E_MISMATCH);
+    assert_int_equal(f.error.index, 1);
+    MISMATCH("chunks of",
+             ggufx_measure(&facts, f.session, tokens, N, CHUNK + 2, TINY_BOS, &options, &f.error));
+    end(&f);
+    duplicates.vocab_fault = TINY_VOCAB_DUPLICATES;
+    begin_rows(&f, &duplicates, 0);
+    MISMATCH("vocabulary", measure(&f, &facts, N, TINY_BOS, &options));
+    end(&f);
+    saved_file *fewer = calloc(1, sizeof *fewer);
+    begin_rows(&f, NULL, 0);
+    options.read = NULL;
+    options.read_user = NULL;
+    options.write = write_piece;
+    options.write_user = fewer;
+    MUST(&f, measure(&f, &facts, 2 * CHUNK, TINY_BOS, &options));
+    ggufx_measure_options_init(&options);
+    options.read = read_piece;
+    options.read_user = fewer;
+    FAILS(&f, GGUFX_E_MISMATCH, "2 chunks", measure(&f, &facts, N, TINY_BOS, &options));
+    end(&f);
+    free(fewer);
+    free(file);
+}
+
+static void test_bad_arguments_are_refused(void **state) {
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    fixture f;
+    (void)state;
+    begin_rows(&f, NULL, 0);
+    ggufx_measure_options_init(&options);
+    options.stride = CHUNK;
+    FAILS(&f, GGUFX_E_ARGUMENT, "stride", measure(&f, &facts, N, 1, &options));
+    options.stride = 0;
+    FAILS(&f, GGUFX_E_ARGUMENT, "fewer", measure(&f, &facts, CHUNK - 1, 1, &options));
+    options.save_path = "a";
+    options.write = write_piece;
+    FAILS(&f, GGUFX_E_ARGUMENT, "exclude", measure(&f, &facts, N, 1, &options));
+    options.write = NULL;
+    options.save_path = "";
+    FAILS(&f, GGUFX_E_ARGUMENT, "save_path", measure(&f, &facts, N, 1, &options));
+    ggufx_measure_options_init(&options);
+    options.base_path = "a";
+    options.read = read_piece;
+    FAILS(&f, GGUFX_E_ARGUMENT, "exclude", measure(&f, &facts, N, 1, &options));
+    ggufx_measure_options_init(&options);
+    options.base_path = "/nonexistent/logits";
+    FAILS(&f, GGUFX_E_IO, "/nonexistent/logits", measure(&f, &facts, N, 1, &options));
+    ggufx_measure_options_init(&options);
+    options.flags = 1;
+    FAILS(&f, GGUFX_E_ARGUMENT, "flags", measure(&f, &facts, N, 1, &options));
+    FAILS(&f, GGUFX_E_ARGUMENT, "out",
+          ggufx_measure(NULL, f.session, (int32_t[]){1}, 1, CHUNK, 1, NULL, &f.error));
+    end(&f);
+}
+
+/* ---- files, cancelling, memory --------------------------------------------------------------- */
+
+typedef struct reports {
+    int n, stop_at;
+} reports;
+
+static int32_t on_report(void *user, const ggufx_measure_facts *running) {
+    reports *r = user;
+    assert_int_equal(running->n_chunks, ++r->n);
+    return r->n == r->stop_at;
+}
+
+static int32_t on_progress(void *user, uint64_t done, uint64_t total) {
+    reports *r = user;
+    assert_true(done <= total);
+    return ++r->n == r->stop_at;
+}
+
+static int exists(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+static void test_a_file_appears_whole_or_not_at_all(void **state) {
+    char path[TEMPORARY_PATH], part[TEMPORARY_PATH + 8];
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    reports stop = {0, 2};
+    fixture f;
+    (void)state;
+    temporary_path(path, "logits");
+    snprintf(part, sizeof part, "%s.part", path);
+    begin_rows(&f, NULL, 0);
+    ggufx_measure_options_init(&options);
+    options.save_path = path;
+    options.report = on_report;
+    options.report_user = &stop;
+    FAILS(&f, GGUFX_E_CANCELLED, "2 chunks", measure(&f, &facts, N, TINY_BOS, &options));
+    assert_false(exists(path) || exists(part));
+    assert_int_equal(ggufx_session_length(f.session), 0);
+    options.report = NULL;
+    MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
+    assert_true(exists(path) && !exists(part));
+    options.save_path = NULL;
+    options.base_path = path;
+    MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
+    assert_true(facts.flags & GGUFX_MEASURE_SAME_MODEL);
+    FILE *file = fopen(path, "ab"); /* something behind the last chunk */
+    fputc('x', file);
+    fclose(file);
+    assert_int_not_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_OK);
+    remove(path);
+    end(&f);
+}
+
+static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
+    saved_file *file = calloc(1, sizeof *file);
+    ggufx_measure_options options;
+    ggufx_measure_facts facts;
+    reports stop = {0, 0};
+    ggufx_progress progress = {sizeof progress, 0, NULL, &stop, on_progress};
+    fixture f;
+    (void)state;
+    begin_rows(&f, NULL, 5);
+    ggufx_measure_options_init(&options);
+    options.progress = &progress;
+    MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
+    for (int n = stop.n; n > 0; n -= 7) {
+        stop = (reports){0, n};
+        assert_int_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_E_CANCELLED);
+        assert_int_equal(ggufx_session_length(f.session), 0);
+    }
+    ggufx_measure_options_init(&options);
+    options.write = write_piece;
+    options.write_user = file;
+    for (file->fail_at = 1; file->fail_at < 20000; file->fail_at += 4111) {
+        file->n = 0;
+        FAILS(&f, GGUFX_E_IO, "writer", measure(&f, &facts, N, TINY_BOS, &options));
+    }
+    free(file);
+    end(&f);
+}
+
+static ggufx_status use_measure(void *context, ggufx_runtime *rt, ggufx_error *error) {
+    int32_t tokens[N];
+    double scores[2];
+    ggufx_measure_options options;
+    ggufx_measure_facts facts = {.struct_size = sizeof facts};
+    ggufx_file *file = NULL;
+    ggufx_model *model = NULL;
+    ggufx_session *session = NULL;
+    ggufx_status status = open_tiny(&file, rt, NULL, error);
+    saved_file *saved = context;
+    make_tokens(tokens);
+    ggufx_measure_options_init(&options);
+    options.write = write_piece;
+    options.write_user = saved;
+    saved->n = saved->at = 0;
+    if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);
+    if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
+    if (status == GGUFX_OK)
+        status = ggufx_measure(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
+    ggufx_measure_options_init(&options);
+    options.read = read_piece;
+    options.read_user = saved;
+    if (status == GGUFX_OK)
+        status = ggufx_measure(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
+    if (status == GGUFX_OK)
+        status = ggufx_measure_endings(scores, session, tokens, 4, tokens + 4, (size_t[]){2, 3}, 2,
+                                       NULL, error);
+    ggufx_session_destroy(session);
+    ggufx_model_destroy(model);
+    ggufx_file_destroy(file);
+    return status;
+}
+
+static void test_it_survives_each_failing_allocation(void **state) {
+    saved_file *file = calloc(1, sizeof *file);
+    (void)state;
+    assert_true(fault_run(use_measure, file) > 16);
+    free(file);
+}
+
+/* ---- endings --------------------------------------------------------------------------------- */
+
+enum { CONTEXT = 9, ENDINGS = 3 };
+static const size_t kLengths[ENDINGS] = {1, 5, 40}; /* of one id; of more than 32 rows */
+
+static void make_endings(int32_t *context, int32_t *endings) {
+    int32_t tokens[N];
+    make_tokens(tokens);
+    tokens[0] = TINY_BOS;
+    memcpy(context, tokens, CONTEXT * sizeof *context);
+    memcpy(endings, tokens + CONTEXT, 46 * sizeof *endings);
+}
+
+static void test_endings_have_the_probabilities_of_binary64(void **state) {
+    static const uint32_t batches[] = {0, 1, 7};
+    int32_t context[CONTEXT], endings[46];
+    double scores[3][ENDINGS], *logits = malloc(64 * TINY_VOCAB * sizeof *logits);
+    (void)state;
+    make_endings(context, endings);
+    for (int b = 0; b < 3; b++) {
+        fixture f;
+        begin_rows(&f, NULL, batches[b]);
+        MUST(&f, ggufx_measure_endings(scores[b], f.session, context, CONTEXT, endings, kLengths,
+                                       ENDINGS, NULL, &f.error));
+        assert_int_equal(ggufx_session_length(f.session), 0);
+        assert_memory_equal(scores[b], scores[0], sizeof scores[0]);
+        end(&f);
+    }
+    for (size_t e = 0, at = 0; e < ENDINGS; at += kLengths[e++]) {
+        int32_t all[64];
+        double sum = 0;
+        memcpy(all, context, sizeof context);
+        memcpy(all + CONTEXT, endings + at, kLengths[e] * sizeof *endings);
+        tiny_reference(logits, all, CONTEXT + kLengths[e], NULL);
+        for (size_t i = CONTEXT; i < CONTEXT + kLengths[e]; i++)
+            sum += logits[(i - 1) * TINY_VOCAB + (size_t)all[i]] -
+                   log_sum(logits + (i - 1) * TINY_VOCAB);
+        near(scores[0][e], sum, 1e-4);
+    }
+    free(logits);
+}
+
+static void test_endings_that_cannot_be_are_refused(void **state) {
+    int32_t context[CONTEXT], endings[46];
+    double scores[ENDINGS] = {7, 7, 7};
+    size_t lengths[ENDINGS] = {1, 0, 2};
+    reports stop = {0, 3};
+    ggufx_progress progress = {sizeof progress, 0, NULL, &stop, on_progress};
+    fixture f;
+    (void)state;
+    make_endings(context, endings);
+    begin_rows(&f, NULL, 0);
+#define SCORE(out, session, n_context, n_tokens, n)                                                \
+    ggufx_measure_endings(out, session, context, n_context, endings, n_tokens, n, NULL, &f.error)
+    FAILS(&f, GGUFX_E_ARGUMENT, "out", SCORE(NULL, f.session, CONTEXT, kLengths, 3));
+    FAILS(&f, GGUFX_E_ARGUMENT, "session", SCORE(scores, NULL, CONTEXT, kLengths, 3));
+    FAILS(&f, GGUFX_E_ARGUMENT, "context", SCORE(scores, f.session, 0, kLengths, 3));
+    FAILS(&f, GGUFX_E_ARGUMENT, "endings", SCORE(scores, f.session, CONTEXT, kLengths, 0));
+    FAILS(&f, GGUFX_E_ARGUMENT, "ending 1", SCORE(scores, f.session, CONTEXT, lengths, 3));
+    lengths[1] = SIZE_MAX;
+    assert_int_not_equal(SCORE(scores, f.session, CONTEXT, lengths, 3), GGUFX_OK);
+    lengths[1] = TINY_CONTEXT - CONTEXT + 2;
+    FAILS(&f, GGUFX_E_CAPACITY, "room", SCORE(scores, f.session, CONTEXT, lengths, 2));
+    FAILS(&f, GGUFX_E_CANCELLED, "",
+          ggufx_measure_endings(scores, f.session, context, CONTEXT, endings, kLengths, ENDINGS,
+                                &progress, &f.error));
+    endings[45] = TINY_VOCAB;
+    assert_int_equal(SCORE(scores, f.session, CONTEXT, kLengths, 3), GGUFX_E_ARGUMENT);
+    for (int i = 0; i < ENDINGS; i++) assert_true(scores[i] == 7);
+    assert_int_equal(ggufx_session_length(f.session), 0);
+    MUST(&f, ggufx_session_decode(f.session, context, 2, NULL, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "2 tokens", SCORE(scores, f.session, CONTEXT, kLengths, 2));
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figures_are_those_of_binary64),
+        cmocka_unit_test(test_a_model_does_not_differ_from_itself),
+        cmocka_unit_test(test_neither_batches_nor_fewer_chunks_change_a_bit),
+        cmocka_unit_test(test_damage_is_found_wherever_it_is),
+        cmocka_unit_test(test_logits_of_something_else_are_a_mismatch),
+        cmocka_unit_test(test_bad_arguments_are_refused),
+        cmocka_unit_test(test_a_file_appears_whole_or_not_at_all),
+        cmocka_unit_test(test_it_stops_at_each_poll_and_at_each_write),
+        cmocka_unit_test(test_it_survives_each_failing_allocation),
+        cmocka_unit_test(test_endings_have_the_probabilities_of_binary64),
+        cmocka_unit_test(test_endings_that_cannot_be_are_refused),
+    };
+    if (temporary_make() != 0) return 1;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    temporary_clean();
+    return temporary_remove() != 0 || failed;
+}
