@@ -149,6 +149,22 @@ class Faults(tool.Case):
         os.unlink(self.path("whole.gguf"))
         return self.parts(name)
 
+    def test_an_edit_that_was_undone_leaves_no_journal(self):
+        path, prepare = self.put("m.gguf", tiny())
+        count, command = os.path.join(self.folder, "count"), self.tool("set", path, "general.name=" + 700 * "n", "-q")
+        calls = {"FAIL_CALLS": "write sync", "FAIL_COUNT": count}
+        self.assertEqual(self.start(command, **calls).returncode, 0)
+        with open(count, encoding="ascii") as file:
+            n_calls = int(file.read())
+        self.assertGreater(n_calls, 3)
+        n_failed = 0
+        for at in range(1, n_calls + 1):
+            prepare()
+            result = self.start(command, FAIL_AT=str(at), FAIL_ERROR=str(errno.EIO), **calls)
+            n_failed += result.returncode != 0
+            self.assertEqual(sorted(os.listdir(self.folder)), ["count", "m.gguf"], (at, result.stderr))
+        self.assertGreater(n_failed, 3)
+
     def test_split_over_a_set(self):
         kept = [(path, content(path)) for path in self.split("m", tiny("old", 2))]
 

@@ -49,21 +49,34 @@ static double ratio_of(const cost_case *c) {
     return l / s;
 }
 
+/* How much memory one of `size` things touches is not known to the byte (a slot of a table, a line of
+ * its name, a descriptor), and a cache shows at the footprint that fits it once and not four times:
+ * the control runs at several, and the largest ratio counts. */
+static double control_ratio(const cost_case *c) {
+    static const size_t shares[] = {16, 8, 4, 1};
+    const size_t bytes_each = c->bytes_each ? c->bytes_each : 256;
+    double largest = 0;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        const cost_case control = {.name = "control",
+                                   .size = c->size * bytes_each / shares[i],
+                                   .prepare = control_prepare,
+                                   .run = control_run,
+                                   .finish = control_finish};
+        const double ratio = ratio_of(&control);
+        if (ratio > largest) largest = ratio;
+    }
+    return largest;
+}
+
 /* Rounds are repeated until one is linear: what caches and other programs add differs from round to
  * round, what squares the cost is in each of them. Where the larger size leaves caches that hold the
  * smaller one, linear work takes more than four times as long: as much more as the control does, up
  * to seven times. */
 void assert_cost_is_linear(const cost_case *c) {
-    const size_t bytes = c->size * (c->bytes_each ? c->bytes_each : 256);
-    const cost_case control = {.name = "control",
-                               .size = bytes,
-                               .prepare = control_prepare,
-                               .run = control_run,
-                               .finish = control_finish};
     for (int round = 0; round < 8; round++) {
         const double ratio = ratio_of(c);
         if (ratio <= 4.6) return;
-        const double of_control = ratio_of(&control) * 1.15;
+        const double of_control = control_ratio(c) * 1.15;
         if (ratio <= (of_control < 7.0 ? of_control : 7.0)) return;
     }
     fail_msg("%s: the cost is not linear", c->name);

@@ -261,6 +261,10 @@ void Crowd::copy() {
     const size_t n =
         random_.below(2) ? sequences_[from].length : random_.below(sequences_[from].length + 1);
     ggufx_error error = {};
+    if (from != to && random_.below(4)) { // few are empty by themselves
+        must(ggufx_session_sequence_truncate(session_, to, 0, &error), error, name_.c_str());
+        sequences_[to].length = 0;
+    }
     const ggufx_status status = ggufx_session_sequence_copy(session_, from, to, n, &error);
     const bool fits = from != to && sequences_[to].length == 0;
     CHECK(status == (fits ? GGUFX_OK : GGUFX_E_STATE), "%s: copy %u to %u: %s", name_.c_str(), from,

@@ -62,7 +62,8 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
     kv_bytes good = kv_saved(kv, 0);
     const uint64_t dropped = crafted_get(good.data + kTrack + kAtDropped, 8);
     const uint64_t held = kTokens - dropped, top = UINT64_MAX - 9;
-    assert_true(dropped > 0 && held > 0);
+    const uint64_t first = crafted_get(good.data + kTrack + kCraftedPositions, 4); /* of the page */
+    assert_true(dropped > 0 && held > 0 && first > 0);
     const struct crafted cases[] = {
         {"both near 2^64", {{kAtTokens, 8, top}, {kAtDropped, 8, top - held}, {0, 0, 0}}},
         {"both at 2^63",
@@ -86,6 +87,7 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
         {"an infinity", {{kCraftedPositions + 4 * 64, 2, 0x7c00}, {0, 0, 0}, {0, 0, 0}}},
         {"a NaN", {{kCraftedPositions + 4 * 64 + 62, 2, 0xfe01}, {0, 0, 0}, {0, 0, 0}}},
         {"a position that descends", {{kCraftedPositions + 4, 4, 0}, {0, 0, 0}, {0, 0, 0}}},
+        {"one that descends by one", {{kCraftedPositions + 4, 4, first - 1}, {0, 0, 0}, {0, 0, 0}}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kv_bytes bad = with_changes(&good, cases[i].changes, 3);
