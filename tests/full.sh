@@ -2,7 +2,7 @@
 # All there is, the long form: what .ci/run does after its installation, then longer inputs.
 # usage: tests/full.sh [FOLDER_FOR_BUILDS]     (as root; needs the packages .ci/run installs, and
 # dpkg-dev debhelper lintian debootstrap g++-s390x-linux-gnu g++-i686-linux-gnu
-# g++-mingw-w64-x86-64 wine64 clang-tidy cppcheck)
+# g++-mingw-w64-x86-64 wine64 clang-tidy cppcheck chromium haproxy nginx-light, and node 20 with npm)
 # SPDX-License-Identifier: MIT
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -57,6 +57,9 @@ done
 printf '\n== debian\n'
 tests/debian.sh "$builds/debian" || echo "debian: exit $?"
 logs+=("=$builds/debian/testlog.json")
+printf '\n== clients of the server\n'
+tests/serve_clients.sh "$builds/clients" "$builds/plain/ggufx" || echo "clients: exit $?"
+logs+=("=$builds/clients/testlog.json")
 printf '\n== windows\n'
 windows=0
 tests/cross/windows.sh "$builds/windows" "$builds/plain" || windows=$?

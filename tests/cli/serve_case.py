@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 
+import serve_schema
 import tool
 from tool import MODEL
 
@@ -15,11 +16,12 @@ STORY = [{"role": "user", "content": "Once upon a time"}]
 
 
 class Server:
-    def __init__(self, *args, model=MODEL):
+    def __init__(self, *args, model=MODEL, env=None, **options):
         self.process = subprocess.Popen(
-            [*tool.WRAPPER, tool.TOOL, "serve", model, "--port", "0", *map(str, args)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=tool.environment())
+            [*tool.WRAPPER, tool.TOOL, "serve", model, "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=tool.environment(**(env or {})), **options)
         self.said = self.process.stderr.readline().decode()
+        self.checks = True  # answers against the description of the interface
         found = re.search(r" on (?:http://([^:]+|\[.*\]):(\d+)|unix:(\S+))", self.said)
         if not found:
             raise AssertionError(self.said + self.process.communicate()[1].decode())
@@ -47,17 +49,24 @@ class Server:
         """Status and object of an answer."""
         with self.open(path, body, **options) as response:
             content = response.read()
-            return response.status, json.loads(content) if content else None
+            answer = json.loads(content) if content else None
+        if self.checks:
+            serve_schema.check(path, options.get("method"), body, response.status, answer)
+        return response.status, answer
 
     def stream(self, path, body):
         """The events of an answer, the last of which is [DONE]."""
         with self.open(path, {**body, "stream": True}) as response:
             if response.status != 200:
                 raise AssertionError(response.read())
-            return list(events(response))
+            out = list(events(response))
+        for event in out:
+            if event != "[DONE]" and self.checks:
+                serve_schema.check(path, "POST", None, 200, event, "text/event-stream")
+        return out
 
-    def metric(self, name):
-        with self.open("/metrics") as response:
+    def metric(self, name, **options):
+        with self.open("/metrics", **options) as response:
             text = response.read().decode()
         return float(re.search(r"^ggufx_%s (\S+)$" % name, text, re.M)[1])
 

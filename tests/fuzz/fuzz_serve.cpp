@@ -28,13 +28,15 @@ static void check(const Wanted &wanted) {
     if (wanted.n < 1 || wanted.n > 8 || wanted.stop.size() > 16 || wanted.n_top > 20) abort();
     if (wanted.include_usage && !wanted.stream) abort();
     if (!(wanted.sampling.temperature >= 0) || !(wanted.sampling.top_p <= 1)) abort();
-    if (wanted.max_tokens && *wanted.max_tokens == 0) abort();
+    if (wanted.best_of < wanted.n || wanted.best_of > 8 || wanted.conversation.size() > 128)
+        abort();
     for (const ggufx_logit_bias &bias : wanted.biases)
         if (bias.id < 0 || !(bias.bias >= -100 && bias.bias <= 100)) abort();
 }
 
 static void check(const ChatWanted &wanted) {
     check(static_cast<const Wanted &>(wanted));
+    if (wanted.max_tokens && *wanted.max_tokens == 0) abort();
     const Json messages = Json::parse(wanted.messages, "messages");
     if (!messages.is_array() || messages.size() == 0) abort();
     for (const Json &message : messages.elements())
@@ -57,6 +59,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const CompletionWanted wanted = read_completion(body, defaults, lenient);
         check(wanted);
         if (wanted.prompts.empty() || wanted.prompts.size() > 2048) abort();
+        if (wanted.max_tokens && *wanted.max_tokens == 0 && !wanted.echo) abort();
+    });
+    attempt([&] {
+        const ResponsesWanted wanted = read_responses(body, defaults, lenient);
+        check(wanted);
+        if (!wanted.asked.is_object() || !wanted.asked.find("tools")) abort();
+    });
+    attempt([&] {
+        const RerankWanted wanted = read_rerank(body, lenient);
+        if (wanted.documents.empty() || wanted.documents.size() > 2048 || wanted.top_n == 0)
+            abort();
+    });
+    attempt([&] {
+        const std::string name = read_slot_name(body, lenient);
+        if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) abort();
     });
     attempt([&] {
         for (const TextOrIds &input : read_embeddings(body, lenient).inputs)
@@ -81,6 +98,12 @@ static const char *const kSeeds[] = {
     R"({"input":[[1,2],[3]],"encoding_format":"base64","dimensions":8,"user":"u"})",
     R"({"content":"text","add_special":true,"with_pieces":true})",
     R"({"tokens":[1,2,3]})",
+    R"({"query":"q","documents":["a",{"text":"b"}],"top_n":1,"return_documents":true})",
+    R"({"filename":"a-b_c.1"})",
+    R"({"input":[{"role":"user","content":[{"type":"input_text","text":"x"}]},{"type":"reasoning","summary":[],"content":[]},)"
+    R"({"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"o"}],)"
+    R"("instructions":"i","tools":[{"type":"function","name":"f","parameters":{}}],"text":{"format":{"type":"text"}},)"
+    R"("reasoning":{"effort":"low"},"include":["message.output_text.logprobs"],"top_logprobs":2,"max_output_tokens":3,"stream":true})",
 };
 
 static void check_guard() {

@@ -28,7 +28,8 @@ using Ids = std::vector<int32_t>;
 class FakeMachine : public Machine {
 public:
     FakeMachine(uint32_t n_sequences, uint32_t n_batch)
-        : rows_(n_sequences), n_batch_(n_batch), logits_(n_sequences * 2) {}
+        : rows_(n_sequences), reserved_(n_sequences), n_batch_(n_batch),
+          logits_((n_sequences + n_batch) * 2) {}
     uint32_t n_sequences() const override { return static_cast<uint32_t>(rows_.size()); }
     uint32_t n_vocab() const override { return 2; }
     uint32_t n_batch() const override { return n_batch_; }
@@ -56,9 +57,12 @@ public:
             }
         size_t row = 0;
         for (const Item &item : items) {
-            for (const int32_t id : item.ids)
-                rows_[item.sequence].push_back(id * 2 + (path == Path::rows));
-            if (item.wants_logits) logits_[2 * row++] = value(rows_[item.sequence]);
+            for (size_t i = 0; i < item.ids.size(); i++) {
+                rows_[item.sequence].push_back(item.ids[i] * 2 + (path == Path::rows));
+                if (item.logits == Logits::all ||
+                    (item.logits == Logits::last && i + 1 == item.ids.size()))
+                    logits_.at(2 * row++) = value(rows_[item.sequence]);
+            }
         }
         return logits_.data();
     }
@@ -73,6 +77,15 @@ public:
         n_copies++;
         return true;
     }
+    // Memory for `room` tokens in all, if that is set.
+    bool reserve(uint32_t sequence, uint64_t n) override {
+        uint64_t others = 0;
+        for (size_t i = 0; i < reserved_.size(); i++)
+            if (i != sequence) others += std::max<uint64_t>(reserved_[i], rows_[i].size());
+        if (room > 0 && others + n > room) return false;
+        reserved_[sequence] = n;
+        return true;
+    }
     static float value(const Ids &row) {
         uint32_t hash = 7;
         for (const int32_t id : row) hash = (hash ^ static_cast<uint32_t>(id)) * 16777619u;
@@ -81,11 +94,13 @@ public:
 
     double time = 0;
     uint64_t n_calls = 0, n_copies = 0, most = 0;
+    uint64_t room = 0;
     int32_t fails_at = -1, full_at = -1, n_full = 0;
     bool refuses_copies = false;
 
 private:
     std::vector<Ids> rows_;
+    std::vector<uint64_t> reserved_;
     uint32_t n_batch_;
     std::vector<float> logits_;
 };
@@ -93,7 +108,14 @@ private:
 struct FakeWriter : Writer {
     FakeWriter(FakeMachine &machine_, size_t n) : machine(machine_), n_wanted(n) {}
     bool is_gone() override { return gone; }
+    bool is_late() override { return late; }
+    void score(size_t first, std::span<const float> logits) override {
+        CHECK(first == scores.size());
+        for (size_t i = 0; i < logits.size(); i += 2)
+            scores.push_back(static_cast<int32_t>(logits[i]));
+    }
     void begin(size_t n) override {
+        CHECK(begun == 0 || machine.n_calls == 0);
         n_cached = n;
         begun = machine.n_calls;
     }
@@ -110,14 +132,14 @@ struct FakeWriter : Writer {
         failure = why;
         full = is_full;
     }
-    void stop() override { stopped = true; }
+    void stop(const std::string &) override { stopped = true; }
 
     FakeMachine &machine;
     size_t n_wanted, n_cached = 0;
     uint64_t n_passed = 0, begun = 0, ended = 0;
-    Ids out;
+    Ids out, scores;
     double last = 0, longest = 0;
-    bool gone = false, stopped = false, full = false;
+    bool gone = false, late = false, stopped = false, full = false;
     std::string failure;
 };
 
@@ -137,6 +159,8 @@ struct Bench {
         last_job = std::make_shared<Job>();
         last_job->prompt = prompt;
         last_job->owner = owner;
+        last_job->cache = shared_cache ? 0 : owner;
+        last_job->most = n;
         last_job->writer = writer;
         last_job->first = std::move(first);
         last_job->share = share;
@@ -152,6 +176,7 @@ struct Bench {
     FakeMachine machine;
     Scheduler scheduler;
     std::shared_ptr<Job> last_job;
+    bool shared_cache = false;
 };
 
 Ids alone(const Ids &prompt, size_t n, Path answers = Path::rows) {
@@ -212,9 +237,8 @@ void a_conversation_that_goes_on_takes_its_beginning() {
 
 void beginnings_are_not_shared_between_owners_unless_asked() {
     for (const bool share : {false, true}) {
-        SchedulerOptions options;
-        options.share_prefixes = share;
-        Bench bench(4, options);
+        Bench bench(4);
+        bench.shared_cache = share;
         bench.add(made(1, 60), 2, 1);
         bench.run();
         const auto other = bench.add(made(1, 60), 2, 2);
@@ -319,15 +343,15 @@ void without_memory_free_places_give_theirs() {
     Bench bench(3);
     bench.add(made(1, 40), 3);
     bench.run();
-    CHECK(bench.scheduler.counts().n_held == 42);
+    CHECK(bench.scheduler.counts().n_held == 40); // what others may begin with
     bench.machine.full_at = 777;
     bench.machine.n_full = 1;
     const Ids prompt = {777, 1, 2};
     const auto tried = bench.add(prompt, 3);
     bench.run();
     CHECK(tried->failure.empty() && tried->out == alone(prompt, 3));
-    CHECK(bench.scheduler.counts().n_held == 5);
-    bench.machine.n_full = 2;
+    CHECK(bench.scheduler.counts().n_held == 3);
+    bench.machine.n_full = 3;
     const auto refused = bench.add(prompt, 3, 5);
     bench.run();
     CHECK(refused->full && refused->out.empty());
@@ -337,11 +361,139 @@ void stop_ends_all() {
     Bench bench(1);
     const auto runs = bench.add(made(1, 8), 100), waits = bench.add(made(1, 8), 100);
     for (int i = 0; i < 5; i++) bench.scheduler.step();
-    bench.scheduler.stop();
+    bench.scheduler.stop("the end");
     CHECK(runs->stopped && waits->stopped && bench.scheduler.is_idle());
     const auto later = bench.add(made(1, 8), 4);
     bench.run();
     CHECK(later->out == alone(made(1, 8), 4));
+}
+
+// Collisions of all hashes change no answer, only what is found.
+void hashes_decide_nothing() {
+    const auto zero = [](uint64_t, uint64_t) { return uint64_t{7}; };
+    PrefixIndex index(3, 1, zero);
+    std::vector<PrefixIndex::Code> a(200), b(200), c(200);
+    for (size_t i = 0; i < 200; i++) {
+        a[i] = static_cast<uint32_t>(i);
+        b[i] = i < 130 ? a[i] : 9;
+        c[i] = 5;
+    }
+    const auto begin = [&](uint32_t sequence, uint64_t owner,
+                           std::span<const PrefixIndex::Code> codes) {
+        index.begin(sequence, owner);
+        for (size_t i = 0; i < codes.size(); i += 7)
+            index.append(sequence, codes.subspan(i, std::min<size_t>(7, codes.size() - i)));
+    };
+    begin(0, 1, a);
+    begin(1, 1, c);
+    begin(2, 2, b);
+    CHECK(index.find(1, b).sequence == 0 && index.find(1, b).n == 130);
+    CHECK(index.find(2, a).sequence == 2 && index.find(2, a).n == 130);
+    CHECK(index.find(3, a).n == 0);
+    index.cut(0, 100);
+    CHECK(index.find(1, a).n == 100);
+    index.cut(0, 15); // less than is worth a copy
+    CHECK(index.find(1, a).n == 0);
+    index.begin(0, 2);
+    CHECK(index.codes(0).empty() && index.find(2, c).n == 0);
+}
+
+// Kept beginnings are found among many, by whole pages and within one; more places than texts.
+void beginnings_of_ended_texts_are_kept() {
+    SchedulerOptions options;
+    options.n_parallel = 2;
+    Bench bench(40, options);
+    for (int i = 0; i < 30; i++) bench.add(made(100 * i, 70 + static_cast<size_t>(i)), 2);
+    bench.run();
+    CHECK(bench.scheduler.counts().n_kept > 30 * 70);
+    for (int i = 0; i < 30; i++) {
+        Ids prompt = made(100 * i, 70 + static_cast<size_t>(i));
+        prompt.push_back(5);
+        const auto writer = bench.add(prompt, 3);
+        bench.run();
+        CHECK(writer->n_cached == 70u + static_cast<size_t>(i) && writer->out == alone(prompt, 3));
+    }
+}
+
+// With memory for a third of what is asked all are served; who gave a place back goes on as if not.
+void a_text_that_gave_its_place_back_goes_on() {
+    for (const Path answers : {Path::rows, Path::tiles}) {
+        SchedulerOptions options;
+        options.answers = answers;
+        Bench bench(8, options);
+        bench.machine.room = 1400;
+        std::vector<std::shared_ptr<FakeWriter>> writers;
+        for (int i = 0; i < 8; i++)
+            writers.push_back(bench.add(made(40 * i, 30), 600, static_cast<uint64_t>(i % 3)));
+        bench.run();
+        CHECK(bench.scheduler.counts().n_preempted > 0);
+        for (int i = 0; i < 8; i++)
+            CHECK(writers[static_cast<size_t>(i)]->out == alone(made(40 * i, 30), 600, answers));
+        const auto large = bench.add(made(3, 2000), 5); // never fits
+        bench.run();
+        CHECK(large->full && large->out.empty());
+    }
+}
+
+void who_waits_long_gets_a_place_of_one_with_many() {
+    SchedulerOptions options;
+    options.patience_seconds = 0.5;
+    Bench bench(4, options);
+    std::vector<std::shared_ptr<FakeWriter>> many;
+    for (int i = 0; i < 8; i++) many.push_back(bench.add(made(40 * i, 30), 2000, 1));
+    for (int i = 0; i < 100; i++) bench.scheduler.step();
+    const auto other = bench.add(made(7, 30), 10, 2);
+    const double start = bench.machine.time;
+    while (other->ended == 0) bench.scheduler.step();
+    CHECK(bench.machine.time - start < 1.0);
+    CHECK(bench.scheduler.counts().n_preempted == 1);
+    bench.run();
+    CHECK(bench.scheduler.counts().n_again > 0);
+    for (int i = 0; i < 8; i++)
+        CHECK(many[static_cast<size_t>(i)]->out == alone(made(40 * i, 30), 2000));
+    CHECK(other->out == alone(made(7, 30), 10));
+}
+
+// Deficits: an owner of long texts does not get more tokens than one of short ones.
+void owners_get_as_many_tokens() {
+    Bench bench(1);
+    std::vector<std::shared_ptr<FakeWriter>> large, small;
+    for (int i = 0; i < 6; i++) large.push_back(bench.add(made(i, 1000), 200, 1));
+    for (int i = 0; i < 60; i++) small.push_back(bench.add(made(i + 7, 40), 60, 2));
+    while (large[2]->ended == 0) bench.scheduler.step();
+    size_t n = 0; // of the short texts: as many tokens as of the long ones
+    for (const auto &writer : small) n += writer->ended > 0;
+    CHECK(n >= 20 && n <= 50);
+    bench.run();
+}
+
+void scores_are_those_of_every_token() {
+    for (const size_t n : {1u, 16u, 17u, 100u}) {
+        Bench bench(3);
+        bench.add(made(1, 64), 3);
+        const Ids prompt = made(1, n);
+        const auto other = bench.add(made(9, 100), 10);
+        const auto writer = bench.add(prompt, 4);
+        bench.last_job->scores = true;
+        bench.run();
+        CHECK(writer->n_cached == 0 && writer->scores.size() == n);
+        Ids row;
+        for (size_t i = 0; i < n; i++) {
+            row.push_back(prompt[i] * 2);
+            CHECK(writer->scores[i] == static_cast<int32_t>(FakeMachine::value(row)));
+        }
+        CHECK(writer->out == alone(prompt, 4) && other->out == alone(made(9, 100), 10));
+    }
+}
+
+void who_is_late_ends() {
+    Bench bench(1);
+    const auto runs = bench.add(made(1, 8), 1000), waits = bench.add(made(1, 8), 10);
+    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    runs->late = waits->late = true;
+    bench.run();
+    CHECK(runs->stopped && waits->stopped && runs->out.size() > 2 && waits->out.empty());
+    CHECK(bench.scheduler.counts().n_left == 0);
 }
 
 // Texts of 100 tokens each: their number times four is four times the work, up to a third.
@@ -369,6 +521,13 @@ int main() {
     a_fault_of_one_is_nobody_elses();
     without_memory_free_places_give_theirs();
     stop_ends_all();
+    hashes_decide_nothing();
+    beginnings_of_ended_texts_are_kept();
+    a_text_that_gave_its_place_back_goes_on();
+    who_waits_long_gets_a_place_of_one_with_many();
+    owners_get_as_many_tokens();
+    scores_are_those_of_every_token();
+    who_is_late_ends();
     work_grows_with_what_is_asked();
     std::printf("%d checks\n", g_checks);
     return g_checks > 100 ? 0 : 1;

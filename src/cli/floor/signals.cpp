@@ -19,12 +19,28 @@ static volatile std::sig_atomic_t g_signal = 0; // the process's, as signals are
 // Of keep_interrupts(): what is written there ends a poll that comes after the signal, too.
 static int g_wake[2] = {-1, -1};
 
-static void on_signal(int number) {
-    g_signal = number;
+void wake() {
     if (g_wake[1] < 0) return;
     const int error = errno;
     [[maybe_unused]] const ssize_t n = write(g_wake[1], "", 1); // a full one wakes, too
     errno = error;
+}
+
+static void on_signal(int number) {
+    g_signal = number;
+    wake();
+}
+
+int wake_descriptor() {
+    if (g_wake[0] < 0 && pipe2(g_wake, O_CLOEXEC | O_NONBLOCK) != 0) g_wake[0] = g_wake[1] = -1;
+    return g_wake[0];
+}
+
+void wait_for_wake(int milliseconds) {
+    struct pollfd at = {wake_descriptor(), POLLIN, 0};
+    if (poll(&at, 1, at.fd < 0 && milliseconds < 0 ? 1000 : milliseconds) <= 0) return;
+    char old[16];
+    while (read(at.fd, old, sizeof old) > 0) {}
 }
 
 void prepare_process() {
@@ -43,7 +59,7 @@ void prepare_process() {
 }
 
 void keep_interrupts() {
-    if (g_wake[0] < 0 && pipe2(g_wake, O_CLOEXEC | O_NONBLOCK) != 0) g_wake[0] = g_wake[1] = -1;
+    wake_descriptor();
     struct sigaction action = {};
     action.sa_handler = on_signal;
     sigaction(SIGINT, &action, nullptr);

@@ -4,8 +4,10 @@
 #include "floor/output.hpp"
 #include "floor/text.hpp"
 #include "models/text_model.hpp"
+#include "models/text_pairs.hpp"
 
 #include <fmt/format.h>
+#include <memory>
 
 namespace ggufx::cli {
 
@@ -28,11 +30,7 @@ public:
             throw Failure(kUnsupported, std::string(error.message) + "; --ids takes texts as ids");
         if (status != GGUFX_OK) throw Failure(exit_code(status), error);
         tokenizer_ = Tokenizer(handle);
-        template_ = meta_text(file, "tokenizer.chat_template.rerank").value_or("");
-        around_ = ids_of("", GGUFX_TOKENIZE_ADD_SPECIAL);
-        facts_ = facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *e) {
-            return ggufx_tokenizer_info(out, tokenizer_.get(), e);
-        });
+        pairs_ = std::make_unique<PairMaker>(file, tokenizer_.get());
     }
 
     // `from` says where the text stood.
@@ -43,54 +41,18 @@ public:
             return out;
         }
         require_utf8(text, from, kUsage);
-        if (options_.query.empty()) return ids_of(text, GGUFX_TOKENIZE_ADD_SPECIAL);
-        return template_.empty() ? pair_of(text) : from_template(text);
+        if (options_.query.empty()) return pairs_->ids_of(text, GGUFX_TOKENIZE_ADD_SPECIAL);
+        return pairs_->make(options_.query, text);
     }
 
     // How many ids at the end are no text: [SEP], </s>.
-    size_t n_ending() const { return around_.size() - (begins() ? 1 : 0); }
+    size_t n_ending() const { return pairs_ ? pairs_->n_ending() : 0; }
 
 private:
-    bool begins() const { return !around_.empty() && around_[0] == facts_.bos; }
-    Ids ids_of(const std::string &text, uint32_t flags) const {
-        Ids ids(text.size() + 4); // a byte gives at most one id
-        size_t needed = 0;
-        call([&](ggufx_error *error) {
-            return ggufx_tokenize(ids.data(), ids.size(), &needed, tokenizer_.get(), text.data(),
-                                  text.size(), flags, error);
-        });
-        ids.resize(needed);
-        return ids;
-    }
-    // [CLS] query [SEP] text [SEP]; models with the vocabulary of XLM-R have two between.
-    Ids pair_of(const std::string &text) const {
-        Ids out = ids_of(options_.query, GGUFX_TOKENIZE_ADD_SPECIAL);
-        const Ids more = ids_of(text, GGUFX_TOKENIZE_ADD_SPECIAL);
-        if (std::string_view(facts_.kind) == "t5" && facts_.eos >= 0) out.push_back(facts_.eos);
-        out.insert(out.end(), more.begin() + (begins() ? 1 : 0), more.end());
-        return out;
-    }
-    // The file's own words around a query and a document.
-    Ids from_template(const std::string &text) const {
-        std::string out = template_;
-        const auto put = [&](const std::string &name, const std::string &value, size_t from) {
-            const size_t at = out.find(name, from);
-            if (at == std::string::npos) return from;
-            out.replace(at, name.size(), value);
-            return at + value.size();
-        };
-        const bool query_first = out.find("{query}") < out.find("{document}");
-        const size_t next =
-            query_first ? put("{query}", options_.query, 0) : put("{document}", text, 0);
-        query_first ? put("{document}", text, next) : put("{query}", options_.query, next);
-        return ids_of(out, GGUFX_TOKENIZE_ADD_SPECIAL | GGUFX_TOKENIZE_PARSE_SPECIAL);
-    }
-
     const EmbedTextOptions &options_;
     Tokenizer tokenizer_;
-    std::string template_;
-    Ids around_, query_;
-    ggufx_tokenizer_facts facts_ = {};
+    std::unique_ptr<PairMaker> pairs_;
+    Ids query_;
 };
 
 void cut_to(Ids &ids, size_t n, size_t n_ending) {

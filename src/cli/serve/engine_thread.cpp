@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 namespace ggufx::cli {
 
@@ -33,6 +34,13 @@ void EngineThread::add(std::vector<std::shared_ptr<Job>> jobs) {
     wake_.notify_one();
 }
 
+void EngineThread::post(Task task) {
+    const std::lock_guard lock(mutex_);
+    is_idle_ = false;
+    tasks_.push_back(std::move(task));
+    wake_.notify_one();
+}
+
 void EngineThread::stop() {
     const std::lock_guard lock(mutex_);
     stops_ = true;
@@ -41,24 +49,34 @@ void EngineThread::stop() {
 
 bool EngineThread::take() {
     std::unique_lock lock(mutex_);
-    is_idle_ = scheduler_.is_idle() && incoming_.empty();
-    wake_.wait(lock,
-               [&] { return stops_ || ends_ || !incoming_.empty() || !scheduler_.is_idle(); });
+    is_idle_ = scheduler_.is_idle() && incoming_.empty() && tasks_.empty();
+    wake_.wait(lock, [&] {
+        return stops_ || ends_ || !incoming_.empty() || !tasks_.empty() || !scheduler_.is_idle();
+    });
     for (std::shared_ptr<Job> &job : incoming_) scheduler_.add(std::move(job));
     incoming_.clear();
-    if (stops_) scheduler_.stop();
-    stops_ = false;
-    return !ends_;
+    const std::vector<Task> tasks = std::exchange(tasks_, {});
+    const bool stops = std::exchange(stops_, false), ends = ends_;
+    lock.unlock();
+    for (const Task &task : tasks) task(scheduler_);
+    if (stops) scheduler_.stop("the server ends");
+    return !ends;
 }
 
 void EngineThread::run() {
+    metrics_.memory(machine_->memory());
+    double told = monotonic_seconds();
     while (take()) {
         const double start = monotonic_seconds();
+        if (start - told >= 1) { // it goes over all pages
+            metrics_.memory(machine_->memory());
+            told = start;
+        }
         try {
             scheduler_.step();
         } catch (const std::exception &error) { // no memory for the list of a step, or alike
             std::fprintf(stderr, "ggufx: %s: all texts in work end here\n", error.what());
-            scheduler_.stop();
+            scheduler_.stop("out of memory");
         }
         const SchedulerCounts counts = scheduler_.counts();
         n_waiting_ = counts.n_waiting;

@@ -14,11 +14,13 @@ double monotonic_seconds();
 
 class EngineThread {
 public:
+    using Task = std::function<void(Scheduler &)>;
     EngineThread(std::unique_ptr<Machine> machine, const SchedulerOptions &options,
                  Metrics &metrics);
     ~EngineThread(); // stops what is in work
 
     void add(std::vector<std::shared_ptr<Job>> jobs);
+    void post(Task task);                           // between two steps; throws nothing
     size_t n_waiting() const { return n_waiting_; } // not in work yet
     bool is_idle() const { return is_idle_; }
     void stop(); // ends every text, soon
@@ -33,6 +35,7 @@ private:
     std::mutex mutex_;
     std::condition_variable wake_;
     std::vector<std::shared_ptr<Job>> incoming_;
+    std::vector<Task> tasks_;
     bool stops_ = false, ends_ = false;
     std::atomic<size_t> n_waiting_ = 0;
     std::atomic<bool> is_idle_ = true;

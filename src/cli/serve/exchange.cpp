@@ -32,7 +32,7 @@ void Exchange::respond(int status, const std::string &type, std::string body,
     status_ = status;
     type_ = type;
     body_ = std::move(body);
-    headers_ = std::move(headers);
+    for (Header &header : headers) headers_.push_back(std::move(header));
     ended_ = true;
     wake();
 }
@@ -42,6 +42,11 @@ void Exchange::respond(const ApiError &error) {
     if (error.status == 429 || error.status == 503) headers.emplace_back("Retry-After", "1");
     if (error.status == 401) headers.emplace_back("WWW-Authenticate", "Bearer");
     respond(error.status, "application/json", error.to_json().dump() + "\n", std::move(headers));
+}
+
+void Exchange::add_header(const std::string &name, const std::string &value) {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::waiting) headers_.emplace_back(name, value);
 }
 
 void Exchange::open_stream() {

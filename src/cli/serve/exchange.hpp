@@ -25,19 +25,23 @@ public:
     using Header = std::pair<std::string, std::string>;
     static constexpr size_t kMostUnsent = 256u << 10; // of a stream whose reader is slow
 
-    Exchange(int socket, uint64_t owner) : owner_(owner), socket_(socket) {}
+    // `owner`: of the key, 0 without; `asker`: who takes turns with others, the key or an address.
+    Exchange(int socket, uint64_t owner, uint64_t asker)
+        : owner_(owner), asker_(asker), socket_(socket) {}
 
     // Of those that make the answer. The first of respond and open_stream counts.
     void respond(int status, const std::string &type, std::string body,
                  std::vector<Header> headers = {});
     void respond(const ApiError &error);
     void open_stream();
+    void add_header(const std::string &name, const std::string &value); // before either
     void write(std::string_view text);
     void end();
     void keep_alive(double now); // a comment, where nothing was written for long
     void tell(ExchangeFacts facts);
     bool is_gone(); // the client left, or is too slow; asks the socket
     uint64_t owner() const { return owner_; }
+    uint64_t asker() const { return asker_; }
 
     // Of the one that sends.
     enum class State { waiting, whole, stream };
@@ -60,7 +64,7 @@ private:
     void wake(); // under the lock
 
     std::mutex mutex_;
-    uint64_t owner_;
+    uint64_t owner_, asker_;
     int socket_;
     State state_ = State::waiting;
     int status_ = 0;

@@ -3,11 +3,17 @@
 // SPDX-License-Identifier: MIT
 #include "serve/http.hpp"
 
+#include "floor/signals.hpp"
+
+#include <algorithm>
+#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,7 +22,9 @@ namespace ggufx::cli {
 // Of a socket; its requests come one after the other.
 struct HttpServer::Connection {
     int socket;
+    std::string address;
     double deadline; // for the request that is being sent; 0: none is
+    bool is_idle;    // between two requests
 };
 
 namespace {
@@ -27,7 +35,7 @@ constexpr size_t kHeaderBytes = 32u << 10; // of libmicrohttpd: the request's, a
 struct Request {
     std::shared_ptr<Exchange> exchange;
     const Service::Route *route = nullptr;
-    std::string method, path, body, origin;
+    std::string method, path, body, origin, id, address;
     double began = 0;
     bool is_too_large = false, is_taken = false, is_answered = false;
 };
@@ -44,6 +52,8 @@ void quiet(void *, const char *, va_list) {} // a line for each client that leav
 struct HttpServer::Hooks {
     static void connection(void *cls, MHD_Connection *connection, void **context,
                            MHD_ConnectionNotificationCode code);
+    static MHD_Result accept(void *cls, const struct sockaddr *at, socklen_t n);
+    static void describe(HttpServer &server, MHD_Connection *connection, Request &request);
     static MHD_Result request(void *cls, MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *data,
                               size_t *n_data, void **context);
@@ -68,6 +78,48 @@ struct Reader {
     MHD_Connection *connection;
 };
 
+// As people write it; of paths in the file system "unix".
+std::string text_of(const struct sockaddr *at) {
+    char text[INET6_ADDRSTRLEN] = "";
+    if (at && at->sa_family == AF_INET)
+        inet_ntop(AF_INET, &reinterpret_cast<const struct sockaddr_in *>(at)->sin_addr, text,
+                  sizeof text);
+    else if (at && at->sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &reinterpret_cast<const struct sockaddr_in6 *>(at)->sin6_addr, text,
+                  sizeof text);
+    const std::string_view mapped = "::ffff:", all = text;
+    if (all.empty()) return "unix";
+    return std::string(all.starts_with(mapped) ? all.substr(mapped.size()) : all);
+}
+
+std::string address_of(MHD_Connection *connection) {
+    const auto *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return text_of(info ? info->client_addr : nullptr);
+}
+
+bool is_this_machine(const std::string &address) {
+    return address == "unix" || address == "::1" || address.starts_with("127.");
+}
+
+// A name of a request that a log can hold.
+bool is_request_id(const std::string &id) {
+    constexpr size_t most = 128;
+    return !id.empty() && id.size() <= most &&
+           std::all_of(id.begin(), id.end(), [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
+
+// A peer that is no more there is found after a minute and a half, also while nothing is sent.
+void watch_peer(int socket) {
+    const int on = 1, idle = 60, every = 10, times = 3;
+    const unsigned unanswered = 90000; // milliseconds
+    setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+    setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered, sizeof unanswered);
+}
+
 int socket_of(MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
@@ -86,18 +138,63 @@ void HttpServer::Hooks::connection(void *cls, MHD_Connection *connection, void *
     HttpServer &server = *static_cast<HttpServer *>(cls);
     const std::lock_guard lock(server.mutex_);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        auto *const added = new (std::nothrow) HttpServer::Connection{
-            socket_of(connection), monotonic_seconds() + server.options_.send_seconds};
-        *context = added;
-        if (added) server.connections_.push_back(added);
-    } else {
-        auto *const gone = static_cast<HttpServer::Connection *>(*context);
-        std::erase(server.connections_, gone);
-        delete gone;
+        try {
+            server.add(connection, context);
+        } catch (const std::bad_alloc &) {} // it is served, and no time is kept of it
+        return;
     }
+    auto *const gone = static_cast<HttpServer::Connection *>(*context);
+    if (!gone) return;
+    if (--server.n_of_[gone->address] == 0) server.n_of_.erase(gone->address);
+    std::erase(server.connections_, gone);
+    delete gone;
 }
 
-void HttpServer::close_slow() {
+// Under the lock.
+void HttpServer::add(MHD_Connection *connection, void **context) {
+    const std::string address = address_of(connection);
+    const double deadline = monotonic_seconds() + options_.send_seconds;
+    auto added =
+        std::make_unique<Connection>(Connection{socket_of(connection), address, deadline, true});
+    connections_.reserve(connections_.size() + 1);
+    n_of_[address]++;
+    if (address != "unix") watch_peer(added->socket);
+    *context = added.get();
+    connections_.push_back(added.release());
+    make_room();
+    if (connections_.size() == 1) wake(); // who closes slow ones slept without an end
+}
+
+MHD_Result HttpServer::Hooks::accept(void *cls, const struct sockaddr *at, socklen_t) {
+    HttpServer &server = *static_cast<HttpServer *>(cls);
+    return server.may_connect(text_of(at)) ? MHD_YES : MHD_NO;
+}
+
+bool HttpServer::may_connect(const std::string &address) {
+    const auto &proxies = options_.proxies;
+    if (options_.n_per_address == 0 || is_this_machine(address) ||
+        std::find(proxies.begin(), proxies.end(), address) != proxies.end())
+        return true;
+    const std::lock_guard lock(mutex_);
+    const auto at = n_of_.find(address);
+    return at == n_of_.end() || at->second < options_.n_per_address;
+}
+
+// With the last place taken the longest idle connection goes, so that a new one can come: who
+// holds many open and asks nothing keeps nobody out. Under the lock.
+void HttpServer::make_room() {
+    if (connections_.size() < options_.n_connections) return;
+    Connection *oldest = nullptr;
+    for (Connection *one : connections_)
+        if (one->is_idle && one->deadline > 0 && one != connections_.back() &&
+            (!oldest || one->deadline < oldest->deadline))
+            oldest = one;
+    if (!oldest) return;
+    oldest->deadline = 0;
+    shutdown(oldest->socket, SHUT_RDWR);
+}
+
+double HttpServer::close_slow() {
     const std::lock_guard lock(mutex_);
     const double now = monotonic_seconds();
     for (Connection *connection : connections_) {
@@ -105,6 +202,7 @@ void HttpServer::close_slow() {
         connection->deadline = 0;
         shutdown(connection->socket, SHUT_RDWR);
     }
+    return connections_.empty() ? -1 : 1;
 }
 
 size_t HttpServer::n_open() {
@@ -116,6 +214,11 @@ static void set_deadline(std::mutex &mutex, MHD_Connection *connection, double d
     if (HttpServer::Connection *const of = context_of(connection)) of->deadline = deadline;
 }
 
+static void set_idle(std::mutex &mutex, MHD_Connection *connection, bool is_idle) {
+    const std::lock_guard lock(mutex);
+    if (HttpServer::Connection *const of = context_of(connection)) of->is_idle = is_idle;
+}
+
 // ---- requests ----
 
 MHD_Result HttpServer::Hooks::preflight(MHD_Connection *connection, const std::string &origin) {
@@ -125,11 +228,24 @@ MHD_Result HttpServer::Hooks::preflight(MHD_Connection *connection, const std::s
     MHD_add_response_header(response, "Access-Control-Allow-Origin", origin.c_str());
     MHD_add_response_header(response, "Access-Control-Allow-Methods", "GET, POST");
     MHD_add_response_header(response, "Access-Control-Allow-Headers",
-                            "Authorization, Content-Type");
+                            "Authorization, Content-Type, X-Request-Id, X-Session-Id");
     MHD_add_response_header(response, "Vary", "Origin");
     const MHD_Result result = MHD_queue_response(connection, 204, response);
     MHD_destroy_response(response);
     return result;
+}
+
+// Who asks, and the name of what is asked: a proxy's word counts for others.
+void HttpServer::Hooks::describe(HttpServer &server, MHD_Connection *connection, Request &request) {
+    request.address = address_of(connection);
+    const auto &proxies = server.options_.proxies;
+    const bool by_proxy =
+        std::find(proxies.begin(), proxies.end(), request.address) != proxies.end();
+    const std::string forwarded = header(connection, "X-Forwarded-For");
+    if (by_proxy && is_request_id(forwarded.substr(forwarded.find_last_of(", ") + 1)))
+        request.address = forwarded.substr(forwarded.find_last_of(", ") + 1);
+    request.id = header(connection, "X-Request-Id");
+    if (!is_request_id(request.id)) request.id = "req_" + random_name(24);
 }
 
 // What can be refused by the head alone is, before its body is read.
@@ -144,7 +260,8 @@ MHD_Result HttpServer::Hooks::begin(HttpServer &server, MHD_Connection *connecti
             return preflight(connection, request.origin);
         request.route = &Service::find(request.method, request.path);
         const uint64_t owner = server.guard_.check(asker, Service::needs_key(*request.route));
-        request.exchange = std::make_shared<Exchange>(socket, owner);
+        const uint64_t turn = owner != 0 ? owner : std::hash<std::string>()(request.address);
+        request.exchange = std::make_shared<Exchange>(socket, owner, turn);
         const std::string length = header(connection, "Content-Length");
         if (Service::takes_body(*request.route)) {
             const std::string type = header(connection, "Content-Type");
@@ -156,7 +273,7 @@ MHD_Result HttpServer::Hooks::begin(HttpServer &server, MHD_Connection *connecti
         }
         return MHD_YES;
     } catch (const ApiError &error) {
-        if (!request.exchange) request.exchange = std::make_shared<Exchange>(socket, 0);
+        if (!request.exchange) request.exchange = std::make_shared<Exchange>(socket, 0, 0);
         request.exchange->respond(error);
         request.is_taken = true;
         return send(server, connection, request);
@@ -175,6 +292,8 @@ MHD_Result HttpServer::Hooks::request(void *cls, MHD_Connection *connection, con
             made->method = method;
             made->path = url;
             made->began = monotonic_seconds();
+            set_idle(server.mutex_, connection, false);
+            describe(server, connection, *made);
             return begin(server, connection, *made);
         }
         Request &request = *static_cast<Request *>(*context);
@@ -212,6 +331,7 @@ MHD_Result HttpServer::Hooks::send_head(HttpServer &server, MHD_Connection *conn
                             is_stream ? "text/event-stream" : head.type.c_str());
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "X-Request-Id", request.id.c_str());
     if (is_stream) MHD_add_response_header(response, "X-Accel-Buffering", "no");
     for (const auto &[name, value] : head.headers)
         MHD_add_response_header(response, name.c_str(), value.c_str());
@@ -265,8 +385,10 @@ void HttpServer::Hooks::completed(void *cls, MHD_Connection *connection, void **
     if (!request) return;
     if (request->exchange) {
         request->exchange->close();
+        if (!request->is_answered) server.service_.metrics().request(499);
         log(server, *request);
     }
+    set_idle(server.mutex_, connection, true);
     set_deadline(server.mutex_, connection, monotonic_seconds() + server.options_.send_seconds);
     delete request;
     *context = nullptr;
@@ -275,12 +397,15 @@ void HttpServer::Hooks::completed(void *cls, MHD_Connection *connection, void **
 
 // Never a text of a person: counts and times.
 void HttpServer::Hooks::log(HttpServer &server, const Request &request) {
+    const std::lock_guard lock(server.log_mutex_);
     if (!server.log_) return;
     struct timespec now = {};
     clock_gettime(CLOCK_REALTIME, &now);
     const ExchangeFacts facts = request.exchange->facts();
     Json line =
         Json{{"time", static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)},
+             {"request", request.id},
+             {"address", request.address},
              {"method", request.method},
              {"path", request.path},
              {"status", request.is_answered ? request.exchange->status() : 499},
@@ -295,25 +420,36 @@ void HttpServer::Hooks::log(HttpServer &server, const Request &request) {
 
 // ---- the daemon ----
 
+void HttpServer::open_log() {
+    if (options_.access_log.empty()) return;
+    FILE *const opened =
+        options_.access_log == "-" ? stdout : std::fopen(options_.access_log.c_str(), "ae");
+    if (!opened) throw Failure(kRuntimeError, std::string("--access-log: ") + std::strerror(errno));
+    const std::lock_guard lock(log_mutex_);
+    if (log_ && log_ != stdout) std::fclose(log_);
+    log_ = opened;
+}
+
+void HttpServer::reopen_log() {
+    open_log();
+}
+
 HttpServer::HttpServer(int socket, Service &service, const Guard &guard, const HttpOptions &options)
     : service_(service), guard_(guard), options_(options) {
-    if (!options.access_log.empty()) {
-        log_ = options.access_log == "-" ? stdout : std::fopen(options.access_log.c_str(), "ae");
-        if (!log_) {
-            const int error = errno;
-            close(socket);
-            throw Failure(kRuntimeError, "--access-log: " + std::string(std::strerror(error)));
-        }
+    try {
+        open_log();
+    } catch (...) {
+        close(socket);
+        throw;
     }
     daemon_ = MHD_start_daemon(
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_ERROR_LOG,
-        0, nullptr, nullptr, Hooks::request, this, MHD_OPTION_EXTERNAL_LOGGER, quiet, nullptr,
+        0, Hooks::accept, this, Hooks::request, this, MHD_OPTION_EXTERNAL_LOGGER, quiet, nullptr,
         MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, Hooks::completed, this,
         MHD_OPTION_NOTIFY_CONNECTION, Hooks::connection, this, MHD_OPTION_CONNECTION_LIMIT,
-        options.n_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT, options.n_per_address,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHeaderBytes, MHD_OPTION_CONNECTION_TIMEOUT,
-        static_cast<unsigned>(options.send_seconds), MHD_OPTION_END);
+        options.n_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHeaderBytes,
+        MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(options.send_seconds), MHD_OPTION_END);
     if (daemon_) return;
     close(socket);
     if (log_ && log_ != stdout) std::fclose(log_);

@@ -4,7 +4,10 @@
 #include "floor/text.hpp"
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <memory>
 #include <netdb.h>
@@ -98,6 +101,45 @@ Listening listen_on_path(const std::string &path) {
         listen(fd, kBacklog) != 0)
         fail(fd, path);
     return {fd, "unix:" + path, true, true};
+}
+
+Listening listen_on_given() {
+    const auto number = [](const char *name) {
+        const char *const text = std::getenv(name);
+        return text ? std::strtol(text, nullptr, 10) : 0;
+    };
+    constexpr int first = 3; // the manager's convention
+    if (number("LISTEN_PID") != getpid() || number("LISTEN_FDS") < 1)
+        throw Failure(kUsage, "--listen systemd: no socket was given (LISTEN_PID, LISTEN_FDS)");
+    if (number("LISTEN_FDS") > 1)
+        throw Failure(kUsage, "--listen systemd: more than one socket was given");
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    struct sockaddr_storage at = {};
+    socklen_t n = sizeof at;
+    if (getsockopt(first, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens ||
+        getsockname(first, reinterpret_cast<struct sockaddr *>(&at), &n) != 0)
+        throw Failure(kUsage, "--listen systemd: the socket that was given does not listen");
+    fcntl(first, F_SETFD, FD_CLOEXEC);
+    if (at.ss_family == AF_UNIX) return {first, "unix:(systemd)", true, true};
+    return {first, fmt::format("http://(systemd):{}", port_of(first)),
+            is_loopback(reinterpret_cast<const struct sockaddr *>(&at)), false};
+}
+
+void notify_manager(const std::string &state) {
+    const char *const path = std::getenv("NOTIFY_SOCKET");
+    struct sockaddr_un at = {};
+    const size_t n = path ? std::strlen(path) : 0;
+    if (n < 2 || n >= sizeof at.sun_path || (path[0] != '/' && path[0] != '@')) return;
+    at.sun_family = AF_UNIX;
+    std::memcpy(at.sun_path, path, n);
+    if (path[0] == '@') at.sun_path[0] = '\0'; // an abstract name
+    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return; // it will say that nothing was told
+    const auto size = static_cast<socklen_t>(offsetof(struct sockaddr_un, sun_path) + n);
+    sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<struct sockaddr *>(&at),
+           size);
+    close(fd);
 }
 
 } // namespace ggufx::cli

@@ -2,6 +2,7 @@
 #include "serve/metrics.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -47,8 +48,18 @@ void Metrics::between_tokens(double seconds) {
 
 void Metrics::step(double seconds, const SchedulerCounts &counts) {
     const std::lock_guard lock(mutex_);
-    if (counts.n_steps != counts_.n_steps) step_.add(seconds);
+    if (counts.n_steps != counts_.n_steps) {
+        step_.add(seconds);
+        const auto bucket = static_cast<size_t>(std::bit_width(std::max(counts.width, 1u) - 1));
+        widths_[std::min(bucket, widths_.size() - 1)]++;
+        sum_widths_ += counts.width;
+    }
     counts_ = counts;
+}
+
+void Metrics::memory(const MachineMemory &memory) {
+    const std::lock_guard lock(mutex_);
+    memory_ = memory;
 }
 
 SchedulerCounts Metrics::counts() const {
@@ -75,6 +86,23 @@ std::string Metrics::text() const {
     add("running", "gauge", "Texts in work.", counts_.n_running);
     add("waiting", "gauge", "Texts in the queue.", counts_.n_waiting);
     add("held_tokens", "gauge", "Tokens in the caches.", counts_.n_held);
+    add("kept_tokens", "gauge", "Of those, beginnings that no text in work has.", counts_.n_kept);
+    add("preempted_total", "counter", "Texts that gave their place back.", counts_.n_preempted);
+    add("again_tokens_total", "counter", "Tokens computed once more for these.", counts_.n_again);
+    add("dropped_total", "counter", "Kept beginnings that made room.", counts_.n_dropped);
+    add("cache_bytes", "gauge", "Memory of the caches.", memory_.bytes);
+    add("pages", "gauge", "Pages of 64 tokens of a layer in the caches.", memory_.n_pages);
+    add("shared_pages", "gauge", "Places that hold a page others hold too.",
+        memory_.n_shared_pages);
+    out += "# HELP ggufx_step_texts Texts of a call of the model.\n"
+           "# TYPE ggufx_step_texts histogram\n";
+    uint64_t n = 0;
+    for (size_t i = 0; i < widths_.size(); i++) {
+        n += widths_[i];
+        const std::string bound = i + 1 < widths_.size() ? std::to_string(1u << i) : "+Inf";
+        out += fmt::format("ggufx_step_texts_bucket{{le=\"{}\"}} {}\n", bound, n);
+    }
+    out += fmt::format("ggufx_step_texts_sum {}\nggufx_step_texts_count {}\n", sum_widths_, n);
     out += queue_.text("ggufx_queue_seconds", "Time in the queue.");
     out += first_.text("ggufx_first_token_seconds", "Time to the first token.");
     out += between_.text("ggufx_token_seconds", "Time between two tokens of a text.");

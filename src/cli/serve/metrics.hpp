@@ -29,6 +29,7 @@ public:
     void first_token(double seconds); // since the request was taken
     void between_tokens(double seconds);
     void step(double seconds, const SchedulerCounts &counts);
+    void memory(const MachineMemory &memory);
     SchedulerCounts counts() const;
     std::string text() const;
 
@@ -36,7 +37,10 @@ private:
     mutable std::mutex mutex_;
     std::map<int, uint64_t> requests_; // by status
     Histogram queue_, first_, between_, step_;
+    std::array<uint64_t, 8> widths_ = {}; // steps of up to 1, 2, 4 ... 64 texts, and of more
+    uint64_t sum_widths_ = 0;
     SchedulerCounts counts_;
+    MachineMemory memory_ = {};
 };
 
 } // namespace ggufx::cli

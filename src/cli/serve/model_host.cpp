@@ -6,10 +6,13 @@
 #include "models/demo_model.hpp"
 #include "models/text_model.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
 #include <ggufx/embed.h>
+#include <map>
+#include <sys/stat.h>
 
 namespace ggufx::cli {
 
@@ -60,6 +63,8 @@ struct Hash {
 ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     : rt_(make_runtime(globals)) {
     const ggufx_progress cancel = cancel_hook();
+    if (!options.model.empty() && options.model != "-") path_ = options.model;
+    mark_ = mark_of(path_);
     file_ = options.model.empty() ? open_demo_model(rt_.get())
                                   : open_file(rt_.get(), options.model, 0, &cancel);
     name_ = options.alias;
@@ -70,6 +75,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     call(
         [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
     tokenizer_.reset(tokenizer);
+    pairs_ = std::make_unique<PairMaker>(file_.get(), tokenizer_.get());
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     facts_ = model_facts(model_.get());
     embeds_only_ = (facts_.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
@@ -77,6 +83,22 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
         make_embedder(options);
     if (!embeds_only_) make_session(options);
     make_fingerprint(options);
+}
+
+ModelHost::FileMark ModelHost::mark_of(const std::string &path) {
+    struct stat info = {};
+    if (path.empty() || stat(path.c_str(), &info) != 0) return {};
+    return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size), info.st_mtim.tv_sec,
+            info.st_mtim.tv_nsec};
+}
+
+// A file that was renamed over the name leaves the one that is served as it was; one that was
+// written into changes its weights under the server.
+ModelHost::FileState ModelHost::file_state() const {
+    const FileMark now = mark_of(path_);
+    if (now == mark_) return FileState::same;
+    const bool same_file = now.device == mark_.device && now.node == mark_.node;
+    return same_file ? FileState::overwritten : FileState::replaced;
 }
 
 // A file without one is served all the same: /v1/chat/completions says what is missing.
@@ -104,18 +126,23 @@ void ModelHost::make_template(const std::string &name) {
 void ModelHost::make_embedder(const HostOptions &options) {
     ggufx_embed_options of;
     ggufx_embed_options_init(&of);
-    of.flags = GGUFX_EMBED_NORMALIZE;
     of.n_context = options.session.n_context;
-    ggufx_embedder *embedder = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_embedder_create(&embedder, model_.get(), &of, error);
-    });
-    embedder_.reset(embedder);
-    const auto info =
-        cli::facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
+    ggufx_embedder_facts info;
+    for (const uint32_t flags : {0u, GGUFX_EMBED_NORMALIZE}) { // scores stay as they are
+        of.flags = flags;
+        ggufx_embedder *embedder = nullptr;
+        call([&](ggufx_error *error) {
+            return ggufx_embedder_create(&embedder, model_.get(), &of, error);
+        });
+        embedder_.reset(embedder);
+        info = cli::facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
             return ggufx_embedder_info(out, embedder, error);
         });
+        if (info.pooling == GGUFX_POOLING_RANK) break;
+    }
     dimensions_ = info.dimensions;
+    ranks_ = info.pooling == GGUFX_POOLING_RANK;
+    n_embed_context_ = info.n_context;
     if (embeds_only_) n_context_ = info.n_context;
 }
 
@@ -126,7 +153,7 @@ void ModelHost::make_session(const HostOptions &options) {
     of.type_k = kv_type_from_name(options.session.type_k, "--ctk");
     of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
     of.n_batch = options.n_batch;
-    of.n_sequences = options.n_parallel;
+    of.n_sequences = options.n_parallel + options.n_kept;
     machine_ = std::make_unique<SessionMachine>(
         cli::make_session(rt_.get(), file_.get(), model_.get(), of), facts_.n_vocab);
     n_context_ = machine_->facts().n_context;
@@ -145,18 +172,24 @@ void ModelHost::make_fingerprint(const HostOptions &options) {
         hash.add(kv_type_from_name(options.session.type_v, "--ctv"));
     }
     for (const std::string &change : options.session.making.overrides) hash.add(change);
+    std::map<uint32_t, uint64_t> bytes; // of each type
     for (size_t i = 0; i < ggufx_file_tensor_count(file_.get()); i++) {
         const ggufx_tensor *const tensor = ggufx_file_tensor(file_.get(), i);
         const ggufx_tensor_facts facts = tensor_facts(tensor);
         hash.add(std::string_view(facts.name, facts.name_length));
         hash.add(facts.type);
+        bytes[facts.type] += facts.n_bytes;
         for (const uint64_t n : facts.ne) hash.add(n);
-        const auto *const bytes = static_cast<const char *>(ggufx_tensor_data(tensor));
-        if (!bytes) continue;
+        const auto *const data = static_cast<const char *>(ggufx_tensor_data(tensor));
+        if (!data) continue;
         const uint64_t n = std::min(facts.n_bytes, sample);
-        hash.add(bytes, n);
-        hash.add(bytes + facts.n_bytes - n, n);
+        hash.add(data, n);
+        hash.add(data + facts.n_bytes - n, n);
     }
+    const auto most =
+        std::max_element(bytes.begin(), bytes.end(),
+                         [](const auto &a, const auto &b) { return a.second < b.second; });
+    quantization_ = most == bytes.end() ? "" : type_name(most->first);
     fingerprint_ = fmt::format("fp_{:016x}", hash.value);
 }
 
@@ -273,7 +306,12 @@ Grammar ModelHost::grammar_of(const std::string &schema) const {
     return Grammar(grammar);
 }
 
-std::vector<float> ModelHost::embed(const std::vector<std::vector<int32_t>> &texts) {
+static int32_t report_gone(void *user, uint64_t, uint64_t) {
+    return (*static_cast<const std::function<bool()> *>(user))();
+}
+
+std::vector<float> ModelHost::embed(const std::vector<std::vector<int32_t>> &texts,
+                                    const std::function<bool()> &is_gone) {
     std::vector<int32_t> ids;
     std::vector<size_t> lengths;
     for (const auto &text : texts) {
@@ -281,10 +319,15 @@ std::vector<float> ModelHost::embed(const std::vector<std::vector<int32_t>> &tex
         lengths.push_back(text.size());
     }
     std::vector<float> out(texts.size() * dimensions_);
+    ggufx_progress progress = {};
+    progress.struct_size = sizeof progress;
+    progress.user = const_cast<std::function<bool()> *>(&is_gone);
+    progress.report = report_gone;
     ggufx_error error;
     const ggufx_status status =
         ggufx_embed(out.data(), out.size(), embedder_.get(), ids.data(), ids.size(), lengths.data(),
-                    lengths.size(), nullptr, &error);
+                    lengths.size(), &progress, &error);
+    if (status == GGUFX_E_CANCELLED) throw ApiError(503, "cancelled");
     if (status == GGUFX_E_ARGUMENT) refuse(status, error, "input");
     if (status != GGUFX_OK) throw ApiError(500, error.message);
     return out;

@@ -4,6 +4,7 @@
 
 #include "models/grammar_choice.hpp"
 #include "models/sampling.hpp"
+#include "models/text_pairs.hpp"
 #include "serve/request.hpp"
 #include "serve/session_machine.hpp"
 
@@ -13,7 +14,7 @@ struct HostOptions {
     std::string model; // empty: the embedded one
     std::string alias, template_name;
     SessionOptions session;
-    uint32_t n_parallel = 4, n_batch = 0;
+    uint32_t n_parallel = 4, n_kept = 0, n_batch = 0;
     Path answers = Path::rows;
     bool embeddings = false; // of a model that writes texts, too
 };
@@ -47,8 +48,13 @@ public:
     std::string render(const ChatWanted &wanted) const;
     // Throws ApiError where the schema says more than grammars know.
     Grammar grammar_of(const std::string &schema) const;
-    // A vector of each text.
-    std::vector<float> embed(const std::vector<std::vector<int32_t>> &texts);
+    // A vector of each text; throws ApiError, also where `is_gone` said that nobody waits.
+    std::vector<float> embed(const std::vector<std::vector<int32_t>> &texts,
+                             const std::function<bool()> &is_gone);
+    std::vector<int32_t> pair(const std::string &query, const std::string &document) const {
+        return pairs_->make(query, document);
+    }
+    bool ranks() const { return ranks_; } // its vectors are scores of pairs
     bool ends(int32_t id) const;
     void check(const std::vector<int32_t> &ids, const std::string &param) const;
 
@@ -57,9 +63,15 @@ public:
     uint32_t styles() const { return styles_; } // of the template
     const std::string &name() const { return name_; }
     const std::string &fingerprint() const { return fingerprint_; }
+    const std::string &quantization() const { return quantization_; } // the type most bytes have
     const ggufx_model_facts &facts() const { return facts_; }
     uint32_t n_context() const { return n_context_; }
     uint32_t dimensions() const { return dimensions_; }
+    uint32_t n_embed_context() const { return n_embed_context_; } // tokens of a text for a vector
+
+    // What became of the file under its name since it was opened. Any thread.
+    enum class FileState { same, replaced, overwritten };
+    FileState file_state() const;
 
 private:
     void make_template(const std::string &name);
@@ -72,12 +84,21 @@ private:
     Tokenizer tokenizer_;
     ChatTemplate chat_;
     Model model_;
+    std::unique_ptr<PairMaker> pairs_;
     Embedder embedder_;
     std::unique_ptr<SessionMachine> machine_;
     ggufx_model_facts facts_ = {};
-    std::string name_, fingerprint_;
-    uint32_t styles_ = 0, n_context_ = 0, dimensions_ = 0;
-    bool embeds_only_ = false;
+    std::string name_, fingerprint_, quantization_;
+    struct FileMark {
+        uint64_t device = 0, node = 0, size = 0;
+        int64_t seconds = 0, nanoseconds = 0;
+        bool operator==(const FileMark &) const = default;
+    };
+    static FileMark mark_of(const std::string &path);
+    std::string path_; // empty: there is no file
+    FileMark mark_;
+    uint32_t styles_ = 0, n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;
+    bool embeds_only_ = false, ranks_ = false;
 };
 
 } // namespace ggufx::cli

@@ -2,7 +2,6 @@
 #include "serve/reply.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <random>
 
 namespace ggufx::cli {
@@ -20,136 +19,7 @@ std::string random_name(size_t n) {
     return out;
 }
 
-Reply::Reply(std::shared_ptr<Exchange> exchange, ReplyShape shape)
-    : exchange_(std::move(exchange)), shape_(std::move(shape)),
-      id_((shape_.is_chat ? "chatcmpl-" : "cmpl-") + random_name(24)),
-      created_(static_cast<uint64_t>(std::time(nullptr))), texts_(shape_.n_texts) {
-    exchange_->tell({id_, 0, 0, 0});
-}
-
-// ---- parts of objects ----
-
-namespace {
-
-Json bytes_json(std::string_view bytes) {
-    Json out = Json::array();
-    for (const char byte : bytes) out.push_back(static_cast<unsigned char>(byte));
-    return out;
-}
-
-// One that is not within a float of JSON is the smallest that programs expect.
-Json logprob_json(float value) {
-    return static_cast<double>(std::max(value, -9999.0f));
-}
-
-Json token_json(std::string_view piece, float logprob) {
-    return Json{{"token", piece}, {"logprob", logprob_json(logprob)}, {"bytes", bytes_json(piece)}};
-}
-
-Json chat_logprobs(const std::vector<TokenLogprob> &tokens) {
-    Json content = Json::array();
-    for (const TokenLogprob &token : tokens) {
-        Json one = token_json(token.piece, token.logprob);
-        Json top = Json::array();
-        for (const auto &other : token.top) top.push_back(token_json(other.piece, other.logprob));
-        one["top_logprobs"] = top;
-        content.push_back(one);
-    }
-    return Json{{"content", content}, {"refusal", Json()}};
-}
-
-Json completion_logprobs(const std::vector<TokenLogprob> &tokens) {
-    Json pieces = Json::array(), logprobs = Json::array(), tops = Json::array(),
-         offsets = Json::array();
-    for (const TokenLogprob &token : tokens) {
-        pieces.push_back(token.piece);
-        logprobs.push_back(logprob_json(token.logprob));
-        Json top = Json::object();
-        for (const auto &other : token.top) top[other.piece] = logprob_json(other.logprob);
-        tops.push_back(top);
-        offsets.push_back(token.start);
-    }
-    return Json{{"tokens", pieces},
-                {"token_logprobs", logprobs},
-                {"top_logprobs", tops},
-                {"text_offset", offsets}};
-}
-
-Json call_json(const CallPart &call, bool indexed) {
-    Json function = Json::object();
-    if (!call.name.empty()) function["name"] = call.name;
-    function["arguments"] = call.arguments;
-    Json out = Json::object();
-    if (indexed) out["index"] = call.index;
-    if (!call.id.empty()) {
-        out["id"] = call.id;
-        out["type"] = "function";
-    }
-    out["function"] = function;
-    return out;
-}
-
-Json calls_json(const std::vector<CallPart> &calls, bool indexed) {
-    Json out = Json::array();
-    for (const CallPart &call : calls) out.push_back(call_json(call, indexed));
-    return out;
-}
-
-} // namespace
-
-Json Reply::head(bool whole) const {
-    const char *const object = !shape_.is_chat ? "text_completion"
-                               : whole         ? "chat.completion"
-                                               : "chat.completion.chunk";
-    return Json{{"id", id_},
-                {"object", object},
-                {"created", created_},
-                {"model", shape_.model},
-                {"system_fingerprint", shape_.fingerprint},
-                {"seed", shape_.seed}};
-}
-
-Json Reply::usage_json() const {
-    return Json{
-        {"prompt_tokens", usage.n_prompt},
-        {"completion_tokens", usage.n_answer},
-        {"total_tokens", usage.n_prompt + usage.n_answer},
-        {"prompt_tokens_details", Json{{"cached_tokens", usage.n_cached}, {"audio_tokens", 0}}},
-        {"completion_tokens_details", Json{{"reasoning_tokens", usage.n_reasoning},
-                                           {"audio_tokens", 0},
-                                           {"accepted_prediction_tokens", 0},
-                                           {"rejected_prediction_tokens", 0}}}};
-}
-
-Json Reply::logprobs_json(const std::vector<TokenLogprob> &tokens) const {
-    if (!shape_.logprobs) return {};
-    return shape_.is_chat ? chat_logprobs(tokens) : completion_logprobs(tokens);
-}
-
-// Of an answer in one piece.
-Json Reply::choice(uint32_t index) const {
-    const Text &text = texts_[index];
-    Json out = Json{{"index", index}};
-    if (shape_.is_chat) {
-        Json message = Json{{"role", "assistant"}};
-        const bool calls_alone = text.all.content.empty() && !text.all.calls.empty();
-        message["content"] = calls_alone ? Json() : Json(text.all.content);
-        message["refusal"] = Json();
-        if (!text.all.reasoning.empty()) message["reasoning_content"] = text.all.reasoning;
-        if (!text.all.calls.empty()) message["tool_calls"] = calls_json(text.all.calls, false);
-        message["annotations"] = Json::array();
-        out["message"] = message;
-    } else {
-        out["text"] = text.all.content;
-    }
-    out["logprobs"] = logprobs_json(text.all.logprobs);
-    out["finish_reason"] = text.reason;
-    return out;
-}
-
-// ---- what the texts tell ----
-
-static void join(Delta &all, Delta delta) {
+void join(Delta &all, Delta delta) {
     all.content += delta.content;
     all.reasoning += delta.reasoning;
     for (CallPart &call : delta.calls) {
@@ -161,94 +31,29 @@ static void join(Delta &all, Delta delta) {
     for (TokenLogprob &token : delta.logprobs) all.logprobs.push_back(std::move(token));
 }
 
-void Reply::put(uint32_t index, Delta delta) {
-    if (failed_ || delta.empty()) return;
-    Text &text = texts_[index];
-    if (!shape_.stream) {
-        join(text.all, std::move(delta));
-        return;
-    }
-    const Json logprobs = logprobs_json(delta.logprobs);
-    if (!shape_.is_chat) {
-        send(index, Json(delta.content), logprobs, {});
-        return;
-    }
-    Json out = Json::object();
-    if (!text.began) out["role"] = "assistant";
-    text.began = true;
-    if (!delta.reasoning.empty()) out["reasoning_content"] = delta.reasoning;
-    if (!delta.content.empty()) out["content"] = delta.content;
-    if (!delta.calls.empty()) out["tool_calls"] = calls_json(delta.calls, true);
-    send(index, out, logprobs, {});
+static Json bytes_json(std::string_view bytes) {
+    Json out = Json::array();
+    for (const char byte : bytes) out.push_back(static_cast<unsigned char>(byte));
+    return out;
 }
 
-void Reply::send(uint32_t index, const Json &delta, const Json &logprobs, const Json &reason) {
-    Json one = Json{{"index", index}};
-    one[shape_.is_chat ? "delta" : "text"] = delta;
-    one["logprobs"] = logprobs;
-    one["finish_reason"] = reason;
-    Json event = head(false);
-    event["choices"] = Json::array();
-    event["choices"].push_back(one);
-    if (shape_.include_usage) event["usage"] = Json();
-    send_event(event);
+// One that is not within a float of JSON is the smallest that programs expect.
+static Json token_json(std::string_view piece, float logprob) {
+    return Json{{"token", piece},
+                {"logprob", static_cast<double>(std::max(logprob, -9999.0f))},
+                {"bytes", bytes_json(piece)}};
 }
 
-void Reply::send_event(const Json &event) {
-    exchange_->write("data: " + event.dump() + "\n\n");
-}
-
-void Reply::finish(uint32_t index, const std::string &reason, const std::string &note) {
-    if (failed_) return;
-    texts_[index].reason = reason;
-    texts_[index].note = note;
-    if (shape_.stream) {
-        Json delta = shape_.is_chat ? Json::object() : Json("");
-        if (shape_.is_chat && !texts_[index].began) delta["role"] = "assistant";
-        send(index, delta, {}, reason);
-        if (!note.empty())
-            send_event(Json{{"error", Json{{"message", note},
-                                           {"type", "server_error"},
-                                           {"param", Json()},
-                                           {"code", Json()}}}});
+Json logprob_list(const std::vector<TokenLogprob> &tokens) {
+    Json content = Json::array();
+    for (const TokenLogprob &token : tokens) {
+        Json one = token_json(token.piece, token.logprob.value_or(0));
+        Json top = Json::array();
+        for (const auto &other : token.top) top.push_back(token_json(other.piece, other.logprob));
+        one["top_logprobs"] = top;
+        content.push_back(one);
     }
-    if (++n_finished_ == texts_.size()) end();
-}
-
-void Reply::end() {
-    exchange_->tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
-    if (shape_.stream) {
-        if (shape_.include_usage) {
-            Json event = head(false);
-            event["choices"] = Json::array();
-            event["usage"] = usage_json();
-            send_event(event);
-        }
-        exchange_->write("data: [DONE]\n\n");
-        exchange_->end();
-        return;
-    }
-    Json out = head(true);
-    out["choices"] = Json::array();
-    for (uint32_t i = 0; i < texts_.size(); i++) out["choices"].push_back(choice(i));
-    out["usage"] = usage_json();
-    out["timings"] = Json{{"prompt_ms", usage.prompt_seconds * 1e3},
-                          {"predicted_ms", usage.answer_seconds * 1e3}};
-    for (const Text &text : texts_)
-        if (!text.note.empty()) out["warning"] = text.note;
-    exchange_->respond(200, "application/json", out.dump() + "\n");
-}
-
-void Reply::fail(const ApiError &error) {
-    if (failed_) return;
-    failed_ = true;
-    if (shape_.stream) {
-        send_event(error.to_json());
-        exchange_->write("data: [DONE]\n\n");
-        exchange_->end();
-    } else {
-        exchange_->respond(error);
-    }
+    return content;
 }
 
 } // namespace ggufx::cli

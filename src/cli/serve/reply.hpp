@@ -1,4 +1,5 @@
-// The published objects of answers: one at the end, or a stream of their parts.
+// Answers on their way into published objects: one at the end, or a stream of their parts. Texts
+// tell a Reply what they add; which objects come of that is reply_texts' and reply_responses'.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +16,8 @@ struct TokenLogprob {
         std::string piece;
         float logprob;
     };
-    std::string piece; // any bytes
-    float logprob = 0;
+    std::string piece;            // any bytes
+    std::optional<float> logprob; // nothing: the first token of a prompt, which nothing predicts
     std::vector<Top> top;
     uint64_t start = 0; // of its bytes in the text
 };
@@ -37,54 +38,40 @@ struct Delta {
     }
 };
 
-struct ReplyShape {
-    bool is_chat = true;
-    bool stream = false, include_usage = false, logprobs = false;
-    uint32_t n_texts = 1;
-    std::string model, fingerprint;
-    uint64_t seed = 0;
-};
-
 struct Usage {
     uint64_t n_prompt = 0, n_cached = 0, n_answer = 0, n_reasoning = 0;
     double prompt_seconds = 0, answer_seconds = 0; // of the text that took longest
 };
 
+struct Ending {
+    std::string reason;      // "stop", "length", "tool_calls"
+    std::string note;        // why it ended early
+    double mean_logprob = 0; // of its tokens
+};
+
 // Of one thread at a time.
 class Reply {
 public:
-    Reply(std::shared_ptr<Exchange> exchange, ReplyShape shape);
+    Reply(std::shared_ptr<Exchange> exchange, uint32_t n_texts)
+        : exchange_(std::move(exchange)), n_texts_(n_texts) {}
+    virtual ~Reply() = default;
 
     Exchange &exchange() { return *exchange_; }
-    uint32_t n_texts() const { return shape_.n_texts; }
+    uint32_t n_texts() const { return n_texts_; }
     Usage usage; // added to by the texts
-    void put(uint32_t text, Delta delta);
-    // `note` is told beside: why it ended early.
-    void finish(uint32_t text, const std::string &reason, const std::string &note = "");
-    void fail(const ApiError &error); // of any text: there is no answer
+
+    virtual void open() = 0; // before the texts begin; of a stream its head goes out
+    virtual void put(uint32_t text, Delta delta) = 0;
+    virtual void finish(uint32_t text, const Ending &ending) = 0;
+    virtual void fail(const ApiError &error) = 0; // of any text: there is no answer
 
 private:
-    struct Text {
-        Delta all; // of an answer in one piece
-        std::string reason, note;
-        bool began = false;
-    };
-    Json head(bool whole) const;
-    Json usage_json() const;
-    Json choice(uint32_t text) const;
-    Json logprobs_json(const std::vector<TokenLogprob> &tokens) const;
-    void send(uint32_t text, const Json &delta, const Json &logprobs, const Json &reason);
-    void send_event(const Json &event);
-    void end();
-
     std::shared_ptr<Exchange> exchange_;
-    ReplyShape shape_;
-    std::string id_;
-    uint64_t created_;
-    std::vector<Text> texts_;
-    uint32_t n_finished_ = 0;
-    bool failed_ = false;
+    uint32_t n_texts_;
 };
+
+void join(Delta &all, Delta delta);
+Json logprob_list(const std::vector<TokenLogprob> &tokens); // of chats
 
 // `n` letters and digits nobody can guess.
 std::string random_name(size_t n);

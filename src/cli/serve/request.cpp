@@ -98,9 +98,8 @@ void read_stream(Fields &fields, Wanted &out) {
 
 } // namespace
 
-void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults) {
+void read_sampling(Fields &fields, Wanted &out, const SamplingDefaults &defaults) {
     constexpr uint64_t most = std::numeric_limits<uint32_t>::max();
-    out.model = fields.text("model").value_or("");
     out.sampling = defaults;
     const auto set = [&](const char *name, float &value, double low, double high) {
         if (const auto number = fields.number(name, low, high)) value = static_cast<float>(*number);
@@ -108,14 +107,29 @@ void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults) 
     set("temperature", out.sampling.temperature, 0, 1e6);
     set("top_p", out.sampling.top_p, 0, 1);
     set("min_p", out.sampling.min_p, 0, 1);
-    set("frequency_penalty", out.frequency_penalty, -2, 2);
-    set("presence_penalty", out.presence_penalty, -2, 2);
     if (const auto k = fields.whole("top_k", 0, most))
         out.sampling.top_k = static_cast<uint32_t>(*k);
     // What a program in JavaScript can hold comes back as it was drawn.
     out.seed = fields.whole("seed", 0, std::numeric_limits<int64_t>::max());
-    out.n = static_cast<uint32_t>(fields.whole("n", 1, kMostTexts).value_or(1));
+}
+
+void read_cache_use(Fields &fields, Wanted &out) {
     out.cache_prompt = fields.truth("cache_prompt").value_or(true);
+    out.conversation = fields.text("id_conversation").value_or("");
+    if (out.conversation.size() > kMostNameBytes)
+        fields.refuse("id_conversation", "has more than 128 bytes");
+}
+
+void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults) {
+    out.model = fields.text("model").value_or("");
+    read_sampling(fields, out, defaults);
+    const auto penalty = [&](const char *name) {
+        return static_cast<float>(fields.number(name, -2, 2).value_or(0));
+    };
+    out.frequency_penalty = penalty("frequency_penalty");
+    out.presence_penalty = penalty("presence_penalty");
+    out.n = out.best_of = static_cast<uint32_t>(fields.whole("n", 1, kMostTexts).value_or(1));
+    read_cache_use(fields, out);
     read_stops(fields, out);
     read_biases(fields, out);
     read_stream(fields, out);
@@ -130,15 +144,20 @@ CompletionWanted read_completion(const Json &body, const SamplingDefaults &defau
     out.suffix = fields.text("suffix");
     out.echo = fields.truth("echo").value_or(false);
     out.max_tokens = 16; // as it is published
-    if (const auto n = fields.whole("max_tokens", 1, std::numeric_limits<uint32_t>::max()))
+    if (const auto n =
+            fields.whole("max_tokens", out.echo ? 0 : 1, std::numeric_limits<uint32_t>::max()))
         out.max_tokens = static_cast<uint32_t>(*n);
     if (const auto n = fields.whole("logprobs", 0, kMostTop)) {
         out.logprobs = true;
         out.n_top = static_cast<uint32_t>(*n);
     }
-    if (out.logprobs && out.echo) fields.refuse("logprobs", "is not supported together with echo");
-    if (const auto best = fields.whole("best_of", 1, kMostTexts); best && *best != out.n)
-        fields.refuse("best_of", "is not supported but as the number n");
+    if (out.logprobs && out.echo && out.suffix)
+        fields.refuse("logprobs", "is not supported together with echo and suffix");
+    if (const auto best = fields.whole("best_of", 1, kMostTexts)) {
+        out.best_of = static_cast<uint32_t>(*best);
+        if (out.best_of < out.n) fields.refuse("best_of", "is less than n");
+        if (out.best_of > out.n && out.stream) fields.refuse("best_of", "is not for streams");
+    }
     fields.finish(lenient);
     return out;
 }
@@ -157,6 +176,41 @@ EmbeddingsWanted read_embeddings(const Json &body, bool lenient) {
     fields.text("user");
     fields.finish(lenient);
     return out;
+}
+
+RerankWanted read_rerank(const Json &body, bool lenient) {
+    Fields fields(body, "");
+    RerankWanted out;
+    out.model = fields.text("model").value_or("");
+    const auto query = fields.text("query");
+    if (!query) fields.refuse("query", "is missing");
+    out.query = *query;
+    const Json *const documents = fields.take("documents");
+    if (!documents || !documents->is_array() || documents->size() == 0 ||
+        documents->size() > kMostInputs)
+        fields.refuse("documents", "is no list of 1 to 2048 texts");
+    for (const Json &one : documents->elements()) {
+        const Json *const text = one.is_object() ? one.find("text") : &one;
+        if (!text || !text->text()) fields.refuse("documents", "has something else than texts");
+        out.documents.push_back(*text->text());
+    }
+    if (const auto n = fields.whole("top_n", 1, kMostInputs)) out.top_n = *n;
+    out.return_documents = fields.truth("return_documents").value_or(false);
+    fields.text("user");
+    fields.finish(lenient);
+    return out;
+}
+
+std::string read_slot_name(const Json &body, bool lenient) {
+    Fields fields(body, "");
+    const auto name = fields.text("filename");
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    if (!name || name->empty() || name->size() > kMostNameBytes || (*name)[0] == '.' ||
+        name->find_first_not_of(letters) != std::string::npos)
+        fields.refuse("filename", "is no name of 1 to 128 letters, digits, '.', '_' and '-'");
+    fields.finish(lenient);
+    return *name;
 }
 
 TokenizeWanted read_tokenize(const Json &body, bool lenient) {

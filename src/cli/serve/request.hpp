@@ -22,12 +22,15 @@ struct Wanted {        // of a text
     SamplingDefaults sampling;
     float frequency_penalty = 0, presence_penalty = 0;
     std::optional<uint64_t> seed;
-    std::optional<uint32_t> max_tokens; // >= 1; nothing: up to the end of the context
+    std::optional<uint32_t>
+        max_tokens; // 0 beside echo alone; nothing: up to the end of the context
     std::vector<std::string> stop;
     std::vector<ggufx_logit_bias> biases;
     bool logprobs = false;
-    uint32_t n_top = 0; // likeliest tokens told of each
-    uint32_t n = 1;     // texts
+    uint32_t n_top = 0;       // likeliest tokens told of each
+    uint32_t n = 1;           // texts
+    uint32_t best_of = 1;     // that are written for these
+    std::string conversation; // beginnings are shared within it alone; empty: with all of the key
     bool stream = false, include_usage = false, cache_prompt = true;
 };
 
@@ -54,6 +57,17 @@ struct CompletionWanted : Wanted {
     bool echo = false;
 };
 
+struct ResponsesWanted : ChatWanted {
+    Json asked; // members of the answer that repeat the request
+};
+
+struct RerankWanted {
+    std::string model, query;
+    std::vector<std::string> documents;
+    size_t top_n = SIZE_MAX;
+    bool return_documents = false;
+};
+
 struct EmbeddingsWanted {
     std::string model;
     std::vector<TextOrIds> inputs;
@@ -69,6 +83,9 @@ struct TokenizeWanted {
 // Each throws ApiError. `lenient`: fields that nobody documents are passed over.
 ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient);
 CompletionWanted read_completion(const Json &body, const SamplingDefaults &defaults, bool lenient);
+ResponsesWanted read_responses(const Json &body, const SamplingDefaults &defaults, bool lenient);
+RerankWanted read_rerank(const Json &body, bool lenient);
+std::string read_slot_name(const Json &body, bool lenient); // of a snapshot
 EmbeddingsWanted read_embeddings(const Json &body, bool lenient);
 TokenizeWanted read_tokenize(const Json &body, bool lenient);
 std::vector<int32_t> read_detokenize(const Json &body, bool lenient);

@@ -9,7 +9,10 @@ namespace ggufx::cli {
 
 constexpr size_t kMostStops = 16, kMostBiases = 4096, kMostTop = 20, kMostTexts = 8;
 constexpr size_t kMostStopBytes = 4096; // of each
+constexpr size_t kMostNameBytes = 128;  // of conversations and snapshots
 
+void read_sampling(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
+void read_cache_use(Fields &fields, Wanted &out);
 // All but max_tokens and logprobs, whose forms differ.
 void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
 

@@ -1,34 +1,43 @@
-// See scheduler.hpp. What a text gives does not depend on anything decided here: prompts and tokens
-// go through products without regard to neighbours, and a copied beginning has its own bits.
+// Who gets a place, and when it is given back. What a text gives does not depend on anything
+// decided here: prompts and tokens go through products without regard to neighbours, a copied
+// beginning has its own bits, and what is computed again goes the way it went the first time.
 // SPDX-License-Identifier: MIT
 #include "serve/scheduler.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kLeastShared = 16;  // tokens: less is sooner computed than copied
 constexpr size_t kWorthWaiting = 64; // tokens of a prompt being read that another one has, too
-constexpr size_t kFirstChunk = 32;   // tokens, while the rate is not known
+constexpr int64_t kQuantum = 512;    // tokens that an owner gets in a round
+constexpr size_t kAhead = 256;       // tokens of an answer that memory is taken for
 
-size_t common(std::span<const int32_t> a, std::span<const int32_t> b) {
+using Code = PrefixIndex::Code;
+
+Code code_of(int32_t id, Path path) {
+    return static_cast<Code>(id) << 1 | static_cast<Code>(path);
+}
+
+size_t common(std::span<const Code> a, std::span<const Code> b) {
     const size_t n = std::min(a.size(), b.size());
-    return static_cast<size_t>(
-        std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(n), b.begin()).first -
-        a.begin());
+    const auto end = a.begin() + static_cast<ptrdiff_t>(n);
+    return static_cast<size_t>(std::mismatch(a.begin(), end, b.begin()).first - a.begin());
 }
 
 } // namespace
 
 Scheduler::Scheduler(Machine &machine, const SchedulerOptions &options, Clock clock)
     : machine_(machine), options_(options), clock_(std::move(clock)),
-      places_(machine.n_sequences()) {}
+      index_(machine.n_sequences(), options.secret), places_(machine.n_sequences()) {
+    options_.n_parallel = std::min(options.n_parallel, machine.n_sequences());
+}
 
 void Scheduler::add(std::shared_ptr<Job> job) {
-    queues_[job->owner].push_back(std::move(job));
+    for (const int32_t id : job->prompt) job->codes.push_back(code_of(id, Path::tiles));
+    job->waits_since = clock_();
+    owners_[job->owner].queue.push_back(std::move(job));
     n_waiting_++;
 }
 
@@ -36,72 +45,210 @@ SchedulerCounts Scheduler::counts() const {
     SchedulerCounts out = counts_;
     out.n_running = static_cast<uint32_t>(n_running_);
     out.n_waiting = static_cast<uint32_t>(n_waiting_);
-    for (const Place &place : places_) out.n_held += place.ids.size();
+    for (uint32_t i = 0; i < places_.size(); i++) {
+        out.n_held += n_held(i);
+        if (!places_[i].job) out.n_kept += n_held(i);
+    }
     return out;
 }
 
-// A free place keeps its tokens: the next prompt may begin with them.
-void Scheduler::release(Place &place) {
-    place.job->is_read = true;
-    place.job.reset();
-    place.last_used = ++uses_;
+SlotView Scheduler::slot(uint32_t sequence) const {
+    const auto codes = index_.codes(sequence);
+    const auto is_rows = [](Code code) { return (code & 1) != 0; };
+    const auto end = std::find_if(codes.begin(), codes.end(), is_rows);
+    return {reads(sequence)    ? SlotView::State::reads
+            : writes(sequence) ? SlotView::State::writes
+                               : SlotView::State::free,
+            index_.owner(sequence), codes.size(), static_cast<size_t>(end - codes.begin())};
+}
+
+void Scheduler::restored(uint32_t sequence, uint64_t cache, std::span<const Code> codes) {
+    index_.begin(sequence, cache);
+    index_.append(sequence, codes);
+    places_[sequence].last_used = ++uses_;
+}
+
+// ---- places that are free again ----
+
+void Scheduler::forget(uint32_t place) {
+    machine_.truncate(place, 0);
+    machine_.reserve(place, 0);
+    index_.begin(place, 0);
+    places_[place].reserved = 0;
+}
+
+// A free place keeps what another prompt may begin with: tokens that were computed as a prompt's.
+void Scheduler::release(uint32_t place) {
+    Place &at = places_[place];
+    at.job->is_read = true;
+    owners_[at.job->owner].n_running--;
+    at.job.reset();
     n_running_--;
+    at.last_used = ++uses_;
+    const size_t n = slot(place).n_prompt;
+    if (n < n_held(place)) machine_.truncate(place, n);
+    index_.cut(place, n);
+    machine_.reserve(place, n);
+    at.reserved = n;
+}
+
+// Its text goes on later, where it was, by the way that it came.
+void Scheduler::put_back(uint32_t place) {
+    Place &at = places_[place];
+    const std::shared_ptr<Job> job = at.job;
+    if (writes(place)) {
+        const auto held = index_.codes(place).subspan(job->prompt.size());
+        job->answer.clear();
+        for (const Code code : held) job->answer.push_back(static_cast<int32_t>(code >> 1));
+        job->codes.resize(job->prompt.size());
+        job->codes.insert(job->codes.end(), held.begin(), held.end());
+        job->next = at.next;
+    }
+    Owner &owner = owners_[job->owner];
+    owner.n_running--;
+    at.job.reset();
+    n_running_--;
+    at.last_used = ++uses_;
+    job->waits_since = clock_();
+    owner.queue.push_front(job);
+    n_waiting_++;
+    counts_.n_preempted++;
+}
+
+std::optional<uint32_t> Scheduler::youngest(std::optional<uint64_t> owner) const {
+    std::optional<uint32_t> out;
+    for (uint32_t i = 0; i < places_.size(); i++) {
+        const Place &place = places_[i];
+        if (!place.job || (owner && place.job->owner != *owner)) continue;
+        if (!out || place.began > places_[*out].began) out = i;
+    }
+    return out;
+}
+
+bool Scheduler::drop_oldest(uint32_t unless) {
+    std::optional<uint32_t> oldest;
+    for (uint32_t i = 0; i < places_.size(); i++) {
+        if (places_[i].job || i == unless || n_held(i) == 0) continue;
+        if (!oldest || places_[i].last_used < places_[*oldest].last_used) oldest = i;
+    }
+    if (!oldest) return false;
+    forget(*oldest);
+    counts_.n_dropped++;
+    return true;
+}
+
+// Memory for so many tokens; kept beginnings go first.
+bool Scheduler::make_room(uint32_t place, uint64_t n_tokens) {
+    while (!machine_.reserve(place, n_tokens))
+        if (!drop_oldest(place)) return false;
+    places_[place].reserved = n_tokens;
+    return true;
 }
 
 void Scheduler::drop_gone() {
-    for (Place &place : places_) {
-        if (!place.job || !place.job->writer->is_gone()) continue;
-        counts_.n_left++;
-        release(place);
-    }
-    for (auto &[owner, queue] : queues_) {
-        n_waiting_ -= std::erase_if(queue, [&](const std::shared_ptr<Job> &job) {
-            if (!job->writer->is_gone()) return false;
+    for (uint32_t i = 0; i < places_.size(); i++) {
+        if (!places_[i].job) continue;
+        Writer &writer = *places_[i].job->writer;
+        const bool is_gone = writer.is_gone();
+        if (!is_gone && !writer.is_late()) continue;
+        if (is_gone)
             counts_.n_left++;
+        else
+            writer.stop("the time of a request is over");
+        release(i);
+    }
+    drop_queued();
+}
+
+void Scheduler::drop_queued() {
+    for (auto &[number, owner] : owners_) {
+        n_waiting_ -= std::erase_if(owner.queue, [&](const std::shared_ptr<Job> &job) {
+            const bool is_gone = job->writer->is_gone();
+            if (!is_gone && !job->writer->is_late()) return false;
+            if (is_gone)
+                counts_.n_left++;
+            else
+                job->writer->stop("the time of a request is over");
             return job->is_read = true;
         });
     }
-    std::erase_if(queues_, [](const auto &queue) { return queue.second.empty(); });
+    std::erase_if(owners_, [](const auto &one) {
+        return one.second.queue.empty() && one.second.n_running == 0 && one.second.deficit >= 0;
+    });
 }
 
 // ---- admission ----
 
-// Owners in turn, of each the oldest first.
-void Scheduler::admit() {
-    size_t n_refused = 0; // owners whose oldest one has to wait
-    while (!queues_.empty() && n_refused < queues_.size() && n_running_ < places_.size()) {
-        auto at = queues_.upper_bound(last_owner_);
-        if (at == queues_.end()) at = queues_.begin();
-        last_owner_ = at->first;
-        if (!try_to_admit(at->second.front())) {
-            n_refused++;
-            continue;
-        }
-        n_refused = 0;
-        n_waiting_--;
-        at->second.pop_front();
-        if (at->second.empty()) queues_.erase(at);
-    }
-    for (auto &[owner, queue] : queues_)
-        for (const std::shared_ptr<Job> &job : queue) job->writer->pass();
+// Rounds until one that waits may have tokens computed.
+void Scheduler::refill() {
+    int64_t best = INT64_MIN;
+    for (const auto &[number, owner] : owners_)
+        if (!owner.queue.empty()) best = std::max(best, owner.deficit);
+    const int64_t rounds = best > 0 ? 0 : -best / kQuantum + 1;
+    for (auto &[number, owner] : owners_)
+        owner.deficit = std::min(owner.deficit + rounds * kQuantum, kQuantum);
 }
 
-Scheduler::Donor Scheduler::find_donor(const Job &job) const {
-    const std::span<const int32_t> wanted(job.prompt.data(), job.prompt.size() - 1);
-    Donor out;
-    if (!job.share) return out;
-    for (uint32_t i = 0; i < places_.size(); i++) {
-        const Place &place = places_[i];
-        if (place.owner != job.owner && !options_.share_prefixes) continue;
-        const size_t n = common(wanted, {place.ids.data(), place.n_shareable});
-        if (n > out.n) {
-            out.n = n;
-            out.place = i;
+// Deficit round robin: the next one that waits and has tokens left in this round.
+std::optional<uint64_t> Scheduler::next_owner(const std::vector<uint64_t> &refused) {
+    refill();
+    for (const bool in_debt : {false, true}) {
+        auto at = owners_.upper_bound(last_owner_);
+        for (size_t i = 0; i < owners_.size(); i++, ++at) {
+            if (at == owners_.end()) at = owners_.begin();
+            if (at->second.queue.empty() || (at->second.deficit <= 0) != in_debt) continue;
+            if (std::find(refused.begin(), refused.end(), at->first) == refused.end())
+                return at->first;
         }
-        if (place.reads()) out.n_soon = std::max(out.n_soon, common(wanted, place.job->prompt));
     }
-    if (out.n < kLeastShared) out.n = 0;
-    return out;
+    return {};
+}
+
+// In each owner's queue the oldest comes first.
+void Scheduler::admit() {
+    std::vector<uint64_t> refused; // owners whose oldest one has to wait
+    while (n_waiting_ > 0 && n_running_ < options_.n_parallel) {
+        const auto owner = next_owner(refused);
+        if (!owner) break;
+        if (try_to_admit(*owner))
+            refused.clear();
+        else
+            refused.push_back(*owner);
+        last_owner_ = *owner;
+    }
+    give_turns();
+    for (auto &[number, owner] : owners_)
+        for (const std::shared_ptr<Job> &job : owner.queue) job->writer->pass();
+}
+
+// One owner's texts may take all places, but not for long while others have none.
+void Scheduler::give_turns() {
+    if (n_running_ < options_.n_parallel) return;
+    const double now = clock_();
+    const auto has_waited = [&](const Owner &owner) {
+        return owner.n_running == 0 && !owner.queue.empty() &&
+               now - owner.queue.front()->waits_since >= options_.patience_seconds;
+    };
+    const auto waiting = std::find_if(owners_.begin(), owners_.end(),
+                                      [&](const auto &one) { return has_waited(one.second); });
+    const auto most =
+        std::max_element(owners_.begin(), owners_.end(), [](const auto &a, const auto &b) {
+            return a.second.n_running < b.second.n_running;
+        });
+    if (waiting == owners_.end() || most->second.n_running < 2 ||
+        waiting->second.deficit < most->second.deficit)
+        return;
+    put_back(*youngest(most->first));
+    last_owner_ = most->first;
+}
+
+// Tokens of this prompt that one being read will have.
+size_t Scheduler::soon(const Job &job, std::span<const Code> wanted) const {
+    size_t n = 0;
+    for (uint32_t i = 0; i < places_.size(); i++)
+        if (reads(i) && index_.owner(i) == job.cache)
+            n = std::max(n, common(wanted, places_[i].job->codes));
+    return n;
 }
 
 std::optional<uint32_t> Scheduler::free_place(uint32_t unless) const {
@@ -113,178 +260,66 @@ std::optional<uint32_t> Scheduler::free_place(uint32_t unless) const {
     return out;
 }
 
-// How many tokens of the prompt the place has afterwards.
-size_t Scheduler::take_place(uint32_t place, const Job &job, const Donor &donor) {
-    Place &to = places_[place];
-    if (donor.n > 0 && place == donor.place) {
+// How many tokens of what is wanted the place has afterwards.
+size_t Scheduler::take_place(uint32_t place, const Job &job, const PrefixIndex::Found &donor) {
+    if (donor.n > 0 && place == donor.sequence) {
         machine_.truncate(place, donor.n);
-        to.ids.resize(donor.n);
+        index_.cut(place, donor.n);
         return donor.n;
     }
     machine_.truncate(place, 0);
-    to.ids.clear();
-    if (donor.n == 0 || !machine_.copy(donor.place, place, donor.n)) return 0;
-    to.ids.assign(job.prompt.begin(), job.prompt.begin() + static_cast<ptrdiff_t>(donor.n));
-    places_[donor.place].last_used = ++uses_;
+    index_.begin(place, job.cache);
+    if (donor.n == 0 || !machine_.copy(donor.sequence, place, donor.n)) return 0;
+    index_.append(place, std::span(job.codes).first(donor.n));
+    places_[donor.sequence].last_used = ++uses_;
     return donor.n;
 }
 
+void Scheduler::start(uint32_t place, const std::shared_ptr<Job> &job, size_t n_cached) {
+    Place &at = places_[place];
+    Owner &owner = owners_[job->owner];
+    owner.queue.pop_front();
+    owner.n_running++;
+    n_waiting_--;
+    n_running_++;
+    at.job = job;
+    at.began = ++uses_;
+    if (job->next) at.next = *job->next;
+    if (job->has_begun) return;
+    job->has_begun = true;
+    counts_.n_cached_tokens += n_cached;
+    job->writer->begin(n_cached);
+}
+
 // A conversation that goes on stays in its place; other beginnings are copied, so that they stay.
-bool Scheduler::try_to_admit(const std::shared_ptr<Job> &job) {
+bool Scheduler::try_to_admit(uint64_t number) {
+    const std::shared_ptr<Job> job = owners_[number].queue.front();
     if (job->first && !job->first->is_read) return false;
-    const Donor donor = find_donor(*job);
-    if (donor.n_soon >= donor.n + kWorthWaiting) return false;
-    const Place &from = places_[donor.place];
-    const bool goes_on = donor.n > 0 && !from.job && donor.n * 2 >= from.ids.size();
+    const auto wanted = std::span<const Code>(job->codes).first(job->codes.size() - !job->next);
+    PrefixIndex::Found donor;
+    if (job->share && !job->scores) {
+        donor = index_.find(job->cache, wanted);
+        if (soon(*job, wanted) >= donor.n + kWorthWaiting) return false;
+    }
+    const bool goes_on =
+        donor.n > 0 && !places_[donor.sequence].job && donor.n * 2 >= n_held(donor.sequence);
     constexpr uint32_t any = UINT32_MAX;
-    std::optional<uint32_t> place = donor.place;
-    if (!goes_on) place = free_place(donor.n > 0 ? donor.place : any);
+    std::optional<uint32_t> place = donor.sequence;
+    if (!goes_on) place = free_place(donor.n > 0 ? donor.sequence : any);
     if (!place) place = free_place(any); // the donor itself
     if (!place) return false;
     const size_t n_cached = take_place(*place, *job, donor);
-    Place &to = places_[*place];
-    to.n_shareable = n_cached;
-    to.owner = job->owner;
-    to.job = job;
-    n_running_++;
-    counts_.n_cached_tokens += n_cached;
-    job->writer->begin(n_cached);
+    if (!make_room(*place, job->codes.size() + std::min(job->most, kAhead))) {
+        forget(*place);
+        if (n_running_ > 0) return false; // they will give theirs back
+        owners_[number].queue.pop_front();
+        n_waiting_--;
+        job->is_read = true;
+        job->writer->fail("there is no memory for a prompt of this length", true);
+        return true;
+    }
+    start(*place, job, n_cached);
     return true;
-}
-
-// ---- steps ----
-
-// While others write, a chunk takes no longer than they may wait.
-size_t Scheduler::prompt_tokens() const {
-    const bool alone = std::none_of(places_.begin(), places_.end(),
-                                    [](const Place &place) { return place.writes(); });
-    const size_t most = machine_.n_batch();
-    if (alone) return most;
-    if (prompt_rate_ == 0) return std::min(kFirstChunk, most);
-    const double n = prompt_rate_ * options_.prompt_seconds;
-    return n >= static_cast<double>(most) ? most : std::max<size_t>(static_cast<size_t>(n), 4);
-}
-
-// Prompts share a chunk; what short ones do not use is the longer ones'.
-void Scheduler::read_prompts() {
-    std::vector<uint32_t> order;
-    for (uint32_t i = 0; i < places_.size(); i++)
-        if (places_[i].reads()) order.push_back(i);
-    const auto n_left = [&](uint32_t i) {
-        return places_[i].job->prompt.size() - places_[i].ids.size();
-    };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return n_left(a) < n_left(b); });
-    size_t room = std::max(prompt_tokens(), order.size());
-    std::vector<Machine::Item> items;
-    for (size_t i = 0; i < order.size(); i++) {
-        const Place &place = places_[order[i]];
-        const size_t n = std::min(n_left(order[i]), room / (order.size() - i));
-        room -= n;
-        items.push_back(
-            {order[i], {place.job->prompt.data() + place.ids.size(), n}, n == n_left(order[i])});
-    }
-    const double start = clock_();
-    run(items, Path::tiles);
-    const double seconds = clock_() - start;
-    const size_t n = std::transform_reduce(items.begin(), items.end(), size_t{0}, std::plus<>(),
-                                           [](const Machine::Item &i) { return i.ids.size(); });
-    if (seconds <= 0) return;
-    const double rate = static_cast<double>(n) / seconds;
-    prompt_rate_ = prompt_rate_ == 0 ? rate : 0.75 * prompt_rate_ + 0.25 * rate;
-}
-
-void Scheduler::write_tokens() {
-    std::vector<Machine::Item> items;
-    for (uint32_t i = 0; i < places_.size(); i++)
-        if (places_[i].writes()) items.push_back({i, {&places_[i].next, 1}, true});
-    run(items, options_.answers);
-}
-
-void Scheduler::step() {
-    drop_gone();
-    admit();
-    bool reads = false, writes = false;
-    for (const Place &place : places_) {
-        reads = reads || place.reads();
-        writes = writes || place.writes();
-    }
-    if (!reads && !writes) return;
-    counts_.n_steps++;
-    prompts_had_turn_ = reads && !(writes && prompts_had_turn_);
-    prompts_had_turn_ ? read_prompts() : write_tokens();
-}
-
-void Scheduler::forget_free() {
-    for (uint32_t i = 0; i < places_.size(); i++) {
-        if (places_[i].job) continue;
-        machine_.truncate(i, 0);
-        places_[i].ids.clear();
-        places_[i].n_shareable = 0;
-    }
-}
-
-// What fails for all is tried alone: nobody's fault ends a neighbour's text.
-void Scheduler::run(std::vector<Machine::Item> &items, Path path) {
-    const auto all_gone = [&] {
-        return std::all_of(items.begin(), items.end(), [&](const Machine::Item &item) {
-            return places_[item.sequence].job->writer->is_gone();
-        });
-    };
-    try {
-        const float *logits = machine_.decode(items, path, all_gone);
-        for (const Machine::Item &item : items) {
-            done(item, path, logits);
-            if (item.wants_logits) logits += machine_.n_vocab();
-        }
-    } catch (const Machine::Refused &refused) {
-        if (refused.why == Machine::Refused::Why::cancelled) return; // they are dropped next
-        if (refused.why == Machine::Refused::Why::memory) forget_free();
-        for (const Machine::Item &item : items) run_alone(item, path);
-    }
-}
-
-void Scheduler::run_alone(const Machine::Item &item, Path path) {
-    Place &place = places_[item.sequence];
-    try {
-        done(item, path,
-             machine_.decode({&item, 1}, path, [&] { return place.job->writer->is_gone(); }));
-    } catch (const Machine::Refused &refused) {
-        if (refused.why == Machine::Refused::Why::cancelled) return;
-        place.job->writer->fail(refused.what(), refused.why == Machine::Refused::Why::memory);
-        release(place);
-    }
-}
-
-void Scheduler::done(const Machine::Item &item, Path path, const float *logits) {
-    Place &place = places_[item.sequence];
-    const bool is_answer = place.writes();
-    place.ids.insert(place.ids.end(), item.ids.begin(), item.ids.end());
-    (is_answer ? counts_.n_answer_tokens : counts_.n_prompt_tokens) += item.ids.size();
-    if (path == Path::tiles && place.n_shareable + item.ids.size() == place.ids.size())
-        place.n_shareable = place.ids.size();
-    if (place.ids.size() >= place.job->prompt.size()) place.job->is_read = true;
-    if (!item.wants_logits) return;
-    if (const auto next = place.job->writer->next({logits, machine_.n_vocab()}))
-        place.next = *next;
-    else
-        release(place);
-}
-
-void Scheduler::stop() {
-    for (Place &place : places_) {
-        if (!place.job) continue;
-        place.job->writer->stop();
-        release(place);
-    }
-    for (auto &[owner, queue] : queues_) {
-        for (const std::shared_ptr<Job> &job : queue) {
-            job->is_read = true;
-            job->writer->stop();
-        }
-    }
-    queues_.clear();
-    n_waiting_ = 0;
 }
 
 } // namespace ggufx::cli

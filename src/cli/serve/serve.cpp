@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
-#include "serve/http.hpp"
 #include "serve/listen.hpp"
+#include "serve/serve_options.hpp"
 
 #include <csignal>
+#include <ctime>
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -13,24 +14,15 @@ namespace ggufx::cli {
 
 namespace {
 
-struct ServeOptions {
-    HostOptions host;
-    ServiceOptions service;
-    GuardOptions guard;
-    HttpOptions http;
-    std::string address = "127.0.0.1", listen, decode = "rows";
-    unsigned port = 8080, drain_seconds = 30, most_body_mib = 8, prompt_ms = 100;
-    uint64_t n_queue = 256;
-    bool no_auth = false;
-};
-
 volatile std::sig_atomic_t g_reload = 0; // the process's, as signals are
 
 void on_hangup(int) {
     g_reload = 1;
+    wake();
 }
 
 void prepare_signals() {
+    wake_descriptor();
     std::signal(SIGPIPE, SIG_IGN); // a client that leaves ends no server
     struct sigaction action = {};
     action.sa_handler = on_hangup;
@@ -41,16 +33,27 @@ void say(const Globals &globals, const std::string &text) {
     if (!globals.quiet) std::fprintf(stderr, "%s\n", text.c_str());
 }
 
+[[noreturn]] void refuse_exposure(const std::string &where) {
+    throw Failure(kUsage, fmt::format("{}: everybody who reaches this machine could use the model; "
+                                      "--api-key-file FILE asks for a key, --no-auth does not",
+                                      where));
+}
+
 // Before a model is loaded: what is refused is so at once.
-void check_exposure(const ServeOptions &options) {
-    if (!options.listen.empty() && !options.listen.starts_with("unix:"))
-        throw Failure(kUsage, "--listen: \"" + escape(options.listen) + "\" is not unix:PATH");
-    if (!options.listen.empty() || options.no_auth || !options.guard.key_file.empty()) return;
-    if (is_loopback_name(options.address)) return;
-    throw Failure(kUsage, fmt::format("--host {}: everybody who reaches this machine could use the "
-                                      "model; --api-key-file FILE asks for a key, --no-auth does "
-                                      "not",
-                                      escape(options.address)));
+Listening listen_as_told(const ServeOptions &options) {
+    const bool is_open = options.no_auth || !options.guard.key_file.empty();
+    if (options.listen.starts_with("unix:")) return listen_on_path(options.listen.substr(5));
+    if (options.listen == "systemd") {
+        const Listening at = listen_on_given();
+        if (!at.is_loopback && !is_open) refuse_exposure("--listen systemd");
+        return at;
+    }
+    if (!options.listen.empty())
+        throw Failure(kUsage, "--listen: \"" + escape(options.listen) +
+                                  "\" is neither unix:PATH nor systemd");
+    if (!is_open && !is_loopback_name(options.address))
+        refuse_exposure("--host " + escape(options.address));
+    return listen_on(options.address, options.port);
 }
 
 class ServeVerb {
@@ -60,32 +63,58 @@ public:
     int run();
 
 private:
+    void load(Service &service, const Listening &at);
     void wait(HttpServer &server, Guard &guard);
+    void reload(HttpServer &server, Guard &guard);
     void drain(HttpServer &server, Service &service);
 
     const Globals &globals_;
     ServeOptions options_;
 };
 
-// Until a signal ends the server.
+// Until then whoever asks hears that the model is being loaded.
+void ServeVerb::load(Service &service, const Listening &at) {
+    notify_manager("STATUS=loading the model");
+    auto host = std::make_unique<ModelHost>(globals_, options_.host);
+    const ModelHost &model = *host;
+    service.ready(std::move(host));
+    say(globals_,
+        fmt::format("{} on {} ({} texts at once, {} tokens each, {}, {})", escape(model.name()),
+                    escape(at.url), model.writes() ? options_.host.n_parallel : 0,
+                    model.n_context(), options_.decode, model.fingerprint()));
+    notify_manager("READY=1\nSTATUS=serving " + escape(model.name()));
+}
+
+void ServeVerb::reload(HttpServer &server, Guard &guard) {
+    struct timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    notify_manager(
+        fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * 1000000LL + now.tv_nsec / 1000));
+    try {
+        guard.read_keys();
+        server.reopen_log();
+        say(globals_, "keys were read and the log was opened again");
+    } catch (const Failure &failure) {
+        tell(globals_, failure); // the old ones go on
+    }
+    notify_manager("READY=1");
+}
+
+// Until a signal ends the server. With no connection it sleeps.
 void ServeVerb::wait(HttpServer &server, Guard &guard) {
     while (pending_signal() == 0) {
-        poll(nullptr, 0, 1000);
-        server.close_slow();
+        const double seconds = server.close_slow();
+        wait_for_wake(seconds < 0 ? -1 : static_cast<int>(seconds * 1e3));
         if (!g_reload) continue;
         g_reload = 0;
-        try {
-            guard.read_keys();
-            say(globals_, "the keys were read again");
-        } catch (const Failure &failure) {
-            tell(globals_, failure); // the old ones go on
-        }
+        reload(server, guard);
     }
 }
 
 // What is in work ends by itself, or at the deadline; then it has been sent, or its reader is slow.
 void ServeVerb::drain(HttpServer &server, Service &service) {
     constexpr double send_seconds = 2;
+    notify_manager("STOPPING=1\nSTATUS=ending what is in work");
     service.drain();
     say(globals_, fmt::format("ending: what is in work has {} s (a second signal ends it now)",
                               options_.drain_seconds));
@@ -104,79 +133,21 @@ void ServeVerb::drain(HttpServer &server, Service &service) {
 
 int ServeVerb::run() {
     prepare_signals();
-    check_exposure(options_);
-    const bool is_path = !options_.listen.empty();
-    options_.guard.is_local_socket = is_path;
-    options_.service.scheduling.answers = options_.host.answers =
-        options_.decode == "tiles" ? Path::tiles : Path::rows;
-    options_.service.scheduling.prompt_seconds = options_.prompt_ms / 1e3;
-    options_.service.n_queue = options_.n_queue;
-    options_.http.most_body = static_cast<size_t>(options_.most_body_mib) << 20;
+    complete(options_);
+    const Listening at = listen_as_told(options_);
+    options_.guard.is_local_socket = at.is_path;
     Guard guard(options_.guard);
-    Listening at = is_path ? listen_on_path(options_.listen.substr(5))
-                           : listen_on(options_.address, options_.port);
-    ModelHost host(globals_, options_.host);
-    Service service(host, options_.service);
+    Service service(options_.service);
     HttpServer server(at.socket, service, guard, options_.http);
-    say(globals_,
-        fmt::format("{} on {} ({} texts at once, {} tokens each, {})", escape(host.name()),
-                    escape(at.url), host.writes() ? options_.host.n_parallel : 0, host.n_context(),
-                    host.fingerprint()));
+    try {
+        load(service, at);
+    } catch (const Failure &) {
+        service.drain(); // those who asked meanwhile have their answers
+        if (pending_signal() == 0) throw;
+    }
     wait(server, guard);
     drain(server, service);
     return kOk;
-}
-
-void add_limits(Command &sub, ServeOptions &options) {
-    sub.option("--api-key-file", options.guard.key_file,
-               "keys, one a line, of which a request needs one; read again on SIGHUP")
-        .value("FILE");
-    sub.flag("--no-auth", options.no_auth, "no key for an address that others reach");
-    sub.option("--allow-host", options.guard.hosts,
-               "a name this machine goes by in requests, beside localhost and numbers")
-        .value("NAME")
-        .repeatable();
-    sub.option("--cors", options.guard.origins, "pages of this origin may ask: https://example.org")
-        .value("ORIGIN")
-        .repeatable();
-    sub.option("--connections", options.http.n_connections, "at once; default 256")
-        .between(1, 65536);
-    sub.option("--per-address", options.http.n_per_address,
-               "connections of one address, 0 = as many; default 0");
-    sub.option("--queue", options.n_queue, "texts that wait at most; default 256")
-        .between(1, 1u << 20);
-    sub.option("--max-body", options.most_body_mib, "MiB of a request; default 8").between(1, 1024);
-    sub.option("--drain", options.drain_seconds,
-               "seconds that answers in work have after SIGTERM; default 30")
-        .between(0, 86400);
-    sub.flag("--lenient", options.service.lenient, "pass over fields of requests nobody documents");
-    sub.option("--access-log", options.http.access_log,
-               "a line of JSON for each request, without its text")
-        .value("FILE");
-}
-
-void add_engine(Command &sub, ServeOptions &options) {
-    sub.option("--parallel", options.host.n_parallel,
-               "texts written at once, each with a context of its own; default 4")
-        .between(1, 4096);
-    sub.option("--batch", options.host.n_batch, "tokens computed at once; default 512");
-    sub.option("--decode", options.decode,
-               "how tokens of answers are computed: rows, or tiles, which are faster from about "
-               "ten texts at once on; default rows")
-        .one_of({"rows", "tiles"});
-    sub.option("--prompt-share", options.prompt_ms,
-               "milliseconds that a text waits for prompts of others; default 100")
-        .between(1, 60000);
-    sub.flag("--share-prefixes", options.service.scheduling.share_prefixes,
-             "beginnings of prompts are shared between keys");
-    sub.flag("--embeddings", options.host.embeddings, "vectors of a model that writes texts, too");
-    SamplingDefaults &sampling = options.service.sampling;
-    sub.option("--temp", sampling.temperature, "temperature of requests without one; default 1")
-        .within(0.0, 1e6);
-    sub.option("--top-k", sampling.top_k, "of requests without one, 0 = all; default 0");
-    sub.option("--top-p", sampling.top_p, "of requests without one; default 1").within(0.0, 1.0);
-    sub.option("--min-p", sampling.min_p, "of requests without one; default 0").within(0.0, 1.0);
-    add_session_options(sub, options.host.session);
 }
 
 } // namespace
@@ -185,20 +156,7 @@ void add_serve(Tool &tool) {
     auto options = std::make_shared<ServeOptions>();
     Command sub =
         tool.app.add_command("serve", "answer requests of the OpenAI interface over HTTP");
-    sub.option("MODEL", options->host.model, "GGUF file; default the embedded one");
-    Option host = sub.option("--host", options->address, "address or name; default 127.0.0.1");
-    host.value("ADDRESS");
-    sub.option("--port", options->port, "0 = any that is free; default 8080").between(0, 65535);
-    sub.option("--listen", options->listen, "a socket in the file system instead: unix:PATH")
-        .value("ADDRESS")
-        .excludes(host);
-    sub.option("--alias", options->host.alias, "name of the model; default the file's");
-    sub.option("--template", options->host.template_name,
-               "a built-in format (chatml, llama3, ...) or a FILE with a template; default the "
-               "model's")
-        .value("TEMPLATE");
-    add_engine(sub, *options);
-    add_limits(sub, *options);
+    add_serve_options(sub, *options);
     sub.examples("  ggufx serve\n"
                  "  ggufx serve model.gguf --parallel 16 --ctx 4096\n"
                  "  ggufx serve model.gguf --host 0.0.0.0 --api-key-file keys.txt");

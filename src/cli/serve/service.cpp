@@ -1,6 +1,8 @@
-// Routes, and the thread that reads requests; what texts become is in service_texts.cpp.
+// Routes, and what needs no engine; what texts become is in service_texts.cpp.
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
+
+#include "serve/page.hpp"
 
 #include <ctime>
 #include <fmt/format.h>
@@ -11,22 +13,29 @@ struct Service::Route {
     const char *method, *path;
     bool needs_key, is_prefix;
     void (Service::*now)(Exchange &, const std::string &); // answers at once, or
-    void (Service::*later)(Call &, const Json &);          // of a body
+    void (Service::*later)(Call &, const Json &);          // of a body, or of none
 };
 
 const Service::Route &Service::find(const std::string &method, const std::string &path) {
     static const Route routes[] = {
+        {"GET", "/", false, false, &Service::page, nullptr},
+        {"GET", "/openapi.json", false, false, &Service::openapi, nullptr},
         {"GET", "/health", false, false, &Service::health, nullptr},
+        {"GET", "/livez", false, false, &Service::alive, nullptr},
         {"GET", "/v1/models/", true, true, &Service::models, nullptr},
         {"GET", "/v1/models", true, false, &Service::models, nullptr},
         {"GET", "/metrics", true, false, &Service::metrics_text, nullptr},
         {"GET", "/props", true, false, &Service::props, nullptr},
+        {"GET", "/slots", true, false, nullptr, &Service::slots},
         {"POST", "/v1/chat/completions", true, false, nullptr, &Service::chat},
+        {"POST", "/v1/responses", true, false, nullptr, &Service::responses},
         {"POST", "/v1/completions", true, false, nullptr, &Service::completion},
         {"POST", "/v1/embeddings", true, false, nullptr, &Service::embeddings},
+        {"POST", "/v1/rerank", true, false, nullptr, &Service::rerank},
         {"POST", "/tokenize", true, false, nullptr, &Service::tokenize},
         {"POST", "/detokenize", true, false, nullptr, &Service::detokenize},
         {"POST", "/apply-template", true, false, nullptr, &Service::apply_template},
+        {"POST", "/slots/", true, true, nullptr, &Service::slot_action},
     };
     const std::string asked = method == "HEAD" ? "GET" : method;
     const Route *other = nullptr;
@@ -46,23 +55,25 @@ bool Service::needs_key(const Route &route) {
 }
 
 bool Service::takes_body(const Route &route) {
-    return route.later != nullptr;
+    return route.later && std::string_view(route.method) == "POST";
 }
 
-Service::Service(ModelHost &host, const ServiceOptions &options)
-    : host_(host), options_(options), created_(static_cast<uint64_t>(std::time(nullptr))) {
-    if (host.writes())
-        engine_ = std::make_unique<EngineThread>(host.take_machine(), options.scheduling, metrics_);
-    thread_ = std::thread([this] { run(); });
+Service::Service(const ServiceOptions &options)
+    : options_(options), tickets_(options.n_per_key),
+      created_(static_cast<uint64_t>(std::time(nullptr))) {
+    options_.scheduling.secret = random_number();
 }
 
-Service::~Service() {
-    {
-        const std::lock_guard lock(mutex_);
-        ends_ = true;
-        wake_.notify_one();
+Service::~Service() = default;
+
+void Service::ready(std::unique_ptr<ModelHost> host) {
+    host_ = std::move(host);
+    if (host_->writes()) {
+        std::unique_ptr<SessionMachine> machine = host_->take_machine();
+        machine_ = machine.get();
+        engine_ = std::make_unique<EngineThread>(std::move(machine), options_.scheduling, metrics_);
     }
-    thread_.join();
+    is_ready_ = true; // what is above is seen by who sees this
 }
 
 void Service::drain() {
@@ -71,16 +82,25 @@ void Service::drain() {
 }
 
 bool Service::is_idle() {
-    const std::lock_guard lock(mutex_);
-    return calls_.empty() && !is_busy_ && (!engine_ || engine_->is_idle());
+    // In the order in which work is handed on.
+    return reader_.is_idle() && vectors_.is_idle() && (!engine_ || engine_->is_idle()) &&
+           vectors_.is_idle();
+}
+
+void Service::respond_error(Exchange &exchange, const std::function<void()> &work) {
+    try {
+        work();
+    } catch (const ApiError &error) { exchange.respond(error); } catch (const Failure &failure) {
+        exchange.respond(ApiError(failure.exit_code == kNoMemory ? 503 : 500, failure.what()));
+    } catch (const std::bad_alloc &) {
+        exchange.respond(ApiError(503, "out of memory"));
+    } catch (const std::exception &error) { exchange.respond(ApiError(500, error.what())); }
 }
 
 void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const std::string &path,
                    std::string body) {
     if (route.now) {
-        try {
-            (this->*route.now)(*exchange, path);
-        } catch (const ApiError &error) { exchange->respond(error); }
+        respond_error(*exchange, [&] { (this->*route.now)(*exchange, path); });
         return;
     }
     const std::lock_guard lock(mutex_);
@@ -88,66 +108,82 @@ void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const
         exchange->respond(ApiError(503, "the server ends", "", "draining"));
         return;
     }
-    if (calls_.size() + (engine_ ? engine_->n_waiting() : 0) >= options_.n_queue) {
+    if (!is_ready_) {
+        exchange->respond(ApiError(503, "the model is being loaded", "", "loading"));
+        return;
+    }
+    if (reader_.n_waiting() + vectors_.n_waiting() + (engine_ ? engine_->n_waiting() : 0) >=
+        options_.n_queue) {
         exchange->respond(ApiError(429, "the queue is full", "", "queue_full"));
         return;
     }
-    calls_.push_back({std::move(exchange), &route, std::move(body), monotonic_seconds()});
-    wake_.notify_one();
-}
-
-void Service::run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        is_busy_ = false;
-        wake_.wait(lock, [&] { return ends_ || !calls_.empty(); });
-        if (ends_) return;
-        Call call = std::move(calls_.front());
-        calls_.pop_front();
-        is_busy_ = true;
-        lock.unlock();
-        if (!call.exchange->is_gone()) answer(call);
-        call.exchange.reset();
-        lock.lock();
-    }
+    auto call = std::make_shared<Call>(
+        Call{std::move(exchange), &route, path, std::move(body), monotonic_seconds()});
+    reader_.add([this, call] {
+        if (!call->exchange->is_gone()) answer(*call);
+    });
 }
 
 void Service::answer(Call &call) {
-    try {
-        const Json body = read_body(call.body);
+    respond_error(*call.exchange, [&] {
+        require_host();
+        const Json body = takes_body(*call.route) ? read_body(call.body) : Json::object();
         call.body = {};
         (this->*call.route->later)(call, body);
-    } catch (const ApiError &error) {
-        call.exchange->respond(error);
-    } catch (const Failure &failure) {
-        call.exchange->respond(
-            ApiError(failure.exit_code == kNoMemory ? 503 : 500, failure.what()));
-    } catch (const std::bad_alloc &) {
-        call.exchange->respond(ApiError(503, "out of memory"));
-    } catch (const std::exception &error) { call.exchange->respond(ApiError(500, error.what())); }
+    });
 }
 
 // ---- what is answered at once ----
 
-static void respond_json(Exchange &exchange, const Json &value, int status = 200) {
+void respond_json(Exchange &exchange, const Json &value, int status) {
     exchange.respond(status, "application/json", value.dump() + "\n");
 }
 
+void Service::require_host() const {
+    if (!is_ready_) throw ApiError(503, "the model is being loaded", "", "loading");
+    if (host_->file_state() == ModelHost::FileState::overwritten)
+        throw ApiError(503, "the model's file was written into: the server has to be started anew",
+                       "", "model_changed");
+}
+
+// Nothing but itself, and requests to where it came from.
+void Service::page(Exchange &exchange, const std::string &) {
+    exchange.respond(
+        200, "text/html; charset=utf-8", std::string(page_html()),
+        {{"Content-Security-Policy",
+          fmt::format("default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; "
+                      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+                      page_script_hash(), page_style_hash())},
+         {"X-Frame-Options", "DENY"},
+         {"Referrer-Policy", "no-referrer"}});
+}
+
+void Service::openapi(Exchange &exchange, const std::string &) {
+    exchange.respond(200, "application/json", std::string(openapi_json()));
+}
+
+// Of readiness: a balancer sends nothing while it is not 200.
 void Service::health(Exchange &exchange, const std::string &) {
-    if (drains_)
-        exchange.respond(ApiError(503, "the server ends", "", "draining"));
-    else
-        respond_json(exchange, Json{{"status", "ok"}});
+    if (drains_) throw ApiError(503, "the server ends", "", "draining");
+    require_host();
+    respond_json(exchange, Json{{"status", "ok"}});
+}
+
+// Whoever answers need not be started anew.
+void Service::alive(Exchange &exchange, const std::string &) {
+    respond_json(exchange, Json{{"status", "alive"}});
 }
 
 void Service::models(Exchange &exchange, const std::string &path) {
-    Json model = Json{{"id", host_.name()},
+    require_host();
+    Json model = Json{{"id", host_->name()},
                       {"object", "model"},
                       {"created", created_},
                       {"owned_by", "ggufx"},
-                      {"context_length", host_.n_context()},
-                      {"parameters", host_.facts().n_parameters},
-                      {"architecture", host_.facts().architecture}};
+                      {"context_length", host_->n_context()},
+                      {"parameters", host_->facts().n_parameters},
+                      {"architecture", host_->facts().architecture},
+                      {"quantization", host_->quantization()}};
     if (path == "/v1/models") {
         Json list = Json::array();
         list.push_back(model);
@@ -164,16 +200,21 @@ void Service::metrics_text(Exchange &exchange, const std::string &) {
 }
 
 void Service::props(Exchange &exchange, const std::string &) {
+    require_host();
     const SamplingDefaults &s = options_.sampling;
+    const bool is_replaced = host_->file_state() == ModelHost::FileState::replaced;
     respond_json(exchange,
                  Json{{"version", ggufx_version()},
-                      {"model", host_.name()},
-                      {"system_fingerprint", host_.fingerprint()},
-                      {"architecture", host_.facts().architecture},
-                      {"n_context", host_.n_context()},
-                      {"n_vocab", host_.facts().n_vocab},
-                      {"chat_template", host_.has_template()},
-                      {"embeddings", host_.embeds()},
+                      {"model", host_->name()},
+                      {"system_fingerprint", host_->fingerprint()},
+                      {"architecture", host_->facts().architecture},
+                      {"n_context", host_->n_context()},
+                      {"n_vocab", host_->facts().n_vocab},
+                      {"n_parallel", machine_ ? options_.scheduling.n_parallel : 0},
+                      {"chat_template", host_->has_template()},
+                      {"embeddings", host_->embeds() && !host_->ranks()},
+                      {"rerank", host_->ranks()},
+                      {"file_replaced", is_replaced},
                       {"decode", options_.scheduling.answers == Path::rows ? "rows" : "tiles"},
                       {"sampling", Json{{"temperature", static_cast<double>(s.temperature)},
                                         {"top_p", static_cast<double>(s.top_p)},
@@ -184,10 +225,10 @@ void Service::props(Exchange &exchange, const std::string &) {
 // ---- what needs no engine ----
 
 void Service::require_model(const std::string &name) const {
-    if (name.empty() || name == host_.name()) return;
+    if (name.empty() || name == host_->name()) return;
     throw ApiError(404,
                    fmt::format("there is no model \"{}\" here, but \"{}\"",
-                               escape(name.substr(0, 80)), escape(host_.name())),
+                               escape(name.substr(0, 80)), escape(host_->name())),
                    "model", "model_not_found");
 }
 
@@ -196,9 +237,9 @@ void Service::tokenize(Call &call, const Json &body) {
     const uint32_t flags = (wanted.add_special ? GGUFX_TOKENIZE_ADD_SPECIAL : 0) |
                            (wanted.parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0);
     Json tokens = Json::array();
-    for (const int32_t id : host_.tokenize(wanted.content, flags)) {
+    for (const int32_t id : host_->tokenize(wanted.content, flags)) {
         if (wanted.with_pieces)
-            tokens.push_back(Json{{"id", id}, {"piece", json_bytes(host_.piece(id))}});
+            tokens.push_back(Json{{"id", id}, {"piece", json_bytes(host_->piece(id))}});
         else
             tokens.push_back(id);
     }
@@ -207,14 +248,14 @@ void Service::tokenize(Call &call, const Json &body) {
 
 void Service::detokenize(Call &call, const Json &body) {
     const std::vector<int32_t> ids = read_detokenize(body, options_.lenient);
-    host_.check(ids, "tokens");
+    host_->check(ids, "tokens");
     respond_json(*call.exchange,
-                 Json{{"content", host_.detokenize(ids, GGUFX_DETOKENIZE_KEEP_SPECIAL)}});
+                 Json{{"content", host_->detokenize(ids, GGUFX_DETOKENIZE_KEEP_SPECIAL)}});
 }
 
 void Service::apply_template(Call &call, const Json &body) {
     const ChatWanted wanted = read_template(body, options_.lenient);
-    respond_json(*call.exchange, Json{{"prompt", host_.render(wanted)}});
+    respond_json(*call.exchange, Json{{"prompt", host_->render(wanted)}});
 }
 
 } // namespace ggufx::cli

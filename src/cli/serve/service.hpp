@@ -1,26 +1,33 @@
 // What is asked by path, and who answers: at once, or one thread after the other that reads bodies,
-// makes prompts of them and hands these to the engine.
+// makes prompts of them and hands these to the engine; vectors and snapshots have a thread of theirs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "serve/engine_thread.hpp"
 #include "serve/text_writer.hpp"
-
-#include <deque>
+#include "serve/tickets.hpp"
+#include "serve/worker.hpp"
 
 namespace ggufx::cli {
 
 struct ServiceOptions {
     SamplingDefaults sampling;
     SchedulerOptions scheduling;
-    size_t n_queue = 256; // texts that wait; more get 429
+    size_t n_queue = 256;        // texts that wait; more get 429
+    size_t n_per_key = 0;        // of a key, waiting and in work; 0 = any number
+    double request_seconds = 0;  // that an answer has in all; 0 = any time
+    bool share_prefixes = false; // between keys
     bool lenient = false;
+    bool shows_slots = false;
+    std::string slot_folder; // where snapshots are; empty: none are taken
 };
 
 class Service {
 public:
-    Service(ModelHost &host, const ServiceOptions &options);
+    explicit Service(const ServiceOptions &options);
     ~Service();
+
+    void ready(std::unique_ptr<ModelHost> host); // once; until then it has no model
 
     struct Route;
     // Throws ApiError where there is no such path, or not with this method.
@@ -33,7 +40,8 @@ public:
               std::string body);
     void drain(); // takes no more requests
     bool is_idle();
-    void stop() {
+    void stop() { // ends what is in work, soon
+        stops_ = true;
         if (engine_) engine_->stop();
     }
     Metrics &metrics() { return metrics_; }
@@ -42,50 +50,70 @@ private:
     struct Call {
         std::shared_ptr<Exchange> exchange;
         const Route *route;
-        std::string body;
+        std::string path, body;
         double taken;
     };
-    void run();
     void answer(Call &call);
+    static void respond_error(Exchange &exchange, const std::function<void()> &work);
     void require_model(const std::string &name) const;
     void require_writing() const;
+    void require_host() const; // throws 503 while there is none, or none to be trusted
 
+    // Answered at once.
+    void page(Exchange &exchange, const std::string &path);
+    void openapi(Exchange &exchange, const std::string &path);
     void health(Exchange &exchange, const std::string &path);
+    void alive(Exchange &exchange, const std::string &path);
     void models(Exchange &exchange, const std::string &path);
     void metrics_text(Exchange &exchange, const std::string &path);
     void props(Exchange &exchange, const std::string &path);
-    void chat(Call &call, const Json &body);
-    void completion(Call &call, const Json &body);
-    void embeddings(Call &call, const Json &body);
+    // service.cpp
     void tokenize(Call &call, const Json &body);
     void detokenize(Call &call, const Json &body);
     void apply_template(Call &call, const Json &body);
+    // service_texts.cpp
+    void chat(Call &call, const Json &body);
+    void responses(Call &call, const Json &body);
+    void completion(Call &call, const Json &body);
     std::vector<int32_t> completion_ids(const CompletionWanted &wanted, const TextOrIds &prompt);
-    std::shared_ptr<Reply> make_reply(const Call &call, const Wanted &wanted, size_t n_prompts,
-                                      bool is_chat, uint64_t seed) const;
-    struct Texts { // of a request: n of each prompt
+    struct Texts { // of a request: best_of of each prompt
         const Wanted &wanted;
         std::shared_ptr<Reply> reply;
         uint64_t seed;
         const Grammar *grammar;
         const Prompt *prompt; // of a conversation
         std::string tools;
+        bool scores; // the prompt's tokens, too
     };
+    void write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
+                    std::shared_ptr<Reply> reply, uint64_t seed);
     void add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call, const Texts &texts,
                   const std::vector<int32_t> &ids, uint32_t prompt_index);
-    void start(const Call &call, const Wanted &wanted, std::vector<std::shared_ptr<Job>> jobs);
+    void start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs);
+    uint64_t cache_of(uint64_t owner, const std::string &conversation) const;
+    // service_vectors.cpp
+    void embeddings(Call &call, const Json &body);
+    void rerank(Call &call, const Json &body);
+    void embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
+                     std::function<Json(std::vector<float>)> object);
+    // service_slots.cpp
+    void slots(Call &call, const Json &body);
+    void slot_action(Call &call, const Json &body);
+    void save_slot(Call &call, uint32_t slot, const std::string &path);
+    void restore_slot(Call &call, uint32_t slot, const std::string &path);
 
-    ModelHost &host_;
     ServiceOptions options_;
     Metrics metrics_;
+    Tickets tickets_;
     uint64_t created_;
+    std::unique_ptr<ModelHost> host_;
     std::unique_ptr<EngineThread> engine_; // NULL of a model that writes no text
+    SessionMachine *machine_ = nullptr;    // the engine's
+    std::atomic<bool> is_ready_ = false, drains_ = false, stops_ = false;
     std::mutex mutex_;
-    std::condition_variable wake_;
-    std::deque<Call> calls_;
-    bool ends_ = false, is_busy_ = false;
-    std::atomic<bool> drains_ = false;
-    std::thread thread_;
+    Worker vectors_, reader_; // the reader ends first: it hands on to the others
 };
+
+void respond_json(Exchange &exchange, const Json &value, int status = 200);
 
 } // namespace ggufx::cli

@@ -1,58 +1,83 @@
-// Requests for texts and vectors: prompts, and what is handed to the engine.
+// Requests for texts: prompts, and what is handed to the engine.
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
-#include <bit>
-#include <cmath>
+#include "serve/reply_responses.hpp"
+#include "serve/reply_texts.hpp"
+
 #include <fmt/format.h>
 
 namespace ggufx::cli {
 
+namespace {
+
+constexpr size_t kPrefixTokens = 1024; // that a balancer's choice of a server goes by
+
+// What a program in JavaScript can hold.
+uint64_t seed_of(const Wanted &wanted) {
+    return wanted.seed.value_or(random_number() >> 32);
+}
+
+// Of its first tokens: equal ones are best answered by one server.
+std::string prefix_name(const std::vector<int32_t> &ids) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < std::min(ids.size(), kPrefixTokens); i++)
+        hash = PrefixIndex::mixed(hash, static_cast<uint32_t>(ids[i]));
+    return fmt::format("{:016x}", hash);
+}
+
+} // namespace
+
 void Service::require_writing() const {
-    if (host_.writes()) return;
+    if (host_->writes()) return;
     throw ApiError(400, "the model writes no text: it makes embeddings", "model", "unsupported");
 }
 
-std::shared_ptr<Reply> Service::make_reply(const Call &call, const Wanted &wanted, size_t n_prompts,
-                                           bool is_chat, uint64_t seed) const {
-    ReplyShape shape;
-    shape.is_chat = is_chat;
-    shape.stream = wanted.stream;
-    shape.include_usage = wanted.include_usage;
-    shape.logprobs = wanted.logprobs;
-    shape.n_texts = static_cast<uint32_t>(n_prompts) * wanted.n;
-    shape.model = host_.name();
-    shape.fingerprint = host_.fingerprint();
-    shape.seed = seed;
-    return std::make_shared<Reply>(call.exchange, shape);
+// Whose beginnings a text may start with: those of its key, or of one conversation.
+uint64_t Service::cache_of(uint64_t owner, const std::string &conversation) const {
+    const uint64_t of_key = options_.share_prefixes ? 0 : owner;
+    if (conversation.empty()) return of_key;
+    return PrefixIndex::mixed(std::hash<std::string>()(conversation), owner + 1);
 }
 
 void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call,
                        const Texts &texts, const std::vector<int32_t> &ids, uint32_t prompt_index) {
     if (ids.empty()) throw ApiError(400, "the prompt has no tokens", "prompt", "invalid_value");
-    if (ids.size() >= host_.n_context())
+    if (ids.size() >= host_->n_context())
         throw ApiError(
             400,
-            fmt::format("the prompt has {} tokens, the context {}", ids.size(), host_.n_context()),
+            fmt::format("the prompt has {} tokens, the context {}", ids.size(), host_->n_context()),
             texts.prompt ? "messages" : "prompt", "context_length_exceeded");
-    const auto room = static_cast<uint32_t>(host_.n_context() - ids.size());
+    const auto room = static_cast<uint32_t>(host_->n_context() - ids.size());
+    const uint64_t owner = call.exchange->owner();
     std::shared_ptr<Job> first;
-    for (uint32_t i = 0; i < texts.wanted.n; i++) {
+    for (uint32_t i = 0; i < texts.wanted.best_of; i++) {
         TextPlan plan;
-        plan.index = prompt_index * texts.wanted.n + i;
+        plan.index = prompt_index * texts.wanted.best_of + i;
         plan.n_prompt = ids.size();
         plan.counts_prompt = i == 0;
         plan.max_tokens = std::min(texts.wanted.max_tokens.value_or(room), room);
         plan.logprobs = texts.wanted.logprobs;
         plan.n_top = texts.wanted.n_top;
         plan.taken = call.taken;
+        if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
+        if (texts.scores) plan.echoed = ids;
+        plan.ticket = tickets_.take(call.exchange->asker());
+        if (!plan.ticket)
+            throw ApiError(429,
+                           fmt::format("the key has {} texts in work and waiting, the limit",
+                                       options_.n_per_key),
+                           "", "key_limit");
         auto job = std::make_shared<Job>();
         job->prompt = ids;
-        job->owner = call.exchange->owner();
+        job->owner = call.exchange->asker();
+        job->cache = cache_of(owner, texts.wanted.conversation);
+        job->most = plan.max_tokens;
         job->share = texts.wanted.cache_prompt;
-        job->first = first;
+        job->scores = texts.scores;
+        job->first = texts.scores ? nullptr : first;
         job->writer = std::make_shared<TextWriter>(
-            host_, texts.reply, metrics_, monotonic_seconds, plan, texts.wanted, texts.seed + i,
+            *host_, texts.reply, metrics_, monotonic_seconds, plan, texts.wanted, texts.seed + i,
             texts.grammar ? make_matcher(texts.grammar->get()) : nullptr, texts.prompt,
             texts.tools);
         if (!first) first = job;
@@ -61,38 +86,67 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
 }
 
 // From here on all that happens is the engine's to tell.
-void Service::start(const Call &call, const Wanted &wanted,
-                    std::vector<std::shared_ptr<Job>> jobs) {
+void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs) {
     if (engine_->n_waiting() + jobs.size() > options_.n_queue)
         throw ApiError(429, "the queue is full", "", "queue_full");
-    if (wanted.stream) call.exchange->open_stream();
+    call.exchange->add_header("X-Ggufx-Prefix", prefix_name(jobs[0]->prompt));
+    reply.open();
     engine_->add(std::move(jobs));
+}
+
+void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
+                         std::shared_ptr<Reply> reply, uint64_t seed) {
+    Grammar grammar;
+    if (wanted.form != AnswerForm::text) grammar = host_->grammar_of(wanted.schema);
+    std::vector<std::shared_ptr<Job>> jobs;
+    add_jobs(jobs, call,
+             {wanted, reply, seed, grammar ? &grammar : nullptr, &prompt, wanted.tools, false},
+             prompt.ids, 0);
+    start(call, *reply, std::move(jobs));
 }
 
 void Service::chat(Call &call, const Json &body) {
     const ChatWanted wanted = read_chat(body, options_.sampling, options_.lenient);
     require_model(wanted.model);
     require_writing();
-    const Prompt prompt = host_.prompt_of(wanted);
-    Grammar grammar;
-    if (wanted.form != AnswerForm::text) grammar = host_.grammar_of(wanted.schema);
-    // What a program in JavaScript can hold.
-    const uint64_t seed = wanted.seed.value_or(random_number() >> 32);
-    const auto reply = make_reply(call, wanted, 1, true, seed);
-    std::vector<std::shared_ptr<Job>> jobs;
-    add_jobs(jobs, call, {wanted, reply, seed, grammar ? &grammar : nullptr, &prompt, wanted.tools},
-             prompt.ids, 0);
-    start(call, wanted, std::move(jobs));
+    const uint64_t seed = seed_of(wanted);
+    TextsShape shape;
+    shape.stream = wanted.stream;
+    shape.include_usage = wanted.include_usage;
+    shape.logprobs = wanted.logprobs;
+    shape.n_texts = shape.n_of = shape.n_best = wanted.n;
+    shape.model = host_->name();
+    shape.fingerprint = host_->fingerprint();
+    shape.seed = seed;
+    const Prompt prompt = host_->prompt_of(wanted);
+    write_chat(call, wanted, prompt, std::make_shared<TextsReply>(call.exchange, shape), seed);
+}
+
+void Service::responses(Call &call, const Json &body) {
+    const ResponsesWanted wanted = read_responses(body, options_.sampling, options_.lenient);
+    require_model(wanted.model);
+    require_writing();
+    ResponsesShape shape;
+    shape.stream = wanted.stream;
+    shape.logprobs = wanted.logprobs;
+    shape.asked = wanted.asked;
+    shape.model = host_->name();
+    shape.fingerprint = host_->fingerprint();
+    shape.seed = seed_of(wanted);
+    const Prompt prompt = host_->prompt_of(wanted);
+    write_chat(call, wanted, prompt, std::make_shared<ResponsesReply>(call.exchange, shape),
+               shape.seed);
 }
 
 // A text, its ids, or what stands around a gap.
 std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
                                              const TextOrIds &prompt) {
-    if (prompt.is_ids) host_.check(prompt.ids, "prompt");
+    if (prompt.is_ids) host_->check(prompt.ids, "prompt");
     if (!wanted.suffix)
-        return prompt.is_ids ? prompt.ids : host_.tokenize(prompt.text, GGUFX_TOKENIZE_ADD_SPECIAL);
+        return prompt.is_ids ? prompt.ids
+                             : host_->tokenize(prompt.text, GGUFX_TOKENIZE_ADD_SPECIAL);
     const auto special = [&](uint32_t which) {
-        const int32_t id = ggufx_tokenizer_special(host_.tokenizer(), which);
+        const int32_t id = ggufx_tokenizer_special(host_->tokenizer(), which);
         if (id < 0)
             throw ApiError(400, "suffix: the model has no tokens for a gap", "suffix",
                            "unsupported");
@@ -105,9 +159,9 @@ std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
     const auto add = [&](const std::vector<int32_t> &ids) {
         out.insert(out.end(), ids.begin(), ids.end());
     };
-    add(prompt.is_ids ? prompt.ids : host_.tokenize(prompt.text, 0));
+    add(prompt.is_ids ? prompt.ids : host_->tokenize(prompt.text, 0));
     out.push_back(behind);
-    add(host_.tokenize(*wanted.suffix, 0));
+    add(host_->tokenize(*wanted.suffix, 0));
     out.push_back(middle);
     return out;
 }
@@ -116,103 +170,35 @@ void Service::completion(Call &call, const Json &body) {
     const CompletionWanted wanted = read_completion(body, options_.sampling, options_.lenient);
     require_model(wanted.model);
     require_writing();
-    if (wanted.prompts.size() * wanted.n > options_.n_queue)
+    if (wanted.prompts.size() * wanted.best_of > options_.n_queue)
         throw ApiError(400, "more texts are asked for than the queue holds", "prompt",
                        "invalid_value");
-    const uint64_t seed = wanted.seed.value_or(random_number() >> 32);
-    const auto reply = make_reply(call, wanted, wanted.prompts.size(), false, seed);
+    const uint64_t seed = seed_of(wanted);
+    TextsShape shape;
+    shape.is_chat = false;
+    shape.stream = wanted.stream;
+    shape.include_usage = wanted.include_usage;
+    shape.logprobs = wanted.logprobs;
+    shape.n_of = wanted.best_of;
+    shape.n_best = wanted.n;
+    shape.n_texts = static_cast<uint32_t>(wanted.prompts.size()) * wanted.best_of;
+    shape.model = host_->name();
+    shape.fingerprint = host_->fingerprint();
+    shape.seed = seed;
+    const auto reply = std::make_shared<TextsReply>(call.exchange, shape);
+    const bool scores = wanted.echo && wanted.logprobs;
     std::vector<std::shared_ptr<Job>> jobs;
     for (uint32_t i = 0; i < wanted.prompts.size(); i++) {
         const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
-        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, ""}, ids, i);
+        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", scores}, ids, i);
     }
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {
-        const TextOrIds &prompt = wanted.prompts[i / wanted.n];
+        const TextOrIds &prompt = wanted.prompts[i / wanted.best_of];
         Delta delta;
-        delta.content = prompt.is_ids ? host_.detokenize(prompt.ids, 0) : prompt.text;
+        delta.content = prompt.is_ids ? host_->detokenize(prompt.ids, 0) : prompt.text;
         reply->put(i, std::move(delta));
     }
-    start(call, wanted, std::move(jobs));
-}
-
-// ---- vectors ----
-
-namespace {
-
-// The first values of a vector of length 1, brought to length 1.
-void cut_vector(std::span<float> values) {
-    double sum = 0;
-    for (const float v : values) sum += static_cast<double>(v) * static_cast<double>(v);
-    const double length = std::sqrt(sum);
-    for (float &v : values)
-        if (length > 0) v = static_cast<float>(static_cast<double>(v) / length);
-}
-
-std::string base64(std::span<const float> values) {
-    constexpr std::string_view digits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string bytes;
-    for (const float value : values) {
-        const auto bits = std::bit_cast<uint32_t>(value); // the lowest byte first
-        for (unsigned shift = 0; shift < 32; shift += 8)
-            bytes += static_cast<char>(bits >> shift & 0xff);
-    }
-    std::string out;
-    for (size_t i = 0; i < bytes.size(); i += 3) {
-        const auto byte = [&](size_t k) -> uint32_t {
-            return i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0;
-        };
-        const uint32_t three = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for (unsigned k = 0; k < 4; k++)
-            out += i + k > bytes.size() ? '=' : digits[three >> (18 - 6 * k) & 63];
-    }
-    return out;
-}
-
-Json vector_json(std::span<const float> values, bool as_base64) {
-    if (as_base64) return base64(values);
-    Json out = Json::array();
-    for (const float value : values) out.push_back(static_cast<double>(value));
-    return out;
-}
-
-} // namespace
-
-void Service::embeddings(Call &call, const Json &body) {
-    const EmbeddingsWanted wanted = read_embeddings(body, options_.lenient);
-    require_model(wanted.model);
-    if (!host_.embeds())
-        throw ApiError(400, "the model is none for embeddings (the server's --embeddings)", "model",
-                       "unsupported");
-    const uint32_t n = wanted.dimensions.value_or(host_.dimensions());
-    if (n > host_.dimensions())
-        throw ApiError(400, fmt::format("the vectors have {} values", host_.dimensions()),
-                       "dimensions", "invalid_value");
-    std::vector<std::vector<int32_t>> texts;
-    uint64_t n_tokens = 0;
-    for (const TextOrIds &input : wanted.inputs) {
-        if (input.is_ids) host_.check(input.ids, "input");
-        texts.push_back(input.is_ids ? input.ids
-                                     : host_.tokenize(input.text, GGUFX_TOKENIZE_ADD_SPECIAL));
-        if (texts.back().empty())
-            throw ApiError(400, "a text has no tokens", "input", "invalid_value");
-        n_tokens += texts.back().size();
-    }
-    std::vector<float> vectors = host_.embed(texts);
-    Json data = Json::array();
-    for (size_t i = 0; i < texts.size(); i++) {
-        const std::span<float> values(vectors.data() + i * host_.dimensions(), n);
-        if (n < host_.dimensions()) cut_vector(values);
-        data.push_back(Json{{"object", "embedding"},
-                            {"index", i},
-                            {"embedding", vector_json(values, wanted.base64)}});
-    }
-    const Json out = Json{{"object", "list"},
-                          {"data", data},
-                          {"model", host_.name()},
-                          {"usage", Json{{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}}}};
-    call.exchange->tell({"", n_tokens, 0, 0});
-    call.exchange->respond(200, "application/json", out.dump() + "\n");
+    start(call, *reply, std::move(jobs));
 }
 
 } // namespace ggufx::cli

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "serve/session_machine.hpp"
 
+#include "serve/api_error.hpp"
+
+#include <cstring>
+
 namespace ggufx::cli {
 
 namespace {
@@ -29,9 +33,11 @@ const float *SessionMachine::decode(std::span<const Item> items, Path path,
     size_t n_rows = 0;
     items_.clear();
     for (const Item &item : items) {
-        n_rows += item.wants_logits;
-        items_.push_back({item.sequence, item.wants_logits ? GGUFX_BATCH_LOGITS : 0u,
-                          item.ids.data(), item.ids.size()});
+        const uint32_t flags = item.logits == Logits::all    ? GGUFX_BATCH_ALL_LOGITS
+                               : item.logits == Logits::last ? GGUFX_BATCH_LOGITS
+                                                             : 0u;
+        n_rows += item.n_rows();
+        items_.push_back({item.sequence, flags, item.ids.data(), item.ids.size()});
     }
     const size_t n_logits = n_rows * n_vocab_;
     if (logits_.size() < n_logits) logits_.resize(n_logits);
@@ -69,12 +75,50 @@ bool SessionMachine::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
     return status == GGUFX_OK;
 }
 
-uint64_t SessionMachine::cache_bytes() const {
-    return cli::facts<ggufx_session_memory_facts>(
-               [&](ggufx_session_memory_facts *out, ggufx_error *error) {
-                   return ggufx_session_memory(out, session_.get(), error);
-               })
-        .cache_bytes;
+// A session takes the memory of all its sequences when it is made.
+bool SessionMachine::reserve(uint32_t, uint64_t) {
+    return true;
+}
+
+std::string SessionMachine::save(uint32_t sequence) const {
+    std::string out;
+    const auto write = [](void *user, const void *data, size_t n) {
+        try {
+            static_cast<std::string *>(user)->append(static_cast<const char *>(data), n);
+            return ggufx_status{GGUFX_OK};
+        } catch (const std::bad_alloc &) { return ggufx_status{GGUFX_E_MEMORY}; }
+    };
+    call([&](ggufx_error *error) {
+        return ggufx_session_save(session_.get(), sequence, write, &out, error);
+    });
+    return out;
+}
+
+void SessionMachine::load(uint32_t sequence, const std::string &snapshot, uint64_t n_tokens) {
+    std::string_view left = snapshot;
+    const auto read = [](void *user, void *data, size_t n) {
+        auto &from = *static_cast<std::string_view *>(user);
+        if (n > from.size()) return ggufx_status{GGUFX_E_TRUNCATED};
+        std::memcpy(data, from.data(), n);
+        from.remove_prefix(n);
+        return ggufx_status{GGUFX_OK};
+    };
+    ggufx_error error;
+    const ggufx_status status = ggufx_session_load(session_.get(), sequence, read, &left, &error);
+    if (status == GGUFX_E_MEMORY) throw ApiError(503, error.message);
+    if (status != GGUFX_OK) throw ApiError(400, error.message, "filename", "invalid_snapshot");
+    if (left.empty() && ggufx_session_sequence_length(session_.get(), sequence) == n_tokens) return;
+    truncate(sequence, 0);
+    throw ApiError(400, "the snapshot does not hold the tokens it names", "filename",
+                   "invalid_snapshot");
+}
+
+MachineMemory SessionMachine::memory() const {
+    const auto facts = cli::facts<ggufx_session_memory_facts>(
+        [&](ggufx_session_memory_facts *out, ggufx_error *error) {
+            return ggufx_session_memory(out, session_.get(), error);
+        });
+    return {facts.cache_bytes, facts.n_pages, facts.n_shared_pages};
 }
 
 } // namespace ggufx::cli

@@ -18,9 +18,14 @@ public:
                         const std::function<bool()> &is_cancelled) override;
     void truncate(uint32_t sequence, uint64_t n_tokens) override;
     bool copy(uint32_t from, uint32_t to, uint64_t n_tokens) override;
+    bool reserve(uint32_t sequence, uint64_t n_tokens) override;
+
+    // A sequence as the library's snapshot; of another model or other types it is a Failure.
+    std::string save(uint32_t sequence) const;
+    void load(uint32_t sequence, const std::string &snapshot, uint64_t n_tokens);
 
     const ggufx_session_facts &facts() const { return facts_; }
-    uint64_t cache_bytes() const;
+    MachineMemory memory() const override;
 
 private:
     Session session_;

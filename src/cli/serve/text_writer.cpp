@@ -110,8 +110,8 @@ int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
     return id;
 }
 
-void TextWriter::note_logprobs(std::span<const float> logits, int32_t id, float logprob) {
-    if (!plan_.logprobs) return;
+// A token, where it stands, and the likeliest in its place.
+TokenLogprob TextWriter::token_of(std::span<const float> logits, int32_t id, float logprob) {
     const size_t k = std::min<size_t>(plan_.n_top, logits.size());
     if (k > 0) {
         call([&](ggufx_error *error) {
@@ -122,7 +122,41 @@ void TextWriter::note_logprobs(std::span<const float> logits, int32_t id, float 
     TokenLogprob token = {host_.piece(id), logprob, {}, n_shown_ + held_.size()};
     for (size_t i = 0; i < k; i++)
         token.top.push_back({host_.piece(top_ids_[i]), top_logprobs_[i]});
-    pending_.push_back(std::move(token));
+    return token;
+}
+
+// What a prompt's tokens were likely by: each by the logits of the one before it.
+void TextWriter::note_scores(size_t first, std::span<const float> logits) {
+    const std::vector<int32_t> &ids = plan_.echoed;
+    const size_t n_vocab = host_.facts().n_vocab, n = logits.size() / n_vocab;
+    if (first == 0) {
+        pending_.push_back({host_.piece(ids[0]), {}, {}, 0});
+        n_shown_ = pending_.back().piece.size();
+    }
+    for (size_t i = first + 1; i <= first + n && i < ids.size(); i++) {
+        const auto row = logits.subspan((i - 1 - first) * n_vocab, n_vocab);
+        float logprob = 0;
+        call([&](ggufx_error *error) {
+            return ggufx_logprobs(nullptr, nullptr, 0, &logprob, host_.rt(), row.data(), n_vocab,
+                                  ids[i], error);
+        });
+        pending_.push_back(token_of(row, ids[i], logprob));
+        n_shown_ += pending_.back().piece.size();
+    }
+    if (first + n < ids.size()) return;
+    delta_.logprobs = std::move(pending_);
+    pending_.clear();
+    reply_->put(plan_.index, std::move(delta_));
+    delta_ = {};
+    n_told_ = n_shown_;
+}
+
+void TextWriter::score(size_t first, std::span<const float> logits) {
+    try {
+        note_scores(first, logits);
+    } catch (const Failure &failure) {
+        fail(failure.what(), false);
+    } catch (const std::bad_alloc &) { fail("out of memory", true); }
 }
 
 void TextWriter::note_time() {
@@ -182,7 +216,7 @@ bool TextWriter::add(const std::string &bytes) {
     const auto facts = cli::facts<ggufx_stop_facts>([&](ggufx_stop_facts *out, ggufx_error *error) {
         return ggufx_stop_feed(out, stop_.get(), bytes.data(), bytes.size(), error);
     });
-    show(static_cast<size_t>(facts.n_shown - n_shown_));
+    show(static_cast<size_t>(facts.n_shown + n_told_ - n_shown_));
     if (facts.found < 0) return false;
     held_.clear();
     is_stopped_ = true;
@@ -192,6 +226,11 @@ bool TextWriter::add(const std::string &bytes) {
 }
 
 std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
+    if (has_failed_) return {};
+    if (plan_.max_tokens == 0) { // a prompt is all that is asked for
+        end("length");
+        return {};
+    }
     float logprob = 0;
     const int32_t id = sample(logits, logprob);
     n_tokens_++;
@@ -199,7 +238,8 @@ std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
     const bool ends = host_.ends(id);
     bool stops = false;
     // What ends is no part of the answer; in harmony it tells a call from an answer.
-    if (!ends) note_logprobs(logits, id, logprob);
+    sum_logprobs_ += logprob;
+    if (!ends && plan_.logprobs) pending_.push_back(token_of(logits, id, logprob));
     if (!ends || (parser_ && (host_.styles() & GGUFX_CHAT_STYLE_HARMONY) != 0))
         stops = add(piece(id, false));
     if (reasons_) reply_->usage.n_reasoning++;
@@ -234,19 +274,22 @@ void TextWriter::end(const std::string &reason, const std::string &note) {
     reply_->usage.n_answer += n_tokens_;
     reply_->usage.answer_seconds = std::max(reply_->usage.answer_seconds, clock_() - begun_);
     reply_->put(plan_.index, std::move(delta_));
-    reply_->finish(plan_.index, has_calls_ && reason == "stop" ? "tool_calls" : reason, note);
+    const double mean = n_tokens_ > 0 ? sum_logprobs_ / n_tokens_ : 0;
+    reply_->finish(plan_.index,
+                   {has_calls_ && reason == "stop" ? "tool_calls" : reason, note, mean});
 }
 
 void TextWriter::fail(const std::string &why, bool is_full) {
+    has_failed_ = true;
     reply_->fail(ApiError(is_full ? 503 : 500, why));
 }
 
-void TextWriter::stop() {
+void TextWriter::stop(const std::string &why) {
     try {
         if (n_tokens_ == 0) // nothing of it was written: it can be asked for elsewhere
-            reply_->fail(ApiError(503, "the server ends"));
+            reply_->fail(ApiError(503, why));
         else
-            end("length", "the server ends");
+            end("length", why);
     } catch (const Failure &failure) { fail(failure.what(), false); }
 }
 

@@ -18,7 +18,10 @@ struct TextPlan {
     uint32_t max_tokens = 0;
     bool logprobs = false;
     uint32_t n_top = 0;
-    double taken = 0; // when the request was
+    double taken = 0;    // when the request was
+    double deadline = 0; // when its time is over; 0: never
+    std::shared_ptr<void> ticket;
+    std::vector<int32_t> echoed; // a prompt whose logprobs are told, too
 };
 
 class TextWriter final : public Writer {
@@ -30,16 +33,19 @@ public:
                const Prompt *prompt, const std::string &tools);
 
     bool is_gone() override { return reply_->exchange().is_gone(); }
+    bool is_late() override { return plan_.deadline > 0 && clock_() >= plan_.deadline; }
     void begin(size_t n_cached) override;
     void pass() override { reply_->exchange().keep_alive(clock_()); }
+    void score(size_t first, std::span<const float> logits) override;
     std::optional<int32_t> next(std::span<const float> logits) override;
     void fail(const std::string &why, bool is_full) override;
-    void stop() override;
+    void stop(const std::string &why) override;
 
 private:
     std::optional<int32_t> write(std::span<const float> logits);
     int32_t sample(std::span<const float> logits, float &logprob);
-    void note_logprobs(std::span<const float> logits, int32_t id, float logprob);
+    void note_scores(size_t first, std::span<const float> logits);
+    TokenLogprob token_of(std::span<const float> logits, int32_t id, float logprob);
     void note_time();
     bool add(const std::string &bytes); // true: a stop text is complete
     void show(size_t n_shown);
@@ -60,12 +66,14 @@ private:
     ggufx_detokenize_state state_ = {};
     std::string held_;                  // bytes that may begin a stop text
     uint64_t n_shown_ = 0;              // bytes before them
+    uint64_t n_told_ = 0;               // of those, of an echoed prompt
     std::vector<TokenLogprob> pending_; // of tokens whose text is not shown yet
     std::vector<int32_t> top_ids_;
     std::vector<float> top_logprobs_;
     Delta delta_;
     uint32_t n_tokens_ = 0;
-    bool reasons_ = false, has_calls_ = false, is_stopped_ = false;
+    double sum_logprobs_ = 0;
+    bool reasons_ = false, has_calls_ = false, is_stopped_ = false, has_failed_ = false;
     double begun_ = 0, last_ = 0;
 };
 

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# The page and the description of the interface as a source file: embed.py PAGE OPENAPI OUT
+# SPDX-License-Identifier: MIT
+import base64
+import hashlib
+import json
+import re
+import sys
+
+MOST_PAGE = 40 << 10  # bytes: it is sent whole, and read by people
+
+LITERAL = 8000  # bytes of a piece: compilers need not take longer ones
+
+
+def literal(text):
+    pieces = [text[i:i + LITERAL] for i in range(0, len(text), LITERAL)]
+    return "\n".join('    R"page(%s)page"' % piece for piece in pieces) or '    ""'
+
+
+def hash_of(page, tag):
+    found = re.findall(r"<%s>(.*?)</%s>" % (tag, tag), page, re.S)
+    if len(found) != 1:
+        sys.exit("the page has %d <%s>, not one" % (len(found), tag))
+    return "sha256-" + base64.b64encode(hashlib.sha256(found[0].encode()).digest()).decode()
+
+
+def main(page_path, openapi_path, out_path):
+    with open(page_path, encoding="utf-8", newline="") as file:
+        page = file.read()
+    if len(page.encode()) > MOST_PAGE:
+        sys.exit("%s has %d bytes, the limit is %d" % (page_path, len(page.encode()), MOST_PAGE))
+    with open(openapi_path, encoding="utf-8") as file:
+        openapi = json.dumps(json.load(file), separators=(",", ":"), ensure_ascii=False) + "\n"
+    values = {"page_html": page, "page_script_hash": hash_of(page, "script"),
+              "page_style_hash": hash_of(page, "style"), "openapi_json": openapi}
+    with open(out_path, "w", encoding="utf-8", newline="") as out:
+        out.write('#include "serve/page.hpp"\n\nnamespace ggufx::cli {\n')
+        for name, text in values.items():
+            out.write("\nstd::string_view %s() {\n    static constexpr std::string_view text =\n%s;\n    return text;\n}\n"
+                      % (name, literal(text)))
+        out.write("\n} // namespace ggufx::cli\n")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "serve/reply_responses.hpp"
+
+#include <ctime>
+
+namespace ggufx::cli {
+
+ResponsesReply::ResponsesReply(std::shared_ptr<Exchange> exchange, ResponsesShape shape)
+    : Reply(std::move(exchange), 1), shape_(std::move(shape)), id_("resp_" + random_name(32)),
+      created_(static_cast<uint64_t>(std::time(nullptr))) {
+    this->exchange().tell({id_, 0, 0, 0});
+}
+
+// ---- parts of objects ----
+
+Json ResponsesReply::part_json(const Item &item, const Json &logprobs) {
+    if (item.kind == Kind::reasoning) return Json{{"type", "reasoning_text"}, {"text", item.text}};
+    return Json{{"type", "output_text"},
+                {"text", item.text},
+                {"annotations", Json::array()},
+                {"logprobs", logprobs}};
+}
+
+Json ResponsesReply::item_json(const Item &item, const char *status) const {
+    if (item.kind == Kind::call)
+        return Json{{"id", item.id},           {"type", "function_call"}, {"status", status},
+                    {"call_id", item.call_id}, {"name", item.name},       {"arguments", item.text}};
+    Json content = Json::array();
+    if (!item.text.empty()) content.push_back(part_json(item, logprob_list(item.logprobs)));
+    if (item.kind == Kind::reasoning)
+        return Json{{"id", item.id},
+                    {"type", "reasoning"},
+                    {"status", status},
+                    {"summary", Json::array()},
+                    {"content", content}};
+    return Json{{"id", item.id},
+                {"type", "message"},
+                {"status", status},
+                {"role", "assistant"},
+                {"content", content}};
+}
+
+static Json usage_json(const Usage &usage) {
+    return Json{{"input_tokens", usage.n_prompt},
+                {"input_tokens_details", Json{{"cached_tokens", usage.n_cached}}},
+                {"output_tokens", usage.n_answer},
+                {"output_tokens_details", Json{{"reasoning_tokens", usage.n_reasoning}}},
+                {"total_tokens", usage.n_prompt + usage.n_answer}};
+}
+
+// What it is so far.
+Json ResponsesReply::response(const char *status, const Ending &ending) const {
+    const bool cut = ending.reason == "length";
+    Json out = Json{{"id", id_},
+                    {"object", "response"},
+                    {"created_at", created_},
+                    {"status", status},
+                    {"error", Json()},
+                    {"incomplete_details", Json()},
+                    {"model", shape_.model},
+                    {"system_fingerprint", shape_.fingerprint},
+                    {"seed", shape_.seed}};
+    if (cut) out["incomplete_details"] = Json{{"reason", "max_output_tokens"}};
+    out.update(shape_.asked);
+    Json items = Json::array();
+    if (!ending.reason.empty()) {
+        for (size_t i = 0; i < items_.size(); i++)
+            items.push_back(
+                item_json(items_[i], cut && i + 1 == items_.size() ? "incomplete" : "completed"));
+    }
+    out["output"] = items;
+    out["usage"] = ending.reason.empty() ? Json() : usage_json(usage);
+    if (!ending.note.empty()) out["warning"] = ending.note;
+    return out;
+}
+
+// ---- events ----
+
+Json ResponsesReply::event(const char *type) const {
+    return Json{{"type", type}, {"sequence_number", n_events_}};
+}
+
+Json ResponsesReply::item_event(const char *type) const {
+    Json out = event(type);
+    out["item_id"] = items_.back().id;
+    out["output_index"] = items_.size() - 1;
+    if (items_.back().kind != Kind::call) out["content_index"] = 0;
+    return out;
+}
+
+void ResponsesReply::send(Json event) {
+    n_events_++;
+    exchange().write("event: " + *event.find("type")->text() + "\ndata: " + event.dump() + "\n\n");
+}
+
+void ResponsesReply::open() {
+    if (!shape_.stream) return;
+    exchange().open_stream();
+    for (const char *type : {"response.created", "response.in_progress"}) {
+        Json one = event(type);
+        one["response"] = response("in_progress", {});
+        send(std::move(one));
+    }
+}
+
+// The item that a piece belongs to; another one ends before it begins.
+ResponsesReply::Item &ResponsesReply::item_of(Kind kind, const CallPart *call) {
+    const bool goes_on = item_is_open_ && items_.back().kind == kind && (!call || call->id.empty());
+    if (goes_on) return items_.back();
+    close_item("completed");
+    const char *const prefix = kind == Kind::call ? "fc_" : kind == Kind::message ? "msg_" : "rs_";
+    Item item = {kind, prefix + random_name(24), "", "", "", {}};
+    if (call) {
+        item.call_id = "call_" + call->id;
+        item.name = call->name;
+    }
+    items_.push_back(std::move(item));
+    item_is_open_ = true;
+    if (!shape_.stream) return items_.back();
+    Json added = event("response.output_item.added");
+    added["output_index"] = items_.size() - 1;
+    added["item"] = item_json(items_.back(), "in_progress");
+    send(std::move(added));
+    if (kind == Kind::call) return items_.back();
+    Json part = item_event("response.content_part.added");
+    part["part"] = part_json(items_.back(), Json::array());
+    send(std::move(part));
+    return items_.back();
+}
+
+void ResponsesReply::add(Kind kind, const std::string &text,
+                         const std::vector<TokenLogprob> &logprobs, const CallPart *call) {
+    Item &item = item_of(kind, call);
+    item.text += text;
+    if (kind == Kind::message)
+        item.logprobs.insert(item.logprobs.end(), logprobs.begin(), logprobs.end());
+    if (!shape_.stream || text.empty()) return;
+    Json delta = item_event(kind == Kind::call        ? "response.function_call_arguments.delta"
+                            : kind == Kind::reasoning ? "response.reasoning_text.delta"
+                                                      : "response.output_text.delta");
+    delta["delta"] = text;
+    if (kind == Kind::message) delta["logprobs"] = logprob_list(logprobs);
+    send(std::move(delta));
+}
+
+void ResponsesReply::send_item_done(const Item &item, const char *status) {
+    const bool is_call = item.kind == Kind::call;
+    Json text = item_event(is_call                        ? "response.function_call_arguments.done"
+                           : item.kind == Kind::reasoning ? "response.reasoning_text.done"
+                                                          : "response.output_text.done");
+    if (is_call) text["name"] = item.name;
+    text[is_call ? "arguments" : "text"] = item.text;
+    const Json logprobs = logprob_list(item.logprobs);
+    if (item.kind == Kind::message) text["logprobs"] = logprobs;
+    send(std::move(text));
+    if (!is_call) {
+        Json part = item_event("response.content_part.done");
+        part["part"] = part_json(item, logprobs);
+        send(std::move(part));
+    }
+    Json done = event("response.output_item.done");
+    done["output_index"] = items_.size() - 1;
+    done["item"] = item_json(item, status);
+    send(std::move(done));
+}
+
+void ResponsesReply::close_item(const char *status) {
+    if (!item_is_open_) return;
+    item_is_open_ = false;
+    if (shape_.stream) send_item_done(items_.back(), status);
+}
+
+// ---- what the text tells ----
+
+void ResponsesReply::put(uint32_t, Delta delta) {
+    if (failed_) return;
+    const std::vector<TokenLogprob> none;
+    if (!delta.reasoning.empty()) add(Kind::reasoning, delta.reasoning, none, nullptr);
+    if (!delta.content.empty())
+        add(Kind::message, delta.content, shape_.logprobs ? delta.logprobs : none, nullptr);
+    for (const CallPart &call : delta.calls) add(Kind::call, call.arguments, none, &call);
+}
+
+void ResponsesReply::finish(uint32_t, const Ending &ending) {
+    if (failed_) return;
+    const bool cut = ending.reason == "length";
+    if (items_.empty()) item_of(Kind::message, nullptr); // an answer of nothing
+    close_item(cut ? "incomplete" : "completed");
+    exchange().tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
+    const char *const status = cut ? "incomplete" : "completed";
+    if (!shape_.stream) {
+        exchange().respond(200, "application/json", response(status, ending).dump() + "\n");
+        return;
+    }
+    Json last = event(cut ? "response.incomplete" : "response.completed");
+    last["response"] = response(status, ending);
+    send(std::move(last));
+    exchange().end();
+}
+
+void ResponsesReply::fail(const ApiError &error) {
+    if (failed_) return;
+    failed_ = true;
+    if (!shape_.stream) {
+        exchange().respond(error);
+        return;
+    }
+    Json last = event("response.failed");
+    Json whole = response("failed", {});
+    whole["error"] = Json{{"code", error.code.empty() ? "server_error" : error.code.c_str()},
+                          {"message", error.what()}};
+    last["response"] = whole;
+    send(std::move(last));
+    exchange().end();
+}
+
+} // namespace ggufx::cli

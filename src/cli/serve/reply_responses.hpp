@@ -1,0 +1,54 @@
+// Answers of /v1/responses: a list of items (reasoning, message, calls of functions), or the events
+// that make one.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/reply.hpp"
+
+namespace ggufx::cli {
+
+struct ResponsesShape {
+    bool stream = false, logprobs = false;
+    Json asked; // members of the answer that repeat the request
+    std::string model, fingerprint;
+    uint64_t seed = 0;
+};
+
+class ResponsesReply final : public Reply {
+public:
+    ResponsesReply(std::shared_ptr<Exchange> exchange, ResponsesShape shape);
+
+    void open() override;
+    void put(uint32_t text, Delta delta) override;
+    void finish(uint32_t text, const Ending &ending) override;
+    void fail(const ApiError &error) override;
+
+private:
+    enum class Kind { reasoning, message, call };
+    struct Item {
+        Kind kind;
+        std::string id, text; // of a call its arguments
+        std::string call_id, name;
+        std::vector<TokenLogprob> logprobs;
+    };
+    Json response(const char *status, const Ending &ending) const;
+    Json item_json(const Item &item, const char *status) const;
+    static Json part_json(const Item &item, const Json &logprobs);
+    Json event(const char *type) const;
+    Json item_event(const char *type) const; // of the last item
+    void send(Json event);
+    Item &item_of(Kind kind, const CallPart *call);
+    void add(Kind kind, const std::string &text, const std::vector<TokenLogprob> &logprobs,
+             const CallPart *call);
+    void close_item(const char *status);
+    void send_item_done(const Item &item, const char *status);
+
+    ResponsesShape shape_;
+    std::string id_;
+    uint64_t created_;
+    std::vector<Item> items_;
+    bool item_is_open_ = false, failed_ = false;
+    uint64_t n_events_ = 0;
+};
+
+} // namespace ggufx::cli

@@ -1,0 +1,295 @@
+// Requests of /v1/responses, made conversations of chats.
+// SPDX-License-Identifier: MIT
+#include "serve/request_common.hpp"
+
+#include <limits>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr size_t kMostTools = 512;
+
+std::string item_path(size_t i) {
+    return "input[" + std::to_string(i) + "].";
+}
+
+std::string text_of(Fields &item, const char *name, const Json &content) {
+    if (content.text()) return *content.text();
+    if (!content.is_array()) item.refuse(name, "is neither a text nor a list of parts");
+    std::string text;
+    for (size_t i = 0; i < content.size(); i++) {
+        Fields part(content.elements()[i], item.path_of(name) + "[" + std::to_string(i) + "].");
+        const std::string type = part.text("type").value_or("");
+        if (type != "input_text" && type != "output_text" && type != "reasoning_text" &&
+            type != "summary_text" && type != "text")
+            part.refuse("type", "is no text: only texts are understood here");
+        const auto piece = part.text("text");
+        if (!piece) part.refuse("text", "is missing");
+        text += *piece;
+        part.ignore("annotations"); // of an answer that was had here
+        part.ignore("logprobs");
+        part.finish(false);
+    }
+    return text;
+}
+
+// What the items say, as messages of a chat.
+class Conversation {
+public:
+    void add(const Json &given, size_t index) {
+        Fields item(given, item_path(index));
+        const std::string type = item.text("type").value_or("message");
+        item.ignore("id");
+        item.ignore("status");
+        if (type == "message")
+            add_message(item);
+        else if (type == "function_call")
+            add_call(item);
+        else if (type == "function_call_output")
+            add_output(item);
+        else if (type == "reasoning")
+            add_reasoning(item);
+        else
+            item.refuse("type", "is none of message, function_call, function_call_output and "
+                                "reasoning");
+        item.finish(false);
+    }
+    void say(const std::string &role, const std::string &text) {
+        messages_.push_back(Json{{"role", role}, {"content", text}});
+    }
+    Json finish() {
+        flush();
+        Json out = Json::array();
+        for (Json &message : messages_) out.push_back(std::move(message));
+        return out;
+    }
+
+private:
+    void add_message(Fields &item) {
+        const std::string role = item.text("role").value_or("");
+        if (role != "system" && role != "developer" && role != "user" && role != "assistant")
+            item.refuse("role", "is none of system, developer, user and assistant");
+        const Json *const content = item.take("content");
+        if (!content) item.refuse("content", "is missing");
+        item.ignore("phase"); // of an answer that was had here
+        const std::string text = text_of(item, "content", *content);
+        if (role != "assistant") {
+            flush();
+            say(role == "developer" ? "system" : role, text);
+            return;
+        }
+        if (has_text_ || calls_.size() > 0) flush();
+        text_ = text;
+        has_text_ = true;
+    }
+    void add_call(Fields &item) {
+        const auto id = item.text("call_id"), name = item.text("name");
+        if (!id) item.refuse("call_id", "is missing");
+        if (!name) item.refuse("name", "is missing");
+        Json arguments = item.text("arguments").value_or("{}");
+        try {
+            arguments = Json::parse(*arguments.text(), "arguments");
+        } catch (const Failure &) {} // a model's mistake stays what it is
+        calls_.push_back(Json{{"id", *id},
+                              {"type", "function"},
+                              {"function", Json{{"name", *name}, {"arguments", arguments}}}});
+    }
+    void add_output(Fields &item) {
+        const auto id = item.text("call_id");
+        if (!id) item.refuse("call_id", "is missing");
+        const Json *const output = item.take("output");
+        if (!output) item.refuse("output", "is missing");
+        const std::string text = text_of(item, "output", *output);
+        flush();
+        messages_.push_back(Json{{"role", "tool"}, {"content", text}, {"tool_call_id", *id}});
+    }
+    void add_reasoning(Fields &item) {
+        const Json *const content = item.take("content");
+        item.ignore("summary");
+        item.no_effect("encrypted_content", {});
+        if (has_text_ || calls_.size() > 0) flush();
+        if (content) reasoning_ += text_of(item, "content", *content);
+    }
+    // Reasoning, text and calls of one turn are one message.
+    void flush() {
+        if (!has_text_ && calls_.size() == 0 && reasoning_.empty()) return;
+        Json message = Json{{"role", "assistant"}, {"content", text_}};
+        if (!reasoning_.empty()) message["reasoning_content"] = reasoning_;
+        if (calls_.size() > 0) message["tool_calls"] = calls_;
+        messages_.push_back(std::move(message));
+        text_ = reasoning_ = "";
+        has_text_ = false;
+        calls_ = Json::array();
+    }
+
+    std::vector<Json> messages_;
+    std::string text_, reasoning_;
+    Json calls_ = Json::array();
+    bool has_text_ = false;
+};
+
+void read_input(Fields &fields, ResponsesWanted &out) {
+    Conversation all;
+    const auto instructions = fields.text("instructions");
+    out.asked["instructions"] = instructions ? Json(*instructions) : Json();
+    if (instructions) all.say("system", *instructions);
+    const Json *const input = fields.take("input");
+    if (!input) fields.refuse("input", "is missing");
+    if (input->text())
+        all.say("user", *input->text());
+    else if (input->is_array() && input->size() > 0)
+        for (size_t i = 0; i < input->size(); i++) all.add(input->elements()[i], i);
+    else
+        fields.refuse("input", "is neither a text nor a list of one item or more");
+    out.messages = all.finish().dump();
+}
+
+// Functions lie flat here, and within "function" in chats.
+void read_functions(Fields &fields, ResponsesWanted &out) {
+    const Json *const tools = fields.take("tools");
+    const Json *const choice = fields.take("tool_choice");
+    if (choice && !(choice->text() && (*choice->text() == "auto" || *choice->text() == "none")))
+        fields.refuse("tool_choice", "is neither \"auto\" nor \"none\": no call can be forced");
+    out.asked["tool_choice"] = choice ? *choice : Json("auto");
+    out.asked["tools"] = tools ? *tools : Json::array();
+    if (!tools) return;
+    if (!tools->is_array() || tools->size() > kMostTools)
+        fields.refuse("tools", "is no list of at most 512 functions");
+    Json all = Json::array();
+    for (size_t i = 0; i < tools->size(); i++) {
+        Fields tool(tools->elements()[i], "tools[" + std::to_string(i) + "].");
+        tool.no_effect("type", {"function"});
+        Json function = Json::object();
+        const auto name = tool.text("name");
+        if (!name) tool.refuse("name", "is missing");
+        function["name"] = *name;
+        if (const auto text = tool.text("description")) function["description"] = *text;
+        if (const Json *const parameters = tool.take("parameters"))
+            function["parameters"] = *parameters;
+        tool.truth("strict");
+        tool.finish(false);
+        all.push_back(Json{{"type", "function"}, {"function", function}});
+    }
+    if (all.size() > 0 && !(choice && *choice->text() == "none")) out.tools = all.dump();
+}
+
+void read_text_form(Fields &fields, ResponsesWanted &out) {
+    Json format = Json{{"type", "text"}};
+    if (const Json *const text = fields.take("text")) {
+        Fields of(*text, "text.");
+        of.no_effect("verbosity", {"medium"});
+        if (const Json *const given = of.take("format")) format = *given;
+        of.finish(false);
+    }
+    Fields form(format, "text.format.");
+    const std::string type = form.text("type").value_or("");
+    if (type == "json_object") {
+        out.form = AnswerForm::object;
+        out.schema = "{\"type\":\"object\"}";
+    } else if (type == "json_schema") {
+        form.text("name");
+        form.text("description");
+        form.truth("strict"); // it always is
+        const Json *const rules = form.take("schema");
+        if (!rules) form.refuse("schema", "is missing");
+        out.form = AnswerForm::schema;
+        out.schema = rules->dump();
+    } else if (type != "text") {
+        form.refuse("type", "is none of text, json_object and json_schema");
+    }
+    form.finish(false);
+    if (out.form != AnswerForm::text && !out.tools.empty())
+        fields.refuse("text", "has a format, which is not supported together with tools");
+    out.asked["text"] = Json{{"format", format}};
+}
+
+void read_reasoning(Fields &fields, ResponsesWanted &out) {
+    Json effort;
+    if (const Json *const reasoning = fields.take("reasoning")) {
+        Fields of(*reasoning, "reasoning.");
+        if (const auto text = of.text("effort")) {
+            if (*text != "none" && *text != "low" && *text != "medium" && *text != "high")
+                of.refuse("effort", "is none of none, low, medium and high");
+            out.reasoning_effort = *text;
+            effort = *text;
+        }
+        of.no_effect("summary", {"auto"});
+        of.finish(false);
+    }
+    out.asked["reasoning"] = Json{{"effort", effort}, {"summary", Json()}};
+}
+
+void read_logprobs(Fields &fields, ResponsesWanted &out) {
+    if (const Json *const include = fields.take("include")) {
+        if (!include->is_array()) fields.refuse("include", "is no list");
+        for (const Json &one : include->elements()) {
+            if (one.text() && *one.text() == "message.output_text.logprobs")
+                out.logprobs = true;
+            else if (!one.text() || *one.text() != "reasoning.encrypted_content")
+                fields.refuse("include", "has something that there is not here");
+        }
+    }
+    if (const auto top = fields.whole("top_logprobs", 0, kMostTop)) {
+        if (*top > 0 && !out.logprobs)
+            fields.refuse("top_logprobs", "needs include message.output_text.logprobs");
+        out.n_top = static_cast<uint32_t>(*top);
+    }
+    out.asked["top_logprobs"] = out.n_top;
+}
+
+// Documented, and without effect at these values: nothing is stored here.
+void pass_over(Fields &fields, ResponsesWanted &out) {
+    fields.no_effect("store", {false});
+    fields.no_effect("background", {false});
+    fields.no_effect("truncation", {"disabled"});
+    fields.no_effect("service_tier", {"auto", "default"});
+    fields.no_effect("parallel_tool_calls", {true});
+    for (const char *name :
+         {"previous_response_id", "conversation", "prompt", "max_tool_calls", "context_management"})
+        fields.no_effect(name, {});
+    for (const char *name : {"safety_identifier", "prompt_cache_key", "prompt_cache_retention"})
+        fields.ignore(name);
+    const Json *const metadata = fields.take("metadata");
+    const auto user = fields.text("user");
+    out.asked["metadata"] = metadata ? *metadata : Json::object();
+    out.asked["user"] = user ? Json(*user) : Json();
+    out.asked["store"] = false;
+    out.asked["background"] = false;
+    out.asked["truncation"] = "disabled";
+    out.asked["service_tier"] = "default";
+    out.asked["parallel_tool_calls"] = true;
+    out.asked["previous_response_id"] = Json();
+}
+
+} // namespace
+
+ResponsesWanted read_responses(const Json &body, const SamplingDefaults &defaults, bool lenient) {
+    Fields fields(body, "");
+    ResponsesWanted out;
+    out.asked = Json::object();
+    out.model = fields.text("model").value_or("");
+    read_sampling(fields, out, defaults);
+    read_cache_use(fields, out);
+    read_input(fields, out);
+    read_functions(fields, out);
+    read_text_form(fields, out);
+    read_reasoning(fields, out);
+    read_logprobs(fields, out);
+    out.stream = fields.truth("stream").value_or(false);
+    if (const Json *const options = fields.take("stream_options")) {
+        Fields of(*options, "stream_options.");
+        of.no_effect("include_obfuscation", {false});
+        of.finish(false);
+    }
+    if (const auto n = fields.whole("max_output_tokens", 1, std::numeric_limits<uint32_t>::max()))
+        out.max_tokens = static_cast<uint32_t>(*n);
+    out.asked["max_output_tokens"] = out.max_tokens ? Json(*out.max_tokens) : Json();
+    out.asked["temperature"] = static_cast<double>(out.sampling.temperature);
+    out.asked["top_p"] = static_cast<double>(out.sampling.top_p);
+    pass_over(fields, out);
+    fields.finish(lenient);
+    return out;
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,224 @@
+// What is computed next: chunks of prompts and tokens of texts by turns.
+// SPDX-License-Identifier: MIT
+#include "serve/scheduler.hpp"
+
+#include <algorithm>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr size_t kFirstChunk = 32;  // tokens, while the rate is not known
+constexpr size_t kScoredChunk = 16; // tokens of a prompt whose logits are all wanted: memory
+constexpr size_t kGrowth = 256;     // tokens of an answer that memory is taken for at once
+
+size_t n_tokens(std::span<const Machine::Item> items) {
+    size_t n = 0;
+    for (const Machine::Item &item : items) n += item.ids.size();
+    return n;
+}
+
+} // namespace
+
+size_t Scheduler::n_left(uint32_t place) const {
+    const size_t all = places_[place].job->codes.size(), held = n_held(place);
+    return held < all ? all - held : 0;
+}
+
+// Of a prompt, or of what had been computed of an answer before its place was given back.
+Scheduler::Part Scheduler::part(uint32_t place) const {
+    const Job &job = *places_[place].job;
+    const size_t held = n_held(place), n_prompt = job.prompt.size();
+    if (held >= n_prompt)
+        return {std::span(job.answer).subspan(held - n_prompt), options_.answers, true};
+    return {std::span(job.prompt).subspan(held), Path::tiles, job.answer.empty()};
+}
+
+// While others write, a chunk takes no longer than they may wait.
+size_t Scheduler::prompt_tokens() const {
+    bool alone = true;
+    for (uint32_t i = 0; i < places_.size(); i++) alone = alone && !writes(i);
+    const size_t most = machine_.n_batch();
+    if (alone) return most;
+    if (prompt_rate_ == 0) return std::min(kFirstChunk, most);
+    const double n = prompt_rate_ * options_.prompt_seconds;
+    return n >= static_cast<double>(most) ? most : std::max<size_t>(static_cast<size_t>(n), 4);
+}
+
+// Places that have something to read by this way, the shortest first.
+std::vector<uint32_t> Scheduler::reading_order(Path path) const {
+    std::vector<uint32_t> out;
+    for (uint32_t i = 0; i < places_.size(); i++)
+        if (reads(i) && part(i).path == path) out.push_back(i);
+    std::stable_sort(out.begin(), out.end(),
+                     [&](uint32_t a, uint32_t b) { return n_left(a) < n_left(b); });
+    return out;
+}
+
+// Texts share a chunk, each owner's as much as another owner's; what short ones do not use is the
+// longer ones'.
+void Scheduler::read_prompts() {
+    Path path = Path::tiles;
+    std::vector<uint32_t> order = reading_order(path);
+    if (order.empty()) order = reading_order(path = Path::rows);
+    std::map<uint64_t, size_t> texts; // of each owner
+    for (const uint32_t i : order) texts[places_[i].job->owner]++;
+    size_t room = std::max(prompt_tokens(), order.size()), n_after = order.size();
+    std::vector<Machine::Item> items;
+    for (const uint32_t i : order) {
+        const Job &job = *places_[i].job;
+        const Part of = part(i);
+        n_after--;
+        size_t &of_owner = texts[job.owner];
+        const size_t fair = room / texts.size() / of_owner;
+        size_t n = std::min(of.ids.size(), std::clamp<size_t>(fair, 1, room - n_after));
+        if (job.scores && of.path == Path::tiles) n = std::min(n, kScoredChunk);
+        room -= n;
+        if (--of_owner == 0) texts.erase(job.owner);
+        const bool ends = of.is_last && n == of.ids.size() && !job.next;
+        const bool scored = job.scores && n_held(i) < job.prompt.size();
+        items.push_back({i, of.ids.first(n),
+                         scored ? Machine::Logits::all
+                         : ends ? Machine::Logits::last
+                                : Machine::Logits::none});
+    }
+    const double start = clock_();
+    run(items, path);
+    const double seconds = clock_() - start;
+    if (seconds <= 0 || path != Path::tiles) return;
+    const double rate = static_cast<double>(n_tokens(items)) / seconds;
+    prompt_rate_ = prompt_rate_ == 0 ? rate : 0.75 * prompt_rate_ + 0.25 * rate;
+}
+
+// Where memory is short the youngest text gives its place back.
+void Scheduler::write_tokens() {
+    std::vector<uint32_t> order;
+    for (uint32_t i = 0; i < places_.size(); i++)
+        if (writes(i)) order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return places_[a].began < places_[b].began; });
+    std::vector<Machine::Item> items;
+    for (const uint32_t i : order) {
+        while (places_[i].job && n_held(i) >= places_[i].reserved &&
+               !make_room(i, n_held(i) + std::min(places_[i].job->most, kGrowth))) {
+            const uint32_t victim = *youngest({});
+            if (victim == i && n_running_ == 1) {
+                places_[i].job->writer->fail("the cache is full", true);
+                release(i);
+                break;
+            }
+            put_back(victim);
+            forget(victim);
+        }
+    }
+    for (const uint32_t i : order)
+        if (places_[i].job && writes(i))
+            items.push_back({i, {&places_[i].next, 1}, Machine::Logits::last});
+    if (!items.empty()) run(items, options_.answers);
+}
+
+void Scheduler::step() {
+    drop_gone();
+    admit();
+    bool is_reading = false, is_writing = false;
+    for (uint32_t i = 0; i < places_.size(); i++) {
+        is_reading = is_reading || reads(i);
+        is_writing = is_writing || writes(i);
+    }
+    if (!is_reading && !is_writing) return;
+    counts_.n_steps++;
+    prompts_had_turn_ = is_reading && !(is_writing && prompts_had_turn_);
+    prompts_had_turn_ ? read_prompts() : write_tokens();
+}
+
+// What fails for all is tried alone: nobody's fault ends a neighbour's text.
+void Scheduler::run(std::vector<Machine::Item> &items, Path path) {
+    const auto all_gone = [&] {
+        return std::all_of(items.begin(), items.end(), [&](const Machine::Item &item) {
+            return places_[item.sequence].job->writer->is_gone();
+        });
+    };
+    counts_.width = static_cast<uint32_t>(items.size());
+    try {
+        const float *logits = machine_.decode(items, path, all_gone);
+        for (const Machine::Item &item : items) {
+            done(item, path, logits);
+            logits += item.n_rows() * machine_.n_vocab();
+        }
+    } catch (const Machine::Refused &refused) {
+        if (refused.why == Machine::Refused::Why::cancelled) return; // they are dropped next
+        if (refused.why == Machine::Refused::Why::memory && make_memory()) return; // tried again
+        for (const Machine::Item &item : items) run_alone(item, path);
+    }
+}
+
+// For a call that the system had none for: kept beginnings go, then the youngest text.
+bool Scheduler::make_memory() {
+    bool any = false;
+    while (drop_oldest(UINT32_MAX)) any = true;
+    if (any || n_running_ < 2) return any;
+    const uint32_t victim = *youngest({});
+    put_back(victim);
+    forget(victim);
+    return true;
+}
+
+void Scheduler::run_alone(const Machine::Item &item, Path path) {
+    const std::shared_ptr<Job> job = places_[item.sequence].job;
+    try {
+        done(item, path, machine_.decode({&item, 1}, path, [&] { return job->writer->is_gone(); }));
+    } catch (const Machine::Refused &refused) {
+        if (refused.why == Machine::Refused::Why::cancelled) return;
+        job->writer->fail(refused.what(), refused.why == Machine::Refused::Why::memory);
+        release(item.sequence);
+    }
+}
+
+void Scheduler::charge(uint32_t place, size_t n) {
+    owners_[places_[place].job->owner].deficit -= static_cast<int64_t>(n);
+}
+
+void Scheduler::done(const Machine::Item &item, Path path, const float *logits) {
+    const uint32_t place = item.sequence;
+    Job &job = *places_[place].job;
+    const size_t held = n_held(place), n = item.ids.size(), n_vocab = machine_.n_vocab();
+    const bool again = held >= job.prompt.size() && n_left(place) > 0;
+    std::vector<PrefixIndex::Code> codes;
+    for (const int32_t id : item.ids)
+        codes.push_back(static_cast<PrefixIndex::Code>(id) << 1 |
+                        static_cast<PrefixIndex::Code>(path));
+    index_.append(place, codes);
+    charge(place, n);
+    (again                      ? counts_.n_again
+     : held < job.prompt.size() ? counts_.n_prompt_tokens
+                                : counts_.n_answer_tokens) += n;
+    if (held + n >= job.prompt.size()) job.is_read = true;
+    if (item.logits == Machine::Logits::none) return;
+    if (item.logits == Machine::Logits::all) {
+        job.writer->score(held, {logits, n * n_vocab});
+        if (n_left(place) > 0) return;
+        logits += (n - 1) * n_vocab;
+    }
+    if (const auto next = job.writer->next({logits, n_vocab}))
+        places_[place].next = *next;
+    else
+        release(place);
+}
+
+void Scheduler::stop(const std::string &why) {
+    for (uint32_t i = 0; i < places_.size(); i++) {
+        if (!places_[i].job) continue;
+        places_[i].job->writer->stop(why);
+        release(i);
+    }
+    for (auto &[number, owner] : owners_) {
+        for (const std::shared_ptr<Job> &job : owner.queue) {
+            job->is_read = true;
+            job->writer->stop(why);
+        }
+        owner.queue.clear();
+    }
+    n_waiting_ = 0;
+}
+
+} // namespace ggufx::cli

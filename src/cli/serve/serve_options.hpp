@@ -1,0 +1,26 @@
+// What `ggufx serve` is told on its command line.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "serve/http.hpp"
+
+namespace ggufx::cli {
+
+struct ServeOptions {
+    HostOptions host;
+    ServiceOptions service;
+    GuardOptions guard;
+    HttpOptions http;
+    std::string address = "127.0.0.1", listen, decode = "rows";
+    unsigned port = 8080, drain_seconds = 30, most_body_mib = 8, prompt_ms = 100;
+    unsigned request_seconds = 0, patience_seconds = 10;
+    uint32_t n_kept = 0;
+    uint64_t n_queue = 256, n_per_key = 0;
+    bool no_auth = false;
+};
+
+void add_serve_options(Command &sub, ServeOptions &options);
+// What follows from them; throws Failure for what does not go together.
+void complete(ServeOptions &options);
+
+} // namespace ggufx::cli

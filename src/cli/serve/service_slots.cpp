@@ -1,0 +1,132 @@
+// Places of the engine shown, saved to files and restored. The engine's thread copies to and from
+// memory, so that texts wait for no disk; a key sees and saves what its own texts left.
+// SPDX-License-Identifier: MIT
+#include "serve/service.hpp"
+
+#include "serve/slot_file.hpp"
+
+#include <charconv>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+Json slot_json(uint32_t number, const SlotView &slot) {
+    const char *const state = slot.state == SlotView::State::reads    ? "reading"
+                              : slot.state == SlotView::State::writes ? "writing"
+                                                                      : "free";
+    return Json{{"id", number},
+                {"state", state},
+                {"n_tokens", slot.n_tokens},
+                {"n_prompt_tokens", slot.n_prompt}};
+}
+
+ApiError not_a_slot() {
+    return {404, "there is no such slot, or nothing of this key in it", "", "unknown_slot"};
+}
+
+void require_idle(const SlotView &slot) {
+    if (slot.state != SlotView::State::free)
+        throw ApiError(503, "a text is being written in this slot", "", "slot_busy");
+}
+
+} // namespace
+
+void Service::slots(Call &call, const Json &) {
+    require_writing();
+    if (!options_.shows_slots && options_.slot_folder.empty())
+        throw ApiError(404, "slots are not shown (the server's --slots)", "", "unknown_path");
+    const uint64_t cache = cache_of(call.exchange->owner(), "");
+    engine_->post(
+        [exchange = call.exchange, cache, n = machine_->n_sequences()](Scheduler &scheduler) {
+            Json list = Json::array();
+            for (uint32_t i = 0; i < n; i++) {
+                const SlotView slot = scheduler.slot(i);
+                const bool shown = slot.n_tokens == 0 || slot.cache == cache;
+                if (shown) list.push_back(slot_json(i, slot));
+            }
+            respond_json(*exchange, list);
+        });
+}
+
+// /slots/NUMBER/save, /slots/NUMBER/restore
+void Service::slot_action(Call &call, const Json &body) {
+    require_writing();
+    const std::string rest = call.path.substr(std::string_view("/slots/").size());
+    const size_t slash = rest.find('/');
+    const std::string action = slash == std::string::npos ? "" : rest.substr(slash + 1);
+    uint32_t slot = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), slot);
+    if ((action != "save" && action != "restore") || error != std::errc() ||
+        end != rest.data() + slash)
+        throw ApiError(404, "there is nothing under this path", "", "unknown_path");
+    if (options_.slot_folder.empty())
+        throw ApiError(404, "no snapshots are taken here (the server's --slot-dir)", "",
+                       "unknown_path");
+    if (slot >= machine_->n_sequences()) throw not_a_slot();
+    const std::string name = read_slot_name(body, options_.lenient);
+    // Names of one key lead to no file of another.
+    const uint64_t owner = call.exchange->owner();
+    const std::string path =
+        options_.slot_folder + "/" + (owner ? fmt::format("{:016x}-", owner) : "") + name + ".slot";
+    if (action == "save")
+        save_slot(call, slot, path);
+    else
+        restore_slot(call, slot, path);
+}
+
+void Service::save_slot(Call &call, uint32_t slot, const std::string &path) {
+    const uint64_t cache = cache_of(call.exchange->owner(), "");
+    engine_->post([this, exchange = call.exchange, slot, path, cache](Scheduler &scheduler) {
+        respond_error(*exchange, [&] {
+            const SlotView view = scheduler.slot(slot);
+            if (view.n_tokens == 0 || view.cache != cache) throw not_a_slot();
+            require_idle(view);
+            auto content = std::make_shared<SlotContent>();
+            content->fingerprint = host_->fingerprint();
+            const auto held = scheduler.held(slot);
+            content->codes.assign(held.begin(), held.end());
+            content->snapshot = machine_->save(slot);
+            vectors_.add([exchange, path, content, slot] {
+                respond_error(*exchange, [&] {
+                    write_slot_file(path, *content);
+                    respond_json(*exchange,
+                                 Json{{"id", slot}, {"n_tokens", content->codes.size()}});
+                });
+            });
+        });
+    });
+}
+
+void Service::restore_slot(Call &call, uint32_t slot, const std::string &path) {
+    const uint64_t cache = cache_of(call.exchange->owner(), "");
+    vectors_.add([this, exchange = call.exchange, slot, path, cache] {
+        respond_error(*exchange, [&] {
+            auto content = std::make_shared<SlotContent>();
+            try {
+                *content = read_slot_file(path);
+            } catch (const Failure &failure) {
+                const bool is_file = failure.exit_code == kInvalidFile;
+                throw ApiError(is_file ? 400 : 404, failure.what(), "filename",
+                               is_file ? "invalid_snapshot" : "unknown_snapshot");
+            }
+            if (content->fingerprint != host_->fingerprint())
+                throw ApiError(400, "the snapshot is of another model, or of other options",
+                               "filename", "invalid_snapshot");
+            engine_->post([this, exchange, slot, cache, content](Scheduler &scheduler) {
+                respond_error(*exchange, [&] {
+                    const SlotView view = scheduler.slot(slot);
+                    if (view.n_tokens > 0 && view.cache != cache) throw not_a_slot();
+                    require_idle(view);
+                    machine_->load(slot, content->snapshot, content->codes.size());
+                    scheduler.restored(slot, cache, content->codes);
+                    respond_json(*exchange,
+                                 Json{{"id", slot}, {"n_tokens", content->codes.size()}});
+                });
+            });
+        });
+    });
+}
+
+} // namespace ggufx::cli

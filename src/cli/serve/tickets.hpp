@@ -1,0 +1,39 @@
+// How many texts each key has in the queue and in work.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace ggufx::cli {
+
+class Tickets {
+public:
+    explicit Tickets(size_t most) : all_(std::make_shared<All>()), most_(most) {}
+
+    // Held by a text as long as it lives; NULL: the key has as many as it may.
+    std::shared_ptr<void> take(uint64_t owner) const {
+        const std::lock_guard lock(all_->mutex);
+        size_t &n = all_->n[owner];
+        if (most_ > 0 && n >= most_) return nullptr;
+        n++;
+        return std::shared_ptr<void>(all_.get(), [all = all_, owner](void *) {
+            const std::lock_guard held(all->mutex);
+            const auto at = all->n.find(owner);
+            if (--at->second == 0) all->n.erase(at);
+        });
+    }
+
+private:
+    struct All {
+        std::mutex mutex;
+        std::map<uint64_t, size_t> n;
+    };
+    std::shared_ptr<All> all_;
+    size_t most_; // 0: any number
+};
+
+} // namespace ggufx::cli

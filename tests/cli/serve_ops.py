@@ -1,0 +1,347 @@
+# serve in service: start and end in every phase, a manager's socket, limits, disks that are full, files that change, clocks
+# that jump, keys that take turns.
+# SPDX-License-Identifier: MIT
+import concurrent.futures
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+import tool
+from serve_case import STORY, Served, Server, events
+from tool import MODEL
+
+CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
+LONG = {"messages": STORY, "max_tokens": 400, "temperature": 0, "logit_bias": {"2": -100}}  # no end before
+KEYS = b"first-key-0123456789\nsecond-key-0123456789\n"
+
+
+def of_key(name):
+    return {"Authorization": "Bearer %s-key-0123456789" % name}
+
+
+def ask_path(path, request="/health"):
+    """Status and body of a request to a socket in the file system."""
+    with socket.socket(socket.AF_UNIX) as at:
+        at.settimeout(20)
+        at.connect(path)
+        at.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % request.encode())
+        out = b""
+        while piece := at.recv(65536):
+            out += piece
+    return int(out[9:12]), out.split(b"\r\n\r\n", 1)[1]
+
+
+def until(check, seconds=20):
+    end = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come to that")
+        time.sleep(0.01)
+
+
+class Start(Served):
+    def loading(self):
+        """A server whose model comes through a pipe that nothing is written to yet."""
+        path = self.path("socket")
+        process = subprocess.Popen([*tool.WRAPPER, tool.TOOL, "serve", "-", "--listen", "unix:" + path], stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=tool.environment())
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdin.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+        def answers():
+            try:
+                return ask_path(path)[0] > 0
+            except OSError:
+                return False
+        until(answers)
+        return process, path
+
+    def test_while_the_model_is_loaded_it_is_alive_and_not_ready(self):
+        process, path = self.loading()
+        status, body = ask_path(path)
+        self.assertEqual((status, json.loads(body)["error"]["code"]), (503, "loading"))
+        self.assertEqual([ask_path(path, p)[0] for p in ("/livez", "/", "/metrics", "/props", "/v1/models")], [200, 200, 200, 503, 503])
+        with open(MODEL, "rb") as file:
+            process.stdin.write(file.read())
+        process.stdin.close()
+        until(lambda: ask_path(path)[0] == 200)
+        self.assertEqual(ask_path(path, "/props")[0], 200)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(20), 0)
+
+    def test_a_manager_gives_the_socket_and_hears_of_it(self):
+        told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        told.settimeout(20)
+        told.bind(self.path("notify"))
+        with socket.socket() as listening, told:
+            listening.bind(("127.0.0.1", 0))
+            listening.listen()
+            port = listening.getsockname()[1]
+            given = listening.fileno()
+            command = 'exec 3<&%d; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve "$1" --listen systemd' % given
+            process = subprocess.Popen(["sh", "-c", command, tool.TOOL, MODEL], pass_fds=[given], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, env=tool.environment(NOTIFY_SOCKET=self.path("notify")))
+            self.addCleanup(process.stderr.close)
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            words = []
+            while not words or "READY=1" not in words[-1]:
+                words.append(told.recv(4096).decode())
+            self.assertIn("STATUS=loading the model", words[0])
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as at:
+                at.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                self.assertIn(b" 200 ", at.recv(100))
+            process.send_signal(signal.SIGHUP)
+            self.assertIn("RELOADING=1", told.recv(4096).decode())
+            self.assertEqual(told.recv(4096), b"READY=1")
+            process.send_signal(signal.SIGTERM)
+            self.assertIn("STOPPING=1", told.recv(4096).decode())
+            self.assertEqual(process.wait(20), 0)
+        self.assertIn("no socket was given", self.fails(2, "serve", MODEL, "--listen", "systemd"))
+
+    def test_descriptors_for_all_connections_are_there_or_it_says_so(self):
+        limit = lambda soft, hard: lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        result = tool.run("serve", MODEL, preexec_fn=limit(100, 100))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"may open 100 files (ulimit -n), 320 are needed", result.stderr)
+        self.assertIn("no folder", self.fails(2, "serve", MODEL, "--slot-dir", self.path("none")))
+        server = self.serve("--connections", "200", preexec_fn=limit(100, 400))
+        held = [server.connect() for _ in range(150)]
+        self.assertEqual(server.ask("/health")[0], 200)
+        for at in held:
+            at.close()
+
+    def test_auto_takes_tiles_for_many_texts(self):
+        for n, name in (("9", "rows"), ("10", "tiles")):
+            server = self.serve("--parallel", n, "--decode", "auto")
+            self.assertEqual(server.ask("/props")[1]["decode"], name)
+            self.assertIn(name, server.said)
+
+    @unittest.skipIf(tool.WRAPPER, "an emulator has work of its own")
+    def test_an_idle_server_takes_no_processor_time(self):
+        server = self.serve()
+        server.ask(CHAT, {"messages": STORY, "max_tokens": 3})
+
+        def switches():
+            total = 0
+            for task in os.listdir("/proc/%d/task" % server.process.pid):
+                with open("/proc/%d/task/%s/status" % (server.process.pid, task), encoding="ascii") as file:
+                    total += sum(int(line.split()[1]) for line in file if line.startswith("voluntary"))
+            return total
+        time.sleep(2.5)  # the connection goes, those who watched it sleep
+        before = switches()
+        time.sleep(2)
+        self.assertLessEqual(switches() - before, 1)
+
+
+class End(Served):
+    def test_sigterm_in_each_phase(self):
+        long_prompt = {"prompt": "Once upon a time there was a girl. " * 45, "max_tokens": 60}
+        for phase in ("loading", "reading", "writing", "queued", "vectors", "idle"):
+            with self.subTest(phase):
+                if phase == "loading":
+                    process, _ = Start.loading(self)
+                    process.send_signal(signal.SIGTERM)
+                    self.assertEqual(process.wait(20), 0)
+                    continue
+                server = self.serve("--parallel", "1", "--embeddings", "--batch", "16")
+                with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                    asked = []
+                    if phase in ("reading", "writing", "queued"):
+                        asked.append(pool.submit(server.ask, TEXT, long_prompt))
+                        server.wait_for("running", 1)
+                    if phase == "writing":
+                        until(lambda: server.metric("answer_tokens_total") > 0)
+                    if phase == "queued":
+                        asked.append(pool.submit(server.ask, TEXT, {**long_prompt, "seed": 1}))
+                        until(lambda: server.metric("waiting") + server.metric("answer_tokens_total") > 0)
+                    if phase == "vectors":
+                        asked.append(pool.submit(server.ask, "/v1/embeddings", {"input": ["The sun " * 60] * 60}))
+                        time.sleep(0.02)
+                    server.process.send_signal(signal.SIGTERM)
+                    for one in asked:
+                        self.assertEqual(one.result()[0], 200)  # what is in work ends as if nothing were
+                    self.assertEqual(server.process.wait(30), 0)
+
+    def test_an_answer_has_its_time(self):
+        server = self.serve("--parallel", "1", "--request-timeout", "1")
+        first = server.open(CHAT, {**LONG, "n": 8, "stream": True})
+        chunks = list(events(first))
+        self.assertEqual(chunks[-1], "[DONE]")
+        errors = [chunk["error"]["message"] for chunk in chunks if chunk != "[DONE]" and "error" in chunk]
+        reasons = [chunk["choices"][0]["finish_reason"] for chunk in chunks if chunk != "[DONE]" and chunk.get("choices")]
+        if errors:  # a machine that writes 3,200 tokens in a second needs no time limit
+            self.assertEqual(set(errors), {"the time of a request is over"})
+        self.assertIn("length", reasons)
+
+
+class Clients(Served):
+    def test_who_reads_nothing_is_left(self):
+        server = self.serve("--parallel", "8")
+        body = json.dumps({**LONG, "n": 8, "stream": True, "logprobs": True, "top_logprobs": 20}).encode()
+        with socket.socket() as at:
+            at.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            at.connect((server.host, server.port))
+            at.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (CHAT.encode(), len(body)) + body)
+            until(lambda: server.metric("cancelled_total") > 0 or server.metric("running") == 0 and server.metric("answer_tokens_total") > 3000, 60)
+            self.assertEqual(server.metric("cancelled_total"), 8)
+        self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 3})[0], 200)
+
+    def test_idle_connections_keep_nobody_out(self):
+        server = self.serve("--connections", "8")
+        held = [server.connect() for _ in range(30)]
+        for _ in range(3):
+            self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 3})[0], 200)
+        for at in held:
+            at.close()
+
+    def test_an_address_has_its_limit_and_a_proxy_none(self):
+        # Addresses of this machine have no limit; another one cannot be had here.
+        server = self.serve("--per-address", "1", "--trusted-proxy", "127.0.0.1", "--access-log", self.path("log"))
+        held = [server.connect() for _ in range(5)]
+        status, _ = server.ask("/health", headers={"X-Forwarded-For": "10.0.0.1, 10.9.8.7", "X-Request-Id": "a-b-c"})
+        server.ask("/health", headers={"X-Request-Id": "two words"})
+        self.assertEqual(status, 200)
+        for at in held:
+            at.close()
+        self.assertEqual(server.end(), 0)
+        with open(self.path("log"), encoding="utf-8") as file:
+            first, second = [json.loads(line) for line in file]
+        self.assertEqual((first["address"], first["request"]), ("10.9.8.7", "a-b-c"))
+        self.assertEqual((second["address"], second["request"][:4]), ("127.0.0.1", "req_"))
+
+    def test_texts_of_a_key_have_their_limit(self):
+        server = self.serve("--parallel", "1", "--per-key", "2", "--api-key-file", self.path("keys", KEYS))
+        server.metric = lambda name: Server.metric(server, name, headers=of_key("second"))
+        first = server.open(CHAT, {**LONG, "n": 2, "stream": True}, headers=of_key("first"))
+        next(events(first))
+        self.assertIn("limit", self.refused(429, "key_limit", server.ask(CHAT, LONG, headers=of_key("first"))))
+        status = server.ask(CHAT, {"messages": STORY, "max_tokens": 2}, headers=of_key("second"))[0]
+        self.assertEqual(status, 200)
+        first.close()
+        server.wait_for("running", 0)
+        self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 2}, headers=of_key("first"))[0], 200)
+
+    def test_a_key_with_many_texts_gives_a_place_back(self):
+        """Nobody waits long for a place, and a text that gave its own back is as if it had not."""
+        bodies = [{**LONG, "max_tokens": 350, "seed": i, "temperature": 1, "logprobs": True} for i in range(6)]
+        single = self.serve("--parallel", "1")
+        want = [single.ask(CHAT, body)[1]["choices"] for body in bodies]
+        for args in ((), ("--decode", "tiles"), ("--ctk", "q8_0", "--ctv", "gx4")):
+            with self.subTest(args):
+                if args:
+                    other = self.serve("--parallel", "1", *args)
+                    want = [other.ask(CHAT, body)[1]["choices"] for body in bodies]
+                server = self.serve("--parallel", "2", "--patience", "0", "--api-key-file", self.path("keys", KEYS), *args)
+                server.metric = lambda name, server=server: Server.metric(server, name, headers=of_key("second"))
+                with concurrent.futures.ThreadPoolExecutor(6) as pool:
+                    asked = [pool.submit(server.ask, CHAT, body, headers=of_key("first")) for body in bodies]
+                    server.wait_for("running", 2)
+                    while not all(one.done() for one in asked):
+                        self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 2}, headers=of_key("second"))[0], 200)
+                self.assertGreater(server.metric("preempted_total"), 0)
+                self.assertEqual([one.result()[1]["choices"] for one in asked], want)
+
+    def test_beginnings_are_kept_beside_texts_in_work(self):
+        server = self.serve("--parallel", "1", "--kept", "6")
+        prompts = ["%s upon a time there was a girl who liked the sun and the dog and the rain." % word for word in ("Once", "Twice", "Never", "Often")]
+        cached = lambda: [server.ask(TEXT, {"prompt": p, "max_tokens": 2, "seed": 1})[1]["usage"]["prompt_tokens_details"]["cached_tokens"] for p in prompts]
+        cached()
+        self.assertGreater(min(cached()), 16)
+
+
+class Files(Served):
+    def test_a_full_disk_loses_nothing(self):
+        folder = self.path("slots")
+        os.mkdir(folder)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))
+        server = self.serve("--parallel", "2", "--slot-dir", folder, preexec_fn=limit)
+        server.ask(TEXT, {"prompt": "Once upon a time", "max_tokens": 2})
+        small = max(server.ask("/slots")[1], key=lambda s: s["n_tokens"])["id"]
+        self.assertEqual(server.ask("/slots/%d/save" % small, {"filename": "one"})[0], 200)
+        with open(os.path.join(folder, "one.slot"), "rb") as file:
+            before = file.read()
+        server.ask(TEXT, {"prompt": "Once upon a time there was a girl. " * 40, "max_tokens": 2})
+        large = max(server.ask("/slots")[1], key=lambda s: s["n_tokens"])["id"]
+        status, answer = server.ask("/slots/%d/save" % large, {"filename": "one"})
+        self.assertEqual(status, 500)
+        self.assertIn("cannot write the snapshot", answer["error"]["message"])
+        self.assertEqual(os.listdir(folder), ["one.slot"])
+        with open(os.path.join(folder, "one.slot"), "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(server.ask(TEXT, {"prompt": "Once upon a time", "max_tokens": 2})[0], 200)
+
+    def test_a_model_that_is_replaced_goes_on_and_one_that_is_changed_does_not(self):
+        path = self.path("model.gguf")
+        shutil.copyfile(MODEL, path)
+        server = self.serve(model=path)
+        body = {"messages": STORY, "max_tokens": 8, "seed": 1}
+        want = server.ask(CHAT, body)[1]["choices"]
+        shutil.copyfile(MODEL, path + ".new")
+        os.rename(path + ".new", path)
+        self.assertEqual(server.ask(CHAT, body)[1]["choices"], want)
+        self.assertTrue(server.ask("/props")[1]["file_replaced"])
+        os.unlink(path)
+        self.assertEqual(server.ask(CHAT, body)[1]["choices"], want)
+        shutil.copyfile(MODEL, path)
+        other = self.serve(model=path)
+        with open(path, "r+b") as file:
+            file.seek(1000)
+            file.write(b"x")
+        self.refused(503, "model_changed", other.ask(CHAT, body))
+        self.assertEqual([other.ask("/health")[0], other.ask("/livez")[0]], [503, 200])
+
+    def test_the_log_is_opened_again(self):
+        log = self.path("log")
+        server = self.serve("--access-log", log)
+        server.ask("/health")
+        until(lambda: os.path.getsize(log) > 0)
+        os.rename(log, log + ".1")
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: os.path.exists(log))
+        server.ask("/livez")
+        until(lambda: os.path.getsize(log) > 0)
+        with open(log, encoding="utf-8") as new, open(log + ".1", encoding="utf-8") as old:
+            self.assertEqual([json.loads(f.readline())["path"] for f in (old, new)], ["/health", "/livez"])
+
+    def test_a_clock_that_jumps_changes_nothing(self):
+        jump = os.environ.get("GGUFX_JUMP_CLOCK")
+        if not jump:
+            self.skipTest("no preloaded library in this build")
+        server = self.serve("--parallel", "1", "--request-timeout", "600", env={"LD_PRELOAD": jump})
+        body = {"messages": STORY, "max_tokens": 30, "seed": 1}
+        first, second = server.ask(CHAT, body)[1], server.ask(CHAT, body)[1]
+        self.assertGreater(abs(second["created"] - first["created"]), 1000)
+        self.assertEqual(first["choices"], second["choices"])
+        self.assertEqual(server.stream(CHAT, body)[-1], "[DONE]")
+        held = server.connect()  # no connection is late by that clock
+        time.sleep(0.1)
+        held.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertIn(b" 200 ", held.recv(100))
+        held.close()
+
+
+class Shapes(Served):
+    def test_mixtures_among_neighbours(self):
+        """Experts see other columns with every neighbour; windows and sinks have pages of their own."""
+        for parts in (("data", "tiny", "tiny-mixtral-f16.gguf"), ("data", "tiny", "gpt-oss", "tiny-gpt-oss-f16.gguf")):
+            model = tool.shared(*parts)
+            bodies = [{"prompt": [(7 * i + k) % 300 for k in range(20 + 9 * i)], "max_tokens": 5 + i % 4, "seed": i, "logprobs": 1, "temperature": i % 2} for i in range(16)]
+            single = self.serve("--parallel", "1", "--template", "chatml", model=model)
+            want = [single.ask(TEXT, body)[1]["choices"] for body in bodies]
+            server = self.serve("--parallel", "16", "--prompt-share", "1", "--template", "chatml", model=model)
+            for _ in range(2):
+                with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                    got = [answer["choices"] for _, answer in pool.map(lambda body: server.ask(TEXT, body), bodies)]
+                self.assertEqual(got, want)
+
+
+tool.main()

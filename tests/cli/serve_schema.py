@@ -1,0 +1,70 @@
+# The description of the server's interface (src/cli/serve/openapi.json): what is asked and answered has to fit it.
+# SPDX-License-Identifier: MIT
+import functools
+import os
+
+import tool
+
+try:
+    import jsonschema
+except ImportError:  # Debian's python3-jsonschema
+    jsonschema = None
+
+PATH = os.path.join(tool.SOURCE, "src", "cli", "serve", "openapi.json")
+checked = {}  # number of answers by path
+
+
+@functools.lru_cache(None)
+def document():
+    return tool.read_json(PATH)
+
+
+@functools.lru_cache(None)
+def validator(*path):
+    part = document()
+    for name in path:
+        part = part[name]
+        if "$ref" in part and name.startswith("E"):
+            raise AssertionError(path)
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "components": document()["components"], "allOf": [part]}
+    return jsonschema.Draft202012Validator(schema)
+
+
+def described(path):
+    """The path as the description has it."""
+    paths = document()["paths"]
+    if path in paths:
+        return path
+    for prefix, rest in (("/v1/models/", "/v1/models/{id}"), ("/slots/", "/slots/{id}/" + path.rsplit("/", 1)[-1])):
+        if path.startswith(prefix) and rest in paths:
+            return rest
+    return None
+
+
+def fails(check, value, what):
+    errors = list(check.iter_errors(value))
+    if errors:
+        best = jsonschema.exceptions.best_match(errors)
+        raise AssertionError("%s: %s at %s" % (what, best.message[:300], list(best.absolute_path)))
+
+
+def check(path, method, body, status, answer, kind="application/json"):
+    """An answer against the description, and of one that was given its request too."""
+    name = described(path)
+    if not jsonschema or name is None or isinstance(body, bytes) or answer is None:
+        return
+    verb = (method or ("get" if body is None else "post")).lower()
+    operation = document()["paths"][name].get(verb)
+    if operation is None or (status != 200 and "E%d" % status not in document()["components"]["responses"]):
+        if status not in (404, 405):
+            raise AssertionError("%s %s: %d is not described" % (verb, path, status))
+        return
+    if status != 200:
+        if str(status) not in operation["responses"]:
+            raise AssertionError("%s %s: %d is not described" % (verb, path, status))
+        fails(validator("components", "schemas", "Error"), answer, path)
+    else:
+        fails(validator("paths", name, verb, "responses", "200", "content", kind, "schema"), answer, path)
+        if body is not None:
+            fails(validator("paths", name, verb, "requestBody", "content", "application/json", "schema"), body, "request of " + path)
+    checked[name] = checked.get(name, 0) + 1
