@@ -22,12 +22,15 @@ const std::string &text_of(const Json &line, const char *key, const std::string 
 
 size_t answer_of(const Json &line, const char *key, size_t n, const std::string &place) {
     const Json *const value = line.find(key);
-    std::optional<uint64_t> index = value ? value->whole() : std::nullopt;
-    // HellaSwag's own files have labels as texts.
-    if (value && value->text() && value->text()->size() == 1 && (*value->text())[0] >= '0' &&
-        (*value->text())[0] <= '9')
-        index = static_cast<uint64_t>((*value->text())[0] - '0');
-    if (index && *index < n) return static_cast<size_t>(*index);
+    uint64_t index = n;
+    if (value && value->text()) { // HellaSwag's own files have labels as texts
+        const std::string &label = *value->text();
+        if (label.size() == 1 && label[0] >= '0' && label[0] <= '9')
+            index = static_cast<uint64_t>(label[0] - '0');
+    } else if (value) {
+        index = value->whole().value_or(n);
+    }
+    if (index < n) return static_cast<size_t>(index);
     throw Failure(kInvalidFile,
                   fmt::format("{}: \"{}\" is not the number of one of {} endings", place, key, n));
 }
