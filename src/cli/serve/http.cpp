@@ -29,6 +29,7 @@ struct HttpServer::Connection {
 
 namespace {
 
+constexpr size_t kMostLogged = 256;        // bytes of a path
 constexpr size_t kHeaderBytes = 32u << 10; // of libmicrohttpd: the request's, and the answer's
 
 // A request from its first line to the end of its answer.
@@ -407,7 +408,7 @@ void HttpServer::Hooks::log(HttpServer &server, const Request &request) {
              {"request", request.id},
              {"address", request.address},
              {"method", request.method},
-             {"path", request.path},
+             {"path", request.path.substr(0, kMostLogged)},
              {"status", request.is_answered ? request.exchange->status() : 499},
              {"seconds", monotonic_seconds() - request.began},
              {"id", facts.id.empty() ? Json() : Json(facts.id)},

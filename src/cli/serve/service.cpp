@@ -19,6 +19,7 @@ struct Service::Route {
 const Service::Route &Service::find(const std::string &method, const std::string &path) {
     static const Route routes[] = {
         {"GET", "/", false, false, &Service::page, nullptr},
+        {"GET", "/favicon.ico", false, false, &Service::no_icon, nullptr},
         {"GET", "/openapi.json", false, false, &Service::openapi, nullptr},
         {"GET", "/health", false, false, &Service::health, nullptr},
         {"GET", "/livez", false, false, &Service::alive, nullptr},
@@ -156,6 +157,11 @@ void Service::page(Exchange &exchange, const std::string &) {
                       page_script_hash(), page_style_hash())},
          {"X-Frame-Options", "DENY"},
          {"Referrer-Policy", "no-referrer"}});
+}
+
+// Browsers ask for one whatever a page says.
+void Service::no_icon(Exchange &exchange, const std::string &) {
+    exchange.respond(204, "image/x-icon", "");
 }
 
 void Service::openapi(Exchange &exchange, const std::string &) {

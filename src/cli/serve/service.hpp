@@ -61,6 +61,7 @@ private:
 
     // Answered at once.
     void page(Exchange &exchange, const std::string &path);
+    void no_icon(Exchange &exchange, const std::string &path);
     void openapi(Exchange &exchange, const std::string &path);
     void health(Exchange &exchange, const std::string &path);
     void alive(Exchange &exchange, const std::string &path);

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -126,15 +125,7 @@ def main(tool, model, kind):
             # Not one that was sent whole and answered in one piece: the balancer asks another server.
             assert lost == 0, failed[:3]
             assert got == want
-            # one that is told to end answers what it has, and nobody notices
-            with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                asked = pool.submit(all_conversations, balancer.port, failed)
-                time.sleep(0.3)
-                servers[1][0].send_signal(signal.SIGTERM)
-                got = asked.result()
-            assert not failed and got == want, failed[:3]
-            assert servers[1][0].wait(30) == 0
-            print("%s: %d requests with one of three killed, then one ended: 0 failed, 0 answers differ" % (kind, 2 * N_CONVERSATIONS * N_TURNS))
+            print("%s: %d requests with one of three killed: 0 failed, 0 answers differ" % (kind, N_CONVERSATIONS * N_TURNS))
         finally:
             for process in started:
                 process.terminate()

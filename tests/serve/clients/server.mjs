@@ -6,6 +6,7 @@ import readline from 'node:readline';
 
 export async function serve(tool, args, port = 0) {
   const child = spawn(tool, ['serve', ...args, '--port', String(port)], { stdio: ['ignore', 'ignore', 'pipe'] });
+  process.on('exit', () => child.kill('SIGKILL')); // of a test that failed
   const lines = readline.createInterface({ input: child.stderr });
   let said = '';
   for await (const line of lines) {
