@@ -6,7 +6,7 @@ import struct
 import tool
 from quantize_case import STORIES, Quantize, digest, kv, read
 from tool import ARCHITECTURE as ARCH
-from tool import MODEL, gguf, read_json, run, shared, string
+from tool import MODEL, STEP, gguf, read_json, run, shared, stepped, string
 
 
 class Bytes(Quantize):
@@ -108,7 +108,7 @@ class Plans(Quantize):
         n = refused = 0
         for name, model in read_json(shared("formats", "golden", "ftypes_assign.json")).items():
             path = self.mock(name, model)
-            for file_type, want in model["types"].items():
+            for file_type, want in stepped(model["types"].items(), n):
                 n += 1
                 call = ("quantize", path, "--dry-run", "--type", file_type)
                 if isinstance(want, dict):  # the reference has no type for some rows
@@ -119,7 +119,9 @@ class Plans(Quantize):
                 self.assertEqual([t["tensor"] for t in plan], [t[0] for t in model["tensors"]])
                 for t, wanted in zip(plan, want):
                     self.assertEqual(t["to"].lower(), wanted.lower(), (name, file_type, t))
-        self.assertEqual((n, refused), (272, 31))
+        if STEP == 1:
+            self.assertEqual((n, refused), (272, 31))
+        self.assertTrue(n * STEP > 250 and refused > 0, (n, refused))
 
     def all_fall_back(self, *call):
         plan = self.json(*call)
