@@ -196,6 +196,7 @@ const (
 	ImatrixFormatGguf      ImatrixFormat = 0
 	ImatrixFormatDat       ImatrixFormat = 1
 	ImatrixFormatNoReplace ImatrixFormat = 256
+	ImatrixFormatExact     ImatrixFormat = 512
 )
 
 // JobReason: Why a tensor gets its type.
@@ -516,6 +517,7 @@ const (
 	MatvecMaxMatrices     = 64
 	MeasureCompared       = 1
 	MeasureSameModel      = 2
+	MeasureSameTop        = 4
 	SessionNoCheckpoints  = 4294967295
 	LinkTopK              = 1
 	LinkTopP              = 2

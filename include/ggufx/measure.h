@@ -15,6 +15,17 @@ extern "C" {
 #define GGUFX_MEASURE_COMPARED 1u   /* facts: saved logits were read, members of `base` hold */
 #define GGUFX_MEASURE_SAME_MODEL 2u /* facts: of a model with the same weights' fingerprint */
 
+#define GGUFX_MEASURE_SAME_TOP 4u /* row: the likeliest token is that of the file */
+
+/* A prediction that was scored. */
+typedef struct ggufx_measure_row {
+    double loss;       /* negative log-likelihood of the token that came */
+    double base_loss;  /* what saved logits lose; 0 without them, as the next two */
+    double divergence; /* sum p log(p / q): p those of the file, q the model's */
+    uint32_t flags;    /* GGUFX_MEASURE_SAME_TOP */
+    int32_t token;     /* that came */
+} ggufx_measure_row;
+
 /* Errors are standard errors; of a quantile, half the distance between the values one standard
  * error of its rank below and above it. Logarithms are natural. */
 typedef struct ggufx_measure_facts {
@@ -68,6 +79,13 @@ typedef struct ggufx_measure_options {
     void *report_user;              /* for report */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
     uint64_t reserved[4];
+    /* Gets the predictions in the order of the text, some at a time; non-zero stops. A text that is
+     * measured in parts, cut between chunks, has the figures of the whole by ggufx_measure_total.
+     * NULL: none. */
+    int32_t (*rows)(void *user, const ggufx_measure_row *rows, size_t n);
+    void *rows_user;     /* for rows */
+    uint64_t base_chunk; /* of the saved chunks the one that the text begins with; those before are
+                            read, and checked, all the same */
 } ggufx_measure_options;
 
 /* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
@@ -94,6 +112,24 @@ GGUFX_API ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *se
                                      const int32_t *tokens, size_t n_tokens, uint32_t n_context,
                                      int32_t bos, const ggufx_measure_options *options,
                                      ggufx_error *error);
+
+/*
+ * The figures of predictions that were measured in several runs: those of one run over the whole
+ * text, to the last bit, where the rows are all of its rows in the order of the text.
+ *
+ * rows       [n_rows] as the hook `rows` of ggufx_measure_options got them
+ * n_chunks   of which they are, n_context tokens each: passed on into the facts
+ * flags      GGUFX_MEASURE_COMPARED: with saved logits; _SAME_MODEL is passed on
+ *
+ * After a failure *out is as it was.
+ * Errors: ARGUMENT, MEMORY, VALUE (a row that no run gives: NaN, a divergence below 0, with saved
+ * logits anything infinite).
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx_runtime *rt,
+                                           const ggufx_measure_row *rows, size_t n_rows,
+                                           uint64_t n_chunks, uint32_t n_context, uint32_t flags,
+                                           ggufx_error *error);
 
 /*
  * Logarithms of the probabilities of several endings of one context, as choices of an answer.

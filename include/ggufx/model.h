@@ -220,6 +220,8 @@ typedef struct ggufx_model_facts {
     uint32_t n_kv_heads;
     uint32_t head_dim; /* values of a head */
     uint32_t reserved;
+    uint64_t identity; /* tells models apart, as in snapshots and saved logits: a checksum of shapes
+                        * and types of all matrices and of the values of all vectors */
 } ggufx_model_facts;
 
 /* Describe a model; out->struct_size must be set. Errors: ARGUMENT.

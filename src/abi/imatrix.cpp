@@ -162,12 +162,13 @@ extern "C" ggufx_status ggufx_imatrix_write(const ggufx_imatrix *imatrix, const 
     return guard(error, [&] {
         const job::Imatrix &from = imatrix_of(imatrix);
         require(path && path[0], "path must be set");
-        const bool keep_old = (format & GGUFX_IMATRIX_NO_REPLACE) != 0;
-        const int32_t kind = format & ~int32_t{GGUFX_IMATRIX_NO_REPLACE};
-        require(kind == GGUFX_IMATRIX_GGUF || kind == GGUFX_IMATRIX_DAT,
-                "format must be GGUFX_IMATRIX_GGUF or GGUFX_IMATRIX_DAT");
+        const job::ImatrixWrite how = {(format & GGUFX_IMATRIX_NO_REPLACE) != 0,
+                                       (format & GGUFX_IMATRIX_EXACT) != 0};
+        const int32_t kind = format & ~int32_t{GGUFX_IMATRIX_NO_REPLACE | GGUFX_IMATRIX_EXACT};
+        require(kind == GGUFX_IMATRIX_GGUF || (kind == GGUFX_IMATRIX_DAT && !how.exact),
+                "format must be GGUFX_IMATRIX_GGUF, or GGUFX_IMATRIX_DAT without exact sums");
         const auto write =
             kind == GGUFX_IMATRIX_GGUF ? job::write_imatrix_gguf : job::write_imatrix_dat;
-        write(from, path, keep_old, import_progress(progress));
+        write(from, path, how, import_progress(progress));
     });
 }

@@ -3,17 +3,48 @@
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
+#include "base/checked.hpp"
+#include "base/fpenv.hpp"
 #include "base/snapshot_file.hpp"
 #include "model/measures/choices.hpp"
 #include "model/measures/divergence.hpp"
 
 #include <ggufx/measure.h>
+#include <math.h>
 #include <optional>
 
 using namespace ggufx;
 using namespace ggufx::abi;
 
 namespace {
+
+// What a host is told of each row, behind what makes the figures of it.
+class RowReporter final : public model::ScoredRows {
+public:
+    RowReporter(const ggufx_measure_options &in, const model::Divergence *divergence)
+        : in_(in), divergence_(divergence) {}
+    Status rows(const float *, size_t n, const int32_t *next, const double *losses,
+                Failure *failure) override {
+        ggufx_measure_row rows[model::kScoredGroup] = {};
+        const model::ComparedRow *compared = divergence_ ? divergence_->last_rows() : nullptr;
+        for (size_t i = 0; i < n; i++) {
+            rows[i].loss = losses[i];
+            rows[i].token = next[i];
+            if (!compared) continue;
+            rows[i].base_loss = compared[i].base_loss;
+            rows[i].divergence = compared[i].divergence;
+            rows[i].flags = compared[i].same_top ? GGUFX_MEASURE_SAME_TOP : 0;
+        }
+        if (in_.rows(in_.rows_user, rows, n) == 0) return Status::ok;
+        return set_failure(failure, Status::cancelled, {}, "cancelled by the reader of rows");
+    }
+    Status begin_chunk(const int32_t *, Failure *) override { return Status::ok; }
+    Status end_chunk(Failure *) override { return Status::ok; }
+
+private:
+    const ggufx_measure_options &in_;
+    const model::Divergence *divergence_;
+};
 
 void put(double &value, double &error, const model::Estimated &from) {
     value = from.value;
@@ -76,10 +107,12 @@ int32_t Measure::report(void *self, const model::PerplexityResult &running) {
 }
 
 Status Measure::measure(Failure *failure) {
-    model::ScoredRows *watchers[2];
+    model::ScoredRows *watchers[3];
     size_t n = 0;
+    RowReporter reporter(in_, divergence_ ? &*divergence_ : nullptr);
     if (writer_) watchers[n++] = &*writer_;
     if (divergence_) watchers[n++] = &*divergence_;
+    if (in_.rows) watchers[n++] = &reporter;
     const model::PerplexityTask task{text_,    this, in_.report ? report : nullptr,
                                      watchers, n,    import_progress(in_.progress)};
     model::PerplexityResult result{};
@@ -92,8 +125,8 @@ Status Measure::measure(Failure *failure) {
 }
 
 Status Measure::compare(const Reader &reader, Failure *failure) {
-    divergence_.emplace(session_.model(), text_, reader);
-    const Status status = divergence_->begin(failure);
+    divergence_.emplace(session_.model(), text_, in_.base_chunk, reader);
+    const Status status = divergence_->begin(import_progress(in_.progress), failure);
     return status == Status::ok ? measure(failure) : status;
 }
 
@@ -126,6 +159,9 @@ ggufx_measure_options import_measure(const ggufx_measure_options *options) {
             "ggufx_measure_options: base_path and read exclude each other");
     require(!in.save_path || in.save_path[0], "ggufx_measure_options.save_path is empty");
     require(!in.base_path || in.base_path[0], "ggufx_measure_options.base_path is empty");
+    require(in.base_chunk == 0 || in.base_path || in.read,
+            "ggufx_measure_options.base_chunk needs saved logits");
+    (void)import_progress(in.progress); // refused before a file is begun
     return in;
 }
 
@@ -152,6 +188,52 @@ extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *s
         status = measure.run(failure_of(error));
         if (status == Status::ok) export_struct(out, measure.facts, "ggufx_measure_facts");
         return status;
+    });
+}
+
+namespace {
+
+// A loss is what -log of a probability can be; only a run without saved logits may be infinite.
+void check_row(const ggufx_measure_row &row, size_t index, bool compared) {
+    const bool finite = isfinite(row.loss) && isfinite(row.base_loss) && isfinite(row.divergence);
+    const bool sound = compared ? finite && row.divergence >= 0 : !isnan(row.loss);
+    if (!sound)
+        fail(Status::value, {.index = index}, "row %zu holds what no prediction loses", index);
+    if (row.flags & ~GGUFX_MEASURE_SAME_TOP)
+        fail(Status::argument, {.index = index}, "row %zu has unknown flags 0x%x", index,
+             row.flags);
+}
+
+} // namespace
+
+extern "C" ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx_runtime *rt,
+                                            const ggufx_measure_row *rows, size_t n_rows,
+                                            uint64_t n_chunks, uint32_t n_context, uint32_t flags,
+                                            ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        require(rows && n_rows > 0, "rows must hold at least one");
+        require((flags & ~(GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL)) == 0,
+                "flags must be GGUFX_MEASURE_COMPARED and _SAME_MODEL");
+        check_output(out, "ggufx_measure_facts");
+        uint64_t n_tokens = 0;
+        require(checked::mul(&n_tokens, n_chunks, n_context), "n_chunks x n_context overflows");
+        const bool compared = (flags & GGUFX_MEASURE_COMPARED) != 0;
+        model::LossSums losses;
+        model::DivergenceSums divergence(rt->host.get(), compared ? n_rows : 0);
+        const CanonicalFp canonical;
+        for (size_t i = 0; i < n_rows; i++) {
+            const ggufx_measure_row &row = rows[i];
+            check_row(row, i, compared);
+            losses.add(row.loss);
+            if (compared)
+                divergence.add({row.loss, row.base_loss, row.divergence,
+                                (row.flags & GGUFX_MEASURE_SAME_TOP) != 0});
+        }
+        ggufx_measure_facts facts = facts_of(losses.result(n_chunks, n_tokens));
+        if (compared)
+            put_divergence(facts, divergence.result(), (flags & GGUFX_MEASURE_SAME_MODEL) != 0);
+        export_struct(out, facts, "ggufx_measure_facts");
     });
 }
 

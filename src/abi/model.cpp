@@ -148,6 +148,7 @@ extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mod
         facts.n_heads = hp.n_heads;
         facts.n_kv_heads = hp.n_kv_heads;
         facts.head_dim = hp.head_dim_k;
+        facts.identity = model->model.identity();
         export_struct(out, facts, "ggufx_model_facts");
     });
 }

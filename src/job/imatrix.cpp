@@ -26,11 +26,28 @@ void check_numbers(const Vector<float> &values, const char *what, const ImatrixE
     }
 }
 
-void add(Vector<float> &into, const Vector<float> &from) {
-    for (size_t i = 0; i < into.size(); i++) into[i] += from[i];
+// Of equal shape. One rounded sum makes a rounded sum.
+void add(ImatrixEntry &into, const ImatrixEntry &from) {
+    if (!into.is_exact() || !from.is_exact()) {
+        into.exact_sums.clear();
+        into.exact_counts.clear();
+        for (size_t i = 0; i < into.sums.size(); i++) into.sums[i] += from.sums[i];
+        for (size_t i = 0; i < into.counts.size(); i++) into.counts[i] += from.counts[i];
+        return;
+    }
+    for (size_t i = 0; i < into.sums.size(); i++) into.exact_sums[i].add(from.exact_sums[i]);
+    for (size_t i = 0; i < into.counts.size(); i++) into.exact_counts[i] += from.exact_counts[i];
+    into.round_exact();
 }
 
 } // namespace
+
+void ImatrixEntry::round_exact() {
+    sums.resize(exact_sums.size());
+    counts.resize(exact_counts.size());
+    for (size_t i = 0; i < sums.size(); i++) sums[i] = exact_sums[i].value();
+    for (size_t i = 0; i < counts.size(); i++) counts[i] = static_cast<float>(exact_counts[i]);
+}
 
 size_t Imatrix::find(std::string_view name) const {
     const auto at = std::lower_bound(
@@ -128,8 +145,7 @@ Ref<Imatrix> Imatrix::merged(const Imatrix &a, const Imatrix &b) {
                  "imatrix entry \"%s\": %zu sums and %zu counts do not add to %zu and %zu",
                  Quoted(theirs.name().data(), theirs.name().size()).c_str(), theirs.sums.size(),
                  theirs.counts.size(), ours.sums.size(), ours.counts.size());
-        add(ours.sums, theirs.sums);
-        add(ours.counts, theirs.counts);
+        add(ours, theirs);
     }
     made->finish();
     return made;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/exact_sum.hpp"
 #include "base/io.hpp"
 #include "gguf/file.hpp"
 
@@ -17,13 +18,20 @@ constexpr uint32_t kDatChunk = 512;
 struct ImatrixEntry {
     explicit ImatrixEntry(const Host *host)
         : name_bytes(HostAllocator<char>(host)), sums(HostAllocator<float>(host)),
-          counts(HostAllocator<float>(host)), values(HostAllocator<float>(host)) {}
+          counts(HostAllocator<float>(host)), exact_sums(HostAllocator<ExactSum>(host)),
+          exact_counts(HostAllocator<uint64_t>(host)), values(HostAllocator<float>(host)) {}
     std::string_view name() const { return {name_bytes.data(), name_bytes.size()}; }
     size_t n_columns() const { return sums.size() / counts.size(); }
+    bool is_exact() const { return !exact_sums.empty(); }
+    void round_exact(); // sums and counts of the exact ones
 
     Vector<char> name_bytes;
     Vector<float> sums;   // [n_matrices][n_columns]
     Vector<float> counts; // [n_matrices]; experts have one each
+    // As they were before they were rounded, so that no cut of a text changes their sum; empty
+    // where that is not known.
+    Vector<ExactSum> exact_sums;
+    Vector<uint64_t> exact_counts;
     Vector<float> values; // sums / counts, 1 where nothing was counted: what quantizers use
 };
 
@@ -74,10 +82,13 @@ private:
 void read_imatrix(Imatrix &out, Ref<io::Source> source, const Progress &progress);
 
 // The .dat format keeps one count per tensor: values agree to one rounding of f32.
-// keep_old: throws io where a file has the name.
-void write_imatrix_gguf(const Imatrix &imatrix, const char *path, bool keep_old,
+// keep_old: throws io where a file has the name. exact: with the exact sums, where there are any.
+struct ImatrixWrite {
+    bool keep_old = false, exact = false;
+};
+void write_imatrix_gguf(const Imatrix &imatrix, const char *path, const ImatrixWrite &how,
                         const Progress &progress);
-void write_imatrix_dat(const Imatrix &imatrix, const char *path, bool keep_old,
+void write_imatrix_dat(const Imatrix &imatrix, const char *path, const ImatrixWrite &how,
                        const Progress &progress);
 
 } // namespace ggufx::job

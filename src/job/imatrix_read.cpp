@@ -11,6 +11,8 @@ namespace ggufx::job {
 namespace {
 
 constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
+constexpr std::string_view kExactSums = ".exact", kExactCounts = ".tokens";
+constexpr uint32_t kI64 = 27;
 
 // ---- GGUF -----------------------------------------------------------------------------------
 
@@ -49,14 +51,41 @@ void load_floats(Vector<float> &out, const gguf::Tensor &t) {
     for (size_t i = 0; i < n; i++) out[i] = load_f32le(t.data + 4 * i);
 }
 
-void read_pair(Imatrix &out, std::string_view name, const gguf::Tensor &sums,
-               const gguf::Tensor &counts) {
+// Those of one stem, or kNotFound.
+size_t find_beside(const gguf::File &file, std::string_view stem, std::string_view ending,
+                   Vector<char> &buffer) {
+    buffer.assign(stem.begin(), stem.end());
+    buffer.insert(buffer.end(), ending.begin(), ending.end());
+    return file.find_tensor({buffer.data(), buffer.size()});
+}
+
+// What was rounded is rounded again, so that neither can say something else than the other.
+void read_exact(ImatrixEntry &entry, const gguf::Tensor &sums, const gguf::Tensor &counts) {
+    const size_t n_matrices = entry.counts.size(), n_columns = entry.n_columns();
+    if (sums.type != kI64 || sums.ne[0] != ExactSum::kLimbs * uint64_t{n_columns} ||
+        sums.n_rows != n_matrices)
+        fail_entry(sums, "does not have the shape of its rounded sums");
+    if (counts.type != kI64 || counts.ne[0] != 1 || counts.n_rows != n_matrices)
+        fail_entry(counts, "does not have the shape of its rounded counts");
+    entry.exact_sums.resize(entry.sums.size());
+    entry.exact_counts.resize(n_matrices);
+    constexpr size_t kLimbs = ExactSum::kLimbs;
+    for (size_t i = 0; i < entry.sums.size() * kLimbs; i++)
+        entry.exact_sums[i / kLimbs].set_limb(static_cast<int>(i % kLimbs),
+                                              load_u64le(sums.data + 8 * i));
+    for (size_t i = 0; i < n_matrices; i++) entry.exact_counts[i] = load_u64le(counts.data + 8 * i);
+    entry.round_exact();
+}
+
+ImatrixEntry &read_pair(Imatrix &out, std::string_view name, const gguf::Tensor &sums,
+                        const gguf::Tensor &counts) {
     if (sums.ne[2] != 1 || sums.ne[3] != 1) fail_entry(sums, "has more than two dimensions");
     if (counts.ne[0] != 1 || counts.n_rows != sums.n_rows)
         fail_entry(counts, "has another number of matrices than its sums");
     ImatrixEntry &entry = out.begin_entry(name);
     load_floats(entry.sums, sums);
     load_floats(entry.counts, counts);
+    return entry;
 }
 
 // The tensor beside one whose name ends in `ending`: the same stem, another ending.
@@ -64,9 +93,7 @@ gguf::Tensor partner(const gguf::File &file, const gguf::Tensor &t, std::string_
                      std::string_view other, Vector<char> &buffer) {
     std::string_view stem = t.name;
     stem.remove_suffix(ending.size());
-    buffer.assign(stem.begin(), stem.end());
-    buffer.insert(buffer.end(), other.begin(), other.end());
-    const size_t at = file.find_tensor({buffer.data(), buffer.size()});
+    const size_t at = find_beside(file, stem, other, buffer);
     if (at == gguf::kNotFound) fail_entry(t, "stands alone: sums and counts come in pairs");
     return file.tensor(at);
 }
@@ -81,8 +108,13 @@ void read_gguf(Imatrix &out, Ref<io::Source> source, const Progress &progress) {
     for (size_t i = 0; i < file->n_tensors(); i++) {
         const gguf::Tensor t = file->tensor(i);
         if (t.name.ends_with(kSums)) {
-            read_pair(out, t.name.substr(0, t.name.size() - kSums.size()), t,
-                      partner(*file, t, kSums, kCounts, buffer));
+            const std::string_view stem = t.name.substr(0, t.name.size() - kSums.size());
+            ImatrixEntry &entry =
+                read_pair(out, stem, t, partner(*file, t, kSums, kCounts, buffer));
+            const size_t sums = find_beside(*file, stem, kExactSums, buffer);
+            const size_t counts = find_beside(*file, stem, kExactCounts, buffer);
+            if (sums != gguf::kNotFound && counts != gguf::kNotFound)
+                read_exact(entry, file->tensor(sums), file->tensor(counts));
         } else if (t.name.ends_with(kCounts)) {
             partner(*file, t, kCounts, kSums, buffer);
         } // other tensors have no meaning here

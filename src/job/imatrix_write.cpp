@@ -19,16 +19,58 @@ int32_t read_floats(void *user, uint64_t offset, void *dst, size_t n) {
     return 0;
 }
 
-// ne[0] = columns, ne[1] = matrices; one matrix has one dimension.
-void add_floats(gguf::Writer &writer, std::string_view name, std::string_view ending,
-                const Vector<float> &values, size_t n_matrices) {
-    Vector<char> full(name.begin(), name.end(), HostAllocator<char>(writer.host().get()));
-    full.insert(full.end(), ending.begin(), ending.end());
-    const uint64_t ne[2] = {values.size() / n_matrices, n_matrices};
-    const gguf::Tensor shape = gguf::shaped_tensor(0, n_matrices > 1 ? 2 : 1, ne);
-    writer.add_tensor({full.data(), full.size()}, shape,
-                      {const_cast<Vector<float> *>(&values), read_floats}, {});
+int32_t read_limbs(void *user, uint64_t offset, void *dst, size_t n) {
+    const auto *sums = static_cast<const Vector<ExactSum> *>(user);
+    auto *out = static_cast<uint8_t *>(dst);
+    for (size_t i = 0; i < n / 8; i++) {
+        const auto at = static_cast<size_t>(offset / 8) + i;
+        store_u64le(out + 8 * i, (*sums)[at / ExactSum::kLimbs].limb(at % ExactSum::kLimbs));
+    }
+    return 0;
 }
+
+int32_t read_numbers(void *user, uint64_t offset, void *dst, size_t n) {
+    const auto *values = static_cast<const Vector<uint64_t> *>(user);
+    auto *out = static_cast<uint8_t *>(dst);
+    for (size_t i = 0; i < n / 8; i++)
+        store_u64le(out + 8 * i, (*values)[static_cast<size_t>(offset / 8) + i]);
+    return 0;
+}
+
+// The tensors of an entry; its values must outlive the writer.
+class EntryTensors {
+public:
+    EntryTensors(gguf::Writer &writer, const ImatrixEntry &entry)
+        : writer_(writer), entry_(entry) {}
+
+    // ne[0] = columns, ne[1] = matrices; one matrix has one dimension.
+    void add_rounded() {
+        add(".in_sum2", 0, {entry_.n_columns(), n_matrices()}, {held(entry_.sums), read_floats});
+        add(".counts", 0, {1, n_matrices()}, {held(entry_.counts), read_floats});
+    }
+    // Limbs of 64 bits, the lowest first, stand in place of each float.
+    void add_exact() {
+        add(".exact", kI64, {ExactSum::kLimbs * entry_.n_columns(), n_matrices()},
+            {held(entry_.exact_sums), read_limbs});
+        add(".tokens", kI64, {1, n_matrices()}, {held(entry_.exact_counts), read_numbers});
+    }
+
+private:
+    static constexpr uint32_t kI64 = 27;
+    size_t n_matrices() const { return entry_.counts.size(); }
+    template <class T> static void *held(const T &values) { return const_cast<T *>(&values); }
+    void add(std::string_view ending, uint32_t type, const uint64_t (&ne)[2],
+             const gguf::TensorStream &stream) {
+        const std::string_view name = entry_.name();
+        Vector<char> full(name.begin(), name.end(), HostAllocator<char>(writer_.host().get()));
+        full.insert(full.end(), ending.begin(), ending.end());
+        writer_.add_tensor({full.data(), full.size()},
+                           gguf::shaped_tensor(type, n_matrices() > 1 ? 2 : 1, ne), stream, {});
+    }
+
+    gguf::Writer &writer_;
+    const ImatrixEntry &entry_;
+};
 
 void set_keys(gguf::Writer &writer, const Imatrix &imatrix) {
     const Host *host = writer.host().get();
@@ -91,22 +133,23 @@ void DatFile::put(const ImatrixEntry &entry, uint32_t chunk_tokens) {
 
 } // namespace
 
-void write_imatrix_gguf(const Imatrix &imatrix, const char *path, bool keep_old,
+void write_imatrix_gguf(const Imatrix &imatrix, const char *path, const ImatrixWrite &how,
                         const Progress &progress) {
     gguf::Writer writer(imatrix.host(), {});
     set_keys(writer, imatrix);
-    writer.reserve_tensors(2 * imatrix.entries().size());
+    writer.reserve_tensors((how.exact ? 4 : 2) * imatrix.entries().size());
     for (const ImatrixEntry &entry : imatrix.entries()) {
-        add_floats(writer, entry.name(), ".in_sum2", entry.sums, entry.counts.size());
-        add_floats(writer, entry.name(), ".counts", entry.counts, entry.counts.size());
+        EntryTensors tensors(writer, entry);
+        tensors.add_rounded();
+        if (how.exact && entry.is_exact()) tensors.add_exact();
     }
-    gguf::write_path(writer, gguf::WritePlan(writer, {}), path, keep_old, progress);
+    gguf::write_path(writer, gguf::WritePlan(writer, {}), path, how.keep_old, progress);
 }
 
-void write_imatrix_dat(const Imatrix &imatrix, const char *path, bool keep_old,
+void write_imatrix_dat(const Imatrix &imatrix, const char *path, const ImatrixWrite &how,
                        const Progress &progress) {
     io::PartOptions options;
-    options.keep_old = keep_old;
+    options.keep_old = how.keep_old;
     io::OutputFile out(imatrix.host(), path, options);
     DatFile dat(out);
     const size_t n = imatrix.entries().size();

@@ -19,6 +19,7 @@ struct Chunks {
     // Predictions of a chunk that are scored: those made at first .. end - 1.
     size_t first_scored() const { return stride ? n_context - stride - 1 : n_context / 2; }
     size_t end_scored() const { return n_context - 1; }
+    size_t n_scored() const { return end_scored() - first_scored(); }
     void copy(int32_t *out, size_t index) const; // [n_context]
 };
 

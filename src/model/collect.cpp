@@ -1,4 +1,5 @@
-// Sums are kept in binary64, in the order of the tokens: they depend on nothing but the activations.
+// Within a chunk sums are binary64, in the order of the tokens; chunks are added exactly. So they
+// depend on nothing but the activations, whatever runs the chunks came in.
 // SPDX-License-Identifier: MIT
 #include "model/collect.hpp"
 
@@ -24,11 +25,13 @@ void add_square(double &sum, float x) {
 // Of one input, which may be that of several matrices.
 struct Sums {
     size_t n_columns;
-    Vector<double> squares;   // [n_parts][n_columns]
+    Vector<double> squares;   // [n_parts][n_columns] of this chunk
+    Vector<ExactSum> chunks;  // of those that ended
     Vector<uint64_t> columns; // [n_parts] that were added
 
     Sums(const Host *host, size_t n, size_t n_parts)
         : n_columns(n), squares(n * n_parts, 0.0, HostAllocator<double>(host)),
+          chunks(n * n_parts, ExactSum(), HostAllocator<ExactSum>(host)),
           columns(n_parts, 0, HostAllocator<uint64_t>(host)) {}
 
     // Columns from .. end - 1 of every row.
@@ -46,6 +49,10 @@ struct Sums {
         for (size_t i = 0; in.parts && i < in.n * in.parts_each; i++) columns[in.parts[i]]++;
         if (!in.parts) columns[0] += in.n;
     }
+    void end_chunk() {
+        for (size_t i = 0; i < squares.size(); i++) chunks[i].add(squares[i]);
+        std::fill(squares.begin(), squares.end(), 0.0);
+    }
 };
 
 // The matrices of one step have one input and share its sums.
@@ -54,6 +61,9 @@ public:
     Collector(const Model &model, bool with_output);
     Status product_done(const uint32_t *weights, uint32_t n_weights, const ProductColumns &columns,
                         Failure *failure) override;
+    void end_chunk() {
+        for (Sums &sums : sums_) sums.end_chunk();
+    }
     void write(job::Imatrix *out) const;
 
 private:
@@ -133,18 +143,14 @@ void Collector::write_entry(job::Imatrix *out, const uint32_t *weights, size_t n
     const WeightInfo &info = model_.program().weights[weights[0]];
     job::ImatrixEntry &entry = out->begin_entry(model_.file().tensor(info.tensor).name);
     const Sums &first = sums_[sums_of_[weights[0]]];
-    entry.sums.resize(first.squares.size());
-    entry.counts.resize(first.columns.size());
-    for (size_t i = 0; i < entry.sums.size(); i++) {
-        double sum = 0.0;
-        for (size_t k = 0; k < n; k++) sum += sums_[sums_of_[weights[k]]].squares[i];
-        entry.sums[i] = static_cast<float>(sum);
+    entry.exact_sums.resize(first.chunks.size());
+    entry.exact_counts.resize(first.columns.size(), 0);
+    for (size_t k = 0; k < n; k++) {
+        const Sums &sums = sums_[sums_of_[weights[k]]];
+        for (size_t i = 0; i < sums.chunks.size(); i++) entry.exact_sums[i].add(sums.chunks[i]);
+        for (size_t i = 0; i < sums.columns.size(); i++) entry.exact_counts[i] += sums.columns[i];
     }
-    for (size_t i = 0; i < entry.counts.size(); i++) {
-        uint64_t count = 0;
-        for (size_t k = 0; k < n; k++) count += sums_[sums_of_[weights[k]]].columns[i];
-        entry.counts[i] = static_cast<float>(count);
-    }
+    entry.round_exact();
 }
 
 void Collector::write(job::Imatrix *out) const {
@@ -214,6 +220,7 @@ Status Run::chunk(size_t index, Failure *failure) {
         done_ += n;
         if (status == Status::ok && task_.with_output) status = project(n, failure);
     }
+    if (status == Status::ok) collector_.end_chunk();
     return status;
 }
 

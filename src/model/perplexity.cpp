@@ -24,7 +24,9 @@ public:
           logits_(kScoredGroup * n_vocab_, HostAllocator<float>(session.model().host().get())) {}
 
     Status chunk(size_t index, Failure *failure);
-    PerplexityResult result() const;
+    PerplexityResult result() const {
+        return sums_.result(n_chunks_, n_chunks_ * task_.text.n_context);
+    }
 
 private:
     Status score(size_t position, size_t row, size_t n, Failure *failure);
@@ -40,8 +42,8 @@ private:
     Vector<int32_t> chunk_;
     Vector<float> logits_;
     double losses_[kScoredGroup];
-    double sum_ = 0.0, sum_of_squares_ = 0.0;
-    uint64_t n_chunks_ = 0, n_scored_ = 0;
+    LossSums sums_;
+    uint64_t n_chunks_ = 0;
     uint64_t n_done_ = 0; // tokens
 };
 
@@ -73,11 +75,7 @@ Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
     });
     if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
     const CanonicalFp canonical;
-    for (size_t i = 0; i < n; i++) {
-        sum_ += losses_[i];
-        sum_of_squares_ += losses_[i] * losses_[i];
-    }
-    n_scored_ += n;
+    for (size_t i = 0; i < n; i++) sums_.add(losses_[i]);
     return watch([&](ScoredRows &watcher) {
         return watcher.rows(logits_.data(), n, chunk_.data() + position + 1, losses_, failure);
     });
@@ -104,17 +102,17 @@ Status Run::chunk(size_t index, Failure *failure) {
     return watch([&](ScoredRows &watcher) { return watcher.end_chunk(failure); });
 }
 
-PerplexityResult Run::result() const {
+} // namespace
+
+PerplexityResult LossSums::result(uint64_t n_chunks, uint64_t n_tokens) const {
     const CanonicalFp canonical;
-    const double n = static_cast<double>(n_scored_);
+    const double n = static_cast<double>(n_);
     const double mean = sum_ / n;
     const double variance = sum_of_squares_ / n - mean * mean;
     const double perplexity = exp_f64(mean);
-    const double error = variance > 0.0 && n_scored_ > 1 ? sqrt(variance / (n - 1.0)) : 0.0;
-    return {perplexity, error * perplexity, n_chunks_, n_chunks_ * task_.text.n_context, n_scored_};
+    const double error = variance > 0.0 && n_ > 1 ? sqrt(variance / (n - 1.0)) : 0.0;
+    return {perplexity, error * perplexity, n_chunks, n_tokens, n_};
 }
-
-} // namespace
 
 Status perplexity(PerplexityResult *out, Session &session, const PerplexityTask &task,
                   Failure *failure) {

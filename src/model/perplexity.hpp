@@ -14,6 +14,21 @@ struct PerplexityResult {
     uint64_t n_chunks, n_tokens, n_scored;
 };
 
+// Losses of predictions, added in the order of the text.
+class LossSums {
+public:
+    void add(double loss) {
+        sum_ += loss;
+        sum_of_squares_ += loss * loss;
+        n_++;
+    }
+    PerplexityResult result(uint64_t n_chunks, uint64_t n_tokens) const;
+
+private:
+    double sum_ = 0.0, sum_of_squares_ = 0.0;
+    uint64_t n_ = 0;
+};
+
 // Sees every row that is scored, in their order.
 class ScoredRows {
 public:

@@ -236,13 +236,20 @@ static ggufx_status get_logits(void *user, void *data, size_t n) {
     return GGUFX_OK;
 }
 
+static int32_t keep_row(void *user, const ggufx_measure_row *rows, size_t n) {
+    *(ggufx_measure_row *)user = rows[n - 1];
+    return 0;
+}
+
 /* Logits saved and compared with; two endings of one token and of two. */
-static ggufx_status measure(exercise *e, ggufx_session *session, const int32_t *ids, size_t n) {
+static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
+                            const int32_t *ids, size_t n) {
     const struct api *a = e->api;
     const size_t lengths[2] = {1, 2};
     ggufx_status status = GGUFX_OK;
     ggufx_measure_facts facts = {.struct_size = sizeof facts};
     ggufx_measure_options options;
+    ggufx_measure_row last;
     double scores[2];
     logits_file *file = calloc(1, sizeof *file);
     MUST(file);
@@ -256,8 +263,13 @@ static ggufx_status measure(exercise *e, ggufx_session *session, const int32_t *
     options.write_user = NULL;
     options.read = get_logits;
     options.read_user = file;
+    options.rows = keep_row;
+    options.rows_user = &last;
     TRY(a->measure(&facts, session, ids, n, (uint32_t)n - 1, -1, &options, &e->error));
     MUST(facts.flags == (GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL));
+    exercise_mix(e, &facts.kl, 1, sizeof facts.kl);
+    TRY(a->measure_total(&facts, rt, &last, 1, 2, (uint32_t)n - 1, GGUFX_MEASURE_COMPARED,
+                         &e->error));
     exercise_mix(e, &facts.kl, 1, sizeof facts.kl);
     TRY(a->measure_endings(scores, session, ids, 2, ids + 2, lengths, 2, e->progress, &e->error));
     exercise_mix(e, scores, 2, sizeof *scores);
@@ -364,7 +376,7 @@ static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_sess
     TRY(a->session_truncate(session, 0, &e->error));
     TRY(a->perplexity(&perplexity, session, ids, kIds, kIds, -1, on_chunk, e, &e->error));
     exercise_mix(e, &perplexity.perplexity, 1, sizeof perplexity.perplexity);
-    TRY(measure(e, session, ids, kIds));
+    TRY(measure(e, rt, session, ids, kIds));
     TRY(collect(e, session, ids, kIds));
 end:
     a->sampler_destroy(sampler);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/crc64.hpp"
+#include "base/exact_sum.hpp"
 #include "base/fpenv.hpp"
 #include "base/host.hpp"
 #include "base/pool.hpp"
@@ -11,6 +12,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <initializer_list>
+#include <math.h>
 #include <mutex>
 #include <set>
 #include <string.h>
@@ -222,6 +225,79 @@ void checksums_are_those_of_the_polynomial() {
     }
 }
 
+// A bit at a time: place 0 is 2^-127.
+struct SumOfBits {
+    uint8_t bits[256] = {};
+    void add(double x) { // whose lowest bit is not below 2^-127
+        int exponent = 0;
+        auto mantissa = static_cast<uint64_t>(frexp(x, &exponent) * 0x1p53);
+        for (int place = exponent - 53 + 127; mantissa; place++, mantissa >>= 1) {
+            if (!(mantissa & 1)) continue;
+            int at = place;
+            for (; bits[at]; at++) bits[at] = 0;
+            bits[at] = 1;
+        }
+    }
+    bool is(const ExactSum &sum) const {
+        for (int i = 0; i < 256; i++)
+            if ((sum.limb(i / 64) >> i % 64 & 1) != bits[i]) return false;
+        return true;
+    }
+};
+
+void sums_are_exact_in_any_cut() {
+    const CanonicalFp canonical;
+    uint64_t seed = 9;
+    const auto next = [&] {
+        return seed = seed * 6364136223846793005u + 1442695040888963407u, seed >> 11;
+    };
+    for (int round = 0; round < 200; round++) {
+        ExactSum whole, parts[3];
+        SumOfBits bits;
+        for (int i = 0; i < 60; i++) {
+            const uint64_t spread = round % 2 ? 170 : 8;
+            const double x =
+                ldexp(static_cast<double>(next()), static_cast<int>(next() % spread) - 127);
+            whole.add(x);
+            parts[next() % 3].add(x);
+            bits.add(x);
+        }
+        CHECK(bits.is(whole));
+        ExactSum sum = parts[2];
+        sum.add(parts[0]);
+        sum.add(parts[1]);
+        for (int i = 0; i < ExactSum::kLimbs; i++) CHECK(sum.limb(i) == whole.limb(i));
+    }
+}
+
+float sum_of(std::initializer_list<double> list) {
+    ExactSum sum;
+    for (const double x : list) sum.add(x);
+    return sum.value();
+}
+
+void exact_sums_are_rounded_once() {
+    const CanonicalFp canonical;
+    CHECK(sum_of({}) == 0.0f && sum_of({0.0, 0x1p-200}) == 0.0f);
+    CHECK(sum_of({1.5, 0.25}) == 1.75f);
+    CHECK(sum_of({0x1p24, 1.0}) == 0x1p24f && sum_of({0x1p24, 1.0, 0x1p-127}) == 0x1p24f + 2);
+    CHECK(sum_of({0x1p24 + 2, 1.0}) == 0x1p24f + 4 && sum_of({0x1p24, 3.0}) == 0x1p24f + 4);
+    CHECK(sum_of({0x1.ffffffp9}) == 1024.0f);
+    CHECK(sum_of({0x1p100, 0x1p76}) == 0x1p100f && sum_of({0x1p100, 0x1p76, 1.0}) > 0x1p100f);
+    CHECK(sum_of({0x1p-127}) == 0x1p-127f && sum_of({0x1p-126, 0x1p-127}) == 0x1.8p-126f);
+    CHECK(sum_of({0x1p-128}) == 0.0f && sum_of({0x1.8p-127}) == 0x1p-126f); // ties to even
+    CHECK(sum_of({0x1.8p-128}) == 0x1p-127f && sum_of({0x1.4p-126}) == 0x1p-126f);
+    CHECK(sum_of({0x1.fffffep127}) == 0x1.fffffep127f);
+    for (const double x : {0x1.ffffffp127, 0x1p128, 0x1p129, 0x1p1000, HUGE_VAL, nan("")})
+        CHECK(sum_of({x}) == HUGE_VALF && sum_of({x, 1.0, x, x}) == HUGE_VALF);
+    CHECK(sum_of({0x1p127, 0x1p127, 0x1p127, 0x1p127, 0x1p127}) == HUGE_VALF);
+    ExactSum many, infinite;
+    infinite.add(HUGE_VAL);
+    many.add(infinite);
+    many.add(1.0);
+    CHECK(many.value() == HUGE_VALF);
+}
+
 } // namespace
 
 int main() {
@@ -237,6 +313,8 @@ int main() {
     the_floating_point_mode_is_restored();
     messages_are_cut_at_a_character();
     checksums_are_those_of_the_polynomial();
+    sums_are_exact_in_any_cut();
+    exact_sums_are_rounded_once();
     printf("%d failures\n", failures);
     return failures != 0;
 }

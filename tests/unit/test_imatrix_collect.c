@@ -4,7 +4,9 @@
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"
+#include "temporary.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { CHUNK = 24, N = 3 * CHUNK + 5 };
@@ -65,6 +67,54 @@ static void test_batches_change_no_count_and_hardly_a_sum(void **state) {
     ggufx_imatrix_destroy(again);
     ggufx_imatrix_destroy(whole);
     end(&g);
+    end(&f);
+}
+
+static ggufx_imatrix *collect_chunks(fixture *f, size_t first, size_t n) {
+    int32_t tokens[N];
+    ggufx_imatrix *made = NULL;
+    make_tokens(tokens);
+    MUST(f, ggufx_imatrix_collect(&made, f->session, tokens + first * CHUNK, n * CHUNK, CHUNK, 1,
+                                  NULL, &f->error));
+    return made;
+}
+
+static void assert_merged(fixture *f, ggufx_imatrix *into, ggufx_imatrix *part,
+                          const ggufx_imatrix *whole) {
+    ggufx_imatrix_facts facts = {.struct_size = sizeof facts};
+    MUST(f, ggufx_imatrix_merge(into, part, &f->error));
+    MUST(f, ggufx_imatrix_info(&facts, into, &f->error));
+    assert_int_equal(facts.n_chunks, 3);
+    assert_same(whole, into);
+    ggufx_imatrix_destroy(part);
+    ggufx_imatrix_destroy(into);
+}
+
+static void test_parts_in_any_order_make_the_whole(void **state) {
+    char path[TEMPORARY_PATH];
+    fixture f;
+    (void)state;
+    begin_session(&f, NULL, 0);
+    ggufx_imatrix *whole = collect_chunks(&f, 0, 3), *read = NULL;
+    assert_merged(&f, collect_chunks(&f, 0, 1), collect_chunks(&f, 1, 2), whole);
+    assert_merged(&f, collect_chunks(&f, 2, 1), collect_chunks(&f, 0, 2), whole);
+    ggufx_imatrix *last = collect_chunks(&f, 2, 1), *first = collect_chunks(&f, 0, 1);
+    MUST(&f, ggufx_imatrix_merge(last, first, &f.error));
+    assert_merged(&f, last, collect_chunks(&f, 1, 1), whole);
+    ggufx_imatrix_destroy(first);
+    /* Through a file with exact sums, which reads as one without for those who want no more. */
+    temporary_path(path, "exact");
+    ggufx_imatrix *part = collect_chunks(&f, 1, 2);
+    MUST(&f,
+         ggufx_imatrix_write(part, path, GGUFX_IMATRIX_GGUF | GGUFX_IMATRIX_EXACT, NULL, &f.error));
+    MUST(&f, ggufx_imatrix_open(&read, f.rt, path, NULL, &f.error));
+    assert_same(part, read);
+    assert_merged(&f, read, collect_chunks(&f, 0, 1), whole);
+    FAILS(&f, GGUFX_E_ARGUMENT, "exact",
+          ggufx_imatrix_write(part, path, GGUFX_IMATRIX_DAT | GGUFX_IMATRIX_EXACT, NULL, &f.error));
+    remove(path);
+    ggufx_imatrix_destroy(part);
+    ggufx_imatrix_destroy(whole);
     end(&f);
 }
 
@@ -208,6 +258,7 @@ static void test_it_survives_each_failing_allocation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_change_no_count_and_hardly_a_sum),
+        cmocka_unit_test(test_parts_in_any_order_make_the_whole),
         cmocka_unit_test(test_the_matrix_of_the_logits_is_one_more),
         cmocka_unit_test(test_it_can_be_cancelled_at_each_poll),
         cmocka_unit_test(test_bad_arguments_are_refused),

@@ -50,6 +50,46 @@ static void test_gguf_files_that_are_no_imatrix_are_refused(void **state) {
     }
 }
 
+/* One entry of two experts with exact sums and counts of a shape. */
+static void build_exact(gb *b, uint32_t type, const uint64_t (*sums)[2],
+                        const uint64_t (*counts)[2]) {
+    const uint64_t shape[2] = {kColumns, kExperts}, one[2] = {1, kExperts};
+    const uint64_t each = type == GGUFX_TYPE_I64 ? 8 : 4;
+    header(b);
+    gb_tensor(b, "w.weight.in_sum2", GGUFX_TYPE_F32, 2, shape, sizeof kSums);
+    gb_tensor(b, "w.weight.counts", GGUFX_TYPE_F32, 2, one, 4 * kExperts);
+    gb_tensor(b, "w.weight.exact", type, 2, *sums, each * (*sums)[0] * (*sums)[1]);
+    gb_tensor(b, "w.weight.tokens", type, 2, *counts, each * (*counts)[0] * (*counts)[1]);
+    gb_data(b);
+    for (uint64_t i = 0; i < 256; i++) gb_u32(b, i % 8 == 3 ? 1u << 31 : 0); /* 1 in every sum */
+}
+
+static void test_exact_sums_have_the_shape_of_the_rounded_ones(void **state) {
+    static const struct {
+        uint32_t type;
+        uint64_t sums[2], counts[2];
+        const char *text;
+    } kCases[] = {
+        {GGUFX_TYPE_I64, {4 * kColumns, kExperts}, {1, kExperts}, NULL},
+        {GGUFX_TYPE_F32, {4 * kColumns, kExperts}, {1, kExperts}, "w.weight.exact"},
+        {GGUFX_TYPE_I64, {4 * kColumns - 1, kExperts}, {1, kExperts}, "w.weight.exact"},
+        {GGUFX_TYPE_I64, {kColumns, kExperts}, {1, kExperts}, "w.weight.exact"},
+        {GGUFX_TYPE_I64, {4 * kColumns, kExperts + 1}, {1, kExperts}, "w.weight.exact"},
+        {GGUFX_TYPE_I64, {4 * kColumns, kExperts}, {2, kExperts}, "w.weight.tokens"},
+        {GGUFX_TYPE_I64, {4 * kColumns, kExperts}, {1, 1}, "w.weight.tokens"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof kCases / sizeof *kCases; i++) {
+        gb b;
+        build_exact(&b, kCases[i].type, &kCases[i].sums, &kCases[i].counts);
+        if (kCases[i].text)
+            refuses(&b, GGUFX_E_SHAPE, kCases[i].text);
+        else
+            ggufx_imatrix_destroy(open_it(&b));
+        gb_free(&b);
+    }
+}
+
 static void test_dat_files_that_are_cut_or_wrong_say_where(void **state) {
     (void)state;
     static const struct {
@@ -175,6 +215,7 @@ static void test_wrong_arguments_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gguf_files_that_are_no_imatrix_are_refused),
+        cmocka_unit_test(test_exact_sums_have_the_shape_of_the_rounded_ones),
         cmocka_unit_test(test_dat_files_that_are_cut_or_wrong_say_where),
         cmocka_unit_test(test_an_entry_twice_is_refused),
         cmocka_unit_test(test_flipped_bytes_never_crash),

@@ -1,6 +1,6 @@
 /*
- * Four times as many chunks, saved and compared with, and four times as many endings take four
- * times as long: quantiles are found without going through all predictions for each.
+ * Four times as many chunks, saved and compared with, rows added up and endings take four times as
+ * long: quantiles are found without going through all predictions for each.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -21,6 +21,7 @@ typedef struct work {
     unsigned char *saved;
     size_t *lengths;
     double *sums;
+    ggufx_measure_row *rows; /* [n] */
 } work;
 
 static void *prepare(size_t size) {
@@ -43,7 +44,12 @@ static void *prepare(size_t size) {
     w->tokens = calloc(w->n, sizeof *w->tokens);
     w->lengths = calloc(size, sizeof *w->lengths);
     w->sums = calloc(size, sizeof *w->sums);
-    assert_true(w->tokens && w->lengths && w->sums);
+    w->rows = calloc(w->n, sizeof *w->rows);
+    assert_true(w->tokens && w->lengths && w->sums && w->rows);
+    for (size_t i = 0; i < w->n; i++) {
+        w->rows[i].loss = w->rows[i].base_loss = 1;
+        w->rows[i].divergence = 1 / (double)(scrambled(i) % 1000 + 1);
+    }
     for (size_t i = 0; i < w->n; i++) w->tokens[i] = (int32_t)(scrambled(i) % 7 + 1);
     for (size_t i = 0; i < size; i++) w->lengths[i] = ENDING;
     return w;
@@ -93,6 +99,14 @@ static void endings(void *user) {
                      GGUFX_OK);
 }
 
+static void total(void *user) {
+    const work *w = user;
+    ggufx_measure_facts facts = {.struct_size = sizeof facts};
+    assert_int_equal(
+        ggufx_measure_total(&facts, w->rt, w->rows, w->n, 1, CONTEXT, GGUFX_MEASURE_COMPARED, NULL),
+        GGUFX_OK);
+}
+
 static void finish(void *user) {
     work *w = user;
     ggufx_session_destroy(w->session);
@@ -102,12 +116,14 @@ static void finish(void *user) {
     free(w->tokens);
     free(w->lengths);
     free(w->sums);
+    free(w->rows);
     free(w->saved);
     free(w);
 }
 
 int main(void) {
     static const cost_case cases[] = {{"chunks", 512, prepare, measure, finish, 1024},
-                                      {"endings", 512, prepare, endings, finish, 1024}};
+                                      {"endings", 512, prepare, endings, finish, 1024},
+                                      {"rows", 16384, prepare, total, finish, 1024}};
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

@@ -316,6 +316,8 @@ namespace Ggufx
         Dat = 1,
         /// <summary>GGUFX_IMATRIX_NO_REPLACE.</summary>
         NoReplace = 256,
+        /// <summary>GGUFX_IMATRIX_EXACT.</summary>
+        Exact = 512,
     }
 
     /// <summary>Why a tensor gets its type.</summary>
@@ -826,6 +828,8 @@ namespace Ggufx
         public const uint MeasureCompared = 1;
         /// <summary>GGUFX_MEASURE_SAME_MODEL.</summary>
         public const uint MeasureSameModel = 2;
+        /// <summary>GGUFX_MEASURE_SAME_TOP.</summary>
+        public const uint MeasureSameTop = 4;
         /// <summary>GGUFX_SESSION_NO_CHECKPOINTS.</summary>
         public const uint SessionNoCheckpoints = 4294967295;
         /// <summary>GGUFX_LINK_TOP_K.</summary>

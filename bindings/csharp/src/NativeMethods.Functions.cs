@@ -423,6 +423,10 @@ namespace Ggufx
             int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeMeasureOptions* options,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_measure_total(NativeMeasureFacts* out_, RuntimeHandle rt,
+            NativeMeasureRow* rows, UIntPtr n_rows, ulong n_chunks, uint n_context, uint flags,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_measure_endings(double* out_, SessionHandle session, int*
             context, UIntPtr n_context, int* endings, UIntPtr* n_tokens, UIntPtr n_endings,
             NativeProgress* progress, NativeError* error);

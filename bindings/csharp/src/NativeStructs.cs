@@ -601,6 +601,16 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeMeasureRow
+    {
+        internal double loss;
+        internal double base_loss;
+        internal double divergence;
+        internal uint flags;
+        internal int token;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeMeasureFacts
     {
         internal uint struct_size;
@@ -645,6 +655,9 @@ namespace Ggufx
         internal void* report_user;
         internal NativeProgress* progress;
         internal fixed ulong reserved[4];
+        internal IntPtr rows;
+        internal void* rows_user;
+        internal ulong base_chunk;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -724,6 +737,7 @@ namespace Ggufx
         internal uint n_kv_heads;
         internal uint head_dim;
         internal uint reserved;
+        internal ulong identity;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1068,6 +1082,7 @@ namespace Ggufx
             { "ggufx_attend_options", sizeof(NativeAttendOptions) },
             { "ggufx_kv_facts", sizeof(NativeKvFacts) },
             { "ggufx_matmul_options", sizeof(NativeMatmulOptions) },
+            { "ggufx_measure_row", sizeof(NativeMeasureRow) },
             { "ggufx_measure_facts", sizeof(NativeMeasureFacts) },
             { "ggufx_measure_options", sizeof(NativeMeasureOptions) },
             { "ggufx_detokenize_state", sizeof(NativeDetokenizeState) },

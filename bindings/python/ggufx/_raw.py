@@ -995,6 +995,21 @@ class ggufx_matmul_options(Checked):
     ]
 
 
+class ggufx_measure_row(Structure):
+    loss: float
+    base_loss: float
+    divergence: float
+    flags: int
+    token: int
+    _fields_ = [
+        ("loss", c_double),
+        ("base_loss", c_double),
+        ("divergence", c_double),
+        ("flags", c_uint32),
+        ("token", c_int32),
+    ]
+
+
 class ggufx_measure_facts(Structure):
     struct_size: int
     flags: int
@@ -1060,6 +1075,9 @@ class ggufx_measure_options(Checked):
     report_user: int | None
     progress: int | None
     reserved: Array[Any]
+    rows: int | None
+    rows_user: int | None
+    base_chunk: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1076,6 +1094,9 @@ class ggufx_measure_options(Checked):
         ("report_user", c_void_p),
         ("progress", c_void_p),
         ("reserved", c_uint64 * 4),
+        ("rows", c_void_p),
+        ("rows_user", c_void_p),
+        ("base_chunk", c_uint64),
     ]
 
 
@@ -1185,6 +1206,7 @@ class ggufx_model_facts(Structure):
     n_kv_heads: int
     head_dim: int
     reserved: int
+    identity: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1199,6 +1221,7 @@ class ggufx_model_facts(Structure):
         ("n_kv_heads", c_uint32),
         ("head_dim", c_uint32),
         ("reserved", c_uint32),
+        ("identity", c_uint64),
     ]
 
 
@@ -1724,6 +1747,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_attend_options,
     ggufx_kv_facts,
     ggufx_matmul_options,
+    ggufx_measure_row,
     ggufx_measure_facts,
     ggufx_measure_options,
     ggufx_detokenize_state,
@@ -1906,6 +1930,7 @@ class Functions:
     ggufx_matmul_id: Callable[..., int]
     ggufx_measure_options_init: Callable[..., None]
     ggufx_measure: Callable[..., int]
+    ggufx_measure_total: Callable[..., int]
     ggufx_measure_endings: Callable[..., int]
     ggufx_tokenizer_create: Callable[..., int]
     ggufx_tokenizer_destroy: Callable[..., None]
@@ -2172,6 +2197,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_measure_options_init": (None, [c_void_p]),
     "ggufx_measure": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32, c_int32,
         c_void_p, c_void_p]),
+    "ggufx_measure_total": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_uint64,
+        c_uint32, c_uint32, c_void_p]),
     "ggufx_measure_endings": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_void_p,
         c_void_p, c_size_t, c_void_p, c_void_p]),
     "ggufx_tokenizer_create": (c_int32, [c_void_p, "ggufx_file", c_void_p]),

@@ -19,12 +19,29 @@ struct ReportOptions {
     std::string file;
     std::string reference;
     std::string html;
+    ShardOptions shards;
+};
+
+// The files of a report.
+struct Files {
+    Runtime rt;
+    File file, reference; // the latter may be none
+
+    Files(const Globals &globals, const ReportOptions &options) : rt(make_runtime(globals)) {
+        const ggufx_progress cancel = cancel_hook();
+        const auto open = [&](const std::string &path) {
+            return open_file(rt.get(), path, GGUFX_OPEN_LEGACY_V1, &cancel);
+        };
+        file = open(options.file);
+        if (!options.reference.empty()) reference = open(options.reference);
+    }
+    size_t n_tensors() const { return ggufx_file_tensor_count(file.get()); }
 };
 
 } // namespace
 
 // "blk.3.ffn_up.weight" -> layer 3, kind "ffn_up".
-static void name_parts(TensorReport &tensor) {
+void name_parts(TensorReport &tensor) {
     std::string_view rest = tensor.name;
     if (rest.starts_with("blk.")) {
         size_t layer = 0;
@@ -110,41 +127,84 @@ static void rank(ModelReport &report) {
     if (report.worst.size() > 20) report.worst.resize(20);
 }
 
-static ModelReport make_report(const Globals &globals, const ReportOptions &options) {
-    const Runtime rt = make_runtime(globals);
-    const ggufx_progress cancel = cancel_hook();
-    const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1, &cancel);
-    const File reference = options.reference.empty() ? nullptr
-                                                     : open_file(rt.get(), options.reference,
-                                                                 GGUFX_OPEN_LEGACY_V1, &cancel);
+static ModelReport begin_report(const ReportOptions &options, const Files &files) {
     ModelReport report;
     report.file = options.file;
     report.reference = options.reference;
-    report.name = meta_text(file.get(), "general.name").value_or("");
-    report.architecture = meta_text(file.get(), "general.architecture").value_or("");
+    report.name = meta_text(files.file.get(), "general.name").value_or("");
+    report.architecture = meta_text(files.file.get(), "general.architecture").value_or("");
+    return report;
+}
+
+static void look_at(ModelReport &report, const Files &files, size_t index) {
+    const ggufx_tensor *tensor = ggufx_file_tensor(files.file.get(), index);
+    const ggufx_tensor_facts info = tensor_facts(tensor);
+    TensorReport out;
+    out.name = tensor_name(info);
+    out.type = type_name(info.type);
+    out.n_values = info.n_rows * info.ne[0];
+    out.n_bytes = info.n_bytes;
+    name_parts(out);
+    if (out.n_values > 0) {
+        measure(out, report.weights[out.kind], files.rt.get(), tensor, info);
+        count_codes(report, tensor, info);
+        compare(out, files.rt.get(), files.reference.get(), tensor, info);
+    }
+    report.tensors.push_back(out);
+}
+
+// The tensors of a share: those whose first byte stands among its bytes.
+static void look_at_share(ModelReport &report, const Globals &globals, const Files &files,
+                          const Share &share) {
     Progress progress(globals, "look");
-    const uint64_t total = file_facts(file.get()).n_bytes;
-    for (size_t i = 0; i < ggufx_file_tensor_count(file.get()); i++) {
-        const ggufx_tensor *tensor = ggufx_file_tensor(file.get(), i);
-        const ggufx_tensor_facts info = tensor_facts(tensor);
-        TensorReport out;
-        out.name = tensor_name(info);
-        out.type = type_name(info.type);
-        out.n_values = info.n_rows * info.ne[0];
-        out.n_bytes = info.n_bytes;
-        name_parts(out);
-        progress.update(report.n_bytes, total, escape(out.name));
-        if (out.n_values > 0) {
-            measure(out, report.weights[out.kind], rt.get(), tensor, info);
-            count_codes(report, tensor, info);
-            compare(out, rt.get(), reference.get(), tensor, info);
-        }
-        report.n_values += out.n_values;
-        report.n_bytes += out.n_bytes;
-        report.tensors.push_back(out);
+    std::vector<uint64_t> starts = {0};
+    for (size_t i = 0; i < files.n_tensors(); i++) {
+        const auto info = tensor_facts(ggufx_file_tensor(files.file.get(), i));
+        starts.push_back(starts.back() + info.n_bytes);
+    }
+    const uint64_t first = share.first(starts.back()), end = share.end(starts.back());
+    for (size_t i = 0; i < files.n_tensors(); i++) {
+        const bool is_last = share.whole() || share.number == share.n; // an empty tensor may end it
+        if (starts[i] < first || (starts[i] >= end && !is_last)) continue;
+        const auto info = tensor_facts(ggufx_file_tensor(files.file.get(), i));
+        progress.update(starts[i] - first, end - first, escape(tensor_name(info)));
+        look_at(report, files, i);
+    }
+}
+
+static void finish(ModelReport &report) {
+    for (const TensorReport &tensor : report.tensors) {
+        report.n_values += tensor.n_values;
+        report.n_bytes += tensor.n_bytes;
     }
     rank(report);
-    return report;
+}
+
+// What the runs of all shares have in common.
+static Json job_of(const Files &files) {
+    const auto facts_of = [](const ggufx_file *file) -> Json {
+        if (!file) return {};
+        std::string names;
+        for (size_t i = 0; i < ggufx_file_tensor_count(file); i++) {
+            const ggufx_tensor_facts info = tensor_facts(ggufx_file_tensor(file, i));
+            names += fmt::format("{} {} {}\n", tensor_name(info), info.type, info.n_bytes);
+        }
+        return {{"bytes", file_facts(file).n_bytes}, {"tensors", fingerprint(names)}};
+    };
+    return {{"file", facts_of(files.file.get())}, {"reference", facts_of(files.reference.get())}};
+}
+
+// False where parts are missing.
+static bool merge(ModelReport &report, const Files &files, const Parts &parts) {
+    const std::optional<std::vector<Json>> results = parts.read();
+    if (!results) return false;
+    for (uint32_t i = 0; i < results->size(); i++) {
+        const Share share = {i + 1, static_cast<uint32_t>(results->size())};
+        add_report_part(report, {(*results)[i], escape(parts.path(share))});
+    }
+    if (report.tensors.size() == files.n_tensors()) return true;
+    throw Failure(kInvalidFile, fmt::format("the parts have {} tensors, the file {}",
+                                            report.tensors.size(), files.n_tensors()));
 }
 
 static Json tensor_json(const TensorReport &tensor) {
@@ -178,14 +238,27 @@ static Json report_json(const ModelReport &report) {
     return out;
 }
 
-static int report(const Globals &globals, const ReportOptions &options) {
-    if (options.html.empty() && !globals.json && globals.output.empty()) {
+static int report(const Globals &globals, ReportOptions &options) {
+    complete_options(options.shards);
+    const Share &share = options.shards.share;
+    if (share.whole() && options.html.empty() && !globals.json && globals.output.empty()) {
         throw Failure(kUsage, "report needs --html FILE or --json");
     }
+    const Files files(globals, options);
+    const Parts parts(globals, options.shards, "report", job_of(files));
+    ModelReport made = begin_report(options, files);
+    if (!share.whole()) {
+        if (parts.is_done()) return kOk;
+        look_at_share(made, globals, files, share);
+        parts.write(report_part_json(made));
+        return kOk;
+    }
+    if (options.shards.merge && !merge(made, files, parts)) return kCheckFailed;
     std::optional<Output> page, out;
     if (!options.html.empty()) page.emplace(options.html, globals.force);
     if (globals.json || !globals.output.empty()) out.emplace(globals);
-    const ModelReport made = make_report(globals, options);
+    if (!options.shards.merge) look_at_share(made, globals, files, share);
+    finish(made);
     if (page) {
         page->write(report_html(made));
         page->finish();
@@ -203,6 +276,7 @@ void add_report(Tool &tool) {
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("REF", options->reference, "the model before quantization, for errors");
     sub.option("--html", options->html, "write one self-contained page").value("FILE");
+    add_shard_options(sub, options->shards);
     sub.examples("  ggufx report model-Q4_K_M.gguf model-f16.gguf --html report.html\n"
                  "  ggufx report model.gguf --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return report(tool.globals, *options); });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "look/tensor_diff.hpp"
+#include "models/shards.hpp"
 
 #include <array>
 #include <map>
@@ -38,6 +39,11 @@ struct ModelReport {
     std::vector<std::pair<std::string, uint64_t>> sizes; // bytes by type, largest first
     std::vector<size_t> worst; // up to twenty, the largest error (without reference: rms) first
 };
+
+void name_parts(TensorReport &tensor); // its kind and layer, of its name
+// Of a share of the tensors as its part keeps it, and back: tensors that were looked at elsewhere.
+Json report_part_json(const ModelReport &report);
+void add_report_part(ModelReport &report, const PartReader &part);
 
 // Adds the codes of a tensor in memory; nothing for types without integer codes.
 void count_codes(ModelReport &report, const ggufx_tensor *tensor, const ggufx_tensor_facts &info);

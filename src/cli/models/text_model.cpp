@@ -5,6 +5,7 @@
 #include "floor/output.hpp"
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
+#include "models/shards.hpp"
 
 #include <charconv>
 #include <fmt/format.h>
@@ -90,6 +91,14 @@ TextModel load_text_model(const Globals &globals, const TextOptions &options) {
     loaded.ids = tokenize(handle, text, GGUFX_TOKENIZE_ADD_SPECIAL);
     loaded.first = first_id(handle);
     return loaded;
+}
+
+Json text_job(const TextModel &model) {
+    return {{"model", model.facts.identity},
+            {"model_bytes", file_facts(model.file.get()).n_bytes},
+            {"tokens", model.ids.size()},
+            {"text", fingerprint(model.ids)},
+            {"first", model.first}};
 }
 
 uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit) {

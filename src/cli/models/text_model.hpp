@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "floor/json.hpp"
 #include "models/model_options.hpp"
 
 namespace ggufx::cli {
@@ -31,6 +32,9 @@ std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view
 
 // "1,2,3" or "1 2 3", also over several lines; `option` is what the list came by.
 std::vector<int32_t> parse_ids(const std::string &text, const char *option);
+
+// What tells it from other models and texts: of the parts of shards.
+Json text_job(const TextModel &model);
 
 // Whole chunks in the text, at most `limit` (0 = all); a text shorter than one is a usage error.
 uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit);

@@ -1,9 +1,11 @@
 // ggufx imatrix collect: the importance matrix of a model over a text, saved as it grows.
 // SPDX-License-Identifier: MIT
+#include "floor/input_file.hpp"
 #include "floor/json.hpp"
 #include "floor/progress.hpp"
 #include "floor/signals.hpp"
 #include "models/rewrite.hpp"
+#include "models/shards.hpp"
 #include "models/text_model.hpp"
 #include "quantize/imatrix.hpp"
 
@@ -22,26 +24,33 @@ struct CollectOptions {
     uint64_t chunks = 0; // 0 = all
     uint64_t save_every = 64;
     bool resume = false, with_output = false;
+    ShardOptions shards;
 };
 
-// What is done of a text, chunk by chunk.
+// What is done of a text, chunk by chunk; of a share of it into a file beside its part.
 class Collection {
 public:
     Collection(const Globals &globals, const CollectOptions &options);
-    void run();
-    void print();
+    int run();
 
 private:
+    void collect();
+    bool merge();
+    void print();
     void resume();
     void add(uint64_t n_chunks);
-    void save();
+    void save(int32_t how);
+    Json job() const;
+    Json result() const { return {{"chunks", n_chunks_}, {"file", json_bytes(base_name(to_))}}; }
     [[noreturn]] void interrupted() const;
     static int32_t report(void *self, uint64_t done, uint64_t total);
 
     const Globals &globals_;
     const CollectOptions &options_;
     const TextModel model_;
-    const uint64_t n_chunks_;
+    const uint64_t all_chunks_, first_chunk_, n_chunks_; // of the text; of the share
+    const Parts parts_;
+    const std::string to_;
     Imatrix made_;
     uint64_t done_ = 0, saved_ = 0; // chunks
     bool is_ours_ = false;          // the file
@@ -55,40 +64,56 @@ static std::string dataset_name(const CollectOptions &options) {
     return std::filesystem::path(options.text.text).filename().string();
 }
 
-static int32_t format_of(const CollectOptions &options) {
-    return options.to.ends_with(".dat") ? GGUFX_IMATRIX_DAT : GGUFX_IMATRIX_GGUF;
+static int32_t format_of(const std::string &path) {
+    return path.ends_with(".dat") ? GGUFX_IMATRIX_DAT : GGUFX_IMATRIX_GGUF;
+}
+
+// The imatrix of a share, which its part speaks of.
+static std::string file_of(const CollectOptions &options, const Share &share) {
+    return share.whole() ? options.to : Parts::path_of(options.shards.parts, share) + ".gguf";
+}
+
+static uint64_t share_size(const Share &share, uint64_t n) {
+    return share.end(n) - share.first(n);
 }
 
 Collection::Collection(const Globals &globals, const CollectOptions &options)
     : globals_(globals), options_(options), model_(load_text_model(globals, options.text)),
-      n_chunks_(count_chunks(model_, options.n_context, options.chunks)),
-      progress_(globals, "imatrix") {
-    if (options.resume)
-        resume();
-    else
-        require_target(globals, options.to);
+      all_chunks_(count_chunks(model_, options.n_context, options.chunks)),
+      first_chunk_(options.shards.share.first(all_chunks_)),
+      n_chunks_(share_size(options.shards.share, all_chunks_)),
+      parts_(globals, options.shards, "imatrix collect", job()),
+      to_(file_of(options, options.shards.share)), progress_(globals, "imatrix") {}
+
+Json Collection::job() const {
+    Json job = text_job(model_);
+    job.update(Json{{"ctx", options_.n_context},
+                    {"chunks", all_chunks_},
+                    {"dataset", json_bytes(dataset_name(options_))},
+                    {"output_matrix", options_.with_output}});
+    return job;
 }
 
 // The file goes on where it ends: it must have been made by the same chunks of the same text.
 void Collection::resume() {
-    if (format_of(options_) == GGUFX_IMATRIX_DAT)
+    if (format_of(to_) == GGUFX_IMATRIX_DAT)
         throw Failure(kUsage,
                       "--resume: a .dat file does not keep its sums; collect into a GGUF file");
     std::error_code ignored;
-    if (!std::filesystem::exists(options_.to, ignored)) return;
-    made_ = open_imatrix(globals_, model_.rt.get(), options_.to);
+    if (!std::filesystem::exists(to_, ignored)) return;
+    made_ = open_imatrix(globals_, model_.rt.get(), to_);
     const ggufx_imatrix_facts facts = imatrix_facts(made_.get());
     const std::string name = dataset_name(options_);
     const std::vector<std::string> names = imatrix_datasets(made_.get());
     if (facts.chunk_tokens != options_.n_context || names != std::vector<std::string>{name})
         throw Failure(kCheckFailed, fmt::format("--resume: {} is of chunks of {} tokens of \"{}\", "
                                                 "not of {} of \"{}\"",
-                                                escape(options_.to), facts.chunk_tokens,
+                                                escape(to_), facts.chunk_tokens,
                                                 names.empty() ? "" : escape(names[0]),
                                                 options_.n_context, escape(name)));
     if (facts.n_chunks > n_chunks_)
         throw Failure(kCheckFailed, fmt::format("--resume: {} has {} chunks, the text {}",
-                                                escape(options_.to), facts.n_chunks, n_chunks_));
+                                                escape(to_), facts.n_chunks, n_chunks_));
     done_ = saved_ = facts.n_chunks;
     is_ours_ = true;
 }
@@ -107,7 +132,7 @@ void Collection::interrupted() const {
                   saved_ == 0 ? "interrupted before anything was saved"
                               : fmt::format("interrupted; {} chunks of {} are in {}: --resume goes "
                                             "on",
-                                            saved_, n_chunks_, escape(options_.to)));
+                                            saved_, n_chunks_, escape(to_)));
 }
 
 void Collection::add(uint64_t n_chunks) {
@@ -122,10 +147,10 @@ void Collection::add(uint64_t n_chunks) {
     how.progress = &hook;
     ggufx_imatrix *part = nullptr;
     ggufx_error error;
-    const ggufx_status status =
-        ggufx_imatrix_collect(&part, session.get(), model_.ids.data() + done_ * options_.n_context,
-                              static_cast<size_t>(n_chunks * options_.n_context),
-                              options_.n_context, model_.first, &how, &error);
+    const ggufx_status status = ggufx_imatrix_collect(
+        &part, session.get(), model_.ids.data() + (first_chunk_ + done_) * options_.n_context,
+        static_cast<size_t>(n_chunks * options_.n_context), options_.n_context, model_.first, &how,
+        &error);
     if (status == GGUFX_E_CANCELLED) interrupted();
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     Imatrix added(part);
@@ -137,22 +162,67 @@ void Collection::add(uint64_t n_chunks) {
 }
 
 // Later files replace the first one, which this run wrote.
-void Collection::save() {
+void Collection::save(int32_t how) {
     const int32_t keep = globals_.force || is_ours_ ? 0 : GGUFX_IMATRIX_NO_REPLACE;
     call_to_write([&](ggufx_error *error) {
-        return ggufx_imatrix_write(made_.get(), options_.to.c_str(), format_of(options_) | keep,
-                                   nullptr, error);
+        return ggufx_imatrix_write(made_.get(), to_.c_str(), how | keep, nullptr, error);
     });
     saved_ = done_;
     is_ours_ = true;
 }
 
-void Collection::run() {
+// What is not the end keeps exact sums, so that going on, or merging, changes no bit.
+void Collection::collect() {
+    if (options_.resume)
+        resume();
+    else
+        require_target(globals_, to_);
     while (done_ < n_chunks_) {
         add(std::min(options_.save_every, n_chunks_ - done_));
-        save();
+        const bool ends = done_ == n_chunks_ && options_.shards.share.whole();
+        const int32_t format = format_of(to_);
+        save(ends || format == GGUFX_IMATRIX_DAT ? format : format | GGUFX_IMATRIX_EXACT);
         if (done_ < n_chunks_ && pending_signal() != 0) interrupted();
     }
+}
+
+// False where parts are missing.
+bool Collection::merge() {
+    require_target(globals_, to_);
+    const std::optional<std::vector<Json>> results = parts_.read();
+    if (!results) return false;
+    const auto n = static_cast<uint32_t>(results->size());
+    for (uint32_t i = 1; i <= n; i++) {
+        const Share share = {i, n};
+        if (share_size(share, all_chunks_) == 0) continue; // more shares than chunks
+        const std::string path = file_of(options_, share);
+        Imatrix part = open_imatrix(globals_, model_.rt.get(), path);
+        if (imatrix_facts(part.get()).n_chunks != share_size(share, all_chunks_))
+            throw Failure(kCheckFailed, fmt::format("{} has {} chunks, not {}", escape(path),
+                                                    imatrix_facts(part.get()).n_chunks,
+                                                    share_size(share, all_chunks_)));
+        if (!made_)
+            made_ = std::move(part);
+        else
+            call([&](ggufx_error *e) { return ggufx_imatrix_merge(made_.get(), part.get(), e); });
+    }
+    save(format_of(to_));
+    return true;
+}
+
+int Collection::run() {
+    const bool is_share = !options_.shards.share.whole();
+    if (is_share && parts_.is_done()) return kOk;
+    if (options_.shards.merge) {
+        if (!merge()) return kCheckFailed;
+    } else {
+        collect();
+    }
+    if (is_share)
+        parts_.write(result());
+    else
+        print();
+    return kOk;
 }
 
 void Collection::print() {
@@ -160,13 +230,13 @@ void Collection::print() {
     Output out(globals_);
     if (globals_.json) {
         Json value = json_object();
-        value.update(Json{{"output", json_bytes(options_.to)},
+        value.update(Json{{"output", json_bytes(to_)},
                           {"entries", facts.n_entries},
                           {"chunks", facts.n_chunks},
                           {"chunk_tokens", facts.chunk_tokens}});
         print_json(out, value);
     } else if (!globals_.quiet) {
-        out.write(fmt::format("{}: {} entries, {} chunks of {} tokens\n", escape(options_.to),
+        out.write(fmt::format("{}: {} entries, {} chunks of {} tokens\n", escape(to_),
                               facts.n_entries, facts.n_chunks, facts.chunk_tokens));
     }
     out.finish();
@@ -177,8 +247,7 @@ void add_imatrix_collect(Tool &tool, Command group) {
     Command sub = group.add_command("collect", "make an imatrix of a model and a text");
     add_text_options(sub, options->text);
     sub.option("--to", options->to, "the file to write; NAME.dat gets the older format")
-        .value("FILE")
-        .required();
+        .value("FILE");
     sub.option("--ctx", options->n_context, "tokens per chunk; default 512").between(4u, 1u << 24);
     sub.option("--chunks", options->chunks, "only the first N chunks; default all");
     sub.option("--dataset", options->dataset, "name of the text in the file; default its own")
@@ -187,12 +256,15 @@ void add_imatrix_collect(Tool &tool, Command group) {
         .between(uint64_t{1}, uint64_t{1} << 32);
     sub.flag("--resume", options->resume, "go on behind the chunks that the file has");
     sub.flag("--output-matrix", options->with_output, "the matrix of the logits too");
-    sub.examples("  ggufx imatrix collect model.gguf -f text.txt --to model.imatrix.gguf");
+    add_shard_options(sub, options->shards);
+    sub.examples("  ggufx imatrix collect model.gguf -f text.txt --to model.imatrix.gguf\n"
+                 "  ggufx imatrix collect model.gguf -f text.txt --parts im --shard 2/8\n"
+                 "  ggufx imatrix collect model.gguf -f text.txt --parts im --merge --to im.gguf");
     tool.verbs.emplace_back(sub, [&tool, options] {
-        Collection collection(tool.globals, *options);
-        collection.run();
-        collection.print();
-        return kOk;
+        complete_options(options->shards);
+        if (options->to.empty() && options->shards.share.whole())
+            throw Failure(kUsage, "--to is required");
+        return Collection(tool.globals, *options).run();
     });
 }
 

@@ -2,24 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/quantize.hpp"
 
-#include <charconv>
-
 namespace ggufx::cli {
 
-static void read_shard(ModelQuantizeOptions &options) {
-    if (options.shard.empty()) return;
-    const char *end = options.shard.data() + options.shard.size();
-    const auto first = std::from_chars(options.shard.data(), end, options.shard_number);
-    const bool slash = first.ec == std::errc() && first.ptr != end && *first.ptr == '/';
-    const auto second = slash ? std::from_chars(first.ptr + 1, end, options.n_shards) : first;
-    if (!slash || second.ec != std::errc() || second.ptr != end || options.shard_number < 1 ||
-        options.shard_number > options.n_shards) {
-        throw Failure(kUsage, "--shard: \"" + escape(options.shard) + "\" is not i/n (1/2, 2/2)");
-    }
-}
-
 void complete_options(ModelQuantizeOptions &options) {
-    read_shard(options);
+    if (!options.shard.empty()) options.share = parse_share(options.shard, "--shard");
     if (!options.recipe.empty() && !options.type.empty())
         throw Failure(kUsage, "the recipe is given twice: " + quoted(options.recipe) +
                                   " and --type " + escape(options.type));

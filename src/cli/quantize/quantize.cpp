@@ -173,8 +173,8 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
     }
     run.flags = GGUFX_JOB_KEEP | (options.resume ? GGUFX_JOB_RESUME : 0) |
                 (options.measure ? GGUFX_JOB_MEASURE : 0);
-    run.shard = options.shard_number;
-    run.n_shards = options.n_shards;
+    run.shard = options.share.number;
+    run.n_shards = options.share.n;
     ggufx_error error;
     const ggufx_status status = ggufx_job_run(job, options.out.c_str(), &run, &error);
     if (status == GGUFX_OK) return;

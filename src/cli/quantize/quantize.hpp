@@ -5,6 +5,7 @@
 #pragma once
 
 #include "floor/json.hpp"
+#include "models/shards.hpp"
 #include "quantize/imatrix.hpp"
 
 namespace ggufx::cli {
@@ -26,7 +27,7 @@ struct ModelQuantizeOptions {
     std::string target_size;
     float target_bpw = 0;
     std::vector<std::string> candidates;
-    uint32_t shard_number = 0, n_shards = 0;
+    Share share;
 
     bool has_target() const { return !target_size.empty() || target_bpw > 0; }
 };

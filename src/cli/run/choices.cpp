@@ -104,7 +104,16 @@ Json score_json(const ChoiceScore &score) {
     return {{"accuracy", score.share()}, {"stderr", score.error()}, {"right", score.n_right}};
 }
 
-std::vector<Cut> cut_all(const ggufx_tokenizer *tokenizer, const std::vector<Question> &questions) {
+Json result_json(const ChoicesResult &result) {
+    return {{"questions", result.plain.n},
+            {"plain", score_json(result.plain)},
+            {"by_token", score_json(result.by_token)},
+            {"by_byte", score_json(result.by_byte)}};
+}
+
+// Questions of which `first` are left out.
+std::vector<Cut> cut_all(const ggufx_tokenizer *tokenizer, std::span<const Question> questions,
+                         size_t first) {
     std::vector<Cut> out;
     for (const Question &question : questions) {
         std::vector<std::vector<int32_t>> ids;
@@ -114,7 +123,7 @@ std::vector<Cut> cut_all(const ggufx_tokenizer *tokenizer, const std::vector<Que
         if (out.back().context.empty())
             throw Failure(kInvalidFile, fmt::format("question {}: its endings have no token in "
                                                     "common to begin with",
-                                                    out.size()));
+                                                    first + out.size()));
     }
     return out;
 }
@@ -145,26 +154,67 @@ std::vector<Question> parse_questions(std::string_view text, const std::string &
     return out;
 }
 
-int measure_choices(const Globals &globals, const ChoicesOptions &options) {
-    std::vector<Question> questions =
-        parse_questions(read_utf8(options.text.text), options.text.text);
-    if (options.limit && options.limit < questions.size())
-        questions.resize(static_cast<size_t>(options.limit));
-    const Runtime rt = make_runtime(globals);
-    const ggufx_progress cancel = cancel_hook();
-    const File file = open_file(rt.get(), options.text.model, 0, &cancel);
-    const Model model = make_model(rt.get(), file.get(), options.text.making);
+void ChoicesResult::add(const ChoicesResult &other) {
+    const auto add = [](ChoiceScore &to, const ChoiceScore &from) {
+        to.n += from.n;
+        to.n_right += from.n_right;
+    };
+    add(plain, other.plain);
+    add(by_token, other.by_token);
+    add(by_byte, other.by_byte);
+}
+
+namespace {
+
+// Questions first .. end - 1 of a file.
+class Choices {
+public:
+    Choices(const Globals &globals, const ChoicesOptions &options)
+        : globals_(globals), options_(options), text_(read_utf8(options.text.text)),
+          questions_(parse_questions(text_, options.text.text)) {
+        if (options.limit && options.limit < questions_.size())
+            questions_.resize(static_cast<size_t>(options.limit));
+        const ggufx_progress cancel = cancel_hook();
+        rt_ = make_runtime(globals);
+        file_ = open_file(rt_.get(), options.text.model, 0, &cancel);
+        model_ = make_model(rt_.get(), file_.get(), options.text.making);
+    }
+    size_t size() const { return questions_.size(); }
+    ChoicesResult measure(size_t first, size_t end) const;
+    Json job() const {
+        return {{"model", model_facts(model_.get()).identity},
+                {"model_bytes", file_facts(file_.get()).n_bytes},
+                {"text", fingerprint(text_)},
+                {"questions", questions_.size()},
+                {"ctk", kv_type_name(options_.type_k)},
+                {"ctv", kv_type_name(options_.type_v)}};
+    }
+
+private:
+    const Globals &globals_;
+    const ChoicesOptions &options_;
+    const std::string text_;
+    std::vector<Question> questions_;
+    Runtime rt_;
+    File file_;
+    Model model_;
+};
+
+ChoicesResult Choices::measure(size_t first, size_t end) const {
+    ChoicesResult result;
+    if (first == end) return result;
     ggufx_tokenizer *handle = nullptr;
-    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file.get(), error); });
+    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file_.get(), error); });
     const Tokenizer tokenizer(handle);
-    const std::vector<Cut> cuts = cut_all(handle, questions);
+    const std::span<const Question> questions = std::span(questions_).subspan(first, end - first);
+    const std::vector<Cut> cuts = cut_all(handle, questions, first);
     size_t longest = 4;
     for (const Cut &ids : cuts) longest = std::max(longest, ids.longest);
     const Session session =
-        make_session(rt.get(), file.get(), model.get(), static_cast<uint32_t>(longest),
-                     options.type_k, options.type_v);
-    Progress progress(globals, "choices");
-    ChoicesResult result;
+        make_session(rt_.get(), file_.get(), model_.get(), static_cast<uint32_t>(longest),
+                     options_.type_k, options_.type_v);
+    Progress progress(globals_, "choices");
+    const ggufx_progress cancel = cancel_hook();
     for (size_t i = 0; i < cuts.size(); i++) {
         std::vector<double> sums(cuts[i].lengths.size());
         call([&](ggufx_error *error) {
@@ -177,13 +227,14 @@ int measure_choices(const Globals &globals, const ChoicesOptions &options) {
                         fmt::format("question {} of {}, {:.2f} %", i + 1, cuts.size(),
                                     100 * result.by_token.share()));
     }
+    return result;
+}
+
+void print(const Globals &globals, const ChoicesResult &result) {
     Output out(globals);
     if (globals.json) {
         Json line = json_object();
-        line.update(Json{{"questions", result.plain.n},
-                         {"plain", score_json(result.plain)},
-                         {"by_token", score_json(result.by_token)},
-                         {"by_byte", score_json(result.by_byte)}});
+        line.update(result_json(result));
         print_json(out, line);
     } else {
         const auto row = [&](const char *name, const ChoiceScore &score) {
@@ -196,6 +247,40 @@ int measure_choices(const Globals &globals, const ChoicesOptions &options) {
         row("by byte", result.by_byte);
     }
     out.finish();
+}
+
+ChoicesResult read_result(const PartReader &part) {
+    const uint64_t n = part.whole("questions");
+    const auto score = [&](const char *name) {
+        const uint64_t n_right = part.at(name).whole("right");
+        if (n_right > n) part.refuse(name, "has more right answers than questions");
+        return ChoiceScore{n, n_right};
+    };
+    return {score("plain"), score("by_token"), score("by_byte")};
+}
+
+} // namespace
+
+int measure_choices(const Globals &globals, const ChoicesOptions &options) {
+    const Choices choices(globals, options);
+    const Parts parts(globals, options.shards, "choices", choices.job());
+    const Share &share = options.shards.share;
+    if (!share.whole()) {
+        if (parts.is_done()) return kOk;
+        parts.write(result_json(choices.measure(static_cast<size_t>(share.first(choices.size())),
+                                                static_cast<size_t>(share.end(choices.size())))));
+        return kOk;
+    }
+    if (!options.shards.merge) {
+        print(globals, choices.measure(0, choices.size()));
+        return kOk;
+    }
+    const std::optional<std::vector<Json>> results = parts.read();
+    if (!results) return kCheckFailed;
+    ChoicesResult sum;
+    for (const Json &result : *results)
+        sum.add(read_result({result, escape(options.shards.parts)}));
+    print(globals, sum);
     return kOk;
 }
 

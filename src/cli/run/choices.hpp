@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/json.hpp"
+#include "models/shards.hpp"
 #include "models/text_model.hpp"
 
 namespace ggufx::cli {
@@ -23,12 +23,14 @@ struct ChoiceScore {
 };
 struct ChoicesResult {
     ChoiceScore plain, by_token, by_byte; // sums; divided by tokens, by bytes of the ending
+    void add(const ChoicesResult &other);
 };
 
 struct ChoicesOptions {
     TextOptions text;
     uint32_t type_k = 0, type_v = 0;
     uint64_t limit = 0; // 0 = all
+    ShardOptions shards;
 };
 int measure_choices(const Globals &globals, const ChoicesOptions &options);
 

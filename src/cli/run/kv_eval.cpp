@@ -16,28 +16,28 @@ static double share(uint64_t part, uint64_t whole) {
 
 static double tokens_per_second(const KvReport &report, const KvResult &r, uint32_t n_context) {
     const double n = static_cast<double>(report.n_chunks) * (n_context - 1);
-    return r.decode_seconds > 0 ? n / r.decode_seconds : 0;
+    return r.sums.decode_seconds > 0 ? n / r.sums.decode_seconds : 0;
 }
 
 static Json pair_json(const KvReport &report, const KvResult &r, uint32_t n_context) {
     Json layers = Json::array();
     for (size_t i = 0; i < report.layers.size(); i++) {
-        layers.push_back({{"layer", report.layers[i]}, {"error", r.error(i)}});
+        layers.push_back({{"layer", report.layers[i]}, {"error", r.sums.error(i)}});
     }
-    const double n = static_cast<double>(r.logits.n);
+    const LogitSums &logits = r.sums.logits;
     return {{"k", r.pair.k},
             {"v", r.pair.v},
             {"bits_per_value", r.bits_per_value},
             {"bytes", r.cache_bytes},
             {"attend_us", r.attend_seconds * 1e6},
             {"tps", tokens_per_second(report, r, n_context)},
-            {"error", r.error()},
+            {"error", r.sums.error()},
             {"layers", layers},
-            {"ppl", r.logits.perplexity()},
-            {"stderr", r.logits.standard_error()},
-            {"ppl_diff", r.logits.perplexity() - report.reference.perplexity()},
-            {"kl", r.logits.divergence / n},
-            {"top1", share(r.logits.same_top, r.logits.n)}};
+            {"ppl", logits.perplexity()},
+            {"stderr", logits.standard_error()},
+            {"ppl_diff", logits.perplexity() - report.reference.perplexity()},
+            {"kl", logits.divergence / static_cast<double>(logits.n)},
+            {"top1", share(logits.same_top, logits.n)}};
 }
 
 static Json report_json(const KvReport &report, const KvEvalOptions &options,
@@ -62,28 +62,64 @@ static void print_table(Output &out, const Globals &globals, const KvReport &rep
     Table table({"k", "v", ">bits/value", ">cache", ">attention us", ">tokens/s", ">output error",
                  ">perplexity", ">+-", ">difference", ">KL", ">same top %"});
     for (const KvResult &r : report.results) {
-        const double ppl = r.logits.perplexity();
+        const LogitSums &logits = r.sums.logits;
+        const double ppl = logits.perplexity();
         table.row({r.pair.k, r.pair.v, fmt::format("{:.3f}", r.bits_per_value),
                    bytes_text(r.cache_bytes), fmt::format("{:.1f}", r.attend_seconds * 1e6),
                    fmt::format("{:.0f}", tokens_per_second(report, r, options.n_context)),
-                   fmt::format("{:.2e}", r.error()), fmt::format("{:.4f}", ppl),
-                   fmt::format("{:.4f}", r.logits.standard_error()),
+                   fmt::format("{:.2e}", r.sums.error()), fmt::format("{:.4f}", ppl),
+                   fmt::format("{:.4f}", logits.standard_error()),
                    fmt::format("{:+.5f}", ppl - report.reference.perplexity()),
-                   fmt::format("{:.2e}", r.logits.divergence / static_cast<double>(r.logits.n)),
-                   fmt::format("{:.2f}", 100 * share(r.logits.same_top, r.logits.n))});
+                   fmt::format("{:.2e}", logits.divergence / static_cast<double>(logits.n)),
+                   fmt::format("{:.2f}", 100 * share(logits.same_top, logits.n))});
     }
     table.print(out, make_style(globals, out));
     out.write(fmt::format("perplexity {:.4f} with an F32 cache ({} chunks of {} tokens)\n",
                           report.reference.perplexity(), report.n_chunks, options.n_context));
 }
 
-static int kv_eval(const Globals &globals, const KvEvalOptions &options) {
+// What the runs of all shares have in common.
+static Json job_of(const KvReport &report, const KvEvalOptions &options, const TextModel &model) {
+    Json pairs = Json::array();
+    for (const KvResult &r : report.results) pairs.push_back(r.pair.name());
+    Json job = text_job(model);
+    job.update(Json{{"ctx", options.n_context},
+                    {"chunks", report.n_chunks},
+                    {"pairs", pairs},
+                    {"layers", report.layers}});
+    return job;
+}
+
+// False where parts are missing.
+static bool merge(KvReport &report, const Parts &parts) {
+    const std::optional<std::vector<Json>> results = parts.read();
+    if (!results) return false;
+    for (uint32_t i = 0; i < results->size(); i++) {
+        const Share share = {i + 1, static_cast<uint32_t>(results->size())};
+        add_kv_part(report, {(*results)[i], escape(parts.path(share))});
+    }
+    return true;
+}
+
+static int kv_eval(const Globals &globals, KvEvalOptions &options) {
     (void)kv_pairs(options); // a name that is wrong is said before anything is read
+    complete_options(options.shards);
     const TextModel model = load_text_model(globals, options.input);
+    const Share &share = options.shards.share;
+    KvReport report = begin_kv_report(options, model);
+    const Parts parts(globals, options.shards, "kv-eval", job_of(report, options, model));
+    if (!share.whole()) {
+        if (parts.is_done()) return kOk;
+        evaluate_kv(report, globals, options, model, share.first(report.n_chunks),
+                    share.end(report.n_chunks));
+        parts.write(kv_part_json(report));
+        return kOk;
+    }
+    if (options.shards.merge && !merge(report, parts)) return kCheckFailed;
     Output out(globals);
     std::optional<Output> heatmap;
     if (!options.heatmap.empty()) heatmap.emplace(options.heatmap, globals.force);
-    const KvReport report = evaluate_kv(globals, options, model);
+    if (!options.shards.merge) evaluate_kv(report, globals, options, model, 0, report.n_chunks);
     if (heatmap) {
         const std::string title = fmt::format("{}, {} tokens of context",
                                               base_name(options.input.model), options.n_context);
@@ -117,6 +153,7 @@ void add_kv_eval(Tool &tool) {
         .list();
     sub.option("--heatmap", options->heatmap, "write the errors, layers x pairs, as SVG")
         .value("FILE");
+    add_shard_options(sub, options->shards);
     sub.examples(
         "  ggufx kv-eval model.gguf -f text.txt --k f16,q8_0,gx4\n"
         "  ggufx kv-eval model.gguf -f text.txt --k q8_0,gx4 --v gx4,gx3 --heatmap kv.svg");

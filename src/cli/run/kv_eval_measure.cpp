@@ -13,11 +13,28 @@
 
 namespace ggufx::cli {
 
-double KvResult::error(size_t layer) const {
+void KvSums::add(const KvSums &other) {
+    noise.resize(other.noise.size());
+    power.resize(other.power.size());
+    for (size_t i = 0; i < noise.size(); i++) {
+        noise[i] += other.noise[i];
+        power[i] += other.power[i];
+    }
+    decode_seconds += other.decode_seconds;
+    logits.add(other.logits);
+}
+
+void KvReport::add(const KvChunk &chunk) {
+    reference.add(chunk.reference);
+    for (size_t i = 0; i < results.size(); i++) results[i].sums.add(chunk.sums[i]);
+    chunks.push_back(chunk);
+}
+
+double KvSums::error(size_t layer) const {
     return power[layer] > 0 ? std::sqrt(noise[layer] / power[layer]) : 0;
 }
 
-double KvResult::error() const {
+double KvSums::error() const {
     double all_noise = 0, all_power = 0;
     for (size_t i = 0; i < noise.size(); i++) {
         all_noise += noise[i];
@@ -72,11 +89,13 @@ public:
         : layers_(layers), result_(result) {
         for (const ggufx_layer_facts &layer : layers)
             caches_.push_back(make_cache(model, layer, result.pair, n_context));
-        result.noise.assign(layers.size(), 0);
-        result.power.assign(layers.size(), 0);
     }
 
-    void clear() {
+    // Another chunk, whose sums go there.
+    void begin(KvSums &sums) {
+        sums_ = &sums;
+        sums.noise.assign(layers_.size(), 0);
+        sums.power.assign(layers_.size(), 0);
         for (const Kv &kv : caches_)
             call([&](ggufx_error *error) { return ggufx_kv_truncate(kv.get(), 0, 0, error); });
     }
@@ -93,8 +112,8 @@ public:
         attend(at, q, n);
         for (size_t i = 0; i < mine_.size(); i++) {
             const double x = static_cast<double>(out[i]), y = static_cast<double>(mine_[i]);
-            result_.noise[at] += (x - y) * (x - y);
-            result_.power[at] += x * x;
+            sums_->noise[at] += (x - y) * (x - y);
+            sums_->power[at] += x * x;
         }
     }
 
@@ -129,6 +148,7 @@ private:
 
     const std::vector<ggufx_layer_facts> &layers_;
     KvResult &result_;
+    KvSums *sums_ = nullptr;
     std::vector<Kv> caches_;
     std::vector<float> mine_;
 };
@@ -234,16 +254,9 @@ uint64_t estimate(const TextModel &model, const KvPair &pair, uint32_t n_context
 
 class Evaluation {
 public:
-    Evaluation(const Globals &globals, const KvEvalOptions &options, const TextModel &model)
-        : options_(options), model_(model), progress_(globals, "kv-eval") {
-        report_.n_chunks = count_chunks(model, options.n_context, options.chunks);
-        report_.layers = chosen_layers(options, model);
-        for (const KvPair &pair : kv_pairs(options)) {
-            KvResult result;
-            result.pair = pair;
-            result.cache_bytes = estimate(model, pair, options.n_context);
-            report_.results.push_back(result);
-        }
+    Evaluation(KvReport &report, const Globals &globals, const KvEvalOptions &options,
+               const TextModel &model)
+        : report_(report), options_(options), model_(model), progress_(globals, "kv-eval") {
         observer_.layers = report_.layers;
         for (const unsigned layer : report_.layers)
             observer_.layer_facts.push_back(layer_facts(model, layer));
@@ -255,15 +268,15 @@ public:
         reference_ = session(GGUFX_KV_F32, GGUFX_KV_F32);
     }
 
-    KvReport run() {
-        for (uint64_t i = 0; i < report_.n_chunks; i++) chunk(i);
+    void run(uint64_t first, uint64_t end) {
+        n_chunks_ = end - first;
+        for (uint64_t i = first; i < end; i++) chunk(i, i - first);
         for (Shadow &shadow : observer_.shadows) {
             check_interrupt();
             shadow.measure(observer_.queries);
         }
-        const uint64_t steps = report_.n_chunks * (report_.results.size() + 1);
+        const uint64_t steps = n_chunks_ * (report_.results.size() + 1);
         progress_.update(steps, steps);
-        return std::move(report_);
     }
 
 private:
@@ -272,42 +285,45 @@ private:
                             options_.n_context, type_k, type_v);
     }
 
-    void chunk(uint64_t index) {
+    void chunk(uint64_t index, uint64_t n_done) {
         const auto begin = model_.ids.begin() + static_cast<ptrdiff_t>(index * options_.n_context);
         std::vector<int32_t> ids(begin, begin + options_.n_context);
         if (model_.first >= 0) ids[0] = model_.first;
         const size_t n_vocab = model_.facts.n_vocab;
         const std::span<const int32_t> fed(ids.data(), ids.size() - 1);
-        for (Shadow &shadow : observer_.shadows) shadow.clear();
+        KvChunk chunk;
+        chunk.sums.resize(report_.results.size());
+        for (size_t i = 0; i < chunk.sums.size(); i++) observer_.shadows[i].begin(chunk.sums[i]);
         const ggufx_attention_hook hook = observer_.hook();
-        step(index, 0, "f32");
+        step(n_done, 0, "f32");
         try {
             decode(model_, reference_.get(), fed, true_logits_, &hook);
         } catch (const Failure &) {
             if (observer_.failure) std::rethrow_exception(observer_.failure);
             throw;
         }
-        report_.reference.add(true_logits_, true_logits_, ids, n_vocab);
-        for (size_t i = 0; i < report_.results.size(); i++) {
-            KvResult &result = report_.results[i];
-            step(index, i + 1, result.pair.name());
-            result.decode_seconds +=
+        chunk.reference.add(true_logits_, true_logits_, ids, n_vocab);
+        for (size_t i = 0; i < chunk.sums.size(); i++) {
+            step(n_done, i + 1, report_.results[i].pair.name());
+            chunk.sums[i].decode_seconds =
                 seconds_of([&] { decode(model_, sessions_[i].get(), fed, logits_, nullptr); });
-            result.logits.add(logits_, true_logits_, ids, n_vocab);
+            chunk.sums[i].logits.add(logits_, true_logits_, ids, n_vocab);
         }
+        report_.add(chunk);
     }
 
     void step(uint64_t chunk, size_t pair, const std::string &name) {
         check_interrupt();
         const uint64_t per_chunk = report_.results.size() + 1;
-        progress_.update(chunk * per_chunk + pair, report_.n_chunks * per_chunk,
-                         fmt::format("chunk {} of {}, {}", chunk + 1, report_.n_chunks, name));
+        progress_.update(chunk * per_chunk + pair, n_chunks_ * per_chunk,
+                         fmt::format("chunk {} of {}, {}", chunk + 1, n_chunks_, name));
     }
 
+    KvReport &report_;
     const KvEvalOptions &options_;
     const TextModel &model_;
     Progress progress_;
-    KvReport report_;
+    uint64_t n_chunks_ = 0;
     Observer observer_;
     Session reference_;
     std::vector<Session> sessions_; // one per pair for all chunks
@@ -316,8 +332,22 @@ private:
 
 } // namespace
 
-KvReport evaluate_kv(const Globals &globals, const KvEvalOptions &options, const TextModel &model) {
-    return Evaluation(globals, options, model).run();
+KvReport begin_kv_report(const KvEvalOptions &options, const TextModel &model) {
+    KvReport report;
+    report.n_chunks = count_chunks(model, options.n_context, options.chunks);
+    report.layers = chosen_layers(options, model);
+    for (const KvPair &pair : kv_pairs(options)) {
+        KvResult result;
+        result.pair = pair;
+        result.cache_bytes = estimate(model, pair, options.n_context);
+        report.results.push_back(result);
+    }
+    return report;
+}
+
+void evaluate_kv(KvReport &report, const Globals &globals, const KvEvalOptions &options,
+                 const TextModel &model, uint64_t first, uint64_t end) {
+    if (first < end) Evaluation(report, globals, options, model).run(first, end);
 }
 
 } // namespace ggufx::cli

@@ -25,8 +25,8 @@ std::string cell(const HeatScale &scale, int x, int y, double error) {
 HeatScale scale_of(const KvReport &report) {
     HeatScale scale;
     for (const KvResult &r : report.results) {
-        scale.add(r.error());
-        for (size_t l = 0; l < report.layers.size(); l++) scale.add(r.error(l));
+        scale.add(r.sums.error());
+        for (size_t l = 0; l < report.layers.size(); l++) scale.add(r.sums.error(l));
     }
     return scale;
 }
@@ -56,9 +56,9 @@ std::string kv_heatmap(const KvReport &report, const std::string &title) {
         svg += fmt::format("<text transform=\"translate({},{}) rotate(-30)\">{}</text>\n",
                            x + kCell / 2 - 8, kTop - 8, markup(r.pair.name()));
         for (int l = 0; l < n_layers; l++) {
-            svg += cell(scale, x, kTop + l * kRow, r.error(static_cast<size_t>(l)));
+            svg += cell(scale, x, kTop + l * kRow, r.sums.error(static_cast<size_t>(l)));
         }
-        svg += cell(scale, x, kTop + n_layers * kRow + 4, r.error());
+        svg += cell(scale, x, kTop + n_layers * kRow + 4, r.sums.error());
     }
     for (int l = 0; l < n_layers; l++) {
         svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">layer {}</text>\n",

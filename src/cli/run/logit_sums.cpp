@@ -18,6 +18,14 @@ double LogitSums::standard_error() const {
     return std::sqrt(variance / static_cast<double>(n - 1)) * perplexity();
 }
 
+void LogitSums::add(const LogitSums &other) {
+    n += other.n;
+    same_top += other.same_top;
+    loss += other.loss;
+    squares += other.squares;
+    divergence += other.divergence;
+}
+
 static double log_sum_exp(const float *row, size_t n) {
     const double largest = static_cast<double>(*std::max_element(row, row + n));
     double sum = 0;

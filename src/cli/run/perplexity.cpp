@@ -1,13 +1,13 @@
 // ggufx perplexity: how well a model predicts a text, in chunks as the field's tools cut them.
 // SPDX-License-Identifier: MIT
-#include "floor/json.hpp"
+#include "floor/input_file.hpp"
 #include "floor/progress.hpp"
 #include "floor/signals.hpp"
 #include "models/rewrite.hpp"
-#include "models/text_model.hpp"
 #include "run/choices.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -23,6 +23,7 @@ struct PerplexityOptions {
     bool choices = false;
     std::string type_k = "f16";
     std::string type_v = "f16";
+    ShardOptions shards;
 };
 
 struct Running {
@@ -41,37 +42,97 @@ static int32_t show_chunk(void *user, const ggufx_measure_facts *running) {
     return pending_signal() != 0;
 }
 
-// Ids of as many chunks as are measured.
-static size_t chunk_ids(const PerplexityOptions &options, const TextModel &model) {
-    const uint64_t n_chunks =
-        count_chunks(model, options.n_context, options.stride ? 0 : options.chunks);
-    if (!options.stride) return static_cast<size_t>(n_chunks * options.n_context);
-    const uint64_t all = (model.ids.size() - options.n_context) / options.stride + 1;
-    const uint64_t n = options.chunks ? std::min(all, options.chunks) : all;
-    return static_cast<size_t>(options.n_context + (n - 1) * options.stride);
+namespace {
+
+// The chunks that are measured, of those that the text has.
+struct Chunks {
+    uint64_t first = 0, end = 0; // of the share
+    uint64_t n = 0;              // of all shares
+    uint32_t n_context = 0, step = 0;
+
+    bool empty() const { return first == end; }
+    std::span<const int32_t> ids(const TextModel &model) const {
+        const size_t n_ids = static_cast<size_t>((end - first - 1) * step + n_context);
+        return std::span(model.ids).subspan(static_cast<size_t>(first * step), n_ids);
+    }
+};
+
+// Rows as the parts of shards keep them, one list for each member.
+struct Rows {
+    std::vector<double> losses, base_losses, divergences;
+    std::vector<bool> same_top;
+    std::vector<int32_t> tokens;
+
+    void add(const ggufx_measure_row &row) {
+        losses.push_back(row.loss);
+        tokens.push_back(row.token);
+        base_losses.push_back(row.base_loss);
+        divergences.push_back(row.divergence);
+        same_top.push_back((row.flags & GGUFX_MEASURE_SAME_TOP) != 0);
+    }
+    ggufx_measure_row row(size_t i) const {
+        const uint32_t flags = same_top[i] ? GGUFX_MEASURE_SAME_TOP : 0;
+        return {losses[i], base_losses[i], divergences[i], flags, tokens[i]};
+    }
+};
+
+} // namespace
+
+static Chunks chunks_of(const PerplexityOptions &options, const TextModel &model) {
+    Chunks chunks;
+    chunks.n_context = options.n_context;
+    chunks.step = options.stride ? options.stride : options.n_context;
+    chunks.n = count_chunks(model, options.n_context, options.stride ? 0 : options.chunks);
+    if (options.stride) {
+        chunks.n = (model.ids.size() - options.n_context) / options.stride + 1;
+        if (options.chunks) chunks.n = std::min(chunks.n, options.chunks);
+    }
+    chunks.first = options.shards.share.first(chunks.n);
+    chunks.end = options.shards.share.end(chunks.n);
+    return chunks;
+}
+
+// Of the saved logits of a whole text, or of the same share of it, which then is preferred.
+static std::string base_of(const PerplexityOptions &options, uint64_t *first_chunk) {
+    const Share &share = options.shards.share;
+    if (share.whole() || options.base.empty()) return options.base;
+    const std::string own = Parts::path_of(options.base, share);
+    if (exists(own)) *first_chunk = 0;
+    return exists(own) ? own : options.base;
 }
 
 static ggufx_measure_facts measure(const Globals &globals, const PerplexityOptions &options,
-                                   const TextModel &model) {
-    const size_t n = chunk_ids(options, model);
-    if (!options.save.empty()) require_target(globals, options.save);
+                                   const TextModel &model, const Chunks &chunks, Rows *rows) {
+    const std::span<const int32_t> ids = chunks.ids(model);
+    uint64_t base_chunk = options.base.empty() ? 0 : chunks.first;
+    const std::string base = base_of(options, &base_chunk);
+    const Share &share = options.shards.share;
+    const std::string save =
+        share.whole() || options.save.empty() ? options.save : Parts::path_of(options.save, share);
+    if (!save.empty()) require_target(globals, save);
     const Session session = make_session(
         model.rt.get(), model.file.get(), model.model.get(), options.n_context,
         kv_type_from_name(options.type_k, "--ctk"), kv_type_from_name(options.type_v, "--ctv"));
     Progress progress(globals, "perplexity");
-    const uint32_t step = options.stride ? options.stride : options.n_context;
-    Running running = {&progress, (n - options.n_context) / step + 1};
+    Running running = {&progress, chunks.end - chunks.first};
     const ggufx_progress cancel = cancel_hook();
     ggufx_measure_options how;
     ggufx_measure_options_init(&how);
     how.stride = options.stride;
-    how.save_path = options.save.empty() ? nullptr : options.save.c_str();
-    how.base_path = options.base.empty() ? nullptr : options.base.c_str();
+    how.save_path = save.empty() ? nullptr : save.c_str();
+    how.base_path = base.empty() ? nullptr : base.c_str();
+    how.base_chunk = base_chunk;
     how.report = show_chunk;
     how.report_user = &running;
     how.progress = &cancel;
+    how.rows_user = rows;
+    if (rows)
+        how.rows = [](void *user, const ggufx_measure_row *row, size_t n) {
+            for (size_t i = 0; i < n; i++) static_cast<Rows *>(user)->add(row[i]);
+            return int32_t{0};
+        };
     return facts<ggufx_measure_facts>([&](ggufx_measure_facts *out, ggufx_error *error) {
-        return ggufx_measure(out, session.get(), model.ids.data(), n, options.n_context,
+        return ggufx_measure(out, session.get(), ids.data(), ids.size(), options.n_context,
                              model.first, &how, error);
     });
 }
@@ -122,20 +183,94 @@ static Json result_json(const PerplexityOptions &options, const TextModel &model
     return line;
 }
 
+// What the runs of all shares have in common.
+static Json job_of(const PerplexityOptions &options, const TextModel &model, const Chunks &chunks) {
+    Json job = text_job(model);
+    job.update(Json{{"ctx", options.n_context},
+                    {"stride", options.stride},
+                    {"chunks", chunks.n},
+                    {"ctk", kv_type_name(kv_type_from_name(options.type_k, "--ctk"))},
+                    {"ctv", kv_type_name(kv_type_from_name(options.type_v, "--ctv"))},
+                    {"kl", json_bytes(options.base)}});
+    return job;
+}
+
+static void run_share(const Globals &globals, const PerplexityOptions &options,
+                      const TextModel &model, const Chunks &chunks) {
+    const Parts parts(globals, options.shards, "perplexity", job_of(options, model, chunks));
+    if (parts.is_done()) return;
+    Rows rows;
+    ggufx_measure_facts facts = {};
+    if (!chunks.empty()) facts = measure(globals, options, model, chunks, &rows);
+    for (const double loss : rows.losses)
+        if (!std::isfinite(loss))
+            throw Failure(kRuntimeError, "a token that came has no probability at all");
+    Json result = {{"losses", rows.losses}, {"tokens", rows.tokens}};
+    if (!options.base.empty()) {
+        result.update(Json{{"base_losses", rows.base_losses},
+                           {"divergences", rows.divergences},
+                           {"same_top", rows.same_top},
+                           {"same_model", (facts.flags & GGUFX_MEASURE_SAME_MODEL) != 0}});
+    }
+    parts.write(std::move(result));
+}
+
+// The rows of a part; members of equal length.
+static void add_rows(std::vector<ggufx_measure_row> &rows, const PartReader &part, bool compared) {
+    const std::vector<double> losses = part.numbers("losses");
+    const std::vector<uint64_t> tokens = part.wholes("tokens");
+    std::vector<double> base(losses.size()), divergences(losses.size());
+    std::vector<PartReader> same_top;
+    if (compared) {
+        base = part.numbers("base_losses");
+        divergences = part.numbers("divergences");
+        same_top = part.list("same_top");
+    }
+    const size_t n = losses.size();
+    if (tokens.size() != n || base.size() != n || divergences.size() != n ||
+        (compared && same_top.size() != n))
+        part.refuse("losses", "has another length than its neighbours");
+    for (size_t i = 0; i < n; i++) {
+        const bool same = compared && same_top[i].value.truth().value_or(false);
+        rows.push_back({losses[i], base[i], divergences[i], same ? GGUFX_MEASURE_SAME_TOP : 0,
+                        static_cast<int32_t>(tokens[i])});
+    }
+}
+
+// Nothing where parts are missing.
+static std::optional<ggufx_measure_facts> merge(const Globals &globals,
+                                                const PerplexityOptions &options,
+                                                const TextModel &model, const Chunks &chunks) {
+    const Parts parts(globals, options.shards, "perplexity", job_of(options, model, chunks));
+    const std::optional<std::vector<Json>> results = parts.read();
+    if (!results) return std::nullopt;
+    const bool compared = !options.base.empty();
+    uint32_t flags = compared ? GGUFX_MEASURE_COMPARED | GGUFX_MEASURE_SAME_MODEL : 0;
+    std::vector<ggufx_measure_row> rows;
+    for (uint32_t i = 0; i < results->size(); i++) {
+        const Share share = {i + 1, static_cast<uint32_t>(results->size())};
+        const PartReader part = {(*results)[i], escape(parts.path(share))};
+        const size_t before = rows.size();
+        add_rows(rows, part, compared);
+        if (compared && rows.size() > before && !part.truth("same_model"))
+            flags &= ~GGUFX_MEASURE_SAME_MODEL;
+    }
+    return facts<ggufx_measure_facts>([&](ggufx_measure_facts *out, ggufx_error *error) {
+        return ggufx_measure_total(out, model.rt.get(), rows.data(), rows.size(), chunks.n,
+                                   options.n_context, flags, error);
+    });
+}
+
 static int choices(const Globals &globals, const PerplexityOptions &options) {
     if (options.stride || !options.save.empty() || !options.base.empty() || options.text.ids)
         throw Failure(kUsage, "--choices excludes --stride, --save-logits, --kl and --ids");
     return measure_choices(globals, {options.text, kv_type_from_name(options.type_k, "--ctk"),
-                                     kv_type_from_name(options.type_v, "--ctv"), options.chunks});
+                                     kv_type_from_name(options.type_v, "--ctv"), options.chunks,
+                                     options.shards});
 }
 
-static int perplexity(const Globals &globals, const PerplexityOptions &options) {
-    if (options.choices) return choices(globals, options);
-    if (options.stride >= options.n_context)
-        throw Failure(kUsage, fmt::format("--stride: {} is not less than --ctx {}", options.stride,
-                                          options.n_context));
-    const TextModel model = load_text_model(globals, options.text);
-    const ggufx_measure_facts result = measure(globals, options, model);
+static void print_result(const Globals &globals, const PerplexityOptions &options,
+                         const TextModel &model, const ggufx_measure_facts &result) {
     Output out(globals);
     if (globals.json) {
         print_json(out, result_json(options, model, result));
@@ -146,6 +281,24 @@ static int perplexity(const Globals &globals, const PerplexityOptions &options) 
         if (result.flags & GGUFX_MEASURE_COMPARED) print_divergence(out, result);
     }
     out.finish();
+}
+
+static int perplexity(const Globals &globals, PerplexityOptions &options) {
+    complete_options(options.shards);
+    if (options.choices) return choices(globals, options);
+    if (options.stride >= options.n_context)
+        throw Failure(kUsage, fmt::format("--stride: {} is not less than --ctx {}", options.stride,
+                                          options.n_context));
+    const TextModel model = load_text_model(globals, options.text);
+    const Chunks chunks = chunks_of(options, model);
+    if (!options.shards.share.whole()) {
+        run_share(globals, options, model, chunks);
+        return kOk;
+    }
+    const auto result = options.shards.merge ? merge(globals, options, model, chunks)
+                                             : measure(globals, options, model, chunks, nullptr);
+    if (!result) return kCheckFailed;
+    print_result(globals, options, model, *result);
     return kOk;
 }
 
@@ -169,9 +322,12 @@ void add_perplexity(Tool &tool) {
         "or HellaSwag's {\"ctx\", \"endings\", \"label\"}");
     sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
     sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
+    add_shard_options(sub, options->shards);
     sub.examples("  ggufx perplexity model.gguf -f text.txt --ctx 512 --json\n"
                  "  ggufx perplexity model-f16.gguf -f text.txt --save-logits f16.logits\n"
-                 "  ggufx perplexity model-q4.gguf -f text.txt --kl f16.logits");
+                 "  ggufx perplexity model-q4.gguf -f text.txt --kl f16.logits\n"
+                 "  ggufx perplexity model.gguf -f text.txt --parts ppl --shard 1/3\n"
+                 "  ggufx perplexity model.gguf -f text.txt --parts ppl --merge");
     tool.verbs.emplace_back(sub, [&tool, options] { return perplexity(tool.globals, *options); });
 }
 

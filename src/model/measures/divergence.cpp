@@ -54,50 +54,28 @@ Estimated quantile(const Vector<float> &values, double q) {
 
 } // namespace
 
-Estimated Divergence::Mean::of(double n) const {
+Estimated DivergenceSums::Mean::of(double n) const {
     if (n == 0.0) return {};
     const double mean = sum / n, variance = squares / n - mean * mean;
     return {mean, variance > 0.0 && n > 1.0 ? sqrt(variance / (n - 1.0)) : 0.0};
 }
 
-Divergence::Divergence(const Model &model, const Chunks &text, const Reader &reader)
-    : model_(model), saved_(model, text, reader),
-      codes_(kScoredGroup * static_cast<size_t>(model.shape().n_vocab),
-             HostAllocator<uint16_t>(model.host().get())),
-      all_(HostAllocator<float>(model.host().get())) {
-    all_.reserve(text.count() * (text.end_scored() - text.first_scored()));
+DivergenceSums::DivergenceSums(const Host *host, size_t n) : all_(HostAllocator<float>(host)) {
+    all_.reserve(n);
 }
 
-Status Divergence::rows(const float *logits, size_t n, const int32_t *, const double *losses,
-                        Failure *failure) {
-    const size_t n_vocab = static_cast<size_t>(model_.shape().n_vocab);
-    SavedRow saved[kScoredGroup];
-    for (size_t i = 0; i < n; i++) saved[i].codes = codes_.data() + i * n_vocab;
-    Status status = saved_.rows(saved, n, failure);
-    if (status != Status::ok) return status;
-    Compared compared[kScoredGroup];
-    status = for_rows(*model_.host(), n, 32 * n_vocab, [&](size_t i) {
-        compared[i] = compare(saved[i], logits + i * n_vocab, n_vocab);
-    });
-    if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
-    const CanonicalFp canonical;
-    for (size_t i = 0; i < n; i++) {
-        const double divergence = compared[i].divergence;
-        if (!isfinite(divergence) || !isfinite(losses[i]))
-            return set_failure(failure, Status::value, {}, "the model computed an infinite logit");
-        const double dp = exp_f64(-losses[i]) - exp_f64(-saved[i].loss);
-        base_.add(saved[i].loss);
-        difference_.add(losses[i] - saved[i].loss);
-        divergence_.add(divergence);
-        dp_.add(dp * dp);
-        n_same_ += compared[i].same_top;
-        largest_ = std::max(largest_, divergence);
-        all_.push_back(static_cast<float>(divergence));
-    }
-    return Status::ok;
+void DivergenceSums::add(const ComparedRow &row) {
+    const double dp = exp_f64(-row.loss) - exp_f64(-row.base_loss);
+    base_.add(row.base_loss);
+    difference_.add(row.loss - row.base_loss);
+    divergence_.add(row.divergence);
+    dp_.add(dp * dp);
+    n_same_ += row.same_top;
+    largest_ = std::max(largest_, row.divergence);
+    all_.push_back(static_cast<float>(row.divergence));
 }
 
-DivergenceResult Divergence::running() const {
+DivergenceResult DivergenceSums::running() const {
     const CanonicalFp canonical;
     const double n = static_cast<double>(all_.size());
     DivergenceResult out;
@@ -113,13 +91,42 @@ DivergenceResult Divergence::running() const {
     return out;
 }
 
-DivergenceResult Divergence::result() {
+DivergenceResult DivergenceSums::result() {
     std::sort(all_.begin(), all_.end());
     DivergenceResult out = running();
     const CanonicalFp canonical;
     out.median = quantile(all_, 0.5);
     out.p99 = quantile(all_, 0.99);
     return out;
+}
+
+Divergence::Divergence(const Model &model, const Chunks &text, uint64_t first_chunk,
+                       const Reader &reader)
+    : model_(model), saved_(model, text, first_chunk, reader),
+      codes_(kScoredGroup * static_cast<size_t>(model.shape().n_vocab),
+             HostAllocator<uint16_t>(model.host().get())),
+      sums_(model.host().get(), text.count() * text.n_scored()) {}
+
+Status Divergence::rows(const float *logits, size_t n, const int32_t *, const double *losses,
+                        Failure *failure) {
+    const size_t n_vocab = static_cast<size_t>(model_.shape().n_vocab);
+    SavedRow saved[kScoredGroup];
+    for (size_t i = 0; i < n; i++) saved[i].codes = codes_.data() + i * n_vocab;
+    Status status = saved_.rows(saved, n, failure);
+    if (status != Status::ok) return status;
+    Compared compared[kScoredGroup];
+    status = for_rows(*model_.host(), n, 32 * n_vocab, [&](size_t i) {
+        compared[i] = compare(saved[i], logits + i * n_vocab, n_vocab);
+    });
+    if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
+    const CanonicalFp canonical;
+    for (size_t i = 0; i < n; i++) {
+        rows_[i] = {losses[i], saved[i].loss, compared[i].divergence, compared[i].same_top};
+        if (!isfinite(rows_[i].divergence) || !isfinite(losses[i]))
+            return set_failure(failure, Status::value, {}, "the model computed an infinite logit");
+        sums_.add(rows_[i]);
+    }
+    return Status::ok;
 }
 
 } // namespace ggufx::model

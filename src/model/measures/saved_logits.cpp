@@ -152,8 +152,10 @@ Status LogitsWriter::end_chunk(Failure *failure) {
     return status(failure);
 }
 
-LogitsReader::LogitsReader(const Model &model, const Chunks &text, const Reader &reader)
-    : head_(head_of(model, text)), reader_(reader), in_({reader.read, reader.user, nullptr}),
+LogitsReader::LogitsReader(const Model &model, const Chunks &text, uint64_t first_chunk,
+                           const Reader &reader)
+    : head_(head_of(model, text)), first_chunk_(first_chunk), n_scored_(text.n_scored()),
+      reader_(reader), in_({reader.read, reader.user, nullptr}),
       bytes_(kScoredGroup * (kRowHead + 2 * size_t{head_.n_vocab}),
              HostAllocator<uint8_t>(model.host().get())) {}
 
@@ -161,7 +163,7 @@ Status LogitsReader::read_failed(Failure *failure) const {
     return set_failure(failure, in_.status(), {}, "the reader of saved logits failed");
 }
 
-Status LogitsReader::begin(Failure *failure) {
+Status LogitsReader::begin(const Progress &progress, Failure *failure) {
     char magic[8] = {};
     in_.bytes(magic, sizeof magic);
     const uint32_t version = in_.u32();
@@ -182,7 +184,24 @@ Status LogitsReader::begin(Failure *failure) {
                            "saved logits of version %" PRIu32 ", not %" PRIu32, version, kVersion);
     if (!whole)
         return set_failure(failure, Status::checksum, {}, "the head of saved logits is damaged");
-    return check(head, failure);
+    Status status = check(head, failure);
+    for (uint64_t i = 0; i < first_chunk_ && status == Status::ok; i++) {
+        if (progress.cancelled(0, head_.n_chunks * head_.n_context))
+            return set_failure(failure, Status::cancelled, {}, "cancelled before the first chunk");
+        status = pass_chunk(failure);
+    }
+    return status;
+}
+
+// The checksum of all so far says that it is what was written.
+Status LogitsReader::pass_chunk(Failure *failure) {
+    const size_t row_bytes = kRowHead + 2 * size_t{head_.n_vocab};
+    (void)in_.u64();
+    for (size_t row = 0, n; row < n_scored_; row += n) {
+        n = std::min(kScoredGroup, n_scored_ - row);
+        if (!in_.bytes(bytes_.data(), n * row_bytes)) return read_failed(failure);
+    }
+    return end_chunk(failure);
 }
 
 Status LogitsReader::check(const SavedHead &head, Failure *failure) {
@@ -197,11 +216,12 @@ Status LogitsReader::check(const SavedHead &head, Failure *failure) {
                            ", first token %" PRId32 ", not %" PRIu32 ", %" PRIu32 ", %" PRId32,
                            head.n_context, head.stride, head.bos, head_.n_context, head_.stride,
                            head_.bos);
-    if (head.n_chunks < head_.n_chunks)
+    if (head.n_chunks < first_chunk_ || head.n_chunks - first_chunk_ < head_.n_chunks)
         return set_failure(failure, Status::mismatch, {},
-                           "logits of %" PRIu64 " chunks were saved, %" PRIu64 " are asked for",
-                           head.n_chunks, head_.n_chunks);
-    n_left_ = head.n_chunks;
+                           "logits of %" PRIu64 " chunks were saved, %" PRIu64
+                           " from number %" PRIu64 " on are asked for",
+                           head.n_chunks, head_.n_chunks, first_chunk_);
+    n_saved_ = head.n_chunks;
     same_model_ = head.model == head_.model;
     return Status::ok;
 }
@@ -210,7 +230,7 @@ Status LogitsReader::begin_chunk(const int32_t *tokens, Failure *failure) {
     const uint64_t saved = in_.u64();
     if (in_.status() != Status::ok) return read_failed(failure);
     if (saved == checksum_of(tokens, head_.n_context)) return Status::ok;
-    return set_failure(failure, Status::mismatch, {.index = head_.n_chunks - n_left_},
+    return set_failure(failure, Status::mismatch, {.index = n_done_ - first_chunk_},
                        "the saved logits of a chunk are of other tokens");
 }
 
@@ -228,12 +248,12 @@ Status LogitsReader::end_chunk(Failure *failure) {
     const bool whole = in_.checksum();
     if (in_.status() != Status::ok) return read_failed(failure);
     if (!whole) return set_failure(failure, Status::checksum, {}, "the saved logits are damaged");
-    n_left_--;
+    n_done_++;
     return Status::ok;
 }
 
 Status LogitsReader::end() {
-    return n_left_ == 0 && reader_.ended ? reader_.ended(reader_.user) : Status::ok;
+    return n_done_ == n_saved_ && reader_.ended ? reader_.ended(reader_.user) : Status::ok;
 }
 
 } // namespace ggufx::model

@@ -48,9 +48,10 @@ private:
 
 class LogitsReader {
 public:
-    // Throws std::bad_alloc.
-    LogitsReader(const Model &model, const Chunks &text, const Reader &reader);
-    Status begin(Failure *failure);
+    // first_chunk: of those that were saved the one that the text begins with. Throws std::bad_alloc.
+    LogitsReader(const Model &model, const Chunks &text, uint64_t first_chunk,
+                 const Reader &reader);
+    Status begin(const Progress &progress, Failure *failure); // to the first chunk
     Status begin_chunk(const int32_t *tokens, Failure *failure);
     // Into codes [n][n_vocab]; n at most kGroup.
     Status rows(SavedRow *out, size_t n, Failure *failure);
@@ -61,12 +62,15 @@ public:
 private:
     Status read_failed(Failure *failure) const;
     Status check(const SavedHead &head, Failure *failure);
+    Status pass_chunk(Failure *failure);
 
     const SavedHead head_; // as it has to be
+    const uint64_t first_chunk_;
+    const size_t n_scored_; // of a chunk
     const Reader reader_;
     SnapshotInput in_;
     Vector<uint8_t> bytes_;
-    uint64_t n_left_ = 0; // chunks
+    uint64_t n_saved_ = 0, n_done_ = 0; // chunks
     bool same_model_ = false;
 };
 

@@ -278,6 +278,9 @@ functions! {
     fn ggufx_measure(out: *mut ggufx_measure_facts, session: *mut ggufx_session, tokens: *const i32,
         n_tokens: usize, n_context: u32, bos: i32, options: *const ggufx_measure_options, error:
         *mut ggufx_error) -> ggufx_status;
+    fn ggufx_measure_total(out: *mut ggufx_measure_facts, rt: *const ggufx_runtime, rows: *const
+        ggufx_measure_row, n_rows: usize, n_chunks: u64, n_context: u32, flags: u32, error: *mut
+        ggufx_error) -> ggufx_status;
     fn ggufx_measure_endings(out: *mut f64, session: *mut ggufx_session, context: *const i32,
         n_context: usize, endings: *const i32, n_tokens: *const usize, n_endings: usize, progress:
         *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;

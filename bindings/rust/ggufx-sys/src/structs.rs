@@ -717,6 +717,16 @@ pub struct ggufx_matmul_options {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_measure_row {
+    pub loss: f64,
+    pub base_loss: f64,
+    pub divergence: f64,
+    pub flags: u32,
+    pub token: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_measure_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -763,6 +773,10 @@ pub struct ggufx_measure_options {
     pub report_user: *mut c_void,
     pub progress: *const ggufx_progress,
     pub reserved: [u64; 4],
+    pub rows: Option<unsafe extern "C" fn(user: *mut c_void, rows: *const ggufx_measure_row, n:
+        usize) -> i32>,
+    pub rows_user: *mut c_void,
+    pub base_chunk: u64,
 }
 
 #[repr(C)]
@@ -842,6 +856,7 @@ pub struct ggufx_model_facts {
     pub n_kv_heads: u32,
     pub head_dim: u32,
     pub reserved: u32,
+    pub identity: u64,
 }
 
 #[repr(C)]
@@ -1147,7 +1162,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 72] = [
+pub const SIZES: [(&str, usize); 73] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -1188,6 +1203,7 @@ pub const SIZES: [(&str, usize); 72] = [
     ("ggufx_attend_options\0", size_of::<ggufx_attend_options>()),
     ("ggufx_kv_facts\0", size_of::<ggufx_kv_facts>()),
     ("ggufx_matmul_options\0", size_of::<ggufx_matmul_options>()),
+    ("ggufx_measure_row\0", size_of::<ggufx_measure_row>()),
     ("ggufx_measure_facts\0", size_of::<ggufx_measure_facts>()),
     ("ggufx_measure_options\0", size_of::<ggufx_measure_options>()),
     ("ggufx_detokenize_state\0", size_of::<ggufx_detokenize_state>()),
