@@ -72,6 +72,8 @@ static void test_model_create_rejects_unusable_hyper_parameters(void **state) {
         options.value = cases[i].value;
         assert_create_fails(&options, GGUFX_E_HPARAM, cases[i].key);
     }
+    const tiny_options small = {.rope_factor = 1e-30f};
+    assert_create_fails(&small, GGUFX_E_HPARAM, "llama.rope.scaling.factor");
 }
 
 static void test_model_create_names_what_is_missing(void **state) {

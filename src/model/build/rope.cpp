@@ -66,6 +66,8 @@ Rope read_rope(const Keys &keys, uint32_t dims) {
              Quoted(kind.data(), kind.size()).c_str());
     const double old = keys.number_or("rope.scale_linear", 0, 1e6, 0); // files before 2023-10
     const double factor = keys.number_or("rope.scaling.factor", 0, 1e6, old);
+    if (factor > 0 && factor < 1e-6) // angles that no number holds
+        keys.reject("rope.scaling.factor", "is neither 0 nor at least 1e-6");
     rope.scale = factor > 0 ? factor : 1;
     rope.yarn = kind == "yarn";
     rope.beta_fast = keys.number_or("rope.scaling.yarn_beta_fast", 1e-6, 1e6, 32);
