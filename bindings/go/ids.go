@@ -496,7 +496,10 @@ const (
 	BatchLogits           = 1
 	BatchAllLogits        = 2
 	BatchMark             = 4
+	BatchEmbed            = 8
+	BatchAllEmbed         = 16
 	BatchMatmul           = 1
+	SessionAll            = 4294967295
 	ChatAnswer            = 1
 	ChatReasoning         = 2
 	ChatCallName          = 3

@@ -24,13 +24,25 @@ extern "C" {
  * again: the end of a system prompt, of a turn. It takes one of n_checkpoints, the first one that
  * was asked for stays. Without effect on models that have no recurrent layers. */
 #define GGUFX_BATCH_MARK 4u
+#define GGUFX_BATCH_EMBED 8u      /* the hidden state of its last token, behind the last norm */
+#define GGUFX_BATCH_ALL_EMBED 16u /* of each of its tokens */
 
 /* Tokens to append to a sequence. The caller sets what it does not use to 0. */
 typedef struct ggufx_batch_item {
     uint32_t sequence;     /* below n_sequences, another one in each item of a call */
     uint32_t flags;        /* GGUFX_BATCH_* */
-    const int32_t *tokens; /* [n_tokens], read by the call only */
+    const int32_t *tokens; /* [n_tokens], read by the call only; may be NULL beside embeddings */
     size_t n_tokens;       /* >= 1 */
+    /* f32 [n_tokens][n_embedding], finite: what the first layer gets in place of the rows of
+     * token_embd times the factor that some models have (an image, say, or a soft prompt); learned
+     * positions are added as ever. NULL: the tokens' own. tokens are then what stands for them where
+     * a model looks ids up elsewhere, and NULL is 0 for all. The rows are kept as long as their
+     * tokens may be computed again. */
+    const float *embeddings;
+    size_t n_embeddings; /* its floats: n_tokens * n_embedding; 0 without */
+    /* [n_tokens] places in the text, ascending, the first one behind that of the sequence's last
+     * token; NULL: without gaps. */
+    const int32_t *positions;
 } ggufx_batch_item;
 
 /* matmul_flags of the options count, not those of the session: a server may want TILES for prompts
@@ -48,22 +60,26 @@ typedef struct ggufx_batch_options {
     uint32_t item_size;    /* sizeof(ggufx_batch_item), set by the caller */
     uint32_t matmul_flags; /* GGUFX_MATMUL_* with GGUFX_BATCH_MATMUL; else 0 */
     uint64_t reserved[4];
+    float *embeddings;   /* [n_rows][n_embedding], as logits for EMBED and ALL_EMBED */
+    size_t n_embeddings; /* its floats: n_rows * n_embedding */
 } ggufx_batch_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_batch_options_init(ggufx_batch_options *options);
 
 /*
- * Append the tokens of n_items items, each to a sequence of its own, and compute the logits that
- * are asked for, at most n_batch tokens of all items at a time. All or nothing: after a failure
- * every sequence is as before, and what stands in `logits` is of no use. The order of items decides
- * that of the logits and changes no other number.
+ * Append the tokens of n_items items, each to a sequence of its own, and compute the rows that are
+ * asked for, at most n_batch tokens of all items at a time. All or nothing: after a failure
+ * every sequence is as before, and what stands in `logits` and `embeddings` is of no use. The order
+ * of items decides that of the rows and changes no other number.
  * The last logits of ggufx_session_decode are gone where sequence 0 takes part.
- * Errors: ARGUMENT (index: the item; an id outside of the vocabulary, a sequence that there is not
- * or that has two items, lengths), CAPACITY (index: the item; the context is full), CANCELLED, VALUE
- * (NaN arose in the model), MEMORY, what the executor fails with.
- * Threads: exclusive on session; uses the runtime's executor.   Allocates: no, but for sequences
- * that took part in a copy: pages that they no longer share are taken anew.   Since: 0.1.
+ * Errors: ARGUMENT (index: the item; an id outside of the vocabulary, a position, a sequence that
+ * there is not or that has two items, lengths), CAPACITY (index: the item; the context, or the
+ * memory that sequences share, is full), CANCELLED, VALUE (NaN arose in the model; index: an item
+ * whose embeddings are not finite), MEMORY, what the executor fails with.
+ * Threads: exclusive on session; uses the runtime's executor.   Allocates: no, but for embeddings,
+ * for sequences that took part in a copy or lost tokens before others (pages that they no longer
+ * share, or fill in part, are taken anew), and with n_context_total.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_session_decode_batch(ggufx_session *session,
                                                   const ggufx_batch_item *items, size_t n_items,
@@ -79,6 +95,43 @@ GGUFX_API uint64_t ggufx_session_sequence_length(const ggufx_session *session, u
  * Threads: exclusive on session.   Allocates: no.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, uint32_t sequence,
                                                        uint64_t n_tokens, ggufx_error *error);
+
+/*
+ * Take tokens `first` .. first + n_tokens - 1 out of a sequence: those behind them move up in the
+ * list and stay at their positions. Their keys and values stay as they are, too: computed when the
+ * text was whole, which is what makes this cheap, and not what a text without that part would give
+ * (ggufx_session_sequence_truncate, and decode the rest anew). Only what later cuts make necessary
+ * is computed again, in the text that is left. The last logits stay.
+ * A full context goes on when its oldest tokens are removed and ggufx_session_sequence_shift closes
+ * the gap.
+ * Errors: ARGUMENT (more than there are; no such sequence), MEMORY, STATE (the next token would see
+ * tokens that a window has dropped), UNSUPPORTED (recurrent layers; not at the end of a sequence).
+ * Nothing has changed then.
+ * Threads: exclusive on session.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_session_sequence_remove(ggufx_session *session, uint32_t sequence,
+                                                     uint64_t first, uint64_t n_tokens,
+                                                     ggufx_error *error);
+
+/*
+ * Add delta to the positions of tokens `first` .. first + n_tokens - 1, which must still be
+ * ascending. Nothing that is stored changes: queries are turned the other way instead, so shifting
+ * back gives every bit again.
+ * Errors: ARGUMENT (positions that are negative, descend or are too large; more tokens than there
+ * are; no such sequence), MEMORY, STATE (as for remove), UNSUPPORTED (a model that adds embeddings
+ * of positions). Nothing has changed then.
+ * Threads: exclusive on session.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uint32_t sequence,
+                                                    uint64_t first, uint64_t n_tokens,
+                                                    int32_t delta, ggufx_error *error);
+
+/* Positions of tokens `first` .. first + n_tokens - 1, and their ids in out_ids; either may be NULL.
+ * Errors: ARGUMENT.   Threads: any number at once (const).   Allocates: no.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *out_positions,
+                                                     const ggufx_session *session,
+                                                     uint32_t sequence, uint64_t first,
+                                                     uint64_t n_tokens, ggufx_error *error);
 
 /*
  * Let an empty sequence begin with the first n_tokens tokens of another one, as if it had decoded
@@ -101,6 +154,8 @@ typedef struct ggufx_session_memory_facts {
     uint64_t n_pages;        /* taken, used or not; shared ones count once */
     uint64_t n_shared_pages; /* places in sequences that hold a page others hold too */
     uint64_t n_tokens;       /* of all sequences */
+    uint64_t n_tokens_left;  /* with n_context_total: for which memory is left, in whole pages */
+    uint64_t embedded_bytes; /* taken for embeddings that were given */
 } ggufx_session_memory_facts;
 
 /* Memory of the caches of a session; out->struct_size must be set. Errors: ARGUMENT.
@@ -108,9 +163,12 @@ typedef struct ggufx_session_memory_facts {
 GGUFX_API ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
                                             const ggufx_session *session, ggufx_error *error);
 
+#define GGUFX_SESSION_ALL 0xffffffffu /* a snapshot of all sequences */
+
 /*
- * Write a snapshot of a sequence: its tokens, keys, values and states as they are, without logits
- * and checkpoints.
+ * Write a snapshot of a sequence, or of GGUFX_SESSION_ALL: its tokens, keys, values and states as
+ * they are, without logits and checkpoints. What sequences share is written for each, and is each
+ * one's own when it is loaded, which may be more than n_context_total has room for (CAPACITY).
  *
  * write  called with consecutive pieces of the snapshot; a status other than GGUFX_OK ends the
  *        call, which returns it.
@@ -123,9 +181,9 @@ GGUFX_API ggufx_status ggufx_session_save(const ggufx_session *session, uint32_t
                                           void *user, ggufx_error *error);
 
 /*
- * Replace a sequence by a snapshot that ggufx_session_save wrote, of a session of the same model
- * and cache types; what is decoded then has every bit that it would have had there. While it is
- * read the memory of a sequence is taken once more.
+ * Replace a sequence, or all, by a snapshot that ggufx_session_save wrote of one, or of as many, in
+ * a session of the same model and cache types; what is decoded then has every bit that it would
+ * have had there. While it is read the memory of what is replaced is taken once more.
  *
  * read   fills all n bytes and returns GGUFX_OK, or another status (at the end of the data:
  *        GGUFX_E_TRUNCATED), which ends the call.

@@ -27,16 +27,18 @@ typedef struct ggufx_estimate_options {
     uint32_t file_type;  /* recipe, as in ggufx_job_quantize */
     uint32_t n_context;  /* tokens of each session; 0 = as ggufx_session_create */
     uint32_t n_batch;    /* tokens computed at once; 0 = 512 */
-    uint32_t n_sessions; /* conversations side by side; 0 = 1 */
+    uint32_t n_sessions; /* sessions side by side; 0 = 1 */
     uint32_t type_k;     /* GGUFX_KV_* of the caches' keys; ggufx_recommend: see type_v */
     uint32_t type_v;     /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT for keys and values leaves
                           * both to ggufx_recommend */
     const ggufx_job_options *job; /* as in ggufx_job_quantize; NULL: default */
     uint64_t memory_bytes;        /* what all of it may take; 0: no limit */
     double bandwidth; /* bytes that all threads read from memory per second; 0: no speeds */
-    uint64_t reserved[4];
-    uint32_t n_checkpoints; /* of each session, as in ggufx_session_options */
-    uint32_t reserved0;
+    uint64_t
+        n_context_total; /* of each session, as in ggufx_session_options: what it takes at most */
+    uint64_t reserved[3];
+    uint32_t n_checkpoints; /* of each session, as there */
+    uint32_t n_sequences;   /* the same */
 } ggufx_estimate_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -56,7 +58,7 @@ typedef struct ggufx_estimate_facts {
     uint32_t file_type;   /* recipe, or GGUFX_ESTIMATE_AS_IS */
     uint32_t n_context;   /* with defaults put in, as are the next four */
     uint32_t n_batch;     /* tokens computed at once */
-    uint32_t n_sessions;  /* conversations side by side */
+    uint32_t n_sessions;  /* sessions side by side */
     uint32_t type_k;      /* GGUFX_KV_* of the caches' keys */
     uint32_t type_v;      /* GGUFX_KV_* of their values */
     uint32_t max_context; /* largest n_context that fits into memory_bytes, up to the larger one of
@@ -86,7 +88,8 @@ typedef struct ggufx_estimate_facts {
  * options may be NULL; out->struct_size must be set.
  *
  * model_bytes + kv_bytes + session_bytes is what the allocator then gives, to the byte, for a
- * runtime with as many threads as `rt`; file_bytes what ggufx_job_run writes. Not counted: the
+ * runtime with as many threads as `rt`; with n_context_total, at most, when all of it is used;
+ * file_bytes what ggufx_job_run writes. Not counted: the
  * directory of the opened file (some 200 bytes per tensor and key), tokenizer and sampler, threads
  * and their stacks.
  * Errors: ARGUMENT (unknown file_type; a NaN or negative bandwidth; a KV type that does not take

@@ -286,7 +286,11 @@ typedef struct ggufx_session_options {
     uint32_t type_v;       /* GGUFX_KV_* of the cache */
     uint32_t matmul_flags; /* GGUFX_MATMUL_* of all products */
     uint32_t reserved0;
-    uint64_t reserved[3];
+    /* Tokens of all conversations together, for which they share memory: it is taken as they come,
+     * what two of them share counts once, and what has no room is CAPACITY. 0, or more than all of
+     * them hold: each has memory for its own. */
+    uint64_t n_context_total;
+    uint64_t reserved[2];
     uint32_t n_checkpoints; /* copies of the states of recurrent layers that are kept for
                              * ggufx_session_truncate, at most 4096, beside the one of before the
                              * last decode; 0 = 8, in a context of less than 512 tokens one per
@@ -300,7 +304,7 @@ typedef struct ggufx_session_options {
 GGUFX_API void ggufx_session_options_init(ggufx_session_options *options);
 
 /* Create a session and take all its memory (caches of n_context tokens for each of n_sequences,
- * scratch of n_batch).
+ * unless they share n_context_total, scratch of n_batch).
  * options may be NULL. What n_context 0 means does not depend on the machine: whether it fits is
  * ggufx_estimate's to say. Errors: ARGUMENT, MEMORY, TYPE, UNSUPPORTED (it makes embeddings only).
  * Threads: any number at once.   Since: 0.1. */
@@ -320,6 +324,7 @@ typedef struct ggufx_session_facts {
     uint32_t type_v;      /* GGUFX_KV_* of the cache */
     uint32_t n_sequences; /* conversations */
     uint32_t reserved;
+    uint64_t n_context_total; /* tokens for which they share memory; 0: each has its own */
 } ggufx_session_facts;
 
 /* Describe a session; out->struct_size must be set. Errors: ARGUMENT.

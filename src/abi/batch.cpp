@@ -14,22 +14,42 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kItemFlags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_MARK;
+constexpr uint32_t kItemFlags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_MARK |
+                                GGUFX_BATCH_EMBED | GGUFX_BATCH_ALL_EMBED;
+// Without what was added later.
+constexpr uint32_t kLeastItemBytes = offsetof(ggufx_batch_item, embeddings);
 constexpr uint32_t kMostItemBytes = kMostStructBytes;
 
 void check_item_size(uint32_t size) {
-    if (size >= sizeof(ggufx_batch_item) && size <= kMostItemBytes &&
-        size % alignof(ggufx_batch_item) == 0)
+    if (size >= kLeastItemBytes && size <= kMostItemBytes && size % alignof(ggufx_batch_item) == 0)
         return;
     fail(Status::argument, {},
-         "ggufx_batch_options.item_size is %" PRIu32 ", at least %zu is needed: was it set?", size,
-         sizeof(ggufx_batch_item));
+         "ggufx_batch_options.item_size is %" PRIu32 ", at least %" PRIu32
+         " is needed: was it set?",
+         size, kLeastItemBytes);
 }
 
-// Items of any later version, whose further members must be 0.
-model::BatchItem import_item(const uint8_t *given, uint32_t size, size_t index) {
-    ggufx_batch_item item;
-    memcpy(&item, given, sizeof item);
+// Of the tokens of an item: all, the last one, or none.
+size_t rows_of(const ggufx_batch_item &item, uint32_t last, uint32_t all) {
+    return item.flags & all ? item.n_tokens : item.flags & last ? 1 : 0;
+}
+
+void check_embeddings(const ggufx_batch_item &item, uint32_t width, size_t index) {
+    uint64_t needed = 0;
+    if (item.embeddings && !checked::mul(&needed, uint64_t{item.n_tokens}, uint64_t{width}))
+        needed = UINT64_MAX;
+    if (item.n_embeddings == needed) return;
+    fail(Status::argument, {kNone, index},
+         "item %" PRIu64 ": embeddings must hold %" PRIu64 " x %" PRIu32
+         " floats, n_embeddings is %" PRIu64,
+         static_cast<uint64_t>(index), static_cast<uint64_t>(item.embeddings ? item.n_tokens : 0),
+         width, static_cast<uint64_t>(item.n_embeddings));
+}
+
+// Items of any version: what an earlier one has not is 0, further members of a later one must be.
+model::BatchItem import_item(const uint8_t *given, uint32_t size, uint32_t width, size_t index) {
+    ggufx_batch_item item = {};
+    memcpy(&item, given, size < sizeof item ? size : sizeof item);
     for (uint32_t i = sizeof item; i < size; i++)
         if (given[i])
             fail(Status::argument, {kNone, index},
@@ -38,35 +58,45 @@ model::BatchItem import_item(const uint8_t *given, uint32_t size, size_t index) 
     if (item.flags & ~kItemFlags)
         fail(Status::argument, {kNone, index}, "item %" PRIu64 ": unknown flags 0x%" PRIx32,
              static_cast<uint64_t>(index), item.flags & ~kItemFlags);
-    const size_t n_logits = item.flags & GGUFX_BATCH_ALL_LOGITS ? item.n_tokens
-                            : item.flags & GGUFX_BATCH_LOGITS   ? 1
-                                                                : 0;
-    return {item.sequence, item.tokens, item.n_tokens, n_logits,
-            (item.flags & GGUFX_BATCH_MARK) != 0};
+    check_embeddings(item, width, index);
+    return {.sequence = item.sequence,
+            .tokens = item.tokens,
+            .n = item.n_tokens,
+            .n_logits = rows_of(item, GGUFX_BATCH_LOGITS, GGUFX_BATCH_ALL_LOGITS),
+            .n_hidden = rows_of(item, GGUFX_BATCH_EMBED, GGUFX_BATCH_ALL_EMBED),
+            .mark = (item.flags & GGUFX_BATCH_MARK) != 0,
+            .embeddings = item.embeddings,
+            .positions = item.positions};
 }
 
-// Into the session's own room; how many rows of logits they want.
-uint64_t import_items(model::Session &session, const ggufx_batch_item *items, size_t n_items,
-                      uint32_t size) {
+// Into the session's own room.
+void import_items(model::Session &session, const ggufx_batch_item *items, size_t n_items,
+                  uint32_t size) {
     if (n_items > session.n_sequences())
         fail(Status::argument, {}, "%" PRIu64 " items, the session has %" PRIu32 " sequences",
              static_cast<uint64_t>(n_items), session.n_sequences());
-    uint64_t n_rows = 0;
+    const uint32_t width = session.model().shape().n_embd;
     for (size_t i = 0; i < n_items; i++) {
         const auto *given = reinterpret_cast<const uint8_t *>(items) + i * size;
-        session.items()[i] = import_item(given, size, i);
-        if (!checked::add(&n_rows, n_rows, session.items()[i].n_logits)) n_rows = UINT64_MAX;
+        session.items()[i] = import_item(given, size, width, i);
     }
-    return n_rows;
 }
 
-void check_logits(const ggufx_batch_options &options, uint64_t n_rows, uint64_t n_vocab) {
+uint64_t sum_of(const model::BatchItem *items, size_t n_items, size_t model::BatchItem::*rows) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < n_items; i++)
+        if (!checked::add(&n, n, uint64_t{items[i].*rows})) n = UINT64_MAX;
+    return n;
+}
+
+void check_rows(const char *name, const float *out, size_t n_out, uint64_t n_rows,
+                uint64_t n_values) {
     uint64_t needed = 0;
-    if (!checked::mul(&needed, n_rows, n_vocab)) needed = UINT64_MAX;
-    if (options.n_logits == needed && (options.logits || needed == 0)) return;
+    if (!checked::mul(&needed, n_rows, n_values)) needed = UINT64_MAX;
+    if (n_out == needed && (out || needed == 0)) return;
     fail(Status::argument, {},
-         "logits must hold %" PRIu64 " rows x %" PRIu64 " floats, n_logits is %" PRIu64, n_rows,
-         n_vocab, static_cast<uint64_t>(options.n_logits));
+         "%s must hold %" PRIu64 " rows x %" PRIu64 " floats, n_%s is %" PRIu64, name, n_rows,
+         n_values, name, static_cast<uint64_t>(n_out));
 }
 
 void check_session(const ggufx_session *session) {
@@ -80,6 +110,14 @@ void check_sequence(const ggufx_session *session, uint32_t sequence) {
         fail(Status::argument, {.index = sequence},
              "sequence %" PRIu32 ": the session has %" PRIu32 " sequences", sequence,
              session->session.n_sequences());
+}
+
+// One, or all. Throws.
+void check_snapshot(const ggufx_session *session, uint32_t sequence) {
+    if (sequence == GGUFX_SESSION_ALL)
+        check_session(session);
+    else
+        check_sequence(session, sequence);
 }
 
 } // namespace
@@ -98,8 +136,13 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         require(options, "options must be set");
         const auto in = import_options(options, GGUFX_BATCH_MATMUL, "ggufx_batch_options");
         check_item_size(in.item_size);
-        const uint64_t n_rows = import_items(session->session, items, n_items, in.item_size);
-        check_logits(in, n_rows, session->model->model.shape().n_vocab);
+        import_items(session->session, items, n_items, in.item_size);
+        const model::BatchItem *const given = session->session.items();
+        const model::Shape &shape = session->model->model.shape();
+        check_rows("logits", in.logits, in.n_logits,
+                   sum_of(given, n_items, &model::BatchItem::n_logits), shape.n_vocab);
+        check_rows("embeddings", in.embeddings, in.n_embeddings,
+                   sum_of(given, n_items, &model::BatchItem::n_hidden), shape.n_embd);
         const bool own = (in.flags & GGUFX_BATCH_MATMUL) != 0;
         require(own || in.matmul_flags == 0,
                 "ggufx_batch_options.matmul_flags needs GGUFX_BATCH_MATMUL");
@@ -111,6 +154,7 @@ extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
         model::BatchOptions out;
         out.progress = import_progress(in.progress);
         out.logits = in.logits;
+        out.hidden = in.embeddings;
         if (own) out.matmul = &matmul;
         return session->session.decode_batch(session->session.items(), n_items, out,
                                              failure_of(error));
@@ -140,6 +184,41 @@ extern "C" ggufx_status ggufx_session_sequence_copy(ggufx_session *session, uint
     });
 }
 
+extern "C" ggufx_status ggufx_session_sequence_remove(ggufx_session *session, uint32_t sequence,
+                                                      uint64_t first, uint64_t n_tokens,
+                                                      ggufx_error *error) {
+    return guard(error, [&] {
+        check_sequence(session, sequence);
+        return session->session.remove(sequence, first, n_tokens, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uint32_t sequence,
+                                                     uint64_t first, uint64_t n_tokens,
+                                                     int32_t delta, ggufx_error *error) {
+    return guard(error, [&] {
+        check_sequence(session, sequence);
+        return session->session.shift(sequence, first, n_tokens, delta, failure_of(error));
+    });
+}
+
+extern "C" ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *out_positions,
+                                                      const ggufx_session *session,
+                                                      uint32_t sequence, uint64_t first,
+                                                      uint64_t n_tokens, ggufx_error *error) {
+    return guard(error, [&] {
+        check_sequence(session, sequence);
+        const model::Session &s = session->session;
+        const Status status = model::Session::check_part(s.length(sequence), first, n_tokens,
+                                                         sequence, failure_of(error));
+        if (status != Status::ok || n_tokens == 0) return status;
+        const size_t bytes = static_cast<size_t>(n_tokens) * sizeof(int32_t);
+        if (out_ids) memcpy(out_ids, s.ids(sequence) + first, bytes);
+        if (out_positions) memcpy(out_positions, s.positions(sequence) + first, bytes);
+        return status;
+    });
+}
+
 extern "C" ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
                                              const ggufx_session *session, ggufx_error *error) {
     return guard(error, [&] {
@@ -152,6 +231,8 @@ extern "C" ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
         facts.n_shared_pages = memory.n_shared_pages;
         for (uint32_t i = 0; i < session->session.n_sequences(); i++)
             facts.n_tokens += session->session.length(i);
+        if (session->plan.caches.n_total) facts.n_tokens_left = session->session.caches().room();
+        facts.embedded_bytes = session->session.embedded_bytes();
         export_struct(out, facts, "ggufx_session_memory_facts");
     });
 }
@@ -161,7 +242,7 @@ extern "C" ggufx_status ggufx_session_save(const ggufx_session *session, uint32_
                                                                  size_t n),
                                            void *user, ggufx_error *error) {
     return guard(error, [&] {
-        check_sequence(session, sequence);
+        check_snapshot(session, sequence);
         require(write, "write must be set");
         return session->session.save(sequence, write, user, failure_of(error));
     });
@@ -171,7 +252,7 @@ extern "C" ggufx_status ggufx_session_load(ggufx_session *session, uint32_t sequ
                                            ggufx_status (*read)(void *user, void *data, size_t n),
                                            void *user, ggufx_error *error) {
     return guard(error, [&] {
-        check_sequence(session, sequence);
+        check_snapshot(session, sequence);
         require(read, "read must be set");
         return session->session.load(sequence, {read, user}, failure_of(error));
     });
@@ -180,7 +261,7 @@ extern "C" ggufx_status ggufx_session_load(ggufx_session *session, uint32_t sequ
 extern "C" ggufx_status ggufx_session_save_path(const ggufx_session *session, uint32_t sequence,
                                                 const char *path, ggufx_error *error) {
     return guard(error, [&] {
-        check_sequence(session, sequence);
+        check_snapshot(session, sequence);
         require(path, "path must be set");
         return session->session.save_path(sequence, path, failure_of(error));
     });
@@ -189,7 +270,7 @@ extern "C" ggufx_status ggufx_session_save_path(const ggufx_session *session, ui
 extern "C" ggufx_status ggufx_session_load_path(ggufx_session *session, uint32_t sequence,
                                                 const char *path, ggufx_error *error) {
     return guard(error, [&] {
-        check_sequence(session, sequence);
+        check_snapshot(session, sequence);
         require(path, "path must be set");
         return session->session.load_path(sequence, path, failure_of(error));
     });

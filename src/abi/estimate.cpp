@@ -31,6 +31,8 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options) {
     out.session.type_k = in.type_k;
     out.session.type_v = in.type_v;
     out.session.n_checkpoints = in.n_checkpoints;
+    out.session.n_sequences = in.n_sequences;
+    out.session.n_context_total = in.n_context_total;
     if (in.n_sessions) out.n_sessions = in.n_sessions;
     if (in.memory_bytes) out.memory_bytes = in.memory_bytes;
     out.bandwidth = in.bandwidth;

@@ -59,6 +59,7 @@ model::SessionOptions import_session_options(const ggufx_session_options *in) {
     out.type_v = options.type_v;
     out.n_checkpoints = options.n_checkpoints;
     out.n_sequences = options.n_sequences;
+    out.n_context_total = options.n_context_total;
     out.matmul = matmul_options(options.matmul_flags, "ggufx_session_options.matmul_flags");
     return out;
 }
@@ -243,6 +244,7 @@ extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx
         facts.type_k = plan.caches.type_k;
         facts.type_v = plan.caches.type_v;
         facts.n_sequences = plan.caches.n_sequences;
+        facts.n_context_total = plan.caches.n_total;
         export_struct(out, facts, "ggufx_session_facts");
     });
 }

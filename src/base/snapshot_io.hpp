@@ -19,6 +19,13 @@ struct Reader {
     Status (*ended)(void *user) = nullptr;
 };
 
+// What each part of a snapshot must hold of a sequence: tokens, and their ascending positions where
+// the part has any.
+struct ExpectedTokens {
+    uint64_t n_tokens;
+    const int32_t *positions; // [n_tokens]
+};
+
 // After a failure of the writer nothing is written.
 class SnapshotOutput {
 public:

@@ -64,7 +64,7 @@ Status check_sequence(const Config &config, uint32_t sequence, Failure *failure)
 Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failure *failure) {
     return set_failure(failure, Status::capacity, {.index = layer},
                        "layer %u has %llu pages of at most %llu: those of %llu tokens are more",
-                       layer, ull(state.layers[layer].all_blocks()), ull(state.config.max_pages),
+                       layer, ull(state.layers[layer].main_blocks()), ull(state.config.max_pages),
                        ull(n));
 }
 
@@ -136,11 +136,15 @@ const Config &Cache::config() const {
 
 namespace {
 
+// Of n appended ones those that a layer holds at once.
+uint64_t appended_tokens(const Layer &layer, uint64_t n) {
+    const uint64_t most = window_tokens(layer);
+    return layer.window.drops() && n > most ? most : n;
+}
+
 // What reserve(n_tokens) provides for beyond what a track has.
 uint64_t reserved_tokens(const Layer &layer, const Track &track, uint64_t n_tokens) {
-    const uint64_t more = n_tokens > track.n_tokens ? n_tokens - track.n_tokens : 0;
-    const uint64_t most = window_tokens(layer);
-    return layer.window.drops() && more > most ? most : more;
+    return appended_tokens(layer, n_tokens > track.n_tokens ? n_tokens - track.n_tokens : 0);
 }
 
 } // namespace
@@ -185,22 +189,20 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
         const Track empty{};
         const uint64_t n = reserved_tokens(layer, empty, n_tokens);
         const Needs needs = needs_of(state, layer, empty, n, Steps::small);
-        uint64_t one = 0, part = 0, blocks = 0, largest = 0;
+        uint64_t one = 0;
         if (needs.n_pages) one = uint64_t(table_size_for(needs.n_pages)) * sizeof(PageRef);
         if (layer.window.drops()) one *= 2; // and that of a mark
-        for (const Form form : kForms) {
-            ok = ok && checked::mul(&part, uint64_t(needs.blocks[form]),
-                                    uint64_t(layer.shape[form].bytes));
-            ok = ok && checked::add(&blocks, blocks, part);
-            if (needs.blocks[form] && layer.shape[form].bytes > largest)
-                largest = layer.shape[form].bytes;
-        }
         ok = ok && checked::mul(&one, one, uint64_t(config.n_sequences)) &&
-             checked::mul(&blocks, blocks, uint64_t(config.n_sequences));
-        if (ok && config.max_pages && checked::mul(&part, config.max_pages, largest) &&
-            part < blocks)
-            blocks = part;
-        ok = ok && checked::add(&one, one, blocks) && checked::add(&total, total, one);
+             checked::add(&total, total, one);
+        for (const Form form : kForms) {
+            uint64_t blocks = 0, bytes = 0;
+            ok = ok &&
+                 checked::mul(&blocks, uint64_t(needs.blocks[form]), uint64_t(config.n_sequences));
+            if (form == layer.main_form() && config.max_pages && blocks > config.max_pages)
+                blocks = config.max_pages;
+            ok = ok && checked::mul(&bytes, blocks, uint64_t(layer.shape[form].bytes)) &&
+                 checked::add(&total, total, bytes);
+        }
     }
     if (!ok || n_tokens > UINT64_MAX / 2)
         fail(Status::argument, {}, "%llu tokens need more bytes than 64 bits count", ull(n_tokens));
@@ -234,6 +236,42 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
     return set_failure(failure, Status::memory, {},
                        "no memory for the pages of %llu tokens in each of %u layers", ull(n_tokens),
                        s.config.n_layers);
+}
+
+Status Cache::provide(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
+    State &s = *state_;
+    Status status = check_sequence(s.config, sequence, failure);
+    if (status != Status::ok) return status;
+    uint32_t n = 0;
+    for (; status == Status::ok && n < s.config.n_layers; n++) {
+        Track &track = s.track(n, sequence);
+        for (const Form form : kForms) track.n_marked[form] = track.n_spare[form];
+        const uint64_t more = appended_tokens(s.layers[n], n_tokens);
+        status = prepare(s, s.layers[n], track, more, Steps::small);
+        track.mark.provided = status == Status::ok;
+    }
+    if (status == Status::ok) return status;
+    for (uint32_t i = 0; i < n; i++) {
+        Track &track = s.track(i, sequence);
+        track.mark.provided = false;
+        for (const Form form : kForms)
+            drop_spares(*s.host, s.layers[i], track, form, track.n_marked[form]);
+    }
+    if (status == Status::capacity) return refuse_pages(s, n - 1, n_tokens, failure);
+    return set_failure(failure, Status::memory, {},
+                       "no memory for the pages of %llu tokens in each of %u layers", ull(n_tokens),
+                       s.config.n_layers);
+}
+
+uint64_t Cache::room() const {
+    const State &s = *state_;
+    if (s.config.max_pages == 0) return UINT64_MAX;
+    uint64_t least = s.config.max_pages;
+    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+        const uint64_t n = layer_room(s, l);
+        if (n < least) least = n;
+    }
+    return checked::mul(&least, least, uint64_t{kPageTokens}) ? least : UINT64_MAX;
 }
 
 void Cache::clear() {

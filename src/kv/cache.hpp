@@ -57,8 +57,9 @@ struct Config {
     uint32_t type_v = 2;
     uint32_t n_sequences = 1;
     uint64_t max_tokens = 0; // 0 = as memory allows
-    // Of a layer, over all sequences; 0 = as memory allows. Each is of 64 tokens; those of first
-    // tokens, plain forms and spare ones count. What would take more is CAPACITY, with nothing
+    // Of a layer, over all sequences, each of 64 tokens; 0 = as memory allows. Shared ones count
+    // once, spare ones too. In layers that encode those of first and last tokens, which each
+    // sequence has two or three of, do not count. What would take more is CAPACITY, with nothing
     // changed; requantize and compact may take some more while they run, requantize also after.
     uint64_t max_pages = 0;
     uint32_t n_sinks = 64; // first tokens kept as F16, of BF16 streams as F32
@@ -126,6 +127,10 @@ public:
     static uint64_t estimate(const Host &host, const Config &config, uint64_t n_tokens);
     const Config &config() const;
 
+    // Tokens for which there is room below max_pages, over all sequences: UINT64_MAX without. What
+    // is spare in sequences that have reserved nothing is room.
+    uint64_t room() const;
+
     // The contracts of include/ggufx/kv.h; none throws. positions may be null.
     Status reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status append(uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions,
@@ -154,12 +159,28 @@ public:
     size_t whole_step(uint32_t layer, uint32_t sequence, size_t n) const;
     // A call of several appends: commit, or rollback to where it began.
     Status begin(uint32_t sequence, Failure *failure);
+    // Within one: take what appends of n_tokens in all will need; it is the sequence's until the call
+    // ends. Errors: CAPACITY, MEMORY; nothing has changed then.
+    Status provide(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status commit(uint32_t sequence, Failure *failure);
     Status rollback(uint32_t sequence, Failure *failure);
     // Tokens whose position is in p0 .. p1 - 1.
     Status remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure);
+    // The same in two steps, of tokens `first` .. first + n - 1, which a window may have dropped in
+    // part; the last one that stays before them is at position `before`. Prepared, it cannot fail.
+    struct Part {
+        int32_t p0, p1;
+        uint64_t first, n;
+        int32_t before; // -1: none stays
+    };
+    Status prepare_remove(uint32_t sequence, const Part &part, Failure *failure);
+    void remove(uint32_t sequence, const Part &part);
     Status copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure);
     Status shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure);
+    // The same in two steps, of tokens that a window may have dropped in part.
+    Status prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
+                         Failure *failure);
+    void shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta);
     Status keep(uint32_t sequence, Failure *failure);
     // Null pointers: 0, 1, 0.
     Status calibrate(uint32_t layer, const float *mu_k, const float *eq_k, const float *mu_v,
@@ -167,9 +188,9 @@ public:
     // One sequence or kAllSequences; a failed load changes nothing.
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
-    // The same in two steps, of one sequence that has n_tokens at positions 0, 1, ... in each layer
-    // (else MALFORMED): read aside, with n_reserved tokens reserved; then taken or dropped.
-    Status load_aside(uint32_t sequence, uint64_t n_tokens, uint64_t n_reserved,
+    // The same in two steps, of sequences that have what is expected of each, in every layer (else
+    // MALFORMED): read aside, with n_reserved tokens reserved unless that is 0; then taken or dropped.
+    Status load_aside(uint32_t sequence, const ExpectedTokens *expected, uint64_t n_reserved,
                       const Reader &reader, Failure *failure);
     void finish_load(bool take);
     // Throws Error as well: what the file fails with.

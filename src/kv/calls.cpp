@@ -91,6 +91,7 @@ void set_mark(const Cache::State &state, Layer &layer, Track &track) {
     Mark &mark = track.mark;
     const PageRef *last = hot_page(layer, track);
     mark.set = true;
+    mark.provided = false;
     mark.n_tokens = track.n_tokens;
     mark.n_dropped = track.n_dropped;
     mark.dropped_first = track.dropped_first;

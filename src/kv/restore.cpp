@@ -16,8 +16,8 @@ public:
         : s_(state), in_(reader), failure_(failure) {}
     ~Restore();
     Status read(uint32_t sequence);
-    Status check_numbered(uint64_t n_tokens); // at positions 0, 1, ... in every layer
-    Status prepare_for(uint64_t n_tokens);    // memory for so many in all
+    Status check_positions(const ExpectedTokens *expected); // [sequences], of every layer
+    Status prepare_for(uint64_t n_tokens);                  // memory for so many in all
     Status ended() const { return in_.ended(); }
     void commit();
 
@@ -30,6 +30,7 @@ private:
     Status track(uint32_t layer, uint32_t i);
     void take_calibration(uint32_t layer, uint32_t i, Track &track) const;
     Status counts(const Layer &layer, Track &track, uint64_t *n_pages);
+    bool join_parts(Layer &layer, Track &track) const;
     Status page(Layer &layer, Track &track);
     Status page_body(const Layer &layer, Track &track, const PageHead &head, Block &block);
     size_t index_of(uint32_t layer, uint32_t i) const { return size_t(layer) * n_sequences_ + i; }
@@ -166,6 +167,21 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     return Status::ok;
 }
 
+// The last two pages are parts of one block where one was saved for both.
+bool Restore::join_parts(Layer &layer, Track &track) const {
+    if (track.n_pages < 2) return false;
+    Block *const last = track.pages[track.n_pages - 1].block;
+    Block *const before = track.pages[track.n_pages - 2].block;
+    if (last->form != before->form ||
+        memcmp(last->positions, before->positions, sizeof last->positions) != 0 ||
+        memcmp(last->data(), before->data(), layer.shape[last->form].errors) != 0)
+        return false;
+    before->n_owners++;
+    track.pages[track.n_pages - 1].block = before;
+    free_block(*s_.host, layer, last);
+    return true;
+}
+
 Status Restore::page(Layer &layer, Track &track) {
     PageHead head{};
     head.form = in_.u32();
@@ -178,19 +194,19 @@ Status Restore::page(Layer &layer, Track &track) {
         (head.form == kEncoded && !layer.encodes))
         return bad("an odd page");
     const auto form = static_cast<Form>(head.form);
-    if (layer.max_blocks && n_held_ >= layer.max_blocks)
-        return refuse_pages(s_, static_cast<uint32_t>(&layer - s_.layers),
-                            track.n_pages * uint64_t(kPageTokens), failure_);
     Block *block = grow_table(*s_.host, track, track.n_pages + 1)
                        ? take_block(*s_.host, layer, form)
                        : nullptr;
     if (!block)
         return set_failure(failure_, Status::memory, {}, "no memory for a page of a snapshot");
     block->n_owners = 1;
-    n_held_++;
     const Status status = page_body(layer, track, head, *block);
     if (status != Status::ok) free_block(*s_.host, layer, block);
-    return status;
+    if (status != Status::ok || join_parts(layer, track)) return status;
+    n_held_ += form == layer.main_form();
+    if (layer.max_blocks == 0 || n_held_ <= layer.max_blocks) return status;
+    return refuse_pages(s_, static_cast<uint32_t>(&layer - s_.layers),
+                        track.n_pages * uint64_t(kPageTokens), failure_);
 }
 
 // Numbers that a cache can have come to. Positions may repeat, so those of dropped tokens say
@@ -222,8 +238,11 @@ Status Restore::track(uint32_t index, uint32_t i) {
     uint64_t n_pages = 0;
     Status status = counts(layer, track, &n_pages);
     if (status != Status::ok) return status;
+    if (layer.max_blocks) drop_all_spares(s_, layer, nullptr, 0);
     // Blocks of the layer once those that are replaced are given back.
-    n_held_ = all_ ? layer.n_loaded : layer.all_blocks() - own_blocks(s_.track(index, sequence_));
+    n_held_ = all_
+                  ? layer.n_loaded
+                  : layer.main_blocks() - own_blocks(s_.track(index, sequence_), layer.main_form());
     const uint64_t before = n_held_;
     uint64_t held = 0;
     for (uint64_t p = 0; p < n_pages; p++) {
@@ -274,17 +293,20 @@ Status Restore::prepare_for(uint64_t n_tokens) {
     return Status::ok;
 }
 
-Status Restore::check_numbered(uint64_t n_tokens) {
+static bool has_positions(const Track &track, const int32_t *positions) {
+    for (size_t p = 0; p < track.n_pages; p++)
+        for (uint32_t t = 0; t < track.pages[p].n; t++)
+            if (position_at(track.pages[p], t) != positions[track.pages[p].index + t]) return false;
+    return track.n_dropped == 0 || track.dropped_last < positions[track.n_dropped];
+}
+
+Status Restore::check_positions(const ExpectedTokens *expected) {
     for (uint32_t l = 0; l < s_.config.n_layers; l++)
         for (uint32_t i = 0; i < n_sequences_; i++) {
-            const Track &track = at(l, i);
-            bool numbered = track.n_dropped == 0 || uint64_t(track.dropped_last) < track.n_dropped;
-            for (size_t p = 0; numbered && p < track.n_pages; p++)
-                for (uint32_t t = 0; t < track.pages[p].n; t++)
-                    numbered &=
-                        uint64_t(position_at(track.pages[p], t)) == track.pages[p].index + t;
-            if (track.n_tokens != n_tokens) return bad("layers of different lengths");
-            if (!numbered) return bad("positions other than 0, 1, ...");
+            if (at(l, i).n_tokens != expected[i].n_tokens)
+                return bad("layers of different lengths");
+            if (!has_positions(at(l, i), expected[i].positions))
+                return bad("positions other than those of its tokens");
         }
     return Status::ok;
 }
@@ -318,30 +340,33 @@ Status Restore::read(uint32_t sequence) {
     return set_failure(failure_, Status::checksum, {}, "the snapshot is damaged");
 }
 
+// One, or kAllSequences.
+static Status check_sequences(const Config &config, uint32_t sequence, Failure *failure) {
+    return sequence == kAllSequences ? Status::ok : check_sequence(config, sequence, failure);
+}
+
 Status Cache::load(uint32_t sequence, const Reader &reader, Failure *failure) {
-    if (sequence != kAllSequences) {
-        const Status status = check_sequence(state_->config, sequence, failure);
-        if (status != Status::ok) return status;
-    }
+    Status status = check_sequences(state_->config, sequence, failure);
+    if (status != Status::ok) return status;
     Restore restore(*state_, reader, failure);
-    Status status = restore.read(sequence);
+    status = restore.read(sequence);
     if (status == Status::ok) status = restore.ended();
     if (status == Status::ok) restore.commit();
     return status;
 }
 
-Status Cache::load_aside(uint32_t sequence, uint64_t n_tokens, uint64_t n_reserved,
+Status Cache::load_aside(uint32_t sequence, const ExpectedTokens *expected, uint64_t n_reserved,
                          const Reader &reader, Failure *failure) {
     State &s = *state_;
     finish_load(false);
-    Status status = check_sequence(s.config, sequence, failure);
+    Status status = check_sequences(s.config, sequence, failure);
     if (status != Status::ok) return status;
     void *memory = s.host->alloc(sizeof(Restore), alignof(Restore));
     if (!memory) return set_failure(failure, Status::memory, {}, "no memory to load a snapshot");
     s.aside = new (memory) Restore(s, reader, failure);
     status = s.aside->read(sequence);
-    if (status == Status::ok) status = s.aside->check_numbered(n_tokens);
-    if (status == Status::ok) status = s.aside->prepare_for(n_reserved);
+    if (status == Status::ok) status = s.aside->check_positions(expected);
+    if (status == Status::ok && n_reserved) status = s.aside->prepare_for(n_reserved);
     if (status != Status::ok) finish_load(false);
     return status;
 }

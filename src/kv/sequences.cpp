@@ -161,11 +161,20 @@ Status Cache::rollback(uint32_t sequence, Failure *failure) {
 
 namespace {
 
-void remove_span(const Cache::State &s, Layer &layer, Track &track, int32_t p0, int32_t p1) {
-    if (takes_dropped(track, p0, p1)) {
-        track.n_tokens -= track.n_dropped;
-        track.n_dropped = 0;
-    }
+// Of what a window has dropped those tokens go that are among them.
+void remove_dropped(Track &track, const Cache::Part &part) {
+    const uint64_t dropped = track.n_dropped, end = part.first + part.n;
+    if (part.first >= dropped || part.n == 0) return;
+    const uint64_t n = (end < dropped ? end : dropped) - part.first;
+    track.n_tokens -= n;
+    track.n_dropped -= n;
+    if (part.first == 0) track.dropped_first = part.p1;
+    if (end >= dropped) track.dropped_last = part.before;
+}
+
+void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache::Part &part) {
+    const int32_t p0 = part.p0, p1 = part.p1;
+    remove_dropped(track, part);
     if (track.n_pages && p1 > last_position(track)) // a cut: see cut_track
         for (size_t p = 0; p < track.n_pages; p++)
             if (position_at(track.pages[p], 0) < p0 &&
@@ -185,22 +194,51 @@ void remove_span(const Cache::State &s, Layer &layer, Track &track, int32_t p0, 
     forget_learned(track);
 }
 
+// Of a span of positions that takes all that a window has dropped, or nothing of it.
+Cache::Part part_of(const Track &track, int32_t p0, int32_t p1) {
+    return {p0, p1, 0, takes_dropped(track, p0, p1) ? track.n_dropped : 0, -1};
+}
+
+// Whether the next token would see what the window has dropped once a part is gone.
+Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache::Part &part,
+                     Failure *failure) {
+    const int32_t last = last_outside(track, part.p0, part.p1);
+    remove_dropped(track, part);
+    if (track.n_dropped == 0 || !sees_dropped(s.layers[l], track.dropped_last, last))
+        return Status::ok;
+    return refuse_dropped("remove", l, failure);
+}
+
 } // namespace
 
+Status Cache::prepare_remove(uint32_t sequence, const Part &part, Failure *failure) {
+    const State &s = *state_;
+    Status status = Status::ok;
+    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++)
+        status = prepare_layer(s, l, s.track(l, sequence), part, failure);
+    return status == Status::ok ? grow_tables(s, sequence, 2, failure) : status;
+}
+
+void Cache::remove(uint32_t sequence, const Part &part) {
+    const State &s = *state_;
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        remove_part(s, s.layers[l], s.track(l, sequence), part);
+}
+
 Status Cache::remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure) {
-    State &s = *state_;
+    const State &s = *state_;
     Status status = check_sequence(s.config, sequence, failure);
     if (status == Status::ok) status = check_span(p0, p1, failure);
     if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
         const Track &track = s.track(l, sequence);
-        if (track.n_dropped && !takes_dropped(track, p0, p1) &&
-            sees_dropped(s.layers[l], track.dropped_last, last_outside(track, p0, p1)))
-            status = refuse_dropped("remove", l, failure);
+        status = prepare_layer(s, l, track, part_of(track, p0, p1), failure);
     }
     if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
-    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++)
-        remove_span(s, s.layers[l], s.track(l, sequence), p0, p1);
+    for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
+        Track &track = s.track(l, sequence);
+        remove_part(s, s.layers[l], track, part_of(track, p0, p1));
+    }
     return status;
 }
 
@@ -304,16 +342,19 @@ Status check_shift(const Turn &turn, const Track &track, int32_t p0, int32_t p1,
     return Status::ok;
 }
 
+// Positions p0 .. p1 - 1 are `delta` larger.
+int32_t shifted(int32_t position, int32_t p0, int32_t p1, int32_t delta) {
+    return position >= p0 && position < p1 ? position + delta : position;
+}
+
 // Whether the next token would see what the window has dropped, now that it is nearer.
 Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &track, int32_t p0,
                             int32_t p1, int32_t delta, Failure *failure) {
     if (track.n_dropped == 0 || track.n_pages == 0) return Status::ok;
-    const int32_t last = last_position(track);
-    const bool moves = last >= p0 && last < p1, dropped = takes_dropped(track, p0, p1);
-    const int64_t end = int64_t(last) + (moves ? delta : 0);
-    const int32_t behind = track.dropped_last + (dropped ? delta : 0);
-    if (!sees_dropped(s.layers[l], behind, end)) return Status::ok;
-    return refuse_dropped("shift", l, failure);
+    const int32_t last = shifted(last_position(track), p0, p1, delta);
+    const int32_t behind = shifted(track.dropped_last, p0, p1, delta);
+    return sees_dropped(s.layers[l], behind, last) ? refuse_dropped("shift", l, failure)
+                                                   : Status::ok;
 }
 
 // Parts of a page that belong together again become one, so that shifting back restores the order
@@ -337,12 +378,11 @@ void merge_parts(Track &track) {
 
 } // namespace
 
-Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
-    State &s = *state_;
-    Status status = check_sequence(s.config, sequence, failure);
-    if (status == Status::ok) status = check_span(p0, p1, failure);
-    if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
-    if (status == Status::ok && s.config.rope_style == RopeStyle::unknown)
+Status Cache::prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
+                            Failure *failure) {
+    const State &s = *state_;
+    Status status = Status::ok;
+    if (s.config.rope_style == RopeStyle::unknown)
         status = set_failure(failure, Status::unsupported, {},
                              "shift: rope_style of the cache does not say how keys are rotated");
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
@@ -351,18 +391,32 @@ Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Fa
         if (status == Status::ok)
             status = check_shifted_window(s, l, track, p0, p1, delta, failure);
     }
-    if (status == Status::ok) status = grow_tables(s, sequence, 2, failure);
-    if (status != Status::ok || delta == 0) return status;
-    for (uint32_t l = 0; l < s.config.n_layers; l++) {
+    return status == Status::ok ? grow_tables(s, sequence, 2, failure) : status;
+}
+
+void Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta) {
+    const State &s = *state_;
+    for (uint32_t l = 0; delta && l < s.config.n_layers; l++) {
         Track &track = s.track(l, sequence);
-        const bool dropped = takes_dropped(track, p0, p1);
         end_mark(s, s.layers[l], track, true);
         const size_t first = split_at(track, p0), end = split_at(track, p1);
         for (size_t i = first; i < end; i++) track.pages[i].delta += delta;
-        if (dropped) track.dropped_first += delta, track.dropped_last += delta;
+        if (track.n_dropped) {
+            track.dropped_first = shifted(track.dropped_first, p0, p1, delta);
+            track.dropped_last = shifted(track.dropped_last, p0, p1, delta);
+        }
         merge_parts(track);
     }
-    return Status::ok;
+}
+
+Status Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
+    const State &s = *state_;
+    Status status = check_sequence(s.config, sequence, failure);
+    if (status == Status::ok) status = check_span(p0, p1, failure);
+    if (status == Status::ok) status = check_dropped(s, sequence, p0, p1, failure);
+    if (status == Status::ok) status = prepare_shift(sequence, p0, p1, delta, failure);
+    if (status == Status::ok) shift(sequence, p0, p1, delta);
+    return status;
 }
 
 Status Cache::keep(uint32_t sequence, Failure *failure) {

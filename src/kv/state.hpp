@@ -81,10 +81,11 @@ struct Layer {
     float *calibration = nullptr;                   // what the caller gave; null: never used
     bool given = false; // for all sequences that learn none of their own
     uint64_t n_blocks[kFormCount] = {};
-    uint64_t max_blocks = 0; // 0: none
+    uint64_t max_blocks = 0; // of the main form; 0: none
     uint64_t n_loaded = 0;   // of those, what a load has built so far
 
-    uint64_t all_blocks() const { return n_blocks[kPlain] + n_blocks[kEncoded] + n_blocks[kSinks]; }
+    Form main_form() const { return encodes ? kEncoded : kPlain; } // that long sequences consist of
+    uint64_t main_blocks() const { return n_blocks[main_form()]; }
 };
 
 // Tokens first .. first + n - 1 of a block; positions are the block's plus delta. The first one is
@@ -101,7 +102,8 @@ struct PageRef {
 
 // Where a call on a sequence began, so that it can be taken back.
 struct Mark {
-    bool set; // the call is not over
+    bool set;      // the call is not over
+    bool provided; // its spare blocks are wanted
     uint64_t n_tokens, n_dropped;
     int32_t dropped_first, dropped_last;
     // Where the last page was plain: that page, and its plain form once it is encoded and the
@@ -228,6 +230,11 @@ size_t table_size_for(size_t n_pages);
 // Makes blocks and table sufficient: MEMORY, or CAPACITY where the layer has a limit, after spare
 // blocks of sequences that have reserved none were given back. Else nothing changes.
 Status prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps);
+// Spare blocks of the main form of sequences that have reserved nothing are given back; `but` keeps
+// so many.
+void drop_all_spares(const Cache::State &state, Layer &layer, const Track *but, size_t keep);
+// Pages for which a layer that has a limit still has room.
+uint64_t layer_room(const Cache::State &state, uint32_t layer);
 // What reserve takes for a track that is to have n tokens, the table of a mark included: MEMORY or
 // CAPACITY; blocks go to its spare ones.
 Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
@@ -258,8 +265,8 @@ int32_t last_position(const Track &track);
 // Makes a page begin at the first token whose position is at least p; its index. The table must
 // have room for one more.
 size_t split_at(Track &track, int32_t p);
-// Those that no other track holds: given back when this one is.
-uint64_t own_blocks(const Track &track);
+// Those of a form that no other track holds: given back when this one is.
+uint64_t own_blocks(const Track &track, Form form);
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position);
 // Whether a token after `last`, the last position held, would see one that the window has dropped.
 bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last);

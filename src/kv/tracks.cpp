@@ -124,35 +124,48 @@ bool grow_table(const Host &host, Track &track, size_t n_pages) {
 
 namespace {
 
-// Below the layer's limit with `more` blocks: what is spare elsewhere goes first.
+bool gives_way(const Track &track) {
+    return !track.reserved && !track.prepared && !(track.mark.set && track.mark.provided);
+}
+
+// Below the layer's limit with `more` blocks of the main form: what is spare elsewhere goes first.
 bool make_room(const Cache::State &state, Layer &layer, Track &track, const Needs &needs,
                uint64_t more) {
     const auto fits = [&] {
-        const uint64_t all = layer.all_blocks();
+        const uint64_t all = layer.main_blocks();
         return all <= layer.max_blocks && more <= layer.max_blocks - all;
     };
     if (layer.max_blocks == 0 || more == 0 || fits()) return true;
-    const auto l = static_cast<uint32_t>(&layer - state.layers);
-    for (uint32_t i = 0; i < state.config.n_sequences; i++) {
-        Track &other = state.track(l, i);
-        if (other.reserved || other.prepared) continue;
-        for (const Form form : kForms)
-            drop_spares(*state.host, layer, other, form, &other == &track ? needs.blocks[form] : 0);
-    }
+    drop_all_spares(state, layer, &track, needs.blocks[layer.main_form()]);
     return fits();
 }
 
 } // namespace
 
+void drop_all_spares(const Cache::State &state, Layer &layer, const Track *but, size_t keep) {
+    const auto l = static_cast<uint32_t>(&layer - state.layers);
+    for (uint32_t i = 0; i < state.config.n_sequences; i++) {
+        Track &track = state.track(l, i);
+        if (gives_way(track))
+            drop_spares(*state.host, layer, track, layer.main_form(), &track == but ? keep : 0);
+    }
+}
+
+uint64_t layer_room(const Cache::State &state, uint32_t l) {
+    const Layer &layer = state.layers[l];
+    uint64_t used = layer.main_blocks();
+    for (uint32_t i = 0; i < state.config.n_sequences; i++) {
+        const Track &track = state.track(l, i);
+        if (gives_way(track)) used -= track.n_spare[layer.main_form()];
+    }
+    return used < layer.max_blocks ? layer.max_blocks - used : 0;
+}
+
 Status prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps) {
     const Needs needs = needs_of(state, layer, track, n, steps);
-    uint64_t more = 0;
-    for (const Form form : kForms) {
-        const uint64_t want = needs.blocks[form], have = track.n_spare[form];
-        const uint64_t lacking = want > have ? want - have : 0;
-        more = lacking < UINT64_MAX - more ? more + lacking : UINT64_MAX;
-    }
-    if (!make_room(state, layer, track, needs, more)) return Status::capacity;
+    const uint64_t want = needs.blocks[layer.main_form()], have = track.n_spare[layer.main_form()];
+    if (!make_room(state, layer, track, needs, want > have ? want - have : 0))
+        return Status::capacity;
     size_t before[kFormCount];
     for (const Form form : kForms) before[form] = track.n_spare[form];
     bool ok = grow_table(*state.host, track, needs.n_pages);
@@ -168,19 +181,25 @@ Status prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n
     return ok ? Status::ok : Status::memory;
 }
 
-uint64_t own_blocks(const Track &track) {
-    uint64_t n = 0;
-    const auto count = [&n](const Block *block) { n += block && block->n_owners == 1; };
-    for (const Form form : kForms) n += track.n_spare[form];
-    for (size_t i = 0; i < track.n_pages; i++) {
-        count(track.pages[i].block);
-        count(track.pages[i].plain);
-    }
-    for (size_t i = 0; i < track.mark.n_pages; i++) {
-        count(track.mark.pages[i].block);
-        count(track.mark.pages[i].plain);
-    }
-    count(track.mark.plain);
+namespace {
+
+template <class Visit> void for_each_block(const Track &track, const Visit &visit) {
+    const auto visit_page = [&](const PageRef &page) {
+        visit(*page.block);
+        if (page.plain) visit(*page.plain);
+    };
+    for (size_t i = 0; i < track.n_pages; i++) visit_page(track.pages[i]);
+    for (size_t i = 0; i < track.mark.n_pages; i++) visit_page(track.mark.pages[i]);
+    if (track.mark.plain) visit(*track.mark.plain);
+}
+
+} // namespace
+
+uint64_t own_blocks(const Track &track, Form form) {
+    // Parts of a page own its block more than once.
+    uint64_t n = track.n_spare[form];
+    for_each_block(track, [&](Block &block) { n += --block.n_owners == 0 && block.form == form; });
+    for_each_block(track, [](Block &block) { block.n_owners++; });
     return n;
 }
 

@@ -49,7 +49,7 @@ public:
     kv::Cache *const *caches() const { return whole_ ? whole_->caches() : caches_.data(); }
     state::StateCache *states() const { return whole_ ? whole_->states() : nullptr; }
     Status begin(Failure *failure) {
-        return whole_ ? whole_->begin(kSequence, 0, failure) : Status::ok;
+        return whole_ ? whole_->begin(kSequence, 0, 0, failure) : Status::ok;
     }
     void end() {
         if (whole_) whole_->rollback(kSequence);

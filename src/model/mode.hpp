@@ -1,4 +1,5 @@
-// How the products of a call are made, as a byte that is kept with each of its tokens.
+// How a token was computed, as a byte that is kept with it: how the products of its call are made,
+// and whether a row of the caller's stood in the place of its own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +8,8 @@
 namespace ggufx::model {
 
 // Part of snapshots.
-constexpr uint8_t kModeF32 = 1, kModeInvariant = 2, kModePrecise = 4, kModeTiles = 8;
+constexpr uint8_t kModeF32 = 1, kModeInvariant = 2, kModePrecise = 4, kModeTiles = 8,
+                  kModeEmbedded = 16;
 
 inline uint8_t mode_of(const matmul::Options &options) {
     return static_cast<uint8_t>(
@@ -15,8 +17,12 @@ inline uint8_t mode_of(const matmul::Options &options) {
         (options.precise ? kModePrecise : 0) | (options.tiles ? kModeTiles : 0));
 }
 
+inline uint8_t products_of(uint8_t mode) {
+    return mode & static_cast<uint8_t>(~kModeEmbedded);
+}
+
 inline bool is_mode(uint8_t mode) {
-    constexpr uint8_t kAll = kModeF32 | kModeInvariant | kModePrecise | kModeTiles;
+    constexpr uint8_t kAll = kModeF32 | kModeInvariant | kModePrecise | kModeTiles | kModeEmbedded;
     const auto both = [mode](uint8_t a, uint8_t b) { return (mode & a) && (mode & b); };
     return mode <= kAll && !both(kModeF32, kModePrecise) && !both(kModeInvariant, kModeTiles);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
+#include "model/mode.hpp"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -46,6 +48,12 @@ uint32_t checkpoints_of(const SessionOptions &options, uint32_t n_context) {
     return n ? n : pages < kCheckpoints ? pages : kCheckpoints;
 }
 
+// More than all of them could hold is as much as they do.
+uint64_t total_of(const SessionOptions &options, uint32_t n_context, uint32_t n_sequences) {
+    const uint64_t all = uint64_t{n_context} * n_sequences;
+    return options.n_context_total < all ? options.n_context_total : 0;
+}
+
 uint32_t sequences_of(const SessionOptions &options) {
     const uint32_t n = options.n_sequences;
     if (n > kMostSequences)
@@ -62,6 +70,7 @@ SessionPlan::SessionPlan(const Shape &shape, const SessionOptions &options) {
     caches.type_v = options.type_v ? options.type_v : kF16;
     caches.n_checkpoints = checkpoints_of(options, caches.n_context);
     caches.n_sequences = sequences_of(options);
+    caches.n_total = total_of(options, caches.n_context, caches.n_sequences);
     caches.n_batch = n_batch = batch_of(options, caches.n_context);
 }
 
@@ -76,7 +85,19 @@ CacheOptions with_identity(CacheOptions options, uint64_t model) {
 
 uint64_t Session::sequence_bytes(uint32_t n_context) {
     return sizeof(Sequence) + sizeof(BatchItem) +
-           n_context * uint64_t{sizeof(int32_t) + sizeof(uint8_t)};
+           n_context * uint64_t{2 * sizeof(int32_t) + sizeof(uint8_t)};
+}
+
+uint64_t Session::embedded_bytes() const {
+    uint64_t n = 0;
+    for (const Sequence &sequence : sequences_) n += sequence.embedded.capacity();
+    return n * sizeof(float);
+}
+
+uint64_t Session::Sequence::n_embedded(uint64_t n_tokens) const {
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < n_tokens; i++) n += (modes[i] & kModeEmbedded) != 0;
+    return n;
 }
 
 SessionBytes::SessionBytes(const Host &host, const Program &program, const SessionPlan &plan)
@@ -106,16 +127,20 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
       next_logits_(logits_.size(), HostAllocator<float>(model.host().get())),
       frequencies_(HostAllocator<const double *>(model.host().get())),
       rows_(model.host().get(), n_batch_, plan.caches.n_sequences),
-      sequences_(plan.caches.n_sequences, HostAllocator<Sequence>(model.host().get())),
-      ids_(size_t{n_context_} * sequences_.size(), HostAllocator<int32_t>(model.host().get())),
+      sequences_(HostAllocator<Sequence>(model.host().get())),
+      ids_(size_t{n_context_} * plan.caches.n_sequences,
+           HostAllocator<int32_t>(model.host().get())),
+      positions_(ids_.size(), HostAllocator<int32_t>(model.host().get())),
       modes_(ids_.size(), HostAllocator<uint8_t>(model.host().get())),
-      items_(sequences_.size(), HostAllocator<BatchItem>(model.host().get())) {
+      items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())) {
     const Program &program = model.program();
     frequencies_.reserve(program.rotations.size());
     for (const Rotation &rotation : program.rotations)
         frequencies_.push_back(program.frequencies.data() + rotation.start(n_context_));
-    for (size_t i = 0; i < sequences_.size(); i++)
-        sequences_[i] = {ids_.data() + i * n_context_, modes_.data() + i * n_context_, 0, 0, 0};
+    sequences_.reserve(plan.caches.n_sequences);
+    for (size_t at = 0; at < ids_.size(); at += n_context_)
+        sequences_.push_back({ids_.data() + at, positions_.data() + at, modes_.data() + at, 0, 0, 0,
+                              Vector<float>(HostAllocator<float>(model.host().get()))});
 }
 
 Session::~Session() = default;
@@ -143,10 +168,19 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     const uint64_t n_held = n_tokens < sequence.held ? n_tokens : sequence.held;
     sequence.held = caches_.nearest(index, n_held);
     caches_.truncate(index, sequence.held);
-    sequence.length = n_tokens;
+    shorten(sequence, n_tokens);
     n_changes_ += index == 0;
     if (index == 0) has_logits_ = false;
     return Status::ok;
+}
+
+// The caller's rows of tokens that are gone go with them; their memory when none is left.
+void Session::shorten(Sequence &sequence, uint64_t length) const {
+    sequence.length = length;
+    if (sequence.embedded.empty()) return;
+    const uint64_t n = sequence.n_embedded(length);
+    sequence.embedded.resize(static_cast<size_t>(n * model_.shape().n_embd));
+    if (n == 0) Vector<float>(sequence.embedded.get_allocator()).swap(sequence.embedded);
 }
 
 // What the caches cannot share is computed again by the next call.
@@ -161,14 +195,115 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
         return set_failure(failure, Status::state, {.index = to},
                            "cannot copy to sequence %" PRIu32 ": it must be another one and empty",
                            to);
+    const size_t n_values =
+        source.embedded.empty()
+            ? 0
+            : static_cast<size_t>(source.n_embedded(n_tokens) * model_.shape().n_embd);
+    Vector<float> embedded(source.embedded.begin(), source.embedded.begin() + ptrdiff_t(n_values),
+                           source.embedded.get_allocator());
     const uint64_t held = caches_.nearest(from, n_tokens < source.held ? n_tokens : source.held);
-    const Status status = held ? caches_.copy(from, to, held, failure) : Status::ok;
+    const int32_t end = held ? source.positions[held - 1] + 1 : 0;
+    const Status status = held ? caches_.copy(from, to, held, end, failure) : Status::ok;
     if (status != Status::ok) return status;
     memcpy(sequence.ids, source.ids, n_tokens * sizeof *source.ids);
+    memcpy(sequence.positions, source.positions, n_tokens * sizeof *source.positions);
     memcpy(sequence.modes, source.modes, n_tokens);
+    sequence.embedded.swap(embedded);
     sequence.length = n_tokens;
     sequence.held = held;
     n_changes_ += to == 0;
+    return status;
+}
+
+namespace {
+
+// Moves what is behind n of them to the front of those.
+template <class T> void close_gap(T *list, uint64_t length, uint64_t first, uint64_t n) {
+    memmove(list + first, list + first + n, static_cast<size_t>(length - first - n) * sizeof *list);
+}
+
+} // namespace
+
+Status Session::check_part(uint64_t length, uint64_t first, uint64_t n, uint32_t sequence,
+                           Failure *failure) {
+    if (first <= length && n <= length - first) return Status::ok;
+    return set_failure(failure, Status::argument, {.index = sequence},
+                       "%" PRIu64 " tokens from token %" PRIu64 " on: sequence %" PRIu32
+                       " has %" PRIu64,
+                       n, first, sequence, length);
+}
+
+// Of the caches what they hold of tokens `first` .. first + n - 1, before others.
+Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure) {
+    Sequence &sequence = sequences_[index];
+    if (first >= sequence.held) return Status::ok;
+    if (n < sequence.held - first) {
+        const int32_t *const p = sequence.positions;
+        const kv::Cache::Part part = {p[first], p[first + n - 1] + 1, first, n,
+                                      first ? p[first - 1] : -1};
+        const Status status = caches_.remove(index, part, failure);
+        if (status == Status::ok) sequence.held -= n;
+        return status;
+    }
+    sequence.held = caches_.nearest(index, first); // what they hold ends here
+    caches_.truncate(index, sequence.held);
+    return Status::ok;
+}
+
+Status Session::remove(uint32_t index, uint64_t first, uint64_t n, Failure *failure) {
+    Sequence &sequence = sequences_[index];
+    Status status = check_part(sequence.length, first, n, index, failure);
+    if (status != Status::ok || n == 0) return status;
+    if (first + n == sequence.length) return truncate(index, first, failure);
+    status = remove_held(index, first, n, failure);
+    if (status != Status::ok) return status;
+    const uint64_t length = sequence.length;
+    if (!sequence.embedded.empty()) {
+        const auto row = [&](uint64_t token) {
+            return sequence.embedded.begin() +
+                   ptrdiff_t(sequence.n_embedded(token) * model_.shape().n_embd);
+        };
+        sequence.embedded.erase(row(first), row(first + n));
+    }
+    close_gap(sequence.ids, length, first, n);
+    close_gap(sequence.positions, length, first, n);
+    close_gap(sequence.modes, length, first, n);
+    sequence.length -= n;
+    n_changes_ += index == 0;
+    return status;
+}
+
+// Positions of before and behind a part, between which its own must stay.
+static Status check_shift(const int32_t *positions, uint64_t length, uint64_t first, uint64_t n,
+                          int32_t delta, Failure *failure) {
+    const uint64_t end = first + n;
+    const int64_t from = int64_t{positions[first]} + delta;
+    const int64_t to = int64_t{positions[end - 1]} + delta;
+    const int64_t least = first ? int64_t{positions[first - 1]} + 1 : 0;
+    const int64_t most = end < length ? int64_t{positions[end]} - 1 : int64_t{INT32_MAX} - 1;
+    if (from >= least && to <= most) return Status::ok;
+    return set_failure(failure, Status::argument, {},
+                       "shift by %" PRId32 ": positions %" PRId64 " to %" PRId64 " must be %" PRId64
+                       " to %" PRId64,
+                       delta, from, to, least, most);
+}
+
+Status Session::shift(uint32_t index, uint64_t first, uint64_t n, int32_t delta, Failure *failure) {
+    Sequence &sequence = sequences_[index];
+    Status status = check_part(sequence.length, first, n, index, failure);
+    if (status != Status::ok || n == 0 || delta == 0) return status;
+    int32_t *const p = sequence.positions;
+    if (model_.shape().n_positions)
+        return set_failure(failure, Status::unsupported, {.index = index},
+                           "cannot shift tokens of a %s model: it adds embeddings of positions",
+                           model_.program().architecture);
+    status = check_shift(p, sequence.length, first, n, delta, failure);
+    const uint64_t held = first + n < sequence.held ? first + n : sequence.held;
+    if (status == Status::ok && first < held)
+        status = caches_.shift(index, p[first], p[held - 1] + 1, delta, failure);
+    if (status != Status::ok) return status;
+    for (uint64_t i = first; i < first + n; i++) p[i] += delta;
+    n_changes_ += index == 0;
     return status;
 }
 

@@ -14,12 +14,13 @@ struct SessionOptions {
     uint32_t n_batch = 0;   // 0 = 512
     uint32_t type_k = 0;    // 0 = F16
     uint32_t type_v = 0;
-    uint32_t n_checkpoints = 0; // of states; 0 = 8, fewer in a short context
-    uint32_t n_sequences = 0;   // 0 = 1
-    matmul::Options matmul;     // without progress
+    uint32_t n_checkpoints = 0;   // of states; 0 = 8, fewer in a short context
+    uint32_t n_sequences = 0;     // 0 = 1
+    uint64_t n_context_total = 0; // of all sequences; 0 = n_context of each
+    matmul::Options matmul;       // without progress
 };
 
-constexpr uint32_t kNoCheckpoints = UINT32_MAX;
+constexpr uint32_t kNoCheckpoints = UINT32_MAX, kAllSequences = UINT32_MAX;
 
 // ggufx_attention_hook.
 struct AttentionHook {
@@ -34,17 +35,21 @@ struct DecodeOptions {
     float *all_logits = nullptr; // [n_tokens][n_vocab], or null: of the last token alone
 };
 
-// Tokens that a call appends to a sequence; of the last n_logits of them logits are wanted.
+// Tokens that a call appends to a sequence; of the last n_logits of them logits are wanted, of the
+// last n_hidden the hidden states.
 struct BatchItem {
-    uint32_t sequence;
-    const int32_t *tokens;
-    size_t n, n_logits;
-    bool mark; // where they end is a place to come back to
+    uint32_t sequence = 0;
+    const int32_t *tokens = nullptr; // [n]; null beside embeddings: the ids 0
+    size_t n = 0, n_logits = 0, n_hidden = 0;
+    bool mark = false;                 // where they end is a place to come back to
+    const float *embeddings = nullptr; // [n][n_embd] rows of the stream in place of the tokens' own
+    const int32_t *positions = nullptr; // [n]; null: the next ones
 };
 
 struct BatchOptions {
     Progress progress;                       // tokens done
     float *logits = nullptr;                 // [sum of n_logits][n_vocab], item after item
+    float *hidden = nullptr;                 // [sum of n_hidden][n_embd], item after item
     const matmul::Options *matmul = nullptr; // null: those of the session
 };
 
@@ -78,24 +83,31 @@ public:
     Session(const Session &) = delete;
     Session &operator=(const Session &) = delete;
 
-    // The contracts of include/ggufx/model.h and batch.h; none throws or allocates, but load().
-    // Sequences are below n_sequences().
+    // The contracts of include/ggufx/model.h and batch.h; none throws but decode_batch (bad_alloc,
+    // with embeddings). Sequences are below n_sequences().
     Status decode(const int32_t *tokens, size_t n, const DecodeOptions &options, Failure *failure);
     Status decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
                         Failure *failure);
     Status logits(float *out, Failure *failure) const; // [n_vocab]
     uint64_t length(uint32_t sequence) const { return sequences_[sequence].length; }
     const int32_t *ids(uint32_t sequence) const { return sequences_[sequence].ids; } // [length]
+    const int32_t *positions(uint32_t sequence) const { return sequences_[sequence].positions; }
     size_t logits_size() const { return logits_.size(); }
     const matmul::Options &matmul_options() const { return matmul_; }
     // Grows with each call that changed sequence 0.
     uint64_t n_changes() const { return n_changes_; }
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
+    Status remove(uint32_t sequence, uint64_t first, uint64_t n, Failure *failure);
+    Status shift(uint32_t sequence, uint64_t first, uint64_t n, int32_t delta, Failure *failure);
 
-    // Tokens, caches and states of a sequence, without logits. A failed load changes nothing; what
-    // it refuses: Caches::load, ids outside of the vocabulary and modes that are none (MALFORMED),
-    // more than n_context (CAPACITY).
+    // Whether n tokens from `first` on are among those of a sequence.
+    static Status check_part(uint64_t length, uint64_t first, uint64_t n, uint32_t sequence,
+                             Failure *failure);
+
+    // Tokens, caches and states of a sequence or of kAllSequences, without logits. A failed load
+    // changes nothing; what it refuses: Caches::load, what tokens cannot be (MALFORMED), more than
+    // n_context (CAPACITY).
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
     // Throws Error as well: what the file fails with.
@@ -103,6 +115,7 @@ public:
     Status load_path(uint32_t sequence, const char *path, Failure *failure);
 
     static uint64_t sequence_bytes(uint32_t n_context); // of each, beside its cache
+    uint64_t embedded_bytes() const;                    // of rows of the caller's that are kept
 
     const Model &model() const { return model_; }
     const Caches &caches() const { return caches_; }
@@ -123,11 +136,18 @@ public:
 private:
     // A conversation, of which the caches hold the first tokens.
     struct Sequence {
-        int32_t *ids;   // [n_context]
-        uint8_t *modes; // [n_context]: how each was computed, for when it is again
+        int32_t *ids;       // [n_context]
+        int32_t *positions; // [n_context], ascending
+        uint8_t *modes;     // [n_context]: how each was computed, for when it is again
         uint64_t length, held;
-        uint64_t end; // of an open call: its length then; else 0
+        uint64_t end;           // of an open call: its length then; else 0
+        Vector<float> embedded; // [n_embd] of each token that is kModeEmbedded
+
+        int64_t next_position() const { return length ? int64_t{positions[length - 1]} + 1 : 0; }
+        uint64_t n_embedded(uint64_t n_tokens) const; // of the first so many
     };
+    struct Loaded;
+    class TokenReader;
     class Poll;
     class Call;
 
@@ -135,6 +155,15 @@ private:
     Runner runner(const matmul::Options &options);
     Status check_items(const BatchItem *items, size_t n_items, Failure *failure);
     Status check_item(const BatchItem &item, size_t index, Failure *failure) const;
+    Status check_tokens(const BatchItem &item, Failure *failure) const;
+    Status check_positions(const BatchItem &item, Failure *failure) const;
+    Status check_embeddings(const BatchItem &item, Failure *failure) const;
+    void make_room(const BatchItem &item);
+    void shorten(Sequence &sequence, uint64_t length) const;
+    Status remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure);
+    int32_t end_of_positions() const;
+    static void save_tokens(SnapshotOutput &out, const Sequence &sequence);
+    void take(uint32_t index, Loaded &loaded);
 
     const Model &model_;
     const matmul::Options matmul_;
@@ -145,8 +174,8 @@ private:
     Vector<const double *> frequencies_; // of each rotation
     BatchRows rows_;
     Vector<Sequence> sequences_;
-    Vector<int32_t> ids_;   // of all sequences
-    Vector<uint8_t> modes_; // the same
+    Vector<int32_t> ids_, positions_; // of all sequences
+    Vector<uint8_t> modes_;           // the same
     Vector<BatchItem> items_;
     bool has_logits_ = false; // of sequence 0
     uint64_t n_changes_ = 0;

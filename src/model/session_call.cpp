@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <algorithm>
+
 namespace ggufx::model {
 
 namespace {
@@ -69,14 +71,15 @@ public:
         matmul::Options matmul;
         Progress progress;
         AttentionHook attention; // of one item
-        float *logits;           // [n_logits][n_vocab]
+        float *logits;           // [sum of n_logits][n_vocab]
+        float *hidden = nullptr; // [sum of n_hidden][n_embd]
         ProductWatcher *products = nullptr;
     };
     Call(Session &session, const BatchItem *items, size_t n_items, const Options &options)
         : session_(session), items_(items), n_items_(n_items), options_(options),
           poll_(options_.progress, options_.attention, sequence(0).length, n_tokens(),
                 session.model_.shape().n_layers),
-          logits_(options.logits) {}
+          out_{options.logits, options.hidden} {}
 
     Status run(Failure *failure);
 
@@ -98,9 +101,12 @@ private:
     Place first_place(Take take, size_t item) const;
     uint8_t mode_at(const Place &place) const;
     size_t add_rows(const Place &place, uint64_t end);
+    size_t add_again(const Place &place, size_t most);
+    void add_fresh(const Place &place, size_t n);
     uint64_t gather(Take take, Place *place);
     Status pass(Take take, Failure *failure);
     Status forward(const matmul::Options &matmul, AttentionWatcher *watcher, Failure *failure);
+    void take_tokens(const BatchItem &item, Sequence &sequence) const;
     void commit();
 
     Session &session_;
@@ -108,7 +114,7 @@ private:
     size_t n_items_;
     const Options options_;
     Poll poll_;
-    float *logits_;        // of the next rows
+    Runner::Outputs out_;  // of the next rows
     uint64_t n_fresh_ = 0; // new tokens that are done
 };
 
@@ -117,8 +123,12 @@ Status Session::Call::begin(Failure *failure) {
     Caches &caches = session_.caches_;
     for (size_t i = 0; i < n_items_; i++) {
         const Sequence &s = sequence(i);
-        const Status status = caches.begin(items_[i].sequence, s.length - s.held, failure);
+        const uint64_t again = s.length - s.held;
+        Failure why = {};
+        const Status status = caches.begin(items_[i].sequence, again, again + items_[i].n, &why);
         if (status == Status::ok) continue;
+        (void)set_failure(failure, status, {.index = i}, "item %" PRIu64 ": %s",
+                          static_cast<uint64_t>(i), why.message);
         while (i-- > 0) caches.rollback(items_[i].sequence);
         return status;
     }
@@ -134,12 +144,14 @@ Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *w
     run.watch(watcher, &poll_);
     run.watch(options_.products);
     Status status = run.forward(session_.rows_, failure);
-    if (status == Status::ok) status = run.project(logits_, session_.rows_, failure);
+    if (status == Status::ok) status = run.project(out_, session_.rows_, failure);
     if (status != Status::ok) return status;
-    const size_t n_values = session_.rows_.wanted().size() * session_.logits_.size();
-    if (has_nan(logits_, n_values))
+    const size_t n_logits = session_.rows_.n_logits() * session_.logits_.size();
+    const size_t n_hidden = session_.rows_.n_hidden() * session_.model_.shape().n_embd;
+    if (has_nan(out_.logits, n_logits) || has_nan(out_.hidden, n_hidden))
         return set_failure(failure, Status::value, {}, "the model computed a NaN");
-    logits_ += n_values;
+    if (n_logits) out_.logits += n_logits;
+    if (n_hidden) out_.hidden += n_hidden;
     return status;
 }
 
@@ -162,27 +174,62 @@ Session::Call::Place Session::Call::first_place(Take take, size_t item) const {
 
 uint8_t Session::Call::mode_at(const Place &place) const {
     const Sequence &s = sequence(place.item);
-    return place.at < s.length ? s.modes[place.at] : mode_of(options_.matmul);
+    return place.at < s.length ? products_of(s.modes[place.at]) : mode_of(options_.matmul);
+}
+
+// Tokens of before, all of one mode; how many.
+size_t Session::Call::add_again(const Place &place, size_t most) {
+    const Sequence &s = sequence(place.item);
+    size_t n = 1;
+    while (n < most && products_of(s.modes[place.at + n]) == mode_at(place)) n++;
+    session_.rows_.add({.sequence = items_[place.item].sequence,
+                        .first = place.at,
+                        .n = n,
+                        .ids = s.ids + place.at,
+                        .positions = s.positions + place.at,
+                        .position = 0});
+    const size_t width = session_.model_.shape().n_embd;
+    const float *row = s.embedded.empty() ? nullptr : s.embedded.data();
+    if (row) row += s.n_embedded(place.at) * width;
+    for (size_t i = 0; i < n && row; i++) {
+        if (!(s.modes[place.at + i] & kModeEmbedded)) continue;
+        session_.rows_.embed(n - 1 - i, row);
+        row += width;
+    }
+    return n;
+}
+
+void Session::Call::add_fresh(const Place &place, size_t n) {
+    const BatchItem &item = items_[place.item];
+    const Sequence &s = sequence(place.item);
+    const uint64_t done = place.at - s.length;
+    const uint64_t behind = s.end - place.at - n; // tokens for a later batch
+    const auto wanted = [&](size_t all) {
+        const uint64_t here = all > behind ? all - behind : 0;
+        return here < n ? static_cast<size_t>(here) : n;
+    };
+    session_.rows_.add({.sequence = item.sequence,
+                        .first = place.at,
+                        .n = n,
+                        .ids = item.tokens ? item.tokens + done : nullptr,
+                        .positions = item.positions ? item.positions + done : nullptr,
+                        .position = static_cast<int32_t>(s.next_position() + int64_t(done)),
+                        .n_logits = wanted(item.n_logits),
+                        .n_hidden = wanted(item.n_hidden)});
+    const size_t width = session_.model_.shape().n_embd;
+    for (size_t i = 0; i < n && item.embeddings; i++)
+        session_.rows_.embed(n - 1 - i, item.embeddings + (done + i) * width);
 }
 
 // As many tokens as fit from a place on, all of its mode, all new or none.
 size_t Session::Call::add_rows(const Place &place, uint64_t end) {
-    const BatchItem &item = items_[place.item];
     const Sequence &s = sequence(place.item);
     const bool again = place.at < s.length;
     const uint64_t left = (again && s.length < end ? s.length : end) - place.at;
-    const size_t most =
-        left < session_.rows_.room() ? static_cast<size_t>(left) : session_.rows_.room();
-    if (again) {
-        size_t n = 1;
-        while (n < most && s.modes[place.at + n] == s.modes[place.at]) n++;
-        session_.rows_.add(item.sequence, s.ids + place.at, n, place.at, 0);
-        return n;
-    }
-    const uint64_t behind = s.end - place.at - most; // tokens for a later batch
-    const uint64_t n_logits = item.n_logits > behind ? item.n_logits - behind : 0;
-    session_.rows_.add(item.sequence, item.tokens + (place.at - s.length), most, place.at,
-                       n_logits < most ? static_cast<size_t>(n_logits) : most);
+    const size_t room = session_.rows_.room();
+    const size_t most = left < room ? static_cast<size_t>(left) : room;
+    if (again) return add_again(place, most);
+    add_fresh(place, most);
     return most;
 }
 
@@ -220,14 +267,26 @@ Status Session::Call::pass(Take take, Failure *failure) {
     return Status::ok;
 }
 
+// There is room for embeddings: make_room.
+void Session::Call::take_tokens(const BatchItem &item, Sequence &s) const {
+    const uint8_t mode = mode_of(options_.matmul) | (item.embeddings ? kModeEmbedded : 0);
+    const int64_t next = s.next_position();
+    for (size_t i = 0; i < item.n; i++) {
+        s.ids[s.length + i] = item.tokens ? item.tokens[i] : 0;
+        s.positions[s.length + i] =
+            item.positions ? item.positions[i] : static_cast<int32_t>(next + int64_t(i));
+        s.modes[s.length + i] = mode;
+    }
+    const size_t n_values = item.embeddings ? item.n * session_.model_.shape().n_embd : 0;
+    s.embedded.insert(s.embedded.end(), item.embeddings, item.embeddings + n_values);
+    s.length += item.n;
+}
+
 void Session::Call::commit() {
-    const uint8_t mode = mode_of(options_.matmul);
     for (size_t i = 0; i < n_items_; i++) {
         Sequence &s = sequence(i);
         session_.n_changes_ += items_[i].sequence == 0;
-        memcpy(s.ids + s.length, items_[i].tokens, items_[i].n * sizeof *s.ids);
-        memset(s.modes + s.length, mode, items_[i].n);
-        s.length += items_[i].n;
+        take_tokens(items_[i], s);
         session_.caches_.commit(items_[i].sequence, s.length - s.held);
         s.held = s.length;
         if (items_[i].mark) session_.caches_.mark(items_[i].sequence);
@@ -253,32 +312,13 @@ Status Session::Call::run(Failure *failure) {
     return status;
 }
 
-Status Session::check_ids(const int32_t *tokens, size_t n, Failure *failure) const {
-    for (size_t i = 0; i < n; i++) {
-        if (tokens[i] >= 0 && static_cast<uint64_t>(tokens[i]) < model_.shape().n_vocab) continue;
-        return set_failure(failure, Status::argument, {kNone, i},
-                           "token %" PRIu64 " is %" PRId32 ", the vocabulary has %" PRIu64
-                           " tokens",
-                           static_cast<uint64_t>(i), tokens[i], model_.shape().n_vocab);
-    }
-    return Status::ok;
-}
-
-static Status check_room(uint64_t length, size_t n, uint32_t n_context, Failure *failure) {
-    if (n <= n_context - length) return Status::ok;
-    return set_failure(failure, Status::capacity, {},
-                       "%" PRIu64 " tokens do not fit: %" PRIu64 " of %" PRIu32 " are used",
-                       static_cast<uint64_t>(n), length, n_context);
-}
-
 Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &options,
                        Failure *failure) {
     const size_t n_vocab = logits_.size();
-    Status status = check_room(sequences_[0].length, n, n_context_, failure);
-    if (status == Status::ok) status = check_ids(tokens, n, failure);
-    if (status != Status::ok) return status;
     float *const all = options.all_logits;
-    const BatchItem item = {0, tokens, n, all ? n : 1, false};
+    const BatchItem item = {.tokens = tokens, .n = n, .n_logits = all ? n : 1};
+    Status status = check_tokens(item, failure);
+    if (status != Status::ok) return status;
     Call call(*this, &item, 1,
               {matmul_, options.progress, options.attention, all ? all : next_logits_.data()});
     status = call.run(failure);
@@ -289,42 +329,22 @@ Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &opt
     return status;
 }
 
-Status Session::check_item(const BatchItem &item, size_t index, Failure *failure) const {
-    const uint64_t at = index;
-    const auto refuse = [&](const char *what) {
-        return set_failure(failure, Status::argument, {.index = at}, "item %" PRIu64 ": %s", at,
-                           what);
-    };
-    if (item.sequence >= sequences_.size())
-        return set_failure(failure, Status::argument, {.index = at},
-                           "item %" PRIu64 ": sequence %" PRIu32 ", the session has %" PRIu64, at,
-                           item.sequence, static_cast<uint64_t>(sequences_.size()));
-    if (!item.tokens || item.n == 0) return refuse("tokens must hold at least one id");
-    if (sequences_[item.sequence].end) return refuse("its sequence has an item before it");
-    Failure why = {};
-    Status status = check_room(sequences_[item.sequence].length, item.n, n_context_, &why);
-    if (status == Status::ok) status = check_ids(item.tokens, item.n, &why);
-    if (status == Status::ok) return status;
-    return set_failure(failure, status, {.index = at}, "item %" PRIu64 ": %s", at, why.message);
-}
-
-Status Session::check_items(const BatchItem *items, size_t n_items, Failure *failure) {
-    Status status = Status::ok;
-    size_t n = 0;
-    while (n < n_items && status == Status::ok) {
-        status = check_item(items[n], n, failure);
-        if (status == Status::ok) sequences_[items[n++].sequence].end = 1;
-    }
-    while (n-- > 0) sequences_[items[n].sequence].end = 0;
-    return status;
+// For embeddings of the caller's, which are kept.
+void Session::make_room(const BatchItem &item) {
+    if (!item.embeddings) return;
+    Vector<float> &rows = sequences_[item.sequence].embedded;
+    const size_t needed = rows.size() + item.n * size_t{model_.shape().n_embd};
+    if (needed > rows.capacity()) rows.reserve(std::max(needed, 2 * rows.size()));
 }
 
 Status Session::decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
                              Failure *failure) {
     const Status status = check_items(items, n_items, failure);
     if (status != Status::ok || n_items == 0) return status;
+    for (size_t i = 0; i < n_items; i++) make_room(items[i]);
     const matmul::Options &matmul = options.matmul ? *options.matmul : matmul_;
-    Call call(*this, items, n_items, {matmul, options.progress, {}, options.logits});
+    Call call(*this, items, n_items,
+              {matmul, options.progress, {}, options.logits, options.hidden});
     const Status done = call.run(failure);
     for (size_t i = 0; i < n_items && done == Status::ok; i++)
         if (items[i].sequence == 0) has_logits_ = false;
@@ -334,8 +354,9 @@ Status Session::decode_batch(const BatchItem *items, size_t n_items, const Batch
 Status Session::advance(const int32_t *tokens, size_t n, Failure *failure,
                         const Watchers &watchers) {
     has_logits_ = false;
-    const BatchItem item = {0, tokens, n, 0, false};
-    return Call(*this, &item, 1, {matmul_, watchers.progress, {}, nullptr, watchers.products})
+    const BatchItem item = {.tokens = tokens, .n = n};
+    return Call(*this, &item, 1,
+                {matmul_, watchers.progress, {}, nullptr, nullptr, watchers.products})
         .run(failure);
 }
 

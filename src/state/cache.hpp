@@ -25,7 +25,6 @@ struct Config {
 };
 
 constexpr uint32_t kAllSequences = UINT32_MAX;
-constexpr uint64_t kAnyLength = UINT64_MAX;
 
 // Where a layer finds what it remembers, and where it leaves that: [tail_rows][tail_values] and
 // [state_values] floats, aligned to 64 bytes, null for what the layer has none of. All of `out` is
@@ -110,9 +109,9 @@ public:
     // Replace a sequence, or all, by a snapshot of one, or of all; the end of it is marked. What
     // reader.ended does, another load perhaps, happens when this one can no longer fail.
     // Errors: ARGUMENT, STATE (a call is open), MAGIC, VERSION, MISMATCH, MALFORMED, CHECKSUM, what
-    // the reader returns. n_tokens: each sequence has so many, else MALFORMED.
+    // the reader returns. expected (may be null): the tokens that each has, else MALFORMED.
     Status load(uint32_t sequence, const Reader &reader, Failure *failure,
-                uint64_t n_tokens = kAnyLength);
+                const ExpectedTokens *expected = nullptr);
 
 private:
     StateCache() = default;

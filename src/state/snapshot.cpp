@@ -83,9 +83,9 @@ Status save_sequence(SnapshotOutput &out, const StateCache::State &s, uint32_t i
 // Reads into slots of the cache that are free, and lets go of them unless all was good.
 class Load {
 public:
-    Load(StateCache::State &state, Range range, const Reader &reader, uint64_t n_tokens,
-         Failure *failure)
-        : s_(state), range_(range), in_(reader), n_tokens_(n_tokens), failure_(failure) {}
+    Load(StateCache::State &state, Range range, const Reader &reader,
+         const ExpectedTokens *expected, Failure *failure)
+        : s_(state), range_(range), in_(reader), expected_(expected), failure_(failure) {}
     ~Load() {
         for (uint32_t i = range_.first; i < range_.end; i++) drop_slot(s_, s_.sequences[i].working);
     }
@@ -102,7 +102,7 @@ private:
     StateCache::State &s_;
     Range range_;
     SnapshotInput in_;
-    uint64_t n_tokens_;
+    const ExpectedTokens *expected_; // of the range, or null
     Failure *failure_;
 };
 
@@ -155,10 +155,11 @@ Status Load::sequence(uint32_t index) {
         return set_failure(failure_, Status::malformed, {.index = index},
                            "snapshot of states: %llu tokens in a sequence, at most %llu",
                            ull(sequence.loaded), ull(kMostTokens));
-    if (n_tokens_ != kAnyLength && sequence.loaded != n_tokens_)
+    const uint64_t wanted = expected_ ? expected_[index - range_.first].n_tokens : sequence.loaded;
+    if (sequence.loaded != wanted)
         return set_failure(failure_, Status::malformed, {.index = index},
                            "snapshot of states: %llu tokens in a sequence that has %llu",
-                           ull(sequence.loaded), ull(n_tokens_));
+                           ull(sequence.loaded), ull(wanted));
     if (sequence.loaded == 0) return Status::ok;
     sequence.working = take_slot(s_);
     float *to = s_.slot(sequence.working);
@@ -216,13 +217,13 @@ Status StateCache::save(uint32_t sequence, WriteFn write, void *user, Failure *f
 }
 
 Status StateCache::load(uint32_t sequence, const Reader &reader, Failure *failure,
-                        uint64_t n_tokens) {
+                        const ExpectedTokens *expected) {
     State &s = *state_;
     Range range;
     Status status = check_range(s, sequence, &range, failure);
     for (uint32_t i = range.first; status == Status::ok && i < range.end; i++)
         status = check_closed(s, i, failure);
-    return status == Status::ok ? Load(s, range, reader, n_tokens, failure).run() : status;
+    return status == Status::ok ? Load(s, range, reader, expected, failure).run() : status;
 }
 
 } // namespace ggufx::state

@@ -58,9 +58,14 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
     ggufx_status status = GGUFX_OK;
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
     ggufx_batch_options options;
-    ggufx_batch_item items[3] = {{0, GGUFX_BATCH_LOGITS, ids, 2},
-                                 {1, GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK, ids + 1, kTokens},
-                                 {2, GGUFX_BATCH_ALL_LOGITS, ids + 7, 1}};
+    int32_t last[2] = {0, 0};
+    ggufx_batch_item items[3] = {
+        {.sequence = 0, .flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 2},
+        {.sequence = 1,
+         .flags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK,
+         .tokens = ids + 1,
+         .n_tokens = kTokens},
+        {.sequence = 2, .flags = GGUFX_BATCH_ALL_LOGITS, .tokens = ids + 7, .n_tokens = 1}};
     a->batch_options_init(&options);
     options.progress = e->progress;
     options.item_size = sizeof *items;
@@ -78,7 +83,17 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
     options.n_logits = (size_t)3 * n_vocab;
     TRY(a->session_decode_batch(session, items, 3, &options, &e->error));
     exercise_mix(e, logits, options.n_logits, sizeof *logits);
-    TRY(a->session_sequence_truncate(session, 1, kTokens, &e->error));
+    TRY(a->session_sequence_remove(session, 1, 1, 2, &e->error));
+    TRY(a->session_sequence_shift(session, 1, 1, kTokens - 2, -2, &e->error));
+    TRY(a->session_sequence_tokens(last, last + 1, session, 1, kTokens - 2, 1, &e->error));
+    MUST(last[0] == ids[1] && last[1] == kTokens - 2);
+    TRY(a->session_sequence_truncate(session, 1, 0, &e->error));
+    TRY(a->session_sequence_copy(session, 2, 1, 3, &e->error));
+    options.n_logits = 0;
+    options.logits = NULL;
+    items[1].flags = 0;
+    items[1].n_tokens = kTokens - 3;
+    TRY(a->session_decode_batch(session, items + 1, 1, &options, &e->error));
     TRY(a->session_sequence_truncate(session, 2, 3, &e->error));
     TRY(use_snapshots(e, session));
 end:

@@ -69,6 +69,25 @@ class Pipe(Chat):
         self.talk("a\n", "--grammar", grammar, "--json-schema", "{}", code=2)
         self.talk("a\n", "--grammar", grammar, "--tools", schema, code=2)
 
+    def test_guessed_answers_are_the_same_whoever_guesses(self):
+        text = "Once upon a time\nThe dog and the dog and the dog\nAnd the dog\n"
+        grammar = 'root ::= " the " ("cat" | "dog") [a-z ]{3,9} "."'
+        for more in (SHORT, ("--seed", "5", "--repeat-penalty", "1.1", "--ctk", "gx4", "-n", "30"),
+                     ("--seed", "6", "--grammar", grammar), ("--temp", "0", "--ctx", "128")):
+            args = (MODEL, "--template", self.template, "--json", *more)
+            lookup, draft, *plain = [
+                [json.loads(line) for line in self.talk(text, *args, *guess)[0].splitlines()]
+                for guess in (("--lookup",), ("--draft", MODEL), *([()] if more == SHORT else []))]
+            self.assertEqual(len(lookup), 3)
+            self.assertTrue(all("accepted_tokens" not in a for answers in plain for a in answers))
+            for other in (draft, *plain):
+                self.assertEqual([(a["content"], a["tokens"]) for a in lookup],
+                                 [(a["content"], a["tokens"]) for a in other])
+            self.assertGreater(draft[-1]["accepted_tokens"], draft[0]["accepted_tokens"])
+            self.assertGreaterEqual(draft[-1]["guessed_tokens"], draft[-1]["accepted_tokens"])
+        self.talk("a\n", MODEL, "--lookup", "--draft", MODEL, code=2)
+        self.talk("a\n", MODEL, "--draft", self.path("none.gguf"), code=1)
+
     def test_an_answer_of_channels_has_no_grammar(self):
         channels = self.path("channels.jinja", (TEMPLATE + "{# <|channel|>final<|message|> #}").encode())
         said = self.talk("a\n", MODEL, "--template", channels, "--grammar", 'root ::= "a"', code=4)[1]

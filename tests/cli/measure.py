@@ -102,6 +102,33 @@ class Bench(tool.Case):
                           (("--sequences", "0"), "--sequences"), (("-d", "-1"), "--depth")):
             self.assertIn(word, self.fails(2, *args, *bad))
 
+    def test_model_guesses_tokens_of_a_text(self):
+        text = self.path("text", b"Once upon a time there was a dog. The dog was good. " * 40)
+        args = ("bench", "model", tool.MODEL, "--prompt-tokens", "0", "-r", "1", "--products", "rows")
+        guesses = ("--guess", "none,lookup,draft", "--draft", tool.MODEL)
+        for more, name in ((("--text", "repeat"), "repeat"), (("--text-file", text), "file"),
+                           ((), "random")):
+            lines = self.lines(*args, *guesses, *more, "-n", "100", "--prompt-predict", "9+90", "-d", "0,70")
+            self.assertEqual([(line["guess"], line["depth"], line["test"]) for line in lines],
+                             [(guess, depth, test) for guess in ("none", "lookup", "draft")
+                              for depth in (0, 70) for test in ("tg100", "pp9+tg90")])
+            for line in lines:
+                self.assertEqual(line["text"], name)
+                self.assertGreater(line["tps"], 0)
+                if line["guess"] == "none":
+                    self.assertIsNone(line["accepted"])
+                elif line["guess"] == "lookup" and name != "random":
+                    self.assertTrue(0.1 < line["accepted"] <= 1, line)
+        rows = self.ok(*args, "-n", "60", "--guess", "lookup", "--text-file", text).decode().splitlines()
+        self.assertIn(" %\t", rows[1])
+        for bad, word in ((("--sequences", "2"), "--sequences 1"), (("--products", "f32"), "rows or tiles"),
+                          (("--guess", "odd"), "odd"), (("--text", "odd"), "odd"),
+                          (("--text", "repeat", "--text-file", text), "--text"),
+                          (("--text-file", self.path("short", b"a dog")), "the tests need 65")):
+            self.assertIn(word, self.fails(2, *args, "--guess", "lookup", *bad))
+        self.assertIn("--draft", self.fails(2, *args, "--guess", "draft"))
+        self.fails(1, *args, "--text-file", self.path("absent"))
+
     def test_model_rows_are_tables_of_other_programs(self):
         args = ("bench", "model", tool.MODEL, "--prompt-tokens", "4,5", "-n", "0", "-r", "1")
         rows = list(csv.DictReader(io.StringIO(self.ok(*args, "--format", "csv").decode())))

@@ -3,7 +3,7 @@
 // operations on models of every kind of memory, where calls are made by rows, by tiles, or by both.
 // Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
 // SPDX-License-Identifier: MIT
-#include "tiny_files.hpp"
+#include "batch_calls.hpp"
 
 extern "C" {
 #include "test_step.h"
@@ -52,78 +52,20 @@ size_t operations() {
     return asked() ? strtoul(asked(), nullptr, 10) : 60;
 }
 
-ggufx_session *make_session(const ggufx_model *model, uint32_t n_sequences, uint32_t n_batch,
-                            uint32_t type, ggufx_error *error) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
-    options.n_context = kContext;
-    options.n_batch = n_batch;
-    options.n_sequences = n_sequences;
-    options.type_k = options.type_v = type;
-    options.matmul_flags = GGUFX_MATMUL_F32; // which no call uses
-    ggufx_session *session = nullptr;
-    return ggufx_session_create(&session, model, &options, error) == GGUFX_OK ? session : nullptr;
-}
-
-// What a call asks for, and the logits it gives.
-struct Call {
-    std::vector<ggufx_batch_item> items;
-    std::vector<float> logits;
-    uint32_t flags = 0;
-
-    ggufx_status run(ggufx_session *session, size_t n_vocab, const ggufx_progress *progress,
-                     ggufx_error *error) {
-        size_t n_rows = 0;
-        for (const ggufx_batch_item &item : items)
-            n_rows += item.flags & GGUFX_BATCH_ALL_LOGITS ? item.n_tokens
-                                                          : item.flags & GGUFX_BATCH_LOGITS;
-        logits.assign(n_rows * n_vocab, -1);
-        ggufx_batch_options options;
-        ggufx_batch_options_init(&options);
-        options.flags = GGUFX_BATCH_MATMUL;
-        options.matmul_flags = flags;
-        options.item_size = sizeof(ggufx_batch_item);
-        options.progress = progress;
-        options.logits = n_rows ? logits.data() : nullptr;
-        options.n_logits = logits.size();
-        return ggufx_session_decode_batch(session, items.data(), items.size(), &options, error);
-    }
-};
-
-struct File {
-    std::vector<uint8_t> bytes;
-    size_t at = 0;
-    static ggufx_status write(void *user, const void *data, size_t n) {
-        auto &file = *static_cast<File *>(user);
-        const auto *from = static_cast<const uint8_t *>(data);
-        file.bytes.insert(file.bytes.end(), from, from + n);
-        return GGUFX_OK;
-    }
-    static ggufx_status read(void *user, void *data, size_t n) {
-        auto &file = *static_cast<File *>(user);
-        if (n > file.bytes.size() - file.at) return GGUFX_E_TRUNCATED;
-        memcpy(data, file.bytes.data() + file.at, n);
-        file.at += n;
-        return GGUFX_OK;
-    }
-};
-
-int32_t countdown(void *user, uint64_t, uint64_t) {
-    return --*static_cast<int *>(user) == 0;
-}
-
 // One model with one type of cache, in one way.
 class Crowd {
 public:
     Crowd(const ggufx_model *model, const std::string &name, const CacheType &type, const Way &way,
           uint64_t seed)
         : model_(model), name_(name + ", " + type.name + ", " + way.name), type_(type.type),
-          way_(way), n_vocab_(vocabulary_of(model)), random_{seed} {
+          way_(way), facts_(facts_of(model)), n_vocab_(facts_.n_vocab), random_{seed} {
         for (size_t i = 0; i < kStreams; i++) {
             streams_.push_back(random_ids(kContext, n_vocab_, 100 + i));
             const Ids &first = streams_[i / kFamily * kFamily];
             std::copy_n(first.begin(), kShared, streams_[i].begin());
-            want_.push_back(alone(streams_[i]));
+            const auto &both = alone(streams_[i]);
+            want_.push_back(both.logits);
+            want_hidden_.push_back(both.hidden);
         }
     }
     Crowd(const Crowd &) = delete;
@@ -137,7 +79,15 @@ private:
         size_t stream = 0, length = 0;
     };
 
-    std::vector<float> alone(const Ids &ids);
+    struct Rows {
+        std::vector<float> logits, hidden; // [kContext][..]
+    };
+    Rows alone(const Ids &ids);
+    CrowdMode mode(uint32_t n_sequences, uint32_t n_batch) const {
+        // with flags that no call uses
+        return {
+            .n_sequences = n_sequences, .n_context = kContext, .n_batch = n_batch, .type = type_};
+    }
     void step();
     Call random_call(bool many);
     void check(const Call &call, const std::vector<size_t> &before);
@@ -151,27 +101,30 @@ private:
     const std::string name_;
     const uint32_t type_;
     const Way &way_;
+    const ggufx_model_facts facts_;
     const size_t n_vocab_;
     Random random_;
     std::vector<Ids> streams_;
-    std::vector<std::vector<float>> want_; // [kContext][n_vocab] of each stream
+    std::vector<std::vector<float>> want_, want_hidden_; // [kContext][..] of each stream
     ggufx_session *session_ = nullptr;
     Sequence sequences_[kSequences];
     size_t n_cancelled_ = 0;
 };
 
-// All logits of a stream in a session of its own: two calls, whole batches.
-std::vector<float> Crowd::alone(const Ids &ids) {
+// All rows of a stream in a session of its own: two calls, whole batches.
+Crowd::Rows Crowd::alone(const Ids &ids) {
     ggufx_error error = {};
-    ggufx_session *session = make_session(model_, 0, 0, type_, &error);
+    ggufx_session *session = make_session(model_, mode(0, 0), &error);
     must(session ? GGUFX_OK : GGUFX_E_INTERNAL, error, name_.c_str());
-    std::vector<float> out;
+    Rows out;
     for (size_t at = 0; at < kContext; at = way_.end(at)) {
         Call call;
         call.flags = way_.at(at);
-        call.items.push_back({0, GGUFX_BATCH_ALL_LOGITS, ids.data() + at, way_.end(at) - at});
-        must(call.run(session, n_vocab_, nullptr, &error), error, name_.c_str());
-        out.insert(out.end(), call.logits.begin(), call.logits.end());
+        call.items.push_back(make_item(0, GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_ALL_EMBED,
+                                       ids.data() + at, way_.end(at) - at));
+        must(call.run(session, facts_, nullptr, &error), error, name_.c_str());
+        out.logits.insert(out.logits.end(), call.logits.begin(), call.logits.end());
+        out.hidden.insert(out.hidden.end(), call.hidden.begin(), call.hidden.end());
     }
     ggufx_session_destroy(session);
     return out;
@@ -190,11 +143,14 @@ Call Crowd::random_call(bool many) {
         call.flags = way_.at(s.length);
         const size_t most = way_.end(s.length) - s.length;
         const size_t n = many && random_.below(3) == 0 ? 1 + random_.below(most) : 1;
-        static constexpr uint32_t kFlags[] = {GGUFX_BATCH_LOGITS, GGUFX_BATCH_LOGITS, 0,
-                                              GGUFX_BATCH_ALL_LOGITS,
+        static constexpr uint32_t kFlags[] = {GGUFX_BATCH_LOGITS,
+                                              GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_EMBED,
+                                              0,
+                                              GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_EMBED,
+                                              GGUFX_BATCH_EMBED,
                                               GGUFX_BATCH_LOGITS | GGUFX_BATCH_MARK};
-        call.items.push_back(
-            {i, kFlags[random_.below(5)], streams_[s.stream].data() + s.length, n});
+        call.items.push_back(make_item(i, kFlags[random_.below(std::size(kFlags))],
+                                       streams_[s.stream].data() + s.length, n));
     }
     return call;
 }
@@ -208,29 +164,31 @@ void Crowd::check_lengths(const char *how) {
 }
 
 void Crowd::check(const Call &call, const std::vector<size_t> &before) {
-    const float *got = call.logits.data();
+    const float *logits = call.logits.data(), *hidden = call.hidden.data();
     for (size_t i = 0; i < call.items.size(); i++) {
         const ggufx_batch_item &item = call.items[i];
-        const bool all = item.flags & GGUFX_BATCH_ALL_LOGITS;
-        const size_t n = all ? item.n_tokens : item.flags & GGUFX_BATCH_LOGITS;
-        const size_t row = before[i] + item.n_tokens - n;
-        const float *want = &want_[sequences_[item.sequence].stream][0] + row * n_vocab_;
-        CHECK(memcmp(got, want, n * n_vocab_ * sizeof(float)) == 0,
+        const size_t stream = sequences_[item.sequence].stream, end = before[i] + item.n_tokens;
+        const auto same = [&](const float *&got, const std::vector<float> &all, size_t n,
+                              size_t width) {
+            const bool is = !memcmp(got, &all[(end - n) * width], n * width * sizeof(float));
+            got += n * width;
+            return is;
+        };
+        const size_t n = Call::rows_of(item, GGUFX_BATCH_LOGITS, GGUFX_BATCH_ALL_LOGITS);
+        const size_t n_hidden = Call::rows_of(item, GGUFX_BATCH_EMBED, GGUFX_BATCH_ALL_EMBED);
+        const bool equal = same(logits, want_[stream], n, n_vocab_);
+        CHECK(same(hidden, want_hidden_[stream], n_hidden, facts_.n_embedding) && equal,
               "%s: item %zu of %zu: other bits of sequence %u, tokens %zu to %zu", name_.c_str(), i,
-              call.items.size(), item.sequence, before[i], before[i] + item.n_tokens);
-        got += n * n_vocab_;
+              call.items.size(), item.sequence, before[i], end);
     }
 }
 
 void Crowd::decode(bool cancel) {
     Call call = random_call(random_.below(3) == 0);
-    int polls = static_cast<int>(1 + random_.below(60));
-    ggufx_progress progress = {};
-    progress.struct_size = sizeof progress;
-    progress.user = &polls;
-    progress.report = countdown;
+    const Countdown end(static_cast<int>(1 + random_.below(60)));
     ggufx_error error = {};
-    const ggufx_status status = call.run(session_, n_vocab_, cancel ? &progress : nullptr, &error);
+    const ggufx_status status =
+        call.run(session_, facts_, cancel ? &end.progress : nullptr, &error);
     CHECK(status == GGUFX_OK || (cancel && status == GGUFX_E_CANCELLED), "%s: %s", name_.c_str(),
           error.message);
     n_cancelled_ += status != GGUFX_OK;
@@ -276,15 +234,22 @@ void Crowd::copy() {
 void Crowd::save_and_load() {
     const auto from = static_cast<uint32_t>(random_.below(kSequences));
     const auto to = static_cast<uint32_t>(random_.below(kSequences));
-    File file;
+    const bool all = random_.below(3) == 0;
+    const std::vector<Sequence> before(sequences_, sequences_ + kSequences);
+    SnapshotFile file;
     ggufx_error error = {};
-    must(ggufx_session_save(session_, from, File::write, &file, &error), error, name_.c_str());
+    must(ggufx_session_save(session_, all ? GGUFX_SESSION_ALL : from, SnapshotFile::write, &file,
+                            &error),
+         error, name_.c_str());
     const bool cut = random_.below(4) == 0;
     if (cut) file.bytes.resize(random_.below(file.bytes.size()));
-    const ggufx_status status = ggufx_session_load(session_, to, File::read, &file, &error);
+    if (all) decode(false); // which a load takes back
+    const ggufx_status status = ggufx_session_load(session_, all ? GGUFX_SESSION_ALL : to,
+                                                   SnapshotFile::read, &file, &error);
     CHECK(status == (cut ? GGUFX_E_TRUNCATED : GGUFX_OK), "%s: load: %s", name_.c_str(),
           error.message);
-    if (!cut) sequences_[to] = sequences_[from];
+    if (!cut && all) std::copy(before.begin(), before.end(), sequences_);
+    if (!cut && !all) sequences_[to] = sequences_[from];
     check_lengths("loaded");
 }
 
@@ -306,14 +271,14 @@ void Crowd::step() {
 void Crowd::run(uint32_t n_batch, size_t n_operations) {
     ggufx_error error = {};
     ggufx_session_destroy(session_);
-    session_ = make_session(model_, kSequences, n_batch, type_, &error);
+    session_ = make_session(model_, mode(kSequences, n_batch), &error);
     must(session_ ? GGUFX_OK : GGUFX_E_INTERNAL, error, name_.c_str());
     for (uint32_t i = 0; i < kSequences; i++) sequences_[i] = {random_.below(kStreams), 0};
     for (size_t i = 0; i < n_operations; i++) step();
 }
 
 bool takes(const ggufx_model *model, uint32_t type) {
-    ggufx_session *session = make_session(model, 0, 0, type, nullptr);
+    ggufx_session *session = make_session(model, {.n_context = kContext, .type = type}, nullptr);
     ggufx_session_destroy(session);
     return session != nullptr;
 }

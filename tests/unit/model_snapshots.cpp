@@ -48,6 +48,16 @@ Status load(const Session &session, MemoryFile &file, Failure *failure) {
     return inner(session).load(0, {MemoryFile::read, &file, MemoryFile::ended}, failure);
 }
 
+// Places in the snapshot of a sequence of 70 tokens: its head ends with a checksum at kEnd.
+constexpr size_t kCountsAt = 8 + 4 + 4, kIdsAt = kCountsAt + 16, kPositionsAt = kIdsAt + 4 * 70,
+                 kModesAt = kPositionsAt + 4 * 70, kEnd = kModesAt + 70;
+
+void sign(MemoryFile &file, size_t end) {
+    const uint64_t crc = ggufx::crc64(0, file.bytes.data(), end);
+    ggufx::store_u32le(&file.bytes[end], static_cast<uint32_t>(crc));
+    ggufx::store_u32le(&file.bytes[end + 4], static_cast<uint32_t>(crc >> 32));
+}
+
 class Subject {
 public:
     Subject(const std::string &name, const ggufx_model *model, uint32_t type)
@@ -62,6 +72,7 @@ public:
         damage_is_refused();
         other_parts_are_refused();
         odd_numbers_are_refused();
+        the_version_before_is_read();
     }
 
 private:
@@ -73,6 +84,7 @@ private:
     void damage_is_refused();
     void other_parts_are_refused();
     void odd_numbers_are_refused();
+    void the_version_before_is_read();
 
     const std::string name_;
     const ggufx_model *model_;
@@ -177,7 +189,7 @@ void Subject::other_parts_are_refused() {
     decode(shorter, 0, 149, "before a save");
     const auto part = [&](const Session &session, bool caches) {
         MemoryFile all = saved(session), rest;
-        const size_t head = 8 + 4 + 8 + 8 + 5 * ggufx_session_length(session.handle()) + 8;
+        const size_t head = 8 + 4 + 4 + 8 + 8 + 9 * ggufx_session_length(session.handle()) + 8;
         rest.bytes.assign(all.bytes.begin() + (caches ? static_cast<ptrdiff_t>(head) : 0),
                           caches ? all.bytes.end()
                                  : all.bytes.begin() + static_cast<ptrdiff_t>(head));
@@ -202,15 +214,11 @@ void Subject::other_parts_are_refused() {
 void Subject::odd_numbers_are_refused() {
     Session from(model_, mode_);
     decode(from, 0, 70, "before a save");
-    constexpr size_t kCountsAt = 8 + 4, kIdsAt = kCountsAt + 16, kModesAt = kIdsAt + 4 * 70,
-                     kEnd = kModesAt + 70;
     const MemoryFile whole = saved(from);
     const auto changed = [&](size_t at, uint32_t value) {
         MemoryFile file = whole;
         ggufx::store_u32le(&file.bytes[at], value);
-        const uint64_t crc = ggufx::crc64(0, file.bytes.data(), kEnd);
-        ggufx::store_u32le(&file.bytes[kEnd], static_cast<uint32_t>(crc));
-        ggufx::store_u32le(&file.bytes[kEnd + 4], static_cast<uint32_t>(crc >> 32));
+        sign(file, kEnd);
         return file;
     };
     MemoryFile same = changed(kCountsAt, 70);
@@ -223,13 +231,19 @@ void Subject::odd_numbers_are_refused() {
         Status status;
     } cases[] = {{0, 7, Status::magic},
                  {8, 1, Status::version},
+                 {8, 4, Status::version},
+                 {12, 2, Status::mismatch},
+                 {12, 0, Status::mismatch},
                  {kCountsAt, kContext + 1, Status::capacity},
                  {kCountsAt + 4, 1, Status::capacity},
                  {kCountsAt + 8, 71, Status::malformed},
                  {kCountsAt + 8, 69, Status::mismatch},
                  {kIdsAt + 4 * 50, static_cast<uint32_t>(to.n_vocab()), Status::malformed},
                  {kIdsAt + 4 * 69, UINT32_MAX, Status::malformed},
-                 {kModesAt + 40, 0x02100202, Status::malformed},  // no such mode
+                 {kPositionsAt, UINT32_MAX, Status::malformed},
+                 {kPositionsAt + 4 * 50, 49, Status::malformed},
+                 {kPositionsAt + 4 * 69, INT32_MAX, Status::malformed},
+                 {kModesAt + 40, 0x02200202, Status::malformed},  // no such mode
                  {kModesAt + 41, 0x02020205, Status::malformed},  // F32 and PRECISE
                  {kModesAt + 66, 0x0a020202, Status::malformed}}; // BATCH_INVARIANT and TILES
     for (const auto &odd : cases) {
@@ -239,7 +253,28 @@ void Subject::odd_numbers_are_refused() {
         CHECK(status == odd.status && failure.message[0], "%s: %u at %zu: status %d: %s",
               name_.c_str(), odd.value, odd.at, static_cast<int>(status), failure.message);
     }
+    MemoryFile file = changed(kModesAt + 40, 0x02120202); // rows that are not there
+    CHECK(load(to, file, nullptr) != Status::ok, "%s: loaded without its rows", name_.c_str());
+    if (!model_->model.program().caches.empty()) {
+        file = changed(kPositionsAt + 4 * 69, 75); // where the caches have another token
+        CHECK(load(to, file, nullptr) == Status::malformed, "%s: loaded", name_.c_str());
+    }
     decode(to, 70, 90, "after loads that failed");
+}
+
+// Without positions and a number of sequences.
+void Subject::the_version_before_is_read() {
+    Session from(model_, mode_), to(model_, mode_);
+    decode(from, 0, 70, "before a save");
+    MemoryFile file = saved(from);
+    const auto at = [&](size_t n) { return file.bytes.begin() + static_cast<ptrdiff_t>(n); };
+    file.bytes.erase(at(kPositionsAt), at(kModesAt));
+    file.bytes.erase(at(12), at(16));
+    ggufx::store_u32le(&file.bytes[8], 2);
+    sign(file, kEnd - 4 * 70 - 4);
+    Failure failure{};
+    CHECK(load(to, file, &failure) == Status::ok, "%s: %s", name_.c_str(), failure.message);
+    decode(to, 70, 90, "after a load of the version before");
 }
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -309,12 +344,17 @@ void test_memory(const TinyFile &tiny, uint32_t type) {
 
 // ---- copies -------------------------------------------------------------------------------------
 
+// The position behind n tokens.
+int32_t end_of(uint64_t n) {
+    return static_cast<int32_t>(n);
+}
+
 // Sequences of one set of caches, whose calls are single batches.
 class Sequences {
 public:
     Sequences(const ggufx_model *model, uint32_t type)
         : model_(model->model), caches_(model_.program(), model_.host(), model_.engine().kernels(),
-                                        {kContext, type, type, kBatch, 4, 3}),
+                                        {kContext, type, type, kBatch, 4, 3, 0, 0}),
           scratch_(model_.program().row_floats * kBatch), rows_(model_.host().get(), kBatch, 3) {
         for (const ggufx::model::Rotation &rotation : model_.program().rotations)
             frequencies_.push_back(model_.program().frequencies.data() + rotation.start(kContext));
@@ -328,14 +368,22 @@ public:
         const size_t n_vocab = model_.shape().n_vocab;
         std::vector<float> logits(n * n_vocab);
         Failure failure{};
-        Status status = caches_.begin(sequence, 0, &failure);
+        const uint64_t length = caches_.length(sequence);
+        Status status = caches_.begin(sequence, 0, n, &failure);
         for (size_t done = 0; status == Status::ok && done < n; done += kBatch) {
             const size_t some = std::min(n - done, kBatch);
             rows_.clear();
-            rows_.add(sequence, tokens + done, some, caches_.length(sequence) + done, some);
+            const uint64_t first = length + done;
+            rows_.add({.sequence = sequence,
+                       .first = first,
+                       .n = some,
+                       .ids = tokens + done,
+                       .positions = nullptr,
+                       .position = static_cast<int32_t>(first),
+                       .n_logits = some});
             status = run.forward(rows_, &failure);
             if (status == Status::ok)
-                status = run.project(logits.data() + done * n_vocab, rows_, &failure);
+                status = run.project({logits.data() + done * n_vocab, nullptr}, rows_, &failure);
         }
         CHECK(status == Status::ok, "decode: %s", failure.message);
         caches_.commit(sequence, n);
@@ -367,17 +415,19 @@ void test_copies(const TinyFile &tiny, const ggufx_model *model, uint32_t type) 
     CHECK(n == 200 || n == 192, "%s: nearest to 200 is %llu", tiny.name.c_str(),
           static_cast<unsigned long long>(n));
     if (odd != 250)
-        CHECK(two.caches().copy(0, 1, 250, &failure) == Status::state && failure.index == odd,
+        CHECK(two.caches().copy(0, 1, 250, end_of(250), &failure) == Status::state &&
+                  failure.index == odd,
               "%s: copied where nothing fits", tiny.name.c_str());
-    CHECK(two.caches().copy(0, 1, n, &failure) == Status::ok, "%s: %s", tiny.name.c_str(),
-          failure.message);
-    CHECK(two.caches().copy(0, 1, n, &failure) == Status::state, "%s: copied twice",
+    CHECK(two.caches().copy(0, 1, n, end_of(n), &failure) == Status::ok, "%s: %s",
+          tiny.name.c_str(), failure.message);
+    CHECK(two.caches().copy(0, 1, n, end_of(n), &failure) == Status::state, "%s: copied twice",
           tiny.name.c_str());
-    CHECK(two.caches().copy(0, 3, n, &failure) == Status::argument, "%s: sequence 3",
+    CHECK(two.caches().copy(0, 3, n, end_of(n), &failure) == Status::argument, "%s: sequence 3",
           tiny.name.c_str());
     const Ids rest(shared.begin() + static_cast<ptrdiff_t>(n), shared.end());
     if (!rest.empty()) (void)run(two, 1, rest);
-    CHECK(two.caches().copy(1, 2, 200, &failure) == Status::ok, "%s: %s", tiny.name.c_str(),
+    CHECK(two.caches().copy(1, 2, 200, end_of(200), &failure) == Status::ok, "%s: %s",
+          tiny.name.c_str(),
           failure.message); // the end, whose page all of them share
     (void)run(fresh, 0, shared);
     (void)run(fresh, 1, shared);
@@ -410,7 +460,7 @@ void test_memory_of_copies(const TinyFile &tiny, uint32_t type) {
             for (Status status = Status::memory; status != Status::ok && n < 1000;) {
                 fault_reset(&memory);
                 memory.fail_at = ++n;
-                status = sequences.caches().copy(0, 1, 100, &failure);
+                status = sequences.caches().copy(0, 1, 100, end_of(100), &failure);
                 memory.fail_at = 0;
                 CHECK(status == Status::ok || status == Status::memory, "%s: %s", tiny.name.c_str(),
                       failure.message);

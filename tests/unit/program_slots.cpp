@@ -114,7 +114,12 @@ public:
         std::vector<float> logits(n * program_.shape.n_vocab), embedding;
         const TextRows text = {0, n};
         rows_.clear();
-        rows_.add(0, tokens, n, length_, 0);
+        rows_.add({.sequence = 0,
+                   .first = length_,
+                   .n = n,
+                   .ids = tokens,
+                   .positions = nullptr,
+                   .position = static_cast<int32_t>(length_)});
         Context c{.program = program_,
                   .engine = engine_,
                   .rows = *kernels::rows_of(engine_.kernels()),
@@ -130,7 +135,7 @@ public:
                   .pooling = Pooling::mean};
         rows_.set(c);
         Failure failure;
-        CHECK(caches_.begin(0, 0, &failure) == Status::ok, "begin: %s", failure.message);
+        CHECK(caches_.begin(0, 0, 0, &failure) == Status::ok, "begin: %s", failure.message);
         for (uint32_t g = 0; g < program_.groups.size(); g++) {
             if (g == program_.first_group(PartKind::pool)) c.texts = &text;
             run(c, program_.groups[g]);

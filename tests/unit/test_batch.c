@@ -11,6 +11,10 @@
 
 enum { SEQUENCES = 3, THREADS = 8, CROWD = 8, CALLS = 5 };
 
+/* The rest of an item is 0. */
+#define ITEM(s, f, t, n)                                                                           \
+    { .sequence = (s), .flags = (f), .tokens = (t), .n_tokens = (n) }
+
 static void begin_batch(fixture *f, const tiny_options *tiny) {
     ggufx_session_options options;
     begin_session(f, tiny, 0);
@@ -38,22 +42,22 @@ static void assert_lengths(const fixture *f, uint64_t a, uint64_t b, uint64_t c)
 
 static void test_items_are_refused_with_their_number(void **state) {
     int32_t tokens[TINY_CONTEXT + 1];
-    const ggufx_batch_item good = {1, 0, tokens, 2};
+    const ggufx_batch_item good = ITEM(1, 0, tokens, 2);
     float row[TINY_VOCAB];
     const struct {
         ggufx_batch_item item;
         ggufx_status status;
         const char *text;
     } cases[] = {
-        {{SEQUENCES, 0, tokens, 1}, GGUFX_E_ARGUMENT, "sequence 3"},
-        {{UINT32_MAX, 0, tokens, 1}, GGUFX_E_ARGUMENT, "sequence 4294967295"},
-        {{1, 0, tokens, 1}, GGUFX_E_ARGUMENT, "before it"},
-        {{0, 0, NULL, 1}, GGUFX_E_ARGUMENT, "at least one"},
-        {{0, 0, tokens, 0}, GGUFX_E_ARGUMENT, "at least one"},
-        {{0, 8, tokens, 1}, GGUFX_E_ARGUMENT, "flags 0x8"},
-        {{0, 0, tokens, TINY_CONTEXT + 1}, GGUFX_E_CAPACITY, "do not fit"},
-        {{0, 0, tokens, SIZE_MAX}, GGUFX_E_CAPACITY, "do not fit"},
-        {{0, 0, tokens + TINY_CONTEXT, 1}, GGUFX_E_ARGUMENT, "vocabulary"},
+        {ITEM(SEQUENCES, 0, tokens, 1), GGUFX_E_ARGUMENT, "sequence 3"},
+        {ITEM(UINT32_MAX, 0, tokens, 1), GGUFX_E_ARGUMENT, "sequence 4294967295"},
+        {ITEM(1, 0, tokens, 1), GGUFX_E_ARGUMENT, "before it"},
+        {ITEM(0, 0, NULL, 1), GGUFX_E_ARGUMENT, "at least one"},
+        {ITEM(0, 0, tokens, 0), GGUFX_E_ARGUMENT, "at least one"},
+        {ITEM(0, 32, tokens, 1), GGUFX_E_ARGUMENT, "flags 0x20"},
+        {ITEM(0, 0, tokens, TINY_CONTEXT + 1), GGUFX_E_CAPACITY, "do not fit"},
+        {ITEM(0, 0, tokens, SIZE_MAX), GGUFX_E_CAPACITY, "do not fit"},
+        {ITEM(0, 0, tokens + TINY_CONTEXT, 1), GGUFX_E_ARGUMENT, "vocabulary"},
     };
     fixture f;
     (void)state;
@@ -83,7 +87,7 @@ static void test_items_are_refused_with_their_number(void **state) {
 static void test_options_are_refused_by_name(void **state) {
     int32_t tokens[4];
     float logits[2 * TINY_VOCAB];
-    const ggufx_batch_item item = {1, GGUFX_BATCH_LOGITS, tokens, 4};
+    const ggufx_batch_item item = ITEM(1, GGUFX_BATCH_LOGITS, tokens, 4);
     ggufx_batch_options options;
     fixture f;
     (void)state;
@@ -140,8 +144,8 @@ static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
     } items[2];
     int32_t tokens[4];
     float logits[2 * TINY_VOCAB], want[2 * TINY_VOCAB];
-    const ggufx_batch_item plain[2] = {{2, GGUFX_BATCH_LOGITS, tokens, 3},
-                                       {0, GGUFX_BATCH_LOGITS, tokens + 1, 3}};
+    const ggufx_batch_item plain[2] = {ITEM(2, GGUFX_BATCH_LOGITS, tokens, 3),
+                                       ITEM(0, GGUFX_BATCH_LOGITS, tokens + 1, 3)};
     fixture f;
     (void)state;
     make_tokens(tokens, 4);
@@ -169,7 +173,7 @@ static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
 
 static void test_calls_on_sequences_refuse_bad_arguments(void **state) {
     int32_t tokens[4];
-    const ggufx_batch_item items[2] = {{0, 0, tokens, 4}, {1, 0, tokens, 2}};
+    const ggufx_batch_item items[2] = {ITEM(0, 0, tokens, 4), ITEM(1, 0, tokens, 2)};
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
     fixture f;
     (void)state;
@@ -213,7 +217,8 @@ static void test_calls_on_sequences_refuse_bad_arguments(void **state) {
 static void test_a_nan_changes_no_sequence(void **state) {
     int32_t tokens[4];
     float logits[2 * TINY_VOCAB];
-    const ggufx_batch_item items[2] = {{0, 0, tokens, 4}, {2, GGUFX_BATCH_LOGITS, tokens, 2}};
+    const ggufx_batch_item items[2] = {ITEM(0, 0, tokens, 4),
+                                       ITEM(2, GGUFX_BATCH_LOGITS, tokens, 2)};
     tiny_options tiny;
     fixture f;
     (void)state;
@@ -294,8 +299,8 @@ static void churn_decode(churn *c, float *logits) {
     for (uint32_t i = 0; i < CROWD; i++) {
         const uint64_t room = TINY_CONTEXT - c->lengths[i];
         if (room == 0 || below(c, 3) == 0) continue;
-        items[n++] = (ggufx_batch_item){i, GGUFX_BATCH_LOGITS, c->tokens + c->lengths[i],
-                                        1 + below(c, (uint32_t)room)};
+        items[n++] = (ggufx_batch_item)ITEM(i, GGUFX_BATCH_LOGITS, c->tokens + c->lengths[i],
+                                            1 + below(c, (uint32_t)room));
     }
     const ggufx_batch_options options = batch_options(n ? logits : NULL, n);
     const ggufx_status status = ggufx_session_decode_batch(c->session, items, n, &options, NULL);
@@ -340,7 +345,7 @@ static void run_churn(churn *c, int n, int copies, int fails) {
 
 static void test_sequences_take_memory_only_where_they_shared_some(void **state) {
     float logits[TINY_VOCAB], want[TINY_VOCAB];
-    ggufx_batch_item item = {0, GGUFX_BATCH_LOGITS, NULL, 1};
+    ggufx_batch_item item = ITEM(0, GGUFX_BATCH_LOGITS, NULL, 1);
     const ggufx_batch_options options = batch_options(logits, 1);
     churn c;
     (void)state;
@@ -385,7 +390,7 @@ static ggufx_status run_crowd(worker *w, ggufx_session *session) {
         ggufx_batch_item items[CROWD];
         for (uint32_t i = 0; i < CROWD; i++) {
             const uint32_t s = (3 * i + call) % CROWD;
-            items[i] = (ggufx_batch_item){s, GGUFX_BATCH_LOGITS, tokens + s + call, 1 + s % 3};
+            items[i] = (ggufx_batch_item)ITEM(s, GGUFX_BATCH_LOGITS, tokens + s + call, 1 + s % 3);
         }
         ggufx_status status = ggufx_session_decode_batch(session, items, CROWD, &options, NULL);
         if (status == GGUFX_OK) status = ggufx_session_sequence_truncate(session, call, 0, NULL);

@@ -40,7 +40,8 @@ static void *prepare(size_t size) {
     session.n_context = 8;
     assert_int_equal(ggufx_session_create(&w->session, w->model, &session, NULL), GGUFX_OK);
     for (size_t i = 0; i < size; i++) /* in no order */
-        w->items[i] = (ggufx_batch_item){(uint32_t)((i * 77 + 5) % size), 0, tokens, 1};
+        w->items[i] = (ggufx_batch_item){
+            .sequence = (uint32_t)((i * 77 + 5) % size), .tokens = tokens, .n_tokens = 1};
     return w;
 }
 

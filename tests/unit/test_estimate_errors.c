@@ -30,7 +30,7 @@ static void test_what_cannot_be_estimated_is_refused(void **state) {
     o.bandwidth = -1;
     REFUSED(GGUFX_E_ARGUMENT, "bandwidth");
     o = default_options();
-    o.reserved[3] = 1;
+    o.reserved[2] = 1;
     REFUSED(GGUFX_E_ARGUMENT, "reserved");
     o = default_options();
     o.flags = 64;

@@ -61,6 +61,18 @@ enum {
 /* A malloc'ed GGUF; options may be NULL. */
 unsigned char *tiny_model(size_t *size, const tiny_options *options);
 
+/* A text of the plain model (F32) with these options. Tokens come one by one, each an embedding at a
+ * position behind those before; logits [TINY_VOCAB] and the hidden state [TINY_EMBD] behind the last
+ * norm may be NULL. What was computed of a token stays when others are removed or shifted. */
+typedef struct tiny_text tiny_text;
+tiny_text *tiny_text_new(const tiny_options *options);
+void tiny_text_free(tiny_text *text);
+void tiny_embedding(double *out, int32_t token, const tiny_options *options);
+void tiny_text_add(tiny_text *text, const double *embedding, int64_t position, double *logits,
+                   double *hidden);
+void tiny_text_remove(tiny_text *text, size_t first, size_t n);
+void tiny_text_shift(tiny_text *text, size_t first, size_t n, int64_t delta);
+
 /* Logits [n][TINY_VOCAB] of the plain (F32) model with these options, after each token. */
 void tiny_reference(double *logits, const int32_t *tokens, size_t n, const tiny_options *options);
 

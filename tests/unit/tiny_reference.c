@@ -1,5 +1,6 @@
 /*
- * The tiny model in double precision, written from its definition, without a KV cache.
+ * The tiny model in double precision, written from its definition. Keys are kept as they were before
+ * they were turned, and turned for each query anew.
  * SPDX-License-Identifier: MIT
  */
 #include "tiny_model.h"
@@ -8,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef double vector[TINY_FF];
 
@@ -34,7 +36,7 @@ static void ref_norm(double *y, const double *x, uint32_t seed) {
     }
 }
 
-static void ref_rotate(double *x, int heads, size_t position, const tiny_options *o) {
+static void ref_rotate(double *x, int heads, int64_t position, const tiny_options *o) {
     for (int i = 0; i < TINY_HEAD_DIM / 2; i++) {
         double angle = (double)position * pow(10000.0, -2.0 * i / TINY_HEAD_DIM);
         if (o->rope_freqs) angle /= i + 1;
@@ -48,41 +50,63 @@ static void ref_rotate(double *x, int heads, size_t position, const tiny_options
     }
 }
 
-static void ref_attend(double *out, const double *q, vector *k, vector *v, size_t n) {
+/* What stays of a token. */
+typedef struct ref_token {
+    int64_t position;
+    vector k[TINY_LAYERS], v[TINY_LAYERS];
+} ref_token;
+
+struct tiny_text {
+    tiny_options options;
+    ref_token *tokens;
+    size_t n, room;
+};
+
+static void ref_attend(double *out, const double *q, const tiny_text *text, uint32_t layer) {
+    const size_t n = text->n;
     double *score = malloc(n * sizeof *score);
-    assert(score);
+    vector *keys = malloc(n * sizeof *keys);
+    assert(score && keys);
+    for (size_t t = 0; t < n; t++) {
+        memcpy(keys[t], text->tokens[t].k[layer], sizeof *keys);
+        ref_rotate(keys[t], TINY_KV_HEADS, text->tokens[t].position, &text->options);
+    }
     for (int h = 0; h < TINY_HEADS; h++) {
         const int from = h / (TINY_HEADS / TINY_KV_HEADS) * TINY_HEAD_DIM;
         double sum = 0;
         for (size_t t = 0; t < n; t++) {
             double dot = 0;
             for (int i = 0; i < TINY_HEAD_DIM; i++) {
-                dot += q[h * TINY_HEAD_DIM + i] * k[t][from + i];
+                dot += q[h * TINY_HEAD_DIM + i] * keys[t][from + i];
             }
             score[t] = exp(dot / sqrt((double)TINY_HEAD_DIM));
             sum += score[t];
         }
         for (int i = 0; i < TINY_HEAD_DIM; i++) {
             double mean = 0;
-            for (size_t t = 0; t < n; t++) mean += score[t] / sum * v[t][from + i];
+            for (size_t t = 0; t < n; t++) {
+                mean += score[t] / sum * text->tokens[t].v[layer][from + i];
+            }
             out[h * TINY_HEAD_DIM + i] = mean;
         }
     }
     free(score);
+    free(keys);
 }
 
-static void ref_layer(double *x, uint32_t layer, vector *k, vector *v, size_t position,
-                      const tiny_options *o) {
+/* Of the last token. */
+static void ref_layer(double *x, uint32_t layer, tiny_text *text) {
+    const tiny_options *o = &text->options;
+    ref_token *token = &text->tokens[text->n - 1];
     vector h, q, a, gate, up;
     ref_norm(h, x, layer_seed(layer, W_ATTN_NORM));
     ref_product(q, o, layer_seed(layer, W_Q), 0.5f, h, TINY_HEADS * TINY_HEAD_DIM, TINY_EMBD);
-    ref_product(k[position], o, layer_seed(layer, W_K), 0.5f, h, TINY_KV_HEADS * TINY_HEAD_DIM,
+    ref_product(token->k[layer], o, layer_seed(layer, W_K), 0.5f, h, TINY_KV_HEADS * TINY_HEAD_DIM,
                 TINY_EMBD);
-    ref_product(v[position], o, layer_seed(layer, W_V), 0.5f, h, TINY_KV_HEADS * TINY_HEAD_DIM,
+    ref_product(token->v[layer], o, layer_seed(layer, W_V), 0.5f, h, TINY_KV_HEADS * TINY_HEAD_DIM,
                 TINY_EMBD);
-    ref_rotate(q, TINY_HEADS, position, o);
-    ref_rotate(k[position], TINY_KV_HEADS, position, o);
-    ref_attend(a, q, k, v, position + 1);
+    ref_rotate(q, TINY_HEADS, token->position, o);
+    ref_attend(a, q, text, layer);
     ref_product(h, o, layer_seed(layer, W_O), 0.5f, a, TINY_EMBD, TINY_HEADS * TINY_HEAD_DIM);
     for (int i = 0; i < TINY_EMBD; i++) x[i] += h[i];
     ref_norm(h, x, layer_seed(layer, W_FFN_NORM));
@@ -93,23 +117,59 @@ static void ref_layer(double *x, uint32_t layer, vector *k, vector *v, size_t po
     for (int i = 0; i < TINY_EMBD; i++) x[i] += h[i];
 }
 
-void tiny_reference(double *logits, const int32_t *tokens, size_t n, const tiny_options *options) {
+tiny_text *tiny_text_new(const tiny_options *options) {
+    tiny_text *text = calloc(1, sizeof *text);
+    assert(text);
+    if (options) text->options = *options;
+    return text;
+}
+
+void tiny_text_free(tiny_text *text) {
+    free(text->tokens);
+    free(text);
+}
+
+void tiny_embedding(double *out, int32_t token, const tiny_options *options) {
     static const tiny_options plain;
-    const tiny_options *o = options ? options : &plain;
-    vector *k = calloc(TINY_LAYERS * n, sizeof *k), *v = calloc(TINY_LAYERS * n, sizeof *v);
-    assert(k && v);
-    for (size_t t = 0; t < n; t++) {
-        vector x, h;
-        for (uint32_t i = 0; i < TINY_EMBD; i++) {
-            x[i] = ref_weight(o, SEED_EMBD, (uint32_t)tokens[t] * TINY_EMBD + i, 1.0f);
-        }
-        for (uint32_t layer = 0; layer < TINY_LAYERS; layer++) {
-            ref_layer(x, layer, k + layer * n, v + layer * n, t, o);
-        }
-        ref_norm(h, x, SEED_NORM);
-        ref_product(logits + t * TINY_VOCAB, o, o->untied ? SEED_OUTPUT : SEED_EMBD, 1.0f, h,
-                    TINY_VOCAB, TINY_EMBD);
+    for (uint32_t i = 0; i < TINY_EMBD; i++)
+        out[i] = ref_weight(options ? options : &plain, SEED_EMBD, (uint32_t)token * TINY_EMBD + i,
+                            1.0f);
+}
+
+void tiny_text_add(tiny_text *text, const double *embedding, int64_t position, double *logits,
+                   double *hidden) {
+    const tiny_options *o = &text->options;
+    vector x, h;
+    if (text->n == text->room) {
+        text->room = text->room ? 2 * text->room : 16;
+        text->tokens = realloc(text->tokens, text->room * sizeof *text->tokens);
+        assert(text->tokens);
     }
-    free(k);
-    free(v);
+    text->tokens[text->n++].position = position;
+    for (int i = 0; i < TINY_EMBD; i++) x[i] = embedding[i];
+    for (uint32_t layer = 0; layer < TINY_LAYERS; layer++) ref_layer(x, layer, text);
+    ref_norm(h, x, SEED_NORM);
+    if (hidden) memcpy(hidden, h, TINY_EMBD * sizeof *hidden);
+    if (!logits) return;
+    ref_product(logits, o, o->untied ? SEED_OUTPUT : SEED_EMBD, 1.0f, h, TINY_VOCAB, TINY_EMBD);
+}
+
+void tiny_text_remove(tiny_text *text, size_t first, size_t n) {
+    memmove(text->tokens + first, text->tokens + first + n,
+            (text->n - first - n) * sizeof *text->tokens);
+    text->n -= n;
+}
+
+void tiny_text_shift(tiny_text *text, size_t first, size_t n, int64_t delta) {
+    for (size_t t = first; t < first + n; t++) text->tokens[t].position += delta;
+}
+
+void tiny_reference(double *logits, const int32_t *tokens, size_t n, const tiny_options *options) {
+    tiny_text *text = tiny_text_new(options);
+    for (size_t t = 0; t < n; t++) {
+        double x[TINY_EMBD];
+        tiny_embedding(x, tokens[t], options);
+        tiny_text_add(text, x, (int64_t)t, logits + t * TINY_VOCAB, NULL);
+    }
+    tiny_text_free(text);
 }

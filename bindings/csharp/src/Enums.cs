@@ -786,8 +786,14 @@ namespace Ggufx
         public const uint BatchAllLogits = 2;
         /// <summary>GGUFX_BATCH_MARK.</summary>
         public const uint BatchMark = 4;
+        /// <summary>GGUFX_BATCH_EMBED.</summary>
+        public const uint BatchEmbed = 8;
+        /// <summary>GGUFX_BATCH_ALL_EMBED.</summary>
+        public const uint BatchAllEmbed = 16;
         /// <summary>GGUFX_BATCH_MATMUL.</summary>
         public const uint BatchMatmul = 1;
+        /// <summary>GGUFX_SESSION_ALL.</summary>
+        public const uint SessionAll = 4294967295;
         /// <summary>GGUFX_CHAT_ANSWER.</summary>
         public const uint ChatAnswer = 1;
         /// <summary>GGUFX_CHAT_REASONING.</summary>

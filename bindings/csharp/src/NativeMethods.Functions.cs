@@ -42,6 +42,15 @@ namespace Ggufx
         internal static extern int ggufx_session_sequence_truncate(SessionHandle session, uint
             sequence, ulong n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_sequence_remove(SessionHandle session, uint
+            sequence, ulong first, ulong n_tokens, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_sequence_shift(SessionHandle session, uint
+            sequence, ulong first, ulong n_tokens, int delta, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_sequence_tokens(int* out_ids, int* out_positions,
+            SessionHandle session, uint sequence, ulong first, ulong n_tokens, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_sequence_copy(SessionHandle session, uint from,
             uint to, ulong n_tokens, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

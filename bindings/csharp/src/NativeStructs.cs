@@ -99,6 +99,9 @@ namespace Ggufx
         internal uint flags;
         internal int* tokens;
         internal UIntPtr n_tokens;
+        internal float* embeddings;
+        internal UIntPtr n_embeddings;
+        internal int* positions;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -113,6 +116,8 @@ namespace Ggufx
         internal uint item_size;
         internal uint matmul_flags;
         internal fixed ulong reserved[4];
+        internal float* embeddings;
+        internal UIntPtr n_embeddings;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -124,6 +129,8 @@ namespace Ggufx
         internal ulong n_pages;
         internal ulong n_shared_pages;
         internal ulong n_tokens;
+        internal ulong n_tokens_left;
+        internal ulong embedded_bytes;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -253,9 +260,10 @@ namespace Ggufx
         internal NativeJobOptions* job;
         internal ulong memory_bytes;
         internal double bandwidth;
-        internal fixed ulong reserved[4];
+        internal ulong n_context_total;
+        internal fixed ulong reserved[3];
         internal uint n_checkpoints;
-        internal uint reserved0;
+        internal uint n_sequences;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -771,7 +779,8 @@ namespace Ggufx
         internal uint type_v;
         internal uint matmul_flags;
         internal uint reserved0;
-        internal fixed ulong reserved[3];
+        internal ulong n_context_total;
+        internal fixed ulong reserved[2];
         internal uint n_checkpoints;
         internal uint n_sequences;
     }
@@ -787,6 +796,7 @@ namespace Ggufx
         internal uint type_v;
         internal uint n_sequences;
         internal uint reserved;
+        internal ulong n_context_total;
     }
 
     [StructLayout(LayoutKind.Sequential)]

@@ -149,11 +149,17 @@ class ggufx_batch_item(Structure):
     flags: int
     tokens: int | None
     n_tokens: int
+    embeddings: int | None
+    n_embeddings: int
+    positions: int | None
     _fields_ = [
         ("sequence", c_uint32),
         ("flags", c_uint32),
         ("tokens", c_void_p),
         ("n_tokens", c_size_t),
+        ("embeddings", c_void_p),
+        ("n_embeddings", c_size_t),
+        ("positions", c_void_p),
     ]
 
 
@@ -167,6 +173,8 @@ class ggufx_batch_options(Checked):
     item_size: int
     matmul_flags: int
     reserved: Array[Any]
+    embeddings: int | None
+    n_embeddings: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -177,6 +185,8 @@ class ggufx_batch_options(Checked):
         ("item_size", c_uint32),
         ("matmul_flags", c_uint32),
         ("reserved", c_uint64 * 4),
+        ("embeddings", c_void_p),
+        ("n_embeddings", c_size_t),
     ]
 
 
@@ -187,6 +197,8 @@ class ggufx_session_memory_facts(Structure):
     n_pages: int
     n_shared_pages: int
     n_tokens: int
+    n_tokens_left: int
+    embedded_bytes: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -194,6 +206,8 @@ class ggufx_session_memory_facts(Structure):
         ("n_pages", c_uint64),
         ("n_shared_pages", c_uint64),
         ("n_tokens", c_uint64),
+        ("n_tokens_left", c_uint64),
+        ("embedded_bytes", c_uint64),
     ]
 
 
@@ -399,9 +413,10 @@ class ggufx_estimate_options(Checked):
     job: int | None
     memory_bytes: int
     bandwidth: float
+    n_context_total: int
     reserved: Array[Any]
     n_checkpoints: int
-    reserved0: int
+    n_sequences: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -415,9 +430,10 @@ class ggufx_estimate_options(Checked):
         ("job", c_void_p),
         ("memory_bytes", c_uint64),
         ("bandwidth", c_double),
-        ("reserved", c_uint64 * 4),
+        ("n_context_total", c_uint64),
+        ("reserved", c_uint64 * 3),
         ("n_checkpoints", c_uint32),
-        ("reserved0", c_uint32),
+        ("n_sequences", c_uint32),
     ]
 
 
@@ -1268,6 +1284,7 @@ class ggufx_session_options(Checked):
     type_v: int
     matmul_flags: int
     reserved0: int
+    n_context_total: int
     reserved: Array[Any]
     n_checkpoints: int
     n_sequences: int
@@ -1281,7 +1298,8 @@ class ggufx_session_options(Checked):
         ("type_v", c_uint32),
         ("matmul_flags", c_uint32),
         ("reserved0", c_uint32),
-        ("reserved", c_uint64 * 3),
+        ("n_context_total", c_uint64),
+        ("reserved", c_uint64 * 2),
         ("n_checkpoints", c_uint32),
         ("n_sequences", c_uint32),
     ]
@@ -1296,6 +1314,7 @@ class ggufx_session_facts(Structure):
     type_v: int
     n_sequences: int
     reserved: int
+    n_context_total: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1305,6 +1324,7 @@ class ggufx_session_facts(Structure):
         ("type_v", c_uint32),
         ("n_sequences", c_uint32),
         ("reserved", c_uint32),
+        ("n_context_total", c_uint64),
     ]
 
 
@@ -1798,6 +1818,9 @@ class Functions:
     ggufx_session_decode_batch: Callable[..., int]
     ggufx_session_sequence_length: Callable[..., int]
     ggufx_session_sequence_truncate: Callable[..., int]
+    ggufx_session_sequence_remove: Callable[..., int]
+    ggufx_session_sequence_shift: Callable[..., int]
+    ggufx_session_sequence_tokens: Callable[..., int]
     ggufx_session_sequence_copy: Callable[..., int]
     ggufx_session_memory: Callable[..., int]
     ggufx_session_save: Callable[..., int]
@@ -2031,6 +2054,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p]),
     "ggufx_session_sequence_length": (c_uint64, ["ggufx_session", c_uint32]),
     "ggufx_session_sequence_truncate": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_void_p]),
+    "ggufx_session_sequence_remove": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_uint64,
+        c_void_p]),
+    "ggufx_session_sequence_shift": (c_int32, ["ggufx_session", c_uint32, c_uint64, c_uint64,
+        c_int32, c_void_p]),
+    "ggufx_session_sequence_tokens": (c_int32, [c_void_p, c_void_p, "ggufx_session", c_uint32,
+        c_uint64, c_uint64, c_void_p]),
     "ggufx_session_sequence_copy": (c_int32, ["ggufx_session", c_uint32, c_uint32, c_uint64,
         c_void_p]),
     "ggufx_session_memory": (c_int32, [c_void_p, "ggufx_session", c_void_p]),

@@ -23,6 +23,10 @@ struct ModelOptions {
     std::vector<unsigned> sequences = {1}, batches = {512};
     std::vector<std::string> both;
     std::vector<std::string> types_k = {"f16"}, types_v = {"f16"}, products = {"default"};
+    std::vector<std::string> guessers = {kGuesserNames[0]};
+    std::string draft; // a model that guesses
+    bool repeats = false;
+    std::string text_file; // its words, in place of ids
     unsigned rounds = 3;
     Format format = Format::table;
     ModelMaking making;
@@ -69,6 +73,24 @@ std::vector<const ProductMode *> modes_of(const std::vector<std::string> &names)
     return modes;
 }
 
+std::vector<Guesser> guessers_of(const std::vector<std::string> &names) {
+    std::vector<Guesser> guessers;
+    for (const std::string &name : names)
+        for (const Guesser guesser : {Guesser::none, Guesser::lookup, Guesser::draft})
+            if (name == kGuesserNames[static_cast<size_t>(guesser)]) guessers.push_back(guesser);
+    return guessers;
+}
+
+void check_guesser(const ModelCase &which, const ModelOptions &options) {
+    if (which.guesser == Guesser::none) return;
+    constexpr uint32_t kSame = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_TILES;
+    if (which.sequences != 1) throw Failure(kUsage, "--guess goes with --sequences 1 only");
+    if (!(which.products->flags & kSame))
+        throw Failure(kUsage, "--guess goes with --products rows or tiles only");
+    if (which.guesser == Guesser::draft && options.draft.empty())
+        throw Failure(kUsage, "--guess draft needs --draft FILE");
+}
+
 // Sessions of all combinations, the depths of each ascending.
 std::vector<ModelCase> cases_of(const ModelOptions &options) {
     std::vector<ModelCase> cases;
@@ -77,7 +99,9 @@ std::vector<ModelCase> cases_of(const ModelOptions &options) {
             for (const unsigned sequences : options.sequences)
                 for (const unsigned batch : options.batches)
                     for (const ProductMode *mode : modes_of(options.products))
-                        cases.push_back({k, v, sequences, batch, 0, mode});
+                        for (const Guesser guesser : guessers_of(options.guessers))
+                            cases.push_back({k, v, sequences, batch, 0, mode, guesser});
+    for (const ModelCase &which : cases) check_guesser(which, options);
     return cases;
 }
 
@@ -102,8 +126,9 @@ private:
     unsigned n_context() const {
         unsigned most = 0;
         for (const ModelTest &test : tests_) most = std::max(most, test.tokens());
-        return depths_.back() + most;
+        return std::max(depths_.back(), kLeastGuessDepth) + most;
     }
+    TextIds text() const;
     Session session_of(const ModelCase &which) const {
         ggufx_session_options options;
         ggufx_session_options_init(&options);
@@ -112,10 +137,10 @@ private:
         options.n_sequences = which.sequences;
         options.type_k = which.type_k;
         options.type_v = which.type_v;
+        if (which.guesser != Guesser::none) options.matmul_flags = which.products->flags;
         return make_session(rt_.get(), file_.get(), model_.get(), options);
     }
-    Json record(const ModelCase &which, const ModelTest &test,
-                const std::vector<double> &rates) const;
+    Json record(const ModelCase &which, const ModelTest &test, const Rates &rates) const;
 
     const ModelOptions &options_;
     const std::vector<ModelTest> tests_;
@@ -127,9 +152,24 @@ private:
     ggufx_model_facts facts_ = {};
 };
 
-Json ModelBench::record(const ModelCase &which, const ModelTest &test,
-                        const std::vector<double> &rates) const {
-    const Spread spread = spread_of(rates);
+TextIds ModelBench::text() const {
+    const uint32_t n_vocab = facts_.n_vocab;
+    if (options_.text_file.empty())
+        return options_.repeats ? repeating_text(n_context(), n_vocab)
+                                : random_text(n_context(), n_vocab);
+    ggufx_tokenizer *handle = nullptr;
+    call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file_.get(), error); });
+    const Tokenizer tokenizer(handle);
+    TextIds ids = tokenize(tokenizer.get(), read_text(options_.text_file), 0);
+    if (ids.size() < n_context())
+        throw Failure(kUsage, fmt::format("\"{}\" has {} tokens, the tests need {}",
+                                          escape(options_.text_file), ids.size(), n_context()));
+    ids.resize(n_context());
+    return ids;
+}
+
+Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rates &rates) const {
+    const Spread spread = spread_of(rates.per_second);
     Json line = json_object();
     line.update({{"bench", "model"},
                  {"version", ggufx_version()},
@@ -149,19 +189,28 @@ Json ModelBench::record(const ModelCase &which, const ModelTest &test,
                  {"ctk", kv_type_name(which.type_k)},
                  {"ctv", kv_type_name(which.type_v)},
                  {"products", which.products->name},
+                 {"guess", kGuesserNames[static_cast<size_t>(which.guesser)]},
+                 {"text", !options_.text_file.empty() ? "file"
+                          : options_.repeats          ? "repeat"
+                                                      : "random"},
                  {"rounds", options_.rounds},
                  {"tps", spread.mean},
-                 {"tps_deviation", spread.deviation}});
+                 {"tps_deviation", spread.deviation},
+                 {"accepted", rates.accepted}});
     return line;
 }
 
 template <class Take> void ModelBench::run(Progress &progress, const Take &take) const {
+    const TextIds text = this->text();
     for (ModelCase which : cases_of(options_)) {
-        ModelRuns runs(session_of(which), which, facts_.n_vocab, n_context());
+        ModelRuns runs(rt_.get(), session_of(which), which, facts_.n_vocab, text, options_.draft);
         for (const unsigned depth : depths_) {
             which.depth = depth;
+            // A guess goes on from a token: without a depth the first one is there.
+            const unsigned there =
+                which.guesser == Guesser::none ? depth : std::max(depth, kLeastGuessDepth);
             for (const ModelTest &test : tests_)
-                take(record(which, test, runs.measure(test, depth, options_.rounds, progress)));
+                take(record(which, test, runs.measure(test, there, options_.rounds, progress)));
         }
     }
 }
@@ -172,8 +221,8 @@ public:
     ModelReport(const Globals &globals, Format format)
         : globals_(globals), format_(format), out_(globals),
           table_({"test", ">sequences", ">depth", ">batch", ">threads", "k", "v", "products",
-                  ">tokens/s", ">+-"}) {
-        table_.dispensable({"batch", "threads", "products"});
+                  "guess", ">right", ">tokens/s", ">+-"}) {
+        table_.dispensable({"batch", "threads", "products", "guess", "right"});
     }
 
     void take(const Json &line) {
@@ -184,8 +233,10 @@ public:
         const auto rate = [&](const char *key) {
             return fmt::format("{:.2f}", line.find(key)->number().value_or(0));
         };
+        const std::optional<double> accepted = line.find("accepted")->number();
         table_.row({cell("test"), cell("sequences"), cell("depth"), cell("n_batch"),
-                    cell("threads"), cell("ctk"), cell("ctv"), cell("products"), rate("tps"),
+                    cell("threads"), cell("ctk"), cell("ctv"), cell("products"), cell("guess"),
+                    accepted ? fmt::format("{:.0f} %", 100 * *accepted) : "", rate("tps"),
                     rate("tps_deviation")});
     }
     void finish() {
@@ -235,6 +286,20 @@ void add_tests(Command &sub, ModelOptions &options) {
     sub.option("--sequences", options.sequences, "conversations side by side; default 1")
         .list()
         .between(1, 1024);
+    sub.option("--guess", options.guessers,
+               "who guesses the tokens of -n, several at once then; with rows or tiles; default "
+               "none")
+        .list()
+        .one_of({std::begin(kGuesserNames), std::end(kGuesserNames)});
+    sub.option("--draft", options.draft,
+               "a smaller model with the same vocabulary, for --guess draft")
+        .value("FILE");
+    Option text = sub.choice(
+        "--text", {"random", "repeat"}, [&options](size_t index) { options.repeats = index == 1; },
+        "ids that are computed: drawn, or with spans of before; default random");
+    sub.option("--text-file", options.text_file, "ids of this text in place of drawn ones")
+        .value("FILE")
+        .excludes(text);
     sub.option("-r,--rounds", options.rounds, "mean and deviation of N rounds; default 3")
         .between(1u, 1000u);
 }
@@ -266,10 +331,12 @@ void add_bench_model(Tool &tool, Command &bench) {
         [options](size_t index) { options->format = static_cast<Format>(index); },
         "how rows are printed (--json: lines); default table");
     add_model_options(sub, options->making);
-    sub.examples("  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3\n"
-                 "  ggufx bench model model.gguf --prompt-tokens 0 --sequences 8 "
-                 "--products tiles\n"
-                 "  ggufx bench model model.gguf -d 0,4096 -t 1,2 --format csv");
+    sub.examples(
+        "  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3\n"
+        "  ggufx bench model model.gguf --prompt-tokens 0 --sequences 8 "
+        "--products tiles\n"
+        "  ggufx bench model model.gguf --products rows --guess none,lookup --text repeat\n"
+        "  ggufx bench model model.gguf -d 0,4096 -t 1,2 --format csv");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_model(tool.globals, *options); });
 }
 

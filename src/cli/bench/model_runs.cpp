@@ -5,8 +5,10 @@
 #include "floor/signals.hpp"
 #include "floor/timing.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace ggufx::cli {
 
@@ -22,12 +24,57 @@ std::string ModelTest::name() const {
     return fmt::format("{}{}tg{}", first, prompt ? "+" : "", predict);
 }
 
-ModelRuns::ModelRuns(Session session, const ModelCase &first, uint32_t n_vocab, unsigned n_context)
-    : session_(std::move(session)), sequences_(first.sequences), products_(first.products->flags),
-      ids_(size_t{sequences_} * n_context), logits_(size_t{sequences_} * n_vocab),
-      items_(sequences_) {
+TextIds random_text(size_t n, uint32_t n_vocab) {
     Random random(1);
-    for (int32_t &id : ids_) id = static_cast<int32_t>(random.next() % n_vocab);
+    TextIds ids(n);
+    for (int32_t &id : ids) id = static_cast<int32_t>(random.next() % n_vocab);
+    return ids;
+}
+
+TextIds repeating_text(size_t n, uint32_t n_vocab) {
+    constexpr size_t kSpan = 20;
+    Random random(2);
+    TextIds ids = random_text(n, n_vocab);
+    for (size_t i = 2 * kSpan; i + kSpan <= n; i += kSpan + 10 + random.next() % 30)
+        std::copy_n(ids.begin() + static_cast<ptrdiff_t>(random.next() % (i - kSpan)), kSpan,
+                    ids.begin() + static_cast<ptrdiff_t>(i));
+    return ids;
+}
+
+ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &first,
+                     uint32_t n_vocab, const TextIds &text, const std::string &draft)
+    : session_(std::move(session)), sequences_(first.sequences), products_(first.products->flags),
+      logits_(size_t{sequences_} * n_vocab), items_(sequences_) {
+    for (size_t i = 0; i < sequences_; i++) {
+        const auto begin = text.begin() + static_cast<ptrdiff_t>(i * 37 % text.size());
+        ids_.insert(ids_.end(), begin, text.end());
+        ids_.insert(ids_.end(), text.begin(), begin);
+    }
+    if (first.guesser == Guesser::none) return;
+    GuessOptions options;
+    options.lookup = first.guesser == Guesser::lookup;
+    if (!options.lookup) options.draft = draft;
+    guesses_.emplace(rt, options, session_.get(), std::vector<int32_t>());
+    ggufx_sampler *sampler = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_create_chain(&sampler, rt, n_vocab, 1, error);
+    });
+    chooser_.reset(sampler);
+    ggufx_sampler_link link;
+    ggufx_sampler_link_init(&link);
+    link.kind = GGUFX_LINK_HOST;
+    link.link = choose;
+    link.user = this;
+    call([&](ggufx_error *error) { return ggufx_sampler_add(sampler, &link, error); });
+}
+
+// Candidates come by id: none was taken away.
+int32_t ModelRuns::choose(void *self, ggufx_candidate *candidates, size_t n) {
+    ModelRuns &runs = *static_cast<ModelRuns *>(self);
+    const int32_t id = runs.ids_[runs.chosen_++];
+    for (size_t i = 0; i < n; i++)
+        candidates[i].logit = candidates[i].id == id ? 0 : -std::numeric_limits<float>::infinity();
+    return 0;
 }
 
 // Tokens first .. first + n - 1 of every sequence.
@@ -35,7 +82,8 @@ void ModelRuns::append(unsigned first, unsigned n, uint32_t products, bool logit
     const ggufx_progress cancel = cancel_hook();
     const size_t n_context = ids_.size() / sequences_;
     for (unsigned i = 0; i < sequences_; i++)
-        items_[i] = {i, logits ? GGUFX_BATCH_LOGITS : 0, &ids_[i * n_context + first], n};
+        items_[i] =
+            batch_item(i, logits ? GGUFX_BATCH_LOGITS : 0, {&ids_[i * n_context + first], n});
     ggufx_batch_options options;
     ggufx_batch_options_init(&options);
     options.flags = GGUFX_BATCH_MATMUL;
@@ -63,24 +111,58 @@ void ModelRuns::fill(unsigned depth) {
             return ggufx_session_sequence_truncate(session_.get(), i, before, error);
         });
     filled_ = before;
-    if (depth) append(before, 1, products_, false);
+    if (depth && guesses_)
+        know(before);
+    else if (depth)
+        append(before, 1, products_, false);
 }
 
-std::vector<double> ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
-                                       Progress &progress) {
-    std::vector<double> rates;
+// A token whose logits the session keeps: guesses begin with them.
+void ModelRuns::know(unsigned place) {
+    const int32_t id = ids_[place];
+    call([&](ggufx_error *error) {
+        return ggufx_session_decode(session_.get(), &id, 1, nullptr, error);
+    });
+}
+
+// Tokens first .. first + n - 1 by guesses.
+void ModelRuns::guess(unsigned first, unsigned n) {
+    chosen_ = first;
+    for (unsigned done = 0; done < n; done++) {
+        while (!guesses_->ask(chooser_.get(), nullptr, n - done)) check_interrupt();
+        (void)guesses_->take();
+    }
+}
+
+Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
+                         Progress &progress) {
+    Rates rates = {{}, std::numeric_limits<double>::quiet_NaN()};
+    const ggufx_speculator_facts before = guesses_ ? guesses_->facts() : ggufx_speculator_facts{};
     for (unsigned round = 0; round < rounds; round++) {
         check_interrupt();
         progress.update(round, rounds, test.name());
         fill(depth);
-        const double seconds = seconds_of([&] {
-            if (test.prompt) append(depth, test.prompt, products_, true);
-            for (unsigned i = 0; i < test.predict; i++)
-                append(depth + test.prompt + i, 1, products_, true);
-        });
-        rates.push_back(double{1} * sequences_ * test.tokens() / seconds);
+        const double seconds = seconds_of([&] { compute(test, depth); });
+        rates.per_second.push_back(double{1} * sequences_ * test.tokens() / seconds);
     }
+    if (!guesses_) return rates;
+    const ggufx_speculator_facts after = guesses_->facts();
+    const auto drafted = static_cast<double>(after.n_drafted - before.n_drafted);
+    if (drafted > 0)
+        rates.accepted = static_cast<double>(after.n_accepted - before.n_accepted) / drafted;
     return rates;
+}
+
+void ModelRuns::compute(const ModelTest &test, unsigned depth) {
+    const unsigned first = depth + test.prompt;
+    if (!guesses_) {
+        if (test.prompt) append(depth, test.prompt, products_, true);
+        for (unsigned i = 0; i < test.predict; i++) append(first + i, 1, products_, true);
+        return;
+    }
+    if (test.prompt > 1) append(depth, test.prompt - 1, products_, false);
+    if (test.prompt) know(first - 1);
+    guess(first, test.predict);
 }
 
 Spread spread_of(const std::vector<double> &values) {

@@ -4,7 +4,9 @@
 
 #include "floor/api.hpp"
 #include "floor/progress.hpp"
+#include "models/guesses.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,27 +27,53 @@ struct ProductMode {
 };
 extern const std::vector<ProductMode> kProductModes;
 
+// Who guesses the tokens of a test, which come several at once then.
+enum class Guesser { none, lookup, draft };
+constexpr const char *kGuesserNames[] = {"none", "lookup", "draft"};
+constexpr unsigned kLeastGuessDepth = 1; // guesses go on from a token
+
 // What a session is made with, and the tokens that are there before a test.
 struct ModelCase {
     uint32_t type_k, type_v;
     unsigned sequences, batch, depth;
     const ProductMode *products;
+    Guesser guesser;
+};
+
+// The ids of a test, whatever a model would choose.
+using TextIds = std::vector<int32_t>;
+TextIds random_text(size_t n, uint32_t n_vocab);
+// Every 30th to 60th place goes on with 20 tokens of before.
+TextIds repeating_text(size_t n, uint32_t n_vocab);
+
+struct Rates {
+    std::vector<double> per_second; // tokens of all sequences, a number per round
+    double accepted;                // share of the guesses; NaN where there are none
 };
 
 // A session that is filled to a depth and emptied to it again before each round.
 class ModelRuns {
 public:
-    ModelRuns(Session session, const ModelCase &first, uint32_t n_vocab, unsigned n_context);
+    // text: as many ids as the context has, another part of them first in each sequence. draft: of
+    // the model that guesses, where one does.
+    ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &first, uint32_t n_vocab,
+              const TextIds &text, const std::string &draft);
 
-    // Tokens per second of all sequences, a number per round. The depth only grows.
-    std::vector<double> measure(const ModelTest &test, unsigned depth, unsigned rounds,
-                                Progress &progress);
+    // The depth only grows.
+    Rates measure(const ModelTest &test, unsigned depth, unsigned rounds, Progress &progress);
 
 private:
     void append(unsigned first, unsigned n, uint32_t products, bool logits);
     void fill(unsigned depth);
+    void compute(const ModelTest &test, unsigned depth);
+    void know(unsigned place);
+    void guess(unsigned first, unsigned n);
+    static int32_t choose(void *self, ggufx_candidate *candidates, size_t n);
 
     Session session_;
+    std::optional<Guesses> guesses_; // go before the session
+    Sampler chooser_;                // of the text's own tokens
+    unsigned chosen_ = 0;            // place of the next one
     const unsigned sequences_;
     const uint32_t products_;
     unsigned filled_ = 0;

@@ -135,6 +135,10 @@ void ChatRoom::print_answer(const Answered &answered) {
     line["tokens"] = answered.n_tokens;
     line["seconds"] = answered.seconds;
     line["dropped_turns"] = answered.n_dropped;
+    if (answered.guesses.n_calls) {
+        line["guessed_tokens"] = answered.guesses.n_drafted;
+        line["accepted_tokens"] = answered.guesses.n_accepted;
+    }
     print_json_line(out_, line);
 }
 
@@ -167,8 +171,10 @@ void ChatRoom::answer() {
     if (interactive_ && !globals_.json) {
         const double rate =
             answered.seconds > 0 ? static_cast<double>(answered.n_tokens) / answered.seconds : 0;
-        say(fmt::format("[{} tokens, {:.1f}/s, {}/{}]\n", answered.n_tokens, rate,
-                        engine_.n_cached(), engine_.n_context()));
+        const std::string guesses =
+            answered.guesses.n_calls ? "; " + guesses_text(answered.guesses) : "";
+        say(fmt::format("[{} tokens, {:.1f}/s, {}/{}{}]\n", answered.n_tokens, rate,
+                        engine_.n_cached(), engine_.n_context(), guesses));
     }
 }
 
@@ -241,6 +247,7 @@ void add_chat(Tool &tool) {
         .value("FILE");
     sub.option("-n,--predict", options->n_predict,
                "tokens of an answer at most, 0 = no limit; default 0");
+    add_guess_options(sub, options->guesses);
     add_sampling_options(sub, options->sampling);
     add_session_options(sub, options->session);
     sub.examples("  ggufx chat\n"

@@ -100,7 +100,12 @@ Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_ru
     if (options.grammar.is_set()) set_grammar(options);
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     const ggufx_model_facts facts = model_facts(model_.get());
-    session_ = make_session(rt_.get(), file_.get(), model_.get(), options.session);
+    SessionOptions session = options.session;
+    if (options.guesses.any()) session.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    session_ = make_session(rt_.get(), file_.get(), model_.get(), session);
+    if (options.guesses.any())
+        guesses_.emplace(rt_.get(), options.guesses, session_.get(),
+                         end_ids(tokenizer_.get(), facts.n_vocab));
     sampler_ = make_sampler(rt_.get(), facts.n_vocab, options.sampling, tokenizer_.get());
     n_context_ = session_facts(session_.get()).n_context;
     n_predict_ = options.n_predict;
@@ -206,7 +211,23 @@ Engine::Prompt Engine::fitting_prompt(Conversation &conversation, Answered &out)
     }
 }
 
+// The session has them now.
+void Engine::taken(const int32_t *ids, size_t n) {
+    cached_.insert(cached_.end(), ids, ids + n);
+    const size_t n_told = told_ == ids[0] ? 1 : 0;
+    told_.reset();
+    call([&](ggufx_error *e) {
+        return ggufx_sampler_accept(sampler_.get(), ids + n_told, n - n_told, e);
+    });
+}
+
 bool Engine::decode(const int32_t *ids, size_t n) {
+    if (guesses_ && n > 1) {
+        if (!feed_tiles(session_.get(), {ids, n - 1})) return false;
+        taken(ids, n - 1);
+        ids += n - 1;
+        n = 1;
+    }
     const ggufx_progress cancel = cancel_hook();
     ggufx_decode_options options;
     ggufx_decode_options_init(&options);
@@ -215,8 +236,7 @@ bool Engine::decode(const int32_t *ids, size_t n) {
     const ggufx_status status = ggufx_session_decode(session_.get(), ids, n, &options, &error);
     if (status == GGUFX_E_CANCELLED) return false;
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-    cached_.insert(cached_.end(), ids, ids + n);
-    call([&](ggufx_error *e) { return ggufx_sampler_accept(sampler_.get(), ids, n, e); });
+    taken(ids, n);
     return true;
 }
 
@@ -247,6 +267,29 @@ int32_t Engine::next(ggufx_matcher *matcher) {
                                     error);
     });
     return id;
+}
+
+bool Engine::guess(ggufx_matcher *matcher, size_t n_tokens, int32_t *id) {
+    const size_t left = n_predict_ ? n_predict_ - n_tokens : SIZE_MAX;
+    if (!guesses_->ask(sampler_.get(), matcher, left)) return false;
+    *id = guesses_->take().id;
+    return true;
+}
+
+// What an answer with guesses has left in the session: perhaps more than was shown of it.
+void Engine::take_stock() {
+    cached_.resize(ggufx_session_length(session_.get()));
+    call([&](ggufx_error *error) {
+        return ggufx_session_sequence_tokens(cached_.data(), nullptr, session_.get(), 0, 0,
+                                             cached_.size(), error);
+    });
+    told_ = guesses_->last();
+    guesses_->forget();
+}
+
+bool Engine::is_full() const {
+    if (guesses_) return guesses_->empty() && ggufx_session_length(session_.get()) >= n_context_;
+    return cached_.size() >= n_context_;
 }
 
 std::string Engine::piece(int32_t id, ggufx_detokenize_state &state, bool last) const {
@@ -295,7 +338,10 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
     start = Clock::now();
     ggufx_detokenize_state state = {};
     while (!out.interrupted && (n_predict_ == 0 || out.n_tokens < n_predict_)) {
-        const int32_t id = next(matcher.get());
+        int32_t id = 0;
+        if (!guesses_) id = next(matcher.get());
+        out.interrupted = guesses_ && !guess(matcher.get(), out.n_tokens, &id);
+        if (out.interrupted) break;
         out.n_tokens++;
         const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *of, ggufx_error *error) {
             return ggufx_token_info(of, tokenizer_.get(), id, error);
@@ -304,9 +350,13 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
         // What ends is no part of the answer; in harmony it tells a call from an answer.
         if (!ends || (styles_ & GGUFX_CHAT_STYLE_HARMONY)) say(piece(id, state, false));
         if (ends) break;
-        out.full = cached_.size() >= n_context_;
+        out.full = is_full();
         if (out.full) break;
-        out.interrupted = pending_signal() != 0 || !decode(&id, 1);
+        out.interrupted = pending_signal() != 0 || !(guesses_ || decode(&id, 1));
+    }
+    if (guesses_) {
+        take_stock();
+        out.guesses = guesses_->facts();
     }
     say(piece(0, state, true));
     told([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser.get(), error); });

@@ -5,6 +5,7 @@
 
 #include "chat/conversation.hpp"
 #include "models/grammar_choice.hpp"
+#include "models/guesses.hpp"
 #include "models/sampling.hpp"
 
 #include <functional>
@@ -19,6 +20,7 @@ struct ChatOptions {
     SamplingOptions sampling;
     SessionOptions session;
     GrammarChoice grammar;
+    GuessOptions guesses;
 };
 
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
@@ -31,6 +33,7 @@ struct Answered {
     double prompt_seconds = 0, seconds = 0;
     bool interrupted = false, full = false; // ended by Ctrl-C; by the context
     size_t n_dropped = 0;                   // turns that went
+    ggufx_speculator_facts guesses = {};    // of all answers so far, where tokens are guessed
 };
 
 // Kinds are GGUFX_CHAT_*.
@@ -59,13 +62,18 @@ private:
     Prompt fitting_prompt(Conversation &conversation, Answered &out) const;
     size_t feed(const std::vector<int32_t> &ids); // how many the cache had
     bool decode(const int32_t *ids, size_t n);    // false: interrupted
-    int32_t next(ggufx_matcher *matcher);         // NULL: any token
+    void taken(const int32_t *ids, size_t n);
+    int32_t next(ggufx_matcher *matcher);                             // NULL: any token
+    bool guess(ggufx_matcher *matcher, size_t n_tokens, int32_t *id); // false: interrupted
+    void take_stock();
+    bool is_full() const;
     std::string piece(int32_t id, ggufx_detokenize_state &state, bool last) const;
 
     Runtime rt_;
     File file_;
     Model model_;
     Session session_;
+    std::optional<Guesses> guesses_; // go before the session
     Sampler sampler_;
     Tokenizer tokenizer_;
     ChatTemplate chat_;
@@ -74,6 +82,7 @@ private:
     uint32_t styles_ = 0, flags_ = 0, n_predict_ = 0;
     size_t n_context_ = 0;
     std::vector<int32_t> cached_; // what the session holds
+    std::optional<int32_t> told_; // the sampler knows of it, the session does not
     std::vector<float> logits_;
 };
 

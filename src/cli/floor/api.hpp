@@ -5,6 +5,7 @@
 #include "floor/tool.hpp"
 
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace ggufx::cli {
@@ -71,6 +72,17 @@ uint32_t type_from_name(const std::string &name, const char *option);
 std::vector<ggufx_type_facts> all_types();
 uint32_t kv_type_from_name(const std::string &name, const char *option);
 std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
+
+// Tokens of a call with many sequences; the rest of an item is 0.
+inline ggufx_batch_item batch_item(uint32_t sequence, uint32_t flags,
+                                   std::span<const int32_t> tokens) {
+    ggufx_batch_item item = {};
+    item.sequence = sequence;
+    item.flags = flags;
+    item.tokens = tokens.data();
+    item.n_tokens = tokens.size();
+    return item;
+}
 
 ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index);
 ggufx_tensor_facts tensor_facts(const ggufx_tensor *tensor);

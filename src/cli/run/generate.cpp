@@ -11,12 +11,21 @@
 
 namespace ggufx::cli {
 
+namespace {
+
+[[noreturn]] void end_interrupted() {
+    check_interrupt();
+    throw Failure(exit_code(GGUFX_E_CANCELLED), "interrupted");
+}
+
+} // namespace
+
 Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
                      const GenerateOptions &options) {
     model_ = make_model(rt, file, options.session.making);
     info_ = model_facts(model_.get());
     SessionOptions session = options.session;
-    if (options.speculates()) session.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    if (options.guesses.any()) session.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
     session_ = make_session(rt, file, model_.get(), session);
     n_context_ = session_facts(session_.get()).n_context;
     logits_.resize(info_.n_vocab);
@@ -32,50 +41,9 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
         throw Failure(exit_code(error.status), error);
     }
     sampler_ = make_sampler(rt, info_.n_vocab, options.sampling, tokenizer_.get());
-    if (options.speculates()) make_speculator(rt, options);
-}
-
-// Ids that end a text.
-std::vector<int32_t> Generator::ends() const {
-    std::vector<int32_t> ids;
-    ggufx_token_facts info = {};
-    info.struct_size = sizeof info;
-    for (uint32_t i = 0; tokenizer_ && i < info_.n_vocab; i++) {
-        const auto id = static_cast<int32_t>(i);
-        if (ggufx_token_info(&info, tokenizer_.get(), id, nullptr) != GGUFX_OK) break;
-        if (info.flags & GGUFX_TOKEN_END && ids.size() < GGUFX_SPECULATOR_MOST_STOPS)
-            ids.push_back(id);
-    }
-    return ids;
-}
-
-void Generator::make_speculator(const ggufx_runtime *rt, const GenerateOptions &options) {
-    if (!options.draft.empty()) {
-        const ggufx_progress cancel = cancel_hook();
-        draft_file_ = open_file(rt, options.draft, 0, &cancel);
-        draft_model_ = make_model(rt, draft_file_.get(), {});
-        SessionOptions session;
-        session.n_context = n_context_;
-        draft_ = make_session(rt, draft_file_.get(), draft_model_.get(), session);
-    }
-    const std::vector<int32_t> stops = ends();
-    ggufx_speculator_options made;
-    ggufx_speculator_options_init(&made);
-    made.draft = draft_.get();
-    made.stops = stops.data();
-    made.n_stops = stops.size();
-    ggufx_speculator *speculator = nullptr;
-    ggufx_error error;
-    const ggufx_status status = ggufx_speculator_create(&speculator, session_.get(), &made, &error);
-    if (status == GGUFX_E_MISMATCH) throw Failure(kUsage, std::string("--draft: ") + error.message);
-    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
-    speculator_.reset(speculator);
-}
-
-ggufx_speculator_facts Generator::guesses() const {
-    return facts<ggufx_speculator_facts>([&](ggufx_speculator_facts *out, ggufx_error *error) {
-        return ggufx_speculator_info(out, speculator_.get(), error);
-    });
+    if (options.guesses.any())
+        guesses_.emplace(rt, options.guesses, session_.get(),
+                         end_ids(tokenizer_.get(), info_.n_vocab));
 }
 
 void Generator::require_tokenizer() const {
@@ -94,25 +62,10 @@ std::vector<int32_t> Generator::tokenize(const std::string &text) const {
     return cli::tokenize(tokenizer_.get(), text, GGUFX_TOKENIZE_ADD_SPECIAL);
 }
 
-// In tiles: by rows, as guesses are checked, a prompt would take several times as long.
-void Generator::feed_tiles(std::span<const int32_t> ids) {
-    const ggufx_progress cancel = cancel_hook();
-    const ggufx_batch_item item = {0, 0, ids.data(), ids.size()};
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
-    options.flags = GGUFX_BATCH_MATMUL;
-    options.matmul_flags = GGUFX_MATMUL_TILES;
-    options.item_size = sizeof item;
-    options.progress = &cancel;
-    call([&](ggufx_error *error) {
-        return ggufx_session_decode_batch(session_.get(), &item, 1, &options, error);
-    });
-}
-
 void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
     std::span<const int32_t> ids = all_ids;
     if (speculates() && ids.size() > 1) {
-        feed_tiles(ids.first(ids.size() - 1));
+        if (!feed_tiles(session_.get(), ids.first(ids.size() - 1))) end_interrupted();
         ids = ids.last(1); // whose logits stay
     }
     const ggufx_progress cancel = cancel_hook();
@@ -150,20 +103,10 @@ std::string Generator::piece(int32_t id) const {
 }
 
 void Generator::speculate(Token &token) {
-    if (ready_.empty()) {
-        constexpr size_t kMost = GGUFX_SPECULATOR_MOST_DRAFTED + 1;
-        int32_t ids[kMost];
-        float logprobs[kMost];
-        size_t n = 0;
-        const ggufx_progress cancel = cancel_hook();
-        call([&](ggufx_error *error) {
-            return ggufx_speculator_next(ids, logprobs, kMost, &n, speculator_.get(),
-                                         sampler_.get(), matcher_.get(), &cancel, error);
-        });
-        while (n-- > 0) ready_.push_back({ids[n], logprobs[n], {}, false});
-    }
-    token = ready_.back();
-    ready_.pop_back();
+    if (!guesses_->ask(sampler_.get(), matcher_.get(), SIZE_MAX)) end_interrupted();
+    const Chosen chosen = guesses_->take();
+    token.id = chosen.id;
+    token.logprob = chosen.logprob;
 }
 
 void Generator::sample(Token &token) {
@@ -183,7 +126,7 @@ void Generator::sample(Token &token) {
 Token Generator::next() {
     check_interrupt();
     Token token;
-    if (speculator_)
+    if (speculates())
         speculate(token);
     else
         sample(token);
@@ -197,7 +140,8 @@ Token Generator::next() {
 }
 
 bool Generator::is_full() const {
-    return ready_.empty() && ggufx_session_length(session_.get()) >= n_context_;
+    const bool waits = guesses_ && !guesses_->empty();
+    return !waits && ggufx_session_length(session_.get()) >= n_context_;
 }
 
 TextStream::TextStream(Output *out, std::vector<std::string> stops)
@@ -246,16 +190,6 @@ void TextStream::emit(size_t n) {
 
 void TextStream::finish() {
     emit(pending_.size());
-}
-
-void add_speculation_options(Command &sub, GenerateOptions &options) {
-    Option draft = sub.option("--draft", options.draft,
-                              "a smaller model with the same vocabulary guesses tokens; the text "
-                              "is the same, sooner")
-                       .value("FILE");
-    Option lookup = sub.flag("--lookup", options.lookup,
-                             "what followed in the text before is guessed; the text is the same");
-    draft.excludes(lookup);
 }
 
 void add_generate_options(Command &sub, GenerateOptions &options) {

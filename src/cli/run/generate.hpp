@@ -4,9 +4,8 @@
 
 #include "floor/output.hpp"
 #include "models/grammar_choice.hpp"
+#include "models/guesses.hpp"
 #include "models/sampling.hpp"
-
-#include <span>
 
 namespace ggufx::cli {
 
@@ -14,12 +13,8 @@ struct GenerateOptions {
     uint32_t n_predict = 400;
     SamplingOptions sampling;
     SessionOptions session;
-    std::string draft;   // a model that guesses
-    bool lookup = false; // guesses from the text
-    bool speculates() const { return lookup || !draft.empty(); }
+    GuessOptions guesses;
 };
-
-using Speculator = std::unique_ptr<ggufx_speculator, Destroyer<ggufx_speculator_destroy>>;
 
 struct Token {
     int32_t id = 0;
@@ -42,27 +37,20 @@ public:
     Token next(); // chooses a token after the last one fed
     bool is_full() const;
     // Its tokens come from guesses that were right: they need not be fed.
-    bool speculates() const { return speculator_ != nullptr; }
-    ggufx_speculator_facts guesses() const; // only where it does
+    bool speculates() const { return guesses_.has_value(); }
+    ggufx_speculator_facts guesses() const { return guesses_->facts(); } // only where it does
 
     const ggufx_model_facts &info() const { return info_; }
 
 private:
     void require_tokenizer() const;
     std::string piece(int32_t id) const;
-    void make_speculator(const ggufx_runtime *rt, const GenerateOptions &options);
-    std::vector<int32_t> ends() const;
-    void feed_tiles(std::span<const int32_t> ids);
     void sample(Token &token);
     void speculate(Token &token);
 
     Model model_;
     Session session_;
-    File draft_file_; // where a model guesses
-    Model draft_model_;
-    Session draft_;
-    Speculator speculator_;    // before the sessions goes it
-    std::vector<Token> ready_; // the last one comes first
+    std::optional<Guesses> guesses_; // go before the session
     Sampler sampler_;
     Tokenizer tokenizer_;
     Matcher matcher_;
@@ -104,7 +92,6 @@ private:
     std::string pending_;
 };
 
-void add_speculation_options(Command &sub, GenerateOptions &options);
 void add_generate_options(Command &sub, GenerateOptions &options);
 
 } // namespace ggufx::cli

@@ -54,21 +54,14 @@ static void remark(const Globals &globals, const Generator &generator, size_t n_
                                          n_prompt, n_tokens, time_text(seconds), rate);
     std::fputs(text.c_str(), stderr);
     if (!generator.speculates()) return;
-    const ggufx_speculator_facts guesses = generator.guesses();
-    const double share = guesses.n_drafted ? 100.0 * static_cast<double>(guesses.n_accepted) /
-                                                 static_cast<double>(guesses.n_drafted)
-                                           : 0;
-    std::fputs(fmt::format("{} of {} guesses were right ({:.1f} %), {} steps\n", guesses.n_accepted,
-                           guesses.n_drafted, share, guesses.n_calls)
-                   .c_str(),
-               stderr);
+    std::fputs((guesses_text(generator.guesses()) + "\n").c_str(), stderr);
 }
 
 static int run(const Globals &globals, const RunOptions &options) {
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, 0, &cancel);
-    if (options.generate.speculates() && !options.logits.empty())
+    if (options.generate.guesses.any() && !options.logits.empty())
         throw Failure(kUsage, "--logits shows every position: not with --draft or --lookup");
     Generator generator(rt.get(), file.get(), options.generate);
     if (options.grammar.is_set()) generator.keep_to(rt.get(), options.grammar);
@@ -120,7 +113,7 @@ void add_run(Tool &tool) {
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
     add_generate_options(sub, options->generate);
-    add_speculation_options(sub, options->generate);
+    add_guess_options(sub, options->generate.guesses);
     sub.option("--stop", options->stops, "end before this text").repeatable();
     add_grammar_options(sub, options->grammar, "text that fits", "JSON");
     sub.option("--logits", options->logits,

@@ -37,7 +37,7 @@ const float *SessionMachine::decode(std::span<const Item> items, Path path,
                                : item.logits == Logits::last ? GGUFX_BATCH_LOGITS
                                                              : 0u;
         n_rows += item.n_rows();
-        items_.push_back({item.sequence, flags, item.ids.data(), item.ids.size()});
+        items_.push_back(batch_item(item.sequence, flags, item.ids));
     }
     const size_t n_logits = n_rows * n_vocab_;
     if (logits_.size() < n_logits) logits_.resize(n_logits);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/batch.hpp"
 
-#include <string.h>
-
 namespace ggufx::model {
 
 namespace {
@@ -15,8 +13,9 @@ uint32_t most_parts(uint32_t n_rows, uint32_t n_sequences) {
 
 BatchRows::BatchRows(const Host *host, uint32_t n_rows, uint32_t n_sequences)
     : tokens_(n_rows, HostAllocator<int32_t>(host)),
+      embeddings_(n_rows, HostAllocator<const float *>(host)),
       positions_(n_rows, HostAllocator<uint32_t>(host)),
-      sequences_(n_rows, HostAllocator<uint32_t>(host)), wanted_(HostAllocator<uint32_t>(host)),
+      sequences_(n_rows, HostAllocator<uint32_t>(host)), wanted_(HostAllocator<WantedRow>(host)),
       parts_(HostAllocator<BatchPart>(host)),
       memory_(most_parts(n_rows, n_sequences), HostAllocator<state::Step>(host)) {
     wanted_.reserve(n_rows);
@@ -24,35 +23,43 @@ BatchRows::BatchRows(const Host *host, uint32_t n_rows, uint32_t n_sequences)
 }
 
 uint64_t BatchRows::bytes(uint32_t n_rows, uint32_t n_sequences) {
-    constexpr uint64_t kRow = sizeof(int32_t) + 3 * sizeof(uint32_t);
+    constexpr uint64_t kRow =
+        sizeof(int32_t) + sizeof(const float *) + 2 * sizeof(uint32_t) + sizeof(WantedRow);
     constexpr uint64_t kPart = sizeof(BatchPart) + sizeof(state::Step);
     return n_rows * kRow + most_parts(n_rows, n_sequences) * kPart;
 }
 
 void BatchRows::clear() {
-    n_ = 0;
+    n_ = n_logits_ = n_hidden_ = 0;
     parts_.clear();
     wanted_.clear();
 }
 
-void BatchRows::add(uint32_t sequence, const int32_t *tokens, size_t n, uint64_t first,
-                    size_t n_logits) {
+void BatchRows::add(const TokenRun &run) {
     BatchPart *const last = parts_.empty() ? nullptr : &parts_.back();
-    if (last && last->sequence == sequence)
-        last->n += n;
+    if (last && last->sequence == run.sequence)
+        last->n += run.n;
     else
-        parts_.push_back({sequence, n_, n, first});
-    memcpy(tokens_.data() + n_, tokens, n * sizeof *tokens);
-    for (size_t i = 0; i < n; i++) {
-        positions_[n_ + i] = static_cast<uint32_t>(first + i);
-        sequences_[n_ + i] = sequence;
-        if (i + n_logits >= n) wanted_.push_back(static_cast<uint32_t>(n_ + i));
+        parts_.push_back({run.sequence, n_, run.n, run.first});
+    for (size_t i = 0; i < run.n; i++) {
+        const size_t row = n_ + i, left = run.n - i;
+        tokens_[row] = run.ids ? run.ids[i] : 0;
+        embeddings_[row] = nullptr;
+        positions_[row] = run.positions
+                              ? static_cast<uint32_t>(run.positions[i])
+                              : static_cast<uint32_t>(run.position) + static_cast<uint32_t>(i);
+        sequences_[row] = run.sequence;
+        const bool logits = left <= run.n_logits, hidden = left <= run.n_hidden;
+        if (logits || hidden) wanted_.push_back({static_cast<uint32_t>(row), logits, hidden});
+        n_logits_ += logits;
+        n_hidden_ += hidden;
     }
-    n_ += n;
+    n_ += run.n;
 }
 
 void BatchRows::set(Context &context) {
     context.tokens = tokens_.data();
+    context.embeddings = embeddings_.data();
     context.positions = positions_.data();
     context.sequences = sequences_.data();
     context.n = n_;

@@ -7,6 +7,24 @@
 
 namespace ggufx::model {
 
+// Tokens beside each other of a sequence, from its token `first` on.
+struct TokenRun {
+    uint32_t sequence;
+    uint64_t first;
+    size_t n;
+    const int32_t *ids;       // null: 0
+    const int32_t *positions; // null: `position` and those behind it
+    int32_t position;
+    // What is wanted: rows of logits, of hidden states, each of the last so many.
+    size_t n_logits = 0, n_hidden = 0;
+};
+
+// A row of which something is wanted.
+struct WantedRow {
+    uint32_t row;
+    bool logits, hidden;
+};
+
 class BatchRows {
 public:
     // Room for n_rows tokens of n_sequences sequences.
@@ -16,22 +34,25 @@ public:
     void clear();
     size_t room() const { return tokens_.size() - n_; }
     size_t n() const { return n_; }
-    // n <= room() tokens from position `first` on of a sequence that has no run yet, or whose run is
-    // the last one and goes on; of the last n_logits logits are wanted.
-    void add(uint32_t sequence, const int32_t *tokens, size_t n, uint64_t first, size_t n_logits);
+    // run.n <= room(), of a sequence that has no run yet, or whose run is the last one and goes on.
+    void add(const TokenRun &run);
+    // Of the row that is `back` before the last one: a row of the stream in place of its token's.
+    void embed(size_t back, const float *row) { embeddings_[n_ - 1 - back] = row; }
 
     const Vector<BatchPart> &parts() const { return parts_; }
-    // Rows whose logits are wanted, ascending.
-    const Vector<uint32_t> &wanted() const { return wanted_; }
-    void set(Context &context); // to run with these rows
+    const Vector<WantedRow> &wanted() const { return wanted_; } // ascending
+    size_t n_logits() const { return n_logits_; }               // rows
+    size_t n_hidden() const { return n_hidden_; }               // rows
+    void set(Context &context);                                 // to run with these rows
 
 private:
     Vector<int32_t> tokens_;
+    Vector<const float *> embeddings_;
     Vector<uint32_t> positions_, sequences_; // of the rows
-    Vector<uint32_t> wanted_;
+    Vector<WantedRow> wanted_;
     Vector<BatchPart> parts_;
     Vector<state::Step> memory_; // of the parts
-    size_t n_ = 0;
+    size_t n_ = 0, n_logits_ = 0, n_hidden_ = 0;
 };
 
 } // namespace ggufx::model

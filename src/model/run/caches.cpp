@@ -10,6 +10,7 @@ namespace {
 // A layer with a window keeps so many tokens behind it for cuts, and appends so many at a time;
 // both fit into what kv reserves for windows anyway (kWindowAppend).
 constexpr uint32_t kWindowHistory = 320, kWindowStep = 128;
+constexpr uint32_t kPageTokens = 64;
 
 bool has_windows(const CacheInfo &info) {
     for (const CacheLayer &layer : info.layers)
@@ -19,6 +20,11 @@ bool has_windows(const CacheInfo &info) {
 
 kv::WindowKind kind_of(const CacheWindow &window) {
     return window.chunked ? kv::WindowKind::chunked : kv::WindowKind::sliding;
+}
+
+// Full ones, and one of each sequence that is not.
+uint64_t pages_of(const CacheOptions &options) {
+    return options.n_total ? options.n_total / kPageTokens + options.n_sequences + 1 : 0;
 }
 
 // The configuration of a cache and the layers it points to.
@@ -37,6 +43,7 @@ struct CachePlan {
         config.type_v = shape.v_in_k ? options.type_k : options.type_v;
         config.n_sequences = options.n_sequences;
         config.max_tokens = options.n_context;
+        config.max_pages = pages_of(options);
         config.model = options.model;
         set_rotation(program, shape, options.n_context);
         set_windows(info);
@@ -110,7 +117,7 @@ Caches::Caches(const Program &program, const Ref<Host> &host, const kernels::Ker
             const CachePlan plan(host.get(), program, i, options);
             caches_.push_back(kv::Cache::create(host, &kernels, plan.config));
             Failure failure;
-            for (uint32_t s = 0; s < options.n_sequences; s++)
+            for (uint32_t s = 0; s < options.n_sequences && !options.n_total; s++)
                 if (caches_.back()->reserve(s, options.n_context, &failure) != Status::ok)
                     throw Error{failure};
         }
@@ -139,11 +146,14 @@ uint64_t Caches::estimate(const Program &program, const Host &host, const CacheO
     return total;
 }
 
-Status Caches::begin(uint32_t sequence, uint64_t n_again, Failure *failure) {
+Status Caches::begin(uint32_t sequence, uint64_t n_again, uint64_t n_tokens, Failure *failure) {
     Status status = states_ ? states_->begin(sequence, n_again, failure) : Status::ok;
     for (size_t i = 0; status == Status::ok && i < caches_.size(); i++) {
         status = caches_[i]->begin(sequence, failure);
+        if (status == Status::ok && options_.n_total)
+            status = caches_[i]->provide(sequence, n_tokens, failure);
         if (status == Status::ok) continue;
+        (void)caches_[i]->rollback(sequence, nullptr);
         while (i-- > 0) (void)caches_[i]->rollback(sequence, nullptr);
         if (states_) (void)states_->rollback(sequence, nullptr);
         return status;
@@ -182,6 +192,15 @@ Caches::Memory Caches::memory() const {
     return memory;
 }
 
+uint64_t Caches::room() const {
+    uint64_t least = UINT64_MAX;
+    for (const kv::Cache *cache : caches_) {
+        const uint64_t n = cache->room();
+        if (n < least) least = n;
+    }
+    return least;
+}
+
 uint64_t Caches::length(uint32_t sequence) const {
     if (states_) return states_->length(sequence);
     uint64_t n = 0;
@@ -206,7 +225,7 @@ void Caches::truncate(uint32_t sequence, uint64_t n_tokens) {
     if (states_) (void)states_->truncate(sequence, n_tokens, nullptr);
 }
 
-Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure) {
+Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, Failure *failure) {
     if (from >= options_.n_sequences || to >= options_.n_sequences || n_tokens > length(from))
         return set_failure(
             failure, Status::argument, {},
@@ -221,17 +240,40 @@ Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fail
                            "nearest that can be copied are %llu",
                            static_cast<unsigned long long>(n_tokens), to,
                            static_cast<unsigned long long>(nearest));
-    const auto end = static_cast<int32_t>(n_tokens);
     Status status = Status::ok;
     for (size_t i = 0; status == Status::ok && i < caches_.size(); i++) {
         status = caches_[i]->copy(from, to, 0, end, failure);
         for (const uint32_t s : {from, to})
-            if (status == Status::ok) status = caches_[i]->reserve(s, options_.n_context, failure);
+            if (status == Status::ok && !options_.n_total)
+                status = caches_[i]->reserve(s, options_.n_context, failure);
     }
     if (status == Status::ok && states_) status = states_->copy(from, to, n_tokens, failure);
     for (size_t i = 0; status != Status::ok && i < caches_.size(); i++)
         (void)caches_[i]->truncate(to, 0, nullptr);
     return status;
+}
+
+Status Caches::remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure) {
+    if (states_)
+        return set_failure(failure, Status::unsupported, {.index = sequence},
+                           "cannot remove tokens before others of a %s model: its recurrent layers "
+                           "remember all of them as one state",
+                           program_.architecture);
+    for (kv::Cache *cache : caches_) {
+        const Status status = cache->prepare_remove(sequence, part, failure);
+        if (status != Status::ok) return status;
+    }
+    for (kv::Cache *cache : caches_) cache->remove(sequence, part);
+    return Status::ok;
+}
+
+Status Caches::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
+    for (kv::Cache *cache : caches_) {
+        const Status status = cache->prepare_shift(sequence, p0, p1, delta, failure);
+        if (status != Status::ok) return status;
+    }
+    for (kv::Cache *cache : caches_) cache->shift(sequence, p0, p1, delta);
+    return Status::ok;
 }
 
 } // namespace ggufx::model

@@ -15,6 +15,7 @@ struct CacheOptions {
     uint32_t n_batch;         // tokens that a layer appends at once, at most
     uint32_t n_checkpoints;   // of states, per sequence
     uint32_t n_sequences = 1; // n_context tokens each
+    uint64_t n_total = 0;     // tokens of all sequences share their memory; 0: each has its own
     uint64_t model = 0;       // told apart by snapshots
 };
 
@@ -36,8 +37,9 @@ public:
     kv::Cache *const *caches() const { return caches_.data(); }
     state::StateCache *states() const { return states_; }
 
-    // A call on a sequence, whose first n_again tokens a cut left out.
-    Status begin(uint32_t sequence, uint64_t n_again, Failure *failure);
+    // A call on a sequence, whose first n_again tokens a cut left out, of n_tokens in all. Errors:
+    // MEMORY; CAPACITY where the sequences share memory that is used up.
+    Status begin(uint32_t sequence, uint64_t n_again, uint64_t n_tokens, Failure *failure);
     // After n_tokens of an open call: a place that truncate may come back to, once it commits.
     void pass(uint32_t sequence, uint64_t n_tokens);
     void commit(uint32_t sequence, uint64_t n_tokens); // neither fails between begin() and the end
@@ -48,28 +50,37 @@ public:
         uint64_t bytes, n_pages, n_shared_pages;
     };
     Memory memory() const;
+    uint64_t room() const; // tokens that still fit where sequences share memory; else UINT64_MAX
     uint64_t length(uint32_t sequence) const;
     // The longest part of the first n tokens from which decoding goes on with the bits of a fresh
     // run: n itself, a border of pages, a checkpoint of states, or 0. Cost: linear in the pages.
     uint64_t nearest(uint32_t sequence, uint64_t n_tokens) const;
     // To what nearest() gave: cannot fail.
     void truncate(uint32_t sequence, uint64_t n_tokens);
-    // Let an empty sequence begin with the first n_tokens of another one, which nearest() gave.
-    // Pages and states are shared; a page more of each layer is taken, so that decoding either
-    // takes none. Errors: ARGUMENT, MEMORY, STATE; nothing has changed then.
-    Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
+    // Let an empty sequence begin with the first n_tokens of another one, which nearest() gave; all
+    // before position `end`. Pages and states are shared; unless all memory is, a page more of each
+    // layer is taken, so that decoding either takes none. Errors: ARGUMENT, MEMORY, STATE; nothing
+    // has changed then.
+    Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, Failure *failure);
+    // Of all caches or of none. Errors: MEMORY, STATE (a window has dropped what would be seen),
+    // UNSUPPORTED (states cannot forget).
+    Status remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure);
+    Status shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure);
 
-    // Write what a sequence holds. Errors: ARGUMENT, VALUE (a state holds NaN or an infinity), what
-    // the writer returns.
+    // Write what a sequence holds, or all (kv::kAllSequences). Errors: ARGUMENT, VALUE (a state holds
+    // NaN or an infinity), what the writer returns.
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
-    // Replace a sequence by what save() wrote; of n_tokens tokens, else MISMATCH. Old and new are
-    // there side by side until reader.ended, which is asked last, says that nothing will fail.
+    // Replace a sequence, or all, by what save() wrote; each has what is expected of it, else
+    // MISMATCH or MALFORMED. Old and new are there side by side until reader.ended, which is asked
+    // last, says that nothing will fail.
     // Errors: ARGUMENT, STATE, MEMORY, CAPACITY, MAGIC, VERSION, MISMATCH, MALFORMED, CHECKSUM,
     // what the reader returns; nothing has changed then.
-    Status load(uint32_t sequence, uint64_t n_tokens, const Reader &reader, Failure *failure);
+    Status load(uint32_t sequence, const ExpectedTokens *expected, const Reader &reader,
+                Failure *failure);
 
 private:
     uint64_t header_value(uint32_t index, uint64_t n_tokens) const;
+    uint64_t n_tokens_of(uint32_t sequence) const;
 
     const Program &program_;
     CacheOptions options_;

@@ -63,19 +63,41 @@ Status Runner::project(float *logits, size_t row, size_t n, Failure *failure) {
     return status == Status::ok ? run_part(context_, PartKind::logits, failure) : status;
 }
 
+// The hidden states that are wanted, copied; then those whose logits are wanted lie side by side.
+size_t Runner::take_hidden(float *out, const Vector<WantedRow> &wanted) {
+    const View &hidden = context_.program.hidden;
+    size_t n = 0;
+    for (size_t i = 0; i < wanted.size(); i++) {
+        const float *const row = context_.at(hidden, i);
+        if (wanted[i].hidden) {
+            memcpy(out, row, hidden.width * sizeof(float));
+            out += hidden.width;
+        }
+        if (!wanted[i].logits) continue;
+        if (n != i) memcpy(context_.at(hidden, n), row, hidden.width * sizeof(float));
+        n++;
+    }
+    return n;
+}
+
 // Rows next to each other make one product. Those of one run are so already.
-Status Runner::project(float *logits, const BatchRows &rows, Failure *failure) {
-    const Vector<uint32_t> &wanted = rows.wanted();
+Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failure) {
+    const Vector<WantedRow> &wanted = rows.wanted();
     const size_t n = wanted.size();
     if (n == 0) return Status::ok;
-    if (wanted[n - 1] - wanted[0] == n - 1) return project(logits, wanted[0], n, failure);
     const View &stream = context_.program.stream;
-    context_.stream_row = 0;
-    for (size_t i = 0; i < n; i++)
-        if (wanted[i] != i)
-            memcpy(context_.at(stream, i), context_.at(stream, wanted[i]),
+    const bool side_by_side = wanted[n - 1].row - wanted[0].row == n - 1;
+    context_.stream_row = side_by_side ? wanted[0].row : 0;
+    for (size_t i = 0; i < n && !side_by_side; i++)
+        if (wanted[i].row != i)
+            memcpy(context_.at(stream, i), context_.at(stream, wanted[i].row),
                    stream.width * sizeof(float));
-    return project(logits, 0, n, failure);
+    context_.logits = out.logits;
+    context_.n = n;
+    const Status status = run_part(context_, PartKind::hidden, failure);
+    if (status != Status::ok) return status;
+    if (rows.n_hidden()) context_.n = take_hidden(out.hidden, wanted);
+    return context_.n ? run_part(context_, PartKind::logits, failure) : status;
 }
 
 } // namespace ggufx::model

@@ -45,10 +45,16 @@ public:
 
     // logits [n][n_vocab] of rows row .. row + n - 1 of the last batch.
     Status project(float *logits, size_t row, size_t n, Failure *failure);
-    // logits [n wanted rows][n_vocab] of the batch that ran last, whose stream is gone then.
-    Status project(float *logits, const BatchRows &rows, Failure *failure);
+    // What is wanted of the batch that ran last, whose stream is gone then: logits [rows][n_vocab],
+    // hidden [rows][n_embd].
+    struct Outputs {
+        float *logits, *hidden;
+    };
+    Status project(const Outputs &out, const BatchRows &rows, Failure *failure);
 
 private:
+    size_t take_hidden(float *out, const Vector<WantedRow> &wanted);
+
     Context context_;
     LayerWatcher *layers_ = nullptr;
 };

@@ -50,11 +50,19 @@ uint64_t Caches::header_value(uint32_t index, uint64_t n_tokens) const {
     return values[index];
 }
 
+uint64_t Caches::n_tokens_of(uint32_t sequence) const {
+    if (sequence != kv::kAllSequences) return length(sequence);
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < options_.n_sequences; i++) n += length(i);
+    return n;
+}
+
 Status Caches::save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const {
     SnapshotOutput out(write, user);
     out.bytes(kMagic, 8);
     out.u32(kVersion);
-    for (uint32_t i = 0; i < kValueCount; i++) out.u64(header_value(i, length(sequence)));
+    const uint64_t n_tokens = n_tokens_of(sequence);
+    for (uint32_t i = 0; i < kValueCount; i++) out.u64(header_value(i, n_tokens));
     out.checksum();
     if (out.status() != Status::ok)
         return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
@@ -66,16 +74,20 @@ Status Caches::save(uint32_t sequence, WriteFn write, void *user, Failure *failu
 }
 
 // Caches are read aside and taken when the states, which come last, have come whole.
-Status Caches::load(uint32_t sequence, uint64_t n_tokens, const Reader &reader, Failure *failure) {
+Status Caches::load(uint32_t sequence, const ExpectedTokens *expected, const Reader &reader,
+                    Failure *failure) {
     const Reader part = {reader.read, reader.user, nullptr};
     SnapshotInput in(part);
-    uint64_t want[kValueCount];
+    const uint32_t n = sequence == kv::kAllSequences ? options_.n_sequences : 1;
+    uint64_t n_tokens = 0, want[kValueCount];
+    for (uint32_t i = 0; i < n; i++) n_tokens += expected[i].n_tokens;
     for (uint32_t i = 0; i < kValueCount; i++) want[i] = header_value(i, n_tokens);
     Status status = check_header(in, want, failure);
+    const uint64_t n_reserved = options_.n_total ? 0 : options_.n_context;
     for (size_t i = 0; status == Status::ok && i < caches_.size(); i++)
-        status = caches_[i]->load_aside(sequence, n_tokens, options_.n_context, part, failure);
+        status = caches_[i]->load_aside(sequence, expected, n_reserved, part, failure);
     if (status == Status::ok && states_)
-        status = states_->load(sequence, reader, failure, n_tokens);
+        status = states_->load(sequence, reader, failure, expected);
     else if (status == Status::ok && reader.ended)
         status = reader.ended(reader.user);
     for (kv::Cache *cache : caches_) cache->finish_load(status == Status::ok);

@@ -11,8 +11,18 @@ namespace ggufx::model {
 
 namespace {
 
+// What the caller has in place of a row of the stream; else null.
+const float *given_row(const Context &c, const step::Embed &s, size_t row) {
+    const bool begins_stream = !s.by_position && s.out.slot == c.program.stream.slot;
+    return begins_stream && c.embeddings ? c.embeddings[row] : nullptr;
+}
+
 Status run(const Context &c, const step::Embed &s, Failure *failure) {
     for (size_t i = 0; i < c.n; i++) {
+        if (const float *given = given_row(c, s, i)) {
+            memcpy(c.at(s.out, i), given, s.out.width * sizeof(float));
+            continue;
+        }
         const uint64_t row =
             s.by_position ? uint64_t{c.positions[i]} : static_cast<uint64_t>(c.tokens[i]);
         const Status status =
@@ -134,9 +144,10 @@ Status attend_run(const Context &c, const step::Attend &s, const BatchPart &part
         const size_t row = part.row + done;
         step = s.shared ? part.n : cache.whole_step(s.layer, part.sequence, part.n - done);
         Status status = Status::ok;
+        const auto *positions = reinterpret_cast<const int32_t *>(c.positions + row);
         if (!s.k.none())
-            status =
-                cache.append(s.layer, part.sequence, step, nullptr, source_of(c, s, row), failure);
+            status = cache.append(s.layer, part.sequence, step, positions, source_of(c, s, row),
+                                  failure);
         if (status == Status::ok)
             status = cache.attend(c.at(s.out, row), nullptr, s.layer, &part.sequence, 1,
                                   c.at(s.q, row), step, nullptr, options, failure);

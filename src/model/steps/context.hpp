@@ -43,7 +43,7 @@ struct TextRows {
     size_t first, n;
 };
 
-// Rows row .. row + n - 1 of a batch are tokens of a sequence, from position `first` on.
+// Rows row .. row + n - 1 of a batch are tokens of a sequence, from its token `first` on.
 struct BatchPart {
     uint32_t sequence;
     size_t row, n;
@@ -67,9 +67,10 @@ struct Context {
     size_t stream_row = 0;   // of the stream that stands for row 0
 
     const int32_t *tokens = nullptr;
-    const uint32_t *positions = nullptr; // of rows in their sequences
-    const uint32_t *sequences = nullptr; // of rows; a batch of texts has none
-    size_t n = 0;                        // rows
+    const float *const *embeddings = nullptr; // of rows, each or all may be null: their tokens' own
+    const uint32_t *positions = nullptr;      // of rows in their sequences
+    const uint32_t *sequences = nullptr;      // of rows; a batch of texts has none
+    size_t n = 0;                             // rows
     // Runs of rows, ascending; no sequence has two.
     const BatchPart *parts = nullptr;
     size_t n_parts = 0;

@@ -22,6 +22,13 @@ functions! {
     fn ggufx_session_sequence_length(session: *const ggufx_session, sequence: u32) -> u64;
     fn ggufx_session_sequence_truncate(session: *mut ggufx_session, sequence: u32, n_tokens: u64,
         error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_sequence_remove(session: *mut ggufx_session, sequence: u32, first: u64,
+        n_tokens: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_sequence_shift(session: *mut ggufx_session, sequence: u32, first: u64,
+        n_tokens: u64, delta: i32, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_session_sequence_tokens(out_ids: *mut i32, out_positions: *mut i32, session: *const
+        ggufx_session, sequence: u32, first: u64, n_tokens: u64, error: *mut ggufx_error) ->
+        ggufx_status;
     fn ggufx_session_sequence_copy(session: *mut ggufx_session, from: u32, to: u32, n_tokens: u64,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_memory(out: *mut ggufx_session_memory_facts, session: *const ggufx_session,

@@ -210,6 +210,9 @@ pub struct ggufx_batch_item {
     pub flags: u32,
     pub tokens: *const i32,
     pub n_tokens: usize,
+    pub embeddings: *const f32,
+    pub n_embeddings: usize,
+    pub positions: *const i32,
 }
 
 #[repr(C)]
@@ -224,6 +227,8 @@ pub struct ggufx_batch_options {
     pub item_size: u32,
     pub matmul_flags: u32,
     pub reserved: [u64; 4],
+    pub embeddings: *mut f32,
+    pub n_embeddings: usize,
 }
 
 #[repr(C)]
@@ -235,6 +240,8 @@ pub struct ggufx_session_memory_facts {
     pub n_pages: u64,
     pub n_shared_pages: u64,
     pub n_tokens: u64,
+    pub n_tokens_left: u64,
+    pub embedded_bytes: u64,
 }
 
 #[repr(C)]
@@ -365,9 +372,10 @@ pub struct ggufx_estimate_options {
     pub job: *const ggufx_job_options,
     pub memory_bytes: u64,
     pub bandwidth: f64,
-    pub reserved: [u64; 4],
+    pub n_context_total: u64,
+    pub reserved: [u64; 3],
     pub n_checkpoints: u32,
-    pub reserved0: u32,
+    pub n_sequences: u32,
 }
 
 #[repr(C)]
@@ -890,7 +898,8 @@ pub struct ggufx_session_options {
     pub type_v: u32,
     pub matmul_flags: u32,
     pub reserved0: u32,
-    pub reserved: [u64; 3],
+    pub n_context_total: u64,
+    pub reserved: [u64; 2],
     pub n_checkpoints: u32,
     pub n_sequences: u32,
 }
@@ -906,6 +915,7 @@ pub struct ggufx_session_facts {
     pub type_v: u32,
     pub n_sequences: u32,
     pub reserved: u32,
+    pub n_context_total: u64,
 }
 
 #[repr(C)]

@@ -1,0 +1,113 @@
+// What tests of sessions with many sequences share: sessions, a call with its results, a snapshot in
+// memory, a progress that ends calls.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "tiny_files.hpp"
+
+#include <string.h>
+
+// Of many sequences; zeros: its defaults.
+struct CrowdMode {
+    uint32_t n_sequences = 0, n_context = 0, n_batch = 0, type = 0;
+    uint32_t matmul_flags = GGUFX_MATMUL_F32;
+    uint64_t n_context_total = 0;
+};
+
+inline ggufx_session *make_session(const ggufx_model *model, const CrowdMode &mode,
+                                   ggufx_error *error) {
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_context = mode.n_context;
+    options.n_batch = mode.n_batch;
+    options.n_sequences = mode.n_sequences;
+    options.n_context_total = mode.n_context_total;
+    options.type_k = options.type_v = mode.type;
+    options.matmul_flags = mode.matmul_flags;
+    ggufx_session *session = nullptr;
+    return ggufx_session_create(&session, model, &options, error) == GGUFX_OK ? session : nullptr;
+}
+
+inline ggufx_batch_item make_item(uint32_t sequence, uint32_t flags, const int32_t *tokens,
+                                  size_t n) {
+    ggufx_batch_item item = {};
+    item.sequence = sequence;
+    item.flags = flags;
+    item.tokens = tokens;
+    item.n_tokens = n;
+    return item;
+}
+
+// What a call asks for, and the rows it gives.
+struct Call {
+    std::vector<ggufx_batch_item> items;
+    uint32_t flags = 0; // of its products
+    std::vector<float> logits, hidden;
+
+    size_t rows(uint32_t last, uint32_t all) const {
+        size_t n = 0;
+        for (const ggufx_batch_item &item : items) n += rows_of(item, last, all);
+        return n;
+    }
+    static size_t rows_of(const ggufx_batch_item &item, uint32_t last, uint32_t all) {
+        return item.flags & all ? item.n_tokens : item.flags & last ? 1 : 0;
+    }
+    ggufx_status run(ggufx_session *session, const ggufx_model_facts &model,
+                     const ggufx_progress *progress, ggufx_error *error) {
+        logits.assign(rows(GGUFX_BATCH_LOGITS, GGUFX_BATCH_ALL_LOGITS) * model.n_vocab, -1);
+        hidden.assign(rows(GGUFX_BATCH_EMBED, GGUFX_BATCH_ALL_EMBED) * model.n_embedding, -1);
+        ggufx_batch_options options;
+        ggufx_batch_options_init(&options);
+        options.flags = GGUFX_BATCH_MATMUL;
+        options.matmul_flags = flags;
+        options.item_size = sizeof(ggufx_batch_item);
+        options.progress = progress;
+        options.logits = logits.empty() ? nullptr : logits.data();
+        options.n_logits = logits.size();
+        options.embeddings = hidden.empty() ? nullptr : hidden.data();
+        options.n_embeddings = hidden.size();
+        return ggufx_session_decode_batch(session, items.data(), items.size(), &options, error);
+    }
+};
+
+inline ggufx_model_facts facts_of(const ggufx_model *model) {
+    ggufx_model_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    must(ggufx_model_info(&facts, model, &error), error, "info");
+    return facts;
+}
+
+// What ggufx_session_save gives.
+struct SnapshotFile {
+    std::vector<uint8_t> bytes;
+    size_t at = 0;
+    static ggufx_status write(void *user, const void *data, size_t n) {
+        auto &file = *static_cast<SnapshotFile *>(user);
+        const auto *from = static_cast<const uint8_t *>(data);
+        file.bytes.insert(file.bytes.end(), from, from + n);
+        return GGUFX_OK;
+    }
+    static ggufx_status read(void *user, void *data, size_t n) {
+        auto &file = *static_cast<SnapshotFile *>(user);
+        if (n > file.bytes.size() - file.at) return GGUFX_E_TRUNCATED;
+        memcpy(data, file.bytes.data() + file.at, n);
+        file.at += n;
+        return GGUFX_OK;
+    }
+};
+
+// A progress that ends a call at its n-th poll.
+struct Countdown {
+    int polls;
+    ggufx_progress progress = {};
+    explicit Countdown(int n) : polls(n) {
+        progress.struct_size = sizeof progress;
+        progress.user = this;
+        progress.report = report;
+    }
+    Countdown(const Countdown &) = delete;
+    static int32_t report(void *user, uint64_t, uint64_t) {
+        return --static_cast<Countdown *>(user)->polls == 0;
+    }
+};
