@@ -17,6 +17,13 @@ EXPECTED = {
     "attend": "300 tokens, out[0] = -0.103119, out[255] = -0.483276",
     "story": "Once upon a time Nib was careful. The old book was under the bed. "
              "Nib was in the village. Nib and Nib played h",
+    "batch": "Once upon a time Nib was careful. The old book was\n"
+             "The sun came out. \"First we wash our hand\nNib was sick. She had a red nose and",
+    "shared_prompt": " Nib was afraid of the big do\n The sun came out. Nib thought of\n"
+                     "222 tokens, 12 shared pages",
+    "json_output": '{"name":"Tom","age":5,"likes":["sun","sun"]}',
+    "search": "0.329 The old book was under the bed.\n0.281 Nib and Nib played in the village.\n"
+              "0.170 The sun was warm and the sky was blue.",
     "quantize_file": "38 tensors, 3630080 bytes become 2112000",
 }
 # Of the file that the last one writes.
@@ -34,7 +41,7 @@ def check(name, command, model, environment, out):
         good = len(lines) == 38 and "token_embd.weight q8_0 256 x 1024" in lines \
             and "blk.0.attn_k.weight q8_0 256 x 128" in lines
     else:
-        good = lines == [EXPECTED[name]]
+        good = lines == EXPECTED[name].split("\n")
     if done.returncode or not good:
         sys.exit(f"example {name}: exit {done.returncode}, {done.stdout!r} {done.stderr!r}")
     if more and hashlib.sha256(out.read_bytes()).hexdigest() != QUANTIZED:

@@ -56,6 +56,9 @@ GROUPS = [
     ("CHAT_REASONING", None, "u32", False, ""),
     ("CHAT_CALL_", None, "u32", False, ""),
     ("CHAT_", "ChatFlags", "u32", True, "Flags of a rendering"),
+    ("LINK_MOST_", None, "u32", False, ""),
+    ("LINK_", "LinkKind", "u32", False, "What a link of a sampler's chain does"),
+    ("MEASURE_", "MeasureFlags", "u32", True, "What a measurement could compare"),
     ("ESTIMATE_AS_IS", None, "u32", False, ""),
     ("ESTIMATE_", "EstimateFlags", "u32", True, "Flags of an estimate, asked and answered"),
 ]

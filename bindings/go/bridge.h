@@ -232,7 +232,8 @@ static inline ggufx_status ggufx_go_decode(void *session, const int32_t *tokens,
 }
 /* items: memory of C's, with the tokens that they point at; see sequences.go. */
 static inline ggufx_status ggufx_go_decode_batch(void *session, void *items, size_t n,
-                                                 float *logits, size_t n_logits, uint32_t flags,
+                                                 float *logits, size_t n_logits, float *hidden,
+                                                 size_t n_hidden, uint32_t flags,
                                                  uint32_t matmul_flags, uintptr_t user,
                                                  ggufx_error *e) {
     GGUFX_GO_WATCH(user);
@@ -242,6 +243,8 @@ static inline ggufx_status ggufx_go_decode_batch(void *session, void *items, siz
     o.progress = progress;
     o.logits = logits;
     o.n_logits = n_logits;
+    o.embeddings = hidden;
+    o.n_embeddings = n_hidden;
     o.item_size = sizeof(ggufx_batch_item);
     o.matmul_flags = matmul_flags;
     return ggufx_session_decode_batch(session, items, n, &o, e);
@@ -361,7 +364,67 @@ static inline ggufx_status ggufx_go_stop(ggufx_stop **out, const ggufx_runtime *
     return status;
 }
 
+/* breakers and biases are the link's own; host: a cgo.Handle, 0 for none. */
+static inline ggufx_status ggufx_go_sampler_add(ggufx_sampler *sampler,
+                                                const ggufx_sampler_link *link,
+                                                const int32_t *breakers,
+                                                const ggufx_logit_bias *biases, uintptr_t host,
+                                                ggufx_error *e) {
+    ggufx_sampler_link l = *link;
+    l.breakers = breakers;
+    l.biases = biases;
+    l.link = host ? ggufx_go_on_link : NULL;
+    l.user = (void *)host;
+    return ggufx_sampler_add(sampler, &l, e);
+}
+
+static inline ggufx_status ggufx_go_speculator(ggufx_speculator **out, ggufx_session *session,
+                                               ggufx_session *draft, uintptr_t host,
+                                               const int32_t *stops, size_t n_stops,
+                                               uint32_t n_draft, uint32_t n_match, ggufx_error *e) {
+    ggufx_speculator_options o;
+    ggufx_speculator_options_init(&o);
+    o.draft = draft;
+    o.guess = host ? ggufx_go_on_guess : NULL;
+    o.user = (void *)host;
+    o.stops = stops;
+    o.n_stops = n_stops;
+    o.n_draft = n_draft;
+    o.n_match = n_match;
+    return ggufx_speculator_create(out, session, &o, e);
+}
+static inline ggufx_status ggufx_go_speculator_next(int32_t *ids, float *logprobs, size_t capacity,
+                                                    size_t *n, ggufx_speculator *speculator,
+                                                    ggufx_sampler *sampler, ggufx_matcher *matcher,
+                                                    uintptr_t user, ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    return ggufx_speculator_next(ids, logprobs, capacity, n, speculator, sampler, matcher, progress,
+                                 e);
+}
+
 /* ---- measures ------------------------------------------------------------------------------- */
+
+enum { GGUFX_GO_SAVES = 1, GGUFX_GO_COMPARES = 2, GGUFX_GO_REPORTS = 4, GGUFX_GO_WATCHES = 8 };
+
+/* what: which functions of `user` are called. */
+static inline ggufx_status ggufx_go_measure(ggufx_measure_facts *out, ggufx_session *session,
+                                            const int32_t *tokens, size_t n, uint32_t n_context,
+                                            int32_t bos, uint32_t stride, const char *save,
+                                            const char *base, int what, uintptr_t user,
+                                            ggufx_error *e) {
+    GGUFX_GO_WATCH(user);
+    ggufx_measure_options o;
+    ggufx_measure_options_init(&o);
+    o.stride = stride;
+    o.save_path = save;
+    o.base_path = base;
+    o.write = what & GGUFX_GO_SAVES ? ggufx_go_on_write : NULL;
+    o.read = what & GGUFX_GO_COMPARES ? ggufx_go_on_read : NULL;
+    o.report = what & GGUFX_GO_REPORTS ? ggufx_go_on_measure : NULL;
+    o.progress = what & GGUFX_GO_WATCHES ? progress : NULL;
+    o.write_user = o.read_user = o.report_user = (void *)user;
+    return ggufx_measure(out, session, tokens, n, n_context, bos, &o, e);
+}
 
 static inline ggufx_status ggufx_go_endings(double *out, ggufx_session *session,
                                             const int32_t *context, size_t n_context,

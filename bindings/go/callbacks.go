@@ -27,6 +27,7 @@ type callbacks struct {
 	watch      Watch
 	finding    func(*Finding) bool
 	chunk      func(*Perplexity) bool
+	measure    func(*Measure) bool
 	attention  func(*AttentionView) bool
 	layers     []layerWidths
 	write      func(part int, data []byte) error
@@ -135,6 +136,12 @@ func ggufxGoFinding(user C.uintptr_t, f *C.ggufx_finding) C.int32_t {
 func ggufxGoChunk(user C.uintptr_t, running *C.ggufx_perplexity_facts) C.int32_t {
 	c := of(user)
 	return stopUnless(c.guard(func() error { return keepGoing(c.chunk(perplexityOf(running))) }))
+}
+
+//export ggufxGoMeasure
+func ggufxGoMeasure(user C.uintptr_t, running *C.ggufx_measure_facts) C.int32_t {
+	c := of(user)
+	return stopUnless(c.guard(func() error { return keepGoing(c.measure(measureOf(running))) }))
 }
 
 //export ggufxGoLayer

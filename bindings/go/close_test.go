@@ -55,6 +55,9 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1, Sequences: 2}))
 	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
 	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
+	chooser := must[*Sampler](t)(rt.NewChain(1024, 1))
+	guessed := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, MatmulFlags: MatmulTiles}))
+	speculator := must[*Speculator](t)(guessed.NewSpeculator(nil))
 	grammar := must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "a"*`))
 	matcher := newMatcher(t, grammar)
 	stop := must[*Stop](t)(rt.NewStop("</s>"))
@@ -66,7 +69,8 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	first := must[PlannedTensor](t)(job.At(0))
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
-		session.Close, embedder.Close, sampler.Close, grammar.Close, matcher.Close, stop.Close,
+		session.Close, embedder.Close, sampler.Close, chooser.Close,
+		guessed.Close, speculator.Close, grammar.Close, matcher.Close, stop.Close,
 		kv.Close, m.Close, writer.Close, job.Close}}
 	var one sync.Mutex
 	c.calls = []counted{
@@ -144,6 +148,16 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 		{"Sampler.Sample", alone(new(sync.Mutex), func() error {
 			id, _, err := sampler.Sample(logits)
 			return right(id == 3, err)
+		})},
+		{"Speculator.Next", alone(new(sync.Mutex), func() error {
+			if err := guessed.Truncate(0); err != nil {
+				return err
+			}
+			if err := guessed.Decode([]int32{1}, nil); err != nil {
+				return err
+			}
+			n, err := speculator.Next(make([]int32, 2), nil, chooser, nil, nil)
+			return right(n == 1, err)
 		})},
 		{"Grammar.NewMatcher", func() error {
 			m, err := grammar.NewMatcher()

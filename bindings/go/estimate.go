@@ -12,17 +12,19 @@ import (
 
 // EstimateOptions of Estimate and Recommend; nil is the file as it is with the context of a session.
 type EstimateOptions struct {
-	Recipe      *FileType         // as this recipe would make it; nil: as it is, or left to Recommend
-	Quantizer   *QuantizerOptions // how the recipe would be used
-	WithImatrix bool              // an imatrix with an entry for every tensor will be there
-	Context     uint32            // tokens of each session; 0: as NewSession
-	Batch       uint32            // tokens computed at once; 0: 512
-	Sessions    uint32            // conversations side by side; 0: 1
-	TypeK       KVType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
-	TypeV       KVType            // of their values
-	MemoryBytes uint64            // what all of it may take; 0: no limit
-	Bandwidth   float64           // bytes that all threads read from memory per second; 0: no speeds
-	Checkpoints uint32            // of each session, as in SessionOptions
+	Recipe       *FileType         // as this recipe would make it; nil: as it is, or left to Recommend
+	Quantizer    *QuantizerOptions // how the recipe would be used
+	WithImatrix  bool              // an imatrix with an entry for every tensor will be there
+	Context      uint32            // tokens of each session; 0: as NewSession
+	Batch        uint32            // tokens computed at once; 0: 512
+	Sessions     uint32            // sessions side by side; 0: 1
+	Sequences    uint32            // conversations of each session; 0: 1
+	ContextTotal uint64            // of each session, as in SessionOptions
+	TypeK        KVType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
+	TypeV        KVType            // of their values
+	MemoryBytes  uint64            // what all of it may take; 0: no limit
+	Bandwidth    float64           // bytes that all threads read from memory per second; 0: no speeds
+	Checkpoints  uint32            // of each session, as in SessionOptions
 }
 
 // Estimate is what a model takes, in bytes; see ggufx_estimate_facts.
@@ -66,7 +68,8 @@ func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate,
 		o.flags |= C.GGUFX_ESTIMATE_IMATRIX
 	}
 	o.n_context, o.n_batch = C.uint32_t(options.Context), C.uint32_t(options.Batch)
-	o.n_sessions = C.uint32_t(options.Sessions)
+	o.n_sessions, o.n_sequences = C.uint32_t(options.Sessions), C.uint32_t(options.Sequences)
+	o.n_context_total = C.uint64_t(options.ContextTotal)
 	o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
 	o.memory_bytes, o.bandwidth = C.uint64_t(options.MemoryBytes), C.double(options.Bandwidth)
 	o.n_checkpoints = C.uint32_t(options.Checkpoints)

@@ -194,5 +194,6 @@ func (s *Sampler) SampleMatching(m *Matcher, logits []float32) (id int32, logpro
 	e := record()
 	out := C.ggufx_go_sample_matching(unsafe.Pointer(sp), unsafe.Pointer(mp), floats(logits), C.size_t(len(logits)), e)
 	err = done(out.status, e)
+	s.repanic()
 	return int32(out.id), float32(out.logprob), err
 }

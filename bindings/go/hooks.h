@@ -12,6 +12,10 @@
 extern int32_t ggufxGoProgress(uintptr_t user, uint64_t done, uint64_t total);
 extern int32_t ggufxGoFinding(uintptr_t user, ggufx_finding *finding);
 extern int32_t ggufxGoChunk(uintptr_t user, ggufx_perplexity_facts *running);
+extern int32_t ggufxGoMeasure(uintptr_t user, ggufx_measure_facts *running);
+extern int32_t ggufxGoLink(uintptr_t user, ggufx_candidate *candidates, size_t n);
+extern size_t ggufxGoGuess(uintptr_t user, int32_t *out, size_t most, int32_t *text, size_t n_text,
+                           int32_t last);
 extern int32_t ggufxGoLayer(uintptr_t user, uint32_t layer, uint64_t first, size_t n_tokens,
                             float *q, float *k, float *v, float *out);
 extern int32_t ggufxGoWrite(uintptr_t user, uint32_t part, void *data, size_t n);
@@ -32,6 +36,16 @@ static inline int32_t ggufx_go_on_finding(void *user, const ggufx_finding *findi
 }
 static inline int32_t ggufx_go_on_chunk(void *user, const ggufx_perplexity_facts *running) {
     return ggufxGoChunk((uintptr_t)user, (ggufx_perplexity_facts *)running);
+}
+static inline int32_t ggufx_go_on_measure(void *user, const ggufx_measure_facts *running) {
+    return ggufxGoMeasure((uintptr_t)user, (ggufx_measure_facts *)running);
+}
+static inline int32_t ggufx_go_on_link(void *user, ggufx_candidate *candidates, size_t n) {
+    return ggufxGoLink((uintptr_t)user, candidates, n);
+}
+static inline size_t ggufx_go_on_guess(void *user, int32_t *out, size_t most, const int32_t *text,
+                                       size_t n_text, int32_t last) {
+    return ggufxGoGuess((uintptr_t)user, out, most, (int32_t *)text, n_text, last);
 }
 static inline int32_t ggufx_go_on_layer(void *user, uint32_t layer, uint64_t first, size_t n,
                                         const float *q, const float *k, const float *v,

@@ -289,6 +289,15 @@ const (
 	MatmulPrecise        MatmulFlags = 4
 )
 
+// MeasureFlags: What a measurement could compare.
+type MeasureFlags uint32
+
+const (
+	MeasureCompared  MeasureFlags = 1
+	MeasureSameModel MeasureFlags = 2
+	MeasureSameTop   MeasureFlags = 4
+)
+
 // SpecialToken: A token with a meaning of its own.
 type SpecialToken uint32
 
@@ -396,6 +405,24 @@ type QuantizeMode int32
 const (
 	QuantizeModeReference QuantizeMode = 0
 	QuantizeModeBest      QuantizeMode = 1
+)
+
+// LinkKind: What a link of a sampler's chain does.
+type LinkKind uint32
+
+const (
+	LinkKindTopK        LinkKind = 1
+	LinkKindTopP        LinkKind = 2
+	LinkKindMinP        LinkKind = 3
+	LinkKindTypical     LinkKind = 4
+	LinkKindTopNSigma   LinkKind = 5
+	LinkKindXtc         LinkKind = 6
+	LinkKindTemperature LinkKind = 7
+	LinkKindPenalties   LinkKind = 8
+	LinkKindDry         LinkKind = 9
+	LinkKindBias        LinkKind = 10
+	LinkKindMirostat    LinkKind = 11
+	LinkKindHost        LinkKind = 12
 )
 
 // TensorType: Type of a tensor: the id in the file.
@@ -518,22 +545,7 @@ const (
 	KVKeepType            = 4294967295
 	KVAllLayers           = 4294967295
 	MatvecMaxMatrices     = 64
-	MeasureCompared       = 1
-	MeasureSameModel      = 2
-	MeasureSameTop        = 4
 	SessionNoCheckpoints  = 4294967295
-	LinkTopK              = 1
-	LinkTopP              = 2
-	LinkMinP              = 3
-	LinkTypical           = 4
-	LinkTopNSigma         = 5
-	LinkXtc               = 6
-	LinkTemperature       = 7
-	LinkPenalties         = 8
-	LinkDry               = 9
-	LinkBias              = 10
-	LinkMirostat          = 11
-	LinkHost              = 12
 	LinkMostLast          = 1048576
 	LinkMostLinks         = 64
 	SpeculatorMostDrafted = 31

@@ -5,7 +5,10 @@ package ggufx
 // #include "bridge.h"
 import "C"
 
-import "unsafe"
+import (
+	"io"
+	"unsafe"
+)
 
 // NoToken is no id.
 const NoToken = -1
@@ -31,6 +34,113 @@ func (rt *Runtime) Logprobs(logits []float32, ids []int32, logprobs []float32,
 	err = done(C.ggufx_logprobs(ints(ids), floats(logprobs), C.size_t(len(ids)), of, rtp,
 		floats(logits), C.size_t(len(logits)), C.int32_t(chosen), e), e)
 	return float32(one), err
+}
+
+// Measure says how well a text was predicted, and how far that is from saved logits, whose members are
+// 0 where there were none. Members that end in Error are standard errors.
+type Measure struct {
+	Compared, SameModel               bool
+	Perplexity, StandardError         float64
+	Chunks, Tokens, Scored            uint64
+	BasePerplexity, BaseError         float64 // of what the saved logits predict
+	LogRatio, LogRatioError           float64 // log(Perplexity / BasePerplexity)
+	KL, KLError                       float64 // mean divergence of a prediction from the saved one
+	KLMedian, KLMedianError           float64
+	KL99, KL99Error                   float64 // 99 of 100 are below
+	KLMax                             float64
+	SameTop, SameTopError             float64 // share of predictions with the same likeliest token
+	RmsDifference, RmsDifferenceError float64 // of the probabilities of the tokens that came
+}
+
+func measureOf(m *C.ggufx_measure_facts) *Measure {
+	return &Measure{
+		Compared:   m.flags&C.GGUFX_MEASURE_COMPARED != 0,
+		SameModel:  m.flags&C.GGUFX_MEASURE_SAME_MODEL != 0,
+		Perplexity: float64(m.perplexity), StandardError: float64(m.standard_error),
+		Chunks: uint64(m.n_chunks), Tokens: uint64(m.n_tokens), Scored: uint64(m.n_scored),
+		BasePerplexity: float64(m.base_perplexity), BaseError: float64(m.base_error),
+		LogRatio: float64(m.log_ratio), LogRatioError: float64(m.log_ratio_error),
+		KL: float64(m.kl), KLError: float64(m.kl_error),
+		KLMedian: float64(m.kl_median), KLMedianError: float64(m.kl_median_error),
+		KL99: float64(m.kl_99), KL99Error: float64(m.kl_99_error), KLMax: float64(m.kl_max),
+		SameTop: float64(m.same_top), SameTopError: float64(m.same_top_error),
+		RmsDifference: float64(m.rms_dp), RmsDifferenceError: float64(m.rms_dp_error),
+	}
+}
+
+// MeasureOptions of Measure; nil is the default.
+type MeasureOptions struct {
+	Stride   int                 // tokens between the begins of chunks; 0: one behind the other
+	SavePath string              // where the logits of all predictions go,
+	Save     io.Writer           // or this
+	BasePath string              // saved ones to compare with,
+	Base     io.Reader           // or this
+	Report   func(*Measure) bool // sees the running result after each chunk; false stops
+	Watch    Watch
+}
+
+// callbacks of a measurement, and which of them there are.
+func (o *MeasureOptions) callbacks() (callbacks, C.int) {
+	c, what := callbacks{watch: o.Watch, measure: o.Report}, C.int(0)
+	if o.Save != nil {
+		what |= C.GGUFX_GO_SAVES
+		c.write = func(_ int, data []byte) error {
+			_, err := o.Save.Write(data)
+			return err
+		}
+	}
+	if o.Base != nil {
+		what |= C.GGUFX_GO_COMPARES
+		c.read = func(_ uint64, data []byte) error {
+			_, err := io.ReadFull(o.Base, data)
+			return err
+		}
+	}
+	if o.Report != nil {
+		what |= C.GGUFX_GO_REPORTS
+	}
+	if !o.Watch.unset() {
+		what |= C.GGUFX_GO_WATCHES
+	}
+	return c, what
+}
+
+func pathOf(path string) *C.char {
+	if path == "" {
+		return nil
+	}
+	return C.CString(path)
+}
+
+// Measure scores tokens in chunks of nContext, bos (unless -1) in the first place of each, and
+// compares their predictions with saved ones. The session must be empty, and is so again afterwards.
+// Errors: ARGUMENT, CANCELLED, MEMORY, STATE, VALUE; of saved logits IO, TRUNCATED, MAGIC, VERSION,
+// MALFORMED, CHECKSUM, MISMATCH.
+func (s *Session) Measure(tokens []int32, nContext int, bos int32, options *MeasureOptions) (*Measure, error) {
+	sp, err := s.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	var o MeasureOptions
+	if options != nil {
+		o = *options
+	}
+	save, base := pathOf(o.SavePath), pathOf(o.BasePath)
+	defer C.free(unsafe.Pointer(save))
+	defer C.free(unsafe.Pointer(base))
+	var out C.ggufx_measure_facts
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	c, what := o.callbacks()
+	err = c.run(func(user C.uintptr_t) error {
+		e := record()
+		return done(C.ggufx_go_measure(&out, sp, ints(tokens), C.size_t(len(tokens)), C.uint32_t(nContext),
+			C.int32_t(bos), C.uint32_t(o.Stride), save, base, what, user, e), e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return measureOf(&out), nil
 }
 
 // Endings gives logarithms of the probabilities of several endings of one context, each summed over

@@ -184,9 +184,9 @@ func TestWhatASessionTakes(t *testing.T) {
 	rt := newRuntime(t)
 	model := must[*Model](t)(rt.NewModel(demo(t, rt)))
 	session := must[*Session](t)(model.NewSession(nil))
-	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{512, 512, KVF16, KVF16, 1})
+	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{512, 512, KVF16, KVF16, 1, 0})
 	session = must[*Session](t)(model.NewSession(&SessionOptions{Context: 600, Batch: 7, TypeK: KVF32, Sequences: 3}))
-	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{600, 7, KVF32, KVF16, 3})
+	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{600, 7, KVF32, KVF16, 3, 0})
 }
 
 func TestTextsBecomeVectors(t *testing.T) {

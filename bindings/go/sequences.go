@@ -25,57 +25,112 @@ type BatchItem struct {
 	Tokens   []int32
 	Want     Want
 	Mark     bool // cuts and copies come back to where the tokens end without computing again
+	// Rows that the first layer gets in place of those of the tokens; nil: theirs. Without Tokens
+	// there are as many as Rows has.
+	Rows      []float32
+	Positions []int32 // ascending, one for each token; nil: without gaps
+	Hidden    Hidden
 }
 
-// rows and flags of what an item wants.
-func (item *BatchItem) wants() (rows int, flags C.uint32_t, err error) {
+// Hidden says which hidden states of an item are given, those behind the last norm.
+type Hidden uint32
+
+const (
+	HiddenNone Hidden = iota // no row
+	HiddenLast               // that of its last token
+	HiddenAll                // a row for each of its tokens
+)
+
+// shape of a batch: how much memory of C's it takes, and how many rows come back.
+type batchShape struct {
+	ids, positions, floats int
+	logits, hidden         int
+}
+
+// tokens of an item, whose rows have a width.
+func (item *BatchItem) tokens(width int) (int, error) {
+	n := len(item.Tokens)
+	if n == 0 && len(item.Rows) > 0 {
+		n = len(item.Rows) / width
+	}
+	if item.Positions != nil && len(item.Positions) != n {
+		return 0, argument("%d positions of %d tokens", len(item.Positions), n)
+	}
+	return n, nil
+}
+
+// flags of what an item of n tokens wants, which is added to the shape.
+func (item *BatchItem) wants(n int, shape *batchShape) (flags C.uint32_t, err error) {
 	switch item.Want {
 	case WantLast:
-		rows, flags = 1, C.GGUFX_BATCH_LOGITS
+		shape.logits, flags = shape.logits+1, C.GGUFX_BATCH_LOGITS
 	case WantNone:
 	case WantAll:
-		rows, flags = len(item.Tokens), C.GGUFX_BATCH_ALL_LOGITS
+		shape.logits, flags = shape.logits+n, C.GGUFX_BATCH_ALL_LOGITS
 	default:
-		return 0, 0, argument("no such Want: %d", uint32(item.Want))
+		return 0, argument("no such Want: %d", uint32(item.Want))
+	}
+	switch item.Hidden {
+	case HiddenNone:
+	case HiddenLast:
+		shape.hidden, flags = shape.hidden+1, flags|C.GGUFX_BATCH_EMBED
+	case HiddenAll:
+		shape.hidden, flags = shape.hidden+n, flags|C.GGUFX_BATCH_ALL_EMBED
+	default:
+		return 0, argument("no such Hidden: %d", uint32(item.Hidden))
 	}
 	if item.Mark {
 		flags |= C.GGUFX_BATCH_MARK
 	}
-	return rows, flags, nil
+	return flags, nil
 }
 
 // BatchOptions of DecodeBatch; nil is the default.
 type BatchOptions struct {
 	MatmulFlags *MatmulFlags // of the products of this call; nil: those of the session
+	Hidden      []float32    // filled with the hidden states that the items want
 	Watch       Watch
 }
 
-// nativeItems copies items, and behind them their tokens, into memory of C's, which the caller frees:
-// what is passed to C may point at no memory of Go's.
-func nativeItems(items []BatchItem) (list unsafe.Pointer, rows int, err error) {
-	tokens := 0
-	for i := range items {
-		tokens += len(items[i].Tokens)
+// place copies numbers to memory of C's, which goes on behind them; NULL where there are none.
+func place[T int32 | float32](at *unsafe.Pointer, from []T) unsafe.Pointer {
+	if len(from) == 0 {
+		return nil
 	}
-	const itemBytes, tokenBytes = unsafe.Sizeof(C.ggufx_batch_item{}), unsafe.Sizeof(int32(0))
-	n := uintptr(len(items))*itemBytes + uintptr(tokens)*tokenBytes
+	to := *at
+	copy(unsafe.Slice((*T)(to), len(from)), from)
+	*at = unsafe.Add(to, uintptr(len(from))*unsafe.Sizeof(from[0]))
+	return to
+}
+
+// nativeItems copies items, and behind them what they hold, into memory of C's, which the caller
+// frees: what is passed to C may point at no memory of Go's.
+func nativeItems(items []BatchItem, width int) (list unsafe.Pointer, shape batchShape, err error) {
+	n := uintptr(len(items)) * unsafe.Sizeof(C.ggufx_batch_item{})
+	for i := range items {
+		n += 4 * uintptr(len(items[i].Tokens)+len(items[i].Positions)+len(items[i].Rows))
+	}
 	list = C.malloc(C.size_t(n + 1)) // never nil
 	to := unsafe.Slice((*C.ggufx_batch_item)(list), len(items))
-	at := unsafe.Add(list, uintptr(len(items))*itemBytes)
+	at := unsafe.Add(list, uintptr(len(items))*unsafe.Sizeof(C.ggufx_batch_item{}))
 	for i := range items {
 		item := &items[i]
-		n, flags, err := item.wants()
+		tokens, err := item.tokens(width)
+		var flags C.uint32_t
+		if err == nil {
+			flags, err = item.wants(tokens, &shape)
+		}
 		if err != nil {
 			C.free(list)
-			return nil, 0, err
+			return nil, shape, err
 		}
-		copy(unsafe.Slice((*int32)(at), len(item.Tokens)), item.Tokens)
 		to[i] = C.ggufx_batch_item{sequence: C.uint32_t(item.Sequence), flags: flags,
-			tokens: (*C.int32_t)(at), n_tokens: C.size_t(len(item.Tokens))}
-		at = unsafe.Add(at, uintptr(len(item.Tokens))*tokenBytes)
-		rows += n
+			tokens: (*C.int32_t)(place(&at, item.Tokens)), n_tokens: C.size_t(tokens),
+			embeddings:   (*C.float)(place(&at, item.Rows)),
+			n_embeddings: C.size_t(len(item.Rows)),
+			positions:    (*C.int32_t)(place(&at, item.Positions))}
 	}
-	return list, rows, nil
+	return list, shape, nil
 }
 
 // DecodeBatch appends tokens to many sequences, all or nothing, and gives the rows of logits that the
@@ -87,18 +142,19 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 		return nil, err
 	}
 	defer s.leave()
-	list, rows, err := nativeItems(items)
+	list, shape, err := nativeItems(items, s.width)
 	if err != nil {
 		return nil, err
 	}
 	defer C.free(list)
 	if logits == nil {
-		logits = make([]float32, rows*s.vocab)
+		logits = make([]float32, shape.logits*s.vocab)
 	}
 	var watch Watch
 	var flags, matmul C.uint32_t
+	var hidden []float32
 	if options != nil {
-		watch = options.Watch
+		watch, hidden = options.Watch, options.Hidden
 		if options.MatmulFlags != nil {
 			flags, matmul = C.GGUFX_BATCH_MATMUL, C.uint32_t(*options.MatmulFlags)
 		}
@@ -107,7 +163,7 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 	err = watched(&watch, func(user C.uintptr_t) error {
 		e := record()
 		return done(C.ggufx_go_decode_batch(unsafe.Pointer(sp), list, C.size_t(len(items)), floats(out),
-			C.size_t(len(out)), flags, matmul, user, e), e)
+			C.size_t(len(out)), floats(hidden), C.size_t(len(hidden)), flags, matmul, user, e), e)
 	})
 	if err != nil {
 		return nil, err
@@ -143,6 +199,34 @@ func (s *Session) TruncateSequence(sequence uint32, nTokens uint64) error {
 	})
 }
 
+// RemoveTokens takes tokens first .. first + nTokens - 1 out; those behind them keep their positions,
+// and what was computed of them. Errors: ARGUMENT, MEMORY, STATE, UNSUPPORTED.
+func (s *Session) RemoveTokens(sequence uint32, first, nTokens uint64) error {
+	return s.use(func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_session_sequence_remove(p, C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens), e)
+	})
+}
+
+// ShiftTokens adds delta to positions of tokens first .. first + nTokens - 1. Errors: ARGUMENT,
+// MEMORY, STATE, UNSUPPORTED.
+func (s *Session) ShiftTokens(sequence uint32, first, nTokens uint64, delta int32) error {
+	return s.use(func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_session_sequence_shift(p, C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens),
+			C.int32_t(delta), e)
+	})
+}
+
+// Tokens gives the ids of a sequence, and their positions.
+func (s *Session) Tokens(sequence uint32) (ids, positions []int32, err error) {
+	err = s.use(func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_status {
+		n := uint64(C.ggufx_session_sequence_length(p, C.uint32_t(sequence)))
+		ids, positions = make([]int32, n), make([]int32, n)
+		return C.ggufx_session_sequence_tokens(ints(ids), ints(positions), p, C.uint32_t(sequence), 0,
+			C.uint64_t(n), e)
+	})
+	return ids, positions, err
+}
+
 // CopySequence lets an empty sequence begin with the first nTokens of another one, whose memory they
 // share. Errors: ARGUMENT, MEMORY, STATE.
 func (s *Session) CopySequence(from, to uint32, nTokens uint64) error {
@@ -157,6 +241,8 @@ type SessionMemory struct {
 	Pages       uint64 // of 64 tokens of a layer, used or not; shared ones count once
 	SharedPages uint64 // places in sequences that hold a page others hold too
 	Tokens      uint64 // of all sequences
+	TokensLeft  uint64 // with ContextTotal: for which memory is left, in whole pages
+	RowBytes    uint64 // taken for rows that were given
 }
 
 // Memory tells what the caches take.
@@ -167,10 +253,10 @@ func (s *Session) Memory() (SessionMemory, error) {
 		return C.ggufx_session_memory(&out, p, e)
 	})
 	return SessionMemory{uint64(out.cache_bytes), uint64(out.n_pages), uint64(out.n_shared_pages),
-		uint64(out.n_tokens)}, err
+		uint64(out.n_tokens), uint64(out.n_tokens_left), uint64(out.embedded_bytes)}, err
 }
 
-// Save writes a snapshot of a sequence.
+// Save writes a snapshot of a sequence, or of SessionAll.
 func (s *Session) Save(sequence uint32, to io.Writer) error {
 	c := callbacks{write: func(_ int, data []byte) error {
 		_, err := to.Write(data)
@@ -183,7 +269,7 @@ func (s *Session) Save(sequence uint32, to io.Writer) error {
 	})
 }
 
-// Load replaces a sequence by a snapshot; whole or not at all.
+// Load replaces a sequence, or all, by a snapshot; whole or not at all.
 func (s *Session) Load(sequence uint32, from io.Reader) error {
 	c := callbacks{read: func(_ uint64, data []byte) error {
 		_, err := io.ReadFull(from, data)

@@ -57,7 +57,7 @@ func lengths(s *Session) [3]uint64 {
 func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
 	a, b, s := aloneLogits(t, tokensA), aloneLogits(t, tokensB), newSession(t, sequenceOptions())
 	check(t, !equal(lastRow(a), lastRow(b)))
-	first := decoded(t, s, BatchItem{2, tokensB[:2], WantNone, false}, BatchItem{0, tokensA[:3], WantAll, false})
+	first := decoded(t, s, BatchItem{Sequence: 2, Tokens: tokensB[:2], Want: WantNone}, BatchItem{Sequence: 0, Tokens: tokensA[:3], Want: WantAll})
 	check(t, equal(first, a[:3*row]))
 	out := make([]float32, 2*row)
 	got, err := s.DecodeBatch([]BatchItem{{Sequence: 0, Tokens: tokensA[3:]},
@@ -89,7 +89,7 @@ func TestSequencesAreCopiedAndCut(t *testing.T) {
 		prompt = append(prompt, id)
 	}
 	long := lastRow(aloneLogits(t, append(append([]int32{}, prompt...), 9)))
-	check(t, len(decoded(t, s, BatchItem{0, prompt, WantNone, true})) == 0)
+	check(t, len(decoded(t, s, BatchItem{Sequence: 0, Tokens: prompt, Want: WantNone, Mark: true})) == 0)
 	before := must[SessionMemory](t)(s.Memory())
 	check(t, before.Tokens == 71 && before.SharedPages == 0, before)
 	ok(t, s.CopySequence(0, 1, 71))
@@ -99,7 +99,7 @@ func TestSequencesAreCopiedAndCut(t *testing.T) {
 	check(t, equal(both[:row], long) && equal(both[row:], long))
 	ok(t, s.TruncateSequence(1, 0))
 	check(t, lengths(s) == [3]uint64{72, 0, 0})
-	decoded(t, s, BatchItem{1, tokensA, WantNone, false})
+	decoded(t, s, BatchItem{Sequence: 1, Tokens: tokensA, Want: WantNone})
 	ok(t, s.TruncateSequence(1, 3))
 	got := decoded(t, s, BatchItem{Sequence: 1, Tokens: tokensA[3:]})
 	check(t, equal(got, lastRow(aloneLogits(t, tokensA))))
@@ -115,7 +115,7 @@ func (b torn) Read([]byte) (int, error) { return 0, b.err }
 
 func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	from, to := newSession(t, sequenceOptions()), newSession(t, sequenceOptions())
-	decoded(t, from, BatchItem{1, tokensA[:4], WantNone, false}, BatchItem{Tokens: tokensB})
+	decoded(t, from, BatchItem{Sequence: 1, Tokens: tokensA[:4], Want: WantNone}, BatchItem{Tokens: tokensB})
 	var data bytes.Buffer
 	ok(t, from.Save(1, &data))
 	path := filepath.Join(t.TempDir(), "sequence")
@@ -181,4 +181,44 @@ func TestABatchFailsAsAWhole(t *testing.T) {
 		fails(t, s.Save(0, io.Discard), StatusArgument)
 		check(t, s.SequenceLength(0) == 0)
 	}
+}
+
+func TestTextsAreEdited(t *testing.T) {
+	rt := newRuntime(t)
+	f := demo(t, rt)
+	model := must[*Model](t)(rt.NewModel(f))
+	width := must[ModelInfo](t)(model.Info()).Embedding
+	s := must[*Session](t)(model.NewSession(&SessionOptions{Context: 300, Sequences: 3, ContextTotal: 128,
+		MatmulFlags: MatmulTiles}))
+	check(t, must[SessionInfo](t)(s.Info()).ContextTotal == 128)
+	ids, places, rows := make([]int32, 40), make([]int32, 40), make([]float32, 40*width)
+	table := must[*Tensor](t)(f.Tensor("token_embd.weight"))
+	for i := range ids {
+		ids[i], places[i] = int32(300+i), int32(i)
+		ok(t, table.Dequantize(rt, rows[i*width:(i+1)*width], uint64(ids[i]), 1))
+	}
+	items := []BatchItem{{Tokens: ids, Hidden: HiddenAll},
+		{Sequence: 1, Rows: rows, Positions: places, Hidden: HiddenLast}}
+	hidden := make([]float32, 41*width)
+	both := must[[]float32](t)(s.DecodeBatch(items, nil, &BatchOptions{Hidden: hidden}))
+	check(t, equal(both[:row], both[row:]) && equal(hidden[39*width:40*width], hidden[40*width:]))
+	check(t, must[SessionMemory](t)(s.Memory()).RowBytes >= uint64(4*len(rows)))
+	ok(t, s.RemoveTokens(0, 4, 10))
+	ok(t, s.ShiftTokens(0, 4, 26, -10))
+	left, positions, err := s.Tokens(0)
+	ok(t, err)
+	check(t, len(left) == 30 && left[3] == 303 && left[4] == 314 && positions[29] == 29)
+	fails(t, s.RemoveTokens(0, 4, 27), StatusArgument)
+	fails(t, s.ShiftTokens(0, 4, 2, 5), StatusArgument)
+	_, err = s.DecodeBatch([]BatchItem{{Tokens: ids, Positions: places[1:]}}, nil, nil)
+	fails(t, err, StatusArgument)
+	before := must[SessionMemory](t)(s.Memory()).TokensLeft
+	_, err = s.DecodeBatch([]BatchItem{{Sequence: 2, Tokens: make([]int32, 300)}}, nil, nil)
+	check(t, fails(t, err, StatusCapacity).Index == 0)
+	check(t, must[SessionMemory](t)(s.Memory()).TokensLeft == before)
+	var all bytes.Buffer
+	ok(t, s.Save(SessionAll, &all))
+	ok(t, s.TruncateSequence(0, 0))
+	ok(t, s.Load(SessionAll, &all))
+	check(t, lengths(s) == [3]uint64{30, 40, 0}, lengths(s))
 }

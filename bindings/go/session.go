@@ -12,6 +12,7 @@ type Session struct {
 	*handle
 	layers []layerWidths
 	vocab  int
+	width  int // of a row of the first layer
 }
 
 // SessionOptions of NewSession; nil is the default.
@@ -21,6 +22,7 @@ type SessionOptions struct {
 	MatmulFlags    MatmulFlags
 	Checkpoints    uint32 // states kept to go back to; 0: 8, or SessionNoCheckpoints
 	Sequences      int    // conversations, each of Context tokens; 0: 1
+	ContextTotal   uint64 // tokens of all of them, for which they share memory; 0: each has its own
 }
 
 // NewSession takes all memory of a session. Errors: ARGUMENT, MEMORY, TYPE.
@@ -50,6 +52,7 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 		o.matmul_flags = C.uint32_t(options.MatmulFlags)
 		o.n_checkpoints = C.uint32_t(options.Checkpoints)
 		o.n_sequences = C.uint32_t(options.Sequences)
+		o.n_context_total = C.uint64_t(options.ContextTotal)
 	}
 	var s *C.ggufx_session
 	e := record()
@@ -57,7 +60,7 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{hold(unsafe.Pointer(s), destroySession), layers, info.Vocab}, nil
+	return &Session{hold(unsafe.Pointer(s), destroySession), layers, info.Vocab, info.Embedding}, nil
 }
 
 // SessionInfo is what a session was made with, defaults put in.
@@ -65,6 +68,7 @@ type SessionInfo struct {
 	Context, Batch int
 	TypeK, TypeV   KVType
 	Sequences      int
+	ContextTotal   uint64
 }
 
 // Info describes the session.
@@ -81,7 +85,7 @@ func (s *Session) Info() (SessionInfo, error) {
 		return SessionInfo{}, err
 	}
 	return SessionInfo{int(out.n_context), int(out.n_batch), KVType(out.type_k),
-		KVType(out.type_v), int(out.n_sequences)}, nil
+		KVType(out.type_v), int(out.n_sequences), uint64(out.n_context_total)}, nil
 }
 
 // Close frees the session.

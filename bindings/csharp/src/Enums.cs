@@ -452,6 +452,20 @@ namespace Ggufx
         Precise = 4,
     }
 
+    /// <summary>What a measurement could compare.</summary>
+    [Flags]
+    public enum MeasureFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_MEASURE_COMPARED.</summary>
+        Compared = 1,
+        /// <summary>GGUFX_MEASURE_SAME_MODEL.</summary>
+        SameModel = 2,
+        /// <summary>GGUFX_MEASURE_SAME_TOP.</summary>
+        SameTop = 4,
+    }
+
     /// <summary>A token with a meaning of its own.</summary>
     public enum SpecialToken : uint
     {
@@ -615,6 +629,35 @@ namespace Ggufx
         Reference = 0,
         /// <summary>GGUFX_QUANTIZE_BEST.</summary>
         Best = 1,
+    }
+
+    /// <summary>What a link of a sampler's chain does.</summary>
+    public enum LinkKind : uint
+    {
+        /// <summary>GGUFX_LINK_TOP_K.</summary>
+        TopK = 1,
+        /// <summary>GGUFX_LINK_TOP_P.</summary>
+        TopP = 2,
+        /// <summary>GGUFX_LINK_MIN_P.</summary>
+        MinP = 3,
+        /// <summary>GGUFX_LINK_TYPICAL.</summary>
+        Typical = 4,
+        /// <summary>GGUFX_LINK_TOP_N_SIGMA.</summary>
+        TopNSigma = 5,
+        /// <summary>GGUFX_LINK_XTC.</summary>
+        Xtc = 6,
+        /// <summary>GGUFX_LINK_TEMPERATURE.</summary>
+        Temperature = 7,
+        /// <summary>GGUFX_LINK_PENALTIES.</summary>
+        Penalties = 8,
+        /// <summary>GGUFX_LINK_DRY.</summary>
+        Dry = 9,
+        /// <summary>GGUFX_LINK_BIAS.</summary>
+        Bias = 10,
+        /// <summary>GGUFX_LINK_MIROSTAT.</summary>
+        Mirostat = 11,
+        /// <summary>GGUFX_LINK_HOST.</summary>
+        Host = 12,
     }
 
     /// <summary>Type of a tensor: the id in the file.</summary>
@@ -830,38 +873,8 @@ namespace Ggufx
         public const uint KvAllLayers = 4294967295;
         /// <summary>GGUFX_MATVEC_MAX_MATRICES.</summary>
         public const uint MatvecMaxMatrices = 64;
-        /// <summary>GGUFX_MEASURE_COMPARED.</summary>
-        public const uint MeasureCompared = 1;
-        /// <summary>GGUFX_MEASURE_SAME_MODEL.</summary>
-        public const uint MeasureSameModel = 2;
-        /// <summary>GGUFX_MEASURE_SAME_TOP.</summary>
-        public const uint MeasureSameTop = 4;
         /// <summary>GGUFX_SESSION_NO_CHECKPOINTS.</summary>
         public const uint SessionNoCheckpoints = 4294967295;
-        /// <summary>GGUFX_LINK_TOP_K.</summary>
-        public const uint LinkTopK = 1;
-        /// <summary>GGUFX_LINK_TOP_P.</summary>
-        public const uint LinkTopP = 2;
-        /// <summary>GGUFX_LINK_MIN_P.</summary>
-        public const uint LinkMinP = 3;
-        /// <summary>GGUFX_LINK_TYPICAL.</summary>
-        public const uint LinkTypical = 4;
-        /// <summary>GGUFX_LINK_TOP_N_SIGMA.</summary>
-        public const uint LinkTopNSigma = 5;
-        /// <summary>GGUFX_LINK_XTC.</summary>
-        public const uint LinkXtc = 6;
-        /// <summary>GGUFX_LINK_TEMPERATURE.</summary>
-        public const uint LinkTemperature = 7;
-        /// <summary>GGUFX_LINK_PENALTIES.</summary>
-        public const uint LinkPenalties = 8;
-        /// <summary>GGUFX_LINK_DRY.</summary>
-        public const uint LinkDry = 9;
-        /// <summary>GGUFX_LINK_BIAS.</summary>
-        public const uint LinkBias = 10;
-        /// <summary>GGUFX_LINK_MIROSTAT.</summary>
-        public const uint LinkMirostat = 11;
-        /// <summary>GGUFX_LINK_HOST.</summary>
-        public const uint LinkHost = 12;
         /// <summary>GGUFX_LINK_MOST_LAST.</summary>
         public const uint LinkMostLast = 1048576;
         /// <summary>GGUFX_LINK_MOST_LINKS.</summary>

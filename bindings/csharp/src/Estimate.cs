@@ -17,8 +17,12 @@ namespace Ggufx
         public uint Context { get; set; }
         /// <summary>Tokens computed at once; 0: 512.</summary>
         public uint Batch { get; set; }
-        /// <summary>Conversations side by side; 0: 1.</summary>
+        /// <summary>Sessions side by side; 0: 1.</summary>
         public uint Sessions { get; set; }
+        /// <summary>Conversations of each session; 0: 1.</summary>
+        public uint Sequences { get; set; }
+        /// <summary>Of each session, as in SessionOptions.</summary>
+        public ulong ContextTotal { get; set; }
         /// <summary>Type of the caches' keys; DEFAULT for both leaves them to Recommend.</summary>
         public KvType TypeK { get; set; }
         /// <summary>Type of the caches' values.</summary>
@@ -143,6 +147,8 @@ namespace Ggufx
             o.memory_bytes = options.MemoryBytes;
             o.bandwidth = options.Bandwidth;
             o.n_checkpoints = options.Checkpoints;
+            o.n_sequences = options.Sequences;
+            o.n_context_total = options.ContextTotal;
             var facts = default(NativeEstimateFacts);
             facts.struct_size = (uint)sizeof(NativeEstimateFacts);
             NativeError e;

@@ -43,6 +43,10 @@ namespace Ggufx
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int EventFn(void* user, uint kind, ulong call, byte* text, UIntPtr n);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate int LinkFn(void* user, Candidate* candidates, UIntPtr n);
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate UIntPtr GuessFn(void* user, int* guess, UIntPtr most, int* text, UIntPtr n, int last);
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate int JobsFn(void* user, uint n, IntPtr task, void* ctx);
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate void TaskFn(void* ctx, uint index, uint worker);
@@ -58,6 +62,9 @@ namespace Ggufx
         internal static readonly IntPtr Progress = Keep(new ProgressFn(OnProgress));
         internal static readonly IntPtr Finding = Keep(new PointerFn(OnFinding));
         internal static readonly IntPtr Chunk = Keep(new PointerFn(OnChunk));
+        internal static readonly IntPtr Measure = Keep(new PointerFn(OnMeasure));
+        internal static readonly IntPtr Link = Keep(new LinkFn(OnLink));
+        internal static readonly IntPtr Guess = Keep(new GuessFn(OnGuess));
         internal static readonly IntPtr Tensor = Keep(new TensorFn(OnTensor));
         internal static readonly IntPtr Layer = Keep(new LayerFn(OnLayer));
         internal static readonly IntPtr WritePart = Keep(new PartFn(OnWritePart));
@@ -96,6 +103,25 @@ namespace Ggufx
         {
             var hook = Hook.Of(user);
             return Stop(hook.Run(() => hook.OnChunk(new Perplexity((NativePerplexityFacts*)what))));
+        }
+
+        [MonoPInvokeCallback(typeof(PointerFn))]
+        private static int OnMeasure(void* user, void* what)
+        {
+            var hook = Hook.Of(user);
+            return Stop(hook.Run(() => hook.OnMeasure(new Measure((NativeMeasureFacts*)what))));
+        }
+
+        [MonoPInvokeCallback(typeof(LinkFn))]
+        private static int OnLink(void* user, Candidate* candidates, UIntPtr n)
+        {
+            return HostLink.Run(user, candidates, (int)n);
+        }
+
+        [MonoPInvokeCallback(typeof(GuessFn))]
+        private static UIntPtr OnGuess(void* user, int* guess, UIntPtr most, int* text, UIntPtr n, int last)
+        {
+            return Native.Size(HostGuess.Run(user, guess, (int)most, text, (int)n, last));
         }
 
         [MonoPInvokeCallback(typeof(TensorFn))]

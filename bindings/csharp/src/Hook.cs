@@ -25,6 +25,7 @@ namespace Ggufx
         internal Exception Caught;
         internal Func<Finding, bool> OnFinding;
         internal Func<Perplexity, bool> OnChunk;
+        internal Func<Measure, bool> OnMeasure;
         internal AttentionHook OnLayer;
         internal Action<long, PlannedTensor> OnTensor;
         internal int[][] Widths;

@@ -1,6 +1,8 @@
-// Probabilities of tokens, and which of several endings a model expects.
+// Probabilities of tokens, how well a model predicts a text, how far it is from another one, and which of
+// several endings it expects.
 // SPDX-License-Identifier: MIT
 using System;
+using System.IO;
 using System.Linq;
 using System.Runtime.InteropServices;
 using System.Threading;
@@ -26,8 +28,141 @@ namespace Ggufx
         }
     }
 
+    /// <summary>How well a text was predicted, and how far that is from saved logits, whose members are 0 where
+    /// there were none. Members that end in Error are standard errors.</summary>
+    public sealed unsafe class Measure
+    {
+        /// <summary>Whether saved logits were read, and were of a model with the same weights' fingerprint.</summary>
+        public MeasureFlags Flags { get; private set; }
+        /// <summary>The perplexity.</summary>
+        public double Perplexity { get; private set; }
+        /// <summary>Its standard error.</summary>
+        public double StandardError { get; private set; }
+        /// <summary>Chunks so far.</summary>
+        public ulong Chunks { get; private set; }
+        /// <summary>Tokens of all chunks.</summary>
+        public ulong Tokens { get; private set; }
+        /// <summary>Predictions scored.</summary>
+        public ulong Scored { get; private set; }
+        /// <summary>Of what the saved logits predict.</summary>
+        public double BasePerplexity { get; private set; }
+        /// <summary>Its standard error.</summary>
+        public double BaseError { get; private set; }
+        /// <summary>log(Perplexity / BasePerplexity).</summary>
+        public double LogRatio { get; private set; }
+        /// <summary>Its standard error.</summary>
+        public double LogRatioError { get; private set; }
+        /// <summary>Mean divergence of a prediction from the saved one.</summary>
+        public double KL { get; private set; }
+        /// <summary>Its standard error.</summary>
+        public double KLError { get; private set; }
+        /// <summary>The median.</summary>
+        public double KLMedian { get; private set; }
+        /// <summary>Its error.</summary>
+        public double KLMedianError { get; private set; }
+        /// <summary>99 of 100 are below.</summary>
+        public double KL99 { get; private set; }
+        /// <summary>Its error.</summary>
+        public double KL99Error { get; private set; }
+        /// <summary>The largest.</summary>
+        public double KLMax { get; private set; }
+        /// <summary>Share of predictions with the same likeliest token.</summary>
+        public double SameTop { get; private set; }
+        /// <summary>Its standard error.</summary>
+        public double SameTopError { get; private set; }
+        /// <summary>Root of the mean square of what the probabilities of the tokens that came differ by.</summary>
+        public double RmsDifference { get; private set; }
+        /// <summary>Its standard error.</summary>
+        public double RmsDifferenceError { get; private set; }
+
+        internal Measure(NativeMeasureFacts* m)
+        {
+            Flags = (MeasureFlags)m->flags;
+            Perplexity = m->perplexity;
+            StandardError = m->standard_error;
+            Chunks = m->n_chunks;
+            Tokens = m->n_tokens;
+            Scored = m->n_scored;
+            BasePerplexity = m->base_perplexity;
+            BaseError = m->base_error;
+            LogRatio = m->log_ratio;
+            LogRatioError = m->log_ratio_error;
+            KL = m->kl;
+            KLError = m->kl_error;
+            KLMedian = m->kl_median;
+            KLMedianError = m->kl_median_error;
+            KL99 = m->kl_99;
+            KL99Error = m->kl_99_error;
+            KLMax = m->kl_max;
+            SameTop = m->same_top;
+            SameTopError = m->same_top_error;
+            RmsDifference = m->rms_dp;
+            RmsDifferenceError = m->rms_dp_error;
+        }
+    }
+
+    /// <summary>How a text is measured; all unset is the default.</summary>
+    public sealed class MeasureOptions
+    {
+        /// <summary>Tokens between the begins of chunks; 0: one behind the other.</summary>
+        public uint Stride { get; set; }
+        /// <summary>Id in the first place of each chunk; null: the text's own.</summary>
+        public int? Bos { get; set; }
+        /// <summary>File for the logits of all predictions.</summary>
+        public string SavePath { get; set; }
+        /// <summary>Stream for them.</summary>
+        public Stream Save { get; set; }
+        /// <summary>File with saved ones to compare with.</summary>
+        public string BasePath { get; set; }
+        /// <summary>Stream with them.</summary>
+        public Stream Base { get; set; }
+        /// <summary>Sees the running result after each chunk; false stops.</summary>
+        public Func<Measure, bool> Report { get; set; }
+    }
+
     public sealed unsafe partial class Session
     {
+        /// <summary>Perplexity of tokens in chunks of nContext, and the divergence from saved logits. The session
+        /// must be empty and is so again afterwards.</summary>
+        public Measure Measure(ReadOnlySpan<int> tokens, uint nContext, MeasureOptions options = null,
+            CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
+            options = options ?? new MeasureOptions();
+            var o = default(NativeMeasureOptions);
+            o.struct_size = (uint)sizeof(NativeMeasureOptions);
+            o.stride = options.Stride;
+            var result = default(NativeMeasureFacts);
+            result.struct_size = (uint)sizeof(NativeMeasureFacts);
+            NativeProgress native;
+            NativeError e;
+            using (var hook = new Hook { Token = token, Reports = progress, OnMeasure = options.Report })
+            {
+                if (options.Save != null)
+                {
+                    hook.OnWrite = (part, data, n) => KvCache.CopyTo(options.Save, data, n);
+                    o.write = Functions.Write;
+                }
+                if (options.Base != null)
+                {
+                    hook.OnRead = (offset, data, n) => GgufFile.ReadAll(options.Base, data, n);
+                    o.read = Functions.Read;
+                }
+                if (options.Report != null) o.report = Functions.Measure;
+                o.write_user = o.read_user = o.report_user = hook.User;
+                o.progress = Hook.Fill(token.CanBeCanceled || progress != null ? hook : null, &native);
+                fixed (int* from = &MemoryMarshal.GetReference(tokens))
+                fixed (byte* save = options.SavePath == null ? null : Native.Utf8(options.SavePath))
+                fixed (byte* saved = options.BasePath == null ? null : Native.Utf8(options.BasePath))
+                {
+                    o.save_path = save;
+                    o.base_path = saved;
+                    Hook.End(hook, NativeMethods.ggufx_measure(&result, Handle, from, Native.Size(tokens.Length), nContext,
+                        options.Bos ?? -1, &o, &e), &e);
+                }
+            }
+            return new Measure(&result);
+        }
+
         /// <summary>Logarithms of the probabilities of several endings of one context, each summed over its tokens.
         /// The session must be empty and is so again afterwards.</summary>
         public double[] Endings(ReadOnlySpan<int> context, int[][] endings, CancellationToken token = default(CancellationToken),

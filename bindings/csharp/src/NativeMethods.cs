@@ -16,6 +16,11 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl, EntryPoint = "ggufx_chat_create")]
         internal static extern int ggufx_chat_create_alone(out ChatHandle out_, RuntimeHandle rt,
             IntPtr file, NativeChatOptions* options, NativeError* error);
+
+        /// Tokens that fit no grammar, for the same reason.
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl, EntryPoint = "ggufx_speculator_next")]
+        internal static extern int ggufx_speculator_next_any(int* ids, float* logprobs, UIntPtr capacity, UIntPtr* n,
+            SpeculatorHandle speculator, SamplerHandle sampler, IntPtr matcher, NativeProgress* progress, NativeError* error);
     }
 
     /// An object of the library's. Calls that run keep it; after Dispose no call begins, which SafeHandle

@@ -22,7 +22,7 @@ namespace Ggufx
     public struct BatchItem
     {
         /// <summary>Tokens for a sequence, another one in each item of a call.</summary>
-        public BatchItem(uint sequence, ReadOnlyMemory<int> tokens, Want want = Want.Last, bool mark = false)
+        public BatchItem(uint sequence, ReadOnlyMemory<int> tokens, Want want = Want.Last, bool mark = false) : this()
         {
             Sequence = sequence;
             Tokens = tokens;
@@ -38,17 +38,43 @@ namespace Ggufx
         public Want Want { get; set; }
         /// <summary>Cuts and copies come back to where the tokens end without computing anything again.</summary>
         public bool Mark { get; set; }
+        /// <summary>Rows that the first layer gets in place of those of the tokens; empty: theirs. Without tokens
+        /// there are as many as this has.</summary>
+        public ReadOnlyMemory<float> Rows { get; set; }
+        /// <summary>Places in the text, ascending, one for each token; empty: without gaps.</summary>
+        public ReadOnlyMemory<int> Positions { get; set; }
+        /// <summary>Which hidden states are given, those behind the last norm.</summary>
+        public Hidden Hidden { get; set; }
 
-        internal int Rows { get { return Want == Want.Last ? 1 : Want == Want.None ? 0 : Tokens.Length; } }
+        internal int Count(int width)
+        {
+            int n = Tokens.Length == 0 && Rows.Length > 0 ? Rows.Length / width : Tokens.Length;
+            if (Positions.Length > 0) Check.Length(Positions.Length, n, "Positions");
+            return n;
+        }
+
+        internal int LogitRows(int n) { return Want == Want.Last ? 1 : Want == Want.None ? 0 : n; }
 
         internal uint Flags
         {
             get
             {
                 uint logits = Want == Want.Last ? Constants.BatchLogits : Want == Want.None ? 0 : Constants.BatchAllLogits;
-                return logits | (Mark ? Constants.BatchMark : 0);
+                uint hidden = Hidden == Hidden.Last ? Constants.BatchEmbed : Hidden == Hidden.None ? 0 : Constants.BatchAllEmbed;
+                return logits | hidden | (Mark ? Constants.BatchMark : 0);
             }
         }
+    }
+
+    /// <summary>Which hidden states of an item are given.</summary>
+    public enum Hidden
+    {
+        /// <summary>No row.</summary>
+        None,
+        /// <summary>That of its last token.</summary>
+        Last,
+        /// <summary>A row for each of its tokens.</summary>
+        All,
     }
 
     /// <summary>What the caches of a session take.</summary>
@@ -62,33 +88,50 @@ namespace Ggufx
         public ulong SharedPages { get; internal set; }
         /// <summary>Tokens of all sequences.</summary>
         public ulong Tokens { get; internal set; }
+        /// <summary>With ContextTotal: tokens for which memory is left, in whole pages.</summary>
+        public ulong TokensLeft { get; internal set; }
+        /// <summary>Bytes of rows that were given.</summary>
+        public ulong RowBytes { get; internal set; }
     }
 
-    /// Items, and behind them their tokens, in memory of C's for the time of a call.
+    /// Items, and behind them what they hold, in memory of C's for the time of a call.
     internal unsafe struct NativeItems : IDisposable
     {
         internal readonly NativeBatchItem* List;
 
-        internal NativeItems(ReadOnlySpan<BatchItem> items)
+        internal NativeItems(ReadOnlySpan<BatchItem> items, int width)
         {
             long bytes = (long)items.Length * sizeof(NativeBatchItem);
             foreach (var item in items)
             {
                 if (item.Want < Want.Last || item.Want > Want.All) throw Check.Argument("ARGUMENT: no such Want: " + item.Want);
-                bytes += (long)item.Tokens.Length * sizeof(int);
+                if (item.Hidden < Hidden.None || item.Hidden > Hidden.All) throw Check.Argument("ARGUMENT: no such Hidden: " + item.Hidden);
+                item.Count(width);
+                bytes += ((long)item.Tokens.Length + item.Positions.Length + item.Rows.Length) * sizeof(int);
             }
             List = (NativeBatchItem*)Marshal.AllocHGlobal((IntPtr)(bytes + 1));
-            int* at = (int*)(List + items.Length);
+            byte* at = (byte*)(List + items.Length);
             for (int i = 0; i < items.Length; i++)
             {
-                int n = items[i].Tokens.Length;
+                List[i] = default(NativeBatchItem);
                 List[i].sequence = items[i].Sequence;
                 List[i].flags = items[i].Flags;
-                List[i].tokens = at;
-                List[i].n_tokens = Native.Size(n);
-                items[i].Tokens.Span.CopyTo(new Span<int>(at, n));
-                at += n;
+                List[i].n_tokens = Native.Size(items[i].Count(width));
+                List[i].n_embeddings = Native.Size(items[i].Rows.Length);
+                List[i].tokens = (int*)Place(ref at, items[i].Tokens);
+                List[i].embeddings = (float*)Place(ref at, items[i].Rows);
+                List[i].positions = (int*)Place(ref at, items[i].Positions);
             }
+        }
+
+        /// Numbers of four bytes; null where there are none.
+        private static void* Place<T>(ref byte* at, ReadOnlyMemory<T> from) where T : struct
+        {
+            if (from.Length == 0) return null;
+            byte* to = at;
+            from.Span.CopyTo(new Span<T>(to, from.Length));
+            at += from.Length * sizeof(int);
+            return to;
         }
 
         public void Dispose() { Marshal.FreeHGlobal((IntPtr)List); }
@@ -103,6 +146,13 @@ namespace Ggufx
         public void DecodeBatch(ReadOnlySpan<BatchItem> items, Span<float> logits, MatmulFlags? matmul = null,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
+            DecodeBatch(items, logits, Span<float>.Empty, matmul, token, progress);
+        }
+
+        /// <summary>The same, which fills hidden with the hidden states that the items want.</summary>
+        public void DecodeBatch(ReadOnlySpan<BatchItem> items, Span<float> logits, Span<float> hidden,
+            MatmulFlags? matmul = null, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
+        {
             var o = default(NativeBatchOptions);
             o.struct_size = (uint)sizeof(NativeBatchOptions);
             o.item_size = (uint)sizeof(NativeBatchItem);
@@ -113,13 +163,16 @@ namespace Ggufx
             }
             NativeProgress native;
             NativeError e;
-            using (var of = new NativeItems(items))
+            using (var of = new NativeItems(items, _width))
             using (var hook = Hook.Watching(token, progress))
                 fixed (float* to = &MemoryMarshal.GetReference(logits))
+                fixed (float* states = &MemoryMarshal.GetReference(hidden))
                 {
                     o.progress = Hook.Fill(hook, &native);
                     o.logits = to;
                     o.n_logits = Native.Size(logits.Length);
+                    o.embeddings = states;
+                    o.n_embeddings = Native.Size(hidden.Length);
                     Hook.End(hook, NativeMethods.ggufx_session_decode_batch(Handle, of.List, Native.Size(items.Length), &o, &e), &e);
                 }
         }
@@ -129,7 +182,7 @@ namespace Ggufx
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             long rows = 0;
-            foreach (var item in items) rows += item.Rows;
+            foreach (var item in items) rows += item.LogitRows(item.Count(_width));
             var logits = new float[rows * _vocab];
             DecodeBatch(items, logits, matmul, token, progress);
             return logits;
@@ -156,6 +209,37 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_session_sequence_copy(Handle, from, to, nTokens, &e), &e);
         }
 
+        /// <summary>Take tokens first .. first + nTokens - 1 out; those behind them keep their positions, and what
+        /// was computed of them.</summary>
+        public void RemoveTokens(uint sequence, ulong first, ulong nTokens)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_session_sequence_remove(Handle, sequence, first, nTokens, &e), &e);
+        }
+
+        /// <summary>Add delta to positions of tokens first .. first + nTokens - 1.</summary>
+        public void ShiftTokens(uint sequence, ulong first, ulong nTokens, int delta)
+        {
+            NativeError e;
+            Check.Ok(NativeMethods.ggufx_session_sequence_shift(Handle, sequence, first, nTokens, delta, &e), &e);
+        }
+
+        /// <summary>Ids of the tokens of a sequence, and their positions.</summary>
+        public int[] Tokens(uint sequence, out int[] positions)
+        {
+            ulong n = SequenceLength(sequence);
+            var ids = new int[n + 1]; // never empty
+            var places = new int[n + 1];
+            NativeError e;
+            fixed (int* to = ids)
+            fixed (int* at = places)
+                Check.Ok(NativeMethods.ggufx_session_sequence_tokens(to, at, Handle, sequence, 0, n, &e), &e);
+            Array.Resize(ref ids, (int)n);
+            Array.Resize(ref places, (int)n);
+            positions = places;
+            return ids;
+        }
+
         /// <summary>What its caches take.</summary>
         public SessionMemory Memory
         {
@@ -165,11 +249,11 @@ namespace Ggufx
                 o.struct_size = (uint)sizeof(NativeSessionMemoryFacts);
                 NativeError e;
                 Check.Ok(NativeMethods.ggufx_session_memory(&o, Handle, &e), &e);
-                return new SessionMemory { CacheBytes = o.cache_bytes, Pages = o.n_pages, SharedPages = o.n_shared_pages, Tokens = o.n_tokens };
+                return new SessionMemory { CacheBytes = o.cache_bytes, Pages = o.n_pages, SharedPages = o.n_shared_pages, Tokens = o.n_tokens, TokensLeft = o.n_tokens_left, RowBytes = o.embedded_bytes };
             }
         }
 
-        /// <summary>Write a snapshot of a sequence.</summary>
+        /// <summary>Write a snapshot of a sequence, or of Constants.SessionAll.</summary>
         public void Save(uint sequence, Stream to)
         {
             NativeError e;
@@ -177,7 +261,7 @@ namespace Ggufx
                 Hook.End(hook, NativeMethods.ggufx_session_save(Handle, sequence, Functions.Write, hook.User, &e), &e);
         }
 
-        /// <summary>Replace a sequence by a snapshot; whole or not at all.</summary>
+        /// <summary>Replace a sequence, or all, by a snapshot; whole or not at all.</summary>
         public void Load(uint sequence, Stream from)
         {
             NativeError e;

@@ -23,6 +23,8 @@ namespace Ggufx
         public uint Checkpoints { get; set; }
         /// <summary>Conversations, each of Context tokens; 0: 1.</summary>
         public uint Sequences { get; set; }
+        /// <summary>Tokens of all of them, for which they share memory; 0: each has its own.</summary>
+        public ulong ContextTotal { get; set; }
     }
 
     /// <summary>What a session was made with, defaults put in.</summary>
@@ -38,6 +40,8 @@ namespace Ggufx
         public KvType TypeV { get; internal set; }
         /// <summary>Conversations that it holds.</summary>
         public uint Sequences { get; internal set; }
+        /// <summary>Tokens for which they share memory; 0: each has its own.</summary>
+        public ulong ContextTotal { get; internal set; }
     }
 
     /// <summary>What the attention of a layer read and gave; valid during the call only.</summary>
@@ -108,7 +112,7 @@ namespace Ggufx
 
         internal SessionHandle Handle { get { return _made.Live(this); } }
         private readonly int[][] _widths; // of the layers
-        private readonly int _vocab;
+        private readonly int _vocab, _width;
 
         /// <summary>Take all memory of a conversation.</summary>
         public Session(Model model, SessionOptions options = null)
@@ -116,6 +120,7 @@ namespace Ggufx
             options = options ?? new SessionOptions();
             var info = model.Info;
             _vocab = (int)info.Vocab;
+            _width = (int)info.Embedding;
             _widths = new int[info.Layers][];
             for (uint i = 0; i < info.Layers; i++) _widths[i] = model.Layer(i).Widths();
             var o = default(NativeSessionOptions);
@@ -127,6 +132,7 @@ namespace Ggufx
             o.matmul_flags = (uint)options.MatmulFlags;
             o.n_checkpoints = options.Checkpoints;
             o.n_sequences = options.Sequences;
+            o.n_context_total = options.ContextTotal;
             NativeError e;
             Check.Ok(NativeMethods.ggufx_session_create(out _made, model.Handle, &o, &e), &e);
         }
@@ -143,7 +149,7 @@ namespace Ggufx
                 o.struct_size = (uint)sizeof(NativeSessionFacts);
                 NativeError e;
                 Check.Ok(NativeMethods.ggufx_session_info(&o, Handle, &e), &e);
-                return new SessionInfo { Context = o.n_context, Batch = o.n_batch, TypeK = (KvType)o.type_k, TypeV = (KvType)o.type_v, Sequences = o.n_sequences };
+                return new SessionInfo { Context = o.n_context, Batch = o.n_batch, TypeK = (KvType)o.type_k, TypeV = (KvType)o.type_v, Sequences = o.n_sequences, ContextTotal = o.n_context_total };
             }
         }
 

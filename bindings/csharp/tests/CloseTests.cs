@@ -42,6 +42,10 @@ public static partial class Tests
             var sampler = Owned(new Sampler(rt, 8));
             var grammar = Owned(new Grammar(rt, tokenizer, "root ::= \"a\"*"));
             var matcher = Owned(new Matcher(grammar));
+            var told = new Session(model, new SessionOptions { Context = 32, Batch = 1, MatmulFlags = MatmulFlags.BatchInvariant });
+            told.Decode(new[] { 1 });
+            var speculator = Owned(new Speculator(told));
+            var greedy = Owned(new Sampler(rt, 1024));
             var kv = Owned(Filled(2));
             var m = Owned(new Imatrix(rt, imatrix));
             var writer = Owned(new Writer(rt));
@@ -75,6 +79,14 @@ public static partial class Tests
             Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
             float logprob;
             Alone(sampler, () => That(sampler.Sample(logits, out logprob) == 3, "Sampler.Sample"));
+            Alone(sampler, () => sampler.Clone().Dispose());
+            var guessed = new int[2];
+            Alone(speculator, () =>
+            {
+                if (told.Length > 16) told.Truncate(0);
+                if (told.Length == 0) told.Decode(new[] { 1 });
+                That(speculator.Next(guessed, new float[0], greedy) > 0, "Speculator.Next");
+            });
             Calls.Add(() => new Matcher(grammar).Dispose());
             Alone(matcher, () => That(matcher.Mask().Length == 32, "Matcher.Mask"));
             Calls.Add(() => That(kv.Stats(0).Tokens == 2, "KvCache.Stats"));

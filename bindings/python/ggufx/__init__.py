@@ -20,15 +20,17 @@ from .imatrix import Imatrix, ImatrixEntry, ImatrixInfo
 from .job import FileType, PlannedTensor, Quantizer, QuantizerInfo, QuantizerOptions
 from .kv import KvCache, KvLayer, KvOptions, KvStats, kv_estimate
 from .matmul import matvec_many
+from .measure import Measure
 from .meta import Meta, Metas
 from .model import LayerInfo, Model, ModelInfo, graph
 from .pre_tokenizer import PreTokenizer, pre_tokenizers, unicode_version
 from .quant import dequantize, quantize
 from .runtime import (
     Allocator, Executor, Runtime, RuntimeInfo, abi_layout, has, library_version)
-from .sampler import Sampler, logprobs
+from .sampler import Chain, Link, Sampler, logprobs
 from .sequences import BatchItem, SessionMemory, Want
 from .session import AttentionHook, AttentionView, Perplexity, Session, SessionInfo
+from .speculator import Guess, Speculator, SpeculatorInfo
 from .stop import Stop, StopInfo
 from .tensor import Tensor
 from .tokenizer import TokenInfo, Tokenizer, TokenizerInfo
@@ -37,15 +39,16 @@ from .writer import Writer, WriterInfo
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocator", "AttentionHook", "AttentionView", "BatchItem", "Chat", "ChatEvent", "ChatParser",
+    "Allocator", "AttentionHook", "AttentionView", "BatchItem", "Chain", "Chat", "ChatEvent", "ChatParser",
     "ChatRequest", "ChatText", "Detokenizer", "EditInfo", "EmbedOptions",
     "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
-    "Executor", "File", "FileInfo", "FileType", "Finding", "Grammar", "Imatrix", "ImatrixEntry",
-    "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError", "Matcher", "MatcherInfo", "Meta",
+    "Executor", "File", "FileInfo", "FileType", "Finding", "Grammar", "Guess", "Imatrix", "ImatrixEntry",
+    "ImatrixInfo", "KvCache", "KvLayer", "KvOptions", "KvStats", "LayerInfo", "LibraryError",
+    "Link", "Matcher", "MatcherInfo", "Measure", "Meta",
     "Metas", "Model", "ModelInfo", "Perplexity", "PlannedTensor", "PreTokenizer", "Progress",
     "Quantizer",
     "QuantizerInfo", "QuantizerOptions", "Runtime", "RuntimeInfo", "Sampler", "Session",
-    "SessionInfo", "SessionMemory", "Stop", "StopInfo",
+    "SessionInfo", "SessionMemory", "Speculator", "SpeculatorInfo", "Stop", "StopInfo",
     "Tensor", "Tensors", "TokenInfo", "Tokenizer", "TokenizerInfo", "TypeInfo", "Want", "Writer",
     "WriterInfo", "abi_layout", "chat_formats", "dequantize", "embedder_estimate", "estimate", "graph", "has",
     "kv_estimate", "kv_type",

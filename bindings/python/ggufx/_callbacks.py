@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import itertools
+import threading
 from ctypes import (
     CFUNCTYPE, byref, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, memmove, py_object,
     pythonapi, sizeof, string_at)
@@ -88,6 +89,14 @@ def _pointer(user: int, what: int) -> int:
     return 0 if call.run(call.on, what) else 1
 
 
+def _link(user: int, candidates: int, n: int) -> int:
+    return 0 if _live[user].run(candidates, n) else 1
+
+
+def _guess(user: int, out: int, most: int, text: int, n: int, last: int) -> int:
+    return int(_live[user].run(out, most, text, n, last))
+
+
 def _tensor(user: int, index: int, what: int) -> None:
     call: Following = _live[user]
     call.run(call.on, index, what)
@@ -126,6 +135,35 @@ def _read(user: int, to: int, n: int) -> int:
     if isinstance(call.caught, EOFError):
         return Status.TRUNCATED
     return Status.OK if done else Status.IO
+
+
+class Hosted:
+    """A function of the program's that an object keeps, and its clones. What it raises ends the
+    call that runs it, in the same thread."""
+
+    def __init__(self) -> None:
+        self.user = keep(self)
+        self.thrown = threading.local()
+
+    def guarded(self, otherwise: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What the function gives."""
+        if getattr(self.thrown, "error", None) is not None:
+            return otherwise
+        try:
+            _signals.handle()
+            return function(*arguments)
+        except BaseException as e:
+            self.thrown.error = e
+            return otherwise
+
+    def rethrow(self) -> None:
+        """Raise what it raised in a call of this thread."""
+        error, self.thrown.error = getattr(self.thrown, "error", None), None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
 
 
 class Source:
@@ -247,6 +285,8 @@ def _address(result: Any, function: Callable[..., Any], *arguments: Any) -> int:
 
 PROGRESS = _address(c_int32, _progress, c_uint64, c_uint64)
 POINTER = _address(c_int32, _pointer, c_void_p)
+LINK = _address(c_int32, _link, c_void_p, c_size_t)
+GUESS = _address(c_size_t, _guess, c_void_p, c_size_t, c_void_p, c_size_t, c_int32)
 TENSOR = _address(None, _tensor, c_size_t, c_void_p)
 LAYER = _address(c_int32, _layer, c_uint32, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p,
                  c_void_p)

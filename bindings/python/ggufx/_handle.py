@@ -87,6 +87,10 @@ class SamplerHandle(Handle):
     destroy = "ggufx_sampler_destroy"
 
 
+class SpeculatorHandle(Handle):
+    destroy = "ggufx_speculator_destroy"
+
+
 class StopHandle(Handle):
     destroy = "ggufx_stop_destroy"
 

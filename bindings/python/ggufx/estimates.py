@@ -38,6 +38,8 @@ class EstimateOptions:
     bandwidth: float = 0
     """Bytes that all threads read from memory per second; 0: no speeds."""
     n_checkpoints: int = 0
+    n_sequences: int = 0
+    n_context_total: int = 0
     """Of each session, as Session takes them."""
 
 
@@ -89,7 +91,8 @@ def _ask(function: Callable[..., int], rt: Runtime, file: File,
         struct_size=sizeof(_raw.ggufx_estimate_options), n_context=asking.n_context,
         n_batch=asking.n_batch, n_sessions=asking.n_sessions, type_k=asking.type_k,
         type_v=asking.type_v, job=addressof(job), memory_bytes=asking.memory_bytes,
-        bandwidth=asking.bandwidth, n_checkpoints=asking.n_checkpoints)
+        bandwidth=asking.bandwidth, n_checkpoints=asking.n_checkpoints,
+        n_sequences=asking.n_sequences, n_context_total=asking.n_context_total)
     if asking.recipe is not None:
         o.flags |= EstimateFlags.FILE_TYPE
         o.file_type = asking.recipe.file_type

@@ -268,6 +268,14 @@ class MatmulFlags(_Flags):
     PRECISE = 4
 
 
+class MeasureFlags(_Flags):
+    """What a measurement could compare."""
+
+    COMPARED = 1
+    SAME_MODEL = 2
+    SAME_TOP = 4
+
+
 class SpecialToken(_Id):
     """A token with a meaning of its own."""
 
@@ -364,6 +372,23 @@ class QuantizeMode(_Id):
 
     REFERENCE = 0
     BEST = 1
+
+
+class LinkKind(_Id):
+    """What a link of a sampler's chain does."""
+
+    TOP_K = 1
+    TOP_P = 2
+    MIN_P = 3
+    TYPICAL = 4
+    TOP_N_SIGMA = 5
+    XTC = 6
+    TEMPERATURE = 7
+    PENALTIES = 8
+    DRY = 9
+    BIAS = 10
+    MIROSTAT = 11
+    HOST = 12
 
 
 class TensorType(_Id):
@@ -480,22 +505,7 @@ KV_ALL_SEQUENCES = 4294967295
 KV_KEEP_TYPE = 4294967295
 KV_ALL_LAYERS = 4294967295
 MATVEC_MAX_MATRICES = 64
-MEASURE_COMPARED = 1
-MEASURE_SAME_MODEL = 2
-MEASURE_SAME_TOP = 4
 SESSION_NO_CHECKPOINTS = 4294967295
-LINK_TOP_K = 1
-LINK_TOP_P = 2
-LINK_MIN_P = 3
-LINK_TYPICAL = 4
-LINK_TOP_N_SIGMA = 5
-LINK_XTC = 6
-LINK_TEMPERATURE = 7
-LINK_PENALTIES = 8
-LINK_DRY = 9
-LINK_BIAS = 10
-LINK_MIROSTAT = 11
-LINK_HOST = 12
 LINK_MOST_LAST = 1048576
 LINK_MOST_LINKS = 64
 SPECULATOR_MOST_DRAFTED = 31

@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, BinaryIO, Sequence, Union
 
+import numpy as np
+
 from . import _raw
-from ._buffers import I32, Array, Buffer, Floats, Ints, address, numbers, result
+from ._buffers import (
+    F32, I32, Array, Buffer, Floats, Ints, Ints32, address, numbers, reads, result)
 from ._callbacks import Following, Progress
 from ._checked import refuse
 from ._facts import Path, asked, made
 from ._handle import Object, Turns
 from ._library import lib
-from .errors import check
-from .ids import BATCH_ALL_LOGITS, BATCH_LOGITS, BATCH_MARK, BATCH_MATMUL
+from .errors import argument, check
+from .ids import (
+    BATCH_ALL_EMBED, BATCH_ALL_LOGITS, BATCH_EMBED, BATCH_LOGITS, BATCH_MARK, BATCH_MATMUL)
 from .kv_snapshot import loaded, written
 
 
@@ -40,6 +44,13 @@ class BatchItem:
     want: Want = Want.LAST
     mark: bool = False
     """Cuts and copies come back to where the tokens end without computing anything again."""
+    rows: Buffer | None = None
+    """f32 [n][n_embedding] that the first layer gets in place of the rows of the tokens. Without
+    tokens there are as many as this has."""
+    positions: Ints | None = None
+    """Ascending, one for each token; None: without gaps."""
+    hidden: Want = Want.NONE
+    """Which hidden states are given, those behind the last norm."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +64,45 @@ class SessionMemory:
     """Places in sequences that hold a page others hold too."""
     n_tokens: int
     """Of all sequences."""
+    n_tokens_left: int
+    """With n_context_total: for which memory is left, in whole pages."""
+    embedded_bytes: int
+    """Taken for rows that were given."""
 
 
-def _filled(items: Sequence[BatchItem]) -> tuple[Any, list[Array], int]:
-    """The items as C takes them, the arrays that they point at, and rows of logits."""
-    out, kept, rows = (_raw.ggufx_batch_item * max(len(items), 1))(), [], 0
+_HIDDEN = {Want.NONE: 0, Want.LAST: BATCH_EMBED, Want.ALL: BATCH_ALL_EMBED}
+
+
+def _given(item: BatchItem, width: int) -> tuple[list[Array], int]:
+    """Tokens, rows and positions as arrays, and how many tokens these are."""
+    tokens = numbers(item.tokens, I32, "tokens")
+    rows = np.empty(0, F32) if item.rows is None else reads(item.rows, F32, "rows")
+    n = tokens.size or rows.size // width
+    places = np.empty(0, I32) if item.positions is None else \
+        numbers(item.positions, I32, "positions")
+    if item.positions is not None and places.size != n:
+        raise argument(f"{places.size} positions of {n} tokens")
+    return [tokens, rows, places], n
+
+
+def _filled(items: Sequence[BatchItem], width: int) -> tuple[Any, list[list[Array]], int, int]:
+    """The items as C takes them, the arrays that they point at, rows of logits and of hidden
+    states."""
+    out, kept, rows, states = (_raw.ggufx_batch_item * max(len(items), 1))(), [], 0, 0
     for to, item in zip(out, items):
         if not 0 <= item.sequence < 2**32:
             refuse("sequence", item.sequence, 0, 2**32 - 1)
-        tokens, want = numbers(item.tokens, I32, "tokens"), Want(item.want)
-        kept.append(tokens)
-        to.sequence, to.flags = item.sequence, want | (BATCH_MARK if item.mark else 0)
-        to.tokens, to.n_tokens = address(tokens), tokens.size
-        rows += tokens.size if want == Want.ALL else want == Want.LAST
-    return out, kept, rows
+        (tokens, given, places), n = arrays = _given(item, width)
+        want, hidden = Want(item.want), Want(item.hidden)
+        kept.append(arrays[0])
+        to.sequence = item.sequence
+        to.flags = want | _HIDDEN[hidden] | (BATCH_MARK if item.mark else 0)
+        to.tokens, to.n_tokens = address(tokens) if tokens.size else None, n
+        to.embeddings, to.n_embeddings = address(given) if given.size else None, given.size
+        to.positions = address(places) if places.size else None
+        rows += n if want == Want.ALL else want == Want.LAST
+        states += n if hidden == Want.ALL else hidden == Want.LAST
+    return out, kept, rows, states
 
 
 class Sequences(Object):
@@ -75,19 +111,25 @@ class Sequences(Object):
 
     _turns: Turns
     n_vocab: int
+    n_embedding: int
 
     def decode_batch(self, items: Sequence[BatchItem], logits: Buffer | None = None, *,
-                     matmul_flags: int | None = None, progress: Progress | None = None) -> Floats:
+                     hidden: Buffer | None = None, matmul_flags: int | None = None,
+                     progress: Progress | None = None) -> Floats:
         """Append tokens to many sequences, all or nothing, and compute the logits that the items
-        want: rows in their order, [n][n_vocab], in `logits` or in a new array. matmul_flags count
-        in place of the session's."""
-        raw, kept, rows = _filled(items)
+        want: rows in their order, [n][n_vocab], in `logits` or in a new array. `hidden`, f32
+        [n][n_embedding], is filled with the hidden states that they want. matmul_flags count in
+        place of the session's."""
+        raw, kept, rows, n_hidden = _filled(items, self.n_embedding)
         to, e = result(logits, (rows, self.n_vocab), what="logits"), _raw.ggufx_error()
         o = _raw.ggufx_batch_options(
             struct_size=sizeof(_raw.ggufx_batch_options), n_logits=to.size,
             item_size=sizeof(_raw.ggufx_batch_item))
         if rows:
             o.logits = address(to)
+        if n_hidden:
+            states = result(hidden, (n_hidden, self.n_embedding), what="hidden")
+            o.embeddings, o.n_embeddings = address(states), states.size
         if matmul_flags is not None:
             o.flags, o.matmul_flags = BATCH_MATMUL, matmul_flags
         with self._turns.changing, Following(progress) as call:
@@ -116,6 +158,31 @@ class Sequences(Object):
         with self._turns.changing:
             check(lib.ggufx_session_sequence_copy(self._handle, source, to, n_tokens, byref(e)), e)
 
+    def remove_tokens(self, sequence: int, first: int, n_tokens: int) -> None:
+        """Take tokens first .. first + n_tokens - 1 out; those behind them keep their positions,
+        and what was computed of them."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            check(lib.ggufx_session_sequence_remove(self._handle, sequence, first, n_tokens,
+                                                    byref(e)), e)
+
+    def shift_tokens(self, sequence: int, first: int, n_tokens: int, delta: int) -> None:
+        """Add delta to the positions of tokens first .. first + n_tokens - 1."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            check(lib.ggufx_session_sequence_shift(self._handle, sequence, first, n_tokens, delta,
+                                                   byref(e)), e)
+
+    def tokens(self, sequence: int = 0) -> tuple[Ints32, Ints32]:
+        """Ids of the tokens of a sequence, and their positions."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            n = lib.ggufx_session_sequence_length(self._handle, sequence)
+            ids, places = np.empty(n, I32), np.empty(n, I32)
+            check(lib.ggufx_session_sequence_tokens(
+                address(ids), address(places), self._handle, sequence, 0, n, byref(e)), e)
+        return ids, places
+
     @property
     def memory(self) -> SessionMemory:
         """What its caches take."""
@@ -124,14 +191,14 @@ class Sequences(Object):
         return made(SessionMemory, o)
 
     def save(self, to: Union[Path, BinaryIO], sequence: int = 0) -> None:
-        """Write a snapshot of a sequence to a stream, or to a file, which is replaced whole or not
+        """Write a snapshot of a sequence, or of SESSION_ALL, to a stream, or to a file, which is replaced whole or not
         at all."""
         with self._turns.reading:
             written(self._handle, sequence, to, lib.ggufx_session_save,
                     lib.ggufx_session_save_path)
 
     def load(self, source: Union[Path, BinaryIO], sequence: int = 0) -> None:
-        """Replace a sequence by a snapshot; whole or not at all."""
+        """Replace a sequence, or all, by a snapshot; whole or not at all."""
         with self._turns.changing:
             loaded(self._handle, sequence, source, lib.ggufx_session_load,
                    lib.ggufx_session_load_path)

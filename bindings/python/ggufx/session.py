@@ -20,6 +20,7 @@ from ._library import lib
 from .errors import StateError, check
 from .grammar import Matcher
 from .ids import DecodeFlags, KvType, LayerFlags, TokenFlags
+from .measure import Measures
 from .model import LayerInfo, Model
 from .sampler import Sampler
 from .sequences import Sequences
@@ -91,24 +92,27 @@ class SessionInfo:
     type_k: KvType
     type_v: KvType
     n_sequences: int
+    n_context_total: int = 0
 
 
-class Session(Sequences):
+class Session(Sequences, Measures):
     """One conversation: its cache, position and last logits; or n_sequences of them. Calls that
     change it run alone: one beside another raises StateError."""
 
     def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0,
                  type_k: int = KvType.DEFAULT, type_v: int = KvType.DEFAULT,
-                 matmul_flags: int = 0, n_checkpoints: int = 0, n_sequences: int = 0) -> None:
+                 matmul_flags: int = 0, n_checkpoints: int = 0, n_sequences: int = 0,
+                 n_context_total: int = 0) -> None:
         o = _raw.ggufx_session_options(
             struct_size=sizeof(_raw.ggufx_session_options), n_context=n_context, n_batch=n_batch,
             type_k=type_k, type_v=type_v, matmul_flags=matmul_flags, n_checkpoints=n_checkpoints,
-            n_sequences=n_sequences)
+            n_sequences=n_sequences, n_context_total=n_context_total)
         own, e, info = SessionHandle(), _raw.ggufx_error(), model.info
         check(lib.ggufx_session_create(byref(own), model._handle, byref(o), byref(e)), e)
         self._own, self._turns = own, Turns()
         self._layers = [model.layer(i) for i in range(info.n_layers)]
         self.n_vocab, self.n_context = info.n_vocab, self.info.n_context
+        self.n_embedding = info.n_embedding
 
     @property
     def info(self) -> SessionInfo:

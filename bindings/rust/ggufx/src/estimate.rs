@@ -19,8 +19,12 @@ pub struct EstimateOptions<'a> {
     pub n_context: u32,
     /// Tokens computed at once; 0: 512.
     pub n_batch: u32,
-    /// Conversations side by side; 0: 1.
+    /// Sessions side by side; 0: 1.
     pub n_sessions: u32,
+    /// Conversations of each session; 0: 1.
+    pub n_sequences: u32,
+    /// Of each session, as in [`crate::SessionOptions`].
+    pub n_context_total: u64,
     /// Of the keys; None: F16, or left to [`recommend`] where both are None.
     pub type_k: Option<KvType>,
     /// Of the values, as `type_k`.
@@ -67,6 +71,8 @@ fn ask(
     raw.n_context = options.n_context;
     raw.n_batch = options.n_batch;
     raw.n_sessions = options.n_sessions;
+    raw.n_sequences = options.n_sequences;
+    raw.n_context_total = options.n_context_total;
     raw.type_k = options.type_k.unwrap_or(KvType::DEFAULT).0;
     raw.type_v = options.type_v.unwrap_or(KvType::DEFAULT).0;
     raw.job = &job;

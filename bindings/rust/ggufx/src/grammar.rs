@@ -120,9 +120,10 @@ impl Sampler {
     pub fn sample_matching(&mut self, matcher: &mut Matcher, logits: &[f32]) -> Result<(i32, f32)> {
         let (mut id, mut logprob, n) = (0, 0.0, logits.len());
         let (sampler, from, matcher) = (self.as_raw(), logits.as_ptr(), matcher.as_raw());
-        check(|e| unsafe {
+        let result = check(|e| unsafe {
             sys::ggufx_sampler_sample_matching(&mut id, &mut logprob, sampler, matcher, from, n, e)
-        })?;
-        Ok((id, logprob))
+        });
+        self.rethrow();
+        result.map(|()| (id, logprob))
     }
 }

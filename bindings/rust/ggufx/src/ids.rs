@@ -266,6 +266,14 @@ bits! {
     PRECISE = GGUFX_MATMUL_PRECISE,
 }
 
+bits! {
+    /// What a measurement could compare (`GGUFX_MEASURE_*`).
+    MeasureFlags: u32
+    COMPARED = GGUFX_MEASURE_COMPARED,
+    SAME_MODEL = GGUFX_MEASURE_SAME_MODEL,
+    SAME_TOP = GGUFX_MEASURE_SAME_TOP,
+}
+
 id! {
     /// A token with a meaning of its own (`GGUFX_SPECIAL_*`).
     SpecialToken: u32
@@ -362,6 +370,23 @@ id! {
     QuantizeMode: i32
     REFERENCE = GGUFX_QUANTIZE_REFERENCE,
     BEST = GGUFX_QUANTIZE_BEST,
+}
+
+id! {
+    /// What a link of a sampler's chain does (`GGUFX_LINK_*`).
+    LinkKind: u32
+    TOP_K = GGUFX_LINK_TOP_K,
+    TOP_P = GGUFX_LINK_TOP_P,
+    MIN_P = GGUFX_LINK_MIN_P,
+    TYPICAL = GGUFX_LINK_TYPICAL,
+    TOP_N_SIGMA = GGUFX_LINK_TOP_N_SIGMA,
+    XTC = GGUFX_LINK_XTC,
+    TEMPERATURE = GGUFX_LINK_TEMPERATURE,
+    PENALTIES = GGUFX_LINK_PENALTIES,
+    DRY = GGUFX_LINK_DRY,
+    BIAS = GGUFX_LINK_BIAS,
+    MIROSTAT = GGUFX_LINK_MIROSTAT,
+    HOST = GGUFX_LINK_HOST,
 }
 
 id! {

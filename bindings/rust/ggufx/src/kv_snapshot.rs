@@ -7,14 +7,23 @@ use crate::Kv;
 use ggufx_sys as sys;
 use std::io::{ErrorKind, Read, Write};
 
-type WriteFn =
+pub(crate) type WriteFn =
     Option<unsafe extern "C" fn(*mut sys::c_void, *const sys::c_void, usize) -> sys::ggufx_status>;
-type ReadFn =
+pub(crate) type ReadFn =
     Option<unsafe extern "C" fn(*mut sys::c_void, *mut sys::c_void, usize) -> sys::ggufx_status>;
 
-struct Saving<'a> {
+pub(crate) struct Saving<'a> {
     to: &'a mut dyn Write,
-    panic: Panic,
+    pub(crate) panic: Panic,
+}
+impl<'a> Saving<'a> {
+    pub(crate) fn new(to: &'a mut dyn Write) -> Self {
+        Saving { to, panic: None }
+    }
+    /// What the C side calls, as long as `self` stays where it is.
+    pub(crate) fn hook(&mut self) -> (WriteFn, *mut sys::c_void) {
+        (Some(on_write), (self as *mut Saving<'_>).cast())
+    }
 }
 unsafe extern "C" fn on_write(user: *mut sys::c_void, data: *const sys::c_void, n: usize) -> i32 {
     let state = &mut *user.cast::<Saving<'_>>();
@@ -26,9 +35,18 @@ unsafe extern "C" fn on_write(user: *mut sys::c_void, data: *const sys::c_void, 
     })
 }
 
-struct Loading<'a> {
+pub(crate) struct Loading<'a> {
     from: &'a mut dyn Read,
-    panic: Panic,
+    pub(crate) panic: Panic,
+}
+impl<'a> Loading<'a> {
+    pub(crate) fn new(from: &'a mut dyn Read) -> Self {
+        Loading { from, panic: None }
+    }
+    /// What the C side calls, as long as `self` stays where it is.
+    pub(crate) fn hook(&mut self) -> (ReadFn, *mut sys::c_void) {
+        (Some(on_read), (self as *mut Loading<'_>).cast())
+    }
 }
 unsafe extern "C" fn on_read(user: *mut sys::c_void, data: *mut sys::c_void, n: usize) -> i32 {
     let state = &mut *user.cast::<Loading<'_>>();
@@ -47,9 +65,9 @@ pub(crate) fn saved(
     to: &mut dyn Write,
     call: impl FnOnce(WriteFn, *mut sys::c_void, *mut sys::ggufx_error) -> sys::ggufx_status,
 ) -> Result<()> {
-    let mut state = Saving { to, panic: None };
-    let user = (&mut state as *mut Saving<'_>).cast();
-    let result = check(|e| call(Some(on_write), user, e));
+    let mut state = Saving::new(to);
+    let (write, user) = state.hook();
+    let result = check(|e| call(write, user, e));
     rethrow(state.panic);
     result
 }
@@ -58,9 +76,9 @@ pub(crate) fn loaded(
     from: &mut dyn Read,
     call: impl FnOnce(ReadFn, *mut sys::c_void, *mut sys::ggufx_error) -> sys::ggufx_status,
 ) -> Result<()> {
-    let mut state = Loading { from, panic: None };
-    let user = (&mut state as *mut Loading<'_>).cast();
-    let result = check(|e| call(Some(on_read), user, e));
+    let mut state = Loading::new(from);
+    let (read, user) = state.hook();
+    let result = check(|e| call(read, user, e));
     rethrow(state.panic);
     result
 }

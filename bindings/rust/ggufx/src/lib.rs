@@ -55,6 +55,7 @@ mod runtime;
 mod sampler;
 mod sequences;
 mod session;
+mod speculator;
 mod stop;
 mod tensor;
 mod tokenizer;
@@ -80,16 +81,18 @@ pub use job_run::{RunOptions, TensorDone};
 pub use kv::{Kv, KvLayer, KvOptions, KvStats, ALL_LAYERS, ALL_SEQUENCES};
 pub use kv_attend::AttendOptions;
 pub use matmul::{matvec_many, MatmulOptions};
+pub use measure::{Measure, MeasureOptions, SavedLogits};
 pub use meta::{Meta, MetaIter, Strings};
 pub use model::{LayerInfo, Model, ModelInfo, ModelOptions};
 pub use pre_tokenizer::{unicode_version, PreTokenizer};
 pub use quant::{dequantize_blocks, quantize_blocks, quantize_blocks_into, QuantizeOptions};
 pub use runtime::{Runtime, RuntimeInfo, RuntimeOptions};
-pub use sampler::{logprobs, Sampler, SamplerOptions};
+pub use sampler::{logprobs, Candidate, HostLink, Link, Sampler, SamplerOptions};
 pub use sequences::{BatchItem, BatchOptions, SessionMemory, Want};
 pub use session::{
     Attention, AttentionView, DecodeOptions, Perplexity, Session, SessionInfo, SessionOptions,
 };
+pub use speculator::{Guess, Speculator, SpeculatorInfo, SpeculatorOptions};
 pub use stop::{Stop, StopInfo};
 pub use tensor::{Tensor, TensorInfo, TensorIter};
 pub use tokenizer::{Detokenizer, TokenInfo, Tokenizer, TokenizerInfo};

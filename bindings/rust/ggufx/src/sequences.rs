@@ -1,6 +1,6 @@
 //! Many conversations in one session.
 // SPDX-License-Identifier: MIT
-use crate::error::{check, Result};
+use crate::error::{check, Error, Result};
 use crate::file::path_string;
 use crate::handle::{size, sized};
 use crate::kv_snapshot::{loaded, saved};
@@ -23,28 +23,55 @@ pub enum Want {
     All,
 }
 
-/// Tokens to append to a sequence.
+/// Tokens to append to a sequence, or rows in their place.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct BatchItem<'a> {
     raw: sys::ggufx_batch_item,
     tokens: PhantomData<&'a [i32]>,
 }
-// SAFETY: it stands for a `&[i32]` and two numbers.
+// SAFETY: it stands for slices of numbers and some numbers.
 unsafe impl Send for BatchItem<'_> {}
 unsafe impl Sync for BatchItem<'_> {}
 
 impl<'a> BatchItem<'a> {
-    /// Tokens for a sequence, another one in each item of a call.
+    /// Tokens for a sequence, another one in each item of a call, and the logits that are wanted.
     pub fn new(sequence: u32, tokens: &'a [i32], want: Want) -> Self {
-        let flags = match want {
-            Want::None => 0,
-            Want::Last => sys::GGUFX_BATCH_LOGITS,
-            Want::All => sys::GGUFX_BATCH_ALL_LOGITS,
-        };
-        let (tokens, n_tokens) = (tokens.as_ptr(), tokens.len());
-        let raw = sys::ggufx_batch_item { sequence, flags, tokens, n_tokens };
+        // SAFETY: numbers and pointers may be zero.
+        let mut raw: sys::ggufx_batch_item = unsafe { std::mem::zeroed() };
+        (raw.sequence, raw.flags) = (sequence, logits_flags(want));
+        (raw.tokens, raw.n_tokens) = (tokens.as_ptr(), tokens.len());
         BatchItem { raw, tokens: PhantomData }
+    }
+    /// `n_tokens` rows of `n_embedding` floats each for what the first layer gets, instead of tokens.
+    pub fn of_rows(sequence: u32, n_tokens: usize, rows: &'a [f32], want: Want) -> Self {
+        let mut item = BatchItem::new(sequence, &[], want);
+        (item.raw.tokens, item.raw.n_tokens) = (std::ptr::null(), n_tokens);
+        item.with_rows(rows)
+    }
+    /// Rows for what the first layer gets in place of these tokens, which count where a model looks
+    /// them up elsewhere.
+    pub fn with_rows(mut self, rows: &'a [f32]) -> Self {
+        (self.raw.embeddings, self.raw.n_embeddings) = (rows.as_ptr(), rows.len());
+        self
+    }
+    /// Places in the text, ascending, one for each token. Errors: `ARGUMENT` (another number).
+    pub fn at(mut self, positions: &'a [i32]) -> Result<Self> {
+        if positions.len() != self.raw.n_tokens {
+            return Err(Error::argument("as many positions as tokens are needed"));
+        }
+        self.raw.positions = positions.as_ptr();
+        Ok(self)
+    }
+    /// Which hidden states are given, those behind the last norm.
+    pub fn hidden(mut self, want: Want) -> Self {
+        self.raw.flags &= !(sys::GGUFX_BATCH_EMBED | sys::GGUFX_BATCH_ALL_EMBED);
+        self.raw.flags |= match want {
+            Want::None => 0,
+            Want::Last => sys::GGUFX_BATCH_EMBED,
+            Want::All => sys::GGUFX_BATCH_ALL_EMBED,
+        };
+        self
     }
     /// Cuts and copies come back to where the tokens end without computing anything again.
     pub fn mark(mut self) -> Self {
@@ -53,11 +80,26 @@ impl<'a> BatchItem<'a> {
     }
     /// Rows of logits that it gets.
     pub fn n_rows(&self) -> usize {
-        match self.raw.flags & !sys::GGUFX_BATCH_MARK {
-            0 => 0,
-            sys::GGUFX_BATCH_LOGITS => 1,
-            _ => self.raw.n_tokens,
+        self.rows(sys::GGUFX_BATCH_LOGITS, sys::GGUFX_BATCH_ALL_LOGITS)
+    }
+    /// Hidden states that it gets.
+    pub fn n_hidden(&self) -> usize {
+        self.rows(sys::GGUFX_BATCH_EMBED, sys::GGUFX_BATCH_ALL_EMBED)
+    }
+    fn rows(&self, last: u32, all: u32) -> usize {
+        match self.raw.flags {
+            flags if flags & all != 0 => self.raw.n_tokens,
+            flags if flags & last != 0 => 1,
+            _ => 0,
         }
+    }
+}
+
+fn logits_flags(want: Want) -> u32 {
+    match want {
+        Want::None => 0,
+        Want::Last => sys::GGUFX_BATCH_LOGITS,
+        Want::All => sys::GGUFX_BATCH_ALL_LOGITS,
     }
 }
 
@@ -66,6 +108,8 @@ impl<'a> BatchItem<'a> {
 pub struct BatchOptions<'a> {
     /// Of the products of this call; None: those of the session.
     pub matmul_flags: Option<MatmulFlags>,
+    /// Filled with the hidden states that the items want, `[n][n_embedding]`.
+    pub hidden: Option<&'a mut [f32]>,
     /// Sees tokens, may cancel.
     pub progress: Option<&'a mut Progress<'a>>,
 }
@@ -81,6 +125,10 @@ pub struct SessionMemory {
     pub n_shared_pages: u64,
     /// Of all sequences.
     pub n_tokens: u64,
+    /// With `n_context_total`: for which memory is left, in whole pages.
+    pub n_tokens_left: u64,
+    /// Taken for rows that were given.
+    pub embedded_bytes: u64,
 }
 
 /// Sequences `0 .. n_sequences`; methods without a number are about sequence 0.
@@ -107,6 +155,9 @@ impl Session {
         if let Some(flags) = options.matmul_flags {
             (raw.flags, raw.matmul_flags) = (sys::GGUFX_BATCH_MATMUL, flags.0);
         }
+        if let Some(hidden) = options.hidden {
+            (raw.embeddings, raw.n_embeddings) = (hidden.as_mut_ptr(), hidden.len());
+        }
         // `BatchItem` is transparent.
         let (session, from, n) = (self.as_raw(), items.as_ptr().cast(), items.len());
         watch(options.progress, |progress, e| unsafe {
@@ -129,6 +180,38 @@ impl Session {
         let session = self.as_raw();
         check(|e| unsafe { sys::ggufx_session_sequence_copy(session, from, to, n_tokens, e) })
     }
+    /// Take tokens `first .. first + n_tokens` out; those behind them keep their positions, and what
+    /// was computed of them. Errors: `ARGUMENT`, `MEMORY`, `STATE`, `UNSUPPORTED`.
+    pub fn remove_tokens(&mut self, sequence: u32, first: u64, n_tokens: u64) -> Result<()> {
+        let session = self.as_raw();
+        check(|e| unsafe {
+            sys::ggufx_session_sequence_remove(session, sequence, first, n_tokens, e)
+        })
+    }
+    /// Add `delta` to positions of tokens `first .. first + n_tokens`. Errors: `ARGUMENT`, `MEMORY`,
+    /// `STATE`, `UNSUPPORTED`.
+    pub fn shift_tokens(
+        &mut self,
+        sequence: u32,
+        first: u64,
+        n_tokens: u64,
+        delta: i32,
+    ) -> Result<()> {
+        let session = self.as_raw();
+        check(|e| unsafe {
+            sys::ggufx_session_sequence_shift(session, sequence, first, n_tokens, delta, e)
+        })
+    }
+    /// Ids of the tokens of a sequence, and their positions. Errors: `ARGUMENT`.
+    pub fn tokens(&self, sequence: u32) -> Result<(Vec<i32>, Vec<i32>)> {
+        let n = self.sequence_length(sequence);
+        let (mut ids, mut positions) = (vec![0; n as usize], vec![0; n as usize]);
+        let (to, places) = (ids.as_mut_ptr(), positions.as_mut_ptr());
+        check(|e| unsafe {
+            sys::ggufx_session_sequence_tokens(to, places, self.as_raw(), sequence, 0, n, e)
+        })?;
+        Ok((ids, positions))
+    }
     /// What its caches take.
     pub fn memory(&self) -> Result<SessionMemory> {
         let mut out = sized!(ggufx_session_memory_facts);
@@ -138,16 +221,18 @@ impl Session {
             n_pages: out.n_pages,
             n_shared_pages: out.n_shared_pages,
             n_tokens: out.n_tokens,
+            n_tokens_left: out.n_tokens_left,
+            embedded_bytes: out.embedded_bytes,
         })
     }
-    /// Write a snapshot of a sequence.
+    /// Write a snapshot of a sequence, or of [`crate::ALL_SEQUENCES`].
     pub fn save(&self, sequence: u32, to: &mut dyn Write) -> Result<()> {
         let session = self.as_raw();
         saved(to, |write, user, e| unsafe {
             sys::ggufx_session_save(session, sequence, write, user, e)
         })
     }
-    /// Replace a sequence by a snapshot; whole or not at all.
+    /// Replace a sequence, or all, by a snapshot; whole or not at all.
     pub fn load(&mut self, sequence: u32, from: &mut dyn Read) -> Result<()> {
         let session = self.as_raw();
         loaded(from, |read, user, e| unsafe {

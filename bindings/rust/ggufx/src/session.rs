@@ -47,6 +47,8 @@ pub struct SessionOptions {
     pub n_checkpoints: Option<u32>,
     /// Conversations, each of `n_context` tokens; 0: 1.
     pub n_sequences: u32,
+    /// Tokens of all of them, for which they share memory; 0: each has its own.
+    pub n_context_total: u64,
 }
 
 pub(crate) fn checkpoints(n: Option<u32>) -> u32 {
@@ -65,6 +67,7 @@ pub struct SessionInfo {
     pub type_k: KvType,
     pub type_v: KvType,
     pub n_sequences: u32,
+    pub n_context_total: u64,
 }
 
 /// What the attention of a layer read and gave; see `ggufx_attention_hook`. `v` is empty where
@@ -141,6 +144,7 @@ impl Session {
         options_raw.matmul_flags = options.matmul_flags.0;
         options_raw.n_checkpoints = checkpoints(options.n_checkpoints);
         options_raw.n_sequences = options.n_sequences;
+        options_raw.n_context_total = options.n_context_total;
         let info = model.info()?;
         let widths = (0..info.n_layers).map(|layer| Ok(model.layer(layer)?.widths()));
         let widths = widths.collect::<Result<_>>()?;
@@ -163,6 +167,7 @@ impl Session {
             type_k: KvType(out.type_k),
             type_v: KvType(out.type_v),
             n_sequences: out.n_sequences,
+            n_context_total: out.n_context_total,
         })
     }
     /// Append tokens and compute the logits after the last one.

@@ -16,6 +16,7 @@ macro_rules! needs_model {
 }
 
 mod allocations;
+mod chains;
 mod chats;
 mod choices;
 mod closing;

@@ -1,0 +1,43 @@
+// A prompt that texts begin with: it is computed once, and they share its memory.
+// SPDX-License-Identifier: MIT
+using System;
+using System.Collections.Generic;
+using Ggufx;
+
+static class SharedPrompt
+{
+    const string Prompt = "Once upon a time Nib was in the village. The old book was under the bed. " +
+        "The sun was warm. Nib and Tuft played and sang. " +
+        "Soon it was getting dark. That night they went home. The next day they baked a cake.";
+
+    static void Main(string[] args)
+    {
+        using (var rt = new Runtime())
+        using (var file = GgufFile.Open(rt, args[0]))
+        using (var model = new Model(rt, file))
+        using (var tokenizer = new Tokenizer(file))
+        using (var session = new Session(model, new SessionOptions { Sequences = 3 }))
+        using (var sampler = new Sampler(rt, model.Info.Vocab))
+        {
+            int[] ids = tokenizer.Encode(Prompt, TokenizeFlags.AddSpecial);
+            session.DecodeBatch(new[] { new BatchItem(0, ids, Want.None, mark: true) });
+            uint to = 0;
+            foreach (string text in new[] { " Nib was", " The sun" })
+            {
+                session.CopySequence(0, ++to, (ulong)ids.Length);
+                int[] next = tokenizer.Encode(text);
+                var more = new List<int>(next);
+                for (int i = 0; i < 9; i++)
+                {
+                    float logprob;
+                    float[] row = session.DecodeBatch(new[] { new BatchItem(to, next) });
+                    next = new[] { sampler.Sample(row, out logprob) };
+                    if (i < 8) more.Add(next[0]);
+                }
+                Console.WriteLine(tokenizer.Decode(more.ToArray()));
+            }
+            SessionMemory memory = session.Memory;
+            Console.WriteLine(memory.Tokens + " tokens, " + memory.SharedPages + " shared pages");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+
+package ggufx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var chainLogits = []float32{0.5, 3, 2.5, -1, 2.9, 0}
+
+func newChain(t testing.TB, links ...Link) *Sampler {
+	t.Helper()
+	s := must[*Sampler](t)(newRuntime(t).NewChain(6, 7))
+	for _, link := range links {
+		ok(t, s.Add(link))
+	}
+	return s
+}
+
+func draws(t testing.TB, s *Sampler) (ids [40]int32) {
+	t.Helper()
+	for i := range ids {
+		id, _, err := s.Sample(chainLogits)
+		ok(t, err)
+		ids[i] = id
+	}
+	return ids
+}
+
+func TestEveryLinkDoesWhatItSays(t *testing.T) {
+	never := float32(math.Inf(-1))
+	for _, c := range []struct {
+		link Link
+		ids  []int32
+	}{
+		{Link{Kind: LinkKindTopK, K: 1}, []int32{1}},
+		{Link{Kind: LinkKindTopP, P: 0.5}, []int32{1, 4}},
+		{Link{Kind: LinkKindMinP, P: 0.5}, []int32{1, 2, 4}},
+		{Link{Kind: LinkKindTypical, P: 0.4}, []int32{4, 2}},
+		{Link{Kind: LinkKindTopNSigma, NSigma: 0.3}, []int32{1, 4}},
+		{Link{Kind: LinkKindXtc, Probability: 1, Threshold: 0.2}, []int32{2, 0, 3, 5}},
+		{Link{Kind: LinkKindTemperature}, []int32{1}},
+		{Link{Kind: LinkKindBias, Biases: []LogitBias{{1, never}, {4, -100}, {2, -100}, {0, 20}}}, []int32{0}},
+		{Link{Kind: LinkKindMirostat, Version: 2, Tau: 0.1}, []int32{1}},
+		{Link{Kind: LinkKindHost, Host: func(list []Candidate) bool {
+			for i := range list {
+				list[i].Logit = never
+				if list[i].ID == 3 {
+					list[i].Logit = 1
+				}
+			}
+			return true
+		}}, []int32{3}},
+	} {
+		for _, id := range draws(t, newChain(t, c.link)) {
+			found := false
+			for _, want := range c.ids {
+				found = found || id == want
+			}
+			check(t, found, c.link.Kind, id)
+		}
+	}
+}
+
+func TestLinksSeeWhatWasAccepted(t *testing.T) {
+	greedy := Link{Kind: LinkKindTopK, K: 1}
+	s := newChain(t, Link{Kind: LinkKindPenalties, Last: 8, Frequency: 0.3, Presence: 0.3}, greedy)
+	for _, want := range []int32{1, 4, 2, 1} {
+		id, _, err := s.Sample(chainLogits)
+		ok(t, err)
+		check(t, id == want, id, want)
+		ok(t, s.Accept(id))
+	}
+	s = newChain(t, Link{Kind: LinkKindDry, Last: 16, Multiplier: 9, Base: 1.5, AllowedLength: 2}, greedy)
+	ok(t, s.Accept(2, 5, 1, 0, 2, 5)) // 1 would go on as before
+	check(t, draws(t, s)[0] == 4)
+	ok(t, s.Reset())
+	check(t, draws(t, s)[0] == 1)
+	check(t, fails(t, s.Accept(2, 6), StatusArgument).Index == 1)
+}
+
+func TestClonesGoOnAsTheFirstOne(t *testing.T) {
+	first := newChain(t, Link{Kind: LinkKindTemperature, Temperature: 2})
+	before := draws(t, first)
+	second := must[*Sampler](t)(first.Clone())
+	after := draws(t, second)
+	check(t, draws(t, first) == after && before != after)
+	ok(t, first.Reset())
+	check(t, draws(t, first) == before)
+	ok(t, first.Close())
+	check(t, errors.Is(first.Reset(), os.ErrClosed))
+}
+
+func TestAHostMayStopOrPanic(t *testing.T) {
+	s := newChain(t, Link{Kind: LinkKindHost, Host: func([]Candidate) bool { return false }})
+	_, _, err := s.Sample(chainLogits)
+	fails(t, err, StatusCancelled)
+	s = newChain(t, Link{Kind: LinkKindHost, Host: func([]Candidate) bool { panic("of the program") }})
+	clone := must[*Sampler](t)(s.Clone())
+	ok(t, s.Close()) // the clone keeps the link
+	func() {
+		defer func() { check(t, recover() == "of the program") }()
+		_, _, _ = clone.Sample(chainLogits)
+	}()
+	s = newChain(t, Link{Kind: LinkKindMirostat, Version: 1})
+	fails(t, s.Add(Link{Kind: LinkKindTopK, K: 1}), StatusState)
+	fails(t, newChain(t).Add(Link{Kind: LinkKindMinP, P: 1.5}), StatusArgument)
+	fails(t, newChain(t).Add(Link{Kind: LinkKindBias, Biases: []LogitBias{{1, 0.5}, {1, 0.5}}}), StatusDuplicate)
+}
+
+func guessingSession(t testing.TB, rt *Runtime) *Session {
+	model := must[*Model](t)(rt.NewModel(demo(t, rt)))
+	return must[*Session](t)(model.NewSession(&SessionOptions{Context: 256, MatmulFlags: MatmulBatchInvariant}))
+}
+
+// plainText is sixty ids, one after another.
+func plainText(t testing.TB, rt *Runtime, prompt []int32) []int32 {
+	s, sampler := guessingSession(t, rt), must[*Sampler](t)(rt.NewChain(1024, 3))
+	logits, ids := make([]float32, 1024), []int32(nil)
+	ok(t, s.Decode(prompt, nil))
+	for len(ids) < 60 {
+		ok(t, s.Logits(logits))
+		id, _, err := sampler.Sample(logits)
+		ok(t, err)
+		ids = append(ids, id)
+		ok(t, s.Decode([]int32{id}, nil))
+	}
+	return ids
+}
+
+func guessedText(t testing.TB, rt *Runtime, prompt []int32, options *SpeculatorOptions) ([]int32, SpeculatorInfo) {
+	s, sampler := guessingSession(t, rt), must[*Sampler](t)(rt.NewChain(1024, 3))
+	g := must[*Speculator](t)(s.NewSpeculator(options))
+	ok(t, s.Decode(prompt, nil))
+	var all []int32
+	ids, logprobs := make([]int32, 20), make([]float32, 20)
+	for len(all) < 60 {
+		most := 60 - len(all)
+		if most > 20 {
+			most = 20
+		}
+		n := must[int](t)(g.Next(ids[:most], logprobs[:most], sampler, nil, nil))
+		check(t, logprobs[n-1] <= 0)
+		all = append(all, ids[:n]...)
+	}
+	info := must[SpeculatorInfo](t)(g.Info())
+	check(t, info.Tokens == 60 && info.Calls+info.Accepted == 60 && info.Accepted <= info.Drafted, info)
+	ok(t, s.Close()) // is freed with the speculator
+	ok(t, g.Close())
+	return all, info
+}
+
+func sameIDs(a, b []int32) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+func TestGuessesChangeNoID(t *testing.T) {
+	rt, prompt := newRuntime(t), make([]int32, 40)
+	for i := range prompt {
+		prompt[i] = int32(300 + i%8)
+	}
+	want := plainText(t, rt, prompt)
+	found, _ := guessedText(t, rt, prompt, &SpeculatorOptions{Match: 2})
+	check(t, sameIDs(found, want))
+	asked, info := guessedText(t, rt, prompt, &SpeculatorOptions{Draft: guessingSession(t, rt)})
+	check(t, sameIDs(asked, want) && info.Drafted > 0)
+	calls := 0
+	guess := func(text []int32, last int32, out []int32) int {
+		at := len(text) + 1 - len(prompt) // of what is wanted
+		check(t, sameIDs(text[:len(prompt)], prompt) && last == want[at-1])
+		calls++
+		return copy(out, want[at:])
+	}
+	told, _ := guessedText(t, rt, prompt, &SpeculatorOptions{Guess: guess})
+	check(t, sameIDs(told, want) && calls > 1)
+}
+
+func TestGuessingFailsAsAWhole(t *testing.T) {
+	rt, ids := newRuntime(t), make([]int32, 8)
+	s, sampler := guessingSession(t, rt), must[*Sampler](t)(rt.NewSampler(1024, nil))
+	g := must[*Speculator](t)(s.NewSpeculator(&SpeculatorOptions{
+		Guess: func([]int32, int32, []int32) int { panic("of the program") }}))
+	_, err := g.Next(ids, nil, sampler, nil, nil)
+	fails(t, err, StatusState)
+	ok(t, s.Decode([]int32{1, 300}, nil))
+	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
+	matcher := newMatcher(t, must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "once"`)))
+	plain := must[*Speculator](t)(s.NewSpeculator(nil))
+	for !must[MatcherInfo](t)(matcher.Info()).Ended {
+		must[int](t)(plain.Next(ids, nil, sampler, matcher, nil))
+	}
+	ok(t, s.Decode([]int32{1}, nil))
+	must[int](t)(plain.Next(ids, nil, sampler, nil, nil))
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	length := s.Length()
+	_, err = plain.Next(ids, nil, sampler, nil, &Watch{Context: done})
+	fails(t, err, StatusCancelled)
+	check(t, s.Length() == length)
+	ok(t, s.Decode([]int32{1}, nil))
+	func() {
+		defer func() { check(t, recover() == "of the program") }()
+		for {
+			must[int](t)(g.Next(ids, nil, sampler, nil, nil))
+		}
+	}()
+	_, err = s.NewSpeculator(&SpeculatorOptions{Most: 32})
+	fails(t, err, StatusArgument)
+	_, err = smallSession(t, rt).NewSpeculator(nil)
+	fails(t, err, StatusArgument)
+}
+
+func TestMeasure(t *testing.T) {
+	s, tokens := smallSession(t, newRuntime(t)), make([]int32, 128)
+	for i := range tokens {
+		tokens[i] = int32(300 + i)
+	}
+	path, saved := filepath.Join(t.TempDir(), "logits"), bytes.Buffer{}
+	first := must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{SavePath: path}))
+	must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{Save: &saved}))
+	file, err := os.ReadFile(path)
+	ok(t, err)
+	check(t, bytes.Equal(file, saved.Bytes()) && first.Chunks == 2 && !first.Compared && first.Perplexity > 1)
+	chunks := 0
+	report := func(m *Measure) bool { chunks++; return true }
+	same := must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{Base: &saved, Report: report}))
+	check(t, same.KL < 1e-6 && same.SameTop == 1 && same.Compared && same.SameModel && chunks == 2, same)
+	check(t, same.Perplexity == first.Perplexity)
+	_, err = s.Measure(tokens[1:], 63, 1, &MeasureOptions{BasePath: path})
+	fails(t, err, StatusMismatch)
+	_, err = s.Measure(tokens, 64, 1, &MeasureOptions{BasePath: path + "x"})
+	fails(t, err, StatusIO)
+	check(t, must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{Stride: 16})).Chunks == 5)
+	_, err = s.Measure(tokens, 64, 1, &MeasureOptions{Report: func(*Measure) bool { return false }})
+	fails(t, err, StatusCancelled)
+	check(t, s.Length() == 0)
+}

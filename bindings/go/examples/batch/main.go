@@ -1,0 +1,50 @@
+// Several prompts in one session: each step gives every text its next token.
+// SPDX-License-Identifier: MIT
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
+)
+
+func try[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
+func main() {
+	prompts := []string{"Once upon a time", "The sun", "Nib was"}
+	rt := try(ggufx.NewRuntime(nil))
+	defer rt.Close()
+	file := try(rt.Open(os.Args[1], nil))
+	defer file.Close()
+	model, tokenizer := try(rt.NewModel(file)), try(ggufx.NewTokenizer(file))
+	defer model.Close()
+	defer tokenizer.Close()
+	session := try(model.NewSession(&ggufx.SessionOptions{Sequences: len(prompts)}))
+	defer session.Close()
+	vocab := try(model.Info()).Vocab
+	sampler := try(rt.NewSampler(vocab, nil))
+	defer sampler.Close()
+	texts, items := make([][]int32, len(prompts)), make([]ggufx.BatchItem, len(prompts))
+	for i, prompt := range prompts {
+		texts[i] = try(tokenizer.Encode(prompt, ggufx.TokenizeAddSpecial))
+		items[i] = ggufx.BatchItem{Sequence: uint32(i), Tokens: texts[i]}
+	}
+	for step := 0; step < 12; step++ {
+		rows := try(session.DecodeBatch(items, nil, nil))
+		for i := range texts {
+			id, _, err := sampler.Sample(rows[i*vocab : (i+1)*vocab])
+			texts[i] = append(texts[i], try(id, err))
+			items[i].Tokens = texts[i][len(texts[i])-1:]
+		}
+	}
+	for _, text := range texts {
+		fmt.Println(try(tokenizer.Decode(text, 0)))
+	}
+}

@@ -1,0 +1,55 @@
+// A prompt that texts begin with: it is computed once, and they share its memory.
+// SPDX-License-Identifier: MIT
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
+)
+
+const prompt = "Once upon a time Nib was in the village. The old book was under the bed. " +
+	"The sun was warm. Nib and Tuft played and sang. " +
+	"Soon it was getting dark. That night they went home. The next day they baked a cake."
+
+func try[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
+func main() {
+	rt := try(ggufx.NewRuntime(nil))
+	defer rt.Close()
+	file := try(rt.Open(os.Args[1], nil))
+	defer file.Close()
+	model, tokenizer := try(rt.NewModel(file)), try(ggufx.NewTokenizer(file))
+	defer model.Close()
+	defer tokenizer.Close()
+	session := try(model.NewSession(&ggufx.SessionOptions{Sequences: 3}))
+	defer session.Close()
+	sampler := try(rt.NewSampler(try(model.Info()).Vocab, nil))
+	defer sampler.Close()
+	ids := try(tokenizer.Encode(prompt, ggufx.TokenizeAddSpecial))
+	all := ggufx.BatchItem{Tokens: ids, Want: ggufx.WantNone, Mark: true}
+	try(session.DecodeBatch([]ggufx.BatchItem{all}, nil, nil))
+	for i, text := range []string{" Nib was", " The sun"} {
+		item := ggufx.BatchItem{Sequence: uint32(i + 1), Tokens: try(tokenizer.Encode(text, 0))}
+		if err := session.CopySequence(0, item.Sequence, uint64(len(ids))); err != nil {
+			log.Fatal(err)
+		}
+		more, row := item.Tokens, try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))
+		for n := 0; n < 8; n++ {
+			id, _, err := sampler.Sample(row)
+			more = append(more, try(id, err))
+			item.Tokens = more[len(more)-1:]
+			row = try(session.DecodeBatch([]ggufx.BatchItem{item}, nil, nil))
+		}
+		fmt.Println(try(tokenizer.Decode(more, 0)))
+	}
+	memory := try(session.Memory())
+	fmt.Printf("%d tokens, %d shared pages\n", memory.Tokens, memory.SharedPages)
+}

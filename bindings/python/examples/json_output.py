@@ -1,0 +1,24 @@
+"""An answer that is JSON of a schema, whatever the model would like to say.
+
+SPDX-License-Identifier: MIT
+"""
+import sys
+
+import ggufx
+
+SCHEMA = """{"type": "object", "additionalProperties": false,
+    "required": ["name", "age", "likes"], "properties": {
+    "name": {"enum": ["Nib", "Tom"]}, "age": {"type": "integer", "minimum": 1, "maximum": 9},
+    "likes": {"type": "array", "maxItems": 2, "items": {"enum": ["books", "sun"]}}}}"""
+
+with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
+    model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
+    session, sampler = ggufx.Session(model), ggufx.Sampler(rt, model.info.n_vocab)
+    matcher = ggufx.Matcher(ggufx.Grammar.json_schema(rt, tokenizer, SCHEMA, compact=True))
+    new = tokenizer.encode("Once upon a time", ggufx.TokenizeFlags.ADD_SPECIAL).tolist()
+    ids = []
+    while not matcher.info.ended:
+        session.decode(new)
+        new = [sampler.sample_matching(session.logits(), matcher)[0]]
+        ids += new
+    print(tokenizer.decode(ids))

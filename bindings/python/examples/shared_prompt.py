@@ -1,0 +1,29 @@
+"""A prompt that texts begin with: it is computed once, and they share its memory.
+
+SPDX-License-Identifier: MIT
+"""
+import sys
+
+import ggufx
+
+PROMPT = ("Once upon a time Nib was in the village. The old book was under the bed. "
+          "The sun was warm. Nib and Tuft played and sang. "
+          "Soon it was getting dark. That night they went home. The next day they baked a cake.")
+MORE = [" Nib was", " The sun"]
+
+with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
+    model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
+    session = ggufx.Session(model, n_sequences=len(MORE) + 1)
+    sampler = ggufx.Sampler(rt, model.info.n_vocab)
+    ids = tokenizer.encode(PROMPT, ggufx.TokenizeFlags.ADD_SPECIAL)
+    session.decode_batch([ggufx.BatchItem(0, ids, ggufx.Want.NONE, mark=True)])
+    for i, text in enumerate(MORE, 1):
+        session.copy_sequence(0, i, len(ids))
+        more = tokenizer.encode(text).tolist()
+        row = session.decode_batch([ggufx.BatchItem(i, more)])[0]
+        for _ in range(8):
+            more.append(sampler.sample(row)[0])
+            row = session.decode_batch([ggufx.BatchItem(i, more[-1:])])[0]
+        print(tokenizer.decode(more))
+    memory = session.memory
+    print(f"{memory.n_tokens} tokens, {memory.n_shared_pages} shared pages")

@@ -1,0 +1,139 @@
+"""Several tokens of a text for the price of little more than one.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+from contextlib import ExitStack
+from ctypes import byref, c_int32, c_size_t, sizeof
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+import numpy as np
+
+from . import _callbacks, _raw
+from ._buffers import F32, I32, Floats, Ints, Ints32, address, numbers
+from ._callbacks import Following, Hosted, Progress, release
+from ._facts import asked, made
+from ._handle import Object, SpeculatorHandle, Turns
+from ._library import lib
+from .errors import check
+from .grammar import Matcher
+from .sampler import Sampler
+from .session import Session
+
+# Ids that may come next, at most `most`, behind a text (an array) and the token after it.
+Guess = Callable[[Ints32, int, int], Ints]
+
+
+@dataclass(frozen=True)
+class SpeculatorInfo:
+    """What became of guesses."""
+
+    n_calls: int
+    """That gave something."""
+    n_tokens: int
+    """They gave."""
+    n_drafted: int
+    """Guessed."""
+    n_accepted: int
+    """Of these, chosen by the sampler."""
+    bytes: int
+    """Taken beside the object."""
+
+
+class _Guessing(Hosted):
+    def __init__(self, guess: Guess) -> None:
+        super().__init__()
+        self._guess = guess
+
+    def run(self, out: int, most: int, text: int, n: int, last: int) -> int:
+        """Called by the library."""
+        def call() -> int:
+            before = np.frombuffer(memoryview((c_int32 * n).from_address(text)), I32) if n else \
+                np.empty(0, I32)
+            ids = numbers(self._guess(before.copy(), last, most), I32, "guesses")[:most]
+            np.frombuffer(memoryview((c_int32 * most).from_address(out)), I32)[:ids.size] = ids
+            return int(ids.size)
+        return int(self.guarded(0, call))
+
+
+class Speculator(Object):
+    """Drives a session: the ids that it gives are exactly those of decoding one token after
+    another, whatever was guessed. The session's products must be BATCH_INVARIANT or TILES.
+
+    Guesses are looked up in the text; or they are those of `draft`, a session of a smaller model
+    with the same vocabulary; or what `guess` gives."""
+
+    def __init__(self, session: Session, *, draft: Session | None = None,
+                 guess: Guess | None = None, stops: Ints = (), n_draft: int = 0,
+                 n_match: int = 0) -> None:
+        self._guessing = _Guessing(guess) if guess is not None else None
+        # They stay as long as this object.
+        self._sessions = [session] if draft is None else [session, draft]
+        self._kept = [s._handle for s in self._sessions]
+        of = numbers(stops, I32, "stops")
+        o = _raw.ggufx_speculator_options(
+            struct_size=sizeof(_raw.ggufx_speculator_options), n_draft=n_draft, n_match=n_match,
+            stops=address(of), n_stops=of.size)
+        if draft is not None:
+            o.draft = self._kept[1].value
+        if self._guessing is not None:
+            o.guess, o.user = _callbacks.GUESS, self._guessing.user
+        own, e = SpeculatorHandle(), _raw.ggufx_error()
+        with self._alone():
+            check(lib.ggufx_speculator_create(byref(own), self._kept[0], byref(o), byref(e)), e)
+        own.sessions = self._kept  # type: ignore[attr-defined]
+        self._own, self._turns = own, Turns()
+
+    def __del__(self, release: Callable[[int], None] = release) -> None:
+        guessing = getattr(self, "_guessing", None)
+        if guessing is not None:
+            release(guessing.user)
+
+    def _alone(self) -> ExitStack:
+        turns = ExitStack()
+        for session in self._sessions:
+            turns.enter_context(session._turns.changing)
+        return turns
+
+    def next(self, capacity: int, sampler: Sampler, matcher: Matcher | None = None, *,
+             progress: Progress | None = None) -> tuple[Ints32, Floats]:
+        """The next tokens of the text, one to `capacity`, and the logarithms of their
+        probabilities. The last one is not in the session yet. A call that fails changes
+        nothing."""
+        ids, values, n = np.empty(capacity, I32), np.empty(capacity, F32), c_size_t()
+        e = _raw.ggufx_error()
+        with ExitStack() as turns:
+            turns.enter_context(self._turns.changing)
+            turns.enter_context(self._alone())
+            turns.enter_context(sampler._turns.changing)
+            if matcher is not None:
+                turns.enter_context(matcher._turns.changing)
+            call = turns.enter_context(Following(progress))
+            status = lib.ggufx_speculator_next(
+                address(ids), address(values), capacity, byref(n), self._handle, sampler._handle,
+                None if matcher is None else matcher._handle, call.progress, byref(e))
+            if self._guessing is not None:
+                self._guessing.rethrow()
+            if call.caught is not None:
+                call.end(status, e)
+            sampler._ended(status, e)
+        return ids[:n.value], values[:n.value]
+
+    def generate(self, sampler: Sampler, n: int, *, matcher: Matcher | None = None,
+                 progress: Progress | None = None) -> Iterator[int]:
+        """The next n ids of the text, one after the other."""
+        given = 0
+        while given < n:
+            ids, _ = self.next(n - given, sampler, matcher, progress=progress)
+            given += ids.size
+            for id in ids:
+                yield int(id)
+
+    @property
+    def info(self) -> SpeculatorInfo:
+        """What became of guesses."""
+        with self._turns.reading:
+            o = asked(_raw.ggufx_speculator_facts, lib.ggufx_speculator_info, self._handle)
+        return made(SpeculatorInfo, o)

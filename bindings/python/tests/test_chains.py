@@ -1,0 +1,211 @@
+"""Samplers as chains, texts guessed, texts measured against saved logits, texts edited.
+
+SPDX-License-Identifier: MIT
+"""
+from __future__ import annotations
+
+import gc
+import io
+
+import numpy as np
+
+import ggufx
+from ggufx import (
+    BatchItem, Chain, Grammar, Link, LinkKind, Matcher, MatmulFlags, Measure, MeasureFlags, Model,
+    Sampler, Session, Speculator, Status, Tokenizer, Want)
+from ggufx._buffers import Ints32
+from ggufx.sampler import Candidates
+from ggufx.speculator import Guess
+
+from .common import Case
+
+LOGITS = np.array([0.5, 3, 2.5, -1, 2.9, 0], np.float32)
+GREEDY = Link(LinkKind.TOP_K, k=1)
+PROMPT = [300 + i % 8 for i in range(40)]
+
+
+def draws(sampler: Sampler) -> list[int]:
+    return [sampler.sample(LOGITS)[0] for _ in range(40)]
+
+
+def only_three(list: Candidates) -> None:
+    list["logit"] = np.where(list["id"] == 3, 1, -np.inf)
+
+
+class Chains(Case):
+    def chain(self, *links: Link) -> Chain:
+        return Chain(self.rt, 6, links, seed=7)
+
+    def test_every_link_does_what_it_says(self) -> None:
+        biases = [(1, -np.inf), (4, -100), (2, -100), (0, 20)]
+        for link, ids in [
+                (GREEDY, {1}), (Link(LinkKind.TOP_P, p=0.5), {1, 4}),
+                (Link(LinkKind.MIN_P, p=0.5), {1, 2, 4}), (Link(LinkKind.TYPICAL, p=0.4), {4, 2}),
+                (Link(LinkKind.TOP_N_SIGMA, n_sigma=0.3), {1, 4}),
+                (Link(LinkKind.XTC, probability=1, threshold=0.2), {2, 0, 3, 5}),
+                (Link(LinkKind.TEMPERATURE), {1}), (Link(LinkKind.BIAS, biases=biases), {0}),
+                (Link(LinkKind.MIROSTAT, version=2, tau=0.1), {1}),
+                (Link(LinkKind.HOST, host=only_three), {3})]:
+            with self.subTest(link.kind):
+                self.assertLessEqual(set(draws(self.chain(link))), ids)
+
+    def test_links_see_what_was_accepted(self) -> None:
+        penalties = Link(LinkKind.PENALTIES, n_last=8, frequency=0.3, presence=0.3)
+        sampler = self.chain(penalties, GREEDY)
+        for want in [1, 4, 2, 1]:
+            self.assertEqual(sampler.sample(LOGITS)[0], want)
+            sampler.accept([want])
+        dry = Link(LinkKind.DRY, n_last=16, multiplier=9, base=1.5, allowed_length=2)
+        sampler = self.chain(dry, GREEDY)
+        sampler.accept([2, 5, 1, 0, 2, 5])  # 1 would go on as before
+        self.assertEqual(sampler.sample(LOGITS)[0], 4)
+        sampler.reset()
+        self.assertEqual(sampler.sample(LOGITS)[0], 1)
+        self.assertEqual(self.fails(Status.ARGUMENT, sampler.accept, [2, 6]).index, 1)
+
+    def test_clones_go_on_as_the_first_one(self) -> None:
+        first = self.chain(Link(LinkKind.TEMPERATURE, temperature=2))
+        before, second = draws(first), first.clone()
+        after = draws(second)
+        self.assertEqual(draws(first), after)
+        self.assertNotEqual(before, after)
+        first.reset()
+        self.assertEqual(draws(first), before)
+        first.close()
+        self.assertRaises(ggufx.ClosedError, first.reset)
+
+    def test_a_host_may_stop_or_raise(self) -> None:
+        stops = self.chain(Link(LinkKind.HOST, host=lambda list: False))
+        self.fails(Status.CANCELLED, stops.sample, LOGITS)
+
+        def broken(list: Candidates) -> None:
+            raise KeyError("of the program")
+
+        sampler = self.chain(Link(LinkKind.HOST, host=broken))
+        clone = sampler.clone()
+        del sampler  # the clone keeps the link
+        gc.collect()
+        for _ in range(2):
+            self.assertRaises(KeyError, clone.sample, LOGITS)
+        last = self.chain(Link(LinkKind.MIROSTAT, version=1))
+        self.fails(Status.STATE, last.add, GREEDY)
+        self.fails(Status.ARGUMENT, self.chain, Link(LinkKind.MIN_P, p=1.5))
+        self.fails(Status.DUPLICATE, self.chain, Link(LinkKind.BIAS, biases=[(1, 1), (1, 1)]))
+
+
+class Guesses(Case):
+    def session(self) -> Session:
+        return Session(Model(self.rt, self.demo()), n_context=256,
+                       matmul_flags=MatmulFlags.BATCH_INVARIANT)
+
+    def plain(self) -> list[int]:
+        return list(self.session().generate(PROMPT, Chain(self.rt, 1024, seed=3), 60))
+
+    def guessed(self, draft: Session | None = None, guess: Guess | None = None,
+                n_match: int = 0) -> tuple[list[int], int]:
+        session = self.session()
+        speculator = Speculator(session, draft=draft, guess=guess, n_match=n_match)
+        session.decode(PROMPT)
+        session.close()  # it stays as long as the speculator
+        ids = list(speculator.generate(Chain(self.rt, 1024, seed=3), 60))
+        info = speculator.info
+        self.assertEqual((info.n_tokens, info.n_calls + info.n_accepted), (60, 60))
+        return ids, info.n_drafted
+
+    def test_guesses_change_no_id(self) -> None:
+        want, calls = self.plain(), []
+        self.assertEqual(self.guessed(n_match=2)[0], want)
+        ids, drafted = self.guessed(draft=self.session())
+        self.assertEqual(ids, want)
+        self.assertGreater(drafted, 0)
+
+        def guess(text: Ints32, last: int, most: int) -> list[int]:
+            at = text.size + 1 - len(PROMPT)  # of what is wanted
+            self.assertEqual((text[:len(PROMPT)].tolist(), last), (PROMPT, want[at - 1]))
+            calls.append(at)
+            return want[at:at + most]
+
+        self.assertEqual(self.guessed(guess=guess)[0], want)
+        self.assertGreater(len(calls), 1)
+
+    def test_guessing_fails_as_a_whole(self) -> None:
+        session, sampler = self.session(), Sampler(self.rt, 1024)
+        speculator = Speculator(session)
+        self.fails(Status.STATE, speculator.next, 8, sampler)
+        session.decode([1, 300])
+        tokenizer, text = Tokenizer(self.demo()), []
+        matcher = Matcher(Grammar(self.rt, tokenizer, 'root ::= "once"'))
+        while not matcher.info.ended:
+            text += speculator.next(8, sampler, matcher)[0].tolist()
+        self.assertGreater(len(text), 1)
+        session.decode([1])
+        speculator.next(8, sampler)
+        length = len(session)
+        self.fails(Status.CANCELLED, speculator.next, 8, sampler,
+                   progress=lambda done, total: False)
+        self.assertEqual(len(session), length)
+
+        def broken(text: Ints32, last: int, most: int) -> list[int]:
+            raise KeyError("of the program")
+
+        other = Speculator(session, guess=broken)
+        session.decode([1])
+        with self.assertRaises(KeyError):
+            for _ in range(4):
+                other.next(8, sampler)
+        self.fails(Status.ARGUMENT, Speculator, session, n_draft=32)
+        self.fails(Status.ARGUMENT, Speculator, Session(Model(self.rt, self.demo())))
+
+    def test_a_text_is_measured_against_saved_logits(self) -> None:
+        session, tokens = Session(Model(self.rt, self.demo()), n_context=64), range(300, 428)
+        path, saved, seen = self.folder / "logits", io.BytesIO(), []
+        first = session.measure(list(tokens), 64, 1, save=path)
+        session.measure(list(tokens), 64, 1, save=saved)
+        self.assertEqual(path.read_bytes(), saved.getvalue())
+        self.assertEqual((first.n_chunks, first.flags), (2, 0))
+        saved.seek(0)
+
+        def report(running: Measure) -> None:
+            seen.append(running.n_chunks)
+
+        same = session.measure(list(tokens), 64, 1, base=saved, report=report)
+        self.assertLess(same.kl, 1e-6)
+        self.assertEqual((same.same_top, seen, same.perplexity), (1, [1, 2], first.perplexity))
+        self.assertEqual(same.flags, MeasureFlags.COMPARED | MeasureFlags.SAME_MODEL)
+        self.fails(Status.MISMATCH, session.measure, list(tokens)[1:], 63, 1, base=path)
+        self.fails(Status.IO, session.measure, list(tokens), 64, 1, base=self.folder / "none")
+        self.assertEqual(session.measure(list(tokens), 64, 1, stride=16).n_chunks, 5)
+        self.fails(Status.CANCELLED, session.measure, list(tokens), 64, report=lambda m: False)
+        self.assertEqual(len(session), 0)
+
+    def test_texts_are_edited(self) -> None:
+        model, ids = Model(self.rt, self.demo()), list(range(300, 340))
+        session = Session(model, n_context=300, n_sequences=3, n_context_total=128,
+                          matmul_flags=MatmulFlags.TILES)
+        self.assertEqual(session.info.n_context_total, 128)
+        table = self.demo().tensor("token_embd.weight")
+        rows = table.dequantize(first=300, n=40, rt=self.rt)
+        hidden = np.empty((41, model.info.n_embedding), np.float32)
+        both = session.decode_batch(
+            [BatchItem(0, ids, hidden=Want.ALL),
+             BatchItem(1, [], rows=rows, positions=range(40), hidden=Want.LAST)], hidden=hidden)
+        self.same(both[0], both[1])
+        self.same(hidden[39], hidden[40])
+        self.assertGreaterEqual(session.memory.embedded_bytes, rows.nbytes)
+        session.remove_tokens(0, 4, 10)
+        session.shift_tokens(0, 4, 26, -10)
+        left, positions = session.tokens()
+        self.assertEqual(left.tolist(), ids[:4] + ids[14:])
+        self.assertEqual(positions.tolist(), list(range(30)))
+        self.fails(Status.ARGUMENT, session.remove_tokens, 0, 4, 27)
+        self.fails(Status.ARGUMENT, session.shift_tokens, 0, 4, 2, 5)
+        self.fails(Status.ARGUMENT, session.decode_batch, [BatchItem(2, ids, positions=[1])])
+        before = session.memory.n_tokens_left
+        full = self.fails(Status.CAPACITY, session.decode_batch, [BatchItem(2, [300] * 300)])
+        self.assertEqual((full.index, session.memory.n_tokens_left), (0, before))
+        saved = io.BytesIO()
+        session.save(saved, ggufx.SESSION_ALL)
+        session.truncate(0)
+        saved.seek(0)
+        session.load(saved, ggufx.SESSION_ALL)
+        self.assertEqual([session.sequence_length(i) for i in range(3)], [30, 40, 0])

@@ -1,0 +1,37 @@
+//! A prompt that texts begin with: it is computed once, and they share its memory.
+// SPDX-License-Identifier: MIT
+use ggufx::{
+    BatchItem, DetokenizeFlags, File, Model, Result, Runtime, Sampler, SamplerOptions, Session,
+    SessionOptions, TokenizeFlags, Tokenizer, Want,
+};
+
+const PROMPT: &str = "Once upon a time Nib was in the village. The old book was under the bed. \
+    The sun was warm. Nib and Tuft played and sang. \
+    Soon it was getting dark. That night they went home. The next day they baked a cake.";
+
+fn main() -> Result<()> {
+    let path = std::env::args().nth(1).expect("a GGUF file");
+    let rt = Runtime::new()?;
+    let file = File::open(&rt, path)?;
+    let (model, tokenizer) = (Model::new(&rt, &file)?, Tokenizer::new(&file)?);
+    let options = SessionOptions { n_sequences: 3, ..Default::default() };
+    let mut session = Session::new(&model, options)?;
+    let mut sampler = Sampler::new(&rt, model.info()?.n_vocab, SamplerOptions::default())?;
+    let ids = tokenizer.encode(PROMPT, TokenizeFlags::ADD_SPECIAL)?;
+    session.decode_batch(&[BatchItem::new(0, &ids, Want::None).mark()])?;
+    for (i, text) in (1..).zip([" Nib was", " The sun"]) {
+        session.copy_sequence(0, i, ids.len() as u64)?;
+        let mut more = tokenizer.encode(text, TokenizeFlags::NONE)?;
+        let mut row = session.decode_batch(&[BatchItem::new(i, &more, Want::Last)])?;
+        for _ in 0..8 {
+            more.push(sampler.sample(&row)?.0);
+            let last = &more[more.len() - 1..];
+            row = session.decode_batch(&[BatchItem::new(i, last, Want::Last)])?;
+        }
+        let text = tokenizer.decode(&more, DetokenizeFlags::NONE)?;
+        println!("{}", String::from_utf8_lossy(&text));
+    }
+    let memory = session.memory()?;
+    println!("{} tokens, {} shared pages", memory.n_tokens, memory.n_shared_pages);
+    Ok(())
+}

@@ -1,0 +1,286 @@
+//! Samplers as chains, texts guessed, texts measured against saved logits.
+// SPDX-License-Identifier: MIT
+use crate::{demo, fails, runtime, scratch};
+use ggufx::{
+    BatchItem, BatchOptions, Candidate, DetokenizeFlags, Grammar, Link, MatmulFlags, Matcher, Measure,
+    MeasureOptions, Model, Sampler, SavedLogits, Session, SessionOptions, Speculator,
+    SpeculatorOptions, Status, Tokenizer, Want,
+};
+use std::ops::ControlFlow;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+const LOGITS: [f32; 6] = [0.5, 3.0, 2.5, -1.0, 2.9, 0.0];
+
+fn chain(links: Vec<Link<'_>>) -> Sampler {
+    let mut sampler = Sampler::chain(&runtime(), 6, 7).unwrap();
+    links.into_iter().for_each(|link| sampler.add(link).unwrap());
+    sampler
+}
+fn draws(sampler: &mut Sampler) -> Vec<i32> {
+    (0..40).map(|_| sampler.sample(&LOGITS).unwrap().0).collect()
+}
+
+#[test]
+fn every_link_does_what_it_says() {
+    let only = |link, ids: &[i32]| {
+        let got = draws(&mut chain(vec![link]));
+        assert!(got.iter().all(|id| ids.contains(id)), "{:?}", got);
+    };
+    only(Link::TopK(1), &[1]);
+    only(Link::TopP(0.5), &[1, 4]);
+    only(Link::MinP(0.5), &[1, 2, 4]);
+    only(Link::Typical(0.4), &[4, 2]);
+    only(Link::TopNSigma(0.3), &[1, 4]);
+    only(Link::Xtc { probability: 1.0, threshold: 0.2 }, &[2, 0, 3, 5]);
+    only(Link::Temperature { temperature: 0.0, range: 0.0, exponent: 0.0 }, &[1]);
+    only(Link::Bias(&[(1, f32::NEG_INFINITY), (4, -100.0), (2, -100.0), (0, 20.0)]), &[0]);
+    only(Link::Mirostat { version: 2, tau: 0.1, eta: 0.0, m: 0 }, &[1]);
+    let zero = Link::Host(Box::new(|list: &mut [Candidate]| {
+        list.iter_mut().for_each(|one| one.logit = if one.id == 3 { 1.0 } else { f32::NEG_INFINITY });
+        ControlFlow::Continue(())
+    }));
+    only(zero, &[3]);
+}
+
+#[test]
+fn links_see_what_was_accepted() {
+    let greedy = || Link::TopK(1);
+    let penalties =
+        || Link::Penalties { n_last: 8, repetition: 1.0, frequency: 0.3, presence: 0.3 };
+    let mut sampler = chain(vec![penalties(), greedy()]);
+    let mut next = || {
+        let id = sampler.sample(&LOGITS).unwrap().0;
+        sampler.accept(&[id]).unwrap();
+        id
+    };
+    assert_eq!([next(), next(), next(), next()], [1, 4, 2, 1]);
+    let breakers = &[];
+    let (multiplier, base, allowed_length) = (9.0, 1.5, 2);
+    let dry = Link::Dry { n_last: 16, multiplier, base, allowed_length, breakers };
+    let mut sampler = chain(vec![dry, greedy()]);
+    sampler.accept(&[2, 5, 1, 0, 2, 5]).unwrap(); // 1 would go on as before
+    assert_eq!(sampler.sample(&LOGITS).unwrap().0, 4);
+    sampler.reset().unwrap();
+    assert_eq!(sampler.sample(&LOGITS).unwrap().0, 1);
+    assert_eq!(fails(sampler.accept(&[2, 6]), Status::ARGUMENT).index(), Some(1));
+}
+
+#[test]
+fn clones_go_on_as_the_first_one() {
+    let mut first = chain(vec![Link::Temperature { temperature: 2.0, range: 0.0, exponent: 0.0 }]);
+    let before = draws(&mut first);
+    let mut second = first.try_clone().unwrap();
+    let after = draws(&mut second);
+    assert_eq!(draws(&mut first), after);
+    assert_ne!(before, after);
+    first.reset().unwrap();
+    assert_eq!(draws(&mut first), before);
+}
+
+#[test]
+fn a_host_may_stop_or_panic() {
+    let stops = Link::Host(Box::new(|_: &mut [Candidate]| ControlFlow::Break(())));
+    fails(chain(vec![stops]).sample(&LOGITS), Status::CANCELLED);
+    let panics = Link::Host(Box::new(|_: &mut [Candidate]| panic!("of the program")));
+    let sampler = chain(vec![panics]);
+    let mut clone = sampler.try_clone().unwrap();
+    drop(sampler); // the clone keeps the link
+    assert!(catch_unwind(AssertUnwindSafe(|| clone.sample(&LOGITS).map(drop))).is_err());
+    let mut sampler = chain(vec![Link::Mirostat { version: 1, tau: 0.0, eta: 0.0, m: 0 }]);
+    fails(sampler.add(Link::TopK(1)), Status::STATE);
+    fails(chain(vec![]).add(Link::MinP(1.5)), Status::ARGUMENT);
+    fails(chain(vec![]).add(Link::Bias(&[(1, 0.5), (1, 0.5)])), Status::DUPLICATE);
+    let mut simple = Sampler::new(&runtime(), 6, Default::default()).unwrap();
+    fails(simple.add(Link::TopK(1)), Status::STATE);
+}
+
+fn session(n_context: u32) -> Session {
+    let rt = runtime();
+    let matmul_flags = MatmulFlags::BATCH_INVARIANT;
+    let options = SessionOptions { n_context, matmul_flags, ..Default::default() };
+    Session::new(&Model::new(&rt, &demo(&rt)).unwrap(), options).unwrap()
+}
+
+/// Sixty ids, one after another.
+fn plain(prompt: &[i32]) -> Vec<i32> {
+    let (mut session, mut sampler) = (session(256), Sampler::chain(&runtime(), 1024, 3).unwrap());
+    let mut logits = vec![0.0; 1024];
+    let mut next = *prompt.last().unwrap();
+    session.decode(&prompt[..prompt.len() - 1]).unwrap();
+    (0..60)
+        .map(|_| {
+            session.decode(&[next]).unwrap();
+            session.logits(&mut logits).unwrap();
+            next = sampler.sample(&logits).unwrap().0;
+            next
+        })
+        .collect()
+}
+
+fn guessed(prompt: &[i32], options: SpeculatorOptions<'_>) -> (Vec<i32>, u64) {
+    let (mut session, mut sampler) = (session(256), Sampler::chain(&runtime(), 1024, 3).unwrap());
+    let mut speculator = Speculator::new(&mut session, options).unwrap();
+    speculator.session().decode(prompt).unwrap();
+    let (mut out, mut ids, mut logprobs) = (vec![], [0; 20], [0.0; 20]);
+    while out.len() < 60 {
+        let most = ids.len().min(60 - out.len());
+        let n = speculator
+            .next(&mut ids[..most], &mut logprobs[..most], &mut sampler, None, None)
+            .unwrap();
+        assert!(logprobs[..n].iter().all(|&p| p <= 0.0));
+        out.extend_from_slice(&ids[..n]);
+    }
+    let info = speculator.info().unwrap();
+    assert_eq!((info.n_tokens, info.n_calls + info.n_accepted), (60, 60));
+    assert!(info.n_accepted <= info.n_drafted);
+    (out, info.n_drafted)
+}
+
+#[test]
+fn guesses_change_no_id() {
+    needs_model!();
+    let prompt: Vec<i32> = (0..40).map(|i| 300 + i % 8).collect();
+    let want = plain(&prompt);
+    let found = guessed(&prompt, SpeculatorOptions { n_match: 2, ..Default::default() });
+    assert_eq!(found.0, want);
+    let mut draft = session(256);
+    let asked = guessed(&prompt, SpeculatorOptions { draft: Some(&mut draft), ..Default::default() });
+    assert_eq!(asked.0, want);
+    assert!(asked.1 > 0);
+    let mut n_text = 0;
+    let guess = Box::new(|text: &[i32], last: i32, out: &mut [i32]| {
+        let at = text.len() + 1 - prompt.len(); // of what is wanted
+        assert_eq!((&text[..prompt.len()], last), (&prompt[..], want[at - 1]));
+        n_text += 1;
+        let right = want[at..].iter().zip(out.iter_mut()).map(|(id, to)| *to = *id).count();
+        right.min(out.len())
+    });
+    let told = guessed(&prompt, SpeculatorOptions { guess: Some(guess), ..Default::default() });
+    assert_eq!(told.0, want);
+    assert!(n_text > 1);
+}
+
+#[test]
+fn guessing_ends_with_the_grammar_and_fails_as_a_whole() {
+    needs_model!();
+    let (rt, mut session) = (runtime(), session(64));
+    let tokenizer = Tokenizer::new(&demo(&rt)).unwrap();
+    let grammar = Grammar::gbnf(&rt, &tokenizer, r#"root ::= "once""#).unwrap();
+    let (mut matcher, mut sampler) =
+        (Matcher::new(&grammar).unwrap(), Sampler::new(&rt, 1024, Default::default()).unwrap());
+    let mut speculator = Speculator::new(&mut session, Default::default()).unwrap();
+    let mut ids = [0; 8];
+    let next = |speculator: &mut Speculator<'_>, ids: &mut [i32], sampler: &mut Sampler| {
+        speculator.next(ids, &mut [], sampler, None, None)
+    };
+    fails(next(&mut speculator, &mut ids, &mut sampler), Status::STATE);
+    speculator.session().decode(&[1, 300]).unwrap();
+    let mut text = vec![];
+    while !matcher.info().unwrap().ended {
+        let n = speculator.next(&mut ids, &mut [], &mut sampler, Some(&mut matcher), None).unwrap();
+        text.extend_from_slice(&ids[..n]);
+    }
+    text.pop(); // the end
+    assert_eq!(tokenizer.decode(&text, DetokenizeFlags::KEEP_SPACE).unwrap(), b"once");
+    let mut stop = |_: u64, _: u64| ControlFlow::Break(());
+    speculator.session().decode(&[1]).unwrap();
+    next(&mut speculator, &mut ids, &mut sampler).unwrap();
+    let length = speculator.session().length();
+    fails(speculator.next(&mut ids, &mut [], &mut sampler, None, Some(&mut stop)), Status::CANCELLED);
+    assert_eq!(speculator.session().length(), length);
+    drop(speculator);
+    let two = SpeculatorOptions { n_draft: 32, ..Default::default() };
+    fails(Speculator::new(&mut session, two), Status::ARGUMENT);
+    let rt = runtime();
+    let mut plain = Session::new(&Model::new(&rt, &demo(&rt)).unwrap(), Default::default()).unwrap();
+    fails(Speculator::new(&mut plain, Default::default()), Status::ARGUMENT);
+}
+
+#[test]
+fn a_text_is_measured_against_saved_logits() {
+    needs_model!();
+    let (mut session, tokens) = (session(64), (300..428).collect::<Vec<i32>>());
+    let (path, mut bytes) = (scratch("logits"), vec![]);
+    let save = Some(SavedLogits::Path(&path));
+    let first = session.measure(&tokens, 64, Some(1), MeasureOptions { save, ..Default::default() });
+    let save = Some(SavedLogits::Stream(&mut bytes as &mut dyn std::io::Write));
+    session.measure(&tokens, 64, Some(1), MeasureOptions { save, ..Default::default() }).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    let first = first.unwrap();
+    assert!(first.n_chunks == 2 && first.flags == 0 && first.perplexity > 1.0);
+    let (mut from, mut chunks) = (&bytes[..], vec![]);
+    let mut see = |running: &Measure| {
+        chunks.push(running.n_chunks);
+        ControlFlow::Continue(())
+    };
+    let options = MeasureOptions {
+        base: Some(SavedLogits::Stream(&mut from)),
+        report: Some(&mut see),
+        ..Default::default()
+    };
+    let same = session.measure(&tokens, 64, Some(1), options).unwrap();
+    assert!(same.kl < 1e-6 && same.same_top == 1.0 && same.flags == 3 && chunks == [1, 2]);
+    assert_eq!(same.perplexity, first.perplexity);
+    let base = Some(SavedLogits::Path(&path));
+    let other = session.measure(&tokens[1..], 63, Some(1), MeasureOptions { base, ..Default::default() });
+    fails(other, Status::MISMATCH);
+    std::fs::remove_file(&path).unwrap();
+    let base = Some(SavedLogits::Path(&path));
+    let gone = session.measure(&tokens, 64, Some(1), MeasureOptions { base, ..Default::default() });
+    fails(gone, Status::IO);
+    let stride = MeasureOptions { stride: 16, ..Default::default() };
+    assert_eq!(session.measure(&tokens, 64, Some(1), stride).unwrap().n_chunks, 5);
+    let mut stops = |_: &Measure| ControlFlow::Break(());
+    let options = MeasureOptions { report: Some(&mut stops), ..Default::default() };
+    fails(session.measure(&tokens, 64, Some(1), options), Status::CANCELLED);
+    assert_eq!(session.length(), 0);
+}
+
+#[test]
+fn texts_are_edited() {
+    needs_model!();
+    let rt = runtime();
+    let model = Model::new(&rt, &demo(&rt)).unwrap();
+    let width = model.info().unwrap().n_embedding as usize;
+    let options = SessionOptions {
+        n_context: 300,
+        n_sequences: 3,
+        n_context_total: 128,
+        matmul_flags: MatmulFlags::TILES,
+        ..Default::default()
+    };
+    let mut session = Session::new(&model, options).unwrap();
+    assert_eq!(session.info().unwrap().n_context_total, 128);
+    let ids: Vec<i32> = (300..340).collect();
+    let mut rows = vec![];
+    let file = demo(&rt);
+    let table = file.tensor("token_embd.weight").unwrap();
+    for &id in &ids {
+        rows.extend(table.dequantize(&rt, id as u64, 1).unwrap());
+    }
+    let places: Vec<i32> = (0..40).collect();
+    let items = [
+        BatchItem::new(0, &ids, Want::Last).hidden(Want::All),
+        BatchItem::of_rows(1, 40, &rows, Want::Last).at(&places).unwrap().hidden(Want::Last),
+    ];
+    assert_eq!((items[0].n_hidden(), items[1].n_hidden(), items[1].n_rows()), (40, 1, 1));
+    let (mut logits, mut hidden) = (vec![0.0; 2 * 1024], vec![0.0; 41 * width]);
+    let options = BatchOptions { hidden: Some(&mut hidden), ..Default::default() };
+    session.decode_batch_into(&mut logits, &items, options).unwrap();
+    assert_eq!(logits[..1024], logits[1024..]);
+    assert_eq!(hidden[39 * width..40 * width], hidden[40 * width..]);
+    assert!(session.memory().unwrap().embedded_bytes >= 40 * 4 * width as u64);
+    session.remove_tokens(0, 4, 10).unwrap();
+    session.shift_tokens(0, 4, 26, -10).unwrap();
+    let (left, positions) = session.tokens(0).unwrap();
+    assert_eq!(left, [&ids[..4], &ids[14..]].concat());
+    assert_eq!(positions, (0..30).collect::<Vec<i32>>());
+    fails(session.remove_tokens(0, 4, 27), Status::ARGUMENT);
+    fails(session.shift_tokens(0, 4, 2, 5), Status::ARGUMENT);
+    fails(BatchItem::new(0, &ids, Want::None).at(&places[1..]), Status::ARGUMENT);
+    let left = session.memory().unwrap().n_tokens_left;
+    let many = vec![300; 300];
+    let full = session.decode_batch(&[BatchItem::new(2, &many, Want::None)]);
+    assert_eq!(fails(full, Status::CAPACITY).index(), Some(0));
+    assert_eq!(session.memory().unwrap().n_tokens_left, left);
+}
