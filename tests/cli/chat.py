@@ -18,6 +18,9 @@ from tool import MODEL
 TEMPLATE = ("{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
             "{% if add_generation_prompt %}[assistant]{% endif %}")
 SHORT = ("--temp", "0", "-n", "8")
+# A conversation that ends in a call, as a model would leave it.
+CALL = json.dumps({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [
+    {"id": "call00001", "type": "function", "function": {"name": "f", "arguments": {"a": "$(x); `y` 'z'", "n": [1]}}}]}]}).encode()
 
 
 class Chat(tool.Case):
@@ -171,8 +174,67 @@ class Pipe(Chat):
         saved = self.path("after.json")
         self.talk("42\n", MODEL, "--template", self.template, "--load", kept, "--save", saved, *SHORT)
         turns = tool.read_json(saved)["messages"]
-        self.assertEqual(turns[2], {"role": "tool", "content": "42"})
+        self.assertEqual(turns[2], {"role": "tool", "content": "42", "name": "f"})
         self.assertEqual(turns[1]["tool_calls"][0]["function"], {"name": "f", "arguments": {"a": 1}})
+
+    def test_each_call_gets_a_line_of_its_own(self):
+        kept = self.path("calls.json", json.dumps({"messages": [
+            {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [
+                {"id": "a1", "function": {"name": "f", "arguments": {}}},
+                {"id": "a2", "function": {"name": "g", "arguments": "{}"}}]}]}).encode())
+        saved = self.path("after.json")
+        out = self.talk("1\n2\nBye\n", MODEL, "--template", self.template, "--load", kept, "--save", saved, *SHORT)[0]
+        turns = tool.read_json(saved)["messages"]
+        self.assertEqual([m["role"] for m in turns], ["user", "assistant", "tool", "tool", "assistant", "user", "assistant"])
+        self.assertEqual(turns[2], {"role": "tool", "content": "1", "tool_call_id": "a1", "name": "f"})
+        self.assertEqual(turns[3], {"role": "tool", "content": "2", "tool_call_id": "a2", "name": "g"})
+        self.assertEqual(len(out.splitlines()), 2)
+
+    def test_a_program_is_never_run_from_a_pipe(self):
+        target = os.path.join(self.folder, "touched")
+        kept = self.path("call.json", CALL)
+        tools = self.path("tools.json", json.dumps([
+            {"type": "function", "function": {"name": "f"}, "command": ["touch", target]}]).encode())
+        for lines in ("y\n", "yes\ny\n", ""):
+            self.talk(lines, MODEL, "--template", self.template, "--load", kept, "--tools", tools, *SHORT)
+        self.assertFalse(os.path.exists(target))
+
+    def test_tools_that_are_wrong_are_refused(self):
+        for bad, said in ((b"{}", "no list"), (b"[1]", "without a name"), (b'[{"name":"f","command":"ls"}]', "no list of"),
+                          (b'[{"name":"f","command":[]}]', "no list of"), (b'[{"name":"f","command":["a",1]}]', "no word"),
+                          (b'[{"name":"f","command":["a"],"timeout":0}]', "seconds"), (b"[", "--tools")):
+            path = self.path("tools.json", bad)
+            result = tool.run("chat", MODEL, "--tools", path)
+            self.assertIn(result.returncode, (2, 3), bad)
+            self.assertIn(said, result.stderr.decode(), bad)
+
+    def test_a_program_is_not_shown_to_the_model(self):
+        shown = self.path("shown.jinja", b"{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% endfor %}")
+        plain = self.path("plain.json", b'[{"type":"function","function":{"name":"f"}}]')
+        more = self.path("more.json", b'[{"type":"function","command":["ls"],"function":{"name":"f"},"timeout":5}]')
+        answers = [json.loads(self.talk("Hi\n", MODEL, "--template", shown, "--tools", path, "--json", *SHORT)[0])
+                   for path in (plain, more)]
+        self.assertEqual(answers[0]["prompt_tokens"], answers[1]["prompt_tokens"])
+        self.assertEqual(answers[0]["content"], answers[1]["content"])
+
+    def test_transcripts_are_read_back_as_they_were(self):
+        messages = [
+            {"role": "system", "content": "## user\n\nno heading"},
+            {"role": "user", "content": "> quoted\n\n\\## user\n```json call\n{}\n```\n"},
+            {"role": "assistant", "content": "", "reasoning_content": "\nfirst\n\n> second\n", "tool_calls": [
+                {"id": "call00001", "type": "function", "function": {"name": "f", "arguments": {"a": "\n```\n"}}},
+                {"type": "function", "function": {"name": "g", "arguments": {}}}]},
+            {"role": "tool", "content": "", "tool_call_id": "call00001", "name": "f"},
+            {"role": "tool", "content": "\n\n", "name": "g"},
+            {"role": "assistant", "content": "\\> a\n## b c\n##\n# Conversation\n\u00e9\u200b\n"}]
+        path = self.path("a.json", json.dumps({"messages": messages}).encode())
+        for target in ("b.md", "c.json", "d.md", "e.json"):
+            to = os.path.join(self.folder, target)
+            self.talk("", MODEL, "--load", path, "--save", to)
+            path = to
+        self.assertEqual(tool.read_json(path)["messages"], messages)
+        for bad in (b"# Talk\n", b"# Conversation\nuser", b"# Conversation\n\n## A B\n\nx\n", b"# Conversation\n\nx"):
+            self.fails(3, "chat", MODEL, "--load", self.path("bad.md", bad))
 
     def test_templates(self):
         chatml = json.loads(self.talk("Hi\n", MODEL, "--template", "chatml", "--json", *SHORT)[0])
@@ -280,6 +342,71 @@ class Terminal(Chat):
         self.until("> ")
         self.type("\x03")
         self.assertEqual(self.process.wait(timeout=30), 0)
+
+    def start_with_tool(self, **program):
+        tools = self.path("tools.json", json.dumps([{"type": "function", "function": {"name": "f"}, **program}]).encode())
+        self.start(MODEL, "--template", self.template, "--load", self.path("call.json", CALL), "--tools", tools, *SHORT,
+                   columns=400)
+
+    def end_with_saved(self):
+        self.until(r"\[8 tokens")
+        target = os.path.join(self.folder, f"kept{time.monotonic_ns()}.json")
+        self.type(f"/save {target}\r")
+        self.until("turns")
+        self.leave()
+        return tool.read_json(target)["messages"]
+
+    def test_a_program_runs_when_it_is_said_so(self):
+        script = self.path("script.py", b"import sys; print(sys.argv[1:]); print(sys.stdin.read())")
+        self.start_with_tool(command=["python3", script, "--", "{a}", "{absent}", "{n}"])
+        shown = self.until(r"run it\? \[y/N\] ")
+        self.assertIn(f"it would run python3 {script} -- " + r"""'$(x); `y` '\''z'\''' '[1]'""", shown)
+        self.type("y\r")
+        turns = self.end_with_saved()
+        self.assertEqual(turns[2], {"role": "tool", "tool_call_id": "call00001", "name": "f", "content":
+                                    "['--', \"$(x); `y` 'z'\", '[1]']\n{\"a\":\"$(x); `y` 'z'\",\"n\":[1]}\n"})
+        self.assertEqual(turns[3]["role"], "assistant")
+
+    def test_no_program_runs_without_a_yes(self):
+        target = os.path.join(self.folder, "touched")
+        for said in ("\r", "n\r", "yess\r", "\x03"):
+            self.start_with_tool(command=["touch", target])
+            self.until(r"run it\? \[y/N\] ")
+            self.type(said)
+            self.until("nothing is run: type what f gave")
+            self.until("result> ")
+            self.type("mine\r")
+            self.assertEqual(self.end_with_saved()[2]["content"], "mine")
+            self.assertFalse(os.path.exists(target))
+
+    def test_programs_are_bounded(self):
+        many = "import sys; sys.stdout.buffer.write(b'\\xff' + b'x' * 200000); sys.exit(3)"
+        child = "import os, time; os.fork() or time.sleep(60); print('parent', flush=True)"
+        self.start_with_tool(command=["python3", "-c", many])
+        self.until(r"run it\? \[y/N\] ")
+        self.type("y\r")
+        self.until("\ufffdx{65535}\r\n\\.\\.\\. and 134465 bytes more\r\n\\[exit code 3\\]")
+        self.until("the message has .* tokens with its template, the context 512")
+        self.until("result> ")  # which is asked for again
+        self.leave()
+        rows = [(["sh", "-c", "echo begun; sleep 60"], 1, "^begun\n\\[no end within 1 s\\]$"),
+                (["python3", "-c", child], 60, "^parent\n$"), (["/no/such"], 60, "^\\[cannot run it: No such file"),
+                (["sh", "-c", "kill -9 $$"], 60, "^\\[ended by signal 9\\]$"), (["true"], 60, "^$")]
+        for command, timeout, content in rows:
+            self.start_with_tool(command=command, timeout=timeout)
+            self.until(r"run it\? \[y/N\] ")
+            begun = time.monotonic()
+            self.type("y\r")
+            self.assertRegex(self.end_with_saved()[2]["content"], content)
+            self.assertLess(time.monotonic() - begun, 50)
+
+    def test_ctrl_c_ends_a_program_and_not_the_chat(self):
+        self.start_with_tool(command=["sh", "-c", "echo begun; sleep 600"])
+        self.until(r"run it\? \[y/N\] ")
+        self.type("y\r")
+        time.sleep(1)
+        self.type("\x03")
+        self.assertEqual(self.end_with_saved()[2]["content"], "begun\n[interrupted]")
 
     def test_a_paste_is_one_message(self):
         target = os.path.join(self.folder, "kept.json")

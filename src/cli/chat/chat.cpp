@@ -1,5 +1,6 @@
 // ggufx chat: a conversation with a model in the terminal, or line by line through a pipe.
 // SPDX-License-Identifier: MIT
+#include "chat/child_process.hpp"
 #include "chat/commands.hpp"
 #include "chat/line_reader.hpp"
 
@@ -22,6 +23,11 @@ private:
     bool ask(std::string &text);        // false: the person leaves
     bool take(const std::string &text); // a message or a command; false: leave
     void answer();
+    bool answer_or_say();    // false: it failed and that was said
+    bool run_calls();        // false: the person leaves
+    bool confirm(bool &yes); // false: the person leaves
+    void run_call(const ToolCall &call, const std::vector<std::string> &command,
+                  unsigned timeout_s);
     void show(uint32_t kind, std::string_view text);
     void put(std::string_view text);
     void end_shown();
@@ -38,6 +44,7 @@ private:
     Engine engine_;
     Conversation conversation_;
     ChatStats stats_;
+    size_t asked_turns_ = 0; // the conversation's, when a person was asked about a call last
     Commands commands_;
     LineReader reader_;
     uint32_t shown_ = 0;   // kind of what was written last
@@ -67,7 +74,7 @@ void ChatRoom::say(const std::string &text) const {
 bool ChatRoom::ask(std::string &text) {
     for (bool warned = false;;) {
         const LineReader::End end =
-            reader_.read(text, conversation_.waits_for_tool() ? "result> " : "> ");
+            reader_.read(text, conversation_.waiting_call() ? "result> " : "> ");
         if (end == LineReader::End::line) return true;
         if (end == LineReader::End::closed) {
             if (interactive_) std::fputs("\n", stderr);
@@ -121,8 +128,6 @@ void ChatRoom::end_shown() {
 void ChatRoom::print_calls(const Turn &turn) {
     for (const ToolCall &call : turn.calls)
         say(fmt::format("the model calls {}({})\n", escape(call.name), escape(call.arguments)));
-    if (!turn.calls.empty() && interactive_)
-        say("nothing is run: type what it gave, an empty line is no result\n");
 }
 
 void ChatRoom::print_answer(const Answered &answered) {
@@ -162,6 +167,7 @@ void ChatRoom::answer() {
         end_shown();
     }
     conversation_.turns.push_back(answered.turn);
+    asked_turns_ = 0;
     stats_.add(answered);
     if (answered.n_dropped > 0)
         say(fmt::format("the context is full: the {} oldest turns are gone\n", answered.n_dropped));
@@ -178,34 +184,100 @@ void ChatRoom::answer() {
     }
 }
 
+// ---- calls of tools ----
+
+bool ChatRoom::confirm(bool &yes) {
+    std::string text;
+    yes = false;
+    const LineReader::End end = reader_.read(text, "run it? [y/N] ");
+    if (end == LineReader::End::interrupted) {
+        if (!take_interrupt()) check_interrupt();
+        std::fputs("\n", stderr);
+        return true;
+    }
+    yes = text == "y" || text == "Y" || text == "yes";
+    return end == LineReader::End::line;
+}
+
+void ChatRoom::run_call(const ToolCall &call, const std::vector<std::string> &command,
+                        unsigned timeout_s) {
+    const Ran ran = run_program(command, call.arguments, timeout_s);
+    if (ran.problem == "interrupted" && !take_interrupt()) check_interrupt();
+    std::string result = ran.output;
+    if (!ran.problem.empty())
+        result +=
+            fmt::format("{}[{}]", result.empty() || result.back() == '\n' ? "" : "\n", ran.problem);
+    say(fmt::format("{}{}", escape_controls(result),
+                    result.empty() || result.back() != '\n' ? "\n" : ""));
+    conversation_.add_result(result);
+}
+
+// Calls whose tool is a program are run one by one where a person says yes to each; the first one
+// without a result stays for the next line.
+bool ChatRoom::run_calls() {
+    while (const ToolCall *const waiting = interactive_ ? conversation_.waiting_call() : nullptr) {
+        const ToolCall call = *waiting;
+        const ToolProgram *const program = engine_.tools().find(call.name);
+        if (asked_turns_ == conversation_.turns.size()) return true; // it was said no
+        asked_turns_ = conversation_.turns.size();
+        bool yes = false;
+        std::vector<std::string> command;
+        try {
+            if (program) command = command_of(*program, call.arguments);
+        } catch (const Failure &failure) { say(std::string(failure.what()) + "\n"); }
+        if (!command.empty()) {
+            say("it would run " + command_text(command) + "\n");
+            if (!confirm(yes)) return false;
+        }
+        if (!yes) {
+            say(fmt::format("nothing is run: type what {} gave, an empty line is no result\n",
+                            escape(call.name)));
+            return true;
+        }
+        run_call(call, command, program->timeout_s);
+        if (!conversation_.waiting_call() && !answer_or_say()) return true;
+    }
+    return true;
+}
+
 // ---- what a person says ----
 
+// A message that is too long, or that the template refuses, is no reason to leave.
+bool ChatRoom::answer_or_say() {
+    const size_t n_before = conversation_.turns.size();
+    try {
+        answer();
+        return true;
+    } catch (const Failure &failure) {
+        if (!interactive_ || pending_signal() != 0) throw;
+        if (conversation_.turns.size() == n_before) conversation_.turns.pop_back();
+        say(std::string(failure.what()) + "\n");
+        return false;
+    }
+}
+
 bool ChatRoom::take(const std::string &text) {
-    const bool waits = conversation_.waits_for_tool();
-    Turn turn = {waits ? "tool" : "user", text, {}, {}};
+    Turn turn = {"user", text, {}, {}, {}, {}};
     // Lines of a pipe are data: none is a command.
-    if (interactive_ && !waits && text.starts_with('/')) {
+    if (interactive_ && text.starts_with('/')) {
         if (text.starts_with("//")) {
             turn.content.erase(0, 1);
         } else {
             std::string said;
             const Commands::Then then = commands_.run(text, said);
             say(said);
-            if (then == Commands::Then::answer) answer();
+            asked_turns_ = 0;
+            if (then == Commands::Then::answer) answer_or_say();
             return then != Commands::Then::leave;
         }
     }
+    const bool waits = conversation_.waiting_call() != nullptr;
     if (text.empty() && !waits) return true;
-    conversation_.turns.push_back(turn);
-    const size_t n_before = conversation_.turns.size();
-    try {
-        answer();
-    } catch (const Failure &failure) {
-        // A message that is too long, or that the template refuses, is no reason to leave.
-        if (!interactive_ || pending_signal() != 0) throw;
-        if (conversation_.turns.size() == n_before) conversation_.turns.pop_back();
-        say(std::string(failure.what()) + "\n");
-    }
+    if (waits)
+        conversation_.add_result(turn.content);
+    else
+        conversation_.turns.push_back(turn);
+    if (!conversation_.waiting_call()) answer_or_say();
     return true;
 }
 
@@ -215,7 +287,7 @@ int ChatRoom::run() {
         say(fmt::format("{}; /help names the commands\n", escape(engine_.name())));
     }
     std::string text;
-    while (ask(text)) {
+    while (run_calls() && ask(text)) {
         require_utf8(text, "the message", kInvalidFile);
         if (!take(text)) break;
     }
@@ -233,16 +305,19 @@ void add_chat(Tool &tool) {
                "model's")
         .value("TEMPLATE");
     sub.option("--system", options->system, "what the system says first");
-    Option tools = sub.option("--tools", options->tools,
-                              "functions the model may call, a JSON list; calls are shown, nothing "
-                              "is run, the next line is the result");
+    Option tools =
+        sub.option("--tools", options->tools,
+                   "functions the model may call, a JSON list; a call is shown and the next line "
+                   "is its result; "
+                   "where a function has a \"command\", it is run after a yes in the terminal");
     tools.value("FILE");
     sub.flag("--no-think", options->no_think, "no reasoning: the template is told, none is shown");
     GrammarOptions keep_to = add_grammar_options(
         sub, options->grammar, "answers without reasoning that fit", "answers in JSON");
     keep_to.grammar.excludes(tools);
     keep_to.schema.excludes(tools);
-    sub.option("--load", options->load, "go on with a conversation (JSON)").value("FILE");
+    sub.option("--load", options->load, "go on with a conversation: .md Markdown, else JSON")
+        .value("FILE");
     sub.option("--save", options->save, "write it at the end: .md Markdown, else JSON")
         .value("FILE");
     sub.option("-n,--predict", options->n_predict,

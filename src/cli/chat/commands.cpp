@@ -11,7 +11,7 @@ namespace {
 constexpr const char *kHelp = "/help          this\n"
                               "/save FILE     write the conversation:\n"
                               "               .md Markdown, else JSON\n"
-                              "/load FILE     go on with one (JSON)\n"
+                              "/load FILE     go on with one of these\n"
                               "/system TEXT   set the system's message\n"
                               "/undo          take the last turn back\n"
                               "/retry         another answer\n"
@@ -74,7 +74,7 @@ Commands::Then Commands::run(const std::string &line, std::string &said) {
             if (name == "/undo") {
                 said = "taken back: " + shorten(text, 60) + "\n";
             } else {
-                conversation_.turns.push_back({"user", text, {}, {}});
+                conversation_.turns.push_back({"user", text, {}, {}, {}, {}});
                 return Then::answer;
             }
         } else if (name == "/stats") {

@@ -3,6 +3,7 @@
 #include "chat/conversation.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace ggufx::cli {
 
@@ -26,15 +27,19 @@ Json parsed_or_text(const std::string &arguments) {
 }
 
 Json call_json(const ToolCall &call) {
-    Json function = Json::object();
+    Json function = Json::object(), out = Json::object();
     function["name"] = call.name;
     function["arguments"] = parsed_or_text(call.arguments);
-    return Json{{"type", "function"}, {"function", function}};
+    if (!call.id.empty()) out["id"] = call.id;
+    out["type"] = "function";
+    out["function"] = function;
+    return out;
 }
 
 ToolCall call_from(const Json &call) {
     ToolCall out;
     const Json *const function = call.find("function");
+    out.id = text_of(call, "id");
     if (!function) return out;
     out.name = text_of(*function, "name");
     const Json *const arguments = function->find("arguments");
@@ -46,7 +51,7 @@ ToolCall call_from(const Json &call) {
 
 void Conversation::set_system(const std::string &text) {
     if (!turns.empty() && turns[0].role == "system") turns.erase(turns.begin());
-    if (!text.empty()) turns.insert(turns.begin(), Turn{"system", text, {}, {}});
+    if (!text.empty()) turns.insert(turns.begin(), Turn{"system", text, {}, {}, {}, {}});
 }
 
 bool Conversation::drop_oldest() {
@@ -66,6 +71,38 @@ bool Conversation::undo(std::string &text) {
     return true;
 }
 
+const ToolCall *Conversation::waiting_call() const {
+    size_t n_results = 0;
+    for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
+        if (turn->role == "tool") {
+            n_results++;
+            continue;
+        }
+        return n_results < turn->calls.size() ? &turn->calls[n_results] : nullptr;
+    }
+    return nullptr;
+}
+
+void Conversation::add_result(const std::string &text) {
+    const ToolCall call = *waiting_call();
+    turns.push_back({"tool", text, {}, {}, call.id, call.name});
+}
+
+void Conversation::name_results() {
+    std::vector<ToolCall> calls;
+    size_t next = 0;
+    for (Turn &turn : turns) {
+        if (turn.role != "tool") {
+            calls = turn.calls;
+            next = 0;
+        } else if (next < calls.size()) {
+            if (turn.call_id.empty()) turn.call_id = calls[next].id;
+            if (turn.name.empty()) turn.name = calls[next].name;
+            next++;
+        }
+    }
+}
+
 Json Conversation::to_json() const {
     Json out = Json::array();
     for (const Turn &turn : turns) {
@@ -78,25 +115,9 @@ Json Conversation::to_json() const {
             for (const ToolCall &call : turn.calls) calls.push_back(call_json(call));
             message["tool_calls"] = calls;
         }
+        if (!turn.call_id.empty()) message["tool_call_id"] = turn.call_id;
+        if (!turn.name.empty()) message["name"] = turn.name;
         out.push_back(message);
-    }
-    return out;
-}
-
-std::string Conversation::to_markdown() const {
-    std::string out = "# Conversation\n";
-    for (const Turn &turn : turns) {
-        out += "\n## " + turn.role + "\n\n";
-        if (!turn.reasoning.empty()) {
-            out += "> " + turn.reasoning;
-            for (size_t at = out.size() - turn.reasoning.size();
-                 (at = out.find('\n', at)) != std::string::npos; at += 3)
-                out.replace(at, 1, "\n> ");
-            out += "\n\n";
-        }
-        if (!turn.content.empty()) out += turn.content + "\n";
-        for (const ToolCall &call : turn.calls)
-            out += "\n```json\n" + call_json(call).dump() + "\n```\n";
     }
     return out;
 }
@@ -115,8 +136,11 @@ Conversation Conversation::from_json(const Json &file, const std::string &what) 
         const Json *const calls = message.find("tool_calls");
         if (calls && calls->is_array())
             for (const Json &call : calls->elements()) turn.calls.push_back(call_from(call));
+        turn.call_id = text_of(message, "tool_call_id");
+        turn.name = text_of(message, "name");
         out.turns.push_back(std::move(turn));
     }
+    out.name_results();
     return out;
 }
 
@@ -133,8 +157,9 @@ void save_conversation(const Conversation &conversation, const std::string &path
 }
 
 Conversation load_conversation(const std::string &path) {
-    const std::string what = quoted(path);
-    return Conversation::from_json(Json::parse(read_utf8(path), what), what);
+    const std::string what = quoted(path), text = read_utf8(path);
+    return path.ends_with(".md") ? Conversation::from_markdown(text, what)
+                                 : Conversation::from_json(Json::parse(text, what), what);
 }
 
 } // namespace ggufx::cli

@@ -1,5 +1,5 @@
-// The turns of a conversation, and the files they are kept in: JSON, which is read back, and
-// Markdown for people.
+// The turns of a conversation, and the files they are kept in: JSON, and Markdown for people. Both are
+// read back.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace ggufx::cli {
 
 struct ToolCall {
-    std::string name, arguments; // JSON
+    std::string id, name, arguments; // JSON
 };
 
 struct Turn {
@@ -16,6 +16,7 @@ struct Turn {
     std::string content;
     std::string reasoning;
     std::vector<ToolCall> calls;
+    std::string call_id, name; // of "tool": the call whose result it is
 };
 
 class Conversation {
@@ -28,11 +29,17 @@ public:
     bool drop_oldest();
     // Takes turns away down to the last user's, and gives its text; false when there is none.
     bool undo(std::string &text);
-    bool waits_for_tool() const { return !turns.empty() && !turns.back().calls.empty(); }
+    // The first call of the last answer that has no result yet, nothing where all have.
+    const ToolCall *waiting_call() const;
+    void add_result(const std::string &text); // of that call
 
     Json to_json() const; // an array of messages, as templates want them
     std::string to_markdown() const;
     static Conversation from_json(const Json &file, const std::string &what);
+    static Conversation from_markdown(const std::string &text, const std::string &what);
+
+private:
+    void name_results(); // by their order, where they do not say whose they are
 };
 
 // ".md" is Markdown, anything else JSON. Throws Failure.

@@ -45,6 +45,7 @@ bool is_format(const std::string &name) {
 struct Telling {
     Turn *turn;
     const Shown *show;
+    size_t n_calls;            // of the conversation so far
     std::exception_ptr caught; // none crosses the library
 };
 
@@ -54,7 +55,8 @@ int32_t on_event(void *user, uint32_t kind, uint64_t, const char *text, size_t l
     Turn &turn = *telling.turn;
     if (kind == GGUFX_CHAT_ANSWER) turn.content += piece;
     if (kind == GGUFX_CHAT_REASONING) turn.reasoning += piece;
-    if (kind == GGUFX_CHAT_CALL_NAME) turn.calls.push_back({std::string(piece), ""});
+    if (kind == GGUFX_CHAT_CALL_NAME) // nine letters and digits, as templates of Mistral's ask for
+        turn.calls.push_back({fmt::format("call{:05}", ++telling.n_calls), std::string(piece), ""});
     if (kind == GGUFX_CHAT_CALL_ARGUMENTS && !turn.calls.empty())
         turn.calls.back().arguments += piece;
     try {
@@ -112,11 +114,7 @@ Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_ru
     logits_.resize(facts.n_vocab);
     const bool answers_at_once = options.no_think || grammar_;
     flags_ = GGUFX_CHAT_GENERATE | (answers_at_once ? GGUFX_CHAT_NO_THINK : 0);
-    if (!options.tools.empty()) {
-        const Json tools = Json::parse(read_utf8(options.tools), "--tools");
-        if (!tools.is_array()) throw Failure(kUsage, "--tools: the file is no list of functions");
-        tools_ = tools.dump();
-    }
+    if (!options.tools.empty()) tools_ = Tools(options.tools);
 }
 
 void Engine::make_template(const ChatOptions &options) {
@@ -170,9 +168,10 @@ Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
     request.clock = static_cast<int64_t>(now) + local.tm_gmtoff;
     request.messages_json = messages.data();
     request.messages_json_length = messages.size();
-    if (!tools_.empty()) {
-        request.tools = tools_.data();
-        request.tools_length = tools_.size();
+    const std::string &tools = tools_.functions();
+    if (!tools.empty()) {
+        request.tools = tools.data();
+        request.tools_length = tools.size();
     }
     Prompt out;
     const auto filled = [](auto &room, const auto &fill) {
@@ -317,8 +316,9 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
     out.turn.role = "assistant";
     const Prompt prompt = fitting_prompt(conversation, out);
     out.n_prompt = prompt.ids.size();
-    Telling telling = {&out.turn, &show, nullptr};
-    const Parser parser = make_parser(rt_.get(), styles_, prompt.text, tools_, telling);
+    Telling telling = {&out.turn, &show, 0, nullptr};
+    for (const Turn &turn : conversation.turns) telling.n_calls += turn.calls.size();
+    const Parser parser = make_parser(rt_.get(), styles_, prompt.text, tools_.functions(), telling);
     const auto told = [&](const auto &feed) {
         ggufx_error error;
         const ggufx_status status = feed(&error);

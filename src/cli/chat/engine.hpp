@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chat/conversation.hpp"
+#include "chat/tools.hpp"
 #include "models/grammar_choice.hpp"
 #include "models/guesses.hpp"
 #include "models/sampling.hpp"
@@ -50,6 +51,7 @@ public:
     size_t n_context() const { return n_context_; }
     size_t n_cached() const { return cached_.size(); }
     const std::string &name() const { return name_; } // of the model
+    const Tools &tools() const { return tools_; }
 
 private:
     struct Prompt {
@@ -78,7 +80,8 @@ private:
     Tokenizer tokenizer_;
     ChatTemplate chat_;
     Grammar grammar_; // of answers, where there is one
-    std::string tools_, name_;
+    Tools tools_;
+    std::string name_;
     uint32_t styles_ = 0, flags_ = 0, n_predict_ = 0;
     size_t n_context_ = 0;
     std::vector<int32_t> cached_; // what the session holds
