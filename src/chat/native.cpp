@@ -241,7 +241,7 @@ Value get_path(Environment &env, const Value &object, const Value &path) {
 
 namespace {
 struct Walk {
-    int64_t start, step;
+    int64_t start, stop, step;
     size_t count;
 };
 } // namespace
@@ -260,10 +260,11 @@ static Walk walk_of(const Value *bounds, size_t n) {
     const int64_t start = bound(bounds[0], step < 0 ? high : low);
     const int64_t stop = bound(bounds[1], step < 0 ? low : high);
     const int64_t distance = step > 0 ? stop - start : start - stop;
-    if (distance <= 0) return {start, step, 0};
+    if (distance <= 0) return {start, stop, step, 0};
     const uint64_t stride =
         step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
-    return {start, step, static_cast<size_t>((static_cast<uint64_t>(distance) - 1) / stride + 1)};
+    return {start, stop, step,
+            static_cast<size_t>((static_cast<uint64_t>(distance) - 1) / stride + 1)};
 }
 
 static Value slice_text(Environment &env, const Text &text, const Value *bounds) {
@@ -284,7 +285,22 @@ static Value slice_text(Environment &env, const Text &text, const Value *bounds)
 Value get_slice(Environment &env, const Value &object, const Value *bounds) {
     if (object.is(Kind::string)) return slice_text(env, *object.text, bounds);
     if (object.is(Kind::undefined)) fail_undefined(object);
-    if (!object.is_sequence() && !object.is(Kind::range))
+    if (object.is(Kind::range)) {
+        const Range &of = *object.range;
+        const Walk walk = walk_of(bounds, of.size);
+        Value out = object;
+        int64_t start, stop, step;
+        const auto at = [&](int64_t index, int64_t *to) {
+            return __builtin_mul_overflow(index, of.step, to) ||
+                   __builtin_add_overflow(of.start, *to, to);
+        };
+        if (at(walk.start, &start) || at(walk.stop, &stop) ||
+            __builtin_mul_overflow(of.step, walk.step, &step))
+            fail(Status::limit, {}, "an integer beyond 64 bits");
+        out.range = env.meter.make<Range>(Range{start, stop, step, walk.count});
+        return out;
+    }
+    if (!object.is_sequence())
         fail(Status::value, {}, "'%s' object cannot be sliced", type_name(object));
     const List &from = *items_of(env.meter, object);
     const Walk walk = walk_of(bounds, from.size);

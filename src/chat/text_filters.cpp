@@ -112,6 +112,7 @@ Value truncate(Environment &env, const Value *a) {
     if (sized && static_cast<int64_t>(length(env.meter, a[0])) <=
                      whole_argument(a[1], 255, "length") + whole_argument(a[4], 5, "leeway"))
         return a[0];
+    if (a[0].is(Kind::undefined) && !a[0].refused) return a[0]; // as long as nothing
     const Text &text = text_argument(a[0], "truncate: the value");
     const int64_t n = whole_argument(a[1], 255, "length");
     const Text &end =
@@ -141,22 +142,46 @@ Value safe(Environment &env, const Value *a) {
     return Value::of(with_markup(env.meter, soft(env, a[0]), true));
 }
 
-Value urlencode(Environment &env, const Value *a) {
+// As urllib's quote; of a query a slash is no plain character, and a space is a plus.
+void add_quoted(TextBuilder &out, const Text &text, bool query) {
     static const char hex[] = "0123456789ABCDEF";
-    if (a[0].is(Kind::dict) || (!a[0].is(Kind::string) && is_iterable(a[0])))
-        fail(Status::unsupported, {}, "urlencode of anything but a string");
-    const Text &text = soft(env, a[0]);
-    TextBuilder out(env.meter);
     for (size_t i = 0; i < text.size; i++) {
         const char c = text.data[i];
         const bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
-                           (c != 0 && strchr("_.-~/", c));
+                           (c != 0 && strchr(query ? "_.-~" : "_.-~/", c));
         const auto byte = static_cast<uint8_t>(c);
         const char code[3] = {'%', hex[byte >> 4], hex[byte & 15]};
         if (plain)
             out.add(text, i, i + 1);
+        else if (query && c == ' ')
+            out.add("+", text.is_user(i));
         else
             out.add({code, 3}, text.is_user(i));
+    }
+}
+
+// A text; or the pairs of a dict or a list as a query.
+Value urlencode(Environment &env, const Value *a) {
+    TextBuilder out(env.meter);
+    if (a[0].is(Kind::string) || a[0].is(Kind::undefined) || !is_iterable(a[0])) {
+        add_quoted(out, soft(env, a[0]), false);
+        return Value::of(out.finish());
+    }
+    const List *const pairs = a[0].is(Kind::dict) ? nullptr : items_of(env.meter, a[0]);
+    const size_t n = pairs ? pairs->size : a[0].dict->size;
+    for (size_t i = 0; i < n; i++) {
+        Value key, value;
+        if (pairs) {
+            const List &pair = *items_of(env.meter, pairs->items[i]);
+            if (pair.size != 2) fail(Status::value, {}, "urlencode: an element is no pair");
+            key = pair.items[0], value = pair.items[1];
+        } else {
+            key = a[0].dict->entries[i]->key, value = a[0].dict->entries[i]->value;
+        }
+        if (i > 0) out.add("&", false);
+        add_quoted(out, soft(env, key), true);
+        out.add("=", false);
+        add_quoted(out, soft(env, value), true);
     }
     return Value::of(out.finish());
 }
@@ -258,16 +283,25 @@ bool read_whole(Environment &env, const Text &text, int64_t base, int64_t &out) 
         base = marked ? marked : base == 0 ? 10 : base;
     }
     if (base < 2 || base > 36) return false;
+    bool some = false;
     for (bool digit = false; i < s.size(); i++) {
         if (s[i] == '_' && digit && i + 1 < s.size() && s[i + 1] != '_') {
             digit = false;
             continue;
         }
-        digit = true;
-        if (n == sizeof digits) fail(Status::limit, {}, "an integer beyond 64 bits");
-        digits[n++] = s[i];
+        const char c = static_cast<char>(s[i] | 32);
+        const int64_t value = s[i] >= '0' && s[i] <= '9' ? s[i] - '0'
+                              : c >= 'a' && c <= 'z'     ? c - 'a' + 10
+                                                         : base;
+        if (value >= base) return false;
+        digit = some = true;
+        if (value == 0 && n == minus) continue; // a leading zero
+        if (n < sizeof digits) digits[n] = s[i];
+        n++;
     }
-    if (n == minus || digits[minus] == '-') return false;
+    if (!some) return false;
+    if (n == minus) return out = 0, true;
+    if (n > sizeof digits) fail(Status::limit, {}, "an integer beyond 64 bits");
     const auto [end, error] = std::from_chars(digits, digits + n, out, static_cast<int>(base));
     if (end != digits + n) return false;
     if (error != std::errc()) fail(Status::limit, {}, "an integer beyond 64 bits");
