@@ -59,6 +59,9 @@ GROUPS = [
     ("LINK_MOST_", None, "u32", False, ""),
     ("LINK_", "LinkKind", "u32", False, "What a link of a sampler's chain does"),
     ("MEASURE_", "MeasureFlags", "u32", True, "What a measurement could compare"),
+    ("GRAMMAR_GBNF", None, "u32", False, ""),
+    ("GRAMMAR_JSON_SCHEMA", None, "u32", False, ""),
+    ("GRAMMAR_", "GrammarFlags", "u32", True, "Flags of a grammar of JSON"),
     ("ESTIMATE_AS_IS", None, "u32", False, ""),
     ("ESTIMATE_", "EstimateFlags", "u32", True, "Flags of an estimate, asked and answered"),
 ]

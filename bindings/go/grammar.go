@@ -15,14 +15,10 @@ func (rt *Runtime) NewGrammar(t *Tokenizer, gbnf string) (*Grammar, error) {
 	return rt.newGrammar(t, GrammarGbnf, gbnf, 0)
 }
 
-// NewJSONGrammar is of JSON that a schema accepts; compact: without white space. Errors as
-// NewGrammar; a keyword that is not supported is named with its place.
-func (rt *Runtime) NewJSONGrammar(t *Tokenizer, schema string, compact bool) (*Grammar, error) {
-	flags := 0
-	if compact {
-		flags = GrammarCompact
-	}
-	return rt.newGrammar(t, GrammarJsonSchema, schema, flags)
+// NewJSONGrammar is of JSON that a schema accepts. Errors as NewGrammar; a keyword that is not
+// supported is named with its place.
+func (rt *Runtime) NewJSONGrammar(t *Tokenizer, schema string, flags GrammarFlags) (*Grammar, error) {
+	return rt.newGrammar(t, GrammarJsonSchema, schema, int(flags))
 }
 
 func (rt *Runtime) newGrammar(t *Tokenizer, kind int, text string, flags int) (*Grammar, error) {

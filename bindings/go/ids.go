@@ -189,6 +189,16 @@ const (
 	ValidateStrict ValidateFlags = 2
 )
 
+// GrammarFlags: Flags of a grammar of JSON.
+type GrammarFlags uint32
+
+const (
+	GrammarCompact   GrammarFlags = 1
+	GrammarAnyOrder  GrammarFlags = 2
+	GrammarNoFormats GrammarFlags = 4
+	GrammarAnyNumber GrammarFlags = 8
+)
+
 // ImatrixFormat: Format of an importance matrix in a file.
 type ImatrixFormat int32
 
@@ -535,7 +545,6 @@ const (
 	MaxDims               = 4
 	GrammarGbnf           = 0
 	GrammarJsonSchema     = 1
-	GrammarCompact        = 1
 	MatcherWhole          = 1
 	MatcherEnded          = 2
 	CollectOutput         = 1

@@ -28,28 +28,49 @@ typedef struct ggufx_grammar ggufx_grammar;
  */
 #define GGUFX_GRAMMAR_GBNF 0u
 /*
- * A JSON schema (draft 2020-12); the texts are JSON values that it accepts. Members of an object
- * come in the order of `properties`, then those that are only `required`, then others in any order;
- * values of `enum` and `const` in one way of writing them. Between values and signs there may be a
- * space, or a line break and up to 64 spaces or tabs.
+ * A JSON schema (draft 2020-12); the texts are the JSON values that it accepts, and no others.
  *
- * Known are type, enum, const, not (of type, enum or const alone), anyOf, oneOf (of branches that
- * exclude each other by type, or by an enum or const of them or of a required member), allOf, $ref
- * within the schema, $defs, $anchor; properties, required, additionalProperties, patternProperties
- * (of one pattern that matches no named property, with additionalProperties false); items,
- * prefixItems, minItems, maxItems; minLength, maxLength, pattern (without assertions but ^ and $,
- * and back references), format (date, time, date-time, uuid, ipv4, email; others say nothing); of
- * integers minimum, maximum, exclusiveMinimum, exclusiveMaximum. Annotations are passed over.
- * Everything else is UNSUPPORTED: the message has the keyword and the JSON pointer of the schema
- * that has it.
+ * How a value is written: members of an object come in the order in which the schema names them (its
+ * own `properties`, then those of schemas that hold with it, then names that are only `required`),
+ * then others in any order; with GGUFX_GRAMMAR_ANY_ORDER all do. A member that the schema names comes
+ * once. Between values and signs there may be a space, or a line break and up to 64 spaces or tabs; not
+ * in front of the value or behind it. A string without a pattern or names of its own has its
+ * characters written in any way; names, values of `enum` and `const`, and strings with a pattern have
+ * each written as itself or, where programs escape it, escaped (controls, a quote, a slash, a
+ * backslash, all beyond ASCII; hexadecimal digits in either case). A number has any form of JSON where
+ * nothing but "number" is asked for; else digits, of which a fraction may end in zeros, or one digit
+ * in front of the point and an exponent of up to 307. Where no fraction fits, and for a whole number
+ * of `enum` or `const`, it is digits alone, which any host reads into an integer; with
+ * GGUFX_GRAMMAR_ANY_NUMBER 1.0, 1e0 and 1.5E+3 are integers, too (not 10e-1). Numbers count with all
+ * their digits, as text, where a host may read them as floats.
+ *
+ * All keywords of the draft are known. UNSUPPORTED, with the keyword and the JSON pointer of its
+ * schema in the message, are: references out of the text; `uniqueItems` but of values that are named,
+ * as by `enum`; `minProperties` above one more than the named members that must be there, where
+ * others may be; `not` of `uniqueItems` and `unevaluated*`; `multipleOf` above 10,000 that is no power
+ * of ten (other numbers have no exponent with it); in `pattern` look-behind, back references, word
+ * borders and assertions in repetitions without an end; keywords of earlier drafts that this one gives
+ * another name. Others that are not known are passed over, as the draft has it. LIMIT is what takes
+ * too much: over 4,096 ways to satisfy schemas at once, over 16,384 states of a string or a number,
+ * and the like. `$schema` is passed over where it is one of json-schema.org's.
+ *
+ * `format` is an assertion where it is known, unless GGUFX_GRAMMAR_NO_FORMATS is set: date, time,
+ * date-time (without leap seconds), duration, uuid, email, idn-email, hostname, ipv4, ipv6, uri, iri,
+ * uri-reference, iri-reference, uri-template, json-pointer, relative-json-pointer. idn-hostname and
+ * regex are UNSUPPORTED, other names say nothing. In patterns the classes d and w are those
+ * of ASCII, s takes what both ECMA-262 and Python call a space, p knows general categories.
  */
 #define GGUFX_GRAMMAR_JSON_SCHEMA 1u
 
-#define GGUFX_GRAMMAR_COMPACT 1u /* flag: JSON without white space */
+/* Flags, of schemas. */
+#define GGUFX_GRAMMAR_COMPACT 1u    /* JSON without white space */
+#define GGUFX_GRAMMAR_ANY_ORDER 2u  /* members of objects come in any order */
+#define GGUFX_GRAMMAR_NO_FORMATS 4u /* `format` says nothing: it is an annotation */
+#define GGUFX_GRAMMAR_ANY_NUMBER 8u /* integers have any form of a number: 1.0, 1e0 */
 
 typedef struct ggufx_grammar_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_GRAMMAR_COMPACT */
+    uint32_t flags; /* GGUFX_GRAMMAR_COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER */
     const void *next;
     uint32_t kind;    /* GGUFX_GRAMMAR_GBNF or _JSON_SCHEMA */
     const char *text; /* UTF-8 */

@@ -57,11 +57,16 @@ Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer) {
 }
 
 grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *options) {
-    const auto in = import_options(options, GGUFX_GRAMMAR_COMPACT, "ggufx_grammar_options");
+    constexpr uint32_t flags = GGUFX_GRAMMAR_COMPACT | GGUFX_GRAMMAR_ANY_ORDER |
+                               GGUFX_GRAMMAR_NO_FORMATS | GGUFX_GRAMMAR_ANY_NUMBER;
+    const auto in = import_options(options, flags, "ggufx_grammar_options");
     grammar::GrammarOptions out;
     const bool schema = in.kind == GGUFX_GRAMMAR_JSON_SCHEMA;
     out.source = schema ? grammar::Source::json_schema : grammar::Source::gbnf;
-    out.compact = (in.flags & GGUFX_GRAMMAR_COMPACT) != 0;
+    out.schema.compact = (in.flags & GGUFX_GRAMMAR_COMPACT) != 0;
+    out.schema.any_order = (in.flags & GGUFX_GRAMMAR_ANY_ORDER) != 0;
+    out.schema.formats = (in.flags & GGUFX_GRAMMAR_NO_FORMATS) == 0;
+    out.schema.any_number = (in.flags & GGUFX_GRAMMAR_ANY_NUMBER) != 0;
     if (!schema && in.kind != GGUFX_GRAMMAR_GBNF)
         fail(Status::argument, {}, "ggufx_grammar_options.kind is %" PRIu32, in.kind);
     require(in.text || in.text_length == 0, "text is NULL and has a length");

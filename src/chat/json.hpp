@@ -8,11 +8,17 @@ namespace ggufx::chat {
 
 constexpr unsigned kJsonDepth = 96; // arrays and objects within each other
 
+enum class JsonNumbers : uint8_t {
+    values,     // integers of 64 bits, else floats
+    as_written, // Kind::written: what borrows the text that is read
+};
+
 // One value, strictly as RFC 8259 has it and no byte more; all its strings and numbers are the
 // user's. `what` names it in errors, whose offset is the byte of the text at fault.
 // Throws MALFORMED, LIMIT (depth), VALUE (an integer beyond 64 bits becomes a float, as it cannot
 // be held), std::bad_alloc.
-Value read_json(Meter &meter, std::string_view text, const char *what);
+Value read_json(Meter &meter, std::string_view text, const char *what,
+                JsonNumbers numbers = JsonNumbers::values);
 
 struct JsonStyle {
     bool ascii = false; // \uXXXX beyond ASCII

@@ -11,8 +11,8 @@ namespace {
 
 class Reader {
 public:
-    Reader(Meter &meter, std::string_view text, const char *what)
-        : meter_(meter), s_(text), what_(what) {}
+    Reader(Meter &meter, std::string_view text, const char *what, JsonNumbers numbers)
+        : meter_(meter), s_(text), what_(what), numbers_(numbers) {}
 
     Value read() {
         meter_.charge_bytes(s_.size());
@@ -188,6 +188,11 @@ private:
             digits();
         }
         const char *const first = s_.data() + begin, *const last = s_.data() + i_;
+        if (numbers_ == JsonNumbers::as_written) {
+            Value out = Value::of(borrow_text(meter_, s_.substr(begin, i_ - begin), true));
+            out.kind = Kind::written;
+            return out;
+        }
         int64_t integer = 0;
         if (whole && std::from_chars(first, last, integer).ec == std::errc())
             return Value::of(integer, true);
@@ -200,13 +205,14 @@ private:
     Meter &meter_;
     std::string_view s_;
     const char *what_;
+    JsonNumbers numbers_;
     size_t i_ = 0;
 };
 
 } // namespace
 
-Value read_json(Meter &meter, std::string_view text, const char *what) {
-    return Reader(meter, text, what).read();
+Value read_json(Meter &meter, std::string_view text, const char *what, JsonNumbers numbers) {
+    return Reader(meter, text, what, numbers).read();
 }
 
 } // namespace ggufx::chat

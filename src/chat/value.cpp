@@ -150,6 +150,8 @@ const char *type_name(const Value &value) {
         return "function";
     case Kind::loop:
         return "LoopContext";
+    case Kind::written: // in no template
+        break;
     }
     return "object";
 }

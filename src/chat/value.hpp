@@ -27,6 +27,7 @@ enum class Kind : uint8_t {
     method, // of a value
     function,
     loop,
+    written, // a number of JSON by its own text, for those who ask for it (json.hpp)
 };
 
 struct List;
@@ -46,7 +47,7 @@ struct Value {
         bool truth;
         int64_t integer = 0;
         double real;
-        const Text *text; // string; of an undefined value: what it would be called
+        const Text *text; // string, written; of an undefined value: what it would be called
         List *list;       // list, tuple
         Dict *dict;       // dict, space
         const Range *range;

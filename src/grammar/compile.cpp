@@ -30,6 +30,7 @@ private:
     uint32_t emit_set(const SyntaxNode &node, uint32_t next);
     uint32_t emit_choice(const SyntaxNode &node, uint32_t next);
     uint32_t emit_repeat(const SyntaxNode &node, uint32_t next);
+    uint32_t emit_members(const SyntaxNode &node, uint32_t next);
     uint32_t emit_loop(Node child, bool at_least_once, uint32_t next);
     void find_classes();
 
@@ -212,6 +213,25 @@ uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
     return add({Op::count, static_cast<uint32_t>(out_.repetitions.size() - 1), next});
 }
 
+// Members that cannot be completed do not come: none of them is required.
+uint32_t Compiler::emit_members(const SyntaxNode &node, uint32_t next) {
+    const Node *const children = syntax_.children(node);
+    Vector<uint32_t> items{HostAllocator<uint32_t>(syntax_.host())};
+    Pick pick = {
+        emit(children[0], kReturn), 0, 0, node.n_required, node.n_once, node.min, node.max};
+    for (uint32_t i = 0; i + 1 < node.n; i++) {
+        if (properties_.fits[children[i + 1]])
+            items.push_back(emit(children[i + 1], kReturn));
+        else if (i < node.n_once)
+            pick.n_once--;
+    }
+    pick.first = static_cast<uint32_t>(out_.targets.size());
+    pick.n = static_cast<uint32_t>(items.size());
+    out_.targets.insert(out_.targets.end(), items.begin(), items.end());
+    out_.picks.push_back(pick);
+    return add({Op::pick, static_cast<uint32_t>(out_.picks.size() - 1), next});
+}
+
 uint32_t Compiler::emit(Node node, uint32_t next) {
     const SyntaxNode &n = syntax_[node];
     if (++n_emitted_ > 2 * kMostInstructions) // an empty part, repeated, adds no step
@@ -229,6 +249,8 @@ uint32_t Compiler::emit(Node node, uint32_t next) {
         return emit_choice(n, next);
     case Form::repeat:
         return emit_repeat(n, next);
+    case Form::members:
+        return emit_members(n, next);
     case Form::rule:
         break;
     }

@@ -20,7 +20,7 @@ Grammar::Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOption
     if (options.source == Source::gbnf)
         read_gbnf(syntax, options.text);
     else
-        read_schema(syntax, options.text, options.compact);
+        read_schema(syntax, options.text, options.schema);
     compile(program_, syntax, options.text);
 }
 

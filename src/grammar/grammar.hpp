@@ -4,6 +4,7 @@
 #pragma once
 
 #include "grammar/masks.hpp"
+#include "grammar/schema.hpp"
 
 namespace ggufx::grammar {
 
@@ -14,7 +15,7 @@ enum class Source { gbnf, json_schema };
 struct GrammarOptions {
     Source source = Source::gbnf;
     std::string_view text;
-    bool compact = false; // of a schema: no space between values and signs
+    SchemaOptions schema;
 };
 
 class Grammar {

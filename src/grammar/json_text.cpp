@@ -12,52 +12,46 @@ namespace ggufx::grammar {
 namespace {
 
 constexpr uint32_t kIndent = 64;
+constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}}; // characters as they are
+constexpr Range kControls = {0, 0x1f}, kBeyond = {0x7f, kLastCode};     // by \u, too
+constexpr size_t kFewRanges = 4; // of sets that are not looked up
 
-// Bytes of a short escape, or 0.
-char short_escape(uint32_t code) {
-    switch (code) {
-    case '"':
-    case '\\':
-        return static_cast<char>(code);
-    case '\b':
-        return 'b';
-    case '\f':
-        return 'f';
-    case '\n':
-        return 'n';
-    case '\r':
-        return 'r';
-    case '\t':
-        return 't';
-    default:
-        return 0;
-    }
+bool cut(Range &r, Range within) {
+    r = {std::max(r.first, within.first), std::min(r.last, within.last)};
+    return r.first <= r.last;
 }
 
-// How one character stands in a string; bytes written.
-size_t write_character(char out[8], uint32_t code) {
-    if (const char c = short_escape(code)) return out[0] = '\\', out[1] = c, 2;
-    if (code < 0x20) return print_text(out, 8, "\\u%04x", code);
-    return encode_utf8(out, code);
+bool holds(const Range *ranges, size_t n, Range all) {
+    return std::any_of(ranges, ranges + n,
+                       [&](Range r) { return r.first <= all.first && r.last >= all.last; });
 }
 
 } // namespace
 
-JsonText::JsonText(Syntax &syntax, bool compact) : syntax_(syntax) {
+bool JsonText::Less::operator()(const Ranges &a, const Ranges &b) const {
+    return std::lexicographical_compare(
+        a.begin(), a.end(), b.begin(), b.end(),
+        [](Range x, Range y) { return x.first != y.first ? x.first < y.first : x.last < y.last; });
+}
+
+JsonText::JsonText(Syntax &syntax, bool compact)
+    : syntax_(syntax), sets_(HostAllocator<std::pair<const Ranges, Node>>(syntax.host())) {
     Syntax &s = syntax_;
     const Node blank = s.set({{' ', ' '}, {'\t', '\t'}});
-    const Node wide = s.optional(
-        s.choice({s.literal(" "), s.sequence({s.literal("\n"), s.repeat(blank, 0, kIndent)})}));
+    const Node line =
+        s.sequence({s.optional(s.literal("\r")), s.literal("\n"), s.repeat(blank, 0, kIndent)});
+    const Node wide = s.optional(s.choice({s.literal(" "), line}));
     space_ = define("space", compact ? s.empty() : wide);
 
     const Range hex_ranges[] = {{'0', '9'}, {'a', 'f'}, {'A', 'F'}};
-    const Node hex = s.set(hex_ranges, 3);
+    const Node digit16 = s.set(hex_ranges, 3);
     const Node dash_d = s.set({{'d', 'd'}, {'D', 'D'}});
-    const Node high = s.sequence({dash_d, s.set({{'8', '9'}, {'a', 'b'}, {'A', 'B'}}), hex, hex});
-    const Node low = s.sequence({dash_d, s.set({{'c', 'f'}, {'C', 'F'}}), hex, hex});
+    const Node high =
+        s.sequence({dash_d, s.set({{'8', '9'}, {'a', 'b'}, {'A', 'B'}}), digit16, digit16});
+    const Node low = s.sequence({dash_d, s.set({{'c', 'f'}, {'C', 'F'}}), digit16, digit16});
     const Node not_d = s.set({{'0', '9'}, {'a', 'c'}, {'e', 'f'}, {'A', 'C'}, {'E', 'F'}});
-    const Node plain = s.choice({s.sequence({not_d, hex, hex, hex}),
-                                 s.sequence({dash_d, s.set({{'0', '7'}}), hex, hex}),
+    const Node plain = s.choice({s.sequence({not_d, digit16, digit16, digit16}),
+                                 s.sequence({dash_d, s.set({{'0', '7'}}), digit16, digit16}),
                                  s.sequence({high, s.literal("\\u"), low})});
     const Node one = s.set({{'"', '"'},
                             {'\\', '\\'},
@@ -69,7 +63,7 @@ JsonText::JsonText(Syntax &syntax, bool compact) : syntax_(syntax) {
                             {'t', 't'}});
     const Node escape =
         s.sequence({s.literal("\\"), s.choice({one, s.sequence({s.literal("u"), plain})})});
-    const Node itself = s.set({{' ', '!'}, {'#', '['}, {']', kLastCode}});
+    const Node itself = s.set(kItself, 3);
     character_ = define("character", s.choice({itself, escape}));
     string_ = define("string", string(0, kMany));
 
@@ -77,17 +71,19 @@ JsonText::JsonText(Syntax &syntax, bool compact) : syntax_(syntax) {
     const Node whole = s.sequence(
         {s.optional(s.literal("-")),
          s.choice({s.literal("0"), s.sequence({s.set({{'1', '9'}}), s.repeat(digit, 0, kMany)})})});
-    integer_ = define("integer", whole);
     const Node fraction = s.sequence({s.literal("."), s.repeat(digit, 1, kMany)});
     const Node exponent =
         s.sequence({s.set({{'e', 'e'}, {'E', 'E'}}), s.optional(s.set({{'+', '+'}, {'-', '-'}})),
-                    s.repeat(digit, 1, 3)});
-    number_ = define("number",
-                     s.sequence({s.rule(integer_), s.optional(fraction), s.optional(exponent)}));
+                    s.repeat(digit, 1, kMany)});
+    number_ = define("number", s.sequence({whole, s.optional(fraction), s.optional(exponent)}));
 
-    Vector<Node> controls{HostAllocator<Node>(s.host())};
-    add_escaped(controls, 0, 0x1f);
-    controls_ = define("control", s.choice(controls.data(), controls.size()));
+    Vector<Node> ways{HostAllocator<Node>(s.host())};
+    add_short_escapes(ways, kControls);
+    ways.push_back(escaped(kControls));
+    control_ = define("control", s.choice(ways.data(), ways.size()));
+    ways.clear();
+    add_escapes(ways, kBeyond);
+    beyond_ = define("escaped", s.choice(ways.data(), ways.size()));
     const Range all = {0, kLastCode};
     plain_text_ = define("text", s.repeat(character(&all, 1), 0, kMany));
 
@@ -129,143 +125,127 @@ Node JsonText::list(Node first, Node more, uint32_t min, uint32_t max) {
 }
 
 Node JsonText::string(uint32_t min, uint32_t max) {
-    const Node inside = syntax_.repeat(syntax_.rule(character_), min, max);
-    return syntax_.sequence({sign('"'), inside, sign('"')});
+    return in_quotes(syntax_.repeat(syntax_.rule(character_), min, max));
 }
 
-// What has to be escaped of first .. last, one by one.
-void JsonText::add_escaped(Vector<Node> &out, uint32_t first, uint32_t last) {
-    for (uint32_t code = first; code <= last && code <= '\\'; code++) {
-        if (code >= 0x20 && code != '"' && code != '\\') continue;
-        char text[8];
-        const size_t length = write_character(text, code);
-        out.push_back(syntax_.literal({text, length}));
+// ---- characters ----
+
+void JsonText::add_short_escapes(Vector<Node> &out, Range r) {
+    static constexpr struct {
+        char code, letter;
+    } kShort[] = {{'"', '"'},  {'\\', '\\'}, {'/', '/'},  {'\b', 'b'},
+                  {'\f', 'f'}, {'\n', 'n'},  {'\r', 'r'}, {'\t', 't'}};
+    for (const auto &escape : kShort) {
+        const auto code = static_cast<uint32_t>(escape.code);
+        const char text[] = {'\\', escape.letter};
+        if (r.first <= code && code <= r.last) out.push_back(syntax_.literal({text, 2}));
     }
 }
 
-Node JsonText::character(const Range *ranges, size_t n) {
-    static constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}};
+Node JsonText::hex_digit(uint32_t first, uint32_t last) {
+    Vector<Range> ranges{HostAllocator<Range>(syntax_.host())};
+    if (first < 10) ranges.push_back({'0' + first, '0' + std::min(last, 9u)});
+    for (const uint32_t a : {uint32_t{'A'}, uint32_t{'a'}})
+        if (last >= 10) ranges.push_back({a + std::max(first, 10u) - 10, a + last - 10});
+    return syntax_.set(ranges.data(), ranges.size());
+}
+
+// Numbers first .. last in so many digits; calls itself for the next digit.
+Node JsonText::hex(uint32_t first, uint32_t last, unsigned n_digits) {
+    const uint32_t unit = uint32_t{1} << 4 * (n_digits - 1);
+    if (n_digits == 1) return hex_digit(first, last);
+    if (first == 0 && last == 16 * unit - 1)
+        return syntax_.repeat(hex_digit(0, 15), n_digits, n_digits);
+    Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
+    const auto add = [&](uint32_t digit, uint32_t low, uint32_t high) {
+        ways.push_back(syntax_.sequence({hex_digit(digit, digit), hex(low, high, n_digits - 1)}));
+    };
+    uint32_t a = first / unit, b = last / unit;
+    if (a == b) {
+        add(a, first % unit, last % unit);
+    } else {
+        if (first % unit > 0) add(a++, first % unit, unit - 1);
+        if (last % unit < unit - 1) add(b--, 0, last % unit);
+        if (a <= b)
+            ways.push_back(syntax_.sequence(
+                {hex_digit(a, b), syntax_.repeat(hex_digit(0, 15), n_digits - 1, n_digits - 1)}));
+    }
+    return syntax_.choice(ways.data(), ways.size());
+}
+
+Node JsonText::escaped(Range r) { // below 2^16
+    return syntax_.sequence({syntax_.literal("\\u"), hex(r.first, r.last, 4)});
+}
+
+Node JsonText::escaped_pair(Range high, Range low) {
+    return syntax_.sequence({escaped({0xd800 + high.first, 0xd800 + high.last}),
+                             escaped({0xdc00 + low.first, 0xdc00 + low.last})});
+}
+
+// By \u and four digits, or two halves of a character so.
+void JsonText::add_escapes(Vector<Node> &out, Range r) {
+    Range part = r;
+    if (cut(part, {0, 0xd7ff})) out.push_back(escaped(part));
+    part = r;
+    if (cut(part, {0xe000, 0xffff})) out.push_back(escaped(part));
+    part = r;
+    if (!cut(part, {0x10000, kLastCode})) return;
+    uint32_t a = (part.first - 0x10000) >> 10, b = (part.last - 0x10000) >> 10;
+    const uint32_t first = part.first & 0x3ff, last = part.last & 0x3ff;
+    if (a == b) return out.push_back(escaped_pair({a, a}, {first, last}));
+    if (first > 0) out.push_back(escaped_pair({a, a}, {first, 0x3ff})), a++;
+    if (last < 0x3ff) out.push_back(escaped_pair({b, b}, {0, last})), b--;
+    if (a <= b) out.push_back(escaped_pair({a, b}, {0, 0x3ff}));
+}
+
+Node JsonText::new_character(const Range *ranges, size_t n) {
     Vector<Range> plain{HostAllocator<Range>(syntax_.host())};
     Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
+    const bool all_controls = holds(ranges, n, kControls), all_beyond = holds(ranges, n, kBeyond);
+    if (all_controls) ways.push_back(syntax_.rule(control_));
+    if (all_beyond) ways.push_back(syntax_.rule(beyond_));
     for (size_t i = 0; i < n; i++) {
-        const Range r = ranges[i];
-        const bool controls = r.first == 0 && r.last >= 0x1f;
-        if (controls) ways.push_back(syntax_.rule(controls_));
-        add_escaped(ways, controls ? 0x20 : r.first, r.last);
+        Range part = ranges[i];
         for (const Range other : kItself)
-            if (other.first <= r.last && other.last >= r.first)
-                plain.push_back({std::max(other.first, r.first), std::min(other.last, r.last)});
+            if (part = ranges[i]; cut(part, other)) plain.push_back(part);
+        if (part = ranges[i]; !all_controls && cut(part, kControls)) {
+            add_short_escapes(ways, part);
+            ways.push_back(escaped(part));
+        }
+        if (part = ranges[i]; cut(part, {' ', 0x7e})) add_short_escapes(ways, part);
+        if (part = ranges[i]; !all_beyond && cut(part, kBeyond)) add_escapes(ways, part);
     }
     if (!plain.empty() || ways.empty()) ways.push_back(syntax_.set(plain.data(), plain.size()));
     return syntax_.choice(ways.data(), ways.size());
 }
 
+Node JsonText::character(const Range *ranges, size_t n) {
+    if (n <= kFewRanges) return new_character(ranges, n);
+    const auto [at, fresh] =
+        sets_.try_emplace(Ranges(ranges, ranges + n, HostAllocator<Range>(syntax_.host())), 0);
+    if (fresh) at->second = syntax_.rule(define("character", new_character(ranges, n)));
+    return at->second;
+}
+
 Node JsonText::quoted(std::string_view text) {
-    Vector<char> out{HostAllocator<char>(syntax_.host())};
-    out.push_back('"');
-    for (size_t i = 0; i < text.size(); i += chat::step(text, i)) {
-        char one[8];
-        out.insert(out.end(), one, one + write_character(one, chat::decode(text, i)));
-    }
-    out.push_back('"');
-    return syntax_.literal({out.data(), out.size()});
-}
-
-// ---- whole numbers ----
-
-// Texts of the same length, not less than these digits.
-Node JsonText::at_least(std::string_view digits) {
-    Node node = syntax_.empty();
-    uint32_t behind = 0;
-    const Node any = syntax_.set({{'0', '9'}});
-    for (size_t i = digits.size(); i-- > 0; behind++) {
-        const auto d = static_cast<uint32_t>(static_cast<uint8_t>(digits[i]));
-        const Node same = syntax_.sequence({sign(digits[i]), node});
-        const Node more = d < '9' ? syntax_.sequence({syntax_.set({{d + 1, '9'}}),
-                                                      syntax_.repeat(any, behind, behind)})
-                                  : syntax_.set(nullptr, 0);
-        node = syntax_.choice({same, more});
-    }
-    return node;
-}
-
-Node JsonText::at_most(std::string_view digits) {
-    Node node = syntax_.empty();
-    uint32_t behind = 0;
-    const Node any = syntax_.set({{'0', '9'}});
-    for (size_t i = digits.size(); i-- > 0; behind++) {
-        const auto d = static_cast<uint32_t>(static_cast<uint8_t>(digits[i]));
-        const Node same = syntax_.sequence({sign(digits[i]), node});
-        const Node less = d > '0' ? syntax_.sequence({syntax_.set({{'0', d - 1}}),
-                                                      syntax_.repeat(any, behind, behind)})
-                                  : syntax_.set(nullptr, 0);
-        node = syntax_.choice({same, less});
-    }
-    return node;
-}
-
-Node JsonText::digits(uint64_t low, uint64_t high) {
-    char a[24], b[24];
-    const size_t n = print_text(a, sizeof a, "%" PRIu64, low);
-    print_text(b, sizeof b, "%" PRIu64, high);
-    size_t same = 0;
-    while (same < n && a[same] == b[same]) same++;
-    const Node begin = syntax_.literal({a, same});
-    if (same == n) return begin;
-    const std::string_view low_rest(a + same + 1, n - same - 1),
-        high_rest(b + same + 1, n - same - 1);
-    const auto first = static_cast<uint32_t>(static_cast<uint8_t>(a[same])),
-               last = static_cast<uint32_t>(static_cast<uint8_t>(b[same]));
-    const auto behind = static_cast<uint32_t>(low_rest.size());
-    const Node middle =
-        last - first > 1
-            ? syntax_.sequence({syntax_.set({{first + 1, last - 1}}),
-                                syntax_.repeat(syntax_.set({{'0', '9'}}), behind, behind)})
-            : syntax_.set(nullptr, 0);
-    return syntax_.sequence(
-        {begin, syntax_.choice({syntax_.sequence({sign(a[same]), at_least(low_rest)}), middle,
-                                syntax_.sequence({sign(b[same]), at_most(high_rest)})})});
-}
-
-// Length by length.
-Node JsonText::naturals(uint64_t low, const uint64_t *high) {
-    Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
-    uint64_t least = 0, most = 9;
-    for (uint32_t n = 1;; n++) {
-        if (most >= low && (!high || least <= *high)) {
-            const uint64_t from = std::max(low, least), to = high ? std::min(*high, most) : most;
-            ways.push_back(digits(from, to));
-        }
-        if (high ? most >= *high : most >= low) {
-            if (!high)
-                ways.push_back(
-                    syntax_.sequence({syntax_.set({{'1', '9'}}),
-                                      syntax_.repeat(syntax_.set({{'0', '9'}}), n, kMany)}));
-            break;
-        }
-        least = most + 1;
-        most = n >= 19 ? UINT64_MAX : most * 10 + 9;
-    }
-    return syntax_.choice(ways.data(), ways.size());
-}
-
-Node JsonText::integers(const int64_t *low, const int64_t *high) {
-    if (low && high && *low > *high) return syntax_.set(nullptr, 0);
-    const auto size_of = [](int64_t v) {
-        return v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
+    Vector<Node> parts{HostAllocator<Node>(syntax_.host())};
+    size_t plain = 0; // from here on: characters that are written in one way
+    const auto flush = [&](size_t end) {
+        if (end > plain) parts.push_back(syntax_.literal(text.substr(plain, end - plain)));
     };
-    Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
-    if (!low || *low < 0) { // -|low| .. -1
-        const uint64_t most = low ? size_of(*low) : 0;
-        const uint64_t least = high && *high < 0 ? size_of(*high) : 1;
-        ways.push_back(syntax_.sequence({sign('-'), naturals(least, low ? &most : nullptr)}));
+    parts.push_back(sign('"'));
+    for (size_t i = 0, step; i < text.size(); i += step) {
+        step = chat::step(text, i);
+        const uint32_t code = chat::decode(text, i);
+        if (code >= ' ' && code < 0x7f && code != '"' && code != '\\' && code != '/') continue;
+        const Range one = {code, code};
+        flush(i);
+        parts.push_back(new_character(&one, 1));
+        plain = i + step;
     }
-    if (!high || *high >= 0) {
-        const uint64_t most = high ? size_of(*high) : 0;
-        const uint64_t least = low && *low > 0 ? size_of(*low) : 0;
-        ways.push_back(naturals(least, high ? &most : nullptr));
-    }
-    return syntax_.choice(ways.data(), ways.size());
+    flush(text.size());
+    parts.push_back(sign('"'));
+    return syntax_.sequence(parts.data(), parts.size());
 }
 
 } // namespace ggufx::grammar

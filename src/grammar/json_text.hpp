@@ -1,9 +1,11 @@
 // How JSON is written: parts of a grammar for white space, values of any kind, characters of
-// strings, whole numbers within bounds.
+// strings.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "grammar/syntax.hpp"
+
+#include <map>
 
 namespace ggufx::grammar {
 
@@ -17,16 +19,14 @@ public:
     Node any_array() { return syntax_.rule(array_); }
     Node any_string() { return syntax_.rule(string_); }
     Node any_number() { return syntax_.rule(number_); }
-    Node any_integer() { return syntax_.rule(integer_); }
-    Node string(uint32_t min, uint32_t max); // so many characters, written in any way
+    Node string(uint32_t min, uint32_t max); // so many characters, each written in any way
 
-    // One character of sorted ranges in the one way that Python's json.dumps has.
+    // One character of sorted ranges: as itself or, where some programs escape it, escaped: controls, a
+    // quote, a slash, a backslash and all beyond ASCII.
     Node character(const Range *ranges, size_t n);
     Node any_text() { return syntax_.rule(plain_text_); } // any number of them
-    // A text within quotes, so written; it is UTF-8.
-    Node quoted(std::string_view text);
-    // Whole numbers from low to high, where there are such bounds.
-    Node integers(const int64_t *low, const int64_t *high);
+    Node quoted(std::string_view text);                   // so written; it is UTF-8
+    Node in_quotes(Node text) { return syntax_.sequence({sign('"'), text, sign('"')}); }
     // first (, more){min, max}, with space
     Node list(Node first, Node more, uint32_t min, uint32_t max);
     Node between(char open, Node inside, char close);
@@ -35,16 +35,23 @@ public:
 
 private:
     Node sign(char c);
-    Node digits(uint64_t low, uint64_t high); // as many digits in both
-    Node at_least(std::string_view digits);
-    Node at_most(std::string_view digits);
-    Node naturals(uint64_t low, const uint64_t *high);
-    void add_escaped(Vector<Node> &out, uint32_t first, uint32_t last);
+    void add_short_escapes(Vector<Node> &out, Range r);
+    void add_escapes(Vector<Node> &out, Range r);
+    Node hex_digit(uint32_t first, uint32_t last);
+    Node hex(uint32_t first, uint32_t last, unsigned n_digits);
+    Node escaped(Range r);
+    Node escaped_pair(Range high, Range low);
+    Node new_character(const Range *ranges, size_t n);
     uint32_t define(const char *name, Node body);
 
+    using Ranges = Vector<Range>;
+    struct Less {
+        bool operator()(const Ranges &a, const Ranges &b) const;
+    };
     Syntax &syntax_;
-    uint32_t space_, character_, controls_, plain_text_, string_, integer_, number_, value_,
-        object_, array_;
+    uint32_t space_, character_, control_, beyond_, plain_text_, string_, number_, value_, object_,
+        array_;
+    std::map<Ranges, Node, Less, HostAllocator<std::pair<const Ranges, Node>>> sets_; // large ones
 };
 
 } // namespace ggufx::grammar

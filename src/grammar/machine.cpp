@@ -7,12 +7,21 @@
 
 namespace ggufx::grammar {
 
+namespace {
+
+// Where a text stands between members: in front of the first, behind one, behind a comma.
+enum : uint32_t { kBare, kBehind, kNext, kPlaceBits = 2 };
+
+} // namespace
+
 Machine::Machine(const Host *host, const Program &program)
     : program_(program), n_classes_(program.n_classes), frames_(HostAllocator<Frame>(host)),
       places_(HostAllocator<Set>(host)), items_(HostAllocator<Stack>(host)),
       steps_(HostAllocator<uint32_t>(host)), frame_table_(host), place_table_(host),
-      seen_(HostAllocator<uint32_t>(host)), todo_(HostAllocator<Stack>(host)),
-      found_(HostAllocator<Stack>(host)) {
+      known_(HostAllocator<uint32_t>(host)),
+      known_index_(HostAllocator<std::pair<const Vector<uint32_t>, uint32_t>>(host)),
+      words_(HostAllocator<uint32_t>(host)), seen_(HostAllocator<uint32_t>(host)),
+      todo_(HostAllocator<Stack>(host)), found_(HostAllocator<Stack>(host)) {
     frames_.push_back({kFail, 0, kEnd, 0});
     frames_.push_back({kFail, 0, kEnd, 0});
     seen_.assign(2, 0);
@@ -127,6 +136,64 @@ void Machine::settle_one(Stack stack) {
         const uint32_t more = r.max == kMany ? std::min(frame.count + 1, r.min) : frame.count + 1;
         return visit(push(r.body, 0, push(frame.code, more, frame.below)));
     }
+    case Op::pick:
+        return settle_members(frame, in);
+    }
+}
+
+// The number of what is known of members; 0 is that none came.
+uint32_t Machine::intern_known(const Vector<uint32_t> &words) {
+    const auto found = known_index_.find(words);
+    if (found != known_index_.end()) return found->second;
+    const auto number = static_cast<uint32_t>(known_.size() + 1);
+    if (known_.size() + words.size() >= INT32_MAX) throw std::bad_alloc();
+    known_.insert(known_.end(), words.begin(), words.end());
+    try {
+        known_index_.emplace(words, number);
+    } catch (...) {
+        known_.resize(number - 1);
+        throw;
+    }
+    return number;
+}
+
+void Machine::read_known(Vector<uint32_t> &out, const Frame &frame) const {
+    const uint32_t pick = program_.code[frame.code].a, n = program_.picks[pick].n_words();
+    out.assign(n, 0);
+    out[0] = pick;
+    if (frame.count > 0) std::copy_n(known_.begin() + (frame.count - 1), n, out.begin());
+}
+
+// Behind a member comes the end or a comma; then a member that may still come. No step is taken from
+// which those that have to come cannot.
+void Machine::settle_members(const Frame &frame, const Instruction &in) {
+    const Pick &pick = program_.picks[in.a];
+    read_known(words_, frame);
+    const uint32_t count = words_[1] >> kPlaceBits, place = words_[1] & ((1u << kPlaceBits) - 1);
+    const auto has = [&](uint32_t i) { return (words_[2 + i / 32] >> i % 32 & 1) != 0; };
+    uint32_t n_missing = 0, n_free = 0; // of required ones, of all that come once
+    for (uint32_t i = 0; i < pick.n_once; i++) {
+        n_missing += i < pick.n_required && !has(i);
+        n_free += !has(i);
+    }
+    work_ += pick.n / 8;
+    count_work();
+    if (place != kNext && n_missing == 0 && count >= pick.min) visit(push(in.b, 0, frame.below));
+    const uint32_t room = pick.max == kMany ? kMany : pick.max - count;
+    if (room == 0 || (n_free == 0 && !pick.has_often())) return;
+    if (place == kBehind) {
+        words_[1] = count << kPlaceBits | kNext;
+        return visit(push(pick.between, 0, push(frame.code, intern_known(words_), frame.below)));
+    }
+    const uint32_t most = pick.max != kMany ? pick.max : pick.counts() ? pick.min : 1;
+    words_[1] = std::min(count + 1, most) << kPlaceBits | kBehind;
+    for (uint32_t i = 0; i < pick.n; i++) {
+        const bool once = i < pick.n_once;
+        if ((once && has(i)) || (i >= pick.n_required && n_missing >= room)) continue;
+        if (once) words_[2 + i / 32] |= 1u << i % 32;
+        const uint32_t known = intern_known(words_);
+        if (once) words_[2 + i / 32] &= ~(1u << i % 32);
+        visit(push(program_.targets[pick.first + i], 0, push(frame.code, known, frame.below)));
     }
 }
 
@@ -299,13 +366,18 @@ void Machine::describe(Vector<uint32_t> &out, Place place) const {
     struct Part {
         uint32_t first, n;
     };
-    Vector<uint32_t> texts{frames_.get_allocator()};
+    Vector<uint32_t> texts{frames_.get_allocator()}, known(texts);
     Vector<Part> parts{frames_.get_allocator()};
     for (uint32_t i = 0; i < n_stacks(place); i++) {
         const auto first = static_cast<uint32_t>(texts.size());
         for (Stack s = stacks(place)[i]; s > kBeyond; s = below(s)) {
             texts.push_back(frames_[s].code);
-            texts.push_back(frames_[s].count);
+            if (program_.code[frames_[s].code].op == Op::pick) {
+                read_known(known, frames_[s]);
+                texts.insert(texts.end(), known.begin(), known.end());
+            } else {
+                texts.push_back(frames_[s].count);
+            }
         }
         parts.push_back({first, static_cast<uint32_t>(texts.size()) - first});
     }
@@ -324,7 +396,8 @@ void Machine::describe(Vector<uint32_t> &out, Place place) const {
 // ---- memory ----
 
 size_t Machine::bytes() const {
-    return frames_.size() * (sizeof(Frame) + 12) + steps_.size() * 4 + items_.size() * 4;
+    return frames_.size() * (sizeof(Frame) + 12) + steps_.size() * 4 + items_.size() * 4 +
+           known_.size() * 8 + known_index_.size() * 64;
 }
 
 void Machine::copy(const Machine &other, Vector<Place> &kept) {
@@ -338,7 +411,12 @@ void Machine::copy(const Machine &other, Vector<Place> &kept) {
     number[kBeyond] = kBeyond;
     for (size_t i = 2; i < other.frames_.size(); i++) {
         const Frame &frame = other.frames_[i];
-        if (number[i]) number[i] = push(frame.code, frame.count, number[frame.below]);
+        uint32_t count = frame.count;
+        if (number[i] && count > 0 && program_.code[frame.code].op == Op::pick) {
+            other.read_known(words_, frame);
+            count = intern_known(words_);
+        }
+        if (number[i]) number[i] = push(frame.code, count, number[frame.below]);
     }
     for (Place &place : kept) {
         found_.clear();
@@ -356,6 +434,8 @@ void Machine::keep(Vector<Place> &kept) {
     places_.swap(fresh.places_);
     items_.swap(fresh.items_);
     steps_.swap(fresh.steps_);
+    known_.swap(fresh.known_);
+    known_index_.swap(fresh.known_index_);
     frame_table_.slots.swap(fresh.frame_table_.slots);
     place_table_.slots.swap(fresh.place_table_.slots);
     seen_.swap(fresh.seen_);

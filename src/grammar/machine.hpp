@@ -7,6 +7,8 @@
 #include "grammar/plain.hpp"
 #include "grammar/program.hpp"
 
+#include <map>
+
 namespace ggufx::grammar {
 
 using Stack = uint32_t;
@@ -69,7 +71,7 @@ private:
     static constexpr uint32_t kUnknown = UINT32_MAX;
     static constexpr uint32_t kMostLooks = 4096;
     struct Frame {
-        uint32_t code, count; // where it goes on, how often the repetition came
+        uint32_t code, count; // where it goes on; how often the repetition came, or the known set
         Stack below;
         uint32_t depth;
     };
@@ -85,6 +87,9 @@ private:
     void visit(Stack stack) { todo_.push_back(stack); }
     void settle(); // what is to do, into found_
     void settle_one(Stack stack);
+    void settle_members(const Frame &frame, const Instruction &in);
+    uint32_t intern_known(const Vector<uint32_t> &words);
+    void read_known(Vector<uint32_t> &out, const Frame &frame) const;
     void count_work();
     Place intern(); // found_
     Place find_step(Place place, uint8_t byte);
@@ -107,7 +112,14 @@ private:
     Vector<Stack> items_;
     Vector<uint32_t> steps_; // [places][classes]
     Table frame_table_, place_table_;
-    Vector<uint32_t> seen_; // of a stack: the round it was last visited in
+    // Of members in any order what a text has of them: the pick; how many came and where the text
+    // stands between them; a bit for each that came. Equal ones are one.
+    Vector<uint32_t> known_;
+    std::map<Vector<uint32_t>, uint32_t, std::less<Vector<uint32_t>>,
+             HostAllocator<std::pair<const Vector<uint32_t>, uint32_t>>>
+        known_index_;
+    Vector<uint32_t> words_; // of a set that is made
+    Vector<uint32_t> seen_;  // of a stack: the round it was last visited in
     Vector<Stack> todo_, found_;
     uint32_t round_ = 0;
     uint64_t work_ = 0;

@@ -1,273 +1,146 @@
-// See pattern.hpp. \d and \w are those of ASCII; \s is what both ECMA-262 and Python call a space.
+// See pattern.hpp: what a pattern comes to, as a language or as rules.
 // SPDX-License-Identifier: MIT
 #include "grammar/pattern.hpp"
 
-#include "base/hex.hpp"
-#include "chat/text.hpp"
-
-#include <inttypes.h>
+#include "base/unicode.hpp"
 
 namespace ggufx::grammar {
 
-namespace {
-
-constexpr Range kDigits[] = {{'0', '9'}};
-constexpr Range kWord[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-constexpr Range kSpaces[] = {{'\t', '\r'},     {' ', ' '},       {0xa0, 0xa0},
-                             {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029},
-                             {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
-// What either of them has: the others are no spaces for both.
-constexpr Range kMaybeSpaces[] = {{'\t', '\r'},     {0x1c, ' '},      {0x85, 0x85},
-                                  {0xa0, 0xa0},     {0x1680, 0x1680}, {0x2000, 0x200a},
-                                  {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
-                                  {0x3000, 0x3000}, {0xfeff, 0xfeff}};
-constexpr Range kLineEnds[] = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
-
-class Reader {
-public:
-    Reader(Syntax &syntax, JsonText &json, std::string_view pattern, const char *what)
-        : syntax_(syntax), json_(json), s_(pattern), what_(what) {}
-
-    Node read() {
-        const Node body = choice(0);
-        if (i_ < s_.size()) refuse(Status::malformed, "a ')' that closes nothing");
-        return syntax_.sequence({syntax_.literal("\""), body, syntax_.literal("\"")});
+const Vector<Range> &CharacterSets::of(uint64_t categories) {
+    const auto found = known_.find(categories);
+    if (found != known_.end()) return found->second;
+    Vector<Range> ranges{HostAllocator<Range>(known_.get_allocator().host())};
+    for (uint32_t code = 0; code <= kLastCode; code++) {
+        if (!(categories >> static_cast<unsigned>(category_of(code)) & 1)) continue;
+        if (!ranges.empty() && ranges.back().last + 1 == code)
+            ranges.back().last = code;
+        else
+            ranges.push_back({code, code});
     }
+    return known_.emplace(categories, std::move(ranges)).first->second;
+}
 
-private:
-    using Ranges = Vector<Range>;
-    Ranges ranges() const { return Ranges(HostAllocator<Range>(syntax_.host())); }
-    Vector<Node> nodes() const { return Vector<Node>(HostAllocator<Node>(syntax_.host())); }
-    char peek(size_t ahead = 0) const { return i_ + ahead < s_.size() ? s_[i_ + ahead] : '\0'; }
-    bool at_end() const { return i_ >= s_.size(); }
-    [[noreturn]] void refuse(Status status, const char *why) const {
-        fail(status, {}, "%s: the pattern has %s at byte %" PRIu64, what_, why,
-             static_cast<uint64_t>(i_));
-    }
-    Node one_of(Ranges &set) {
-        return json_.character(set.data(), merge_ranges(set.data(), set.size()));
-    }
-    template <size_t N> static void add(Ranges &out, const Range (&set)[N]) {
-        out.insert(out.end(), set, set + N);
-    }
-    template <size_t N> static void add_others(Ranges &out, const Range (&set)[N]) {
-        negate_ranges(out, set, N);
-    }
-    Node any() { return json_.any_text(); }
+bool Pattern::is_assertion(const Part &part) {
+    return part.form == Form::begin || part.form == Form::end || part.form == Form::look ||
+           part.form == Form::look_not;
+}
 
-    // Calls itself through item(), at most kPatternDepth within another.
-    Node choice(unsigned depth) {
-        Vector<Node> ways = nodes();
-        for (;;) {
-            ways.push_back(sequence(depth));
-            if (peek() != '|' || at_end()) break;
-            i_++;
-        }
-        return syntax_.choice(ways.data(), ways.size());
+void Pattern::refuse(const char *why) const {
+    fail(Status::unsupported, {}, "%s: the pattern has %s", what_, why);
+}
+
+// ---- as a language ----
+
+// Texts that begin with what a part takes and go on with `then`, which ends with the text. Calls
+// itself, as deep as groups are.
+Regex Pattern::read_part(Regexes &regexes, uint32_t number, Regex then, bool at_begin,
+                         bool larger) const {
+    const Part &part = parts_[number];
+    const uint32_t *const children = children_.data() + part.first;
+    regexes.charge(1);
+    switch (part.form) {
+    case Form::set: {
+        const uint32_t first = larger ? part.first_larger : part.first;
+        const uint32_t n = larger ? part.n_larger : part.n;
+        return regexes.sequence(regexes.set(ranges_.data() + first, n), then);
     }
-
-    Node sequence(unsigned depth) {
-        Vector<Node> parts = nodes();
-        bool begins = false, ends = false;
-        if (depth == 0 && peek() == '^') begins = true, i_++;
-        if (depth == 0 && !begins) parts.push_back(any());
-        while (!at_end() && peek() != '|' && peek() != ')') {
-            if (peek() == '$' && depth == 0) {
-                i_++;
-                ends = true;
-                if (!at_end() && peek() != '|' && peek() != ')')
-                    refuse(Status::unsupported, "something behind '$'");
-                break;
-            }
-            parts.push_back(repeated(item(depth)));
-        }
-        if (depth == 0 && !ends) parts.push_back(any());
-        return syntax_.sequence(parts.data(), parts.size());
+    case Form::sequence: {
+        uint32_t n_begin = 0; // parts that stand at the begin: behind assertions alone
+        while (at_begin && n_begin < part.n && is_assertion(parts_[children[n_begin]])) n_begin++;
+        if (n_begin < part.n && parts_[children[n_begin]].may_be_empty)
+            for (uint32_t k = n_begin + 1; k < part.n; k++)
+                if (parts_[children[k]].has_begin) refuse("'^' behind what may be empty");
+        for (uint32_t k = part.n; k-- > 0;)
+            then = read_part(regexes, children[k], then, at_begin && k <= n_begin, larger);
+        return then;
     }
-
-    Node item(unsigned depth) {
-        const char c = peek();
-        Ranges set = ranges();
-        switch (c) {
-        case '(':
-            return group(depth);
-        case '[':
-            return char_class();
-        case '.':
-            i_++;
-            add_others(set, kLineEnds);
-            return one_of(set);
-        case '^':
-        case '$':
-            refuse(Status::unsupported, "'^' or '$' within it");
-        case '*':
-        case '+':
-        case '?':
-        case '{':
-            refuse(Status::malformed, "a repetition of nothing");
-        default:
-            if (!class_escape(set)) {
-                const uint32_t code = character(false);
-                set.push_back({code, code});
-            }
-            return one_of(set);
-        }
+    case Form::choice: {
+        Vector<Regex> ways{HostAllocator<Regex>(regexes.host())};
+        for (uint32_t i = 0; i < part.n; i++)
+            ways.push_back(read_part(regexes, children[i], then, at_begin, larger));
+        return regexes.either(ways.data(), ways.size());
     }
-
-    Node group(unsigned depth) {
-        if (depth >= kPatternDepth) refuse(Status::limit, "groups nested too deep");
-        i_++;
-        if (peek() == '?') {
-            if (peek(1) == '<' && peek(2) != '=' && peek(2) != '!') { // a name
-                while (!at_end() && peek() != '>') i_++;
-                i_++;
-            } else if (peek(1) == ':') {
-                i_ += 2;
-            } else {
-                refuse(Status::unsupported, "an assertion, '(?'");
-            }
-        }
-        const Node node = choice(depth + 1);
-        if (peek() != ')') refuse(Status::malformed, "a group without its closing ')'");
-        i_++;
-        return node;
+    case Form::repeat:
+        return read_repeat(regexes, part, then, at_begin, larger);
+    case Form::begin:
+        return at_begin ? then : regexes.none();
+    case Form::end:
+        return regexes.has_empty(then) ? regexes.empty() : regexes.none();
+    case Form::look:
+        return regexes.both(read_part(regexes, children[0], regexes.any(), at_begin, larger), then);
+    case Form::look_not:
+        return regexes.both(
+            regexes.other(read_part(regexes, children[0], regexes.any(), at_begin, !larger)), then);
     }
+    return regexes.none();
+}
 
-    bool number(uint32_t *out) {
-        uint64_t n = 0;
-        const size_t begin = i_;
-        for (; peek() >= '0' && peek() <= '9'; i_++) {
-            n = n * 10 + static_cast<uint64_t>(peek() - '0');
-            if (n >= kMany) refuse(Status::limit, "a repetition of 2^32 times or more");
-        }
-        *out = static_cast<uint32_t>(n);
-        return i_ > begin;
+Regex Pattern::read_repeat(Regexes &regexes, const Part &part, Regex then, bool at_begin,
+                           bool larger) const {
+    const uint32_t child = children_[part.first];
+    if (!parts_[child].asserts) {
+        const Regex one = read_part(regexes, child, regexes.empty(), at_begin, larger);
+        return regexes.sequence(regexes.repeat(one, part.min, part.max), then);
     }
-
-    Node repeated(Node node) {
-        const char c = peek();
-        if (at_end() || (c != '*' && c != '+' && c != '?' && c != '{')) return node;
-        uint32_t min = c == '+', max = c == '?' ? 1 : kMany;
-        i_++;
-        if (c == '{') {
-            if (!number(&min)) refuse(Status::unsupported, "a '{' that is no repetition");
-            max = min;
-            if (peek() == ',') {
-                i_++;
-                if (!number(&max)) max = kMany;
-            }
-            if (peek() != '}' || max < min) refuse(Status::malformed, "a bad repetition");
-            i_++;
-        }
-        if (peek() == '?') i_++; // lazy: the same texts
-        return syntax_.repeat(node, min, max);
+    const uint32_t max = part.max;
+    if (max > kMostUnrolled || (max > 1 && parts_[child].has_begin && parts_[child].may_be_empty))
+        refuse("an assertion within a repetition");
+    Regex out = then; // so often, and any fewer times that are enough
+    for (uint32_t i = 0; i < max; i++) {
+        const Regex more = read_part(regexes, child, out, at_begin && i + 1 == max, larger);
+        out = i < max - part.min ? regexes.either(more, then) : more;
     }
+    return out;
+}
 
-    // \d and its like; false where there is none.
-    bool class_escape(Ranges &out) {
-        if (peek() != '\\') return false;
-        switch (peek(1)) {
-        case 'd':
-            add(out, kDigits);
-            break;
-        case 'D':
-            add_others(out, kDigits);
-            break;
-        case 'w':
-            add(out, kWord);
-            break;
-        case 'W':
-            add_others(out, kWord);
-            break;
-        case 's':
-            add(out, kSpaces);
-            break;
-        case 'S':
-            add_others(out, kMaybeSpaces);
-            break;
-        default:
-            return false;
-        }
-        i_ += 2;
-        return true;
-    }
+Regex Pattern::read(Regexes &regexes, bool larger) const {
+    if (!parts_[root_].has_begin)
+        return regexes.sequence(regexes.any(),
+                                read_part(regexes, root_, regexes.any(), false, larger));
+    const Regex at_begin = read_part(regexes, root_, regexes.any(), true, larger);
+    const Regex later = read_part(regexes, root_, regexes.any(), false, larger);
+    const Range all = {0, kLastCode};
+    const Regex some = regexes.sequence(regexes.set(&all, 1), regexes.any());
+    return regexes.either(at_begin, regexes.sequence(some, later));
+}
 
-    uint32_t hex(unsigned digits) {
-        uint32_t code = 0;
-        for (unsigned k = 0; k < digits; k++, i_++) {
-            const int digit = hex_value(peek());
-            if (digit < 0) refuse(Status::malformed, "an escape without its digits");
-            code = code << 4 | static_cast<uint32_t>(digit);
-        }
-        if (code >= 0xd800 && code < 0xe000) refuse(Status::unsupported, "half a character");
-        return code;
-    }
+// ---- as rules ----
 
-    uint32_t character(bool in_class) {
-        if (peek() != '\\') {
-            const uint32_t code = chat::decode(s_, i_);
-            i_ += chat::step(s_, i_);
-            return code;
-        }
-        const char c = peek(1);
-        if (i_ + 1 >= s_.size()) refuse(Status::malformed, "a '\\' at its end");
-        i_ += 2;
-        static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
-        for (size_t k = 0; k < 5; k++)
-            if (c == from[k]) return static_cast<uint8_t>(to[k]);
-        if (c == 'x') return hex(2);
-        if (c == 'u') return hex(4);
-        if (c == '0' && !(peek() >= '0' && peek() <= '9')) return 0;
-        if (c == 'b' && in_class) return '\b';
-        const bool letter =
-            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        i_ -= 2;
-        if (letter) refuse(Status::unsupported, "an escape that is not supported");
-        i_++;
-        const uint32_t code = chat::decode(s_, i_);
-        i_ += chat::step(s_, i_);
-        return code;
-    }
+Node Pattern::write_part(Syntax &syntax, JsonText &json, uint32_t number) const {
+    const Part &part = parts_[number];
+    if (part.form == Form::set) return json.character(ranges_.data() + part.first, part.n);
+    Vector<Node> nodes{HostAllocator<Node>(syntax.host())};
+    for (uint32_t i = 0; i < part.n; i++)
+        nodes.push_back(write_part(syntax, json, children_[part.first + i]));
+    if (part.form == Form::repeat) return syntax.repeat(nodes[0], part.min, part.max);
+    if (part.form == Form::choice) return syntax.choice(nodes.data(), nodes.size());
+    return syntax.sequence(nodes.data(), nodes.size());
+}
 
-    Node char_class() {
-        i_++;
-        const bool negated = peek() == '^';
-        if (negated) i_++;
-        Ranges set = ranges();
-        while (peek() != ']' || at_end()) {
-            if (at_end()) refuse(Status::malformed, "a class without its closing ']'");
-            if (class_escape(set)) continue;
-            const uint32_t first = character(true);
-            uint32_t last = first;
-            if (peek() == '-' && peek(1) != ']' && i_ + 1 < s_.size()) {
-                i_++;
-                Ranges other = ranges();
-                if (class_escape(other))
-                    refuse(Status::unsupported, "a range that ends in a class");
-                last = character(true);
-                if (last < first)
-                    refuse(Status::malformed, "a range whose end is before its begin");
-            }
-            set.push_back({first, last});
-        }
-        i_++;
-        if (!negated) return one_of(set);
-        Ranges rest = ranges();
-        negate_ranges(rest, set.data(), merge_ranges(set.data(), set.size()));
-        return one_of(rest);
-    }
+// One of the outermost alternatives: what it leaves open at its ends is any text.
+Node Pattern::write_way(Syntax &syntax, JsonText &json, uint32_t number) const {
+    const Part &part = parts_[number];
+    const bool many = part.form == Form::sequence;
+    const uint32_t *const items = many ? children_.data() + part.first : &number;
+    const uint32_t n = many ? part.n : 1;
+    Vector<Node> nodes{HostAllocator<Node>(syntax.host())};
+    if (n == 0 || parts_[items[0]].form != Form::begin) nodes.push_back(json.any_text());
+    for (uint32_t i = 0; i < n; i++)
+        if (parts_[items[i]].form != Form::begin && parts_[items[i]].form != Form::end)
+            nodes.push_back(write_part(syntax, json, items[i]));
+    if (n == 0 || parts_[items[n - 1]].form != Form::end) nodes.push_back(json.any_text());
+    return syntax.sequence(nodes.data(), nodes.size());
+}
 
-    Syntax &syntax_;
-    JsonText &json_;
-    std::string_view s_;
-    const char *what_;
-    size_t i_ = 0;
-};
-
-} // namespace
-
-Node read_pattern(Syntax &syntax, JsonText &json, std::string_view pattern, const char *what) {
-    return Reader(syntax, json, pattern, what).read();
+Node Pattern::write(Syntax &syntax, JsonText &json) const {
+    const Part &root = parts_[root_];
+    Vector<Node> ways{HostAllocator<Node>(syntax.host())};
+    if (root.form == Form::choice)
+        for (uint32_t i = 0; i < root.n; i++)
+            ways.push_back(write_way(syntax, json, children_[root.first + i]));
+    else
+        ways.push_back(write_way(syntax, json, root_));
+    return json.in_quotes(syntax.choice(ways.data(), ways.size()));
 }
 
 } // namespace ggufx::grammar

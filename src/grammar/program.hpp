@@ -17,6 +17,7 @@ enum class Op : uint8_t {
     fork,  // goes on at each of targets a .. a + b
     call,  // rule's entry a, then b
     count, // repetition a, then b
+    pick,  // members a in any order, then b
 };
 
 struct Instruction {
@@ -29,6 +30,15 @@ struct Edge {
 };
 struct Repetition {
     uint32_t body, min, max;
+};
+
+struct Pick {
+    uint32_t between;  // instruction
+    uint32_t first, n; // targets: instructions of members
+    uint32_t n_required, n_once, min, max;
+    bool counts() const { return min > 1 || max != kMany; } // how many there were matters
+    bool has_often() const { return n > n_once; }
+    uint32_t n_words() const { return 2 + (n_once + 31) / 32; } // of what is known of a text
 };
 
 constexpr uint32_t kReturn = 0, kFail = 1; // instructions that are always there
@@ -45,11 +55,13 @@ struct Program {
     explicit Program(const Host *host)
         : code(HostAllocator<Instruction>(host)), edges(HostAllocator<Edge>(host)),
           targets(HostAllocator<uint32_t>(host)), repetitions(HostAllocator<Repetition>(host)),
-          entries(HostAllocator<uint32_t>(host)), runs(HostAllocator<uint8_t>(host)) {}
+          picks(HostAllocator<Pick>(host)), entries(HostAllocator<uint32_t>(host)),
+          runs(HostAllocator<uint8_t>(host)) {}
     Vector<Instruction> code;
     Vector<Edge> edges;
     Vector<uint32_t> targets;
     Vector<Repetition> repetitions;
+    Vector<Pick> picks;
     Vector<uint32_t> entries; // of rules
     Vector<uint8_t> runs;     // of instructions
     uint32_t root = kFail;    // instruction

@@ -7,14 +7,26 @@ namespace ggufx::grammar {
 
 namespace {
 
-// Calls visit(child) for what a node is made of; a rule's body is one.
+// What a child is for its parent.
+enum class Role : uint8_t {
+    needed, // one of those it waits for
+    once,   // a member that may come once
+    often,  // one that may come again
+};
+
+// Calls visit(child, role) for what a node is made of; a rule's body is one.
 template <class Visit> void each_child(const Syntax &syntax, const SyntaxNode &node, Visit visit) {
     if (node.form == Form::sequence || node.form == Form::choice) {
-        for (uint32_t i = 0; i < node.n; i++) visit(syntax.children(node)[i]);
+        for (uint32_t i = 0; i < node.n; i++) visit(syntax.children(node)[i], Role::needed);
+    } else if (node.form == Form::members) {
+        for (uint32_t i = 0; i + 1 < node.n; i++)
+            visit(syntax.children(node)[i + 1], i < node.n_required ? Role::needed
+                                                : i < node.n_once   ? Role::once
+                                                                    : Role::often);
     } else if (node.form == Form::repeat) {
-        visit(node.child);
+        visit(node.child, Role::needed);
     } else if (node.form == Form::rule) {
-        visit(syntax.rules()[node.first].body);
+        visit(syntax.rules()[node.first].body, Role::needed);
     }
 }
 
@@ -24,17 +36,22 @@ class Solver {
 public:
     explicit Solver(const Syntax &syntax)
         : syntax_(syntax), first_(numbers()), parents_(numbers()), waits_(numbers()),
-          ready_(numbers()) {
+          members_(numbers()), ready_(numbers()), roles_(HostAllocator<Role>(syntax.host())) {
         const size_t n = syntax.size();
         first_.assign(n + 1, 0);
         for (Node i = 0; i < n; i++)
-            each_child(syntax, syntax[i], [&](Node child) { first_[child + 1]++; });
+            each_child(syntax, syntax[i], [&](Node child, Role) { first_[child + 1]++; });
         for (size_t i = 0; i < n; i++) first_[i + 1] += first_[i];
         parents_.resize(first_[n]);
+        roles_.resize(first_[n]);
         Numbers next(first_);
         for (Node i = 0; i < n; i++)
-            each_child(syntax, syntax[i], [&](Node child) { parents_[next[child]++] = i; });
+            each_child(syntax, syntax[i], [&](Node child, Role role) {
+                roles_[next[child]] = role;
+                parents_[next[child]++] = i;
+            });
         waits_.resize(n);
+        members_.resize(n);
         ready_.reserve(n);
     }
 
@@ -47,25 +64,36 @@ public:
         };
         for (Node i = 0; i < syntax_.size(); i++) {
             const SyntaxNode &node = syntax_[i];
-            waits_[i] = node.form == Form::sequence ? node.n : 1;
+            const bool members = node.form == Form::members;
+            waits_[i] = node.form == Form::sequence ? node.n : members ? node.n_required : 1;
+            members_[i] = members && node.min > node.n_required ? node.min - node.n_required : 0;
             const bool leaf = node.form == Form::literal || node.form == Form::set;
             const bool at_once = leaf                        ? holds(node)
                                  : node.form == Form::repeat ? node.min == 0
-                                                             : waits_[i] == 0;
+                                                             : is_done(i);
             if (at_once) tell(i);
         }
         while (!ready_.empty()) {
             const Node node = ready_.back();
             ready_.pop_back();
-            for (uint32_t k = first_[node]; k < first_[node + 1]; k++)
-                if (waits_[parents_[k]] > 0 && --waits_[parents_[k]] == 0) tell(parents_[k]);
+            for (uint32_t k = first_[node]; k < first_[node + 1]; k++) {
+                const Node parent = parents_[k];
+                if (is_done(parent)) continue;
+                if (roles_[k] == Role::needed && waits_[parent] > 0) waits_[parent]--;
+                if (roles_[k] == Role::once && members_[parent] > 0) members_[parent]--;
+                if (roles_[k] == Role::often) members_[parent] = 0;
+                if (is_done(parent)) tell(parent);
+            }
         }
     }
 
 private:
+    bool is_done(Node node) const { return waits_[node] == 0 && members_[node] == 0; }
     Numbers numbers() const { return Numbers(HostAllocator<uint32_t>(syntax_.host())); }
     const Syntax &syntax_;
-    Numbers first_, parents_, waits_, ready_;
+    // waits_: children that are still needed; members_: how many more of any.
+    Numbers first_, parents_, waits_, members_, ready_;
+    Vector<Role> roles_; // of a node for each of its parents
 };
 
 } // namespace
@@ -89,6 +117,8 @@ void refuse_left_recursion(const Syntax &syntax, const Properties &properties,
     // The i-th child that a node can begin with, or none.
     const auto begins = [&](const SyntaxNode &node, uint32_t i) {
         if (node.form == Form::choice) return i < node.n ? syntax.children(node)[i] : kNoNode;
+        if (node.form == Form::members)
+            return i + 1 < node.n ? syntax.children(node)[i + 1] : kNoNode;
         if (node.form == Form::sequence) {
             if (i >= node.n || (i > 0 && !properties.empty[syntax.children(node)[i - 1]]))
                 return kNoNode;

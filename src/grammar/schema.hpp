@@ -7,8 +7,15 @@
 
 namespace ggufx::grammar {
 
+struct SchemaOptions {
+    bool compact = false;    // no space between values and signs
+    bool any_order = false;  // of the members of objects
+    bool formats = true;     // `format` is an assertion
+    bool any_number = false; // integers have any form of a number
+};
+
 // Throws Error (malformed, limit, unsupported: the keyword and the JSON pointer of its schema) /
 // std::bad_alloc.
-void read_schema(Syntax &syntax, std::string_view text, bool compact);
+void read_schema(Syntax &syntax, std::string_view text, const SchemaOptions &options);
 
 } // namespace ggufx::grammar

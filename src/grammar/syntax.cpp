@@ -27,16 +27,18 @@ Node Syntax::literal(std::string_view bytes) {
     if (bytes.size() > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2 GiB");
     texts_.insert(texts_.end(), bytes.begin(), bytes.end());
     return add({Form::literal, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(bytes.size()),
-                0, 0, 0});
+                0, 0, 0, 0, 0});
 }
 
 Node Syntax::set(const Range *ranges, size_t n) {
     const size_t first = ranges_.size();
-    if (n > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2^31 ranges");
+    if (n > kMostRanges - first)
+        fail(Status::limit, {}, "the grammar has over %" PRIu32 " ranges", kMostRanges);
     ranges_.insert(ranges_.end(), ranges, ranges + n);
     const size_t kept = merge_ranges(ranges_.data() + first, n);
     ranges_.resize(first + kept);
-    return add({Form::set, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(kept), 0, 0, 0});
+    return add(
+        {Form::set, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(kept), 0, 0, 0, 0, 0});
 }
 
 Node Syntax::group(Form form, const Node *nodes, size_t n) {
@@ -45,7 +47,8 @@ Node Syntax::group(Form form, const Node *nodes, size_t n) {
     uint32_t depth = 0;
     for (size_t i = 0; i < n; i++) depth = std::max(depth, nodes_[nodes[i]].depth);
     children_.insert(children_.end(), nodes, nodes + n);
-    return add({form, depth + 1, static_cast<uint32_t>(first), static_cast<uint32_t>(n), 0, 0, 0});
+    return add(
+        {form, depth + 1, static_cast<uint32_t>(first), static_cast<uint32_t>(n), 0, 0, 0, 0, 0});
 }
 
 Node Syntax::sequence(const Node *nodes, size_t n) {
@@ -57,11 +60,21 @@ Node Syntax::choice(const Node *nodes, size_t n) {
 }
 
 Node Syntax::repeat(Node child, uint32_t min, uint32_t max) {
-    return add({Form::repeat, nodes_[child].depth + 1, 0, 0, child, min, max});
+    return add({Form::repeat, nodes_[child].depth + 1, 0, 0, child, min, max, 0, 0});
 }
 
 Node Syntax::rule(uint32_t number) {
-    return add({Form::rule, 1, number, 0, 0, 0, 0});
+    return add({Form::rule, 1, number, 0, 0, 0, 0, 0, 0});
+}
+
+Node Syntax::members(const Members &of) {
+    const size_t first = children_.size();
+    uint32_t depth = nodes_[of.between].depth;
+    for (size_t i = 0; i < of.n; i++) depth = std::max(depth, nodes_[of.items[i]].depth);
+    children_.push_back(of.between);
+    children_.insert(children_.end(), of.items, of.items + of.n);
+    return add({Form::members, depth + 1, static_cast<uint32_t>(first),
+                static_cast<uint32_t>(of.n + 1), 0, of.min, of.max, of.n_required, of.n_once});
 }
 
 uint32_t Syntax::add_rule(std::string_view name, uint64_t offset) {

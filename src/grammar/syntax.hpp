@@ -14,7 +14,7 @@ namespace ggufx::grammar {
 
 constexpr uint32_t kMany = UINT32_MAX; // of a repetition: without an end
 constexpr uint32_t kNoNode = UINT32_MAX;
-constexpr uint32_t kMostNodes = 1 << 21;
+constexpr uint32_t kMostNodes = 1 << 21, kMostRanges = 1 << 23;
 constexpr uint32_t kDeepest = 200; // nodes within nodes: what walks them calls itself
 constexpr uint32_t kLastCode = 0x10ffff;
 
@@ -26,6 +26,7 @@ enum class Form : uint8_t {
     sequence, // all children, in order
     choice,   // one child
     repeat,   // the child, min to max times
+    members,  // children behind the first, which stands between them, in any order
     rule,     // what a rule says
 };
 
@@ -37,8 +38,10 @@ struct Range {
 struct SyntaxNode {
     Form form;
     uint32_t depth;
-    uint32_t first, n; // literal: bytes; set: ranges; sequence, choice: children; rule: its number
-    uint32_t child, min, max; // of a repetition
+    uint32_t first,
+        n; // literal: bytes; set: ranges; sequence, choice, members: children; rule: its number
+    uint32_t child, min, max;    // of a repetition; min and max of members, too
+    uint32_t n_required, n_once; // of members: the first ones, which come, which come once at most
 };
 
 struct Rule {
@@ -63,6 +66,15 @@ public:
     Node repeat(Node child, uint32_t min, uint32_t max);
     Node optional(Node child) { return repeat(child, 0, 1); }
     Node rule(uint32_t number);
+    // min to max of these in any order, with `between` between them. The first n_once come once at
+    // most, of them the first n_required always. None is empty.
+    struct Members {
+        Node between;
+        const Node *items;
+        size_t n;
+        uint32_t n_required, n_once, min, max;
+    };
+    Node members(const Members &of);
     uint32_t add_rule(std::string_view name, uint64_t offset); // without a body yet
     void set_body(uint32_t rule, Node body) { rules_[rule].body = body; }
     void set_root(uint32_t rule) { root_ = rule; }

@@ -101,7 +101,7 @@ class Objects(Served):
             self.assertIn(answer["n"], (1, 2))
         text = self.chat(response_format={"type": "json_object"}, max_tokens=5)["choices"][0]["message"]["content"]
         self.assertEqual(text.lstrip()[:1], "{")
-        bad = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "minProperties": 1}}}
+        bad = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "minProperties": 2}}}
         message = self.refused(400, "invalid_value", self.server.ask(CHAT, {"messages": STORY, "response_format": bad}))
         self.assertIn("minProperties", message)
 

@@ -26,6 +26,7 @@ static vocab v;
 
 typedef struct job {
     const char *text;
+    uint32_t kind;
     size_t n_tokens; /* letters a that were accepted */
     ggufx_status status;
     ggufx_error error;
@@ -38,7 +39,7 @@ static void *run_job(void *p) {
     ggufx_matcher *m = NULL;
     uint32_t bits[N_WORDS];
     const int32_t a = FIRST_BYTE + 'a';
-    j->status = create_grammar(&grammar, rt, &v, 0, j->text, strlen(j->text), &j->error);
+    j->status = create_grammar(&grammar, rt, &v, j->kind, j->text, strlen(j->text), &j->error);
     if (j->status == GGUFX_OK) j->status = ggufx_matcher_create(&m, grammar, &j->error);
     while (j->status == GGUFX_OK && j->n_tokens < 2000) {
         j->status = ggufx_matcher_mask(bits, N_WORDS, m, &j->error);
@@ -50,8 +51,9 @@ static void *run_job(void *p) {
     return NULL;
 }
 
-static void assert_ends(const char *text, ggufx_status want) {
-    job j = {.text = text};
+/* want: GGUFX_E_INTERNAL where any end will do. */
+static void assert_kind_ends(uint32_t kind, const char *text, ggufx_status want) {
+    job j = {.text = text, .kind = kind};
     pthread_attr_t attributes;
     pthread_t thread;
     const clock_t start = clock();
@@ -61,10 +63,14 @@ static void assert_ends(const char *text, ggufx_status want) {
     assert_int_equal(pthread_join(thread, NULL), 0);
     pthread_attr_destroy(&attributes);
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    if (j.status != want)
+    if (want != GGUFX_E_INTERNAL ? j.status != want : j.status == GGUFX_E_INTERNAL)
         fail_msg("%.70s: %s %s", text, ggufx_status_name(j.status), j.error.message);
     if (j.status != GGUFX_OK) assert_true(j.error.message[0]);
     if (!SLOW && seconds > 5) fail_msg("%.70s: %.1f s", text, seconds);
+}
+
+static void assert_ends(const char *text, ggufx_status want) {
+    assert_kind_ends(GGUFX_GRAMMAR_GBNF, text, want);
 }
 
 static void test_ambiguous_grammars_end(void **state) {
@@ -157,8 +163,89 @@ static int teardown(void **state) {
     return writer_teardown(state);
 }
 
+/* `head`, then n times `item` with its number in place of %d, then `tail`. */
+static char *repeated(const char *head, size_t n, const char *item, const char *tail) {
+    char *out = malloc(strlen(head) + strlen(tail) + n * (strlen(item) + 24) + 1);
+    char *at = out + sprintf(out, "%s", head);
+    for (size_t i = 0; i < n; i++) {
+        const char *number = strstr(item, "%d");
+        if (i > 0) *at++ = ',';
+        if (number)
+            at += sprintf(at, "%.*s%zu%s", (int)(number - item), item, i, number + 2);
+        else
+            at += sprintf(at, "%s", item);
+    }
+    sprintf(at, "%s", tail);
+    return out;
+}
+
+static void test_schemas_made_to_explode_end(void **state) {
+    static const struct {
+        const char *head, *item, *tail;
+        size_t n;
+    } rows[] = {
+        {"{\"allOf\":[", "{\"anyOf\":[{\"minLength\":%d},{\"maxLength\":9},{\"type\":\"null\"}]}",
+         "]}", 40},
+        {"{\"oneOf\":[", "{\"properties\":{\"a\":{},\"b%d\":{\"type\":\"null\"}}}", "]}", 60},
+        {"{\"not\":{\"oneOf\":[", "{\"minimum\":%d}", "]}}", 90},
+        {"{\"allOf\":[", "{\"if\":{\"required\":[\"k%d\"]},\"then\":{\"minProperties\":1}}", "]}",
+         40},
+        {"{\"dependentRequired\":{", "\"k%d\":[\"z\"]", "}}", 40},
+        {"{\"type\":\"object\",\"patternProperties\":{", "\"a.*%d\":{}", "}}", 20},
+        {"{\"allOf\":[", "{\"contains\":{\"minimum\":%d}}", "]}", 20},
+        {"{\"type\":\"array\",\"maxItems\":1000000,\"contains\":{\"enum\":[", "%d", "]}}", 3},
+        {"{\"type\":\"object\",\"allOf\":[", "{\"not\":{\"additionalProperties\":{\"const\":%d}}}",
+         "]}", 12},
+        {"{\"allOf\":[", "{\"multipleOf\":99%d7}", "]}", 9},
+        {"{\"type\":\"number\",\"allOf\":[", "{\"not\":{\"const\":1.23%d}}", "]}", 300},
+        {"{\"type\":\"string\",\"allOf\":[", "{\"pattern\":\"x.{%d}y\"}", "]}", 30},
+        {"{\"type\":\"string\",\"allOf\":[", "{\"pattern\":\"(?=.*a.{1%d}b)\"}", "]}", 30},
+        {"{\"type\":\"string\",\"minLength\":3,\"pattern\":\"^(a|aa|aaa){1,400}$\",\"not\":{"
+         "\"enum\":[",
+         "\"%d\"", "]}}", 9},
+        {"{\"type\":\"string\",\"maxLength\":99999,\"allOf\":[", "{\"pattern\":\"a%d\"}", "]}", 2},
+        {"{\"enum\":[", "{\"a\":[%d]}", "]}", 5000},
+        {"{\"anyOf\":[", "{\"const\":{\"a\":[%d]}}", "],\"unevaluatedProperties\":false}", 30},
+        {"{\"properties\":{", "\"p%d\":{\"$ref\":\"#\",\"not\":{\"$ref\":\"#/properties/p1\"}}",
+         "}}", 30},
+        {"{\"type\":\"object\",\"minProperties\":200,\"properties\":{", "\"p%d\":{}",
+         "},\"additionalProperties\":false}", 400},
+        {"{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"enum\":[", "%d", "]}}", 5000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text = repeated(rows[i].head, rows[i].n, rows[i].item, rows[i].tail);
+        assert_kind_ends(GGUFX_GRAMMAR_JSON_SCHEMA, text, GGUFX_E_INTERNAL);
+        free(text);
+    }
+}
+
+static void test_schemas_within_schemas_end(void **state) {
+    static const char *const steps[] = {
+        "{\"not\":",           "{\"items\":", "{\"contains\":", "{\"additionalProperties\":",
+        "{\"propertyNames\":", "{\"if\":"};
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char *text = nested(90, steps[i], "{\"const\":[\"a\"]}", "}");
+        assert_kind_ends(GGUFX_GRAMMAR_JSON_SCHEMA, text + strlen("root ::= "), GGUFX_E_INTERNAL);
+        free(text);
+    }
+    char *text = nested(30, "{\"oneOf\":[{\"type\":\"null\"},{\"minimum\":3},", "true", "]}");
+    assert_kind_ends(GGUFX_GRAMMAR_JSON_SCHEMA, text + strlen("root ::= "), GGUFX_E_INTERNAL);
+    free(text);
+    text = nested(36, "(?:a|", "b", ")*");
+    char *const schema = malloc(strlen(text) + 99);
+    sprintf(schema, "{\"type\":\"string\",\"minLength\":1,\"pattern\":\"%s\"}",
+            text + strlen("root ::= "));
+    assert_kind_ends(GGUFX_GRAMMAR_JSON_SCHEMA, schema, GGUFX_E_INTERNAL);
+    free(schema);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_schemas_made_to_explode_end),
+        cmocka_unit_test(test_schemas_within_schemas_end),
         cmocka_unit_test(test_ambiguous_grammars_end),
         cmocka_unit_test(test_nesting_ends),
         cmocka_unit_test(test_memory_stays_within_what_the_text_needs),

@@ -19,7 +19,7 @@ static class JsonOutput
         using (var tokenizer = new Tokenizer(file))
         using (var session = new Session(model))
         using (var sampler = new Sampler(rt, model.Info.Vocab))
-        using (var grammar = Grammar.JsonSchema(rt, tokenizer, Schema, compact: true))
+        using (var grammar = Grammar.JsonSchema(rt, tokenizer, Schema, GrammarFlags.Compact))
         using (var matcher = new Matcher(grammar))
         {
             var logits = new float[model.Info.Vocab];

@@ -307,6 +307,22 @@ namespace Ggufx
         Strict = 2,
     }
 
+    /// <summary>Flags of a grammar of JSON.</summary>
+    [Flags]
+    public enum GrammarFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_GRAMMAR_COMPACT.</summary>
+        Compact = 1,
+        /// <summary>GGUFX_GRAMMAR_ANY_ORDER.</summary>
+        AnyOrder = 2,
+        /// <summary>GGUFX_GRAMMAR_NO_FORMATS.</summary>
+        NoFormats = 4,
+        /// <summary>GGUFX_GRAMMAR_ANY_NUMBER.</summary>
+        AnyNumber = 8,
+    }
+
     /// <summary>Format of an importance matrix in a file.</summary>
     public enum ImatrixFormat : int
     {
@@ -853,8 +869,6 @@ namespace Ggufx
         public const uint GrammarGbnf = 0;
         /// <summary>GGUFX_GRAMMAR_JSON_SCHEMA.</summary>
         public const uint GrammarJsonSchema = 1;
-        /// <summary>GGUFX_GRAMMAR_COMPACT.</summary>
-        public const uint GrammarCompact = 1;
         /// <summary>GGUFX_MATCHER_WHOLE.</summary>
         public const uint MatcherWhole = 1;
         /// <summary>GGUFX_MATCHER_ENDED.</summary>

@@ -15,10 +15,10 @@ namespace Ggufx
         /// <summary>Of GBNF.</summary>
         public Grammar(Runtime rt, Tokenizer tokenizer, string gbnf) : this(rt, tokenizer, Constants.GrammarGbnf, gbnf, 0) { }
 
-        /// <summary>JSON that a schema accepts; compact: without white space.</summary>
-        public static Grammar JsonSchema(Runtime rt, Tokenizer tokenizer, string schema, bool compact = false)
+        /// <summary>JSON that a schema accepts.</summary>
+        public static Grammar JsonSchema(Runtime rt, Tokenizer tokenizer, string schema, GrammarFlags flags = 0)
         {
-            return new Grammar(rt, tokenizer, Constants.GrammarJsonSchema, schema, compact ? Constants.GrammarCompact : 0);
+            return new Grammar(rt, tokenizer, Constants.GrammarJsonSchema, schema, (uint)flags);
         }
 
         private Grammar(Runtime rt, Tokenizer tokenizer, uint kind, string text, uint flags)

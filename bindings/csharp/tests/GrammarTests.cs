@@ -44,8 +44,8 @@ public static partial class Tests
     {
         var tokenizer = new Tokenizer(Demo());
         var grammar = Grammar.JsonSchema(Rt, tokenizer,
-            "{\"type\":\"array\",\"items\":{\"enum\":[\"\u00e9\",1]},\"minItems\":1,\"maxItems\":2}", true);
-        var fit = new[] { "[1]", "[\"\u00e9\"]", "[1,1]", "[\"\u00e9\",1]", "[1,\"\u00e9\"]", "[\"\u00e9\",\"\u00e9\"]" };
+            "{\"type\":\"array\",\"items\":{\"enum\":[\"x\",null]},\"minItems\":1,\"maxItems\":2}", GrammarFlags.Compact);
+        var fit = new[] { "[null]", "[\"x\"]", "[null,null]", "[\"x\",null]", "[null,\"x\"]", "[\"x\",\"x\"]" };
         for (ulong seed = 0; seed < 20; seed++)
         {
             var sampler = new Sampler(Rt, 1024, new SamplerOptions { Temperature = 1, Seed = seed });
@@ -69,8 +69,8 @@ public static partial class Tests
         var tokenizer = new Tokenizer(Demo());
         var error = Fails(Status.Malformed, () => new Grammar(Rt, tokenizer, "root ::= x"));
         That(error.Message.Contains("line 1, column 10"), error.Message);
-        error = Fails(Status.Unsupported, () => Grammar.JsonSchema(Rt, tokenizer, "{\"items\":{\"contains\":{}}}"));
-        That(error.Message.Contains("#/items: the keyword 'contains'"), error.Message);
+        error = Fails(Status.Unsupported, () => Grammar.JsonSchema(Rt, tokenizer, "{\"items\":{\"uniqueItems\":true}}"));
+        That(error.Message.Contains("#/items: 'uniqueItems' is supported"), error.Message);
         Fails(Status.Value, () => Grammar.JsonSchema(Rt, tokenizer, "false"));
     }
 }

@@ -14,7 +14,7 @@ SCHEMA = """{"type": "object", "additionalProperties": false,
 with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
     session, sampler = ggufx.Session(model), ggufx.Sampler(rt, model.info.n_vocab)
-    matcher = ggufx.Matcher(ggufx.Grammar.json_schema(rt, tokenizer, SCHEMA, compact=True))
+    matcher = ggufx.Matcher(ggufx.Grammar.json_schema(rt, tokenizer, SCHEMA, flags=ggufx.GrammarFlags.COMPACT))
     new = tokenizer.encode("Once upon a time", ggufx.TokenizeFlags.ADD_SPECIAL).tolist()
     ids = []
     while not matcher.info.ended:

@@ -17,7 +17,7 @@ from ._facts import asked, made, to_bytes
 from ._handle import GrammarHandle, MatcherHandle, Object, Turns
 from ._library import lib
 from .errors import check
-from .ids import GRAMMAR_COMPACT, GRAMMAR_GBNF, GRAMMAR_JSON_SCHEMA, MATCHER_ENDED, MATCHER_WHOLE
+from .ids import GRAMMAR_GBNF, GRAMMAR_JSON_SCHEMA, MATCHER_ENDED, MATCHER_WHOLE, GrammarFlags
 from .runtime import Runtime
 from .tokenizer import Tokenizer
 
@@ -31,12 +31,11 @@ class Grammar(Object):
     @classmethod
     def json_schema(cls, rt: Runtime, tokenizer: Tokenizer,
                     schema: Mapping[str, Any] | bool | str | bytes, *,
-                    compact: bool = False) -> Grammar:
-        """JSON that a schema accepts, which is a dictionary or its text; compact: without white
-        space."""
+                    flags: GrammarFlags = GrammarFlags(0)) -> Grammar:
+        """JSON that a schema accepts, which is a dictionary or its text."""
         text = schema if isinstance(schema, (str, bytes)) else json.dumps(schema, ensure_ascii=False)
         made = cls.__new__(cls)
-        made._make(rt, tokenizer, GRAMMAR_JSON_SCHEMA, text, GRAMMAR_COMPACT if compact else 0)
+        made._make(rt, tokenizer, GRAMMAR_JSON_SCHEMA, text, int(flags))
         return made
 
     def _make(self, rt: Runtime, tokenizer: Tokenizer, kind: int, text: str | bytes,

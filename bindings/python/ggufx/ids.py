@@ -178,6 +178,15 @@ class ValidateFlags(_Flags):
     STRICT = 2
 
 
+class GrammarFlags(_Flags):
+    """Flags of a grammar of JSON."""
+
+    COMPACT = 1
+    ANY_ORDER = 2
+    NO_FORMATS = 4
+    ANY_NUMBER = 8
+
+
 class ImatrixFormat(_Id):
     """Format of an importance matrix in a file."""
 
@@ -495,7 +504,6 @@ ESTIMATE_AS_IS = 4294967295
 MAX_DIMS = 4
 GRAMMAR_GBNF = 0
 GRAMMAR_JSON_SCHEMA = 1
-GRAMMAR_COMPACT = 1
 MATCHER_WHOLE = 1
 MATCHER_ENDED = 2
 COLLECT_OUTPUT = 1

@@ -35,7 +35,7 @@ func main() {
 	logits := make([]float32, try(model.Info()).Vocab)
 	sampler := try(rt.NewSampler(len(logits), nil))
 	defer sampler.Close()
-	grammar := try(rt.NewJSONGrammar(tokenizer, schema, true))
+	grammar := try(rt.NewJSONGrammar(tokenizer, schema, ggufx.GrammarCompact))
 	defer grammar.Close()
 	matcher := try(grammar.NewMatcher())
 	defer matcher.Close()

@@ -1,7 +1,7 @@
 //! An answer that is JSON of a schema, whatever the model would like to say.
 // SPDX-License-Identifier: MIT
 use ggufx::{
-    DetokenizeFlags, File, Grammar, Matcher, Model, Result, Runtime, Sampler, SamplerOptions,
+    DetokenizeFlags, File, Grammar, GrammarFlags, Matcher, Model, Result, Runtime, Sampler, SamplerOptions,
     Session, SessionOptions, TokenizeFlags, Tokenizer,
 };
 
@@ -18,7 +18,7 @@ fn main() -> Result<()> {
     let mut session = Session::new(&model, SessionOptions::default())?;
     let n_vocab = model.info()?.n_vocab;
     let mut sampler = Sampler::new(&rt, n_vocab, SamplerOptions::default())?;
-    let mut matcher = Matcher::new(&Grammar::json_schema(&rt, &tokenizer, SCHEMA, true)?)?;
+    let mut matcher = Matcher::new(&Grammar::json_schema(&rt, &tokenizer, SCHEMA, GrammarFlags::COMPACT)?)?;
     let mut logits = vec![0.0; n_vocab as usize];
     session.decode(&tokenizer.encode("Once upon a time", TokenizeFlags::ADD_SPECIAL)?)?;
     let mut ids = Vec::new();

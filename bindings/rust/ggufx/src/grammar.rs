@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::handle::{create, handle, sized};
-use crate::{Runtime, Sampler, Tokenizer};
+use crate::{GrammarFlags, Runtime, Sampler, Tokenizer};
 use ggufx_sys as sys;
 
 handle! {
@@ -32,16 +32,15 @@ impl Grammar {
     pub fn gbnf(rt: &Runtime, tokenizer: &Tokenizer, text: impl AsRef<[u8]>) -> Result<Self> {
         Self::new(rt, tokenizer, sys::GGUFX_GRAMMAR_GBNF, text.as_ref(), 0)
     }
-    /// JSON that a schema accepts; `compact`: without white space. Errors as `gbnf`; a keyword that
-    /// is not supported is named with its place.
+    /// JSON that a schema accepts. Errors as `gbnf`; a keyword that is not supported is named with
+    /// its place.
     pub fn json_schema(
         rt: &Runtime,
         tokenizer: &Tokenizer,
         schema: impl AsRef<[u8]>,
-        compact: bool,
+        flags: GrammarFlags,
     ) -> Result<Self> {
-        let flags = if compact { sys::GGUFX_GRAMMAR_COMPACT } else { 0 };
-        Self::new(rt, tokenizer, sys::GGUFX_GRAMMAR_JSON_SCHEMA, schema.as_ref(), flags)
+        Self::new(rt, tokenizer, sys::GGUFX_GRAMMAR_JSON_SCHEMA, schema.as_ref(), flags.0)
     }
 }
 

@@ -176,6 +176,15 @@ bits! {
     STRICT = GGUFX_VALIDATE_STRICT,
 }
 
+bits! {
+    /// Flags of a grammar of JSON (`GGUFX_GRAMMAR_*`).
+    GrammarFlags: u32
+    COMPACT = GGUFX_GRAMMAR_COMPACT,
+    ANY_ORDER = GGUFX_GRAMMAR_ANY_ORDER,
+    NO_FORMATS = GGUFX_GRAMMAR_NO_FORMATS,
+    ANY_NUMBER = GGUFX_GRAMMAR_ANY_NUMBER,
+}
+
 id! {
     /// Format of an importance matrix in a file (`GGUFX_IMATRIX_*`).
     ImatrixFormat: i32

@@ -1,0 +1,59 @@
+// Deterministic automata over a few symbols, made state by state and then as small as they can be:
+// what products and complements of languages come to before they are rules of a grammar.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/host.hpp"
+
+namespace ggufx::grammar {
+
+constexpr uint32_t kNoState = UINT32_MAX; // nothing fits from there on
+
+struct Automaton {
+    Automaton(const Host *host, uint32_t symbols)
+        : n_symbols(symbols), next(HostAllocator<uint32_t>(host)),
+          whole(HostAllocator<uint8_t>(host)) {}
+    uint32_t n_symbols;
+    uint32_t start = 0;
+    Vector<uint32_t> next; // [states][symbols]
+    Vector<uint8_t> whole; // of a state: a text may end there
+
+    uint32_t n_states() const { return static_cast<uint32_t>(whole.size()); }
+    uint32_t step(uint32_t state, uint32_t symbol) const {
+        return next[size_t{state} * n_symbols + symbol];
+    }
+    uint32_t add_state(bool is_whole); // without steps
+};
+
+// Numbers of states that are known by a few words each, in the order in which they come.
+class StateNumbers {
+public:
+    explicit StateNumbers(const Host *host)
+        : words_(HostAllocator<uint64_t>(host)),
+          slots_(256, kNoState, HostAllocator<uint32_t>(host)) {}
+    struct Found {
+        uint32_t number;
+        bool fresh;
+    };
+    Found find(uint64_t a, uint64_t b);
+    uint64_t first(uint32_t number) const { return words_[2 * size_t{number}]; }
+    uint64_t second(uint32_t number) const { return words_[2 * size_t{number} + 1]; }
+    uint32_t size() const { return static_cast<uint32_t>(words_.size() / 2); }
+
+private:
+    size_t slot_of(uint64_t a, uint64_t b) const;
+    Vector<uint64_t> words_;
+    Vector<uint32_t> slots_; // a power of two, at least half of them free
+};
+
+// Drops steps that cannot be completed and joins states that no text tells apart, unless it takes over
+// 64 characters to do so; start is kNoState where nothing fits. Time: states x symbols x characters
+// needed. Throws std::bad_alloc.
+void minimize(Automaton &automaton);
+
+constexpr uint32_t kMostProduct = 1 << 14;
+// The texts that fit both, which have the same symbols; minimized. Throws Error (limit: over kMostProduct
+// states) / std::bad_alloc.
+Automaton intersect(const Automaton &a, const Automaton &b);
+
+} // namespace ggufx::grammar

@@ -1,0 +1,86 @@
+// Regular languages of characters with intersection and complement: what holds at once of a string, or
+// does not. Expressions are numbers, equal ones are one; an automaton is made of their derivatives,
+// what may follow a character.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "grammar/automaton.hpp"
+#include "grammar/syntax.hpp"
+
+#include <array>
+#include <map>
+
+namespace ggufx::grammar {
+
+using Regex = uint32_t;
+
+constexpr uint32_t kMostRegexStates = 1 << 14;
+constexpr uint32_t kMostRegexes = 1 << 18;   // expressions of a schema
+constexpr uint64_t kMostRegexWork = 1 << 22; // derivatives of a schema
+constexpr uint32_t kMostRegexHeight = 120;   // expressions within each other
+constexpr uint32_t kMostRegexLetters = 1 << 10;
+
+// Characters that an automaton does not tell apart are one symbol.
+struct Alphabetic {
+    explicit Alphabetic(const Host *host)
+        : ranges(HostAllocator<Range>(host)), symbols(HostAllocator<uint32_t>(host)) {}
+    Vector<Range> ranges; // ascending
+    Vector<uint32_t> symbols;
+    uint32_t n_symbols = 0;
+};
+
+class Regexes {
+public:
+    explicit Regexes(const Host *host);
+
+    // All throw Error (limit) / std::bad_alloc.
+    Regex none() const { return 0; }
+    Regex empty() const { return 1; }
+    Regex any() const { return 2; } // any text
+    Regex set(const Range *ranges, size_t n);
+    Regex text(std::string_view utf8);
+    Regex sequence(Regex a, Regex b);
+    Regex either(const Regex *of, size_t n) { return list(Form::either, of, n); }
+    Regex either(Regex a, Regex b);
+    Regex both(Regex a, Regex b);
+    Regex other(Regex a); // what is not of it
+    Regex repeat(Regex a, uint32_t min, uint32_t max);
+
+    bool has_empty(Regex a) const { return nodes_[a].has_empty; }
+    bool holds(Regex a, std::string_view utf8);
+    // Minimized.
+    void make_automaton(Automaton &out, Alphabetic &letters, Regex a);
+    bool is_none(Regex a);
+    void charge(uint64_t n); // work of its caller's
+    const Host *host() const { return nodes_.get_allocator().host(); }
+
+private:
+    enum class Form : uint8_t { none, empty, set, sequence, either, both, other, repeat };
+    struct RegexNode {
+        Form form;
+        bool has_empty;
+        uint16_t height;
+        uint32_t a, b, c; // set, list: its number; sequence: parts; other, repeat: child, min, max
+    };
+    using Numbers = Vector<uint32_t>;
+    template <class Key>
+    using Index =
+        std::map<Key, uint32_t, std::less<Key>, HostAllocator<std::pair<const Key, uint32_t>>>;
+
+    Regex add(Form form, bool has_empty, uint32_t height, uint32_t a, uint32_t b, uint32_t c);
+    Regex list(Form form, const Regex *of, size_t n);
+    uint32_t intern(Numbers &&numbers);
+    Regex union_of_sets(Numbers &sets);
+    Regex derive(Regex a, uint32_t code);
+    Regex derive_new(Regex a, uint32_t code);
+    void find_letters(Alphabetic &out, Numbers &codes, Regex a);
+
+    Vector<RegexNode> nodes_;
+    Vector<Numbers> lists_; // of sets: first and last, by turns
+    Index<std::array<uint32_t, 4>> known_;
+    Index<Numbers> known_lists_;
+    Index<uint64_t> derivatives_;
+    uint64_t work_ = 0;
+};
+
+} // namespace ggufx::grammar

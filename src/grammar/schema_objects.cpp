@@ -1,0 +1,587 @@
+// Objects of a schema: see schema_reader.hpp. Members come in the order in which schemas name them, then
+// those that none does; names are told apart by the patterns that match them.
+// SPDX-License-Identifier: MIT
+#include "grammar/schema_reader.hpp"
+
+#include "base/text_index.hpp"
+#include "chat/text.hpp"
+
+#include <algorithm>
+
+namespace ggufx::grammar {
+
+using chat::Dict;
+using chat::Kind;
+using chat::List;
+using chat::Value;
+
+namespace {
+
+constexpr size_t kMostClasses = 64;    // of names by the patterns that match them
+constexpr size_t kMostSome = 5;        // members of which one has to fit something
+constexpr size_t kMostAnyOrder = 1000; // members with a name that come in any order
+constexpr size_t kMostOrders = 256;    // choices of which members these are
+constexpr uint32_t kMostObjectStates = 1 << 15;
+
+} // namespace
+
+void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
+    const auto source_of = [&](const Part &part) {
+        ways_.count_work(1 + out.sources.size() / 64);
+        for (uint32_t i = 0; i < out.sources.size(); i++)
+            if (out.sources[i].part.same(part)) return i;
+        out.sources.push_back({part, tree_.find_dict(part, "properties"),
+                               tree_.find_dict(part, "patternProperties")});
+        return static_cast<uint32_t>(out.sources.size() - 1);
+    };
+    const auto numbers = [&] { return Vector<uint32_t>(HostAllocator<uint32_t>(syntax_.host())); };
+    for (uint32_t number = 0; number < way.held.size(); number++) {
+        const Part &part = way.held[number];
+        out.min = std::max(out.min, tree_.find_count(part, "minProperties", 0));
+        out.max = std::min(out.max, tree_.find_count(part, "maxProperties", kMany));
+        const bool names = tree_.find(part, "properties") || tree_.find(part, "patternProperties");
+        if (names) source_of(part);
+        if (const Value *const others = tree_.find(part, "additionalProperties")) {
+            ObjectFacts::Others more = {numbers(),
+                                        tree_.enter(part, *others, "additionalProperties")};
+            more.sources.push_back(source_of(part));
+            if (!more.part.is_true()) out.others.push_back(std::move(more));
+        }
+        if (const Value *const rest = tree_.find(part, "unevaluatedProperties")) {
+            ObjectFacts::Others more = {numbers(),
+                                        tree_.enter(part, *rest, "unevaluatedProperties")};
+            Vector<uint32_t> below = numbers();
+            find_below(below, way, number);
+            bool all = more.part.is_true(); // looked at
+            for (const uint32_t i : below) {
+                const Part &one = way.held[i];
+                all = all || tree_.find(one, "additionalProperties") ||
+                      (i != number && tree_.find(one, "unevaluatedProperties"));
+                more.sources.push_back(source_of(one));
+            }
+            if (!all) out.others.push_back(std::move(more));
+        }
+        if (const Value *const value = tree_.find(part, "propertyNames"))
+            tree_.add(out.names, tree_.enter(part, *value, "propertyNames"));
+        const List *const required = tree_.find_list(part, "required");
+        for (size_t i = 0; required && i < required->size; i++) {
+            if (!required->items[i].is(Kind::string))
+                tree_.refuse(part.where, Status::malformed, "'required' has what is no text");
+            out.required.push_back(required->items[i].text->view());
+        }
+    }
+    for (const Fact &fact : way.facts) {
+        ObjectFacts::Some some = {
+            ObjectFacts::Which::named, fact.text, nullptr, nullptr, 0, fact.part};
+        if (fact.kind == FactKind::min_members) out.min = std::max(out.min, fact.n);
+        if (fact.kind == FactKind::max_members) out.max = std::min(out.max, fact.n);
+        if (fact.kind == FactKind::member) out.members.push_back(fact);
+        if (fact.kind == FactKind::require) out.required.push_back(fact.text);
+        if (fact.kind == FactKind::some_name) {
+            some.names = name_language(fact.part);
+            some.part = Part{Value::of(true), nullptr, nullptr, false};
+            out.some.push_back(some);
+        }
+        if (fact.kind == FactKind::some_matching) {
+            some.which = ObjectFacts::Which::matching;
+            out.some.push_back(some);
+        }
+        if (fact.kind == FactKind::some_member) {
+            some.which = ObjectFacts::Which::others;
+            some.properties = tree_.find_dict(*fact.owner, "properties");
+            some.patterns = tree_.find_dict(*fact.owner, "patternProperties");
+            out.some.push_back(some);
+        }
+    }
+}
+
+class ObjectRules {
+public:
+    ObjectRules(SchemaReader &reader, const Way &way)
+        : reader_(reader), syntax_(reader.syntax_), tree_(reader.tree_), json_(reader.json_),
+          facts_(syntax_.host()), where_(way.held.empty() ? nullptr : way.held[0].where),
+          members_(HostAllocator<Member>(syntax_.host())), known_(syntax_.host()),
+          classes_(HostAllocator<Class>(syntax_.host())) {
+        reader.read_object(facts_, way);
+        other_nodes_.fill(kNoNode);
+        some_nodes_.fill(kNoNode);
+    }
+
+    Node run() {
+        if (facts_.max < facts_.min) return reader_.never();
+        if (facts_.some.size() > kMostSome)
+            tree_.refuse(where_, Status::unsupported,
+                         "members that must not all fit are supported up to %zu", kMostSome);
+        find_members();
+        find_classes();
+        return json_.between('{', reader_.any_order_ ? any_order() : members(), '}');
+    }
+
+private:
+    struct Member {
+        std::string_view name;
+        bool required, possible;
+        Parts parts;
+        uint32_t some; // bits of those that it may be
+    };
+    struct Class { // of names that no member has
+        Node key;
+        Parts parts;
+        uint32_t some;
+    };
+    using Which = ObjectFacts::Which;
+
+    const Pattern *pattern(std::string_view text) {
+        return reader_.strings_.pattern(text, "a name");
+    }
+    bool matches(std::string_view pattern_text, std::string_view name) {
+        return reader_.strings_.matches(pattern(pattern_text), name);
+    }
+    bool any_matches(const Dict *patterns, std::string_view name) {
+        for (size_t i = 0; patterns && i < patterns->size; i++)
+            if (matches(patterns->entries[i]->key.text->view(), name)) return true;
+        return false;
+    }
+    bool names(const Dict *properties, std::string_view name) {
+        return properties && chat::lookup(tree_.meter(), *properties, name);
+    }
+
+    // ---- members with a name ----
+
+    void add_member(std::string_view name, bool required) {
+        const auto name_of = [&](uint32_t i) { return members_[i].name; };
+        if (const uint32_t *const i = known_.find(name, name_of)) {
+            members_[*i].required = members_[*i].required || required;
+            return;
+        }
+        members_.push_back({name, required, true, tree_.none(), 0});
+        known_.insert(static_cast<uint32_t>(members_.size() - 1), name_of);
+    }
+
+    void find_members() {
+        for (const MemberSource &source : facts_.sources)
+            for (size_t i = 0; source.properties && i < source.properties->size; i++)
+                add_member(source.properties->entries[i]->key.text->view(), false);
+        for (const std::string_view name : facts_.required) add_member(name, true);
+        for (const Fact &fact : facts_.members) add_member(fact.text, false);
+        for (const ObjectFacts::Some &some : facts_.some) // these are none of the others
+            for (size_t i = 0; some.properties && i < some.properties->size; i++)
+                add_member(some.properties->entries[i]->key.text->view(), false);
+        const Regex allowed = name_language();
+        for (Member &member : members_) {
+            fill(member);
+            member.possible = reader_.strings_.regexes().holds(allowed, member.name) &&
+                              std::none_of(member.parts.begin(), member.parts.end(),
+                                           [](const Part &part) { return part.is_false(); });
+        }
+    }
+
+    // What a member of this name has to fit, and what it may be.
+    void fill(Member &member) {
+        const std::string_view name = member.name;
+        reader_.ways_.count_work(facts_.sources.size() / 16);
+        Vector<uint8_t> told(facts_.sources.size(), 0, HostAllocator<uint8_t>(syntax_.host()));
+        for (size_t i = 0; i < facts_.sources.size(); i++) {
+            const MemberSource &source = facts_.sources[i];
+            const Value *const own =
+                source.properties ? chat::lookup(tree_.meter(), *source.properties, name) : nullptr;
+            if (own) tree_.add(member.parts, tree_.enter(source.part, *own, "properties", name));
+            told[i] = own != nullptr;
+            for (size_t k = 0; source.patterns && k < source.patterns->size; k++) {
+                const chat::Entry &entry = *source.patterns->entries[k];
+                if (!matches(entry.key.text->view(), name)) continue;
+                told[i] = true;
+                tree_.add(member.parts, tree_.enter(source.part, entry.value, "patternProperties",
+                                                    entry.key.text->view()));
+            }
+        }
+        for (const ObjectFacts::Others &others : facts_.others)
+            if (std::none_of(others.sources.begin(), others.sources.end(),
+                             [&](uint32_t i) { return told[i]; }))
+                tree_.add(member.parts, others.part);
+        for (const Fact &fact : facts_.members)
+            if (fact.text == name) tree_.add(member.parts, fact.part);
+        for (uint32_t i = 0; i < facts_.some.size(); i++) {
+            const ObjectFacts::Some &some = facts_.some[i];
+            const bool is =
+                some.which == Which::matching ? matches(some.pattern, name)
+                : some.which == Which::named
+                    ? reader_.strings_.regexes().holds(some.names, name)
+                    : !names(some.properties, name) && !any_matches(some.patterns, name);
+            if (is) member.some |= 1u << i;
+        }
+    }
+
+    Regex name_language() {
+        Regex out = reader_.strings_.regexes().any();
+        for (const Part &part : facts_.names)
+            out = reader_.strings_.regexes().both(out, reader_.name_language(part));
+        return out;
+    }
+
+    // ---- other members ----
+
+    struct Split { // names that the same patterns match
+        Regex names;
+        Vector<uint8_t> matched; // of each pattern
+    };
+
+    void find_classes() {
+        Regexes &regexes = reader_.strings_.regexes();
+        Vector<std::string_view> patterns{HostAllocator<std::string_view>(syntax_.host())};
+        const auto add = [&](std::string_view pattern) {
+            if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end())
+                patterns.push_back(pattern);
+        };
+        const auto add_all = [&](const Dict *dict) {
+            for (size_t i = 0; dict && i < dict->size; i++) add(dict->entries[i]->key.text->view());
+        };
+        for (const MemberSource &source : facts_.sources) add_all(source.patterns);
+        bool by_name = !facts_.names.empty();
+        for (const ObjectFacts::Some &some : facts_.some) {
+            if (some.which == Which::matching) add(some.pattern);
+            if (some.which == Which::others) add_all(some.patterns);
+            by_name = by_name || some.which == Which::named;
+        }
+        const Vector<uint8_t> none(HostAllocator<uint8_t>(syntax_.host()));
+        if (patterns.empty() && !by_name)
+            return add_class([&] { return other_key(); }, none, patterns);
+        Vector<Regex> named{HostAllocator<Regex>(syntax_.host())};
+        for (const Member &member : members_) named.push_back(regexes.text(member.name));
+        const Regex others = regexes.other(regexes.either(named.data(), named.size()));
+        const Regex all = regexes.both(name_language(), others);
+        Vector<Split> splits{HostAllocator<Split>(syntax_.host())};
+        splits.push_back({all, none});
+        const auto split = [&](Regex inside, Regex outside) {
+            const size_t n = splits.size();
+            for (size_t i = 0; i < n; i++) {
+                const Split of = splits[i];
+                bool first = true;
+                for (const bool is : {true, false}) {
+                    Split part = {regexes.both(of.names, is ? inside : outside), of.matched};
+                    part.matched.push_back(is);
+                    if (regexes.is_none(part.names)) continue;
+                    if (first)
+                        splits[i] = std::move(part);
+                    else
+                        splits.push_back(std::move(part));
+                    first = false;
+                }
+                if (first) splits[i].matched.push_back(0), splits[i].names = regexes.none();
+            }
+            if (splits.size() > kMostClasses)
+                tree_.refuse(where_, Status::unsupported,
+                             "'patternProperties' are supported up to %zu kinds of names",
+                             kMostClasses);
+        };
+        for (const std::string_view text : patterns) {
+            StringRules &strings = reader_.strings_;
+            split(strings.language(pattern(text), true), strings.language(pattern(text), false));
+        }
+        for (const ObjectFacts::Some &some : facts_.some)
+            if (some.which == Which::named) split(some.names, regexes.other(some.names));
+        for (const Split &one : splits)
+            if (!regexes.is_none(one.names))
+                add_class([&] { return reader_.strings_.write_language(one.names); }, one.matched,
+                          patterns);
+    }
+
+    // make_key() writes its names. matched: of patterns, then of `some` that are by name.
+    template <class MakeKey>
+    void add_class(const MakeKey &make_key, const Vector<uint8_t> &matched,
+                   const Vector<std::string_view> &patterns) {
+        Class out = {kNoNode, tree_.none(), 0};
+        const auto is_matched = [&](std::string_view pattern) {
+            const auto at = std::find(patterns.begin(), patterns.end(), pattern) - patterns.begin();
+            return matched[static_cast<size_t>(at)] != 0;
+        };
+        const auto any_matched = [&](const Dict *dict) {
+            for (size_t i = 0; dict && i < dict->size; i++)
+                if (is_matched(dict->entries[i]->key.text->view())) return true;
+            return false;
+        };
+        for (const MemberSource &source : facts_.sources) {
+            for (size_t i = 0; source.patterns && i < source.patterns->size; i++) {
+                const chat::Entry &entry = *source.patterns->entries[i];
+                const std::string_view text = entry.key.text->view();
+                if (is_matched(text))
+                    tree_.add(out.parts,
+                              tree_.enter(source.part, entry.value, "patternProperties", text));
+            }
+        }
+        for (const ObjectFacts::Others &others : facts_.others)
+            if (std::none_of(others.sources.begin(), others.sources.end(),
+                             [&](uint32_t i) { return any_matched(facts_.sources[i].patterns); }))
+                tree_.add(out.parts, others.part);
+        size_t named = patterns.size();
+        for (uint32_t i = 0; i < facts_.some.size(); i++) {
+            const ObjectFacts::Some &some = facts_.some[i];
+            const bool is = some.which == Which::matching ? is_matched(some.pattern)
+                            : some.which == Which::named  ? matched[named++] != 0
+                                                          : !any_matched(some.patterns);
+            if (is) out.some |= 1u << i;
+        }
+        for (const Part &part : out.parts)
+            if (part.is_false()) return; // no member has such a name
+        out.key = make_key();
+        classes_.push_back(std::move(out));
+    }
+
+    // A key that is none of the names. In its tree of names each node is a rule: what may follow the
+    // characters that lead there.
+    Node other_key() {
+        Vector<std::string_view> names{HostAllocator<std::string_view>(syntax_.host())};
+        for (const Member &member : members_) names.push_back(member.name);
+        std::sort(names.begin(), names.end());
+        const Node any = json_.any_text();
+        const uint32_t root = syntax_.add_rule("key", 0);
+        struct Branch {
+            uint32_t rule;
+            size_t first, last, depth; // names, and bytes of them that are read
+        };
+        Vector<Branch> todo{HostAllocator<Branch>(syntax_.host())};
+        Vector<Range> taken{HostAllocator<Range>(syntax_.host())}, free(taken);
+        todo.push_back({root, 0, names.size(), 0});
+        while (!todo.empty()) {
+            const Branch b = todo.back();
+            todo.pop_back();
+            Vector<Node> ways = reader_.nodes();
+            taken.clear();
+            free.clear();
+            size_t i = b.first;
+            const bool is_name = i < b.last && names[i].size() == b.depth;
+            if (is_name)
+                i++;
+            else
+                ways.push_back(syntax_.empty());
+            while (i < b.last) {
+                const uint32_t code = chat::decode(names[i], b.depth);
+                const size_t step = chat::step(names[i], b.depth), first = i;
+                while (i < b.last && chat::decode(names[i], b.depth) == code) i++;
+                const uint32_t rule = syntax_.add_rule("key", 0);
+                const Range one = {code, code};
+                ways.push_back(syntax_.sequence({json_.character(&one, 1), syntax_.rule(rule)}));
+                taken.push_back(one);
+                todo.push_back({rule, first, i, b.depth + step});
+            }
+            negate_ranges(free, taken.data(), merge_ranges(taken.data(), taken.size()));
+            ways.push_back(syntax_.sequence({json_.character(free.data(), free.size()), any}));
+            syntax_.set_body(b.rule, syntax_.choice(ways.data(), ways.size()));
+        }
+        return json_.in_quotes(syntax_.rule(root));
+    }
+
+    // ---- in order ----
+
+    // Members in order, from the last one on: what may follow where none stands before (bare), and
+    // where one does; for each number of members so far, as far as it is asked for, and each set of
+    // `some` that is still missing.
+    Node members() {
+        const uint32_t n = static_cast<uint32_t>(members_.size());
+        counted_ = facts_.max != kMany ? std::min(facts_.max, n) : std::min(facts_.min, n);
+        n_sets_ = 1u << facts_.some.size();
+        for (const Member &m : members_) n_required_ += m.required;
+        const uint64_t width = uint64_t{counted_ + 1} * n_sets_ * 2;
+        if (width * (n + 1) > kMostObjectStates && width > 2)
+            tree_.refuse(where_, Status::limit, "its members lead to over %u states",
+                         kMostObjectStates);
+        Vector<Node> next = reader_.nodes(), here = reader_.nodes();
+        here.resize(static_cast<size_t>(width));
+        for (uint32_t count = 0; count <= counted_; count++)
+            for (uint32_t missing = 0; missing < n_sets_; missing++)
+                for (const bool bare : {false, true})
+                    here[slot(count, missing, bare)] = others(count, missing, bare);
+        for (uint32_t i = n; i-- > 0;) {
+            next.swap(here);
+            here.resize(next.size());
+            const Node key = syntax_.sequence({json_.quoted(members_[i].name), json_.colon()});
+            for (uint32_t count = 0; count <= std::min(counted_, i); count++)
+                for (uint32_t missing = 0; missing < n_sets_; missing++)
+                    for (const bool bare : {false, true})
+                        here[slot(count, missing, bare)] =
+                            member(members_[i], key, count, missing, bare, next);
+        }
+        return here[slot(0, n_sets_ - 1, true)];
+    }
+
+    size_t slot(uint32_t count, uint32_t missing, bool bare) const {
+        return (size_t{count} * n_sets_ + missing) * 2 + bare;
+    }
+    // As many as count: beyond what is asked for they are not told apart.
+    uint32_t more(uint32_t count) const { return std::min(count + 1, counted_); }
+    bool has_room(uint32_t count) const { return facts_.max == kMany || count < facts_.max; }
+
+    Node member(const Member &m, Node key, uint32_t count, uint32_t missing, bool bare,
+                const Vector<Node> &next) {
+        Vector<Node> ways = reader_.nodes();
+        const uint32_t able = m.some & missing;
+        for (uint32_t is = able; m.possible && has_room(count); is = (is - 1) & able) {
+            Parts parts(m.parts); // it is these of the missing ones
+            for (uint32_t k = 0; k < facts_.some.size(); k++)
+                if (is >> k & 1) tree_.add(parts, facts_.some[k].part);
+            const Node one = syntax_.sequence({key, reader_.node_of(parts)});
+            const Node then = next[slot(more(count), missing & ~is, false)];
+            ways.push_back(bare ? syntax_.sequence({one, then})
+                                : syntax_.sequence({json_.comma(), one, then}));
+            if (is == 0) break;
+        }
+        if (!m.required) ways.push_back(next[slot(count, missing, bare)]);
+        return reader_.rule_of("members", syntax_.choice(ways.data(), ways.size()));
+    }
+
+    Node any_other(uint32_t is) {
+        Vector<Node> ways = reader_.nodes();
+        for (const Class &c : classes_) {
+            if ((c.some & is) != is) continue;
+            Parts parts(c.parts);
+            for (uint32_t k = 0; k < facts_.some.size(); k++)
+                if (is >> k & 1) tree_.add(parts, facts_.some[k].part);
+            ways.push_back(syntax_.sequence({c.key, json_.colon(), reader_.node_of(parts)}));
+        }
+        return syntax_.choice(ways.data(), ways.size());
+    }
+
+    // Members that no schema names; behind `count` others.
+    Node others(uint32_t count, uint32_t missing, bool bare) {
+        const uint32_t min = facts_.min > count ? facts_.min - count : 0;
+        const uint32_t max = facts_.max == kMany ? kMany : facts_.max - count;
+        if (count < std::min(n_required_, counted_)) return reader_.never(); // does not come so
+        if (classes_.empty() && (min > 0 || missing > 0)) return reader_.never();
+        if (min > 1 && min <= max) refuse_equal_names();
+        if (missing > 0) return rest_of_some(count, missing, bare);
+        const Node one = other_rule(0);
+        if (max == 0) return syntax_.empty();
+        if (!bare) return syntax_.repeat(syntax_.sequence({json_.comma(), one}), min, max);
+        const Node list =
+            json_.list(one, one, min > 0 ? min - 1 : 0, max == kMany ? kMany : max - 1);
+        return min == 0 ? syntax_.optional(list) : list;
+    }
+
+    Node other_rule(uint32_t is) {
+        if (other_nodes_[is] == kNoNode) other_nodes_[is] = reader_.rule_of("other", any_other(is));
+        return other_nodes_[is];
+    }
+
+    // Nothing tells the names of such members apart, so two of them may be one.
+    [[noreturn]] void refuse_equal_names() {
+        tree_.refuse(where_, Status::unsupported,
+                     "'minProperties' is supported where all but one of so many members have names "
+                     "in the schema");
+    }
+
+    // One of the missing ones, and then the rest of them; any other members stand between.
+    Node rest_of_some(uint32_t count, uint32_t missing, bool bare) {
+        Vector<Node> ways = reader_.nodes();
+        if (facts_.max != kMany || facts_.min > count + 1)
+            tree_.refuse(
+                where_, Status::unsupported,
+                "'minProperties' and 'maxProperties' beside members that must not all fit");
+        const Node comma = bare ? syntax_.empty() : json_.comma();
+        for (uint32_t is = missing; is > 0; is = (is - 1) & missing) {
+            const Node then = others_of_some(missing & ~is);
+            ways.push_back(syntax_.sequence({comma, other_rule(is), then}));
+        }
+        ways.push_back(syntax_.sequence({comma, other_rule(0), others_of_some(missing)}));
+        return syntax_.choice(ways.data(), ways.size());
+    }
+    // A rule, as it calls itself.
+    Node others_of_some(uint32_t missing) {
+        if (some_nodes_[missing] == kNoNode) {
+            const uint32_t rule = syntax_.add_rule("others", 0);
+            some_nodes_[missing] = syntax_.rule(rule);
+            if (missing == 0) {
+                syntax_.set_body(
+                    rule,
+                    syntax_.repeat(syntax_.sequence({json_.comma(), other_rule(0)}), 0, kMany));
+            } else {
+                syntax_.set_body(rule, rest_of_some(facts_.min, missing, false));
+            }
+        }
+        return some_nodes_[missing];
+    }
+
+    // ---- in any order ----
+
+    // Of each of `some`: the member that is it, or the number of one of the other members.
+    struct Choice {
+        uint32_t member; // kNoNode: another one
+        uint32_t other;
+    };
+    using Choices = std::array<Choice, kMostSome>;
+
+    Node any_order() {
+        if (members_.size() > kMostAnyOrder)
+            tree_.refuse(where_, Status::limit, "over %zu members in any order", kMostAnyOrder);
+        Vector<Node> ways = reader_.nodes();
+        add_orders(ways, {}, 0, 0);
+        return syntax_.choice(ways.data(), ways.size());
+    }
+
+    // Calls itself for the next of `some`.
+    void add_orders(Vector<Node> &out, Choices choices, uint32_t at, uint32_t n_others) {
+        if (at == facts_.some.size()) return out.push_back(one_order(choices, n_others));
+        if (out.size() > kMostOrders)
+            tree_.refuse(where_, Status::limit, "its members have over %zu ways to fit",
+                         kMostOrders);
+        for (uint32_t i = 0; i < members_.size(); i++) {
+            if (!(members_[i].some >> at & 1)) continue;
+            choices[at] = {i, 0};
+            add_orders(out, choices, at + 1, n_others);
+        }
+        for (uint32_t k = 0; k <= n_others && !classes_.empty(); k++) {
+            choices[at] = {kNoNode, k};
+            add_orders(out, choices, at + 1, std::max(n_others, k + 1));
+        }
+    }
+
+    Node one_order(const Choices &choices, uint32_t n_others) {
+        Vector<Node> required = reader_.nodes(), optional = reader_.nodes();
+        for (uint32_t i = 0; i < members_.size(); i++) {
+            const Member &m = members_[i];
+            Parts parts(m.parts);
+            bool needed = m.required;
+            for (uint32_t k = 0; k < facts_.some.size(); k++) {
+                if (choices[k].member != i) continue;
+                tree_.add(parts, facts_.some[k].part);
+                needed = true;
+            }
+            if (!m.possible && !needed) continue;
+            const Node value = m.possible ? reader_.node_of(parts) : reader_.never();
+            const Node one = syntax_.sequence({json_.quoted(m.name), json_.colon(), value});
+            (needed ? required : optional).push_back(reader_.rule_of("member", one));
+        }
+        for (uint32_t other = 0; other < n_others; other++) {
+            uint32_t is = 0;
+            for (uint32_t k = 0; k < facts_.some.size(); k++)
+                if (choices[k].member == kNoNode && choices[k].other == other) is |= 1u << k;
+            required.push_back(other_rule(is));
+        }
+        const auto n_required = static_cast<uint32_t>(required.size());
+        required.insert(required.end(), optional.begin(), optional.end());
+        const auto n_once = static_cast<uint32_t>(required.size());
+        if (!classes_.empty()) {
+            if (facts_.min > n_required + 1) refuse_equal_names();
+            required.push_back(other_rule(0));
+        }
+        return syntax_.members({json_.comma(), required.data(), required.size(), n_required, n_once,
+                                facts_.min, facts_.max});
+    }
+
+    SchemaReader &reader_;
+    Syntax &syntax_;
+    SchemaTree &tree_;
+    JsonText &json_;
+    ObjectFacts facts_;
+    const Where *where_;
+    Vector<Member> members_;
+    TextIndex<uint32_t> known_;
+    Vector<Class> classes_;
+    uint32_t n_required_ = 0, counted_ = 0, n_sets_ = 1;
+    std::array<Node, 1 << kMostSome> other_nodes_, some_nodes_;
+};
+
+Node SchemaReader::object_node(const Way &way) {
+    return ObjectRules(*this, way).run();
+}
+
+} // namespace ggufx::grammar

@@ -1,0 +1,121 @@
+// Makes rules of a schema: one for each set of schemas that hold at once, made when it is first
+// needed, so that nothing calls itself.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "grammar/numbers.hpp"
+#include "grammar/schema.hpp"
+#include "grammar/schema_ways.hpp"
+#include "grammar/strings.hpp"
+
+namespace ggufx::grammar {
+
+// What holds of an array, all at once.
+struct ArrayFacts {
+    explicit ArrayFacts(const Host *host)
+        : items(HostAllocator<Item>(host)), some(HostAllocator<Item>(host)),
+          contains(HostAllocator<Contains>(host)) {}
+    struct Item {
+        uint32_t first, last; // indices it is about
+        Part part;
+    };
+    struct Contains { // as many items fit
+        Part part;
+        uint32_t min, max;
+    };
+    uint32_t min = 0, max = kMany;
+    Vector<Item> items;
+    Vector<Item> some; // one item from `first` on fits
+    Vector<Contains> contains;
+    const Where *unique = nullptr; // where it is said
+};
+
+// What a schema says of members by their names.
+struct MemberSource {
+    Part part;
+    const chat::Dict *properties, *patterns; // null where it has none
+};
+
+// What holds of an object, all at once.
+struct ObjectFacts {
+    explicit ObjectFacts(const Host *host)
+        : sources(HostAllocator<MemberSource>(host)), others(HostAllocator<Others>(host)),
+          members(HostAllocator<Fact>(host)), required(HostAllocator<std::string_view>(host)),
+          names(HostAllocator<Part>(host)), some(HostAllocator<Some>(host)) {}
+    struct Others { // members that none of these sources name fit
+        Vector<uint32_t> sources;
+        Part part;
+    };
+    enum class Which : uint8_t { matching, others, named };
+    struct Some { // one of these members fits
+        Which which;
+        std::string_view pattern;                // matching: its name
+        const chat::Dict *properties, *patterns; // others: not one of these
+        Regex names;                             // named: its name
+        Part part;
+    };
+    uint32_t min = 0, max = kMany;
+    Vector<MemberSource> sources;
+    Vector<Others> others;
+    Vector<Fact> members; // of a name each
+    Vector<std::string_view> required;
+    Parts names; // of all names
+    Vector<Some> some;
+};
+
+class SchemaReader {
+public:
+    SchemaReader(Syntax &syntax, std::string_view text, const SchemaOptions &options);
+    void read();
+
+private:
+    friend class ArrayRules;
+    friend class ObjectRules;
+    using Nodes = Vector<Node>;
+    using Key = Vector<std::pair<const void *, const void *>>;
+    struct Todo {
+        uint32_t rule;
+        Parts parts;
+    };
+
+    Nodes nodes() const { return Nodes(HostAllocator<Node>(syntax_.host())); }
+    Node never() { return syntax_.set(nullptr, 0); }
+    // A rule of its own, so that what has it is not nested deeper.
+    Node rule_of(const char *name, Node body);
+    Node node_of(const Parts &parts);
+    Node way_node(const Way &way);
+    Node choice_node(const Way &way, const NumberFacts &numbers, const StringFacts &strings);
+    void check_keywords(const Way &way);
+
+    void find_choices(Vector<const chat::Value *> &out, const Way &way);
+    // False: there are more than `most`, or they are not named.
+    bool find_values(Vector<chat::Value> &out, const Parts &parts, size_t most);
+    void add_order(NumberFacts &out, const Part *part, std::string_view number, unsigned order);
+    void add_step(NumberFacts &out, const Part &part, std::string_view key,
+                  const chat::Value &value);
+    void read_numbers(NumberFacts &out, const Way &way);
+    Node write_numbers(const NumberFacts &facts, const Way &way);
+    void read_strings(StringFacts &out, const Way &way);
+    Regex name_language(const Part &part); // of strings that fit
+    void read_array(ArrayFacts &out, const Way &way);
+    void read_unevaluated(ArrayFacts &out, const Way &way, uint32_t number, const Part &rest);
+    void read_object(ObjectFacts &out, const Way &way);
+    void find_below(Vector<uint32_t> &out, const Way &way, uint32_t above);
+    Node array_node(const Way &way);
+    Node object_node(const Way &way);
+
+    // Runs what may throw Error, which gets the schema's place in front.
+    template <class Run> auto at(const Way &way, const Run &run) -> decltype(run());
+
+    Syntax &syntax_;
+    SchemaTree tree_;
+    SchemaWays ways_;
+    JsonText json_;
+    StringRules strings_;
+    NumberRules numbers_;
+    std::map<Key, uint32_t, std::less<Key>, HostAllocator<std::pair<const Key, uint32_t>>> rules_;
+    Vector<Todo> todo_;
+    const bool any_order_;
+};
+
+} // namespace ggufx::grammar

@@ -1,0 +1,132 @@
+// A JSON schema as it is written: its values, what stands where, and what references lead to.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/status.hpp"
+#include "base/text_index.hpp"
+#include "chat/json.hpp"
+
+#include <map>
+
+namespace ggufx::grammar {
+
+// Where a schema stands, for errors: "#" and the keys that lead to it.
+struct Where {
+    const Where *above;
+    std::string_view key;
+};
+
+// A part of the text with an address of its own ($id).
+struct Resource {
+    std::string_view uri;
+    const chat::Value *root;
+};
+
+// The resources through which one came to a schema, for $dynamicRef; equal ones are one.
+struct Scope {
+    const Scope *outer;
+    uint32_t resource;
+};
+
+// A schema that holds, or does not.
+struct Part {
+    chat::Value schema; // an object; or a truth, which is never negated
+    const Where *where;
+    const Scope *scope;
+    bool negated;
+
+    bool is_dict() const { return schema.is(chat::Kind::dict); }
+    bool is_false() const { return !is_dict() && !schema.truth; } // nothing fits
+    bool is_true() const { return !is_dict() && schema.truth; }   // it says nothing
+    const chat::Dict *dict() const { return is_dict() ? schema.dict : nullptr; }
+    bool same(const Part &o) const {
+        return dict() == o.dict() && negated == o.negated && scope == o.scope;
+    }
+};
+using Parts = Vector<Part>; // all hold at once
+
+// Kinds of values, as bits.
+enum : uint32_t {
+    kNull = 1,
+    kBoolean = 2,
+    kInteger = 4, // 1.0 is one
+    kFraction = 8,
+    kString = 16,
+    kArray = 32,
+    kObject = 64,
+    kNumber = kInteger | kFraction,
+    kAllKinds = 127
+};
+
+class SchemaTree {
+public:
+    SchemaTree(const Host *host, std::string_view text); // throws Error / std::bad_alloc
+    Part root();
+    const Host *host() const { return host_; }
+    chat::Meter &meter() { return meter_; }
+    const Where *below(const Where *above, std::string_view key);
+    [[noreturn]] void refuse(const Where *where, Status status, const char *format, ...)
+        GGUFX_PRINTF(4, 5);
+    Parts none() const { return Parts(HostAllocator<Part>(host_)); }
+
+    // A schema within another one's: `key` leads to it, and `name` where the key has many. {} is
+    // true. Throws where it is no schema.
+    Part enter(const Part &of, const chat::Value &schema, std::string_view key,
+               std::string_view name = {});
+    void add(Parts &out, const Part &part); // unless it says nothing or is there
+    Part negate(const Part &part) const;
+    Part never(const Where *where) const { return {chat::Value::of(false), where, nullptr, false}; }
+
+    // A member of an object, null where it is absent; of a kind, else it is refused.
+    const chat::Value *find(const Part &part, std::string_view key);
+    const chat::Dict *find_dict(const Part &part, std::string_view key);
+    const chat::List *find_list(const Part &part, std::string_view key);
+    uint32_t find_count(const Part &part, std::string_view key, uint32_t otherwise);
+    Part resolve(const Part &of, const chat::Value &ref, bool dynamic); // $ref, $dynamicRef
+
+    uint32_t kind_of(const chat::Value &value) const;
+    bool same(const chat::Value &a, const chat::Value &b); // values of JSON
+    uint32_t types(const Part &part);                      // the kinds of `type`
+    // A schema of this value alone: of an array or an object one for all that is in it.
+    Part constant(const chat::Value &value, const Part &of);
+    // One that any of these lets through, each where it stands.
+    Part any_of(const Parts &parts);
+    bool has_unevaluated() const { return has_unevaluated_; }
+    bool has_dynamic() const { return has_dynamic_; }
+
+private:
+    using Name = Vector<char>;
+    struct Place {
+        const chat::Value *schema;
+        uint32_t resource;
+    };
+    void index(const chat::Value &schema, uint32_t resource);
+    uint32_t index_one(const chat::Value &schema, uint32_t resource);
+    uint32_t add_resource(std::string_view uri, const chat::Value *root);
+    uint32_t resource_of(const chat::Dict *dict, uint32_t otherwise) const;
+    const Scope *inside(const Scope *scope, uint32_t resource);
+    std::string_view keep(const Name &text);
+    std::string_view pointer_key(std::string_view raw);
+    const chat::Value *follow(uint32_t *resource, const Where **path, std::string_view pointer);
+    const chat::Value *find_anchor(uint32_t resource, std::string_view name, bool dynamic) const;
+
+    template <class Key, class T>
+    using Map = std::map<Key, T, std::less<Key>, HostAllocator<std::pair<const Key, T>>>;
+    struct Anchor {
+        const chat::Value *schema;
+        bool dynamic;
+    };
+    const Host *host_;
+    chat::Meter meter_;
+    chat::Value root_;
+    Vector<Resource> resources_;
+    Map<std::string_view, uint32_t> by_uri_;
+    Map<const chat::Dict *, uint32_t> resource_of_;
+    Map<std::pair<uint32_t, std::string_view>, Anchor> anchors_;
+    Map<std::pair<const Scope *, uint32_t>, const Scope *> scopes_;
+    Map<Vector<const void *>, chat::Dict *> unions_;
+    Map<const void *, chat::Dict *> constants_; // of arrays and objects
+    bool has_dynamic_ = false, has_unevaluated_ = false;
+};
+
+} // namespace ggufx::grammar
