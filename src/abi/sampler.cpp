@@ -56,7 +56,8 @@ extern "C" ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_ru
         require(n_vocab > 0 && n_vocab <= INT32_MAX, "n_vocab must be 1 to 2^31 - 1");
         const model::SamplerOptions imported = import_sampler_options(options);
         *out = make<ggufx_sampler>(*rt->host, RuntimeRef::share(const_cast<ggufx_runtime *>(rt)),
-                                   std::in_place_type<model::Sampler>, rt->host, n_vocab, imported);
+                                   std::in_place_type<model::Sampler>, rt->host, n_vocab,
+                                   *kernels::rows_of(rt->engine->kernels()), imported);
     });
 }
 

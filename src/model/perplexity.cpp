@@ -65,13 +65,14 @@ template <class Fn> Status Run::watch(const Fn &fn) {
 Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
     Status status = session_.project(logits_.data(), row, n, failure);
     if (status != Status::ok) return status;
+    const kernels::RowKernels &rows = *kernels::rows_of(session_.model().engine().kernels());
     status = for_rows(*session_.model().host(), n, 8 * n_vocab_, [&](size_t i) {
         const float *logits = logits_.data() + i * n_vocab_;
         float largest = logits[0];
         for (size_t k = 1; k < n_vocab_; k++) largest = std::max(largest, logits[k]);
         const size_t next = static_cast<size_t>(chunk_[position + i + 1]);
         const double hit = static_cast<double>(logits[next]) - static_cast<double>(largest);
-        losses_[i] = log_sum_exp(logits, n_vocab_, largest) - hit;
+        losses_[i] = log_sum_exp(rows, logits, n_vocab_, largest) - hit;
     });
     if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
     const CanonicalFp canonical;

@@ -13,47 +13,68 @@ namespace ggufx::model {
 
 namespace {
 
-// Largest logit of those allowed, the lowest id among equals, and the largest of all; fails on NaN,
-// +Inf and when all that are allowed are -Inf.
-Status find_largest(size_t *out, float *out_largest, const float *logits, size_t n,
-                    const Allowed &allowed, Failure *failure) {
-    const float infinity = __builtin_inff();
-    size_t best = 0;
-    float found = -infinity;
-    *out_largest = -infinity;
-    for (size_t i = 0; i < n; i++) {
-        if (!(logits[i] < infinity)) {
-            return set_failure(failure, Status::value, {kNone, i},
-                               "logit %" PRIu64 " is NaN or +infinity", static_cast<uint64_t>(i));
+// Tokens whose weights are made at once, by the row kernels, on the stack.
+constexpr size_t kPart = 1024;
+constexpr size_t kBlock = sampling::kLanes; // of which the kernels tell the largest logit
+constexpr float kInfinity = __builtin_inff();
+
+// Largest logit, the lowest id among equals; fails on NaN and +Inf. All may be -Inf.
+Status find_largest(size_t *out, const kernels::RowKernels &rows, const float *logits, size_t n,
+                    Failure *failure) {
+    float found = -kInfinity;
+    size_t begin = 0;
+    for (size_t i = 0; i < n; i += kPart) {
+        float maxima[kPart / kBlock];
+        const size_t m = std::min(kPart, n - i);
+        rows.maxima(maxima, logits + i, m);
+        for (size_t block = 0; block * kBlock < m; block++) {
+            if (!(maxima[block] < kInfinity)) return sampling::bad_logit(logits, failure);
+            if (!(maxima[block] > found)) continue;
+            found = maxima[block];
+            begin = i + block * kBlock;
         }
-        if (logits[i] > *out_largest) *out_largest = logits[i];
-        if (logits[i] > found && allowed.holds(i)) found = logits[best = i];
     }
-    if (found == -infinity) {
-        return set_failure(failure, Status::value, {}, "no logit%s is finite",
-                           allowed.bits ? " of a token that fits the grammar" : "");
-    }
-    *out = best;
+    while (logits[begin] < found) begin++;
+    *out = begin;
     return Status::ok;
+}
+
+size_t largest_allowed(const float *logits, size_t n, const Allowed &allowed, size_t largest) {
+    if (allowed.holds(largest)) return largest;
+    size_t best = largest;
+    float found = -kInfinity;
+    for (size_t i = 0; i < n; i++)
+        if (logits[i] > found && allowed.holds(i)) found = logits[best = i];
+    return best;
 }
 
 } // namespace
 
-double log_sum_exp(const float *logits, size_t n, float largest) {
+double log_sum_exp(const kernels::RowKernels &rows, const float *logits, size_t n, float largest) {
+    float weights[kPart];
     double sum = 0.0;
-    for (size_t i = 0; i < n; i++) sum += static_cast<double>(exp_f32(logits[i] - largest));
+    for (size_t i = 0; i < n; i += kPart) {
+        const size_t m = std::min(kPart, n - i);
+        rows.exp_from(weights, logits + i, largest, m);
+        for (size_t j = 0; j < m; j++) sum += static_cast<double>(weights[j]);
+    }
     return log_f64(sum);
 }
 
-Sampler::Sampler(const Ref<Host> &host, uint32_t n_vocab, const SamplerOptions &options)
-    : options_(options), candidates_(n_vocab, HostAllocator<Weighed>(host.get())),
-      random_(options.seed) {}
+Sampler::Sampler(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows,
+                 const SamplerOptions &options)
+    : rows_(rows), options_(options), candidates_(n_vocab, HostAllocator<Weighed>(host.get())),
+      sums_((n_vocab + kPart - 1) / kPart, HostAllocator<double>(host.get())), random_(options.seed) {}
 
 size_t Sampler::gather(const float *logits, size_t n, float largest, const Allowed &allowed) {
+    float weights[kPart];
     size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!allowed.holds(i)) continue;
-        candidates_[kept++] = {logits[i], static_cast<int32_t>(i), exp_f32(logits[i] - largest)};
+    for (size_t i = 0; i < n; i += kPart) {
+        const size_t m = std::min(kPart, n - i);
+        rows_.exp_from(weights, logits + i, largest, m);
+        for (size_t j = 0; j < m; j++)
+            if (allowed.holds(i + j))
+                candidates_[kept++] = {logits[i + j], static_cast<int32_t>(i + j), weights[j]};
     }
     return kept;
 }
@@ -100,11 +121,17 @@ size_t Sampler::drop_unlikely(size_t n) {
 }
 
 int32_t Sampler::draw(size_t n, float largest) {
+    float weights[kPart];
     double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        Weighed &c = candidates_[i];
-        c.weight = exp_f32((c.logit - largest) / options_.temperature);
-        sum += static_cast<double>(c.weight);
+    for (size_t i = 0; i < n; i += kPart) {
+        const size_t m = std::min(kPart, n - i);
+        for (size_t j = 0; j < m; j++)
+            weights[j] = (candidates_[i + j].logit - largest) / options_.temperature;
+        rows_.exp_from(weights, weights, 0.0f, m);
+        for (size_t j = 0; j < m; j++) {
+            candidates_[i + j].weight = weights[j];
+            sum += static_cast<double>(weights[j]);
+        }
     }
     const double wanted = random_.uniform() * sum;
     double reached = 0.0;
@@ -118,23 +145,64 @@ int32_t Sampler::draw(size_t n, float largest) {
     return candidates_[last].id;
 }
 
+// With no filter all that are allowed can be drawn: no list of them is made.
+size_t Sampler::weigh_part(float *weights, size_t part, const Draw &from) const {
+    const size_t begin = part * kPart, m = std::min(kPart, from.n - begin);
+    for (size_t j = 0; j < m; j++)
+        weights[j] = (from.logits[begin + j] - from.largest) / options_.temperature;
+    rows_.exp_from(weights, weights, 0.0f, m);
+    if (from.allowed.bits)
+        for (size_t j = 0; j < m; j++)
+            if (!from.allowed.holds(begin + j)) weights[j] = 0.0f;
+    return m;
+}
+
+int32_t Sampler::draw_any(const Draw &from) {
+    float weights[kPart];
+    const size_t n_parts = (from.n + kPart - 1) / kPart;
+    double sum = 0.0;
+    for (size_t part = 0; part < n_parts; part++) {
+        const size_t m = weigh_part(weights, part, from);
+        for (size_t j = 0; j < m; j++) sum += static_cast<double>(weights[j]);
+        sums_[part] = sum;
+    }
+    const double wanted = random_.uniform() * sum;
+    size_t part = 0;
+    while (part + 1 < n_parts && !(sums_[part] > wanted)) part++;
+    double reached = part ? sums_[part - 1] : 0.0;
+    const size_t m = weigh_part(weights, part, from);
+    size_t last = 0;
+    for (size_t j = 0; j < m; j++) {
+        if (!(weights[j] > 0.0f)) continue;
+        last = j;
+        reached += static_cast<double>(weights[j]);
+        if (reached > wanted) break;
+    }
+    return static_cast<int32_t>(part * kPart + last);
+}
+
 Status Sampler::sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
                        const Allowed &allowed, Failure *failure) {
     const CanonicalFp canonical;
-    size_t best = 0;
-    float top = 0; // of all
-    const Status status = find_largest(&best, &top, logits, n, allowed, failure);
+    size_t most = 0; // of all
+    const Status status = find_largest(&most, rows_, logits, n, failure);
     if (status != Status::ok) return status;
-    const float largest = logits[best];
+    const size_t best = largest_allowed(logits, n, allowed, most);
+    const float largest = logits[best], top = logits[most];
+    if (!allowed.holds(best) || largest == -kInfinity)
+        return set_failure(failure, Status::value, {}, "no logit%s is finite",
+                           allowed.bits ? " of a token that fits the grammar" : "");
     int32_t id = static_cast<int32_t>(best);
-    if (options_.temperature > 0.0f) {
+    if (options_.temperature > 0.0f && !filters()) {
+        id = draw_any({logits, n, largest, allowed});
+    } else if (options_.temperature > 0.0f) {
         const size_t kept = drop_unlikely(keep_likeliest(gather(logits, n, largest, allowed)));
         id = draw(kept, largest);
     }
     *out_id = id;
     if (out_logprob) {
         const double shifted = static_cast<double>(logits[id]) - static_cast<double>(top);
-        *out_logprob = static_cast<float>(shifted - log_sum_exp(logits, n, top));
+        *out_logprob = static_cast<float>(shifted - log_sum_exp(rows_, logits, n, top));
     }
     return Status::ok;
 }

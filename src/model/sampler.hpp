@@ -22,7 +22,8 @@ struct SamplerOptions {
 class Sampler {
 public:
     // Throws std::bad_alloc; the options are checked by the caller.
-    Sampler(const Ref<Host> &host, uint32_t n_vocab, const SamplerOptions &options);
+    Sampler(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows,
+            const SamplerOptions &options);
 
     uint32_t n_vocab() const { return static_cast<uint32_t>(candidates_.size()); }
 
@@ -51,13 +52,27 @@ private:
     size_t keep_likeliest(size_t n);
     size_t drop_unlikely(size_t n);
     int32_t draw(size_t n, float largest);
+    bool filters() const {
+        return options_.top_k > 0 || options_.min_p > 0.0f ||
+               (options_.top_p > 0.0f && options_.top_p < 1.0f);
+    }
+    struct Draw {
+        const float *logits;
+        size_t n;
+        float largest; // of those allowed
+        const Allowed &allowed;
+    };
+    size_t weigh_part(float *weights, size_t part, const Draw &from) const;
+    int32_t draw_any(const Draw &from);
 
+    const kernels::RowKernels &rows_;
     SamplerOptions options_;
     Vector<Weighed> candidates_;
+    Vector<double> sums_; // of the weights up to the end of each part of the vocabulary
     Random random_;
 };
 
 // log of the sum of exp(logits - largest), in binary64, ascending ids. Needs CanonicalFp.
-double log_sum_exp(const float *logits, size_t n, float largest);
+double log_sum_exp(const kernels::RowKernels &rows, const float *logits, size_t n, float largest);
 
 } // namespace ggufx::model

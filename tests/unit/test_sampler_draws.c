@@ -8,7 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#define EXPECTED 0x622b89413a3ab867u /* it changes with a line `bits:` of CHANGELOG alone */
+/* They change with a line `bits:` of CHANGELOG alone. */
+#define EXPECTED 0x622b89413a3ab867u
+#define EXPECTED_SIMPLE 0x4c0fe396fd94cedbu
 
 enum { V = 2500, DRAWS = 4000 };
 
@@ -159,13 +161,44 @@ static uint64_t bits_of(fixture *f) {
     return hash;
 }
 
-static void test_bits_are_those_of_every_machine(void **state) {
+/* The sampler of options: with each filter and none, beside greedy; zeros of both signs. */
+static uint64_t simple_bits_of(fixture *f) {
+    static const float temperatures[] = {0.0f, 0.7f, 1.0f, 1e-30f, 40.0f};
+    static float logits[V];
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (uint32_t which = 0; which < 40; which++) {
+        ggufx_sampler *sampler = NULL;
+        ggufx_sampler_options options;
+        ggufx_sampler_options_init(&options);
+        options.temperature = temperatures[which % 5];
+        options.top_k = which / 5 & 1 ? 50 : 0;
+        options.top_p = which / 10 & 1 ? 0.9f : 0.0f;
+        options.min_p = which / 20 & 1 ? 0.02f : 0.0f;
+        options.seed = which;
+        MUST(f, ggufx_sampler_create(&sampler, f->rt, V, &options, &f->error));
+        for (uint64_t step = 0; step < 40; step++) {
+            float logprob = 0;
+            int32_t id = -1;
+            const size_t n = step % 4 ? V : step % 8 ? 1 : 1025;
+            fill_logits(logits, n, step / 2 + which);
+            for (size_t i = 0; i < n; i += 5)
+                logits[i] = step % 3 == 0 ? -INFINITY : step % 3 == 1 ? -0.0f : 0.0f;
+            if (n == 1) logits[0] = -1.5f;
+            MUST(f, ggufx_sampler_sample(&id, &logprob, sampler, logits, n, &f->error));
+            hash = mix(mix(hash, &id, sizeof id), &logprob, sizeof logprob);
+        }
+        ggufx_sampler_destroy(sampler);
+    }
+    return hash;
+}
+
+/* Of each instruction set that this machine has. */
+static void assert_bits(uint64_t (*bits_of_all)(fixture *), uint64_t expected) {
     static const int32_t sets[] = {GGUFX_ISA_SCALAR,   GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
                                    GGUFX_ISA_AVX512,   GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
                                    GGUFX_ISA_NEON_I8MM};
     const uint16_t one = 1;
     int n = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         fixture f;
         ggufx_runtime *own = NULL, *before;
@@ -176,15 +209,25 @@ static void test_bits_are_those_of_every_machine(void **state) {
         begin(&f, NULL);
         before = f.rt;
         f.rt = own;
-        const uint64_t hash = bits_of(&f);
+        const uint64_t hash = bits_of_all(&f);
         f.rt = before;
         print_message("instruction set %d: %016llx\n", sets[i], (unsigned long long)hash);
-        if (*(const uint8_t *)&one) assert_true(hash == EXPECTED); /* bytes of hosts like this */
+        if (*(const uint8_t *)&one) assert_true(hash == expected); /* bytes of hosts like this */
         ggufx_runtime_destroy(own);
         end(&f);
         n++;
     }
     assert_true(n > 0);
+}
+
+static void test_bits_are_those_of_every_machine(void **state) {
+    (void)state;
+    assert_bits(bits_of, EXPECTED);
+}
+
+static void test_bits_of_simple_samplers_are_those_of_every_machine(void **state) {
+    (void)state;
+    assert_bits(simple_bits_of, EXPECTED_SIMPLE);
 }
 
 /* ---- clones, resets ---- */
@@ -338,6 +381,7 @@ int main(void) {
         cmocka_unit_test(test_xtc_acts_with_its_probability),
         cmocka_unit_test(test_the_filters_of_the_simple_sampler_draw_its_ids),
         cmocka_unit_test(test_bits_are_those_of_every_machine),
+        cmocka_unit_test(test_bits_of_simple_samplers_are_those_of_every_machine),
         cmocka_unit_test(test_clones_go_on_alike_and_resets_begin_anew),
         cmocka_unit_test(test_simple_samplers_are_cloned_and_reset_too),
         cmocka_unit_test(test_links_of_the_host_change_order_and_take_away),

@@ -19,6 +19,7 @@ class Run {
 public:
     Run(Session &session, const ChoicesTask &task)
         : session_(session), task_(task),
+          rows_(*kernels::rows_of(session.model().engine().kernels())),
           n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
           logits_(kRows * n_vocab_, HostAllocator<float>(session.model().host().get())),
           sums_(task.n_endings, 0.0, HostAllocator<double>(session.model().host().get())) {}
@@ -35,6 +36,7 @@ private:
 
     Session &session_;
     const ChoicesTask &task_;
+    const kernels::RowKernels &rows_;
     size_t n_vocab_;
     Vector<float> logits_;
     Vector<double> sums_;
@@ -83,10 +85,10 @@ Status Run::decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *fa
 }
 
 // log p of `token` after the row.
-double score(const float *logits, size_t n_vocab, int32_t token) {
+double score(const kernels::RowKernels &rows, const float *logits, size_t n_vocab, int32_t token) {
     const float largest = *std::max_element(logits, logits + n_vocab);
     const double hit = static_cast<double>(logits[token]) - static_cast<double>(largest);
-    return hit - log_sum_exp(logits, n_vocab, largest);
+    return hit - log_sum_exp(rows, logits, n_vocab, largest);
 }
 
 // Its last row predicts the first token of every ending.
@@ -96,7 +98,7 @@ Status Run::context(Failure *failure) {
     const CanonicalFp canonical;
     const int32_t *tokens = task_.endings;
     for (size_t i = 0; i < task_.n_endings; tokens += task_.n_tokens[i++])
-        sums_[i] = score(logits_.data(), n_vocab_, *tokens);
+        sums_[i] = score(rows_, logits_.data(), n_vocab_, *tokens);
     return Status::ok;
 }
 
@@ -108,7 +110,7 @@ Status Run::ending(size_t index, const int32_t *tokens, Failure *failure) {
         if (status != Status::ok) return status;
         double scores[kRows];
         status = for_rows(*session_.model().host(), batch, 8 * n_vocab_, [&](size_t i) {
-            scores[i] = score(logits_.data() + i * n_vocab_, n_vocab_, tokens[done + i + 1]);
+            scores[i] = score(rows_, logits_.data() + i * n_vocab_, n_vocab_, tokens[done + i + 1]);
         });
         if (status != Status::ok) return set_failure(failure, status, {}, "the executor failed");
         const CanonicalFp canonical;
