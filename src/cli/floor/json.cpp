@@ -139,7 +139,9 @@ struct Json::Writer {
 
 // JSON goes to terminals too: characters that escape() would not show are written as \uXXXX, which
 // means the same. They stand in strings only; the library has escaped those below 0x20.
-static std::string without_marks(const std::string &text) {
+static std::string without_marks(std::string text) {
+    const auto may_be_mark = [](char c) { return static_cast<unsigned char>(c) >= 0x7f; };
+    if (std::none_of(text.begin(), text.end(), may_be_mark)) return text;
     std::string out;
     for (size_t i = 0; i < text.size();) {
         const size_t n = std::max<size_t>(1, utf8_length(std::string_view(text).substr(i)));
@@ -158,9 +160,8 @@ static std::string without_marks(const std::string &text) {
 }
 
 std::string Json::dump(int indent) const {
-    const std::string text =
-        std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace);
-    return without_marks(text);
+    return without_marks(
+        std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace));
 }
 
 // Builds the value from the parser's events, without recursion; a member is appended without

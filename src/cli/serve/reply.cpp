@@ -2,20 +2,33 @@
 #include "serve/reply.hpp"
 
 #include <algorithm>
-#include <random>
+#include <cstdlib>
+#include <iterator>
+#include <unistd.h>
 
 namespace ggufx::cli {
 
+// The system is asked for many at once: an instruction that draws takes a microsecond or more.
 uint64_t random_number() {
-    thread_local std::random_device device;
-    return (static_cast<uint64_t>(device()) << 32) | device();
+    thread_local uint64_t drawn[32];
+    thread_local size_t n_left = 0;
+    if (n_left == 0) {
+        if (getentropy(drawn, sizeof drawn) != 0) std::abort(); // systems that have it not are older
+                                                                // than all else this needs
+        n_left = std::size(drawn);
+    }
+    return drawn[--n_left];
 }
 
 std::string random_name(size_t n) {
     constexpr std::string_view letters =
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    constexpr size_t of_each = 8; // letters of a number: what is left of it chooses evenly enough
     std::string out;
-    while (out.size() < n) out += letters[random_number() % letters.size()];
+    for (uint64_t number = 0; out.size() < n; number /= letters.size()) {
+        if (out.size() % of_each == 0) number = random_number();
+        out += letters[number % letters.size()];
+    }
     return out;
 }
 

@@ -15,7 +15,10 @@ TextsReply::TextsReply(std::shared_ptr<Exchange> exchange, TextsShape shape)
 }
 
 void TextsReply::open() {
-    if (shape_.stream) exchange().open_stream();
+    if (!shape_.stream) return;
+    head_ = head(false).dump();
+    head_.pop_back(); // the brace: choices follow
+    exchange().open_stream();
 }
 
 // ---- parts of objects ----
@@ -165,11 +168,9 @@ void TextsReply::send(uint32_t index, const Json &delta, const Json &logprobs, c
     one[shape_.is_chat ? "delta" : "text"] = delta;
     one["logprobs"] = logprobs;
     one["finish_reason"] = reason;
-    Json event = head(false);
-    event["choices"] = Json::array();
-    event["choices"].push_back(one);
-    if (shape_.include_usage) event["usage"] = Json();
-    send_event(event);
+    std::string event = "data: " + head_ + ",\"choices\":[" + one.dump() + "]";
+    if (shape_.include_usage) event += ",\"usage\":null";
+    exchange().write(event += "}\n\n");
 }
 
 void TextsReply::send_event(const Json &event) {

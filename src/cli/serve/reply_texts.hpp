@@ -42,6 +42,7 @@ private:
 
     TextsShape shape_;
     std::string id_;
+    std::string head_; // of a stream: what all its events begin with
     uint64_t created_;
     std::vector<Text> texts_;
     uint32_t n_finished_ = 0;

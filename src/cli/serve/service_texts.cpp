@@ -58,6 +58,7 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         plan.counts_prompt = i == 0;
         plan.max_tokens = std::min(texts.wanted.max_tokens.value_or(room), room);
         plan.logprobs = texts.wanted.logprobs;
+        plan.rates = texts.wanted.best_of > texts.wanted.n;
         plan.n_top = texts.wanted.n_top;
         plan.taken = call.taken;
         if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;

@@ -99,12 +99,12 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
 
 int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
     int32_t id = 0;
+    float *const wanted = plan_.logprobs || plan_.rates ? &logprob : nullptr;
     call([&](ggufx_error *error) {
-        return matcher_
-                   ? ggufx_sampler_sample_matching(&id, &logprob, sampler_.get(), matcher_.get(),
-                                                   logits.data(), logits.size(), error)
-                   : ggufx_sampler_sample(&id, &logprob, sampler_.get(), logits.data(),
-                                          logits.size(), error);
+        return matcher_ ? ggufx_sampler_sample_matching(&id, wanted, sampler_.get(), matcher_.get(),
+                                                        logits.data(), logits.size(), error)
+                        : ggufx_sampler_sample(&id, wanted, sampler_.get(), logits.data(),
+                                               logits.size(), error);
     });
     call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
     return id;

@@ -17,6 +17,7 @@ struct TextPlan {
     bool counts_prompt = true; // in the reply's usage: the first text of each prompt
     uint32_t max_tokens = 0;
     bool logprobs = false;
+    bool rates = false; // texts of a prompt are compared: the mean of their logprobs counts
     uint32_t n_top = 0;
     double taken = 0;    // when the request was
     double deadline = 0; // when its time is over; 0: never
