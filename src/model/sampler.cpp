@@ -64,7 +64,8 @@ double log_sum_exp(const kernels::RowKernels &rows, const float *logits, size_t 
 Sampler::Sampler(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows,
                  const SamplerOptions &options)
     : rows_(rows), options_(options), candidates_(n_vocab, HostAllocator<Weighed>(host.get())),
-      sums_((n_vocab + kPart - 1) / kPart, HostAllocator<double>(host.get())), random_(options.seed) {}
+      sums_((n_vocab + kPart - 1) / kPart, HostAllocator<double>(host.get())),
+      random_(options.seed) {}
 
 size_t Sampler::gather(const float *logits, size_t n, float largest, const Allowed &allowed) {
     float weights[kPart];

@@ -94,6 +94,8 @@ class Responses(Served):
                  {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": "{\"city\": \"Bonn\"}"},
                  {"type": "function_call_output", "call_id": "call_1", "output": "rain"},
                  {"role": "user", "content": "and then"}]
+        template = self.path("tools.jinja", b"{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{% for m in messages %}{{ m.content }} {% endfor %}")
+        self.server = self.serve("--template", template)
         answer = self.respond(input=items, tools=TOOLS, metadata={"a": "b"}, reasoning={"effort": "low"}, text={"format": {"type": "text"}})
         self.assertEqual((answer["tools"], answer["metadata"], answer["reasoning"]["effort"]), (TOOLS, {"a": "b"}, "low"))
         schema = {"type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"], "additionalProperties": False}
@@ -105,7 +107,7 @@ class Responses(Served):
         for fields in ({"store": True}, {"background": True}, {"previous_response_id": "resp_1"}, {"truncation": "auto"}, {"nonsense": 1},
                        {"input": []}, {"input": [{"type": "item_reference", "id": "x"}]}, {"input": [{"role": "king", "content": "x"}]},
                        {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, {"tools": [{"type": "web_search"}]},
-                       {"tool_choice": "required"}, {"include": ["file_search_call.results"]}, {"top_logprobs": 2}, {"max_output_tokens": 0},
+                       {"tool_choice": "required"}, {"stream_options": {"nonsense": 1}}, {"include": ["file_search_call.results"]}, {"top_logprobs": 2}, {"max_output_tokens": 0},
                        {"text": {"format": {"type": "xml"}}}, {"reasoning": {"effort": "much"}}, {"input": [{"type": "function_call", "name": "f"}]}):
             with self.subTest(fields):
                 status, answer = self.server.ask(RESPONSES, {"input": "x", **fields})
@@ -284,4 +286,5 @@ class Description(Served):
                     self.assertEqual(status, 200, (field, answer))
 
 
-tool.main()
+if __name__ == "__main__":
+    tool.main()

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+import unittest
 
 import serve_schema
 import tool
@@ -104,17 +105,30 @@ def text_of(chunks):
     return text, reason, logprobs
 
 
+def end(server):
+    """At a signal every server ends as it should, whatever was asked of it: sanitizers speak up here."""
+    code = server.end() if server.process.poll() is None else 0
+    rest = server.process.stderr.read().decode(errors="replace")
+    server.process.stderr.close()
+    if code != 0:
+        raise AssertionError("the server ended with %d: %s%s" % (code, server.said, rest[-2000:]))
+
+
 class Served(tool.Case):
+    shared_servers = {}  # of a file, by their arguments
+
     def serve(self, *args, **options):
         server = Server(*args, **options)
-        self.addCleanup(self.end, server)
+        self.addCleanup(end, server)
         return server
 
-    def end(self, server):
-        """At a signal every server ends as it should, whatever was asked of it: sanitizers speak up here."""
-        if server.process.poll() is None:
-            self.assertEqual(server.end(), 0, server.said)
-        server.process.stderr.close()
+    def share(self, *args):
+        """A server that all tests of the file ask."""
+        server = self.shared_servers.get(args)
+        if server is None or server.process.poll() is not None:
+            server = self.shared_servers[args] = Server(*args)
+            unittest.addModuleCleanup(end, server)
+        return server
 
     def refused(self, status, code, answer):
         """The message of an error object."""

@@ -43,6 +43,13 @@ static void check(const ChatWanted &wanted) {
         if (!message.find("role")->text() || !message.find("content")->text()) abort();
     if (!wanted.tools.empty() && !Json::parse(wanted.tools, "tools").is_array()) abort();
     if ((wanted.form == AnswerForm::text) != wanted.schema.empty()) abort();
+    for (const Callable &function : wanted.forced) {
+        if (wanted.tools.empty() || !wanted.stop.empty() || wanted.form != AnswerForm::text)
+            abort();
+        if (function.name.empty() || function.name.find_first_of("\"\\") != std::string::npos)
+            abort();
+        if (!Json::parse(function.schema, "schema").is_object()) abort();
+    }
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -94,6 +101,11 @@ static const char *const kSeeds[] = {
     R"({"messages":[{"role":"user","content":"x"}],"temperature":0.5,"top_p":0.9,"top_k":3,"min_p":0.1,"stop":["a","b"],"logprobs":true,)"
     R"("top_logprobs":3,"logit_bias":{"5":-100,"6":1.5},"max_tokens":4,"response_format":{"type":"json_schema","json_schema":)"
     R"({"name":"n","schema":{"type":"object"},"strict":true}},"store":false,"metadata":{}})",
+    R"({"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},)"
+    R"({"type":"function","function":{"name":"g"}}],"tool_choice":"required","parallel_tool_calls":false})",
+    R"({"messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","description":"d","strict":true}}],)"
+    R"("tool_choice":{"type":"function","function":{"name":"f"}}})",
+    R"({"input":"x","tools":[{"type":"function","name":"f"}],"tool_choice":{"type":"function","name":"f"}})",
     R"({"prompt":["a",[1,2,3]],"max_tokens":3,"logprobs":2,"best_of":1,"suffix":"z","echo":false,"stop":"q"})",
     R"({"input":[[1,2],[3]],"encoding_format":"base64","dimensions":8,"user":"u"})",
     R"({"content":"text","add_special":true,"with_pieces":true})",

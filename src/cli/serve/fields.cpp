@@ -6,10 +6,17 @@
 
 namespace ggufx::cli {
 
-Fields::Fields(const Json &object, const std::string &path) : object_(object), path_(path) {
+Fields::Fields(const Json &object, const std::string &path, bool lenient)
+    : object_(object), path_(path), lenient_(lenient) {
     if (object.is_object()) return;
     const std::string name = path.empty() ? "the body" : path.substr(0, path.size() - 1);
     throw ApiError(400, name + " is no object", path.empty() ? "" : name, "invalid_type");
+}
+
+Fields::Fields(const Json &body, bool lenient) : Fields(body, "", lenient) {}
+
+Fields Fields::within(const Json &object, const std::string &name) const {
+    return {object, path_ + name + ".", lenient_};
 }
 
 const Json *Fields::take(const char *name) {
@@ -63,8 +70,8 @@ void Fields::no_effect(const char *name, std::initializer_list<Json> values) {
     refuse(name, "is not supported here with this value");
 }
 
-void Fields::finish(bool lenient) const {
-    if (lenient) return;
+void Fields::finish() const {
+    if (lenient_) return;
     for (const std::string &name : object_.keys()) {
         if (std::find(taken_.begin(), taken_.end(), name) != taken_.end()) continue;
         const std::string shown = path_ + escape(name.substr(0, 64));

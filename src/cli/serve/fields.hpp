@@ -11,8 +11,11 @@ namespace ggufx::cli {
 
 class Fields {
 public:
-    // `path` stands before the names of its fields: "messages[0]."
-    Fields(const Json &object, const std::string &path);
+    // `lenient`: what nobody took is passed over, at each depth.
+    Fields(const Json &body, bool lenient);
+    Fields(const Json &, const char *) = delete; // a name is no truth
+    // Those of an object within: "messages[0]".
+    Fields within(const Json &object, const std::string &name) const;
 
     const Json *take(const char *name); // NULL: not there, or null
     std::optional<std::string> text(const char *name);
@@ -22,14 +25,17 @@ public:
     // Accepted where it asks for nothing: a value of those given.
     void no_effect(const char *name, std::initializer_list<Json> values);
     void ignore(const char *name) { take(name); }
-    void finish(bool lenient) const; // throws ApiError for what nobody took
+    void finish() const; // throws ApiError for what nobody took
 
     [[noreturn]] void refuse(const char *name, const std::string &what) const;
     std::string path_of(const char *name) const { return path_ + name; }
 
 private:
+    Fields(const Json &object, const std::string &path, bool lenient);
+
     const Json &object_;
-    std::string path_;
+    std::string path_; // before the names of its fields: "messages[0]."
+    bool lenient_;
     std::vector<std::string> taken_;
 };
 

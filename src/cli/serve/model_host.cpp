@@ -240,7 +240,8 @@ ggufx_chat_request request_of(const ChatWanted &wanted) {
     ggufx_chat_request_init(&request);
     request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
     // What is written within a grammar does not begin with reasoning.
-    if (wanted.form != AnswerForm::text || wanted.reasoning_effort == "none")
+    if (wanted.form != AnswerForm::text || !wanted.forced.empty() ||
+        wanted.reasoning_effort == "none")
         request.flags |= GGUFX_CHAT_NO_THINK;
     const std::time_t now = std::time(nullptr);
     struct tm local = {};
@@ -276,9 +277,18 @@ std::string ModelHost::render(const ChatWanted &wanted) const {
     return out;
 }
 
+// A template that passes over tools would leave the model without them, and nobody would know.
+void ModelHost::require_tools(const ChatWanted &wanted, const std::string &rendered) const {
+    ChatWanted without = wanted;
+    without.tools.clear();
+    if (render(without) == rendered)
+        throw ApiError(400, "the model's chat template knows no tools", "tools", "unsupported");
+}
+
 Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
     Prompt out;
     out.text = render(wanted);
+    if (!wanted.tools.empty()) require_tools(wanted, out.text);
     const ggufx_chat_request request = request_of(wanted);
     ggufx_error error;
     const ggufx_status status = fill_room(out.ids, error, [&](size_t *needed, ggufx_error *e) {
@@ -289,20 +299,17 @@ Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
     return out;
 }
 
-Grammar ModelHost::grammar_of(const std::string &schema) const {
-    if (styles_ & GGUFX_CHAT_STYLE_HARMONY)
-        throw ApiError(400, "answers of this model begin with channels, which no grammar goes with",
-                       "response_format", "unsupported");
+Grammar ModelHost::grammar_of(uint32_t kind, const std::string &text, const char *param) const {
     ggufx_grammar_options options;
     ggufx_grammar_options_init(&options);
-    options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
-    options.text = schema.data();
-    options.text_length = schema.size();
+    options.kind = kind;
+    options.text = text.data();
+    options.text_length = text.size();
     ggufx_grammar *grammar = nullptr;
     ggufx_error error;
     const ggufx_status status =
         ggufx_grammar_create(&grammar, rt_.get(), tokenizer_.get(), &options, &error);
-    if (status != GGUFX_OK) refuse(status, error, "response_format");
+    if (status != GGUFX_OK) refuse(status, error, param);
     return Grammar(grammar);
 }
 

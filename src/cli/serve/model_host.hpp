@@ -46,8 +46,8 @@ public:
     // Throws ApiError where the template cannot.
     Prompt prompt_of(const ChatWanted &wanted) const;
     std::string render(const ChatWanted &wanted) const;
-    // Throws ApiError where the schema says more than grammars know.
-    Grammar grammar_of(const std::string &schema) const;
+    // Throws ApiError about `param` where a schema says more than grammars know.
+    Grammar grammar_of(uint32_t kind, const std::string &text, const char *param) const;
     // A vector of each text; throws ApiError, also where `is_gone` said that nobody waits.
     std::vector<float> embed(const std::vector<std::vector<int32_t>> &texts,
                              const std::function<bool()> &is_gone);
@@ -75,6 +75,7 @@ public:
 
 private:
     void make_template(const std::string &name);
+    void require_tools(const ChatWanted &wanted, const std::string &rendered) const;
     void make_embedder(const HostOptions &options);
     void make_session(const HostOptions &options);
     void make_fingerprint(const HostOptions &options);

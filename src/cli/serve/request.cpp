@@ -90,10 +90,10 @@ void read_stream(Fields &fields, Wanted &out) {
     const Json *const options = fields.take("stream_options");
     if (!options) return;
     if (!out.stream) fields.refuse("stream_options", "is for streams");
-    Fields of(*options, fields.path_of("stream_options."));
+    Fields of = fields.within(*options, "stream_options");
     out.include_usage = of.truth("include_usage").value_or(false);
     of.no_effect("include_obfuscation", {false});
-    of.finish(false);
+    of.finish();
 }
 
 } // namespace
@@ -137,7 +137,7 @@ void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults) 
 }
 
 CompletionWanted read_completion(const Json &body, const SamplingDefaults &defaults, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     CompletionWanted out;
     read_common(fields, out, defaults);
     out.prompts = read_inputs(fields, "prompt");
@@ -158,12 +158,12 @@ CompletionWanted read_completion(const Json &body, const SamplingDefaults &defau
         if (out.best_of < out.n) fields.refuse("best_of", "is less than n");
         if (out.best_of > out.n && out.stream) fields.refuse("best_of", "is not for streams");
     }
-    fields.finish(lenient);
+    fields.finish();
     return out;
 }
 
 EmbeddingsWanted read_embeddings(const Json &body, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     EmbeddingsWanted out;
     out.model = fields.text("model").value_or("");
     out.inputs = read_inputs(fields, "input");
@@ -174,12 +174,12 @@ EmbeddingsWanted read_embeddings(const Json &body, bool lenient) {
     if (const auto n = fields.whole("dimensions", 1, std::numeric_limits<uint32_t>::max()))
         out.dimensions = static_cast<uint32_t>(*n);
     fields.text("user");
-    fields.finish(lenient);
+    fields.finish();
     return out;
 }
 
 RerankWanted read_rerank(const Json &body, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     RerankWanted out;
     out.model = fields.text("model").value_or("");
     const auto query = fields.text("query");
@@ -189,32 +189,40 @@ RerankWanted read_rerank(const Json &body, bool lenient) {
     if (!documents || !documents->is_array() || documents->size() == 0 ||
         documents->size() > kMostInputs)
         fields.refuse("documents", "is no list of 1 to 2048 texts");
-    for (const Json &one : documents->elements()) {
-        const Json *const text = one.is_object() ? one.find("text") : &one;
-        if (!text || !text->text()) fields.refuse("documents", "has something else than texts");
-        out.documents.push_back(*text->text());
+    for (size_t i = 0; i < documents->size(); i++) {
+        const Json &one = documents->elements()[i];
+        std::optional<std::string> text;
+        if (one.is_object()) {
+            Fields of = fields.within(one, index_of("documents", i));
+            text = of.text("text");
+            of.finish();
+        } else if (one.text()) {
+            text = *one.text();
+        }
+        if (!text) fields.refuse("documents", "has something else than texts");
+        out.documents.push_back(std::move(*text));
     }
     if (const auto n = fields.whole("top_n", 1, kMostInputs)) out.top_n = *n;
     out.return_documents = fields.truth("return_documents").value_or(false);
     fields.text("user");
-    fields.finish(lenient);
+    fields.finish();
     return out;
 }
 
 std::string read_slot_name(const Json &body, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     const auto name = fields.text("filename");
     constexpr std::string_view letters =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     if (!name || name->empty() || name->size() > kMostNameBytes || (*name)[0] == '.' ||
         name->find_first_not_of(letters) != std::string::npos)
         fields.refuse("filename", "is no name of 1 to 128 letters, digits, '.', '_' and '-'");
-    fields.finish(lenient);
+    fields.finish();
     return *name;
 }
 
 TokenizeWanted read_tokenize(const Json &body, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     TokenizeWanted out;
     const auto content = fields.text("content");
     if (!content) fields.refuse("content", "is missing");
@@ -222,15 +230,15 @@ TokenizeWanted read_tokenize(const Json &body, bool lenient) {
     out.add_special = fields.truth("add_special").value_or(false);
     out.parse_special = fields.truth("parse_special").value_or(true);
     out.with_pieces = fields.truth("with_pieces").value_or(false);
-    fields.finish(lenient);
+    fields.finish();
     return out;
 }
 
 std::vector<int32_t> read_detokenize(const Json &body, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     const Json *const tokens = fields.take("tokens");
     if (!tokens || !tokens->is_array()) fields.refuse("tokens", "is no list of token ids");
-    fields.finish(lenient);
+    fields.finish();
     return read_ids(*tokens, "tokens");
 }
 

@@ -36,11 +36,17 @@ struct Wanted {        // of a text
 
 enum class AnswerForm { text, object, schema };
 
+// A function that can be called, with the schema of its arguments.
+struct Callable {
+    std::string name, schema;
+};
+
 struct ChatWanted : Wanted {
     std::string messages; // JSON, as templates take it
     std::string tools;    // JSON; empty: none
     AnswerForm form = AnswerForm::text;
     std::string schema;
+    std::vector<Callable> forced; // one of these has to be called; none: as the model likes
     std::string reasoning_effort;
 };
 

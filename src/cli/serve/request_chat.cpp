@@ -8,25 +8,19 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kMostTools = 512;
-
-std::string item(const std::string &list, size_t i) {
-    return list + "[" + std::to_string(i) + "].";
-}
-
 // Parts become one text: templates know either.
 Json content_of(Fields &message, const Json &content) {
     if (content.text()) return content;
     if (!content.is_array()) message.refuse("content", "is neither a text nor a list of parts");
     std::string text;
     for (size_t i = 0; i < content.size(); i++) {
-        Fields part(content.elements()[i], item(message.path_of("content"), i));
+        Fields part = message.within(content.elements()[i], index_of("content", i));
         const std::string type = part.text("type").value_or("");
         if (type != "text") part.refuse("type", "is not \"text\": only text is understood here");
         const auto piece = part.text("text");
         if (!piece) part.refuse("text", "is missing");
         text += *piece;
-        part.finish(false);
+        part.finish();
     }
     return text;
 }
@@ -36,13 +30,13 @@ Json calls_of(Fields &message, const Json &calls) {
     if (!calls.is_array()) message.refuse("tool_calls", "is no list");
     Json out = Json::array();
     for (size_t i = 0; i < calls.size(); i++) {
-        Fields call(calls.elements()[i], item(message.path_of("tool_calls"), i));
+        Fields call = message.within(calls.elements()[i], index_of("tool_calls", i));
         call.no_effect("type", {"function"});
         const auto id = call.text("id");
         call.ignore("index"); // of a stream that was put together
         const Json *const function = call.take("function");
         if (!function) call.refuse("function", "is missing");
-        Fields of(*function, call.path_of("function."));
+        Fields of = call.within(*function, "function");
         const auto name = of.text("name");
         if (!name) of.refuse("name", "is missing");
         Json arguments = Json::object();
@@ -54,8 +48,8 @@ Json calls_of(Fields &message, const Json &calls) {
                 } catch (const Failure &) {} // a model's mistake stays what it is
             }
         }
-        of.finish(false);
-        call.finish(false);
+        of.finish();
+        call.finish();
         Json one = Json{{"type", "function"},
                         {"function", Json{{"name", *name}, {"arguments", arguments}}}};
         if (id) one["id"] = *id;
@@ -64,8 +58,7 @@ Json calls_of(Fields &message, const Json &calls) {
     return out;
 }
 
-Json read_message(const Json &given, const std::string &path) {
-    Fields fields(given, path);
+Json read_message(Fields fields) {
     const std::string role = fields.text("role").value_or("");
     if (role != "system" && role != "developer" && role != "user" && role != "assistant" &&
         role != "tool")
@@ -80,7 +73,7 @@ Json read_message(const Json &given, const std::string &path) {
         if (const auto text = fields.text(name)) out[name] = *text;
     for (const char *name : {"refusal", "audio", "function_call"}) fields.no_effect(name, {});
     fields.ignore("annotations"); // of an answer that was had here
-    fields.finish(false);
+    fields.finish();
     return out;
 }
 
@@ -90,35 +83,15 @@ void read_messages(Fields &fields, ChatWanted &out) {
         fields.refuse("messages", "is no list of one message or more");
     Json messages = Json::array();
     for (size_t i = 0; i < list->size(); i++)
-        messages.push_back(read_message(list->elements()[i], item("messages", i)));
+        messages.push_back(
+            read_message(fields.within(list->elements()[i], index_of("messages", i))));
     out.messages = messages.dump();
-}
-
-void read_tools(Fields &fields, ChatWanted &out) {
-    const Json *const tools = fields.take("tools");
-    const Json *const choice = fields.take("tool_choice");
-    fields.no_effect("parallel_tool_calls", {true});
-    if (choice && !(choice->text() && (*choice->text() == "auto" || *choice->text() == "none")))
-        fields.refuse("tool_choice", "is neither \"auto\" nor \"none\": no call can be forced");
-    if (!tools) return;
-    if (!tools->is_array() || tools->size() > kMostTools)
-        fields.refuse("tools", "is no list of at most 512 functions");
-    for (size_t i = 0; i < tools->size(); i++) {
-        Fields tool(tools->elements()[i], item("tools", i));
-        tool.no_effect("type", {"function"});
-        const Json *const function = tool.take("function");
-        if (!function) tool.refuse("function", "is missing");
-        Fields of(*function, tool.path_of("function."));
-        if (!of.text("name")) of.refuse("name", "is missing");
-    }
-    if (tools->size() == 0 || (choice && *choice->text() == "none")) return;
-    out.tools = tools->dump();
 }
 
 void read_form(Fields &fields, ChatWanted &out) {
     const Json *const form = fields.take("response_format");
     if (!form) return;
-    Fields of(*form, "response_format.");
+    Fields of = fields.within(*form, "response_format");
     const std::string type = of.text("type").value_or("");
     if (type == "json_object") {
         out.form = AnswerForm::object;
@@ -126,19 +99,19 @@ void read_form(Fields &fields, ChatWanted &out) {
     } else if (type == "json_schema") {
         const Json *const named = of.take("json_schema");
         if (!named) of.refuse("json_schema", "is missing");
-        Fields schema(*named, "response_format.json_schema.");
+        Fields schema = of.within(*named, "json_schema");
         schema.text("name");
         schema.text("description");
         schema.truth("strict"); // it always is
         const Json *const rules = schema.take("schema");
         if (!rules) schema.refuse("schema", "is missing");
-        schema.finish(false);
+        schema.finish();
         out.form = AnswerForm::schema;
         out.schema = rules->dump();
     } else if (type != "text") {
         of.refuse("type", "is none of text, json_object and json_schema");
     }
-    of.finish(false);
+    of.finish();
     if (out.form != AnswerForm::text && !out.tools.empty())
         fields.refuse("response_format", "is not supported together with tools");
 }
@@ -173,11 +146,11 @@ void read_limits(Fields &fields, ChatWanted &out) {
 } // namespace
 
 ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     ChatWanted out;
     read_common(fields, out, defaults);
     read_messages(fields, out);
-    read_tools(fields, out);
+    read_tools(fields, out, ToolForm::nested);
     read_form(fields, out);
     read_limits(fields, out);
     if (const auto effort = fields.text("reasoning_effort")) {
@@ -186,16 +159,16 @@ ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool le
         out.reasoning_effort = *effort;
     }
     pass_over(fields);
-    fields.finish(lenient);
+    fields.finish();
     return out;
 }
 
 ChatWanted read_template(const Json &body, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     ChatWanted out;
     read_messages(fields, out);
-    read_tools(fields, out);
-    fields.finish(lenient);
+    read_tools(fields, out, ToolForm::nested);
+    fields.finish();
     return out;
 }
 

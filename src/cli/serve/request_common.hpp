@@ -11,8 +11,16 @@ constexpr size_t kMostStops = 16, kMostBiases = 4096, kMostTop = 20, kMostTexts 
 constexpr size_t kMostStopBytes = 4096; // of each
 constexpr size_t kMostNameBytes = 128;  // of conversations and snapshots
 
+inline std::string index_of(const std::string &list, size_t i) {
+    return list + "[" + std::to_string(i) + "]";
+}
+
 void read_sampling(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
 void read_cache_use(Fields &fields, Wanted &out);
+// Functions lie within "function" in chats.
+enum class ToolForm { nested, flat };
+// tools, tool_choice and parallel_tool_calls.
+void read_tools(Fields &fields, ChatWanted &out, ToolForm form);
 // All but max_tokens and logprobs, whose forms differ.
 void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
 

@@ -8,18 +8,12 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kMostTools = 512;
-
-std::string item_path(size_t i) {
-    return "input[" + std::to_string(i) + "].";
-}
-
 std::string text_of(Fields &item, const char *name, const Json &content) {
     if (content.text()) return *content.text();
     if (!content.is_array()) item.refuse(name, "is neither a text nor a list of parts");
     std::string text;
     for (size_t i = 0; i < content.size(); i++) {
-        Fields part(content.elements()[i], item.path_of(name) + "[" + std::to_string(i) + "].");
+        Fields part = item.within(content.elements()[i], index_of(name, i));
         const std::string type = part.text("type").value_or("");
         if (type != "input_text" && type != "output_text" && type != "reasoning_text" &&
             type != "summary_text" && type != "text")
@@ -29,7 +23,7 @@ std::string text_of(Fields &item, const char *name, const Json &content) {
         text += *piece;
         part.ignore("annotations"); // of an answer that was had here
         part.ignore("logprobs");
-        part.finish(false);
+        part.finish();
     }
     return text;
 }
@@ -37,8 +31,7 @@ std::string text_of(Fields &item, const char *name, const Json &content) {
 // What the items say, as messages of a chat.
 class Conversation {
 public:
-    void add(const Json &given, size_t index) {
-        Fields item(given, item_path(index));
+    void add(Fields item) {
         const std::string type = item.text("type").value_or("message");
         item.ignore("id");
         item.ignore("status");
@@ -53,7 +46,7 @@ public:
         else
             item.refuse("type", "is none of message, function_call, function_call_output and "
                                 "reasoning");
-        item.finish(false);
+        item.finish();
     }
     void say(const std::string &role, const std::string &text) {
         messages_.push_back(Json{{"role", role}, {"content", text}});
@@ -139,7 +132,8 @@ void read_input(Fields &fields, ResponsesWanted &out) {
     if (input->text())
         all.say("user", *input->text());
     else if (input->is_array() && input->size() > 0)
-        for (size_t i = 0; i < input->size(); i++) all.add(input->elements()[i], i);
+        for (size_t i = 0; i < input->size(); i++)
+            all.add(fields.within(input->elements()[i], index_of("input", i)));
     else
         fields.refuse("input", "is neither a text nor a list of one item or more");
     out.messages = all.finish().dump();
@@ -149,40 +143,20 @@ void read_input(Fields &fields, ResponsesWanted &out) {
 void read_functions(Fields &fields, ResponsesWanted &out) {
     const Json *const tools = fields.take("tools");
     const Json *const choice = fields.take("tool_choice");
-    if (choice && !(choice->text() && (*choice->text() == "auto" || *choice->text() == "none")))
-        fields.refuse("tool_choice", "is neither \"auto\" nor \"none\": no call can be forced");
     out.asked["tool_choice"] = choice ? *choice : Json("auto");
     out.asked["tools"] = tools ? *tools : Json::array();
-    if (!tools) return;
-    if (!tools->is_array() || tools->size() > kMostTools)
-        fields.refuse("tools", "is no list of at most 512 functions");
-    Json all = Json::array();
-    for (size_t i = 0; i < tools->size(); i++) {
-        Fields tool(tools->elements()[i], "tools[" + std::to_string(i) + "].");
-        tool.no_effect("type", {"function"});
-        Json function = Json::object();
-        const auto name = tool.text("name");
-        if (!name) tool.refuse("name", "is missing");
-        function["name"] = *name;
-        if (const auto text = tool.text("description")) function["description"] = *text;
-        if (const Json *const parameters = tool.take("parameters"))
-            function["parameters"] = *parameters;
-        tool.truth("strict");
-        tool.finish(false);
-        all.push_back(Json{{"type", "function"}, {"function", function}});
-    }
-    if (all.size() > 0 && !(choice && *choice->text() == "none")) out.tools = all.dump();
+    read_tools(fields, out, ToolForm::flat);
 }
 
 void read_text_form(Fields &fields, ResponsesWanted &out) {
     Json format = Json{{"type", "text"}};
     if (const Json *const text = fields.take("text")) {
-        Fields of(*text, "text.");
+        Fields of = fields.within(*text, "text");
         of.no_effect("verbosity", {"medium"});
         if (const Json *const given = of.take("format")) format = *given;
-        of.finish(false);
+        of.finish();
     }
-    Fields form(format, "text.format.");
+    Fields form = fields.within(format, "text.format");
     const std::string type = form.text("type").value_or("");
     if (type == "json_object") {
         out.form = AnswerForm::object;
@@ -198,7 +172,7 @@ void read_text_form(Fields &fields, ResponsesWanted &out) {
     } else if (type != "text") {
         form.refuse("type", "is none of text, json_object and json_schema");
     }
-    form.finish(false);
+    form.finish();
     if (out.form != AnswerForm::text && !out.tools.empty())
         fields.refuse("text", "has a format, which is not supported together with tools");
     out.asked["text"] = Json{{"format", format}};
@@ -207,7 +181,7 @@ void read_text_form(Fields &fields, ResponsesWanted &out) {
 void read_reasoning(Fields &fields, ResponsesWanted &out) {
     Json effort;
     if (const Json *const reasoning = fields.take("reasoning")) {
-        Fields of(*reasoning, "reasoning.");
+        Fields of = fields.within(*reasoning, "reasoning");
         if (const auto text = of.text("effort")) {
             if (*text != "none" && *text != "low" && *text != "medium" && *text != "high")
                 of.refuse("effort", "is none of none, low, medium and high");
@@ -215,7 +189,7 @@ void read_reasoning(Fields &fields, ResponsesWanted &out) {
             effort = *text;
         }
         of.no_effect("summary", {"auto"});
-        of.finish(false);
+        of.finish();
     }
     out.asked["reasoning"] = Json{{"effort", effort}, {"summary", Json()}};
 }
@@ -244,7 +218,6 @@ void pass_over(Fields &fields, ResponsesWanted &out) {
     fields.no_effect("background", {false});
     fields.no_effect("truncation", {"disabled"});
     fields.no_effect("service_tier", {"auto", "default"});
-    fields.no_effect("parallel_tool_calls", {true});
     for (const char *name :
          {"previous_response_id", "conversation", "prompt", "max_tool_calls", "context_management"})
         fields.no_effect(name, {});
@@ -258,14 +231,14 @@ void pass_over(Fields &fields, ResponsesWanted &out) {
     out.asked["background"] = false;
     out.asked["truncation"] = "disabled";
     out.asked["service_tier"] = "default";
-    out.asked["parallel_tool_calls"] = true;
+    out.asked["parallel_tool_calls"] = out.forced.empty();
     out.asked["previous_response_id"] = Json();
 }
 
 } // namespace
 
 ResponsesWanted read_responses(const Json &body, const SamplingDefaults &defaults, bool lenient) {
-    Fields fields(body, "");
+    Fields fields(body, lenient);
     ResponsesWanted out;
     out.asked = Json::object();
     out.model = fields.text("model").value_or("");
@@ -278,9 +251,9 @@ ResponsesWanted read_responses(const Json &body, const SamplingDefaults &default
     read_logprobs(fields, out);
     out.stream = fields.truth("stream").value_or(false);
     if (const Json *const options = fields.take("stream_options")) {
-        Fields of(*options, "stream_options.");
+        Fields of = fields.within(*options, "stream_options");
         of.no_effect("include_obfuscation", {false});
-        of.finish(false);
+        of.finish();
     }
     if (const auto n = fields.whole("max_output_tokens", 1, std::numeric_limits<uint32_t>::max()))
         out.max_tokens = static_cast<uint32_t>(*n);
@@ -288,7 +261,7 @@ ResponsesWanted read_responses(const Json &body, const SamplingDefaults &default
     out.asked["temperature"] = static_cast<double>(out.sampling.temperature);
     out.asked["top_p"] = static_cast<double>(out.sampling.top_p);
     pass_over(fields, out);
-    fields.finish(lenient);
+    fields.finish();
     return out;
 }
 

@@ -81,8 +81,8 @@ private:
         const Wanted &wanted;
         std::shared_ptr<Reply> reply;
         uint64_t seed;
-        const Grammar *grammar;
-        const Prompt *prompt; // of a conversation
+        const AnswerPlan *plan; // of a conversation, as are these
+        const Prompt *prompt;
         std::string tools;
         bool scores; // the prompt's tokens, too
     };

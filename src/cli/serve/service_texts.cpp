@@ -47,7 +47,7 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         throw ApiError(
             400,
             fmt::format("the prompt has {} tokens, the context {}", ids.size(), host_->n_context()),
-            texts.prompt ? "messages" : "prompt", "context_length_exceeded");
+            texts.plan ? "messages" : "prompt", "context_length_exceeded");
     const auto room = static_cast<uint32_t>(host_->n_context() - ids.size());
     const uint64_t owner = call.exchange->owner();
     std::shared_ptr<Job> first;
@@ -63,6 +63,12 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         plan.taken = call.taken;
         if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
         if (texts.scores) plan.echoed = ids;
+        if (texts.plan) {
+            plan.json = texts.plan->json ? &texts.plan->json : nullptr;
+            plan.call = texts.plan->call;
+            plan.prompt = texts.plan->is_free() ? texts.prompt : nullptr;
+            plan.tools = texts.tools;
+        }
         plan.ticket = tickets_.take(call.exchange->asker());
         if (!plan.ticket)
             throw ApiError(429,
@@ -77,10 +83,8 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         job->share = texts.wanted.cache_prompt;
         job->scores = texts.scores;
         job->first = texts.scores ? nullptr : first;
-        job->writer = std::make_shared<TextWriter>(
-            *host_, texts.reply, metrics_, monotonic_seconds, plan, texts.wanted, texts.seed + i,
-            texts.grammar ? make_matcher(texts.grammar->get()) : nullptr, texts.prompt,
-            texts.tools);
+        job->writer = std::make_shared<TextWriter>(*host_, texts.reply, metrics_, monotonic_seconds,
+                                                   plan, texts.wanted, texts.seed + i);
         if (!first) first = job;
         jobs.push_back(std::move(job));
     }
@@ -97,12 +101,11 @@ void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<
 
 void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
                          std::shared_ptr<Reply> reply, uint64_t seed) {
-    Grammar grammar;
-    if (wanted.form != AnswerForm::text) grammar = host_->grammar_of(wanted.schema);
+    const AnswerPlan plan = plan_answer(*host_, wanted, prompt.text);
+    std::vector<int32_t> ids = prompt.ids;
+    ids.insert(ids.end(), plan.opening.begin(), plan.opening.end());
     std::vector<std::shared_ptr<Job>> jobs;
-    add_jobs(jobs, call,
-             {wanted, reply, seed, grammar ? &grammar : nullptr, &prompt, wanted.tools, false},
-             prompt.ids, 0);
+    add_jobs(jobs, call, {wanted, reply, seed, &plan, &prompt, wanted.tools, false}, ids, 0);
     start(call, *reply, std::move(jobs));
 }
 

@@ -42,26 +42,34 @@ Stop make_stop(const ModelHost &host, const std::vector<std::string> &texts) {
 } // namespace
 
 TextWriter::TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metrics &metrics,
-                       Clock clock, const TextPlan &plan, const Wanted &wanted, uint64_t seed,
-                       Matcher matcher, const Prompt *prompt, const std::string &tools)
+                       Clock clock, const TextPlan &plan, const Wanted &wanted, uint64_t seed)
     : host_(host), reply_(std::move(reply)), metrics_(metrics), clock_(clock), plan_(plan),
-      sampler_(make_text_sampler(host, wanted, seed)), matcher_(std::move(matcher)),
-      stop_(make_stop(host, wanted.stop)), top_ids_(plan.n_top), top_logprobs_(plan.n_top) {
-    if (!prompt) return;
+      sampler_(make_text_sampler(host, wanted, seed)), stop_(make_stop(host, wanted.stop)),
+      top_ids_(plan.n_top), top_logprobs_(plan.n_top) {
+    if (plan_.json) matcher_ = make_matcher(plan_.json->get());
+    if (plan_.call) call_.emplace(plan_.call);
+    if (plan_.prompt) make_parser();
+    plan_.json = nullptr;
+    plan_.prompt = nullptr;
+}
+
+void TextWriter::make_parser() {
+    constexpr uint32_t calls = GGUFX_CHAT_STYLE_HERMES | GGUFX_CHAT_STYLE_XML |
+                               GGUFX_CHAT_STYLE_MISTRAL | GGUFX_CHAT_STYLE_LLAMA3;
     ggufx_chat_parser_options options;
     ggufx_chat_parser_options_init(&options);
-    options.styles = host.styles();
-    options.prompt = prompt->text.data();
-    options.prompt_length = prompt->text.size();
-    if (!tools.empty()) {
-        options.tools = tools.data();
-        options.tools_length = tools.size();
+    options.styles = plan_.tools.empty() ? host_.styles() & ~calls : host_.styles();
+    options.prompt = plan_.prompt->text.data();
+    options.prompt_length = plan_.prompt->text.size();
+    if (!plan_.tools.empty()) {
+        options.tools = plan_.tools.data();
+        options.tools_length = plan_.tools.size();
     }
     options.user = this;
     options.event = on_event;
     ggufx_chat_parser *parser = nullptr;
     call([&](ggufx_error *error) {
-        return ggufx_chat_parser_create(&parser, host.rt(), &options, error);
+        return ggufx_chat_parser_create(&parser, host_.rt(), &options, error);
     });
     parser_.reset(parser);
 }
@@ -100,13 +108,23 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
 int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
     int32_t id = 0;
     float *const wanted = plan_.logprobs || plan_.rates ? &logprob : nullptr;
+    ggufx_matcher *const matcher = call_ ? call_->matcher() : matcher_.get();
     call([&](ggufx_error *error) {
-        return matcher_ ? ggufx_sampler_sample_matching(&id, wanted, sampler_.get(), matcher_.get(),
-                                                        logits.data(), logits.size(), error)
-                        : ggufx_sampler_sample(&id, wanted, sampler_.get(), logits.data(),
-                                               logits.size(), error);
+        return matcher ? ggufx_sampler_sample_matching(&id, wanted, sampler_.get(), matcher,
+                                                       logits.data(), logits.size(), error)
+                       : ggufx_sampler_sample(&id, wanted, sampler_.get(), logits.data(),
+                                              logits.size(), error);
     });
-    call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
+    return id;
+}
+
+// A token that there is no choice of.
+int32_t TextWriter::take(std::span<const float> logits, int32_t id, float &logprob) {
+    if (plan_.logprobs || plan_.rates)
+        call([&](ggufx_error *error) {
+            return ggufx_logprobs(nullptr, nullptr, 0, &logprob, host_.rt(), logits.data(),
+                                  logits.size(), id, error);
+        });
     return id;
 }
 
@@ -207,6 +225,13 @@ void TextWriter::show(size_t n) {
 }
 
 bool TextWriter::add(const std::string &bytes) {
+    if (!call_) return add_held(bytes);
+    call_->add(bytes, delta_);
+    has_calls_ = call_->was_told();
+    return call_->is_whole();
+}
+
+bool TextWriter::add_held(const std::string &bytes) {
     held_ += bytes;
     if (!stop_) {
         show(held_.size());
@@ -232,7 +257,9 @@ std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
         return {};
     }
     float logprob = 0;
-    const int32_t id = sample(logits, logprob);
+    const auto given = call_ ? call_->given() : std::nullopt;
+    const int32_t id = given ? take(logits, *given, logprob) : sample(logits, logprob);
+    call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
     n_tokens_++;
     note_time();
     const bool ends = host_.ends(id);
@@ -265,7 +292,7 @@ std::optional<int32_t> TextWriter::next(std::span<const float> logits) {
 }
 
 void TextWriter::end(const std::string &reason, const std::string &note) {
-    if (!is_stopped_) held_ += piece(0, true); // what waits is no whole character: no stop text
+    if (!is_stopped_ && !call_) held_ += piece(0, true); // no whole character: no stop text
     show(held_.size());
     if (parser_) {
         call([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser_.get(), error); });

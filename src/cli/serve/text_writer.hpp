@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "serve/answer_plan.hpp"
 #include "serve/metrics.hpp"
-#include "serve/model_host.hpp"
-#include "serve/reply.hpp"
 
 namespace ggufx::cli {
 
@@ -23,15 +22,20 @@ struct TextPlan {
     double deadline = 0; // when its time is over; 0: never
     std::shared_ptr<void> ticket;
     std::vector<int32_t> echoed; // a prompt whose logprobs are told, too
+    // What the text has to be; neither: whatever comes.
+    const Grammar *json = nullptr; // read by the constructor alone
+    std::shared_ptr<const CallPlan> call;
+    // A conversation: what comes is told apart by its template's marks. `tools` says which
+    // parameters are texts; without any a text has no calls.
+    const Prompt *prompt = nullptr; // read by the constructor alone
+    std::string tools;
 };
 
 class TextWriter final : public Writer {
 public:
     using Clock = double (*)();
-    // `matcher` may be NULL, and so may be `prompt`: then what comes is no conversation.
     TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metrics &metrics, Clock clock,
-               const TextPlan &plan, const Wanted &wanted, uint64_t seed, Matcher matcher,
-               const Prompt *prompt, const std::string &tools);
+               const TextPlan &plan, const Wanted &wanted, uint64_t seed);
 
     bool is_gone() override { return reply_->exchange().is_gone(); }
     bool is_late() override { return plan_.deadline > 0 && clock_() >= plan_.deadline; }
@@ -44,11 +48,14 @@ public:
 
 private:
     std::optional<int32_t> write(std::span<const float> logits);
+    void make_parser();
     int32_t sample(std::span<const float> logits, float &logprob);
+    int32_t take(std::span<const float> logits, int32_t id, float &logprob);
     void note_scores(size_t first, std::span<const float> logits);
     TokenLogprob token_of(std::span<const float> logits, int32_t id, float logprob);
     void note_time();
-    bool add(const std::string &bytes); // true: a stop text is complete
+    bool add(const std::string &bytes); // true: the text is complete
+    bool add_held(const std::string &bytes);
     void show(size_t n_shown);
     void end(const std::string &reason, const std::string &note = "");
     std::string piece(int32_t id, bool last);
@@ -62,6 +69,7 @@ private:
     TextPlan plan_;
     Sampler sampler_;
     Matcher matcher_;
+    std::optional<CallWriter> call_;
     Stop stop_;
     Parser parser_;
     ggufx_detokenize_state state_ = {};

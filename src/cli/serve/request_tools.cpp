@@ -1,0 +1,141 @@
+// Functions that a model may call, or has to.
+// SPDX-License-Identifier: MIT
+#include "serve/request_common.hpp"
+
+#include <algorithm>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr size_t kMostTools = 512;
+constexpr size_t kMostFunctionName = 64; // as it is published
+
+struct Choice {
+    enum class Kind { free, none, required } kind = Kind::free;
+    std::string name; // of the one that is required; empty: any
+    bool requires_one() const { return kind == Kind::required; }
+    bool takes(const std::string &function) const {
+        return requires_one() && (name.empty() || name == function);
+    }
+};
+
+Choice read_choice(Fields &fields, ToolForm form) {
+    using Kind = Choice::Kind;
+    const Json *const choice = fields.take("tool_choice");
+    if (!choice) return {};
+    if (const std::string *const text = choice->text()) {
+        if (*text == "auto") return {};
+        if (*text == "none") return {Kind::none, ""};
+        if (*text == "required") return {Kind::required, ""};
+    }
+    if (!choice->is_object())
+        fields.refuse("tool_choice", "is none of \"auto\", \"none\", \"required\" and a function");
+    Fields of = fields.within(*choice, "tool_choice");
+    if (of.text("type") != "function") of.refuse("type", "is not \"function\"");
+    std::optional<std::string> name;
+    if (form == ToolForm::flat) {
+        name = of.text("name");
+    } else if (const Json *const function = of.take("function")) {
+        Fields inner = of.within(*function, "function");
+        name = inner.text("name");
+        inner.finish();
+    }
+    if (!name) of.refuse(form == ToolForm::flat ? "name" : "function", "names no function");
+    of.finish();
+    return {Kind::required, *name};
+}
+
+bool is_name(const std::string &name) {
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    return !name.empty() && name.size() <= kMostFunctionName &&
+           name.find_first_not_of(letters) == std::string::npos;
+}
+
+// Of arguments, which are an object.
+std::string schema_of(Fields &function, const Json *parameters) {
+    if (!parameters) return R"({"type":"object","properties":{},"additionalProperties":false})";
+    if (!parameters->is_object()) function.refuse("parameters", "is no schema of an object");
+    Json schema = *parameters;
+    const Json *const type = schema.find("type");
+    if (type && !(type->text() && *type->text() == "object"))
+        function.refuse("parameters", "is no schema of an object");
+    if (!type) schema["type"] = "object";
+    return schema.dump();
+}
+
+struct Function {
+    Json json; // as templates take it
+    Callable callable;
+};
+
+Function read_tool(const Json &given, Fields tool, ToolForm form, const Choice &choice) {
+    Function out;
+    tool.no_effect("type", {"function"});
+    const Json *inner = nullptr;
+    if (form == ToolForm::nested) {
+        inner = tool.take("function");
+        if (!inner) tool.refuse("function", "is missing");
+    }
+    Fields nested = inner ? tool.within(*inner, "function") : tool;
+    Fields &of = inner ? nested : tool;
+    const auto name = of.text("name");
+    if (!name) of.refuse("name", "is missing");
+    const bool is_taken = choice.takes(*name);
+    if (is_taken && !is_name(*name))
+        of.refuse("name", "is no name of 1 to 64 letters, digits, '_' and '-', which a call that "
+                          "is asked for needs");
+    const auto text = of.text("description");
+    const Json *const parameters = of.take("parameters");
+    of.truth("strict"); // a call that is asked for always is
+    of.finish();
+    if (inner) tool.finish();
+    Json function = Json{{"name", *name}};
+    if (text) function["description"] = *text;
+    if (parameters) function["parameters"] = *parameters;
+    out.json = inner ? given : Json{{"type", "function"}, {"function", function}};
+    out.callable = {*name, is_taken ? schema_of(of, parameters) : ""};
+    return out;
+}
+
+// Of the functions those that a choice leaves.
+void force(Fields &fields, const Choice &choice, std::vector<Callable> functions, ChatWanted &out) {
+    std::erase_if(functions, [&](const Callable &one) { return !choice.takes(one.name); });
+    if (functions.empty())
+        fields.refuse("tool_choice", choice.name.empty() ? "asks for a call, but there are no tools"
+                                                         : "names no function of tools");
+    std::vector<std::string> names;
+    for (const Callable &one : functions) names.push_back(one.name);
+    std::sort(names.begin(), names.end());
+    if (std::adjacent_find(names.begin(), names.end()) != names.end())
+        fields.refuse("tools", "has two functions of one name");
+    if (!out.stop.empty())
+        fields.refuse("stop", "is not supported together with a call that is asked for");
+    out.forced = std::move(functions);
+}
+
+} // namespace
+
+void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
+    const Json *const tools = fields.take("tools");
+    const Choice choice = read_choice(fields, form);
+    if (choice.requires_one()) // there is one call then
+        fields.truth("parallel_tool_calls");
+    else
+        fields.no_effect("parallel_tool_calls", {true});
+    if (tools && (!tools->is_array() || tools->size() > kMostTools))
+        fields.refuse("tools", "is no list of at most 512 functions");
+    Json all = Json::array();
+    std::vector<Callable> functions;
+    for (size_t i = 0; tools && i < tools->size(); i++) {
+        const Json &given = tools->elements()[i];
+        Function tool = read_tool(given, fields.within(given, index_of("tools", i)), form, choice);
+        all.push_back(std::move(tool.json));
+        functions.push_back(std::move(tool.callable));
+    }
+    if (choice.requires_one()) force(fields, choice, std::move(functions), out);
+    if (all.size() > 0 && choice.kind != Choice::Kind::none) out.tools = all.dump();
+}
+
+} // namespace ggufx::cli
