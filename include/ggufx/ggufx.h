@@ -12,6 +12,7 @@
  *   kv.h      the KV cache and attention over it
  *   model.h   tokenizer, model, session, sampler, perplexity
  *   batch.h   many conversations in one session
+ *   group.h   one model on several processes or machines
  *   embed.h   texts to vectors, scores of rerankers
  *   chat.h    conversations as the template of a model writes them
  *   grammar.h texts that fit a grammar: tokens a model may choose
@@ -31,6 +32,7 @@
 #include "estimate.h"
 #include "file.h"
 #include "grammar.h"
+#include "group.h"
 #include "imatrix.h"
 #include "job.h"
 #include "kv.h"

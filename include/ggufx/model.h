@@ -6,6 +6,7 @@
 #define GGUFX_MODEL_H
 
 #include "file.h"
+#include "group.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -183,7 +184,8 @@ typedef struct ggufx_model_options {
     uint64_t reserved[4];
     const ggufx_model_override *overrides; /* [n_overrides], read by the call only */
     size_t n_overrides;
-    const ggufx_progress *progress; /* layers bound; NULL: cannot be cancelled */
+    const ggufx_progress *progress;   /* layers bound; NULL: cannot be cancelled */
+    const ggufx_group_options *group; /* ranks that run the model together (group.h); NULL: alone */
 } ggufx_model_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -194,8 +196,9 @@ GGUFX_API void ggufx_model_options_init(ggufx_model_options *options);
  * Errors: ARGUMENT (also a file opened for metadata only, an override that is no such value or that
  * the model has no use for), CANCELLED, MEMORY, MISSING (key or tensor), KVTYPE,
  * HPARAM, SHAPE, TYPE, SPLIT (parts are missing), UNSUPPORTED (the text says what is not
- * supported).
- * Threads: any number at once.   Since: 0.1.
+ * supported); of a group MISMATCH (a rank has another library, file or options), IO, what its
+ * functions fail with.
+ * Threads: any number at once; of a group one.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtime *rt,
                                           const ggufx_file *file,

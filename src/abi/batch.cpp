@@ -174,13 +174,35 @@ extern "C" ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, 
     });
 }
 
+namespace {
+
+// An edit that all ranks of a group make and of which they do not talk: a rank that has no memory for
+// it ends the group, or the others would go on without it.
+template <class Fn> Status edit(ggufx_session *session, ggufx_error *error, const Fn &fn) {
+    model::RankGroup *const ranks = session->session.model().ranks();
+    try {
+        const Status status = fn(session->session);
+        return ranks && status == Status::memory ? ranks->give_up(status, failure_of(error))
+                                                 : status;
+    } catch (const std::bad_alloc &) {
+        Failure why = {};
+        (void)set_failure(&why, Status::memory, {}, "no memory for an edit of a sequence");
+        if (ranks) (void)ranks->give_up(Status::memory, &why);
+        throw;
+    }
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_session_sequence_copy(ggufx_session *session, uint32_t from,
                                                     uint32_t to, uint64_t n_tokens,
                                                     ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, from);
         check_sequence(session, to);
-        return session->session.copy(from, to, n_tokens, failure_of(error));
+        return edit(session, error, [&](model::Session &s) {
+            return s.copy(from, to, n_tokens, failure_of(error));
+        });
     });
 }
 
@@ -189,7 +211,9 @@ extern "C" ggufx_status ggufx_session_sequence_remove(ggufx_session *session, ui
                                                       ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, sequence);
-        return session->session.remove(sequence, first, n_tokens, failure_of(error));
+        return edit(session, error, [&](model::Session &s) {
+            return s.remove(sequence, first, n_tokens, failure_of(error));
+        });
     });
 }
 
@@ -198,7 +222,9 @@ extern "C" ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uin
                                                      int32_t delta, ggufx_error *error) {
     return guard(error, [&] {
         check_sequence(session, sequence);
-        return session->session.shift(sequence, first, n_tokens, delta, failure_of(error));
+        return edit(session, error, [&](model::Session &s) {
+            return s.shift(sequence, first, n_tokens, delta, failure_of(error));
+        });
     });
 }
 
@@ -237,6 +263,16 @@ extern "C" ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
     });
 }
 
+namespace {
+
+// A rank has caches of some heads.
+void require_whole(const ggufx_session *session) {
+    if (session->model->group)
+        fail(Status::unsupported, {}, "a rank of a group has some heads: there are no snapshots");
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_session_save(const ggufx_session *session, uint32_t sequence,
                                            ggufx_status (*write)(void *user, const void *data,
                                                                  size_t n),
@@ -244,6 +280,7 @@ extern "C" ggufx_status ggufx_session_save(const ggufx_session *session, uint32_
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(write, "write must be set");
+        require_whole(session);
         return session->session.save(sequence, write, user, failure_of(error));
     });
 }
@@ -254,6 +291,7 @@ extern "C" ggufx_status ggufx_session_load(ggufx_session *session, uint32_t sequ
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(read, "read must be set");
+        require_whole(session);
         return session->session.load(sequence, {read, user}, failure_of(error));
     });
 }
@@ -263,6 +301,7 @@ extern "C" ggufx_status ggufx_session_save_path(const ggufx_session *session, ui
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(path, "path must be set");
+        require_whole(session);
         return session->session.save_path(sequence, path, failure_of(error));
     });
 }
@@ -272,6 +311,7 @@ extern "C" ggufx_status ggufx_session_load_path(ggufx_session *session, uint32_t
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(path, "path must be set");
+        require_whole(session);
         return session->session.load_path(sequence, path, failure_of(error));
     });
 }

@@ -78,6 +78,8 @@ extern "C" ggufx_status ggufx_embedder_create(ggufx_embedder **out, const ggufx_
     return guard(error, [&] {
         require(out && alive(model, Tag::model), "out and model must be set");
         const model::EmbedOptions imported = import_embed_options(options);
+        if (model->group)
+            fail(Status::unsupported, {}, "embeddings are not made by ranks of a group");
         const auto shared = Ref<ggufx_model>::share(const_cast<ggufx_model *>(model));
         *out = make<ggufx_embedder>(*model->model.host(), shared, imported);
     });

@@ -144,6 +144,8 @@ extern "C" ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session
         require(out && alive(session, Tag::session), "out and session must be set");
         require(tokens && n_tokens > 0, "tokens must hold at least one id");
         const auto in = import_options(options, GGUFX_COLLECT_OUTPUT, "ggufx_imatrix_options");
+        if (session->model->group)
+            fail(Status::unsupported, {}, "importance matrices are not made by ranks of a group");
         const Ref<Host> &host = session->model->model.host();
         Ref<job::Imatrix> made = Ref<job::Imatrix>::adopt(make<job::Imatrix>(*host, host));
         if (in.dataset) made->add_dataset(in.dataset);

@@ -5,6 +5,9 @@
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
 #include "base/checked.hpp"
+#include "base/crc64.hpp"
+#include "model/group/start.hpp"
+#include "model/mode.hpp"
 #include "model/perplexity.hpp"
 #include "model/program/print.hpp"
 
@@ -106,23 +109,83 @@ ggufx_perplexity_facts facts_of(const model::PerplexityResult &result) {
 void ggufx_model::release() {
     if (!refs.release()) return;
     const RuntimeRef keep = runtime; // its engine must outlive the model
+    HostGroup *const ranks = group;
     destroy_object(keep->host, this);
+    unmake(*keep->host, ranks);
 }
 
 extern "C" void ggufx_model_options_init(ggufx_model_options *options) {
     init_options(options);
 }
 
+namespace {
+
+const ggufx_group_options *group_of(const ggufx_model_options *options) {
+    return options && holds_all(*options) ? options->group : nullptr;
+}
+
+uint64_t checksum_of(const ModelOptions &options, uint64_t crc) {
+    for (const model::Override &o : options.overrides) {
+        crc = crc64(crc, o.key, strlen(o.key) + 1);
+        crc = crc64(crc, o.value, strlen(o.value) + 1);
+    }
+    return crc;
+}
+
+// All ranks make it, or none.
+ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &file, HostGroup *ranks,
+                           ModelOptions &options, uint64_t checksum) {
+    ggufx_model *made = nullptr;
+    Failure failure = {};
+    Status status = Status::ok;
+    try {
+        made = make<ggufx_model>(*runtime->host, runtime, file, ranks, options.options);
+    } catch (const Error &e) {
+        failure = e.failure;
+        status = static_cast<Status>(failure.status);
+    } catch (const std::bad_alloc &) {
+        status = set_failure(&failure, Status::memory, {}, "the allocator has no memory left");
+    }
+    const model::StartFacts facts = {ggufx_version(), ggufx_abi_version(),
+                                     made ? made->model.identity() : 0,
+                                     checksum_of(options, checksum)};
+    try {
+        status = model::compare_starts(ranks->ranks(), *file, facts, status, &failure);
+    } catch (...) {
+        unmake(*runtime->host, made);
+        throw;
+    }
+    if (status == Status::ok) return made;
+    unmake(*runtime->host, made);
+    throw Error{failure};
+}
+
+ggufx_model *make_model(const RuntimeRef &runtime, const Ref<gguf::File> &file, GroupImport &group,
+                        const ggufx_model_options *given) {
+    ModelOptions options(*runtime->host, given);
+    HostGroup *const ranks = group.make(*runtime->host);
+    options.options.ranks = group.rank_options();
+    if (!ranks) return make<ggufx_model>(*runtime->host, runtime, file, nullptr, options.options);
+    try {
+        return make_together(runtime, file, ranks, options, group.checksum());
+    } catch (...) {
+        unmake(*runtime->host, ranks);
+        throw;
+    }
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtime *rt,
                                            const ggufx_file *file,
                                            const ggufx_model_options *options, ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, [&] {
+        GroupImport group(group_of(options));
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
-        const auto runtime = RuntimeRef::share(const_cast<ggufx_runtime *>(rt)); // counts only
-        ModelOptions imported(*runtime->host, options);
-        *out = make<ggufx_model>(*runtime->host, runtime, file->file, imported.options);
+        *out = make_model(RuntimeRef::share(const_cast<ggufx_runtime *>(rt)), // counts only
+                          file->file, group, options);
     });
 }
 
@@ -159,7 +222,7 @@ namespace {
 ggufx_layer_facts facts_of(const model::Program &program, uint32_t layer) {
     ggufx_layer_facts facts = {};
     facts.reads_layer = layer;
-    for (const model::StateInfo &state : program.states) {
+    for (const model::StateInfo &state : program.states) { // of a group: what this rank has
         if (state.model_layer != layer) continue;
         facts.kind = GGUFX_LAYER_RECURRENT;
         facts.state_bytes =
@@ -170,8 +233,9 @@ ggufx_layer_facts facts_of(const model::Program &program, uint32_t layer) {
         if (!attend || attend->model_layer != layer) continue;
         const model::CacheInfo &cache = program.caches[attend->cache];
         facts.kind = GGUFX_LAYER_ATTENTION;
-        facts.n_heads = cache.shape.n_heads;
-        facts.n_kv_heads = cache.shape.n_kv_heads;
+        const model::CacheShape &shape = cache.shape;
+        facts.n_heads = shape.all_heads ? shape.all_heads : shape.n_heads;
+        facts.n_kv_heads = shape.all_kv_heads ? shape.all_kv_heads : shape.n_kv_heads;
         facts.head_dim_k = cache.shape.head_dim_k;
         facts.head_dim_v = cache.shape.head_dim_v;
         facts.window = cache.layers[attend->layer].window.n;
@@ -216,6 +280,39 @@ extern "C" void ggufx_session_options_init(ggufx_session_options *options) {
     init_options(options);
 }
 
+namespace {
+
+// All ranks make it, or none.
+ggufx_session *make_together(const Ref<ggufx_model> &model, const model::SessionOptions &options) {
+    const Host &host = *model->model.host();
+    ggufx_session *made = nullptr;
+    Failure failure = {};
+    Status status = Status::ok;
+    try {
+        made = make<ggufx_session>(host, model, options);
+    } catch (const Error &e) {
+        failure = e.failure;
+        status = static_cast<Status>(failure.status);
+    } catch (const std::bad_alloc &) {
+        status = set_failure(&failure, Status::memory, {}, "the allocator has no memory left");
+    }
+    const model::CacheOptions caches = made ? made->plan.caches : model::CacheOptions{};
+    const model::Option list[] = {{"n_context", caches.n_context},
+                                  {"n_batch", caches.n_batch},
+                                  {"type_k", caches.type_k},
+                                  {"type_v", caches.type_v},
+                                  {"n_sequences", caches.n_sequences},
+                                  {"n_context_total", caches.n_total},
+                                  {"n_checkpoints", caches.n_checkpoints},
+                                  {"the mode of products", model::mode_of(options.matmul)}};
+    status = model::compare_options(model->group->ranks(), list, std::size(list), status, &failure);
+    if (status == Status::ok) return made;
+    unmake(host, made);
+    throw Error{failure};
+}
+
+} // namespace
+
 extern "C" ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_model *model,
                                              const ggufx_session_options *options,
                                              ggufx_error *error) {
@@ -224,7 +321,8 @@ extern "C" ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_mo
         require(out && alive(model, Tag::model), "out and model must be set");
         const model::SessionOptions imported = import_session_options(options);
         const auto shared = Ref<ggufx_model>::share(const_cast<ggufx_model *>(model));
-        *out = make<ggufx_session>(*model->model.host(), shared, imported);
+        *out = model->group ? make_together(shared, imported)
+                            : make<ggufx_session>(*model->model.host(), shared, imported);
     });
 }
 
@@ -262,6 +360,9 @@ extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const int32
         }
         const model::DecodeOptions imported =
             import_decode_options(options, n_tokens, session->model->model.shape().n_vocab);
+        if (imported.attention.layer && session->model->group)
+            return set_failure(failure_of(error), Status::unsupported, {},
+                               "a rank of a group sees some heads: there are no attention hooks");
         return session->session.decode(tokens, n_tokens, imported, failure_of(error));
     });
 }

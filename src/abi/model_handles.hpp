@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "abi/group.hpp"
 #include "abi/handles.hpp"
 #include "grammar/vocabulary.hpp"
 #include "model/embedder.hpp"
@@ -31,10 +32,12 @@ struct ggufx_model {
     ggufx::RefCount refs;
     ggufx::abi::RuntimeRef runtime; // before the model, which uses its engine
     ggufx::model::Model model;
+    ggufx::abi::HostGroup *group; // of ranks that run it together; null alone
     ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file,
-                const ggufx::model::BuildOptions &options)
-        : runtime(std::move(rt)), model(std::move(file), runtime->host, *runtime->engine, options) {
-    }
+                ggufx::abi::HostGroup *ranks, const ggufx::model::BuildOptions &options)
+        : runtime(std::move(rt)), model(std::move(file), runtime->host, *runtime->engine,
+                                        ranks ? &ranks->ranks() : nullptr, options),
+          group(ranks) {}
 
     void retain() { refs.retain(); }
     void release(); // frees itself and then its runtime

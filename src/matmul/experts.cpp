@@ -76,7 +76,7 @@ struct Mixture {
     Rows rows(uint32_t expert) const {
         const Rows all = rows_of(experts.w);
         const size_t n = all.n / static_cast<size_t>(experts.n_experts);
-        return slice(all, expert * n, n);
+        return slice(all, expert * (experts.step ? static_cast<size_t>(experts.step) : n), n);
     }
     // Up to kDotColumns results of the group from `first` on.
     Dots dots(const Group &group, size_t first) const {

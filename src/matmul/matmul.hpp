@@ -37,6 +37,7 @@ struct Experts {
     uint64_t n_experts;
     const uint32_t *ids; // [n][n_used]
     size_t n_used;
+    uint64_t step = 0; // rows from one matrix to the next; 0: those that a matrix has
 };
 
 struct Options {

@@ -93,13 +93,32 @@ Program build_program(const gguf::File &file, const BuildOptions &options) {
     Program program(file.host().get());
     program.architecture = architecture.name;
     const Keys keys(file, architecture.name, options.overrides, options.n_overrides);
-    Builder builder(file, keys, program, options.progress);
+    const RankOptions &ranks = options.ranks;
+    const Cut cut(file.host().get(), ranks.rank, ranks.size, ranks.speeds);
+    Builder builder(file, keys, program, cut, options.progress);
     architecture.build(builder);
     keys.require_all_used();
     if (options.with_data) builder.binder().require_data();
     if (options.roles) *options.roles = builder.binder().roles();
     return program;
 }
+
+// Each rank has other weights: what they are parts of says which model it is.
+static uint64_t identity_of_whole(const gguf::File &file, const Program &program,
+                                  BuildOptions options) {
+    if (options.ranks.size == 1) return identity_of(program);
+    options.ranks = {};
+    options.progress = {};
+    options.roles = nullptr;
+    return identity_of(build_program(file, options));
+}
+
+Model::Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
+             RankGroup *ranks, const BuildOptions &options)
+    : file_(std::move(file)), host_(host), engine_(engine),
+      program_(build_program(*file_, options)),
+      identity_(identity_of_whole(*file_, program_, options)), ranks_(ranks),
+      exchange_memory_(host, program_, options.ranks.size) {}
 
 Roles roles_of(const gguf::File &file) {
     Roles out{HostAllocator<Role>(file.host().get())};

@@ -4,6 +4,8 @@
 
 #include "model/build/binder.hpp"
 #include "model/build/keys.hpp"
+#include "model/group/group.hpp"
+#include "model/steps/exchange.hpp"
 
 namespace ggufx::model {
 
@@ -13,12 +15,18 @@ bool has_architecture(std::string_view name);
 // Throws Error (unsupported, missing, kvtype, hparam, shape, type, split) / std::bad_alloc. Without
 // data, of a file opened for metadata only, the program can be weighed and shown, not run; with
 // them their absence is an error (argument).
+// The part of a rank, of ranks of these speeds (null: equal ones).
+struct RankOptions {
+    uint32_t rank = 0, size = 1;
+    const uint32_t *speeds = nullptr;
+};
 struct BuildOptions {
     bool with_data = false;
     Override *overrides = nullptr; // [n_overrides]
     size_t n_overrides = 0;
     Progress progress;      // layers
     Roles *roles = nullptr; // filled: what the program uses each tensor for
+    RankOptions ranks;
 };
 Program build_program(const gguf::File &file, const BuildOptions &options);
 
@@ -28,18 +36,20 @@ Roles roles_of(const gguf::File &file);
 
 class Model {
 public:
-    // engine must outlive the model. Throws Error / std::bad_alloc.
+    // engine and ranks, which may be null, must outlive the model. Throws Error / std::bad_alloc.
     Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
-          const BuildOptions &options)
-        : file_(std::move(file)), host_(host), engine_(engine),
-          program_(build_program(*file_, options)), identity_(identity_of(program_)) {}
+          RankGroup *ranks, const BuildOptions &options);
 
     const gguf::File &file() const { return *file_; }
     const Program &program() const { return program_; }
     const Shape &shape() const { return program_.shape; }
     const matmul::Engine &engine() const { return engine_; }
     const Ref<Host> &host() const { return host_; }
-    uint64_t identity() const { return identity_; }
+    uint64_t identity() const { return identity_; } // of the whole, for each rank the same
+
+    // Of a model that several ranks run together; null alone.
+    RankGroup *ranks() const { return ranks_; }
+    const ExchangeMemory *exchange_memory() const { return &exchange_memory_; }
 
 private:
     Ref<gguf::File> file_;
@@ -47,6 +57,8 @@ private:
     const matmul::Engine &engine_;
     const Program program_;
     uint64_t identity_;
+    RankGroup *const ranks_;
+    const ExchangeMemory exchange_memory_;
 };
 
 } // namespace ggufx::model

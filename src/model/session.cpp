@@ -147,7 +147,7 @@ Session::~Session() = default;
 
 Runner Session::runner(const matmul::Options &options) {
     const Runner::Memory memory = {reinterpret_cast<float *>(scratch_.data()), n_batch_,
-                                   frequencies_.data()};
+                                   frequencies_.data(), model_.ranks(), model_.exchange_memory()};
     return {model_.program(), model_.engine(), caches_, memory, options};
 }
 

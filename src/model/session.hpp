@@ -158,7 +158,7 @@ private:
     Status check_tokens(const BatchItem &item, Failure *failure) const;
     Status check_positions(const BatchItem &item, Failure *failure) const;
     Status check_embeddings(const BatchItem &item, Failure *failure) const;
-    void make_room(const BatchItem &item);
+    Status make_room(const BatchItem &item, Failure *failure);
     void shorten(Sequence &sequence, uint64_t length) const;
     Status remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure);
     int32_t end_of_positions() const;

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
+#include "base/crc64.hpp"
 #include "model/mode.hpp"
 
 #include <inttypes.h>
@@ -97,6 +98,8 @@ private:
         uint64_t at; // of its sequence
     };
     Status begin(Failure *failure);
+    uint32_t fingerprint() const;
+    Status run_passes(Failure *failure);
     bool is_one_pass() const;
     Place first_place(Take take, size_t item) const;
     uint8_t mode_at(const Place &place) const;
@@ -118,6 +121,27 @@ private:
     uint64_t n_fresh_ = 0; // new tokens that are done
 };
 
+// Of what all ranks must have been asked for.
+uint32_t Session::Call::fingerprint() const {
+    const size_t width = session_.model_.shape().n_embd;
+    uint64_t crc = mode_of(options_.matmul);
+    for (size_t i = 0; i < n_items_; i++) {
+        const BatchItem &item = items_[i];
+        const Sequence &s = sequence(i);
+        const uint64_t numbers[] = {
+            item.sequence, item.n, item.n_logits, item.n_hidden,
+            s.length,      s.held, item.mark,     uint64_t(s.next_position())};
+        crc = crc64(crc, numbers, sizeof numbers);
+        const auto add = [&](const auto *values, size_t n) {
+            if (values) crc = crc64(crc, values, n * sizeof *values);
+        };
+        add(item.tokens, item.n);
+        add(item.positions, item.n);
+        add(item.embeddings, item.n * width);
+    }
+    return static_cast<uint32_t>(crc ^ crc >> 32);
+}
+
 // All sequences, or none.
 Status Session::Call::begin(Failure *failure) {
     Caches &caches = session_.caches_;
@@ -125,7 +149,9 @@ Status Session::Call::begin(Failure *failure) {
         const Sequence &s = sequence(i);
         const uint64_t again = s.length - s.held;
         Failure why = {};
-        const Status status = caches.begin(items_[i].sequence, again, again + items_[i].n, &why);
+        Status status = session_.make_room(items_[i], &why);
+        if (status == Status::ok)
+            status = caches.begin(items_[i].sequence, again, again + items_[i].n, &why);
         if (status == Status::ok) continue;
         (void)set_failure(failure, status, {.index = i}, "item %" PRIu64 ": %s",
                           static_cast<uint64_t>(i), why.message);
@@ -145,6 +171,7 @@ Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *w
     run.watch(options_.products);
     Status status = run.forward(session_.rows_, failure);
     if (status == Status::ok) status = run.project(out_, session_.rows_, failure);
+    status = run.settle(session_.rows_, status, failure);
     if (status != Status::ok) return status;
     const size_t n_logits = session_.rows_.n_logits() * session_.logits_.size();
     const size_t n_hidden = session_.rows_.n_hidden() * session_.model_.shape().n_embd;
@@ -293,10 +320,9 @@ void Session::Call::commit() {
     }
 }
 
-Status Session::Call::run(Failure *failure) {
-    Status status = begin(failure);
-    if (status != Status::ok) return status;
+Status Session::Call::run_passes(Failure *failure) {
     for (size_t i = 0; i < n_items_; i++) sequence(i).end = sequence(i).length + items_[i].n;
+    Status status = Status::ok;
     if (is_one_pass()) {
         status = pass(Take::all, failure);
     } else {
@@ -304,11 +330,23 @@ Status Session::Call::run(Failure *failure) {
         if (status == Status::ok) status = pass(Take::fresh, failure);
     }
     for (size_t i = 0; i < n_items_; i++) sequence(i).end = 0;
+    return status;
+}
+
+// Of several ranks all begin, each batch ends alike on all, and so does the call.
+Status Session::Call::run(Failure *failure) {
+    RankGroup *const ranks = session_.model_.ranks();
+    const Status begun = begin(failure);
+    if (begun != Status::ok && !ranks) return begun;
+    Status status = ranks ? ranks->begin(fingerprint(), begun, failure) : begun;
+    if (status == Status::ok) status = run_passes(failure);
+    if (ranks) ranks->end(status);
     if (status == Status::ok) {
         commit();
         return status;
     }
-    for (size_t i = 0; i < n_items_; i++) session_.caches_.rollback(items_[i].sequence);
+    for (size_t i = 0; i < n_items_ && begun == Status::ok; i++)
+        session_.caches_.rollback(items_[i].sequence);
     return status;
 }
 
@@ -330,18 +368,23 @@ Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &opt
 }
 
 // For embeddings of the caller's, which are kept.
-void Session::make_room(const BatchItem &item) {
-    if (!item.embeddings) return;
+Status Session::make_room(const BatchItem &item, Failure *failure) {
+    if (!item.embeddings) return Status::ok;
     Vector<float> &rows = sequences_[item.sequence].embedded;
     const size_t needed = rows.size() + item.n * size_t{model_.shape().n_embd};
-    if (needed > rows.capacity()) rows.reserve(std::max(needed, 2 * rows.size()));
+    try {
+        if (needed > rows.capacity()) rows.reserve(std::max(needed, 2 * rows.size()));
+    } catch (const std::bad_alloc &) {
+        return set_failure(failure, Status::memory, {}, "no memory for %" PRIu64 " embeddings",
+                           static_cast<uint64_t>(item.n));
+    }
+    return Status::ok;
 }
 
 Status Session::decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
                              Failure *failure) {
     const Status status = check_items(items, n_items, failure);
     if (status != Status::ok || n_items == 0) return status;
-    for (size_t i = 0; i < n_items; i++) make_room(items[i]);
     const matmul::Options &matmul = options.matmul ? *options.matmul : matmul_;
     Call call(*this, items, n_items,
               {matmul, options.progress, {}, options.logits, options.hidden});

@@ -49,6 +49,8 @@ ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 ggufx_status exercise_batch(exercise *e, const ggufx_runtime *rt, const ggufx_model *model,
                             const int32_t *ids, uint32_t n_vocab);
+ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
+                            const int32_t *ids, uint32_t n_vocab);
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 
 /* Add n numbers of width 1, 4 or 8 bytes to the hash, the same on every host. */

@@ -124,10 +124,19 @@ def wrapper(prototype):
                      f"    if (own_{name}.{f}) own_{f} = *own_{name}.{f};"]
             quiet(inner, f"own_{f}", ends)
             with_inner = f"(own_{name}.{f} = odd, {function}({', '.join(arguments)}))"
+            for deep, g in nested(inner):
+                ends += [f"    {deep} own_{f}_{g} = {{.struct_size = sizeof(own_{f}_{g})}};",
+                         f"    if (own_{f}.{g}) own_{f}_{g} = *own_{f}.{g};"]
+                quiet(deep, f"own_{f}_{g}", ends)
+                ends += [f"    if (own_{name}.{f}) own_{f}.{g} = &own_{f}_{g}, own_{name}.{f} = &own_{f};"]
+                with_deep = (f"(own_{f}.{g} = odd, own_{name}.{f} = &own_{f}, "
+                             f"{function}({', '.join(arguments)}))")
+                lines += refusals(function, deep, with_deep, f"&own_{f}_{g}")
+                lines += [f"    own_{f}.{g} = &own_{f}_{g};"]
             lines += refusals(function, inner, with_inner, f"&own_{f}")
             lines += [f"    own_{name}.{f} = {name} ? {name}->{f} : NULL;"]
             lines += [f"    if (own_{name}.{f}) own_{name}.{f} = &own_{f};"] if any(
-                e in str(structs[inner]) for e in ENDS) else []
+                e in str(structs[inner]) for e in ENDS) or nested(inner) else []
     real = ", ".join(names)
     if out:  # as a newer caller would have it
         real = ", ".join("odd" if n == out[1] else n for n in names)
@@ -154,7 +163,8 @@ with open(output, "w", encoding="utf-8") as out_file:
     text += ["}", "", f"enum {{ n_wrapped = {len(taken)} }};"]
     out_file.write("\n".join(text) + "\n")
 reached = {m.group(2) for p in taken for q in split(p.parameters) if (m := POINTER.match(q))}
-reached |= {inner for s in list(reached) if s in structs for inner, _ in nested(s)}
+for _ in range(2):
+    reached |= {inner for s in list(reached) if s in structs for inner, _ in nested(s)}
 callbacks = {s for s in sized for p in public.prototypes(include)
              if re.search(r"\(\*\w+\)\([^)]*\b%s\b" % s, p.parameters)}
 public.finish("structs with a size", [f"{s} is taken by no function" for s in sized

@@ -242,6 +242,8 @@ namespace Ggufx
             SamplerHandle sampler, MatcherHandle matcher, float* logits, UIntPtr n, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_group_options_init(NativeGroupOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_open(out ImatrixHandle out_, RuntimeHandle rt,
             byte* path, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

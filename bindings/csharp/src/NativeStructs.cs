@@ -414,6 +414,36 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeGroup
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* user;
+        internal uint rank;
+        internal uint size;
+        internal IntPtr allgather;
+        internal IntPtr allgatherv;
+        internal IntPtr broadcast;
+        internal IntPtr barrier;
+        internal IntPtr abort;
+        internal IntPtr destroy;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeGroupOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal NativeGroup* group;
+        internal uint* speeds;
+        internal uint timeout_ms;
+        internal uint start_timeout_ms;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeImatrixFacts
     {
         internal uint struct_size;
@@ -727,6 +757,7 @@ namespace Ggufx
         internal NativeModelOverride* overrides;
         internal UIntPtr n_overrides;
         internal NativeProgress* progress;
+        internal NativeGroupOptions* group;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1079,6 +1110,8 @@ namespace Ggufx
             { "ggufx_finding", sizeof(NativeFinding) },
             { "ggufx_grammar_options", sizeof(NativeGrammarOptions) },
             { "ggufx_matcher_facts", sizeof(NativeMatcherFacts) },
+            { "ggufx_group", sizeof(NativeGroup) },
+            { "ggufx_group_options", sizeof(NativeGroupOptions) },
             { "ggufx_imatrix_facts", sizeof(NativeImatrixFacts) },
             { "ggufx_imatrix_entry", sizeof(NativeImatrixEntry) },
             { "ggufx_imatrix_options", sizeof(NativeImatrixOptions) },

@@ -686,6 +686,56 @@ class ggufx_matcher_facts(Structure):
     ]
 
 
+class ggufx_group(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    user: int | None
+    rank: int
+    size: int
+    allgather: int | None
+    allgatherv: int | None
+    broadcast: int | None
+    barrier: int | None
+    abort: int | None
+    destroy: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("user", c_void_p),
+        ("rank", c_uint32),
+        ("size", c_uint32),
+        ("allgather", c_void_p),
+        ("allgatherv", c_void_p),
+        ("broadcast", c_void_p),
+        ("barrier", c_void_p),
+        ("abort", c_void_p),
+        ("destroy", c_void_p),
+    ]
+
+
+class ggufx_group_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    group: int | None
+    speeds: int | None
+    timeout_ms: int
+    start_timeout_ms: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("group", c_void_p),
+        ("speeds", c_void_p),
+        ("timeout_ms", c_uint32),
+        ("start_timeout_ms", c_uint32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
 class ggufx_imatrix_facts(Structure):
     struct_size: int
     flags: int
@@ -1197,6 +1247,7 @@ class ggufx_model_options(Checked):
     overrides: int | None
     n_overrides: int
     progress: int | None
+    group: int | None
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1205,6 +1256,7 @@ class ggufx_model_options(Checked):
         ("overrides", c_void_p),
         ("n_overrides", c_size_t),
         ("progress", c_void_p),
+        ("group", c_void_p),
     ]
 
 
@@ -1754,6 +1806,8 @@ STRUCTS: list[type[Structure]] = [
     ggufx_finding,
     ggufx_grammar_options,
     ggufx_matcher_facts,
+    ggufx_group,
+    ggufx_group_options,
     ggufx_imatrix_facts,
     ggufx_imatrix_entry,
     ggufx_imatrix_options,
@@ -1889,6 +1943,7 @@ class Functions:
     ggufx_matcher_mask: Callable[..., int]
     ggufx_matcher_info: Callable[..., int]
     ggufx_sampler_sample_matching: Callable[..., int]
+    ggufx_group_options_init: Callable[..., None]
     ggufx_imatrix_open: Callable[..., int]
     ggufx_imatrix_open_memory: Callable[..., int]
     ggufx_imatrix_destroy: Callable[..., None]
@@ -2144,6 +2199,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_matcher_info": (c_int32, [c_void_p, "ggufx_matcher", c_void_p]),
     "ggufx_sampler_sample_matching": (c_int32, [c_void_p, c_void_p, "ggufx_sampler",
         "ggufx_matcher", c_void_p, c_size_t, c_void_p]),
+    "ggufx_group_options_init": (None, [c_void_p]),
     "ggufx_imatrix_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_imatrix_open_memory": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t,
         c_void_p]),

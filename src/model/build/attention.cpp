@@ -14,6 +14,9 @@ public:
     Attention(Builder &b, const Traits &traits)
         : b_(b), keys_(b.keys()), t_(traits), layer_(b.layer()) {
         read_heads();
+        cut_ = b.cut().heads(all_heads_, all_kv_heads_);
+        heads_ = cut_.n;
+        kv_heads_ = cut_.n_kv;
     }
 
     View build(View h) {
@@ -25,7 +28,9 @@ public:
         temper();
         const View a = attend();
         if (!gate_.none()) b_.emit(step::SigmoidGate{a, gate_, heads_, 2 * dim_k_, false});
-        return b_.linear(a, {"attn_output", b_.n_embd(), Role::attn_output});
+        const View all =
+            b_.whole(a, uint64_t{all_heads_} * dim_v_, b_.borders(cut_.borders, dim_v_));
+        return b_.linear(all, {"attn_output", b_.n_embd(), Role::attn_output});
     }
 
 private:
@@ -36,7 +41,13 @@ private:
     void project_query(View h);
     void query_with_gate();
     void norms();
-    void head_norm(View x, const char *name, uint32_t heads);
+    // Of the heads of queries or keys.
+    struct Heads {
+        uint32_t n, first, all;
+        const Borders &borders;
+    };
+    void head_norm(View x, const char *name, const Heads &heads);
+    void norm_of_all(View x, const char *name, const Heads &heads);
     void rotate();
     void temper();
     View attend();
@@ -46,7 +57,9 @@ private:
     const Traits &t_;
     const uint32_t layer_;
     bool windowed_ = false, turns_ = false;
-    uint32_t heads_ = 0, kv_heads_ = 0, dim_k_ = 0, dim_v_ = 0, rope_dims_ = 0;
+    uint32_t all_heads_ = 0, all_kv_heads_ = 0, dim_k_ = 0, dim_v_ = 0, rope_dims_ = 0;
+    HeadCut cut_;                       // of a rank of a group
+    uint32_t heads_ = 0, kv_heads_ = 0; // that it has
     uint32_t rotation_ = kNoIndex;
     View q_, k_, v_, gate_;
 };
@@ -56,12 +69,12 @@ void Attention::read_heads() {
     constexpr const char *length = "attention.key_length", *dims = "rope.dimension_count";
     windowed_ = t_.window > 0 && (!t_.has_window || t_.has_window(layer_));
     turns_ = t_.rope != RopeStyle::none && (!t_.rotates || t_.rotates(layer_));
-    heads_ = keys_.count_at(heads, layer_, {1, kMaxHeads});
-    kv_heads_ = keys_.count_at_or(kv_heads, layer_, {1, kMaxHeads}, heads_);
-    if (heads_ % kv_heads_) keys_.reject(kv_heads, "does not divide the number of heads");
-    if (!keys_.has(length) && b_.n_embd() % heads_)
+    all_heads_ = keys_.count_at(heads, layer_, {1, kMaxHeads});
+    all_kv_heads_ = keys_.count_at_or(kv_heads, layer_, {1, kMaxHeads}, all_heads_);
+    if (all_heads_ % all_kv_heads_) keys_.reject(kv_heads, "does not divide the number of heads");
+    if (!keys_.has(length) && b_.n_embd() % all_heads_)
         keys_.reject(heads, "does not divide the embedding, and there is no key_length");
-    const uint32_t share = b_.n_embd() / heads_;
+    const uint32_t share = b_.n_embd() / all_heads_;
     dim_k_ = keys_.count_or(length, {1, kMaxHeadDim}, share);
     dim_v_ = keys_.count_or("attention.value_length", {1, kMaxHeadDim}, share);
     if (windowed_) {
@@ -75,7 +88,7 @@ void Attention::read_heads() {
         rope_dims_ = keys_.count_or("rope.dimension_count_swa", {0, kMaxHeadDim}, rope_dims_);
     if (rope_dims_ % 2 || rope_dims_ > dim_k_) keys_.reject(dims, "is odd or larger than a head");
     turns_ = turns_ && rope_dims_ > 0;
-    b_.note_heads(heads_, kv_heads_, dim_k_, dim_v_);
+    b_.note_heads(all_heads_, all_kv_heads_, dim_k_, dim_v_);
 }
 
 // A layer that reads another's keys has none to norm. What belongs to one of three matrices belongs
@@ -99,32 +112,40 @@ void Attention::require() const {
 
 // Layers that read another layer's keys and values.
 void Attention::project_query(View h) {
-    q_ = b_.linear(h, {"attn_q", uint64_t{heads_} * dim_k_, Role::attn_q});
+    const uint64_t dim = dim_k_;
+    const Rows rows = {"attn_q", all_heads_ * dim, cut_.first * dim, heads_ * dim, Role::attn_q};
+    b_.rows(&q_, h, &rows, 1);
 }
 
 void Attention::project(View h) {
     if (!own()) return project_query(h);
-    const uint64_t q = uint64_t{heads_} * dim_k_, k = uint64_t{kv_heads_} * dim_k_,
-                   v = uint64_t{kv_heads_} * dim_v_;
+    const uint64_t k = dim_k_, v = dim_v_;
     View out[3];
     if (b_.has("attn_qkv")) {
-        const uint64_t widths[] = {q, k, v};
-        b_.split(out, h, "attn_qkv", widths, 3, Role::attn_v);
+        const uint64_t all_q = all_heads_ * k, all_k = all_kv_heads_ * k;
+        const uint64_t all = all_q + all_k + all_kv_heads_ * v;
+        const Rows list[] = {
+            {"attn_qkv", all, cut_.first * k, heads_ * k, Role::attn_v},
+            {"attn_qkv", all, all_q + cut_.first_kv * k, kv_heads_ * k, Role::attn_v},
+            {"attn_qkv", all, all_q + all_k + cut_.first_kv * v, kv_heads_ * v, Role::attn_v}};
+        b_.rows(out, h, list, 3);
     } else {
-        const Linear list[] = {{"attn_q", t_.gated_query ? 2 * q : q, Role::attn_q},
-                               {"attn_k", k, Role::attn_k},
-                               {"attn_v", v, Role::attn_v}};
+        const uint64_t q = t_.gated_query ? 2 * k : k;
+        const Rows list[] = {
+            {"attn_q", all_heads_ * q, cut_.first * q, heads_ * q, Role::attn_q},
+            {"attn_k", all_kv_heads_ * k, cut_.first_kv * k, kv_heads_ * k, Role::attn_k},
+            {"attn_v", all_kv_heads_ * v, cut_.first_kv * v, kv_heads_ * v, Role::attn_v}};
         const bool has_values = !t_.keys_as_values || b_.has("attn_v") || dim_v_ != dim_k_;
-        b_.linears(out, h, list, has_values ? 3 : 2);
+        b_.rows(out, h, list, has_values ? 3 : 2);
         if (!has_values) { // values are keys before their norm
-            out[2] = b_.slot(v);
+            out[2] = b_.slot(kv_heads_ * v);
             b_.emit(step::Gather{out[1], out[2], 1, 0, 0, out[2].width});
         }
     }
     q_ = out[0];
     k_ = out[1];
     v_ = out[2];
-    if (t_.gated_query && q_.width == 2 * q) query_with_gate();
+    if (t_.gated_query && q_.width == 2 * heads_ * k) query_with_gate();
     if (t_.value_norm) b_.norm_by(v_, v_, kNoIndex, kv_heads_);
 }
 
@@ -136,24 +157,33 @@ void Attention::query_with_gate() {
     b_.emit(step::Gather{both, q_, heads_, 2 * dim_k_, dim_k_, dim_k_});
 }
 
-void Attention::head_norm(View x, const char *name, uint32_t heads) {
+// Over what all ranks have, of which each keeps its own.
+void Attention::norm_of_all(View x, const char *name, const Heads &heads) {
+    const View all = b_.whole(x, uint64_t{heads.all} * dim_k_, b_.borders(heads.borders, dim_k_));
+    b_.norm(all, all, name, t_.norm);
+    if (all.slot == x.slot) return;
+    b_.emit(step::Gather{all.part(heads.first * dim_k_, x.width), x, 1, 0, 0, x.width});
+}
+
+void Attention::head_norm(View x, const char *name, const Heads &heads) {
     if (!b_.has(name)) return;
     switch (t_.qk_norm) {
     case HeadNorm::shared:
-        b_.norm(x, x, name, NormKind::rms, heads);
+        b_.norm(x, x, name, NormKind::rms, heads.n);
         break;
     case HeadNorm::whole:
-        b_.norm(x, x, name, t_.norm);
+        norm_of_all(x, name, heads);
         break;
     case HeadNorm::own:
-        b_.norm_parts(x, name, t_.norm, heads);
+        b_.norm_parts(x, name, t_.norm, heads.n, heads.first, heads.all);
         break;
     }
 }
 
 void Attention::norms() {
-    head_norm(q_, "attn_q_norm", heads_);
-    if (own()) head_norm(k_, "attn_k_norm", kv_heads_);
+    head_norm(q_, "attn_q_norm", {heads_, cut_.first, all_heads_, cut_.borders});
+    if (own())
+        head_norm(k_, "attn_k_norm", {kv_heads_, cut_.first_kv, all_kv_heads_, cut_.kv_borders});
 }
 
 void Attention::rotate() {
@@ -181,15 +211,21 @@ View Attention::attend() {
     attend.out = b_.slot(uint64_t{heads_} * dim_v_);
     attend.scale = t_.attention_scale;
     attend.cap = t_.attention_cap;
-    attend.sinks = b_.vector_if("attn_sinks", heads_);
+    attend.sinks = b_.vector_if("attn_sinks", all_heads_);
+    if (attend.sinks != kNoIndex) attend.sinks += cut_.first;
     attend.causal = b_.causal(t_);
-    attend.slopes = t_.alibi == 0 ? kNoIndex : b_.slopes(heads_, t_.alibi);
+    attend.slopes = t_.alibi == 0 ? kNoIndex : b_.slopes(all_heads_, t_.alibi) + cut_.first;
     attend.model_layer = layer_;
     CacheShape shape{heads_, kv_heads_, dim_k_, dim_v_, false, RopeStyle::none, 0, kNoIndex};
     if (rotation_ != kNoIndex) {
         shape.style = t_.rope;
         shape.rope_dims = rope_dims_;
         shape.rotation = rotation_;
+    }
+    if (!b_.cut().is_whole()) {
+        shape.all_heads = all_heads_;
+        shape.all_kv_heads = all_kv_heads_;
+        shape.first_kv_head = cut_.first_kv;
     }
     if (own())
         b_.cache_layer(&attend, shape, {windowed_ ? t_.window : 0, windowed_ && t_.chunked});

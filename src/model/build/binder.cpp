@@ -117,10 +117,48 @@ uint32_t Binder::matrix(const TensorName &name, uint64_t n_cols, uint64_t n_rows
 
 uint32_t Binder::slice(uint32_t weights, uint64_t first_row, uint64_t n_rows) {
     WeightInfo info = program_.weights[weights];
+    if (info.n_parts > 1 && info.step == 0) info.step = info.w.n_rows / info.n_parts;
     if (info.w.data) info.w.data += first_row * info.w.stride;
-    info.w.n_rows = n_rows;
+    info.first += first_row;
+    info.w.n_rows = info.n_parts * n_rows;
     program_.weights.push_back(info);
     return static_cast<uint32_t>(program_.weights.size() - 1);
+}
+
+uint32_t Binder::parts(uint32_t weights, uint32_t first, uint32_t n) {
+    WeightInfo info = program_.weights[weights];
+    const uint64_t rows = info.w.n_rows / info.n_parts;
+    if (info.w.data) info.w.data += first * rows * info.w.stride;
+    info.first += first * rows;
+    info.w.n_rows = n * rows;
+    info.n_parts = n;
+    program_.weights.push_back(info);
+    return static_cast<uint32_t>(program_.weights.size() - 1);
+}
+
+// Room for n more; what they are only where there are data.
+Vec Binder::add_floats(uint64_t n) {
+    const uint64_t start = program_.n_vector_floats;
+    if (n >= kNoIndex - start)
+        fail(Status::limit, {}, "the vectors of the model exceed 2^32 values");
+    program_.n_vector_floats += n;
+    return static_cast<Vec>(start);
+}
+
+Vec Binder::columns(Vec from, uint64_t n_cols, uint64_t n_rows, const Range *ranges,
+                    size_t n_ranges) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < n_ranges; i++) n += ranges[i].n;
+    const Vec start = add_floats(n * n_rows); // a part of what was counted already
+    if (program_.vectors.size() < from + n_cols * n_rows) return start; // no data
+    program_.vectors.resize(static_cast<size_t>(start + n * n_rows));
+    float *out = program_.vectors.data() + start;
+    for (uint64_t row = 0; row < n_rows; row++) {
+        const float *in = program_.vectors.data() + from + row * n_cols;
+        for (size_t i = 0; i < n_ranges; out += ranges[i++].n)
+            memcpy(out, in + ranges[i].first, static_cast<size_t>(ranges[i].n) * sizeof *out);
+    }
+    return start;
 }
 
 Vec Binder::table(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {

@@ -38,13 +38,19 @@ public:
                     Role role = Role::other);
     uint32_t matrices(const TensorName &name, uint64_t n_cols, uint64_t n_rows, uint64_t n_parts,
                       Role role = Role::other);
-    // Rows of a weight as one of its own.
+    // Rows of a weight, of each of its parts, as one of its own; some of its parts.
     uint32_t slice(uint32_t weights, uint64_t first_row, uint64_t n_rows);
+    uint32_t parts(uint32_t weights, uint32_t first, uint32_t n);
     // Floats, decoded: [n], [n_cols, n_rows].
     Vec vector(const TensorName &name, uint64_t n);
     Vec table(const TensorName &name, uint64_t n_cols, uint64_t n_rows);
     // Each of n values `times` times, one after the other; the result's length is a tensor's already.
     Vec repeated(const TensorName &name, uint64_t n, uint64_t times);
+    // Columns of each of n_rows rows of floats, those of several ranges one after another.
+    struct Range {
+        uint64_t first, n;
+    };
+    Vec columns(Vec from, uint64_t n_cols, uint64_t n_rows, const Range *ranges, size_t n_ranges);
     // The same, [n_rows][n_cols] turned into [n_cols][n_rows].
     Vec turned(const TensorName &name, uint64_t n_cols, uint64_t n_rows);
 
@@ -60,6 +66,7 @@ public:
     void require_data() const;
 
 private:
+    Vec add_floats(uint64_t n);
     gguf::Tensor find(const TensorName &name, const uint64_t (&ne)[3], Role role);
     bool is_passed(std::string_view name) const;
 

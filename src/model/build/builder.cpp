@@ -2,13 +2,18 @@
 #include "model/build/builder.hpp"
 #include "base/fpenv.hpp"
 #include "base/math.hpp"
+#include "formats/format.hpp"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include <iterator>
 
 namespace ggufx::model {
 
 namespace {
 
+constexpr uint32_t kPackedBlock = 32;            // of packed activations, values
 constexpr uint64_t kMaxSlot = uint64_t{1} << 31; // values of a row of activations
 
 // Very large ones keep a pair from turning.
@@ -29,9 +34,9 @@ LayerTest all_but_last_of(uint32_t n) {
     return [n](uint32_t layer) { return n == 0 || layer % n + 1 < n; };
 }
 
-Builder::Builder(const gguf::File &file, const Keys &keys, Program &program,
+Builder::Builder(const gguf::File &file, const Keys &keys, Program &program, const Cut &cut,
                  const Progress &progress)
-    : keys_(keys), program_(program), progress_(progress), binder_(file, program),
+    : keys_(keys), program_(program), cut_(cut), progress_(progress), binder_(file, program),
       ropes_(HostAllocator<Rope>(file.host().get())),
       angles_(HostAllocator<View>(file.host().get())) {
     Shape &shape = program.shape;
@@ -98,17 +103,74 @@ void Builder::epilogue(View out, const char *name, uint64_t first, uint64_t whol
     emit(step::AddVector{out, static_cast<Vec>(bias + first)});
 }
 
+Share Builder::share(uint64_t width) {
+    if (cut_.is_whole()) return {kNoIndex, 0, static_cast<uint32_t>(width)};
+    const Borders of = cut_.deal(width, kPackedBlock);
+    const uint32_t rank = cut_.rank();
+    return {borders(of), of[rank], of[rank + 1] - of[rank]};
+}
+
+uint32_t Builder::borders(const Borders &of, uint32_t width) {
+    if (cut_.is_whole()) return kNoIndex;
+    Vector<uint32_t> &all = program_.borders;
+    for (size_t at = 0; at < all.size(); at += of.size()) {
+        size_t same = 0;
+        while (same < of.size() && all[at + same] == of[same] * width) same++;
+        if (same == of.size()) return static_cast<uint32_t>(at);
+    }
+    for (const uint32_t border : of) all.push_back(border * width);
+    return static_cast<uint32_t>(all.size() - of.size());
+}
+
+void Builder::exchange(View in, View out, uint32_t borders, uint32_t parts) {
+    if (borders != kNoIndex) emit(step::Exchange{in, out, parts, borders, false});
+}
+
+View Builder::whole(View in, uint64_t width, uint32_t borders, uint32_t parts) {
+    if (borders == kNoIndex) return in;
+    const View out = slot(width);
+    exchange(in, out, borders, parts);
+    return out;
+}
+
 void Builder::linears(View *out, View in, const Linear *list, uint32_t n) {
     step::Product product{};
     product.in = in;
-    product.n = n;
+    Share shares[4];
     for (uint32_t i = 0; i < n; i++) {
-        if (out[i].none()) out[i] = slot(list[i].width);
-        product.to[i] = {
-            out[i], binder_.matrix({layer_, list[i].name}, in.width, list[i].width, list[i].role)};
+        const uint64_t width = list[i].width;
+        if (out[i].none()) out[i] = slot(width);
+        shares[i] = list[i].role == Role::kept ? Share{kNoIndex, 0, out[i].width} : share(width);
+        uint32_t w = binder_.matrix({layer_, list[i].name}, in.width, width, list[i].role);
+        const Share &s = shares[i];
+        if (s.borders != kNoIndex) w = binder_.slice(w, s.first, s.n);
+        product.to[product.n++] = {out[i].part(s.first, s.n), w};
     }
-    emit(product);
-    for (uint32_t i = 0; i < n; i++) epilogue(out[i], list[i].name, 0, list[i].width);
+    emit(product); // of no rows, too: all ranks have the same steps
+    for (uint32_t i = 0; i < n; i++) {
+        const Share &s = shares[i];
+        epilogue(out[i].part(s.first, s.n), list[i].name, s.first, list[i].width);
+        exchange(out[i].part(s.first, s.n), out[i], s.borders);
+    }
+}
+
+void Builder::rows(View *out, View in, const Rows *list, size_t n) {
+    step::Product product{};
+    product.in = in;
+    uint32_t w = kNoIndex;
+    for (size_t i = 0; i < n; i++) {
+        const Rows &r = list[i];
+        if (out[i].none()) out[i] = slot(r.n);
+        if (i == 0 || strcmp(r.name, list[i - 1].name) != 0)
+            w = binder_.matrix({layer_, r.name}, in.width, r.whole, r.role);
+        const uint32_t own = r.n == r.whole ? w : binder_.slice(w, r.first, r.n);
+        product.to[product.n++] = {out[i], own};
+        if (product.n == std::size(product.to) || i + 1 == n) {
+            emit(product);
+            product.n = 0;
+        }
+    }
+    for (size_t i = 0; i < n; i++) epilogue(out[i], list[i].name, list[i].first, list[i].whole);
 }
 
 View Builder::linear(View in, const Linear &linear) {
@@ -119,20 +181,20 @@ View Builder::linear(View in, const Linear &linear) {
 
 void Builder::split(View *out, View in, const char *name, const uint64_t *widths, uint32_t n,
                     Role role) {
-    uint64_t all = 0;
+    constexpr uint32_t kMost = 4;
+    Rows list[kMost];
+    View own[kMost];
+    Share shares[kMost];
+    uint64_t all = 0, first = 0;
     for (uint32_t i = 0; i < n; i++) all += widths[i];
-    const uint32_t whole = binder_.matrix({layer_, name}, in.width, all, role);
-    step::Product product{};
-    product.in = in;
-    product.n = n;
-    uint64_t first = 0;
-    for (uint32_t i = 0; i < n; i++, first += widths[i - 1]) {
+    for (uint32_t i = 0; i < n; first += widths[i++]) {
         if (out[i].none()) out[i] = slot(widths[i]);
-        product.to[i] = {out[i], binder_.slice(whole, first, widths[i])};
+        shares[i] = share(widths[i]);
+        own[i] = out[i].part(shares[i].first, shares[i].n);
+        list[i] = {name, all, first + shares[i].first, shares[i].n, role};
     }
-    emit(product);
-    first = 0;
-    for (uint32_t i = 0; i < n; i++, first += widths[i - 1]) epilogue(out[i], name, first, all);
+    rows(own, in, list, n);
+    for (uint32_t i = 0; i < n; i++) exchange(own[i], out[i], shares[i].borders);
 }
 
 void Builder::norm(View out, View in, const char *name, NormKind kind, uint32_t groups) {
@@ -147,10 +209,12 @@ void Builder::norm(View out, View in, const char *name, NormKind kind, uint32_t 
     emit(norm);
 }
 
-void Builder::norm_parts(View x, const char *name, NormKind kind, uint32_t parts) {
+void Builder::norm_parts(View x, const char *name, NormKind kind, uint32_t parts, uint32_t first,
+                         uint32_t whole) {
     emit(step::Norm{x, x, kind, kNoIndex, kNoIndex, parts, epsilon_});
-    const Vec weights = binder_.table({layer_, name}, x.width / parts, parts);
-    emit(step::MultiplyVector{x, weights, false});
+    const uint32_t width = x.width / parts;
+    const Vec weights = binder_.table({layer_, name}, width, whole);
+    emit(step::MultiplyVector{x, weights + first * width, false});
 }
 
 void Builder::norm_by(View out, View in, Vec w, uint32_t groups) {
@@ -337,21 +401,101 @@ void Builder::logits(View h, const Traits &traits) {
         const Linear list = {"output", program_.shape.n_vocab, Role::output};
         linears(&logits, h, &list, 1);
     } else {
+        const Share s = share(program_.shape.n_vocab);
+        const View own = logits.part(s.first, s.n);
         step::Product product{};
         product.in = h;
-        product.to[0] = {logits, tokens_};
+        const bool is_cut = s.borders != kNoIndex;
+        product.to[0] = {own, is_cut ? binder_.slice(tokens_, s.first, s.n) : tokens_};
         product.n = 1;
         emit(product);
-        epilogue(logits, "output", 0, program_.shape.n_vocab);
+        epilogue(own, "output", s.first, program_.shape.n_vocab);
+        exchange(own, logits, s.borders);
     }
     if (traits.logit_scale != 1) emit(step::Scale{logits, traits.logit_scale});
     if (traits.logit_cap != 0) emit(step::Cap{logits, traits.logit_cap});
 }
 
+namespace {
+
+// Exchanges whose readers are being looked for, by the slot that they fill.
+class PackedReaders {
+public:
+    PackedReaders(Program &program, uint32_t n_ranks)
+        : p_(program), n_ranks_(n_ranks),
+          open_(program.slots.size(), Open(), HostAllocator<Open>(host())) {}
+
+    void look(Step &step) {
+        const auto touch = [&](const View &v) {
+            if (v.none() || !open_[v.slot].exchange) return;
+            open_[v.slot].is_read = true;
+            open_[v.slot].packed &= takes(step, v.slot);
+        };
+        std::visit([&](const auto &any) { any.views(touch); }, step);
+        step::Exchange *const x = std::get_if<step::Exchange>(&step);
+        if (!x) return;
+        close(x->out.slot);
+        open_[x->out.slot] = {x, fits(*x), false};
+    }
+    void close_all() {
+        for (Slot i = 0; i < open_.size(); i++) close(i);
+    }
+
+private:
+    struct Open {
+        step::Exchange *exchange = nullptr;
+        bool packed = false, is_read = false;
+    };
+    const Host *host() const { return p_.steps.get_allocator().host(); }
+    void close(Slot slot) {
+        Open &open = open_[slot];
+        if (open.exchange) open.exchange->packs = open.packed && open.is_read;
+        open = {};
+    }
+    // Do blocks end where ranks begin?
+    bool fits(const step::Exchange &x) const {
+        const uint32_t width = x.out.width / x.parts;
+        const uint32_t *borders = p_.borders.data() + x.borders;
+        for (uint32_t i = 0; i < n_ranks_; i++)
+            if (borders[i] % kPackedBlock && borders[i] != width) return false;
+        return width % kPackedBlock == 0;
+    }
+    // Is the slot only what a product of packed activations reads, cut into the same blocks?
+    bool takes(const Step &step, Slot slot) const {
+        const View &whole = open_[slot].exchange->out;
+        const auto in_blocks = [&](const View &in) {
+            return in.slot == slot && (in.first - whole.first) % kPackedBlock == 0;
+        };
+        if (const auto *p = std::get_if<step::Product>(&step)) {
+            bool all = in_blocks(p->in);
+            for (uint32_t i = 0; i < p->n; i++)
+                all = all && p->to[i].out.slot != slot && is_packed(p->to[i].weights);
+            return all;
+        }
+        const auto *e = std::get_if<step::ExpertProduct>(&step);
+        bool all = e && in_blocks(e->in) && e->out.slot != slot;
+        for (uint32_t i = 0; all && i < (e->separate ? e->separate : 1); i++)
+            all = is_packed(e->weights + i);
+        return all;
+    }
+    bool is_packed(uint32_t weights) const {
+        return fmt::type_info(p_.weights[weights].w.type)->kind == fmt::Kind::kQuantized;
+    }
+
+    Program &p_;
+    const uint32_t n_ranks_;
+    Vector<Open> open_;
+};
+
+} // namespace
+
 void Builder::finish() {
     constexpr const char *experts = "expert_count";
     if (keys_.count_or(experts, {0, kMaxExperts}, 0) > 0 && program_.shape.n_experts == 0)
         keys_.reject(experts, "the file has no tensors of experts");
+    PackedReaders readers(program_, cut_.size());
+    for (Step &step : program_.steps) readers.look(step);
+    readers.close_all();
     lay_out(program_);
     program_.shrink();
     binder_.refuse_leftovers();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/build/binder.hpp"
+#include "model/build/cut.hpp"
 #include "model/build/keys.hpp"
 #include "model/build/rope.hpp"
 #include "model/build/traits.hpp"
@@ -17,10 +18,24 @@ struct Linear {
     Role role = Role::other;
 };
 
+// Rows of a matrix of `whole` rows, with their biases and the factor.
+struct Rows {
+    const char *name;
+    uint64_t whole, first, n;
+    Role role = Role::other;
+};
+
+// Columns of a row that this rank of a group has; alone it has all.
+struct Share {
+    uint32_t borders = kNoIndex; // of all ranks, start among Program::borders
+    uint32_t first = 0, n = 0;
+};
+
 class Builder {
 public:
-    // Both must outlive the builder. Throws Error.
-    Builder(const gguf::File &file, const Keys &keys, Program &program, const Progress &progress);
+    // All must outlive the builder. Throws Error.
+    Builder(const gguf::File &file, const Keys &keys, Program &program, const Cut &cut,
+            const Progress &progress);
 
     const Keys &keys() const { return keys_; }
     Binder &binder() { return binder_; }
@@ -48,17 +63,31 @@ public:
         return has(what, kind) ? vector(what, n, kind) : kNoIndex;
     }
 
+    // ---- ranks of a group: each has some rows of the matrices and some heads
+    const Cut &cut() const { return cut_; }
+    Share share(uint64_t width);
+    // Borders of things of `width` columns each, as those of columns.
+    uint32_t borders(const Borders &of, uint32_t width = 1);
+    // All columns of a row, or of `parts` equal parts of one, of which each rank has some.
+    void exchange(View in, View out, uint32_t borders, uint32_t parts = 1);
+    View whole(View in, uint64_t width, uint32_t borders, uint32_t parts = 1);
+
     // ---- steps
+    // Whole results, whichever ranks have the rows.
     View linear(View in, const Linear &linear);
     // Of several matrices of one input; results in `out`.
     void linears(View *out, View in, const Linear *list, uint32_t n);
     // Rows of one matrix as `n` results.
     void split(View *out, View in, const char *name, const uint64_t *widths, uint32_t n, Role role);
+    // Results of these rows and no others; neighbours may be of one matrix.
+    void rows(View *out, View in, const Rows *list, size_t n);
     // A norm by weights of the layer: NormKind, `groups` parts.
     void norm(View out, View in, const char *name, NormKind kind, uint32_t groups = 1);
     View normed(View in, const char *name, NormKind kind);
     // `parts` parts of x in place, each with weights of its own: [width of a part, parts].
-    void norm_parts(View x, const char *name, NormKind kind, uint32_t parts);
+    // Of a rank they are `parts` of `whole` parts, from `first` on.
+    void norm_parts(View x, const char *name, NormKind kind, uint32_t parts, uint32_t first,
+                    uint32_t whole);
     void norm_by(View out, View in, Vec w, uint32_t groups); // RMS; w of a group, or none
     View plain(View in, const Linear &linear);               // without bias and factor
     void add(View x, View y, float scale = 1) { emit(step::Add{x, y, scale}); }
@@ -101,6 +130,7 @@ private:
 
     const Keys &keys_;
     Program &program_;
+    const Cut &cut_;
     const Progress progress_; // layers
     Binder binder_;
     uint32_t layer_ = kNoLayer;

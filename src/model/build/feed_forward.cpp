@@ -51,13 +51,17 @@ public:
     View build(View h, View scores) {
         b_.require(t_.needs);
         route(scores.none() ? b_.linear(h, {"ffn_gate_inp", s_.n, Role::kept}) : scores);
-        const View hidden = t_.weighed ? expand(weigh(h), true) : expand(h, false);
-        const View parts =
-            product(hidden, {"ffn_down_exps", h.width, Role::ffn_down}, s_.width, true);
+        share_ = b_.share(s_.width);
+        const View own = t_.weighed ? expand(weigh(h), true) : expand(h, false);
+        const View hidden = b_.whole(own, uint64_t{s_.used} * s_.width, share_.borders, s_.used);
+        const Share share = b_.share(h.width); // of the sum
+        const Rows rows = {"ffn_down_exps", h.width, share.first, share.n, Role::ffn_down};
+        const View parts = product(hidden, rows, s_.width, true);
         if (b_.has("ffn_down_exps", "scale"))
             b_.emit(step::ExpertScale{parts, ids_, b_.vector("ffn_down_exps", s_.n, "scale")});
-        const View out = b_.slot(h.width);
-        b_.emit(step::ExpertSum{parts, t_.weighed ? View{} : weights_, out, s_.used});
+        const View out = b_.slot(h.width), sum = out.part(share.first, share.n);
+        b_.emit(step::ExpertSum{parts, t_.weighed ? View{} : weights_, sum, s_.used});
+        b_.exchange(sum, out, share.borders);
         return out;
     }
 
@@ -65,12 +69,17 @@ private:
     void route(View scores);
     View weigh(View h);
     View expand(View h, bool each);
-    uint32_t bind_separate(const Linear &part, uint64_t n_cols);
-    View product(View in, const Linear &part, uint64_t n_cols, bool each);
+    uint32_t bind_separate(const Rows &rows, uint64_t n_cols);
+    uint32_t bind(const Rows &rows, uint64_t n_cols);
+    View product(View in, const Rows &rows, uint64_t n_cols, bool each);
+    Rows own_rows(const char *name, Role role) const {
+        return {name, s_.width, share_.first, share_.n, role};
+    }
 
     Builder &b_;
     const Experts &t_;
     const ExpertShape s_;
+    Share share_; // of the width of an expert
     View ids_, weights_;
 };
 
@@ -106,41 +115,52 @@ void ExpertBlock::route(View scores) {
 }
 
 // Files before 2024-04 have a matrix for each expert: "ffn_up.3" for one part of "ffn_up_exps".
-uint32_t ExpertBlock::bind_separate(const Linear &part, uint64_t n_cols) {
+uint32_t ExpertBlock::bind_separate(const Rows &rows, uint64_t n_cols) {
     uint32_t first = 0;
     for (uint32_t e = 0; e < s_.n; e++) {
         char own[32];
-        const int stem = static_cast<int>(strlen(part.name) - strlen("_exps"));
-        snprintf(own, sizeof own, "%.*s.%" PRIu32, stem, part.name, e);
+        const int stem = static_cast<int>(strlen(rows.name) - strlen("_exps"));
+        snprintf(own, sizeof own, "%.*s.%" PRIu32, stem, rows.name, e);
         const uint32_t weights =
-            b_.binder().matrix({b_.layer(), own}, n_cols, part.width, part.role);
+            b_.binder().matrix({b_.layer(), own}, n_cols, rows.whole, rows.role);
         if (e == 0) first = weights;
     }
-    return first;
+    if (rows.n == rows.whole) return first;
+    for (uint32_t e = 0; e < s_.n; e++) (void)b_.binder().slice(first + e, rows.first, rows.n);
+    return first + s_.n;
 }
 
-// `part` of each expert.
-View ExpertBlock::product(View in, const Linear &part, uint64_t n_cols, bool each) {
-    const uint64_t n_rows = part.width;
+uint32_t ExpertBlock::bind(const Rows &rows, uint64_t n_cols) {
+    const uint32_t all =
+        b_.binder().matrices({b_.layer(), rows.name}, n_cols, rows.whole, s_.n, rows.role);
+    return rows.n == rows.whole ? all : b_.binder().slice(all, rows.first, rows.n);
+}
+
+// Those rows of each expert.
+View ExpertBlock::product(View in, const Rows &rows, uint64_t n_cols, bool each) {
     step::ExpertProduct p{};
     p.in = in;
     p.ids = ids_;
-    p.out = b_.slot(n_rows * s_.used);
+    p.out = b_.slot(rows.n * s_.used);
     p.used = s_.used;
     p.each = each;
     if (b_.has("ffn_down.0")) {
         p.separate = s_.n;
-        p.weights = bind_separate(part, n_cols);
+        p.weights = bind_separate(rows, n_cols);
         p.order = b_.slot(s_.used);
         p.columns = b_.slot(n_cols * s_.used);
-        p.results = b_.slot(n_rows * s_.used);
+        p.results = b_.slot(rows.n * s_.used);
     } else {
-        p.weights = b_.binder().matrices({b_.layer(), part.name}, n_cols, n_rows, s_.n, part.role);
+        p.weights = bind(rows, n_cols);
     }
     b_.emit(p);
-    if (b_.has(part.name, "bias"))
-        b_.emit(step::ExpertBias{p.out, ids_,
-                                 b_.binder().table({b_.layer(), part.name, "bias"}, n_rows, s_.n)});
+    if (b_.has(rows.name, "bias")) {
+        Binder &binder = b_.binder();
+        const Binder::Range range = {rows.first, rows.n};
+        Vec bias = binder.table({b_.layer(), rows.name, "bias"}, rows.whole, s_.n);
+        if (rows.n != rows.whole) bias = binder.columns(bias, rows.whole, s_.n, &range, 1);
+        b_.emit(step::ExpertBias{p.out, ids_, bias});
+    }
     return p.out;
 }
 
@@ -152,12 +172,23 @@ View ExpertBlock::weigh(View h) {
     return in;
 }
 
-// What goes into the last matrices: [used][width]. With `each` h has a part for each expert.
+// What goes into the last matrices: [used][width], of a rank its share of each width. With `each` h
+// has a part for each expert.
 View ExpertBlock::expand(View h, bool each) {
     const uint32_t n_cols = each ? h.width / s_.used : h.width;
-    if (b_.has("ffn_gate_up_exps")) { // rows of the gate first
+    const bool is_cut = share_.borders != kNoIndex, fused = b_.has("ffn_gate_up_exps");
+    if (fused && is_cut) {
+        const uint64_t both = uint64_t{2} * s_.width;
+        Rows rows = {"ffn_gate_up_exps", both, share_.first, share_.n, Role::ffn_gate};
+        const View gate = product(h, rows, n_cols, each);
+        rows.first += s_.width;
+        b_.emit(activate(t_.act, gate, product(h, rows, n_cols, each)));
+        return gate;
+    }
+    if (fused) { // rows of the gate first
+        const uint64_t width = uint64_t{2} * s_.width;
         const View both =
-            product(h, {"ffn_gate_up_exps", uint64_t{2} * s_.width, Role::ffn_gate}, n_cols, each);
+            product(h, {"ffn_gate_up_exps", width, 0, width, Role::ffn_gate}, n_cols, each);
         const View hidden = b_.slot(uint64_t{s_.used} * s_.width);
         b_.emit(step::Activate{both, both.part(s_.width, both.width - s_.width), s_.used, s_.width,
                                2 * s_.width, t_.act});
@@ -165,12 +196,12 @@ View ExpertBlock::expand(View h, bool each) {
         return hidden;
     }
     if (t_.plain) {
-        const View hidden = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, n_cols, each);
-        b_.emit(step::Activate{hidden, View{}, s_.used, s_.width, s_.width, t_.act});
+        const View hidden = product(h, own_rows("ffn_up_exps", Role::ffn_up), n_cols, each);
+        b_.emit(step::Activate{hidden, View{}, s_.used, share_.n, share_.n, t_.act});
         return hidden;
     }
-    const View gate = product(h, {"ffn_gate_exps", s_.width, Role::ffn_gate}, n_cols, each);
-    const View up = product(h, {"ffn_up_exps", s_.width, Role::ffn_up}, n_cols, each);
+    const View gate = product(h, own_rows("ffn_gate_exps", Role::ffn_gate), n_cols, each);
+    const View up = product(h, own_rows("ffn_up_exps", Role::ffn_up), n_cols, each);
     b_.emit(activate(t_.act, gate, up));
     return gate;
 }
@@ -189,19 +220,25 @@ static uint64_t width_of(const Builder &b, const char *down, bool has_key) {
 View dense(Builder &b, const Dense &d, View h) {
     const DenseNames names(d.suffix);
     const uint64_t ff = width_of(b, names.down, *d.suffix == 0);
-    View out[2];
+    const Share s = b.share(ff);
+    const View hidden = b.slot(ff);
+    View out[2] = {hidden.part(s.first, s.n), View{}}; // of a rank its share
     const uint64_t rows = b.binder().rows_of({b.layer(), names.up});
     if (d.plain) {
-        out[0] = b.linear(h, {names.up, ff, Role::ffn_up});
-    } else if (!b.has(names.gate) && rows != 0 && rows != ff) {
-        const uint64_t widths[] = {ff, ff}; // one matrix, rows of the gate first
-        b.split(out, h, names.up, widths, 2, Role::ffn_up);
+        const Rows list = {names.up, ff, s.first, s.n, Role::ffn_up};
+        b.rows(out, h, &list, 1);
+    } else if (!b.has(names.gate) && rows != 0 && rows != ff) { // rows of the gate first
+        const Rows list[] = {{names.up, 2 * ff, s.first, s.n, Role::ffn_up},
+                             {names.up, 2 * ff, ff + s.first, s.n, Role::ffn_up}};
+        b.rows(out, h, list, 2);
     } else {
-        const Linear list[] = {{names.gate, ff, Role::ffn_gate}, {names.up, ff, Role::ffn_up}};
-        b.linears(out, h, list, 2);
+        const Rows list[] = {{names.gate, ff, s.first, s.n, Role::ffn_gate},
+                             {names.up, ff, s.first, s.n, Role::ffn_up}};
+        b.rows(out, h, list, 2);
     }
     b.emit(activate(d.act, out[0], out[1]));
-    return b.linear(out[0], {names.down, h.width, Role::ffn_down});
+    b.exchange(out[0], hidden, s.borders);
+    return b.linear(hidden, {names.down, h.width, Role::ffn_down});
 }
 
 View experts(Builder &b, const Experts &traits, View h, View scores) {

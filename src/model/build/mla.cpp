@@ -18,7 +18,9 @@ public:
         : b_(b), layer_(b.layer()), absorbed_(b.has("attn_k_b") || b.has("attn_v_b")) {
         const Keys &keys = b.keys();
         const Limits some = {1, kMaxHeadDim};
-        heads_ = keys.count("attention.head_count", {1, kMaxHeads});
+        all_heads_ = keys.count("attention.head_count", {1, kMaxHeads});
+        cut_ = b.cut().heads(all_heads_, absorbed_ ? 1 : all_heads_);
+        heads_ = cut_.n;
         rank_ = keys.count("attention.kv_lora_rank", some);
         turning_ = keys.count("rope.dimension_count", {2, kMaxHeadDim});
         dim_k_ = keys.count(absorbed_ ? "attention.key_length_mla" : "attention.key_length", some);
@@ -27,7 +29,7 @@ public:
         if (turning_ % 2 || turning_ >= dim_k_)
             keys.reject("rope.dimension_count", "is odd or not smaller than a head's key");
         still_ = dim_k_ - turning_;
-        b.note_heads(heads_, absorbed_ ? 1 : heads_, absorbed_ ? rank_ + turning_ : dim_k_,
+        b.note_heads(all_heads_, absorbed_ ? 1 : all_heads_, absorbed_ ? rank_ + turning_ : dim_k_,
                      absorbed_ ? rank_ : dim_v_);
         Rope rope = read_rope(keys, turning_);
         rope.log_multiplier /= 0.1; // as the field's converters store it
@@ -43,7 +45,9 @@ public:
         const View q = queries(h);
         const View c = compressed(h);
         const View a = absorbed_ ? absorbed(q, c) : per_head(q, c);
-        return b_.linear(a, {"attn_output", b_.n_embd(), Role::attn_output});
+        const View all =
+            b_.whole(a, uint64_t{all_heads_} * dim_v_, b_.borders(cut_.borders, dim_v_));
+        return b_.linear(all, {"attn_output", b_.n_embd(), Role::attn_output});
     }
 
 private:
@@ -53,26 +57,37 @@ private:
     View per_head(View q, View c);
     View head_product(View in, uint32_t in_stride, const char *name, uint32_t n_cols, View out,
                       uint32_t out_stride, uint32_t n_rows);
-    View attend(View q, View k, View v, const CacheShape &shape);
+    View attend(View q, View k, View v, CacheShape shape);
+    View own_heads(View in, const char *name, uint64_t width, Role role);
 
     Builder &b_;
     uint32_t layer_;
     bool absorbed_;
-    uint32_t heads_, rank_, turning_, still_, dim_k_, dim_v_, rotation_;
+    uint32_t all_heads_;
+    HeadCut cut_;    // of a rank of a group
+    uint32_t heads_; // that it has
+    uint32_t rank_, turning_, still_, dim_k_, dim_v_, rotation_;
     float scale_;
 };
 
+// Rows of a matrix that has `width` for each head.
+View Mla::own_heads(View in, const char *name, uint64_t width, Role role) {
+    const Rows rows = {name, all_heads_ * width, cut_.first * width, heads_ * width, role};
+    View out;
+    b_.rows(&out, in, &rows, 1);
+    return out;
+}
+
 // [heads][still, turning]
 View Mla::queries(View h) {
-    const uint64_t all = uint64_t{heads_} * dim_k_;
     View q;
     if (b_.has("attn_q_a") || b_.has("attn_q_b")) {
         const uint32_t rank = b_.keys().count("attention.q_lora_rank", {1, kMaxWidth});
         const View a = b_.linear(h, {"attn_q_a", rank});
         b_.norm(a, a, "attn_q_a_norm", NormKind::rms);
-        q = b_.linear(a, {"attn_q_b", all});
+        q = own_heads(a, "attn_q_b", dim_k_, Role::other);
     } else {
-        q = b_.linear(h, {"attn_q", all, Role::attn_q});
+        q = own_heads(h, "attn_q", dim_k_, Role::attn_q);
     }
     b_.emit(step::Rotate{q, b_.angles(rotation_), heads_, still_, turning_ / 2, RopeStyle::pairs});
     return q;
@@ -90,12 +105,18 @@ View Mla::compressed(View h) {
 View Mla::head_product(View in, uint32_t in_stride, const char *name, uint32_t n_cols, View out,
                        uint32_t out_stride, uint32_t n_rows) {
     step::HeadProduct p{in, out, b_.slot(heads_), 0, heads_, in_stride, out_stride};
-    p.weights = b_.binder().matrices({layer_, name}, n_cols, n_rows, heads_);
+    p.weights = b_.binder().matrices({layer_, name}, n_cols, n_rows, all_heads_);
+    if (heads_ != all_heads_) p.weights = b_.binder().parts(p.weights, cut_.first, heads_);
     b_.emit(p);
     return out;
 }
 
-View Mla::attend(View q, View k, View v, const CacheShape &shape) {
+View Mla::attend(View q, View k, View v, CacheShape shape) {
+    if (!b_.cut().is_whole()) {
+        shape.all_heads = all_heads_;
+        shape.all_kv_heads = absorbed_ ? 1 : all_heads_;
+        shape.first_kv_head = cut_.first_kv;
+    }
     step::Attend attend{};
     attend.q = q;
     attend.k = k;
@@ -125,8 +146,7 @@ View Mla::absorbed(View q, View c) {
 
 View Mla::per_head(View q, View c) {
     const uint32_t both = still_ + dim_v_;
-    const View kv =
-        b_.linear(c.part(0, rank_), {"attn_kv_b", uint64_t{heads_} * both, Role::attn_v});
+    const View kv = own_heads(c.part(0, rank_), "attn_kv_b", both, Role::attn_v);
     const View k = b_.slot(uint64_t{heads_} * dim_k_), v = b_.slot(uint64_t{heads_} * dim_v_);
     b_.emit(step::Gather{kv, k, heads_, both, dim_k_, still_});
     b_.emit(step::Gather{c.part(rank_, turning_), k.part(still_, k.width - still_), heads_, 0,

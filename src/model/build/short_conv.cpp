@@ -5,18 +5,26 @@
 namespace ggufx::model {
 
 View short_conv(Builder &b, View h) {
-    const uint32_t taps = b.keys().count("shortconv.l_cache", {2, kMaxTaps}), n = h.width;
-    const uint64_t widths[] = {n, n, n};
+    const uint32_t taps = b.keys().count("shortconv.l_cache", {2, kMaxTaps}), all = h.width;
+    const uint32_t unit = Cut::unit_of(all); // channels that a rank has, one or more of these
+    const HeadCut cut = b.cut().groups(all / unit);
+    const uint64_t first = uint64_t{cut.first} * unit, n = uint64_t{cut.n} * unit;
+    Rows list[3];
+    for (uint64_t i = 0; i < 3; i++)
+        list[i] = {"shortconv.in_proj", uint64_t{3} * all, i * all + first, n};
     View parts[3]; // of the input, of the output, what is convolved
-    b.split(parts, h, "shortconv.in_proj", widths, 3, Role::other);
+    b.rows(parts, h, list, 3);
     const View &in = parts[0], &out = parts[1], &x = parts[2];
     b.emit(step::Multiply{x, in});
     const uint32_t state = b.state({b.layer(), taps - 1, n, 0});
     const View y = b.slot(n);
-    const Vec w = b.binder().turned({b.layer(), "shortconv.conv"}, taps, n);
+    Vec w = b.binder().turned({b.layer(), "shortconv.conv"}, taps, all);
+    const Binder::Range own = {first, n};
+    if (n != all) w = b.binder().columns(w, all, taps, &own, 1);
     b.emit(step::Conv{x, y, state, taps, w, kNoIndex, false});
     b.emit(step::Multiply{y, out});
-    return b.linear(y, {"shortconv.out_proj", n});
+    const View whole = b.whole(y, all, b.borders(cut.borders, unit));
+    return b.linear(whole, {"shortconv.out_proj", all});
 }
 
 } // namespace ggufx::model

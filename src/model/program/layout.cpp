@@ -97,7 +97,7 @@ Program::Program(const Host *host)
       weights(HostAllocator<WeightInfo>(host)), vectors(HostAllocator<float>(host)),
       frequencies(HostAllocator<double>(host)), rotations(HostAllocator<Rotation>(host)),
       caches(HostAllocator<CacheInfo>(host)), states(HostAllocator<StateInfo>(host)),
-      slopes(HostAllocator<float>(host)) {}
+      borders(HostAllocator<uint32_t>(host)), slopes(HostAllocator<float>(host)) {}
 
 void Program::shrink() {
     steps.shrink_to_fit();
@@ -110,6 +110,7 @@ void Program::shrink() {
     rotations.shrink_to_fit();
     caches.shrink_to_fit();
     states.shrink_to_fit();
+    borders.shrink_to_fit();
     slopes.shrink_to_fit();
     for (CacheInfo &cache : caches) cache.layers.shrink_to_fit();
 }
@@ -118,7 +119,8 @@ uint64_t Program::memory_bytes() const {
     const auto bytes = [](const auto &v) { return uint64_t{v.capacity()} * sizeof v[0]; };
     uint64_t total = bytes(steps) + bytes(groups) + bytes(layer_ends) + bytes(slots) +
                      bytes(weights) + n_vector_floats * sizeof(float) + bytes(frequencies) +
-                     bytes(rotations) + bytes(caches) + bytes(states) + bytes(slopes);
+                     bytes(rotations) + bytes(caches) + bytes(states) + bytes(borders) +
+                     bytes(slopes);
     for (const CacheInfo &cache : caches) total += bytes(cache.layers);
     return total;
 }

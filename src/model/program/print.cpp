@@ -239,6 +239,14 @@ private:
         give(s.out);
         end();
     }
+    void line(const step::Exchange &s) {
+        begin("exchange");
+        see(s.in);
+        if (s.parts > 1) put(" in %" PRIu32 " parts", s.parts);
+        if (s.packs) put(" packed");
+        give(s.out);
+        end();
+    }
     void line(const step::ExpertProduct &s) {
         begin("experts");
         see(s.in);

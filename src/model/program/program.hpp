@@ -34,7 +34,9 @@ struct SlotInfo {
 struct WeightInfo {
     matmul::Weights w; // the rows of all parts
     uint32_t n_parts = 1;
-    size_t tensor = 0; // number in the file
+    size_t tensor = 0;  // number in the file
+    uint64_t step = 0;  // rows from one part to the next; 0: those that a part has
+    uint64_t first = 0; // row of the tensor
 };
 
 // Angle of pair i per position; cos and sin are multiplied by `factor`. Sessions whose context is
@@ -68,6 +70,8 @@ struct CacheShape {
     RopeStyle style;
     uint32_t rope_dims;
     uint32_t rotation; // or kNoIndex
+    // Of a rank of a group, whose heads are some of the model's.
+    uint32_t all_heads = 0, all_kv_heads = 0, first_kv_head = 0; // 0: it has all
     bool operator==(const CacheShape &) const = default;
 };
 struct CacheInfo {
@@ -117,6 +121,7 @@ struct Program {
     Vector<Rotation> rotations;
     Vector<CacheInfo> caches;
     Vector<StateInfo> states;
+    Vector<uint32_t> borders;        // of columns that the ranks of a group have
     Vector<float> slopes;            // of heads, where attention has ALiBi
     bool causal = true;              // tokens see those before them alone
     Pooling pooling = Pooling::none; // that the file asks for

@@ -301,6 +301,21 @@ struct ExpertProduct {
     }
 };
 
+// Of each of `parts` equal parts of `out` each rank of the group has the columns from its border to
+// the next one, its own in `in`, part after part; afterwards all have all of them. packs: what reads
+// `out` takes packed activations alone, so packed is how they travel.
+struct Exchange {
+    static constexpr bool kRows = false;
+    View in, out;
+    uint32_t parts;
+    uint32_t borders; // start among Program::borders, one more than there are ranks
+    bool packs;
+    template <class F> void views(F f) const {
+        f(in);
+        f(out);
+    }
+};
+
 // Append k and v (none: another layer's are read), then attend.
 struct Attend {
     static constexpr bool kRows = false;
@@ -389,12 +404,13 @@ struct ScanEach {
 
 } // namespace step
 
-using Step = std::variant<step::Embed, step::Angles, step::Norm, step::Rotate, step::Temperature,
-                          step::Scale, step::Add, step::AddVector, step::MultiplyVector,
-                          step::Multiply, step::Cap, step::Activate, step::Gather,
-                          step::SigmoidGate, step::Route, step::ExpertSum, step::ExpertScale,
-                          step::ExpertBias, step::DeltaGates, step::TimeSteps, step::Softmax,
-                          step::Product, step::HeadProduct, step::ExpertProduct, step::Attend,
-                          step::Pool, step::Conv, step::Delta, step::Scan, step::ScanEach>;
+using Step =
+    std::variant<step::Embed, step::Angles, step::Norm, step::Rotate, step::Temperature,
+                 step::Scale, step::Add, step::AddVector, step::MultiplyVector, step::Multiply,
+                 step::Cap, step::Activate, step::Gather, step::SigmoidGate, step::Route,
+                 step::ExpertSum, step::ExpertScale, step::ExpertBias, step::DeltaGates,
+                 step::TimeSteps, step::Softmax, step::Product, step::HeadProduct,
+                 step::ExpertProduct, step::Exchange, step::Attend, step::Pool, step::Conv,
+                 step::Delta, step::Scan, step::ScanEach>;
 
 } // namespace ggufx::model

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/runner.hpp"
 
+#include "model/group/group.hpp"
 #include "model/rows.hpp"
+#include "model/steps/exchange.hpp"
 
 #include <string.h>
 
@@ -16,6 +18,8 @@ Runner::Runner(const Program &program, const matmul::Engine &engine, const Cache
                .caches = caches.caches(),
                .states = caches.states(),
                .options = options,
+               .ranks = memory.ranks,
+               .exchange_memory = memory.exchange,
                .scratch = memory.scratch,
                .n_batch = memory.n_batch} {}
 
@@ -29,29 +33,47 @@ Status run_group(const Context &c, const Group &group, Failure *failure) {
     return executor_failed(status, failure);
 }
 
+namespace {
+
+// What this rank has come to by itself goes into the first message among the groups that follow.
+Status tell_others(const Context &c, uint32_t group, uint32_t end, Status own, Failure *failure) {
+    if (!c.ranks || c.ranks->has_failed()) return own;
+    for (; group < end; group++) {
+        const Step &step = c.program.steps[c.program.groups[group].first];
+        if (const auto *exchange = std::get_if<step::Exchange>(&step))
+            return run_failed(c, *exchange, own, failure);
+    }
+    return own; // Runner::settle does
+}
+
+} // namespace
+
 Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure) {
     uint32_t layer = 0;
     Status status = Status::ok;
-    for (uint32_t i = 0; i < c.program.end_group(PartKind::body) && status == Status::ok; i++) {
-        const Group &group = c.program.groups[i];
+    const uint32_t end = c.program.end_group(PartKind::body);
+    uint32_t i = 0;
+    while (i < end && status == Status::ok) {
+        const Group &group = c.program.groups[i++];
         status = run_group(c, group, failure);
         if (status == Status::ok && group.ends_layer && layers)
             status = layers->layer_done(layer++, failure);
     }
-    return status;
+    return status == Status::ok ? status : tell_others(c, i, end, status, failure);
 }
 
 Status run_part(const Context &c, PartKind part, Failure *failure) {
     Status status = Status::ok;
     const uint32_t end = c.program.end_group(part);
-    for (uint32_t i = c.program.first_group(part); i < end && status == Status::ok; i++)
-        status = run_group(c, c.program.groups[i], failure);
-    return status;
+    uint32_t i = c.program.first_group(part);
+    while (i < end && status == Status::ok) status = run_group(c, c.program.groups[i++], failure);
+    return status == Status::ok ? status : tell_others(c, i, end, status, failure);
 }
 
 Status Runner::forward(BatchRows &rows, Failure *failure) {
     rows.set(context_);
     context_.stream_row = 0;
+    owes_logits_ = rows.n_logits() > 0;
     return run_layers(context_, layers_, failure);
 }
 
@@ -97,7 +119,21 @@ Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failu
     const Status status = run_part(context_, PartKind::hidden, failure);
     if (status != Status::ok) return status;
     if (rows.n_hidden()) context_.n = take_hidden(out.hidden, wanted);
-    return context_.n ? run_part(context_, PartKind::logits, failure) : status;
+    if (context_.n == 0) return status;
+    owes_logits_ = false;
+    return run_part(context_, PartKind::logits, failure);
+}
+
+Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
+    RankGroup *const ranks = context_.ranks;
+    if (!ranks || ranks->has_failed()) return own;
+    if (rows.n_logits() == 0) return ranks->agree(own, failure);
+    if (own == Status::ok) return own; // the logits' message said so of all
+    if (!owes_logits_) return ranks->give_up(own, failure);
+    context_.n = rows.n_logits();
+    const Program &program = context_.program;
+    return tell_others(context_, program.first_group(PartKind::logits),
+                       program.end_group(PartKind::logits), own, failure);
 }
 
 } // namespace ggufx::model

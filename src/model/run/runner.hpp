@@ -16,7 +16,8 @@ protected:
     ~LayerWatcher() = default;
 };
 
-// The groups of a batch in turn: one, those of the layers, those of another part.
+// The groups of a batch in turn: one, those of the layers, those of another part. A rank that fails
+// goes on to the message that it owes the others next.
 Status run_group(const Context &c, const Group &group, Failure *failure);
 Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure); // may be null
 Status run_part(const Context &c, PartKind part, Failure *failure);
@@ -28,6 +29,8 @@ public:
         float *scratch;
         size_t n_batch;
         const double *const *frequencies;
+        RankGroup *ranks = nullptr; // that run the program together
+        const ExchangeMemory *exchange = nullptr;
     };
     Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
@@ -51,12 +54,15 @@ public:
         float *logits, *hidden;
     };
     Status project(const Outputs &out, const BatchRows &rows, Failure *failure);
+    // After both, whatever came of them on this rank: what has come of them on all.
+    Status settle(const BatchRows &rows, Status own, Failure *failure);
 
 private:
     size_t take_hidden(float *out, const Vector<WantedRow> &wanted);
 
     Context context_;
     LayerWatcher *layers_ = nullptr;
+    bool owes_logits_ = false; // to the other ranks: a message of the batch that ran last
 };
 
 } // namespace ggufx::model

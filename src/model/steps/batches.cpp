@@ -1,7 +1,7 @@
 // Steps over whole batches: products, attention, embeddings.
 // SPDX-License-Identifier: MIT
 #include "model/rows.hpp"
-#include "model/steps/context.hpp"
+#include "model/steps/exchange.hpp"
 #include "model/steps/recurrent.hpp"
 #include "model/steps/texts.hpp"
 
@@ -59,7 +59,8 @@ Status run(const Context &c, const step::HeadProduct &s, Failure *failure) {
     uint32_t *ids = reinterpret_cast<uint32_t *>(c.at(s.ids, 0));
     for (size_t i = 0; i < c.n; i++)
         for (uint32_t head = 0; head < s.heads; head++) ids[i * s.heads + head] = head;
-    const matmul::Experts heads = {c.weights(s.weights), s.heads, ids, 1};
+    const WeightInfo &weights = c.program.weights[s.weights];
+    const matmul::Experts heads = {weights.w, s.heads, ids, 1, weights.step};
     const ProductColumns in = {c.at(s.in, 0), s.in_stride, c.n * s.heads, ids, 1};
     const Status status = c.engine.matmul_id(c.at(s.out, 0), s.out_stride, heads, in.x, in.stride,
                                              in.n, c.options, failure);
@@ -112,7 +113,8 @@ Status run(const Context &c, const step::ExpertProduct &s, Failure *failure) {
     const uint32_t *ids = reinterpret_cast<const uint32_t *>(c.at(s.ids, 0));
     const WeightInfo &weights = c.program.weights[s.weights];
     const size_t rows = s.out.width / s.used;
-    const matmul::Experts experts = {weights.w, weights.n_parts, ids, s.each ? 1 : s.used};
+    const matmul::Experts experts = {weights.w, weights.n_parts, ids, s.each ? 1 : s.used,
+                                     weights.step};
     const ProductColumns in = {c.at(s.in, 0), s.each ? s.in.width / s.used : c.stride(s.in),
                                s.each ? c.n * s.used : c.n, ids, s.each ? 1 : s.used};
     const Status status = c.engine.matmul_id(c.at(s.out, 0), rows, experts, in.x, in.stride, in.n,

@@ -10,6 +10,9 @@
 
 namespace ggufx::model {
 
+class RankGroup;
+class ExchangeMemory;
+
 // Called after the attention of each layer; non-ok stops.
 class AttentionWatcher {
 public:
@@ -60,6 +63,8 @@ struct Context {
     matmul::Options options;
     AttentionWatcher *watcher = nullptr;
     ProductWatcher *products = nullptr;
+    RankGroup *ranks = nullptr; // that run the program together, and memory for messages
+    const ExchangeMemory *exchange_memory = nullptr;
 
     float *scratch;
     size_t n_batch;          // rows that scratch has room for

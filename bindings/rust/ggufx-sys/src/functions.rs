@@ -158,6 +158,7 @@ functions! {
     fn ggufx_sampler_sample_matching(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut
         ggufx_sampler, matcher: *mut ggufx_matcher, logits: *const f32, n: usize, error: *mut
         ggufx_error) -> ggufx_status;
+    fn ggufx_group_options_init(options: *mut ggufx_group_options);
     fn ggufx_imatrix_open(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, path: *const
         c_char, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open_memory(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, data:

@@ -529,6 +529,41 @@ pub struct ggufx_matcher_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_group {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub user: *mut c_void,
+    pub rank: u32,
+    pub size: u32,
+    pub allgather: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c_void, in_: *const
+        c_void, n_bytes: usize, timeout_ms: u32, error: *mut ggufx_error) -> ggufx_status>,
+    pub allgatherv: Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c_void, in_: *const
+        c_void, n_bytes: *const usize, offsets: *const usize, timeout_ms: u32, error: *mut
+        ggufx_error) -> ggufx_status>,
+    pub broadcast: Option<unsafe extern "C" fn(user: *mut c_void, data: *mut c_void, n_bytes: usize,
+        root: u32, timeout_ms: u32, error: *mut ggufx_error) -> ggufx_status>,
+    pub barrier: Option<unsafe extern "C" fn(user: *mut c_void, timeout_ms: u32, error: *mut
+        ggufx_error) -> ggufx_status>,
+    pub abort: Option<unsafe extern "C" fn(user: *mut c_void, why: *const ggufx_error)>,
+    pub destroy: Option<unsafe extern "C" fn(user: *mut c_void)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_group_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub group: *const ggufx_group,
+    pub speeds: *const u32,
+    pub timeout_ms: u32,
+    pub start_timeout_ms: u32,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_imatrix_facts {
     pub struct_size: u32,
     pub flags: u32,
@@ -846,6 +881,7 @@ pub struct ggufx_model_options {
     pub overrides: *const ggufx_model_override,
     pub n_overrides: usize,
     pub progress: *const ggufx_progress,
+    pub group: *const ggufx_group_options,
 }
 
 #[repr(C)]
@@ -1172,7 +1208,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 73] = [
+pub const SIZES: [(&str, usize); 75] = [
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),
@@ -1200,6 +1236,8 @@ pub const SIZES: [(&str, usize); 73] = [
     ("ggufx_finding\0", size_of::<ggufx_finding>()),
     ("ggufx_grammar_options\0", size_of::<ggufx_grammar_options>()),
     ("ggufx_matcher_facts\0", size_of::<ggufx_matcher_facts>()),
+    ("ggufx_group\0", size_of::<ggufx_group>()),
+    ("ggufx_group_options\0", size_of::<ggufx_group_options>()),
     ("ggufx_imatrix_facts\0", size_of::<ggufx_imatrix_facts>()),
     ("ggufx_imatrix_entry\0", size_of::<ggufx_imatrix_entry>()),
     ("ggufx_imatrix_options\0", size_of::<ggufx_imatrix_options>()),

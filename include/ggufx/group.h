@@ -1,0 +1,88 @@
+/*
+ * ggufx/group.h: one model on several processes or machines, with the bits of one.
+ *
+ * Every rank opens the same file and makes the same calls with the same arguments. A rank has some
+ * rows of each matrix, some heads of attention with their caches, some heads of states; it reads no
+ * other weights. What the ranks compute they put together without adding anything up, so that
+ * results are those of one process, to the bit, whatever the number of ranks.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_GROUP_H
+#define GGUFX_GROUP_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A communicator of the host: how the ranks of a group reach each other (MPI: libggufx-mpi; NCCL,
+ * Gloo, sockets, threads). Ranks are numbered 0 .. size - 1, and this is `rank`. All make the same
+ * calls in the same order, none two at once. A call that fails fills in *error, index: the rank that
+ * is to blame, where it is known; the group is not used again then. After a call has returned nothing
+ * of its arguments is touched.
+ *
+ * allgather   out [size][n_bytes] from `in` [n_bytes] of each rank
+ * allgatherv  n_bytes[r] bytes of rank r to out + offsets[r]; `in` has n_bytes[rank] bytes. Both
+ *             arrays are the same on all ranks
+ * broadcast   data [n_bytes] of rank `root` to all
+ * barrier     returns once all ranks have called it
+ * abort       lets the others' calls that wait, or will, fail by IO with a text and an index, as far
+ *             as they can be reached; a call of this rank alone
+ * destroy     may be NULL
+ *
+ * timeout_ms is how long a rank may wait for the others; then the call fails with IO.
+ */
+typedef struct ggufx_group {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    const void *next;
+    void *user;
+    uint32_t rank; /* which one this is */
+    uint32_t size; /* how many there are, 1 .. 256 */
+    ggufx_status (*allgather)(void *user, void *out, const void *in, size_t n_bytes,
+                              uint32_t timeout_ms, ggufx_error *error);
+    ggufx_status (*allgatherv)(void *user, void *out, const void *in, const size_t *n_bytes,
+                               const size_t *offsets, uint32_t timeout_ms, ggufx_error *error);
+    ggufx_status (*broadcast)(void *user, void *data, size_t n_bytes, uint32_t root,
+                              uint32_t timeout_ms, ggufx_error *error);
+    ggufx_status (*barrier)(void *user, uint32_t timeout_ms, ggufx_error *error);
+    void (*abort)(void *user, const ggufx_error *why);
+    void (*destroy)(void *user);
+} ggufx_group;
+
+/*
+ * How a model is dealt to the ranks of a group. All zero but `group` means default.
+ *
+ * Models of a group: ggufx_model_create and ggufx_session_create are calls of all ranks. The first
+ * compares library, file and options and names what differs (MISMATCH); the second compares options.
+ * Decoding, truncating and the rest are calls of all ranks with the same arguments, and give all of
+ * them the same results. What fails on one rank fails on all, with its text; what a progress stops
+ * on one is cancelled on all; each leaves the session as it was. When a rank is lost (IO: a message
+ * did not come in time), or has no memory for an edit of a sequence, the group is dead: its calls
+ * fail with STATE, caches are as before the call. A report between the decodings of a longer call
+ * (ggufx_perplexity) stops it on all ranks or on none. Sessions of a group are not used at once. Not
+ * available: attention hooks, embedders, importance matrices, snapshots (UNSUPPORTED).
+ */
+typedef struct ggufx_group_options {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    const void *next;
+    const ggufx_group *group;  /* copied; destroy(user) runs once, as that of all hooks */
+    const uint32_t *speeds;    /* [size] of the ranks, relative, 1 .. 2^20: rows are dealt by them;
+                               * read by the call only. NULL: all the same */
+    uint32_t timeout_ms;       /* of a message; 0 = 10,000 */
+    uint32_t start_timeout_ms; /* the same until the first call has ended, since files may be cold;
+                                * 0 = 600,000 */
+    uint64_t reserved[4];
+} ggufx_group_options;
+
+/* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_group_options_init(ggufx_group_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,122 @@
+// include/ggufx/group.h
+// SPDX-License-Identifier: MIT
+#include "abi/group.hpp"
+
+#include "abi/guard.hpp"
+#include "base/crc64.hpp"
+#include "model/build/cut.hpp"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+using namespace ggufx;
+using namespace ggufx::abi;
+
+namespace {
+
+const ggufx_group &group_of(void *user) {
+    return *static_cast<const ggufx_group *>(user);
+}
+// call(&why): a failure is told, a host may fail without a word; without one nothing is changed.
+template <class Fn> Status told(Failure *failure, const char *what, const Fn &call) {
+    Failure why = {};
+    const ggufx_status status = call(reinterpret_cast<ggufx_error *>(&why));
+    if (status == GGUFX_OK) return Status::ok;
+    if (why.status != status || !why.message[0])
+        (void)set_failure(&why, static_cast<Status>(status), {}, "the group's %s failed", what);
+    if (failure) *failure = why;
+    return static_cast<Status>(status);
+}
+
+Status allgather(void *user, void *out, const void *in, size_t n, uint32_t timeout_ms,
+                 Failure *failure) {
+    const ggufx_group &g = group_of(user);
+    return told(failure, "allgather", [&](ggufx_error *error) {
+        return g.allgather(g.user, out, in, n, timeout_ms, error);
+    });
+}
+Status allgatherv(void *user, void *out, const void *in, const size_t *n_bytes,
+                  const size_t *offsets, uint32_t timeout_ms, Failure *failure) {
+    const ggufx_group &g = group_of(user);
+    return told(failure, "allgatherv", [&](ggufx_error *error) {
+        return g.allgatherv(g.user, out, in, n_bytes, offsets, timeout_ms, error);
+    });
+}
+Status broadcast(void *user, void *data, size_t n, uint32_t root, uint32_t timeout_ms,
+                 Failure *failure) {
+    const ggufx_group &g = group_of(user);
+    return told(failure, "broadcast", [&](ggufx_error *error) {
+        return g.broadcast(g.user, data, n, root, timeout_ms, error);
+    });
+}
+Status barrier(void *user, uint32_t timeout_ms, Failure *failure) {
+    const ggufx_group &g = group_of(user);
+    return told(failure, "barrier",
+                [&](ggufx_error *error) { return g.barrier(g.user, timeout_ms, error); });
+}
+void give_up(void *user, const Failure &why) {
+    const ggufx_group &g = group_of(user);
+    g.abort(g.user, reinterpret_cast<const ggufx_error *>(&why));
+}
+void let_go(void *user) {
+    const ggufx_group &g = group_of(user);
+    if (g.destroy) g.destroy(g.user);
+}
+
+model::GroupOptions imported(const ggufx_group &g, const ggufx_group_options &options) {
+    model::GroupOptions out;
+    out.hooks = {const_cast<ggufx_group *>(&g),
+                 g.rank,
+                 g.size,
+                 allgather,
+                 allgatherv,
+                 broadcast,
+                 barrier,
+                 give_up,
+                 let_go};
+    if (options.timeout_ms) out.timeout_ms = options.timeout_ms;
+    if (options.start_timeout_ms) out.start_timeout_ms = options.start_timeout_ms;
+    return out;
+}
+
+} // namespace
+
+HostGroup::HostGroup(const ggufx_group &hooks, const ggufx_group_options &options)
+    : hooks_(hooks), ranks_(imported(hooks_, options)) {}
+
+GroupImport::~GroupImport() {
+    if (is_taken_ || !given_ || given_->struct_size > kMostStructBytes) return;
+    if (given_->struct_size < offsetof(ggufx_group_options, group) + sizeof given_->group) return;
+    const ggufx_group *const g = given_->group;
+    if (g && holds_all(*g) && g->destroy) g->destroy(g->user);
+}
+
+HostGroup *GroupImport::make(const Host &host) {
+    if (!given_) return nullptr;
+    const auto options = import_options(given_, 0, "ggufx_group_options");
+    require(options.group, "ggufx_group_options.group must be set");
+    const auto g = import_options(options.group, 0, "ggufx_group");
+    require(g.allgather && g.allgatherv && g.broadcast && g.barrier && g.abort,
+            "ggufx_group: all functions but destroy must be set");
+    if (g.size < 1 || g.size > model::kMostRanks || g.rank >= g.size)
+        fail(Status::argument, {}, "ggufx_group: rank %" PRIu32 " of %" PRIu32 ", at most %" PRIu32,
+             g.rank, g.size, model::kMostRanks);
+    for (uint32_t i = 0; options.speeds && i < g.size; i++)
+        if (options.speeds[i] < 1 || options.speeds[i] > model::kMostSpeed)
+            fail(Status::argument, {.index = i},
+                 "ggufx_group_options.speeds[%" PRIu32 "] is %" PRIu32 ", not 1 .. %" PRIu32, i,
+                 options.speeds[i], model::kMostSpeed);
+    rank_options_ = {g.rank, g.size, options.speeds};
+    HostGroup *const made = ggufx::make<HostGroup>(host, g, options);
+    is_taken_ = true;
+    return made;
+}
+
+uint64_t GroupImport::checksum() const {
+    const uint32_t *const speeds = rank_options_.speeds;
+    return speeds ? crc64(0, speeds, rank_options_.size * sizeof *speeds) : 0;
+}
+
+extern "C" void ggufx_group_options_init(ggufx_group_options *options) {
+    init_options(options);
+}

@@ -1,0 +1,263 @@
+// One model on several ranks: the logits of one process, to the bit, whatever the number of ranks,
+// the mode, the types of cache, the number of tokens; several sequences; failures of one rank, which
+// are those of all. Ranks are threads here. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that
+// is absent.
+// SPDX-License-Identifier: MIT
+#include "rank.hpp"
+#include "tiny_files.hpp"
+
+extern "C" {
+#include "temporary.h"
+#include "test_step.h"
+}
+
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+namespace {
+
+constexpr uint32_t kMostRanks = 4, kContext = 160, kQ8 = 7; // general.file_type
+constexpr size_t kTokens = 64 + 7 + 2;                      // calls of 64, 7, 1 and 1
+
+struct Way {
+    const char *name;
+    uint32_t flags;
+};
+constexpr Way kWays[] = {
+    {"8 bit", 0},
+    {"15 bit", GGUFX_MATMUL_PRECISE},
+    {"f32", GGUFX_MATMUL_F32},
+    {"8 bit by rows", GGUFX_MATMUL_BATCH_INVARIANT},
+    {"15 bit in tiles", GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES},
+};
+constexpr uint32_t kSpeeds[kMostRanks] = {3, 7, 2, 5};
+
+struct Types {
+    uint32_t k, v;
+};
+constexpr Types kTypes[] = {
+    {GGUFX_KV_F16, GGUFX_KV_F16},   {GGUFX_KV_F32, GGUFX_KV_F32},
+    {GGUFX_KV_BF16, GGUFX_KV_Q8_0}, {GGUFX_KV_Q8_0, GGUFX_KV_Q5_1},
+    {GGUFX_KV_Q5_0, GGUFX_KV_Q4_1}, {GGUFX_KV_Q4_0, GGUFX_KV_IQ4_NL},
+    {GGUFX_KV_TQ3_0, GGUFX_KV_GX4}, {GGUFX_KV_GX3, GGUFX_KV_GX2},
+    {GGUFX_KV_GX4, GGUFX_KV_F16},
+};
+
+using Floats = std::vector<float>;
+
+bool same(const Floats &a, const Floats &b) {
+    return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Some types want heads of certain sizes.
+bool takes(const ggufx_model *model, const Types &types) {
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_context = kContext;
+    options.type_k = types.k;
+    options.type_v = types.v;
+    ggufx_session *session = nullptr;
+    (void)ggufx_session_create(&session, model, &options, nullptr);
+    ggufx_session_destroy(session);
+    return session != nullptr;
+}
+
+// All logits of 64 tokens, of 7, of 1 and 1.
+Floats decode(const ggufx_model *model, const Way &way, const Types &types, const Ids &ids) {
+    Session session(model, {way.flags, types.k, types.v, kContext, 0});
+    Floats out;
+    size_t at = 0;
+    for (const size_t n : {size_t{64}, size_t{7}, size_t{1}, size_t{1}}) {
+        const Floats some = session.decode(ids.data() + at, n);
+        out.insert(out.end(), some.begin(), some.end());
+        at += n;
+    }
+    return out;
+}
+
+// Three sequences side by side, appended to, cut, copied.
+Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
+    ggufx_error error;
+    ggufx_session *session = nullptr;
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_context = kContext;
+    options.n_sequences = 4;
+    options.n_batch = 24;
+    options.type_k = options.type_v = type;
+    options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    must(ggufx_session_create(&session, model, &options, &error), error, "session");
+    const size_t n_vocab = vocabulary_of(model);
+    Floats out;
+    const auto call = [&](std::initializer_list<std::pair<uint32_t, size_t>> list) {
+        std::vector<ggufx_batch_item> items;
+        for (const auto &[sequence, n] : list) {
+            ggufx_batch_item item = {};
+            item.sequence = sequence;
+            item.flags = GGUFX_BATCH_LOGITS;
+            item.tokens = ids.data() + sequence;
+            item.n_tokens = n;
+            items.push_back(item);
+        }
+        Floats logits(items.size() * n_vocab);
+        ggufx_batch_options how;
+        ggufx_batch_options_init(&how);
+        how.item_size = sizeof items[0];
+        how.logits = logits.data();
+        how.n_logits = logits.size();
+        must(ggufx_session_decode_batch(session, items.data(), items.size(), &how, &error), error,
+             "batch");
+        out.insert(out.end(), logits.begin(), logits.end());
+    };
+    call({{0, 50}, {1, 3}});
+    call({{0, 1}, {1, 1}, {2, 30}});
+    must(ggufx_session_sequence_truncate(session, 0, 20, &error), error, "truncate");
+    must(ggufx_session_sequence_copy(session, 2, 3, 17, &error), error, "copy");
+    call({{3, 2}, {0, 1}, {2, 1}, {1, 9}});
+    ggufx_session_destroy(session);
+    return out;
+}
+
+// Hidden states of tokens and of embeddings; tokens that go, positions that move; a pool of pages.
+Floats decode_edits(const ggufx_model *model, const Ids &ids) {
+    ggufx_error error;
+    ggufx_session *session = nullptr;
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_context = kContext;
+    options.n_sequences = 2;
+    options.n_context_total = 256;
+    options.n_batch = 24;
+    must(ggufx_session_create(&session, model, &options, &error), error, "session");
+    ggufx_model_facts facts = {};
+    facts.struct_size = sizeof facts;
+    must(ggufx_model_info(&facts, model, &error), error, "model");
+    Floats rows(5 * facts.n_embedding), out;
+    for (size_t i = 0; i < rows.size(); i++)
+        rows[i] = static_cast<float>(ids[i % ids.size()] % 31) / 16 - 1;
+    const auto call = [&](size_t n, const float *embeddings) {
+        ggufx_batch_item item = {};
+        item.flags = GGUFX_BATCH_ALL_EMBED | (embeddings ? 0 : GGUFX_BATCH_LOGITS);
+        item.tokens = embeddings ? nullptr : ids.data();
+        item.n_tokens = n;
+        item.embeddings = embeddings;
+        item.n_embeddings = embeddings ? n * facts.n_embedding : 0;
+        Floats logits(embeddings ? 0 : facts.n_vocab), hidden(n * facts.n_embedding);
+        ggufx_batch_options how;
+        ggufx_batch_options_init(&how);
+        how.item_size = sizeof item;
+        how.logits = logits.empty() ? nullptr : logits.data();
+        how.n_logits = logits.size();
+        how.embeddings = hidden.data();
+        how.n_embeddings = hidden.size();
+        must(ggufx_session_decode_batch(session, &item, 1, &how, &error), error, "batch");
+        out.insert(out.end(), logits.begin(), logits.end());
+        out.insert(out.end(), hidden.begin(), hidden.end());
+    };
+    call(30, nullptr);
+    call(5, rows.data());
+    // Not of all models: recurrent layers, windows, learned positions.
+    if (ggufx_session_sequence_remove(session, 0, 3, 7, &error) == GGUFX_OK) call(2, nullptr);
+    if (ggufx_session_sequence_shift(session, 0, 3, 27, -7, &error) == GGUFX_OK) call(1, nullptr);
+    ggufx_session_destroy(session);
+    return out;
+}
+
+double perplexity_of(const ggufx_model *model, const Ids &ids) {
+    Session session(model, {0, GGUFX_KV_F16, GGUFX_KV_F16, 24, 0});
+    ggufx_perplexity_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    must(ggufx_perplexity(&facts, session.handle(), ids.data(), ids.size(), 24, -1, nullptr,
+                          nullptr, &error),
+         error, "perplexity");
+    return facts.perplexity;
+}
+
+// The path of the file with weights in blocks, where their rows are whole ones.
+std::string quantized(const std::string &path, const std::string &name) {
+    const Opened opened(path);
+    char out[TEMPORARY_PATH];
+    temporary_path(out, ("ranks-" + name + ".gguf").c_str());
+    ggufx_job *job = nullptr;
+    ggufx_error error;
+    must(ggufx_job_quantize(&job, g_runtime, opened.file, kQ8, nullptr, &error), error, "job");
+    must(ggufx_job_run(job, out, nullptr, &error), error, "quantize");
+    ggufx_job_destroy(job);
+    return out;
+}
+
+struct Case {
+    const Way &way;
+    const Types &types;
+    Floats logits; // of one process
+};
+
+// Types and ways each once, or all with all.
+bool is_looked_at(size_t way, size_t types, size_t file) {
+    if (test_step() == 1 && getenv("GGUFX_TEST_RANKS")) return true;
+    return (types + file) % std::size(kWays) == way;
+}
+
+void check_file(const std::string &name, const std::string &path, size_t number, bool everywhere) {
+    const Rank alone(path);
+    const Ids ids = random_ids(kTokens, vocabulary_of(alone.model()), 7);
+    std::vector<Case> cases;
+    for (size_t t = 0; t < std::size(kTypes); t++)
+        for (size_t w = 0; w < std::size(kWays) && takes(alone.model(), kTypes[t]); w++)
+            if (is_looked_at(w, t, number))
+                cases.push_back(
+                    {kWays[w], kTypes[t], decode(alone.model(), kWays[w], kTypes[t], ids)});
+    const Floats batches = decode_batches(alone.model(), GGUFX_KV_Q8_0, ids);
+    const Floats edits = decode_edits(alone.model(), ids);
+    const double perplexity = perplexity_of(alone.model(), ids);
+    for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks; n++) {
+        ThreadGroup group(n, 40 + n);
+        const uint32_t *const speeds = (number + n) % 3 == 0 ? kSpeeds : nullptr;
+        std::atomic<int> n_wrong{0};
+        std::atomic<size_t> n_compared{0};
+        std::mutex mutex;
+        std::string first;
+        group.run([&](uint32_t rank) {
+            const Rank part(path, {&group, rank, speeds});
+            const auto compare = [&](const Floats &got, const Floats &want, const char *what) {
+                n_compared++;
+                if (same(got, want)) return;
+                const std::lock_guard<std::mutex> lock(mutex);
+                if (n_wrong++ == 0) first = what;
+            };
+            for (const Case &c : cases)
+                compare(decode(part.model(), c.way, c.types, ids), c.logits, c.way.name);
+            compare(decode_batches(part.model(), GGUFX_KV_Q8_0, ids), batches, "batches");
+            compare(decode_edits(part.model(), ids), edits, "edits");
+            const double loss = perplexity_of(part.model(), ids);
+            if (memcmp(&loss, &perplexity, sizeof loss) != 0) n_wrong++;
+        });
+        CHECK(n_wrong == 0, "%s, %u ranks: %d of %zu differ, first %s", name.c_str(), n,
+              n_wrong.load(), n_compared.load(), first.c_str());
+        CHECK(n_compared == n * (cases.size() + 2) && cases.size() > 2, "%s: compared %zu",
+              name.c_str(), n_compared.load());
+        CHECK(group.n_destroyed() == static_cast<int>(n), "%d of %u groups were destroyed",
+              group.n_destroyed(), n);
+    }
+}
+
+} // namespace
+
+// argv[1]: a model of 38 tensors with heads of 64 values, whatever other data are there.
+int main(int argc, char **argv) {
+    if (!begin()) return 77;
+    size_t number = 0;
+    if (argc > 1) check_file("demo", argv[1], number, true);
+    for (const TinyFile &file : tiny_files()) {
+        if (number++ % test_step() != 0) continue;
+        const std::string path = quantized(file.path, file.name);
+        check_file(file.name, path, number, number % 5 == 0);
+        remove(path.c_str());
+    }
+    return end();
+}

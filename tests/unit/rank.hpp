@@ -1,0 +1,35 @@
+// A runtime of one thread with a file and a model: alone, or a rank's part of one.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "thread_group.hpp"
+
+#include <ggufx/ggufx.h>
+
+// Of a rank; no group: alone.
+struct RankOptions {
+    ThreadGroup *group = nullptr;
+    uint32_t rank = 0;
+    const uint32_t *speeds = nullptr;
+    uint32_t timeout_ms = 20000; // sanitizers take their time
+    const ggufx_allocator *allocator = nullptr;
+};
+
+class Rank {
+public:
+    explicit Rank(const std::string &path, const RankOptions &options = {});
+    Rank(const Rank &) = delete;
+    ~Rank();
+
+    // Null where it failed.
+    const ggufx_model *model() const { return model_; }
+    ggufx_status status() const { return status_; }
+    const ggufx_error &error() const { return error_; }
+
+private:
+    ggufx_runtime *rt_ = nullptr;
+    ggufx_file *file_ = nullptr;
+    ggufx_model *model_ = nullptr;
+    ggufx_status status_ = GGUFX_OK;
+    ggufx_error error_ = {};
+};

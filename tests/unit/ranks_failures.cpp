@@ -1,0 +1,476 @@
+// What goes wrong on one rank goes wrong on all, by name, and leaves sessions as they were: other
+// files, versions, options, tokens; a rank that is lost, cancelled or without memory. Ranks are
+// threads. argv[1]: a model.
+// SPDX-License-Identifier: MIT
+#include "rank.hpp"
+
+extern "C" {
+#include "temporary.h"
+#include "test_step.h"
+}
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+#include <fstream>
+#include <iterator>
+
+namespace {
+
+std::atomic<int> g_checks, g_failed; // of all ranks
+std::string g_model;
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        g_checks++;                                                                                \
+        if (!(condition)) {                                                                        \
+            g_failed++;                                                                            \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
+            fprintf(stderr, __VA_ARGS__);                                                          \
+            fputc('\n', stderr);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+constexpr uint32_t kRanks = 3;
+constexpr size_t kTokens = 12;
+constexpr int32_t kIds[kTokens] = {1, 403, 407, 261, 378, 12, 99, 500, 17, 3, 64, 311};
+
+void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const char *text) {
+    CHECK(got == want && strstr(error.message, text), "%s: %s; expected %s with \"%s\"",
+          ggufx_status_name(got), error.message, ggufx_status_name(want), text);
+}
+
+std::string read(const std::string &path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string write(const std::string &name, const std::string &bytes) {
+    char path[TEMPORARY_PATH];
+    temporary_path(path, name.c_str());
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+// The model with one byte of a tensor changed.
+std::string other_model(const std::string &tensor, uint64_t at) {
+    ggufx_runtime *rt = nullptr;
+    ggufx_file *file = nullptr;
+    ggufx_error error;
+    size_t index = 0;
+    if (ggufx_runtime_create(&rt, nullptr, &error) ||
+        ggufx_open(&file, rt, g_model.c_str(), nullptr, &error) ||
+        ggufx_file_tensor_find(&index, file, tensor.data(), tensor.size(), &error)) {
+        fprintf(stderr, "%s\n", error.message);
+        exit(1);
+    }
+    ggufx_tensor_facts facts = {};
+    facts.struct_size = sizeof facts;
+    (void)ggufx_tensor_info(&facts, ggufx_file_tensor(file, index), &error);
+    std::string bytes = read(g_model);
+    bytes[static_cast<size_t>(facts.file_offset + at)] ^= 1;
+    ggufx_file_destroy(file);
+    ggufx_runtime_destroy(rt);
+    return write("other.gguf", bytes);
+}
+
+// All ranks make the model, rank 1 of another file or by other options, and all fail alike.
+void all_refuse(ggufx_status status, const char *text,
+                const std::function<void(uint32_t rank, std::string &path, RankOptions &)> &change,
+                const ThreadGroup::Fault &fault = {}) {
+    ThreadGroup group(kRanks);
+    group.set_fault(fault);
+    group.run([&](uint32_t rank) {
+        std::string path = g_model;
+        RankOptions options = {&group, rank};
+        if (change) change(rank, path, options);
+        const Rank part(path, options);
+        expect(part.status(), status, part.error(), text);
+    });
+    CHECK(group.n_destroyed() == kRanks, "%d groups were destroyed", group.n_destroyed());
+}
+
+void what_differs_is_named() {
+    const std::string other = other_model("blk.1.ffn_up.weight", 5);
+    const auto takes = [&](uint32_t rank, std::string &path, RankOptions &) {
+        if (rank == 1) path = other;
+    };
+    all_refuse(GGUFX_E_MISMATCH, "rank 1: the file differs in tensor blk.1.ffn_up.weight", takes);
+    remove(other.c_str());
+    const std::string norm = other_model("blk.0.attn_norm.weight", 100);
+    const auto takes_norm = [&](uint32_t rank, std::string &path, RankOptions &) {
+        if (rank == 2) path = norm;
+    };
+    all_refuse(GGUFX_E_MISMATCH, "rank 2: the file differs in keys, norms", takes_norm);
+    remove(norm.c_str());
+    static const uint32_t speeds[kRanks] = {1, 2, 1};
+    all_refuse(GGUFX_E_MISMATCH, "rank 1: other options",
+               [&](uint32_t rank, std::string &, RankOptions &options) {
+                   if (rank == 1) options.speeds = speeds;
+               });
+    // The first message has the version at byte 16.
+    const auto lies = [](uint32_t rank, uint64_t call, std::vector<uint8_t> &sent) {
+        if (rank == 2 && call == 0) sent[16 + 2] = '9';
+        return ggufx_status{GGUFX_OK};
+    };
+    all_refuse(GGUFX_E_MISMATCH, "rank 2: runs version 0.9.0 of the library, rank 0 0.1.0", {},
+               lies);
+}
+
+void files_that_one_rank_refuses_are_refused_by_all() {
+    const std::string cut = write("keys.gguf", [] {
+        std::string bytes = read(g_model);
+        const size_t at = bytes.find("llama.block_count");
+        bytes.replace(at, 17, "llama.block_coumt");
+        return bytes;
+    }());
+    all_refuse(GGUFX_E_MISSING, "llama.block_count",
+               [&](uint32_t rank, std::string &path, RankOptions &) {
+                   if (rank == 1) path = cut;
+               });
+    remove(cut.c_str());
+}
+
+// Allocation number k fails.
+struct Failing {
+    std::atomic<int64_t> left;
+    ggufx_allocator hooks;
+    explicit Failing(int64_t k) : left(k), hooks{} {
+        hooks.struct_size = sizeof hooks;
+        hooks.user = this;
+        hooks.alloc = [](void *user, size_t size, size_t align) -> void * {
+            if (static_cast<Failing *>(user)->left-- == 0) return nullptr;
+            return aligned_alloc(align < 16 ? 16 : align, (size + align + 15) / align * align);
+        };
+        hooks.free = [](void *, void *p, size_t, size_t) { free(p); };
+    }
+};
+
+void memory_that_one_rank_lacks_is_lacked_by_all() {
+    int n_failed = 0;
+    for (int64_t k = 1; k < 100000; k += 1 + k / 9) {
+        Failing failing(k);
+        std::atomic<int> n_made{0}, n_refused{0}, n_alone{0};
+        ThreadGroup group(2);
+        group.run([&](uint32_t rank) {
+            RankOptions options = {&group, rank};
+            if (rank == 1) options.allocator = &failing.hooks;
+            const Rank part(g_model, options);
+            n_made += part.status() == GGUFX_OK;
+            n_refused += part.status() == GGUFX_E_MEMORY;
+            n_alone += part.status() == GGUFX_E_IO;
+        });
+        CHECK(n_made == 2 || n_made == 0, "allocation %lld: %d ranks made the model",
+              static_cast<long long>(k), n_made.load());
+        n_failed += n_refused == 2;
+        if (n_made == 2) break;
+    }
+    CHECK(n_failed > 3, "%d allocations failed on both ranks", n_failed);
+}
+
+ggufx_session *make_session(const ggufx_model *model, uint32_t n_context, ggufx_status status,
+                            const char *text) {
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_context = n_context;
+    options.n_batch = 4;
+    options.n_sequences = 2;
+    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    ggufx_session *session = nullptr;
+    ggufx_error error = {};
+    const ggufx_status got = ggufx_session_create(&session, model, &options, &error);
+    expect(got, status, error, text);
+    return session;
+}
+
+// Progress that stops at the k-th poll.
+struct Poll {
+    std::atomic<int> left;
+    ggufx_progress hooks;
+    explicit Poll(int k) : left(k), hooks{} {
+        hooks.struct_size = sizeof hooks;
+        hooks.user = this;
+        hooks.report = [](void *user, uint64_t, uint64_t) -> int32_t {
+            return --static_cast<Poll *>(user)->left < 0;
+        };
+    }
+};
+
+std::vector<float> logits_of(ggufx_session *session, const ggufx_model *model) {
+    ggufx_model_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    (void)ggufx_model_info(&facts, model, &error);
+    std::vector<float> out(facts.n_vocab);
+    expect(ggufx_session_logits(out.data(), out.size(), session, &error), GGUFX_OK, error, "");
+    return out;
+}
+
+// A call of the last six tokens, in two batches.
+using Call = ggufx_status (*)(ggufx_session *session, const ggufx_progress *progress,
+                              ggufx_error *error);
+
+ggufx_status with_logits(ggufx_session *session, const ggufx_progress *progress,
+                         ggufx_error *error) {
+    ggufx_decode_options options;
+    ggufx_decode_options_init(&options);
+    options.progress = progress;
+    return ggufx_session_decode(session, kIds + 6, 6, &options, error);
+}
+
+ggufx_status batch(ggufx_session *session, ggufx_batch_item item, const ggufx_progress *progress,
+                   ggufx_error *error) {
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.item_size = sizeof item;
+    options.progress = progress;
+    return ggufx_session_decode_batch(session, &item, 1, &options, error);
+}
+
+ggufx_status without_logits(ggufx_session *session, const ggufx_progress *progress,
+                            ggufx_error *error) {
+    ggufx_batch_item item = {};
+    item.tokens = kIds + 6;
+    item.n_tokens = 6;
+    return batch(session, item, progress, error);
+}
+
+// The logits behind six tokens, a call, and one more token, of one process.
+std::vector<float> expected(Call call) {
+    const Rank alone(g_model);
+    ggufx_session *session = make_session(alone.model(), 64, GGUFX_OK, "");
+    ggufx_error error = {};
+    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(call(session, nullptr, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_decode(session, kIds, 1, nullptr, &error), GGUFX_OK, error, "");
+    const std::vector<float> out = logits_of(session, alone.model());
+    ggufx_session_destroy(session);
+    return out;
+}
+
+void sessions_of_other_options_are_refused() {
+    ThreadGroup group(kRanks);
+    group.run([&](uint32_t rank) {
+        const Rank part(g_model, {&group, rank});
+        ggufx_session *const none =
+            make_session(part.model(), rank == 1 ? 96 : 64, GGUFX_E_MISMATCH,
+                         "rank 1: n_context is 96, that of rank 0 64");
+        CHECK(!none, "a session was made");
+        ggufx_session_destroy(make_session(part.model(), 64, GGUFX_OK, ""));
+    });
+}
+
+// Any rank, at any poll: all stop, and go on as if nothing had been.
+void what_one_rank_cancels_all_cancel(Call call) {
+    const std::vector<float> want = expected(call);
+    std::atomic<int> n_cancelled{0};
+    for (int k = 0; k < 400; k += 1 + k / 6) {
+        std::atomic<bool> was_cancelled{false};
+        ThreadGroup group(kRanks, 5);
+        group.run([&](uint32_t rank) {
+            const Rank part(g_model, {&group, rank});
+            ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
+            ggufx_error error = {};
+            Poll poll(rank == static_cast<uint32_t>(k) % kRanks ? k : 1 << 30);
+            expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+            const ggufx_status status = call(session, &poll.hooks, &error);
+            if (status == GGUFX_E_CANCELLED) {
+                was_cancelled = true;
+                n_cancelled++;
+                expect(status, GGUFX_E_CANCELLED, error, "cancelled");
+                CHECK(ggufx_session_length(session) == 6, "the session has other tokens");
+                expect(call(session, nullptr, &error), GGUFX_OK, error, "");
+            } else {
+                expect(status, GGUFX_OK, error, "");
+            }
+            expect(ggufx_session_decode(session, kIds, 1, nullptr, &error), GGUFX_OK, error, "");
+            CHECK(logits_of(session, part.model()) == want, "other logits after poll %d", k);
+            ggufx_session_destroy(session);
+        });
+        if (!was_cancelled) break;
+    }
+    CHECK(n_cancelled > 10 * static_cast<int>(kRanks), "%d calls were cancelled",
+          n_cancelled.load());
+}
+
+// Embeddings of the caller's are kept by the session, whose memory ends on rank 1.
+void memory_that_one_rank_lacks_for_a_call() {
+    ThreadGroup group(kRanks);
+    group.run([&](uint32_t rank) {
+        Failing failing(1 << 30);
+        const Rank part(g_model, {&group, rank, nullptr, 20000, &failing.hooks});
+        ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
+        ggufx_error error = {};
+        ggufx_model_facts facts = {};
+        facts.struct_size = sizeof facts;
+        (void)ggufx_model_info(&facts, part.model(), &error);
+        const std::vector<float> rows(6 * facts.n_embedding, 0.25f);
+        ggufx_batch_item item = {};
+        item.n_tokens = 6;
+        item.embeddings = rows.data();
+        item.n_embeddings = rows.size();
+        if (rank == 1) failing.left = 0;
+        expect(batch(session, item, nullptr, &error), GGUFX_E_MEMORY, error, "6 embeddings");
+        failing.left = 1 << 30;
+        CHECK(ggufx_session_length(session) == 0, "the session has tokens");
+        expect(batch(session, item, nullptr, &error), GGUFX_OK, error, "");
+        // Of an edit the ranks do not talk: the next call tells.
+        if (rank == 1) failing.left = 0;
+        const ggufx_status status = ggufx_session_sequence_copy(session, 0, 1, 6, &error);
+        failing.left = 1 << 30;
+        expect(status, rank == 1 ? GGUFX_E_MEMORY : GGUFX_OK, error, "");
+        expect(ggufx_session_decode(session, kIds, 1, nullptr, &error),
+               rank == 1 ? GGUFX_E_STATE : GGUFX_E_IO, error, rank == 1 ? "lost" : "memory");
+        CHECK(ggufx_session_length(session) == 6, "the session has other tokens");
+        ggufx_session_destroy(session);
+    });
+}
+
+// What needs all heads in one place.
+void what_a_rank_cannot_do_is_refused() {
+    ThreadGroup group(1);
+    const Rank part(g_model, {&group, 0});
+    ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
+    ggufx_error error = {};
+    expect(ggufx_session_save_path(session, 0, "never.gguf", &error), GGUFX_E_UNSUPPORTED, error,
+           "no snapshots");
+    expect(ggufx_session_load_path(session, 0, "never.gguf", &error), GGUFX_E_UNSUPPORTED, error,
+           "no snapshots");
+    ggufx_embedder *embedder = nullptr;
+    expect(ggufx_embedder_create(&embedder, part.model(), nullptr, &error), GGUFX_E_UNSUPPORTED,
+           error, "embeddings");
+    ggufx_imatrix *imatrix = nullptr;
+    expect(ggufx_imatrix_collect(&imatrix, session, kIds, kTokens, 8, -1, nullptr, &error),
+           GGUFX_E_UNSUPPORTED, error, "importance");
+    ggufx_attention_hook hook = {};
+    hook.struct_size = sizeof hook;
+    hook.layer = [](void *, uint32_t, uint64_t, size_t, const float *, const float *, const float *,
+                    const float *) { return int32_t{0}; };
+    ggufx_decode_options options;
+    ggufx_decode_options_init(&options);
+    options.attention = &hook;
+    expect(ggufx_session_decode(session, kIds, 6, &options, &error), GGUFX_E_UNSUPPORTED, error,
+           "attention hooks");
+    CHECK(ggufx_session_length(session) == 0, "the session has tokens");
+    ggufx_session_destroy(session);
+}
+
+void other_tokens_are_found_at_once() {
+    ThreadGroup group(kRanks);
+    group.run([&](uint32_t rank) {
+        const Rank part(g_model, {&group, rank});
+        ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
+        ggufx_error error = {};
+        int32_t ids[6];
+        memcpy(ids, kIds, sizeof ids);
+        if (rank == 2) ids[3]++;
+        const ggufx_status status = ggufx_session_decode(session, ids, 6, nullptr, &error);
+        if (rank != 2) expect(status, GGUFX_E_MISMATCH, error, "rank 2 makes another call");
+        CHECK(status == GGUFX_E_MISMATCH && ggufx_session_length(session) == 0, "not refused");
+        expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_E_STATE, error,
+               "lost");
+        ggufx_session_destroy(session);
+    });
+}
+
+// Rank 1 is never heard of again from message k on.
+void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
+    int n_lost = 0;
+    for (uint64_t k = 0; k < 400; k += 1 + k / 4) {
+        std::atomic<uint64_t> start{UINT64_MAX};
+        std::atomic<bool> was_lost{false};
+        ThreadGroup group(kRanks);
+        group.set_fault([&](uint32_t rank, uint64_t call, std::vector<uint8_t> &) {
+            return ggufx_status{rank == 1 && call >= start && call - start >= k ? GGUFX_E_IO
+                                                                                : GGUFX_OK};
+        });
+        group.run([&](uint32_t rank) {
+            const Rank part(g_model, {&group, rank, nullptr, 200});
+            ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
+            ggufx_error error = {};
+            expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+            if (rank == 1) start = group.n_calls(1);
+            const ggufx_status status = ggufx_session_decode(session, kIds + 6, 6, nullptr, &error);
+            if (status == GGUFX_OK) {
+                CHECK(ggufx_session_length(session) == 12, "the session has other tokens");
+                ggufx_session_destroy(session);
+                return;
+            }
+            was_lost = true;
+            if (rank != 1) expect(status, GGUFX_E_IO, error, "");
+            CHECK(ggufx_session_length(session) == 6, "the session has other tokens");
+            expect(ggufx_session_decode(session, kIds + 6, 6, nullptr, &error), GGUFX_E_STATE,
+                   error, "lost a rank");
+            ggufx_session_destroy(session);
+        });
+        if (!was_lost) break;
+        n_lost++;
+    }
+    CHECK(n_lost > 5, "%d ranks were lost", n_lost);
+}
+
+void wrong_groups_are_refused() {
+    ggufx_runtime *rt = nullptr;
+    ggufx_file *file = nullptr;
+    ggufx_error error;
+    (void)ggufx_runtime_create(&rt, nullptr, &error);
+    (void)ggufx_open(&file, rt, g_model.c_str(), nullptr, &error);
+    const auto refuses =
+        [&](const char *text,
+            const std::function<void(ggufx_group &, ggufx_group_options &)> &change) {
+            ThreadGroup one(1);
+            ggufx_group hooks = one.hooks(0);
+            ggufx_group_options how;
+            ggufx_group_options_init(&how);
+            how.group = &hooks;
+            change(hooks, how);
+            ggufx_model_options options;
+            ggufx_model_options_init(&options);
+            options.group = &how;
+            ggufx_model *model = nullptr;
+            const ggufx_status status = ggufx_model_create(&model, rt, file, &options, &error);
+            expect(status, *text ? GGUFX_E_ARGUMENT : GGUFX_OK, error, text);
+            ggufx_model_destroy(model);
+            CHECK(one.n_destroyed() == (how.group && hooks.destroy ? 1 : 0),
+                  "%s: destroyed %d times", text, one.n_destroyed());
+        };
+    using Group = ggufx_group;
+    using How = ggufx_group_options;
+    static const uint32_t none[] = {0}, many[] = {(1u << 20) + 1};
+    refuses("", [](Group &, How &) {});
+    refuses("group must be set", [](Group &, How &how) { how.group = nullptr; });
+    refuses("rank 1 of 1", [](Group &g, How &) { g.rank = 1; });
+    refuses("rank 0 of 0", [](Group &g, How &) { g.size = 0; });
+    refuses("rank 0 of 257", [](Group &g, How &) { g.size = 257; });
+    refuses("all functions", [](Group &g, How &) { g.allgatherv = nullptr; });
+    refuses("all functions", [](Group &g, How &) { g.abort = nullptr; });
+    refuses("speeds[0] is 0", [](Group &, How &how) { how.speeds = none; });
+    refuses("speeds[0] is 1048577", [](Group &, How &how) { how.speeds = many; });
+    refuses("flags", [](Group &, How &how) { how.flags = 1u << 31; });
+    refuses("reserved", [](Group &, How &how) { how.reserved[1] = 1; });
+    refuses("", [](Group &g, How &) { g.destroy = nullptr; });
+    ggufx_file_destroy(file);
+    ggufx_runtime_destroy(rt);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc != 2) return 2;
+    g_model = argv[1];
+    wrong_groups_are_refused();
+    what_differs_is_named();
+    files_that_one_rank_refuses_are_refused_by_all();
+    memory_that_one_rank_lacks_is_lacked_by_all();
+    sessions_of_other_options_are_refused();
+    other_tokens_are_found_at_once();
+    what_one_rank_cancels_all_cancel(with_logits);
+    what_one_rank_cancels_all_cancel(without_logits);
+    memory_that_one_rank_lacks_for_a_call();
+    what_a_rank_cannot_do_is_refused();
+    a_lost_rank_ends_all_and_leaves_sessions_as_they_were();
+    printf("%d checks, %d failed\n", g_checks.load(), g_failed.load());
+    return g_failed != 0;
+}
