@@ -6,6 +6,9 @@ SPDX-License-Identifier: MIT
 # Prefix after GGUFX_, name of the enumeration, integer in the C interface, bits?, what it is.
 GROUPS = [
     ("E_", "Status", "i32", False, "What a call returned; values never change"),
+    ("ADAPTER_MOST_", None, "u32", False, ""),
+    ("ADAPTER_ALL_", None, "u32", False, ""),
+    ("ADAPTER_", "AdapterKind", "u32", False, "What an adapter adds to a model"),
     ("LOG_", "LogLevel", "i32", False, "Weight of a message or finding"),
     ("ISA_", "Isa", "i32", False, "Instruction set of the kernels"),
     ("CPU_", "CpuFeatures", "u64", True, "What was found in this processor"),

@@ -54,6 +54,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	tokenizer := must[*Tokenizer](t)(NewTokenizer(other))
 	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1, Sequences: 2}))
 	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
+	adapter := must[*Adapter](t)(model.NewAdapter(controlVector(t, rt), nil))
 	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
 	chooser := must[*Sampler](t)(rt.NewChain(1024, 1))
 	guessed := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, MatmulFlags: MatmulTiles}))
@@ -71,7 +72,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
 		session.Close, embedder.Close, sampler.Close, chooser.Close,
 		guessed.Close, speculator.Close, grammar.Close, matcher.Close, stop.Close,
-		kv.Close, m.Close, writer.Close, job.Close}}
+		kv.Close, m.Close, writer.Close, job.Close, adapter.Close}}
 	var one sync.Mutex
 	c.calls = []counted{
 		{"Runtime.Info", func() error {
@@ -141,6 +142,10 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			row, err := embedder.Embed([][]int32{{1}}, nil)
 			return right(len(row) == 8, err)
 		})},
+		{"Adapter.Info", func() error {
+			info, err := adapter.Info()
+			return right(info.Kind == AdapterKindControl && info.Targets == 2, err)
+		}},
 		{"Stop.Feed", alone(new(sync.Mutex), func() error {
 			info, err := stop.Feed([]byte("a"))
 			return right(info.Found == -1, err)

@@ -25,6 +25,7 @@ type EstimateOptions struct {
 	MemoryBytes  uint64            // what all of it may take; 0: no limit
 	Bandwidth    float64           // bytes that all threads read from memory per second; 0: no speeds
 	Checkpoints  uint32            // of each session, as in SessionOptions
+	Adapters     []*File           // used by each session, all of them in each sequence
 }
 
 // Estimate is what a model takes, in bytes; see ggufx_estimate_facts.
@@ -37,12 +38,13 @@ type Estimate struct {
 	Parameters                  uint64
 	Weight, File                uint64 // Weight is in File
 	Runtime, Model, KV, Session uint64
-	Total                       uint64 // of File and the four above
+	Total                       uint64 // of File and the four above, and of adapters
 	TokenWeight, TokenKV        uint64 // that one token reads
 	BitsPerWeight, WeightError  float64
 	Loss                        float64 // expected, in nats per token
 	TokensPerSecond             float64 // at most; 0: no bandwidth
 	TokensPerSecondFull         float64 // at the end of the context
+	AdapterFile, Adapter        uint64  // adapters' files; what they and their arithmetic take: in Total
 }
 
 func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate, error) {
@@ -73,6 +75,12 @@ func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate,
 	o.type_k, o.type_v = C.uint32_t(options.TypeK), C.uint32_t(options.TypeV)
 	o.memory_bytes, o.bandwidth = C.uint64_t(options.MemoryBytes), C.double(options.Bandwidth)
 	o.n_checkpoints = C.uint32_t(options.Checkpoints)
+	list, leave, err := nativeFiles(options.Adapters)
+	if err != nil {
+		return Estimate{}, err
+	}
+	defer leave()
+	o.adapters, o.n_adapters = list, C.size_t(len(options.Adapters))
 	job, imatrix, _, free, err := options.Quantizer.raw() // no estimate writes the imatrix's name
 	if err != nil {
 		return Estimate{}, err
@@ -86,6 +94,27 @@ func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate,
 	return estimateOf(&out), err
 }
 
+// nativeFiles enters files and lists them in memory of C's; leave ends both.
+func nativeFiles(files []*File) (list **C.ggufx_file, leave func(), err error) {
+	const pointerBytes = unsafe.Sizeof(uintptr(0))
+	list = (**C.ggufx_file)(C.malloc(C.size_t(uintptr(len(files))*pointerBytes + 1))) // never nil
+	to, n := unsafe.Slice(list, len(files)), 0
+	leave = func() {
+		for _, f := range files[:n] {
+			f.leave()
+		}
+		C.free(unsafe.Pointer(list))
+	}
+	for ; n < len(files); n++ {
+		to[n], err = files[n].enter()
+		if err != nil {
+			leave()
+			return nil, nil, err
+		}
+	}
+	return list, leave, nil
+}
+
 func estimateOf(o *C.ggufx_estimate_facts) Estimate {
 	return Estimate{EstimateFlags(o.flags), uint32(o.file_type), uint32(o.n_context),
 		uint32(o.n_batch), uint32(o.n_sessions), KVType(o.type_k), KVType(o.type_v),
@@ -93,7 +122,8 @@ func estimateOf(o *C.ggufx_estimate_facts) Estimate {
 		uint64(o.file_bytes), uint64(o.runtime_bytes), uint64(o.model_bytes), uint64(o.kv_bytes),
 		uint64(o.session_bytes), uint64(o.total_bytes), uint64(o.token_weight_bytes),
 		uint64(o.token_kv_bytes), float64(o.bits_per_weight), float64(o.weight_error),
-		float64(o.loss), float64(o.tokens_per_second), float64(o.tokens_per_second_full)}
+		float64(o.loss), float64(o.tokens_per_second), float64(o.tokens_per_second_full),
+		uint64(o.adapter_file_bytes), uint64(o.adapter_bytes)}
 }
 
 // Estimate says what a model takes: as the file stands, or as a recipe would make it.

@@ -3,6 +3,14 @@
 
 package ggufx
 
+// AdapterKind: What an adapter adds to a model.
+type AdapterKind uint32
+
+const (
+	AdapterKindLora    AdapterKind = 1
+	AdapterKindControl AdapterKind = 2
+)
+
 // Status: What a call returned; values never change.
 type Status int32
 
@@ -530,6 +538,8 @@ const (
 
 // Numbers with a meaning of their own.
 const (
+	AdapterMostUses       = 64
+	AdapterAllSequences   = 4294967295
 	BatchLogits           = 1
 	BatchAllLogits        = 2
 	BatchMark             = 4

@@ -138,8 +138,8 @@ GGUFX_API ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *
  * them itself: what comes then has the same bits. Pages of keys and values, and states, are shared;
  * what lies behind the last place that ggufx_session_truncate could go back to is computed again by
  * the next call, at most 63 tokens in most models.
- * Errors: ARGUMENT (more tokens than there are; no such sequence), MEMORY, STATE (`to` is not empty,
- * or is `from`). Nothing has changed then.
+ * Errors: ARGUMENT (more tokens than there are; no such sequence), MEMORY, MISMATCH (they have other
+ * adapters, adapter.h), STATE (`to` is not empty, or is `from`). Nothing has changed then.
  * Threads: exclusive on session.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_session_sequence_copy(ggufx_session *session, uint32_t from,
@@ -182,8 +182,8 @@ GGUFX_API ggufx_status ggufx_session_save(const ggufx_session *session, uint32_t
 
 /*
  * Replace a sequence, or all, by a snapshot that ggufx_session_save wrote of one, or of as many, in
- * a session of the same model and cache types; what is decoded then has every bit that it would
- * have had there. While it is read the memory of what is replaced is taken once more.
+ * a session of the same model, adapters and cache types; what is decoded then has every bit that it
+ * would have had there. While it is read the memory of what is replaced is taken once more.
  *
  * read   fills all n bytes and returns GGUFX_OK, or another status (at the end of the data:
  *        GGUFX_E_TRUNCATED), which ends the call.

@@ -39,6 +39,10 @@ typedef struct ggufx_estimate_options {
     uint64_t reserved[3];
     uint32_t n_checkpoints; /* of each session, as there */
     uint32_t n_sequences;   /* the same */
+    /* [n_adapters] LoRA adapters and control vectors (adapter.h) that all sessions use together; their
+     * files may be open for metadata only, too. At most 64. */
+    const ggufx_file *const *adapters;
+    size_t n_adapters;
 } ggufx_estimate_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -71,7 +75,7 @@ typedef struct ggufx_estimate_facts {
     uint64_t model_bytes;   /* that ggufx_model_create takes */
     uint64_t kv_bytes;      /* caches of all sessions, and */
     uint64_t session_bytes; /* everything else that ggufx_session_create takes, for all of them */
-    uint64_t total_bytes;   /* file_bytes and the four above */
+    uint64_t total_bytes;   /* file_bytes, the four above and those of adapters */
     uint64_t token_weight_bytes; /* of weights that one token reads: of experts the used ones, of an
                                   * embedding one row */
     uint64_t token_kv_bytes;     /* of keys and values of one token, which each later one reads */
@@ -80,6 +84,9 @@ typedef struct ggufx_estimate_facts {
     double loss;                 /* see ggufx_recommend */
     double tokens_per_second;    /* at most: bandwidth / token_weight_bytes; and at the end of */
     double tokens_per_second_full; /* the context, with its keys and values; 0: no bandwidth */
+    uint64_t adapter_file_bytes;   /* of the adapters' files */
+    uint64_t adapter_bytes; /* that ggufx_adapter_create and ggufx_session_set_adapters take for
+                                    * them, in all sessions */
 } ggufx_estimate_facts;
 
 /*
@@ -94,7 +101,8 @@ typedef struct ggufx_estimate_facts {
  * and their stacks.
  * Errors: ARGUMENT (unknown file_type; a NaN or negative bandwidth; a KV type that does not take
  * these heads; input is quantized already and the job does not allow that), MEMORY, MISSING,
- * KVTYPE, HPARAM, TYPE, SHAPE, UNSUPPORTED, LIMIT, OVERFLOW, SPLIT; those of ggufx_job_quantize.
+ * KVTYPE, HPARAM, TYPE, SHAPE, UNSUPPORTED, LIMIT, OVERFLOW, SPLIT; those of ggufx_job_quantize and
+ * ggufx_adapter_create.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,

@@ -13,6 +13,7 @@
  *   model.h   tokenizer, model, session, sampler, perplexity
  *   batch.h   many conversations in one session
  *   group.h   one model on several processes or machines
+ *   adapter.h LoRA adapters and control vectors, of a session's sequences
  *   embed.h   texts to vectors, scores of rerankers
  *   chat.h    conversations as the template of a model writes them
  *   grammar.h texts that fit a grammar: tokens a model may choose
@@ -25,6 +26,7 @@
 #ifndef GGUFX_GGUFX_H
 #define GGUFX_GGUFX_H
 
+#include "adapter.h"
 #include "base.h"
 #include "batch.h"
 #include "chat.h"

@@ -63,7 +63,7 @@ typedef struct ggufx_group {
  * did not come in time), or has no memory for an edit of a sequence, the group is dead: its calls
  * fail with STATE, caches are as before the call. A report between the decodings of a longer call
  * (ggufx_perplexity) stops it on all ranks or on none. Sessions of a group are not used at once. Not
- * available: attention hooks, embedders, importance matrices, snapshots (UNSUPPORTED).
+ * available: adapters, attention hooks, embedders, importance matrices, snapshots (UNSUPPORTED).
  */
 typedef struct ggufx_group_options {
     uint32_t struct_size;

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #define GGUFX_MEASURE_COMPARED 1u   /* facts: saved logits were read, members of `base` hold */
-#define GGUFX_MEASURE_SAME_MODEL 2u /* facts: of a model with the same weights' fingerprint */
+#define GGUFX_MEASURE_SAME_MODEL 2u /* facts: of the same model with the same adapters */
 
 #define GGUFX_MEASURE_SAME_TOP 4u /* row: the likeliest token is that of the file */
 

@@ -15,7 +15,23 @@ namespace {
 
 constexpr uint32_t kFlags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
 
-model::EstimateOptions import_estimate(const ggufx_estimate_options *options) {
+// Files of adapters as the estimator wants them.
+struct AdapterFiles {
+    void import(const ggufx_estimate_options &in) {
+        require(in.adapters || in.n_adapters == 0, "ggufx_estimate_options.adapters must be set");
+        require(in.n_adapters <= model::kMostAdapters,
+                "ggufx_estimate_options.n_adapters is above 64");
+        for (size_t i = 0; i < in.n_adapters; i++) {
+            require(alive(in.adapters[i], Tag::file),
+                    "ggufx_estimate_options.adapters: each must be a file");
+            files[i] = in.adapters[i]->file;
+        }
+    }
+    Ref<gguf::File> files[model::kMostAdapters];
+};
+
+model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
+                                       AdapterFiles &adapters) {
     const auto in = import_options(options, kFlags, "ggufx_estimate_options");
     require(in.bandwidth >= 0 && in.bandwidth <= 1e30,
             "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
@@ -39,6 +55,10 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options) {
     out.model_object = sizeof(ggufx_model);
     out.session_object = sizeof(ggufx_session);
     out.embedder_object = sizeof(ggufx_embedder);
+    out.adapter_object = sizeof(ggufx_adapter);
+    adapters.import(in);
+    out.adapters = adapters.files;
+    out.n_adapters = in.n_adapters;
     return out;
 }
 
@@ -70,6 +90,8 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes) {
     facts.loss = e.loss;
     facts.tokens_per_second = e.tokens_per_second;
     facts.tokens_per_second_full = e.tokens_per_second_full;
+    facts.adapter_file_bytes = e.adapter_files;
+    facts.adapter_bytes = e.adapters;
     return facts;
 }
 
@@ -80,7 +102,8 @@ void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file
     require(out && alive(rt, Tag::runtime), "out and rt must be set");
     require(alive(file, Tag::file), "file must be set");
     check_output(out, "ggufx_estimate_facts");
-    const model::EstimateOptions imported = import_estimate(options);
+    AdapterFiles adapters;
+    const model::EstimateOptions imported = import_estimate(options, adapters);
     const model::Estimator estimator(file->file, *rt->engine, imported);
     const model::Estimate estimate = (estimator.*choose)();
     export_struct(out, facts_of(estimate, imported.memory_bytes), "ggufx_estimate_facts");

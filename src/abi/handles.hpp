@@ -33,6 +33,7 @@ enum class Tag : uint32_t {
     grammar = 0x47474758u,
     matcher = 0x48474758u,
     speculator = 0x44474758u,
+    adapter = 0x4c474758u,
 };
 
 } // namespace ggufx::abi

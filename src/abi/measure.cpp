@@ -125,7 +125,7 @@ Status Measure::measure(Failure *failure) {
 }
 
 Status Measure::compare(const Reader &reader, Failure *failure) {
-    divergence_.emplace(session_.model(), text_, in_.base_chunk, reader);
+    divergence_.emplace(session_, text_, in_.base_chunk, reader);
     const Status status = divergence_->begin(import_progress(in_.progress), failure);
     return status == Status::ok ? measure(failure) : status;
 }
@@ -139,7 +139,7 @@ Status Measure::with_base(Failure *failure) {
 }
 
 Status Measure::save(WriteFn write, void *user, Failure *failure) {
-    writer_.emplace(session_.model(), text_, write, user);
+    writer_.emplace(session_, text_, write, user);
     const Status status = writer_->begin(failure);
     return status == Status::ok ? with_base(failure) : status;
 }

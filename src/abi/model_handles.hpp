@@ -53,6 +53,14 @@ struct ggufx_session {
     }
 };
 
+struct ggufx_adapter {
+    ggufx::abi::Tag tag = ggufx::abi::Tag::adapter;
+    ggufx::Ref<ggufx_model> model; // before the adapter, which points into its program
+    ggufx::Ref<ggufx::model::Adapter> adapter;
+    ggufx_adapter(ggufx::Ref<ggufx_model> m, ggufx::Ref<ggufx::model::Adapter> a)
+        : model(std::move(m)), adapter(std::move(a)) {}
+};
+
 struct ggufx_speculator {
     ggufx::abi::Tag tag = ggufx::abi::Tag::speculator;
     ggufx::Ref<ggufx_model> model; // before the speculator, whose memory is that of its runtime

@@ -177,7 +177,7 @@ Embedder::Embedder(const Model &model, const EmbedPlan &plan)
       scratch_(model.host(), scratch_bytes(model.program(), plan.n_rows)),
       tokens_(plan.n_rows, HostAllocator<int32_t>(model.host().get())),
       positions_(plan.n_rows, HostAllocator<uint32_t>(model.host().get())),
-      rows_(HostAllocator<TextRows>(model.host().get())),
+      rows_(HostAllocator<TextRows>(model.host().get())), adapter_scratch_(model.host().get()),
       frequencies_(HostAllocator<const double *>(model.host().get())),
       context_{.program = model.program(),
                .engine = model.engine(),
@@ -201,6 +201,12 @@ Embedder::Embedder(const Model &model, const EmbedPlan &plan)
     for (const Rotation &rotation : program.rotations)
         frequencies_.push_back(program.frequencies.data() + rotation.start(plan.n_context));
     context_.frequencies = frequencies_.data();
+}
+
+void Embedder::set_adapters(const AdapterSet::Use *uses, size_t n) {
+    adapters_ = adapter_scratch_.prepare(model_.host(), model_.program(), uses, n, plan_.n_rows);
+    context_.adapter_scratch = adapter_scratch_.data();
+    context_.n_adapter_scratch = adapter_scratch_.size();
 }
 
 uint64_t Embedder::rows_of(const Texts &texts) const {
@@ -254,7 +260,7 @@ void Embedder::gather(const Texts &texts, size_t first, const int32_t *tokens) {
 
 Status Embedder::run_batch_of_texts(LayerWatcher *watcher, Failure *failure) {
     context_.n = std::max<size_t>(n_rows_used_, kLeastRows);
-    part_ = {0, 0, context_.n, 0};
+    part_ = {0, 0, context_.n, 0, adapters_.get()};
     context_.texts = rows_.data();
     context_.n_texts = rows_.size();
     Status status = caches_.begin(failure);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/adapter/set.hpp"
 #include "model/model.hpp"
 #include "model/run/runner.hpp"
 
@@ -84,6 +85,8 @@ public:
     // out [rows_of(texts)][dimensions]. Checks tokens and lengths; neither throws nor allocates.
     Status embed(float *out, const Texts &texts, const Progress &progress, Failure *failure);
     Status check(const Texts &texts, Failure *failure) const;
+    // Of all texts. Throws as Session::set_adapters does.
+    void set_adapters(const AdapterSet::Use *uses, size_t n);
     // Rows of the result: one of each text, or with Pooling::none of each token that is used.
     uint64_t rows_of(const Texts &texts) const;
 
@@ -104,9 +107,11 @@ private:
     Vector<int32_t> tokens_;     // [n_rows]
     Vector<uint32_t> positions_; // the same
     Vector<TextRows> rows_;      // of the texts of a batch
+    Ref<AdapterSet> adapters_;
+    AdapterScratch adapter_scratch_;
     Vector<const double *> frequencies_;
     state::Step memory_{};
-    BatchPart part_{}; // all rows, of layers that hand something on
+    BatchPart part_{}; // all rows
     Context context_;
     size_t n_rows_used_ = 0, n_tokens_taken_ = 0; // of the batch: rows, and tokens of the call
 };

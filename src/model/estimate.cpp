@@ -53,7 +53,26 @@ double per_second(double bandwidth, uint64_t bytes) {
 
 Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
                      const EstimateOptions &options)
-    : file_(file), engine_(engine), options_(options), outline_(read_outline(*file)) {}
+    : file_(file), engine_(engine), options_(options), outline_(read_outline(*file)) {
+    if (options.n_adapters > 0 && !outline_.has_graph)
+        fail(Status::unsupported, {}, "there is no program for this architecture: no adapters");
+    for (size_t i = 0; i < options.n_adapters; i++) {
+        const Adapter adapter(file->host(), options.adapters[i], *file, outline_.program, {});
+        adapter_files_ = sum(adapter_files_, bytes_of_file(*options.adapters[i]));
+        adapter_objects_ = sum(
+            adapter_objects_, sum(sizeof adapter + options.adapter_object, adapter.memory_bytes()));
+        adapter_room_.widen(adapter.room());
+    }
+}
+
+// Batches are what the sessions have.
+void Estimator::add_adapters(Estimate &out) const {
+    if (options_.n_adapters == 0) return;
+    const uint64_t of_session = sum(AdapterSet::bytes(options_.n_adapters),
+                                    AdapterScratch::bytes(adapter_room_, out.n_batch));
+    out.adapter_files = adapter_files_;
+    out.adapters = sum(adapter_objects_, product(of_session, out.n_sessions));
+}
 
 WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
     job::PlanOptions plan = options_.plan;
@@ -107,7 +126,9 @@ Estimate Estimator::combine(const WeightBytes &weights, const SessionOptions &se
     out.runtime = engine_.memory_bytes();
     out.model = sum(outline_.model_bytes, options_.model_object);
     add_sessions(out, session);
+    add_adapters(out);
     out.total = sum(sum(weights.file, sum(out.runtime, out.model)), sum(out.caches, out.sessions));
+    out.total = sum(out.total, sum(out.adapter_files, out.adapters));
     out.loss = weight_loss(weights.sums.error) + kv_loss(out.type_k, out.type_v);
     return out;
 }

@@ -20,8 +20,10 @@ struct EstimateOptions {
     uint32_t n_sessions = 1;
     uint64_t memory_bytes = UINT64_MAX;
     double bandwidth = 0;
-    // Of the handles around Model, Session and Embedder.
-    size_t model_object = 0, session_object = 0, embedder_object = 0;
+    // Of the handles around Model, Session, Embedder and Adapter.
+    size_t model_object = 0, session_object = 0, embedder_object = 0, adapter_object = 0;
+    const Ref<gguf::File> *adapters = nullptr; // [n_adapters], used together
+    size_t n_adapters = 0;
 };
 
 // The weights under one recipe, or as they are.
@@ -37,6 +39,7 @@ struct Estimate {
     uint32_t n_context = 0, n_batch = 0, n_sessions = 0, type_k = 0, type_v = 0;
     uint32_t max_context = 0;
     uint64_t runtime = 0, model = 0, caches = 0, sessions = 0, total = 0;
+    uint64_t adapter_files = 0, adapters = 0;
     uint64_t token_kv = 0;
     double bits_per_weight = 0, loss = 0, tokens_per_second = 0, tokens_per_second_full = 0;
 };
@@ -62,6 +65,7 @@ private:
     Estimate finish(Estimate estimate) const;
     void add_embedders(Estimate &out, const SessionOptions &session) const;
     void add_sessions(Estimate &out, const SessionOptions &session) const;
+    void add_adapters(Estimate &out) const;
     uint32_t max_context(const Estimate &estimate) const;
     [[noreturn]] void fail_capacity(const Estimate &smallest) const;
 
@@ -71,6 +75,9 @@ private:
     const Shape &shape() const { return outline_.program.shape; }
 
     Outline outline_;
+    // Of the adapters: files, what each takes, what the sets of all of them need.
+    uint64_t adapter_files_ = 0, adapter_objects_ = 0;
+    AdapterRoom adapter_room_;
 };
 
 } // namespace ggufx::model

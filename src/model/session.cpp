@@ -132,22 +132,34 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
            HostAllocator<int32_t>(model.host().get())),
       positions_(ids_.size(), HostAllocator<int32_t>(model.host().get())),
       modes_(ids_.size(), HostAllocator<uint8_t>(model.host().get())),
-      items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())) {
+      items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())),
+      adapter_scratch_(model.host().get()) {
     const Program &program = model.program();
     frequencies_.reserve(program.rotations.size());
     for (const Rotation &rotation : program.rotations)
         frequencies_.push_back(program.frequencies.data() + rotation.start(n_context_));
     sequences_.reserve(plan.caches.n_sequences);
     for (size_t at = 0; at < ids_.size(); at += n_context_)
-        sequences_.push_back({ids_.data() + at, positions_.data() + at, modes_.data() + at, 0, 0, 0,
-                              Vector<float>(HostAllocator<float>(model.host().get()))});
+        sequences_.push_back({ids_.data() + at,
+                              positions_.data() + at,
+                              modes_.data() + at,
+                              0,
+                              0,
+                              0,
+                              Vector<float>(HostAllocator<float>(model.host().get())),
+                              {}});
 }
 
 Session::~Session() = default;
 
 Runner Session::runner(const matmul::Options &options) {
-    const Runner::Memory memory = {reinterpret_cast<float *>(scratch_.data()), n_batch_,
-                                   frequencies_.data(), model_.ranks(), model_.exchange_memory()};
+    const Runner::Memory memory = {reinterpret_cast<float *>(scratch_.data()),
+                                   n_batch_,
+                                   frequencies_.data(),
+                                   model_.ranks(),
+                                   model_.exchange_memory(),
+                                   adapter_scratch_.data(),
+                                   adapter_scratch_.size()};
     return {model_.program(), model_.engine(), caches_, memory, options};
 }
 
@@ -183,6 +195,20 @@ void Session::shorten(Sequence &sequence, uint64_t length) const {
     if (n == 0) Vector<float>(sequence.embedded.get_allocator()).swap(sequence.embedded);
 }
 
+void Session::set_adapters(uint32_t index, const AdapterSet::Use *uses, size_t n) {
+    const bool all = index == kAllSequences;
+    const size_t first = all ? 0 : index, end = all ? sequences_.size() : first + 1;
+    for (size_t i = first; i < end; i++)
+        if (sequences_[i].length > 0)
+            fail(Status::state, {kNone, i},
+                 "sequence %zu has %" PRIu64 " tokens: adapters are those of an empty one", i,
+                 sequences_[i].length);
+    const Ref<AdapterSet> set =
+        adapter_scratch_.prepare(model_.host(), model_.program(), uses, n, n_batch_);
+    for (size_t i = first; i < end; i++) sequences_[i].adapters = set;
+    n_changes_ += first == 0;
+}
+
 // What the caches cannot share is computed again by the next call.
 Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure) {
     const Sequence &source = sequences_[from];
@@ -195,6 +221,10 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
         return set_failure(failure, Status::state, {.index = to},
                            "cannot copy to sequence %" PRIu32 ": it must be another one and empty",
                            to);
+    if (!AdapterSet::same(source.adapters.get(), sequence.adapters.get()))
+        return set_failure(
+            failure, Status::mismatch, {.index = to},
+            "cannot copy sequence %" PRIu32 " to %" PRIu32 ": they have other adapters", from, to);
     const size_t n_values =
         source.embedded.empty()
             ? 0

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/adapter/set.hpp"
 #include "model/model.hpp"
 #include "model/run/runner.hpp"
 
@@ -97,6 +98,9 @@ public:
     // Grows with each call that changed sequence 0.
     uint64_t n_changes() const { return n_changes_; }
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
+    // Of an empty sequence, or of all where it is kAllSequences. Throws Error (argument, mismatch,
+    // state) / std::bad_alloc; nothing has changed then.
+    void set_adapters(uint32_t sequence, const AdapterSet::Use *uses, size_t n);
     Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure);
     Status remove(uint32_t sequence, uint64_t first, uint64_t n, Failure *failure);
     Status shift(uint32_t sequence, uint64_t first, uint64_t n, int32_t delta, Failure *failure);
@@ -118,6 +122,10 @@ public:
     uint64_t embedded_bytes() const;                    // of rows of the caller's that are kept
 
     const Model &model() const { return model_; }
+    // Of the model and the adapters of a sequence: what its logits are of.
+    uint64_t identity(uint32_t sequence) const {
+        return model_.identity() ^ AdapterSet::identity(sequences_[sequence].adapters.get());
+    }
     const Caches &caches() const { return caches_; }
     uint32_t n_context() const { return n_context_; }
     uint32_t n_sequences() const { return static_cast<uint32_t>(sequences_.size()); }
@@ -142,6 +150,7 @@ private:
         uint64_t length, held;
         uint64_t end;           // of an open call: its length then; else 0
         Vector<float> embedded; // [n_embd] of each token that is kModeEmbedded
+        Ref<AdapterSet> adapters;
 
         int64_t next_position() const { return length ? int64_t{positions[length - 1]} + 1 : 0; }
         uint64_t n_embedded(uint64_t n_tokens) const; // of the first so many
@@ -163,6 +172,7 @@ private:
     Status remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure);
     int32_t end_of_positions() const;
     static void save_tokens(SnapshotOutput &out, const Sequence &sequence);
+    Caches::Kept kept_caches(uint32_t index) const;
     void take(uint32_t index, Loaded &loaded);
 
     const Model &model_;
@@ -177,6 +187,7 @@ private:
     Vector<int32_t> ids_, positions_; // of all sequences
     Vector<uint8_t> modes_;           // the same
     Vector<BatchItem> items_;
+    AdapterScratch adapter_scratch_;
     bool has_logits_ = false; // of sequence 0
     uint64_t n_changes_ = 0;
 };

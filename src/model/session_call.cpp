@@ -173,8 +173,8 @@ Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *w
     if (status == Status::ok) status = run.project(out_, session_.rows_, failure);
     status = run.settle(session_.rows_, status, failure);
     if (status != Status::ok) return status;
-    const size_t n_logits = session_.rows_.n_logits() * session_.logits_.size();
-    const size_t n_hidden = session_.rows_.n_hidden() * session_.model_.shape().n_embd;
+    const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_.size();
+    const size_t n_hidden = session_.rows_.of_hidden().size() * session_.model_.shape().n_embd;
     if (has_nan(out_.logits, n_logits) || has_nan(out_.hidden, n_hidden))
         return set_failure(failure, Status::value, {}, "the model computed a NaN");
     if (n_logits) out_.logits += n_logits;
@@ -214,7 +214,8 @@ size_t Session::Call::add_again(const Place &place, size_t most) {
                         .n = n,
                         .ids = s.ids + place.at,
                         .positions = s.positions + place.at,
-                        .position = 0});
+                        .position = 0,
+                        .adapters = s.adapters.get()});
     const size_t width = session_.model_.shape().n_embd;
     const float *row = s.embedded.empty() ? nullptr : s.embedded.data();
     if (row) row += s.n_embedded(place.at) * width;
@@ -242,7 +243,8 @@ void Session::Call::add_fresh(const Place &place, size_t n) {
                         .positions = item.positions ? item.positions + done : nullptr,
                         .position = static_cast<int32_t>(s.next_position() + int64_t(done)),
                         .n_logits = wanted(item.n_logits),
-                        .n_hidden = wanted(item.n_hidden)});
+                        .n_hidden = wanted(item.n_hidden),
+                        .adapters = s.adapters.get()});
     const size_t width = session_.model_.shape().n_embd;
     for (size_t i = 0; i < n && item.embeddings; i++)
         session_.rows_.embed(n - 1 - i, item.embeddings + (done + i) * width);
@@ -409,7 +411,7 @@ Status Session::project(float *logits, size_t row, size_t n, Failure *failure,
     options.progress = watchers.progress;
     Runner run = runner(options);
     run.watch(watchers.products);
-    const Status status = run.project(logits, row, n, failure);
+    const Status status = run.project(logits, rows_, row, n, failure);
     if (status == Status::ok && has_nan(logits, n * logits_.size())) {
         return set_failure(failure, Status::value, {}, "the model computed a NaN");
     }

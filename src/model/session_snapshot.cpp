@@ -2,6 +2,8 @@
 // all and in the caches, ids, positions, modes, rows of the caller's; CRC-64 of all so far; then the
 // caches (run/snapshot.cpp). Little-endian.
 // SPDX-License-Identifier: MIT
+#include "base/bytes.hpp"
+#include "base/crc64.hpp"
 #include "base/snapshot_file.hpp"
 #include "model/mode.hpp"
 #include "model/session.hpp"
@@ -173,6 +175,22 @@ void Session::save_tokens(SnapshotOutput &out, const Sequence &sequence) {
     for (const float value : sequence.embedded) out.u32(f32_bits(value));
 }
 
+// Of all sequences a digest of what each has, in order; 0 where none has any.
+Caches::Kept Session::kept_caches(uint32_t index) const {
+    if (index != kAllSequences)
+        return {index, AdapterSet::identity(sequences_[index].adapters.get())};
+    uint64_t crc = 0;
+    bool adapted = false;
+    for (const Sequence &sequence : sequences_) {
+        const uint64_t identity = AdapterSet::identity(sequence.adapters.get());
+        adapted = adapted || identity != 0;
+        uint8_t b[8];
+        store_u64le(b, identity);
+        crc = crc64(crc, b, sizeof b);
+    }
+    return {kv::kAllSequences, adapted ? crc : 0};
+}
+
 Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure) const {
     const bool all = index == kAllSequences;
     const uint32_t first = all ? 0 : index, end = all ? n_sequences() : index + 1;
@@ -184,7 +202,7 @@ Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure
     out.checksum();
     if (out.status() != Status::ok)
         return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
-    return caches_.save(all ? kv::kAllSequences : index, write, user, failure);
+    return caches_.save(kept_caches(index), write, user, failure);
 }
 
 void Session::take(uint32_t index, Loaded &loaded) {
@@ -215,7 +233,7 @@ Status Session::load(uint32_t index, const Reader &reader, Failure *failure) try
     if (status == Status::ok) status = tokens.checksum();
     for (const Loaded &one : loaded) expected.push_back({one.held, one.positions.data()});
     if (status == Status::ok)
-        status = caches_.load(all ? kv::kAllSequences : index, expected.data(), reader, failure);
+        status = caches_.load(kept_caches(index), expected.data(), reader, failure);
     for (uint32_t i = 0; status == Status::ok && i < n; i++) take(first + i, loaded[i]);
     return status;
 } catch (const std::bad_alloc &) {

@@ -51,6 +51,8 @@ ggufx_status exercise_batch(exercise *e, const ggufx_runtime *rt, const ggufx_mo
                             const int32_t *ids, uint32_t n_vocab);
 ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                             const int32_t *ids, uint32_t n_vocab);
+ggufx_status exercise_adapter(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
+                              const ggufx_model *model, const int32_t *ids, uint32_t n_vocab);
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 
 /* Add n numbers of width 1, 4 or 8 bytes to the hash, the same on every host. */

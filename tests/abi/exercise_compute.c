@@ -466,6 +466,7 @@ ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     TRY(exercise_batch(e, rt, model, ids, facts.n_vocab));
     TRY(exercise_group(e, rt, file, ids, facts.n_vocab));
     TRY(run_embedder(e, rt, file, model, ids));
+    TRY(exercise_adapter(e, rt, file, model, ids, facts.n_vocab));
 end:
     a->session_destroy(session);
     a->model_destroy(model);

@@ -1,5 +1,5 @@
 /*
- * Runs fuzz_measure.c over a fixed sequence of changes.
+ * Runs fuzz_measure.c, or fuzz_adapter.c, over a fixed sequence of changes.
  * usage: PROGRAM [SECONDS [FIRST_NUMBER]]: without seconds, a short fixed number of inputs
  * SPDX-License-Identifier: MIT
  */

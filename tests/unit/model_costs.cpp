@@ -1,7 +1,8 @@
-// Making a model of four times the layers, and embedding four times the texts, costs four times as
-// much.
+// Making a model of four times the layers, binding an adapter to it, and embedding four times the
+// texts, costs four times as much.
 // Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
 // SPDX-License-Identifier: MIT
+#include "adapter_files.hpp"
 #include "rewrite.hpp"
 
 extern "C" {
@@ -60,6 +61,46 @@ void test_layers(const char *path, const char *architecture) {
     assert_cost_is_linear(&layers);
 }
 
+// An adapter for every matrix of such a file.
+struct AdapterWork {
+    Work *of = nullptr;
+    std::string bytes;
+    ggufx_file *file = nullptr;
+    ggufx_adapter *adapter = nullptr;
+};
+
+void *prepare_adapter(size_t n_layers) {
+    AdapterWork *work = new AdapterWork;
+    work->of = static_cast<Work *>(prepare(n_layers));
+    run(work->of);
+    work->bytes = lora_bytes(work->of->file, {});
+    work->file = open_bytes(work->bytes);
+    return work;
+}
+
+void run_adapter(void *work) {
+    AdapterWork *w = static_cast<AdapterWork *>(work);
+    ggufx_error error;
+    must(ggufx_adapter_create(&w->adapter, w->of->model, w->file, nullptr, &error), error,
+         "adapter");
+}
+
+void finish_adapter(void *work) {
+    AdapterWork *w = static_cast<AdapterWork *>(work);
+    ggufx_adapter_destroy(w->adapter);
+    ggufx_file_destroy(w->file);
+    finish(w->of);
+    delete w;
+}
+
+void test_adapters(const char *path, const char *architecture) {
+    const Opened opened(path);
+    g_from = opened.file;
+    g_architecture = architecture;
+    const cost_case adapters = {"adapter", 50, prepare_adapter, run_adapter, finish_adapter, 16384};
+    assert_cost_is_linear(&adapters);
+}
+
 // So many texts of the same length.
 struct TextsWork {
     ggufx_embedder *embedder = nullptr;
@@ -109,6 +150,7 @@ int main() {
     test_layers("/data/tiny/tiny-qwen3-f16.gguf", "qwen3");
     test_layers("/data/tiny/tiny-mixtral-f16.gguf", "llama");
     test_layers("/data/tiny/gpt-oss/tiny-gpt-oss-f16.gguf", "gpt-oss");
+    test_adapters("/data/tiny/tiny-mixtral-f16.gguf", "llama");
     test_texts("/data/tiny/bert/tiny-bert-f16.gguf");
     return end();
 }

@@ -23,6 +23,7 @@ public:
 
     // Null where it failed.
     const ggufx_model *model() const { return model_; }
+    const ggufx_file *file() const { return file_; }
     ggufx_status status() const { return status_; }
     const ggufx_error &error() const { return error_; }
 

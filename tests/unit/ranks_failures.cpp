@@ -341,6 +341,9 @@ void what_a_rank_cannot_do_is_refused() {
     ggufx_embedder *embedder = nullptr;
     expect(ggufx_embedder_create(&embedder, part.model(), nullptr, &error), GGUFX_E_UNSUPPORTED,
            error, "embeddings");
+    ggufx_adapter *adapter = nullptr;
+    expect(ggufx_adapter_create(&adapter, part.model(), part.file(), nullptr, &error),
+           GGUFX_E_UNSUPPORTED, error, "adapters");
     ggufx_imatrix *imatrix = nullptr;
     expect(ggufx_imatrix_collect(&imatrix, session, kIds, kTokens, 8, -1, nullptr, &error),
            GGUFX_E_UNSUPPORTED, error, "importance");

@@ -54,7 +54,7 @@ namespace Ggufx
     }
 
     /// <summary>Texts to vectors; keeps its model's data alive.</summary>
-    public sealed unsafe class Embedder : IDisposable
+    public sealed unsafe partial class Embedder : IDisposable
     {
         private readonly EmbedderHandle _made;
 

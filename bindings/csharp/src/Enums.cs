@@ -5,6 +5,15 @@ using System.Runtime.InteropServices;
 
 namespace Ggufx
 {
+    /// <summary>What an adapter adds to a model.</summary>
+    public enum AdapterKind : uint
+    {
+        /// <summary>GGUFX_ADAPTER_LORA.</summary>
+        Lora = 1,
+        /// <summary>GGUFX_ADAPTER_CONTROL.</summary>
+        Control = 2,
+    }
+
     /// <summary>What a call returned; values never change.</summary>
     public enum Status : int
     {
@@ -839,6 +848,10 @@ namespace Ggufx
     /// <summary>Numbers with a meaning of their own.</summary>
     public static class Constants
     {
+        /// <summary>GGUFX_ADAPTER_MOST_USES.</summary>
+        public const uint AdapterMostUses = 64;
+        /// <summary>GGUFX_ADAPTER_ALL_SEQUENCES.</summary>
+        public const uint AdapterAllSequences = 4294967295;
         /// <summary>GGUFX_BATCH_LOGITS.</summary>
         public const uint BatchLogits = 1;
         /// <summary>GGUFX_BATCH_ALL_LOGITS.</summary>

@@ -33,6 +33,8 @@ namespace Ggufx
         public double Bandwidth { get; set; }
         /// <summary>Of each session, as in SessionOptions.</summary>
         public uint Checkpoints { get; set; }
+        /// <summary>Adapters' files, used by each session, all of them in each sequence; null: none.</summary>
+        public GgufFile[] Adapters { get; set; }
     }
 
     /// <summary>What a model takes, in bytes.</summary>
@@ -68,7 +70,7 @@ namespace Ggufx
         public ulong KvBytes { get; private set; }
         /// <summary>Bytes of the sessions beside their caches.</summary>
         public ulong SessionBytes { get; private set; }
-        /// <summary>Of the file and the four above.</summary>
+        /// <summary>Of the file and the four above, and of adapters.</summary>
         public ulong TotalBytes { get; private set; }
         /// <summary>Of weights, and of one token's keys and values, that a token reads.</summary>
         public ulong TokenWeightBytes { get; private set; }
@@ -84,6 +86,10 @@ namespace Ggufx
         public double TokensPerSecond { get; private set; }
         /// <summary>Tokens per second at most, with a full context.</summary>
         public double TokensPerSecondFull { get; private set; }
+        /// <summary>Bytes of the adapters' files.</summary>
+        public ulong AdapterFileBytes { get; private set; }
+        /// <summary>Bytes of the adapters and of their arithmetic.</summary>
+        public ulong AdapterBytes { get; private set; }
 
         private Estimate(NativeEstimateFacts* o)
         {
@@ -110,6 +116,8 @@ namespace Ggufx
             Loss = o->loss;
             TokensPerSecond = o->tokens_per_second;
             TokensPerSecondFull = o->tokens_per_second_full;
+            AdapterFileBytes = o->adapter_file_bytes;
+            AdapterBytes = o->adapter_bytes;
         }
 
         /// <summary>What a model takes: as the file stands, or as a recipe would make it.</summary>
@@ -151,11 +159,18 @@ namespace Ggufx
             o.n_context_total = options.ContextTotal;
             var facts = default(NativeEstimateFacts);
             facts.struct_size = (uint)sizeof(NativeEstimateFacts);
+            GgufFile[] adapters = options.Adapters ?? new GgufFile[0];
             NativeError e;
             try
             {
-                Check.Ok(best ? NativeMethods.ggufx_recommend(&facts, rt.Handle, file.Handle, &o, &e)
-                              : NativeMethods.ggufx_estimate(&facts, rt.Handle, file.Handle, &o, &e), &e);
+                using (var files = new HeldHandles(adapters.Length))
+                    fixed (IntPtr* list = Array.ConvertAll(adapters, adapter => files.Add(adapter.Handle)))
+                    {
+                        o.adapters = list;
+                        o.n_adapters = Native.Size(adapters.Length);
+                        Check.Ok(best ? NativeMethods.ggufx_recommend(&facts, rt.Handle, file.Handle, &o, &e)
+                                      : NativeMethods.ggufx_estimate(&facts, rt.Handle, file.Handle, &o, &e), &e);
+                    }
             }
             finally { QuantizerOptions.Release(held); }
             return new Estimate(&facts);

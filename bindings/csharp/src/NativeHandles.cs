@@ -3,6 +3,17 @@
 
 namespace Ggufx
 {
+    internal sealed class AdapterHandle : LibraryHandle
+    {
+        private AdapterHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_adapter_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class ChatHandle : LibraryHandle
     {
         private ChatHandle() { }

@@ -8,6 +8,28 @@ namespace Ggufx
     internal static unsafe partial class NativeMethods
     {
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_adapter_options_init(NativeAdapterOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_adapter_create(out AdapterHandle out_, ModelHandle model,
+            FileHandle file, NativeAdapterOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_adapter_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_adapter_info(NativeAdapterFacts* out_, AdapterHandle
+            adapter, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_session_set_adapters(SessionHandle session, uint sequence,
+            NativeAdapterUse* uses, UIntPtr n_uses, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_embedder_set_adapters(EmbedderHandle embedder,
+            NativeAdapterUse* uses, UIntPtr n_uses, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_adapter_has_tensor(AdapterHandle adapter, UIntPtr tensor);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_adapter_add_rows(float* rows, UIntPtr n, AdapterHandle
+            adapter, UIntPtr tensor, ulong first_row, ulong n_rows, float scale, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_status_name(int status);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_version();

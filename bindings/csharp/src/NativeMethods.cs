@@ -2,6 +2,7 @@
 // on the system's path; mono looks in ggufx.dll.config for the name of an installed library.
 // SPDX-License-Identifier: MIT
 using System;
+using System.Collections.Generic;
 using System.Runtime.InteropServices;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
@@ -63,6 +64,24 @@ namespace Ggufx
         }
 
         public void Dispose() { _handle.DangerousRelease(); }
+    }
+
+    /// Handles whose objects stay for the time of a call that takes a list of them.
+    internal sealed class HeldHandles : IDisposable
+    {
+        private readonly List<SafeHandle> _held;
+
+        internal HeldHandles(int most) { _held = new List<SafeHandle>(most); }
+
+        internal IntPtr Add(SafeHandle handle)
+        {
+            bool added = false;
+            handle.DangerousAddRef(ref added);
+            _held.Add(handle);
+            return handle.DangerousGetHandle();
+        }
+
+        public void Dispose() { foreach (SafeHandle handle in _held) handle.DangerousRelease(); }
     }
 
     internal static unsafe class Native

@@ -8,6 +8,39 @@ using System.Runtime.InteropServices;
 namespace Ggufx
 {
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeAdapterOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal uint first_layer;
+        internal uint last_layer;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeAdapterFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint kind;
+        internal uint n_targets;
+        internal uint rank;
+        internal uint reserved;
+        internal double alpha;
+        internal ulong fingerprint;
+        internal ulong memory_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeAdapterUse
+    {
+        internal IntPtr adapter;
+        internal float scale;
+        internal uint reserved;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeError
     {
         internal int status;
@@ -264,6 +297,8 @@ namespace Ggufx
         internal fixed ulong reserved[3];
         internal uint n_checkpoints;
         internal uint n_sequences;
+        internal IntPtr* adapters;
+        internal UIntPtr n_adapters;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -294,6 +329,8 @@ namespace Ggufx
         internal double loss;
         internal double tokens_per_second;
         internal double tokens_per_second_full;
+        internal ulong adapter_file_bytes;
+        internal ulong adapter_bytes;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1083,6 +1120,9 @@ namespace Ggufx
     {
         internal static readonly Dictionary<string, int> All = new Dictionary<string, int>
         {
+            { "ggufx_adapter_options", sizeof(NativeAdapterOptions) },
+            { "ggufx_adapter_facts", sizeof(NativeAdapterFacts) },
+            { "ggufx_adapter_use", sizeof(NativeAdapterUse) },
             { "ggufx_error", sizeof(NativeError) },
             { "ggufx_allocator", sizeof(NativeAllocator) },
             { "ggufx_log", sizeof(NativeLog) },

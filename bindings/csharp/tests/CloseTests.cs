@@ -39,6 +39,7 @@ public static partial class Tests
             var tokenizer = Owned(new Tokenizer(other));
             var session = Owned(new Session(model, new SessionOptions { Context = 32, Batch = 1, Sequences = 2 }));
             var embedder = Owned(new Embedder(model, new EmbedOptions { Context = 4, Batch = 4, Dimensions = 8 }));
+            var adapter = Owned(new Adapter(model, ControlVector(rt)));
             var sampler = Owned(new Sampler(rt, 8));
             var grammar = Owned(new Grammar(rt, tokenizer, "root ::= \"a\"*"));
             var matcher = Owned(new Matcher(grammar));
@@ -77,6 +78,7 @@ public static partial class Tests
             Alone(session, () => session.Save(1, new MemoryStream()));
             Alone(session, () => That(session.Memory.CacheBytes > 0, "Session.Memory"));
             Alone(embedder, () => That(embedder.Embed(new[] { new[] { 1 } }).Length == 8, "Embedder.Embed"));
+            Calls.Add(() => That(adapter.Info.Targets == 2, "Adapter.Info"));
             float logprob;
             Alone(sampler, () => That(sampler.Sample(logits, out logprob) == 3, "Sampler.Sample"));
             Alone(sampler, () => sampler.Clone().Dispose());

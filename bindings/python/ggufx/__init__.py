@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 from . import errors, ids
 from ._callbacks import Progress
 from ._library import LibraryError, library_path, load
+from .adapter import Adapter, AdapterInfo
 from .chat import Chat, ChatEvent, ChatParser, ChatRequest, ChatText, chat_formats
 from .detokenizer import Detokenizer
 from .edit import EditInfo, recover_edit
@@ -39,7 +40,8 @@ from .writer import Writer, WriterInfo
 __version__ = "0.1.0"
 
 __all__ = [
-    "Allocator", "AttentionHook", "AttentionView", "BatchItem", "Chain", "Chat", "ChatEvent", "ChatParser",
+    "Adapter", "AdapterInfo", "Allocator", "AttentionHook", "AttentionView", "BatchItem", "Chain",
+    "Chat", "ChatEvent", "ChatParser",
     "ChatRequest", "ChatText", "Detokenizer", "EditInfo", "EmbedOptions",
     "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
     "Executor", "File", "FileInfo", "FileType", "Finding", "Grammar", "Guess", "Imatrix", "ImatrixEntry",

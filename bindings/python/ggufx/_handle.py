@@ -59,6 +59,10 @@ class ModelHandle(Handle):
     destroy = "ggufx_model_destroy"
 
 
+class AdapterHandle(Handle):
+    destroy = "ggufx_adapter_destroy"
+
+
 class SessionHandle(Handle):
     destroy = "ggufx_session_destroy"
 

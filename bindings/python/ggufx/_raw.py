@@ -9,6 +9,57 @@ from typing import Any, Callable
 from ._checked import Checked
 
 
+class ggufx_adapter_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    first_layer: int
+    last_layer: int
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("first_layer", c_uint32),
+        ("last_layer", c_uint32),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_adapter_facts(Structure):
+    struct_size: int
+    flags: int
+    kind: int
+    n_targets: int
+    rank: int
+    reserved: int
+    alpha: float
+    fingerprint: int
+    memory_bytes: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("kind", c_uint32),
+        ("n_targets", c_uint32),
+        ("rank", c_uint32),
+        ("reserved", c_uint32),
+        ("alpha", c_double),
+        ("fingerprint", c_uint64),
+        ("memory_bytes", c_uint64),
+    ]
+
+
+class ggufx_adapter_use(Structure):
+    adapter: int | None
+    scale: float
+    reserved: int
+    _fields_ = [
+        ("adapter", c_void_p),
+        ("scale", c_float),
+        ("reserved", c_uint32),
+    ]
+
+
 class ggufx_error(Structure):
     status: int
     system_error: int
@@ -417,6 +468,8 @@ class ggufx_estimate_options(Checked):
     reserved: Array[Any]
     n_checkpoints: int
     n_sequences: int
+    adapters: int | None
+    n_adapters: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -434,6 +487,8 @@ class ggufx_estimate_options(Checked):
         ("reserved", c_uint64 * 3),
         ("n_checkpoints", c_uint32),
         ("n_sequences", c_uint32),
+        ("adapters", c_void_p),
+        ("n_adapters", c_size_t),
     ]
 
 
@@ -463,6 +518,8 @@ class ggufx_estimate_facts(Structure):
     loss: float
     tokens_per_second: float
     tokens_per_second_full: float
+    adapter_file_bytes: int
+    adapter_bytes: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -489,6 +546,8 @@ class ggufx_estimate_facts(Structure):
         ("loss", c_double),
         ("tokens_per_second", c_double),
         ("tokens_per_second_full", c_double),
+        ("adapter_file_bytes", c_uint64),
+        ("adapter_bytes", c_uint64),
     ]
 
 
@@ -1779,6 +1838,9 @@ class ggufx_edit_facts(Structure):
 
 
 STRUCTS: list[type[Structure]] = [
+    ggufx_adapter_options,
+    ggufx_adapter_facts,
+    ggufx_adapter_use,
     ggufx_error,
     ggufx_allocator,
     ggufx_log,
@@ -1858,6 +1920,14 @@ STRUCTS: list[type[Structure]] = [
 
 
 class Functions:
+    ggufx_adapter_options_init: Callable[..., None]
+    ggufx_adapter_create: Callable[..., int]
+    ggufx_adapter_destroy: Callable[..., None]
+    ggufx_adapter_info: Callable[..., int]
+    ggufx_session_set_adapters: Callable[..., int]
+    ggufx_embedder_set_adapters: Callable[..., int]
+    ggufx_adapter_has_tensor: Callable[..., int]
+    ggufx_adapter_add_rows: Callable[..., int]
     ggufx_status_name: Callable[..., bytes | None]
     ggufx_version: Callable[..., bytes | None]
     ggufx_abi_version: Callable[..., int]
@@ -2094,6 +2164,16 @@ class Functions:
 
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
+    "ggufx_adapter_options_init": (None, [c_void_p]),
+    "ggufx_adapter_create": (c_int32, [c_void_p, "ggufx_model", "ggufx_file", c_void_p, c_void_p]),
+    "ggufx_adapter_destroy": (None, ["ggufx_adapter"]),
+    "ggufx_adapter_info": (c_int32, [c_void_p, "ggufx_adapter", c_void_p]),
+    "ggufx_session_set_adapters": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_size_t,
+        c_void_p]),
+    "ggufx_embedder_set_adapters": (c_int32, ["ggufx_embedder", c_void_p, c_size_t, c_void_p]),
+    "ggufx_adapter_has_tensor": (c_int32, ["ggufx_adapter", c_size_t]),
+    "ggufx_adapter_add_rows": (c_int32, [c_void_p, c_size_t, "ggufx_adapter", c_size_t, c_uint64,
+        c_uint64, c_float, c_void_p]),
     "ggufx_status_name": (c_char_p, [c_int32]),
     "ggufx_version": (c_char_p, []),
     "ggufx_abi_version": (c_uint32, []),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ctypes import byref, c_uint64, sizeof
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Iterable, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ._callbacks import Following, Progress
 from ._facts import asked, made
 from ._handle import EmbedderHandle, Object, Turns
 from ._library import lib
+from .adapter import AdapterUse, uses_of
 from .errors import check
 from .file import File
 from .ids import EmbedFlags, Pooling
@@ -76,6 +77,15 @@ class Embedder(Object):
         """Facts of the embedder."""
         o = asked(_raw.ggufx_embedder_facts, lib.ggufx_embedder_info, self._handle)
         return made(EmbedderInfo, o, pooling=Pooling(o.pooling))
+
+    def set_adapters(self, adapters: Iterable[AdapterUse]) -> None:
+        """Let all texts from now on have these adapters, in this order: each an Adapter, or
+        (Adapter, scale)."""
+        uses, n, kept = uses_of(adapters)
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            check(lib.ggufx_embedder_set_adapters(self._handle, byref(uses), n, byref(e)), e)
+        del kept
 
     def embed(self, texts: Sequence[Ints], out: Buffer | None = None, *,
               progress: Progress | None = None) -> Floats:

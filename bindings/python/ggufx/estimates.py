@@ -4,9 +4,9 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import addressof, byref, sizeof
+from ctypes import addressof, byref, c_void_p, sizeof
 from dataclasses import dataclass, field
-from typing import Callable
+from typing import Callable, Sequence
 
 from . import _raw
 from ._facts import asked, made
@@ -41,6 +41,8 @@ class EstimateOptions:
     n_sequences: int = 0
     n_context_total: int = 0
     """Of each session, as Session takes them."""
+    adapters: Sequence[File] = ()
+    """LoRA adapters and control vectors that all sessions use together."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Estimate:
     loss: float
     tokens_per_second: float
     tokens_per_second_full: float
+    adapter_file_bytes: int
+    adapter_bytes: int
 
 
 def estimate(rt: Runtime, file: File, options: EstimateOptions | None = None) -> Estimate:
@@ -93,12 +97,15 @@ def _ask(function: Callable[..., int], rt: Runtime, file: File,
         type_v=asking.type_v, job=addressof(job), memory_bytes=asking.memory_bytes,
         bandwidth=asking.bandwidth, n_checkpoints=asking.n_checkpoints,
         n_sequences=asking.n_sequences, n_context_total=asking.n_context_total)
+    handles = [file._handle for file in asking.adapters]
+    files = (c_void_p * max(len(handles), 1))(*(handle.value for handle in handles))
+    o.adapters, o.n_adapters = addressof(files), len(handles)
     if asking.recipe is not None:
         o.flags |= EstimateFlags.FILE_TYPE
         o.file_type = asking.recipe.file_type
     if asking.with_imatrix:
         o.flags |= EstimateFlags.IMATRIX
     facts = asked(_raw.ggufx_estimate_facts, function, rt._handle, file._handle, byref(o))
-    del kept
+    del kept, handles
     return made(Estimate, facts, flags=EstimateFlags(facts.flags), type_k=KvType(facts.type_k),
                 type_v=KvType(facts.type_v))

@@ -5,6 +5,13 @@ from enum import IntFlag as _Flags
 from ._enum import Id as _Id
 
 
+class AdapterKind(_Id):
+    """What an adapter adds to a model."""
+
+    LORA = 1
+    CONTROL = 2
+
+
 class Status(_Id):
     """What a call returned; values never change."""
 
@@ -489,6 +496,8 @@ class EditFlags(_Flags):
 
 
 # Numbers with a meaning of their own.
+ADAPTER_MOST_USES = 64
+ADAPTER_ALL_SEQUENCES = 4294967295
 BATCH_LOGITS = 1
 BATCH_ALL_LOGITS = 2
 BATCH_MARK = 4

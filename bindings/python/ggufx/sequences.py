@@ -7,7 +7,7 @@ from __future__ import annotations
 from ctypes import byref, sizeof
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, BinaryIO, Sequence, Union
+from typing import Any, BinaryIO, Iterable, Sequence, Union
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from ._checked import refuse
 from ._facts import Path, asked, made
 from ._handle import Object, Turns
 from ._library import lib
+from .adapter import AdapterUse, uses_of
 from .errors import argument, check
 from .ids import (
-    BATCH_ALL_EMBED, BATCH_ALL_LOGITS, BATCH_EMBED, BATCH_LOGITS, BATCH_MARK, BATCH_MATMUL)
+    ADAPTER_ALL_SEQUENCES, BATCH_ALL_EMBED, BATCH_ALL_LOGITS, BATCH_EMBED, BATCH_LOGITS, BATCH_MARK,
+    BATCH_MATMUL)
 from .kv_snapshot import loaded, written
 
 
@@ -182,6 +184,15 @@ class Sequences(Object):
             check(lib.ggufx_session_sequence_tokens(
                 address(ids), address(places), self._handle, sequence, 0, n, byref(e)), e)
         return ids, places
+
+    def set_adapters(self, adapters: Iterable[AdapterUse], sequence: int | None = None) -> None:
+        """Let an empty sequence, or all of them, have these adapters, in this order, in place of
+        those before: each an Adapter, or (Adapter, scale)."""
+        uses, n, kept = uses_of(adapters)
+        to, e = ADAPTER_ALL_SEQUENCES if sequence is None else sequence, _raw.ggufx_error()
+        with self._turns.changing:
+            check(lib.ggufx_session_set_adapters(self._handle, to, byref(uses), n, byref(e)), e)
+        del kept
 
     @property
     def memory(self) -> SessionMemory:

@@ -100,12 +100,12 @@ DivergenceResult DivergenceSums::result() {
     return out;
 }
 
-Divergence::Divergence(const Model &model, const Chunks &text, uint64_t first_chunk,
+Divergence::Divergence(const Session &session, const Chunks &text, uint64_t first_chunk,
                        const Reader &reader)
-    : model_(model), saved_(model, text, first_chunk, reader),
-      codes_(kScoredGroup * static_cast<size_t>(model.shape().n_vocab),
-             HostAllocator<uint16_t>(model.host().get())),
-      sums_(model.host().get(), text.count() * text.n_scored()) {}
+    : model_(session.model()), saved_(session, text, first_chunk, reader),
+      codes_(kScoredGroup * static_cast<size_t>(model_.shape().n_vocab),
+             HostAllocator<uint16_t>(model_.host().get())),
+      sums_(model_.host().get(), text.count() * text.n_scored()) {}
 
 Status Divergence::rows(const float *logits, size_t n, const int32_t *, const double *losses,
                         Failure *failure) {

@@ -50,7 +50,8 @@ private:
 class Divergence final : public ScoredRows {
 public:
     // first_chunk: of those that were saved the one that the text begins with. Throws std::bad_alloc.
-    Divergence(const Model &model, const Chunks &text, uint64_t first_chunk, const Reader &reader);
+    Divergence(const Session &session, const Chunks &text, uint64_t first_chunk,
+               const Reader &reader);
     Status begin(const Progress &progress, Failure *failure) {
         return saved_.begin(progress, failure);
     }

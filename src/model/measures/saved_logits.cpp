@@ -67,14 +67,15 @@ bool unpack_row(SavedRow &out, const uint8_t *from, size_t n_vocab) {
 
 } // namespace
 
-SavedHead head_of(const Model &model, const Chunks &text) {
+SavedHead head_of(const Session &session, const Chunks &text) {
+    const Model &model = session.model();
     SavedHead head;
     head.n_vocab = static_cast<uint32_t>(model.shape().n_vocab);
     head.n_context = text.n_context;
     head.stride = text.stride;
     head.bos = text.bos;
     head.n_chunks = text.count();
-    head.model = model.identity();
+    head.model = session.identity(0);
     head.vocabulary = vocabulary_of(model.file());
     return head;
 }
@@ -103,10 +104,10 @@ bool pack_row(uint8_t *out, const float *logits, size_t n_vocab, double loss) {
     return true;
 }
 
-LogitsWriter::LogitsWriter(const Model &model, const Chunks &text, WriteFn write, void *user)
-    : model_(model), head_(head_of(model, text)), out_(write, user),
+LogitsWriter::LogitsWriter(const Session &session, const Chunks &text, WriteFn write, void *user)
+    : model_(session.model()), head_(head_of(session, text)), out_(write, user),
       bytes_(kScoredGroup * (kRowHead + 2 * size_t{head_.n_vocab}),
-             HostAllocator<uint8_t>(model.host().get())) {}
+             HostAllocator<uint8_t>(model_.host().get())) {}
 
 Status LogitsWriter::status(Failure *failure) const {
     if (out_.status() == Status::ok) return Status::ok;
@@ -152,12 +153,12 @@ Status LogitsWriter::end_chunk(Failure *failure) {
     return status(failure);
 }
 
-LogitsReader::LogitsReader(const Model &model, const Chunks &text, uint64_t first_chunk,
+LogitsReader::LogitsReader(const Session &session, const Chunks &text, uint64_t first_chunk,
                            const Reader &reader)
-    : head_(head_of(model, text)), first_chunk_(first_chunk), n_scored_(text.n_scored()),
+    : head_(head_of(session, text)), first_chunk_(first_chunk), n_scored_(text.n_scored()),
       reader_(reader), in_({reader.read, reader.user, nullptr}),
       bytes_(kScoredGroup * (kRowHead + 2 * size_t{head_.n_vocab}),
-             HostAllocator<uint8_t>(model.host().get())) {}
+             HostAllocator<uint8_t>(session.model().host().get())) {}
 
 Status LogitsReader::read_failed(Failure *failure) const {
     return set_failure(failure, in_.status(), {}, "the reader of saved logits failed");

@@ -13,7 +13,7 @@ struct SavedHead {
     int32_t bos = 0;
     uint64_t n_chunks = 0, model = 0, vocabulary = 0;
 };
-SavedHead head_of(const Model &model, const Chunks &text);
+SavedHead head_of(const Session &session, const Chunks &text);
 
 // A row: codes[i] * step below the largest logit.
 struct SavedRow {
@@ -30,7 +30,7 @@ bool pack_row(uint8_t *out, const float *logits, size_t n_vocab, double loss);
 class LogitsWriter final : public ScoredRows {
 public:
     // Throws std::bad_alloc.
-    LogitsWriter(const Model &model, const Chunks &text, WriteFn write, void *user);
+    LogitsWriter(const Session &session, const Chunks &text, WriteFn write, void *user);
     Status begin(Failure *failure);
     Status begin_chunk(const int32_t *tokens, Failure *failure) override;
     Status rows(const float *logits, size_t n, const int32_t *next, const double *losses,
@@ -49,7 +49,7 @@ private:
 class LogitsReader {
 public:
     // first_chunk: of those that were saved the one that the text begins with. Throws std::bad_alloc.
-    LogitsReader(const Model &model, const Chunks &text, uint64_t first_chunk,
+    LogitsReader(const Session &session, const Chunks &text, uint64_t first_chunk,
                  const Reader &reader);
     Status begin(const Progress &progress, Failure *failure); // to the first chunk
     Status begin_chunk(const int32_t *tokens, Failure *failure);

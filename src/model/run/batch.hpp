@@ -17,12 +17,7 @@ struct TokenRun {
     int32_t position;
     // What is wanted: rows of logits, of hidden states, each of the last so many.
     size_t n_logits = 0, n_hidden = 0;
-};
-
-// A row of which something is wanted.
-struct WantedRow {
-    uint32_t row;
-    bool logits, hidden;
+    const AdapterSet *adapters = nullptr; // of the sequence; null: none
 };
 
 class BatchRows {
@@ -40,19 +35,22 @@ public:
     void embed(size_t back, const float *row) { embeddings_[n_ - 1 - back] = row; }
 
     const Vector<BatchPart> &parts() const { return parts_; }
-    const Vector<WantedRow> &wanted() const { return wanted_; } // ascending
-    size_t n_logits() const { return n_logits_; }               // rows
-    size_t n_hidden() const { return n_hidden_; }               // rows
-    void set(Context &context);                                 // to run with these rows
+    // Rows of which something is wanted, and those whose logits or hidden states are; ascending.
+    const Vector<uint32_t> &wanted() const { return wanted_; }
+    const Vector<uint32_t> &of_logits() const { return of_logits_; }
+    const Vector<uint32_t> &of_hidden() const { return of_hidden_; }
+    void set(Context &context); // to run with these rows
 
 private:
+    void want(uint32_t row, bool logits, bool hidden);
+
     Vector<int32_t> tokens_;
     Vector<const float *> embeddings_;
     Vector<uint32_t> positions_, sequences_; // of the rows
-    Vector<WantedRow> wanted_;
+    Vector<uint32_t> wanted_, of_logits_, of_hidden_;
     Vector<BatchPart> parts_;
     Vector<state::Step> memory_; // of the parts
-    size_t n_ = 0, n_logits_ = 0, n_hidden_ = 0;
+    size_t n_ = 0;
 };
 
 } // namespace ggufx::model

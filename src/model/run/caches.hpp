@@ -67,19 +67,25 @@ public:
     Status remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure);
     Status shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure);
 
-    // Write what a sequence holds, or all (kv::kAllSequences). Errors: ARGUMENT, VALUE (a state holds
-    // NaN or an infinity), what the writer returns.
-    Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
-    // Replace a sequence, or all, by what save() wrote; each has what is expected of it, else
-    // MISMATCH or MALFORMED. Old and new are there side by side until reader.ended, which is asked
-    // last, says that nothing will fail.
+    // A sequence as it is saved, or all (kv::kAllSequences), and what its adapters are told apart by
+    // (0: none).
+    struct Kept {
+        uint32_t sequence;
+        uint64_t adapters;
+    };
+    // Write what it holds. Errors: ARGUMENT, VALUE (a state holds NaN or an infinity), what the
+    // writer returns.
+    Status save(const Kept &kept, WriteFn write, void *user, Failure *failure) const;
+    // Replace a sequence, or all, by what save() wrote; with these adapters, and each has what is
+    // expected of it, else MISMATCH or MALFORMED. Old and new are there side by side until
+    // reader.ended, which is asked last, says that nothing will fail.
     // Errors: ARGUMENT, STATE, MEMORY, CAPACITY, MAGIC, VERSION, MISMATCH, MALFORMED, CHECKSUM,
     // what the reader returns; nothing has changed then.
-    Status load(uint32_t sequence, const ExpectedTokens *expected, const Reader &reader,
+    Status load(const Kept &kept, const ExpectedTokens *expected, const Reader &reader,
                 Failure *failure);
 
 private:
-    uint64_t header_value(uint32_t index, uint64_t n_tokens) const;
+    uint64_t header_value(uint32_t index, uint64_t adapters, uint64_t n_tokens) const;
     uint64_t n_tokens_of(uint32_t sequence) const;
 
     const Program &program_;

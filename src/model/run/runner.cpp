@@ -3,6 +3,7 @@
 
 #include "model/group/group.hpp"
 #include "model/rows.hpp"
+#include "model/steps/adapt.hpp"
 #include "model/steps/exchange.hpp"
 
 #include <string.h>
@@ -21,7 +22,9 @@ Runner::Runner(const Program &program, const matmul::Engine &engine, const Cache
                .ranks = memory.ranks,
                .exchange_memory = memory.exchange,
                .scratch = memory.scratch,
-               .n_batch = memory.n_batch} {}
+               .n_batch = memory.n_batch,
+               .adapter_scratch = memory.adapter_scratch,
+               .n_adapter_scratch = memory.n_adapter_scratch} {}
 
 Status run_group(const Context &c, const Group &group, Failure *failure) {
     const Vector<Step> &steps = c.program.steps;
@@ -56,8 +59,10 @@ Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure) {
     while (i < end && status == Status::ok) {
         const Group &group = c.program.groups[i++];
         status = run_group(c, group, failure);
-        if (status == Status::ok && group.ends_layer && layers)
-            status = layers->layer_done(layer++, failure);
+        if (status != Status::ok || !group.ends_layer) continue;
+        status = adapt_layer(c, layer, failure);
+        if (status == Status::ok && layers) status = layers->layer_done(layer, failure);
+        layer++;
     }
     return status == Status::ok ? status : tell_others(c, i, end, status, failure);
 }
@@ -72,12 +77,12 @@ Status run_part(const Context &c, PartKind part, Failure *failure) {
 
 Status Runner::forward(BatchRows &rows, Failure *failure) {
     rows.set(context_);
-    context_.stream_row = 0;
-    owes_logits_ = rows.n_logits() > 0;
+    owes_logits_ = !rows.of_logits().empty();
     return run_layers(context_, layers_, failure);
 }
 
-Status Runner::project(float *logits, size_t row, size_t n, Failure *failure) {
+Status Runner::project(float *logits, BatchRows &rows, size_t row, size_t n, Failure *failure) {
+    rows.set(context_);
     context_.logits = logits;
     context_.stream_row = row;
     context_.n = n;
@@ -86,39 +91,42 @@ Status Runner::project(float *logits, size_t row, size_t n, Failure *failure) {
 }
 
 // The hidden states that are wanted, copied; then those whose logits are wanted lie side by side.
-size_t Runner::take_hidden(float *out, const Vector<WantedRow> &wanted) {
+void Runner::take_hidden(float *out, const BatchRows &rows) {
     const View &hidden = context_.program.hidden;
-    size_t n = 0;
+    const Vector<uint32_t> &wanted = rows.wanted(), &given = rows.of_hidden(),
+                           &projected = rows.of_logits();
+    size_t n_given = 0, n = 0;
     for (size_t i = 0; i < wanted.size(); i++) {
         const float *const row = context_.at(hidden, i);
-        if (wanted[i].hidden) {
-            memcpy(out, row, hidden.width * sizeof(float));
-            out += hidden.width;
-        }
-        if (!wanted[i].logits) continue;
+        if (n_given < given.size() && given[n_given] == wanted[i])
+            memcpy(out + n_given++ * hidden.width, row, hidden.width * sizeof(float));
+        if (n == projected.size() || projected[n] != wanted[i]) continue;
         if (n != i) memcpy(context_.at(hidden, n), row, hidden.width * sizeof(float));
         n++;
     }
-    return n;
 }
 
 // Rows next to each other make one product. Those of one run are so already.
-Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failure) {
-    const Vector<WantedRow> &wanted = rows.wanted();
+Status Runner::project(const Outputs &out, BatchRows &rows, Failure *failure) {
+    const Vector<uint32_t> &wanted = rows.wanted();
     const size_t n = wanted.size();
     if (n == 0) return Status::ok;
     const View &stream = context_.program.stream;
-    const bool side_by_side = wanted[n - 1].row - wanted[0].row == n - 1;
-    context_.stream_row = side_by_side ? wanted[0].row : 0;
+    rows.set(context_);
+    const bool side_by_side = wanted[n - 1] - wanted[0] == n - 1;
+    context_.stream_row = side_by_side ? wanted[0] : 0;
     for (size_t i = 0; i < n && !side_by_side; i++)
-        if (wanted[i].row != i)
-            memcpy(context_.at(stream, i), context_.at(stream, wanted[i].row),
+        if (wanted[i] != i)
+            memcpy(context_.at(stream, i), context_.at(stream, wanted[i]),
                    stream.width * sizeof(float));
     context_.logits = out.logits;
+    context_.batch_rows = wanted.data();
     context_.n = n;
     const Status status = run_part(context_, PartKind::hidden, failure);
     if (status != Status::ok) return status;
-    if (rows.n_hidden()) context_.n = take_hidden(out.hidden, wanted);
+    if (!rows.of_hidden().empty()) take_hidden(out.hidden, rows);
+    context_.batch_rows = rows.of_logits().data();
+    context_.n = rows.of_logits().size();
     if (context_.n == 0) return status;
     owes_logits_ = false;
     return run_part(context_, PartKind::logits, failure);
@@ -127,10 +135,10 @@ Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failu
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
     RankGroup *const ranks = context_.ranks;
     if (!ranks || ranks->has_failed()) return own;
-    if (rows.n_logits() == 0) return ranks->agree(own, failure);
+    if (rows.of_logits().empty()) return ranks->agree(own, failure);
     if (own == Status::ok) return own; // the logits' message said so of all
     if (!owes_logits_) return ranks->give_up(own, failure);
-    context_.n = rows.n_logits();
+    context_.n = rows.of_logits().size();
     const Program &program = context_.program;
     return tell_others(context_, program.first_group(PartKind::logits),
                        program.end_group(PartKind::logits), own, failure);

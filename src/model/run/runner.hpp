@@ -31,6 +31,8 @@ public:
         const double *const *frequencies;
         RankGroup *ranks = nullptr; // that run the program together
         const ExchangeMemory *exchange = nullptr;
+        float *adapter_scratch = nullptr; // [n_adapter_scratch]
+        size_t n_adapter_scratch = 0;
     };
     Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
@@ -46,19 +48,19 @@ public:
     // The stream of the rows, which are appended to their sequences in the caches.
     Status forward(BatchRows &rows, Failure *failure);
 
-    // logits [n][n_vocab] of rows row .. row + n - 1 of the last batch.
-    Status project(float *logits, size_t row, size_t n, Failure *failure);
+    // logits [n][n_vocab] of rows row .. row + n - 1 of the batch that ran last.
+    Status project(float *logits, BatchRows &rows, size_t row, size_t n, Failure *failure);
     // What is wanted of the batch that ran last, whose stream is gone then: logits [rows][n_vocab],
     // hidden [rows][n_embd].
     struct Outputs {
         float *logits, *hidden;
     };
-    Status project(const Outputs &out, const BatchRows &rows, Failure *failure);
+    Status project(const Outputs &out, BatchRows &rows, Failure *failure);
     // After both, whatever came of them on this rank: what has come of them on all.
     Status settle(const BatchRows &rows, Status own, Failure *failure);
 
 private:
-    size_t take_hidden(float *out, const Vector<WantedRow> &wanted);
+    void take_hidden(float *out, const BatchRows &rows);
 
     Context context_;
     LayerWatcher *layers_ = nullptr;

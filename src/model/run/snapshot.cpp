@@ -13,7 +13,8 @@ namespace {
 constexpr char kMagic[9] = "GGUFXCS\n";
 constexpr uint32_t kVersion = 1;
 
-constexpr const char *kValues[] = {"model", "number of caches", "states", "number of tokens"};
+constexpr const char *kValues[] = {"model and adapters", "number of caches", "states",
+                                   "number of tokens"};
 constexpr uint32_t kValueCount = sizeof kValues / sizeof *kValues;
 
 Status check_header(SnapshotInput &in, const uint64_t (&want)[kValueCount], Failure *failure) {
@@ -44,9 +45,9 @@ Status check_header(SnapshotInput &in, const uint64_t (&want)[kValueCount], Fail
 
 } // namespace
 
-uint64_t Caches::header_value(uint32_t index, uint64_t n_tokens) const {
-    const uint64_t values[kValueCount] = {options_.model, caches_.size(), states_ ? 1u : 0u,
-                                          n_tokens};
+uint64_t Caches::header_value(uint32_t index, uint64_t adapters, uint64_t n_tokens) const {
+    const uint64_t values[kValueCount] = {options_.model ^ adapters, caches_.size(),
+                                          states_ ? 1u : 0u, n_tokens};
     return values[index];
 }
 
@@ -57,12 +58,13 @@ uint64_t Caches::n_tokens_of(uint32_t sequence) const {
     return n;
 }
 
-Status Caches::save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const {
+Status Caches::save(const Kept &kept, WriteFn write, void *user, Failure *failure) const {
+    const uint32_t sequence = kept.sequence;
     SnapshotOutput out(write, user);
     out.bytes(kMagic, 8);
     out.u32(kVersion);
     const uint64_t n_tokens = n_tokens_of(sequence);
-    for (uint32_t i = 0; i < kValueCount; i++) out.u64(header_value(i, n_tokens));
+    for (uint32_t i = 0; i < kValueCount; i++) out.u64(header_value(i, kept.adapters, n_tokens));
     out.checksum();
     if (out.status() != Status::ok)
         return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
@@ -74,14 +76,15 @@ Status Caches::save(uint32_t sequence, WriteFn write, void *user, Failure *failu
 }
 
 // Caches are read aside and taken when the states, which come last, have come whole.
-Status Caches::load(uint32_t sequence, const ExpectedTokens *expected, const Reader &reader,
+Status Caches::load(const Kept &kept, const ExpectedTokens *expected, const Reader &reader,
                     Failure *failure) {
+    const uint32_t sequence = kept.sequence;
     const Reader part = {reader.read, reader.user, nullptr};
     SnapshotInput in(part);
     const uint32_t n = sequence == kv::kAllSequences ? options_.n_sequences : 1;
     uint64_t n_tokens = 0, want[kValueCount];
     for (uint32_t i = 0; i < n; i++) n_tokens += expected[i].n_tokens;
-    for (uint32_t i = 0; i < kValueCount; i++) want[i] = header_value(i, n_tokens);
+    for (uint32_t i = 0; i < kValueCount; i++) want[i] = header_value(i, kept.adapters, n_tokens);
     Status status = check_header(in, want, failure);
     const uint64_t n_reserved = options_.n_total ? 0 : options_.n_context;
     for (size_t i = 0; status == Status::ok && i < caches_.size(); i++)

@@ -1,6 +1,7 @@
 // Steps over whole batches: products, attention, embeddings.
 // SPDX-License-Identifier: MIT
 #include "model/rows.hpp"
+#include "model/steps/adapt.hpp"
 #include "model/steps/exchange.hpp"
 #include "model/steps/recurrent.hpp"
 #include "model/steps/texts.hpp"
@@ -18,21 +19,22 @@ const float *given_row(const Context &c, const step::Embed &s, size_t row) {
 }
 
 Status run(const Context &c, const step::Embed &s, Failure *failure) {
+    const auto *ids = s.by_position ? reinterpret_cast<const int32_t *>(c.positions) : c.tokens;
+    Status status = Status::ok;
+    for (size_t i = 0; i < c.n && status == Status::ok; i++)
+        status = c.engine.dequantize(c.at(s.out, i), c.weights(s.weights),
+                                     static_cast<uint64_t>(ids[i]), 1, failure);
+    const Adapted table = {s.weights, nullptr, 0, c.at(s.out, 0), c.stride(s.out)};
+    if (status == Status::ok) status = adapt_rows(c, table, ids, failure);
+    if (status != Status::ok) return status;
+    const CanonicalFp canonical;
     for (size_t i = 0; i < c.n; i++) {
-        if (const float *given = given_row(c, s, i)) {
+        if (const float *given = given_row(c, s, i))
             memcpy(c.at(s.out, i), given, s.out.width * sizeof(float));
-            continue;
-        }
-        const uint64_t row =
-            s.by_position ? uint64_t{c.positions[i]} : static_cast<uint64_t>(c.tokens[i]);
-        const Status status =
-            c.engine.dequantize(c.at(s.out, i), c.weights(s.weights), row, 1, failure);
-        if (status != Status::ok) return status;
-        if (s.scale == 1) continue;
-        const CanonicalFp canonical;
-        c.rows.scale(c.at(s.out, i), s.scale, s.out.width);
+        else if (s.scale != 1)
+            c.rows.scale(c.at(s.out, i), s.scale, s.out.width);
     }
-    return Status::ok;
+    return status;
 }
 
 // What a product's watcher is shown, if there is one and the product went well.
@@ -50,8 +52,9 @@ Status run(const Context &c, const step::Product &s, Failure *failure) {
         weights[i] = s.to[i].weights;
     }
     const ProductColumns in = {c.at(s.in, 0), c.stride(s.in), c.n};
-    const Status status =
-        c.engine.matmul_many(list, s.n, in.x, in.stride, in.n, c.options, failure);
+    Status status = c.engine.matmul_many(list, s.n, in.x, in.stride, in.n, c.options, failure);
+    for (uint32_t i = 0; i < s.n && status == Status::ok; i++)
+        status = adapt(c, {weights[i], in.x, in.stride, list[i].y, list[i].ldy}, failure);
     return watched(c, status, weights, s.n, in, failure);
 }
 
@@ -62,8 +65,12 @@ Status run(const Context &c, const step::HeadProduct &s, Failure *failure) {
     const WeightInfo &weights = c.program.weights[s.weights];
     const matmul::Experts heads = {weights.w, s.heads, ids, 1, weights.step};
     const ProductColumns in = {c.at(s.in, 0), s.in_stride, c.n * s.heads, ids, 1};
-    const Status status = c.engine.matmul_id(c.at(s.out, 0), s.out_stride, heads, in.x, in.stride,
-                                             in.n, c.options, failure);
+    float *const out = c.at(s.out, 0);
+    Status status =
+        c.engine.matmul_id(out, s.out_stride, heads, in.x, in.stride, in.n, c.options, failure);
+    if (status == Status::ok)
+        status =
+            adapt(c, {s.weights, in.x, in.stride, out, s.out_stride, ids, s.heads, true}, failure);
     return watched(c, status, &s.weights, 1, in, failure);
 }
 
@@ -98,8 +105,12 @@ Status run_separate(const Context &c, const step::ExpertProduct &s, Failure *fai
         if (n == 0) continue;
         const ProductColumns in = {columns + first * width, width, n};
         const uint32_t weights = s.weights + e;
-        Status status = c.engine.matmul(results + first * rows, rows, c.weights(weights), in.x,
-                                        in.stride, in.n, c.options, failure);
+        float *const out = results + first * rows;
+        Status status = c.engine.matmul(out, rows, c.weights(weights), in.x, in.stride, in.n,
+                                        c.options, failure);
+        if (status == Status::ok)
+            status = adapt_scattered(c, {weights, in.x, in.stride, out, rows}, order + first, n,
+                                     s.used, failure);
         status = watched(c, status, &weights, 1, in, failure);
         if (status != Status::ok) return status;
     }
@@ -117,8 +128,11 @@ Status run(const Context &c, const step::ExpertProduct &s, Failure *failure) {
                                      weights.step};
     const ProductColumns in = {c.at(s.in, 0), s.each ? s.in.width / s.used : c.stride(s.in),
                                s.each ? c.n * s.used : c.n, ids, s.each ? 1 : s.used};
-    const Status status = c.engine.matmul_id(c.at(s.out, 0), rows, experts, in.x, in.stride, in.n,
-                                             c.options, failure);
+    float *const out = c.at(s.out, 0);
+    Status status =
+        c.engine.matmul_id(out, rows, experts, in.x, in.stride, in.n, c.options, failure);
+    if (status == Status::ok)
+        status = adapt(c, {s.weights, in.x, in.stride, out, rows, ids, s.used, s.each}, failure);
     return watched(c, status, &s.weights, 1, in, failure);
 }
 

@@ -10,6 +10,7 @@
 
 namespace ggufx::model {
 
+class AdapterSet;
 class RankGroup;
 class ExchangeMemory;
 
@@ -51,6 +52,7 @@ struct BatchPart {
     uint32_t sequence;
     size_t row, n;
     uint64_t first;
+    const AdapterSet *adapters = nullptr; // of the sequence; null: none
 };
 
 struct Context {
@@ -87,6 +89,22 @@ struct Context {
         const uint64_t before = from > part.first ? from - part.first : 0;
         return before < part.n ? static_cast<size_t>(before) : part.n;
     }
+
+    // Rows of the batch that stand for rows 0 .. n - 1; null: stream_row and those behind it.
+    const uint32_t *batch_rows = nullptr;
+    // From `row` on, how many rows of what runs belong to a part.
+    size_t rows_of_part(size_t part, size_t row) const {
+        const size_t end = parts[part].row + parts[part].n;
+        size_t behind = row;
+        if (batch_rows)
+            while (behind < n && batch_rows[behind] < end) behind++;
+        else if (end > stream_row + row)
+            behind = end - stream_row < n ? end - stream_row : n;
+        return behind - row;
+    }
+    // Room for what adapters of the parts give, for n_batch tokens; null: no part has any.
+    float *adapter_scratch = nullptr;
+    size_t n_adapter_scratch = 0;
 
     // A batch of whole texts: nothing is remembered of them. Rows behind the last one are there to
     // be computed and for nothing else. Where one_layer is set the caches have one layer, which

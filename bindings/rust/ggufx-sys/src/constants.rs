@@ -1,6 +1,10 @@
 // Written by bindings/raw.py from include/ggufx; a test compares them.
 // SPDX-License-Identifier: MIT
 pub const GGUFX_NONE: u64 = u64::MAX;
+pub const GGUFX_ADAPTER_LORA: u32 = 1;
+pub const GGUFX_ADAPTER_CONTROL: u32 = 2;
+pub const GGUFX_ADAPTER_MOST_USES: u32 = 64;
+pub const GGUFX_ADAPTER_ALL_SEQUENCES: u32 = 4294967295;
 pub const GGUFX_OK: i32 = 0;
 pub const GGUFX_E_ARGUMENT: i32 = -1;
 pub const GGUFX_E_MEMORY: i32 = -2;

@@ -3,6 +3,19 @@
 use crate::*;
 
 functions! {
+    fn ggufx_adapter_options_init(options: *mut ggufx_adapter_options);
+    fn ggufx_adapter_create(out: *mut *mut ggufx_adapter, model: *const ggufx_model, file: *const
+        ggufx_file, options: *const ggufx_adapter_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_adapter_destroy(adapter: *mut ggufx_adapter);
+    fn ggufx_adapter_info(out: *mut ggufx_adapter_facts, adapter: *const ggufx_adapter, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_session_set_adapters(session: *mut ggufx_session, sequence: u32, uses: *const
+        ggufx_adapter_use, n_uses: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_embedder_set_adapters(embedder: *mut ggufx_embedder, uses: *const ggufx_adapter_use,
+        n_uses: usize, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_adapter_has_tensor(adapter: *const ggufx_adapter, tensor: usize) -> i32;
+    fn ggufx_adapter_add_rows(rows: *mut f32, n: usize, adapter: *const ggufx_adapter, tensor:
+        usize, first_row: u64, n_rows: u64, scale: f32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_status_name(status: ggufx_status) -> *const c_char;
     fn ggufx_version() -> *const c_char;
     fn ggufx_abi_version() -> u32;

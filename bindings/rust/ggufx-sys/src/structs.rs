@@ -6,6 +6,12 @@ use core::marker::{PhantomData, PhantomPinned};
 use core::mem::size_of;
 
 #[repr(C)]
+pub struct ggufx_adapter {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_chat {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -111,6 +117,39 @@ pub struct ggufx_tokenizer {
 pub struct ggufx_writer {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_adapter_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub first_layer: u32,
+    pub last_layer: u32,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_adapter_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub kind: u32,
+    pub n_targets: u32,
+    pub rank: u32,
+    pub reserved: u32,
+    pub alpha: f64,
+    pub fingerprint: u64,
+    pub memory_bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_adapter_use {
+    pub adapter: *const ggufx_adapter,
+    pub scale: f32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -376,6 +415,8 @@ pub struct ggufx_estimate_options {
     pub reserved: [u64; 3],
     pub n_checkpoints: u32,
     pub n_sequences: u32,
+    pub adapters: *const *const ggufx_file,
+    pub n_adapters: usize,
 }
 
 #[repr(C)]
@@ -406,6 +447,8 @@ pub struct ggufx_estimate_facts {
     pub loss: f64,
     pub tokens_per_second: f64,
     pub tokens_per_second_full: f64,
+    pub adapter_file_bytes: u64,
+    pub adapter_bytes: u64,
 }
 
 #[repr(C)]
@@ -1208,7 +1251,10 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 75] = [
+pub const SIZES: [(&str, usize); 78] = [
+    ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
+    ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
+    ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
     ("ggufx_error\0", size_of::<ggufx_error>()),
     ("ggufx_allocator\0", size_of::<ggufx_allocator>()),
     ("ggufx_log\0", size_of::<ggufx_log>()),

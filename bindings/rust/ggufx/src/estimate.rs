@@ -35,6 +35,8 @@ pub struct EstimateOptions<'a> {
     pub bandwidth: f64,
     /// Of each session, as in [`crate::SessionOptions`].
     pub n_checkpoints: Option<u32>,
+    /// LoRA adapters and control vectors that all sessions use together.
+    pub adapters: &'a [&'a File],
 }
 
 /// What a model takes; see `ggufx_estimate_facts`.
@@ -79,6 +81,9 @@ fn ask(
     raw.memory_bytes = options.memory_bytes;
     raw.bandwidth = options.bandwidth;
     raw.n_checkpoints = crate::session::checkpoints(options.n_checkpoints);
+    let adapters: Vec<*const sys::ggufx_file> =
+        options.adapters.iter().map(|file| file.as_raw() as *const _).collect();
+    (raw.adapters, raw.n_adapters) = (adapters.as_ptr(), adapters.len());
     check(|e| call(&mut out, &raw, e))?;
     Ok(Estimate {
         flags: EstimateFlags(out.flags),

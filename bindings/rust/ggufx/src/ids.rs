@@ -4,6 +4,13 @@ use crate::id::{bits, id};
 use ggufx_sys as sys;
 
 id! {
+    /// What an adapter adds to a model (`GGUFX_ADAPTER_*`).
+    AdapterKind: u32
+    LORA = GGUFX_ADAPTER_LORA,
+    CONTROL = GGUFX_ADAPTER_CONTROL,
+}
+
+id! {
     /// What a call returned; values never change (`GGUFX_E_*`).
     Status: i32
     OK = GGUFX_OK,

@@ -24,6 +24,7 @@
 #![warn(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
+mod adapter;
 mod chat;
 mod edit;
 mod embedder;
@@ -64,6 +65,7 @@ mod watch;
 mod writer;
 mod writer_write;
 
+pub use adapter::{Adapter, AdapterInfo, AdapterOptions};
 pub use chat::{chat_formats, Chat, ChatEvent, ChatOptions, ChatParser, ChatRequest, ChatRun};
 pub use edit::{recover_edit, EditInfo};
 pub use embedder::{EmbedOptions, Embedder, EmbedderInfo};

@@ -1,9 +1,9 @@
 //! One object of each type is dropped while eight threads call all of them: the call that runs ends with
 //! its result, and the last user frees the object. GGUFX_CLOSE_ROUNDS says how often.
 // SPDX-License-Identifier: MIT
-use crate::{imatrix::old, kv::filled, model_path, numbers};
+use crate::{adapters::control_vector, imatrix::old, kv::filled, model_path, numbers};
 use ggufx::{
-    AttendOptions, BatchItem, EmbedOptions, Embedder, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
+    Adapter, AdapterOptions, AttendOptions, BatchItem, EmbedOptions, Embedder, File, FileType, Imatrix, JobFlags, Kv, Model, Quantizer, QuantizerOptions, Runtime,
     Sampler, SamplerOptions, Session, SessionOptions, Tensor, TokenizeFlags, Tokenizer, Want, Writer,
     WriterOptions,
 };
@@ -39,6 +39,7 @@ struct Objects {
     imatrix: Shared<Imatrix>,
     writer: Shared<Mutex<Writer>>,
     job: Shared<Quantizer>,
+    adapter: Shared<Adapter>,
 }
 
 impl Objects {
@@ -52,7 +53,9 @@ impl Objects {
         let small = EmbedOptions { n_context: 4, n_batch: 4, dimensions: 8, ..Default::default() };
         let plan = QuantizerOptions { flags: JobFlags::ALLOW_REQUANTIZE, ..Default::default() };
         let job = Quantizer::new(&rt, &file, FileType::from_name("q4_0")?, plan)?;
+        let control = control_vector(&rt);
         Ok(Objects {
+            adapter: Shared::new(Adapter::new(&model, &control, AdapterOptions::default())?),
             part: Shared::new(part),
             tokenizer: Shared::new(Tokenizer::new(&file)?),
             session: Shared::new(Mutex::new(session)),
@@ -68,7 +71,7 @@ impl Objects {
         })
     }
     fn drop_one(&self, number: usize) {
-        match number % 12 {
+        match number % 13 {
             0 => self.rt.close(),
             1 => self.file.close(),
             2 => self.part.close(),
@@ -80,6 +83,7 @@ impl Objects {
             8 => self.imatrix.close(),
             9 => self.writer.close(),
             10 => self.embedder.close(),
+            11 => self.adapter.close(),
             _ => self.job.close(),
         }
     }
@@ -120,6 +124,7 @@ fn wear(o: &Objects) {
             }),
             o.imatrix.call(|m| assert_eq!(m.find("a.weight").unwrap().sums.len(), 2)),
             o.writer.call(|w| w.lock().unwrap().set_bool("a.key", true).unwrap()),
+            o.adapter.call(|a| assert_eq!(a.info().unwrap().n_targets, 2)),
             o.job.call(|job| assert!(!job.tensor(0).unwrap().name.is_empty())),
         ];
         if !left.contains(&true) {
@@ -137,7 +142,7 @@ fn objects_are_dropped_while_threads_call() {
         let objects = Objects::new().unwrap();
         std::thread::scope(|scope| {
             (0..8).for_each(|_| drop(scope.spawn(|| wear(&objects))));
-            for i in 0..12 {
+            for i in 0..13 {
                 (0..(round + i) % 5).for_each(|_| std::thread::yield_now());
                 objects.drop_one(round * 7 + i);
             }

@@ -15,6 +15,7 @@ macro_rules! needs_model {
     };
 }
 
+mod adapters;
 mod allocations;
 mod chains;
 mod chats;

@@ -1,0 +1,112 @@
+// What a GGUF file adds to a model at run time, bound to the model's program: a LoRA adapter,
+// y += scale * B (A x) behind products, or a control vector, x += direction behind layers. Immutable.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "gguf/file.hpp"
+#include "kernels/rows.hpp"
+#include "model/program/program.hpp"
+
+namespace ggufx::model {
+
+enum class AdapterKind : uint32_t { lora = 1, control = 2 };
+
+// What belongs to one weight of the program. Of n_parts equal matrices (experts, heads) each has
+// its own B, and its own A unless they share one.
+struct LowRank {
+    matmul::Weights a{};       // [n_cols -> rank]
+    matmul::Weights b{};       // [rank -> n_rows]
+    matmul::Weights columns{}; // of a table of rows (an embedding): A turned, [rank -> n_cols]
+    uint32_t rank = 0, n_parts = 1, a_parts = 1;
+    float scale = 1; // alpha / rank
+    uint64_t n_cols = 0;
+};
+
+struct AdapterOptions {
+    // Of a control vector: layers first .. last get theirs; 0 and 0: all that it has.
+    uint32_t first_layer = 0, last_layer = 0;
+};
+
+// What the arithmetic of a batch takes while adapters are added, in floats.
+struct AdapterRoom {
+    uint64_t ranks = 0; // of a token: what the matrices A give
+    uint64_t rows = 0;  // of a token: of what the matrices B give, as much as goes at once
+    uint64_t least = 0; // however few tokens there are
+
+    void widen(const AdapterRoom &other);
+    uint64_t floats(uint64_t n_tokens) const;
+};
+
+class Adapter {
+public:
+    // `model` is the file of the program, which must outlive the adapter. Where data are not there
+    // it can be weighed, not used. Throws Error (mismatch: it is another model's, the text names
+    // the tensor; malformed, missing, type, kvtype, value, unsupported) / std::bad_alloc.
+    Adapter(const Ref<Host> &host, Ref<gguf::File> file, const gguf::File &model,
+            const Program &program, const AdapterOptions &options);
+    Adapter(const Adapter &) = delete;
+    Adapter &operator=(const Adapter &) = delete;
+
+    void retain() { refs_.retain(); }
+    void release();
+
+    AdapterKind kind() const { return kind_; }
+    const Program &program() const { return program_; }
+    bool has_data() const { return has_data_; }
+    // Tells adapters apart, in snapshots: of names, shapes, numbers and all data.
+    uint64_t identity() const { return identity_; }
+    uint32_t n_targets() const;             // tensors, or layers, of the model
+    uint32_t rank() const { return rank_; } // the largest
+    double alpha() const { return alpha_; } // 0: none
+    const AdapterRoom &room() const { return room_; }
+    uint64_t memory_bytes() const; // that it takes beside itself and the file
+
+    // Null: nothing is added to that weight, behind that layer.
+    const LowRank *low_rank(uint32_t weights) const {
+        const bool none = kind_ != AdapterKind::lora || of_[weights] == kNoIndex;
+        return none ? nullptr : &pairs_[of_[weights]];
+    }
+    const float *direction(uint32_t layer) const {
+        const bool none = kind_ != AdapterKind::control || of_[layer] == kNoIndex;
+        return none ? nullptr : floats_.data() + size_t{of_[layer]} * program_.shape.n_embd;
+    }
+
+    bool has(size_t tensor) const { return find(tensor) != nullptr; }
+    // rows[n][n_cols] += scale * B A of rows that the model's file has. Throws std::bad_alloc.
+    struct TensorRows {
+        size_t tensor;
+        uint64_t first, n;
+    };
+    void add_rows(float *rows, const TensorRows &which, float scale,
+                  const kernels::RowKernels &kernels) const;
+
+private:
+    friend class LoraBinder;
+    struct Target {
+        size_t tensor;
+        uint32_t pair;
+    };
+    const Target *find(size_t tensor) const; // null: nothing is added to it
+    void read_kind();
+    void bind_directions(const AdapterOptions &options);
+    void bind_direction(const gguf::Tensor &t, const AdapterOptions &options);
+    uint64_t sum() const;
+
+    RefCount refs_;
+    const Ref<Host> host_; // of the model: the file may have another
+    const Ref<gguf::File> file_;
+    const Program &program_;
+    AdapterKind kind_ = AdapterKind::lora;
+    bool has_data_ = true;
+    uint64_t identity_ = 0;
+    uint32_t n_directions_ = 0, rank_ = 0;
+    double alpha_ = 0;
+    AdapterRoom room_;
+    Vector<uint32_t> of_; // of weights: among pairs_; of layers: among directions; or kNoIndex
+    Vector<LowRank> pairs_;
+    Vector<Target> targets_; // ascending tensors
+    Vector<float> floats_;   // turned matrices, directions; empty without data
+    uint64_t n_floats_ = 0;
+};
+
+} // namespace ggufx::model
