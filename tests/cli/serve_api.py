@@ -7,6 +7,7 @@ import os
 import subprocess
 import unittest
 
+import adapter_files
 import serve_schema
 import tool
 from embed import python_with_numpy
@@ -184,6 +185,19 @@ class Completions(Served):
 
 
 class Slots(Served):
+    def test_adapters_are_of_the_whole_server(self):
+        tuned, nothing = self.path("lora.gguf", adapter_files.lora()), self.path("control.gguf", adapter_files.control())
+        body = {"prompt": "Once upon a time", "max_tokens": 24, "temperature": 0}
+        texts, prints = [], []
+        for args in ([], ["--lora", tuned + ":40"], ["--control-vector", nothing + ":0"]):
+            status, answer = self.serve(*args).ask("/v1/completions", body)
+            self.assertEqual(status, 200)
+            texts.append(answer["choices"][0]["text"])
+            prints.append(answer["system_fingerprint"])
+        self.assertNotEqual(texts[0], texts[1])
+        self.assertEqual(texts[0], texts[2])
+        self.assertNotEqual(prints[0], prints[1])
+
     def test_a_place_is_saved_and_restored(self):
         folder = self.path("slots")
         os.mkdir(folder)

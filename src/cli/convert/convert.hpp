@@ -3,11 +3,10 @@
 #pragma once
 
 #include "convert/model_map.hpp"
-#include "convert/row_maker.hpp"
 #include "convert/vocabulary.hpp"
 #include "models/key_writer.hpp"
+#include "models/row_maker.hpp"
 
-#include <exception>
 #include <map>
 
 namespace ggufx::cli {
@@ -48,7 +47,7 @@ private:
     Runtime rt_;
     Writer writer_;
     KeyWriter keys_;
-    std::shared_ptr<std::exception_ptr> fault_ = std::make_shared<std::exception_ptr>();
+    RowFault fault_ = std::make_shared<std::exception_ptr>();
     std::map<uint32_t, uint64_t> bytes_of_type_;
     size_t n_tensors_ = 0;
 };

@@ -47,43 +47,9 @@ RowSource rows_of_tensor(const ggufx_tensor *tensor) {
 ModelBuilder::ModelBuilder(const Globals &globals)
     : rt_(make_runtime(globals)), writer_(empty_writer(rt_.get())), keys_(writer_.get()) {}
 
-namespace {
-
-// What the writer's callback needs; exceptions must not pass through the library.
-struct Stream {
-    RowMaker maker;
-    std::shared_ptr<std::exception_ptr> fault;
-
-    static ggufx_status read(void *user, uint64_t offset, void *out, size_t n) {
-        auto *stream = static_cast<Stream *>(user);
-        try {
-            stream->maker.make_bytes(offset, out, n);
-            return GGUFX_OK;
-        } catch (...) {
-            *stream->fault = std::current_exception();
-            return GGUFX_E_IO;
-        }
-    }
-    static void destroy(void *user) { delete static_cast<Stream *>(user); }
-};
-
-} // namespace
-
 void ModelBuilder::add(RowRecipe recipe) {
-    const std::string name = recipe.name;
-    const std::vector<uint64_t> ne = recipe.ne;
     const uint32_t type = recipe.type;
-    auto stream = std::make_unique<Stream>(Stream{RowMaker(rt_.get(), std::move(recipe)), fault_});
-    bytes_of_type_[type] += stream->maker.n_rows() * stream->maker.row_bytes();
-    ggufx_tensor_stream hooks = {};
-    hooks.struct_size = sizeof hooks;
-    hooks.user = stream.release(); // the library destroys it from here on, also when it refuses
-    hooks.read = Stream::read;
-    hooks.destroy = Stream::destroy;
-    call([&](ggufx_error *error) {
-        return ggufx_writer_add_stream(writer_.get(), name.data(), name.size(), type,
-                                       static_cast<uint32_t>(ne.size()), ne.data(), &hooks, error);
-    });
+    bytes_of_type_[type] += add_rows(writer_.get(), rt_.get(), std::move(recipe), fault_);
     n_tensors_++;
 }
 
@@ -103,12 +69,7 @@ void ModelBuilder::set_file_type() {
 }
 
 void ModelBuilder::write(const Globals &globals, const std::string &path) {
-    try {
-        write_model(globals, writer_.get(), path, {});
-    } catch (const Failure &) {
-        if (*fault_) std::rethrow_exception(*fault_);
-        throw;
-    }
+    write_made(globals, writer_.get(), path, fault_);
 }
 
 } // namespace ggufx::cli

@@ -1,5 +1,7 @@
-// ggufx split, ggufx merge: one file into a set of parts, a set into one file.
+// ggufx split, ggufx merge: one file into a set of parts, a set into one file, LoRA adapters into
+// the weights of a model.
 // SPDX-License-Identifier: MIT
+#include "edit/merge_adapters.hpp"
 #include "floor/size.hpp"
 #include "models/rewrite.hpp"
 
@@ -15,6 +17,12 @@ struct SplitOptions {
     std::string max_size;
     uint64_t max_tensors = 0;
     bool dry_run = false;
+};
+
+struct MergeOptions {
+    SplitOptions files;
+    AdapterOptions adapters;
+    std::string type;
 };
 
 } // namespace
@@ -35,7 +43,8 @@ static std::vector<std::string> part_names(std::string prefix, uint64_t n_parts)
 }
 
 static void print_result(Output &out, const Globals &globals, const SplitOptions &options,
-                         const ggufx_writer_facts &made, const std::vector<std::string> &names) {
+                         const ggufx_writer_facts &made, const std::vector<std::string> &names,
+                         std::optional<size_t> n_merged = {}) {
     if (globals.json) {
         Json outputs = Json::array();
         for (const std::string &name : names) outputs.push_back(json_bytes(name));
@@ -45,12 +54,15 @@ static void print_result(Output &out, const Globals &globals, const SplitOptions
                          {"tensors", made.n_tensors},
                          {"bytes", made.n_bytes},
                          {"written", !options.dry_run}});
+        if (n_merged) line["merged"] = *n_merged;
         print_json(out, line);
     } else {
         for (const std::string &name : names) out.write(escape(name) + "\n");
         if (!globals.quiet) {
-            out.write(fmt::format("{} {}, {} tensors, {}{}\n", names.size(),
-                                  names.size() == 1 ? "file" : "files", made.n_tensors,
+            const std::string merged =
+                n_merged ? fmt::format(" ({} of them changed)", *n_merged) : std::string();
+            out.write(fmt::format("{} {}, {} tensors{}, {}{}\n", names.size(),
+                                  names.size() == 1 ? "file" : "files", made.n_tensors, merged,
                                   bytes_text(made.n_bytes),
                                   options.dry_run ? " (dry run: nothing was written)" : ""));
         }
@@ -79,7 +91,7 @@ static int split(const Globals &globals, const SplitOptions &options) {
     return kOk;
 }
 
-static int merge(const Globals &globals, const SplitOptions &options) {
+static int merge_set(const Globals &globals, const SplitOptions &options) {
     const Runtime rt = make_runtime(globals);
     const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
     if (file_facts(file.get()).n_parts < 2) {
@@ -98,6 +110,35 @@ static int merge(const Globals &globals, const SplitOptions &options) {
     return kOk;
 }
 
+static int merge_adapters(const Globals &globals, const MergeOptions &options) {
+    const SplitOptions &files = options.files;
+    const Runtime rt = make_runtime(globals);
+    const File file = open_file(rt.get(), files.file, GGUFX_OPEN_LEGACY_V1);
+    std::optional<uint32_t> type;
+    if (!options.type.empty()) type = type_from_name(options.type, "--type");
+    const MergedModel model(rt.get(), file.get(), options.adapters, type);
+    const RowFault fault = std::make_shared<std::exception_ptr>();
+    const Writer writer = make_writer(rt.get(), file.get(), 0);
+    call([&](ggufx_error *error) {
+        return ggufx_writer_copy_meta(writer.get(), file.get(), error);
+    });
+    model.copy_to(writer.get(), fault);
+    const ggufx_writer_facts made = plan(writer.get(), {});
+    Output out(globals); // as above
+    if (!files.dry_run) {
+        require_target(globals, files.out);
+        write_made(globals, writer.get(), files.out, fault);
+    }
+    print_result(out, globals, files, made, {files.out}, model.n_merged());
+    return kOk;
+}
+
+static int merge(const Globals &globals, const MergeOptions &options) {
+    if (!options.adapters.loras.empty()) return merge_adapters(globals, options);
+    if (!options.type.empty()) throw Failure(kUsage, "--type is for --lora");
+    return merge_set(globals, options.files);
+}
+
 void add_split(Tool &tool) {
     auto options = std::make_shared<SplitOptions>();
     Command sub = tool.app.add_command("split", "write a model as a set of files");
@@ -114,12 +155,19 @@ void add_split(Tool &tool) {
 }
 
 void add_merge(Tool &tool) {
-    auto options = std::make_shared<SplitOptions>();
-    Command sub = tool.app.add_command("merge", "write a set of files as one");
-    sub.option("FILE", options->file, "any file of the set").required();
-    sub.option("OUT", options->out, "the file to write").required();
-    sub.flag("--dry-run", options->dry_run, "check the set and tell the size only");
-    sub.examples("  ggufx merge model-00001-of-00003.gguf model.gguf");
+    auto options = std::make_shared<MergeOptions>();
+    Command sub = tool.app.add_command(
+        "merge", "write a set of files as one, or a model with LoRA adapters in it");
+    sub.option("FILE", options->files.file, "any file of the set; with --lora any model")
+        .required();
+    sub.option("OUT", options->files.out, "the file to write").required();
+    add_lora_option(sub, options->adapters);
+    sub.option("--type", options->type,
+               "type of the tensors that --lora changes; default their own")
+        .value("TYPE");
+    sub.flag("--dry-run", options->files.dry_run, "check the set and tell the size only");
+    sub.examples("  ggufx merge model-00001-of-00003.gguf model.gguf\n"
+                 "  ggufx merge model.gguf tuned.gguf --lora adapter.gguf:0.8 --type f16");
     tool.verbs.emplace_back(sub, [&tool, options] { return merge(tool.globals, *options); });
 }
 

@@ -262,6 +262,7 @@ void add_session_options(Command &sub, SessionOptions &options) {
     sub.option("--ctx", options.n_context,
                "tokens of context; default those of the model, at most 8192");
     add_model_options(sub, options.making);
+    add_adapter_options(sub, options.adapters);
     sub.option("--ctk", options.type_k, "type of the cached keys; default f16").value("KVTYPE");
     sub.option("--ctv", options.type_v, "type of the cached values; default f16").value("KVTYPE");
 }
@@ -274,7 +275,9 @@ Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const gguf
     session.type_k = kv_type_from_name(options.type_k, "--ctk");
     session.type_v = kv_type_from_name(options.type_v, "--ctv");
     session.matmul_flags = options.matmul_flags;
-    return make_session(rt, file, model, session);
+    Session made = make_session(rt, file, model, session);
+    Adapters(rt, model, options.adapters).give_to(made.get());
+    return made;
 }
 
 } // namespace ggufx::cli

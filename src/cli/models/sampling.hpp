@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "models/adapters.hpp"
 #include "models/model_options.hpp"
 
 namespace ggufx::cli {
@@ -37,6 +38,7 @@ struct SessionOptions {
     uint32_t n_context = 0; // 0 = the default of sessions
     std::string type_k = "f16", type_v = "f16";
     ModelMaking making;
+    AdapterOptions adapters;
     uint32_t matmul_flags = 0; // GGUFX_MATMUL_*
 };
 

@@ -187,7 +187,8 @@ public:
                 {"text", fingerprint(text_)},
                 {"questions", questions_.size()},
                 {"ctk", kv_type_name(options_.type_k)},
-                {"ctv", kv_type_name(options_.type_v)}};
+                {"ctv", kv_type_name(options_.type_v)},
+                {"adapters", Adapters(rt_.get(), model_.get(), options_.adapters).job()}};
     }
 
 private:
@@ -213,6 +214,7 @@ ChoicesResult Choices::measure(size_t first, size_t end) const {
     const Session session =
         make_session(rt_.get(), file_.get(), model_.get(), static_cast<uint32_t>(longest),
                      options_.type_k, options_.type_v);
+    Adapters(rt_.get(), model_.get(), options_.adapters).give_to(session.get());
     Progress progress(globals_, "choices");
     const ggufx_progress cancel = cancel_hook();
     for (size_t i = 0; i < cuts.size(); i++) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "models/adapters.hpp"
 #include "models/shards.hpp"
 #include "models/text_model.hpp"
 
@@ -31,6 +32,7 @@ struct ChoicesOptions {
     uint32_t type_k = 0, type_v = 0;
     uint64_t limit = 0; // 0 = all
     ShardOptions shards;
+    AdapterOptions adapters;
 };
 int measure_choices(const Globals &globals, const ChoicesOptions &options);
 

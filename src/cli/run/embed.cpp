@@ -6,6 +6,7 @@
 #include "floor/progress.hpp"
 #include "floor/signals.hpp"
 #include "floor/table.hpp"
+#include "models/adapters.hpp"
 #include "models/text_model.hpp"
 #include "run/embed_texts.hpp"
 
@@ -28,6 +29,7 @@ struct EmbedOptions {
     std::string model;
     EmbedTextOptions text;
     ModelMaking making;
+    AdapterOptions adapters;
     uint32_t n_context = 0, n_batch = 0, dimensions = 0;
     uint32_t pooling = GGUFX_POOLING_DEFAULT;
     bool unscaled = false, npy = false, lines = false, f32 = false;
@@ -113,6 +115,7 @@ Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {
     const File file = open_file(rt.get(), options.model, 0, &cancel);
     const Model model = make_model(rt.get(), file.get(), options.making);
     const EmbedderOwner embedder = make_embedder(rt.get(), file.get(), model.get(), options);
+    Adapters(rt.get(), model.get(), options.adapters).give_to(embedder.get());
     Embeddings out;
     out.facts = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *f, ggufx_error *error) {
         return ggufx_embedder_info(f, embedder.get(), error);
@@ -271,6 +274,7 @@ void add_embed(Tool &tool) {
         .between(1u, 1u << 30);
     sub.flag("--f32", options->f32, "f32 activations: slower, errors of 1e-6");
     add_model_options(sub, options->making);
+    add_adapter_options(sub, options->adapters);
     Option npy = sub.flag("--npy", options->npy, "NumPy file of f32 (default for -o *.npy)");
     Option lines = sub.flag("--lines", options->lines, "one vector per line");
     npy.excludes(lines);

@@ -3,6 +3,7 @@
 #include "floor/input_file.hpp"
 #include "floor/progress.hpp"
 #include "floor/signals.hpp"
+#include "models/adapters.hpp"
 #include "models/rewrite.hpp"
 #include "run/choices.hpp"
 
@@ -24,6 +25,7 @@ struct PerplexityOptions {
     std::string type_k = "f16";
     std::string type_v = "f16";
     ShardOptions shards;
+    AdapterOptions adapters;
 };
 
 struct Running {
@@ -113,6 +115,7 @@ static ggufx_measure_facts measure(const Globals &globals, const PerplexityOptio
     const Session session = make_session(
         model.rt.get(), model.file.get(), model.model.get(), options.n_context,
         kv_type_from_name(options.type_k, "--ctk"), kv_type_from_name(options.type_v, "--ctv"));
+    Adapters(model.rt.get(), model.model.get(), options.adapters).give_to(session.get());
     Progress progress(globals, "perplexity");
     Running running = {&progress, chunks.end - chunks.first};
     const ggufx_progress cancel = cancel_hook();
@@ -186,12 +189,14 @@ static Json result_json(const PerplexityOptions &options, const TextModel &model
 // What the runs of all shares have in common.
 static Json job_of(const PerplexityOptions &options, const TextModel &model, const Chunks &chunks) {
     Json job = text_job(model);
-    job.update(Json{{"ctx", options.n_context},
-                    {"stride", options.stride},
-                    {"chunks", chunks.n},
-                    {"ctk", kv_type_name(kv_type_from_name(options.type_k, "--ctk"))},
-                    {"ctv", kv_type_name(kv_type_from_name(options.type_v, "--ctv"))},
-                    {"kl", json_bytes(options.base)}});
+    job.update(
+        Json{{"ctx", options.n_context},
+             {"stride", options.stride},
+             {"chunks", chunks.n},
+             {"ctk", kv_type_name(kv_type_from_name(options.type_k, "--ctk"))},
+             {"ctv", kv_type_name(kv_type_from_name(options.type_v, "--ctv"))},
+             {"kl", json_bytes(options.base)},
+             {"adapters", Adapters(model.rt.get(), model.model.get(), options.adapters).job()}});
     return job;
 }
 
@@ -266,7 +271,7 @@ static int choices(const Globals &globals, const PerplexityOptions &options) {
         throw Failure(kUsage, "--choices excludes --stride, --save-logits, --kl and --ids");
     return measure_choices(globals, {options.text, kv_type_from_name(options.type_k, "--ctk"),
                                      kv_type_from_name(options.type_v, "--ctv"), options.chunks,
-                                     options.shards});
+                                     options.shards, options.adapters});
 }
 
 static void print_result(const Globals &globals, const PerplexityOptions &options,
@@ -323,6 +328,7 @@ void add_perplexity(Tool &tool) {
     sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
     sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
     add_shard_options(sub, options->shards);
+    add_adapter_options(sub, options->adapters);
     sub.examples("  ggufx perplexity model.gguf -f text.txt --ctx 512 --json\n"
                  "  ggufx perplexity model-f16.gguf -f text.txt --save-logits f16.logits\n"
                  "  ggufx perplexity model-q4.gguf -f text.txt --kl f16.logits\n"

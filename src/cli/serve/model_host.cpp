@@ -7,6 +7,7 @@
 #include "models/text_model.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
@@ -77,6 +78,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     tokenizer_.reset(tokenizer);
     pairs_ = std::make_unique<PairMaker>(file_.get(), tokenizer_.get());
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
+    adapters_ = Adapters(rt_.get(), model_.get(), options.session.adapters);
     facts_ = model_facts(model_.get());
     embeds_only_ = (facts_.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
     if (options.embeddings || (facts_.flags & (GGUFX_MODEL_EMBEDS_ONLY | GGUFX_MODEL_EMBEDS)) != 0)
@@ -135,6 +137,7 @@ void ModelHost::make_embedder(const HostOptions &options) {
             return ggufx_embedder_create(&embedder, model_.get(), &of, error);
         });
         embedder_.reset(embedder);
+        adapters_.give_to(embedder);
         info = cli::facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
             return ggufx_embedder_info(out, embedder, error);
         });
@@ -154,8 +157,9 @@ void ModelHost::make_session(const HostOptions &options) {
     of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
     of.n_batch = options.n_batch;
     of.n_sequences = options.n_parallel + options.n_kept;
-    machine_ = std::make_unique<SessionMachine>(
-        cli::make_session(rt_.get(), file_.get(), model_.get(), of), facts_.n_vocab);
+    Session session = cli::make_session(rt_.get(), file_.get(), model_.get(), of);
+    adapters_.give_to(session.get());
+    machine_ = std::make_unique<SessionMachine>(std::move(session), facts_.n_vocab);
     n_context_ = machine_->facts().n_context;
 }
 
@@ -172,6 +176,14 @@ void ModelHost::make_fingerprint(const HostOptions &options) {
         hash.add(kv_type_from_name(options.session.type_v, "--ctv"));
     }
     for (const std::string &change : options.session.making.overrides) hash.add(change);
+    for (const ggufx_adapter_use &use : adapters_.uses()) {
+        const auto info =
+            cli::facts<ggufx_adapter_facts>([&](ggufx_adapter_facts *out, ggufx_error *error) {
+                return ggufx_adapter_info(out, use.adapter, error);
+            });
+        hash.add(info.fingerprint);
+        hash.add(std::bit_cast<uint32_t>(use.scale));
+    }
     std::map<uint32_t, uint64_t> bytes; // of each type
     for (size_t i = 0; i < ggufx_file_tensor_count(file_.get()); i++) {
         const ggufx_tensor *const tensor = ggufx_file_tensor(file_.get(), i);

@@ -86,6 +86,7 @@ private:
     ChatTemplate chat_;
     Model model_;
     std::unique_ptr<PairMaker> pairs_;
+    Adapters adapters_;
     Embedder embedder_;
     std::unique_ptr<SessionMachine> machine_;
     ggufx_model_facts facts_ = {};

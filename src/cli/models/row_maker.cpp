@@ -1,6 +1,6 @@
 // A piece of rows at once: read, put in order, changed, encoded.
 // SPDX-License-Identifier: MIT
-#include "convert/row_maker.hpp"
+#include "models/row_maker.hpp"
 
 #include "floor/api.hpp"
 #include "floor/f32_bytes.hpp"
@@ -148,6 +148,57 @@ void RowMaker::make_bytes(uint64_t offset, void *out, size_t n) {
         to += step;
         offset += step;
         n -= step;
+    }
+}
+
+// What the writer's callback needs; exceptions must not pass through the library.
+namespace {
+
+struct Stream {
+    RowMaker maker;
+    RowFault fault;
+
+    static ggufx_status read(void *user, uint64_t offset, void *out, size_t n) {
+        auto *stream = static_cast<Stream *>(user);
+        try {
+            stream->maker.make_bytes(offset, out, n);
+            return GGUFX_OK;
+        } catch (...) {
+            *stream->fault = std::current_exception();
+            return GGUFX_E_IO;
+        }
+    }
+    static void destroy(void *user) { delete static_cast<Stream *>(user); }
+};
+
+} // namespace
+
+uint64_t add_rows(ggufx_writer *writer, const ggufx_runtime *rt, RowRecipe recipe,
+                  const RowFault &fault) {
+    const std::string name = recipe.name;
+    const std::vector<uint64_t> ne = recipe.ne;
+    const uint32_t type = recipe.type;
+    auto stream = std::make_unique<Stream>(Stream{RowMaker(rt, std::move(recipe)), fault});
+    const uint64_t n_bytes = stream->maker.n_rows() * stream->maker.row_bytes();
+    ggufx_tensor_stream hooks = {};
+    hooks.struct_size = sizeof hooks;
+    hooks.user = stream.release(); // the library destroys it from here on, also when it refuses
+    hooks.read = Stream::read;
+    hooks.destroy = Stream::destroy;
+    call([&](ggufx_error *error) {
+        return ggufx_writer_add_stream(writer, name.data(), name.size(), type,
+                                       static_cast<uint32_t>(ne.size()), ne.data(), &hooks, error);
+    });
+    return n_bytes;
+}
+
+void write_made(const Globals &globals, ggufx_writer *writer, const std::string &path,
+                const RowFault &fault) {
+    try {
+        write_model(globals, writer, path, {});
+    } catch (const Failure &) {
+        if (*fault) std::rethrow_exception(*fault);
+        throw;
     }
 }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "floor/input_file.hpp"
+#include "models/rewrite.hpp"
 
+#include <exception>
 #include <functional>
 #include <string_view>
 
@@ -63,5 +65,16 @@ private:
     std::vector<uint8_t> row_; // the last one made for make_bytes
     uint64_t row_at_ = UINT64_MAX;
 };
+
+// What went wrong inside of a tensor while it was written.
+using RowFault = std::shared_ptr<std::exception_ptr>;
+
+// Adds a tensor whose rows are made when it is written; how many bytes it has. rt must outlive the
+// writer.
+uint64_t add_rows(ggufx_writer *writer, const ggufx_runtime *rt, RowRecipe recipe,
+                  const RowFault &fault);
+// write_model that throws the fault as it was.
+void write_made(const Globals &globals, ggufx_writer *writer, const std::string &path,
+                const RowFault &fault);
 
 } // namespace ggufx::cli
