@@ -191,7 +191,7 @@ class Neighbours(Served):
 
     def test_with_tiles_and_small_caches_too(self):
         bodies = self.requests(16)
-        for args in (("--decode", "tiles"), ("--ctk", "gx4", "--ctv", "gx3")):
+        for args in tool.stepped((("--decode", "tiles"), ("--ctk", "gx4", "--ctv", "gx3"))):
             with self.subTest(args):
                 single = self.answers(self.serve("--parallel", "1", *args), bodies, 1, 0)
                 self.assertEqual(self.answers(self.serve("--parallel", "16", *args), bodies, 16, 1), single)
