@@ -13,7 +13,11 @@ const [tool, model] = process.argv.slice(2);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ggufx-'));
 const keys = path.join(folder, 'keys');
 fs.writeFileSync(keys, 'a-key-of-the-test-0123\n');
-const server = await serve(tool, [model, '--embeddings', '--api-key-file', keys, '--template', 'hermes-2-pro']).catch(() => serve(tool, [model, '--embeddings', '--api-key-file', keys]));
+const template = path.join(folder, 'tools.jinja');
+fs.writeFileSync(template, `{% if tools %}<tool_call>{% for t in tools %}{{ t.function.name }} {% endfor %}{% endif %}
+{% for m in messages %}{{ m.role }}: {{ m.content }}
+{% endfor %}assistant: `);
+const server = await serve(tool, [model, '--embeddings', '--api-key-file', keys, '--template', template]);
 const client = new OpenAI({ baseURL: server.url + '/v1', apiKey: 'a-key-of-the-test-0123', maxRetries: 0 });
 const messages = [{ role: 'user', content: 'Once upon a time' }];
 const base = { model: 'ggufx tiny stories', messages, max_completion_tokens: 20, seed: 5 };
@@ -38,6 +42,9 @@ for await (const chunk of left) { left.controller.abort(); break; }
 const tools = [{ type: 'function', function: { name: 'weather', description: 'of a city', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }];
 const with_tools = await client.chat.completions.create({ ...base, tools });
 assert.ok(with_tools.choices[0].message);
+const called = await client.chat.completions.create({ ...base, max_completion_tokens: 300, tools: [{ type: 'function', function: { ...tools[0].function, parameters: { type: 'object', properties: { city: { enum: ['Bonn', 'Rome'] } }, required: ['city'], additionalProperties: false } } }], tool_choice: 'required' });
+assert.equal(called.choices[0].finish_reason, 'tool_calls');
+assert.ok(['Bonn', 'Rome'].includes(JSON.parse(called.choices[0].message.tool_calls[0].function.arguments).city));
 const history = [...messages, { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Bonn"}' } }] }, { role: 'tool', tool_call_id: 'call_1', content: 'rain' }];
 assert.ok((await client.chat.completions.create({ ...base, messages: history, tools })).usage.prompt_tokens > whole.usage.prompt_tokens);
 
