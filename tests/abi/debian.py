@@ -70,6 +70,8 @@ def check_files(root, build):
                 for line in path.read_text().split()]
     used, faults = set(), []
     for path in installed(build):
+        if path.endswith("/mpi.h") or "/libggufx-mpi.so" in path:  # left out by debian/rules
+            continue
         found = [pattern for pattern in patterns if fnmatch.fnmatch(path, pattern[1]) or
                  fnmatch.fnmatch(path, pattern[1] + "/*")]
         used.update(found)

@@ -39,6 +39,10 @@ Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMak
     options.overrides = overrides.data();
     options.n_overrides = overrides.size();
     options.progress = &cancel;
+    ggufx_group_options group;
+    ggufx_group_options_init(&group);
+    group.group = &making.group.group;
+    if (making.group.is_set()) options.group = &group;
     ggufx_model *model = nullptr;
     ggufx_error error;
     const ggufx_status status = ggufx_model_create(&model, rt, file, &options, &error);

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
-#include "floor/command_line.hpp"
+#include "models/ranks.hpp"
 
 namespace ggufx::cli {
 
 struct ModelMaking {
     std::vector<std::string> overrides; // "KEY=VALUE"
+    GroupChoice group;
 };
 
 void add_model_options(Command &sub, ModelMaking &making);

@@ -110,8 +110,9 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
     return limit ? std::min(n_chunks, limit) : n_chunks;
 }
 
+// Each of n_ranks has a share of the caches.
 static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
-                           const ggufx_session_options &session) {
+                           const ggufx_session_options &session, uint32_t n_ranks) {
     ggufx_estimate_options options;
     ggufx_estimate_options_init(&options);
     options.n_context = session.n_context;
@@ -127,7 +128,7 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
     const uint64_t there = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
     const uint64_t n = session.n_sequences ? session.n_sequences : 1;
     const uint64_t needed = facts.kv_bytes <= UINT64_MAX / 2 / n
-                                ? facts.kv_bytes * n + facts.session_bytes
+                                ? facts.kv_bytes / n_ranks * n + facts.session_bytes
                                 : UINT64_MAX;
     if (needed <= there) return;
     throw Failure(kNoMemory, fmt::format("a context of {} tokens takes {}; this machine has {} "
@@ -146,8 +147,8 @@ Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const gguf
 }
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
-                     const ggufx_session_options &options) {
-    require_memory(rt, file, options);
+                     const ggufx_session_options &options, uint32_t n_ranks) {
+    require_memory(rt, file, options, n_ranks);
     ggufx_session *session = nullptr;
     call(
         [&](ggufx_error *error) { return ggufx_session_create(&session, model, &options, error); });

@@ -44,6 +44,6 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      uint32_t n_context, uint32_t type_k, uint32_t type_v);
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
-                     const ggufx_session_options &options);
+                     const ggufx_session_options &options, uint32_t n_ranks = 1);
 
 } // namespace ggufx::cli

@@ -68,9 +68,11 @@ static int run(const Globals &globals, const RunOptions &options) {
     std::string prompt;
     const std::vector<int32_t> ids = prompt_ids(generator, options, prompt);
 
-    Output out(globals);
+    const bool writes = options.generate.session.making.group.is_first();
+    Output out = writes ? Output(globals) : Output("/dev/null", true);
     std::optional<Output> logits;
-    if (!options.logits.empty()) logits.emplace(options.logits, globals.force);
+    if (!options.logits.empty()) // computed by all ranks
+        logits.emplace(writes ? options.logits : "/dev/null", globals.force);
     if (!globals.json && (options.echo || out.is_terminal())) {
         const Style style = make_style(globals, out);
         out.write(style.dim + (out.is_terminal() ? escape_controls(prompt) : prompt) + style.reset);
@@ -99,6 +101,13 @@ static int run(const Globals &globals, const RunOptions &options) {
     return kOk;
 }
 
+static int run_ranks(const Globals &globals, RunOptions &options) {
+    GroupChoice &group = options.generate.session.making.group;
+    if (group.is_set() && (options.model == "-" || options.prompt_file == "-"))
+        throw Failure(kUsage, "--group: standard input is that of one rank only; name a file");
+    return run_as_rank(globals, group, [&] { return run(globals, options); });
+}
+
 void add_run(Tool &tool) {
     auto options = std::make_shared<RunOptions>();
     Command sub = tool.app.add_command("run", "generate text from a model");
@@ -119,13 +128,15 @@ void add_run(Tool &tool) {
     sub.option("--logits", options->logits,
                "write the logits of all positions as raw f32 [positions][vocabulary]")
         .value("FILE");
+    add_group_option(sub, options->generate.session.making.group);
     sub.flag("--echo", options->echo, "print the prompt too (always on a terminal)");
     sub.examples("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
                  "  ggufx run model.gguf -f report.txt --lookup\n"
                  "  ggufx run model.gguf -p Name: --grammar 'root ::= [A-Z] [a-z]+'\n"
                  "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"
-                 "  ggufx run model.gguf -f prompt.txt -n 0 --logits logits.f32");
-    tool.verbs.emplace_back(sub, [&tool, options] { return run(tool.globals, *options); });
+                 "  ggufx run model.gguf -f prompt.txt -n 0 --logits logits.f32\n"
+                 "  mpirun -np 4 ggufx run model.gguf -p \"Once upon\" -t 8 --group mpi");
+    tool.verbs.emplace_back(sub, [&tool, options] { return run_ranks(tool.globals, *options); });
 }
 
 } // namespace ggufx::cli

@@ -1,0 +1,26 @@
+// The tool as one rank of a group: what --group names, by a plug-in that is loaded then.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+#include "floor/command_line.hpp"
+
+namespace ggufx::cli {
+
+// What --group says, and in a rank the group.
+struct GroupChoice {
+    std::string name; // "mpi"; empty: none
+    ggufx_group group = {};
+
+    bool is_set() const { return !name.empty(); }
+    bool is_first() const { return group.rank == 0; } // or the only one
+    uint32_t n_ranks() const { return is_set() ? group.size : 1; }
+};
+
+void add_group_option(Command &sub, GroupChoice &choice);
+
+// Runs a verb, with --group as a rank: the first one writes what the verb writes. A failure of one
+// rank ends all of them, told by the first rank that is left; does not return then.
+int run_as_rank(const Globals &globals, GroupChoice &choice, const std::function<int()> &verb);
+
+} // namespace ggufx::cli

@@ -1,0 +1,131 @@
+# run --group mpi: ids and logits of one process for 1 to 4 ranks, to the bit; what one rank cannot do
+# ends all, told once; a rank that is killed is named.
+# SPDX-License-Identifier: MIT
+import os
+import signal
+import subprocess
+import time
+
+import tool
+from tool import MODEL, TOOL, environment, shared
+
+# As root, in a container without ssh, where a process must not read another's memory.
+MPI = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_plm_rsh_agent="sh",
+                  OMPI_MCA_btl_vader_single_copy_mechanism="none")
+SPECIFIC = "$OMPI_COMM_WORLD_RANK"
+IDS = ",".join(str(3 + 37 * i % 250) for i in range(70))
+
+
+def mpirun(n, *command, recovers=False):
+    flags = ["--enable-recovery"] if recovers else []
+    return ["mpirun", "--oversubscribe", *flags, "-np", str(n), *map(str, command)]
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Ranks(tool.Case):
+    def started(self, n, *command, **options):
+        return subprocess.run(mpirun(n, *command, **options), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI, timeout=300)
+
+    def told(self, result):
+        """What the tool said on stderr, without what mpirun adds."""
+        return [line for line in result.stderr.decode().splitlines() if line.startswith("ggufx: ")]
+
+    def same(self, model, n, *args):
+        alone, together = self.path("alone"), self.path("together")
+        args = ("run", model, "--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", "--force", *args)
+        want = self.ok(*args, "--logits", alone)
+        result = self.started(n, TOOL, *args, "--logits", together, "--group", "mpi")
+        self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
+        self.assertEqual(result.stdout, want)
+        self.assertEqual(read(together), read(alone), (model, n))
+        self.assertGreater(os.path.getsize(together), 70 * 4)
+
+    def test_ranks_have_the_bits_of_one_process(self):
+        for n in (1, 2, 3, 4):
+            self.same(MODEL, n)
+        self.same(MODEL, 3, "--ctk", "q8_0", "--ctv", "gx4")
+
+    def test_other_architectures(self):
+        for n, path in ((2, "tiny-mixtral-f16.gguf"), (4, "tiny-gemma3-f16.gguf"), (3, "gpt-oss/tiny-gpt-oss-f16.gguf")):
+            self.same(shared("data", "tiny", path), n)
+
+    def test_text_is_written_once(self):
+        args = ("run", MODEL, "-p", "Once upon", "-n", 12, "--lookup", "-t", 1)
+        out = self.path("out")
+        result = self.started(2, TOOL, *args, "--group", "mpi", "-o", out)
+        self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
+        self.assertEqual(result.stdout, b"")
+        self.assertEqual(read(out), self.ok(*args))
+
+    def refused(self, n, text, script):
+        """Each rank runs a script of the shell; one line is said. mpirun that recovers returns 0."""
+        start = time.monotonic()
+        result = self.started(n, "sh", "-c", script, recovers=True)
+        told = self.told(result)
+        self.assertEqual(len(told), 1, result.stderr)
+        self.assertRegex(told[0], text)
+        self.assertLess(time.monotonic() - start, 60)
+
+    def test_what_differs_is_named(self):
+        other = self.path("other.gguf", bytearray(read(MODEL)))
+        with open(other, "r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            last = file.read(1)[0]
+            file.seek(-1, os.SEEK_END)
+            file.write(bytes([last ^ 1]))
+        one = f"if [ {SPECIFIC} = 1 ]; then"
+        rest = "-p Once -n 4 -t 1 --group mpi"
+        self.refused(3, "rank 1: cannot open|rank 1: .*no-such-file",
+                     f"{one} exec {TOOL} run no-such-file {rest}; fi; exec {TOOL} run {MODEL} {rest}")
+        self.refused(3, "rank 1: n_context is 96, that of rank 0 64",
+                     f"{one} c=96; else c=64; fi; exec {TOOL} run {MODEL} --ctx $c {rest}")
+        self.refused(2, "rank 1: the file differs in keys|rank 1: other options",
+                     f"{one} o='--override llama.rope.freq_base=50000'; fi; exec {TOOL} run {MODEL} $o {rest}")
+        self.refused(2, "rank 1 makes another call than rank 0",
+                     f"{one} p=Twice; else p=Once; fi; exec {TOOL} run {MODEL} -p $p -n 4 -t 1 --group mpi")
+
+    def test_wrong_uses(self):
+        self.assertIn("is not mpi", self.fails(2, "run", MODEL, "-p", "a", "--group", "nccl"))
+        self.assertIn("standard input", self.fails(2, "run", MODEL, "-f", "-", "--group", "mpi"))
+        self.assertIn("standard input", self.fails(2, "run", "-", "-p", "a", "--group", "mpi"))
+        result = self.started(2, TOOL, "run", MODEL, "-p", "a", "-n", 2, "--group", "mpi", "-o", "/dev/full")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(len(self.told(result)), 1, result.stderr)
+        self.assertIn("cannot write", self.told(result)[0])
+
+    def children(self, process):
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                parent = int(read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
+                if parent == process.pid and b"\0run\0" in read(f"/proc/{pid}/cmdline"):
+                    found.append(int(pid))
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it has ended
+        return found
+
+    def test_a_rank_that_is_killed_is_named(self):
+        command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--ctx", 131072, "-t", 1, "--group", "mpi",
+                         recovers=True)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI)
+        try:
+            self.assertTrue(process.stdout.read(20))  # tokens come
+            ranks = sorted(self.children(process))
+            self.assertEqual(len(ranks), 3)
+            os.kill(ranks[1], signal.SIGKILL)
+            start = time.monotonic()
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        told = [line for line in said.decode().splitlines() if line.startswith("ggufx: ") and "waiting" not in line]
+        self.assertEqual(len(told), 1, said)
+        self.assertRegex(told[0], r"rank 1 \(.*\) (did not answer within 10.0 s|is lost)")
+        self.assertLess(time.monotonic() - start, 15)
+
+
+tool.main()

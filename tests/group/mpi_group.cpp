@@ -1,0 +1,146 @@
+// The group of libggufx-mpi, each process a rank of mpirun: what goes out comes in, whatever its
+// length; a rank that does not come is named by the others, one that gives up says why.
+// usage: mpi_group [late | abort]
+// SPDX-License-Identifier: MIT
+#include <ggufx/mpi.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <vector>
+
+namespace {
+
+int g_checks, g_failed;
+ggufx_group g_group;
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        g_checks++;                                                                                \
+        if (!(condition)) {                                                                        \
+            g_failed++;                                                                            \
+            fprintf(stderr, "rank %u, %s:%d: ", g_group.rank, __FILE__, __LINE__);                 \
+            fprintf(stderr, __VA_ARGS__);                                                          \
+            fputc('\n', stderr);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+constexpr uint32_t kTimeout = 20000;
+using Bytes = std::vector<uint8_t>;
+
+// Of rank r in call number k.
+uint8_t byte_of(uint32_t r, size_t k, size_t i) {
+    return static_cast<uint8_t>(r * 31 + k * 7 + i * 13 + (i >> 8));
+}
+Bytes bytes_of(uint32_t r, size_t k, size_t n) {
+    Bytes out(n);
+    for (size_t i = 0; i < n; i++) out[i] = byte_of(r, k, i);
+    return out;
+}
+
+// Lengths of all kinds, those that a rank has and those of others.
+size_t length_of(uint32_t r, size_t k) {
+    constexpr size_t kLengths[] = {0, 1, 16, 4095, 70000, 3, 3 << 20, 8};
+    return kLengths[(r * 3 + k) % 8];
+}
+
+void messages_arrive_as_they_were() {
+    const uint32_t size = g_group.size;
+    ggufx_error error = {};
+    for (size_t k = 0; k < 64; k++) {
+        std::vector<size_t> n(size), at(size);
+        size_t all = 0;
+        for (uint32_t r = 0; r < size; r++) {
+            n[r] = length_of(r, k);
+            at[r] = all + r; // with a byte between
+            all = at[r] + n[r];
+        }
+        Bytes in = bytes_of(g_group.rank, k, n[g_group.rank]), out(all + 1, 99);
+        ggufx_status status = g_group.allgatherv(g_group.user, out.data(), in.data(), n.data(),
+                                                 at.data(), kTimeout, &error);
+        memset(in.data(), 0, in.size()); // nothing of it is looked at any more
+        CHECK(status == GGUFX_OK, "%s", error.message);
+        for (uint32_t r = 0; r < size; r++) {
+            const Bytes want = bytes_of(r, k, n[r]);
+            CHECK(memcmp(out.data() + at[r], want.data(), n[r]) == 0, "call %zu, rank %u", k, r);
+            CHECK(out[at[r] + n[r]] == 99, "call %zu wrote behind rank %u", k, r);
+        }
+        const uint32_t root = static_cast<uint32_t>(k % size);
+        const size_t length = length_of(root, k);
+        Bytes data = bytes_of(g_group.rank, k, length);
+        status = g_group.broadcast(g_group.user, data.data(), length, root, kTimeout, &error);
+        CHECK(status == GGUFX_OK, "%s", error.message);
+        CHECK(data == bytes_of(root, k, length), "broadcast %zu", k);
+        if (k % 5 == 0)
+            CHECK(g_group.barrier(g_group.user, kTimeout, &error) == GGUFX_OK, "%s", error.message);
+        const Bytes eight = bytes_of(g_group.rank, k, 8);
+        Bytes gathered(8 * size);
+        status =
+            g_group.allgather(g_group.user, gathered.data(), eight.data(), 8, kTimeout, &error);
+        CHECK(status == GGUFX_OK, "%s", error.message);
+        for (uint32_t r = 0; r < size; r++)
+            CHECK(memcmp(gathered.data() + 8 * r, bytes_of(r, k, 8).data(), 8) == 0, "call %zu", k);
+    }
+}
+
+// The last rank does not come, or says why it does not.
+void a_rank_that_is_missing_is_named(bool says) {
+    const uint32_t last = g_group.size - 1;
+    ggufx_error error = {};
+    CHECK(g_group.barrier(g_group.user, kTimeout, &error) == GGUFX_OK, "%s", error.message);
+    if (g_group.rank == last) {
+        ggufx_error why = {};
+        why.status = GGUFX_E_IO;
+        why.index = last;
+        snprintf(why.message, sizeof why.message, "the last rank has enough");
+        if (says) g_group.abort(g_group.user, &why);
+        usleep(1500000);
+        return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const ggufx_status status = g_group.barrier(g_group.user, says ? kTimeout : 300, &error);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    CHECK(status == GGUFX_E_IO && error.index == last, "%s, index %u", error.message,
+          static_cast<unsigned>(error.index));
+    CHECK(strstr(error.message, says ? "has enough" : "did not answer within 0.3 s"), "%s",
+          error.message);
+    CHECK(took.count() < 10, "it took %.1f s", took.count());
+    CHECK(g_group.barrier(g_group.user, 300, &error) == GGUFX_E_STATE, "%s", error.message);
+}
+
+void wrong_options_are_refused() {
+    ggufx_error error = {};
+    ggufx_group none = {};
+    ggufx_mpi_options options;
+    ggufx_mpi_options_init(&options);
+    options.flags = 1;
+    CHECK(ggufx_mpi_group(&none, &options, &error) == GGUFX_E_ARGUMENT, "%s", error.message);
+    ggufx_mpi_options_init(&options);
+    options.struct_size--;
+    CHECK(ggufx_mpi_group(&none, &options, &error) == GGUFX_E_ARGUMENT, "%s", error.message);
+    CHECK(ggufx_mpi_group(nullptr, nullptr, &error) == GGUFX_E_ARGUMENT, "%s", error.message);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    ggufx_error error = {};
+    wrong_options_are_refused();
+    if (ggufx_mpi_group(&g_group, nullptr, &error) != GGUFX_OK) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    if (*what)
+        a_rank_that_is_missing_is_named(strcmp(what, "abort") == 0);
+    else
+        messages_arrive_as_they_were();
+    if (g_group.rank == 0)
+        printf("%d checks, %d failed, %u ranks\n", g_checks, g_failed, g_group.size);
+    fflush(stdout);
+    if (*what) _exit(g_failed != 0); // messages are on their way
+    g_group.destroy(g_group.user);
+    return g_failed != 0;
+}
