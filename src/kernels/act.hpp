@@ -14,6 +14,8 @@ namespace ggufx::kernels {
 // the same memory (plane_codes, plane_sums). All arrays are 64-byte aligned and padded with zeros
 // to whole kActPad values (16 blocks of 32: one 16-lane step), so kernels may read whole steps of
 // activations; weights must still not be read past the end of the row (masked loads or a tail).
+// Kernels that have the blocks of a step in an order of their own have d, s and s16 in it too, and
+// may keep other integers in the places of s and s16.
 struct Act {
     int8_t *q; // [k] codes, |q| <= 127 (low plane 64), in the order of the kernel that packed them
     float *d;  // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100

@@ -36,6 +36,7 @@ struct Rows {
     size_t stride;
     size_t n; // rows of this task, any number
     size_t k; // values per row, a multiple of the type's block (0 is possible: results are +0)
+    bool near = false; // what is fetched ahead goes into the first cache, else into the second
 };
 
 // Result of row r and column c goes to y[c * ld + r]; aligned as float only.

@@ -3,6 +3,7 @@
 
 #include "base/fpenv.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace testdata {
@@ -75,6 +76,16 @@ const Gemm *find_gemm(const Kernels &kernels, uint32_t type, Mode mode) {
 
 const Matvec *find_matvec(const Kernels &kernels, uint32_t type, Mode mode) {
     return find(kernels, mode == Mode::int8 ? &Layer::matvec : &Layer::matvec_precise, type);
+}
+
+bool keeps_order(const Matvec &kernel) {
+    alignas(64) uint8_t memory[act_bytes(kActPad)];
+    float x[kActPad];
+    for (size_t i = 0; i < kActPad; i++) x[i] = static_cast<float>(i / 32 + 1);
+    const Act act = act_at(memory, kActPad);
+    const CanonicalFp canonical;
+    kernel.pack(act, x);
+    return std::is_sorted(act.d, act.d + kActPad / 32);
 }
 
 bool same_kernel(const Kernels &a, const Kernels &b, uint32_t type, size_t n, Mode mode) {

@@ -30,6 +30,10 @@ bool multiply(ggufx::kernels::Out y, const ggufx::kernels::Kernels &kernels, con
 const ggufx::kernels::Matvec *find_matvec(const ggufx::kernels::Kernels &kernels, uint32_t type,
                                           Mode mode);
 
+// Does a kernel of 8 bits keep the blocks of a step in order? Where it does not, of the numbers of
+// packed blocks d alone can be told.
+bool keeps_order(const ggufx::kernels::Matvec &kernel);
+
 // Do both choices use one kernel? Then comparing them shows nothing.
 bool same_kernel(const ggufx::kernels::Kernels &a, const ggufx::kernels::Kernels &b, uint32_t type,
                  size_t n, Mode mode);

@@ -10,6 +10,15 @@
 namespace ggufx::kernels::avx2 {
 namespace {
 
+#ifdef __AVXVNNI__
+
+// Here products add up in int16, for which vpdpbusd has no use: AVX2's kernels serve AVX-VNNI too.
+template <class F>
+requires(GridRows<F>::kBytes != 0) struct UnpackPlanes<F> {
+};
+
+#else
+
 template <class Grid> struct GridVec : Vec {
     using V8 = SignedRows;
     static constexpr unsigned kBytes = GridRows<Grid>::kBytes;
@@ -73,6 +82,8 @@ requires(GridRows<F>::kBytes != 0) struct UnpackPlanes<F>
             _mm256_broadcastsi128_si256(Vec::load16(step.signs + 16 * i)));
     }
 };
+
+#endif
 
 } // namespace
 } // namespace ggufx::kernels::avx2

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/avx512/grid.hpp"
+#include "kernels/avx512/lanes_k.hpp"
 #include "kernels/avx512/planes.hpp"
 #include "kernels/loops/unpack/all.hpp"
 #include "kernels/loops/unpack/planes.hpp"

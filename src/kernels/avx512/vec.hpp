@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/avx512/codes.hpp"
+#include "kernels/avx512/pick_words.hpp"
 
 namespace ggufx::kernels::avx512 {
 namespace {
@@ -143,8 +144,38 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         }
     }
 
+    // A byte of each of 16 blocks, from the first one's on: those of MXFP4 by permutations.
+    static GGUFX_INLINE Vi gather_bytes(const uint8_t *p, size_t stride) {
+        if (stride != 17) return Codes::gather_bytes(p, stride);
+        const Vi words = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(pick_words<17, 0, 1>(p)));
+        const Vi odd = _mm512_setr_epi32(0, 8, 0, 8, 0, 8, 0, 8, 0, 8, 0, 8, 0, 8, 0, 8);
+        return and_i(_mm512_srlv_epi32(words, odd), 255);
+    }
+
     static GGUFX_INLINE Vi dot(Vi sum, V8 c, V8 q) {
         return _mm512_dpbusd_epi32(sum, c, q);
+    }
+
+    // Of each 128 bits: dword t of register r <-> dword r of register t.
+    static GGUFX_INLINE void turn_fours(Vi &a, Vi &b, Vi &c, Vi &d) {
+        const __m512i ab0 = _mm512_unpacklo_epi32(a, b), ab1 = _mm512_unpackhi_epi32(a, b);
+        const __m512i cd0 = _mm512_unpacklo_epi32(c, d), cd1 = _mm512_unpackhi_epi32(c, d);
+        a = _mm512_unpacklo_epi64(ab0, cd0);
+        b = _mm512_unpackhi_epi64(ab0, cd0);
+        c = _mm512_unpacklo_epi64(ab1, cd1);
+        d = _mm512_unpackhi_epi64(ab1, cd1);
+    }
+    // Dwords 0 .. 3 of each of sixteen rows, a row in a lane.
+    static GGUFX_INLINE void load_columns(Vi (&to)[4], const void *rows, size_t stride) {
+        const auto *p = static_cast<const uint8_t *>(rows);
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < 4; r++, p += stride) {
+            const __m512i two =
+                _mm512_castsi256_si512(two_of_16(load16(p), load16(p + 4 * stride)));
+            to[r] = _mm512_inserti32x4(_mm512_inserti32x4(two, load16(p + 8 * stride), 2),
+                                       load16(p + 12 * stride), 3);
+        }
+        turn_fours(to[0], to[1], to[2], to[3]);
     }
 
     // Element t of row r <-> element r of row t.
@@ -206,16 +237,12 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
     }
 };
 
-// Those of 16 / N blocks, each N times. (Words of 16 bits, inserted one by one, took twice as
-// long.)
+// Those of 16 / N blocks, each N times.
 template <unsigned N, class Block> GGUFX_INLINE __m512i first_words(const Block *b) {
     const auto w = [b](unsigned i) __attribute__((always_inline)) {
         return first_word(b[i]);
     };
-    if constexpr (N == 1) {
-        return _mm512_setr_epi32(w(0), w(1), w(2), w(3), w(4), w(5), w(6), w(7), w(8), w(9), w(10),
-                                 w(11), w(12), w(13), w(14), w(15));
-    } else if constexpr (N == 2) {
+    if constexpr (N == 2) {
         const __m256i v = _mm256_setr_epi32(w(0), w(1), w(2), w(3), w(4), w(5), w(6), w(7));
         const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
         return _mm512_permutexvar_epi32(index, _mm512_castsi256_si512(v));
@@ -234,14 +261,17 @@ GGUFX_INLINE Vec::Vf low_f16(__m512i v) {
 template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
     if constexpr (N == 8) {
         return Vec::block_f16(b->d, sizeof *b);
+    } else if constexpr (N == 1) {
+        constexpr unsigned at = __builtin_offsetof(Block, d);
+        return _mm512_cvtph_ps(_mm512_castsi512_si256(pick_words<sizeof *b, at, 1>(b)));
     } else {
         return low_f16(first_words<N>(b));
     }
 }
 // d and m of sixteen 32-blocks.
 template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Block *b) {
-    static_assert(__builtin_offsetof(Block, m) == 2);
-    const __m512i v = first_words<1>(b);
+    static_assert(__builtin_offsetof(Block, m) == __builtin_offsetof(Block, d) + 2);
+    const __m512i v = pick_words<sizeof *b, __builtin_offsetof(Block, d), 2>(b);
     return {low_f16(v), low_f16(_mm512_srli_epi32(v, 16))};
 }
 

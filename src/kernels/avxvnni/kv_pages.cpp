@@ -1,4 +1,4 @@
-// Attention on pages: the loops for every kind of page; pages are encoded as avx2 does.
+// Attention on pages of integers; floats, and encoding pages, are AVX2's.
 // SPDX-License-Identifier: MIT
 #include "kernels/avxvnni/kv_vec.hpp"
 #include "kernels/kv_encode.hpp"
@@ -8,7 +8,29 @@
 namespace ggufx {
 namespace kernels {
 
-const KvPages GGUFX_LAYER::kKvPages = kKvPagesOf<avxvnni::KvVec, kAvx2KvEncoders>;
+namespace {
+
+template <KvKind K> constexpr KvKernels kIntegers = kKvKind<avxvnni::KvVec, K>;
+constexpr KvKernels kKinds[kKvKinds] = {
+    {}, // f32
+    {}, // f16
+    {}, // bf16
+    kIntegers<KvKind::q8_0>,
+    kIntegers<KvKind::q5_1>,
+    kIntegers<KvKind::q5_0>,
+    kIntegers<KvKind::q4_1>,
+    kIntegers<KvKind::q4_0>,
+    kIntegers<KvKind::iq4_nl>,
+    kIntegers<KvKind::tq3_0>,
+    kIntegers<KvKind::tq3_0_residual>,
+    kIntegers<KvKind::gx2>,
+    kIntegers<KvKind::gx3>,
+    kIntegers<KvKind::gx4>,
+};
+
+} // namespace
+
+const KvPages GGUFX_LAYER::kKvPages = kv_pages_with<avxvnni::KvVec>(kAvx2KvEncoders, kKinds);
 
 } // namespace kernels
 } // namespace ggufx

@@ -82,23 +82,41 @@ GGUFX_INLINE void sum_chunk(StepSums<U> &sums, const typename U::V8 (&codes)[4],
     }
 }
 
+// The same of a whole step whose blocks stand in lanes.
+template <class U>
+GGUFX_INLINE void sum_step(StepSums<U> &sums, const typename U::Vi (&codes)[8], const Act &act,
+                           size_t step) {
+    U::sum_lanes(sums[0], codes, act.q + step * 32 * U::kLanes);
+    U::take_offsets(sums[0], act, step);
+}
+
 // One step of N streams, b their blocks, all columns. What is done is done for all N before the
 // next thing, so that their chains of dependent instructions stand side by side.
 template <class U, unsigned N, size_t Columns>
 GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const Act *act,
                            size_t step) {
     StepSums<U> sums[N][Columns];
-#pragma GCC unroll 2
-    for (unsigned i = 0; i < 2; i++) {
-        typename U::V8 codes[N][4];
+    if constexpr (U::kInLanes) {
 #pragma GCC unroll 4
-        for (unsigned s = 0; s < N; s++) U::load_u8(codes[s], b[s], i);
-#pragma GCC unroll 4
-        for (unsigned s = 0; s < N; s++)
+        for (unsigned s = 0; s < N; s++) {
+            typename U::Vi codes[8];
+            U::load_lanes(codes, b[s]);
 #pragma GCC unroll 2
-            for (unsigned c = 0; c < Columns; c++) {
-                sum_chunk<U>(sums[s][c], codes[s], act[c], step, i);
-            }
+            for (unsigned c = 0; c < Columns; c++) sum_step<U>(sums[s][c], codes, act[c], step);
+        }
+    } else {
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 2; i++) {
+            typename U::V8 codes[N][4];
+#pragma GCC unroll 4
+            for (unsigned s = 0; s < N; s++) U::load_u8(codes[s], b[s], i);
+#pragma GCC unroll 4
+            for (unsigned s = 0; s < N; s++)
+#pragma GCC unroll 2
+                for (unsigned c = 0; c < Columns; c++) {
+                    sum_chunk<U>(sums[s][c], codes[s], act[c], step, i);
+                }
+        }
     }
 #pragma GCC unroll 4
     for (unsigned s = 0; s < N; s++) {
@@ -114,16 +132,28 @@ GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const 
 template <class U>
 GGUFX_INLINE void add_step_columns(RowLanes<U> &lanes, const typename U::Step &b, const Act *act,
                                    size_t n, size_t step) {
-    typename U::V8 codes[2][4];
-    U::load_u8(codes[0], b, 0);
-    U::load_u8(codes[1], b, 1);
     const typename U::Scales scales = U::load_scales(b);
+    const auto each_column = [&](const auto &sum) __attribute__((always_inline)) {
 #pragma GCC unroll 1
-    for (size_t c = 0; c < n; c++) {
-        StepSums<U> sums;
-        sum_chunk<U>(sums, codes[0], act[c], step, 0);
-        sum_chunk<U>(sums, codes[1], act[c], step, 1);
-        add_sums<U>(lanes.of[c], step % (16 / U::kLanes), scales, sums, act[c], step);
+        for (size_t c = 0; c < n; c++) {
+            StepSums<U> sums;
+            sum(sums, act[c]);
+            add_sums<U>(lanes.of[c], step % (16 / U::kLanes), scales, sums, act[c], step);
+        }
+    };
+    if constexpr (U::kInLanes) {
+        typename U::Vi codes[8];
+        U::load_lanes(codes, b);
+        each_column([&](StepSums<U> & sums, const Act &column)
+                        __attribute__((always_inline)) { sum_step<U>(sums, codes, column, step); });
+    } else {
+        typename U::V8 codes[2][4];
+        U::load_u8(codes[0], b, 0);
+        U::load_u8(codes[1], b, 1);
+        each_column([&](StepSums<U> & sums, const Act &column) __attribute__((always_inline)) {
+            sum_chunk<U>(sums, codes[0], column, step, 0);
+            sum_chunk<U>(sums, codes[1], column, step, 1);
+        });
     }
 }
 
@@ -147,7 +177,7 @@ GGUFX_INLINE size_t four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act,
         for (size_t s = 0; s < kStreams; s++) {
             const uint8_t *at = rows[s] + step * kStepBytes<U>;
             U::begin(b[s], blocks_at<U>(at));
-            prefetch<kStepBytes<U>>(at);
+            prefetch_for<U, kStepBytes<U>>(w, at);
         }
 #pragma GCC unroll 4
         for (size_t s = 0; s < kStreams; s += n_side) {

@@ -13,7 +13,10 @@ using namespace GGUFX_SET;
 
 constexpr Family<Matvec> GGUFX_LAYER::GGUFX_FAMILY =
     for_types<Matvec>([]<class F, Kind>() -> Matvec {
-        if constexpr (requires { UnpackPlanes<F>::kOffset; }) {
+        if constexpr (GGUFX_PLANES == 1 && requires { UnpackLanes<F>::kOffset; }) {
+            using U = Planes<UnpackLanes<F>, 1>;
+            return {pack_lanes<Planes<typename U::Set, 1>>, matvec<U>};
+        } else if constexpr (requires { UnpackPlanes<F>::kOffset; }) {
             using U = Planes<UnpackPlanes<F>, GGUFX_PLANES>;
             return {pack_planes<U>, matvec<U>};
         } else if constexpr (

@@ -61,7 +61,7 @@ GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row
     for (; k + n_line <= w.k; k += n_line) {
 #pragma GCC unroll 4
         for (unsigned s = 0; s < Streams; s++) {
-            prefetch<64>(rows[s] + k * n_bytes);
+            prefetch_for<V, 64>(w, rows[s] + k * n_bytes);
 #pragma GCC unroll 2
             for (size_t i = 0; i < n_line; i += 16) add(s, k + i);
         }

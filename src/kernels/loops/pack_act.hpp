@@ -105,5 +105,11 @@ template <class V> void pack_planes(const Act &act, const float *x) {
     for (unsigned p = 0; p < V::kPlanes; p++) V::to_planes(plane_codes(act, p), n_padded);
 }
 
+// The same with blocks in the order of V's lanes (V::to_lanes).
+template <class V> void pack_lanes(const Act &act, const float *x) {
+    pack_act<V>(act, x);
+    V::to_lanes(act);
+}
+
 } // namespace
 } // namespace ggufx::kernels

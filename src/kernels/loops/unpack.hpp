@@ -40,6 +40,10 @@ template <class V, class F, int Offset, int MaxCode, bool Any = false> struct Un
     static constexpr bool kFoldSubScales = false, kFolded = false; // see Folded
     static constexpr bool kScalePerGroup = false;                  // see FloatGroups
     static constexpr bool kLongChains = false; // matvec.hpp steps all streams side by side
+    // A step is loaded and summed up at once: load_lanes(c[8], b) gives its codes, sum_lanes(u[2], c,
+    // q) what fold() is given otherwise; the numbers of its blocks may stand in any order, in which
+    // to_lanes(act) brings those of packed activations.
+    static constexpr bool kInLanes = false;
     static constexpr bool kWholeBlocks = V::kLanes == 16; // a chunk is 256 values, not 128
 
     // The step that starts at a block, for products of rows; it is a pointer to its blocks, or what

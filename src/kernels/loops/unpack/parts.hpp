@@ -10,6 +10,7 @@ namespace {
 
 template <class F> struct Unpack;       // one specialisation per format
 template <class F> struct UnpackPlanes; // for n = 1..3 and activations in planes, where there are
+template <class F> struct UnpackLanes;  // for n = 1..3 in 8 bits, blocks in lanes, where there are
 
 } // namespace
 } // namespace ggufx::kernels::GGUFX_SET

@@ -1,0 +1,215 @@
+// n = 1..3 of types whose codes stand still where they lie: bytes of 16 blocks change places before
+// they are taken apart, so that sums of products come out with a block, or half of one, in a lane.
+// A third fewer instructions than turning the sums: as many shuffles as packed bytes, not as codes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx512/pick_words.hpp"
+#include "kernels/loops/pack_act.hpp"
+#include "kernels/loops/unpack/all.hpp"
+
+namespace ggufx::kernels::avx512 {
+namespace {
+
+// Where the codes and the sums of block b of a step (16 blocks) stand: code(b, t) is the place of
+// its values 4t .. 4t + 3, as register * 16 + lane; sum(b) is the lane of what is added up.
+struct BlockOrder { // 16 bytes of each block, a block in a lane
+    static constexpr unsigned sum(unsigned b) { return b; }
+    static constexpr unsigned code(unsigned b, unsigned t) { return 16 * t + b; }
+};
+struct HalfOrder { // two blocks of 32 bytes in a register: b and b + 4
+    static constexpr unsigned sum(unsigned b) { return b; }
+    static constexpr unsigned code(unsigned b, unsigned t) {
+        const unsigned half = 2 * (b / 4 % 2) + t / 4;
+        return 16 * (b / 8 * 4 + t % 4) + 4 * half + b % 4;
+    }
+};
+// 256-blocks, 64 bytes in a register: `quarter` b / 4 of the step is element k of 128 bits, in which
+// lies 16-byte part `part` of it; `nibble`: the low or the high one.
+constexpr unsigned place_of(unsigned nibble, unsigned part, unsigned quarter, unsigned t) {
+    return 16 * (4 * nibble + t % 4) + 4 * part + quarter;
+}
+constexpr unsigned kByQuarters = 0xcccc, kByLanes = 0xaaaa; // lanes of the second 256-block
+struct PairOrder { // Q4_K, Q5_K: low and high nibbles are neighbours
+    static constexpr unsigned kSecond = kByQuarters;
+    static constexpr unsigned sum(unsigned b) { return 4 * (b / 2 % 2 + 2 * (b % 2)) + b / 4; }
+    static constexpr unsigned code(unsigned b, unsigned t) {
+        return place_of(b % 2, 2 * (b / 2 % 2) + t / 4, b / 4, t);
+    }
+};
+struct FarOrder { // Q6_K: the high nibbles are two blocks further
+    static constexpr unsigned kSecond = kByQuarters;
+    static constexpr unsigned sum(unsigned b) { return 4 * (b % 4) + b / 4; }
+    static constexpr unsigned code(unsigned b, unsigned t) {
+        return place_of(b / 2 % 2, 2 * (b % 2) + t / 4, b / 4, t);
+    }
+    static GGUFX_INLINE Vec::Sixteen groups(Vec::Sixteen v) {
+        return Vec::pick<0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15>(v);
+    }
+    static GGUFX_INLINE __m128i side_by_side(__m128i first, __m128i second, unsigned i) {
+        return i == 0 ? _mm_unpacklo_epi16(first, second) : _mm_unpackhi_epi16(first, second);
+    }
+    static constexpr int kOffset = 32;
+    static constexpr unsigned group(unsigned b, unsigned h) {
+        return 16 * (b / 2 % 2) + 4 * (2 * (b % 2) + h) + b / 4;
+    }
+};
+struct SingleOrder { // IQ4_XS: both belong to one block
+    static constexpr unsigned kSecond = kByQuarters;
+    static constexpr unsigned sum(unsigned b) { return 4 * (b % 4) + b / 4; }
+    static constexpr unsigned code(unsigned b, unsigned t) {
+        return place_of(t / 4, b % 4, b / 4, t);
+    }
+};
+struct PlaneOrder { // Q2_K, Q3_K: four planes of two bits, two 256-blocks side by side
+    static constexpr unsigned kSecond = kByLanes;
+    static constexpr unsigned sum(unsigned b) {
+        return 4 * (b / 4 % 2 + b % 4 / 2 * 2) + 2 * (b % 2) + b / 8;
+    }
+    static constexpr unsigned code(unsigned b, unsigned t) {
+        const unsigned lane = 4 * (2 * (b / 4 % 2) + t / 4) + 2 * (t % 2) + b / 8;
+        return 16 * (2 * (b % 4) + t % 4 / 2) + lane;
+    }
+    static GGUFX_INLINE Vec::Sixteen groups(Vec::Sixteen v) {
+        return Vec::pick<0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15>(v);
+    }
+    static GGUFX_INLINE __m128i side_by_side(__m128i first, __m128i second, unsigned i) {
+        return i == 0 ? _mm_unpacklo_epi8(first, second) : _mm_unpackhi_epi8(first, second);
+    }
+    static constexpr int kOffset = 0;
+    static constexpr unsigned group(unsigned b, unsigned h) {
+        return 16 * (b % 4 / 2) + 4 * (2 * (b / 4 % 2) + h) + 2 * (b % 2) + b / 8;
+    }
+};
+struct OffsetPlaneOrder : PlaneOrder { // Q3_K
+    static constexpr int kOffset = 4;
+};
+
+// Of codes with a scale per 16: offsets that are taken off before the scales, else 0.
+template <class O> constexpr int kOffsets = 0;
+template <class O>
+requires requires {
+    O::kOffset;
+}
+constexpr int kOffsets<O> = O::kOffset;
+
+template <class Order> struct LanePlaces {
+    uint8_t code[128], sum[16]; // of dword i of the codes, of block b
+    constexpr LanePlaces() : code(), sum() {
+        for (unsigned b = 0; b < 16; b++) {
+            sum[b] = static_cast<uint8_t>(Order::sum(b));
+            for (unsigned t = 0; t < 8; t++)
+                code[8 * b + t] = static_cast<uint8_t>(Order::code(b, t));
+        }
+    }
+};
+
+// The primitives in an order.
+template <class O> struct LaneVec : Vec {
+    using Order = O;
+    static constexpr LanePlaces<O> kPlaces = {};
+
+    static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; } // until pack() is done
+    // A packed column in row order to this one, numbers of blocks in the order of their sums.
+    static void to_lanes(const Act &act) {
+        const size_t n_steps = (act.k + 511) / 512;
+        for (size_t step = 0; step < n_steps; step++) {
+            alignas(64) int32_t codes[128], sums[16];
+            alignas(64) float d[16], s[16];
+            int8_t *q = act.q + 512 * step;
+            int16_t *s16 = act.s16 + 32 * step;
+            for (unsigned i = 0; i < 128; i++) codes[kPlaces.code[i]] = load_i32le(q + 4 * i);
+            for (unsigned b = 0; b < 16; b++) {
+                const unsigned to = kPlaces.sum[b];
+                d[to] = act.d[16 * step + b];
+                s[to] = act.s[16 * step + b];
+                sums[to] = load_i32le(s16 + 2 * b);
+            }
+            __builtin_memcpy(q, codes, sizeof codes);
+            __builtin_memcpy(act.d + 16 * step, d, sizeof d);
+            if constexpr (kOffsets<O> != 0) {
+                alignas(64) int32_t offsets[32];
+                for (unsigned i = 0; i < 32; i++)
+                    offsets[O::group(i / 2, i % 2)] = kOffsets<O> * s16[i];
+                __builtin_memcpy(act.s + 16 * step, offsets, sizeof offsets / 2);
+                __builtin_memcpy(s16, offsets + 16, sizeof offsets / 2);
+                continue;
+            }
+            __builtin_memcpy(act.s + 16 * step, s, sizeof s);
+            __builtin_memcpy(s16, sums, sizeof sums);
+        }
+    }
+    // The tree of C2, over blocks.
+    static GGUFX_INLINE float tree(const Vf (&l)[1]) {
+        alignas(64) int32_t from[16];
+        for (unsigned b = 0; b < 16; b++) from[b] = kPlaces.sum[b];
+        const Vf ordered[1] = {_mm512_permutexvar_ps(_mm512_load_si512(from), l[0])};
+        return Vec::tree(ordered);
+    }
+
+    // Where scales of 16 take offsets along, these stand in the places of s and s16, ready.
+    static GGUFX_INLINE void take_offsets(Vi (&u)[2], const Act &act, size_t step) {
+        if constexpr (kOffsets<O> != 0) {
+            u[0] = sub_i(u[0], _mm512_load_si512(act.s + 16 * step));
+            u[1] = sub_i(u[1], _mm512_load_si512(act.s16 + 32 * step));
+        }
+    }
+
+    // ---- sums: registers 0..3 and 4..7 of codes
+    static GGUFX_INLINE Vi four_dots(const Vi *c, const int8_t *q) {
+        Vi sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+        for (unsigned t = 0; t < 4; t++) sum = dot(sum, c[t], _mm512_load_si512(q + 64 * t));
+        return sum;
+    }
+    static GGUFX_INLINE void turn(Vi (&v)[4]) {
+        turn_fours(v[0], v[1], v[2], v[3]);
+    }
+
+    // The f16 of two 256-blocks where their lanes are; of two of each that lie in 16 bytes.
+    static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t far) {
+        return _mm512_mask_mov_ps(broadcast_f16(p), O::kSecond, broadcast_f16(p + far));
+    }
+    static GGUFX_INLINE Vi of_blocks(uint32_t first, uint32_t second) {
+        return _mm512_mask_set1_epi32(set1_i(static_cast<int32_t>(first)), O::kSecond,
+                                      static_cast<int32_t>(second));
+    }
+    // Scales of 16 groups of each of two 256-blocks, signed, as sums of 16 come.
+    static GGUFX_INLINE Vi group_scales(Sixteen v, unsigned i) {
+        const auto both = (__m256i)O::groups(v);
+        const __m128i first = _mm256_castsi256_si128(both),
+                      second = _mm256_extracti128_si256(both, 1);
+        return _mm512_cvtepi8_epi32(O::side_by_side(first, second, i));
+    }
+    // Those of minimums, in pairs: as sums of 32 come. (Only PlaneOrder's are asked for.)
+    static GGUFX_INLINE V16 widen_groups(Sixteen v) {
+        const auto both = (__m256i)pick<0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15>(v);
+        return _mm512_cvtepi8_epi16(two_of_16(low_words(both), high_words(both)));
+    }
+    // Words of 16 bits of two 16s side by side.
+    static GGUFX_INLINE __m128i low_words(__m256i v) {
+        return _mm_unpacklo_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    }
+    static GGUFX_INLINE __m128i high_words(__m256i v) {
+        return _mm_unpackhi_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    }
+};
+
+// One sum for a block.
+template <class O> struct SingleLaneVec : LaneVec<O> {
+    static GGUFX_INLINE Vec::Vi pair_sums(Vec::Vi u0, Vec::Vi) { return u0; }
+};
+using BlockLaneVec = SingleLaneVec<BlockOrder>;
+
+// High nibbles may count 16 times, where they are: the sum is shifted.
+GGUFX_INLINE Vec::Vi high_where_they_are(Vec::Vi v) {
+    return _mm512_and_si512(v, _mm512_set1_epi8(static_cast<char>(0xf0)));
+}
+template <class U>
+GGUFX_INLINE void sum_nibbles(Vec::Vi (&u)[2], const Vec::Vi *c, const int8_t *q) {
+    u[0] = U::four_dots(c, q);
+    u[1] = U::template shift_right<4>(U::four_dots(c + 4, q + 256));
+}
+
+} // namespace
+} // namespace ggufx::kernels::avx512

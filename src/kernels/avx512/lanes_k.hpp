@@ -1,0 +1,189 @@
+// lanes.hpp for 256-blocks: Q4_K, Q6_K, IQ4_XS, Q2_K, Q3_K. (Q5_K: its fifth bits take as many
+// instructions in lanes as sums do that are turned.)
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/avx512/lanes_32.hpp"
+
+namespace ggufx::kernels::avx512 {
+namespace {
+
+// 128 bytes of two 256-blocks, in the places of place_of().
+GGUFX_INLINE void load_quarters(Vec::Vi (&v)[4], const uint8_t *first, const uint8_t *second) {
+    v[0] = Vec::load_i(first);
+    v[1] = Vec::load_i(first + 64);
+    v[2] = Vec::load_i(second);
+    v[3] = Vec::load_i(second + 64);
+    Vec::turn_fours(v[0], v[1], v[2], v[3]);
+}
+
+template <> struct UnpackLanes<fmt::Q4_K> : ScaledBlocks<LaneVec<PairOrder>, fmt::Q4_K, 15> {
+    static constexpr bool kInLanes = true;
+    static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
+        Vi v[4];
+        load_quarters(v, b[0].qs, b[1].qs);
+#pragma GCC unroll 4
+        for (unsigned t = 0; t < 4; t++) {
+            c[t] = low_nibbles(v[t]);
+            c[4 + t] = high_where_they_are(v[t]);
+        }
+    }
+    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
+        sum_nibbles<UnpackLanes>(u, c, q);
+    }
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        const Sixteen head = sixteen_at(b, 0);
+        const __m256i six = (__m256i)pick<0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15>(
+            Unpack<fmt::Q4_K>::eights(head));
+        const __m128i words = _mm_unpacklo_epi32(_mm256_castsi256_si128((__m256i)head),
+                                                 _mm256_extracti128_si256((__m256i)head, 1));
+        const __m512 d = _mm512_broadcast_f32x4(_mm_cvtph_ps(words)); // d, dmin, d, dmin
+        return {_mm512_moveldup_ps(d), _mm512_movehdup_ps(d), _mm512_cvtepu8_epi32(low_words(six)),
+                to_float(_mm512_cvtepu8_epi32(high_words(six)))};
+    }
+};
+
+template <>
+struct UnpackLanes<fmt::Q6_K>
+    : ScaledGroups<UnpackLanes<fmt::Q6_K>, LaneVec<FarOrder>, fmt::Q6_K, 0, 63> {
+    static constexpr bool kInLanes = true;
+    static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
+        Vi v[4], high[4];
+        load_quarters(v, b[0].ql, b[1].ql);
+        // two bits of four blocks in a byte, those of the upper lanes brought down
+        const __m512i first =
+            _mm512_setr_epi32(0, 8, 16, 24, 4, 12, 20, 28, 0, 8, 16, 24, 4, 12, 20, 28);
+        const __m512i down = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
+        const Vi qh[2] = {load_i(b[0].qh), load_i(b[1].qh)};
+#pragma GCC unroll 4
+        for (unsigned t = 0; t < 4; t++) {
+            const __m512i index = add_i(first, set1_i(static_cast<int32_t>(t)));
+            high[t] = _mm512_srlv_epi32(_mm512_permutex2var_epi32(qh[0], index, qh[1]), down);
+        }
+#pragma GCC unroll 4
+        for (unsigned t = 0; t < 4; t++) {
+            c[t] = join<0, 4, 0, 6>(v[t], high[t]);
+            c[4 + t] = join<4, 4, 4, 6>(v[t], high[t]);
+        }
+    }
+    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
+        u[0] = four_dots(c, q);
+        u[1] = four_dots(c + 4, q + 256);
+    }
+    static GGUFX_INLINE Sixteen groups(const Block *b) {
+        return Unpack<fmt::Q6_K>::groups(b);
+    }
+};
+
+template <>
+struct UnpackLanes<fmt::IQ4_XS>
+    : TableNibbles<ScaledCodes<SingleLaneVec<SingleOrder>, fmt::IQ4_XS, 128, 241>, fmt::kCodesIq4> {
+    static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
+        Vi v[4];
+        load_quarters(v, b[0].qs, b[1].qs);
+        split(c, v);
+    }
+    static GGUFX_INLINE Scales load_scales(const Block *b) {
+        // block 4 * (k % 2) + part of the 256 in lane 4 * part + k
+        const __m512i low_at =
+            _mm512_setr_epi32(0, 16, 0, 16, 4, 20, 4, 20, 8, 24, 8, 24, 12, 28, 12, 28);
+        const Vi low = of_blocks(load_i32le(b[0].scales_l), load_i32le(b[1].scales_l));
+        const Vi high = of_blocks(load_u16le(b[0].scales_h) << 4, load_u16le(b[1].scales_h) << 4);
+        const Vi four = and_i(_mm512_srlv_epi32(low, low_at), 15);
+        const Vi two = and_i(_mm512_srlv_epi32(high, _mm512_srli_epi32(low_at, 1)), 0x30);
+        return {block_f16(b->d, sizeof(Block)), sub_i(add_i(four, two), set1_i(32))};
+    }
+};
+
+// Planes of two bits where they are, those further up counting 4 and more times: c[2 * j] and
+// c[2 * j + 1] are plane j of dwords 0, 1 and 2, 3 of 16 bytes.
+GGUFX_INLINE void load_planes_of(Vec::Vi (&v)[2], Vec::Vi first, Vec::Vi second) {
+    v[0] = _mm512_unpacklo_epi32(first, second);
+    v[1] = _mm512_unpackhi_epi32(first, second);
+}
+// Sums of planes 0, 1 and of 2, 3, whose shifts are those of `down`, by lanes.
+template <class U>
+GGUFX_INLINE void sum_planes(Vec::Vi (&u)[2], const Vec::Vi *c, const int8_t *q,
+                             const unsigned (&down)[4]) {
+    Vec::Vi plane[4];
+#pragma GCC unroll 4
+    for (unsigned j = 0; j < 4; j++) {
+        plane[j] = Vec::dot(_mm512_setzero_si512(), c[2 * j], Vec::load_i(q + 128 * j));
+        plane[j] = Vec::dot(plane[j], c[2 * j + 1], Vec::load_i(q + 128 * j + 64));
+    }
+#pragma GCC unroll 2
+    for (unsigned i = 0; i < 2; i++) {
+        const Vec::Vi sum = Vec::add_i(_mm512_unpacklo_epi64(plane[2 * i], plane[2 * i + 1]),
+                                       _mm512_unpackhi_epi64(plane[2 * i], plane[2 * i + 1]));
+        const __m512i by =
+            _mm512_set4_epi32(static_cast<int>(down[2 * i + 1]), static_cast<int>(down[2 * i + 1]),
+                              static_cast<int>(down[2 * i]), static_cast<int>(down[2 * i]));
+        u[i] = _mm512_srav_epi32(sum, by);
+    }
+}
+
+template <>
+struct UnpackLanes<fmt::Q2_K>
+    : ScaledGroups<UnpackLanes<fmt::Q2_K>, LaneVec<PlaneOrder>, fmt::Q2_K, 0, 3> {
+    static constexpr bool kInLanes = true;
+    static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
+        Vi v[2];
+        load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++)
+            c[i] =
+                _mm512_and_si512(v[i % 2], _mm512_set1_epi8(static_cast<char>(3 << (i / 2 * 2))));
+    }
+    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
+        sum_planes<UnpackLanes>(u, c, q, {0, 2, 4, 6});
+    }
+    static GGUFX_INLINE Sixteen groups(const Block *b) {
+        return Unpack<fmt::Q2_K>::groups(b);
+    }
+    static GGUFX_INLINE Sixteen mins(const Block *b) {
+        return Unpack<fmt::Q2_K>::mins(b);
+    }
+};
+
+// A third bit: plane 3 is brought down to where plane 2 is, or it had no place in a byte.
+template <>
+struct UnpackLanes<fmt::Q3_K>
+    : ScaledGroups<UnpackLanes<fmt::Q3_K>, LaneVec<OffsetPlaneOrder>, fmt::Q3_K, 0, 7> {
+    static constexpr bool kInLanes = true;
+    static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
+        Vi v[2], high[2];
+        load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
+        // bit 4 * half + j of a byte is of plane j
+        load_planes_of(high, _mm512_broadcast_i64x4(load_half(b[0].hmask)),
+                       _mm512_broadcast_i64x4(load_half(b[1].hmask)));
+        const __m512i down = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4);
+#pragma GCC unroll 2
+        for (auto &h : high) h = _mm512_srlv_epi32(h, down);
+        add_third<0, 0, 2>(c, v, high);
+        add_third<1, 2, 3>(c, v, high);
+        add_third<2, 4, 4>(c, v, high);
+#pragma GCC unroll 2
+        for (auto &two : v) two = _mm512_srli_epi16(two, 2);
+        add_third<3, 4, 3>(c, v, high);
+    }
+    // Plane J of two bits from bit At on, its third bit Up places above where it is.
+    template <unsigned J, unsigned At, unsigned Up>
+    static GGUFX_INLINE void add_third(Vi (&c)[8], const Vi (&v)[2], const Vi (&high)[2]) {
+        const __m512i third = _mm512_set1_epi8(1 << (At + 2));
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 2; i++) {
+            const Vi bit = _mm512_and_si512(_mm512_slli_epi16(high[i], Up), third);
+            c[2 * J + i] = _mm512_ternarylogic_epi64(
+                bit, v[i], _mm512_set1_epi8(static_cast<char>(3 << At)), 0xf8); // bit | v & mask
+        }
+    }
+    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
+        sum_planes<UnpackLanes>(u, c, q, {0, 2, 4, 4});
+    }
+    static GGUFX_INLINE Sixteen groups(const Block *b) {
+        return Unpack<fmt::Q3_K>::groups(b);
+    }
+};
+
+} // namespace
+} // namespace ggufx::kernels::avx512
