@@ -13,11 +13,22 @@
 namespace ggufx {
 namespace kernels {
 
-// One token of a gated delta net.
-struct DeltaStep {
-    float decay; // of the state
-    float beta;  // how much of the difference is written
-    float scale; // of the output
+// What tokens have: that of token t begins at at + t * step.
+struct OfTokens {
+    const float *at;
+    size_t step;
+    const float *of(size_t token) const { return at + token * step; }
+};
+
+// Tokens of a gated delta net, one after another.
+struct DeltaRun {
+    size_t tokens;
+    OfTokens k, q, v; // [n], [n], [rows]
+    OfTokens decay;   // of the state, a number
+    OfTokens beta;    // how much of the difference is written, a number
+    float scale;      // of the output
+    float *out;       // [rows] of each token, out_step apart; may be v's
+    size_t out_step;
 };
 
 struct RowKernels {
@@ -62,25 +73,26 @@ struct RowKernels {
     // not x.
     void (*maxima)(float *y, const float *x, size_t n);
 
-    // ---- recurrent steps of one token; a state m is [rows][n], its rows are independent
+    // ---- recurrent steps; a state m is [rows][n], its rows are independent. What the first token
+    // finds is `before`: m itself, or somewhere else
 
     // Causal convolution of each channel: y[c] = b[c] + sum over j of w[j][c] * x[j][c], for the
-    // columns x[k] of the last k tokens, the oldest first; w[k][n], k <= 8. y may be any x[j].
-    void (*conv)(float *y, const float *const *x, const float *w, const float *b, size_t k,
-                 size_t n);
-    // Per row r: m *= decay; d = beta * (v[r] - m . k); m += d * k; out[r] = (m . q) * scale.
-    // k[n], q[n], v[rows]; out may be v and nothing else that is read.
-    void (*delta)(float *out, float *m, const float *k, const float *q, const float *v, DeltaStep s,
-                  size_t rows, size_t n);
+    // columns x[k] of the last k tokens, the oldest first; w[k][n], w_step apart, k <= 8. y may be
+    // any x[j].
+    void (*conv)(float *y, const float *const *x, const float *w, size_t w_step, const float *b,
+                 size_t k, size_t n);
+    // Per token and row r: m *= decay; d = beta * (v[r] - m . k); m += d * k;
+    // out[r] = (m . q) * scale.
+    void (*delta)(const DeltaRun &run, float *m, const float *before, size_t rows, size_t n);
     // Mamba-2, per row r: m = m * decay + (u[r] * dt) * b; out[r] = m . c. b[n], c[n], u[rows]; out
     // may be u and nothing else that is read.
-    void (*scan)(float *out, float *m, const float *b, const float *c, const float *u, float decay,
-                 float dt, size_t rows, size_t n);
+    void (*scan)(float *out, float *m, const float *before, const float *b, const float *c,
+                 const float *u, float decay, float dt, size_t rows, size_t n);
     // Mamba-1, where each value decays by itself: m = m * exp(dt[r] * a[r]) + (u[r] * dt[r]) * b;
     // out[r] = m . c. a[rows][n], b[n], c[n], u[rows], dt[rows]; out may be u or dt and nothing
     // else that is read.
-    void (*scan_each)(float *out, float *m, const float *a, const float *b, const float *c,
-                      const float *u, const float *dt, size_t rows, size_t n);
+    void (*scan_each)(float *out, float *m, const float *before, const float *a, const float *b,
+                      const float *c, const float *u, const float *dt, size_t rows, size_t n);
 };
 
 namespace {

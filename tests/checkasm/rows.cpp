@@ -136,6 +136,10 @@ void check_all(const Kernels *const *sets, size_t n_sets) {
         for (const Fill kind : kFills)
             for (int i = 0; i < 3; i++) checker.check(sets, n_sets, kind, random);
     }
+    for (size_t rows = 0; rows < 8; rows++) { // of heads that stay in registers
+        Checker checker({128, rows});
+        for (const Fill kind : kFills) checker.check(sets, n_sets, kind, random);
+    }
     for (const size_t n : {256u, 511u, 1000u, 1025u, 2048u, 4099u}) {
         Checker checker({n, 5});
         for (const Fill kind : kFills) checker.check(sets, n_sets, kind, random);

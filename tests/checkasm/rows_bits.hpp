@@ -51,11 +51,14 @@ constexpr uint64_t kBits[] = {
     0xc60f2ef8f96089a6, // conv over a column
     0x61a20dd57776d4ab, // delta
     0x61a20dd57776d4ab, // delta over v
+    0x6da57f9a63a90b8d, // delta over tokens
     0x381492025f637ca3, // scan
     0x381492025f637ca3, // scan over u
+    0x69b28826d289a029, // scan from another state
     0xfe6501df96a82f30, // scan_each
     0xfe6501df96a82f30, // scan_each over u
     0xfe6501df96a82f30, // scan_each over dt
+    0xfd912202a463a47b, // scan_each from another state
 };
 
 } // namespace rowsteps

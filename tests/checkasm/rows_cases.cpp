@@ -18,20 +18,39 @@ constexpr unsigned only(Vector vector) {
 void run_conv(const RowKernels &k, const Memory &m, const Numbers &c, float *to, const float *b) {
     const float *columns[kConvTaps];
     for (size_t j = 0; j < kConvTaps; j++) columns[j] = m.at(kTaps) + j * N;
-    k.conv(to, columns, m.at(kWeights), b, c.n_taps, N);
+    k.conv(to, columns, m.at(kWeights), N, b, c.n_taps, N);
 }
 
 void run_delta(const RowKernels &k, const Memory &m, const Numbers &c, float *to) {
-    k.delta(to, m.at(kState), m.at(kW), m.at(kX), m.at(kV), c.delta, m.shape().rows, N);
+    const OfTokens decay = {&c.delta.decay, 0}, beta = {&c.delta.beta, 0};
+    const DeltaRun run = {
+        1, {m.at(kW), 0}, {m.at(kX), 0}, {m.at(kV), 0}, decay, beta, c.delta.scale, to, 0};
+    k.delta(run, m.at(kState), m.at(kState), m.shape().rows, N);
 }
 
-void run_scan(const RowKernels &k, const Memory &m, const Numbers &c, float *to) {
-    k.scan(to, m.at(kState), m.at(kW), m.at(kX), m.at(kV), c.delta.decay, c.s, m.shape().rows, N);
+// From another state; each token writes over the values of the one before.
+void run_delta_tokens(const RowKernels &k, const Memory &m, const Numbers &c) {
+    const float numbers[] = {c.delta.decay, c.s, c.delta.beta, 0.5f, c.eps};
+    const DeltaRun run = {3,
+                          {m.at(kTaps), N},
+                          {m.at(kWeights), N},
+                          {m.at(kV), 0},
+                          {numbers, 1},
+                          {numbers + 2, 1},
+                          c.delta.scale,
+                          m.at(kV),
+                          0};
+    k.delta(run, m.at(kState), m.at(kRates), m.shape().rows, N);
 }
 
-void run_scan_each(const RowKernels &k, const Memory &m, float *to) {
-    k.scan_each(to, m.at(kState), m.at(kRates), m.at(kW), m.at(kX), m.at(kV), m.at(kDt),
-                m.shape().rows, N);
+void run_scan(const RowKernels &k, const Memory &m, const Numbers &c, float *to, Vector before) {
+    k.scan(to, m.at(kState), m.at(before), m.at(kW), m.at(kX), m.at(kV), c.delta.decay, c.s,
+           m.shape().rows, N);
+}
+
+void run_scan_each(const RowKernels &k, const Memory &m, float *to, Vector before) {
+    k.scan_each(to, m.at(kState), m.at(before), m.at(kRates), m.at(kW), m.at(kX), m.at(kV),
+                m.at(kDt), m.shape().rows, N);
 }
 
 } // namespace
@@ -189,21 +208,31 @@ for (size_t i = N / 64 + 1; i < N; i++) m.at(kY)[i] = m.at(kY)[0];
 , {"delta over v", only(kState) | only(kV), RUN{run_delta(k, m, c, m.at(kV));
 }
 }
-, {"scan", only(kState) | only(kOut), RUN{run_scan(k, m, c, m.at(kOut));
+, {"delta over tokens", only(kState) | only(kV), RUN{run_delta_tokens(k, m, c);
+}
+}
+, {"scan", only(kState) | only(kOut), RUN{run_scan(k, m, c, m.at(kOut), kState);
 }
 , true
 }
-, {"scan over u", only(kState) | only(kV), RUN{run_scan(k, m, c, m.at(kV));
+, {"scan over u", only(kState) | only(kV), RUN{run_scan(k, m, c, m.at(kV), kState);
 }
 }
-, {"scan_each", only(kState) | only(kOut), RUN{run_scan_each(k, m, m.at(kOut));
+, {"scan from another state", only(kState) | only(kOut), RUN{run_scan(k, m, c, m.at(kOut), kRates);
+}
+}
+, {"scan_each", only(kState) | only(kOut), RUN{run_scan_each(k, m, m.at(kOut), kState);
 }
 , true
 }
-, {"scan_each over u", only(kState) | only(kV), RUN{run_scan_each(k, m, m.at(kV));
+, {"scan_each over u", only(kState) | only(kV), RUN{run_scan_each(k, m, m.at(kV), kState);
 }
 }
-, {"scan_each over dt", only(kState) | only(kDt), RUN{run_scan_each(k, m, m.at(kDt));
+, {"scan_each over dt", only(kState) | only(kDt), RUN{run_scan_each(k, m, m.at(kDt), kState);
+}
+}
+, {"scan_each from another state", only(kState) | only(kOut),
+   RUN{run_scan_each(k, m, m.at(kOut), kRates);
 }
 }
 ,

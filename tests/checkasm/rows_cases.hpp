@@ -26,7 +26,9 @@ struct Shape {
 
 struct Numbers {
     float s, eps;
-    ggufx::kernels::DeltaStep delta;
+    struct {
+        float decay, beta, scale;
+    } delta;
     size_t n_taps;
 };
 
@@ -67,7 +69,7 @@ struct Case {
     bool timed = false; // has a line in the table of times
 };
 
-constexpr size_t kCaseCount = 48;
+constexpr size_t kCaseCount = 51;
 extern const Case kCases[kCaseCount];
 
 } // namespace rowsteps

@@ -199,7 +199,7 @@ void Text::conv(size_t k, size_t n) {
     for (size_t j = 0; j < k; j++) columns[j] = x.data() + j * n;
     for (const float *bias : {b.data(), static_cast<const float *>(nullptr)}) {
         Values y(n);
-        k_.conv(y.data(), columns, w.data(), bias, k, n);
+        k_.conv(y.data(), columns, w.data(), n, bias, k, n);
         for (size_t c = 0; c < n; c++) {
             Terms terms;
             if (bias) terms.add(bias[c]);
@@ -212,13 +212,22 @@ void Text::conv(size_t k, size_t n) {
 void Text::recurrent(size_t rows, size_t n) {
     const Values m = fill(rows * n, 2.0f), key = fill(n, 1.0f), query = fill(n, 1.0f),
                  v = fill(rows, 3.0f), rates = fill(rows * n, 2.0f), dt = fill(rows, 1.0f);
-    const DeltaStep s = {0.9f, 0.7f, 0.3f};
+    const struct { float decay, beta, scale; } s = {0.9f, 0.7f, 0.3f};
     Values delta = m, scan = m, each = m, out(3 * rows);
-    k_.delta(out.data(), delta.data(), key.data(), query.data(), v.data(), s, rows, n);
-    k_.scan(out.data() + rows, scan.data(), key.data(), query.data(), v.data(), 0.9f, 0.2f, rows,
-            n);
-    k_.scan_each(out.data() + 2 * rows, each.data(), rates.data(), key.data(), query.data(),
-                 v.data(), dt.data(), rows, n);
+    k_.delta({1,
+              {key.data(), 0},
+              {query.data(), 0},
+              {v.data(), 0},
+              {&s.decay, 0},
+              {&s.beta, 0},
+              s.scale,
+              out.data(),
+              0},
+             delta.data(), m.data(), rows, n);
+    k_.scan(out.data() + rows, scan.data(), m.data(), key.data(), query.data(), v.data(), 0.9f,
+            0.2f, rows, n);
+    k_.scan_each(out.data() + 2 * rows, each.data(), m.data(), rates.data(), key.data(),
+                 query.data(), v.data(), dt.data(), rows, n);
     for (size_t r = 0; r < rows; r++) {
         Terms found, read[3];
         for (size_t i = 0; i < n; i++) found.add(double(m[r * n + i]) * s.decay * key[i]);

@@ -10,12 +10,12 @@
 namespace ggufx::kernels::scalar {
 namespace {
 
-inline void conv(float *y, const float *const *x, const float *w, const float *b, size_t k,
-                 size_t n) {
+inline void conv(float *y, const float *const *x, const float *w, size_t w_step, const float *b,
+                 size_t k, size_t n) {
     for (size_t c = 0; c < n; c++) {
         float sum = b ? b[c] : 0.0f;
         for (size_t j = 0; j < k; j++)
-            sum = j == 0 && !b ? w[c] * x[0][c] : fmaf(w[j * n + c], x[j][c], sum);
+            sum = j == 0 && !b ? w[c] * x[0][c] : fmaf(w[j * w_step + c], x[j][c], sum);
         y[c] = canonical_nan(sum);
     }
 }
@@ -27,31 +27,35 @@ inline float dot(const float *a, const float *b, size_t n) {
     return tree(lanes) + 0.0f;
 }
 
-inline void delta(float *out, float *m, const float *k, const float *q, const float *v, DeltaStep s,
-                  size_t rows, size_t n) {
-    for (size_t r = 0; r < rows; r++, m += n) {
-        for (size_t i = 0; i < n; i++) m[i] = m[i] * s.decay;
-        const float d = s.beta * (v[r] - dot(m, k, n));
-        for (size_t i = 0; i < n; i++) m[i] = canonical_nan(fmaf(d, k[i], m[i]));
-        out[r] = canonical_nan(dot(m, q, n) * s.scale);
+inline void delta(const DeltaRun &run, float *m, const float *before, size_t rows, size_t n) {
+    for (size_t t = 0; t < run.tokens; t++, before = m) {
+        const float *k = run.k.of(t), *q = run.q.of(t), *v = run.v.of(t);
+        const float decay = *run.decay.of(t), beta = *run.beta.of(t);
+        float *out = run.out + t * run.out_step, *row = m;
+        for (size_t r = 0; r < rows; r++, row += n) {
+            for (size_t i = 0; i < n; i++) row[i] = before[r * n + i] * decay;
+            const float d = beta * (v[r] - dot(row, k, n));
+            for (size_t i = 0; i < n; i++) row[i] = canonical_nan(fmaf(d, k[i], row[i]));
+            out[r] = canonical_nan(dot(row, q, n) * run.scale);
+        }
     }
 }
 
-inline void scan(float *out, float *m, const float *b, const float *c, const float *u, float decay,
-                 float dt, size_t rows, size_t n) {
-    for (size_t r = 0; r < rows; r++, m += n) {
+inline void scan(float *out, float *m, const float *before, const float *b, const float *c,
+                 const float *u, float decay, float dt, size_t rows, size_t n) {
+    for (size_t r = 0; r < rows; r++, m += n, before += n) {
         const float t = u[r] * dt;
-        for (size_t i = 0; i < n; i++) m[i] = canonical_nan(fmaf(t, b[i], m[i] * decay));
+        for (size_t i = 0; i < n; i++) m[i] = canonical_nan(fmaf(t, b[i], before[i] * decay));
         out[r] = canonical_nan(dot(m, c, n));
     }
 }
 
-inline void scan_each(float *out, float *m, const float *a, const float *b, const float *c,
-                      const float *u, const float *dt, size_t rows, size_t n) {
-    for (size_t r = 0; r < rows; r++, m += n, a += n) {
+inline void scan_each(float *out, float *m, const float *before, const float *a, const float *b,
+                      const float *c, const float *u, const float *dt, size_t rows, size_t n) {
+    for (size_t r = 0; r < rows; r++, m += n, before += n, a += n) {
         const float t = u[r] * dt[r];
         for (size_t i = 0; i < n; i++)
-            m[i] = canonical_nan(fmaf(t, b[i], m[i] * exp_f32(dt[r] * a[i])));
+            m[i] = canonical_nan(fmaf(t, b[i], before[i] * exp_f32(dt[r] * a[i])));
         out[r] = canonical_nan(dot(m, c, n));
     }
 }

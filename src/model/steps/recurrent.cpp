@@ -23,37 +23,59 @@ struct Inputs {
     }
 };
 
+// Columns at .. at + n - 1 of a row.
+void convolve(const Context &c, const step::Conv &s, const Inputs &in, size_t row, size_t at,
+              size_t n) {
+    const float *w = c.program.vector(s.w), *b = c.program.vector(s.b);
+    const float *taps[kMaxTaps];
+    for (uint32_t j = 0; j < s.taps; j++) taps[j] = in.row(row - in.first + j) + at;
+    float *out = c.at(s.out, row) + at;
+    c.rows.conv(out, taps, w + at, s.in.width, b ? b + at : nullptr, s.taps, n);
+    if (s.activate) c.rows.silu(out, nullptr, n);
+}
+
 // Ascending: tail_out may be tail_in.
 void keep_tail(const Inputs &inputs, float *tail_out, size_t n) {
     for (size_t i = 0; i < inputs.n_tail; i++)
         memmove(tail_out + i * inputs.width, inputs.row(i + n), inputs.width * sizeof(float));
 }
 
-// Rows first .. first + count - 1, of n values, of the state of a run, which works on them in place.
-// Between tokens that are computed again and new ones they are left where the cache wants them.
+// Rows first .. first + count - 1, of n values, of the state of a run. Between tokens that are
+// computed again and new ones they are left where the cache wants them.
 class StateRows {
 public:
     StateRows(const Context &c, size_t part, size_t first, size_t count, size_t n)
-        : begin(c.parts[part].row), end(begin + c.parts[part].n),
+        : begin_(c.parts[part].row), end_(begin_ + c.parts[part].n),
           n_bytes_(count * n * sizeof(float)) {
         const state::Step &memory = c.memory[part];
         m_ = memory.state_out + first * n;
-        const float *before = memory.state_in + first * n;
-        if (m_ != before) memcpy(m_, before, n_bytes_);
+        before_ = memory.state_in + first * n;
         kept_ = memory.state_kept ? memory.state_kept + first * n : nullptr;
-        fresh_ = kept_ ? begin + c.n_again(c.parts[part]) : end;
+        fresh_ = kept_ ? begin_ + c.n_again(c.parts[part]) : end_;
     }
-    // Of a token, before it.
-    float *at(size_t row) const {
-        if (row == fresh_) memcpy(kept_, m_, n_bytes_);
-        return m_;
+    // tokens(row, n, m, before): the next n tokens, from that of row `row` on, make m of `before`,
+    // which may be m.
+    template <class Tokens> void run(const Tokens &tokens) const {
+        const float *before = before_;
+        if (fresh_ != begin_) {
+            tokens(begin_, fresh_ - begin_, m_, before);
+            before = m_;
+        }
+        if (fresh_ == end_) return;
+        if (kept_ != before) memcpy(kept_, before, n_bytes_);
+        tokens(fresh_, end_ - fresh_, m_, before);
     }
-
-    const size_t begin, end; // of the run's tokens
+    // The same token by token: token(row, m, before).
+    template <class Token> void each(const Token &token) const {
+        run([&](size_t row, size_t n, float *m, const float *before) {
+            for (size_t i = 0; i < n; i++, before = m) token(row + i, m, before);
+        });
+    }
 
 private:
-    size_t n_bytes_, fresh_;
+    size_t begin_, end_, fresh_, n_bytes_; // of the run's tokens
     float *m_, *kept_;
+    const float *before_;
 };
 
 // Rows first .. first + count - 1 of the matrix of a head over the tokens of a run.
@@ -62,14 +84,23 @@ void delta_rows(const Context &c, const step::Delta &s, size_t part, size_t head
     const size_t n = s.values;
     const size_t key = s.interleaved ? head % s.key_heads : head / (s.heads / s.key_heads);
     const float scale = static_cast<float>(1.0 / sqrt(static_cast<double>(n)));
+    const auto of = [&c](const View &v, size_t row, size_t at) -> kernels::OfTokens {
+        return {c.at(v, row) + at, c.stride(v)};
+    };
     const StateRows rows(c, part, head * n + first, count, n);
-    for (size_t row = rows.begin; row < rows.end; row++) {
-        const kernels::DeltaStep numbers = {c.at(s.decay, row)[head], c.at(s.beta, row)[head],
-                                            scale};
-        c.rows.delta(c.at(s.out, row) + head * n + first, rows.at(row), c.at(s.k, row) + key * n,
-                     c.at(s.q, row) + key * n, c.at(s.v, row) + head * n + first, numbers, count,
-                     n);
-    }
+    rows.run([&](size_t row, size_t n_tokens, float *m, const float *before) {
+        const size_t at = head * n + first;
+        const kernels::DeltaRun run = {n_tokens,
+                                       of(s.k, row, key * n),
+                                       of(s.q, row, key * n),
+                                       of(s.v, row, at),
+                                       of(s.decay, row, head),
+                                       of(s.beta, row, head),
+                                       scale,
+                                       c.at(s.out, row) + at,
+                                       c.stride(s.out)};
+        c.rows.delta(run, m, before, count, n);
+    });
 }
 
 // Values first .. first + count - 1 of a head over the tokens of a run.
@@ -78,10 +109,11 @@ void scan_rows(const Context &c, const step::Scan &s, size_t part, size_t head, 
     const size_t n = s.b.width / s.groups, at = head * (s.u.width / s.heads) + first;
     const size_t group = head / (s.heads / s.groups);
     const StateRows rows(c, part, at, count, n);
-    for (size_t row = rows.begin; row < rows.end; row++)
-        c.rows.scan(c.at(s.out, row) + at, rows.at(row), c.at(s.b, row) + group * n,
+    rows.each([&](size_t row, float *m, const float *before) {
+        c.rows.scan(c.at(s.out, row) + at, m, before, c.at(s.b, row) + group * n,
                     c.at(s.c, row) + group * n, c.at(s.u, row) + at, c.at(s.decay, row)[head],
                     c.at(s.dt, row)[head], count, n);
+    });
 }
 
 void scan_each_rows(const Context &c, const step::ScanEach &s, size_t part, size_t first,
@@ -89,9 +121,10 @@ void scan_each_rows(const Context &c, const step::ScanEach &s, size_t part, size
     const size_t n = s.b.width;
     const float *a = c.program.vector(s.a) + first * n;
     const StateRows rows(c, part, first, count, n);
-    for (size_t row = rows.begin; row < rows.end; row++)
-        c.rows.scan_each(c.at(s.out, row) + first, rows.at(row), a, c.at(s.b, row), c.at(s.c, row),
+    rows.each([&](size_t row, float *m, const float *before) {
+        c.rows.scan_each(c.at(s.out, row) + first, m, before, a, c.at(s.b, row), c.at(s.c, row),
                          c.at(s.u, row) + first, c.at(s.dt, row) + first, count, n);
+    });
 }
 
 // A task has some rows of the state of a head of `rows` of n values and runs over the tokens of a
@@ -99,7 +132,7 @@ void scan_each_rows(const Context &c, const step::ScanEach &s, size_t part, size
 template <class Body>
 Status for_states(const Context &c, size_t heads, size_t rows, size_t n, Failure *failure,
                   const Body &body) {
-    constexpr size_t kRows = 16;
+    constexpr size_t kRows = 24; // of which some kernels take three at a time, others four
     const size_t cuts = (rows + kRows - 1) / kRows, per_part = heads * cuts;
     const size_t tokens = c.n / c.n_parts + 1;
     const Status status =
@@ -124,15 +157,18 @@ Status run(const Context &c, const step::Conv &s, Failure *failure) {
     const auto inputs = [&](size_t part) {
         return Inputs{c.memory[part].tail_in, s.taps - 1u, s.in.width, c.parts[part].row, c, s.in};
     };
-    const float *w = c.program.vector(s.w), *b = c.program.vector(s.b);
-    const Status status = for_rows(c.host(), c.n, size_t{s.taps} * s.in.width, [&](size_t row) {
-        const size_t part = c.part_of(row);
-        const Inputs in = inputs(part);
-        const float *taps[kMaxTaps];
-        for (uint32_t j = 0; j < s.taps; j++) taps[j] = in.row(row - in.first + j);
-        float *out = c.at(s.out, row);
-        c.rows.conv(out, taps, w, b, s.taps, s.in.width);
-        if (s.activate) c.rows.silu(out, nullptr, s.in.width);
+    // Some rows a task, by pieces of their columns: weights and the tokens before stay in the first
+    // cache.
+    constexpr size_t kRows = 16, kColumns = 512;
+    const size_t tasks = (c.n + kRows - 1) / kRows;
+    const size_t values = (c.n < kRows ? c.n : kRows) * s.taps * s.in.width;
+    const Status status = for_rows(c.host(), tasks, values, [&](size_t task) {
+        const size_t end = c.n - task * kRows < kRows ? c.n : (task + 1) * kRows;
+        for (size_t at = 0; at < s.in.width; at += kColumns) {
+            const size_t n = s.in.width - at < kColumns ? s.in.width - at : kColumns;
+            for (size_t row = task * kRows; row < end; row++)
+                convolve(c, s, inputs(c.part_of(row)), row, at, n);
+        }
     });
     if (status != Status::ok) return executor_failed(status, failure);
     for (size_t p = 0; p < c.n_parts; p++) {
