@@ -14,6 +14,8 @@ struct Kernels;
 
 namespace ggufx::matmul {
 
+constexpr size_t kTileColumns = 4; // calls with fewer columns are dot products of rows
+
 // Rows of blocks of one type; stride >= bytes of a row of n_cols values.
 struct Weights {
     uint32_t type;

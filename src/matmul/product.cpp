@@ -3,6 +3,7 @@
 // change a bit.
 // SPDX-License-Identifier: MIT
 #include "matmul/product.hpp"
+#include "base/cpu.hpp"
 
 #include <inttypes.h>
 
@@ -40,6 +41,13 @@ Status explain(Status status, Failure *failure) {
     return set_failure(failure, status, {}, "the host's executor failed");
 }
 
+// Zen 5 has both; of the others that do none minds.
+Rows rows_of(const Weights &w) {
+    constexpr uint64_t wants_near = cpu::avx512 | cpu::avxvnni;
+    return {w.data, static_cast<size_t>(w.stride), static_cast<size_t>(w.n_rows),
+            static_cast<size_t>(w.n_cols), (cpu::features() & wants_near) == wants_near};
+}
+
 void store_zeros(float *y, size_t ldy, size_t n_rows, size_t n) {
     for (size_t c = 0; c < n; c++) {
         for (size_t r = 0; r < n_rows; r++) y[c * ldy + r] = 0.0f;
@@ -59,8 +67,13 @@ public:
         if (w.k == 0) store_zeros(p.y, p.ldy, w.n, n_);
         if (w.k == 0 || w.n == 0 || n_ == 0) return Status::ok;
         if (!call_.dots(n_)) {
-            const Tiles tiles = {w, n_, x_, ldx_, p.y, p.ldy, nullptr, 1};
-            return multiply_tiles(call_, p.w.type, &tiles, 1, {nullptr, 0}, failure);
+            Status status = Status::ok;
+            if (n_tiles_ > 0 &&
+                (n_tiles_ == kListed || p.w.type != tiles_type_ || w.k != tiles_[0].w.k))
+                status = end_tiles(failure);
+            tiles_type_ = p.w.type;
+            tiles_[n_tiles_++] = {w, n_, x_, ldx_, p.y, p.ldy, nullptr, 1};
+            return status;
         }
         for (size_t c = 0; c < n_; c += kDotColumns) {
             const Status status = add_columns(p, w, c, failure);
@@ -70,12 +83,23 @@ public:
     }
     // Whatever is still waiting for others.
     Status end(Failure *failure) {
+        const Status status = end_tiles(failure);
+        return status == Status::ok ? end_dots(failure) : status;
+    }
+
+private:
+    Status end_dots(Failure *failure) {
         const size_t n_list = n_list_;
         n_list_ = 0;
         return multiply_dots(call_, list_, n_list, {nullptr, 0}, failure);
     }
-
-private:
+    // Those waiting have the same columns, type and length of rows.
+    Status end_tiles(Failure *failure) {
+        const size_t n_tiles = n_tiles_;
+        n_tiles_ = 0;
+        if (n_tiles == 0) return Status::ok;
+        return multiply_tiles(call_, tiles_type_, tiles_, n_tiles, {nullptr, 0}, failure);
+    }
     // Up to kDotColumns columns from `first` on.
     Status add_columns(const Product &p, const Rows &w, size_t first, Failure *failure) {
         const size_t n = n_ - first < kDotColumns ? n_ - first : kDotColumns;
@@ -85,13 +109,15 @@ private:
             dots.x[c] = x_ + (first + c) * ldx_;
             dots.y[c] = p.y + (first + c) * p.ldy;
         }
-        return n_list_ == kListed ? end(failure) : Status::ok;
+        return n_list_ == kListed ? end_dots(failure) : Status::ok;
     }
 
     Call &call_;
     const float *x_;
-    size_t ldx_, n_, n_list_ = 0;
+    size_t ldx_, n_, n_list_ = 0, n_tiles_ = 0;
+    uint32_t tiles_type_ = 0;
     Dots list_[kListed];
+    Tiles tiles_[kListed];
 };
 
 } // namespace

@@ -10,7 +10,6 @@
 
 namespace ggufx::matmul {
 
-constexpr size_t kTileColumns = 4; // calls with fewer columns are dot products of rows
 constexpr size_t kDotColumns = kTileColumns - 1;
 constexpr size_t kListed = 16; // matrices that share a fork and join
 
@@ -94,10 +93,7 @@ size_t column_bytes(const Call &call, uint32_t type, size_t k);
 
 // Type and shape of weights, and that their type can be multiplied.
 Status check_product(const kernels::Kernels &kernels, const Weights &w, Failure *failure);
-inline kernels::Rows rows_of(const Weights &w) {
-    return {w.data, static_cast<size_t>(w.stride), static_cast<size_t>(w.n_rows),
-            static_cast<size_t>(w.n_cols)};
-}
+kernels::Rows rows_of(const Weights &w);
 void store_zeros(float *y, size_t ldy, size_t n_rows, size_t n);
 
 // Why a call cannot go on; explain() adds the text to a status that has none yet.
@@ -106,7 +102,7 @@ Status too_long(const Call &call, size_t k, size_t need, Failure *failure);
 Status no_workspace(Failure *failure);
 
 inline kernels::Rows slice(const kernels::Rows &w, size_t first, size_t count) {
-    return {w.data + first * w.stride, w.stride, count, w.k};
+    return {w.data + first * w.stride, w.stride, count, w.k, w.near};
 }
 
 } // namespace ggufx::matmul

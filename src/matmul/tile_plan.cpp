@@ -63,10 +63,19 @@ Share share_of(const TileKernel &kernel, const Tiles &tiles, size_t room, uint32
     return {best < all - part ? best : all - part, part};
 }
 
+size_t same_columns(const Tiles *list, size_t n_list) {
+    const Tiles &one = list[0];
+    size_t n = 1;
+    while (n < n_list && !one.order && !list[n].order && list[n].x == one.x &&
+           list[n].ldx == one.ldx && list[n].n == one.n && list[n].w.k == one.w.k)
+        n++;
+    return n;
+}
+
 size_t wanted_bytes(const TileKernel &kernel, const Tiles *list, size_t n_list, const Share &share,
                     size_t room) {
     size_t n_bytes = 0;
-    for (size_t i = 0; i < n_list && i < kListed; i++) {
+    for (size_t i = 0; i < n_list; i += same_columns(list + i, n_list - i)) {
         const size_t n = most_columns(kernel, list[i], share, room);
         n_bytes += kernel.bytes(list[i].w.k, n, list[i].order != nullptr);
     }

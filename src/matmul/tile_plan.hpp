@@ -27,6 +27,9 @@ size_t columns_that_fit(const TileKernel &kernel, const Tiles &tiles, size_t n, 
 // Columns worth taking at once. `room`: memory for their packed form.
 size_t most_columns(const TileKernel &kernel, const Tiles &tiles, const Share &share, size_t room);
 
+// How many of the list, from its first on, have the columns of the first.
+size_t same_columns(const Tiles *list, size_t n_list);
+
 // Bytes of all columns of the list side by side, as far as they are worth taking at once.
 size_t wanted_bytes(const TileKernel &kernel, const Tiles *list, size_t n_list, const Share &share,
                     size_t room);

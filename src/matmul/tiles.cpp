@@ -1,4 +1,5 @@
 // n >= 4 columns: two loops per batch, the first packs columns, the second runs over tiles of rows.
+// Matrices that meet the same columns share their packed form.
 // SPDX-License-Identifier: MIT
 #include "matmul/tile_plan.hpp"
 
@@ -23,7 +24,9 @@ struct Job {
     size_t first, n;
     GemmAct act;
     uint8_t *packed;
+    bool owns; // the packed columns, else those of the job before
 
+    size_t columns_to_pack() const { return owns ? n : 0; }
     size_t n_tiles(size_t tile_rows) const { return (tiles->w.n + tile_rows - 1) / tile_rows; }
 };
 
@@ -34,17 +37,18 @@ public:
         used_ = share.bytes() * call.host.max_workers();
     }
     bool empty() const { return n_jobs_ == 0; }
-    bool full() const { return n_jobs_ == kListed; }
+    bool has_place_for(size_t n_jobs) const { return n_jobs <= kListed - n_jobs_; }
     size_t room() const { return memory_.n_bytes - used_; }
 
-    // n columns whose packed form fits room(); not when full.
-    void add(const Tiles &tiles, size_t first, size_t n) {
+    // n columns whose packed form fits room(), or those of the job before; there is a place.
+    void add(const Tiles &tiles, size_t first, size_t n, bool shared) {
         Job &job = jobs_[n_jobs_++];
         job.tiles = &tiles;
         job.first = first;
         job.n = n;
-        job.packed = memory_.data + used_;
-        used_ += kernel_.bytes(tiles.w.k, n, tiles.order != nullptr);
+        job.owns = !shared;
+        job.packed = shared ? (&job - 1)->packed : memory_.data + used_;
+        if (!shared) used_ += kernel_.bytes(tiles.w.k, n, tiles.order != nullptr);
         const bool copied = kernel_.copies && tiles.order;
         const float *x = copied ? reinterpret_cast<const float *>(job.packed) : tiles.column(first);
         job.act = {job.packed, x, copied ? tiles.w.k : tiles.ldx, n, tiles.w.k};
@@ -65,7 +69,7 @@ private:
     Loop columns() const {
         const size_t group = kernel_.gemm->column_group;
         size_t n = 0;
-        for (size_t i = 0; i < n_jobs_; i++) n += jobs_[i].n;
+        for (size_t i = 0; i < n_jobs_; i++) n += jobs_[i].columns_to_pack();
         return {n,
                 group,
                 group,
@@ -102,11 +106,12 @@ private:
         const auto *batch = static_cast<const Batch *>(self);
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i++) {
             const Job &job = batch->jobs_[i];
-            if (first >= job.n) {
-                first -= job.n;
+            const size_t n_own = job.columns_to_pack();
+            if (first >= n_own) {
+                first -= n_own;
                 continue;
             }
-            const size_t n = job.n - first < count ? job.n - first : count;
+            const size_t n = n_own - first < count ? n_own - first : count;
             batch->pack_columns(job, first, n);
             first = 0;
             count -= n;
@@ -206,18 +211,21 @@ Status multiply_list(Call &call, const TileKernel &kernel, const Tiles *list, si
                      const Share &share, const Memory &memory) {
     Batch batch(call, kernel, share, memory);
     const size_t shares = share.bytes() * call.host.max_workers();
-    for (size_t i = 0; i < n_list; i++) {
+    for (size_t i = 0, n_same; i < n_list; i += n_same) {
         const Tiles &tiles = list[i];
+        n_same = same_columns(list + i, n_list - i);
         const size_t most = most_columns(kernel, tiles, share, memory.n_bytes - shares);
         for (size_t first = 0; first < tiles.n;) {
             const size_t left = tiles.n - first, wanted = left < most ? left : most;
-            size_t n = batch.full() ? 0 : columns_that_fit(kernel, tiles, wanted, batch.room());
+            size_t n = 0;
+            if (batch.has_place_for(n_same))
+                n = columns_that_fit(kernel, tiles, wanted, batch.room());
             if (n < wanted && !batch.empty()) { // rather all of them in the next batch
                 const Status status = batch.run();
                 if (status != Status::ok) return status;
                 n = columns_that_fit(kernel, tiles, wanted, batch.room());
             }
-            batch.add(tiles, first, n);
+            for (size_t j = 0; j < n_same; j++) batch.add(list[i + j], first, n, j > 0);
             first += n;
         }
     }
