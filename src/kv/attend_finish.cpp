@@ -62,16 +62,13 @@ void add_mean(const AttendCall &call, float *x, const float *mu, float l, uint32
     for (uint32_t j = whole; j < n; j++) x[j] = __builtin_fmaf(mu[j], l, x[j]);
 }
 
-// The values of a row, both bases together, in x.
-void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x) {
+// The values of a row, both bases together, in x or where they are.
+const float *join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x) {
     const RowSums &total = group.total;
     const Layer &layer = *call.layer;
     const uint32_t n = call.state->config.head_dim_v, all = call.state->config.sum_dim();
     const float *own = total.o[kOwnBasis] + size_t{r} * stride_of(call);
-    if (!total.used[kTypeBasis]) {
-        memcpy(x, own, n * sizeof(float));
-        return;
-    }
+    if (!total.used[kTypeBasis]) return own;
     memcpy(x, total.o[kTypeBasis] + size_t{r} * stride_of(call),
            padded_values(*layer.v, all) * sizeof(float));
     call.kernels->unrotate(layer.v->transform, x, transformed_values(*layer.v, all));
@@ -82,6 +79,26 @@ void join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x
         x[j] =
             __builtin_fmaf(calibration.mu_k[j], total.l[kTypeBasis][r], x[j] * calibration.eq_k[j]);
     for (uint32_t j = 0; total.used[kOwnBasis] && j < n; j++) x[j] = x[j] + own[j];
+    return x;
+}
+
+typedef float Four __attribute__((vector_size(16)));
+typedef uint32_t FourBits __attribute__((vector_size(16)));
+
+// out[j] = x[j] / l + 0, with one NaN.
+void divide(float *out, const float *x, float l, uint32_t n) {
+    uint32_t j = 0;
+    for (; j + 4 <= n; j += 4) {
+        Four v;
+        memcpy(&v, x + j, sizeof v);
+        v = v / l + 0.0f;
+        const FourBits number = static_cast<FourBits>(v == v);
+        FourBits bits;
+        memcpy(&bits, &v, sizeof bits);
+        bits = (bits & number) | (kCanonicalNan & ~number);
+        memcpy(out + j, &bits, sizeof bits);
+    }
+    for (; j < n; j++) out[j] = canonical_nan(x[j] / l + 0.0f);
 }
 
 void finish_row(const AttendCall &call, Group &group, uint32_t r, float *x) {
@@ -104,10 +121,9 @@ void finish_row(const AttendCall &call, Group &group, uint32_t r, float *x) {
         return;
     }
     if (total.used[kOwnBasis] || total.used[kTypeBasis])
-        join_bases(call, group, r, x);
+        divide(out, join_bases(call, group, r, x), l, c.head_dim_v);
     else
-        fill(x, c.head_dim_v, 0.0f); // nothing but a sink
-    for (uint32_t j = 0; j < c.head_dim_v; j++) out[j] = canonical_nan(x[j] / l + 0.0f);
+        fill(out, c.head_dim_v, 0.0f); // nothing but a sink
     if (lse)
         *lse =
             static_cast<float>(static_cast<double>(total.m[r]) + log_f64(static_cast<double>(l)));

@@ -6,6 +6,8 @@
 
 #include "base/bytes.hpp"
 
+#include <string.h>
+
 namespace ggufx::kv {
 
 namespace {
@@ -23,6 +25,41 @@ bool all_finite(const float *x, uint32_t n) {
 
 void put_floats(PackedQuery &out, uint32_t row, uint32_t width, const float *x, uint32_t n) {
     for (uint32_t c = 0; c < n; c++) out.x[size_t(c) * width + row] = x[c];
+}
+
+typedef float Four __attribute__((vector_size(16)));
+typedef uint32_t FourBits __attribute__((vector_size(16)));
+
+// put_floats of four rows side by side. finite[row]: all of it is.
+void put_four_rows(PackedQuery &out, const float *const (&rows)[kRows], uint32_t n,
+                   bool (&finite)[kRows]) {
+    static_assert(kRows == 4);
+    FourBits bad[kRows] = {};
+    uint32_t c = 0;
+    for (; c + 4 <= n; c += 4) {
+        Four x[kRows];
+        for (uint32_t r = 0; r < kRows; r++) {
+            memcpy(x + r, rows[r] + c, sizeof x[r]);
+            FourBits magnitude;
+            memcpy(&magnitude, x + r, sizeof magnitude);
+            magnitude &= 0x7f800000u;
+            bad[r] |= static_cast<FourBits>(magnitude == 0x7f800000u);
+        }
+        const Four low01 = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
+        const Four low23 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+        const Four high01 = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
+        const Four high23 = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+        const Four turned[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                                __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                                __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                                __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+        memcpy(out.x + size_t(c) * kRows, turned, sizeof turned);
+    }
+    for (uint32_t r = 0; r < kRows; r++) {
+        for (uint32_t i = c; i < n; i++) out.x[size_t(i) * kRows + r] = rows[r][i];
+        finite[r] =
+            (bad[r][0] | bad[r][1] | bad[r][2] | bad[r][3]) == 0 && all_finite(rows[r] + c, n - c);
+    }
 }
 
 // A row that is not there, or not finite: zeros.
@@ -67,6 +104,21 @@ bool pack_row(const AttendCall &call, const Group &group, uint32_t row, PackedQu
                               padded);
 }
 
+// Rows of floats that do not turn, as they are.
+void pack_four_rows(const AttendCall &call, const Group &group, PackedQuery &out, float *vector,
+                    bool not_finite[kRows]) {
+    const float *rows[kRows];
+    bool finite[kRows];
+    for (uint32_t r = 0; r < kRows; r++) rows[r] = group.rows[r < group.n_rows ? r : 0].q;
+    put_four_rows(out, rows, call.state->config.head_dim_k, finite);
+    for (uint32_t r = 0; r < kRows; r++) {
+        out.bias[r] = 0.0f;
+        if (finite[r] && r < group.n_rows) continue;
+        pack_nothing(call, out, r, kRows, vector);
+        not_finite[r] = r < group.n_rows;
+    }
+}
+
 } // namespace
 
 void pack_query(const AttendCall &call, const Group &group, int32_t delta, PackedQuery &out,
@@ -74,7 +126,9 @@ void pack_query(const AttendCall &call, const Group &group, int32_t delta, Packe
     const uint32_t n = call.state->config.head_dim_k;
     const bool coded = !call.layer->k->is_float();
     out.delta = delta;
-    for (uint32_t row = 0; row < group.width; row++) {
+    const bool as_they_are = !coded && group.width == kRows && !turns(*call.state, delta);
+    if (as_they_are) pack_four_rows(call, group, out, vector, not_finite);
+    for (uint32_t row = 0; row < group.width && !as_they_are; row++) {
         if (row < group.n_rows && pack_row(call, group, row, out, vector)) continue;
         pack_nothing(call, out, row, group.width, vector);
         not_finite[row] = row < group.n_rows;

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "kv/encode.hpp"
 
+#include "base/bytes.hpp"
 #include "base/half.hpp"
 #include "kernels/kv.hpp"
 #include "kernels/kv_encode.hpp"
+
+#include <string.h>
 
 namespace ggufx::kv {
 
@@ -108,6 +111,22 @@ uint32_t fill_halves(const Encoder &e, const float *row, uint8_t *page, Side sid
     return slot;
 }
 
+// The same to a page of F32, on a little-endian host: all of them.
+uint32_t fill_floats(const Encoder &e, const float *row, uint8_t *page, Side side, uint32_t slot,
+                     uint32_t end) {
+    const uint32_t n = e.state->head_dim(side), piece = 64;
+    const size_t stride = size_t(e.state->config.n_kv_heads) * n;
+    for (; slot < end; slot++, row += stride) {
+        uint8_t *const key = page + 4 * size_t(k_float_at(n, slot, 0));
+        for (uint32_t c = 0; side == Side::k && c < n; c++)
+            memcpy(key + 4 * size_t(c) * kKvGroup, row + c, sizeof *row);
+        for (uint32_t c = 0; side == Side::v && c < n; c += piece)
+            memcpy(page + 4 * size_t(v_float_at(n, slot, c)), row + c,
+                   (n - c < piece ? n - c : piece) * sizeof *row);
+    }
+    return slot;
+}
+
 // Floats of any length go in pieces, straight from the source.
 void store_side(const Encoder &e, Block &to, const Source &s, uint32_t slot, uint32_t end,
                 size_t token0, Side side, uint32_t head) {
@@ -117,12 +136,15 @@ void store_side(const Encoder &e, Block &to, const Source &s, uint32_t slot, uin
     uint8_t *page = page_of(to, shape, side, head);
     const void *data = side == Side::k ? s.k : s.v;
     const bool to_halves = type.kind == KvKind::f16 && s.type == SourceType::f32;
+    const bool to_floats = type.kind == KvKind::f32 && s.type == SourceType::f32 && !kBigEndianHost;
     for (; slot < end; slot++) {
         const auto at = [&] {
             return ((token0 + slot - begin) * e.state->config.n_kv_heads + head) * n;
         };
         if (to_halves)
             slot = fill_halves(e, static_cast<const float *>(data) + at(), page, side, slot, end);
+        if (to_floats)
+            slot = fill_floats(e, static_cast<const float *>(data) + at(), page, side, slot, end);
         if (slot < end) store_source(page, type.kind, side, n, slot, data, s.type, at());
     }
 }

@@ -31,7 +31,7 @@ bool can_turn(const Turn &turn, int64_t delta) {
 
 void rotate_position(const Cache::State &state, float *x, int32_t delta) {
     const Turn &turn = state.turn;
-    if (delta == 0 || turn.n == 0) return;
+    if (!turns(state, delta)) return;
     x += state.config.rope_first();
     const bool halves = state.config.rope_style == RopeStyle::halves;
     const double scaled = static_cast<double>(delta) * turn.scale;

@@ -339,7 +339,10 @@ size_t turn_values(const Config &config);         // of Turn::each
 void make_turn(const Config &config, Turn &turn); // each points to that many
 // Angles beyond 2^31 have no sine.
 bool can_turn(const Turn &turn, int64_t delta);
-// One head of q or k as if its position were `delta` larger.
+// One head of q or k as if its position were `delta` larger; some change.
+inline bool turns(const Cache::State &state, int32_t delta) {
+    return delta != 0 && state.turn.n != 0;
+}
 void rotate_position(const Cache::State &state, float *x, int32_t delta);
 
 } // namespace ggufx::kv
