@@ -8,6 +8,7 @@ void add_bench(Tool &tool) {
     Command bench =
         tool.app.add_command("bench", "measure products, quantizing, attention, reads and more");
     bench.require_command();
+    add_bench_all(tool, bench);
     add_bench_matvec(tool, bench);
     add_bench_dequant(tool, bench);
     add_bench_quantize(tool, bench);

@@ -45,6 +45,7 @@ double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigne
                  const ReadVariant &variant, Clock clock = Clock::wall);
 
 void add_bench_read(Tool &tool, Command &bench);
+void add_bench_all(Tool &tool, Command &bench);
 void add_bench_matvec(Tool &tool, Command &bench); // and matmul
 void add_bench_dequant(Tool &tool, Command &bench);
 void add_bench_quantize(Tool &tool, Command &bench);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "bench/product_figures.hpp"
+#include "bench/roofs.hpp"
+#include "floor/progress.hpp"
+
+#include <deque>
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+// The roofs of all runners, one per number of threads and set.
+struct Roofs {
+    Clock clock;
+    std::deque<ReadRoof> reads = {};
+    std::deque<PeakRoof> peaks = {};
+
+    ReadRoof &read(const Runner &runner) {
+        for (ReadRoof &roof : reads)
+            if (roof.threads() == runner.threads()) return roof;
+        return reads.emplace_back(runner.threads(), clock);
+    }
+    PeakRoof &peak(const Runner &runner, bool f32) {
+        for (PeakRoof &roof : peaks)
+            if (roof.is_of(runner.isa(), runner.threads())) return roof;
+        return peaks.emplace_back(runner.isa(), f32, runner.threads(), clock);
+    }
+};
+
+} // namespace
+
+static ProductFigures figures_of(const ProductOptions &options, const Runner &runner,
+                                 const Weights &w, double read_gbps, double peak_gops) {
+    const double row_seconds = runner.seconds_per_row();
+    const double products = static_cast<double>(options.k * runner.n());
+    const char *mode = options.f32 || w.is_float() ? "f32"
+                       : options.precise           ? "precise"
+                                                   : "canonical";
+    return {w.type.name,
+            runner.isa_name(),
+            mode,
+            runner.n(),
+            runner.m(),
+            runner.threads(),
+            static_cast<double>(w.row_bytes) / row_seconds / 1e9,
+            read_gbps,
+            2 * products / row_seconds / 1e9,
+            peak_gops,
+            runner.bits_equal()};
+}
+
+std::vector<ProductFigures> measure_products(const Globals &globals, const ProductOptions &options,
+                                             std::vector<Runner> &runners, const Weights &w,
+                                             const ColdBuffer &buffer) {
+    constexpr double kBudget = 14; // seconds, apart from the roofs and what comes before
+    const Runtime scalar = try_runtime(GGUFX_ISA_SCALAR, 0);
+    const bool f32 = options.f32 || w.is_float();
+    Roofs roofs = {options.clock};
+    for (Runner &runner : runners) {
+        runner.prepare(w, options);
+        runner.compare(w, scalar.get(), options);
+        roofs.read(runner);
+        roofs.peak(runner, f32);
+    }
+    const double share = kBudget / static_cast<double>(options.rounds * runners.size());
+    Progress progress(globals, "bench " + std::string(w.type.name));
+    for (unsigned round = 0; round < options.rounds; round++) {
+        progress.update(round, options.rounds);
+        for (Runner &runner : runners) runner.run(std::min(share, 0.15), options);
+        for (ReadRoof &roof : roofs.reads) roof.measure(runners[0].runtime(), buffer);
+        for (PeakRoof &roof : roofs.peaks) roof.measure();
+    }
+    std::vector<ProductFigures> figures;
+    for (const Runner &runner : runners)
+        figures.push_back(figures_of(options, runner, w, roofs.read(runner).gbps(),
+                                     roofs.peak(runner, f32).gops()));
+    return figures;
+}
+
+Json json_of(const ProductFigures &f, const ProductOptions &options) {
+    Json line = json_object();
+    line.update(Json{{"bench", options.verb},
+                     {"type", f.type},
+                     {"isa", f.isa},
+                     {"n", f.n},
+                     {"m", f.m},
+                     {"k", options.k},
+                     {"threads", f.threads},
+                     {"mode", f.mode},
+                     {"cache", options.cache},
+                     {"clock", options.clock == Clock::cpu ? "cpu" : "wall"},
+                     {"gbps", f.gbps},
+                     {"read_gbps", f.read_gbps},
+                     {"ratio", f.of_read()},
+                     {"gops", f.gops},
+                     {"peak_gops", f.peak_gops},
+                     {"peak_ratio", f.of_peak()},
+                     {"bits_equal", f.bits_equal}});
+    return line;
+}
+
+Table product_table() {
+    return Table({"type", "isa", "mode", ">n", ">t", ">GB/s", ">read", ">of read", ">Gop/s",
+                  ">peak", ">of peak", "bits equal"});
+}
+
+void add_row(Table &table, const ProductFigures &f) {
+    table.row({f.type, f.isa, f.mode, fmt::format("{}", f.n), fmt::format("{}", f.threads),
+               fmt::format("{:.2f}", f.gbps), fmt::format("{:.2f}", f.read_gbps),
+               fmt::format("{:.2f}", f.of_read()), fmt::format("{:.1f}", f.gops),
+               fmt::format("{:.0f}", f.peak_gops), fmt::format("{:.2f}", f.of_peak()),
+               f.bits_equal ? "yes" : "NO"});
+}
+
+} // namespace ggufx::cli

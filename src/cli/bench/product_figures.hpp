@@ -1,0 +1,51 @@
+// What products reach on each runner, beside the plain read of the same memory and the multiply-add
+// peak of the set, which are measured in the same rounds.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "bench/products.hpp"
+#include "floor/json.hpp"
+
+namespace ggufx::cli {
+
+struct ProductFigures {
+    std::string type, isa, mode;
+    uint64_t n, m;
+    unsigned threads;
+    double gbps, read_gbps; // of weights
+    double gops, peak_gops;
+    bool bits_equal; // to those of the scalar set
+
+    double of_read() const { return gbps / read_gbps; }
+    double of_peak() const { return gops / peak_gops; }
+};
+
+// One per runner.
+std::vector<ProductFigures> measure_products(const Globals &globals, const ProductOptions &options,
+                                             std::vector<Runner> &runners, const Weights &w,
+                                             const ColdBuffer &buffer);
+
+Json json_of(const ProductFigures &figures, const ProductOptions &options);
+Table product_table();
+void add_row(Table &table, const ProductFigures &figures);
+
+// Of all types of the options: use(figures) after each of them. Are all bits equal?
+template <class Use>
+bool measure_types(const Globals &globals, const ProductOptions &options, const Use &use) {
+    constexpr size_t kL2Bytes = size_t{1} << 20; // per thread
+    std::vector<Runner> runners = make_runners(globals, options.n);
+    unsigned threads = 1;
+    for (const Runner &runner : runners) threads = std::max(threads, runner.threads());
+    ColdBuffer buffer(options.cache == "memory" ? kColdBytes : kL2Bytes * threads);
+    bool all_equal = true;
+    for (const std::string &type : product_types(options.types)) {
+        const Weights w = make_weights(runners[0].runtime(), type, options, buffer);
+        const std::vector<ProductFigures> figures =
+            measure_products(globals, options, runners, w, buffer);
+        for (const ProductFigures &f : figures) all_equal = all_equal && f.bits_equal;
+        use(figures);
+    }
+    return all_equal;
+}
+
+} // namespace ggufx::cli
