@@ -39,6 +39,10 @@ GROUPS = [
     ("SPECIAL_", "SpecialToken", "u32", False, "A token with a meaning of its own"),
     ("PRE_", "PreFlags", "u32", True, "Properties of a pre-tokenizer"),
     ("TOKEN_", "TokenFlags", "u32", True, "Properties of a token"),
+    ("DEVICE_ALLOW_BOUNDED", "DeviceOptions", "u32", True, "Flags of opening a device"),
+    ("DEVICE_FMA_", "DeviceOptions", "u32", True, "Flags of opening a device"),
+    ("DEVICE_", "DeviceFlags", "u32", True, "Properties of a device"),
+    ("FMA_", "Fma", "u32", False, "How a device calculates fma"),
     ("DECODE_", "DecodeFlags", "u32", True, "Flags of a decode"),
     ("MODEL_", "ModelFlags", "u32", True, "Properties of a model"),
     ("POOLING_", "Pooling", "u32", False, "What becomes of the hidden states of a text"),
@@ -77,7 +81,7 @@ def group_of(name):
         return GROUPS[0], "OK"
     for row in GROUPS:
         if row[1] and short.startswith(row[0]) and not plain(short):
-            whole = row[1] in ("TypeFlags", "KvFlags", "LayerFlags", "JobFlags", "JobRunFlags")  # several prefixes: keep them
+            whole = row[1] in ("TypeFlags", "KvFlags", "LayerFlags", "JobFlags", "JobRunFlags", "DeviceOptions")  # several prefixes: keep them
             cut = short.index("_") + 1 if whole else len(row[0])
             return row, short[cut:]
     return None, short

@@ -34,6 +34,7 @@ const (
 	StatusMismatch    Status = -16
 	StatusState       Status = -17
 	StatusInternal    Status = -18
+	StatusDevice      Status = -19
 	StatusCount       Status = -32
 	StatusLength      Status = -33
 	StatusKey         Status = -34
@@ -113,6 +114,37 @@ const (
 	ChatStylesXml     ChatStyles = 32
 	ChatStylesMistral ChatStyles = 64
 	ChatStylesLlama3  ChatStyles = 128
+)
+
+// Fma: How a device calculates fma.
+type Fma uint32
+
+const (
+	FmaUnknown Fma = 0
+	FmaDevice  Fma = 1
+	FmaF64     Fma = 2
+	FmaF32     Fma = 3
+)
+
+// DeviceOptions: Flags of opening a device.
+type DeviceOptions uint32
+
+const (
+	DeviceOptionsAllowBounded DeviceOptions = 1
+	DeviceOptionsFmaF64       DeviceOptions = 2
+	DeviceOptionsFmaF32       DeviceOptions = 4
+)
+
+// DeviceFlags: Properties of a device.
+type DeviceFlags uint32
+
+const (
+	DeviceUnusable  DeviceFlags = 1
+	DeviceUnified   DeviceFlags = 2
+	DeviceIntDot    DeviceFlags = 4
+	DeviceProcessor DeviceFlags = 8
+	DeviceExact     DeviceFlags = 16
+	DeviceLost      DeviceFlags = 32
 )
 
 // Pooling: What becomes of the hidden states of a text.

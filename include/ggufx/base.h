@@ -63,6 +63,7 @@ enum {
     GGUFX_E_MISMATCH = -16,    /* two objects do not fit together */
     GGUFX_E_STATE = -17,       /* not allowed now: wrong order of calls */
     GGUFX_E_INTERNAL = -18,    /* a fault of this library: please report it */
+    GGUFX_E_DEVICE = -19,      /* a device failed or is lost; system_error: its driver's number */
     /* Faults of a GGUF file, by field. */
     GGUFX_E_COUNT = -32,     /* a count larger than the file can hold */
     GGUFX_E_LENGTH = -33,    /* a string length larger than the file can hold */

@@ -257,7 +257,7 @@ typedef struct ggufx_tensor_facts {
     uint64_t offset;      /* from the start of the data section of its file; NONE if wrapped */
     uint64_t file_offset; /* from the start of its file; NONE if wrapped */
     uint32_t part;        /* number of its file in a split set, from 0 */
-    uint32_t memory_kind; /* 0 = host memory */
+    uint32_t memory_kind; /* 0: the processor's memory, 1: a device's (device.h) */
     const char *name;     /* may hold any byte */
     size_t name_length;
 } ggufx_tensor_facts;

@@ -9,6 +9,7 @@
  *   imatrix.h importance matrices
  *   job.h     quantize a model
  *   matmul.h  quantized weights times f32 vectors and matrices
+ *   device.h  graphics processors that multiply, with the processor's bits
  *   kv.h      the KV cache and attention over it
  *   model.h   tokenizer, model, session, sampler, perplexity
  *   batch.h   many conversations in one session
@@ -30,6 +31,7 @@
 #include "base.h"
 #include "batch.h"
 #include "chat.h"
+#include "device.h"
 #include "embed.h"
 #include "estimate.h"
 #include "file.h"

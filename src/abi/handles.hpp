@@ -4,6 +4,7 @@
 
 #include "base/host.hpp"
 #include "base/io.hpp"
+#include "device/rows.hpp"
 #include "gguf/file.hpp"
 #include "matmul/matmul.hpp"
 
@@ -34,6 +35,7 @@ enum class Tag : uint32_t {
     matcher = 0x48474758u,
     speculator = 0x44474758u,
     adapter = 0x4c474758u,
+    device = 0x45444758u,
 };
 
 } // namespace ggufx::abi
@@ -69,6 +71,8 @@ struct Wrapped {
     io::OnEnd end;
     Buffer name;
 };
+// With a copy of the name. Throws std::bad_alloc. (tensor.cpp)
+Ref<Wrapped> keep_wrapped(const Ref<Host> &host, io::OnEnd end, std::string_view name);
 } // namespace ggufx::abi
 
 // A tensor of a file, which may have a million of them: a number, borrowed. Or an OwnedTensor.
@@ -89,6 +93,8 @@ struct OwnedTensor : ggufx_tensor {
     Ref<Host> host;
     Ref<gguf::File> file;
     Ref<Wrapped> wrapped;
+    Ref<device::Rows> rows; // in a device's memory, from its byte device_at on; then data is null
+    uint64_t device_at = 0;
 };
 
 inline const OwnedTensor *as_owned(const ggufx_tensor *tensor) { // null for a tensor of a file
@@ -101,6 +107,20 @@ inline ggufx::gguf::Tensor ggufx_tensor::view() const {
     const ggufx::abi::OwnedTensor *const owned = ggufx::abi::as_owned(this);
     return owned ? owned->tensor : home->tensor(index);
 }
+
+namespace ggufx::abi {
+inline matmul::Weights weights_of(const ggufx_tensor &tensor) {
+    const gguf::Tensor t = tensor.view();
+    matmul::Weights w = {t.type, t.data, t.row_stride, t.n_rows, t.ne[0]};
+    const OwnedTensor *const owned = as_owned(&tensor);
+    if (owned && owned->rows) {
+        w.remote = owned->rows->remote();
+        w.remote.at = owned->device_at;
+        w.remote.stride = t.row_stride;
+    }
+    return w;
+}
+} // namespace ggufx::abi
 
 // An opened file with the handles of its tensors.
 struct ggufx_file {

@@ -73,10 +73,6 @@ Status check_handles(const ggufx_runtime *rt, const ggufx_tensor *w, Failure *fa
     return Status::ok;
 }
 
-matmul::Weights weights_of(const gguf::Tensor &t) {
-    return {t.type, t.data, t.row_stride, t.n_rows, t.ne[0]};
-}
-
 matmul::Options import_matmul_options(const ggufx_matmul_options *public_options) {
     const auto in = import_options(public_options, kMatmulFlags, "ggufx_matmul_options");
     matmul::Options options = matmul_options(in.flags, "ggufx_matmul_options.flags");
@@ -104,7 +100,7 @@ Status check_lengths(const gguf::Tensor &w, size_t n_y, size_t n_x, Failure *fai
                        rows, n_x, cols);
 }
 
-Status multiply(float *y, const Columns &to, const ggufx_runtime *rt, const gguf::Tensor &w,
+Status multiply(float *y, const Columns &to, const ggufx_runtime *rt, const ggufx_tensor &w,
                 const Columns &from, size_t n, const ggufx_matmul_options *options,
                 Failure *failure) {
     const Status status = check_buffers(to, n, from, n, failure);
@@ -126,7 +122,7 @@ extern "C" ggufx_status ggufx_matvec(float *y, size_t n_y, const ggufx_runtime *
         const gguf::Tensor view = w->view();
         status = check_lengths(view, n_y, n_x, failure);
         if (status != Status::ok) return status;
-        return multiply(y, {"y", y, n_y, n_y, n_y}, rt, view, {"x", x, n_x, n_x, n_x}, 1, options,
+        return multiply(y, {"y", y, n_y, n_y, n_y}, rt, *w, {"x", x, n_x, n_x, n_x}, 1, options,
                         failure);
     });
 }
@@ -141,7 +137,7 @@ extern "C" ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const ggu
         if (status != Status::ok) return status;
         const gguf::Tensor view = w->view();
         const uint64_t rows = view.n_rows, cols = view.ne[0];
-        return multiply(y, {"y", y, ldy ? ldy : rows, n_y, rows}, rt, view,
+        return multiply(y, {"y", y, ldy ? ldy : rows, n_y, rows}, rt, *w,
                         {"x", x, ldx ? ldx : cols, n_x, cols}, n, options, failure);
     });
 }
@@ -183,7 +179,7 @@ Status multiply_many(const Outputs &out, const ggufx_runtime *rt, const Columns 
         Status status = check_handles(rt, out.w[i], failure);
         if (status == Status::ok) status = check_output(out, i, x, failure);
         if (status != Status::ok) return status;
-        products[i] = {weights_of(out.w[i]->view()), out.y[i], out.n_y[i]};
+        products[i] = {weights_of(*out.w[i]), out.y[i], out.n_y[i]};
     }
     if (!alive(rt, Tag::runtime)) {
         return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
@@ -236,7 +232,7 @@ extern "C" ggufx_status ggufx_matmul_id(float *y, size_t ldy, size_t n_y, const 
         const Columns from = {"x", x, ldx ? ldx : cols, n_x, cols};
         status = check_buffers(to, uint64_t{n} * n_used, from, n, failure);
         if (status != Status::ok) return status;
-        const matmul::Experts experts = {weights_of(view), view.ne[2], ids, n_used};
+        const matmul::Experts experts = {weights_of(*w), view.ne[2], ids, n_used};
         return rt->engine->matmul_id(y, static_cast<size_t>(to.ld), experts, x,
                                      static_cast<size_t>(from.ld), n,
                                      import_matmul_options(options), failure);

@@ -28,8 +28,7 @@ extern "C" ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_r
                                " values need more",
                                n_out, n_rows, t.ne[0]);
         }
-        const matmul::Weights weights = {t.type, t.data, t.row_stride, t.n_rows, t.ne[0]};
-        return rt->engine->dequantize(out, weights, first_row, n_rows, failure);
+        return rt->engine->dequantize(out, weights_of(*tensor), first_row, n_rows, failure);
     });
 }
 

@@ -53,6 +53,8 @@ extern "C" ggufx_status ggufx_tensor_info(ggufx_tensor_facts *out, const ggufx_t
         facts.offset = t.offset;
         facts.file_offset = t.file_offset;
         facts.part = t.part;
+        const OwnedTensor *const owned = as_owned(tensor);
+        facts.memory_kind = owned && owned->rows ? 1 : 0;
         facts.name = t.name.data();
         facts.name_length = t.name.size();
         export_struct(out, facts, "ggufx_tensor_facts");
@@ -87,15 +89,15 @@ uint64_t extent(const gguf::Tensor &t) {
     return n;
 }
 
-Ref<Wrapped> keep_wrapped(const Ref<Host> &host, io::OnEnd end, const char *name, size_t n_name) {
+} // namespace
+
+Ref<Wrapped> ggufx::abi::keep_wrapped(const Ref<Host> &host, io::OnEnd end, std::string_view name) {
     auto wrapped = Ref<Wrapped>::adopt(make<Wrapped>(*host, host, std::move(end)));
-    wrapped->name = Buffer(host, n_name + 1, 1);
-    if (n_name) memcpy(wrapped->name.data(), name, n_name);
-    wrapped->name.data()[n_name] = 0;
+    wrapped->name = Buffer(host, name.size() + 1, 1);
+    if (!name.empty()) memcpy(wrapped->name.data(), name.data(), name.size());
+    wrapped->name.data()[name.size()] = 0;
     return wrapped;
 }
-
-} // namespace
 
 extern "C" ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt,
                                           uint32_t type, uint32_t n_dims, const uint64_t *ne,
@@ -115,7 +117,7 @@ extern "C" ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtim
                  n_bytes, view.n_rows, view.row_stride, need);
         require(data || need == 0, "data must be set");
         const size_t n_name = name ? strlen(name) : 0;
-        Ref<Wrapped> wrapped = keep_wrapped(rt->host, std::move(end), name, n_name);
+        Ref<Wrapped> wrapped = keep_wrapped(rt->host, std::move(end), {name ? name : "", n_name});
         view.name = {reinterpret_cast<const char *>(wrapped->name.data()), n_name};
         view.data = view.n_bytes ? static_cast<const uint8_t *>(data) : nullptr;
         auto *made = make<OwnedTensor>(*rt->host);
@@ -136,7 +138,8 @@ namespace {
          dim);
 }
 
-gguf::Tensor slice_columns(gguf::Tensor t, uint64_t first, uint64_t n) {
+// *skip: bytes from the data to the slice's.
+gguf::Tensor slice_columns(gguf::Tensor t, uint64_t first, uint64_t n, uint64_t *skip) {
     const fmt::TypeInfo *info = fmt::type_info(t.type);
     if (!info) fail(Status::type, {}, "a tensor of unknown type has no columns");
     const uint64_t block = info->block_values;
@@ -144,35 +147,35 @@ gguf::Tensor slice_columns(gguf::Tensor t, uint64_t first, uint64_t n) {
         fail(Status::shape, {},
              "columns %" PRIu64 " + %" PRIu64 " are not on the border of %s blocks of %" PRIu64,
              first, n, info->name, block);
-    const uint64_t skip = first / block * info->block_bytes;
+    *skip = first / block * info->block_bytes;
     t.row_bytes = n / block * info->block_bytes;
-    if (t.data) t.data += skip;
-    if (t.offset != UINT64_MAX) t.offset += skip, t.file_offset += skip;
     return t;
 }
 
 // One run of rows when the outer dimensions have one index or the slice is whole; one row per outer
 // index, evenly spaced, when a single index of single rows is taken.
-gguf::Tensor slice_rows(gguf::Tensor t, uint32_t dim, uint64_t first, uint64_t n) {
+gguf::Tensor slice_rows(gguf::Tensor t, uint32_t dim, uint64_t first, uint64_t n, uint64_t *skip) {
     uint64_t inner = 1, outer = 1; // rows per index of dim, indices outside of it
     for (uint32_t i = 1; i < dim; i++) inner *= t.ne[i];
     for (uint32_t i = dim + 1; i < GGUFX_MAX_DIMS; i++) outer *= t.ne[i];
     const bool run = n == t.ne[dim] || outer == 1 || t.n_bytes == 0;
     if (!run && (n != 1 || inner != 1)) fail_uneven(dim);
-    const uint64_t skip = t.n_bytes ? first * inner * t.row_stride : 0;
+    *skip = t.n_bytes ? first * inner * t.row_stride : 0;
     if (!run) t.row_stride *= t.ne[dim];
-    if (t.data) t.data += skip;
-    if (t.offset != UINT64_MAX) t.offset += skip, t.file_offset += skip;
     return t;
 }
 
-gguf::Tensor slice_view(const gguf::Tensor &t, uint32_t dim, uint64_t first, uint64_t n) {
+gguf::Tensor slice_view(const gguf::Tensor &t, uint32_t dim, uint64_t first, uint64_t n,
+                        uint64_t *skip) {
     require(dim < GGUFX_MAX_DIMS, "dim must be 0..3");
     if (first > t.ne[dim] || n > t.ne[dim] - first)
         fail(Status::argument, {},
              "indices %" PRIu64 " + %" PRIu64 " of dimension %" PRIu32 ", which has %" PRIu64,
              first, n, dim, t.ne[dim]);
-    gguf::Tensor out = dim == 0 ? slice_columns(t, first, n) : slice_rows(t, dim, first, n);
+    gguf::Tensor out =
+        dim == 0 ? slice_columns(t, first, n, skip) : slice_rows(t, dim, first, n, skip);
+    if (out.data) out.data += *skip;
+    if (out.offset != UINT64_MAX) out.offset += *skip, out.file_offset += *skip;
     out.ne[dim] = n;
     out.n_rows = gguf::count_rows(out);
     if (n == 0) out.data = nullptr;
@@ -189,7 +192,8 @@ extern "C" ggufx_status ggufx_tensor_slice(ggufx_tensor **out, const ggufx_tenso
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(tensor, Tag::tensor), "out and tensor must be set");
-        const gguf::Tensor view = slice_view(tensor->view(), dim, first, n);
+        uint64_t skip = 0;
+        const gguf::Tensor view = slice_view(tensor->view(), dim, first, n, &skip);
         const OwnedTensor *const owned = as_owned(tensor);
         const Ref<Host> &host = owned ? owned->host : tensor->home->host();
         auto *made = make<OwnedTensor>(*host);
@@ -197,7 +201,11 @@ extern "C" ggufx_status ggufx_tensor_slice(ggufx_tensor **out, const ggufx_tenso
         made->host = host;
         made->home = tensor->home;
         made->file = Ref<gguf::File>::share(tensor->home);
-        if (owned) made->wrapped = owned->wrapped;
+        if (owned) {
+            made->wrapped = owned->wrapped;
+            made->rows = owned->rows;
+            made->device_at = owned->device_at + skip;
+        }
         *out = made;
     });
 }

@@ -33,6 +33,7 @@ constexpr Name kNames[] = {
     {Status::mismatch, "MISMATCH"},
     {Status::state, "STATE"},
     {Status::internal, "INTERNAL"},
+    {Status::device, "DEVICE"},
     {Status::count, "COUNT"},
     {Status::length, "LENGTH"},
     {Status::key, "KEY"},

@@ -29,6 +29,7 @@ enum class Status : int32_t {
     mismatch = -16,
     state = -17,
     internal = -18,
+    device = -19,
     count = -32,
     length = -33,
     key = -34,

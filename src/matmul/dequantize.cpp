@@ -40,6 +40,10 @@ Status Engine::dequantize(float *out, const Weights &w, uint64_t first_row, uint
     const fmt::TypeInfo *type;
     const Status checked = check(&type, w, failure);
     if (checked != Status::ok) return checked;
+    if (!w.data && w.remote.home) {
+        return set_failure(failure, Status::unsupported, {},
+                           "the weights are in a device's memory: download them to decode them");
+    }
     if (first_row > w.n_rows || n_rows > w.n_rows - first_row) {
         return set_failure(failure, Status::argument, {kNone, first_row, 0},
                            "rows %" PRIu64 " + %" PRIu64 " end after the tensor's %" PRIu64,

@@ -66,7 +66,7 @@ Status check(const fmt::TypeInfo **type, const Weights &w, Failure *failure) {
                            w.n_cols, (*type)->name, (*type)->block_values);
     }
     if (w.n_rows == 0) return Status::ok;
-    if (!w.data && row_bytes != 0) {
+    if (!w.data && row_bytes != 0 && !w.remote.home) {
         return set_failure(failure, Status::unsupported, {}, "the weights are not in memory");
     }
     if (w.stride < row_bytes || w.stride > SIZE_MAX / w.n_rows) {

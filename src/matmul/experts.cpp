@@ -1,7 +1,7 @@
 // Mixtures of experts: results are sorted by expert, and each expert's group is one product whose
 // way depends on the group's size alone.
 // SPDX-License-Identifier: MIT
-#include "matmul/product.hpp"
+#include "matmul/remote.hpp"
 
 #include <inttypes.h>
 #include <string.h>
@@ -76,7 +76,12 @@ struct Mixture {
     Rows rows(uint32_t expert) const {
         const Rows all = rows_of(experts.w);
         const size_t n = all.n / static_cast<size_t>(experts.n_experts);
-        return slice(all, expert * (experts.step ? static_cast<size_t>(experts.step) : n), n);
+        if (experts.w.remote.home) return {nullptr, all.stride, n, all.k};
+        return slice(all, expert * step(), n);
+    }
+    size_t step() const { // rows from one expert to the next
+        if (experts.step) return static_cast<size_t>(experts.step);
+        return rows_of(experts.w).n / static_cast<size_t>(experts.n_experts);
     }
     // Up to kDotColumns results of the group from `first` on.
     Dots dots(const Group &group, size_t first) const {
@@ -94,6 +99,19 @@ struct Mixture {
                 index.order() + group.first, experts.n_used};
     }
 
+    // All groups, where the rows are remote.
+    Status remote_groups(Failure *failure) const {
+        RemoteList list(call);
+        Group group;
+        for (uint32_t e = 0; index.next(&group, e); e = group.expert + 1) {
+            const Status status =
+                list.add({experts.w.type, slice(experts.w.remote, group.expert * step()),
+                          tiles(group), call.dots(group.n)},
+                         failure);
+            if (status != Status::ok) return status;
+        }
+        return list.end(failure);
+    }
     Status groups_of_dots(Failure *failure) const {
         Dots list[kListed];
         size_t n_list = 0;
@@ -164,6 +182,7 @@ Status Engine::matmul_id(float *y, size_t ldy, const Experts &experts, const flo
     const Index index(lease.data(), experts, n_results);
     const Mixture mixture = {
         call, experts, index, y, ldy, x, ldx, {lease.data() + index_bytes, n_bytes - index_bytes}};
+    if (experts.w.remote.home) return mixture.remote_groups(failure);
     status = mixture.groups_of_dots(failure);
     if (status == Status::ok) status = mixture.groups_of_tiles(failure);
     return explain(status, failure);

@@ -16,13 +16,24 @@ namespace ggufx::matmul {
 
 constexpr size_t kTileColumns = 4; // calls with fewer columns are dot products of rows
 
+class Remote;
+
+// The same rows in the memory of a device, which multiplies them (remote.hpp).
+struct RemoteRows {
+    Remote *home = nullptr;
+    const void *rows = nullptr; // what they are there
+    uint64_t at = 0;            // bytes from their start to the first row,
+    uint64_t stride = 0;        // and between two
+};
+
 // Rows of blocks of one type; stride >= bytes of a row of n_cols values.
 struct Weights {
     uint32_t type;
-    const uint8_t *data;
+    const uint8_t *data; // null where the rows are remote alone
     uint64_t stride;
     uint64_t n_rows;
     uint64_t n_cols;
+    RemoteRows remote = {}; // products are theirs, if there are any
 };
 
 // y[j * ldy + r] = sum_c w[r][c] * x[j * ldx + c] for n columns j; ld in floats, >= the column.

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "matmul/product.hpp"
 #include "base/cpu.hpp"
+#include "matmul/remote.hpp"
 
 #include <inttypes.h>
 
@@ -120,6 +121,21 @@ private:
     Tiles tiles_[kListed];
 };
 
+// Those of the products whose rows are remote; a failure says itself what it is.
+Status multiply_remote(Call &call, const Product *products, size_t n_products, const float *x,
+                       size_t ldx, size_t n, Failure *failure) {
+    RemoteList list(call);
+    for (size_t i = 0; i < n_products; i++) {
+        const Product &p = products[i];
+        const Rows w = rows_of(p.w);
+        if (!p.w.remote.home || w.k == 0 || w.n == 0 || n == 0) continue;
+        const Tiles columns = {w, n, x, ldx, p.y, p.ldy, nullptr, 1};
+        const Status status = list.add({p.w.type, p.w.remote, columns, call.dots(n)}, failure);
+        if (status != Status::ok) return status;
+    }
+    return list.end(failure);
+}
+
 } // namespace
 
 Status Engine::matmul_many(const Product *products, size_t n_products, const float *x, size_t ldx,
@@ -130,8 +146,11 @@ Status Engine::matmul_many(const Product *products, size_t n_products, const flo
         if (status != Status::ok) return status;
         call.total += products[i].w.n_rows * n;
     }
+    const Status remote = multiply_remote(call, products, n_products, x, ldx, n, failure);
+    if (remote != Status::ok) return remote;
     Products all(call, x, ldx, n);
     for (size_t i = 0; i < n_products; i++) {
+        if (products[i].w.remote.home && products[i].w.n_cols > 0) continue;
         const Status status = all.add(products[i], failure);
         if (status != Status::ok) return explain(status, failure);
     }

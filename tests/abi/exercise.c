@@ -209,6 +209,9 @@ ggufx_status exercise_run(exercise *e) {
     if (e->parts & EXERCISE_WRITE) TRY(exercise_chat(e, rt));
     if (e->parts & EXERCISE_MODEL) TRY(exercise_model(e, rt, file));
     if (e->parts & EXERCISE_MODEL) TRY(exercise_chat_tokens(e, rt, file));
+#ifdef EXERCISE_DEVICE
+    if (e->parts & EXERCISE_DEVICE) TRY(exercise_device(e, rt));
+#endif
 end:
     a->file_destroy(file);
     a->runtime_destroy(rt);

@@ -13,7 +13,12 @@
 #define EXERCISE_KV 4u
 #define EXERCISE_MODEL 8u
 #define EXERCISE_WRITE 16u
+#ifdef GGUFX_TEST_PLUGIN
+#define EXERCISE_DEVICE 32u
+#define EXERCISE_ALL 63u
+#else
 #define EXERCISE_ALL 31u
+#endif
 
 typedef struct exercise {
     const struct api *api;
@@ -42,6 +47,7 @@ void exercise_init(exercise *e, const struct api *api, const char *path);
 /* The parts that compute; file is the demo model. */
 ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt);
+ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_imatrix(exercise *e, const ggufx_runtime *rt);
 ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt);

@@ -55,6 +55,8 @@ namespace Ggufx
         State = -17,
         /// <summary>GGUFX_E_INTERNAL.</summary>
         Internal = -18,
+        /// <summary>GGUFX_E_DEVICE.</summary>
+        Device = -19,
         /// <summary>GGUFX_E_COUNT.</summary>
         Count = -32,
         /// <summary>GGUFX_E_LENGTH.</summary>
@@ -187,6 +189,53 @@ namespace Ggufx
         Mistral = 64,
         /// <summary>GGUFX_CHAT_STYLE_LLAMA3.</summary>
         Llama3 = 128,
+    }
+
+    /// <summary>How a device calculates fma.</summary>
+    public enum Fma : uint
+    {
+        /// <summary>GGUFX_FMA_UNKNOWN.</summary>
+        Unknown = 0,
+        /// <summary>GGUFX_FMA_DEVICE.</summary>
+        Device = 1,
+        /// <summary>GGUFX_FMA_F64.</summary>
+        F64 = 2,
+        /// <summary>GGUFX_FMA_F32.</summary>
+        F32 = 3,
+    }
+
+    /// <summary>Flags of opening a device.</summary>
+    [Flags]
+    public enum DeviceOptions : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_DEVICE_ALLOW_BOUNDED.</summary>
+        AllowBounded = 1,
+        /// <summary>GGUFX_DEVICE_FMA_F64.</summary>
+        FmaF64 = 2,
+        /// <summary>GGUFX_DEVICE_FMA_F32.</summary>
+        FmaF32 = 4,
+    }
+
+    /// <summary>Properties of a device.</summary>
+    [Flags]
+    public enum DeviceFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_DEVICE_UNUSABLE.</summary>
+        Unusable = 1,
+        /// <summary>GGUFX_DEVICE_UNIFIED.</summary>
+        Unified = 2,
+        /// <summary>GGUFX_DEVICE_INT_DOT.</summary>
+        IntDot = 4,
+        /// <summary>GGUFX_DEVICE_PROCESSOR.</summary>
+        Processor = 8,
+        /// <summary>GGUFX_DEVICE_EXACT.</summary>
+        Exact = 16,
+        /// <summary>GGUFX_DEVICE_LOST.</summary>
+        Lost = 32,
     }
 
     /// <summary>What becomes of the hidden states of a text.</summary>

@@ -36,6 +36,17 @@ namespace Ggufx
         }
     }
 
+    internal sealed class DeviceHandle : LibraryHandle
+    {
+        private DeviceHandle() { }
+
+        protected override bool ReleaseHandle()
+        {
+            NativeMethods.ggufx_device_destroy(handle);
+            return true;
+        }
+    }
+
     internal sealed class EmbedderHandle : LibraryHandle
     {
         private EmbedderHandle() { }

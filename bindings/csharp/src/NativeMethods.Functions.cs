@@ -126,6 +126,26 @@ namespace Ggufx
         internal static extern int ggufx_chat_parser_finish(ChatParserHandle parser, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_device_options_init(NativeDeviceOptions* options);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_device_list(NativeDeviceFacts* out_, UIntPtr capacity,
+            UIntPtr* out_needed, RuntimeHandle rt, NativeDeviceOptions* options, NativeError*
+            error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_device_open(out DeviceHandle out_, RuntimeHandle rt, byte*
+            id, NativeDeviceOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_device_destroy(IntPtr handle);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_device_info(NativeDeviceFacts* out_, DeviceHandle device,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tensor_upload(out TensorHandle out_, DeviceHandle device,
+            TensorHandle w, NativeProgress* progress, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tensor_download(void* out_, UIntPtr n, TensorHandle w,
+            NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_embed_options_init(NativeEmbedOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_embedder_create(out EmbedderHandle out_, ModelHandle model,

@@ -251,6 +251,37 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeDeviceOptions
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal byte* plugin_path;
+        internal IntPtr cache_load;
+        internal IntPtr cache_store;
+        internal void* cache_user;
+        internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeDeviceFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint fma;
+        internal uint reserved;
+        internal ulong memory_bytes;
+        internal ulong free_bytes;
+        internal ulong used_bytes;
+        internal ulong max_allocation;
+        internal ulong n_launches;
+        internal fixed byte id[40];
+        internal fixed byte name[128];
+        internal fixed byte driver[96];
+        internal fixed byte reason[224];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeEmbedOptions
     {
         internal uint struct_size;
@@ -1138,6 +1169,8 @@ namespace Ggufx
             { "ggufx_chat_request", sizeof(NativeChatRequest) },
             { "ggufx_chat_run", sizeof(NativeChatRun) },
             { "ggufx_chat_parser_options", sizeof(NativeChatParserOptions) },
+            { "ggufx_device_options", sizeof(NativeDeviceOptions) },
+            { "ggufx_device_facts", sizeof(NativeDeviceFacts) },
             { "ggufx_embed_options", sizeof(NativeEmbedOptions) },
             { "ggufx_embedder_facts", sizeof(NativeEmbedderFacts) },
             { "ggufx_estimate_options", sizeof(NativeEstimateOptions) },

@@ -405,6 +405,58 @@ class ggufx_chat_parser_options(Checked):
     ]
 
 
+class ggufx_device_options(Checked):
+    struct_size: int
+    flags: int
+    next: int | None
+    plugin_path: int | None
+    cache_load: int | None
+    cache_store: int | None
+    cache_user: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("plugin_path", c_void_p),
+        ("cache_load", c_void_p),
+        ("cache_store", c_void_p),
+        ("cache_user", c_void_p),
+        ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_device_facts(Structure):
+    struct_size: int
+    flags: int
+    fma: int
+    reserved: int
+    memory_bytes: int
+    free_bytes: int
+    used_bytes: int
+    max_allocation: int
+    n_launches: int
+    id: bytes
+    name: bytes
+    driver: bytes
+    reason: bytes
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("fma", c_uint32),
+        ("reserved", c_uint32),
+        ("memory_bytes", c_uint64),
+        ("free_bytes", c_uint64),
+        ("used_bytes", c_uint64),
+        ("max_allocation", c_uint64),
+        ("n_launches", c_uint64),
+        ("id", c_char * 40),
+        ("name", c_char * 128),
+        ("driver", c_char * 96),
+        ("reason", c_char * 224),
+    ]
+
+
 class ggufx_embed_options(Checked):
     struct_size: int
     flags: int
@@ -1856,6 +1908,8 @@ STRUCTS: list[type[Structure]] = [
     ggufx_chat_request,
     ggufx_chat_run,
     ggufx_chat_parser_options,
+    ggufx_device_options,
+    ggufx_device_facts,
     ggufx_embed_options,
     ggufx_embedder_facts,
     ggufx_estimate_options,
@@ -1964,6 +2018,13 @@ class Functions:
     ggufx_chat_parser_destroy: Callable[..., None]
     ggufx_chat_parser_feed: Callable[..., int]
     ggufx_chat_parser_finish: Callable[..., int]
+    ggufx_device_options_init: Callable[..., None]
+    ggufx_device_list: Callable[..., int]
+    ggufx_device_open: Callable[..., int]
+    ggufx_device_destroy: Callable[..., None]
+    ggufx_device_info: Callable[..., int]
+    ggufx_tensor_upload: Callable[..., int]
+    ggufx_tensor_download: Callable[..., int]
     ggufx_embed_options_init: Callable[..., None]
     ggufx_embedder_create: Callable[..., int]
     ggufx_embedder_destroy: Callable[..., None]
@@ -2217,6 +2278,15 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_chat_parser_destroy": (None, ["ggufx_chat_parser"]),
     "ggufx_chat_parser_feed": (c_int32, ["ggufx_chat_parser", c_void_p, c_size_t, c_void_p]),
     "ggufx_chat_parser_finish": (c_int32, ["ggufx_chat_parser", c_void_p]),
+    "ggufx_device_options_init": (None, [c_void_p]),
+    "ggufx_device_list": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
+        c_void_p]),
+    "ggufx_device_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
+    "ggufx_device_destroy": (None, ["ggufx_device"]),
+    "ggufx_device_info": (c_int32, [c_void_p, "ggufx_device", c_void_p]),
+    "ggufx_tensor_upload": (c_int32, [c_void_p, "ggufx_device", "ggufx_tensor", c_void_p,
+        c_void_p]),
+    "ggufx_tensor_download": (c_int32, [c_void_p, c_size_t, "ggufx_tensor", c_void_p]),
     "ggufx_embed_options_init": (None, [c_void_p]),
     "ggufx_embedder_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_embedder_destroy": (None, ["ggufx_embedder"]),

@@ -15,7 +15,7 @@ from .ids import Status
 __all__ = [
     "Error", "ArgumentError", "OutOfMemoryError", "IoError", "LimitError", "TensorTypeError",
     "UnsupportedError", "NotFoundError", "NoFileError", "CapacityError", "CancelledError",
-    "MismatchError", "StateError", "ClosedError", "InternalError", "FileError",
+    "MismatchError", "StateError", "ClosedError", "InternalError", "DeviceError", "FileError",
     "MalformedError", "ModelError", "VersionError", "TruncatedError", "MagicError",
     "EndianError", "ChecksumError", "CountError", "LengthError", "FileKeyError", "KvtypeError",
     "FileValueError", "DuplicateError", "AlignmentError", "FileNameError", "NdimsError",
@@ -125,6 +125,12 @@ class InternalError(Error, RuntimeError):
     """A fault of the library, or of a hook of a runtime."""
 
     code = Status.INTERNAL
+
+
+class DeviceError(Error, RuntimeError):
+    """A device (GPU) failed or is lost."""
+
+    code = Status.DEVICE
 
 
 class FileError(Error, ValueError):

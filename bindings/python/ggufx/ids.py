@@ -34,6 +34,7 @@ class Status(_Id):
     MISMATCH = -16
     STATE = -17
     INTERNAL = -18
+    DEVICE = -19
     COUNT = -32
     LENGTH = -33
     KEY = -34
@@ -108,6 +109,34 @@ class ChatStyles(_Flags):
     XML = 32
     MISTRAL = 64
     LLAMA3 = 128
+
+
+class Fma(_Id):
+    """How a device calculates fma."""
+
+    UNKNOWN = 0
+    DEVICE = 1
+    F64 = 2
+    F32 = 3
+
+
+class DeviceOptions(_Flags):
+    """Flags of opening a device."""
+
+    ALLOW_BOUNDED = 1
+    FMA_F64 = 2
+    FMA_F32 = 4
+
+
+class DeviceFlags(_Flags):
+    """Properties of a device."""
+
+    UNUSABLE = 1
+    UNIFIED = 2
+    INT_DOT = 4
+    PROCESSOR = 8
+    EXACT = 16
+    LOST = 32
 
 
 class Pooling(_Id):

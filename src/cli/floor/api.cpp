@@ -40,6 +40,7 @@ int exit_code(ggufx_status status) {
     case GGUFX_E_MISMATCH:
     case GGUFX_E_STATE:
     case GGUFX_E_INTERNAL:
+    case GGUFX_E_DEVICE:
         return kRuntimeError;
     default:
         return kInvalidFile; // every other code is a fault of the file or of its model

@@ -77,6 +77,19 @@ functions! {
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_parser_finish(parser: *mut ggufx_chat_parser, error: *mut ggufx_error) ->
         ggufx_status;
+    fn ggufx_device_options_init(options: *mut ggufx_device_options);
+    fn ggufx_device_list(out: *mut ggufx_device_facts, capacity: usize, out_needed: *mut usize, rt:
+        *const ggufx_runtime, options: *const ggufx_device_options, error: *mut ggufx_error) ->
+        ggufx_status;
+    fn ggufx_device_open(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, id: *const c_char,
+        options: *const ggufx_device_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_device_destroy(device: *mut ggufx_device);
+    fn ggufx_device_info(out: *mut ggufx_device_facts, device: *const ggufx_device, error: *mut
+        ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_upload(out: *mut *mut ggufx_tensor, device: *const ggufx_device, w: *const
+        ggufx_tensor, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_download(out: *mut c_void, n: usize, w: *const ggufx_tensor, error: *mut
+        ggufx_error) -> ggufx_status;
     fn ggufx_embed_options_init(options: *mut ggufx_embed_options);
     fn ggufx_embedder_create(out: *mut *mut ggufx_embedder, model: *const ggufx_model, options:
         *const ggufx_embed_options, error: *mut ggufx_error) -> ggufx_status;

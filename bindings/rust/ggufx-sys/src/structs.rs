@@ -24,6 +24,12 @@ pub struct ggufx_chat_parser {
 }
 
 #[repr(C)]
+pub struct ggufx_device {
+    _opaque: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+#[repr(C)]
 pub struct ggufx_embedder {
     _opaque: [u8; 0],
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
@@ -366,6 +372,39 @@ pub struct ggufx_chat_parser_options {
     pub event: Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, call: u64, text: *const
         c_char, length: usize) -> i32>,
     pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_device_options {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub plugin_path: *const c_char,
+    pub cache_load: Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char, out: *mut
+        c_void, capacity: u64) -> u64>,
+    pub cache_store: Option<unsafe extern "C" fn(user: *mut c_void, key: *const c_char, data: *const
+        c_void, n_bytes: u64)>,
+    pub cache_user: *mut c_void,
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_device_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub fma: u32,
+    pub reserved: u32,
+    pub memory_bytes: u64,
+    pub free_bytes: u64,
+    pub used_bytes: u64,
+    pub max_allocation: u64,
+    pub n_launches: u64,
+    pub id: [c_char; 40],
+    pub name: [c_char; 128],
+    pub driver: [c_char; 96],
+    pub reason: [c_char; 224],
 }
 
 #[repr(C)]
@@ -1251,7 +1290,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 78] = [
+pub const SIZES: [(&str, usize); 80] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1270,6 +1309,8 @@ pub const SIZES: [(&str, usize); 78] = [
     ("ggufx_chat_request\0", size_of::<ggufx_chat_request>()),
     ("ggufx_chat_run\0", size_of::<ggufx_chat_run>()),
     ("ggufx_chat_parser_options\0", size_of::<ggufx_chat_parser_options>()),
+    ("ggufx_device_options\0", size_of::<ggufx_device_options>()),
+    ("ggufx_device_facts\0", size_of::<ggufx_device_facts>()),
     ("ggufx_embed_options\0", size_of::<ggufx_embed_options>()),
     ("ggufx_embedder_facts\0", size_of::<ggufx_embedder_facts>()),
     ("ggufx_estimate_options\0", size_of::<ggufx_estimate_options>()),

@@ -1,0 +1,141 @@
+/*
+ * ggufx/device.h: graphics processors and other devices that multiply, with the processor's bits.
+ *
+ * A device comes from a plug-in, a shared library beside this one that is loaded when devices are
+ * first asked for ("libggufx-vulkan.so.0"). When a device is opened its arithmetic is tested: it
+ * counts as exact when every operation that products use gives what IEEE 754 says, and then every
+ * result is the one that the same call gives without it, to the bit.
+ *
+ * Weights that were uploaded are tensors as others are: ggufx_matvec, ggufx_matmul,
+ * ggufx_matvec_many and ggufx_matmul_id take them with x and y in the processor's memory.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_DEVICE_H
+#define GGUFX_DEVICE_H
+
+#include "file.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An opened device. It lives on in tensors that lie in its memory. */
+typedef struct ggufx_device ggufx_device;
+
+#define GGUFX_DEVICE_ALLOW_BOUNDED 1u /* open it also where its arithmetic is not exact */
+#define GGUFX_DEVICE_FMA_F64 2u       /* calculate fma by binary64, for tests */
+#define GGUFX_DEVICE_FMA_F32 4u       /* calculate fma by binary32, for tests */
+
+/* All zero means default. */
+typedef struct ggufx_device_options {
+    uint32_t struct_size;
+    uint32_t flags; /* GGUFX_DEVICE_* */
+    const void *next;
+    const char
+        *plugin_path; /* folder of the plug-ins, or one plug-in; NULL: this library's folder */
+    /* Programs that drivers compile, kept by the host from one process to the next; each may be
+     * NULL. load returns how many bytes it has under a key, 0 if none, and copies at most
+     * `capacity` of them; what it gives is checked by the driver. Both are called while a device is
+     * opened or destroyed, by that thread. */
+    uint64_t (*cache_load)(void *user, const char *key, void *out, uint64_t capacity);
+    void (*cache_store)(void *user, const char *key, const void *data, uint64_t n_bytes);
+    void *cache_user; /* the first argument of both */
+    uint64_t reserved[4];
+} ggufx_device_options;
+
+/* Fill with defaults.   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_device_options_init(ggufx_device_options *options);
+
+#define GGUFX_DEVICE_UNUSABLE 1u  /* it cannot be opened: reason says why */
+#define GGUFX_DEVICE_UNIFIED 2u   /* it shares the processor's memory */
+#define GGUFX_DEVICE_INT_DOT 4u   /* it has an instruction for dot products of int8 */
+#define GGUFX_DEVICE_PROCESSOR 8u /* a processor that plays a device: slower than without it */
+#define GGUFX_DEVICE_EXACT 16u    /* opened, and its results are the processor's to the bit */
+#define GGUFX_DEVICE_LOST 32u     /* it failed: every call on it does from then on */
+
+/* How a device calculates fma. */
+enum {
+    GGUFX_FMA_UNKNOWN = 0, /* not opened */
+    GGUFX_FMA_DEVICE = 1,  /* by its own instruction */
+    GGUFX_FMA_F64 = 2,     /* exactly, by binary64 */
+    GGUFX_FMA_F32 = 3      /* exactly, by binary32 */
+};
+
+typedef struct ggufx_device_facts {
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* GGUFX_DEVICE_UNUSABLE .. _LOST */
+    uint32_t fma;         /* GGUFX_FMA_* */
+    uint32_t reserved;
+    uint64_t memory_bytes;   /* of the device */
+    uint64_t free_bytes;     /* of them now, as its driver says; 0: not opened, or not known */
+    uint64_t used_bytes;     /* by this ggufx_device and its tensors */
+    uint64_t max_allocation; /* bytes of one piece of memory; larger tensors are several */
+    uint64_t n_launches;     /* operations since it was opened */
+    char id[40];             /* "vulkan:0"; of a plug-in that has no device "vulkan" */
+    char name[128];          /* as its driver calls it */
+    char driver[96];         /* driver and version */
+    char reason[224];        /* why it is unusable or not exact, else empty */
+} ggufx_device_facts;
+
+/*
+ * What devices there are, and why a plug-in or device cannot be used: at most `capacity` entries to
+ * out, each out[0].struct_size bytes (set in the first one), and *out_needed of all. Devices are
+ * not opened. options may be NULL.
+ * Errors: ARGUMENT, CAPACITY, MEMORY, LIMIT (plugin_path is too long). That there is no device is
+ * none.
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_device_list(ggufx_device_facts *out, size_t capacity,
+                                         size_t *out_needed, const ggufx_runtime *rt,
+                                         const ggufx_device_options *options, ggufx_error *error);
+
+/*
+ * Open a device by its id in the list; "auto" is the first one that can be used and is no
+ * processor. Its arithmetic is tested, programs are compiled when they are first needed.
+ * Plug-ins and drivers stay in the process until it ends. After a fork the child must not use
+ * devices of the parent.
+ * Errors: ARGUMENT, MEMORY (also the device's), LIMIT, DEVICE, UNSUPPORTED (no plug-in, no driver, a
+ * plug-in of another version, no such device, one whose results are not exact: the text says
+ * which).
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtime *rt,
+                                         const char *id, const ggufx_device_options *options,
+                                         ggufx_error *error);
+
+/* Drop the caller's reference.   Threads: exclusive on device.   Since: 0.1. */
+GGUFX_API void ggufx_device_destroy(ggufx_device *device);
+
+/* Describe an opened device; out->struct_size must be set. Errors: ARGUMENT.
+ * Threads: any number at once.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_device_info(ggufx_device_facts *out, const ggufx_device *device,
+                                         ggufx_error *error);
+
+/*
+ * Copy a tensor into a device's memory: a tensor of its own with the same type, shape and name
+ * (memory_kind 1, ggufx_tensor_data NULL) that can be sliced and multiplied; its bytes are those of
+ * the file. The file of w may be destroyed. One device works for one call at a time; calls wait for
+ * each other, so that a progress callback must not call anything on the same device. progress may be
+ * NULL; it is reported in bytes.
+ * Errors: ARGUMENT, MEMORY (the text says whose), TYPE (not one with GGUFX_TYPE_HAS_MATVEC),
+ * UNSUPPORTED (w is not in the processor's memory), SHAPE, LIMIT (a row larger than
+ * max_allocation), CANCELLED, DEVICE. Nothing stays behind after one.
+ * Threads: any number at once; uses the runtime's executor.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_tensor_upload(ggufx_tensor **out, const ggufx_device *device,
+                                           const ggufx_tensor *w, const ggufx_progress *progress,
+                                           ggufx_error *error);
+
+/*
+ * The bytes of a tensor in a device's memory: n = its n_bytes, rows dense.
+ * Errors: ARGUMENT (n; not a tensor of a device), DEVICE.
+ * Threads: any number at once.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_tensor_download(void *out, size_t n, const ggufx_tensor *w,
+                                             ggufx_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "device/device.hpp"
+
+#include "base/fpenv.hpp"
+#include "device/books.hpp"
+#include "device/self_test.hpp"
+#include "device/sizes.hpp"
+
+#include <inttypes.h>
+#include <string.h>
+
+namespace ggufx::device {
+
+namespace {
+
+void require(Status status, const Failure &failure) {
+    if (status != Status::ok) throw Error{failure};
+}
+
+plugin::Span start_of(const plugin::Buffer &buffer) {
+    return {buffer.id, 0};
+}
+
+} // namespace
+
+Device::Device(Ref<Host> host, const char *id) : host_(std::move(host)) {
+    print_text(id_, sizeof id_, "%s", id);
+}
+
+Device::~Device() {
+    backend_.drain(); // of a call that failed, or of an open that did
+    store_cache();
+    free_scratch(scratch_);
+    free(books_, books_bytes(), plugin::Memory::device);
+}
+
+void Device::release() {
+    if (!refs_.release()) return;
+    const Ref<Host> keep = host_;
+    unmake(*keep, this);
+}
+
+Ref<Device> Device::open(const Ref<Host> &host, const plugin::Table &table, uint32_t index,
+                         const char *id, const OpenOptions &options) {
+    auto device = Ref<Device>::adopt(make<Device>(*host, host, id));
+    Failure failure = {};
+    plugin::OpenOptions given = {options.handles, nullptr, 0};
+    Buffer stored;
+    device->cache_ = options.cache;
+    print_text(device->cache_key_, sizeof device->cache_key_, "ggufx-%s-%" PRIu32, table.name,
+               plugin::kVersion);
+    if (options.cache.load) {
+        constexpr uint64_t kMostStored = 64 << 20;
+        void *user = options.cache.user;
+        const uint64_t n = options.cache.load(user, device->cache_key_, nullptr, 0);
+        if (n > 0 && n <= kMostStored) {
+            stored = Buffer(host, static_cast<size_t>(n));
+            given.cache_bytes = options.cache.load(user, device->cache_key_, stored.data(), n);
+            if (given.cache_bytes > n) given.cache_bytes = 0; // it changed meanwhile
+            given.cache = stored.data();
+        }
+    }
+    Backend &backend = device->backend_;
+    require(backend.open(table, index, given, &failure), failure);
+    require(backend.queue_create(&failure), failure);
+    device->allocate_scratch(device->scratch_, kScratchValues);
+    device->load_books();
+    device->test_arithmetic(options);
+    return device;
+}
+
+plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory memory) {
+    Failure failure = {};
+    plugin::Buffer buffer = {};
+    require(backend_.allocate(&buffer, bytes, memory, &failure), failure);
+    if (memory == plugin::Memory::device) bytes_.add(bytes, Order::relaxed);
+    return buffer;
+}
+
+void Device::free(plugin::Buffer &buffer, uint64_t bytes, plugin::Memory memory) {
+    if (!buffer.id) return;
+    backend_.free(buffer.id);
+    buffer = {};
+    if (memory == plugin::Memory::device) bytes_.subtract(bytes, Order::relaxed);
+}
+
+namespace {
+
+struct ScratchPart {
+    plugin::Buffer Scratch::*buffer;
+    uint64_t bytes;
+    plugin::Memory memory;
+};
+constexpr size_t kScratchParts = 6;
+void list_parts(ScratchPart (&out)[kScratchParts], uint64_t values) {
+    constexpr auto device = plugin::Memory::device, staging = plugin::Memory::staging;
+    constexpr uint64_t results = kScratchResults * sizeof(float);
+    const ScratchPart parts[] = {
+        {&Scratch::x, values * sizeof(float), device},
+        {&Scratch::x_staging, values * sizeof(float), staging},
+        {&Scratch::packed, packed_bytes(values), device},
+        {&Scratch::sums, sums_bytes(values), device},
+        {&Scratch::y, results, device},
+        {&Scratch::y_staging, results, staging},
+    };
+    for (size_t i = 0; i < kScratchParts; i++) out[i] = parts[i];
+}
+
+} // namespace
+
+void Device::allocate_scratch(Scratch &to, uint64_t values) {
+    ScratchPart parts[kScratchParts];
+    list_parts(parts, values);
+    to.values = values;
+    to.results = kScratchResults;
+    try {
+        for (const ScratchPart &part : parts) to.*part.buffer = allocate(part.bytes, part.memory);
+    } catch (...) {
+        free_scratch(to);
+        throw;
+    }
+}
+
+void Device::free_scratch(Scratch &scratch) {
+    ScratchPart parts[kScratchParts];
+    list_parts(parts, scratch.values);
+    for (const ScratchPart &part : parts) free(scratch.*part.buffer, part.bytes, part.memory);
+    scratch = {};
+}
+
+void Device::reserve(uint64_t k) {
+    const uint64_t values = (k + 511) / 512 * 512;
+    const std::lock_guard guard(mutex_);
+    if (values <= scratch_.values) return;
+    Scratch larger;
+    allocate_scratch(larger, values);
+    std::swap(scratch_, larger);
+    free_scratch(larger);
+}
+
+void Device::load_books() {
+    Failure failure = {};
+    books_ = allocate(books_bytes(), plugin::Memory::device);
+    copy_books(static_cast<uint8_t *>(scratch_.x_staging.mapped));
+    const Status status =
+        backend_.copy(start_of(books_), start_of(scratch_.x_staging), books_bytes(), &failure);
+    require(status, failure);
+}
+
+plugin::Span Device::book_of(uint32_t type) const {
+    const uint64_t at = book_at(type);
+    return at == kNoBook ? plugin::Span{0, 0} : plugin::Span{books_.id, at};
+}
+
+void Device::choose_fma(const ProbeVerdict &verdict, const OpenOptions &options) {
+    using plugin::Fma;
+    const auto usable = [&](Fma fma) {
+        const auto v = static_cast<uint32_t>(fma);
+        return (backend_.facts().fma_variants >> v & 1) != 0 && verdict.fma[v];
+    };
+    const bool any = !options.fma_f64 && !options.fma_f32;
+    if (any && usable(Fma::device)) {
+        fma_ = Fma::device;
+    } else if ((any || options.fma_f64) && usable(Fma::f64)) {
+        fma_ = Fma::f64;
+    } else if (!options.fma_f64 && usable(Fma::f32)) {
+        fma_ = Fma::f32;
+    } else if (options.bounded && any) {
+        fma_ = Fma::device;
+        fault_ = "fma";
+    } else {
+        fail(Status::unsupported, {}, "%s: no fma of %s rounds once%s", id_, backend_.facts().name,
+             any ? "" : " in the way that was asked for");
+    }
+}
+
+// What the device calculates decides whether its results are the processor's.
+void Device::test_arithmetic(const OpenOptions &options) {
+    const CanonicalFp canonical;
+    Failure failure = {};
+    Buffer operands(host_, kProbeOperandBytes);
+    auto *cases = reinterpret_cast<uint32_t *>(operands.data());
+    make_probe(cases);
+    // Behind the books, which are on their way.
+    const plugin::Span staging = {scratch_.x_staging.id, (books_bytes() + 63) / 64 * 64};
+    memcpy(static_cast<uint8_t *>(scratch_.x_staging.mapped) + staging.at, cases,
+           kProbeOperandBytes);
+    plugin::Launch launch = {};
+    launch.op = plugin::Op::probe;
+    launch.n = kProbeCases;
+    launch.x = start_of(scratch_.x);
+    launch.y = start_of(scratch_.y);
+    const auto step = [&](Status status) { require(status, failure); };
+    step(backend_.copy(launch.x, staging, kProbeOperandBytes, &failure));
+    step(backend_.barrier(&failure));
+    step(backend_.launch(launch, &failure));
+    step(backend_.barrier(&failure));
+    step(backend_.copy(start_of(scratch_.y_staging), launch.y, kProbeResultBytes, &failure));
+    step(backend_.submit(&failure));
+    step(backend_.finish(&failure));
+    const ProbeVerdict verdict =
+        judge_probe(cases, static_cast<const uint32_t *>(scratch_.y_staging.mapped));
+    choose_fma(verdict, options);
+    if (!verdict.fault) return;
+    fault_ = verdict.fault;
+    if (options.bounded) return;
+    fail(Status::unsupported, {},
+         "%s: %s of %s is not the processor's: %" PRIu32 " of %" PRIu32
+         " cases, the first of 0x%08" PRIx32 " 0x%08" PRIx32 " 0x%08" PRIx32 ": 0x%08" PRIx32
+         " for 0x%08" PRIx32,
+         id_, verdict.fault, backend_.facts().name, verdict.n_different, kProbeCases,
+         verdict.operands[0], verdict.operands[1], verdict.operands[2], verdict.got,
+         verdict.wanted);
+}
+
+// Nothing is lost where this fails: the next process compiles again.
+void Device::store_cache() {
+    if (!cache_.store || scratch_.values == 0) return;
+    uint64_t n = 0;
+    if (backend_.cache(nullptr, 0, &n, nullptr) != Status::ok || n == 0) return;
+    void *data = host_->alloc(static_cast<size_t>(n), 64);
+    uint64_t n_given = 0;
+    if (data && backend_.cache(data, n, &n_given, nullptr) == Status::ok && n_given <= n)
+        cache_.store(cache_.user, cache_key_, data, n_given);
+    host_->free(data, static_cast<size_t>(n), 64);
+}
+
+} // namespace ggufx::device

@@ -1,0 +1,21 @@
+// A system without plug-ins, or a build that leaves them out.
+// SPDX-License-Identifier: MIT
+#include "device/library.hpp"
+
+namespace ggufx::device {
+
+const plugin::Table *load(const char *, Failure *why) {
+    set_failure(why, Status::unsupported, {}, "this build of libggufx loads no plug-ins");
+    return nullptr;
+}
+
+bool path_of(Path &, const char *, const char *, Failure *why) {
+    set_failure(why, Status::unsupported, {}, "this build of libggufx loads no plug-ins");
+    return false;
+}
+
+bool is_folder(const char *) {
+    return false;
+}
+
+} // namespace ggufx::device

@@ -1,0 +1,50 @@
+/*
+ * The part of exercise_run() on a device that is made of memory (tests/device/fake.h).
+ * SPDX-License-Identifier: MIT
+ */
+#include "exercise.h"
+
+#include <string.h>
+
+enum { kColumns = 64, kRows = 20 };
+
+#ifdef GGUFX_TEST_PLUGIN
+static const char plugin[] = GGUFX_TEST_PLUGIN;
+#else
+static const char plugin[] = "";
+#endif
+
+ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
+    const struct api *a = e->api;
+    ggufx_status status = GGUFX_OK;
+    ggufx_device_options options;
+    ggufx_device_facts facts = {.struct_size = sizeof facts}, opened = facts;
+    ggufx_device *device = NULL;
+    ggufx_tensor *here = NULL, *there = NULL;
+    const uint64_t shape[2] = {kColumns, kRows};
+    static float weights[kColumns * kRows];
+    float x[kColumns], y[kRows], want[kRows], back[kColumns * kRows];
+    size_t n = 0;
+    exercise_fill(weights, kColumns * kRows);
+    exercise_fill(x, kColumns);
+    a->device_options_init(&options);
+    options.plugin_path = plugin;
+    TRY(a->device_list(&facts, 1, &n, rt, &options, &e->error));
+    MUST(n == 1 && strcmp(facts.id, "fake:0") == 0);
+    TRY(a->device_open(&device, rt, "fake:0", &options, &e->error));
+    TRY(a->device_info(&opened, device, &e->error));
+    MUST(opened.flags & GGUFX_DEVICE_EXACT);
+    TRY(a->tensor_wrap(&here, rt, GGUFX_TYPE_F32, 2, shape, 0, weights, sizeof weights, "w", NULL,
+                       NULL, &e->error));
+    TRY(a->tensor_upload(&there, device, here, e->progress, &e->error));
+    TRY(a->matvec(want, kRows, rt, here, x, kColumns, NULL, &e->error));
+    TRY(a->matvec(y, kRows, rt, there, x, kColumns, NULL, &e->error));
+    MUST(memcmp(y, want, sizeof y) == 0);
+    TRY(a->tensor_download(back, sizeof back, there, &e->error));
+    MUST(memcmp(back, weights, sizeof back) == 0);
+end:
+    a->tensor_destroy(there);
+    a->tensor_destroy(here);
+    a->device_destroy(device);
+    return status;
+}
