@@ -21,7 +21,7 @@ const char *const chat_seeds[] = {
     "root ::= (\"a\" | \"ab\" | \"\")* (\"b\"{0,1000000})* \"\\u00e9\\U0001F600\\x41\"",
     "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":-3,\"maximum\":"
     "120},"
-    "\"ab\":{\"enum\":[\"x\",1,[null]]}},\"required\":[\"a\",\"z\"],\"additionalProperties\":"
+    "\"ab\":{\"enum\":[\"x\",1,[null]]}},\"required\":[\"a\",\"ab\"],\"additionalProperties\":"
     "false}",
     "{\"anyOf\":[{\"$ref\":\"#/$defs/n\"},{\"type\":[\"null\",\"string\"],\"maxLength\":3}],"
     "\"$defs\":{\"n\":{\"type\":\"array\",\"prefixItems\":[true],\"items\":{\"$ref\":\"#\"},"
@@ -30,6 +30,22 @@ const char *const chat_seeds[] = {
     ","
     "{\"properties\":{\"k\":{\"const\":\"a\"}},\"required\":[\"k\"],\"type\":\"object\"}]}",
     "{\"allOf\":[{\"type\":\"string\",\"format\":\"date\"},{\"type\":\"string\"}],\"title\":\"t\"}",
+    "{\"type\":\"object\",\"patternProperties\":{\"^p(?!q)\":{\"type\":\"string\",\"pattern\":\"b$"
+    "\",\"maxLength\":3},\"\\\\d\":{\"type\":\"null\"}},\"propertyNames\":{\"maxLength\":3},"
+    "\"minProperties\":1,\"maxProperties\":3,\"dependentRequired\":{\"p\":[\"q\"]},"
+    "\"dependentSchemas\":{\"q\":{\"not\":{\"required\":[\"r\"]}}}}",
+    "{\"type\":\"array\",\"contains\":{\"const\":1},\"minContains\":1,\"maxContains\":2,\"items\":{"
+    "\"enum\":[\"a\",1,2.5,null,{\"x\":[]}]},\"uniqueItems\":true,\"minItems\":2}",
+    "{\"if\":{\"type\":\"number\"},\"then\":{\"multipleOf\":0.25,\"exclusiveMinimum\":-7.5,"
+    "\"maximum\":1000.0},\"else\":{\"not\":{\"type\":[\"object\",\"array\"]}}}",
+    "{\"$id\":\"https://x.y/"
+    "a\",\"$defs\":{\"t\":{\"$id\":\"t\",\"$dynamicAnchor\":\"n\",\"type\":\"object\","
+    "\"properties\":{\"k\":{\"$dynamicRef\":\"#n\"}},\"unevaluatedProperties\":false}},\"$ref\":"
+    "\"t\",\"$dynamicAnchor\":\"n\",\"anyOf\":[{\"properties\":{\"a\":{\"multipleOf\":3}},"
+    "\"required\":[\"a\"]},true]}",
+    "{\"prefixItems\":[{\"type\":\"string\",\"format\":\"date-time\"},{\"format\":\"email\"}],"
+    "\"oneOf\":[{\"minItems\":1},{\"maxItems\":3}],\"unevaluatedItems\":{\"type\":\"integer\","
+    "\"multipleOf\":100},\"type\":\"array\"}",
     NULL,
 };
 const char chat_seed_end[] = "";
@@ -100,6 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size) memcpy(exact, data, size);
     ggufx_grammar_options_init(&options);
     options.kind = size && data[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
+    options.flags = size % 16; /* each of them, in all ways */
     options.text = exact;
     options.text_length = size;
     if (ggufx_grammar_create(&grammar, rt, tokenizer, &options, &error) != GGUFX_OK) {
