@@ -455,7 +455,9 @@ class Terminal(Chat):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
         os.killpg(self.process.pid, signal.SIGWINCH)
         time.sleep(0.2)
-        self.type("un\r")
+        self.type("un" + " is warm" * 6 + "\x01")
+        self.until(r"\x1b\[1?A") # to the first of two rows
+        self.type("\r")
         self.until(r"\[8 tokens")
         self.leave()
 

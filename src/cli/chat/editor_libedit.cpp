@@ -41,6 +41,7 @@ public:
 
     bool read(std::string &line, const std::string &prompt) override {
         prompt_ = prompt;
+        el_resize(line_); // while an answer came
         int n = 0;
         const char *const text = el_gets(line_, &n);
         if (pending_signal() != 0) {

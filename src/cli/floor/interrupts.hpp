@@ -4,7 +4,7 @@
 
 namespace ggufx::cli {
 
-// From now on each Ctrl-C only interrupts, none kills.
+// From now on each Ctrl-C only interrupts, none kills; a change of the window ends a wait for input.
 void keep_interrupts();
 // Waits until a descriptor can be read or has ended: true; false where a signal came, before the
 // call or meanwhile, on whatever thread: see pending_signal(), 0 for one that counts for nothing.

@@ -14,7 +14,8 @@
 
 namespace ggufx::cli {
 
-static volatile std::sig_atomic_t g_signal = 0; // the process's, as signals are
+static volatile std::sig_atomic_t g_signal = 0;  // the process's, as signals are
+static volatile std::sig_atomic_t g_resized = 0; // the window, and nobody has been told yet
 
 // Of keep_interrupts(): what is written there ends a poll that comes after the signal, too.
 static int g_wake[2] = {-1, -1};
@@ -28,6 +29,11 @@ void wake() {
 
 static void on_signal(int number) {
     g_signal = number;
+    wake();
+}
+
+static void on_resize(int) {
+    g_resized = 1;
     wake();
 }
 
@@ -63,6 +69,9 @@ void keep_interrupts() {
     struct sigaction action = {};
     action.sa_handler = on_signal;
     sigaction(SIGINT, &action, nullptr);
+    action.sa_handler = on_resize;
+    action.sa_flags = SA_RESTART; // writes go on
+    sigaction(SIGWINCH, &action, nullptr);
 }
 
 bool take_interrupt() {
@@ -72,7 +81,7 @@ bool take_interrupt() {
 }
 
 bool wait_for_input(int descriptor) {
-    while (g_signal == 0) {
+    while (g_signal == 0 && g_resized == 0) {
         struct pollfd both[] = {{descriptor, POLLIN, 0}, {g_wake[0], POLLIN, 0}};
         if (poll(both, 2, -1) < 0) return errno != EINTR;
         char old[16];
@@ -81,6 +90,7 @@ bool wait_for_input(int descriptor) {
         else if (both[0].revents != 0)
             return true;
     }
+    g_resized = 0;
     return false;
 }
 
