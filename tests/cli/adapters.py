@@ -1,12 +1,28 @@
-# LoRA adapters and control vectors by the tool: merged models, scales, what is refused.
+# LoRA adapters and control vectors by the tool: logits against the generator's forward pass with the
+# adapters in its weights, merged models, scales, what is refused.
 # SPDX-License-Identifier: MIT
 import os
 import shutil
 
+import reference_case
 import tool
 from adapter_files import A, B, KEYS, PAIR, built, control, lora
-from architectures import floats
+from reference_case import TEXTS, floats
 from tool import MODEL
+
+
+class Adapted(reference_case.Case):
+    def test_logits_are_those_of_the_merged_weights_on_every_set(self):
+        for name in tool.stepped(self.reference("--adapters")):
+            loras = ["--lora", self.path(name + ".a.gguf") + ":0.75", "--lora", self.path(name + ".b.gguf") + ":-0.5"]
+            self.ok("merge", self.path(name + ".gguf"), self.path("merged.gguf"), *loras, "--force", "-q")
+            for i, ids in enumerate(TEXTS):
+                got = self.logits(name + ".gguf", ids, *loras)
+                self.assertLess(self.distance(got, name, i), 1e-3, name)
+                for args in (["--isa", "scalar"], ["-t", "1"], ["-t", "3"]):
+                    self.assertEqual(self.logits(name + ".gguf", ids, *loras, *args), got, name)
+                self.assertLess(self.distance(self.logits("merged.gguf", ids), name, i), 1e-3, name)
+                self.assertGreater(self.distance(self.logits(name + ".gguf", ids), name, i), 0.05, name)
 
 
 class Options(tool.Case):

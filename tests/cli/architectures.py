@@ -1,170 +1,39 @@
 # Architectures, and forms of them, that have no stored logits: models that the shared generator
-# makes, against its forward pass in binary64 (a Python with NumPy). Windows and chunks are shorter
-# than the texts, and temperatures set in within them.
+# makes, against its forward pass in binary64 (reference.py, a Python with NumPy). Windows and chunks
+# are shorter than the texts, and temperatures set in within them. What README says that each
+# architecture uses, against the programs of all of them.
 # SPDX-License-Identifier: MIT
+import glob
 import json
 import os
-import random
-import struct
-import subprocess
-import sys
 
+import architecture_table
+import reference_case
 import tool
-from tool import DATA, shared
-
-# argv: folder of the generator, folder for the models, texts as JSON. Writes NAME.gguf and
-# NAME.N.f32, the logits of each text; prints the names.
-REFERENCE = """
-import json, os, sys
-sys.path.insert(0, sys.argv[1])
-import numpy as np
-import make_models, ref64
-from make_models import B, RMS, LN, SSM, heads, llama_like
-from ref64 import Traits, NORM, every, f, moe
-texts = json.loads(sys.argv[3])
-
-PLAIN = ("llama-bias", "qwen2vl", "ernie4-5", "ernie4-5-moe", "olmoe", "seed-oss", "hunyuan-moe", "phi2", "gpt2",
-         "falcon", "stablelm", "command-r", "nemotron", "mamba")
-made = {name: make_models.MODELS[name]() for name in PLAIN}
-
-def arcee():
-    return llama_like("arcee", "arcee", gate=False)
-
-def dots1():
-    b = B("dots1", "dots1", 2, **{RMS: 1e-5}, **heads(4, 2, 32, rot=32), feed_forward_length=64, expert_feed_forward_length=32,
-          expert_count=8, expert_used_count=3, expert_shared_count=1, leading_dense_block_count=1, expert_gating_func=2,
-          expert_weights_scale=2.5, expert_weights_norm=True)
-    b.embed(False)
-    for l in range(2):
-        b.norms(l, "attn_norm", "ffn_norm"), b.attn(l, 4, 2, 32, qk="head")
-        if l:
-            b.moe(l, 8, 32, prob_bias=True), b.ffn(l, 32, suffix="_shexp")
-        else:
-            b.ffn(l, 64)
-    return b
-
-def stablelm_12b():  # no ffn_norm, norms of each head
-    b = llama_like("stablelm-12b", "stablelm", eps=LN, qk="heads", rot=8, extra_norms=("attn_norm",))
-    for name in [n for n in b.t if n.endswith("attn_norm.weight")] + ["output_norm.weight"]:
-        b.vec(name.replace("weight", "bias"), 64, 0.0)
-    return b
-
-def command_r_plus():
-    return llama_like("command-r-plus", "command-r", eps=LN, tied=True, extra_norms=("attn_norm",), qk="heads", logit_scale=0.5)
-
-def falcon_7b():
-    return llama_like("falcon-7b", "falcon", K=1, eps=LN, ln=True, gate=False, fused_qkv=True, extra_norms=("attn_norm",))
-
-def exaone4_windows():
-    b = llama_like("exaone4-windows", "exaone4", 4, extra_norms=("post_attention_norm", "post_ffw_norm"), qk="head",
-                   attention__sliding_window=16)
-    return b
-
-def llama4_chunks():
-    b = make_models.MODELS["llama4"]()
-    b.key(attention__sliding_window=16, attention__temperature_length=8, attention__temperature_scale=0.3, expert_used_count=2)
-    return b
-
-def cohere2_bias():
-    b = llama_like("cohere2-bias", "cohere2", 4, eps=LN, tied=True, extra_norms=("attn_norm",), bias="qkvo",
-                   attention__sliding_window=16)
-    return b
-
-def glm4_plain():  # GLM-4-32B: no biases
-    return llama_like("glm4-plain", "glm4", fused_up=True, extra_norms=make_models.SANDWICH, rot=8)
-
-def falcon_mamba():  # time steps, b and c normed
-    b = make_models.MODELS["mamba"]()
-    b.key(ssm__dt_b_c_rms=True)
-    return b
-
-def qwen3next_old():  # q, k, v, z of each key head in one matrix
-    b = make_models.MODELS["qwen3next"]()
-    S, Hk, Hv = 16, 2, 4
-    q, k, v = np.split(b.t.pop("blk.0.attn_qkv.weight"), [Hk * S, 2 * Hk * S])
-    z = b.t.pop("blk.0.attn_gate.weight")
-    b.t["blk.0.ssm_in.weight"] = np.concatenate([a.reshape(Hk, -1, 64) for a in (q, k, v, z)], 1).reshape(-1, 64)
-    return b
-
-def mamba1(m, x, l):
-    if not m.get("ssm.dt_b_c_rms"):
-        return plain_mamba(m, x, l)
-    n, D, S, R = len(x), m.get("ssm.inner_size"), m.get("ssm.state_size"), m.get("ssm.time_step_rank")
-    u, z = np.split(m.linear(x, "ssm_in", l), 2, 1)
-    u = ref64.silu(ref64.causal_conv(u, m.w("ssm_conv1d", l), m.w("ssm_conv1d", l, "bias")))
-    dt, Bt, C = (ref64.rms(a, None, m.eps) for a in np.split(m.linear(u, "ssm_x", l), [R, R + S], 1))
-    dt, M, y = ref64.softplus(m.linear(dt, "ssm_dt", l)), np.zeros((D, S)), np.empty((n, D))
-    for t in range(n):
-        M = M * np.exp(dt[t][:, None] * m.t["blk.%d.ssm_a" % l]) + np.outer(u[t] * dt[t], Bt[t])
-        y[t] = M @ C[t] + u[t] * m.t["blk.%d.ssm_d" % l].reshape(-1)
-    return m.linear(ref64.silu(z) * y, "ssm_out", l)
-
-plain_mamba, ref64.mamba1 = ref64.mamba1, mamba1
-
-def exaone4_traits(m):
-    w = m.get("attention.sliding_window", 0)
-    return Traits(order="post", window=w, window_layers=every(4), rope_layers=every(4) if w else None)
-
-def llama4_traits(m, traits=ref64.TRAITS["llama4"]):
-    t = traits(m)
-    t.window = m.get("attention.sliding_window", 8192)
-    t.temp = (f(m, "attention.temperature_scale", 0.1), m.get("attention.temperature_length", 8192), 1.0)
-    return t
-
-ref64.TRAITS.update({
-    "arcee": lambda m: Traits(rope=NORM, act="relu2"),
-    "dots1": lambda m: Traits(moe=moe(m, "sigmoid")),
-    "exaone4": exaone4_traits, "llama4": llama4_traits})
-for make in (arcee, dots1, stablelm_12b, command_r_plus, falcon_7b, exaone4_windows, llama4_chunks, cohere2_bias, glm4_plain, falcon_mamba,
-             qwen3next_old):
-    made[make.__name__] = make()
-
-for name, b in made.items():
-    path = os.path.join(sys.argv[2], name)
-    b.save(path + ".gguf", False)
-    m = ref64.Model(path + ".gguf")
-    for i, ids in enumerate(texts):
-        ref64.logits(m, ids).astype("<f4").tofile("%s.%d.f32" % (path, i))
-print(json.dumps(list(made)))
-"""
 
 
-def python_with_numpy():
-    for python in (sys.executable, "/usr/bin/python3"):
-        if os.path.exists(python) and subprocess.run([python, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode == 0:
-            return python
-    raise tool.unittest.SkipTest("no Python with NumPy")
-
-
-def floats(data):
-    return struct.unpack("<%df" % (len(data) // 4), data)
-
-
-class Generated(tool.Case):
-    def logits(self, name, ids, *args):
-        out = self.path("logits.f32")
-        self.ok("run", self.path(name + ".gguf"), "--tokens", ",".join(map(str, ids)), "-n", 0, "--logits", out,
-                "--ctk", "f32", "--ctv", "f32", "--force", *args)
-        with open(out, "rb") as file:
-            return file.read()
-
+class Generated(reference_case.Case):
     def test_logits_are_those_of_the_forward_pass_on_every_set(self):
-        tools, rng = shared("data", "tools", "ref64.py"), random.Random(11)
-        texts = [[rng.randrange(320) for _ in range(n)] for n in (1, 70)]
-        vocabulary = os.path.join(DATA, "data", "tiny", "tiny-mixtral-f16.gguf")
-        result = subprocess.run([python_with_numpy(), "-c", REFERENCE, os.path.dirname(tools), self.folder, json.dumps(texts)],
-                                stdout=subprocess.PIPE, check=True,
-                                env=tool.environment(TOK_MODEL=vocabulary, PYTHONDONTWRITEBYTECODE="1"))
-        names = json.loads(result.stdout)
-        for name in tool.stepped(names):
-            for i, ids in enumerate(texts):
-                got = self.logits(name, ids)
-                with open(self.path("%s.%d.f32" % (name, i)), "rb") as file:
-                    want = floats(file.read())
-                self.assertEqual(len(want), 320 * len(ids), name)
-                worst = max(abs(a - b) for a, b in zip(floats(got), want, strict=True))
-                self.assertLess(worst, 1e-3, name)
-                self.assertEqual(self.logits(name, ids, "--isa", "scalar"), got, name)
+        for name in tool.stepped(self.reference()):
+            with self.subTest(name):
+                for i, ids in enumerate(reference_case.TEXTS):
+                    got = self.logits(name + ".gguf", ids)
+                    self.assertLess(self.distance(got, name, i), 1e-3)
+                    self.assertEqual(self.logits(name + ".gguf", ids, "--isa", "scalar"), got)
+                self.check_row(self.path(name + ".gguf"))
+
+    def test_the_table_says_what_programs_do(self):
+        self.assertEqual(sorted(self.rows), sorted(architecture_table.names()))
+        for path in glob.glob(os.path.join(tool.shared("data", "tiny"), "**", "*.gguf"), recursive=True):
+            with self.subTest(path):
+                self.check_row(path)
+
+    rows = architecture_table.rows()
+
+    def check_row(self, path):
+        keys = json.loads(self.ok("info", "--json", "--kv", "--filter", "glob:general.architecture", path))
+        row = self.rows[keys["kv"][0]["value"]]
+        self.assertEqual(architecture_table.faults(row, self.ok("info", "--graph", path).decode()), [], path)
 
 
 if __name__ == "__main__":

@@ -51,5 +51,17 @@ void nomic_bert_moe(Builder &b);
 void jina_bert_v2(Builder &b);
 void modern_bert(Builder &b);
 void gemma_embedding(Builder &b);
+void minimax_m2(Builder &b);
+void mimo2(Builder &b);
+void exaone_moe(Builder &b);
+void afmoe(Builder &b);
+void bailingmoe2(Builder &b);
+void laguna(Builder &b);
+void mellum(Builder &b);
+void hy_v3(Builder &b);
+void cohere2moe(Builder &b);
+void step35(Builder &b);
+void falcon_h1(Builder &b);
+void jamba(Builder &b);
 
 } // namespace ggufx::model::arch

@@ -1,5 +1,6 @@
-// command-r, cohere2 (Command R, R+, A, R7B): attention and network side by side, norms without
-// biases. cohere2 rotates in its window layers alone.
+// command-r, cohere2 (Command R, R+, A, R7B), cohere2moe: attention and network side by side, norms
+// without biases. cohere2 rotates in its window layers alone, cohere2moe in those that come before
+// the experts, too.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -28,6 +29,21 @@ void cohere2(Builder &b) {
     Traits t = common(b.keys());
     t.window = b.keys().count("attention.sliding_window", {1, kMaxContext});
     t.has_window = t.rotates = all_but_last_of(4);
+    standard(b, t);
+}
+
+void cohere2moe(Builder &b) {
+    const Keys &keys = b.keys();
+    Traits t = common(keys);
+    if (keys.has("attention.layer_norm_rms_epsilon")) t.norm = NormKind::rms;
+    t.window = keys.count("attention.sliding_window", {1, kMaxContext});
+    t.has_window = window_pattern(keys, all_but_first_of, 4);
+    const uint32_t dense = keys.count_or("leading_dense_block_count", {0, kMaxLayers}, 0);
+    t.rotates = [windowed = t.has_window, dense](uint32_t layer) {
+        return layer < dense || windowed(layer);
+    };
+    t.experts = {.gating = Gating::sigmoid, .normalize = false};
+    t.shared_factor = 0.5f;
     standard(b, t);
 }
 

@@ -1,4 +1,5 @@
-// deepseek2: DeepSeek V2, V3, R1, Kimi K2, GLM-4.7-Flash: latent attention, experts in groups.
+// deepseek2: DeepSeek V2, V3, R1, Kimi K2, GLM-4.7-Flash, Mistral Large 3, Small 4 (mistral4): latent
+// attention, experts in groups; Mistral's queries grow with the logarithm of their position.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -11,6 +12,7 @@ void deepseek2(Builder &b) {
     const uint32_t layers = b.n_layers();
     if ((layers == 47 || layers == 48) && b.binder().rows_of({kNoLayer, "token_embd"}) == 154880)
         t.experts.gating = Gating::sigmoid;
+    temper_by_keys(b.keys(), &t);
     standard(b, t);
 }
 

@@ -1,4 +1,5 @@
 // exaone4: norms on outputs; the 32B model has windows in three of four layers, and only those turn.
+// exaone-moe (K-EXAONE): norms before, the same windows, experts by sigmoids beside a shared one.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -12,6 +13,15 @@ void exaone4(Builder &b) {
     t.window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, usual);
     t.has_window = all_but_last_of(4);
     if (t.window) t.rotates = t.has_window;
+    standard(b, t);
+}
+
+void exaone_moe(Builder &b) {
+    Traits t;
+    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.window = b.keys().count_or("attention.sliding_window", {1, kMaxContext}, 128);
+    t.has_window = t.rotates = window_pattern(b.keys(), all_but_last_of, 4);
+    t.experts = {.gating = Gating::sigmoid, .normalize = false};
     standard(b, t);
 }
 

@@ -47,8 +47,7 @@ static Traits gemma3_traits(Builder &b) {
     t.post_norms = true;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    t.has_window =
-        all_but_last_of(keys.count_or("attention.sliding_window_pattern", {0, kMaxLayers}, 6));
+    t.has_window = window_pattern(keys, all_but_last_of, 6);
     t.window_rope = {.differs = true, .base = 10000};
     t.logit_cap = static_cast<float>(keys.number_or("final_logit_softcapping", 0, 1e6, 0));
     t.attention_scale = scale_of(b, 62);

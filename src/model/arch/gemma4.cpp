@@ -12,7 +12,6 @@ namespace {
 class Gemma4 {
 public:
     explicit Gemma4(Builder &b) : b_(b), keys_(b.keys()) {
-        constexpr const char *pattern = "attention.sliding_window_pattern";
         t_.act = Act::gelu;
         t_.post_norms = true;
         t_.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
@@ -21,7 +20,7 @@ public:
         t_.embedding_scale = sqrtf(static_cast<float>(b.n_embd()));
         t_.logit_cap = static_cast<float>(keys_.number_or("final_logit_softcapping", 0, 1e6, 30));
         t_.window = keys_.count("attention.sliding_window", {1, kMaxContext});
-        t_.has_window = [this](uint32_t layer) { return keys_.flag_at(pattern, layer); };
+        t_.has_window = window_flags(keys_);
         t_.window_rope = {.differs = true, .base = 10000, .divisors = false};
         t_.experts = {.scaled = false, .act = Act::gelu, .needs = {"ffn_down_exps.scale"}};
         b.require({"rope_freqs.weight"}); // which pairs of the full layers turn

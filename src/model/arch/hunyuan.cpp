@@ -1,4 +1,5 @@
-// hunyuan-dense, hunyuan-moe: norms of queries and keys behind their rotation.
+// hunyuan-dense, hunyuan-moe: norms of queries and keys behind their rotation. hy_v3 (Hunyuan 3): the
+// norms before it, experts by sigmoids beside a shared one.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -8,6 +9,13 @@ void hunyuan(Builder &b) {
     Traits t;
     t.norm_rotated = true;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    standard(b, t);
+}
+
+void hy_v3(Builder &b) {
+    Traits t;
+    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.experts = {.gating = Gating::sigmoid, .normalize = false};
     standard(b, t);
 }
 

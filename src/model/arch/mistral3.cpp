@@ -9,11 +9,7 @@ void mistral3(Builder &b) {
     Traits t;
     t.rope = RopeStyle::pairs;
     t.attention_scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));
-    t.temperature_scale =
-        static_cast<float>(b.keys().number_or("attention.temperature_scale", 0, 1e6, 0));
-    if (t.temperature_scale != 0)
-        t.temperature_floor = static_cast<float>(
-            b.keys().count("rope.scaling.original_context_length", {1, kMaxContext}));
+    temper_by_keys(b.keys(), &t);
     standard(b, t);
 }
 

@@ -13,8 +13,7 @@ void modern_bert(Builder &b) {
     t.first_norm = false;
     t.act = Act::gelu;
     t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    t.has_window =
-        all_but_first_of(keys.count_or("attention.sliding_window_pattern", {0, kMaxLayers}, 3));
+    t.has_window = window_pattern(b.keys(), all_but_first_of, 3);
     t.window_rope = {.differs = true, .base = 10000};
     t.rank_pooling = Pooling::mean;
     t.rank_gelu = true;

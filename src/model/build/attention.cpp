@@ -22,15 +22,18 @@ public:
     View build(View h) {
         require();
         project(h);
+        gate(h);
         if (!t_.norm_rotated) norms();
         rotate();
         if (t_.norm_rotated) norms();
         temper();
         const View a = attend();
-        if (!gate_.none()) b_.emit(step::SigmoidGate{a, gate_, heads_, 2 * dim_k_, false});
+        if (!gate_.none()) b_.emit(with_gate(a));
         const View all =
             b_.whole(a, uint64_t{all_heads_} * dim_v_, b_.borders(cut_.borders, dim_v_));
-        return b_.linear(all, {"attn_output", b_.n_embd(), Role::attn_output});
+        const View out = b_.linear(all, {"attn_output", b_.n_embd(), Role::attn_output});
+        if (t_.attention_factor != 1) b_.emit(step::Scale{out, t_.attention_factor});
+        return out;
     }
 
 private:
@@ -40,6 +43,8 @@ private:
     void project(View h);
     void project_query(View h);
     void query_with_gate();
+    void gate(View h);
+    step::Gate with_gate(View a) const;
     void norms();
     // Of the heads of queries or keys.
     struct Heads {
@@ -86,6 +91,8 @@ void Attention::read_heads() {
     rope_dims_ = keys_.count_or(dims, {0, kMaxHeadDim}, dim_k_);
     if (windowed_)
         rope_dims_ = keys_.count_or("rope.dimension_count_swa", {0, kMaxHeadDim}, rope_dims_);
+    else if (t_.half_rope)
+        rope_dims_ /= 2;
     if (rope_dims_ % 2 || rope_dims_ > dim_k_) keys_.reject(dims, "is odd or larger than a head");
     turns_ = turns_ && rope_dims_ > 0;
     b_.note_heads(all_heads_, all_kv_heads_, dim_k_, dim_v_);
@@ -155,6 +162,21 @@ void Attention::query_with_gate() {
     gate_ = both.part(dim_k_, both.width - dim_k_);
     q_ = b_.slot(uint64_t{heads_} * dim_k_);
     b_.emit(step::Gather{both, q_, heads_, 2 * dim_k_, dim_k_, dim_k_});
+}
+
+// A matrix of its own: a gate for each value of the result, or for each head.
+void Attention::gate(View h) {
+    if (t_.attention_gate == Squash::none || !b_.has("attn_gate")) return;
+    const bool by_head = b_.binder().rows_of({layer_, "attn_gate"}) == all_heads_;
+    const uint64_t n = by_head ? 1 : dim_v_; // of a head
+    const Rows rows = {"attn_gate", all_heads_ * n, cut_.first * n, heads_ * n};
+    b_.rows(&gate_, h, &rows, 1);
+}
+
+step::Gate Attention::with_gate(View a) const {
+    if (t_.attention_gate == Squash::none) return {a, gate_, heads_, 2 * dim_k_, false};
+    if (gate_.width == heads_) return {a, gate_, heads_, 1, true, t_.attention_gate};
+    return {a, gate_, 1, 0, false, t_.attention_gate};
 }
 
 // Over what all ranks have, of which each keeps its own.
@@ -239,7 +261,10 @@ View Attention::attend() {
 
 Rope window_rope(const Keys &keys, const Traits &traits, uint32_t dims, bool windowed) {
     Rope rope = read_rope(keys, dims);
-    if (!windowed) return rope;
+    if (!windowed) {
+        if (traits.half_rope) rope.divided_dims = 2 * dims;
+        return rope;
+    }
     const WindowRope &w = traits.window_rope;
     rope.base = keys.number_or("rope.freq_base_swa", 1e-3, 1e30, w.differs ? w.base : rope.base);
     if (!w.differs) return rope;

@@ -24,10 +24,30 @@ void check_divisors(const float *divisors, uint32_t n, const char *name) {
                  i);
 }
 
+constexpr const char *kWindowPattern = "attention.sliding_window_pattern";
+
 } // namespace
 
 LayerTest all_but_first_of(uint32_t n) {
     return [n](uint32_t layer) { return n == 0 || layer % n != 0; };
+}
+
+void temper_by_keys(const Keys &keys, Traits *traits) {
+    const double scale = keys.number_or("attention.temperature_scale", 0, 1e6, 0);
+    if (scale == 0) return;
+    traits->temperature_scale = static_cast<float>(scale);
+    constexpr const char *length = "attention.temperature_length";
+    traits->temperature_floor = static_cast<float>(keys.count(
+        keys.has(length) ? length : "rope.scaling.original_context_length", {1, kMaxContext}));
+}
+
+LayerTest window_flags(const Keys &keys) {
+    return [&keys](uint32_t layer) { return keys.flag_at(kWindowPattern, layer); };
+}
+
+LayerTest window_pattern(const Keys &keys, LayerTest (*of)(uint32_t n), uint32_t usual) {
+    if (keys.is_array(kWindowPattern)) return window_flags(keys);
+    return of(keys.count_or(kWindowPattern, {0, kMaxLayers}, usual));
 }
 
 LayerTest all_but_last_of(uint32_t n) {
@@ -203,7 +223,8 @@ void Builder::norm(View out, View in, const char *name, NormKind kind, uint32_t 
     norm.out = out;
     norm.kind = kind;
     norm.groups = groups;
-    norm.w = vector(name, in.width / groups);
+    const bool bare = !has(name) && has(name, ""); // Falcon H1's files
+    norm.w = vector(name, in.width / groups, bare ? "" : "weight");
     norm.b = kind == NormKind::layer ? vector_if(name, in.width / groups, "bias") : kNoIndex;
     norm.epsilon = epsilon_;
     emit(norm);
@@ -245,9 +266,10 @@ uint32_t Builder::rotation(const Rope &rope) {
     const auto add = [&](const char *divisors) {
         const size_t start = program_.frequencies.size();
         program_.frequencies.resize(start + out.pairs);
-        Vec v = divisors ? binder_.vector({kNoLayer, divisors}, out.pairs) : kNoIndex;
+        const uint32_t n = rope.divided_dims ? rope.divided_dims / 2 : out.pairs;
+        Vec v = divisors ? binder_.vector({kNoLayer, divisors}, n) : kNoIndex;
         if (divisors && !binder_.is_read({kNoLayer, divisors})) v = kNoIndex; // any will do
-        if (v != kNoIndex) check_divisors(program_.vector(v), out.pairs, divisors);
+        if (v != kNoIndex) check_divisors(program_.vector(v), n, divisors);
         rope.frequencies(program_.frequencies.data() + start, program_.vector(v));
         return start;
     };

@@ -146,17 +146,18 @@ Rope window_rope(const Keys &keys, const Traits &traits, uint32_t dims, bool win
 
 // Blocks; h is the input behind its norm. They give what is added to the stream.
 View attention(Builder &b, const Traits &traits, View h);
-View mla(Builder &b, View h);
+View mla(Builder &b, const Traits &traits, View h);
 View delta_net(Builder &b, View h, bool interleaved);
-View mamba1(Builder &b, View h);
-View mamba2(Builder &b, View h);
+View mamba1(Builder &b, const Traits &traits, View h);
+View mamba2(Builder &b, const Traits &traits, View h);
 View short_conv(Builder &b, View h);
 View feed_forward(Builder &b, const Traits &traits, View h); // dense or experts, by the tensors
 bool has_experts(const Builder &b);                          // the layer
 struct Dense {
     Act act;
     const char *suffix = "";
-    bool plain = false; // without a gate
+    bool plain = false;          // without a gate
+    const char *limit = nullptr; // as in Experts
 };
 View dense(Builder &b, const Dense &dense, View h);
 View experts(Builder &b, const Experts &experts, View h, View scores); // scores may be none

@@ -19,8 +19,17 @@ struct DenseNames {
     }
 };
 
-step::Activate activate(Act act, View gate, View up) {
-    return {gate, up, 1, gate.width, 0, act};
+// gate = act(gate) * up; where the layer has a limit, both factors stay within it. Below 0.3 it
+// would reach the smallest values of act, which stay as they are in the models that have it.
+void activate(Builder &b, Act act, const char *limit, View gate, View up) {
+    const double most = limit ? b.keys().number_at_or(limit, b.layer(), 0, 1e6, 0) : 0;
+    if (most == 0) return b.emit(step::Activate{gate, up, 1, gate.width, 0, act});
+    if (most < 0.3) b.keys().reject(limit, "a limit below 0.3 is not supported");
+    const float within = static_cast<float>(most);
+    b.emit(step::Activate{gate, View{}, 1, gate.width, 0, act});
+    b.emit(step::Clamp{gate, within});
+    b.emit(step::Clamp{up, within});
+    b.emit(step::Multiply{gate, up});
 }
 
 // The sizes of the experts of a layer.
@@ -38,8 +47,8 @@ struct ExpertShape {
         const uint64_t rows = b.binder().length({b.layer(), down});
         if (rows > kMaxWidth)
             fail(Status::hparam, {}, "experts of %" PRIu64 " values are too wide", rows);
-        width = keys.count_or("expert_feed_forward_length", {1, kMaxWidth},
-                              static_cast<uint32_t>(rows));
+        width = keys.count_at_or("expert_feed_forward_length", b.layer(), {1, kMaxWidth},
+                                 static_cast<uint32_t>(rows));
     }
 };
 
@@ -68,6 +77,7 @@ public:
 private:
     void route(View scores);
     View weigh(View h);
+    View limited(View both, View hidden);
     View expand(View h, bool each);
     uint32_t bind_separate(const Rows &rows, uint64_t n_cols);
     uint32_t bind(const Rows &rows, uint64_t n_cols);
@@ -89,7 +99,7 @@ void ExpertBlock::route(View scores) {
     route.scores = scores;
     route.ids = ids_ = b_.slot(s_.used);
     route.weights = weights_ = b_.slot(s_.used);
-    route.bias = b_.vector_if("exp_probs_b", s_.n, "bias");
+    route.bias = b_.vector_if("exp_probs_b", s_.n, b_.has("exp_probs_b", "") ? "" : "bias");
     route.groups = keys.count_or("expert_group_count", {0, s_.n}, 0);
     if (route.groups > 1) {
         if (s_.n % route.groups || s_.n / route.groups < 2)
@@ -168,8 +178,18 @@ View ExpertBlock::product(View in, const Rows &rows, uint64_t n_cols, bool each)
 View ExpertBlock::weigh(View h) {
     const View in = b_.slot(uint64_t{s_.used} * h.width);
     b_.emit(step::Gather{h, in, s_.used, 0, h.width, h.width});
-    b_.emit(step::SigmoidGate{in, weights_, s_.used, 1, true});
+    b_.emit(step::Gate{in, weights_, s_.used, 1, true});
     return in;
+}
+
+// Of [used][gate, up], into `hidden`.
+View ExpertBlock::limited(View both, View hidden) {
+    const View up = b_.slot(hidden.width);
+    b_.emit(step::Gather{both, hidden, s_.used, 2 * s_.width, s_.width, s_.width});
+    b_.emit(step::Gather{both.part(s_.width, both.width - s_.width), up, s_.used, 2 * s_.width,
+                         s_.width, s_.width});
+    activate(b_, t_.act, t_.limit, hidden, up);
+    return hidden;
 }
 
 // What goes into the last matrices: [used][width], of a rank its share of each width. With `each` h
@@ -182,7 +202,7 @@ View ExpertBlock::expand(View h, bool each) {
         Rows rows = {"ffn_gate_up_exps", both, share_.first, share_.n, Role::ffn_gate};
         const View gate = product(h, rows, n_cols, each);
         rows.first += s_.width;
-        b_.emit(activate(t_.act, gate, product(h, rows, n_cols, each)));
+        activate(b_, t_.act, t_.limit, gate, product(h, rows, n_cols, each));
         return gate;
     }
     if (fused) { // rows of the gate first
@@ -190,6 +210,7 @@ View ExpertBlock::expand(View h, bool each) {
         const View both =
             product(h, {"ffn_gate_up_exps", width, 0, width, Role::ffn_gate}, n_cols, each);
         const View hidden = b_.slot(uint64_t{s_.used} * s_.width);
+        if (t_.limit) return limited(both, hidden);
         b_.emit(step::Activate{both, both.part(s_.width, both.width - s_.width), s_.used, s_.width,
                                2 * s_.width, t_.act});
         b_.emit(step::Gather{both, hidden, s_.used, 2 * s_.width, s_.width, s_.width});
@@ -202,7 +223,7 @@ View ExpertBlock::expand(View h, bool each) {
     }
     const View gate = product(h, own_rows("ffn_gate_exps", Role::ffn_gate), n_cols, each);
     const View up = product(h, own_rows("ffn_up_exps", Role::ffn_up), n_cols, each);
-    b_.emit(activate(t_.act, gate, up));
+    activate(b_, t_.act, t_.limit, gate, up);
     return gate;
 }
 
@@ -236,7 +257,7 @@ View dense(Builder &b, const Dense &d, View h) {
                              {names.up, ff, s.first, s.n, Role::ffn_up}};
         b.rows(out, h, list, 2);
     }
-    b.emit(activate(d.act, out[0], out[1]));
+    activate(b, d.act, d.limit, out[0], out[1]);
     b.exchange(out[0], hidden, s.borders);
     return b.linear(hidden, {names.down, h.width, Role::ffn_down});
 }
@@ -266,12 +287,14 @@ View feed_forward(Builder &b, const Traits &t, View h) {
     }
     const View out = experts_of(b, t, h);
     if (!b.has("ffn_up_shexp") && !b.has("ffn_down_shexp")) return out;
-    const View shared = dense(b, {t.experts.act, "_shexp", t.experts.plain}, h);
+    const Experts &e = t.experts;
+    const View shared = dense(b, {e.act, "_shexp", e.plain, e.shared_limit}, h);
     if (t.shared_gate) {
         const View gate = b.linear(h, {"ffn_gate_inp_shexp", 1, Role::kept});
-        b.emit(step::SigmoidGate{shared, gate, 1, 0, true});
+        b.emit(step::Gate{shared, gate, 1, 0, true});
     }
     b.add(out, shared);
+    if (t.shared_factor != 1) b.emit(step::Scale{out, t.shared_factor});
     return out;
 }
 

@@ -8,6 +8,11 @@
 
 namespace ggufx::model {
 
+static bool is_integer(gguf::ValueType type) {
+    using enum gguf::ValueType;
+    return type <= i32 || type == u64 || type == i64;
+}
+
 // Architectures this library builds have short names; longer ones were refused before.
 Keys::Name Keys::full(const char *name) const {
     Name out;
@@ -126,26 +131,40 @@ uint32_t Keys::count_at_or(const char *name, uint32_t layer, Limits limits,
     return has(name) ? count_at(name, layer, limits) : fallback;
 }
 
-double Keys::number(const char *name, double low, double high) const {
-    if (const Override *o = override_of(name)) {
-        double value = 0;
-        const char *end = o->value + strlen(o->value);
-        const auto [stop, error] = std::from_chars(o->value, end, value);
-        if (error == std::errc() && stop == end && value >= low && value <= high) return value;
-        char wanted[80];
-        snprintf(wanted, sizeof wanted, "a number of %g to %g", low, high);
-        refuse(*o, wanted);
-    }
-    const size_t index = require(name);
-    const double value = file_.get_f64(index);
+double Keys::overriding_number(const Override &o, double low, double high) const {
+    double value = 0;
+    const char *end = o.value + strlen(o.value);
+    const auto [stop, error] = std::from_chars(o.value, end, value);
+    if (error == std::errc() && stop == end && value >= low && value <= high) return value;
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, "a number of %g to %g", low, high);
+    refuse(o, wanted);
+}
+
+double Keys::within(double value, size_t index, const char *name, double low, double high) const {
     if (!(value >= low && value <= high)) // NaN too
         fail(Status::hparam, {file_.meta(index).offset, index}, "%s is %g, the limits are %g to %g",
              full(name).text, value, low, high);
     return value;
 }
 
+double Keys::number(const char *name, double low, double high) const {
+    if (const Override *o = override_of(name)) return overriding_number(*o, low, high);
+    const size_t index = require(name);
+    return within(file_.get_f64(index), index, name, low, high);
+}
+
 double Keys::number_or(const char *name, double low, double high, double fallback) const {
     return has(name) ? number(name, low, high) : fallback;
+}
+
+double Keys::number_at_or(const char *name, uint32_t layer, double low, double high,
+                          double fallback) const {
+    if (const Override *o = override_of(name)) return overriding_number(*o, low, high);
+    const size_t index = find(name);
+    if (index == gguf::kNotFound) return fallback;
+    const double value = file_.get_f64(index, element_of(index, layer, name));
+    return within(value, index, name, low, high);
 }
 
 bool Keys::flag_or(const char *name, bool fallback) const {
@@ -159,6 +178,9 @@ bool Keys::flag_at(const char *name, uint32_t layer) const {
         return value;
     }
     const size_t index = require(name);
+    const gguf::MetaEntry entry = file_.meta(index);
+    const bool array = entry.type == gguf::ValueType::array;
+    if (is_integer(array ? entry.element : entry.type)) return count_at(name, layer, {0, 1}) == 1;
     return file_.get_bool(index, element_of(index, layer, name));
 }
 

@@ -44,8 +44,10 @@ public:
     uint32_t count_at_or(const char *name, uint32_t layer, Limits limits, uint32_t fallback) const;
     double number(const char *name, double low, double high) const;
     double number_or(const char *name, double low, double high, double fallback) const;
+    double number_at_or(const char *name, uint32_t layer, double low, double high,
+                        double fallback) const;
     bool flag_or(const char *name, bool fallback) const;
-    bool flag_at(const char *name, uint32_t layer) const;
+    bool flag_at(const char *name, uint32_t layer) const; // 0 and 1 are flags, too
     std::string_view text_or(const char *name, std::string_view fallback) const;
 
     // Argument: an override that no call asked for.
@@ -67,6 +69,8 @@ private:
     [[noreturn]] void refuse(const Override &o, const char *wanted) const;
     uint32_t checked(size_t index, uint64_t element, const char *layer_text, const char *name,
                      Limits limits) const;
+    double within(double value, size_t index, const char *name, double low, double high) const;
+    double overriding_number(const Override &o, double low, double high) const;
     uint64_t element_of(size_t index, uint32_t layer, const char *name) const;
 
     const gguf::File &file_;

@@ -70,18 +70,23 @@ void any_layer(Builder &b, const Traits &t, View x) {
 static View recurrent(Builder &b, const Traits &t, View h) {
     switch (t.recurrent) {
     case Recurrent::mamba1:
-        return mamba1(b, h);
+        return mamba1(b, t, h);
     case Recurrent::mamba2:
-        return mamba2(b, h);
+        return mamba2(b, t, h);
     default:
         return delta_net(b, h, t.recurrent == Recurrent::delta);
     }
 }
 
 View mixer(Builder &b, const Traits &t, View h) {
+    if (t.both_mixers) {
+        const View a = attention(b, t, h);
+        b.add(a, recurrent(b, t, h));
+        return a;
+    }
     if (b.has("ssm_in") || b.has("ssm_norm") || b.has("ssm_out")) return recurrent(b, t, h);
     if (b.has("shortconv.in_proj") || b.has("shortconv.out_proj")) return short_conv(b, h);
-    if (b.has("attn_kv_a_mqa") || b.has("attn_kv_a_norm")) return mla(b, h);
+    if (b.has("attn_kv_a_mqa") || b.has("attn_kv_a_norm")) return mla(b, t, h);
     return attention(b, t, h);
 }
 

@@ -31,13 +31,15 @@ struct Channels {
     }
 };
 
-View convolve(Builder &b, const MambaShape &s, View in, uint32_t state, const Channels &channels) {
+View convolve(Builder &b, const MambaShape &s, View in, uint32_t state, const Channels &channels,
+              bool may_lack_bias) {
     Binder &binder = b.binder();
     Vec w = binder.turned({b.layer(), "ssm_conv1d"}, s.taps, channels.all);
-    Vec bias = b.vector("ssm_conv1d", channels.all, "bias");
+    const bool none = may_lack_bias && !b.has("ssm_conv1d", "bias");
+    Vec bias = none ? kNoIndex : b.vector("ssm_conv1d", channels.all, "bias");
     if (channels.width() != channels.all) {
         w = binder.columns(w, channels.all, s.taps, channels.own, channels.n_own);
-        bias = binder.columns(bias, channels.all, 1, channels.own, channels.n_own);
+        if (!none) bias = binder.columns(bias, channels.all, 1, channels.own, channels.n_own);
     }
     const View out = b.slot(in.width);
     b.emit(step::Conv{in, out, state, s.taps, w, bias, true});
@@ -53,7 +55,7 @@ void finish(Builder &b, View y, View u, View z, Vec d) {
 
 } // namespace
 
-View mamba1(Builder &b, View h) {
+View mamba1(Builder &b, const Traits &t, View h) {
     const MambaShape s(b.keys());
     const uint32_t unit = Cut::unit_of(s.inner); // values that a rank has, one or more of these
     const HeadCut cut = b.cut().groups(s.inner / unit);
@@ -64,7 +66,7 @@ View mamba1(Builder &b, View h) {
     b.rows(uz, h, in, 2);
     const uint32_t state = b.state({b.layer(), s.taps - 1, n, n * s.size});
     const Binder::Range own = {first, n};
-    const View u = convolve(b, s, uz[0], state, {s.inner, &own, 1}), z = uz[1];
+    const View u = convolve(b, s, uz[0], state, {s.inner, &own, 1}, false), z = uz[1];
     const uint32_t borders = b.borders(cut.borders, unit);
     const uint64_t shared = uint64_t{s.rank} + 2 * s.size;
     const Rows x[] = {{"ssm_x", shared, 0, s.rank},
@@ -73,6 +75,9 @@ View mamba1(Builder &b, View h) {
     b.rows(parts, b.whole(u, s.inner, borders), x, 3); // by each rank: all need them
     if (b.keys().flag_or("ssm.dt_b_c_rms", false))     // Falcon-Mamba
         for (const View &part : parts) b.norm_by(part, part, kNoIndex, 1);
+    constexpr const char *norms[] = {"ssm_dt_norm", "ssm_b_norm", "ssm_c_norm"};
+    for (size_t i = 0; t.step_norms && i < 3; i++)
+        b.norm(parts[i], parts[i], norms[i], NormKind::rms);
     b.require({"ssm_dt.bias"});
     const Rows steps = {"ssm_dt", s.inner, first, n};
     View dt;
@@ -91,7 +96,7 @@ namespace {
 // Heads of a group share b and c: ranks have groups, or share one as they share KV heads.
 class Mamba2 {
 public:
-    explicit Mamba2(Builder &b) : b_(b), s_(b.keys()), all_heads_(s_.rank) {
+    Mamba2(Builder &b, const Traits &t) : b_(b), t_(t), s_(b.keys()), all_heads_(s_.rank) {
         const Keys &keys = b.keys();
         all_groups_ = keys.count("ssm.group_count", {1, kMaxHeads});
         if (s_.inner % all_heads_)
@@ -112,7 +117,7 @@ public:
             {first, inner}, {s_.inner + first_b, n}, {s_.inner + all_b + first_b, n}};
         const uint32_t state =
             b_.state({b_.layer(), s_.taps - 1, inner + 2 * uint64_t{n}, inner * size});
-        const View x = convolve(b_, s_, x_, state, {all, own, 3});
+        const View x = convolve(b_, s_, x_, state, {all, own, 3}, t_.plain_mamba);
         const View u = x.part(0, static_cast<uint32_t>(inner)), decay = b_.slot(heads);
         const Vec a = b_.binder().table({b_.layer(), "ssm_a", ""}, 1, all_heads_) + cut_.first;
         b_.emit(
@@ -130,6 +135,7 @@ private:
     View normed();
 
     Builder &b_;
+    const Traits &t_;
     const MambaShape s_;
     const uint32_t all_heads_;
     uint32_t all_groups_ = 0, width_ = 0; // of a head
@@ -169,18 +175,19 @@ void Mamba2::project(View h) {
 // Norms are of whole groups: where ranks share one, it is put together before.
 View Mamba2::normed() {
     const uint32_t borders = b_.borders(cut_.borders, width_);
+    const bool none = t_.plain_mamba && !b_.has("ssm_norm");
     const bool shared = b_.cut().size() > all_groups_;
-    if (!shared)
+    if (!none && !shared)
         b_.norm_parts(z_, "ssm_norm", NormKind::rms, cut_.n_kv, cut_.first_kv, all_groups_);
     const View all = b_.whole(z_, s_.inner, borders);
-    if (shared) b_.norm_parts(all, "ssm_norm", NormKind::rms, all_groups_, 0, all_groups_);
+    if (!none && shared) b_.norm_parts(all, "ssm_norm", NormKind::rms, all_groups_, 0, all_groups_);
     return all;
 }
 
 } // namespace
 
-View mamba2(Builder &b, View h) {
-    return Mamba2(b).build(h);
+View mamba2(Builder &b, const Traits &t, View h) {
+    return Mamba2(b, t).build(h);
 }
 
 } // namespace ggufx::model

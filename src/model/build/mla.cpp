@@ -14,8 +14,8 @@ namespace {
 
 class Mla {
 public:
-    explicit Mla(Builder &b)
-        : b_(b), layer_(b.layer()), absorbed_(b.has("attn_k_b") || b.has("attn_v_b")) {
+    Mla(Builder &b, const Traits &traits)
+        : b_(b), t_(traits), layer_(b.layer()), absorbed_(b.has("attn_k_b") || b.has("attn_v_b")) {
         const Keys &keys = b.keys();
         const Limits some = {1, kMaxHeadDim};
         all_heads_ = keys.count("attention.head_count", {1, kMaxHeads});
@@ -61,6 +61,7 @@ private:
     View own_heads(View in, const char *name, uint64_t width, Role role);
 
     Builder &b_;
+    const Traits &t_;
     uint32_t layer_;
     bool absorbed_;
     uint32_t all_heads_;
@@ -117,6 +118,8 @@ View Mla::attend(View q, View k, View v, CacheShape shape) {
         shape.all_kv_heads = absorbed_ ? 1 : all_heads_;
         shape.first_kv_head = cut_.first_kv;
     }
+    if (t_.temperature_scale != 0)
+        b_.emit(step::Temperature{q, t_.temperature_scale, t_.temperature_floor, 0});
     step::Attend attend{};
     attend.q = q;
     attend.k = k;
@@ -159,8 +162,8 @@ View Mla::per_head(View q, View c) {
 
 } // namespace
 
-View mla(Builder &b, View h) {
-    return Mla(b).build(h);
+View mla(Builder &b, const Traits &traits, View h) {
+    return Mla(b, traits).build(h);
 }
 
 } // namespace ggufx::model

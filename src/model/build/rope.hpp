@@ -16,6 +16,7 @@ struct Rope {
     double beta_fast = 32, beta_slow = 1, log_multiplier = 0;
     bool same_multiplier = false; // the multiplier counts above and below the fraction (deepseek2)
     bool has_divisors = true;     // rope_freqs, rope_factors_*, where the file has them
+    uint32_t divided_dims = 0;    // what they are for, the first dims of which turn; 0: dims
     bool operator==(const Rope &) const = default;
 
     // YaRN's 1 + 0.1 * multiplier * log(scale).

@@ -24,6 +24,8 @@ struct Experts {
     bool weighed =
         false;        // what goes into an expert is weighed, by sigmoid(score), not what comes out
     Names needs = {}; // beside the matrices
+    // Keys with a limit for each layer, 0: none; act(gate) and up stay within it.
+    const char *limit = nullptr, *shared_limit = nullptr;
 };
 
 // Where norms stand: before a sublayer; behind its sum with the stream (attn_output_norm,
@@ -48,6 +50,8 @@ struct WindowRope {
     bool divisors = true;         // so do rope_freqs
 };
 
+class Keys;
+
 struct Traits {
     NormKind norm = NormKind::rms;
     RopeStyle rope = RopeStyle::halves;
@@ -66,6 +70,7 @@ struct Traits {
     const char *ffn_norm = "ffn_norm";       // before the feed-forward network
     const char *output_norm = "output_norm"; // null: none
     bool gated_query = false;                // attn_q has a gate behind each head's query
+    Squash attention_gate = Squash::none;    // of attn_gate x, on what attention gives
     bool shared_gate = false;                // sigmoid(ffn_gate_inp_shexp x) on the shared expert
     bool keys_as_values = false;             // without attn_v values are keys before their norm
     bool value_norm = false;                 // RMS norm without weights on values
@@ -85,18 +90,31 @@ struct Traits {
     bool chunked = false; // it begins at a multiple of itself
     LayerTest has_window; // none: all, where there is one
     WindowRope window_rope;
+    bool half_rope = false;   // layers without a window turn half of what the key says
+    bool both_mixers = false; // attention beside what has a state, in each layer
+    bool step_norms = false;  // Mamba-1: of time steps, b and c
+    bool plain_mamba = false; // Mamba-2 may go without a bias of its convolution and its norm
 
     float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
-    float attention_scale = 0; // 0: 1 / sqrt(head_dim_k)
+    float attention_scale = 0;  // 0: 1 / sqrt(head_dim_k)
+    float attention_factor = 1; // of what a layer's attention adds
+    float shared_factor = 1;    // of what experts and a shared one add together
     float attention_cap = 0, logit_cap = 0;
     // Queries times 1 + scale * log(floor((position + offset) / floor) + 1).
     float temperature_scale = 0, temperature_floor = 0, temperature_offset = 0;
     LayerTest tempers; // none: all layers, where the scale is not 0
 };
 
+// Of files whose queries grow from the model's original context on.
+void temper_by_keys(const Keys &keys, Traits *traits);
+
 // Layers l with l mod n < n - 1; n = 1: none, n = 0: all.
 LayerTest all_but_last_of(uint32_t n);
 // Layers l with l mod n != 0; n = 1: none, n = 0: all.
 LayerTest all_but_first_of(uint32_t n);
+// By attention.sliding_window_pattern: a flag for each layer. Missing: there is no such key.
+LayerTest window_flags(const Keys &keys);
+// The same, or n of one of the two above; `usual` where there is no such key.
+LayerTest window_pattern(const Keys &keys, LayerTest (*of)(uint32_t n), uint32_t usual);
 
 } // namespace ggufx::model

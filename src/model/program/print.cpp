@@ -153,6 +153,12 @@ private:
         see(s.y);
         end();
     }
+    void line(const step::Clamp &s) {
+        begin("clamp");
+        see(s.x);
+        put(" %g", static_cast<double>(s.limit));
+        end();
+    }
     void line(const step::Cap &s) {
         begin("cap");
         see(s.x);
@@ -175,10 +181,10 @@ private:
         give(s.out);
         end();
     }
-    void line(const step::SigmoidGate &s) {
+    void line(const step::Gate &s) {
         begin("gate");
         see(s.x);
-        put(" * sigmoid");
+        put(s.squash == Squash::softplus ? " * softplus" : " * sigmoid");
         see(s.gate);
         end();
     }

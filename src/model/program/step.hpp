@@ -26,6 +26,7 @@ using Vec = uint32_t;
 
 enum class NormKind : uint8_t { rms, layer, l2 };
 enum class Act : uint8_t { silu, gelu, relu2, oai };
+enum class Squash : uint8_t { none, sigmoid, softplus }; // of a gate
 enum class RopeStyle : uint8_t { none, pairs, halves };
 // Which rows of a text make its embedding; as in the key `pooling_type`.
 enum class Pooling : uint8_t { none = 0, mean = 1, first = 2, last = 3, rank = 4 };
@@ -124,6 +125,14 @@ struct Multiply {
     }
 };
 
+// x to [-limit, limit]
+struct Clamp {
+    static constexpr bool kRows = true;
+    View x;
+    float limit;
+    template <class F> void views(F f) const { f(x); }
+};
+
 // x = cap * tanh(x / cap)
 struct Cap {
     static constexpr bool kRows = true;
@@ -155,13 +164,14 @@ struct Gather {
     }
 };
 
-// Each of `parts` equal parts of x times sigmoid of as many values of `gate`, its parts gate_stride
-// apart; with `one` a single value of each serves the whole part.
-struct SigmoidGate {
+// Each of `parts` equal parts of x times sigmoid (or softplus) of as many values of `gate`, its parts
+// gate_stride apart; with `one` a single value of each serves the whole part.
+struct Gate {
     static constexpr bool kRows = true;
     View x, gate;
     uint32_t parts, gate_stride;
     bool one;
+    Squash squash = Squash::sigmoid;
     template <class F> void views(F f) const {
         f(x);
         f(gate);
@@ -407,7 +417,7 @@ struct ScanEach {
 using Step =
     std::variant<step::Embed, step::Angles, step::Norm, step::Rotate, step::Temperature,
                  step::Scale, step::Add, step::AddVector, step::MultiplyVector, step::Multiply,
-                 step::Cap, step::Activate, step::Gather, step::SigmoidGate, step::Route,
+                 step::Clamp, step::Cap, step::Activate, step::Gather, step::Gate, step::Route,
                  step::ExpertSum, step::ExpertScale, step::ExpertBias, step::DeltaGates,
                  step::TimeSteps, step::Softmax, step::Product, step::HeadProduct,
                  step::ExpertProduct, step::Exchange, step::Attend, step::Pool, step::Conv,

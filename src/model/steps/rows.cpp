@@ -81,6 +81,10 @@ void run(const Context &c, const step::Multiply &s, size_t row) {
     c.rows.multiply(c.at(s.x, row), c.at(s.y, row), s.x.width);
 }
 
+void run(const Context &c, const step::Clamp &s, size_t row) {
+    c.rows.clamp(c.at(s.x, row), s.limit, s.x.width);
+}
+
 void run(const Context &c, const step::Cap &s, size_t row) {
     c.rows.cap(c.at(s.x, row), s.cap, s.x.width);
 }
@@ -103,17 +107,33 @@ void run(const Context &c, const step::Gather &s, size_t row) {
         memcpy(out + i * s.out_stride, in + i * s.in_stride, s.width * sizeof(float));
 }
 
-void run(const Context &c, const step::SigmoidGate &s, size_t row) {
+// log(1 + exp(x)), x itself from 20 on.
+float softplus(float x) {
+    if (x > 20.0f) return x;
+    const float tail = log_f32(1.0f + exp_f32(-fabsf(x)));
+    return x > 0.0f ? x + tail : tail;
+}
+
+// y[n] *= the gate's values
+void squash(const Context &c, Squash kind, float *y, const float *gate, size_t n) {
+    if (kind == Squash::sigmoid) return c.rows.sigmoid(y, gate, n);
+    for (size_t i = 0; i < n; i++) {
+        const float factor = softplus(gate[i]);
+        c.rows.multiply(y + i, &factor, 1);
+    }
+}
+
+void run(const Context &c, const step::Gate &s, size_t row) {
     const size_t n = s.x.width / s.parts;
     float *x = c.at(s.x, row);
     const float *gate = c.at(s.gate, row);
     for (size_t i = 0; i < s.parts; i++, x += n, gate += s.gate_stride) {
         if (!s.one) {
-            c.rows.sigmoid(x, gate, n);
+            squash(c, s.squash, x, gate, n);
             continue;
         }
         float factor = 1;
-        c.rows.sigmoid(&factor, gate, 1);
+        squash(c, s.squash, &factor, gate, 1);
         c.rows.scale(x, factor, n);
     }
 }
@@ -155,13 +175,6 @@ void run(const Context &c, const step::ExpertBias &s, size_t row) {
     const float *v = c.program.vector(s.v);
     each_expert(c, s.x, s.ids, row,
                 [&](float *x, uint32_t id, size_t n) { c.rows.add(x, v + id * n, n); });
-}
-
-// log(1 + exp(x)), x itself from 20 on.
-float softplus(float x) {
-    if (x > 20.0f) return x;
-    const float tail = log_f32(1.0f + exp_f32(-fabsf(x)));
-    return x > 0.0f ? x + tail : tail;
 }
 
 void run(const Context &c, const step::DeltaGates &s, size_t row) {

@@ -1,0 +1,14 @@
+// bailingmoe2 (Ling 2, Ring 2): norms of heads, experts in groups beside a shared one.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void bailingmoe2(Builder &b) {
+    Traits t;
+    t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
+    t.experts = {.gating = Gating::sigmoid, .normalize = false};
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

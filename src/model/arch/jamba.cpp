@@ -1,0 +1,17 @@
+// jamba: Mamba-1 with norms of its time steps in most layers, attention that does not turn in some,
+// experts whose weights are not normed in every second.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void jamba(Builder &b) {
+    Traits t;
+    t.rope = RopeStyle::none;
+    t.recurrent = Recurrent::mamba1;
+    t.step_norms = true;
+    t.experts.normalize = t.experts.scaled = false;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

@@ -1,0 +1,20 @@
+// mimo2 (MiMo V2 Flash): windows with sinks, heads of their own number and a rotation of their own,
+// values narrower than keys, experts by sigmoids.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void mimo2(Builder &b) {
+    const Keys &keys = b.keys();
+    Traits t;
+    t.window = keys.count("attention.sliding_window", {1, kMaxContext});
+    t.has_window = window_flags(keys);
+    t.window_rope = {.differs = true, .base = 10000};
+    t.attention_factor = static_cast<float>(keys.number_or("attention.value_scale", 0, 1e6, 1));
+    if (t.attention_factor == 0) t.attention_factor = 1;
+    t.experts = {.gating = Gating::sigmoid};
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

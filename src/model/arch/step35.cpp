@@ -1,0 +1,23 @@
+// step35 (Step 3.5 Flash): a gate of each head on what attention gives, windows with heads of their
+// own number, of which all coordinates turn and else half, experts within a limit.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+void step35(Builder &b) {
+    const Keys &keys = b.keys();
+    Traits t;
+    t.attention_gate = Squash::sigmoid;
+    t.window = keys.count("attention.sliding_window", {1, kMaxContext});
+    t.has_window = window_flags(keys);
+    t.window_rope = {.differs = true, .base = 10000, .divisors = false};
+    t.half_rope = true;
+    t.experts = {.gating = Gating::sigmoid,
+                 .normalize = false,
+                 .limit = "swiglu_clamp_exp",
+                 .shared_limit = "swiglu_clamp_shexp"};
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch

@@ -1,0 +1,69 @@
+# The table of src/model/arch/README.md against what the programs of models do, by `info --graph`.
+# SPDX-License-Identifier: MIT
+import os
+import re
+
+ARCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "model", "arch")
+ACTS = {"silu": "silu", "gelu": "gelu", "relu2": "relu^2", "swiglu_oai": "clamped"}
+
+
+def names():
+    with open(os.path.join(ARCH, "architectures.def"), encoding="utf-8") as file:
+        return re.findall(r'^GGUFX_ARCHITECTURE\("([^"]+)"', file.read(), re.M)
+
+
+def rows():
+    """Of each architecture: order, norm, turns, norms of q and k, network, experts, what else."""
+    with open(os.path.join(ARCH, "README.md"), encoding="utf-8") as file:
+        text = file.read().split("| architecture | order |")[1]
+    out = {}
+    for line in text.splitlines()[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        for name in cells[0].split(", ") if len(cells) == 8 else ():
+            assert name not in out, name + " has two rows"
+            out[name] = cells[1:]
+    return out
+
+
+def lines_of(graph, *steps):
+    """Words of the lines of some steps."""
+    words = [line.replace("layer norm", "layer_norm").split() for line in graph.splitlines() if line.startswith(" ")]
+    return [line for line in words if line[0] in steps]
+
+
+def faults(row, graph):
+    """What the row of an architecture says otherwise than the graph of a model of it."""
+    _, norm, turns, qk_norm, network, experts, _ = row
+    said = ", ".join(row)
+    out = []
+
+    def same(what, told, done):
+        if bool(told) != bool(done):
+            out.append(f"{what}: {told!r}, {done!r}")
+
+    same("norms", True, set(norm.split(" or ")) & {"L" if lines_of(graph, "layer_norm") else "R"})
+    rotations = re.findall(r"^ +rotate .*, (\d+) (halves|pairs)", graph, re.M)
+    kinds = {kind for _, kind in rotations}
+    if kinds != {turns.split()[0].rstrip(",")} and not ("none" in turns and not kinds):
+        out.append(f"turns: {turns!r}, {kinds}")
+    heads = [int(n) for n in re.findall(r"\d+/\d+ heads of (\d+)", graph)]
+    part = "MLA" not in said and rotations and 2 * min(int(n) for n, _ in rotations) < min(heads)
+    if part and not re.search("a part|half$", turns):
+        out.append("a part of each head turns")
+    normed = False
+    for layer in graph.split("\nlayer"):
+        queries = [words[1] for words in lines_of(layer, "attend")]
+        normed |= any(words[1] in queries for words in lines_of(layer, "rms", "layer_norm"))
+    if "own" not in qk_norm and "MLA" not in said:
+        same("norms of queries", qk_norm, normed)
+    acts = {ACTS[words[0]] for words in lines_of(graph, *ACTS)}
+    if network != "none":
+        same("network", True, any(act in network for act in acts) or not acts)
+    routes = [" ".join(words) for words in lines_of(graph, "route")]
+    for route in routes:
+        kind = re.search(r", (scores|sigmoid|softmax of the chosen|softmax)", route).group(1)
+        known = experts.startswith("by key") or kind == "scores" and "on the input" in experts
+        same("experts", True, known or experts.split(",")[0] == kind)
+        same("groups", True, "groups" in experts or "groups" not in route)
+    same("windows", True, re.search("window|chunk", said) or " window " not in graph)
+    return out

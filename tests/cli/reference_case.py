@@ -1,0 +1,45 @@
+# What tests against the generator's forward pass share: its models in the test's folder, texts, logits.
+# SPDX-License-Identifier: MIT
+import json
+import os
+import random
+import struct
+import subprocess
+
+import tool
+from embed import python_with_numpy
+from tool import DATA, shared
+
+RNG = random.Random(11)
+TEXTS = [[RNG.randrange(320) for _ in range(n)] for n in (1, 70)]
+
+
+def floats(data):
+    return struct.unpack("<%df" % (len(data) // 4), data)
+
+
+class Case(tool.Case):
+    def reference(self, *args):
+        """Writes what reference.py does into the test's folder; the names."""
+        tools = os.path.dirname(shared("data", "tools", "ref64.py"))
+        vocabulary = os.path.join(DATA, "data", "tiny", "tiny-mixtral-f16.gguf")
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference.py")
+        result = subprocess.run([python_with_numpy(), script, tools, self.folder, json.dumps(TEXTS), *args],
+                                stdout=subprocess.PIPE, check=True,
+                                env=tool.environment(TOK_MODEL=vocabulary, PYTHONDONTWRITEBYTECODE="1"))
+        return json.loads(result.stdout)
+
+    def logits(self, model, ids, *args):
+        """Of all positions, in F32 as far as the model is; as bytes."""
+        out = self.path("logits.f32")
+        self.ok("run", self.path(model), "--tokens", ",".join(map(str, ids)), "-n", 0, "--logits", out,
+                "--ctk", "f32", "--ctv", "f32", "--force", *args)
+        with open(out, "rb") as file:
+            return file.read()
+
+    def distance(self, got, name, i):
+        """From the forward pass's logits of text i."""
+        with open(self.path(f"{name}.{i}.f32"), "rb") as file:
+            want = floats(file.read())
+        self.assertEqual(len(want), 320 * len(TEXTS[i]), name)
+        return max(abs(a - b) for a, b in zip(floats(got), want, strict=True))
