@@ -78,7 +78,7 @@ Value raise(Environment &env, const Value *a) {
     const size_t n = text.size < sizeof message - 1 ? text.size : sizeof message - 1;
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
-        message[kept++] = text.data[i] >= 0 && text.data[i] < 32 ? ' ' : text.data[i];
+        message[kept++] = static_cast<uint8_t>(text.data[i]) < 32 ? ' ' : text.data[i];
     message[kept] = 0;
     while (kept > 0 && kept == n && n < text.size &&
            (static_cast<uint8_t>(text.data[kept]) & 0xc0) == 0x80)
