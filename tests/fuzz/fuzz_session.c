@@ -183,14 +183,17 @@ static void call_decode(ggufx_session *session, bytes *in) {
         n_hidden += flags & GGUFX_BATCH_ALL_EMBED ? items[i].n_tokens
                     : flags & GGUFX_BATCH_EMBED   ? 1
                                                   : 0;
-        if (take(in, 4) == 0) {
+        const uint32_t given = take(in, 64); /* most often tokens at the next positions */
+        if (given % 8 == 0) {
             items[i].embeddings = rows;
             items[i].n_embeddings = items[i].n_tokens * TINY_EMBD;
-            if (take(in, 2)) items[i].tokens = NULL;
+            if (given) items[i].tokens = NULL;
         }
-        if (take(in, 4)) continue;
+        if (given / 8) continue;
+        const uint32_t steps = take(in, 256);
         int32_t next = (int32_t)take(in, 200) - 8;
-        for (size_t j = 0; j < 30; j++) positions[i][j] = next += (int32_t)take(in, 4);
+        for (uint32_t j = 0; j < 30; j++)
+            positions[i][j] = next += (int32_t)((steps >> j % 7 & 1) + (steps < 250));
         items[i].positions = positions[i];
     }
     ggufx_batch_options_init(&options);
