@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import reference_case
 import tool
 from tool import MODEL, TOOL, environment, shared
 
@@ -26,7 +27,7 @@ def read(path):
         return file.read()
 
 
-class Ranks(tool.Case):
+class Ranks(reference_case.Case):
     def started(self, n, *command, **options):
         return subprocess.run(mpirun(n, *command, **options), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI, timeout=300)
@@ -53,6 +54,13 @@ class Ranks(tool.Case):
     def test_other_architectures(self):
         for n, path in ((2, "tiny-mixtral-f16.gguf"), (4, "tiny-gemma3-f16.gguf"), (3, "gpt-oss/tiny-gpt-oss-f16.gguf")):
             self.same(shared("data", "tiny", path), n)
+
+    def test_generated_architectures(self):
+        """Those whose gates, states and norms no stored model has."""
+        names = ("afmoe", "deepseek2_temperature", "falcon_h1", "jamba", "laguna", "mimo2", "minimax_m2", "qwen3next_old", "step35")
+        self.assertLessEqual(set(names), set(self.reference()))
+        for i, name in enumerate(tool.stepped(names)):
+            self.same(self.path(name + ".gguf"), 2 + i % 3)
 
     def test_text_is_written_once(self):
         args = ("run", MODEL, "-p", "Once upon", "-n", 12, "--lookup", "-t", 1)
