@@ -170,7 +170,8 @@ void Crowd::check(const Call &call, const std::vector<size_t> &before) {
         const size_t stream = sequences_[item.sequence].stream, end = before[i] + item.n_tokens;
         const auto same = [&](const float *&got, const std::vector<float> &all, size_t n,
                               size_t width) {
-            const bool is = !memcmp(got, &all[(end - n) * width], n * width * sizeof(float));
+            const bool is =
+                n == 0 || !memcmp(got, &all[(end - n) * width], n * width * sizeof(float));
             got += n * width;
             return is;
         };

@@ -199,8 +199,10 @@ void Pairs::decode_alone(size_t sequence, ggufx_batch_item item, const float *&l
     call.items.push_back(item);
     ggufx_error error = {};
     must(call.run(alone_[sequence], facts_, nullptr, &error), error, name_.c_str());
-    const bool same = !memcmp(call.logits.data(), logits, call.logits.size() * sizeof(float)) &&
-                      !memcmp(call.hidden.data(), hidden, call.hidden.size() * sizeof(float));
+    const auto has = [](const std::vector<float> &all, const float *got) {
+        return all.empty() || !memcmp(all.data(), got, all.size() * sizeof(float));
+    };
+    const bool same = has(call.logits, logits) && has(call.hidden, hidden);
     CHECK(same, "%s: other bits of sequence %zu, %llu tokens", name_.c_str(), sequence,
           static_cast<unsigned long long>(length(sequence)));
     logits += call.logits.size();

@@ -142,7 +142,8 @@ struct Failing {
         hooks.user = this;
         hooks.alloc = [](void *user, size_t size, size_t align) -> void * {
             if (static_cast<Failing *>(user)->left-- == 0) return nullptr;
-            return aligned_alloc(align < 16 ? 16 : align, (size + align + 15) / align * align);
+            const size_t unit = align < 16 ? 16 : align; // what a size must be a multiple of
+            return aligned_alloc(unit, (size / unit + 1) * unit);
         };
         hooks.free = [](void *, void *p, size_t, size_t) { free(p); };
     }
