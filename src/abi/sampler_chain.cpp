@@ -208,10 +208,7 @@ void add_link(sampling::Chain &chain, const Host *host, const ggufx_sampler_link
         return add_mirostat(chain, in);
     default:
         require(in.link, "ggufx_sampler_link.link must be set");
-        // The same layout: asserted above.
-        chain.add(sampling::HostLink{
-            in.user,
-            reinterpret_cast<int32_t (*)(void *, sampling::Candidate *, size_t)>(in.link)});
+        chain.add(sampling::HostLink{in.user, in.link});
     }
 }
 

@@ -71,7 +71,7 @@ Status Bias::apply(Step &step) {
 Status HostLink::apply(Step &step) {
     size_t n = 0;
     Candidate *const lent = step.candidates.lend(&n);
-    if (link(user, lent, n) != 0)
+    if (link(user, reinterpret_cast<ggufx_candidate *>(lent), n) != 0)
         return set_failure(step.failure, Status::cancelled, {}, "a link of the host failed");
     const Status status = step.candidates.take_back(n, step.failure);
     if (status != Status::ok) return status;

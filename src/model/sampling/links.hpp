@@ -9,6 +9,8 @@
 
 #include <variant>
 
+struct ggufx_candidate; // the host's name of a Candidate
+
 namespace ggufx::sampling {
 
 // What a link works on.
@@ -139,7 +141,7 @@ private:
 
 struct HostLink {
     void *user;
-    int32_t (*link)(void *user, Candidate *candidates, size_t n);
+    int32_t (*link)(void *user, ggufx_candidate *candidates, size_t n);
     Status apply(Step &step);
 };
 
