@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-import unittest
 import urllib.error
 import urllib.request
 
@@ -18,7 +17,7 @@ TEMPLATE = """{%% if tools %%}Tools: {%% for t in tools %%}{{ t.function.name }}
 {%% for m in messages %%}{{ m.role }}: {{ m.content }}
 {%% endfor %%}{%% if add_generation_prompt %%}assistant: %s{%% endif %%}"""
 STYLES = {"hermes": ("<tool_call>", ""), "xml": ("<tool_call><function=", ""), "llama3": ("<|python_tag|>", ""), "mistral": ("[TOOL_CALLS]", ""),
-          "harmony": ("<|channel|><|message|>", ""), "think": ("<tool_call>", "<think>\\n"), "bracket": ("[THINK]", "[THINK]"), "none": ("", "")}
+          "harmony": ("<|channel|><|message|>", ""), "think": ("<tool_call>", "<think>\n"), "bracket": ("[THINK]", "[THINK]"), "none": ("", "")}
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 6}, "days": {"$ref": "#/$defs/days"}}, "required": ["days", "city"],
               "additionalProperties": False, "$defs": {"days": {"enum": [1, 2, 3]}}}
 NAMES = ("get", "get_weather", "x-1")
@@ -71,6 +70,16 @@ class Calls(Served):
                 message = server.ask(CHAT, {"messages": STORY, "response_format": form, "max_tokens": 400, "seed": 1})[1]["choices"][0]["message"]
                 self.assertEqual(json.loads(message["content"]), {"name": "get", "arguments": {}})
                 self.assertNotIn("tool_calls", message)
+
+    def test_only_reasoning_that_the_prompt_has_opened_is_closed(self):
+        form = {"response_format": {"type": "json_object"}, "max_tokens": 1}
+        for style, is_opened in (("think", True), ("bracket", True), ("hermes", False), ("none", False)):
+            with self.subTest(style):
+                server = self.serve("--template", self.template(style))
+                for text in ("Once", "<think> is a mark, [THINK] is one, <|channel>thought too"):
+                    body = {"messages": [{"role": "user", "content": text}]}
+                    plain, formed = (server.ask(CHAT, {**body, **more})[1]["usage"]["prompt_tokens"] for more in ({"max_tokens": 1}, form))
+                    self.assertEqual(formed > plain, is_opened)
 
     def test_a_stream_of_a_call_says_the_same(self):
         server = self.serve("--template", self.template("hermes"), "--parallel", "8")

@@ -28,18 +28,19 @@ Marks marks_of(const ModelHost &host, bool has_name) {
     return {"{\"name\": \"", "\", \"arguments\": "};
 }
 
-// What ends reasoning that the prompt has opened: it has no place in a form.
-std::string_view closing_of(std::string_view prompt) {
+// What ends reasoning that the prompt has opened: it has no place in a form. The mark is the last of the
+// prompt, as for ggufx_chat_parser_create: one further up is a message's.
+std::string_view closing_of(uint32_t styles, std::string_view prompt) {
     struct Pair {
-        std::string_view open, close, text;
+        uint32_t style;
+        std::string_view open, close;
     };
-    static constexpr Pair kPairs[] = {{"<think>", "</think>", "</think>\n\n"},
-                                      {"[THINK]", "[/THINK]", "[/THINK]"},
-                                      {"<|channel>thought", "<channel|>", "<channel|>"}};
-    for (const Pair &pair : kPairs) {
-        const size_t open = prompt.rfind(pair.open), close = prompt.rfind(pair.close);
-        if (open != prompt.npos && (close == prompt.npos || close < open)) return pair.text;
-    }
+    static constexpr Pair kPairs[] = {{GGUFX_CHAT_STYLE_THINK, "<think>", "</think>\n\n"},
+                                      {GGUFX_CHAT_STYLE_BRACKET, "[THINK]", "[/THINK]"},
+                                      {GGUFX_CHAT_STYLE_GEMMA, "<|channel>thought", "<channel|>"}};
+    const std::string_view written = prompt.substr(0, prompt.find_last_not_of(" \t\r\n") + 1);
+    for (const Pair &pair : kPairs)
+        if ((styles & pair.style) != 0 && written.ends_with(pair.open)) return pair.close;
     return "";
 }
 
@@ -92,7 +93,7 @@ AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const st
     AnswerPlan out;
     if (wanted.form == AnswerForm::text && wanted.forced.empty()) return out;
     Opening opening(host, out.opening);
-    opening.mark(closing_of(prompt));
+    opening.mark(closing_of(host.styles(), prompt));
     if (!wanted.forced.empty()) {
         out.call = plan_call(host, wanted.forced, opening);
         return out;
