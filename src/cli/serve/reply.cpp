@@ -13,9 +13,8 @@ uint64_t random_number() {
     thread_local uint64_t drawn[32];
     thread_local size_t n_left = 0;
     if (n_left == 0) {
-        if (getentropy(drawn, sizeof drawn) != 0)
-            std::abort(); // systems that have it not are older
-                          // than all else this needs
+        // Systems that have it not are older than all else this needs.
+        if (getentropy(drawn, sizeof drawn) != 0) std::abort();
         n_left = std::size(drawn);
     }
     return drawn[--n_left];

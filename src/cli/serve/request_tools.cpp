@@ -78,8 +78,7 @@ Function read_tool(const Json &given, Fields tool, ToolForm form, const Choice &
         inner = tool.take("function");
         if (!inner) tool.refuse("function", "is missing");
     }
-    Fields nested = inner ? tool.within(*inner, "function") : tool;
-    Fields &of = inner ? nested : tool;
+    Fields of = inner ? tool.within(*inner, "function") : tool;
     const auto name = of.text("name");
     if (!name) of.refuse("name", "is missing");
     const bool is_taken = choice.takes(*name);
