@@ -1,5 +1,5 @@
 # run --group mpi: ids and logits of one process for 1 to 4 ranks, to the bit; what one rank cannot do
-# ends all, told once; a rank that is killed is named.
+# ends all, told once; a rank that is killed is named. Before that libggufx-mpi by itself (../group).
 # SPDX-License-Identifier: MIT
 import os
 import signal
@@ -13,7 +13,7 @@ from tool import MODEL, TOOL, environment, shared
 # As root, in a container without ssh, where a process must not read another's memory.
 MPI = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_plm_rsh_agent="sh",
                   OMPI_MCA_btl_vader_single_copy_mechanism="none")
-SPECIFIC = "$OMPI_COMM_WORLD_RANK"
+RANK = "OMPI_COMM_WORLD_RANK"
 IDS = ",".join(str(3 + 37 * i % 250) for i in range(70))
 
 
@@ -38,13 +38,25 @@ class Ranks(reference_case.Case):
 
     def same(self, model, n, *args):
         alone, together = self.path("alone"), self.path("together")
-        args = ("run", model, "--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", "--force", *args)
+        for path in (alone, together):  # of ranks before these
+            if os.path.exists(path):
+                os.remove(path)
+        args = ("run", model, "--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
         want = self.ok(*args, "--logits", alone)
         result = self.started(n, TOOL, *args, "--logits", together, "--group", "mpi")
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         self.assertEqual(result.stdout, want)
         self.assertEqual(read(together), read(alone), (model, n))
         self.assertGreater(os.path.getsize(together), 70 * 4)
+
+    def test_the_group_itself(self):
+        for n, *way in ((1,), (2,), (4,), (3, "late"), (3, "abort")):
+            with self.subTest(n, way=way):
+                result = self.started(n, os.environ["GGUFX_MPI_GROUP"], *way, recovers=True)
+                told = sorted(result.stdout.decode().splitlines())
+                self.assertEqual(len(told), n, result.stderr.decode())
+                for rank, line in enumerate(told):
+                    self.assertRegex(line, f"^rank {rank}: [1-9][0-9]* checks, 0 failed$", result.stderr.decode())
 
     def test_ranks_have_the_bits_of_one_process(self):
         for n in (1, 2, 3, 4):
@@ -86,7 +98,7 @@ class Ranks(reference_case.Case):
             last = file.read(1)[0]
             file.seek(-1, os.SEEK_END)
             file.write(bytes([last ^ 1]))
-        one = f"if [ {SPECIFIC} = 1 ]; then"
+        one = f"if [ ${RANK} = 1 ]; then"
         rest = "-p Once -n 4 -t 1 --group mpi"
         self.refused(3, "rank 1: cannot open|rank 1: .*no-such-file",
                      f"{one} exec {TOOL} run no-such-file {rest}; fi; exec {TOOL} run {MODEL} {rest}")
@@ -106,13 +118,15 @@ class Ranks(reference_case.Case):
         self.assertEqual(len(self.told(result)), 1, result.stderr)
         self.assertIn("cannot write", self.told(result)[0])
 
-    def children(self, process):
-        found = []
+    def ranks_of(self, process):
+        """Processes of a run, by their ranks."""
+        found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 parent = int(read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
                 if parent == process.pid and b"\0run\0" in read(f"/proc/{pid}/cmdline"):
-                    found.append(int(pid))
+                    rank = read(f"/proc/{pid}/environ").partition(b"\0%s=" % RANK.encode())[2].partition(b"\0")[0]
+                    found[int(rank)] = int(pid)
             except (FileNotFoundError, ProcessLookupError):
                 pass  # it has ended
         return found
@@ -123,8 +137,8 @@ class Ranks(reference_case.Case):
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI)
         try:
             self.assertTrue(process.stdout.read(20))  # tokens come
-            ranks = sorted(self.children(process))
-            self.assertEqual(len(ranks), 3)
+            ranks = self.ranks_of(process)
+            self.assertEqual(sorted(ranks), [0, 1, 2])
             os.kill(ranks[1], signal.SIGKILL)
             start = time.monotonic()
             _, said = process.communicate(timeout=60)
