@@ -32,7 +32,7 @@ class AdapterInfo:
     """The largest; of a control vector 0."""
     alpha: float
     fingerprint: int
-    """Equal for adapters of equal content."""
+    """Equal for adapters of equal content, made with equal options."""
     memory_bytes: int
 
 
