@@ -4,6 +4,7 @@
 #include "base/fpenv.hpp"
 
 #include <algorithm>
+#include <string.h>
 #include <vector>
 
 namespace testdata {
@@ -72,20 +73,62 @@ const Gemm *find_gemm(const Kernels &kernels, uint32_t type, Mode mode) {
     return find(kernels, mode == Mode::int8 ? &Layer::gemm : &Layer::gemm_f32, type);
 }
 
+// Of a step whose sums are int32: the first half in the place of s, the others in that of s16.
+int32_t wide_sum(const Act &act, size_t step, size_t at) {
+    constexpr size_t half = kActPad / 32;
+    const void *from = act.s + half * step + at;
+    if (at >= half) from = act.s16 + 2 * (half * step + at - half);
+    int32_t sum;
+    memcpy(&sum, from, sizeof sum);
+    return sum;
+}
+
 } // namespace
 
 const Matvec *find_matvec(const Kernels &kernels, uint32_t type, Mode mode) {
     return find(kernels, mode == Mode::int8 ? &Layer::matvec : &Layer::matvec_precise, type);
 }
 
-bool keeps_order(const Matvec &kernel) {
+PackedOrder::PackedOrder() {
+    for (size_t b = 0; b < kBlocks; b++) block_[b] = b;
+    for (size_t g = 0; g < kGroups; g++) group_[g] = g;
+}
+
+PackedOrder::PackedOrder(const Matvec &kernel) : PackedOrder() {
     alignas(64) uint8_t memory[act_bytes(kActPad)];
-    float x[kActPad];
-    for (size_t i = 0; i < kActPad; i++) x[i] = static_cast<float>(i / 32 + 1);
     const Act act = act_at(memory, kActPad);
     const CanonicalFp canonical;
-    kernel.pack(act, x);
-    return std::is_sorted(act.d, act.d + kActPad / 32);
+    for (size_t g = 0; g < kGroups; g++) {
+        float x[kActPad] = {};
+        x[16 * g] = 1.0f; // the one code that is not 0: 127
+        kernel.pack(act, x);
+        for (size_t b = 0; b < kBlocks; b++)
+            if (act.d[b] != 0.0f) block_[g / 2] = b;
+        const int16_t *const sum = std::find(act.s16, act.s16 + kGroups, 127);
+        if (sum != act.s16 + kGroups) {
+            group_[g] = static_cast<size_t>(sum - act.s16);
+            continue;
+        }
+        for (size_t at = 0; at < kGroups; at++) {
+            const int32_t found = wide_sum(act, 0, at);
+            if (found == 0) continue;
+            group_[g] = at;
+            factor_ = found / 127;
+        }
+    }
+}
+
+float PackedOrder::d(const Act &act, size_t block) const {
+    return act.d[block / kBlocks * kBlocks + block_[block % kBlocks]];
+}
+
+float PackedOrder::s(const Act &act, size_t block) const {
+    return act.s[block / kBlocks * kBlocks + block_[block % kBlocks]];
+}
+
+int32_t PackedOrder::sum(const Act &act, size_t group) const {
+    const size_t step = group / kGroups, at = group_[group % kGroups];
+    return factor_ == 1 ? act.s16[kGroups * step + at] : wide_sum(act, step, at);
 }
 
 bool same_kernel(const Kernels &a, const Kernels &b, uint32_t type, size_t n, Mode mode) {

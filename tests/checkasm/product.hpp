@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernels/act.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/table.hpp"
 
@@ -30,9 +31,26 @@ bool multiply(ggufx::kernels::Out y, const ggufx::kernels::Kernels &kernels, con
 const ggufx::kernels::Matvec *find_matvec(const ggufx::kernels::Kernels &kernels, uint32_t type,
                                           Mode mode);
 
-// Does a kernel of 8 bits keep the blocks of a step in order? Where it does not, of the numbers of
-// packed blocks d alone can be told.
-bool keeps_order(const ggufx::kernels::Matvec &kernel);
+// Where a kernel has the numbers of blocks within a step of packed activations.
+class PackedOrder {
+public:
+    PackedOrder(); // as they come
+    // That of a kernel of 8 bits, seen by packing one value at a time.
+    explicit PackedOrder(const ggufx::kernels::Matvec &kernel);
+
+    float d(const ggufx::kernels::Act &act, size_t block) const;
+    // factor() times the sum of a group of 16 codes.
+    int32_t sum(const ggufx::kernels::Act &act, size_t group) const;
+    int32_t factor() const { return factor_; }
+    // Where sums have a factor they are int32, and half of them stand where s is otherwise.
+    bool has_s() const { return factor_ == 1; }
+    float s(const ggufx::kernels::Act &act, size_t block) const;
+
+private:
+    static constexpr size_t kBlocks = ggufx::kernels::kActPad / 32, kGroups = 2 * kBlocks;
+    size_t block_[kBlocks], group_[kGroups];
+    int32_t factor_ = 1;
+};
 
 // Do both choices use one kernel? Then comparing them shows nothing.
 bool same_kernel(const ggufx::kernels::Kernels &a, const ggufx::kernels::Kernels &b, uint32_t type,

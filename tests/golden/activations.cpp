@@ -8,7 +8,6 @@
 #include "base/fpenv.hpp"
 #include "kernels/dispatch.hpp"
 
-#include <algorithm>
 #include <string.h>
 
 namespace golden {
@@ -19,7 +18,7 @@ using namespace ggufx::kernels;
 namespace {
 
 // One block: x[0] = amax makes the scale, x[16] = value is alone in the second group of 16, so
-// that its code is s16[1] where blocks are in order; else it is told by being one of two.
+// that its code is the sum of that group, whatever the order of the codes.
 struct Limit {
     uint32_t amax, value, d;
     int code_of_amax, code;
@@ -43,7 +42,7 @@ constexpr Limit kLimits[] = {
 };
 
 void check_limit(Report &r, const Kernels &kernels, uint32_t type, const Limit &limit,
-                 bool in_order) {
+                 const testdata::PackedOrder &order) {
     alignas(64) uint8_t memory[act_bytes(32)];
     memset(memory, 0x5a, sizeof memory);
     const Act act = act_at(memory, 32);
@@ -54,20 +53,17 @@ void check_limit(Report &r, const Kernels &kernels, uint32_t type, const Limit &
         const CanonicalFp canonical;
         find(kernels, &Layer::matvec, type)->pack(act, x);
     }
-    int want[kActPad] = {limit.code_of_amax, limit.code}, got[kActPad];
-    std::copy(act.q, act.q + kActPad, got);
-    std::sort(want, want + kActPad);
-    std::sort(got, got + kActPad);
-    r.check(f32_bits(act.d[0]) == limit.d && std::equal(got, got + kActPad, want),
-            "%s %s amax %08x value %08x: scale %08x, codes %d to %d", kernels.name,
+    const float d = order.d(act, 0);
+    const int32_t sums[2] = {order.sum(act, 0), order.sum(act, 1)}, factor = order.factor();
+    r.check(f32_bits(d) == limit.d && sums[0] == factor * limit.code_of_amax &&
+                sums[1] == factor * limit.code,
+            "%s %s amax %08x value %08x: scale %08x, codes %d times %d %d", kernels.name,
             fmt::type_info(type)->name, static_cast<unsigned>(limit.amax),
-            static_cast<unsigned>(limit.value), static_cast<unsigned>(f32_bits(act.d[0])), got[0],
-            got[kActPad - 1]);
-    if (!in_order) return;
-    r.check(act.s16[0] == limit.code_of_amax && act.s16[1] == limit.code, "%s: sums of 16 %d %d",
-            kernels.name, act.s16[0], act.s16[1]);
-    const float s = act.d[0] * static_cast<float>(limit.code_of_amax + limit.code);
-    r.check(act.s[0] == s || (act.s[0] != act.s[0] && s != s), "%s: scaled sum", kernels.name);
+            static_cast<unsigned>(limit.value), static_cast<unsigned>(f32_bits(d)), factor, sums[0],
+            sums[1]);
+    if (!order.has_s()) return;
+    const float s = order.s(act, 0), want = d * static_cast<float>(limit.code_of_amax + limit.code);
+    r.check(s == want || (s != s && want != want), "%s: scaled sum", kernels.name);
 }
 
 } // namespace
@@ -79,8 +75,8 @@ int test_activations_at_their_limits(Report &r, const std::string &) {
         for (uint32_t type = 0; type < fmt::kTypeIds; type++) {
             const Matvec *kernel = find(*list[i], &Layer::matvec, type);
             if (!kernel) continue;
-            const bool in_order = testdata::keeps_order(*kernel);
-            for (const Limit &limit : kLimits) check_limit(r, *list[i], type, limit, in_order);
+            const testdata::PackedOrder order(*kernel);
+            for (const Limit &limit : kLimits) check_limit(r, *list[i], type, limit, order);
         }
     }
     return r.exit_code();
