@@ -389,6 +389,13 @@ class Terminal(Chat):
         self.until("the message has .* tokens with its template, the context 512")
         self.until("result> ")  # which is asked for again
         self.leave()
+        left = "setsid sh -c 'while :; do echo x; done' & sleep 0.3"  # in no group that is ended
+        self.start_with_tool(command=["sh", "-c", left])
+        self.until(r"run it\? \[y/N\] ")
+        self.type("y\r")
+        self.until("bytes more")
+        self.until("result> ")
+        self.leave()
         rows = [(["sh", "-c", "echo begun; sleep 60"], 1, "^begun\n\\[no end within 1 s\\]$"),
                 (["python3", "-c", child], 60, "^parent\n$"), (["/no/such"], 60, "^\\[cannot run it: No such file"),
                 (["sh", "-c", "kill -9 $$"], 60, "^\\[ended by signal 9\\]$"), (["true"], 60, "^$")]

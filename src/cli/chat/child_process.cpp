@@ -24,7 +24,9 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr int kTick = 50; // ms between looks for its end
+constexpr int kTick = 50;               // ms between looks for its end
+constexpr size_t kPipeBytes = 64 << 10; // that a pipe of Linux holds
+constexpr size_t kPartBytes = 4096;     // that are read at once
 using Clock = std::chrono::steady_clock;
 
 struct Closer {
@@ -42,7 +44,7 @@ std::string system_text(const char *what, int error) {
 
 // Reads what is there; false at its end.
 bool read_some(int fd, Ran &out, size_t &n_left_out) {
-    char part[4096];
+    char part[kPartBytes];
     const ssize_t n = read(fd, part, sizeof part);
     if (n < 0) return errno == EINTR || errno == EAGAIN;
     const size_t room = kMostProgramOutput - out.output.size();
@@ -90,9 +92,10 @@ void follow(Ran &out, pid_t pid, int fd, unsigned timeout_s) {
     kill(-pid, SIGKILL); // it is not waited for yet: the number is its own
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    // What it wrote before; what it left behind keeps nobody waiting.
+    // What it wrote before; what it left behind keeps nobody waiting, even if that writes on.
     struct pollfd rest = {fd, POLLIN, 0};
-    while (open && poll(&rest, 1, 0) > 0) open = read_some(fd, out, n_left_out);
+    for (size_t n = 0; open && n < kPipeBytes && poll(&rest, 1, 0) > 0; n += kPartBytes)
+        open = read_some(fd, out, n_left_out);
     if (out.problem.empty()) out.problem = ended_how(status);
     if (n_left_out > 0) out.output += fmt::format("\n... and {} bytes more", n_left_out);
 }
