@@ -158,7 +158,6 @@ Automaton intersect(const Automaton &a, const Automaton &b) {
             out.next[size_t{i} * out.n_symbols + s] = to;
         }
     }
-    minimize(out);
     return out;
 }
 

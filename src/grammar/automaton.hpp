@@ -52,8 +52,8 @@ private:
 void minimize(Automaton &automaton);
 
 constexpr uint32_t kMostProduct = 1 << 14;
-// The texts that fit both, which have the same symbols; minimized. Throws Error (limit: over kMostProduct
-// states) / std::bad_alloc.
+// The texts that fit both, which have the same symbols; not minimized. Throws Error (limit: over
+// kMostProduct states) / std::bad_alloc.
 Automaton intersect(const Automaton &a, const Automaton &b);
 
 } // namespace ggufx::grammar

@@ -5,7 +5,6 @@
 #include "chat/text.hpp"
 
 #include <algorithm>
-#include <inttypes.h>
 
 namespace ggufx::grammar {
 

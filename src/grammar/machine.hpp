@@ -60,7 +60,6 @@ public:
     // A text of the frames of a cut place, the same in every machine of the program.
     void describe(Vector<uint32_t> &out, Place place) const;
 
-    size_t n_places() const { return places_.size(); }
     size_t bytes() const;
     // Keeps these places alone, under new numbers. Throws std::bad_alloc, then nothing changed.
     void keep(Vector<Place> &places);

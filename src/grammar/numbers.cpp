@@ -385,7 +385,7 @@ struct DigitsTrack {
 
 // ---- all at once ----
 
-// What a track makes of all texts of numbers, as an automaton.
+// What a track makes of all texts of numbers, as an automaton; not minimized.
 template <class Track> Automaton follow(const Host *host, const Track &track) {
     Automaton out(host, kNumberSymbols);
     StateNumbers numbers(host); // of the shape, of what is known
@@ -407,7 +407,6 @@ template <class Track> Automaton follow(const Host *host, const Track &track) {
             out.next[size_t{i} * kNumberSymbols + symbol] = to;
         }
     }
-    minimize(out);
     return out;
 }
 
@@ -432,19 +431,37 @@ Automaton follow_step(const Host *host, const NumberFacts::Step &step, int32_t m
 
 } // namespace
 
+static unsigned order_bit(int order) { // of two numbers, as compare() gives it
+    return order < 0 ? NumberFacts::less : order == 0 ? NumberFacts::equal : NumberFacts::greater;
+}
+
+bool NumberFacts::are_met(const Decimal &value) const {
+    return std::all_of(bounds.begin(), bounds.end(), [&](const Bound &bound) {
+        return (bound.order & order_bit(compare(value, bound.value))) != 0;
+    });
+}
+
 NumberRules::NumberRules(Syntax &syntax, bool any_form)
-    : syntax_(syntax), any_form_(any_form), all_(follow(syntax.host(), ExponentTrack())),
-      digits_(follow(syntax.host(), DigitsTrack())),
+    : syntax_(syntax), any_form_(any_form), all_(smallest(follow(syntax.host(), ExponentTrack()))),
+      digits_(smallest(follow(syntax.host(), DigitsTrack()))),
       kinds_(HostAllocator<std::pair<const std::pair<bool, int32_t>, Automaton>>(syntax.host())),
       known_(HostAllocator<std::pair<const Vector<char>, Node>>(syntax.host())) {}
+
+Automaton NumberRules::smallest(Automaton made) {
+    work_ += made.n_states();
+    if (work_ > kMostNumberWork)
+        fail(Status::limit, {}, "numbers take over %" PRIu64 " states in all", kMostNumberWork);
+    minimize(made);
+    return made;
+}
 
 // Integers, or what is none; many schemas ask for the same.
 const Automaton &NumberRules::kind(bool whole, int32_t most) {
     const int32_t told = std::min(most, kMostTold);
     const auto found = kinds_.find({whole, told});
     if (found != kinds_.end()) return found->second;
-    const Automaton made = follow(syntax_.host(), PlacesTrack(0, whole, told));
-    return kinds_.emplace(std::pair(whole, told), intersect(all_, made)).first->second;
+    const Automaton made = smallest(follow(syntax_.host(), PlacesTrack(0, whole, told)));
+    return kinds_.emplace(std::pair(whole, told), smallest(intersect(all_, made))).first->second;
 }
 
 // What bounds say of the sizes of numbers of one sign. False: there is no such number.
@@ -493,9 +510,9 @@ Node NumberRules::sizes(const NumberFacts &facts, const Vector<NumberFacts::Boun
     const bool of_any_kind = (facts.whole && facts.fraction) || named;
     Automaton out = whole && !any_form_ ? digits_ : of_any_kind ? all_ : kind(facts.whole, most);
     for (const NumberFacts::Bound &b : bounds)
-        out = intersect(out, follow(host, OrderTrack(b.value, b.order)));
+        out = smallest(intersect(out, smallest(follow(host, OrderTrack(b.value, b.order)))));
     for (const NumberFacts::Step &step : facts.steps)
-        out = intersect(out, follow_step(host, step, most));
+        out = smallest(intersect(out, smallest(follow_step(host, step, most))));
     const Node body = add_automaton(syntax_, "number", out, [&](const Vector<uint32_t> &symbols) {
         Vector<Range> ranges{HostAllocator<Range>(host)};
         for (const uint32_t symbol : symbols) {

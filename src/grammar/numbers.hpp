@@ -11,7 +11,8 @@
 namespace ggufx::grammar {
 
 constexpr uint32_t kMostNumberStates = 1 << 14;
-constexpr uint32_t kMostDivisor = 10000; // of multipleOf, without its zeros at the end
+constexpr uint64_t kMostNumberWork = 1 << 22; // states that are made for a schema
+constexpr uint32_t kMostDivisor = 10000;      // of multipleOf, without its zeros at the end
 
 // What holds of a number, all at once.
 struct NumberFacts {
@@ -29,6 +30,8 @@ struct NumberFacts {
     bool whole = true, fraction = true; // may it be one of these
     Vector<Bound> bounds;
     Vector<Step> steps;
+
+    bool are_met(const Decimal &value) const; // the bounds
 };
 
 // Written as -?digits(.digits)?, or with one digit in front of the point and an exponent, which is
@@ -38,17 +41,19 @@ struct NumberFacts {
 class NumberRules {
 public:
     NumberRules(Syntax &syntax, bool any_form);
-    // Throws Error (limit: too many states; unsupported: a step with too large a divisor) /
+    // Throws Error (limit: too many states, too much work; unsupported: a step with too large a divisor) /
     // std::bad_alloc.
     Node write(const NumberFacts &facts);
 
 private:
     static constexpr int32_t kMostTold = 20; // exponents beyond are treated alike
+    Automaton smallest(Automaton made);      // what is made is counted
     const Automaton &kind(bool whole, int32_t most);
     Node sizes(const NumberFacts &facts, const Vector<NumberFacts::Bound> &bounds);
 
     Syntax &syntax_;
     bool any_form_;
+    uint64_t work_ = 0;
     Automaton all_, digits_;
     std::map<std::pair<bool, int32_t>, Automaton, std::less<std::pair<bool, int32_t>>,
              HostAllocator<std::pair<const std::pair<bool, int32_t>, Automaton>>>

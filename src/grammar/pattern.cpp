@@ -4,9 +4,19 @@
 
 #include "base/unicode.hpp"
 
+#include <inttypes.h>
+
 namespace ggufx::grammar {
 
 const Vector<Range> &CharacterSets::of(uint64_t categories) {
+    const Vector<Range> &out = find(categories);
+    n_given_ += out.size();
+    if (n_given_ > kMostRanges)
+        fail(Status::limit, {}, "patterns have over %" PRIu32 " ranges", kMostRanges);
+    return out;
+}
+
+const Vector<Range> &CharacterSets::find(uint64_t categories) {
     const auto found = known_.find(categories);
     if (found != known_.end()) return found->second;
     Vector<Range> ranges{HostAllocator<Range>(known_.get_allocator().host())};

@@ -15,10 +15,13 @@ class CharacterSets {
 public:
     explicit CharacterSets(const Host *host)
         : known_(HostAllocator<std::pair<const uint64_t, Vector<Range>>>(host)) {}
-    // Of general categories, bits by their number; sorted.
+    // Of general categories, bits by their number; sorted. What is given is counted, as patterns keep
+    // it: throws Error (limit: over kMostRanges in all) / std::bad_alloc.
     const Vector<Range> &of(uint64_t categories);
 
 private:
+    const Vector<Range> &find(uint64_t categories);
+    uint64_t n_given_ = 0;
     std::map<uint64_t, Vector<Range>, std::less<uint64_t>,
              HostAllocator<std::pair<const uint64_t, Vector<Range>>>>
         known_;

@@ -372,7 +372,9 @@ private:
     uint32_t unicode() {
         uint32_t code = 0;
         if (peek() == '{') {
-            for (i_++; peek() != '}'; i_++) {
+            i_++;
+            if (peek() == '}') refuse(Status::malformed, "an escape without its digits");
+            for (; peek() != '}'; i_++) {
                 const int digit = hex_value(peek());
                 if (digit < 0 || code > kLastCode)
                     refuse(Status::malformed, "an escape without its digits");

@@ -323,11 +323,13 @@ void Regexes::make_automaton(Automaton &out, Alphabetic &letters, Regex a) {
 bool Regexes::is_none(Regex a) {
     Numbers codes{HostAllocator<uint32_t>(host())}, todo(codes);
     Alphabetic letters(host());
+    charge(1 + nodes_.size() / 8192); // which find_letters marks
     find_letters(letters, codes, a);
     std::set<Regex, std::less<Regex>, HostAllocator<Regex>> seen{HostAllocator<Regex>(host())};
     seen.insert(a);
     todo.push_back(a);
     for (size_t i = 0; i < todo.size(); i++) {
+        charge(codes.size() / 16);
         if (has_empty(todo[i])) return false;
         if (i >= kMostRegexStates)
             fail(Status::limit, {}, "patterns lead to over %" PRIu32 " states", kMostRegexStates);

@@ -8,7 +8,6 @@
 
 namespace ggufx::grammar {
 
-using chat::Dict;
 using chat::Kind;
 using chat::List;
 using chat::Value;
@@ -135,7 +134,7 @@ void SchemaReader::find_choices(Vector<const Value *> &out, const Way &way) {
         const List *const list = ways_.choices(part);
         if (!list) continue;
         const auto has = [&](const Value *value) {
-            ways_.count_work(1 + list->size / 16);
+            ways_.count_work(1 + list->size / 4);
             return std::any_of(list->items, list->items + list->size,
                                [&](const Value &other) { return tree_.same(*value, other); });
         };
@@ -152,6 +151,7 @@ void SchemaReader::find_choices(Vector<const Value *> &out, const Way &way) {
     }
     for (const Fact &fact : way.facts) {
         if (fact.kind != FactKind::value_not) continue;
+        ways_.count_work(1 + out.size() / 4);
         out.erase(
             std::remove_if(out.begin(), out.end(),
                            [&](const Value *value) { return tree_.same(*value, *fact.value); }),
@@ -165,6 +165,8 @@ Node SchemaReader::choice_node(const Way &way, const NumberFacts &numbers,
     find_choices(values, way);
     StringFacts texts(strings);
     texts.has_choices = true;
+    NumberFacts equal(numbers); // what has its bounds in itself
+    equal.bounds.clear();
     Nodes ways = nodes();
     for (const Value *const value : values) {
         if (value->is(Kind::none)) ways.push_back(syntax_.literal("null"));
@@ -172,9 +174,10 @@ Node SchemaReader::choice_node(const Way &way, const NumberFacts &numbers,
             ways.push_back(syntax_.literal(value->truth ? "true" : "false"));
         if (value->is(Kind::string)) texts.choices.push_back(value->text->view());
         if (!value->is(Kind::written)) continue;
-        NumberFacts one(numbers);
+        NumberFacts one(equal);
         add_order(one, nullptr, value->text->view(), NumberFacts::equal);
-        ways.push_back(write_numbers(one, way));
+        ways_.count_work(1 + numbers.bounds.size() / 16);
+        if (numbers.are_met(one.bounds[0].value)) ways.push_back(write_numbers(one, way));
     }
     if (!texts.choices.empty()) ways.push_back(strings_.write(texts));
     return syntax_.choice(ways.data(), ways.size());

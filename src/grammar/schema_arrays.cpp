@@ -4,6 +4,7 @@
 #include "grammar/schema_reader.hpp"
 
 #include <algorithm>
+#include <inttypes.h>
 
 namespace ggufx::grammar {
 
@@ -54,10 +55,12 @@ void SchemaReader::read_array(ArrayFacts &out, const Way &way) {
 // Schemas that apply to the same value below one, itself included: numbers in `held`.
 void SchemaReader::find_below(Vector<uint32_t> &out, const Way &way, uint32_t above) {
     out.assign(1, above);
-    for (size_t i = 0; i < out.size(); i++)
+    for (size_t i = 0; i < out.size(); i++) {
+        ways_.count_work(1 + way.links.size() / 16);
         for (const Way::Link &link : way.links)
             if (link.above == out[i] && std::find(out.begin(), out.end(), link.below) == out.end())
                 out.push_back(link.below);
+    }
 }
 
 // Items that no schema below has looked at, and none of `contains` fits.

@@ -11,7 +11,6 @@
 namespace ggufx::grammar {
 
 using chat::Dict;
-using chat::Kind;
 using chat::List;
 using chat::Value;
 
@@ -63,12 +62,9 @@ void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
         }
         if (const Value *const value = tree_.find(part, "propertyNames"))
             tree_.add(out.names, tree_.enter(part, *value, "propertyNames"));
-        const List *const required = tree_.find_list(part, "required");
-        for (size_t i = 0; required && i < required->size; i++) {
-            if (!required->items[i].is(Kind::string))
-                tree_.refuse(part.where, Status::malformed, "'required' has what is no text");
+        const List *const required = tree_.find_names(part, "required");
+        for (size_t i = 0; required && i < required->size; i++)
             out.required.push_back(required->items[i].text->view());
-        }
     }
     for (const Fact &fact : way.facts) {
         ObjectFacts::Some some = {
@@ -101,7 +97,8 @@ public:
         : reader_(reader), syntax_(reader.syntax_), tree_(reader.tree_), json_(reader.json_),
           facts_(syntax_.host()), where_(way.held.empty() ? nullptr : way.held[0].where),
           members_(HostAllocator<Member>(syntax_.host())), known_(syntax_.host()),
-          classes_(HostAllocator<Class>(syntax_.host())) {
+          patterns_(HostAllocator<std::string_view>(syntax_.host())),
+          known_patterns_(syntax_.host()), classes_(HostAllocator<Class>(syntax_.host())) {
         reader.read_object(facts_, way);
         other_nodes_.fill(kNoNode);
         some_nodes_.fill(kNoNode);
@@ -135,6 +132,7 @@ private:
         return reader_.strings_.pattern(text, "a name");
     }
     bool matches(std::string_view pattern_text, std::string_view name) {
+        reader_.ways_.count_work(1 + name.size() / 16);
         return reader_.strings_.matches(pattern(pattern_text), name);
     }
     bool any_matches(const Dict *patterns, std::string_view name) {
@@ -179,7 +177,7 @@ private:
     // What a member of this name has to fit, and what it may be.
     void fill(Member &member) {
         const std::string_view name = member.name;
-        reader_.ways_.count_work(facts_.sources.size() / 16);
+        reader_.ways_.count_work((facts_.sources.size() + facts_.members.size()) / 16);
         Vector<uint8_t> told(facts_.sources.size(), 0, HostAllocator<uint8_t>(syntax_.host()));
         for (size_t i = 0; i < facts_.sources.size(); i++) {
             const MemberSource &source = facts_.sources[i];
@@ -226,26 +224,28 @@ private:
         Vector<uint8_t> matched; // of each pattern
     };
 
+    void add_pattern(std::string_view text) {
+        const auto text_of = [&](uint32_t i) { return patterns_[i]; };
+        if (known_patterns_.find(text, text_of)) return;
+        patterns_.push_back(text);
+        known_patterns_.insert(static_cast<uint32_t>(patterns_.size() - 1), text_of);
+    }
+
     void find_classes() {
         Regexes &regexes = reader_.strings_.regexes();
-        Vector<std::string_view> patterns{HostAllocator<std::string_view>(syntax_.host())};
-        const auto add = [&](std::string_view pattern) {
-            if (std::find(patterns.begin(), patterns.end(), pattern) == patterns.end())
-                patterns.push_back(pattern);
-        };
         const auto add_all = [&](const Dict *dict) {
-            for (size_t i = 0; dict && i < dict->size; i++) add(dict->entries[i]->key.text->view());
+            for (size_t i = 0; dict && i < dict->size; i++)
+                add_pattern(dict->entries[i]->key.text->view());
         };
         for (const MemberSource &source : facts_.sources) add_all(source.patterns);
         bool by_name = !facts_.names.empty();
         for (const ObjectFacts::Some &some : facts_.some) {
-            if (some.which == Which::matching) add(some.pattern);
+            if (some.which == Which::matching) add_pattern(some.pattern);
             if (some.which == Which::others) add_all(some.patterns);
             by_name = by_name || some.which == Which::named;
         }
         const Vector<uint8_t> none(HostAllocator<uint8_t>(syntax_.host()));
-        if (patterns.empty() && !by_name)
-            return add_class([&] { return other_key(); }, none, patterns);
+        if (patterns_.empty() && !by_name) return add_class([&] { return other_key(); }, none);
         Vector<Regex> named{HostAllocator<Regex>(syntax_.host())};
         for (const Member &member : members_) named.push_back(regexes.text(member.name));
         const Regex others = regexes.other(regexes.either(named.data(), named.size()));
@@ -255,26 +255,23 @@ private:
         const auto split = [&](Regex inside, Regex outside) {
             const size_t n = splits.size();
             for (size_t i = 0; i < n; i++) {
-                const Split of = splits[i];
-                bool first = true;
-                for (const bool is : {true, false}) {
-                    Split part = {regexes.both(of.names, is ? inside : outside), of.matched};
-                    part.matched.push_back(is);
-                    if (regexes.is_none(part.names)) continue;
-                    if (first)
-                        splits[i] = std::move(part);
-                    else
-                        splits.push_back(std::move(part));
-                    first = false;
+                const Regex in = regexes.both(splits[i].names, inside);
+                const bool some_in = !regexes.is_none(in);
+                const Regex out = regexes.both(splits[i].names, outside);
+                const bool some_out = !regexes.is_none(out);
+                if (some_in && some_out) {
+                    splits.push_back({out, splits[i].matched});
+                    splits.back().matched.push_back(0);
                 }
-                if (first) splits[i].matched.push_back(0), splits[i].names = regexes.none();
+                splits[i].names = some_in ? in : some_out ? out : regexes.none();
+                splits[i].matched.push_back(some_in);
             }
             if (splits.size() > kMostClasses)
                 tree_.refuse(where_, Status::unsupported,
                              "'patternProperties' are supported up to %zu kinds of names",
                              kMostClasses);
         };
-        for (const std::string_view text : patterns) {
+        for (const std::string_view text : patterns_) {
             StringRules &strings = reader_.strings_;
             split(strings.language(pattern(text), true), strings.language(pattern(text), false));
         }
@@ -282,18 +279,16 @@ private:
             if (some.which == Which::named) split(some.names, regexes.other(some.names));
         for (const Split &one : splits)
             if (!regexes.is_none(one.names))
-                add_class([&] { return reader_.strings_.write_language(one.names); }, one.matched,
-                          patterns);
+                add_class([&] { return reader_.strings_.write_language(one.names); }, one.matched);
     }
 
     // make_key() writes its names. matched: of patterns, then of `some` that are by name.
     template <class MakeKey>
-    void add_class(const MakeKey &make_key, const Vector<uint8_t> &matched,
-                   const Vector<std::string_view> &patterns) {
+    void add_class(const MakeKey &make_key, const Vector<uint8_t> &matched) {
         Class out = {kNoNode, tree_.none(), 0};
         const auto is_matched = [&](std::string_view pattern) {
-            const auto at = std::find(patterns.begin(), patterns.end(), pattern) - patterns.begin();
-            return matched[static_cast<size_t>(at)] != 0;
+            const auto text_of = [&](uint32_t i) { return patterns_[i]; };
+            return matched[*known_patterns_.find(pattern, text_of)] != 0;
         };
         const auto any_matched = [&](const Dict *dict) {
             for (size_t i = 0; dict && i < dict->size; i++)
@@ -313,7 +308,7 @@ private:
             if (std::none_of(others.sources.begin(), others.sources.end(),
                              [&](uint32_t i) { return any_matched(facts_.sources[i].patterns); }))
                 tree_.add(out.parts, others.part);
-        size_t named = patterns.size();
+        size_t named = patterns_.size();
         for (uint32_t i = 0; i < facts_.some.size(); i++) {
             const ObjectFacts::Some &some = facts_.some[i];
             const bool is = some.which == Which::matching ? is_matched(some.pattern)
@@ -575,6 +570,8 @@ private:
     const Where *where_;
     Vector<Member> members_;
     TextIndex<uint32_t> known_;
+    Vector<std::string_view> patterns_; // that are asked of names
+    TextIndex<uint32_t> known_patterns_;
     Vector<Class> classes_;
     uint32_t n_required_ = 0, counted_ = 0, n_sets_ = 1;
     std::array<Node, 1 << kMostSome> other_nodes_, some_nodes_;

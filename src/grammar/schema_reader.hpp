@@ -91,8 +91,6 @@ private:
     // False: there are more than `most`, or they are not named.
     bool find_values(Vector<chat::Value> &out, const Parts &parts, size_t most);
     void add_order(NumberFacts &out, const Part *part, std::string_view number, unsigned order);
-    void add_step(NumberFacts &out, const Part &part, std::string_view key,
-                  const chat::Value &value);
     void read_numbers(NumberFacts &out, const Way &way);
     Node write_numbers(const NumberFacts &facts, const Way &way);
     void read_strings(StringFacts &out, const Way &way);

@@ -8,6 +8,7 @@
 #include "grammar/uri.hpp"
 
 #include <algorithm>
+#include <inttypes.h>
 #include <stdarg.h>
 
 namespace ggufx::grammar {
@@ -20,6 +21,7 @@ using chat::Value;
 namespace {
 
 constexpr unsigned kMostShown = 12; // keys of a pointer in an error
+constexpr uint32_t kMostScopes = 4096;
 constexpr std::string_view kOneSchema[] = {"additionalProperties",
                                            "contains",
                                            "contentSchema",
@@ -167,7 +169,11 @@ const Scope *SchemaTree::inside(const Scope *scope, uint32_t resource) {
     for (const Scope *s = scope; s; s = s->outer)
         if (s->resource == resource) return scope;
     const auto [at, fresh] = scopes_.try_emplace({scope, resource}, nullptr);
-    if (fresh) at->second = meter_.make<Scope>(scope, resource);
+    const uint32_t depth = scope ? scope->depth + 1 : 0;
+    if (depth >= kMostScopes)
+        fail(Status::limit, {}, "over %" PRIu32 " parts with an '$id' lead to a schema",
+             kMostScopes);
+    if (fresh) at->second = meter_.make<Scope>(scope, resource, depth);
     return at->second;
 }
 
@@ -221,6 +227,21 @@ const List *SchemaTree::find_list(const Part &part, std::string_view key) {
         refuse(part.where, Status::malformed, "'%s' is no array",
                Quoted(key.data(), key.size()).c_str());
     return value ? value->list : nullptr;
+}
+
+const List *SchemaTree::find_names(const Part &part, std::string_view key) {
+    const Value *const value = find(part, key);
+    return value ? names_of(part, *value, key) : nullptr;
+}
+
+const List *SchemaTree::names_of(const Part &part, const Value &value, std::string_view key) {
+    bool right = value.is(Kind::list);
+    for (size_t i = 0; right && i < value.list->size; i++)
+        right = value.list->items[i].is(Kind::string);
+    if (!right)
+        refuse(part.where, Status::malformed, "'%s' is no array of names",
+               Quoted(key.data(), key.size()).c_str());
+    return value.list;
 }
 
 uint32_t SchemaTree::find_count(const Part &part, std::string_view key, uint32_t otherwise) {

@@ -26,6 +26,7 @@ struct Resource {
 struct Scope {
     const Scope *outer;
     uint32_t resource;
+    uint32_t depth; // of those outside of it
 };
 
 // A schema that holds, or does not.
@@ -39,9 +40,9 @@ struct Part {
     bool is_false() const { return !is_dict() && !schema.truth; } // nothing fits
     bool is_true() const { return !is_dict() && schema.truth; }   // it says nothing
     const chat::Dict *dict() const { return is_dict() ? schema.dict : nullptr; }
-    bool same(const Part &o) const {
-        return dict() == o.dict() && negated == o.negated && scope == o.scope;
-    }
+    bool same(const Part &o) const { return same_schema(o) && negated == o.negated; }
+    // Or one holds and the other does not.
+    bool same_schema(const Part &o) const { return dict() == o.dict() && scope == o.scope; }
 };
 using Parts = Vector<Part>; // all hold at once
 
@@ -81,6 +82,8 @@ public:
     const chat::Value *find(const Part &part, std::string_view key);
     const chat::Dict *find_dict(const Part &part, std::string_view key);
     const chat::List *find_list(const Part &part, std::string_view key);
+    const chat::List *find_names(const Part &part, std::string_view key); // each is a string
+    const chat::List *names_of(const Part &part, const chat::Value &value, std::string_view key);
     uint32_t find_count(const Part &part, std::string_view key, uint32_t otherwise);
     Part resolve(const Part &of, const chat::Value &ref, bool dynamic); // $ref, $dynamicRef
 

@@ -7,7 +7,6 @@
 #include "grammar/syntax.hpp"
 
 #include <algorithm>
-#include <inttypes.h>
 #include <set>
 
 namespace ggufx::grammar {
@@ -20,7 +19,7 @@ using chat::Value;
 namespace {
 
 constexpr size_t kMostWays = 4096;
-constexpr uint64_t kMostWork = 1 << 22; // parts of paths, of a whole schema
+constexpr uint64_t kMostWork = 1 << 22; // parts of paths that are copied, of a whole schema
 constexpr unsigned kMostNesting = 4;    // of oneOf within oneOf, where branches are compared
 constexpr uint32_t kNobody = UINT32_MAX;
 constexpr uint32_t kDeepKinds = kArray | kObject;
@@ -38,6 +37,10 @@ struct SchemaWays::Path {
     size_t next_task = 0;
     bool dead = false;
 
+    size_t size() const {
+        return way.held.size() + way.links.size() + way.facts.size() + open.size() + tasks.size() +
+               denied.size();
+    }
     void add(const Part &part, uint32_t above) { open.push_back({part, above}); }
     void add_fact(FactKind kind, uint32_t n, std::string_view text, const Part &part) {
         way.facts.push_back({kind, n, kMany, text, part, nullptr, nullptr});
@@ -62,6 +65,11 @@ void SchemaWays::count_work(uint64_t n) {
     if (work_ > kMostWork) fail(Status::limit, {}, "the schema has too many alternatives");
 }
 
+static void require_few(size_t n_ways) {
+    if (n_ways > kMostWays)
+        fail(Status::limit, {}, "the schema has over %zu alternatives", kMostWays);
+}
+
 void SchemaWays::expand(Vector<Way> &out, const Parts &parts) {
     const bool outer_exact = exact_;
     exact_ = tree_.has_unevaluated() && reaches_unevaluated(parts);
@@ -71,7 +79,6 @@ void SchemaWays::expand(Vector<Way> &out, const Parts &parts) {
     while (!paths.empty()) {
         Path path = std::move(paths.back());
         paths.pop_back();
-        count_work(1 + path.way.held.size() + path.way.facts.size());
         open_all(path);
         if (path.dead || path.way.kinds == 0) continue;
         // Choices that contradict each other would be multiplied by all that follow.
@@ -84,8 +91,7 @@ void SchemaWays::expand(Vector<Way> &out, const Parts &parts) {
             choose(paths, path, task);
             std::reverse(paths.begin() + static_cast<ptrdiff_t>(before), paths.end());
         }
-        if (paths.size() + out.size() > kMostWays)
-            fail(Status::limit, {}, "the schema has over %zu alternatives", kMostWays);
+        require_few(paths.size() + out.size());
     }
     exact_ = outer_exact;
 }
@@ -104,10 +110,8 @@ void SchemaWays::open_all(Path &path) {
 
 void SchemaWays::hold(Path &path, const Part &part, uint32_t above) {
     Way &way = path.way;
-    count_work(1 + way.held.size() / 64);
-    const auto is_same = [&](const Part &other) {
-        return other.dict() == part.dict() && other.scope == part.scope;
-    };
+    count_work(1 + (way.held.size() + path.denied.size()) / 64);
+    const auto is_same = [&](const Part &other) { return other.same_schema(part); };
     const auto there = std::find_if(way.held.begin(), way.held.end(), is_same);
     const auto number = static_cast<uint32_t>(there - way.held.begin());
     if (above != kNobody) way.links.push_back({number, above});
@@ -147,9 +151,8 @@ void SchemaWays::hold(Path &path, const Part &part, uint32_t above) {
 }
 
 void SchemaWays::deny(Path &path, const Part &part) {
-    const auto is_same = [&](const Part &other) {
-        return other.dict() == part.dict() && other.scope == part.scope;
-    };
+    count_work(1 + (path.way.held.size() + path.denied.size()) / 64);
+    const auto is_same = [&](const Part &other) { return other.same_schema(part); };
     if (std::any_of(path.denied.begin(), path.denied.end(), is_same)) return;
     path.denied.push_back(part);
     if (std::any_of(path.way.held.begin(), path.way.held.end(), is_same)) path.dead = true;
@@ -172,6 +175,12 @@ const List *SchemaWays::choices(const Part &part) {
 
 // ---- choices ----
 
+SchemaWays::Path &SchemaWays::branch(Paths &out, const Path &path) {
+    count_work(1 + path.size());
+    require_few(out.size() + 1);
+    return out.emplace_back(path);
+}
+
 void SchemaWays::choose(Paths &out, const Path &path, const Task &task) {
     switch (task.kind) {
     case TaskKind::any_of:
@@ -187,7 +196,7 @@ void SchemaWays::choose(Paths &out, const Path &path, const Task &task) {
         return choose_value(out, path, task);
     case TaskKind::maybe:
         for (const bool holds : {true, false}) {
-            Path &one = out.emplace_back(path);
+            Path &one = branch(out, path);
             one.add(holds ? task.part : tree_.negate(task.part), holds ? task.above : kNobody);
         }
         return;
@@ -205,26 +214,27 @@ static void require_branches(SchemaTree &tree, const Part &part, const List &lis
 void SchemaWays::choose_any(Paths &out, const Path &path, const Task &task) {
     const List &list = *tree_.find_list(task.part, "anyOf");
     require_branches(tree_, task.part, list, "anyOf");
-    const auto branch = [&](size_t i) { return tree_.enter(task.part, list.items[i], "anyOf"); };
+    const auto schema = [&](size_t i) { return tree_.enter(task.part, list.items[i], "anyOf"); };
     for (size_t i = 0; i < list.size; i++) {
-        const Part holds = branch(i);
+        const Part holds = schema(i);
         if (holds.is_false()) continue;
-        count_work(1 + path.way.held.size());
-        Path &one = out.emplace_back(path);
+        if (exact_) count_work(list.size);
+        Path &one = branch(out, path);
         one.add(holds, task.above);
         if (!exact_) {
             if (holds.is_true()) return; // it takes what the others take
             continue;
         }
-        for (size_t k = 0; k < i; k++) one.add(tree_.negate(branch(k)), kNobody);
+        for (size_t k = 0; k < i; k++) one.add(tree_.negate(schema(k)), kNobody);
         for (size_t k = i + 1; k < list.size; k++)
-            one.tasks.push_back({TaskKind::maybe, branch(k), task.above, 0});
+            one.tasks.push_back({TaskKind::maybe, schema(k), task.above, 0});
     }
 }
 
 void SchemaWays::choose_one(Paths &out, const Path &path, const Task &task) {
     const List &list = *tree_.find_list(task.part, "oneOf");
     require_branches(tree_, task.part, list, "oneOf");
+    require_few(list.size);
     Parts branches = tree_.none();
     for (size_t i = 0; i < list.size; i++)
         branches.push_back(tree_.enter(task.part, list.items[i], "oneOf"));
@@ -237,8 +247,8 @@ void SchemaWays::choose_one(Paths &out, const Path &path, const Task &task) {
         }
     }
     for (size_t i = 0; i < list.size; i++) {
-        count_work(1 + path.way.held.size());
-        Path &one = out.emplace_back(path);
+        count_work(list.size);
+        Path &one = branch(out, path);
         one.add(branches[i], task.above);
         for (size_t k = 0; k < list.size; k++)
             if (k != i && !apart[i * list.size + k]) one.add(tree_.negate(branches[k]), kNobody);
@@ -249,20 +259,11 @@ void SchemaWays::choose_condition(Paths &out, const Path &path, const Task &task
     const Part condition = tree_.enter(task.part, *tree_.find(task.part, "if"), "if");
     for (const bool holds : {true, false}) {
         const char *const key = holds ? "then" : "else";
-        Path &one = out.emplace_back(path);
+        Path &one = branch(out, path);
         one.add(holds ? condition : tree_.negate(condition), holds ? task.above : kNobody);
         if (const Value *const schema = tree_.find(task.part, key))
             one.add(tree_.enter(task.part, *schema, key), task.above);
     }
-}
-
-static const List *names_of(SchemaTree &tree, const Part &part, const Value &value,
-                            const char *key) {
-    bool right = value.is(Kind::list);
-    for (size_t i = 0; right && i < value.list->size; i++)
-        right = value.list->items[i].is(Kind::string);
-    if (!right) tree.refuse(part.where, Status::malformed, "'%s' is no array of names", key);
-    return value.list;
 }
 
 // A member is absent, or it is there and others are, or a schema holds.
@@ -271,13 +272,13 @@ void SchemaWays::choose_dependent(Paths &out, const Path &path, const Task &task
     const char *const key = list ? "dependentRequired" : "dependentSchemas";
     const chat::Entry &entry = *tree_.find_dict(task.part, key)->entries[task.from];
     const std::string_view name = entry.key.text->view();
-    const List *const names = list ? names_of(tree_, task.part, entry.value, key) : nullptr;
+    const List *const names = list ? tree_.names_of(task.part, entry.value, key) : nullptr;
     const Part schema = list ? Part{Value::of(true), nullptr, nullptr, false}
                              : tree_.enter(task.part, entry.value, key, name);
-    Path &absent = out.emplace_back(path);
+    Path &absent = branch(out, path);
     if (!(path.way.kinds & kObject)) return;
     absent.add_fact(FactKind::member, 0, name, tree_.never(task.part.where));
-    Path &present = out.emplace_back(path);
+    Path &present = branch(out, path);
     present.way.kinds &= kObject;
     present.add_fact(FactKind::require, 0, name, schema);
     for (size_t i = 0; names && i < names->size; i++)
@@ -288,14 +289,13 @@ void SchemaWays::choose_dependent(Paths &out, const Path &path, const Task &task
 // An array or object that is named is a schema of its own; what is simple stays a list.
 void SchemaWays::choose_value(Paths &out, const Path &path, const Task &task) {
     const List &values = *choices(task.part);
-    if (path.way.kinds & ~kDeepKinds) out.emplace_back(path).way.kinds &= ~kDeepKinds;
+    if (path.way.kinds & ~kDeepKinds) branch(out, path).way.kinds &= ~kDeepKinds;
     for (size_t i = 0; i < values.size; i++) {
         const Value &value = values.items[i];
         const uint32_t kind = tree_.kind_of(value);
         if (!(kind & kDeepKinds & path.way.kinds)) continue;
         if (path.way.constant && !tree_.same(*path.way.constant, value)) continue;
-        count_work(1 + path.way.held.size());
-        Path &one = out.emplace_back(path);
+        Path &one = branch(out, path);
         one.way.kinds &= kind;
         one.way.constant = &value;
         one.add(tree_.constant(value, task.part), kNobody);
@@ -328,8 +328,7 @@ private:
     // Values of these kinds, if there are some; null otherwise.
     Path *way(uint32_t kinds) {
         if (!(path_.way.kinds & kinds)) return nullptr;
-        ways_.count_work(1 + path_.way.held.size());
-        Path &out = out_.emplace_back(path_);
+        Path &out = ways_.branch(out_, path_);
         out.way.kinds &= kinds;
         return &out;
     }
@@ -431,15 +430,15 @@ private:
     void add_objects() {
         add_counts(kObject, "minProperties", "maxProperties", FactKind::min_members,
                    FactKind::max_members);
-        if (const Value *const names = tree_.find(part_, "required"))
-            for (size_t i = 0; i < names_of(tree_, part_, *names, "required")->size; i++)
-                if (Path *const path = way(kObject))
-                    path->add_fact(FactKind::member, 0, names->list->items[i].text->view(),
-                                   tree_.never(part_.where));
+        const List *const required = tree_.find_names(part_, "required");
+        for (size_t i = 0; required && i < required->size; i++)
+            if (Path *const path = way(kObject))
+                path->add_fact(FactKind::member, 0, required->items[i].text->view(),
+                               tree_.never(part_.where));
         if (const Dict *const lists = tree_.find_dict(part_, "dependentRequired")) {
             for (size_t i = 0; i < lists->size; i++) {
                 const chat::Entry &entry = *lists->entries[i];
-                const List &names = *names_of(tree_, part_, entry.value, "dependentRequired");
+                const List &names = *tree_.names_of(part_, entry.value, "dependentRequired");
                 for (size_t k = 0; k < names.size; k++) {
                     Path *const path = way(kObject);
                     if (!path) continue;
@@ -546,6 +545,7 @@ void SchemaWays::violate(Paths &out, const Path &path, const Part &part) {
 // ---- what excludes what ----
 
 void SchemaWays::member_parts(Parts &out, const Way &way, std::string_view name) {
+    count_work(1 + (way.held.size() + way.facts.size()) / 16);
     for (const Part &part : way.held) {
         const Dict *const properties = tree_.find_dict(part, "properties");
         const Value *const own =
@@ -578,6 +578,7 @@ bool SchemaWays::is_empty(const Way &way, unsigned depth) {
                                     [&](const Value &other) { return tree_.same(value, other); });
                 count_work(list->size);
             }
+            count_work(way.facts.size() / 4);
             for (const Fact &fact : way.facts)
                 if (found && fact.kind == FactKind::value_not)
                     found = !tree_.same(value, *fact.value);
@@ -588,15 +589,16 @@ bool SchemaWays::is_empty(const Way &way, unsigned depth) {
     const auto lacks = [&](std::string_view name) {
         Parts parts = tree_.none();
         member_parts(parts, way, name);
-        count_work(1 + parts.size());
+        count_work(parts.size());
         for (const Part &part : parts)
             if (part.is_false()) return true;
         return depth > 0 && parts.size() > 1 && exclude_each_other(parts, depth - 1);
     };
-    for (const Part &part : way.held)
-        if (const Value *const names = tree_.find(part, "required"))
-            for (size_t i = 0; i < names_of(tree_, part, *names, "required")->size; i++)
-                if (lacks(names->list->items[i].text->view())) return true;
+    for (const Part &part : way.held) {
+        const List *const required = tree_.find_names(part, "required");
+        for (size_t i = 0; required && i < required->size; i++)
+            if (lacks(required->items[i].text->view())) return true;
+    }
     for (const Fact &fact : way.facts)
         if (fact.kind == FactKind::require && lacks(fact.text)) return true;
     return false;

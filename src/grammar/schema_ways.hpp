@@ -93,6 +93,7 @@ private:
     void open_all(Path &path);
     void hold(Path &path, const Part &part, uint32_t above);
     void deny(Path &path, const Part &part);
+    Path &branch(Paths &out, const Path &path); // a copy that goes its own way
     void choose(Paths &out, const Path &path, const Task &task);
     void choose_any(Paths &out, const Path &path, const Task &task);
     void choose_one(Paths &out, const Path &path, const Task &task);

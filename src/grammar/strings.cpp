@@ -51,7 +51,6 @@ Regex StringRules::language(const StringFacts &facts) {
     }
     for (const StringFacts::Match &match : facts.patterns)
         out = regexes_.both(out, language(match.pattern, match.matches));
-    for (const Regex language : facts.languages) out = regexes_.both(out, language);
     const auto any_of = [&](const Vector<std::string_view> &texts) {
         Vector<Regex> ways{HostAllocator<Regex>(syntax_.host())};
         for (const std::string_view text : texts) ways.push_back(regexes_.text(text));
@@ -64,6 +63,7 @@ Regex StringRules::language(const StringFacts &facts) {
 
 bool StringRules::accept(const StringFacts &facts, std::string_view text) {
     size_t length = 0;
+    regexes_.charge(facts.patterns.size() * (1 + text.size() / 16) / 4);
     for (size_t i = 0; i < text.size(); i += chat::step(text, i)) length++;
     if (length < facts.min_length) return false;
     if (facts.max_length != kMany && length > facts.max_length) return false;
@@ -71,8 +71,6 @@ bool StringRules::accept(const StringFacts &facts, std::string_view text) {
         if (other == text) return false;
     for (const StringFacts::Match &match : facts.patterns)
         if (!regexes_.holds(language(match.pattern, match.matches), text)) return false;
-    for (const Regex language : facts.languages)
-        if (!regexes_.holds(language, text)) return false;
     return true;
 }
 
@@ -121,7 +119,7 @@ Node StringRules::write_language(Regex language) {
 
 Node StringRules::write(const StringFacts &facts) {
     if (facts.has_choices) return choice(facts);
-    const bool plain = facts.languages.empty() && facts.others.empty();
+    const bool plain = facts.others.empty();
     if (plain && facts.patterns.empty()) return bounded(facts.min_length, facts.max_length);
     const bool any_length = facts.min_length == 0 && facts.max_length == kMany;
     if (plain && any_length && facts.patterns.size() == 1) {

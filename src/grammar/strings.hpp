@@ -10,7 +10,7 @@ namespace ggufx::grammar {
 struct StringFacts {
     explicit StringFacts(const Host *host)
         : patterns(HostAllocator<Match>(host)), others(HostAllocator<std::string_view>(host)),
-          choices(HostAllocator<std::string_view>(host)), languages(HostAllocator<Regex>(host)) {}
+          choices(HostAllocator<std::string_view>(host)) {}
     struct Match {
         const Pattern *pattern;
         bool matches;
@@ -20,7 +20,6 @@ struct StringFacts {
     Vector<Match> patterns;
     Vector<std::string_view> others;  // none of these
     Vector<std::string_view> choices; // one of these, where has_choices
-    Vector<Regex> languages;          // one of each
     bool has_choices = false;
 };
 

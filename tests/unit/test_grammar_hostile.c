@@ -211,11 +211,66 @@ static void test_schemas_made_to_explode_end(void **state) {
         {"{\"type\":\"object\",\"minProperties\":200,\"properties\":{", "\"p%d\":{}",
          "},\"additionalProperties\":false}", 400},
         {"{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"enum\":[", "%d", "]}}", 5000},
+        {"{\"not\":{\"anyOf\":[", "{\"a\":%d}", "]}}", 400000},
+        {"{\"type\":\"string\",\"dependentRequired\":{", "\"k%d\":[]", "}}", 100000},
+        {"{\"type\":\"object\",\"patternProperties\":{", "\"^[0-9%d]\":{}", "}}", 60000},
+        {"{\"type\":\"object\",\"anyOf\":[{\"a\":1},{\"b\":1}],\"allOf\":[",
+         "{\"required\":[\"k%d\"]}", "]}", 20000},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *text = repeated(rows[i].head, rows[i].n, rows[i].item, rows[i].tail);
         assert_kind_ends(GGUFX_GRAMMAR_JSON_SCHEMA, text, GGUFX_E_INTERNAL);
+        free(text);
+    }
+}
+
+/* What grows with one list for each entry of another. */
+static void test_schemas_of_two_long_lists_end(void **state) {
+    static const struct {
+        const char *head, *item, *middle, *other, *tail;
+        size_t n, n_others;
+    } rows[] = {
+        {"{\"enum\":[", "%d", "],\"not\":{\"enum\":[", "1%d", "]}}", 2000, 3000},
+        {"{\"enum\":[", "\"k%d\"", "],\"allOf\":[", "{\"pattern\":\"k%d|.\"}", "]}", 40000, 8000},
+        {"{\"enum\":[", "%d", "],\"allOf\":[", "{\"multipleOf\":9%d1}", "]}", 400, 90},
+        {"{\"type\":\"object\",\"properties\":{", "\"k%d\":{}", "},\"patternProperties\":{",
+         "\"^[a-z%d]\":{}", "}}", 10000, 10000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *head = repeated(rows[i].head, rows[i].n, rows[i].item, rows[i].middle);
+        char *text = repeated(head, rows[i].n_others, rows[i].other, rows[i].tail);
+        assert_kind_ends(GGUFX_GRAMMAR_JSON_SCHEMA, text, GGUFX_E_INTERNAL);
+        free(text);
+        free(head);
+    }
+}
+
+/* Branches are not compared, nor ways copied, of which there are too many. */
+static void test_memory_of_schemas_stays_within_bounds(void **state) {
+    static const struct {
+        const char *head, *item, *tail;
+        size_t n;
+    } rows[] = {
+        {"{\"oneOf\":[", "{\"a\":%d}", "]}", 20000},
+        {"{\"not\":{\"oneOf\":[", "{\"minimum\":%d}", "]}}", 1400},
+        {"{\"type\":\"string\",\"pattern\":\"[", "\\\\p{L}", "]\"}", 60000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fault f;
+        ggufx_grammar *grammar = NULL;
+        ggufx_error error;
+        char *text = repeated(rows[i].head, rows[i].n, rows[i].item, rows[i].tail);
+        fault_init(&f);
+        ggufx_runtime *own = fault_runtime(&f, 1);
+        assert_int_equal(create_grammar(&grammar, own, &v, GGUFX_GRAMMAR_JSON_SCHEMA, text,
+                                        strlen(text), &error),
+                         GGUFX_E_LIMIT);
+        assert_true(f.peak_bytes < 400 << 20);
+        ggufx_runtime_destroy(own);
+        assert_int_equal(f.live, 0);
         free(text);
     }
 }
@@ -245,6 +300,8 @@ static void test_schemas_within_schemas_end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schemas_made_to_explode_end),
+        cmocka_unit_test(test_schemas_of_two_long_lists_end),
+        cmocka_unit_test(test_memory_of_schemas_stays_within_bounds),
         cmocka_unit_test(test_schemas_within_schemas_end),
         cmocka_unit_test(test_ambiguous_grammars_end),
         cmocka_unit_test(test_nesting_ends),
