@@ -70,6 +70,10 @@ private:
     Start find_start(Place place) const;
     template <class Visit> void walk_rest(const Start &start, Place place, Visit &&visit);
     const Mask *find_mask(Place cut_place, bool leaves);
+    bool add_leaf(Mask &mask, uint32_t node, Place place) const;
+    void mask_by_walk(Mask &mask, Place cut_place, bool leaves);
+    const Mask *find_part(Stack *cut_at, Place place, Stack base, bool leaves);
+    void mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases);
     Mask *make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash);
     void tidy();
 
@@ -82,9 +86,9 @@ private:
         bool leaves;
         const Mask *mask;
     };
-    Known known_[64] = {}; // places that were cut lately and their masks
-    Mask *own_ = nullptr;  // one that the cache had no room for
-    size_t tidy_at_;       // bytes of the machine
+    Known known_[256] = {}; // places that were cut lately and their masks
+    Mask *own_ = nullptr;   // one that the cache had no room for
+    size_t tidy_at_;        // bytes of the machine
 };
 
 } // namespace ggufx::grammar

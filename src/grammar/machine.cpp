@@ -21,7 +21,8 @@ Machine::Machine(const Host *host, const Program &program)
       known_(HostAllocator<uint32_t>(host)),
       known_index_(HostAllocator<std::pair<const Vector<uint32_t>, uint32_t>>(host)),
       words_(HostAllocator<uint32_t>(host)), seen_(HostAllocator<uint32_t>(host)),
-      todo_(HostAllocator<Stack>(host)), found_(HostAllocator<Stack>(host)) {
+      todo_(HostAllocator<Stack>(host)), found_(HostAllocator<Stack>(host)),
+      path_(HostAllocator<Stack>(host)) {
     frames_.push_back({kFail, 0, kEnd, 0});
     frames_.push_back({kFail, 0, kEnd, 0});
     seen_.assign(2, 0);
@@ -287,24 +288,51 @@ uint32_t Machine::clamp(const Frame &frame, uint32_t n_bytes) const {
     return r.min - frame.count > n_bytes ? 0 : frame.count;
 }
 
-Place Machine::cut(Place place, Stack base, uint32_t n_bytes) {
-    Vector<Stack> cut_stacks{frames_.get_allocator()}, path{frames_.get_allocator()};
-    for (uint32_t i = 0; i < n_stacks(place); i++) {
-        Stack stack = stacks(place)[i];
-        if (stack <= kBeyond) continue;
-        path.clear();
-        for (; stack != base; stack = below(stack)) path.push_back(stack);
-        Stack made = kBeyond;
-        for (size_t k = path.size(); k-- > 0;) {
-            const Frame frame = frames_[path[k]];
-            made = push(frame.code, clamp(frame, n_bytes), made);
-        }
-        cut_stacks.push_back(made);
+Stack Machine::cut_stack(Stack stack, Stack base, uint32_t n_bytes) {
+    path_.clear();
+    for (; stack != base; stack = below(stack)) path_.push_back(stack);
+    Stack made = kBeyond;
+    for (size_t k = path_.size(); k-- > 0;) {
+        const Frame frame = frames_[path_[k]];
+        made = push(frame.code, clamp(frame, n_bytes), made);
     }
-    std::sort(cut_stacks.begin(), cut_stacks.end());
-    cut_stacks.erase(std::unique(cut_stacks.begin(), cut_stacks.end()), cut_stacks.end());
-    found_.swap(cut_stacks);
+    return made;
+}
+
+Place Machine::intern_some() {
+    std::sort(found_.begin(), found_.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     return intern();
+}
+
+Place Machine::cut(Place place, Stack base, uint32_t n_bytes) {
+    found_.clear();
+    for (uint32_t i = 0; i < n_stacks(place); i++) {
+        const Stack stack = stacks(place)[i];
+        if (stack > kBeyond) found_.push_back(cut_stack(stack, base, n_bytes));
+    }
+    return intern_some();
+}
+
+bool Machine::find_bases(Vector<Stack> &out, Place place) const {
+    out.clear();
+    for (uint32_t i = 0; i < n_stacks(place); i++) {
+        const Stack base = below(stacks(place)[i]);
+        const auto at = std::lower_bound(out.begin(), out.end(), base);
+        if (at != out.end() && *at == base) continue;
+        if (out.size() == kMostParts) return false;
+        out.insert(at, base);
+    }
+    return true;
+}
+
+Place Machine::part(Place place, Stack base, Stack cut_at, uint32_t n_bytes) {
+    found_.clear();
+    for (uint32_t i = 0; i < n_stacks(place); i++) {
+        const Stack stack = stacks(place)[i];
+        if (below(stack) == base) found_.push_back(cut_stack(stack, cut_at, n_bytes));
+    }
+    return intern_some();
 }
 
 // Of a frame that is come back to behind a character.

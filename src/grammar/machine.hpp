@@ -20,6 +20,7 @@ constexpr Place kNowhere = 0; // no stack: the text does not fit
 
 constexpr uint32_t kMostStacks = 1 << 17; // of a set
 constexpr uint32_t kMostFrames = 1 << 24; // of a stack
+constexpr size_t kMostParts = 256;        // of a place, each with a mask
 constexpr uint64_t kMostWork = 1 << 23;   // frames looked at in a call, some 50 ns each
 
 class Machine {
@@ -50,6 +51,11 @@ public:
     // The same place as far as it stands on `base`, on kBeyond instead. Counts of repetitions that
     // no `n_bytes` bytes tell apart become equal.
     Place cut(Place place, Stack base, uint32_t n_bytes);
+    // A cut place in parts, which are a frame each on frames in common: on these, in ascending order.
+    // False where there are more than kMostParts.
+    bool find_bases(Vector<Stack> &out, Place place) const;
+    // A part, cut like that at its base or below it.
+    Place part(Place place, Stack base, Stack cut_at, uint32_t n_bytes);
     // Where the text stands once everything above a stack has ended.
     Place resume(Stack stack);
     // How many characters of an alphabet fit here whichever they are, at least; kNoEnd: any number.
@@ -83,6 +89,8 @@ private:
     };
 
     Stack push(uint32_t code, uint32_t count, Stack below);
+    Stack cut_stack(Stack stack, Stack base, uint32_t n_bytes);
+    Place intern_some(); // found_ with equal ones in it
     void visit(Stack stack) { todo_.push_back(stack); }
     void settle(); // what is to do, into found_
     void settle_one(Stack stack);
@@ -119,7 +127,7 @@ private:
         known_index_;
     Vector<uint32_t> words_; // of a set that is made
     Vector<uint32_t> seen_;  // of a stack: the round it was last visited in
-    Vector<Stack> todo_, found_;
+    Vector<Stack> todo_, found_, path_;
     uint32_t round_ = 0;
     uint64_t work_ = 0;
 };

@@ -6,6 +6,17 @@
 
 namespace ggufx::grammar {
 
+void Mask::list_few() {
+    Vector<Word> words{few.get_allocator()};
+    for (size_t i = 0; i < bits.size(); i++) {
+        if (bits[i] == 0) continue;
+        if (words.size() == kFewWords) return;
+        words.push_back({static_cast<uint32_t>(i), bits[i]});
+    }
+    few.assign(words.begin(), words.end());
+    bits = Vector<uint32_t>(bits.get_allocator());
+}
+
 MaskCache::~MaskCache() {
     for (std::atomic<Mask *> &bucket : buckets_) {
         for (Mask *mask = bucket.load(); mask;) {
@@ -23,8 +34,8 @@ const Mask *MaskCache::find(const Vector<uint32_t> &key, uint64_t hash) const {
 }
 
 bool MaskCache::add(Mask *mask) {
-    const uint64_t n_bytes =
-        4 * (mask->bits.size() + mask->leaves.capacity() + mask->key.size()) + sizeof *mask;
+    const uint64_t n_bytes = 4 * (mask->bits.size() + mask->leaves.capacity() + mask->key.size()) +
+                             sizeof(Mask::Word) * mask->few.size() + sizeof *mask;
     if (n_bytes_.fetch_add(n_bytes, std::memory_order_relaxed) + n_bytes > kMostBytes) {
         n_bytes_.fetch_sub(n_bytes, std::memory_order_relaxed);
         return false;

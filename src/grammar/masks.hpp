@@ -12,16 +12,28 @@
 namespace ggufx::grammar {
 
 constexpr uint32_t kMostBelow =
-    4096; // nodes below the leaves of a mask; with more it is cut deeper
+    4096;                         // nodes below the leaves of a mask; with more it is cut deeper
+constexpr size_t kFewWords = 256; // of bits that are not zero: they are listed
 
 struct Mask {
     explicit Mask(const Host *host)
         : key(HostAllocator<uint32_t>(host)), bits(HostAllocator<uint32_t>(host)),
-          leaves(HostAllocator<uint32_t>(host)) {}
+          few(HostAllocator<Word>(host)), leaves(HostAllocator<uint32_t>(host)) {}
+    struct Word {
+        uint32_t at, bits;
+    };
+    void add_to(uint32_t *out) const {
+        for (size_t i = 0; i < bits.size(); i++) out[i] |= bits[i];
+        for (const Word &word : few) out[word.at] |= word.bits;
+    }
+    void list_few(); // where there are no more than kFewWords. Throws std::bad_alloc
+
     Vector<uint32_t> key; // Machine::describe
     uint64_t hash = 0;
-    Vector<uint32_t> bits;   // of tokens
+    Vector<uint32_t> bits; // of tokens; empty where they are listed
+    Vector<Word> few;
     Vector<uint32_t> leaves; // nodes of the trie with others below them
+    uint32_t n_below = 0;    // these
     bool crowded = false;    // more than kMostBelow: there are no bits
     Mask *next = nullptr;    // in the cache
 };

@@ -126,29 +126,76 @@ template <class Visit> void Matcher::walk_rest(const Start &start, Place place, 
     if (!some && start.run != kNoEnd) walk_tree(runs.longer);
 }
 
+// A node below which tokens go on is a leaf where the tops have ended. False: nothing more is looked at.
+bool Matcher::add_leaf(Mask &mask, uint32_t node, Place place) const {
+    const Vector<TrieNode> &nodes = grammar_.vocabulary().nodes();
+    if (!machine_.has_beyond(place) || nodes[node].next == node + 1) return true;
+    mask.n_below += nodes[node].next - node - 1;
+    if (mask.n_below > kMostBelow) mask.crowded = true;
+    if (!mask.crowded) mask.leaves.push_back(node);
+    return !mask.crowded && machine_.n_stacks(place) > 1;
+}
+
+void Matcher::mask_by_walk(Mask &mask, Place cut_place, bool leaves) {
+    const Start start = find_start(cut_place);
+    mask.bits.assign(start.bits, start.bits + n_words());
+    walk_rest(start, cut_place, [&](int32_t token, uint32_t node, Place place) {
+        allow(mask.bits.data(), grammar_.vocabulary(), token);
+        return !leaves || add_leaf(mask, node, place);
+    });
+}
+
+// A mask of few frames on top of a part, which many places have in common.
+const Mask *Matcher::find_part(Stack *cut_at, Place place, Stack base, bool leaves) {
+    for (Stack at = base;; at = machine_.below(at)) {
+        const bool last = at == kBeyond;
+        const Place part = machine_.part(place, base, at, grammar_.vocabulary().longest());
+        const Mask *const mask = find_mask(part, !last || leaves);
+        *cut_at = at;
+        if (last || !mask->crowded) return mask;
+    }
+}
+
+void Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases) {
+    const Vocabulary &vocabulary = grammar_.vocabulary();
+    mask.bits.assign(n_words(), 0);
+    for (const Stack base : bases) {
+        Stack at = base;
+        const Mask *const part = find_part(&at, cut_place, base, leaves);
+        mask.crowded |= part->crowded;
+        if (mask.crowded) return;
+        part->add_to(mask.bits.data());
+        if (part->leaves.empty()) continue;
+        const Place behind = machine_.resume(at); // of kBeyond itself: nothing but what is below
+        for (const uint32_t leaf : part->leaves) {
+            if (mask.crowded) return;
+            if (leaves && !add_leaf(mask, leaf, behind)) continue;
+            walk(machine_, vocabulary.nodes(), leaf, behind, places_.data(),
+                 [&](uint32_t node, Place place) {
+                     allow(mask.bits.data(), vocabulary, vocabulary.nodes()[node].token);
+                     return !leaves || add_leaf(mask, node, place);
+                 });
+        }
+    }
+    std::sort(mask.leaves.begin(), mask.leaves.end());
+    mask.leaves.erase(std::unique(mask.leaves.begin(), mask.leaves.end()), mask.leaves.end());
+}
+
 Mask *Matcher::make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash) {
     const Host *const host = grammar_.host().get();
-    const Vocabulary &vocabulary = grammar_.vocabulary();
-    const Vector<TrieNode> &nodes = vocabulary.nodes();
     Mask *const mask = make<Mask>(*host, host);
     try {
-        const Start start = find_start(cut_place);
-        uint32_t n_below = 0;
-        mask->bits.assign(start.bits, start.bits + n_words());
-        mask->hash = hash;
-        walk_rest(start, cut_place, [&](int32_t token, uint32_t i, Place place) {
-            allow(mask->bits.data(), vocabulary, token);
-            if (!leaves || !machine_.has_beyond(place) || nodes[i].next == i + 1)
-                return !mask->crowded;
-            n_below += nodes[i].next - i - 1;
-            if (n_below > kMostBelow) mask->crowded = true;
-            if (!mask->crowded) mask->leaves.push_back(i);
-            return !mask->crowded && machine_.n_stacks(place) > 1;
-        });
+        Vector<Stack> bases{HostAllocator<Stack>(host)};
+        if (machine_.find_bases(bases, cut_place) && bases.size() > 1)
+            mask_by_parts(*mask, cut_place, leaves, bases);
+        else
+            mask_by_walk(*mask, cut_place, leaves);
         if (mask->crowded) {
             mask->bits = Vector<uint32_t>(HostAllocator<uint32_t>(host));
             mask->leaves = Vector<uint32_t>(HostAllocator<uint32_t>(host));
         }
+        mask->list_few();
+        mask->hash = hash;
         mask->key.swap(key);
     } catch (...) {
         unmake(*host, mask);
@@ -191,7 +238,7 @@ void Matcher::allow_fitting(uint32_t *bits, Place place) {
         const Place cut_place = machine_.cut(place, base, vocabulary.longest());
         const Mask *const mask = find_mask(cut_place, base != kEnd); // behind kEnd comes nothing
         if (!mask->crowded) {
-            for (size_t i = 0; i < n_words(); i++) bits[i] |= mask->bits[i];
+            mask->add_to(bits);
             if (mask->leaves.empty()) return;
             const Place rest = machine_.resume(base);
             for (const uint32_t leaf : mask->leaves) {
