@@ -72,7 +72,7 @@ typedef struct ggufx_group_options {
     const ggufx_group *group;  /* copied; destroy(user) runs once, as that of all hooks */
     const uint32_t *speeds;    /* [size] of the ranks, relative, 1 .. 2^20: rows are dealt by them;
                                * read by the call only. NULL: all the same */
-    uint32_t timeout_ms;       /* of a message; 0 = 10,000 */
+    uint32_t timeout_ms;       /* of a message; 0 = 8,000 */
     uint32_t start_timeout_ms; /* the same until the first call has ended, since files may be cold;
                                 * 0 = 600,000 */
     uint64_t reserved[4];

@@ -176,20 +176,11 @@ extern "C" ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, 
 
 namespace {
 
-// An edit that all ranks of a group make and of which they do not talk: a rank that has no memory for
-// it ends the group, or the others would go on without it.
+// An edit that all ranks of a group make and of which they do not talk.
 template <class Fn> Status edit(ggufx_session *session, ggufx_error *error, const Fn &fn) {
     model::RankGroup *const ranks = session->session.model().ranks();
-    try {
-        const Status status = fn(session->session);
-        return ranks && status == Status::memory ? ranks->give_up(status, failure_of(error))
-                                                 : status;
-    } catch (const std::bad_alloc &) {
-        Failure why = {};
-        (void)set_failure(&why, Status::memory, {}, "no memory for an edit of a sequence");
-        if (ranks) (void)ranks->give_up(Status::memory, &why);
-        throw;
-    }
+    const Status status = ends_group(ranks, [&] { return fn(session->session); });
+    return ranks && status == Status::memory ? ranks->give_up(status, failure_of(error)) : status;
 }
 
 } // namespace

@@ -88,7 +88,12 @@ GroupImport::~GroupImport() {
     if (is_taken_ || !given_ || given_->struct_size > kMostStructBytes) return;
     if (given_->struct_size < offsetof(ggufx_group_options, group) + sizeof given_->group) return;
     const ggufx_group *const g = given_->group;
-    if (g && holds_all(*g) && g->destroy) g->destroy(g->user);
+    if (!g || !holds_all(*g)) return;
+    Failure why = {}; // the others wait for its first message
+    (void)set_failure(&why, Status::state, {.index = g->rank},
+                      "rank %" PRIu32 " has made no model: its options, or memory", g->rank);
+    if (g->abort) g->abort(g->user, reinterpret_cast<const ggufx_error *>(&why));
+    if (g->destroy) g->destroy(g->user);
 }
 
 HostGroup *GroupImport::make(const Host &host) {

@@ -7,6 +7,7 @@
 #include "model/model.hpp"
 
 #include <ggufx/group.h>
+#include <new>
 
 namespace ggufx::abi {
 
@@ -42,5 +43,18 @@ private:
     bool is_taken_ = false;
     model::RankOptions rank_options_;
 };
+
+// What all ranks of a group do and do not talk of, all along or here and there: one that has no memory
+// for it ends the group (null: there is none), or the others would wait, or go on without it.
+template <class Fn> auto ends_group(model::RankGroup *ranks, const Fn &fn) {
+    try {
+        return fn();
+    } catch (const std::bad_alloc &) {
+        Failure why = {};
+        (void)set_failure(&why, Status::memory, {}, "a rank has no memory left");
+        if (ranks) (void)ranks->give_up(Status::memory, &why);
+        throw;
+    }
+}
 
 } // namespace ggufx::abi

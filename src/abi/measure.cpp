@@ -185,7 +185,8 @@ extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *s
         Status status = model::check_chunks(session->session, text, failure_of(error));
         if (status != Status::ok) return status;
         Measure measure(*session, text, in);
-        status = measure.run(failure_of(error));
+        status = ends_group(session->session.model().ranks(),
+                            [&] { return measure.run(failure_of(error)); });
         if (status == Status::ok) export_struct(out, measure.facts, "ggufx_measure_facts");
         return status;
     });
@@ -248,6 +249,8 @@ extern "C" ggufx_status ggufx_measure_endings(double *out, ggufx_session *sessio
         require(endings && n_tokens && n_endings > 0, "endings must hold at least one");
         const model::ChoicesTask task = {context,  n_context, endings,
                                          n_tokens, n_endings, import_progress(progress)};
-        return model::score_endings(out, session->session, task, failure_of(error));
+        return ends_group(session->session.model().ranks(), [&] {
+            return model::score_endings(out, session->session, task, failure_of(error));
+        });
     });
 }

@@ -150,7 +150,9 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
                                      made ? made->model.identity() : 0,
                                      checksum_of(options, checksum)};
     try {
-        status = model::compare_starts(ranks->ranks(), *file, facts, status, &failure);
+        status = ends_group(&ranks->ranks(), [&] {
+            return model::compare_starts(ranks->ranks(), *file, facts, status, &failure);
+        });
     } catch (...) {
         unmake(*runtime->host, made);
         throw;
@@ -283,12 +285,14 @@ extern "C" void ggufx_session_options_init(ggufx_session_options *options) {
 namespace {
 
 // All ranks make it, or none.
-ggufx_session *make_together(const Ref<ggufx_model> &model, const model::SessionOptions &options) {
+ggufx_session *make_together(const Ref<ggufx_model> &model, const ggufx_session_options *given) {
     const Host &host = *model->model.host();
     ggufx_session *made = nullptr;
+    model::SessionOptions options;
     Failure failure = {};
     Status status = Status::ok;
     try {
+        options = import_session_options(given);
         made = make<ggufx_session>(host, model, options);
     } catch (const Error &e) {
         failure = e.failure;
@@ -319,10 +323,10 @@ extern "C" ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_mo
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(model, Tag::model), "out and model must be set");
-        const model::SessionOptions imported = import_session_options(options);
         const auto shared = Ref<ggufx_model>::share(const_cast<ggufx_model *>(model));
-        *out = model->group ? make_together(shared, imported)
-                            : make<ggufx_session>(*model->model.host(), shared, imported);
+        *out = model->group ? make_together(shared, options)
+                            : make<ggufx_session>(*model->model.host(), shared,
+                                                  import_session_options(options));
     });
 }
 
@@ -423,7 +427,9 @@ ggufx_perplexity(ggufx_perplexity_facts *out, ggufx_session *session, const int3
         const model::PerplexityTask task{
             {tokens, n_tokens, n_context, bos}, &reporter, report ? Reporter::call : nullptr};
         model::PerplexityResult result{};
-        const Status status = model::perplexity(&result, session->session, task, failure_of(error));
+        const Status status = ends_group(session->session.model().ranks(), [&] {
+            return model::perplexity(&result, session->session, task, failure_of(error));
+        });
         if (status == Status::ok) export_struct(out, facts_of(result), "ggufx_perplexity_facts");
         return status;
     });

@@ -1,16 +1,36 @@
 // The group of libggufx-mpi, each process a rank of mpirun: what goes out comes in, whatever its
 // length; a rank that does not come is named by the others, one that gives up says why.
 // Each says how many of its checks failed (../cli/ranks.py).
-// usage: mpi_group [late | abort]
+// usage: mpi_group [late | abort | memory]
 // SPDX-License-Identifier: MIT
 #include <ggufx/mpi.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <new>
 #include <vector>
+
+namespace {
+
+int64_t g_allocations = INT64_MAX; // of C++ that succeed
+
+} // namespace
+
+void *operator new(size_t n) {
+    void *const p = g_allocations-- > 0 ? malloc(n ? n : 1) : nullptr;
+    if (!p) throw std::bad_alloc();
+    return p;
+}
+void operator delete(void *p) noexcept {
+    free(p);
+}
+void operator delete(void *p, size_t) noexcept {
+    free(p);
+}
 
 namespace {
 
@@ -111,6 +131,46 @@ void a_rank_that_is_missing_is_named(bool says) {
     CHECK(g_group.barrier(g_group.user, 300, &error) == GGUFX_E_STATE, "%s", error.message);
 }
 
+// Every allocation of a call fails in turn, on one rank: nothing is under way then, and the same call
+// succeeds once there is memory, while the others wait.
+void a_message_without_memory_is_no_end() {
+    const uint32_t last = g_group.size - 1;
+    int n_failed = 0;
+    for (size_t k = 0; k < 4; k++) {
+        const size_t n = 1000 << (2 * k); // longer than before: memory is taken anew
+        const std::vector<size_t> counts(g_group.size, n);
+        std::vector<size_t> at(g_group.size);
+        for (uint32_t r = 0; r < g_group.size; r++) at[r] = r * n;
+        const Bytes in = bytes_of(g_group.rank, k, n);
+        Bytes all(g_group.size * n), gathered = all, data = bytes_of(last, k, n);
+        ggufx_error error = {};
+        const auto try_all = [&](const auto &call) {
+            ggufx_status status = GGUFX_E_MEMORY;
+            for (int64_t left = 0; status == GGUFX_E_MEMORY && left < 100; left++) {
+                if (g_group.rank == last) g_allocations = left;
+                status = call();
+                g_allocations = INT64_MAX;
+                n_failed += status == GGUFX_E_MEMORY;
+            }
+            CHECK(status == GGUFX_OK, "%s", error.message);
+        };
+        try_all([&] {
+            return g_group.allgatherv(g_group.user, all.data(), in.data(), counts.data(), at.data(),
+                                      kTimeout, &error);
+        });
+        try_all([&] {
+            return g_group.allgather(g_group.user, gathered.data(), in.data(), n, kTimeout, &error);
+        });
+        try_all([&] {
+            return g_group.broadcast(g_group.user, data.data(), n, last, kTimeout, &error);
+        });
+        CHECK(all == gathered && data == bytes_of(last, k, n), "other bytes in call %zu", k);
+        for (uint32_t r = 0; r < g_group.size; r++)
+            CHECK(memcmp(all.data() + at[r], bytes_of(r, k, n).data(), n) == 0, "rank %u", r);
+    }
+    CHECK(g_group.rank != last || n_failed > 10, "%d allocations failed", n_failed);
+}
+
 void wrong_options_are_refused() {
     ggufx_error error = {};
     ggufx_group none = {};
@@ -134,14 +194,17 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
-    if (*what)
+    const bool lacks_memory = strcmp(what, "memory") == 0;
+    if (lacks_memory)
+        a_message_without_memory_is_no_end();
+    else if (*what)
         a_rank_that_is_missing_is_named(strcmp(what, "abort") == 0);
     else
         messages_arrive_as_they_were();
     // Of each rank: mpirun that recovers passes no exit code on.
     printf("rank %u: %d checks, %d failed\n", g_group.rank, g_checks, g_failed);
     fflush(stdout);
-    if (*what) _exit(g_failed != 0); // messages are on their way
+    if (*what && !lacks_memory) _exit(g_failed != 0); // messages are on their way
     g_group.destroy(g_group.user);
     return g_failed != 0;
 }

@@ -41,20 +41,22 @@ Status RankGroup::look(const Header &theirs, const Header &first, uint32_t rank,
                        rank, theirs.step, theirs.call, first.step, first.call);
 }
 
-// All get the text of the rank that failed, itself among them.
+// All get the text of the rank that failed, itself among them. It says what it has come to, in words of
+// its own where it has some about that.
 Status RankGroup::share_failure(uint32_t rank, Status own, Failure *failure) {
     Failure shared = {};
     const bool is_own = rank == this->rank();
     if (is_own) (void)set_failure(&shared, own, {}, "it failed without a word");
-    if (is_own && failure) shared = *failure;
+    if (is_own && failure && failure->status == static_cast<int32_t>(own)) shared = *failure;
     const GroupHooks &hooks = options_.hooks;
     const Status status =
         hooks.broadcast(hooks.user, &shared, sizeof shared, rank, timeout(), failure);
     if (status != Status::ok) return died(status, failure);
     has_failed_ = true;
+    if (is_own) return own;
     shared.message[sizeof shared.message - 1] = 0;
-    const auto said = static_cast<Status>(shared.status);
-    if (is_own) return said;
+    // Another machine's word: a failure has a code below 0.
+    const auto said = shared.status < 0 ? static_cast<Status>(shared.status) : Status::internal;
     return set_failure(failure, said, {shared.offset, shared.index, shared.system_error},
                        "rank %" PRIu32 ": %s", rank, shared.message);
 }

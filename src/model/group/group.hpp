@@ -26,7 +26,7 @@ struct GroupHooks {
 
 struct GroupOptions {
     GroupHooks hooks;
-    uint32_t timeout_ms = 10000;        // of a message
+    uint32_t timeout_ms = 8000;         // of a message
     uint32_t start_timeout_ms = 600000; // until the first call has ended: files may be cold
 };
 

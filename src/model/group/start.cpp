@@ -12,7 +12,7 @@ namespace ggufx::model {
 
 namespace {
 
-// What each rank sends first. Its begin is that of every version.
+// What each rank sends first. Its begin and its size are those of every version.
 struct Start {
     char magic[8];
     uint32_t byte_order, abi;
@@ -22,6 +22,7 @@ struct Start {
     uint32_t reserved;
     uint64_t n_tensors, tensors, n_keys, identity, options;
 };
+static_assert(sizeof(Start) == 96, "another version must be able to read it");
 constexpr char kMagic[9] = "GGUFXRK\1";
 constexpr uint32_t kByteOrder = 0x01020304;
 constexpr size_t kLook = 64;            // bytes of each tensor that are looked at
@@ -54,6 +55,8 @@ public:
         for (uint32_t i = 0; i < ranks_.size() && status == Status::ok; i++)
             if (all_[i].status != 0)
                 return ranks_.share_failure(i, static_cast<Status>(own.status), failure_);
+        // Before anything that is a message of so many tensors.
+        for (uint32_t i = 1; i < ranks_.size() && status == Status::ok; i++) status = length(i);
         for (uint32_t i = 1; i < ranks_.size() && status == Status::ok; i++) status = file(i);
         return status;
     }
@@ -79,11 +82,13 @@ private:
         if (b.rank == i && b.size == a.size) return Status::ok;
         return differs(i, "takes itself for rank %" PRIu32 " of %" PRIu32, b.rank, b.size);
     }
+    Status length(uint32_t i) {
+        const uint64_t own = all_[i].n_tensors, first = all_[0].n_tensors;
+        if (own == first) return Status::ok;
+        return differs(i, "the file has %" PRIu64 " tensors, that of rank 0 %" PRIu64, own, first);
+    }
     Status file(uint32_t i) {
         const Start &a = all_[0], &b = all_[i];
-        if (b.n_tensors != a.n_tensors)
-            return differs(i, "the file has %" PRIu64 " tensors, that of rank 0 %" PRIu64,
-                           b.n_tensors, a.n_tensors);
         if (b.tensors != a.tensors) return tensor(i);
         if (b.n_keys != a.n_keys || b.identity != a.identity)
             return differs(i, "the file differs in keys, norms or biases from that of rank 0");

@@ -14,7 +14,6 @@
 #include <memory>
 #include <mpi.h>
 #include <new>
-#include <string>
 #include <vector>
 
 namespace {
@@ -44,12 +43,14 @@ ggufx_status fail(ggufx_error *error, ggufx_status status, uint64_t index, const
     return status;
 }
 
-std::string mpi_text(int code) {
+// What MPI says of a code, without an allocation.
+struct MpiText {
+    explicit MpiText(int code) {
+        int n = 0;
+        MPI_Error_string(code, text, &n);
+    }
     char text[MPI_MAX_ERROR_STRING + 1] = "";
-    int n = 0;
-    MPI_Error_string(code, text, &n);
-    return text;
-}
+};
 
 class Group {
 public:
@@ -69,19 +70,30 @@ public:
     void abort(const ggufx_error &why);
 
 private:
-    // What is on its way in one call.
+    // What is on its way in one call. Nothing of it is allocated once a message is under way: its
+    // memory must not go then.
     struct Flight {
         std::vector<MPI_Request> requests;
+        std::vector<MPI_Status> statuses;
         std::vector<int> peers; // of the requests; those of sends are negative: -1 - rank
         std::vector<uint8_t> sent, received;
+
+        void begin(size_t n_requests) {
+            requests.clear();
+            peers.clear();
+            requests.reserve(n_requests);
+            peers.reserve(n_requests);
+            if (statuses.size() < n_requests) statuses.resize(n_requests);
+        }
     };
+    static size_t n_pieces(size_t n) { return n ? (n - 1) / kMostMessage + 1 : 1; }
     int send(Flight &flight, const uint8_t *data, size_t n, int peer);
     int receive(Flight &flight, uint8_t *data, size_t n, int peer);
-    ggufx_status finish(std::unique_ptr<Flight> &flight, int code, uint32_t timeout_ms,
-                        ggufx_error *error);
+    ggufx_status finish(int code, uint32_t timeout_ms, ggufx_error *error);
     ggufx_status wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error);
     bool is_aborted(ggufx_error *error);
     ggufx_status late(Flight &flight, uint32_t timeout_ms, ggufx_error *error) const;
+    ggufx_status lost(Flight &flight, int code, ggufx_error *error) const;
     int missing(Flight &flight) const;
     const char *host(int rank) const { return hosts_.data() + rank * MPI_MAX_PROCESSOR_NAME; }
 
@@ -91,7 +103,7 @@ private:
     int rank_ = 0, size_ = 1, tag_ = 0;
     bool is_dead_ = false;
     std::vector<char> hosts_;
-    std::unique_ptr<Flight> spare_; // whose memory the next call takes
+    std::unique_ptr<Flight> flight_; // of this call, whose memory the next one takes
 };
 
 Group::~Group() {
@@ -110,7 +122,7 @@ int Group::open() {
     int n = 0;
     code = MPI_Get_processor_name(own, &n);
     hosts_.resize(static_cast<size_t>(size_) * sizeof own);
-    spare_ = std::make_unique<Flight>();
+    flight_ = std::make_unique<Flight>();
     if (code != MPI_SUCCESS) return code;
     return MPI_Allgather(own, sizeof own, MPI_CHAR, hosts_.data(), sizeof own, MPI_CHAR, comm_);
 }
@@ -138,27 +150,33 @@ int Group::receive(Flight &flight, uint8_t *data, size_t n, int peer) {
     return code;
 }
 
-// The first rank whose message has not come, else one that takes none. A test of all requests says
-// nothing of one.
+// The first rank whose message has not come, else one that takes none; -1: all is done. A test of all
+// requests says nothing of one.
 int Group::missing(Flight &flight) const {
-    int found = 0;
-    bool any = false;
+    int found = -1;
     for (size_t i = 0; i < flight.requests.size(); i++) {
         int is_done = 0;
         if (MPI_Test(&flight.requests[i], &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done)
             continue;
         const int peer = flight.peers[i];
         if (peer >= 0) return peer;
-        if (!any) found = -1 - peer;
-        any = true;
+        if (found < 0) found = -1 - peer;
     }
     return found;
 }
 
 ggufx_status Group::late(Flight &flight, uint32_t timeout_ms, ggufx_error *error) const {
     const int rank = missing(flight);
+    if (rank < 0) return GGUFX_OK; // it has come in this very moment
     return fail(error, GGUFX_E_IO, static_cast<uint64_t>(rank),
                 "rank %d (%s) did not answer within %.1f s", rank, host(rank), timeout_ms / 1000.0);
+}
+
+ggufx_status Group::lost(Flight &flight, int code, ggufx_error *error) const {
+    const int rank = missing(flight);
+    if (rank < 0) return fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", MpiText(code).text);
+    return fail(error, GGUFX_E_IO, static_cast<uint64_t>(rank), "rank %d (%s) is lost: %s", rank,
+                host(rank), MpiText(code).text);
 }
 
 // Another rank has given up: it says why.
@@ -180,15 +198,10 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
     const auto start = Clock::now(), end = start + std::chrono::milliseconds(timeout_ms);
     auto look = start + kLook, tell = start + std::chrono::seconds(1);
     const int n = static_cast<int>(flight.requests.size());
-    std::vector<MPI_Status> statuses(flight.requests.size());
     for (uint64_t spins = 1;; spins++) {
         int all = 0;
-        const int code = MPI_Testall(n, flight.requests.data(), &all, statuses.data());
-        if (code != MPI_SUCCESS) {
-            const int rank = missing(flight);
-            return fail(error, GGUFX_E_IO, static_cast<uint64_t>(rank), "rank %d (%s) is lost: %s",
-                        rank, host(rank), mpi_text(code).c_str());
-        }
+        const int code = MPI_Testall(n, flight.requests.data(), &all, flight.statuses.data());
+        if (code != MPI_SUCCESS) return lost(flight, code, error);
         if (all) return GGUFX_OK;
         if (spins % kSpins) continue;
         sched_yield();
@@ -201,6 +214,7 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
         if (now < tell) continue;
         tell = now + std::chrono::seconds(1);
         const int rank = missing(flight);
+        if (rank < 0) return GGUFX_OK;
         const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now - start);
         if (options_.waiting)
             options_.waiting(options_.user, static_cast<uint32_t>(rank), host(rank),
@@ -209,70 +223,67 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
 }
 
 // code: of the calls that began it. What did not end stays MPI's.
-ggufx_status Group::finish(std::unique_ptr<Flight> &flight, int code, uint32_t timeout_ms,
-                           ggufx_error *error) {
+ggufx_status Group::finish(int code, uint32_t timeout_ms, ggufx_error *error) {
     tag_ = (tag_ + 1) % kTags;
-    const ggufx_status status =
-        code == MPI_SUCCESS ? wait(*flight, timeout_ms, error)
-                            : fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", mpi_text(code).c_str());
+    const ggufx_status status = code == MPI_SUCCESS
+                                    ? wait(*flight_, timeout_ms, error)
+                                    : fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", MpiText(code).text);
     if (status == GGUFX_OK) return status;
     is_dead_ = true;
-    (void)flight.release();
+    (void)flight_.release();
     return status;
 }
 
 ggufx_status Group::exchange(uint8_t *out, const uint8_t *in, const size_t *n_bytes,
                              const size_t *offsets, uint32_t timeout_ms, ggufx_error *error) {
     if (is_dead_) return fail(error, GGUFX_E_STATE, GGUFX_NONE, "the group has lost a rank before");
-    std::unique_ptr<Flight> flight = std::move(spare_);
-    size_t all = 0;
-    for (int i = 0; i < size_; i++) all += i == rank_ ? 0 : n_bytes[i];
-    flight->requests.clear();
-    flight->peers.clear();
-    flight->requests.reserve(4 * static_cast<size_t>(size_));
-    if (flight->received.size() < all) flight->received.resize(all);
-    flight->sent.assign(in, in + n_bytes[rank_]);
+    Flight &flight = *flight_;
+    size_t all = 0, n_requests = static_cast<size_t>(size_ - 1) * n_pieces(n_bytes[rank_]);
+    for (int i = 0; i < size_; i++) {
+        if (i == rank_) continue;
+        all += n_bytes[i];
+        n_requests += n_pieces(n_bytes[i]);
+    }
+    flight.begin(n_requests);
+    if (flight.received.size() < all) flight.received.resize(all);
+    flight.sent.assign(in, in + n_bytes[rank_]);
     int code = MPI_SUCCESS;
     size_t at = 0;
     for (int i = 0; i < size_ && code == MPI_SUCCESS; i++) {
         if (i == rank_) continue;
-        code = receive(*flight, flight->received.data() + at, n_bytes[i], i);
+        code = receive(flight, flight.received.data() + at, n_bytes[i], i);
         at += n_bytes[i];
     }
     for (int i = 1; i < size_ && code == MPI_SUCCESS; i++) // each begins with another one
-        code = send(*flight, flight->sent.data(), n_bytes[rank_], (rank_ + i) % size_);
-    const ggufx_status status = finish(flight, code, timeout_ms, error);
+        code = send(flight, flight.sent.data(), n_bytes[rank_], (rank_ + i) % size_);
+    const ggufx_status status = finish(code, timeout_ms, error);
     if (status != GGUFX_OK) return status;
     memcpy(out + offsets[rank_], in, n_bytes[rank_]);
     at = 0;
     for (int i = 0; i < size_; i++) {
         if (i == rank_) continue;
-        memcpy(out + offsets[i], flight->received.data() + at, n_bytes[i]);
+        memcpy(out + offsets[i], flight.received.data() + at, n_bytes[i]);
         at += n_bytes[i];
     }
-    spare_ = std::move(flight);
     return status;
 }
 
 ggufx_status Group::broadcast(uint8_t *data, size_t n, uint32_t root, uint32_t timeout_ms,
                               ggufx_error *error) {
     if (is_dead_) return fail(error, GGUFX_E_STATE, GGUFX_NONE, "the group has lost a rank before");
-    std::unique_ptr<Flight> flight = std::move(spare_);
-    flight->requests.clear();
-    flight->peers.clear();
-    flight->requests.reserve(4 * static_cast<size_t>(size_));
-    flight->sent.assign(data, data + n);
+    Flight &flight = *flight_;
+    flight.begin(static_cast<size_t>(size_) * n_pieces(n));
+    flight.sent.assign(data, data + n);
     int code = MPI_SUCCESS;
     if (root == rank()) {
         for (int i = 1; i < size_ && code == MPI_SUCCESS; i++)
-            code = send(*flight, flight->sent.data(), n, (rank_ + i) % size_);
+            code = send(flight, flight.sent.data(), n, (rank_ + i) % size_);
     } else {
-        code = receive(*flight, flight->sent.data(), n, static_cast<int>(root));
+        code = receive(flight, flight.sent.data(), n, static_cast<int>(root));
     }
-    const ggufx_status status = finish(flight, code, timeout_ms, error);
+    const ggufx_status status = finish(code, timeout_ms, error);
     if (status != GGUFX_OK) return status;
-    memcpy(data, flight->sent.data(), n);
-    spare_ = std::move(flight);
+    memcpy(data, flight.sent.data(), n);
     return status;
 }
 
@@ -381,8 +392,7 @@ extern "C" ggufx_status ggufx_mpi_group(ggufx_group *out, const ggufx_mpi_option
         code = MPI_Query_thread(&provided);
     else if (code == MPI_SUCCESS)
         code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
-    if (code != MPI_SUCCESS)
-        return fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", mpi_text(code).c_str());
+    if (code != MPI_SUCCESS) return fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", MpiText(code).text);
     if (provided < MPI_THREAD_SERIALIZED)
         return fail(error, GGUFX_E_UNSUPPORTED, GGUFX_NONE,
                     "this MPI takes calls of one thread only (level %d)", provided);
@@ -390,7 +400,7 @@ extern "C" ggufx_status ggufx_mpi_group(ggufx_group *out, const ggufx_mpi_option
         auto group = std::make_unique<Group>(how, !is_initialized);
         const int opened = group->open();
         if (opened != MPI_SUCCESS)
-            return fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", mpi_text(opened).c_str());
+            return fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", MpiText(opened).text);
         memset(out, 0, sizeof *out);
         out->struct_size = sizeof *out;
         out->rank = group->rank();
