@@ -1,6 +1,8 @@
-# run --group mpi: ids and logits of one process for 1 to 4 ranks, to the bit; what one rank cannot do
-# ends all, told once; a rank that is killed is named. Before that libggufx-mpi by itself (../group).
+# --group mpi: ids, logits and perplexities of one process for 1 to 4 ranks, to the bit; what one rank
+# cannot do ends all, told once; a rank that is killed or stopped is named. Before that libggufx-mpi by
+# itself (../group).
 # SPDX-License-Identifier: MIT
+import json
 import os
 import signal
 import subprocess
@@ -50,7 +52,7 @@ class Ranks(reference_case.Case):
         self.assertGreater(os.path.getsize(together), 70 * 4)
 
     def test_the_group_itself(self):
-        for n, *way in ((1,), (2,), (4,), (3, "late"), (3, "abort")):
+        for n, *way in ((1,), (2,), (4,), (3, "late"), (3, "abort"), (3, "memory")):
             with self.subTest(n, way=way):
                 result = self.started(n, os.environ["GGUFX_MPI_GROUP"], *way, recovers=True)
                 told = sorted(result.stdout.decode().splitlines())
@@ -81,6 +83,36 @@ class Ranks(reference_case.Case):
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         self.assertEqual(result.stdout, b"")
         self.assertEqual(read(out), self.ok(*args))
+
+    def together(self, n, *args):
+        """What the first of n ranks prints; the others print nothing, and nobody complains."""
+        result = self.started(n, TOOL, *args, "--group", "mpi")
+        self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
+        return result.stdout
+
+    def same_json(self, n, together, alone=None):
+        """mpirun gives the first rank a terminal, where JSON has lines."""
+        self.assertEqual(json.loads(self.together(n, *together)), json.loads(self.ok(*(alone or together))))
+
+    def test_perplexity(self):
+        text = self.path("text.txt", b"One day a small dog ran to the river. The dog saw a big fish. " * 12)
+        questions = self.path("questions.jsonl", b"".join(
+            json.dumps({"context": "The dog", "endings": [" ran", " is two big fish"], "answer": i}).encode() + b"\n"
+            for i in (0, 1)))
+        base, own = self.path("base"), self.path("own")
+        measure = ("perplexity", MODEL, "-f", text, "--ctx", 64, "-t", 1, "--json", "--stride", 16)
+        self.same_json(3, (*measure, "--save-logits", own), (*measure, "--save-logits", base))
+        self.assertEqual(read(own), read(base))
+        self.same_json(2, (*measure, "--ctk", "q8_0", "--ctv", "q8_0", "--kl", base))
+        args = ("perplexity", MODEL, "-f", questions, "--choices", "-t", 1, "--json")
+        self.same_json(4, args)
+        self.assertIn("--shard", self.fails(2, *args, "--shard", "1/2", "--parts", "p", "--group", "mpi"))
+
+    def test_bench(self):
+        out = self.together(2, "bench", "model", MODEL, "--prompt-tokens", 16, "-n", 4, "-r", 1, "-t", "1,2", "--json")
+        rows = [json.loads(line) for line in out.decode().splitlines()]
+        self.assertEqual([(row["test"], row["ranks"], row["threads"]) for row in rows],
+                         [("pp16", 2, 1), ("tg4", 2, 1), ("pp16", 2, 2), ("tg4", 2, 2)])
 
     def refused(self, n, text, script):
         """Each rank runs a script of the shell; one line is said. mpirun that recovers returns 0."""
@@ -131,23 +163,31 @@ class Ranks(reference_case.Case):
                 pass  # it has ended
         return found
 
-    def test_a_rank_that_is_killed_is_named(self):
+    def lost(self, rank, signal_number, named):
+        """A rank of three gets a signal while text comes: within 10 s all end, and one line says who it was."""
         command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--ctx", 131072, "-t", 1, "--group", "mpi",
-                         recovers=True)
+                         "--grammar", "root ::= [a-z ]{60000,65000}", recovers=True)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI)
+        ranks = {}
         try:
             self.assertTrue(process.stdout.read(20))  # tokens come
             ranks = self.ranks_of(process)
             self.assertEqual(sorted(ranks), [0, 1, 2])
-            os.kill(ranks[1], signal.SIGKILL)
+            os.kill(ranks[rank], signal_number)
             start = time.monotonic()
             _, said = process.communicate(timeout=60)
         finally:
             process.kill()
-        told = [line for line in said.decode().splitlines() if line.startswith("ggufx: ") and "waiting" not in line]
+        told = [line for line in said.decode().splitlines() if line.startswith("ggufx: ")]
         self.assertEqual(len(told), 1, said)
-        self.assertRegex(told[0], r"rank 1 \(.*\) (did not answer within 10.0 s|is lost)")
-        self.assertLess(time.monotonic() - start, 15)
+        self.assertRegex(told[0], named)
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_a_rank_that_is_killed_is_named(self):
+        self.lost(1, signal.SIGKILL, r"rank 1 \(.*\) (did not answer within 8.0 s|is lost)")
+
+    def test_a_rank_that_is_stopped_is_named(self):
+        self.lost(0, signal.SIGSTOP, r"rank 0 \(.*\) (did not answer within 8.0 s|is lost)")
 
 
 tool.main()

@@ -138,7 +138,8 @@ private:
         options.type_k = which.type_k;
         options.type_v = which.type_v;
         if (which.guesser != Guesser::none) options.matmul_flags = which.products->flags;
-        return make_session(rt_.get(), file_.get(), model_.get(), options);
+        return make_session(rt_.get(), file_.get(), model_.get(), options,
+                            options_.making.group.n_ranks());
     }
     Json record(const ModelCase &which, const ModelTest &test, const Rates &rates) const;
 
@@ -175,6 +176,7 @@ Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rat
                  {"version", ggufx_version()},
                  {"isa", runtime_.isa_name},
                  {"threads", runtime_.threads},
+                 {"ranks", options_.making.group.n_ranks()},
                  {"model", json_bytes(options_.model)},
                  {"architecture", facts_.architecture},
                  {"parameters", facts_.n_parameters},
@@ -269,6 +271,14 @@ int bench_model(const Globals &globals, const ModelOptions &options) {
     return kOk;
 }
 
+int bench_ranks(const Globals &globals, ModelOptions &options) {
+    GroupChoice &group = options.making.group;
+    refuse_stdin(group, options.model);
+    refuse_stdin(group, options.text_file);
+    return run_as_rank(globals, group,
+                       [&](const Globals &own) { return bench_model(own, options); });
+}
+
 void add_tests(Command &sub, ModelOptions &options) {
     constexpr uint64_t kMost = 1u << 20;
     sub.option("--prompt-tokens", options.prompts, "tokens of a prompt, at once; default 512")
@@ -331,13 +341,15 @@ void add_bench_model(Tool &tool, Command &bench) {
         [options](size_t index) { options->format = static_cast<Format>(index); },
         "how rows are printed (--json: lines); default table");
     add_model_options(sub, options->making);
+    add_group_option(sub, options->making.group);
     sub.examples(
         "  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3\n"
         "  ggufx bench model model.gguf --prompt-tokens 0 --sequences 8 "
         "--products tiles\n"
         "  ggufx bench model model.gguf --products rows --guess none,lookup --text repeat\n"
-        "  ggufx bench model model.gguf -d 0,4096 -t 1,2 --format csv");
-    tool.verbs.emplace_back(sub, [&tool, options] { return bench_model(tool.globals, *options); });
+        "  ggufx bench model model.gguf -d 0,4096 -t 1,2 --format csv\n"
+        "  mpirun -np 2 ggufx bench model model.gguf -t 8 --group mpi");
+    tool.verbs.emplace_back(sub, [&tool, options] { return bench_ranks(tool.globals, *options); });
 }
 
 } // namespace ggufx::cli

@@ -3,8 +3,10 @@
 
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
+#include "models/peers.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
@@ -18,11 +20,32 @@ namespace ggufx::cli {
 namespace {
 
 constexpr char kLibrary[] = "libggufx-mpi.so.0";
-constexpr uint32_t kTellAfter = 5000; // ms that nobody is told of
+constexpr uint32_t kTellAfter = 10000; // ms that nobody is told of: longer than a rank may be late
+constexpr unsigned kMeet = 60;         // s until all ranks are there, or have let go
+
+// MPI's begin and end have no deadline of their own, and wait for ever where a rank has ended before.
+class Deadline {
+public:
+    explicit Deadline(const char *text) {
+        text_ = text;
+        std::signal(SIGALRM, [](int) {
+            (void)!write(STDERR_FILENO, text_, std::strlen(text_));
+            _exit(kRuntimeError);
+        });
+        alarm(kMeet);
+    }
+    ~Deadline() { alarm(0); }
+    Deadline(const Deadline &) = delete;
+    Deadline &operator=(const Deadline &) = delete;
+
+private:
+    static inline const char *text_ = "";
+};
 
 // Whom a rank waits for, told by one.
-void tell_waiting(void *, uint32_t rank, const char *host, uint32_t waited_ms) {
-    if (waited_ms < kTellAfter) return;
+void tell_waiting(void *user, uint32_t rank, const char *host, uint32_t waited_ms) {
+    const auto *choice = static_cast<const GroupChoice *>(user);
+    if (waited_ms < kTellAfter || !(choice->is_first() || rank == 0)) return;
     std::fprintf(stderr, "ggufx: waiting for rank %u (%s), %u s\n", rank, escape(host).c_str(),
                  waited_ms / 1000);
 }
@@ -36,24 +59,31 @@ template <class Function> Function *find(void *library, const char *name) {
 }
 
 // Stays loaded: MPI's threads do.
-ggufx_group join_mpi(const Globals &globals) {
+ggufx_group join_mpi(const Globals &globals, GroupChoice &choice) {
+    const Deadline deadline("ggufx: --group mpi: not all ranks have started within 60 s\n");
     void *const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         throw Failure(kUnsupported, fmt::format("--group mpi: cannot load {}", dlerror()));
     ggufx_mpi_options options;
     find<decltype(ggufx_mpi_options_init)>(library, "ggufx_mpi_options_init")(&options);
     if (!globals.quiet) options.waiting = tell_waiting;
+    options.user = &choice;
     ggufx_group group = {};
     const auto make = find<decltype(ggufx_mpi_group)>(library, "ggufx_mpi_group");
     call([&](ggufx_error *error) { return make(&group, &options, error); });
     return group;
 }
 
-// What ranks but the first one write to standard output is written by the first.
-void drop_stdout() {
+// What ranks but the first one write is written by the first.
+Globals silent(const Globals &globals) {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
         throw Failure(kRuntimeError, "cannot open /dev/null");
+    Globals own = globals;
+    own.output = "/dev/null";
+    own.quiet = true;
+    own.progress = "never";
+    return own;
 }
 
 constexpr char kFirst[] = "rank 0: "; // begins what the first rank has told itself
@@ -65,7 +95,8 @@ bool lost_first(const Failure &failure) {
 }
 
 // The others may wait for this rank. It ends without MPI's end, for which they would have to come.
-[[noreturn]] void end(const Globals &globals, const ggufx_group &group, const Failure &failure) {
+[[noreturn]] void end(const Globals &globals, const ggufx_group &group, const Peers &peers,
+                      const Failure &failure) {
     ggufx_error why = {};
     why.status = GGUFX_E_IO;
     why.offset = GGUFX_NONE;
@@ -75,8 +106,17 @@ bool lost_first(const Failure &failure) {
     group.abort(group.user, &why);
     const bool tells = group.rank == 0 || (group.rank == 1 && lost_first(failure));
     if (tells) tell(globals, pending_signal() ? Failure(kInterrupted, "interrupted") : failure);
+    if (failure.detail && failure.detail->status == GGUFX_E_IO)
+        peers.end_stopped(failure.detail->index);
     std::fflush(nullptr);
     _exit(failure.exit_code);
+}
+
+// What of the end is the verb's: its output is whole.
+void finish_stdout() {
+    if (std::fflush(stdout) != 0)
+        throw Failure(kRuntimeError,
+                      std::string("cannot write to standard output: ") + std::strerror(errno));
 }
 
 } // namespace
@@ -87,27 +127,32 @@ void add_group_option(Command &sub, GroupChoice &choice) {
         .value("KIND");
 }
 
-int run_as_rank(const Globals &globals, GroupChoice &choice, const std::function<int()> &verb) {
-    if (!choice.is_set()) return verb();
+void refuse_stdin(const GroupChoice &choice, const std::string &path) {
+    if (choice.is_set() && path == "-")
+        throw Failure(kUsage, "--group: standard input is that of one rank only; name a file");
+}
+
+int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &verb) {
+    if (!choice.is_set()) return verb(globals);
     if (choice.name != "mpi")
         throw Failure(kUsage, "--group: \"" + escape(choice.name) + "\" is not mpi");
-    choice.group = join_mpi(globals);
+    choice.group = join_mpi(globals, choice);
     const ggufx_group group = choice.group;
+    Peers peers;
     try {
-        if (group.rank != 0) drop_stdout();
+        peers.gather(group, kMeet * 1000);
         choice.group.destroy = nullptr; // not the model's to do: it goes where the verb fails, too
-        const int code = verb();
-        if (std::fflush(stdout) != 0)
-            throw Failure(kRuntimeError,
-                          std::string("cannot write to standard output: ") + std::strerror(errno));
+        const int code = verb(choice.is_first() ? globals : silent(globals));
+        finish_stdout();
+        const Deadline deadline("ggufx: --group mpi: not all ranks have ended within 60 s\n");
         group.destroy(group.user);
         return code;
     } catch (const Failure &failure) {
-        end(globals, group, failure);
+        end(globals, group, peers, failure);
     } catch (const std::bad_alloc &) {
-        end(globals, group, Failure(kNoMemory, "out of memory"));
+        end(globals, group, peers, Failure(kNoMemory, "out of memory"));
     } catch (const std::exception &error) {
-        end(globals, group, Failure(kRuntimeError, error.what()));
+        end(globals, group, peers, Failure(kRuntimeError, error.what()));
     }
 }
 

@@ -19,8 +19,13 @@ struct GroupChoice {
 
 void add_group_option(Command &sub, GroupChoice &choice);
 
-// Runs a verb, with --group as a rank: the first one writes what the verb writes. A failure of one
-// rank ends all of them, told by the first rank that is left; does not return then.
-int run_as_rank(const Globals &globals, GroupChoice &choice, const std::function<int()> &verb);
+// Runs a verb, with --group as a rank, which may be given other globals: the first one writes what the
+// verb writes, the others nothing. A failure of one rank ends all of them, told by the first rank that
+// is left; does not return then.
+using RankVerb = std::function<int(const Globals &)>;
+int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &verb);
+
+// Standard input is one rank's: `path` must not be "-" in a group.
+void refuse_stdin(const GroupChoice &choice, const std::string &path);
 
 } // namespace ggufx::cli

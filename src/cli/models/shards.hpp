@@ -27,6 +27,8 @@ struct ShardOptions {
     std::string shard, parts; // as given
     bool merge = false;
     Share share;
+
+    bool is_set() const { return !shard.empty() || !parts.empty() || merge; }
 };
 void add_shard_options(Command &sub, ShardOptions &options);
 void complete_options(ShardOptions &options); // throws Failure (usage)

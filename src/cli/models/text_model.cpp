@@ -137,13 +137,13 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
 }
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
-                     uint32_t n_context, uint32_t type_k, uint32_t type_v) {
+                     uint32_t n_context, uint32_t type_k, uint32_t type_v, uint32_t n_ranks) {
     ggufx_session_options options;
     ggufx_session_options_init(&options);
     options.n_context = n_context;
     options.type_k = type_k;
     options.type_v = type_v;
-    return make_session(rt, file, model, options);
+    return make_session(rt, file, model, options, n_ranks);
 }
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,

@@ -42,7 +42,7 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
 // n_context 0: the default of sessions. A session that takes more memory than the machine has ends with
 // kNoMemory before it begins; the system gives pages as long as there are, then kills the tool.
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
-                     uint32_t n_context, uint32_t type_k, uint32_t type_v);
+                     uint32_t n_context, uint32_t type_k, uint32_t type_v, uint32_t n_ranks = 1);
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      const ggufx_session_options &options, uint32_t n_ranks = 1);
 

@@ -213,7 +213,7 @@ ChoicesResult Choices::measure(size_t first, size_t end) const {
     for (const Cut &ids : cuts) longest = std::max(longest, ids.longest);
     const Session session =
         make_session(rt_.get(), file_.get(), model_.get(), static_cast<uint32_t>(longest),
-                     options_.type_k, options_.type_v);
+                     options_.type_k, options_.type_v, options_.text.making.group.n_ranks());
     Adapters(rt_.get(), model_.get(), options_.adapters).give_to(session.get());
     Progress progress(globals_, "choices");
     const ggufx_progress cancel = cancel_hook();

@@ -114,7 +114,8 @@ static ggufx_measure_facts measure(const Globals &globals, const PerplexityOptio
     if (!save.empty()) require_target(globals, save);
     const Session session = make_session(
         model.rt.get(), model.file.get(), model.model.get(), options.n_context,
-        kv_type_from_name(options.type_k, "--ctk"), kv_type_from_name(options.type_v, "--ctv"));
+        kv_type_from_name(options.type_k, "--ctk"), kv_type_from_name(options.type_v, "--ctv"),
+        options.text.making.group.n_ranks());
     Adapters(model.rt.get(), model.model.get(), options.adapters).give_to(session.get());
     Progress progress(globals, "perplexity");
     Running running = {&progress, chunks.end - chunks.first};
@@ -307,6 +308,23 @@ static int perplexity(const Globals &globals, PerplexityOptions &options) {
     return kOk;
 }
 
+// The first rank reads and writes what is beside the text; all make the same calls.
+static int perplexity_of_ranks(const Globals &globals, PerplexityOptions &options) {
+    GroupChoice &group = options.text.making.group;
+    refuse_stdin(group, options.text.model);
+    refuse_stdin(group, options.text.text);
+    refuse_stdin(group, options.base);
+    if (group.is_set() && options.shards.is_set())
+        throw Failure(kUsage, "--group excludes --shard, --parts and --merge");
+    return run_as_rank(globals, group, [&](const Globals &own) {
+        if (!group.is_first()) {
+            options.save.clear();
+            options.base.clear();
+        }
+        return perplexity(own, options);
+    });
+}
+
 void add_perplexity(Tool &tool) {
     auto options = std::make_shared<PerplexityOptions>();
     Command sub = tool.app.add_command("perplexity", "perplexity of a model over a text");
@@ -329,12 +347,15 @@ void add_perplexity(Tool &tool) {
     sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
     add_shard_options(sub, options->shards);
     add_adapter_options(sub, options->adapters);
+    add_group_option(sub, options->text.making.group);
     sub.examples("  ggufx perplexity model.gguf -f text.txt --ctx 512 --json\n"
                  "  ggufx perplexity model-f16.gguf -f text.txt --save-logits f16.logits\n"
                  "  ggufx perplexity model-q4.gguf -f text.txt --kl f16.logits\n"
                  "  ggufx perplexity model.gguf -f text.txt --parts ppl --shard 1/3\n"
-                 "  ggufx perplexity model.gguf -f text.txt --parts ppl --merge");
-    tool.verbs.emplace_back(sub, [&tool, options] { return perplexity(tool.globals, *options); });
+                 "  ggufx perplexity model.gguf -f text.txt --parts ppl --merge\n"
+                 "  mpirun -np 2 ggufx perplexity model.gguf -f text.txt -t 8 --group mpi");
+    tool.verbs.emplace_back(
+        sub, [&tool, options] { return perplexity_of_ranks(tool.globals, *options); });
 }
 
 } // namespace ggufx::cli

@@ -69,7 +69,7 @@ static int run(const Globals &globals, const RunOptions &options) {
     const std::vector<int32_t> ids = prompt_ids(generator, options, prompt);
 
     const bool writes = options.generate.session.making.group.is_first();
-    Output out = writes ? Output(globals) : Output("/dev/null", true);
+    Output out(globals);
     std::optional<Output> logits;
     if (!options.logits.empty()) // computed by all ranks
         logits.emplace(writes ? options.logits : "/dev/null", globals.force);
@@ -103,9 +103,9 @@ static int run(const Globals &globals, const RunOptions &options) {
 
 static int run_ranks(const Globals &globals, RunOptions &options) {
     GroupChoice &group = options.generate.session.making.group;
-    if (group.is_set() && (options.model == "-" || options.prompt_file == "-"))
-        throw Failure(kUsage, "--group: standard input is that of one rank only; name a file");
-    return run_as_rank(globals, group, [&] { return run(globals, options); });
+    refuse_stdin(group, options.model);
+    refuse_stdin(group, options.prompt_file);
+    return run_as_rank(globals, group, [&](const Globals &own) { return run(own, options); });
 }
 
 void add_run(Tool &tool) {
