@@ -61,13 +61,8 @@ static int bench_all(Globals globals, const AllOptions &options) {
     Table table = product_table();
     const bool all_equal =
         measure_types(globals, options.products, [&](const std::vector<ProductFigures> &figures) {
-            for (const ProductFigures &f : figures) {
-                page.figures.push_back(f);
-                if (globals.json)
-                    print_json_line(out, json_of(f, options.products));
-                else
-                    add_row(table, f);
-            }
+            page.figures.insert(page.figures.end(), figures.begin(), figures.end());
+            report(globals, options.products, figures, out, table);
         });
     if (html) {
         html->write(roofline_html(page));

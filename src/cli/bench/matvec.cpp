@@ -13,12 +13,7 @@ static int bench_products(const Globals &globals, const ProductOptions &options)
     Table table = product_table();
     const bool all_equal =
         measure_types(globals, options, [&](const std::vector<ProductFigures> &figures) {
-            for (const ProductFigures &f : figures) {
-                if (globals.json)
-                    print_json_line(out, json_of(f, options));
-                else
-                    add_row(table, f);
-            }
+            report(globals, options, figures, out, table);
         });
     return finish_products(globals, out, table, options.markdown, all_equal);
 }

@@ -78,7 +78,7 @@ std::vector<ProductFigures> measure_products(const Globals &globals, const Produ
     return figures;
 }
 
-Json json_of(const ProductFigures &f, const ProductOptions &options) {
+static Json json_of(const ProductFigures &f, const ProductOptions &options) {
     Json line = json_object();
     line.update(Json{{"bench", options.verb},
                      {"type", f.type},
@@ -100,17 +100,27 @@ Json json_of(const ProductFigures &f, const ProductOptions &options) {
     return line;
 }
 
-Table product_table() {
-    return Table({"type", "isa", "mode", ">n", ">t", ">GB/s", ">read", ">of read", ">Gop/s",
-                  ">peak", ">of peak", "bits equal"});
-}
-
-void add_row(Table &table, const ProductFigures &f) {
+static void add_row(Table &table, const ProductFigures &f) {
     table.row({f.type, f.isa, f.mode, fmt::format("{}", f.n), fmt::format("{}", f.threads),
                fmt::format("{:.2f}", f.gbps), fmt::format("{:.2f}", f.read_gbps),
                fmt::format("{:.2f}", f.of_read()), fmt::format("{:.1f}", f.gops),
                fmt::format("{:.0f}", f.peak_gops), fmt::format("{:.2f}", f.of_peak()),
                f.bits_equal ? "yes" : "NO"});
+}
+
+Table product_table() {
+    return Table({"type", "isa", "mode", ">n", ">t", ">GB/s", ">read", ">of read", ">Gop/s",
+                  ">peak", ">of peak", "bits equal"});
+}
+
+void report(const Globals &globals, const ProductOptions &options,
+            const std::vector<ProductFigures> &figures, Output &out, Table &table) {
+    for (const ProductFigures &f : figures) {
+        if (globals.json)
+            print_json_line(out, json_of(f, options));
+        else
+            add_row(table, f);
+    }
 }
 
 } // namespace ggufx::cli

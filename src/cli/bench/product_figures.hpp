@@ -25,9 +25,10 @@ std::vector<ProductFigures> measure_products(const Globals &globals, const Produ
                                              std::vector<Runner> &runners, const Weights &w,
                                              const ColdBuffer &buffer);
 
-Json json_of(const ProductFigures &figures, const ProductOptions &options);
 Table product_table();
-void add_row(Table &table, const ProductFigures &figures);
+// Lines of JSON on out, or rows of the table.
+void report(const Globals &globals, const ProductOptions &options,
+            const std::vector<ProductFigures> &figures, Output &out, Table &table);
 
 // Of all types of the options: use(figures) after each of them. Are all bits equal?
 template <class Use>
