@@ -194,16 +194,17 @@ void Text::softmax(size_t n) {
 }
 
 void Text::conv(size_t k, size_t n) {
-    const Values x = fill(k * n, 3.0f), w = fill(k * n, 2.0f), b = fill(n, 1.0f);
+    const size_t w_step = n + 3; // of rows of w, which may be parts of longer ones
+    const Values x = fill(k * n, 3.0f), w = fill(k * w_step, 2.0f), b = fill(n, 1.0f);
     const float *columns[kConvTaps];
     for (size_t j = 0; j < k; j++) columns[j] = x.data() + j * n;
     for (const float *bias : {b.data(), static_cast<const float *>(nullptr)}) {
         Values y(n);
-        k_.conv(y.data(), columns, w.data(), n, bias, k, n);
+        k_.conv(y.data(), columns, w.data(), w_step, bias, k, n);
         for (size_t c = 0; c < n; c++) {
             Terms terms;
             if (bias) terms.add(bias[c]);
-            for (size_t j = 0; j < k; j++) terms.add(double(w[j * n + c]) * x[j * n + c]);
+            for (size_t j = 0; j < k; j++) terms.add(double(w[j * w_step + c]) * x[j * n + c]);
             near("conv", y[c], terms.sum, terms.magnitude);
         }
     }
