@@ -8,6 +8,9 @@
  *
  * Weights that were uploaded are tensors as others are: ggufx_matvec, ggufx_matmul,
  * ggufx_matvec_many and ggufx_matmul_id take them with x and y in the processor's memory.
+ *
+ * One device works for one call at a time; calls wait for each other: uploads, downloads, products. A
+ * progress callback of one must therefore not call anything on the same device.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_DEVICE_H
@@ -114,9 +117,7 @@ GGUFX_API ggufx_status ggufx_device_info(ggufx_device_facts *out, const ggufx_de
 /*
  * Copy a tensor into a device's memory: a tensor of its own with the same type, shape and name
  * (memory_kind 1, ggufx_tensor_data NULL) that can be sliced and multiplied; its bytes are those of
- * the file. The file of w may be destroyed. One device works for one call at a time; calls wait for
- * each other, so that a progress callback must not call anything on the same device. progress may be
- * NULL; it is reported in bytes.
+ * the file. The file of w may be destroyed. progress may be NULL; it is reported in bytes.
  * Errors: ARGUMENT, MEMORY (the text says whose), TYPE (not one with GGUFX_TYPE_HAS_MATVEC),
  * UNSUPPORTED (w is not in the processor's memory), SHAPE, LIMIT (a row larger than
  * max_allocation), CANCELLED, DEVICE. Nothing stays behind after one.

@@ -166,7 +166,7 @@ extern "C" ggufx_status ggufx_tensor_upload(ggufx_tensor **out, const ggufx_devi
         const Progress imported = import_progress(progress);
         const gguf::Tensor view = w->view();
         const fmt::TypeInfo *type = fmt::type_info(view.type);
-        if (!type || !device::Device::multiplies(view.type))
+        if (!type || !fmt::has_products(*type))
             fail(Status::type, {}, "weights of type %s cannot be multiplied",
                  type ? type->name : "unknown");
         if (as_owned(w) && as_owned(w)->rows)

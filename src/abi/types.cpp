@@ -24,13 +24,14 @@ const fmt::TypeInfo &find_type(uint32_t type) {
 }
 
 uint32_t flags_of(const fmt::TypeInfo &info) {
+    const uint32_t products = fmt::has_products(info) ? GGUFX_TYPE_HAS_MATVEC : 0;
     switch (info.kind) {
     case fmt::Kind::kFloat:
-        return GGUFX_TYPE_IS_FLOAT | (info.id == GGUFX_TYPE_F64 ? 0u : GGUFX_TYPE_HAS_MATVEC);
+        return GGUFX_TYPE_IS_FLOAT | products;
     case fmt::Kind::kInteger:
         return GGUFX_TYPE_IS_INTEGER;
     case fmt::Kind::kQuantized:
-        return GGUFX_TYPE_IS_QUANTIZED | GGUFX_TYPE_HAS_MATVEC;
+        return GGUFX_TYPE_IS_QUANTIZED | products;
     case fmt::Kind::kActivation:
         return GGUFX_TYPE_IS_QUANTIZED | GGUFX_TYPE_IS_ACTIVATION;
     }

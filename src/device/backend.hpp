@@ -22,7 +22,6 @@ public:
     Status queue_create(Failure *failure);
 
     const plugin::Facts &facts() const { return facts_; }
-    const char *name() const { return table_->name; }
     bool lost() const { return lost_.load(Order::relaxed); }
 
     Status memory(uint64_t *free, uint64_t *total, Failure *failure);

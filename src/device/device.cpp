@@ -44,7 +44,7 @@ Ref<Device> Device::open(const Ref<Host> &host, const plugin::Table &table, uint
                          const char *id, const OpenOptions &options) {
     auto device = Ref<Device>::adopt(make<Device>(*host, host, id));
     Failure failure = {};
-    plugin::OpenOptions given = {options.handles, nullptr, 0};
+    plugin::OpenOptions given = {};
     Buffer stored;
     device->cache_ = options.cache;
     print_text(device->cache_key_, sizeof device->cache_key_, "ggufx-%s-%" PRIu32, table.name,

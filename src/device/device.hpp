@@ -22,7 +22,6 @@ struct CacheHooks {
 struct OpenOptions {
     bool bounded = false;                  // also where not every bit is the processor's
     bool fma_f64 = false, fma_f32 = false; // this one, for tests
-    const void *handles = nullptr;
     CacheHooks cache = {};
 };
 
@@ -42,11 +41,8 @@ public:
     void retain() { refs_.retain(); }
     void release();
 
-    static bool multiplies(uint32_t type); // weights of this type
-
     const Ref<Host> &host() const { return host_; }
     Backend &backend() { return backend_; }
-    const Backend &backend() const { return backend_; }
     std::mutex &lock() { return mutex_; }
     const char *id() const { return id_; }
     plugin::Fma fma() const { return fma_; }

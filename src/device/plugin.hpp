@@ -94,8 +94,6 @@ struct Launch {
 };
 
 struct OpenOptions {
-    const void
-        *handles; // a device of the host's, as the backend's part of ggufx/device.h has it, or null
     const void *cache; // compiled programs of an earlier process, or null; foreign bytes
     uint64_t cache_bytes;
 };

@@ -2,6 +2,7 @@
 // launch takes long for, results come back.
 // SPDX-License-Identifier: MIT
 #include "device/rows.hpp"
+#include "device/sizes.hpp"
 #include "formats/format.hpp"
 
 #include <algorithm>
@@ -197,8 +198,8 @@ private:
         launch.fma = device_.fma();
         launch.k = columns.k;
         launch.x = {scratch.x.id, columns.at * sizeof(float)};
-        launch.packed = {scratch.packed.id, columns.at / 32 * 11 * 4 * 2};
-        launch.sums = {scratch.sums.id, columns.at / 32 * 3 * 4};
+        launch.packed = {scratch.packed.id, packed_bytes(columns.at)};
+        launch.sums = {scratch.sums.id, sums_bytes(columns.at)};
         launch.y = {scratch.y.id, 0};
         return launch;
     }
@@ -305,12 +306,6 @@ private:
 };
 
 } // namespace
-
-bool Device::multiplies(uint32_t type) {
-    const fmt::TypeInfo *info = fmt::type_info(type);
-    return info && type != fmt::id::F64 &&
-           (info->kind == fmt::Kind::kQuantized || info->kind == fmt::Kind::kFloat);
-}
 
 Status Device::multiply(Call &call, const RemoteProduct *list, size_t n_list, Failure *failure) {
     const std::lock_guard guard(mutex_);

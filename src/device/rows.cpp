@@ -196,12 +196,12 @@ Ref<Rows> Rows::upload(const Ref<Device> &device, const matmul::Weights &w,
     const fmt::TypeInfo *type = fmt::type_info(w.type);
     uint64_t row_bytes = 0, stride = 0, whole = 0;
     if (!type || !fmt::row_bytes(&row_bytes, *type, w.n_cols) ||
-        !checked::round_up(&stride, row_bytes, 16) || !checked::mul(&whole, stride, w.n_rows) ||
-        whole > UINT64_MAX / 4)
+        !checked::round_up(&stride, row_bytes, kRowBorder) ||
+        !checked::mul(&whole, stride, w.n_rows) || whole > UINT64_MAX / 4)
         fail(Status::shape, {}, "rows of %" PRIu64 " values are too long for a device", w.n_cols);
-    device->reserve(w.n_cols);
     auto rows = Ref<Rows>::adopt(make<Rows>(*device->host(), device, stride, w.n_rows));
     if (row_bytes == 0 || w.n_rows == 0) return rows;
+    device->reserve(w.n_cols);
     rows->allocate(w.type, row_bytes);
     rows->fill(w, row_bytes, progress);
     return rows;

@@ -24,12 +24,10 @@ public:
     void retain() { refs_.retain(); }
     void release();
 
-    Device &device() const { return *device_; }
     uint64_t stride() const { return stride_; }
-    uint64_t n_bytes() const { return stride_ * n_rows_; } // of all rows, with what lies between
     matmul::RemoteRows remote() const { return {device_.get(), this, 0, stride_}; }
 
-    // The part with byte `at`, which is below n_bytes().
+    // The part with byte `at`, which is one of a row or behind it.
     const Part &part_at(uint64_t at) const;
     uint64_t begin_of(const Part &part) const { return part.first_row * stride_; }
 

@@ -7,9 +7,7 @@
 namespace ggufx::device {
 
 // Rows begin on borders of 16 bytes, so that copies of 16 do.
-constexpr uint64_t stride_of(uint64_t row_bytes) {
-    return (row_bytes + 15) / 16 * 16;
-}
+constexpr uint64_t kRowBorder = 16;
 // A buffer of rows; kernels read whole words, of which the last may be half behind the last row.
 constexpr uint64_t bytes_of(uint64_t stride, uint64_t n_rows) {
     return (stride * n_rows + 63) / 64 * 64 + 64;

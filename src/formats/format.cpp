@@ -53,6 +53,10 @@ const TypeInfo *type_info(uint32_t id) {
     return id < kTypeIds && kTypes[id].name ? &kTypes[id] : nullptr;
 }
 
+bool has_products(const TypeInfo &type) {
+    return type.kind == Kind::kQuantized || (type.kind == Kind::kFloat && type.id != id::F64);
+}
+
 const char *removed_type_text(uint32_t id) {
     return id < kTypeIds ? kTypes[id].removed : nullptr;
 }

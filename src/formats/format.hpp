@@ -59,6 +59,9 @@ namespace id {
 // nullptr for ids that are unknown or removed.
 const TypeInfo *type_info(uint32_t id);
 
+// Can weights of this type be multiplied?
+bool has_products(const TypeInfo &type);
+
 // "Q4_2 (removed ...)", or nullptr when the id is not a removed one.
 const char *removed_type_text(uint32_t id);
 

@@ -194,7 +194,6 @@ int32_t allocate(void *device, uint64_t bytes, Memory memory, Buffer *out, Error
     uint8_t *data = self->memories.create(out->id, bytes);
     out->mapped = memory == Memory::staging || !control.unmapped ? data : nullptr;
     control.live_bytes += bytes;
-    control.peak_bytes = std::max(control.peak_bytes, control.live_bytes);
     control.live_buffers++;
     return kOk;
 }
@@ -272,7 +271,6 @@ int32_t launch(void *queue, const Launch *given, Error *error) {
     auto *self = static_cast<Queue *>(queue);
     Memories &memories = self->device->memories;
     control.n_launches[static_cast<uint32_t>(given->op)]++;
-    control.most_unsubmitted = std::max(control.most_unsubmitted, ++self->unsubmitted);
     uint64_t values = 0;
     for (uint32_t j = 0; j < given->n_jobs; j++) {
         const Job &job = given->jobs[j];
@@ -282,6 +280,8 @@ int32_t launch(void *queue, const Launch *given, Error *error) {
     }
     if (given->n_jobs > kMaxJobs) control.n_faults++;
     control.most_values = std::max(control.most_values, values);
+    self->unsubmitted += values;
+    control.most_unsubmitted = std::max(control.most_unsubmitted, self->unsubmitted);
     auto jobs = std::make_shared<std::vector<Job>>(given->jobs, given->jobs + given->n_jobs);
     record(self, [later = *given, jobs, &memories]() mutable {
         later.jobs = jobs->data();

@@ -49,10 +49,10 @@ typedef struct fake_control {
     uint32_t n_devices;
 
     /* What happened. */
-    uint64_t live_bytes, peak_bytes, live_buffers, live_devices, live_queues;
+    uint64_t live_bytes, live_buffers, live_devices, live_queues;
     uint64_t n_launches[16];   /* by plugin::Op */
     uint64_t most_values;      /* of a launch */
-    uint64_t most_unsubmitted; /* launches between two submissions */
+    uint64_t most_unsubmitted; /* values between two submissions */
     uint64_t n_faults;         /* things that no caller may do */
 } fake_control;
 

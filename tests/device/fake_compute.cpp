@@ -3,6 +3,11 @@
 
 #include "device/self_test.hpp"
 #include "formats/format.hpp"
+
+namespace ggufx::fake {
+static uint32_t fma_variant; // of the launch that runs; they run one at a time
+}
+#define FMA_VARIANT ggufx::fake::fma_variant
 #include "plugins/lanes/host.hpp"
 
 namespace ggufx::fake {
@@ -261,6 +266,10 @@ void probe(uint32_t *results, const uint32_t *operands, uint32_t n) {
 }
 
 bool compute(const Launch &launch, const Memories &memories) {
+    static_assert(static_cast<uint32_t>(plugin::Fma::device) == FMA_DEVICE &&
+                  static_cast<uint32_t>(plugin::Fma::f64) == FMA_F64 &&
+                  static_cast<uint32_t>(plugin::Fma::f32) == FMA_F32);
+    fma_variant = static_cast<uint32_t>(launch.fma);
     const auto at = [&](plugin::Span span) {
         return span.buffer ? memories.at(memories.user, span) : nullptr;
     };

@@ -126,24 +126,30 @@ static void test_wrong_arguments_are_refused(void **state) {
     end_fake(&host);
 }
 
-static void test_every_type_mode_and_number_of_columns_has_the_processors_bits(void **state) {
-    (void)state;
-    fake_host host = begin_fake(0);
+/* Of each type products with 1 to most_n columns in every mode. */
+static void compare_all_types(const fake_host *host, size_t most_n) {
     assert_true(n_multiplied_types >= 28);
     for (size_t t = 0; t < n_multiplied_types; t++) {
         for (int made = 0; made < 2; made++) {
             const uint32_t type = multiplied_types[t];
-            matrix m = made ? quantized_matrix(host.rt, type, 7, 768, 0)
+            matrix m = made ? quantized_matrix(host->rt, type, 7, 768, 0)
                             : random_matrix(type, 7, 768, 0); /* NaN and infinite scales, too */
-            ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
-            for (size_t n = 1; n <= 6; n++)
+            ggufx_tensor *here = wrap_matrix(host->rt, &m), *there = upload(host->device, here);
+            for (size_t n = 1; n <= most_n; n++)
                 for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++)
-                    assert_same_product(host.rt, host.device, there, here, n, product_modes[mode]);
+                    assert_same_product(host->rt, host->device, there, here, n,
+                                        product_modes[mode]);
             ggufx_tensor_destroy(there);
             ggufx_tensor_destroy(here);
             free_matrix(&m);
         }
     }
+}
+
+static void test_every_type_mode_and_number_of_columns_has_the_processors_bits(void **state) {
+    (void)state;
+    fake_host host = begin_fake(0);
+    compare_all_types(&host, 6);
     for (uint32_t op = 1; op < 10; op++) assert_true(fake->n_launches[op] > 0);
     end_fake(&host);
 }
@@ -156,6 +162,7 @@ static void test_each_exact_fma_has_the_processors_bits(void **state) {
         ggufx_device_facts facts = {.struct_size = sizeof facts};
         assert_int_equal(ggufx_device_info(&facts, host.device, NULL), GGUFX_OK);
         assert_int_equal(facts.fma, i ? GGUFX_FMA_F32 : GGUFX_FMA_F64);
+        compare_all_types(&host, 1);
         end_fake(&host);
     }
 }
@@ -202,6 +209,21 @@ static void test_rows_of_any_length_and_stride_are_taken(void **state) {
             free_matrix(&m);
         }
     }
+    end_fake(&host);
+}
+
+static void test_no_rows_take_no_memory(void **state) {
+    (void)state;
+    fake_host host = begin_fake(0);
+    const uint64_t ne[2] = {(uint64_t)1 << 40, 0}, live = fake->live_bytes;
+    ggufx_tensor *here = NULL;
+    assert_int_equal(ggufx_tensor_wrap(&here, host.rt, GGUFX_TYPE_Q8_0, 2, ne, 0, NULL, 0, "w",
+                                       NULL, NULL, NULL),
+                     GGUFX_OK);
+    ggufx_tensor *there = upload(host.device, here);
+    assert_int_equal(fake->live_bytes, live);
+    ggufx_tensor_destroy(there);
+    ggufx_tensor_destroy(here);
     end_fake(&host);
 }
 
@@ -287,6 +309,7 @@ static void test_limits_of_a_device_change_no_bit(void **state) {
                                 GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32);
         }
         assert_true(fake->most_values <= 5000);
+        assert_true(fake->most_unsubmitted <= 2 * 5000);
         ggufx_tensor *part = NULL, *part_here = NULL;
         assert_int_equal(ggufx_tensor_slice(&part, there, 1, 100, 1900, NULL), GGUFX_OK);
         assert_int_equal(ggufx_tensor_slice(&part_here, here, 1, 100, 1900, NULL), GGUFX_OK);
@@ -470,6 +493,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_every_type_mode_and_number_of_columns_has_the_processors_bits),
         cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
         cmocka_unit_test(test_rows_of_any_length_and_stride_are_taken),
+        cmocka_unit_test(test_no_rows_take_no_memory),
         cmocka_unit_test(test_slices_there_are_those_here),
         cmocka_unit_test(test_limits_of_a_device_change_no_bit),
         cmocka_unit_test(test_many_matrices_here_and_there_have_the_bits_of_matvec),
