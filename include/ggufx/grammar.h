@@ -116,8 +116,8 @@ GGUFX_API void ggufx_matcher_destroy(ggufx_matcher *matcher);
  * Go on by n tokens, all of them or none. A token that ends a generation fits where the text is
  * whole; nothing follows it.
  * Errors: ARGUMENT (index: an id outside of the vocabulary), LIMIT (the grammar is too ambiguous
- * here: over 131,072 stacks, or 2^23 steps for a call), MEMORY, VALUE (index: the first token that
- * does not fit).
+ * here: over 131,072 stacks, 2^21 steps for a call, or 2^22 and 2^15 for each call in all), MEMORY,
+ * VALUE (index: the first token that does not fit).
  * Threads: exclusive on matcher.   Allocates: yes.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_matcher_accept(ggufx_matcher *matcher, const int32_t *ids, size_t n,

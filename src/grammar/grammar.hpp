@@ -59,6 +59,7 @@ public:
     size_t n_words() const { return (grammar_.vocabulary().size() + 31) / 32; }
 
 private:
+    static constexpr uint64_t kMostWalked = 1 << 20; // nodes, for the parts of a mask
     static constexpr uint32_t kMostCut = 64; // frames of a stack that a mask is looked up by
     Place after(Place place, int32_t id, size_t index);
     void allow_fitting(uint32_t *bits, Place place);
@@ -73,7 +74,7 @@ private:
     bool add_leaf(Mask &mask, uint32_t node, Place place) const;
     void mask_by_walk(Mask &mask, Place cut_place, bool leaves);
     const Mask *find_part(Stack *cut_at, Place place, Stack base, bool leaves);
-    void mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases);
+    bool mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases);
     Mask *make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash);
     void tidy();
 
@@ -88,6 +89,7 @@ private:
     };
     Known known_[256] = {}; // places that were cut lately and their masks
     Mask *own_ = nullptr;   // one that the cache had no room for
+    uint64_t n_walked_ = 0; // nodes, in this call
     size_t tidy_at_;        // bytes of the machine
 };
 

@@ -102,10 +102,22 @@ Place Machine::intern() {
 
 // ---- steps ----
 
+void Machine::begin_work() {
+    credit_ = std::min(kMostCredit, credit_ - std::min(credit_, work_) + kCreditOfCall);
+    most_ = std::min(kMostWork, credit_);
+    work_ = 0;
+}
+
 void Machine::count_work() {
-    if (++work_ <= kMostWork) return;
-    fail(Status::limit, {}, "the grammar is too ambiguous: more than %" PRIu64 " steps for a token",
-         kMostWork);
+    if (++work_ <= most_) return;
+    if (most_ == kMostWork) {
+        fail(Status::limit, {},
+             "the grammar is too ambiguous: more than %" PRIu64 " steps for a token", kMostWork);
+    }
+    fail(Status::limit, {},
+         "the grammar is too ambiguous: more than %" PRIu64 " steps and %" PRIu64
+         " for each call of a text",
+         kMostCredit, kCreditOfCall);
 }
 
 // What stands behind a stack's top without taking a byte.
@@ -429,6 +441,7 @@ size_t Machine::bytes() const {
 }
 
 void Machine::copy(const Machine &other, Vector<Place> &kept) {
+    credit_ = other.credit_;
     // Frames stand behind those below them: one pass marks, one copies.
     Vector<uint32_t> number(other.frames_.size(), 0, frames_.get_allocator());
     for (const Place place : kept)

@@ -21,7 +21,8 @@ constexpr Place kNowhere = 0; // no stack: the text does not fit
 constexpr uint32_t kMostStacks = 1 << 17; // of a set
 constexpr uint32_t kMostFrames = 1 << 24; // of a stack
 constexpr size_t kMostParts = 256;        // of a place, each with a mask
-constexpr uint64_t kMostWork = 1 << 23;   // frames looked at in a call, some 50 ns each
+// Frames looked at, some 50 ns each: in a call; in all calls, of which each adds to what is left.
+constexpr uint64_t kMostWork = 1 << 21, kMostCredit = 1 << 22, kCreditOfCall = 1 << 15;
 
 class Machine {
 public:
@@ -34,7 +35,7 @@ public:
         const uint32_t known = steps_[size_t{place} * n_classes_ + program_.classes[byte]];
         return known != kUnknown ? known : find_step(place, byte);
     }
-    void begin_work() { work_ = 0; }
+    void begin_work();
 
     const Stack *stacks(Place place) const { return items_.data() + places_[place].first; }
     uint32_t n_stacks(Place place) const { return places_[place].n; }
@@ -129,7 +130,7 @@ private:
     Vector<uint32_t> seen_;  // of a stack: the round it was last visited in
     Vector<Stack> todo_, found_, path_;
     uint32_t round_ = 0;
-    uint64_t work_ = 0;
+    uint64_t work_ = 0, most_ = kMostWork, credit_ = kMostCredit; // of a call; for it; for all
 };
 
 } // namespace ggufx::grammar

@@ -45,6 +45,7 @@ Matcher::~Matcher() {
 // Forgets what the text does not need, once there is much of it.
 void Matcher::tidy() {
     machine_.begin_work();
+    n_walked_ = 0;
     if (machine_.bytes() < tidy_at_) return;
     machine_.keep(history_);
     memset(known_, 0, sizeof known_);
@@ -140,6 +141,7 @@ void Matcher::mask_by_walk(Mask &mask, Place cut_place, bool leaves) {
     const Start start = find_start(cut_place);
     mask.bits.assign(start.bits, start.bits + n_words());
     walk_rest(start, cut_place, [&](int32_t token, uint32_t node, Place place) {
+        n_walked_++;
         allow(mask.bits.data(), grammar_.vocabulary(), token);
         return !leaves || add_leaf(mask, node, place);
     });
@@ -156,19 +158,21 @@ const Mask *Matcher::find_part(Stack *cut_at, Place place, Stack base, bool leav
     }
 }
 
-void Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases) {
+// False: the parts take too long, where all of them together may not.
+bool Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases) {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     mask.bits.assign(n_words(), 0);
     for (const Stack base : bases) {
         Stack at = base;
         const Mask *const part = find_part(&at, cut_place, base, leaves);
         mask.crowded |= part->crowded;
-        if (mask.crowded) return;
+        if (mask.crowded) return true;
+        if (n_walked_ > kMostWalked) return false;
         part->add_to(mask.bits.data());
         if (part->leaves.empty()) continue;
         const Place behind = machine_.resume(at); // of kBeyond itself: nothing but what is below
         for (const uint32_t leaf : part->leaves) {
-            if (mask.crowded) return;
+            if (mask.crowded) return true;
             if (leaves && !add_leaf(mask, leaf, behind)) continue;
             walk(machine_, vocabulary.nodes(), leaf, behind, places_.data(),
                  [&](uint32_t node, Place place) {
@@ -179,6 +183,7 @@ void Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vect
     }
     std::sort(mask.leaves.begin(), mask.leaves.end());
     mask.leaves.erase(std::unique(mask.leaves.begin(), mask.leaves.end()), mask.leaves.end());
+    return true;
 }
 
 Mask *Matcher::make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash) {
@@ -186,10 +191,12 @@ Mask *Matcher::make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, ui
     Mask *const mask = make<Mask>(*host, host);
     try {
         Vector<Stack> bases{HostAllocator<Stack>(host)};
-        if (machine_.find_bases(bases, cut_place) && bases.size() > 1)
-            mask_by_parts(*mask, cut_place, leaves, bases);
-        else
+        const bool parts = machine_.find_bases(bases, cut_place) && bases.size() > 1;
+        if (!parts || !mask_by_parts(*mask, cut_place, leaves, bases)) {
+            mask->leaves.clear();
+            mask->n_below = 0;
             mask_by_walk(*mask, cut_place, leaves);
+        }
         if (mask->crowded) {
             mask->bits = Vector<uint32_t>(HostAllocator<uint32_t>(host));
             mask->leaves = Vector<uint32_t>(HostAllocator<uint32_t>(host));

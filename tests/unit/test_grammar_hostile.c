@@ -98,6 +98,27 @@ static void test_ambiguous_grammars_end(void **state) {
         assert_ends(rows[i].text, rows[i].status);
 }
 
+/* Calls that are all within the limit of one take no more in all than a text may. */
+static void test_a_text_of_costly_calls_ends(void **state) {
+    char text[1024], *at = text + sprintf(text, "root ::= r0\n");
+    ggufx_error error;
+    size_t n = 0;
+    const int32_t a = FIRST_BYTE + 'a';
+    (void)state;
+    for (int i = 0; i < 14; i++)
+        at += sprintf(at, "r%d ::= r%d \"p\" | r%d \"q\"\n", i, i + 1, i + 1);
+    sprintf(at, "r14 ::= [a-z]{1,100000}\n");
+    ggufx_matcher *m = new_matcher(&v, 0, text), *other = NULL;
+    while (ggufx_matcher_accept(m, &a, 1, &error) == GGUFX_OK) assert_true(++n < 10000);
+    assert_true(n > 20);
+    assert_int_equal(error.status, GGUFX_E_LIMIT);
+    assert_non_null(strstr(error.message, "for each call of a text"));
+    OK(ggufx_matcher_clone(&other, m, NULL)); /* gives no more */
+    assert_int_equal(ggufx_matcher_accept(other, &a, 1, &error), GGUFX_E_LIMIT);
+    ggufx_matcher_destroy(other);
+    ggufx_matcher_destroy(m);
+}
+
 /* n times `open`, then `middle`, then n times `close`. */
 static char *nested(size_t n, const char *open, const char *middle, const char *close) {
     const size_t size = strlen(open) * n + strlen(middle) + strlen(close) * n + 16;
@@ -304,6 +325,7 @@ int main(void) {
         cmocka_unit_test(test_memory_of_schemas_stays_within_bounds),
         cmocka_unit_test(test_schemas_within_schemas_end),
         cmocka_unit_test(test_ambiguous_grammars_end),
+        cmocka_unit_test(test_a_text_of_costly_calls_ends),
         cmocka_unit_test(test_nesting_ends),
         cmocka_unit_test(test_memory_stays_within_what_the_text_needs),
     };
