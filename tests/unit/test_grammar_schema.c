@@ -392,6 +392,64 @@ static void test_members_may_come_in_any_order(void **state) {
     ggufx_matcher_destroy(m);
 }
 
+enum { N_LETTERS = 18, N_LONG = N_LETTERS * N_LETTERS * N_LETTERS, FIRST_LONG = FIRST_WORD + 8 };
+enum { N_LARGE = FIRST_LONG + N_LONG };
+
+/* Tokens of bytes, those that go on behind the end of a name or a value, and a letter that thousands
+ * begin with: parts of a mask by less than the rest of the name would leave too many of them open. */
+static vocab large_vocab(void) {
+    static const char *const words[] = {"a\":",     "\":\"q", "a\": 1,\"", "\",\"q",
+                                        "q\":{\"q", "\"}",    "1,\"ab",    "}}"};
+    static char names[256][8], texts[N_LONG][5];
+    static vocab_token tokens[N_LARGE] = {{"<unk>", 5, 0, 2}, {"<s>", 3, 0, 3}, {"</s>", 4, 0, 3}};
+    for (int i = 0; i < 256; i++) {
+        snprintf(names[i], sizeof names[i], "<0x%02X>", (unsigned)i);
+        tokens[FIRST_BYTE + i] = (vocab_token){names[i], 6, 0, 6};
+    }
+    for (int i = 0; i < FIRST_LONG - FIRST_WORD; i++)
+        tokens[FIRST_WORD + i] = (vocab_token){words[i], strlen(words[i]), 0, 1};
+    for (int i = 0; i < N_LONG; i++) {
+        const char text[5] = {'q', (char)('a' + i / (N_LETTERS * N_LETTERS)),
+                              (char)('a' + i / N_LETTERS % N_LETTERS), (char)('a' + i % N_LETTERS)};
+        memcpy(texts[i], text, 5);
+        tokens[FIRST_LONG + i] = (vocab_token){texts[i], 4, 0, 1};
+    }
+    return open_vocab(tokens, N_LARGE);
+}
+
+static void test_masks_of_parts_have_the_tokens_that_are_accepted(void **state) {
+    static const char text[] = "{\"qa\":1, \"qqq\":{\"q\":0},\"a\": 1,\"ab\":\"q\"}";
+    static const char schema[] =
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"ab\":{\"type\":"
+        "\"string\",\"maxLength\":3},\"qa\":{\"type\":\"integer\"},\"qabc\":{\"type\":"
+        "\"object\"}},\"additionalProperties\":{\"type\":[\"object\",\"integer\"]}}";
+    const vocab small = v;
+    uint32_t bits[(N_LARGE + 31) / 32];
+    size_t n_fit = 0;
+    (void)state;
+    v = large_vocab();
+    ggufx_matcher *m = new_flagged(schema, GGUFX_GRAMMAR_ANY_ORDER);
+    for (const char *c = text; *c; c++) {
+        const char one[2] = {*c, 0};
+        OK(ggufx_matcher_mask(bits, sizeof bits / sizeof *bits, m, NULL));
+        for (int32_t id = 0; id < N_LARGE; id++) {
+            if (id >= FIRST_LONG && id % 7 != 0) continue; /* the rest are like them */
+            const int fit = ggufx_matcher_accept(m, &id, 1, NULL) == GGUFX_OK;
+            if (fit) OK(ggufx_matcher_rollback(m, 1, NULL));
+            if (fit != has_bit(bits, id)) fail_msg("token %d before %s: %d", (int)id, c, fit);
+            n_fit += (size_t)fit;
+        }
+        OK(accept_text(m, one, NULL));
+    }
+    assert_true(n_fit > 5 * N_LONG / 7);
+    ggufx_matcher_facts facts = {.struct_size = sizeof facts};
+    OK(ggufx_matcher_info(&facts, m, NULL));
+    assert_int_equal(facts.flags, GGUFX_MATCHER_WHOLE);
+    ggufx_matcher_destroy(m);
+    close_vocab(&v);
+    v = small;
+}
+
 static void test_formats_may_say_nothing(void **state) {
     static const char schema[] = "{\"type\":\"string\",\"format\":\"date\"}";
     ggufx_matcher *m = new_flagged(schema, GGUFX_GRAMMAR_NO_FORMATS);
@@ -486,6 +544,7 @@ int main(void) {
         cmocka_unit_test(test_compact_schemas_have_no_white_space),
         cmocka_unit_test(test_masks_of_schemas_have_the_tokens_that_are_accepted),
         cmocka_unit_test(test_members_may_come_in_any_order),
+        cmocka_unit_test(test_masks_of_parts_have_the_tokens_that_are_accepted),
         cmocka_unit_test(test_formats_may_say_nothing),
         cmocka_unit_test(test_integers_may_have_any_form),
         cmocka_unit_test(test_characters_are_written_as_programs_write_them),
