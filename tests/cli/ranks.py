@@ -38,14 +38,15 @@ class Ranks(reference_case.Case):
         """What the tool said on stderr, without what mpirun adds."""
         return [line for line in result.stderr.decode().splitlines() if line.startswith("ggufx: ")]
 
-    def same(self, model, n, *args):
+    def same(self, model, n, *args, weights=None):
         alone, together = self.path("alone"), self.path("together")
         for path in (alone, together):  # of ranks before these
             if os.path.exists(path):
                 os.remove(path)
         args = ("run", model, "--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
         want = self.ok(*args, "--logits", alone)
-        result = self.started(n, TOOL, *args, "--logits", together, "--group", "mpi")
+        dealt = ("--weights", weights) if weights else ()
+        result = self.started(n, TOOL, *args, "--logits", together, "--group", "mpi", *dealt)
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         self.assertEqual(result.stdout, want)
         self.assertEqual(read(together), read(alone), (model, n))
@@ -64,6 +65,8 @@ class Ranks(reference_case.Case):
         for n in (1, 2, 3, 4):
             self.same(MODEL, n)
         self.same(MODEL, 3, "--ctk", "q8_0", "--ctv", "gx4")
+        self.same(MODEL, 3, weights="3,1,100")
+        self.same(MODEL, 2, weights="auto")
 
     def test_other_architectures(self):
         for n, path in ((2, "tiny-mixtral-f16.gguf"), (4, "tiny-gemma3-f16.gguf"), (3, "gpt-oss/tiny-gpt-oss-f16.gguf")):
@@ -145,6 +148,12 @@ class Ranks(reference_case.Case):
         self.assertIn("is not mpi", self.fails(2, "run", MODEL, "-p", "a", "--group", "nccl"))
         self.assertIn("standard input", self.fails(2, "run", MODEL, "-f", "-", "--group", "mpi"))
         self.assertIn("standard input", self.fails(2, "run", "-", "-p", "a", "--group", "mpi"))
+        self.assertIn("is for --group", self.fails(2, "run", MODEL, "-p", "a", "--weights", "auto"))
+        for weights in ("1,0", "1,", "1,x", "1048577", "1 2", "fast"):
+            with self.subTest(weights):
+                self.assertIn("--weights", self.fails(2, "run", MODEL, "-p", "a", "--group", "mpi", f"--weights={weights}"))
+        result = self.started(2, TOOL, "run", MODEL, "-p", "a", "--group", "mpi", "--weights", "1,2,3")
+        self.assertEqual(self.told(result), ["ggufx: --weights has 3 numbers, the group 2 ranks"])
         result = self.started(2, TOOL, "run", MODEL, "-p", "a", "-n", 2, "--group", "mpi", "-o", "/dev/full")
         self.assertNotEqual(result.returncode, 0)
         self.assertEqual(len(self.told(result)), 1, result.stderr)
@@ -184,10 +193,10 @@ class Ranks(reference_case.Case):
         self.assertLess(time.monotonic() - start, 10)
 
     def test_a_rank_that_is_killed_is_named(self):
-        self.lost(1, signal.SIGKILL, r"rank 1 \(.*\) (did not answer within 8.0 s|is lost)")
+        self.lost(1, signal.SIGKILL, r"rank 1 \(.*\) (did not answer within 7.0 s|is lost)")
 
     def test_a_rank_that_is_stopped_is_named(self):
-        self.lost(0, signal.SIGSTOP, r"rank 0 \(.*\) (did not answer within 8.0 s|is lost)")
+        self.lost(0, signal.SIGSTOP, r"rank 0 \(.*\) (did not answer within 7.0 s|is lost)")
 
 
 tool.main()

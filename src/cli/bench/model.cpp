@@ -341,7 +341,7 @@ void add_bench_model(Tool &tool, Command &bench) {
         [options](size_t index) { options->format = static_cast<Format>(index); },
         "how rows are printed (--json: lines); default table");
     add_model_options(sub, options->making);
-    add_group_option(sub, options->making.group);
+    add_group_options(sub, options->making.group);
     sub.examples(
         "  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3\n"
         "  ggufx bench model model.gguf --prompt-tokens 0 --sequences 8 "

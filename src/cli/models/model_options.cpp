@@ -42,6 +42,8 @@ Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMak
     ggufx_group_options group;
     ggufx_group_options_init(&group);
     group.group = &making.group.group;
+    group.timeout_ms = kAnswerWithin;
+    if (!making.group.speeds.empty()) group.speeds = making.group.speeds.data();
     if (making.group.is_set()) options.group = &group;
     ggufx_model *model = nullptr;
     ggufx_error error;

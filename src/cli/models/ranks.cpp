@@ -4,6 +4,7 @@
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
 #include "models/peers.hpp"
+#include "models/rank_speeds.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -121,10 +122,14 @@ void finish_stdout() {
 
 } // namespace
 
-void add_group_option(Command &sub, GroupChoice &choice) {
+void add_group_options(Command &sub, GroupChoice &choice) {
     sub.option("--group", choice.name,
                "run the model with other processes that are started alike: mpi (under mpirun)")
         .value("KIND");
+    sub.option("--weights", choice.weights,
+               "how rows are dealt to the ranks of --group: 3,1, or auto: by how fast each reads "
+               "memory; default all alike")
+        .value("LIST");
 }
 
 void refuse_stdin(const GroupChoice &choice, const std::string &path) {
@@ -132,8 +137,25 @@ void refuse_stdin(const GroupChoice &choice, const std::string &path) {
         throw Failure(kUsage, "--group: standard input is that of one rank only; name a file");
 }
 
+namespace {
+
+std::vector<uint32_t> speeds_of(const Globals &globals, const GroupChoice &choice) {
+    if (choice.weights.empty()) return {};
+    if (choice.weights == "auto")
+        return measure_speeds(choice.group, globals.threads, kMeet * 1000);
+    std::vector<uint32_t> speeds = parse_speeds(choice.weights);
+    if (speeds.size() == choice.group.size) return speeds;
+    throw Failure(kUsage, fmt::format("--weights has {} numbers, the group {} ranks", speeds.size(),
+                                      choice.group.size));
+}
+
+} // namespace
+
 int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &verb) {
+    if (!choice.is_set() && !choice.weights.empty())
+        throw Failure(kUsage, "--weights is for --group");
     if (!choice.is_set()) return verb(globals);
+    if (!choice.weights.empty() && choice.weights != "auto") (void)parse_speeds(choice.weights);
     if (choice.name != "mpi")
         throw Failure(kUsage, "--group: \"" + escape(choice.name) + "\" is not mpi");
     choice.group = join_mpi(globals, choice);
@@ -141,6 +163,7 @@ int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &ver
     Peers peers;
     try {
         peers.gather(group, kMeet * 1000);
+        choice.speeds = speeds_of(globals, choice);
         choice.group.destroy = nullptr; // not the model's to do: it goes where the verb fails, too
         const int code = verb(choice.is_first() ? globals : silent(globals));
         finish_stdout();

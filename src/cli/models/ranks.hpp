@@ -7,17 +7,23 @@
 
 namespace ggufx::cli {
 
+// ms for a message of another rank: with what mpirun takes to end, all are gone within 10 s.
+constexpr uint32_t kAnswerWithin = 7000;
+
 // What --group says, and in a rank the group.
 struct GroupChoice {
-    std::string name; // "mpi"; empty: none
+    std::string name;    // "mpi"; empty: none
+    std::string weights; // "auto", "3,1"; empty: all the same
     ggufx_group group = {};
+    std::vector<uint32_t> speeds; // of the ranks; empty: all the same
 
     bool is_set() const { return !name.empty(); }
     bool is_first() const { return group.rank == 0; } // or the only one
     uint32_t n_ranks() const { return is_set() ? group.size : 1; }
 };
 
-void add_group_option(Command &sub, GroupChoice &choice);
+// --group and --weights.
+void add_group_options(Command &sub, GroupChoice &choice);
 
 // Runs a verb, with --group as a rank, which may be given other globals: the first one writes what the
 // verb writes, the others nothing. A failure of one rank ends all of them, told by the first rank that

@@ -347,7 +347,7 @@ void add_perplexity(Tool &tool) {
     sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
     add_shard_options(sub, options->shards);
     add_adapter_options(sub, options->adapters);
-    add_group_option(sub, options->text.making.group);
+    add_group_options(sub, options->text.making.group);
     sub.examples("  ggufx perplexity model.gguf -f text.txt --ctx 512 --json\n"
                  "  ggufx perplexity model-f16.gguf -f text.txt --save-logits f16.logits\n"
                  "  ggufx perplexity model-q4.gguf -f text.txt --kl f16.logits\n"

@@ -128,7 +128,7 @@ void add_run(Tool &tool) {
     sub.option("--logits", options->logits,
                "write the logits of all positions as raw f32 [positions][vocabulary]")
         .value("FILE");
-    add_group_option(sub, options->generate.session.making.group);
+    add_group_options(sub, options->generate.session.making.group);
     sub.flag("--echo", options->echo, "print the prompt too (always on a terminal)");
     sub.examples("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
                  "  ggufx run model.gguf -f report.txt --lookup\n"
