@@ -2,7 +2,7 @@
 # All there is, the long form: what .ci/run does after its installation, then longer inputs.
 # usage: tests/full.sh [FOLDER_FOR_BUILDS]     (as root; needs the packages .ci/run installs, and
 # dpkg-dev debhelper lintian debootstrap g++-s390x-linux-gnu g++-i686-linux-gnu
-# g++-mingw-w64-x86-64 wine64 clang-tidy cppcheck chromium haproxy nginx-light, and node 20 with npm)
+# g++-mingw-w64-x86-64 wine64 clang-tidy cppcheck chromium haproxy nginx-light iproute2, and node 20 with npm)
 # SPDX-License-Identifier: MIT
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -65,11 +65,15 @@ logs+=("=$builds/clients/testlog.json")
 printf '\n== windows\n'
 windows=0
 tests/cross/windows.sh "$builds/windows" "$builds/plain" || windows=$?
+printf '\n== a cable that is cut\n'
+cable=0
+python3 tests/group/cable.py "$builds/plain" || cable=$?
 printf '\n== static analysis\n'
 analysis=0
 python3 tests/abi/analysis.py . "$builds/plain" || analysis=$?
 python3 tests/summary.py --strict "${logs[@]}"
 status=$?
+[ "$cable" = 0 ] || echo "a cable that is cut: exit $cable"
 [ "$windows" = 0 ] || echo "windows: exit $windows"
 [ "$analysis" = 0 ] || echo "static analysis: exit $analysis"
-exit $((status || windows || analysis))
+exit $((status || windows || cable || analysis))

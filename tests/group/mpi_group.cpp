@@ -137,7 +137,7 @@ void a_message_without_memory_is_no_end() {
     const uint32_t last = g_group.size - 1;
     int n_failed = 0;
     for (size_t k = 0; k < 4; k++) {
-        const size_t n = 1000 << (2 * k); // longer than before: memory is taken anew
+        const size_t n = size_t{1000} << (2 * k); // longer than before: memory is taken anew
         const std::vector<size_t> counts(g_group.size, n);
         std::vector<size_t> at(g_group.size);
         for (uint32_t r = 0; r < g_group.size; r++) at[r] = r * n;
