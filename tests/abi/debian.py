@@ -17,7 +17,8 @@ import public
 
 NODE_RELEASE = {"GGUFX_0.1": "0.1.0"}  # version node -> the release it came with
 PLACES = {"{libdir_shared}": "usr/lib/triplet", "{libdir_static}": "usr/lib/triplet",
-          "{libdir}": "usr/lib/triplet", "{bindir}": "usr/bin", "{mandir}": "usr/share/man",
+          "{libdir}": "usr/lib/triplet", "{moduledir_shared}": "usr/lib/triplet",
+          "{bindir}": "usr/bin", "{mandir}": "usr/share/man",
           "{datadir}": "usr/share", "{includedir}": "usr/include"}
 
 
@@ -70,7 +71,7 @@ def check_files(root, build):
                 for line in path.read_text().split()]
     used, faults = set(), []
     for path in installed(build):
-        if path.endswith("/mpi.h") or "/libggufx-mpi.so" in path:  # left out by debian/rules
+        if path.endswith("/mpi.h") or re.search("/libggufx-(mpi|vulkan).so", path):  # left out by debian/rules
             continue
         found = [pattern for pattern in patterns if fnmatch.fnmatch(path, pattern[1]) or
                  fnmatch.fnmatch(path, pattern[1] + "/*")]

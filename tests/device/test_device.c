@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/mixture.h"
-#include "device_fixture.h"
+#include "fake_fixture.h"
 
 static void test_devices_of_a_plug_in_are_listed(void **state) {
     (void)state;

@@ -4,7 +4,7 @@
  * and the processor's results stay right.
  * SPDX-License-Identifier: MIT
  */
-#include "device_fixture.h"
+#include "fake_fixture.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * goes while others work.
  * SPDX-License-Identifier: MIT
  */
-#include "device_fixture.h"
+#include "fake_fixture.h"
 
 #include <pthread.h>
 

@@ -1,0 +1,95 @@
+// Vulkan's functions, found in its loader when a device is first asked for: nothing is linked.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "device/plugin.hpp"
+
+#define VK_NO_PROTOTYPES
+#include <ggufx/base.h>
+#include <vulkan/vulkan_core.h>
+
+namespace ggufx::vulkan {
+
+// A failed entry of the table: a status of the library, what Vulkan said, a sentence.
+struct Fault {
+    ggufx_status status;
+    VkResult result;
+    char text[sizeof plugin::Error::text];
+};
+[[noreturn]] void fail(ggufx_status status, VkResult result, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Throws a Fault unless the result is VK_SUCCESS.
+void check(VkResult result, const char *what);
+
+#define GGUFX_INSTANCE_FUNCTIONS(X)                                                                \
+    X(EnumeratePhysicalDevices)                                                                    \
+    X(GetPhysicalDeviceProperties2)                                                                \
+    X(GetPhysicalDeviceFeatures2)                                                                  \
+    X(GetPhysicalDeviceMemoryProperties2)                                                          \
+    X(GetPhysicalDeviceQueueFamilyProperties)                                                      \
+    X(EnumerateDeviceExtensionProperties)                                                          \
+    X(CreateDevice)                                                                                \
+    X(GetDeviceProcAddr)
+
+#define GGUFX_DEVICE_FUNCTIONS(X)                                                                  \
+    X(DestroyDevice)                                                                               \
+    X(DeviceWaitIdle)                                                                              \
+    X(GetDeviceQueue)                                                                              \
+    X(QueueSubmit)                                                                                 \
+    X(CreateBuffer)                                                                                \
+    X(DestroyBuffer)                                                                               \
+    X(GetBufferMemoryRequirements)                                                                 \
+    X(AllocateMemory)                                                                              \
+    X(FreeMemory)                                                                                  \
+    X(BindBufferMemory)                                                                            \
+    X(MapMemory)                                                                                   \
+    X(CreateShaderModule)                                                                          \
+    X(DestroyShaderModule)                                                                         \
+    X(CreatePipelineCache)                                                                         \
+    X(DestroyPipelineCache)                                                                        \
+    X(GetPipelineCacheData)                                                                        \
+    X(CreateComputePipelines)                                                                      \
+    X(DestroyPipeline)                                                                             \
+    X(CreatePipelineLayout)                                                                        \
+    X(DestroyPipelineLayout)                                                                       \
+    X(CreateDescriptorSetLayout)                                                                   \
+    X(DestroyDescriptorSetLayout)                                                                  \
+    X(CreateDescriptorPool)                                                                        \
+    X(DestroyDescriptorPool)                                                                       \
+    X(ResetDescriptorPool)                                                                         \
+    X(AllocateDescriptorSets)                                                                      \
+    X(UpdateDescriptorSets)                                                                        \
+    X(CreateCommandPool)                                                                           \
+    X(DestroyCommandPool)                                                                          \
+    X(AllocateCommandBuffers)                                                                      \
+    X(BeginCommandBuffer)                                                                          \
+    X(EndCommandBuffer)                                                                            \
+    X(CmdBindPipeline)                                                                             \
+    X(CmdBindDescriptorSets)                                                                       \
+    X(CmdPushConstants)                                                                            \
+    X(CmdDispatch)                                                                                 \
+    X(CmdCopyBuffer)                                                                               \
+    X(CmdPipelineBarrier)                                                                          \
+    X(CreateSemaphore)                                                                             \
+    X(DestroySemaphore)                                                                            \
+    X(WaitSemaphores)                                                                              \
+    X(GetSemaphoreCounterValue)
+
+#define GGUFX_MEMBER(NAME) PFN_vk##NAME NAME;
+
+// The loader and an instance, made once and kept until the process ends, as drivers want it.
+struct Instance {
+    GGUFX_INSTANCE_FUNCTIONS(GGUFX_MEMBER)
+    VkInstance handle;
+
+    static const Instance &get(); // throws a Fault
+};
+
+struct DeviceFunctions {
+    GGUFX_DEVICE_FUNCTIONS(GGUFX_MEMBER)
+
+    void load(const Instance &instance, VkDevice device); // throws a Fault
+};
+#undef GGUFX_MEMBER
+
+} // namespace ggufx::vulkan

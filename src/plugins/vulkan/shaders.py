@@ -1,0 +1,90 @@
+"""Compiles the shaders to modules of SPIR-V and writes them one after the other, with a table.
+
+usage: shaders.py GLSLANG SRC BLOB.spv TABLE.inc DATA.S DEPFILE
+Types are those of formats.def that can be multiplied.
+SPDX-License-Identifier: MIT
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PACK, SUMS = ["pack8", "pack15"], ["sums"]
+DOTS, CHAINS = ["dots8", "dots15", "dots_f32"], ["chains8", "chains15", "chains_f32"]
+# How fma is calculated, with binary64, with dot products of int8. Where fma takes more than one
+# instruction dot products are not what takes long; the self-test has all there is.
+FMA = {"device": 0, "f64": 1, "f32": 2}
+PRODUCTS = [("device", 0, 0), ("f64", 1, 0), ("f32", 0, 0)]
+PRODUCTS_DOT = ("device", 0, 1)
+ANY = [(None, f64, dot) for f64 in (0, 1) for dot in (0, 1)]
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def multiplied(formats):
+    """(name, kind) of the types in formats.def."""
+    rows = re.findall(r"^X\((\w+), *\d+, *\"[^\"]*\", *\d+, *\d+, *(\w+)", formats.read_text(), re.M)
+    return [(name, kind) for name, kind in rows
+            if kind in ("Quantized", "Float") and name != "F64"]
+
+
+def modules(types):
+    """(source, type or None, operations, variant) of each module."""
+    out = [("probe", None, ["probe"], v) for v in ANY]
+    out.append(("columns", None, PACK + SUMS, ANY[0]))
+    for name, kind in types:
+        if kind == "Float":
+            out += [("floats", name, ["dots_f32", "chains_f32"], v) for v in PRODUCTS]
+        else:
+            out += [("blocks", name, DOTS + CHAINS, v) for v in [*PRODUCTS, PRODUCTS_DOT]]
+    return out
+
+
+def compile_module(folder, glslang, lanes, module, path):
+    source, name, _, (fma, f64, dot) = module
+    defines = [f"-DFMA1=fma_{fma or 'device'}"]
+    defines += ["-DWITH_F64"] * f64 + ["-DWITH_DOT"] * dot + ([f"-DTYPE_{name}"] if name else [])
+    command = [glslang, "-V", "--target-env", "vulkan1.2", "-g0", *defines, f"-I{lanes}",
+               f"-I{folder}", str(folder / f"{source}.comp"), "-o", str(path)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
+    return path.read_bytes()
+
+
+def main():
+    glslang = sys.argv[1]
+    src, blob, table, data, depfile = map(pathlib.Path, sys.argv[2:7])
+    folder, lanes, formats = HERE / "shaders", src / "plugins/lanes", src / "formats/formats.def"
+    every = modules(multiplied(formats))
+    with tempfile.TemporaryDirectory() as work:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            codes = list(pool.map(
+                lambda i: compile_module(folder, glslang, lanes, every[i],
+                                         pathlib.Path(work) / f"{i}.spv"), range(len(every))))
+    lines, at = [], 0
+    for (_, name, operations, (fma, f64, dot)), code in zip(every, codes):
+        bits = " | ".join(f"bit(Op::{o})" for o in operations)
+        kind = f"GGUFX_TYPE_{name}" if name else "kAnyType"
+        fmas = f"1u << {FMA[fma]}" if fma else "kAnyFma"
+        lines.append(f"{{{kind}, {bits}, {fmas}, {'true' if f64 else 'false'}, "
+                     f"{'true' if dot else 'false'}, ggufx_shaders + {at // 4}, {len(code)}}},\n")
+        at += len(code)
+    blob.write_bytes(b"".join(codes))
+    table.write_text("".join(lines))
+    data.write_text(f'''.section .rodata
+.balign 16
+.globl ggufx_shaders
+.hidden ggufx_shaders
+ggufx_shaders:
+.incbin "{blob.resolve()}"
+.section .note.GNU-stack,"",%progbits
+''')
+    read = [formats, *sorted(folder.iterdir()), *sorted(lanes.glob("*.inc")), pathlib.Path(__file__)]
+    depfile.write_text(f"{blob}: " + " ".join(str(p) for p in read) + "\n")
+
+
+main()

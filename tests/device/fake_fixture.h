@@ -1,0 +1,28 @@
+/*
+ * The fake device in tests: its control, a runtime with one.
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef GGUFX_TESTS_FAKE_FIXTURE_H
+#define GGUFX_TESTS_FAKE_FIXTURE_H
+
+#include "device_fixture.h"
+#include "fake.h"
+
+/* The plug-in of this program's first argument (libggufx-fake.so); its control as at the start. */
+void use_fake(const char *path);
+extern fake_control *fake;
+extern const char *fake_path;
+void reset_fake(void);
+
+ggufx_device_options fake_options(uint32_t flags);
+ggufx_device *open_fake(const ggufx_runtime *rt, uint32_t flags);
+
+/* A runtime with a fake device; everything is given back when it ends. */
+typedef struct fake_host {
+    ggufx_runtime *rt;
+    ggufx_device *device;
+} fake_host;
+fake_host begin_fake(uint32_t flags);
+void end_fake(fake_host *host);
+
+#endif

@@ -1,0 +1,356 @@
+/*
+ * Products on a Vulkan device, the first that can be used; where there is no card, Mesa's lavapipe is
+ * one. Their bits are those of the processor.
+ *
+ * usage: test_vulkan PLUG-IN [layers]      layers: calls of every kind, once
+ * GGUFX_TEST_VULKAN=all: every type, size and fma (tests/full.sh)
+ * SPDX-License-Identifier: MIT
+ */
+#include "device_fixture.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+static const char *plugin_path;
+static char device_id[40];
+static bool all_sizes;
+
+static ggufx_device_options vulkan_options(uint32_t flags) {
+    ggufx_device_options options;
+    ggufx_device_options_init(&options);
+    options.flags = flags;
+    options.plugin_path = plugin_path;
+    return options;
+}
+
+static ggufx_device *open_vulkan(const ggufx_runtime *rt, uint32_t flags) {
+    const ggufx_device_options options = vulkan_options(flags);
+    ggufx_device *device = NULL;
+    ggufx_error error;
+    if (ggufx_device_open(&device, rt, device_id, &options, &error) != GGUFX_OK) {
+        fail_msg("open: %s", error.message);
+    }
+    return device;
+}
+
+static ggufx_device_facts facts_of(const ggufx_device *device) {
+    ggufx_device_facts facts = {.struct_size = sizeof facts};
+    assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+    return facts;
+}
+
+typedef struct host {
+    ggufx_runtime *rt;
+    ggufx_device *device;
+} host;
+
+static host begin(uint32_t flags) {
+    host h = {make_runtime(GGUFX_ISA_BEST, 2), NULL};
+    h.device = open_vulkan(h.rt, flags);
+    return h;
+}
+
+static void end(host *h) {
+    ggufx_device_destroy(h->device);
+    ggufx_runtime_destroy(h->rt);
+}
+
+static void compare(const host *h, matrix *m, const size_t *n, size_t n_n, const uint32_t *modes,
+                    size_t n_modes) {
+    ggufx_tensor *here = wrap_matrix(h->rt, m), *there = upload(h->device, here);
+    for (size_t i = 0; i < n_n; i++)
+        for (size_t k = 0; k < n_modes; k++)
+            assert_same_product(h->rt, h->device, there, here, n[i], modes[k]);
+    ggufx_tensor_destroy(there);
+    ggufx_tensor_destroy(here);
+    free_matrix(m);
+}
+
+static const size_t one_column[] = {1}, three_columns[] = {1, 2, 3}, some_columns[] = {1, 2, 3, 5},
+                    five_columns[] = {5};
+static const uint32_t plain_mode[] = {0};
+static const uint32_t fmas[] = {0, GGUFX_DEVICE_FMA_F64, GGUFX_DEVICE_FMA_F32};
+
+static void test_the_device_is_exact(void **state) {
+    (void)state;
+    host h = begin(0);
+    const ggufx_device_facts facts = facts_of(h.device);
+    assert_true(facts.flags & GGUFX_DEVICE_EXACT);
+    assert_true(facts.fma >= GGUFX_FMA_DEVICE && facts.fma <= GGUFX_FMA_F32);
+    assert_string_equal(facts.id, device_id);
+    assert_true(facts.free_bytes > 0 && facts.memory_bytes >= facts.free_bytes);
+    assert_int_equal(facts.n_launches, 1);
+    end(&h);
+}
+
+/* Formats of most models with 1 to 3 columns: they are what a token takes. */
+static void test_products_of_a_token_have_the_processors_bits(void **state) {
+    (void)state;
+    static const uint32_t types[] = {GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q8_0,
+                                     GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q5_K, GGUFX_TYPE_Q6_K,
+                                     GGUFX_TYPE_F16,  GGUFX_TYPE_F32};
+    host h = begin(0);
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        matrix m = quantized_matrix(h.rt, types[t], 37, 1024, 0);
+        compare(&h, &m, three_columns, 3, plain_mode, 1);
+    }
+    end(&h);
+}
+
+/* Each type with each way to multiply, by 1 to 3 columns and by more, under each fma. In short: two
+ * ways of each, so that every type has dots and chains, of all widths of activations. */
+static void test_every_type_has_the_processors_bits(void **state) {
+    (void)state;
+    assert_true(n_multiplied_types >= 28);
+    for (size_t f = 0; f < (all_sizes ? 3 : 1); f++) {
+        host h = begin(fmas[f]);
+        for (size_t t = 0; t < n_multiplied_types; t++) {
+            const uint32_t type = multiplied_types[t];
+            /* Random bytes have scales that are NaN and infinite, too. */
+            for (int made = 0; made < 2; made++) {
+                matrix m = made ? quantized_matrix(h.rt, type, 11, 768, 0)
+                                : random_matrix(type, 11, 768, 0);
+                if (all_sizes) {
+                    compare(&h, &m, some_columns, 4, product_modes, N_PRODUCT_MODES);
+                } else {
+                    compare(&h, &m, one_column, 1, product_modes + t % 3, 1);
+                    m = made ? quantized_matrix(h.rt, type, 11, 768, 0)
+                             : random_matrix(type, 11, 768, 0);
+                    compare(&h, &m, five_columns, 1, product_modes + 3 + (t + made) % 3, 1);
+                }
+            }
+        }
+        end(&h);
+    }
+}
+
+static void test_each_exact_fma_has_the_processors_bits(void **state) {
+    (void)state;
+    static const uint32_t flags[] = {GGUFX_DEVICE_FMA_F64, GGUFX_DEVICE_FMA_F32};
+    static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_K, GGUFX_TYPE_BF16};
+    for (size_t f = 0; f < 2; f++) {
+        host h = begin(flags[f]);
+        assert_int_equal(facts_of(h.device).fma, f ? GGUFX_FMA_F32 : GGUFX_FMA_F64);
+        for (size_t t = 0; t < 3; t++) {
+            matrix m = random_matrix(types[t], 37, 512, 0);
+            compare(&h, &m, one_column, 1, plain_mode, 1);
+        }
+        end(&h);
+    }
+}
+
+/* The sizes of the design: rows and columns as in large models. */
+static void test_sizes_of_models_have_the_processors_bits(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t rows, cols;
+    } few[] = {{37, 28672}, {4096, 1024}},
+      all[] = {{1, 256},   {1, 4096},  {1, 28672},  {3, 256},    {3, 28672},   {37, 256},
+               {37, 4096}, {37, 8192}, {37, 28672}, {4096, 256}, {4096, 1024}, {4096, 28672}};
+    for (size_t f = 0; f < (all_sizes ? 3 : 1); f++) {
+        host h = begin(fmas[f]);
+        for (size_t i = 0; !all_sizes && i < 2; i++) {
+            matrix m = random_matrix(GGUFX_TYPE_Q4_K, few[i].rows, few[i].cols, 0);
+            compare(&h, &m, one_column, 1, plain_mode, 1);
+        }
+        for (size_t t = 0; all_sizes && t < n_multiplied_types; t++) {
+            for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+                matrix m = random_matrix(multiplied_types[t], all[i].rows, all[i].cols, 0);
+                compare(&h, &m, three_columns, all[i].rows < 4096 ? 3 : 1, plain_mode, 1);
+            }
+        }
+        end(&h);
+    }
+}
+
+/* Larger than what a program may be bound to at once: 128 MiB by lavapipe. */
+static void test_a_matrix_beyond_the_range_of_a_binding(void **state) {
+    (void)state;
+    host h = begin(0);
+    matrix m = random_matrix(GGUFX_TYPE_F32, 4200, 8192, 0);
+    assert_true(m.n_bytes > (uint64_t)128 << 20);
+    compare(&h, &m, one_column, 1, plain_mode, 1);
+    end(&h);
+}
+
+/* Slices begin anywhere, also at odd bytes. */
+static void test_slices_have_the_processors_bits(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t type, dim;
+        uint64_t first, n;
+    } slices[] = {{GGUFX_TYPE_MXFP4, 0, 32, 96}, {GGUFX_TYPE_MXFP4, 0, 96, 96},
+                  {GGUFX_TYPE_Q4_0, 0, 64, 32},  {GGUFX_TYPE_Q4_0, 1, 3, 17},
+                  {GGUFX_TYPE_F16, 0, 1, 191},   {GGUFX_TYPE_BF16, 1, 22, 1}};
+    host h = begin(0);
+    for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++) {
+        matrix m = random_matrix(slices[i].type, 24, 192, 0);
+        ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
+        ggufx_tensor *a = NULL, *b = NULL;
+        assert_int_equal(
+            ggufx_tensor_slice(&a, here, slices[i].dim, slices[i].first, slices[i].n, NULL),
+            GGUFX_OK);
+        assert_int_equal(
+            ggufx_tensor_slice(&b, there, slices[i].dim, slices[i].first, slices[i].n, NULL),
+            GGUFX_OK);
+        ggufx_tensor_destroy(there); /* the slice keeps the memory */
+        assert_same_product(h.rt, h.device, b, a, 1, 0);
+        assert_same_product(h.rt, h.device, b, a, 5, GGUFX_MATMUL_BATCH_INVARIANT);
+        ggufx_tensor_destroy(b);
+        ggufx_tensor_destroy(a);
+        ggufx_tensor_destroy(here);
+        free_matrix(&m);
+    }
+    end(&h);
+}
+
+static void test_bytes_come_back(void **state) {
+    (void)state;
+    host h = begin(0);
+    matrix m = random_matrix(GGUFX_TYPE_Q6_K, 301, 2048, 0);
+    ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
+    uint8_t *bytes = malloc((size_t)m.n_bytes);
+    assert_int_equal(ggufx_tensor_download(bytes, (size_t)m.n_bytes, there, NULL), GGUFX_OK);
+    assert_memory_equal(bytes, m.data, m.n_bytes);
+    free(bytes);
+    ggufx_tensor_destroy(there);
+    ggufx_tensor_destroy(here);
+    free_matrix(&m);
+    end(&h);
+}
+
+static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
+    (void)state;
+    host h = begin(0);
+    const uint64_t used = facts_of(h.device).used_bytes;
+    /* More rows than any device has room for, of a mapping that nothing reads. */
+    const uint64_t ne[2] = {1 << 20, 1 << 20};
+    ggufx_tensor *here = NULL, *there = NULL;
+    ggufx_error error;
+    static uint8_t byte;
+    assert_int_equal(ggufx_tensor_wrap(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte,
+                                       (uint64_t)1 << 42, "w", NULL, NULL, NULL),
+                     GGUFX_OK);
+    assert_int_equal(ggufx_tensor_upload(&there, h.device, here, NULL, &error), GGUFX_E_MEMORY);
+    assert_null(there);
+    assert_non_null(strstr(error.message, "free"));
+    assert_int_equal(facts_of(h.device).used_bytes, used);
+    ggufx_tensor_destroy(here);
+    matrix m = random_matrix(GGUFX_TYPE_Q8_0, 5, 256, 0);
+    compare(&h, &m, one_column, 1, plain_mode, 1);
+    end(&h);
+}
+
+/* What the driver compiled is used by the next open, unless it is not what was stored. */
+typedef struct store {
+    uint8_t *data;
+    uint64_t n, n_stores;
+} store;
+
+static uint64_t load_programs(void *user, const char *key, void *out, uint64_t capacity) {
+    const store *s = user;
+    (void)key;
+    if (out && s->n) memcpy(out, s->data, (size_t)(capacity < s->n ? capacity : s->n));
+    return s->n;
+}
+
+static void store_programs(void *user, const char *key, const void *data, uint64_t n_bytes) {
+    store *s = user;
+    (void)key;
+    free(s->data);
+    s->data = malloc((size_t)n_bytes);
+    memcpy(s->data, data, (size_t)n_bytes);
+    s->n = n_bytes;
+    s->n_stores++;
+}
+
+static void test_compiled_programs_are_kept_or_refused(void **state) {
+    (void)state;
+    store s = {NULL, 0, 0};
+    ggufx_device_options options = vulkan_options(0);
+    options.cache_user = &s;
+    options.cache_load = load_programs;
+    options.cache_store = store_programs;
+    for (uint64_t round = 0; round < 6; round++) {
+        host h = {make_runtime(GGUFX_ISA_BEST, 1), NULL};
+        assert_int_equal(ggufx_device_open(&h.device, h.rt, device_id, &options, NULL), GGUFX_OK);
+        matrix m = random_matrix(GGUFX_TYPE_Q4_0, 3, 64, 0);
+        compare(&h, &m, one_column, 1, plain_mode, 1);
+        end(&h);
+        assert_int_equal(s.n_stores, round + 1);
+        assert_true(s.n > 32);
+        if (round == 1) s.data[s.n - 1] ^= 1;
+        if (round == 2) s.n -= 7;
+        if (round == 3) memset(s.data, 0xee, (size_t)s.n);
+        if (round == 4) s.n = 3;
+    }
+    free(s.data);
+}
+
+static void test_handles_go_in_any_order(void **state) {
+    (void)state;
+    for (unsigned order = 0; order < 6; order++) {
+        host h = begin(0);
+        matrix m = random_matrix(GGUFX_TYPE_Q4_0, 5, 256, 0);
+        ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
+        assert_same_product(h.rt, h.device, there, here, 1, 0);
+        unsigned left[3] = {0, 1, 2}, code = order;
+        for (unsigned n = 3; n > 0; n--) {
+            const unsigned at = code % n;
+            code /= n;
+            if (left[at] == 0) ggufx_device_destroy(h.device);
+            if (left[at] == 1) ggufx_runtime_destroy(h.rt);
+            if (left[at] == 2) ggufx_tensor_destroy(there);
+            left[at] = left[n - 1];
+        }
+        ggufx_tensor_destroy(here);
+        free_matrix(&m);
+    }
+}
+
+int main(int argc, char **argv) {
+    plugin_path = argc > 1 ? argv[1] : "";
+    const char *sizes = getenv("GGUFX_TEST_VULKAN");
+    all_sizes = sizes && strcmp(sizes, "all") == 0;
+    list_multiplied_types();
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    const ggufx_device_options options = vulkan_options(0);
+    ggufx_device_facts facts[8] = {{.struct_size = sizeof facts[0]}};
+    size_t n = 0;
+    ggufx_error error;
+    const ggufx_status status = ggufx_device_list(facts, 8, &n, rt, &options, &error);
+    ggufx_runtime_destroy(rt);
+    for (size_t i = 0; status == GGUFX_OK && i < n && !device_id[0]; i++) {
+        if (facts[i].flags & GGUFX_DEVICE_UNUSABLE) {
+            printf("%s: %s\n", facts[i].id, facts[i].reason);
+        } else {
+            snprintf(device_id, sizeof device_id, "%s", facts[i].id);
+            printf("%s: %s, %s\n", facts[i].id, facts[i].name, facts[i].driver);
+        }
+    }
+    if (!device_id[0]) return 77;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_device_is_exact),
+        cmocka_unit_test(test_products_of_a_token_have_the_processors_bits),
+        cmocka_unit_test(test_every_type_has_the_processors_bits),
+        cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
+        cmocka_unit_test(test_sizes_of_models_have_the_processors_bits),
+        cmocka_unit_test(test_a_matrix_beyond_the_range_of_a_binding),
+        cmocka_unit_test(test_slices_have_the_processors_bits),
+        cmocka_unit_test(test_bytes_come_back),
+        cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
+        cmocka_unit_test(test_compiled_programs_are_kept_or_refused),
+        cmocka_unit_test(test_handles_go_in_any_order),
+    };
+    const struct CMUnitTest once[] = {
+        cmocka_unit_test(test_the_device_is_exact),
+        cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
+        cmocka_unit_test(test_slices_have_the_processors_bits),
+        cmocka_unit_test(test_bytes_come_back),
+        cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
+        cmocka_unit_test(test_compiled_programs_are_kept_or_refused),
+        cmocka_unit_test(test_handles_go_in_any_order),
+    };
+    if (argc > 2 && strcmp(argv[2], "layers") == 0) return cmocka_run_group_tests(once, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
