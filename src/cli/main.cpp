@@ -64,6 +64,7 @@ static void add_verbs(Tool &tool) {
     add_selftest(tool);
     add_types(tool);
     add_cpu(tool);
+    add_devices(tool);
     add_version(tool);
     add_completion(tool);
     add_manual(tool);

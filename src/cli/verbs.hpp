@@ -14,6 +14,7 @@ void add_completion(Tool &tool);
 void add_convert(Tool &tool);
 void add_cpu(Tool &tool);
 void add_dequant(Tool &tool);
+void add_devices(Tool &tool);
 void add_diff(Tool &tool);
 void add_embed(Tool &tool);
 void add_extract(Tool &tool);

@@ -1,7 +1,8 @@
 // ggufx selftest: every kernel of every instruction set of this machine against the scalar one,
-// through the public API: equal bits or exit 6.
+// through the public API: equal bits or exit 6. Or those of a device.
 // SPDX-License-Identifier: MIT
 #include "bench/blocks.hpp"
+#include "floor/device.hpp"
 #include "floor/json.hpp"
 #include "floor/progress.hpp"
 #include "floor/signals.hpp"
@@ -17,11 +18,19 @@ namespace {
 struct SelftestOptions {
     std::vector<std::string> types;
     uint64_t seed = 1;
+    DeviceChoice device;
 };
 
+// An instruction set, or a device.
 struct Contender {
-    const char *name;
+    std::string name;
     Runtime rt;
+    Device device = nullptr;
+
+    std::string kernel(uint32_t type) const {
+        if (!device) return ggufx_runtime_kernel_name(rt.get(), type);
+        return std::string("fma: ") + fma_name(device_facts(device.get()));
+    }
 };
 
 struct Result {
@@ -73,10 +82,18 @@ static Inputs make_inputs(const ggufx_runtime *rt, const ggufx_type_facts &type,
     return in;
 }
 
-static std::vector<float> product(const ggufx_runtime *rt, const ggufx_type_facts &type,
-                                  const Case &c, const Inputs &in) {
-    const Tensor w = wrap_matrix(rt, type.id, c.n_cols, c.n_rows, in.row_stride,
-                                 in.weights.data() + 1, in.weights.size() - 1);
+static Tensor uploaded(const ggufx_device *device, const ggufx_tensor *w) {
+    ggufx_tensor *there = nullptr;
+    call(
+        [&](ggufx_error *error) { return ggufx_tensor_upload(&there, device, w, nullptr, error); });
+    return Tensor(there);
+}
+
+static std::vector<float> product(const ggufx_runtime *rt, const ggufx_device *device,
+                                  const ggufx_type_facts &type, const Case &c, const Inputs &in) {
+    Tensor w = wrap_matrix(rt, type.id, c.n_cols, c.n_rows, in.row_stride, in.weights.data() + 1,
+                           in.weights.size() - 1);
+    if (device) w = uploaded(device, w.get());
     ggufx_matmul_options options;
     ggufx_matmul_options_init(&options);
     options.flags = c.flags;
@@ -132,28 +149,37 @@ static void test_type(const ggufx_type_facts &type, const ggufx_runtime *scalar,
     Random random(seed + type.id);
     const size_t first = results.size();
     for (const Contender &c : contenders) {
-        results.push_back(
-            {type.name, c.name, ggufx_runtime_kernel_name(c.rt.get(), type.id), 0, 0, ""});
+        results.push_back({type.name, c.name, c.kernel(type.id), 0, 0, ""});
     }
     const std::vector<uint8_t> blocks = random_blocks(scalar, type, 97, Blocks::wild, random);
     const std::vector<float> values = decoded(scalar, type, blocks);
     for (size_t i = 0; i < contenders.size(); i++) {
+        if (contenders[i].device) continue; // they multiply, and no more
         note(results[first + i], same_bits(values, decoded(contenders[i].rt.get(), type, blocks)),
              "dequantize");
     }
     for (const Case &c : cases_of(type)) {
         check_interrupt();
         const Inputs in = make_inputs(scalar, type, c, random);
-        const std::vector<float> expected = product(scalar, type, c, in);
+        const std::vector<float> expected = product(scalar, nullptr, type, c, in);
         for (size_t i = 0; i < contenders.size(); i++) {
-            note(results[first + i],
-                 same_bits(expected, product(contenders[i].rt.get(), type, c, in)), c.text());
+            const Contender &other = contenders[i];
+            const bool same =
+                same_bits(expected, product(other.rt.get(), other.device.get(), type, c, in));
+            note(results[first + i], same, c.text());
         }
     }
 }
 
-static std::vector<Contender> make_contenders(const Globals &globals) {
+static std::vector<Contender> make_contenders(const Globals &globals, const DeviceChoice &choice) {
     std::vector<Contender> contenders;
+    if (choice.any()) {
+        Runtime rt = make_runtime(globals);
+        Device device = open_device(rt.get(), choice);
+        const std::string id = device_facts(device.get()).id;
+        contenders.push_back({id, std::move(rt), std::move(device)});
+        return contenders;
+    }
     const bool all = globals.isa == "all" || globals.isa == "best";
     for (const IsaName &isa : kIsaNames) {
         if (isa.isa == GGUFX_ISA_BEST || isa.isa == GGUFX_ISA_SCALAR) continue;
@@ -212,7 +238,7 @@ static int selftest(const Globals &globals, const SelftestOptions &options) {
         types.push_back(type_facts(type_from_name(name, "--type")));
     if (types.empty()) types = all_types();
     const Runtime scalar = try_runtime(GGUFX_ISA_SCALAR, 1);
-    const std::vector<Contender> contenders = make_contenders(globals);
+    const std::vector<Contender> contenders = make_contenders(globals, options.device);
     std::vector<Result> results;
     Progress progress(globals, "selftest");
     for (size_t i = 0; i < types.size(); i++) {
@@ -229,7 +255,9 @@ void add_selftest(Tool &tool) {
     Command sub = tool.app.add_command("selftest", "compare all kernels with the scalar ones");
     sub.option("--type", options->types, "only this type; default all").value("TYPE").repeatable();
     sub.option("--seed", options->seed, "of the random weights; default 1");
-    sub.examples("  ggufx selftest\n  ggufx selftest --isa avx2 --type q4_k");
+    add_device(sub, options->device);
+    sub.examples("  ggufx selftest\n  ggufx selftest --isa avx2 --type q4_k\n"
+                 "  ggufx selftest --device auto");
     tool.verbs.emplace_back(sub, [&tool, options] { return selftest(tool.globals, *options); });
 }
 

@@ -1,0 +1,26 @@
+// Devices that options name: --device, --plugins.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+
+namespace ggufx::cli {
+
+using Device = std::unique_ptr<ggufx_device, Destroyer<ggufx_device_destroy>>;
+
+struct DeviceChoice {
+    std::string id;      // "vulkan:0", "auto"; "" or "none": none
+    std::string plugins; // their folder, or one of them; "": beside the library
+
+    bool any() const { return !id.empty() && id != "none"; }
+};
+
+void add_plugins(Command &verb, DeviceChoice &choice); // --plugins
+void add_device(Command &verb, DeviceChoice &choice);  // --device, --plugins
+
+std::vector<ggufx_device_facts> list_devices(const ggufx_runtime *rt, const DeviceChoice &choice);
+Device open_device(const ggufx_runtime *rt, const DeviceChoice &choice, uint32_t flags = 0);
+ggufx_device_facts device_facts(const ggufx_device *device);
+const char *fma_name(const ggufx_device_facts &device); // how it calculates fma
+
+} // namespace ggufx::cli
