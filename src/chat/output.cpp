@@ -1,5 +1,5 @@
 // The stream of a model's output: see output.hpp. Each byte is looked at a bounded number of times,
-// and what may become a mark is held until it is known.
+// and what may become a mark is held until it is known. Long, as the states of one machine are in it.
 // SPDX-License-Identifier: MIT
 #include "chat/output.hpp"
 

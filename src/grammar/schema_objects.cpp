@@ -1,5 +1,6 @@
 // Objects of a schema: see schema_reader.hpp. Members come in the order in which schemas name them, then
-// those that none does; names are told apart by the patterns that match them.
+// those that none does; names are told apart by the patterns that match them. Long, as the rules of an
+// object share what is known of its members and classes of names.
 // SPDX-License-Identifier: MIT
 #include "grammar/schema_reader.hpp"
 
