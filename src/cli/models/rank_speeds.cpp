@@ -25,15 +25,11 @@ public:
     explicit Probe(unsigned threads) : threads_(threads), words_(kBytes / sizeof(uint64_t), 1) {}
 
     double bytes_per_second() {
-        double bytes = 0;
-        const double seconds = [&] {
-            double all = 0;
-            while (all < kSeconds) {
-                all += seconds_of([&] { read_all(); });
-                bytes += kBytes;
-            }
-            return all;
-        }();
+        double bytes = 0, seconds = 0;
+        while (seconds < kSeconds) {
+            seconds += seconds_of([&] { read_all(); });
+            bytes += kBytes;
+        }
         return bytes / seconds;
     }
 
