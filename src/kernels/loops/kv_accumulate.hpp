@@ -9,7 +9,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Integer values; Ready: of a page made ready.
+// Integer values; Ready: of a page made ready, of any kind of the same KvCodes::kForm.
 template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccumulateCodes {
     using F = typename V::Vf;
     using I = typename V::Vi;
@@ -94,7 +94,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
 
     template <unsigned First>
     static GGUFX_INLINE void add_halves(float *o, size_t stride, const C &codes, const Strip &s,
-                                        const Weights &w, const float *minimums,
+                                        const Weights &w, const float *minimums, int32_t offset,
                                         KvAheadLines &ahead) {
         I sums[Rows][kHalves][2];
 #pragma GCC unroll 4
@@ -102,7 +102,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
 #pragma GCC unroll 2
             for (unsigned i = 0; i < kHalves; i++) {
                 sums[r][i][0] = V::zero_i();
-                sums[r][i][1] = C::kOffset == 0 ? V::zero_i() : V::set1_i(-C::kOffset * w.sum[r]);
+                sums[r][i][1] = C::kUnsignedWeights ? V::zero_i() : V::set1_i(-offset * w.sum[r]);
             }
         strip_sums<First>(sums, codes, s, w, ahead);
 #pragma GCC unroll 4
@@ -147,8 +147,8 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
                 part};
     }
 
-    static void run(float *o, uint32_t d, const float *p, const uint8_t *page,
-                    const KvAhead &next) {
+    static GGUFX_INLINE void run(float *o, uint32_t d, const float *p, const uint8_t *page,
+                                 const KvMeaning &meaning, const KvAhead &next) {
         const KvLayout l = v_layout(kFormat, d);
         const size_t stride = kv_sum_floats(d);
         const C codes;
@@ -162,14 +162,16 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
             for (uint32_t i = 0;
                  (b == 0 || (!kFormat.vector_scale && b % some == 0)) && i < some && i < left; i++)
                 KvWeigher<V, Rows, C::kUnsignedWeights>::run(
-                    weights[i], p, scales + i * (kKvTokens * 2), kFormat.unit);
+                    weights[i], p, scales + i * (kKvTokens * 2), meaning.unit);
             const Weights &w = weights[kFormat.vector_scale ? 0 : b % some];
             if constexpr (kFormat.mins) sum_minimums(minimums, p, scales + (l.mins - l.scales));
             for (uint32_t part = 0; part < kParts; part++) {
                 const Strip s = strip_at(page, l, b, part);
-                add_halves<0>(o + b * kKvStrip, stride, codes, s, w, minimums, ahead);
+                add_halves<0>(o + b * kKvStrip, stride, codes, s, w, minimums, meaning.offset,
+                              ahead);
                 if constexpr (kHalves == 1)
-                    add_halves<1>(o + b * kKvStrip, stride, codes, s, w, minimums, ahead);
+                    add_halves<1>(o + b * kKvStrip, stride, codes, s, w, minimums, meaning.offset,
+                                  ahead);
             }
         }
     }
@@ -230,7 +232,8 @@ void kv_accumulate(float *o, uint32_t d, const float *p, const uint8_t *page, Kv
     if constexpr (kv_format(Kind).bits == 0)
         KvAccumulateFloats<V, Kind, Rows>::run(o, d, p, page, tokens, ahead);
     else
-        KvAccumulateCodes<V, Kind, Rows>::run(o, d, p, page, ahead);
+        KvAccumulateCodes<V, Kind, Rows>::run(o, d, p, page, KvCodes<V, Kind, true>::kMeaning,
+                                              ahead);
 }
 
 } // namespace

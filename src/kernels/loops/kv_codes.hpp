@@ -83,6 +83,18 @@ struct KvDecoder<V, Kind, Offset, High, KvStored::ready> {
     }
 };
 
+// What a loop over ready pages is compiled for, and what is left to tell kinds of one form apart:
+// value = fl(scale * unit) * (code - offset).
+struct KvForm {
+    bool mins, vector_scale, wide_query, unsigned_weights, no_offset, signed_codes;
+    unsigned short_steps;
+    bool operator==(const KvForm &) const = default;
+};
+struct KvMeaning {
+    float unit;
+    int32_t offset;
+};
+
 // A kind for one instruction set. Codes carry an offset (c + kOffset) where the dot product wants
 // unsigned ones; Values: of V, whose codes may stay signed when no scale is negative.
 // kPairs: what codes are multiplied with has 15 bits, and the set (V::kPairs) wants int16 instead
@@ -104,6 +116,14 @@ template <class V, KvKind Kind, bool Values, bool Ready = false> struct KvCodes 
     static constexpr KvStored kStored = Ready                      ? KvStored::ready
                                         : kTable && V::kLongTables ? KvStored::windows
                                                                    : KvStored::fields;
+    static constexpr KvMeaning kMeaning = {kFormat.unit, kOffset};
+    static constexpr KvForm kForm = {kFormat.mins,
+                                     kFormat.vector_scale,
+                                     !Values && kFormat.wide_query,
+                                     kUnsignedWeights,
+                                     kSigned,
+                                     V::template kSignedCodes<Kind> && !kPairs,
+                                     Values ? 1 : V::template kShortSteps<Kind>};
     KvDecoder<V, Kind, kOffset, kHigh, kStored> decoder;
 
     // Register t of eight. x: the stored one it lies in; last: the stored one in whose field Last

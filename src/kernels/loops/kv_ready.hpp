@@ -111,7 +111,7 @@ template <class V, KvKind Kind> struct KvScoreReady {
     }
 
     static GGUFX_INLINE void tile(float *out, const KvQuery &q, const KvLayout &l,
-                                  const uint8_t *page, uint32_t token) {
+                                  const uint8_t *page, uint32_t token, int32_t offset) {
         const uint32_t n_scales = kFormat.vector_scale ? 1 : l.strips;
         const uint8_t *codes[kTile], *scales[kTile];
         typename Score::Sums sums[kTile];
@@ -123,12 +123,13 @@ template <class V, KvKind Kind> struct KvScoreReady {
             scales[i] = page + l.scales + (size_t(g) * n_scales * kKvGroup + lane) * 2;
 #pragma GCC unroll 4
             for (unsigned r = 0; r < Rows; r++) s[i][r] = V::zero();
-            if constexpr (kFormat.vector_scale) Score::start(sums[i], q.q_sum);
+            if constexpr (kFormat.vector_scale) Score::start(sums[i], q.q_sum, offset);
         }
         for (uint32_t b = 0; b < l.strips; b++) {
             if constexpr (!kFormat.vector_scale)
 #pragma GCC unroll 4
-                for (unsigned i = 0; i < kTile; i++) Score::start(sums[i], q.q_sum + b * Rows);
+                for (unsigned i = 0; i < kTile; i++)
+                    Score::start(sums[i], q.q_sum + b * Rows, offset);
             add_strip(sums, codes, size_t(b) * (64 * kSteps),
                       q.q + size_t(b) * (kSteps * kPlanes * Rows * 4));
             if constexpr (!kFormat.vector_scale)
@@ -148,19 +149,46 @@ template <class V, KvKind Kind> struct KvScoreReady {
 };
 
 template <class V, KvKind Kind>
-void kv_score_ready(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
-                    const KvAhead &) {
+__attribute__((noinline)) void kv_score_form(float *s, const KvQuery &q, const uint8_t *page,
+                                             KvTokens tokens, int32_t offset) {
     using Score = KvScoreReady<V, Kind>;
     constexpr uint32_t wide = Score::kTile * V::kLanes;
     const KvLayout l = k_layout(Score::kFormat, q.d);
     for (uint32_t t = tokens.first / wide * wide; t < tokens.end; t += wide)
-        Score::tile(s + t, q, l, page, t);
+        Score::tile(s + t, q, l, page, t, offset);
+}
+
+template <class V, KvKind Kind>
+__attribute__((noinline)) void kv_accumulate_form(float *o, uint32_t d, const float *p,
+                                                  const uint8_t *page, const KvMeaning &meaning,
+                                                  const KvAhead &ahead) {
+    KvAccumulateCodes<V, Kind, kKvReadyRows, true>::run(o, d, p, page, meaning, ahead);
+}
+
+// ---- one loop per form --------------------------------------------------------------------------
+
+// The first kind of integers whose ready pages have the form of Kind's.
+template <class V, KvKind Kind, bool Values, KvKind Like = KvKind::q8_0>
+constexpr KvKind kv_first_like() {
+    if constexpr (KvCodes<V, Like, Values, true>::kForm == KvCodes<V, Kind, Values, true>::kForm)
+        return Like;
+    else
+        return kv_first_like<V, Kind, Values,
+                             static_cast<KvKind>(static_cast<uint32_t>(Like) + 1)>();
+}
+
+template <class V, KvKind Kind>
+void kv_score_ready(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
+                    const KvAhead &) {
+    kv_score_form<V, kv_first_like<V, Kind, false>()>(s, q, page, tokens,
+                                                      KvCodes<V, Kind, false, true>::kOffset);
 }
 
 template <class V, KvKind Kind>
 void kv_accumulate_ready(float *o, uint32_t d, const float *p, const uint8_t *page, KvTokens,
                          const KvAhead &ahead) {
-    KvAccumulateCodes<V, Kind, kKvReadyRows, true>::run(o, d, p, page, ahead);
+    kv_accumulate_form<V, kv_first_like<V, Kind, true>()>(
+        o, d, p, page, KvCodes<V, Kind, true, true>::kMeaning, ahead);
 }
 
 // ---- tables -------------------------------------------------------------------------------------

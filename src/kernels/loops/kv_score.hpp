@@ -9,7 +9,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Integer keys; Ready: of a page made ready.
+// Integer keys; Ready: of a page made ready, of any kind of the same KvCodes::kForm.
 template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScoreCodes {
     using F = typename V::Vf;
     using I = typename V::Vi;
@@ -25,15 +25,14 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
         I s[Rows][kPlanes][kSplit];
     };
 
-    static GGUFX_INLINE void start(Sums &sums, const int32_t *q_sum) {
+    static GGUFX_INLINE void start(Sums &sums, const int32_t *q_sum, int32_t offset = C::kOffset) {
 #pragma GCC unroll 4
         for (unsigned r = 0; r < Rows; r++) {
 #pragma GCC unroll 2
             for (unsigned p = 0; p < kPlanes; p++)
 #pragma GCC unroll 2
                 for (unsigned c = 0; c < kSplit; c++) sums.s[r][p][c] = V::zero_i();
-            if constexpr (C::kOffset != 0)
-                sums.s[r][kPlanes - 1][0] = V::set1_i(-C::kOffset * q_sum[r]);
+            if constexpr (!C::kSigned) sums.s[r][kPlanes - 1][0] = V::set1_i(-offset * q_sum[r]);
         }
     }
 
