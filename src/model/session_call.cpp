@@ -75,6 +75,7 @@ public:
         float *logits;           // [sum of n_logits][n_vocab]
         float *hidden = nullptr; // [sum of n_hidden][n_embd]
         ProductWatcher *products = nullptr;
+        bool keeps_stream = false; // of all rows of the last batch, for Session::project
     };
     Call(Session &session, const BatchItem *items, size_t n_items, const Options &options)
         : session_(session), items_(items), n_items_(n_items), options_(options),
@@ -169,8 +170,8 @@ Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *w
     Runner run = session_.runner(options);
     run.watch(watcher, &poll_);
     run.watch(options_.products);
-    Status status = run.forward(session_.rows_, failure);
-    if (status == Status::ok) status = run.project(out_, session_.rows_, failure);
+    Status status = options_.keeps_stream ? run.forward(session_.rows_, failure)
+                                          : run.predict(out_, session_.rows_, failure);
     status = run.settle(session_.rows_, status, failure);
     if (status != Status::ok) return status;
     const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_.size();
@@ -401,7 +402,7 @@ Status Session::advance(const int32_t *tokens, size_t n, Failure *failure,
     has_logits_ = false;
     const BatchItem item = {.tokens = tokens, .n = n};
     return Call(*this, &item, 1,
-                {matmul_, watchers.progress, {}, nullptr, nullptr, watchers.products})
+                {matmul_, watchers.progress, {}, nullptr, nullptr, watchers.products, true})
         .run(failure);
 }
 

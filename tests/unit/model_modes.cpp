@@ -1,7 +1,9 @@
 // Modes of the products, for every architecture with weights of 8 bits: how near they are to each
-// other, and that bits depend on neither instruction set, threads nor executor. Reads
+// other, and that bits depend on neither instruction set, threads, executor nor which rows are
+// wanted. Reads
 // ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
 // SPDX-License-Identifier: MIT
+#include "batch_calls.hpp"
 #include "machines.hpp"
 #include "tiny_files.hpp"
 
@@ -83,6 +85,26 @@ public:
         size_t calls = 0;
         return session.decode(tokens, [&] { return calls++ ? 1 : kPrompt; });
     }
+    // Whether the last row of a call has the bits that it has where hidden states of all rows are
+    // wanted: calls of a few tokens are dot products, longer ones tiles.
+    bool last_rows_agree(const Mode &mode) const {
+        const size_t lengths[] = {1, 2, 3, 5, kTokens - 11};
+        const Ids tokens = random_ids(kTokens, n_vocab(), 22);
+        Session all(model_, mode), last(model_, mode);
+        const int32_t *next = tokens.data();
+        for (const size_t n : lengths) {
+            Call call;
+            call.items = {make_item(0, GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_EMBED, next, n)};
+            call.flags = mode.matmul_flags;
+            ggufx_error error;
+            must(call.run(all.handle(), facts_of(model_), nullptr, &error), error, "decode_batch");
+            must(ggufx_session_decode(last.handle(), next, n, nullptr, &error), error, "decode");
+            if (memcmp(last.logits().data(), call.logits.data(), n_vocab() * sizeof(float)) != 0)
+                return false;
+            next += n;
+        }
+        return true;
+    }
 
 private:
     ggufx_file *file_ = nullptr;
@@ -133,6 +155,14 @@ void test_accuracy(const TinyFile &file, const Quantized &model) {
     printf("%s: NMSE %.2g with 15 bits, %.2g with 8\n", file.name.c_str(), far, farther);
 }
 
+void test_last_rows(const TinyFile &file, const Quantized &model) {
+    constexpr uint32_t kProducts[] = {GGUFX_MATMUL_F32, 0, GGUFX_MATMUL_TILES,
+                                      GGUFX_MATMUL_BATCH_INVARIANT};
+    for (const uint32_t flags : kProducts)
+        CHECK(model.last_rows_agree({flags, GGUFX_KV_F32, GGUFX_KV_F32}),
+              "%s, products %u: a row alone has other bits", file.name.c_str(), flags);
+}
+
 void test_bits(const TinyFile &file, const std::string &path, const Machines &all) {
     const Quantized first(path, all[0]->runtime);
     std::vector<std::unique_ptr<Quantized>> others;
@@ -162,7 +192,9 @@ int main() {
     const std::vector<TinyFile> files = tiny_files();
     for (size_t i = 0; i < files.size(); i++) {
         const std::string path = quantized(files[i]);
-        test_accuracy(files[i], Quantized(path, g_runtime));
+        const Quantized model(path, g_runtime);
+        test_accuracy(files[i], model);
+        test_last_rows(files[i], model);
         if (i % test_step() == 0) test_bits(files[i], path, all);
         temporary_clean();
     }

@@ -381,9 +381,7 @@ public:
                        .positions = nullptr,
                        .position = static_cast<int32_t>(first),
                        .n_logits = some});
-            status = run.forward(rows_, &failure);
-            if (status == Status::ok)
-                status = run.project({logits.data() + done * n_vocab, nullptr}, rows_, &failure);
+            status = run.predict({logits.data() + done * n_vocab, nullptr}, rows_, &failure);
         }
         CHECK(status == Status::ok, "decode: %s", failure.message);
         caches_.commit(sequence, n);

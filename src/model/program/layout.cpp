@@ -3,6 +3,7 @@
 #include "model/program/program.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace ggufx::model {
 
@@ -10,6 +11,22 @@ namespace {
 
 bool is_rows(const Step &step) {
     return std::visit([](const auto &s) { return s.kRows; }, step);
+}
+
+template <class S, class... Of> constexpr bool kIsOneOf = (std::is_same_v<S, Of> || ...);
+
+bool looks_around(const Step &step) {
+    return std::visit(
+        []<class S>(const S &) {
+            return kIsOneOf<S, step::Attend, step::Conv, step::Delta, step::Scan, step::ScanEach,
+                            step::Pool, step::Embed, step::Angles, step::Temperature>;
+        },
+        step);
+}
+bool counts_rows(const Step &step) {
+    return std::visit(
+        []<class S>(const S &) { return kIsOneOf<S, step::ExpertProduct, step::HeadProduct>; },
+        step);
 }
 
 bool begins_part(const Program &p, uint32_t step) {
@@ -43,6 +60,19 @@ void make_groups(Program &p) {
         }
     }
     find_ends_of_parts(p);
+}
+
+void find_rows_alone(Program &p) {
+    const uint32_t end = p.end_group(PartKind::body);
+    for (uint32_t g = 0; g < end; g++) {
+        bool around = false, counts = false;
+        for (uint32_t i = p.groups[g].first; i < p.groups[g].end; i++) {
+            around |= looks_around(p.steps[i]);
+            counts |= counts_rows(p.steps[i]);
+        }
+        if (around) p.alone_group = g + 1;
+        p.alone_counts = counts || (p.alone_counts && !around);
+    }
 }
 
 void find_uses(Program &p) {
@@ -128,6 +158,7 @@ uint64_t Program::memory_bytes() const {
 void lay_out(Program &p) {
     const HostAllocator<uint32_t> allocator(p.steps.get_allocator().host());
     make_groups(p);
+    find_rows_alone(p);
     find_uses(p);
     p.slots[p.stream.slot].last = static_cast<uint32_t>(p.groups.size()); // projected any time
     Vector<uint32_t> order(allocator), live(allocator);

@@ -111,6 +111,10 @@ struct Program {
     Vector<Step> steps;
     Vector<Group> groups;
     Part parts[kParts];
+    // The group of the body behind which no step looks at other rows or at a row's place; whether
+    // there the bits of a row depend on how many go the same way (experts).
+    uint32_t alone_group = 0;
+    bool alone_counts = false;
     uint32_t first_layer_step = 0;
     Vector<uint32_t> layer_ends; // steps behind the last of each layer
     Vector<SlotInfo> slots;

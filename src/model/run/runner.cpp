@@ -26,6 +26,8 @@ Runner::Runner(const Program &program, const matmul::Engine &engine, const Cache
                .adapter_scratch = memory.adapter_scratch,
                .n_adapter_scratch = memory.n_adapter_scratch} {}
 
+namespace {
+
 Status run_group(const Context &c, const Group &group, Failure *failure) {
     const Vector<Step> &steps = c.program.steps;
     if (!group.rows) return run_batch(c, steps[group.first], failure);
@@ -35,8 +37,6 @@ Status run_group(const Context &c, const Group &group, Failure *failure) {
         });
     return executor_failed(status, failure);
 }
-
-namespace {
 
 // What this rank has come to by itself goes into the first message among the groups that follow.
 Status tell_others(const Context &c, uint32_t group, uint32_t end, Status own, Failure *failure) {
@@ -49,22 +49,37 @@ Status tell_others(const Context &c, uint32_t group, uint32_t end, Status own, F
     return own; // Runner::settle does
 }
 
+// Groups of the body, of no rows maybe: layers end all the same.
+class Body {
+public:
+    explicit Body(LayerWatcher *layers) : layers_(layers) {}
+    Status run(const Context &c, uint32_t end, Failure *failure) {
+        Status status = Status::ok;
+        while (next_ < end && status == Status::ok) {
+            const Group &group = c.program.groups[next_++];
+            if (c.n > 0) status = run_group(c, group, failure);
+            if (status == Status::ok && group.ends_layer) status = end_layer(c, failure);
+        }
+        if (status == Status::ok) return status;
+        return tell_others(c, next_, end, status, failure);
+    }
+
+private:
+    Status end_layer(const Context &c, Failure *failure) {
+        const Status status = c.n > 0 ? adapt_layer(c, layer_, failure) : Status::ok;
+        if (status == Status::ok && layers_) return layers_->layer_done(layer_++, failure);
+        layer_++;
+        return status;
+    }
+
+    LayerWatcher *layers_;
+    uint32_t next_ = 0, layer_ = 0;
+};
+
 } // namespace
 
 Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure) {
-    uint32_t layer = 0;
-    Status status = Status::ok;
-    const uint32_t end = c.program.end_group(PartKind::body);
-    uint32_t i = 0;
-    while (i < end && status == Status::ok) {
-        const Group &group = c.program.groups[i++];
-        status = run_group(c, group, failure);
-        if (status != Status::ok || !group.ends_layer) continue;
-        status = adapt_layer(c, layer, failure);
-        if (status == Status::ok && layers) status = layers->layer_done(layer, failure);
-        layer++;
-    }
-    return status == Status::ok ? status : tell_others(c, i, end, status, failure);
+    return Body(layers).run(c, c.program.end_group(PartKind::body), failure);
 }
 
 Status run_part(const Context &c, PartKind part, Failure *failure) {
@@ -106,22 +121,11 @@ void Runner::take_hidden(float *out, const BatchRows &rows) {
     }
 }
 
-// Rows next to each other make one product. Those of one run are so already.
-Status Runner::project(const Outputs &out, BatchRows &rows, Failure *failure) {
-    const Vector<uint32_t> &wanted = rows.wanted();
-    const size_t n = wanted.size();
-    if (n == 0) return Status::ok;
-    const View &stream = context_.program.stream;
-    rows.set(context_);
-    const bool side_by_side = wanted[n - 1] - wanted[0] == n - 1;
-    context_.stream_row = side_by_side ? wanted[0] : 0;
-    for (size_t i = 0; i < n && !side_by_side; i++)
-        if (wanted[i] != i)
-            memcpy(context_.at(stream, i), context_.at(stream, wanted[i]),
-                   stream.width * sizeof(float));
+// The wanted rows stand first in the stream.
+Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failure) {
     context_.logits = out.logits;
-    context_.batch_rows = wanted.data();
-    context_.n = n;
+    context_.batch_rows = rows.wanted().data();
+    context_.n = rows.wanted().size();
     const Status status = run_part(context_, PartKind::hidden, failure);
     if (status != Status::ok) return status;
     if (!rows.of_hidden().empty()) take_hidden(out.hidden, rows);
@@ -130,6 +134,50 @@ Status Runner::project(const Outputs &out, BatchRows &rows, Failure *failure) {
     if (context_.n == 0) return status;
     owes_logits_ = false;
     return run_part(context_, PartKind::logits, failure);
+}
+
+// Behind the last step that looks at other rows those of which nothing is wanted need not go on, if
+// nobody looks on and the others keep their bits: experts count rows, and so do adapters.
+bool Runner::may_leave_rows(size_t n_wanted) const {
+    const matmul::Options &options = context_.options;
+    const bool counts = context_.program.alone_counts || context_.adapter_scratch;
+    return n_wanted < context_.n && !context_.products &&
+           (options.batch_invariant || options.tiles || !counts);
+}
+
+// What is in use between groups, of the wanted rows, to the front.
+void Runner::gather(const Vector<uint32_t> &wanted, uint32_t group) {
+    const Program &program = context_.program;
+    for (uint32_t s = 0; s < program.slots.size(); s++) {
+        const SlotInfo &slot = program.slots[s];
+        if (slot.outside || slot.first >= group || slot.last < group) continue;
+        const View whole = {s, 0, slot.width};
+        for (size_t i = 0; i < wanted.size(); i++)
+            if (wanted[i] != i)
+                memcpy(context_.at(whole, i), context_.at(whole, wanted[i]),
+                       slot.width * sizeof(float));
+    }
+}
+
+// The products of few rows are those of tiles, as they would be of all.
+Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
+    rows.set(context_);
+    owes_logits_ = !rows.of_logits().empty();
+    const Program &program = context_.program;
+    const size_t n = context_.n, n_wanted = rows.wanted().size();
+    const uint32_t end = program.end_group(PartKind::body);
+    const uint32_t alone = may_leave_rows(n_wanted) ? program.alone_group : end;
+    Body body(layers_);
+    Status status = body.run(context_, alone, failure);
+    Context rest = context_;
+    rest.batch_rows = rows.wanted().data();
+    rest.n = n_wanted;
+    rest.options.tiles |= n >= matmul::kTileColumns && !rest.options.batch_invariant;
+    if (status != Status::ok)
+        return n_wanted > 0 ? tell_others(rest, alone, end, status, failure) : status;
+    gather(rows.wanted(), alone);
+    status = body.run(rest, end, failure);
+    return status == Status::ok && n_wanted > 0 ? project(out, rows, failure) : status;
 }
 
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {

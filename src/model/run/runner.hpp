@@ -16,9 +16,8 @@ protected:
     ~LayerWatcher() = default;
 };
 
-// The groups of a batch in turn: one, those of the layers, those of another part. A rank that fails
-// goes on to the message that it owes the others next.
-Status run_group(const Context &c, const Group &group, Failure *failure);
+// The groups of a batch in turn: those of the layers, those of another part. A rank that fails goes
+// on to the message that it owes the others next.
 Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure); // may be null
 Status run_part(const Context &c, PartKind part, Failure *failure);
 
@@ -47,20 +46,23 @@ public:
 
     // The stream of the rows, which are appended to their sequences in the caches.
     Status forward(BatchRows &rows, Failure *failure);
-
     // logits [n][n_vocab] of rows row .. row + n - 1 of the batch that ran last.
     Status project(float *logits, BatchRows &rows, size_t row, size_t n, Failure *failure);
-    // What is wanted of the batch that ran last, whose stream is gone then: logits [rows][n_vocab],
-    // hidden [rows][n_embd].
+
+    // Both, of what is wanted of the rows: logits [rows][n_vocab], hidden [rows][n_embd]. No stream
+    // is left of the others.
     struct Outputs {
         float *logits, *hidden;
     };
-    Status project(const Outputs &out, BatchRows &rows, Failure *failure);
-    // After both, whatever came of them on this rank: what has come of them on all.
+    Status predict(const Outputs &out, BatchRows &rows, Failure *failure);
+    // After either, whatever came of them on this rank: what has come of them on all.
     Status settle(const BatchRows &rows, Status own, Failure *failure);
 
 private:
     void take_hidden(float *out, const BatchRows &rows);
+    Status project(const Outputs &out, const BatchRows &rows, Failure *failure);
+    bool may_leave_rows(size_t n_wanted) const;
+    void gather(const Vector<uint32_t> &wanted, uint32_t group);
 
     Context context_;
     LayerWatcher *layers_ = nullptr;
