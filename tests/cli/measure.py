@@ -182,6 +182,11 @@ class Bench(tool.Case):
             found = base.execute("SELECT test, model, n_prompt, tps > 0 FROM bench_model")
             self.assertEqual(found.fetchall(),
                              [("pp4", tool.MODEL, 4, 1), ("pp5", tool.MODEL, 5, 1)])
+        array = json.loads(self.ok(*args, "--format", "json"))
+        lines = [json.loads(line) for line in self.ok(*args, "--format", "jsonl").splitlines()]
+        for rows in (array, lines):
+            self.assertEqual([(row["test"], row["model"], row["n_prompt"]) for row in rows],
+                             [("pp4", tool.MODEL, 4), ("pp5", tool.MODEL, 5)])
         rows = self.ok(*args, "--format", "md").decode().splitlines()
         self.assertTrue(len(rows) == 4 and all(row.startswith("|") for row in rows), rows)
 

@@ -15,7 +15,7 @@ namespace ggufx::cli {
 
 namespace {
 
-enum class Format { table, markdown, csv, sql };
+enum class Format { table, markdown, csv, json, jsonl, sql };
 
 struct ModelOptions {
     std::string model;
@@ -228,7 +228,9 @@ public:
     }
 
     void take(const Json &line) {
-        if (globals_.json) return print_json_line(out_, line);
+        if (globals_.json || format_ == Format::jsonl) return print_json_line(out_, line);
+        if (format_ == Format::json)
+            return out_.write((n_rows_++ == 0 ? "[\n" : ",\n") + line.dump());
         if (format_ == Format::csv) return print_csv(out_, line, n_rows_++ == 0);
         if (format_ == Format::sql) return print_sql(out_, line, "bench_model", n_rows_++ == 0);
         const auto cell = [&](const char *key) { return field_text(*line.find(key)); };
@@ -246,6 +248,7 @@ public:
             table_.print_markdown(out_);
         else if (!table_.empty())
             table_.print(out_, make_style(globals_, out_));
+        if (format_ == Format::json && n_rows_ > 0) out_.write("\n]\n");
         out_.finish();
     }
 
@@ -306,7 +309,8 @@ void add_tests(Command &sub, ModelOptions &options) {
         .value("FILE");
     Option text = sub.choice(
         "--text", {"random", "repeat"}, [&options](size_t index) { options.repeats = index == 1; },
-        "ids that are computed: drawn, or with spans of before; default random");
+        "ids that are computed: drawn, or spans of 60 of before with a few new ones after each; "
+        "default random");
     sub.option("--text-file", options.text_file, "ids of this text in place of drawn ones")
         .value("FILE")
         .excludes(text);
@@ -337,9 +341,9 @@ void add_bench_model(Tool &tool, Command &bench) {
         .list()
         .one_of(modes);
     sub.choice(
-        "--format", {"table", "md", "csv", "sql"},
+        "--format", {"table", "md", "csv", "json", "jsonl", "sql"},
         [options](size_t index) { options->format = static_cast<Format>(index); },
-        "how rows are printed (--json: lines); default table");
+        "how rows are printed (json: one array; jsonl: lines, as --json); default table");
     add_model_options(sub, options->making);
     add_group_options(sub, options->making.group);
     sub.examples(

@@ -32,10 +32,10 @@ TextIds random_text(size_t n, uint32_t n_vocab) {
 }
 
 TextIds repeating_text(size_t n, uint32_t n_vocab) {
-    constexpr size_t kSpan = 20;
+    constexpr size_t kSpan = 60;
     Random random(2);
     TextIds ids = random_text(n, n_vocab);
-    for (size_t i = 2 * kSpan; i + kSpan <= n; i += kSpan + 10 + random.next() % 30)
+    for (size_t i = kSpan + 10; i + kSpan <= n; i += kSpan + 3 + random.next() % 8)
         std::copy_n(ids.begin() + static_cast<ptrdiff_t>(random.next() % (i - kSpan)), kSpan,
                     ids.begin() + static_cast<ptrdiff_t>(i));
     return ids;

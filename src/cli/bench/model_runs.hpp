@@ -43,7 +43,7 @@ struct ModelCase {
 // The ids of a test, whatever a model would choose.
 using TextIds = std::vector<int32_t>;
 TextIds random_text(size_t n, uint32_t n_vocab);
-// Every 30th to 60th place goes on with 20 tokens of before.
+// Spans of 60 tokens of before, and 3 to 10 new ones after each: a text that is edited.
 TextIds repeating_text(size_t n, uint32_t n_vocab);
 
 struct Rates {
