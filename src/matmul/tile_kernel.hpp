@@ -33,7 +33,7 @@ namespace {
 constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
                kPackCost = {3000, 300};
 // A value of the weights once per tile, whatever the columns: more than half of the time for 8.
-constexpr Cost kUnpackNone = {0, 0}, kUnpackPrecise = {0, 100}, kUnpackF32 = {0, 300};
+constexpr Cost kUnpack = {0, 40}, kUnpackPrecise = {0, 100}, kUnpackF32 = {0, 300};
 
 inline TileKernel tile_kernel_for(const Call &call, uint32_t type) {
     const bool f32 = call.f32(type);
@@ -43,7 +43,7 @@ inline TileKernel tile_kernel_for(const Call &call, uint32_t type) {
             : call.gemm(type, &layer);
     const bool precise = call.options.precise;
     const Cost &cost = f32 ? kCostF32 : precise ? kCostPrecise : kCost;
-    const Cost &unpack = f32 ? kUnpackF32 : precise ? kUnpackPrecise : kUnpackNone;
+    const Cost &unpack = f32 ? kUnpackF32 : precise ? kUnpackPrecise : kUnpack;
     // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): scalar has all types
     return {gemm, cost.of(*layer), unpack.of(*layer), kPackCost.of(*layer),
             gemm->bytes(32, 1) == 0};

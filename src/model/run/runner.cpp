@@ -31,10 +31,12 @@ namespace {
 Status run_group(const Context &c, const Group &group, Failure *failure) {
     const Vector<Step> &steps = c.program.steps;
     if (!group.rows) return run_batch(c, steps[group.first], failure);
-    const Status status =
-        for_rows(c.host(), c.n, static_cast<size_t>(group.values), [&](size_t row) {
-            for (uint32_t i = group.first; i < group.end; i++) run_row(c, steps[i], row);
-        });
+    constexpr uint64_t kValuePs = 500; // of what a row touches
+    const Status status = for_rows(c.host(), c.n, static_cast<size_t>(group.values),
+                                   c.options.progress, group.values * kValuePs, [&](size_t row) {
+                                       for (uint32_t i = group.first; i < group.end; i++)
+                                           run_row(c, steps[i], row);
+                                   });
     return executor_failed(status, failure);
 }
 

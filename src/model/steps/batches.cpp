@@ -209,7 +209,10 @@ Status run(const Context &c, const step::Attend &s, Failure *failure) {
 } // namespace
 
 Status executor_failed(Status status, Failure *failure) {
-    return status == Status::ok ? status : set_failure(failure, status, {}, "the executor failed");
+    if (status == Status::ok) return status;
+    return set_failure(failure, status, {},
+                       status == Status::cancelled ? "the progress callback cancelled the call"
+                                                   : "the executor failed");
 }
 
 Status run_batch(const Context &c, const Step &step, Failure *failure) {

@@ -134,9 +134,11 @@ Status for_states(const Context &c, size_t heads, size_t rows, size_t n, Failure
                   const Body &body) {
     constexpr size_t kRows = 24; // of which some kernels take three at a time, others four
     const size_t cuts = (rows + kRows - 1) / kRows, per_part = heads * cuts;
-    const size_t tokens = c.n / c.n_parts + 1;
-    const Status status =
-        for_rows(c.host(), c.n_parts * per_part, tokens * kRows * n * 4, [&](size_t task) {
+    constexpr uint64_t kValuePs = 40; // a value of the state, with a token
+    const size_t values = (c.n / c.n_parts + 1) * kRows * n * 4;
+    const Status status = for_rows(
+        c.host(), c.n_parts * per_part, values, c.options.progress, values * kValuePs,
+        [&](size_t task) {
             const size_t head = task % per_part / cuts, first = task % cuts * kRows;
             body(task / per_part, head, first, rows - first < kRows ? rows - first : kRows);
         });
