@@ -12,6 +12,11 @@ namespace {
 constexpr int kMostPlaces = 8;
 constexpr uint64_t kMostMatch = 64;
 
+// What is worth guessing where so many tokens match: three of a few, else a third of the match.
+size_t worth_guessing(uint64_t n_matched) {
+    return static_cast<size_t>(std::max<uint64_t>(n_matched / 3, 3));
+}
+
 uint32_t table_size(uint32_t n_context) {
     uint32_t n = 64;
     while (n < n_context) n *= 2; // n_context is below 2^31
@@ -45,17 +50,14 @@ void Lookup::extend(const TextIds &text) {
     n_known_ = text.n;
 }
 
-// The end of the run, before that of the text, that has most tokens in common with it; 0: none.
-uint64_t Lookup::best_place(const TextIds &text) {
-    uint64_t best = 0, longest = n_match_ - 1;
+// The run, ending before the text does, that has most tokens in common with its end.
+Lookup::Match Lookup::best_match(const TextIds &text) {
+    Match best = {0, n_match_ - 1};
     uint64_t end = *head(text, text.size());
     for (int i = 0; i < kMostPlaces && end; i++) {
         uint64_t n = 0;
         while (n < kMostMatch && n < end && text[end - 1 - n] == text[text.size() - 1 - n]) n++;
-        if (n > longest) {
-            longest = n;
-            best = end;
-        }
+        if (n > best.length) best = {end, n};
         end = before_[end];
     }
     return best;
@@ -65,13 +67,14 @@ uint64_t Lookup::best_place(const TextIds &text) {
 size_t Lookup::guess(int32_t *out, size_t most, const TextIds &text) {
     extend(text);
     if (text.size() < n_match_) return 0;
-    const uint64_t place = best_place(text);
-    if (place == 0) return 0;
-    for (size_t i = 0; i < most; i++) {
-        const uint64_t at = place + i;
+    const Match match = best_match(text);
+    if (match.end == 0) return 0;
+    const size_t n = std::min(most, worth_guessing(match.length));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t at = match.end + i;
         out[i] = at < text.size() ? text[at] : out[at - text.size()];
     }
-    return most;
+    return n;
 }
 
 } // namespace ggufx::model

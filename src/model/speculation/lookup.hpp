@@ -25,16 +25,19 @@ public:
 
     // Forget all: the text is another one.
     void clear();
-    // At most `most` tokens that may follow; how many. The text is that of the call before, with
+    // At most `most` tokens that may follow, more where more of the text matches; how many. The text is that of the call before, with
     // `last` in its row, and goes on. Linear in what is new.
     size_t guess(int32_t *out, size_t most, const TextIds &text);
 
     uint64_t bytes() const { return (heads_.size() + before_.size()) * sizeof(uint32_t); }
 
 private:
+    struct Match {
+        uint64_t end, length; // 0: none
+    };
     uint32_t *head(const TextIds &text, uint64_t end); // of the n_match tokens before `end`
     void extend(const TextIds &text);
-    uint64_t best_place(const TextIds &text);
+    Match best_match(const TextIds &text);
 
     uint32_t n_match_;
     uint64_t n_known_ = 0;    // tokens of the text that are in the table
