@@ -95,6 +95,13 @@ class Usage(tool.Case):
                 self.assertIn(b"the variable GGUFX_" + name.encode(), result.stderr)
             self.assertEqual(with_variables("cpu", **{"GGUFX_" + name: ""}).returncode, 0)
 
+    def test_caches_are_measured_whatever_their_type(self):
+        """In room for the caches alone."""
+        pairs = ["f16", "bf16", "q8_0", "iq4_nl", "gx4", "gx3/tq3_0"]
+        out = self.ok("bench", "kv", "--types", ",".join(pairs), "--kv", "2100", "-r", "1", "-t", "1", "--cache", "cpu", "--json")
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([row["k"] for row in rows], [pair.partition("/")[0] for pair in pairs])
+
     def test_no_other_variable_is_read(self):
         options = set(re.findall(r"--([a-z][\w-]*)", self.ok("manual").decode().replace("\\", "")))
         self.assertGreater(len(options), 80)

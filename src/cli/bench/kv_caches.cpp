@@ -11,7 +11,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kAppend = 2048; // tokens at a time
+constexpr size_t kAppend = 64; // tokens at a time: more need room for pages in both forms
 constexpr double kFillSeconds = 8;
 
 } // namespace
