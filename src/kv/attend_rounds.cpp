@@ -5,6 +5,8 @@
 
 #include "base/fpenv.hpp"
 
+#include <algorithm>
+
 namespace ggufx::kv {
 
 namespace {
@@ -48,23 +50,42 @@ void set_visible(const AttendCall &call, const Track &track, size_t query, Row &
 
 } // namespace
 
+// Row `row` of a head's groups: queries of a set, those of each with the heads that share its keys.
+static void find_row(const AttendCall &call, size_t set, uint32_t kv_head, size_t row, Row &out) {
+    const Config &c = call.state->config;
+    const uint32_t ratio = call.ratio();
+    out.query = set * call.n_queries + row / ratio;
+    out.head = size_t(kv_head) * ratio + row % ratio;
+    out.q = call.q + (out.query * c.n_q_heads + out.head) * c.head_dim_k;
+}
+
+// Pieces of rows that are far apart: no processor sees the next ones coming.
+static void fetch_rows(const AttendCall &call, size_t set, uint32_t kv_head, size_t first,
+                       size_t end) {
+    const uint32_t n = call.state->config.head_dim_k, line = 64 / sizeof(float);
+    Row row;
+    for (; first < end; first++) {
+        find_row(call, set, kv_head, first, row);
+        for (uint32_t i = 0; i < n; i += line) __builtin_prefetch(row.q + i);
+    }
+}
+
 void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local) {
     const Config &c = call.state->config;
     const size_t per_head = call.groups_per_head(), per_set = per_head * c.n_kv_heads;
     const size_t set = index / per_set, first = index % per_head * kRows;
-    const uint32_t ratio = call.ratio();
-    const size_t left = call.n_queries * ratio - first;
+    const size_t n_rows = call.n_queries * call.ratio(), left = n_rows - first;
     group.track = &call.state->track(call.layer_index, call.sequences[set]);
     group.kv_head = static_cast<uint32_t>(index % per_set / per_head);
     group.n_rows = static_cast<uint32_t>(left < kRows ? left : kRows);
     group.width = group.n_rows == 3 ? 4 : group.n_rows;
     for (uint32_t r = 0; r < group.n_rows; r++) {
         Row &row = group.rows[r];
-        row.query = set * call.n_queries + (first + r) / ratio;
-        row.head = size_t(group.kv_head) * ratio + (first + r) % ratio;
-        row.q = call.q + (row.query * c.n_q_heads + row.head) * c.head_dim_k;
+        find_row(call, set, group.kv_head, first + r, row);
         set_visible(call, *group.track, row.query, row);
     }
+    fetch_rows(call, set, group.kv_head, std::min(first + kRows, n_rows),
+               std::min(first + 2 * kRows, n_rows));
     clear_sums(group.total);
     const Track &track = *group.track;
     const int32_t delta = track.n_pages ? track.pages[track.n_pages - 1].delta : 0;
