@@ -42,6 +42,7 @@ GROUPS = [
     ("DEVICE_ALLOW_BOUNDED", "DeviceOptions", "u32", True, "Flags of opening a device"),
     ("DEVICE_FMA_", "DeviceOptions", "u32", True, "Flags of opening a device"),
     ("DEVICE_", "DeviceFlags", "u32", True, "Properties of a device"),
+    ("VULKAN_", "VulkanFeatures", "u32", True, "What the owner of a VkDevice turned on"),
     ("FMA_", "Fma", "u32", False, "How a device calculates fma"),
     ("DECODE_", "DecodeFlags", "u32", True, "Flags of a decode"),
     ("MODEL_", "ModelFlags", "u32", True, "Properties of a model"),

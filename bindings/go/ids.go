@@ -147,6 +147,14 @@ const (
 	DeviceLost      DeviceFlags = 32
 )
 
+// VulkanFeatures: What the owner of a VkDevice turned on.
+type VulkanFeatures uint32
+
+const (
+	VulkanFeaturesFloat64      VulkanFeatures = 1
+	VulkanFeaturesMemoryBudget VulkanFeatures = 4
+)
+
 // Pooling: What becomes of the hidden states of a text.
 type Pooling uint32
 

@@ -7,7 +7,8 @@
  * result is the one that the same call gives without it, to the bit.
  *
  * Weights that were uploaded are tensors as others are: ggufx_matvec, ggufx_matmul,
- * ggufx_matvec_many and ggufx_matmul_id take them with x and y in the processor's memory.
+ * ggufx_matvec_many and ggufx_matmul_id take them with x and y in the processor's memory. A model has
+ * its last layers there by ggufx_model_options.device.
  *
  * One device works for one call at a time; calls wait for each other: uploads, downloads, products. A
  * progress callback of one must therefore not call anything on the same device.
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-/* An opened device. It lives on in tensors that lie in its memory. */
+/* An opened device. It lives on in tensors that lie in its memory, and in models. */
 typedef struct ggufx_device ggufx_device;
 
 #define GGUFX_DEVICE_ALLOW_BOUNDED 1u /* open it also where its arithmetic is not exact */
@@ -106,6 +107,56 @@ GGUFX_API ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtime
                                          const char *id, const ggufx_device_options *options,
                                          ggufx_error *error);
 
+/* What the owner of a VkDevice turned on when it made that. */
+#define GGUFX_VULKAN_FLOAT64 1u /* the feature shaderFloat64 */
+#define GGUFX_VULKAN_INT_DOT                                                                       \
+    2u /* the extension VK_KHR_shader_integer_dot_product and its feature */
+#define GGUFX_VULKAN_MEMORY_BUDGET 4u /* the extension VK_EXT_memory_budget */
+
+/* Vulkan's handles of an engine. All but the two functions and `user` must be set. */
+typedef struct ggufx_vulkan_handles {
+    uint32_t struct_size;
+    uint32_t flags; /* GGUFX_VULKAN_* */
+    const void *next;
+    void *get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr */
+    void *instance;               /* VkInstance, made for Vulkan 1.2 or later */
+    void *physical_device;        /* VkPhysicalDevice */
+    void *device;                 /* VkDevice with the feature timelineSemaphore */
+    void *queue;                  /* VkQueue, of a family that computes */
+    uint32_t queue_family;
+    uint32_t reserved0;
+    /* Called around each use of the queue, by the thread of the call, where others use it, too. Both or
+     * neither; they must not call anything on the ggufx_device. */
+    void (*lock)(void *user);
+    void (*unlock)(void *user);
+    void *user; /* their first argument */
+    uint64_t reserved[2];
+} ggufx_vulkan_handles;
+
+/* Fill with defaults.   Threads: any.   Since: 0.1. */
+GGUFX_API void ggufx_vulkan_handles_init(ggufx_vulkan_handles *handles);
+
+/*
+ * Use the VkDevice of an engine as a device, "vulkan" by its id: its memory and its queue beside the
+ * engine's own work. It is never destroyed and never waited for as a whole, and must live until the
+ * last tensor of the ggufx_device and itself are gone, or ggufx_device_detach was called. The
+ * structs are read by the call only. options.plugin_path names the plug-in for Vulkan or its folder.
+ * Errors: as ggufx_device_open; ARGUMENT also for handles that are not set.
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const ggufx_runtime *rt,
+                                                 const ggufx_vulkan_handles *handles,
+                                                 const ggufx_device_options *options,
+                                                 ggufx_error *error);
+
+/*
+ * Take everything off the device, of all tensors that lie there: what runs is waited for, memory,
+ * programs and queues are given back. From then on every call on it and its tensors is DEVICE; the
+ * handles stay to be destroyed, in any order. An engine calls it before it destroys its VkDevice.
+ * Threads: exclusive on device and its tensors.   Since: 0.1.
+ */
+GGUFX_API void ggufx_device_detach(ggufx_device *device);
+
 /* Drop the caller's reference.   Threads: exclusive on device.   Since: 0.1. */
 GGUFX_API void ggufx_device_destroy(ggufx_device *device);
 
@@ -133,6 +184,16 @@ GGUFX_API ggufx_status ggufx_tensor_upload(ggufx_tensor **out, const ggufx_devic
  * Threads: any number at once.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_tensor_download(void *out, size_t n, const ggufx_tensor *w,
+                                             ggufx_error *error);
+
+/*
+ * The sum, modulo 2^32, of all words of a tensor in a device's memory, calculated there: a row is
+ * little-endian words of 32 bits, filled up with zeros. Its device reads each byte once and does
+ * nothing else, so this takes what reading takes, and a product at least as long.
+ * Errors: ARGUMENT (not a tensor of a device), UNSUPPORTED (a slice of columns), DEVICE.
+ * Threads: any number at once.   Allocates: no.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_tensor_word_sum(uint32_t *out, const ggufx_tensor *w,
                                              ggufx_error *error);
 
 #ifdef __cplusplus

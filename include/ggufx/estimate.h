@@ -43,6 +43,7 @@ typedef struct ggufx_estimate_options {
      * files may be open for metadata only, too. At most 64. */
     const ggufx_file *const *adapters;
     size_t n_adapters;
+    uint64_t device_memory_bytes; /* free on a device (device.h); 0: there is none */
 } ggufx_estimate_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -87,6 +88,13 @@ typedef struct ggufx_estimate_facts {
     uint64_t adapter_file_bytes;   /* of the adapters' files */
     uint64_t adapter_bytes; /* that ggufx_adapter_create and ggufx_session_set_adapters take for
                                     * them, in all sessions */
+    /* What a device with device_memory_bytes has room for: the most of the last layers beside the
+     * output matrix, and what an opened device with them uses (ggufx_device_facts.used_bytes), to the
+     * byte where no matrix is larger than its max_allocation. 0: not even one layer fits. */
+    uint64_t device_bytes;
+    uint64_t device_bytes_all; /* the same for all layers */
+    uint32_t n_device_layers;
+    uint32_t n_layers; /* of the model */
 } ggufx_estimate_facts;
 
 /*

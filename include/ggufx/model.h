@@ -5,6 +5,7 @@
 #ifndef GGUFX_MODEL_H
 #define GGUFX_MODEL_H
 
+#include "device.h"
 #include "file.h"
 #include "group.h"
 
@@ -186,18 +187,25 @@ typedef struct ggufx_model_options {
     size_t n_overrides;
     const ggufx_progress *progress;   /* layers bound; NULL: cannot be cancelled */
     const ggufx_group_options *group; /* ranks that run the model together (group.h); NULL: alone */
+    /* Where the products of the output matrix and of the last n_device_layers layers (0: of all) are
+     * calculated (device.h): with the bits they have without it, if it is exact. NULL: here. */
+    const ggufx_device *device;
+    uint32_t n_device_layers;
+    uint32_t reserved0;
 } ggufx_model_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_model_options_init(ggufx_model_options *options);
 
 /*
- * Bind a file to the program of its architecture; no weight is copied. options may be NULL.
+ * Bind a file to the program of its architecture; no weight is copied but those that go to a device.
+ * options may be NULL.
  * Errors: ARGUMENT (also a file opened for metadata only, an override that is no such value or that
  * the model has no use for), CANCELLED, MEMORY, MISSING (key or tensor), KVTYPE,
  * HPARAM, SHAPE, TYPE, SPLIT (parts are missing), UNSUPPORTED (the text says what is not
- * supported); of a group MISMATCH (a rank has another library, file or options), IO, what its
- * functions fail with.
+ * supported; a device and a group), of a group MISMATCH (a rank has another library, file or
+ * options), IO, what its functions fail with; of a device what ggufx_tensor_upload does. A call on a
+ * model whose device is lost is DEVICE.
  * Threads: any number at once; of a group one.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtime *rt,
@@ -225,6 +233,9 @@ typedef struct ggufx_model_facts {
     uint32_t reserved;
     uint64_t identity; /* tells models apart, as in snapshots and saved logits: a checksum of shapes
                         * and types of all matrices and of the values of all vectors */
+    uint64_t device_bytes;    /* of matrices that lie on a device, */
+    uint32_t n_device_layers; /* which are those of so many layers and the output matrix; 0: none */
+    uint32_t reserved1;
 } ggufx_model_facts;
 
 /* Describe a model; out->struct_size must be set. Errors: ARGUMENT.

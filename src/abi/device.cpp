@@ -23,6 +23,8 @@ static_assert(plugin::kUnusable == GGUFX_DEVICE_UNUSABLE);
 static_assert(plugin::kUnified == GGUFX_DEVICE_UNIFIED);
 static_assert(plugin::kIntDot == GGUFX_DEVICE_INT_DOT);
 static_assert(plugin::kProcessor == GGUFX_DEVICE_PROCESSOR);
+constexpr uint32_t kHandleFlags =
+    GGUFX_VULKAN_FLOAT64 | GGUFX_VULKAN_INT_DOT | GGUFX_VULKAN_MEMORY_BUDGET;
 constexpr uint32_t kPluginFlags =
     plugin::kUnusable | plugin::kUnified | plugin::kIntDot | plugin::kProcessor;
 
@@ -113,6 +115,33 @@ extern "C" ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtim
     });
 }
 
+extern "C" void ggufx_vulkan_handles_init(ggufx_vulkan_handles *handles) {
+    init_options(handles);
+}
+
+extern "C" ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const ggufx_runtime *rt,
+                                                  const ggufx_vulkan_handles *handles,
+                                                  const ggufx_device_options *options,
+                                                  ggufx_error *error) {
+    if (out) *out = nullptr;
+    return guard(error, [&] {
+        require(out && alive(rt, Tag::runtime), "out and rt must be set");
+        require(handles, "handles must be set");
+        const auto h = import_options(handles, kHandleFlags, "ggufx_vulkan_handles");
+        require(h.get_instance_proc_addr && h.instance && h.physical_device && h.device && h.queue,
+                "ggufx_vulkan_handles: each handle must be set");
+        require(!h.lock == !h.unlock, "ggufx_vulkan_handles: lock and unlock must both be set");
+        const auto in = import_options(options, kFlags, "ggufx_device_options");
+        const device::OpenOptions imported = import_open_options(in);
+        const plugin::Table &table = device::plugin_of("vulkan", in.plugin_path);
+        *out = make<ggufx_device>(*rt->host, device::Device::adopt(rt->host, table, &h, imported));
+    });
+}
+
+extern "C" void ggufx_device_detach(ggufx_device *device) {
+    if (alive(device, Tag::device)) device->device->detach();
+}
+
 extern "C" void ggufx_device_destroy(ggufx_device *device) {
     if (!alive(device, Tag::device)) return;
     const Ref<Host> host = device->device->host();
@@ -194,5 +223,25 @@ extern "C" ggufx_status ggufx_tensor_download(void *out, size_t n, const ggufx_t
         return owned.rows->download(static_cast<uint8_t *>(out),
                                     {owned.device_at, t.row_stride, t.row_bytes, t.n_rows},
                                     failure);
+    });
+}
+
+extern "C" ggufx_status ggufx_tensor_word_sum(uint32_t *out, const ggufx_tensor *w,
+                                              ggufx_error *error) {
+    return guard(error, [&] {
+        Failure *failure = failure_of(error);
+        if (!out || !alive(w, Tag::tensor) || !as_owned(w) || !as_owned(w)->rows)
+            return set_failure(failure, Status::argument, {},
+                               "out must be set and w a tensor of a device");
+        const OwnedTensor &owned = *as_owned(w);
+        const gguf::Tensor &t = owned.tensor;
+        uint32_t sum = 0;
+        const Status status =
+            t.n_bytes == 0
+                ? Status::ok
+                : owned.rows->sum_words(
+                      &sum, {owned.device_at, t.row_stride, t.row_bytes, t.n_rows}, failure);
+        if (status == Status::ok) *out = sum;
+        return status;
     });
 }

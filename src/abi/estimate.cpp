@@ -52,6 +52,7 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     if (in.n_sessions) out.n_sessions = in.n_sessions;
     if (in.memory_bytes) out.memory_bytes = in.memory_bytes;
     out.bandwidth = in.bandwidth;
+    out.device_memory_bytes = in.device_memory_bytes;
     out.model_object = sizeof(ggufx_model);
     out.session_object = sizeof(ggufx_session);
     out.embedder_object = sizeof(ggufx_embedder);
@@ -62,7 +63,7 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     return out;
 }
 
-ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes) {
+ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes, uint32_t n_layers) {
     ggufx_estimate_facts facts = {};
     if (e.total <= memory_bytes) facts.flags |= GGUFX_ESTIMATE_FITS;
     if (e.weights.sums.needs_imatrix) facts.flags |= GGUFX_ESTIMATE_NEEDS_IMATRIX;
@@ -92,6 +93,10 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes) {
     facts.tokens_per_second_full = e.tokens_per_second_full;
     facts.adapter_file_bytes = e.adapter_files;
     facts.adapter_bytes = e.adapters;
+    facts.device_bytes = e.weights.device.bytes;
+    facts.device_bytes_all = e.weights.device.bytes_all;
+    facts.n_device_layers = e.weights.device.n_layers;
+    facts.n_layers = n_layers;
     return facts;
 }
 
@@ -106,7 +111,8 @@ void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file
     const model::EstimateOptions imported = import_estimate(options, adapters);
     const model::Estimator estimator(file->file, *rt->engine, imported);
     const model::Estimate estimate = (estimator.*choose)();
-    export_struct(out, facts_of(estimate, imported.memory_bytes), "ggufx_estimate_facts");
+    export_struct(out, facts_of(estimate, imported.memory_bytes, estimator.n_layers()),
+                  "ggufx_estimate_facts");
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Model and session: include/ggufx/model.h. (Tokenizer and sampler: files of their own.)
 // SPDX-License-Identifier: MIT
+#include "abi/device_handle.hpp"
 #include "abi/guard.hpp"
 #include "abi/matmul_flags.hpp"
 #include "abi/model_handles.hpp"
@@ -40,6 +41,12 @@ struct ModelOptions {
         options.with_data = true;
         options.overrides = overrides.data();
         options.n_overrides = overrides.size();
+        if (in.device) {
+            require(alive(in.device, Tag::device), "ggufx_model_options.device must be a device");
+            if (in.group) fail(Status::unsupported, {}, "ranks of a group do not use a device");
+            device = in.device->device;
+        }
+        options.n_placed_layers = in.n_device_layers ? in.n_device_layers : UINT32_MAX;
         if (!in.progress) return;
         const auto progress = import_options(in.progress, 0, "ggufx_progress");
         options.progress = {progress.user, progress.report};
@@ -47,6 +54,7 @@ struct ModelOptions {
 
     Vector<model::Override> overrides;
     model::BuildOptions options;
+    Ref<device::Device> device; // null: none
 };
 
 model::SessionOptions import_session_options(const ggufx_session_options *in) {
@@ -139,7 +147,8 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
     Failure failure = {};
     Status status = Status::ok;
     try {
-        made = make<ggufx_model>(*runtime->host, runtime, file, ranks, options.options);
+        made = make<ggufx_model>(*runtime->host, runtime, file, ranks, options.options,
+                                 options.device);
     } catch (const Error &e) {
         failure = e.failure;
         status = static_cast<Status>(failure.status);
@@ -167,7 +176,9 @@ ggufx_model *make_model(const RuntimeRef &runtime, const Ref<gguf::File> &file, 
     ModelOptions options(*runtime->host, given);
     HostGroup *const ranks = group.make(*runtime->host);
     options.options.ranks = group.rank_options();
-    if (!ranks) return make<ggufx_model>(*runtime->host, runtime, file, nullptr, options.options);
+    if (!ranks)
+        return make<ggufx_model>(*runtime->host, runtime, file, nullptr, options.options,
+                                 options.device);
     try {
         return make_together(runtime, file, ranks, options, group.checksum());
     } catch (...) {
@@ -215,6 +226,8 @@ extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mod
         facts.n_kv_heads = hp.n_kv_heads;
         facts.head_dim = hp.head_dim_k;
         facts.identity = model->model.identity();
+        facts.device_bytes = model->there.n_bytes();
+        if (facts.device_bytes) facts.n_device_layers = model->n_device_layers;
         export_struct(out, facts, "ggufx_model_facts");
     });
 }

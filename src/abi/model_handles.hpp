@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "abi/device_weights.hpp"
 #include "abi/group.hpp"
 #include "abi/handles.hpp"
 #include "grammar/vocabulary.hpp"
@@ -14,6 +15,7 @@
 #include "model/speculation/speculator.hpp"
 #include "model/tokenizer/tokenizer.hpp"
 
+#include <algorithm>
 #include <variant>
 
 struct ggufx_tokenizer {
@@ -30,17 +32,31 @@ struct ggufx_tokenizer {
 struct ggufx_model {
     ggufx::abi::Tag tag = ggufx::abi::Tag::model;
     ggufx::RefCount refs;
-    ggufx::abi::RuntimeRef runtime; // before the model, which uses its engine
+    ggufx::abi::RuntimeRef runtime;  // before the model, which uses its engine
+    ggufx::abi::DeviceWeights there; // and these
     ggufx::model::Model model;
     ggufx::abi::HostGroup *group; // of ranks that run it together; null alone
+    uint32_t n_device_layers;     // whose products are the device's, where there are any
+    // device may be null.
     ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file,
-                ggufx::abi::HostGroup *ranks, const ggufx::model::BuildOptions &options)
-        : runtime(std::move(rt)), model(std::move(file), runtime->host, *runtime->engine,
-                                        ranks ? &ranks->ranks() : nullptr, options),
-          group(ranks) {}
+                ggufx::abi::HostGroup *ranks, const ggufx::model::BuildOptions &options,
+                const ggufx::Ref<ggufx::device::Device> &device)
+        : runtime(std::move(rt)), there(runtime->host, device, options.progress),
+          model(std::move(file), runtime->host, *runtime->engine, ranks ? &ranks->ranks() : nullptr,
+                with(options, device ? &there : nullptr)),
+          group(ranks),
+          n_device_layers(std::min<uint32_t>(
+              options.n_placed_layers, static_cast<uint32_t>(model.program().layer_ends.size()))) {}
 
     void retain() { refs.retain(); }
     void release(); // frees itself and then its runtime
+
+private:
+    static ggufx::model::BuildOptions with(ggufx::model::BuildOptions options,
+                                           ggufx::model::Placer *placer) {
+        options.placer = placer;
+        return options;
+    }
 };
 
 struct ggufx_session {

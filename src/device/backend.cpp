@@ -47,7 +47,10 @@ Status Backend::told(int32_t code, const plugin::Error &error, const char *what,
 
 Status Backend::gone(Failure *failure) const {
     return set_failure(failure, Status::device, {},
-                       "%s: the device was lost in an earlier call; open it anew", table_->name);
+                       detached_.load(Order::relaxed)
+                           ? "%s: the device was detached"
+                           : "%s: the device was lost in an earlier call; open it anew",
+                       table_->name);
 }
 
 Status Backend::open(const plugin::Table &table, uint32_t index, const plugin::OpenOptions &options,
@@ -55,12 +58,37 @@ Status Backend::open(const plugin::Table &table, uint32_t index, const plugin::O
     table_ = &table;
     plugin::Error error = {};
     void *device = nullptr;
-    const Status status =
-        told(table.open(&device, index, &options, &facts_, &error), error, "open", failure);
+    const int32_t code = table.open(&device, index, &options, &facts_, &error);
+    return opened(code, device, error, failure);
+}
+
+Status Backend::adopt(const plugin::Table &table, const void *handles,
+                      const plugin::OpenOptions &options, Failure *failure) {
+    table_ = &table;
+    if (!table.adopt)
+        return set_failure(failure, Status::unsupported, {},
+                           "%s: the plug-in takes no device of the host", table.name);
+    plugin::Error error = {};
+    void *device = nullptr;
+    const int32_t code = table.adopt(&device, handles, &options, &facts_, &error);
+    return opened(code, device, error, failure);
+}
+
+Status Backend::opened(int32_t code, void *device, const plugin::Error &error, Failure *failure) {
+    const Status status = told(code, error, "open", failure);
     if (status == Status::ok) device_ = device;
     facts_.name[sizeof facts_.name - 1] = facts_.driver[sizeof facts_.driver - 1] = 0;
     facts_.reason[sizeof facts_.reason - 1] = 0;
     return status;
+}
+
+void Backend::detach() {
+    drain();
+    if (queue_) table_->queue_destroy(queue_);
+    if (device_) table_->close(device_);
+    queue_ = device_ = nullptr;
+    detached_.store(true, Order::relaxed);
+    lost_.store(true, Order::relaxed);
 }
 
 Status Backend::queue_create(Failure *failure) {

@@ -19,10 +19,19 @@ public:
     // Fills facts().
     Status open(const plugin::Table &table, uint32_t index, const plugin::OpenOptions &options,
                 Failure *failure);
+    // With a device of the host.
+    Status adopt(const plugin::Table &table, const void *handles,
+                 const plugin::OpenOptions &options, Failure *failure);
+    // Nothing runs there any more and everything is given back; the device counts as lost.
+    void detach();
     Status queue_create(Failure *failure);
 
     const plugin::Facts &facts() const { return facts_; }
-    bool lost() const { return lost_.load(Order::relaxed); }
+    bool lost() const { return lost_.load(Order::relaxed); } // also when it was detached
+    bool detached() const { return detached_.load(Order::relaxed); }
+
+    // Ok, unless the device is lost.
+    Status usable(Failure *failure) const { return lost() ? gone(failure) : Status::ok; }
 
     Status memory(uint64_t *free, uint64_t *total, Failure *failure);
     Status allocate(plugin::Buffer *out, uint64_t bytes, plugin::Memory memory, Failure *failure);
@@ -45,6 +54,7 @@ public:
     uint64_t n_launches() const { return n_launches_.load(Order::relaxed); }
 
 private:
+    Status opened(int32_t code, void *device, const plugin::Error &error, Failure *failure);
     // What an entry gave, as status and text; `what` was tried.
     Status told(int32_t status, const plugin::Error &error, const char *what, Failure *failure);
     Status gone(Failure *failure) const;
@@ -53,7 +63,7 @@ private:
     void *device_ = nullptr, *queue_ = nullptr;
     plugin::Facts facts_{};
     uint64_t ticket_ = 0; // of the last submission
-    Atomic<bool> lost_{false};
+    Atomic<bool> lost_{false}, detached_{false};
     Atomic<uint64_t> n_launches_{0};
 };
 

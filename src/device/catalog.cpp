@@ -94,6 +94,19 @@ Vector<Entry> list(const Host &host, const char *plugin_path) {
     return entries;
 }
 
+const plugin::Table &plugin_of(const char *backend, const char *plugin_path) {
+    Path path;
+    Failure why = {};
+    const char *file = plugin_path;
+    if (!plugin_path || is_folder(plugin_path)) {
+        if (!path_of(path, plugin_path, backend, &why)) throw Error{why};
+        file = path;
+    }
+    const plugin::Table *table = load(file, &why);
+    if (!table) throw Error{why};
+    return *table;
+}
+
 namespace {
 
 [[noreturn]] void fail_auto(const Vector<Entry> &entries) {

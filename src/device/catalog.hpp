@@ -20,6 +20,9 @@ struct Entry {
 // std::bad_alloc.
 Vector<Entry> list(const Host &host, const char *plugin_path);
 
+// The plug-in of one backend, in a folder or named itself. Throws Error (limit, unsupported).
+const plugin::Table &plugin_of(const char *backend, const char *plugin_path);
+
 // The entry of an id, or for "auto" the first that can be used and is no processor. Throws Error
 // (unsupported) with what is wrong.
 const Entry &find(const Vector<Entry> &entries, const char *id);

@@ -43,30 +43,51 @@ void Device::release() {
 Ref<Device> Device::open(const Ref<Host> &host, const plugin::Table &table, uint32_t index,
                          const char *id, const OpenOptions &options) {
     auto device = Ref<Device>::adopt(make<Device>(*host, host, id));
+    device->start(table, index, nullptr, options);
+    return device;
+}
+
+Ref<Device> Device::adopt(const Ref<Host> &host, const plugin::Table &table, const void *handles,
+                          const OpenOptions &options) {
+    auto device = Ref<Device>::adopt(make<Device>(*host, host, table.name));
+    device->start(table, 0, handles, options);
+    return device;
+}
+
+void Device::start(const plugin::Table &table, uint32_t index, const void *handles,
+                   const OpenOptions &options) {
     Failure failure = {};
     plugin::OpenOptions given = {};
     Buffer stored;
-    device->cache_ = options.cache;
-    print_text(device->cache_key_, sizeof device->cache_key_, "ggufx-%s-%" PRIu32, table.name,
-               plugin::kVersion);
+    cache_ = options.cache;
+    print_text(cache_key_, sizeof cache_key_, "ggufx-%s-%" PRIu32, table.name, plugin::kVersion);
     if (options.cache.load) {
         constexpr uint64_t kMostStored = 64 << 20;
         void *user = options.cache.user;
-        const uint64_t n = options.cache.load(user, device->cache_key_, nullptr, 0);
+        const uint64_t n = options.cache.load(user, cache_key_, nullptr, 0);
         if (n > 0 && n <= kMostStored) {
-            stored = Buffer(host, static_cast<size_t>(n));
-            given.cache_bytes = options.cache.load(user, device->cache_key_, stored.data(), n);
+            stored = Buffer(host_, static_cast<size_t>(n));
+            given.cache_bytes = options.cache.load(user, cache_key_, stored.data(), n);
             if (given.cache_bytes > n) given.cache_bytes = 0; // it changed meanwhile
             given.cache = stored.data();
         }
     }
-    Backend &backend = device->backend_;
-    require(backend.open(table, index, given, &failure), failure);
-    require(backend.queue_create(&failure), failure);
-    device->allocate_scratch(device->scratch_, kScratchValues);
-    device->load_books();
-    device->test_arithmetic(options);
-    return device;
+    require(handles ? backend_.adopt(table, handles, given, &failure)
+                    : backend_.open(table, index, given, &failure),
+            failure);
+    require(backend_.queue_create(&failure), failure);
+    allocate_scratch(scratch_, kScratchValues);
+    load_books();
+    test_arithmetic(options);
+}
+
+void Device::detach() {
+    const std::lock_guard guard(mutex_);
+    backend_.drain();
+    store_cache();
+    backend_.detach();
+    cache_ = {};
+    bytes_.store(0, Order::relaxed);
 }
 
 plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory memory) {
@@ -81,6 +102,7 @@ void Device::free(plugin::Buffer &buffer, uint64_t bytes, plugin::Memory memory)
     if (!buffer.id) return;
     backend_.free(buffer.id);
     buffer = {};
+    if (backend_.detached()) return; // all of it is given back
     if (memory == plugin::Memory::device) bytes_.subtract(bytes, Order::relaxed);
 }
 
@@ -129,7 +151,7 @@ void Device::free_scratch(Scratch &scratch) {
 }
 
 void Device::reserve(uint64_t k) {
-    const uint64_t values = (k + 511) / 512 * 512;
+    const uint64_t values = scratch_values(k);
     const std::lock_guard guard(mutex_);
     if (values <= scratch_.values) return;
     Scratch larger;

@@ -38,6 +38,11 @@ public:
     // Throws Error / std::bad_alloc. `id` is what the host calls it: "vulkan:0".
     static Ref<Device> open(const Ref<Host> &host, const plugin::Table &table, uint32_t index,
                             const char *id, const OpenOptions &options);
+    // The device of the host that `handles` name, as the plug-in wants them.
+    static Ref<Device> adopt(const Ref<Host> &host, const plugin::Table &table, const void *handles,
+                             const OpenOptions &options);
+    // Nothing of it is on the device any more, which counts as lost from then on.
+    void detach();
     void retain() { refs_.retain(); }
     void release();
 
@@ -51,6 +56,9 @@ public:
 
     Status multiply(matmul::Call &call, const matmul::RemoteProduct *list, size_t n_list,
                     Failure *failure) override;
+    // The sum of the words of bytes `at` .. `at` + n - 1 of a buffer, both whole 16s; its caller has the
+    // lock. Adds to *sum.
+    Status sum_words(uint32_t *sum, plugin::Span at, uint64_t n, Failure *failure);
 
     // Rows of k values will come: throws when there is no memory for a column of them.
     void reserve(uint64_t k);
@@ -67,6 +75,8 @@ private:
     ~Device();
     template <class T, class... A> friend T *ggufx::make(const Host &, A &&...);
     template <class T> friend void ggufx::unmake(const Host &, T *);
+    void start(const plugin::Table &table, uint32_t index, const void *handles,
+               const OpenOptions &options);
     void allocate_scratch(Scratch &to, uint64_t values); // throws, and nothing is left
     void free_scratch(Scratch &scratch);
     void load_books();

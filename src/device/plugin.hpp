@@ -12,7 +12,7 @@
 
 namespace ggufx::plugin {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 struct Error {
     int32_t system; // the driver's number, or 0
@@ -64,7 +64,10 @@ enum class Op : uint32_t {
     chains8,    // section 4, any n
     chains15,   // the same with 15-bit activations
     chains_f32, // sections 5 and 6, any n
+    read,       // words of a job's bytes, added up: what reading alone takes
 };
+constexpr uint32_t kOps = 11;
+constexpr uint32_t kReadSums = 1 << 14; // words that a read leaves in y; their sum is the result
 
 // Rows of one matrix, and where their results go.
 struct Job {
@@ -82,7 +85,7 @@ struct Launch {
     uint32_t type; // GGUFX_TYPE_*, of products
     Fma fma;
     uint32_t n;      // columns of each job; of pack and sums, columns in all; of probe, cases
-    uint64_t k;      // values of a column
+    uint64_t k;      // values of a column; of read, bytes, whole 16s
     Span x;          // f32, columns k floats apart; of probe its operands
     Span packed;     // activations.inc
     Span sums;       // k / 32 or k / 16 floats a column
@@ -107,8 +110,10 @@ struct Table {
     int32_t (*list)(Facts *out, uint32_t capacity, uint32_t *n, Error *error);
     int32_t (*open)(void **device, uint32_t index, const OpenOptions *options, Facts *facts,
                     Error *error);
-    void (*close)(
-        void *device); // its queues are gone; frees the buffers that are left of a lost one
+    // The same with a device of the host, as a ggufx_*_handles of device.h; null: it adopts none.
+    int32_t (*adopt)(void **device, const void *handles, const OpenOptions *options, Facts *facts,
+                     Error *error);
+    void (*close)(void *device); // its queues are gone; frees the buffers that are left
     int32_t (*memory)(void *device, uint64_t *free, uint64_t *total, Error *error);
     // bytes > 0; contents are undefined, reading up to 3 bytes behind them is allowed.
     int32_t (*allocate)(void *device, uint64_t bytes, Memory memory, Buffer *out, Error *error);

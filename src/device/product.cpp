@@ -310,7 +310,7 @@ private:
 Status Device::multiply(Call &call, const RemoteProduct *list, size_t n_list, Failure *failure) {
     const std::lock_guard guard(mutex_);
     Batch batch(*this, call, failure);
-    Status status = Status::ok;
+    Status status = backend_.usable(failure); // memory of a detached one is not there
     for (size_t i = 0; i < n_list && status == Status::ok; i++) status = batch.add(list[i]);
     if (status == Status::ok) status = batch.finish();
     if (status != Status::ok) backend_.drain(); // scratch is the next call's

@@ -25,6 +25,14 @@ void copy_row_bytes(uint8_t *to, uint64_t to_stride, const uint8_t *from, uint64
         memcpy(to + r * to_stride, from + r * from_stride, static_cast<size_t>(row_bytes));
 }
 
+// The same to a device, where zeros fill up each row.
+void fill_row_bytes(uint8_t *to, uint64_t to_stride, const uint8_t *from, uint64_t from_stride,
+                    uint64_t row_bytes, uint64_t n_rows) {
+    copy_row_bytes(to, to_stride, from, from_stride, row_bytes, n_rows);
+    for (uint64_t r = 0; to_stride > row_bytes && r < n_rows; r++)
+        memset(to + r * to_stride + row_bytes, 0, static_cast<size_t>(to_stride - row_bytes));
+}
+
 // Rows of the host into memory that it can reach, by all workers.
 struct HostCopy {
     uint8_t *to;
@@ -33,7 +41,7 @@ struct HostCopy {
 
     static void chunk(const void *self, size_t first, size_t count, uint32_t) {
         const auto *c = static_cast<const HostCopy *>(self);
-        copy_row_bytes(c->to + first * c->to_stride, c->to_stride, c->from + first * c->from_stride,
+        fill_row_bytes(c->to + first * c->to_stride, c->to_stride, c->from + first * c->from_stride,
                        c->from_stride, c->row_bytes, count);
     }
 };
@@ -44,8 +52,8 @@ struct HostCopy {
 
 } // namespace
 
-Rows::Rows(const Ref<Device> &device, uint64_t stride, uint64_t n_rows)
-    : device_(device), stride_(stride), n_rows_(n_rows),
+Rows::Rows(const Ref<Device> &device, const Size &size)
+    : device_(device), row_bytes_(size.row_bytes), stride_(size.stride), n_rows_(size.n_rows),
       parts_(HostAllocator<Part>(device->host().get())) {}
 
 Rows::~Rows() {
@@ -69,13 +77,13 @@ const Part &Rows::part_at(uint64_t at) const {
     return parts_[first];
 }
 
-void Rows::allocate(uint32_t type, uint64_t row_bytes) {
+void Rows::allocate(uint32_t type) {
     const uint64_t most = device_->backend().facts().buffer_bytes;
     const uint64_t rows_each = most > bytes_of(stride_, 1) ? (most - 128) / stride_ : 0;
     if (rows_each == 0)
         fail(Status::limit, {},
              "a row of %" PRIu64 " bytes of %s does not fit a buffer of %s, %" PRIu64 " bytes",
-             row_bytes, fmt::type_info(type)->name, device_->id(), most);
+             row_bytes_, fmt::type_info(type)->name, device_->id(), most);
     parts_.reserve(static_cast<size_t>((n_rows_ + rows_each - 1) / rows_each));
     for (uint64_t first = 0; first < n_rows_;) {
         const uint64_t n = std::min(rows_each, n_rows_ - first);
@@ -120,7 +128,7 @@ public:
         for (uint64_t r = 0; r < part.n_rows; r += each) {
             const uint64_t n = std::min(each, part.n_rows - r);
             uint8_t *to = begin();
-            copy_row_bytes(to, stride, from + r * from_stride, from_stride, row_bytes, n);
+            fill_row_bytes(to, stride, from + r * from_stride, from_stride, row_bytes, n);
             send({part.buffer.id, r * stride}, n * stride, n * row_bytes);
         }
     }
@@ -132,8 +140,10 @@ private:
         for (uint64_t r = 0; r < part.n_rows; r++)
             for (uint64_t at = 0; at < row_bytes; at += half) {
                 const uint64_t n = std::min(half, row_bytes - at);
-                memcpy(begin(), from + r * from_stride + at, static_cast<size_t>(n));
-                send({part.buffer.id, r * stride + at}, n, n);
+                const uint64_t whole = std::min(half, stride - at); // with zeros behind the row
+                uint8_t *to = begin();
+                fill_row_bytes(to, whole, from + r * from_stride + at, n, n, 1);
+                send({part.buffer.id, r * stride + at}, whole, n);
             }
     }
     // The half that is free; the other one may be on its way.
@@ -174,18 +184,18 @@ private:
 
 } // namespace
 
-void Rows::fill(const matmul::Weights &w, uint64_t row_bytes, const Progress &progress) {
-    const uint64_t total = row_bytes * n_rows_;
+void Rows::fill(const matmul::Weights &w, const Progress &progress) {
+    const uint64_t total = row_bytes_ * n_rows_;
     const std::lock_guard guard(device_->lock());
     StagedFill staged(*device_, progress, total);
     for (const Part &part : parts_) {
         const uint8_t *from = w.data + part.first_row * w.stride;
         auto *to = static_cast<uint8_t *>(part.buffer.mapped);
         if (to) {
-            fill_mapped(*device_, part, {to, from, stride_, w.stride, row_bytes}, progress,
-                        part.first_row * row_bytes, total);
+            fill_mapped(*device_, part, {to, from, stride_, w.stride, row_bytes_}, progress,
+                        part.first_row * row_bytes_, total);
         } else {
-            staged.part(part, from, w.stride, stride_, row_bytes);
+            staged.part(part, from, w.stride, stride_, row_bytes_);
         }
     }
     staged.end();
@@ -199,11 +209,12 @@ Ref<Rows> Rows::upload(const Ref<Device> &device, const matmul::Weights &w,
         !checked::round_up(&stride, row_bytes, kRowBorder) ||
         !checked::mul(&whole, stride, w.n_rows) || whole > UINT64_MAX / 4)
         fail(Status::shape, {}, "rows of %" PRIu64 " values are too long for a device", w.n_cols);
-    auto rows = Ref<Rows>::adopt(make<Rows>(*device->host(), device, stride, w.n_rows));
+    auto rows =
+        Ref<Rows>::adopt(make<Rows>(*device->host(), device, Size{row_bytes, stride, w.n_rows}));
     if (row_bytes == 0 || w.n_rows == 0) return rows;
     device->reserve(w.n_cols);
-    rows->allocate(w.type, row_bytes);
-    rows->fill(w, row_bytes, progress);
+    rows->allocate(w.type);
+    rows->fill(w, progress);
     return rows;
 }
 
@@ -243,6 +254,23 @@ Status Rows::download(uint8_t *out, const View &view, Failure *failure) const {
                 copy_row_bytes(out + r * row_bytes, row_bytes, staging, view.stride, row_bytes, n);
         }
     }
+    return Status::ok;
+}
+
+Status Rows::sum_words(uint32_t *out, const View &view, Failure *failure) const {
+    if (view.at % stride_ != 0 || view.stride != stride_ || view.row_bytes != row_bytes_)
+        return set_failure(failure, Status::unsupported, {},
+                           "the words of a part of each row cannot be added up");
+    const std::lock_guard guard(device_->lock());
+    uint32_t sum = 0;
+    for (uint64_t row = view.at / stride_, end = row + view.n_rows, n; row < end; row += n) {
+        const Part &part = part_at(row * stride_);
+        n = std::min(part.first_row + part.n_rows, end) - row;
+        const plugin::Span from = {part.buffer.id, (row - part.first_row) * stride_};
+        const Status status = device_->sum_words(&sum, from, n * stride_, failure);
+        if (status != Status::ok) return status;
+    }
+    *out = sum;
     return Status::ok;
 }
 

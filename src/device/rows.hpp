@@ -37,19 +37,24 @@ public:
         uint64_t at, stride, row_bytes, n_rows;
     };
     Status download(uint8_t *out, const View &view, Failure *failure) const;
+    // The sum of the words of whole rows, each filled up with zeros; refuses a part of rows.
+    Status sum_words(uint32_t *out, const View &view, Failure *failure) const;
 
 private:
-    Rows(const Ref<Device> &device, uint64_t stride, uint64_t n_rows);
+    struct Size {
+        uint64_t row_bytes, stride, n_rows;
+    };
+    Rows(const Ref<Device> &device, const Size &size);
     ~Rows();
     template <class T, class... A> friend T *ggufx::make(const Host &, A &&...);
     template <class T> friend void ggufx::unmake(const Host &, T *);
-    void allocate(uint32_t type, uint64_t row_bytes);
+    void allocate(uint32_t type);
     Status read(uint64_t at, uint64_t n, Failure *failure) const; // into staging memory
-    void fill(const matmul::Weights &w, uint64_t row_bytes, const Progress &progress);
+    void fill(const matmul::Weights &w, const Progress &progress);
 
     RefCount refs_;
     Ref<Device> device_;
-    uint64_t stride_, n_rows_;
+    uint64_t row_bytes_, stride_, n_rows_;
     Vector<Part> parts_;
 };
 

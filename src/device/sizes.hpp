@@ -22,5 +22,14 @@ constexpr uint64_t packed_bytes(uint64_t values) { // of 15 bits: two planes of 
 constexpr uint64_t sums_bytes(uint64_t values) { // per 32, then per 16
     return values / 32 * 3 * 4;
 }
+// Values of columns that a device has room for when rows of k are the longest.
+constexpr uint64_t scratch_values(uint64_t k) {
+    const uint64_t values = (k + 511) / 512 * 512;
+    return values > kScratchValues ? values : kScratchValues;
+}
+// All of it that lies on the device.
+constexpr uint64_t scratch_bytes(uint64_t values) {
+    return (values + kScratchResults) * 4 + packed_bytes(values) + sums_bytes(values);
+}
 
 } // namespace ggufx::device

@@ -2,9 +2,12 @@
 #include "model/estimate.hpp"
 
 #include "base/checked.hpp"
+#include "device/books.hpp"
+#include "device/sizes.hpp"
 #include "kv/types.hpp"
 #include "model/quality.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 
 namespace ggufx::model {
@@ -53,7 +56,8 @@ double per_second(double bandwidth, uint64_t bytes) {
 
 Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
                      const EstimateOptions &options)
-    : file_(file), engine_(engine), options_(options), outline_(read_outline(*file)) {
+    : file_(file), engine_(engine), options_(options), outline_(read_outline(*file)),
+      places_(places_of(outline_.program, *file)) {
     if (options.n_adapters > 0 && !outline_.has_graph)
         fail(Status::unsupported, {}, "there is no program for this architecture: no adapters");
     for (size_t i = 0; i < options.n_adapters; i++) {
@@ -84,12 +88,42 @@ WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
     }
     const job::Quantization job(file_, plan, options_.imatrix_name, options_.reserve_bytes);
     WeightBytes out = {file_type, sum_plan(job.plan(), shape().n_experts, shape().n_used_experts),
-                       0};
+                       0, fit_device(job.plan())};
     if (!file_type) {
         out.file = bytes_of_file(*file_);
         return out;
     }
     for (const job::OutputPart &part : job.make_parts()) out.file = sum(out.file, part.n_bytes);
+    return out;
+}
+
+// Layers join from the last one on, beside the output matrix.
+DeviceFit Estimator::fit_device(const job::Plan &plan) const {
+    const auto n_layers = static_cast<uint32_t>(outline_.program.layer_ends.size());
+    DeviceFit out;
+    if (options_.device_memory_bytes == 0 || n_layers == 0) return out;
+    const HostAllocator<uint64_t> all(&engine_.host());
+    Vector<uint64_t> bytes(n_layers + 1, 0, all), longest(n_layers + 1, 0, all); // by place
+    for (const job::PlannedTensor &t : plan.tensors()) {
+        const uint32_t place = places_[file_->find_tensor(t.source.name)];
+        if (place == kNotMultiplied || t.n_bytes == 0) continue;
+        uint64_t stride = 0;
+        if (!checked::round_up(&stride, t.n_bytes / t.source.n_rows, device::kRowBorder))
+            fail(Status::overflow, {}, "more bytes than 64 bits count");
+        (void)product(stride, sum(t.source.n_rows, 64)); // so much fits 64 bits
+        bytes[place] = sum(bytes[place], device::bytes_of(stride, t.source.n_rows));
+        longest[place] = std::max(longest[place], t.source.ne[0]);
+    }
+    uint64_t weights = bytes[n_layers], columns = longest[n_layers];
+    for (uint32_t n = 1; n <= n_layers; n++) {
+        weights = sum(weights, bytes[n_layers - n]);
+        columns = std::max(columns, longest[n_layers - n]);
+        out.bytes_all = sum(weights, sum(device::books_bytes(),
+                                         device::scratch_bytes(device::scratch_values(columns))));
+        if (out.bytes_all > options_.device_memory_bytes) continue;
+        out.bytes = out.bytes_all;
+        out.n_layers = n;
+    }
     return out;
 }
 

@@ -20,10 +20,17 @@ struct EstimateOptions {
     uint32_t n_sessions = 1;
     uint64_t memory_bytes = UINT64_MAX;
     double bandwidth = 0;
+    uint64_t device_memory_bytes = 0; // 0: no device
     // Of the handles around Model, Session, Embedder and Adapter.
     size_t model_object = 0, session_object = 0, embedder_object = 0, adapter_object = 0;
     const Ref<gguf::File> *adapters = nullptr; // [n_adapters], used together
     size_t n_adapters = 0;
+};
+
+// What a device has room for: nothing, or the last n layers.
+struct DeviceFit {
+    uint64_t bytes = 0, bytes_all = 0;
+    uint32_t n_layers = 0;
 };
 
 // The weights under one recipe, or as they are.
@@ -31,6 +38,7 @@ struct WeightBytes {
     const quant::FileTypeInfo *file_type = nullptr; // null: as they are
     job::PlanSums sums;
     uint64_t file = 0;
+    DeviceFit device;
 };
 
 struct Estimate {
@@ -54,11 +62,13 @@ public:
     Estimate estimate() const;
     // Throws Error; capacity where nothing fits.
     Estimate recommend() const;
+    uint32_t n_layers() const { return shape().n_layers; }
 
 private:
     struct Best;
 
     WeightBytes weigh(const quant::FileTypeInfo *file_type) const;
+    DeviceFit fit_device(const job::Plan &plan) const;
     Vector<WeightBytes> candidates() const;
     Vector<SessionOptions> sessions_to_try() const;
     Estimate combine(const WeightBytes &weights, const SessionOptions &session) const;
@@ -75,6 +85,7 @@ private:
     const Shape &shape() const { return outline_.program.shape; }
 
     Outline outline_;
+    Places places_; // of the file's tensors
     // Of the adapters: files, what each takes, what the sets of all of them need.
     uint64_t adapter_files_ = 0, adapter_objects_ = 0;
     AdapterRoom adapter_room_;

@@ -113,10 +113,15 @@ static uint64_t identity_of_whole(const gguf::File &file, const Program &program
     return identity_of(build_program(file, options));
 }
 
+static Program build_placed(const gguf::File &file, const BuildOptions &options) {
+    Program program = build_program(file, options);
+    if (options.placer) place(program, file, *options.placer, options.n_placed_layers);
+    return program;
+}
+
 Model::Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
              RankGroup *ranks, const BuildOptions &options)
-    : file_(std::move(file)), host_(host), engine_(engine),
-      program_(build_program(*file_, options)),
+    : file_(std::move(file)), host_(host), engine_(engine), program_(build_placed(*file_, options)),
       identity_(identity_of_whole(*file_, program_, options)), ranks_(ranks),
       exchange_memory_(host, program_, options.ranks.size) {}
 

@@ -5,6 +5,7 @@
 #include "model/build/binder.hpp"
 #include "model/build/keys.hpp"
 #include "model/group/group.hpp"
+#include "model/placement.hpp"
 #include "model/steps/exchange.hpp"
 
 namespace ggufx::model {
@@ -27,6 +28,8 @@ struct BuildOptions {
     Progress progress;      // layers
     Roles *roles = nullptr; // filled: what the program uses each tensor for
     RankOptions ranks;
+    Placer *placer = nullptr; // of a model: what the last layers multiply by goes there
+    uint32_t n_placed_layers = 0;
 };
 Program build_program(const gguf::File &file, const BuildOptions &options);
 

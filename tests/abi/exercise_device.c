@@ -19,7 +19,9 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     ggufx_status status = GGUFX_OK;
     ggufx_device_options options;
     ggufx_device_facts facts = {.struct_size = sizeof facts}, opened = facts;
-    ggufx_device *device = NULL;
+    ggufx_device *device = NULL, *own = NULL;
+    ggufx_vulkan_handles handles;
+    uint32_t sum = 0, want_sum = 0, words = 0;
     ggufx_tensor *here = NULL, *there = NULL;
     const uint64_t shape[2] = {kColumns, kRows};
     static float weights[kColumns * kRows];
@@ -42,9 +44,23 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     MUST(memcmp(y, want, sizeof y) == 0);
     TRY(a->tensor_download(back, sizeof back, there, &e->error));
     MUST(memcmp(back, weights, sizeof back) == 0);
+    TRY(a->tensor_word_sum(&sum, there, &e->error));
+    for (size_t i = 0; i < sizeof weights / sizeof words; i++) {
+        memcpy(&words, weights + i, sizeof words);
+        want_sum += words;
+    }
+    MUST(sum == want_sum);
+    a->vulkan_handles_init(&handles);
+    handles.get_instance_proc_addr = handles.instance = handles.physical_device = handles.device =
+        handles.queue = &handles;
+    TRY(a->device_adopt_vulkan(&own, rt, &handles, &options, &e->error));
+    a->device_detach(own);
+    TRY(a->device_info(&opened, own, &e->error));
+    MUST(opened.flags & GGUFX_DEVICE_LOST);
 end:
     a->tensor_destroy(there);
     a->tensor_destroy(here);
+    a->device_destroy(own);
     a->device_destroy(device);
     return status;
 }

@@ -54,6 +54,14 @@ uint64_t launches_of(const ggufx_device *device) {
     return facts.n_launches;
 }
 
+uint32_t word_sum(const matrix *m) {
+    uint32_t sum = 0;
+    for (uint64_t r = 0; r < m->n_rows; r++)
+        for (uint64_t i = 0; i < m->row_bytes; i++)
+            sum += (uint32_t)m->data[r * m->stride + i] << 8 * (i % 4);
+    return sum;
+}
+
 void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
                          const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
                          uint32_t flags) {

@@ -30,4 +30,7 @@ void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
 
 uint64_t launches_of(const ggufx_device *device);
 
+/* The sum of a matrix's words, rows filled up with zeros. */
+uint32_t word_sum(const matrix *m);
+
 #endif

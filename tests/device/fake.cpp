@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "device/fake.h"
 
+#include "base/bytes.hpp"
 #include "base/fpenv.hpp"
 #include "device/fake_compute.hpp"
 #include "device/self_test.hpp"
@@ -159,10 +160,21 @@ int32_t open(void **device, uint32_t, const OpenOptions *, Facts *facts, Error *
     return kOk;
 }
 
+// What the host's device is does not matter: it is made of memory, too.
+int32_t adopt(void **device, const void *handles, const OpenOptions *, Facts *facts, Error *error) {
+    const std::lock_guard guard(mutex);
+    if (!handles) control.n_faults++;
+    if (const int32_t status = enter(FAKE_ADOPT, error)) return status;
+    describe(facts);
+    *device = new Device;
+    control.live_devices++;
+    return kOk;
+}
+
 void close(void *device) {
     const std::lock_guard guard(mutex);
     auto *self = static_cast<Device *>(device);
-    if (!self->memories.empty() && !self->lost) control.n_faults++;
+    if (!self->memories.empty() && !self->lost && !control.leaves_buffers) control.n_faults++;
     self->memories.destroy_all();
     control.live_devices--;
     delete self;
@@ -264,6 +276,16 @@ void probe(const Launch &launch, Memories &memories) {
         to[static_cast<uint32_t>(wrong - 1) * launch.n + i] ^= 1;
 }
 
+void read(const Launch &launch, Memories &memories) {
+    const uint8_t *from = memories.range(launch.jobs[0].w, launch.k);
+    auto *to = reinterpret_cast<uint32_t *>(memories.range(launch.y, kReadSums * sizeof(uint32_t)));
+    if (!from || !to) return;
+    memset(to, 0, kReadSums * sizeof *to);
+    for (uint64_t i = 0; i < launch.k / 4; i++) {
+        to[i / 4 % kReadSums] += ggufx::load_u32le(from + 4 * i);
+    }
+}
+
 int32_t launch(void *queue, const Launch *given, Error *error) {
     const std::lock_guard guard(mutex);
     if (const int32_t status = enter(FAKE_LAUNCH, error, static_cast<Queue *>(queue)->device))
@@ -274,8 +296,10 @@ int32_t launch(void *queue, const Launch *given, Error *error) {
     uint64_t values = 0;
     for (uint32_t j = 0; j < given->n_jobs; j++) {
         const Job &job = given->jobs[j];
-        values += job.n_rows * given->k * given->n;
-        const uint64_t bytes = (job.n_rows - uint64_t{1}) * job.stride + 1;
+        const bool read = given->op == Op::read;
+        values += read ? given->k : job.n_rows * given->k * given->n;
+        const uint64_t bytes = read ? given->k : (job.n_rows - uint64_t{1}) * job.stride + 1;
+        if (read && (given->k % 16 != 0 || job.w.at % 16 != 0)) control.n_faults++;
         if (bytes > control.range_bytes || !memories.range(job.w, bytes)) control.n_faults++;
     }
     if (given->n_jobs > kMaxJobs) control.n_faults++;
@@ -286,6 +310,7 @@ int32_t launch(void *queue, const Launch *given, Error *error) {
     record(self, [later = *given, jobs, &memories]() mutable {
         later.jobs = jobs->data();
         if (later.op == Op::probe) return probe(later, memories);
+        if (later.op == Op::read) return read(later, memories);
         const auto at = [](void *user, Span span) {
             return static_cast<Memories *>(user)->range(span, 1);
         };
@@ -333,9 +358,10 @@ extern "C" [[gnu::visibility("default")]] fake_control *ggufx_fake_control(void)
 }
 
 extern "C" [[gnu::visibility("default")]] const Table *ggufx_plugin_0(void) {
-    static Table table = {kVersion, sizeof(Table), "fake",      list,   open,         close,
-                          memory,   allocate,      free_buffer, cache,  queue_create, queue_destroy,
-                          copy,     launch,        barrier,     submit, wait};
+    static Table table = {kVersion,      sizeof(Table), "fake",   list,        open,   adopt,
+                          close,         memory,        allocate, free_buffer, cache,  queue_create,
+                          queue_destroy, copy,          launch,   barrier,     submit, wait};
+    table.adopt = control.adopts_none ? nullptr : adopt;
     table.version = control.version ? control.version : kVersion;
     return &table;
 }

@@ -15,6 +15,7 @@ extern "C" {
 enum {
     FAKE_LIST,
     FAKE_OPEN,
+    FAKE_ADOPT,
     FAKE_MEMORY,
     FAKE_ALLOCATE,
     FAKE_CACHE,
@@ -47,6 +48,8 @@ typedef struct fake_control {
     int32_t no_f64;
     uint32_t version; /* 0: the right one */
     uint32_t n_devices;
+    int32_t leaves_buffers; /* closing it with buffers in it is no fault */
+    int32_t adopts_none;
 
     /* What happened. */
     uint64_t live_bytes, live_buffers, live_devices, live_queues;

@@ -41,6 +41,15 @@ ggufx_device_options fake_options(uint32_t flags) {
     return options;
 }
 
+ggufx_vulkan_handles fake_handles(void) {
+    static int thing;
+    ggufx_vulkan_handles handles;
+    ggufx_vulkan_handles_init(&handles);
+    handles.get_instance_proc_addr = handles.instance = handles.physical_device = handles.device =
+        handles.queue = &thing;
+    return handles;
+}
+
 ggufx_device *open_fake(const ggufx_runtime *rt, uint32_t flags) {
     const ggufx_device_options options = fake_options(flags);
     ggufx_device *device = NULL;

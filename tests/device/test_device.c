@@ -212,6 +212,69 @@ static void test_rows_of_any_length_and_stride_are_taken(void **state) {
     end_fake(&host);
 }
 
+/* Of each type, of rows that end anywhere, over buffers and launches of any size. */
+static void test_words_of_rows_are_added_up_there(void **state) {
+    (void)state;
+    for (int small = 0; small < 3; small++) {
+        fake->unmapped = small == 2;
+        if (small) {
+            fake->buffer_bytes = 9 << 20; /* scratch takes 8 MiB at once */
+            fake->range_bytes = 4096;
+            fake->launch_values = 1000;
+        }
+        fake_host host = begin_fake(0);
+        for (size_t t = 0; t < n_multiplied_types; t++) {
+            matrix m = random_matrix(multiplied_types[t], 29, 768, 0);
+            ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
+            ggufx_tensor *slice = NULL;
+            const uint64_t before = fake->n_launches[10];
+            uint32_t sum = 0;
+            assert_int_equal(ggufx_tensor_word_sum(&sum, there, NULL), GGUFX_OK);
+            assert_int_equal(sum, word_sum(&m));
+            assert_true(fake->n_launches[10] > before);
+            assert_int_equal(ggufx_tensor_slice(&slice, there, 1, 3, 11, NULL), GGUFX_OK);
+            matrix part = m;
+            part.data += 3 * m.stride;
+            part.n_rows = 11;
+            assert_int_equal(ggufx_tensor_word_sum(&sum, slice, NULL), GGUFX_OK);
+            assert_int_equal(sum, word_sum(&part));
+            ggufx_tensor_destroy(slice);
+            ggufx_tensor_destroy(there);
+            ggufx_tensor_destroy(here);
+            free_matrix(&m);
+        }
+        if (small) assert_true(fake->most_values <= 1024);
+        end_fake(&host);
+    }
+}
+
+static void test_words_of_a_part_of_rows_are_refused(void **state) {
+    (void)state;
+    fake_host host = begin_fake(0);
+    matrix m = random_matrix(GGUFX_TYPE_F16, 5, 24, 0);
+    ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
+    /* 20 and 24 values take as many bytes when they are filled up; the second has another begin. */
+    static const uint64_t parts[][2] = {{0, 20}, {8, 16}, {0, 8}};
+    ggufx_error error;
+    uint32_t sum = 7;
+    for (size_t i = 0; i < 3; i++) {
+        ggufx_tensor *slice = NULL;
+        assert_int_equal(ggufx_tensor_slice(&slice, there, 0, parts[i][0], parts[i][1], NULL),
+                         GGUFX_OK);
+        assert_int_equal(ggufx_tensor_word_sum(&sum, slice, &error), GGUFX_E_UNSUPPORTED);
+        assert_non_null(strstr(error.message, "a part of each row"));
+        ggufx_tensor_destroy(slice);
+    }
+    assert_int_equal(ggufx_tensor_word_sum(&sum, here, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_tensor_word_sum(NULL, there, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_tensor_word_sum(&sum, NULL, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(sum, 7);
+    ggufx_tensor_destroy(there);
+    ggufx_tensor_destroy(here);
+    free_matrix(&m);
+    end_fake(&host);
+}
+
 static void test_no_rows_take_no_memory(void **state) {
     (void)state;
     fake_host host = begin_fake(0);
@@ -493,6 +556,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_every_type_mode_and_number_of_columns_has_the_processors_bits),
         cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
         cmocka_unit_test(test_rows_of_any_length_and_stride_are_taken),
+        cmocka_unit_test(test_words_of_rows_are_added_up_there),
+        cmocka_unit_test(test_words_of_a_part_of_rows_are_refused),
         cmocka_unit_test(test_no_rows_take_no_memory),
         cmocka_unit_test(test_slices_there_are_those_here),
         cmocka_unit_test(test_limits_of_a_device_change_no_bit),

@@ -11,9 +11,12 @@
 
 enum { kRows = 300, kCols = 512 };
 
-/* What a host does with a device, each step as far as it comes; the first failure. */
+/* What a host does with a device, its own or one of the plug-in, each step as far as it comes; the
+ * first failure. */
 static ggufx_status use_device(const ggufx_runtime *rt, const ggufx_tensor *w, const float *x,
-                               float *y, ggufx_error *error) {
+                               float *y, int own, ggufx_error *error) {
+    const ggufx_vulkan_handles handles = fake_handles();
+    uint32_t sum = 0;
     const ggufx_device_options options = fake_options(0);
     ggufx_device_facts facts[2] = {{.struct_size = sizeof facts[0]}};
     ggufx_device *device = NULL;
@@ -26,8 +29,12 @@ static ggufx_status use_device(const ggufx_runtime *rt, const ggufx_tensor *w, c
         status = error->status = GGUFX_E_UNSUPPORTED;
         memcpy(error->message, facts[0].reason, sizeof facts[0].reason);
     }
-    if (status == GGUFX_OK) status = ggufx_device_open(&device, rt, "fake:0", &options, error);
+    if (status == GGUFX_OK) {
+        status = own ? ggufx_device_adopt_vulkan(&device, rt, &handles, &options, error)
+                     : ggufx_device_open(&device, rt, "fake:0", &options, error);
+    }
     if (status == GGUFX_OK) status = ggufx_tensor_upload(&there, device, w, NULL, error);
+    if (status == GGUFX_OK) status = ggufx_tensor_word_sum(&sum, there, error);
     if (status == GGUFX_OK) status = ggufx_matvec(y, kRows, rt, there, x, kCols, NULL, error);
     if (status == GGUFX_OK) {
         assert_int_equal(ggufx_tensor_info(&shape, there, NULL), GGUFX_OK);
@@ -96,7 +103,7 @@ static void test_every_entry_that_fails_is_a_status_and_a_sentence(void **state)
                     fake->fail_entry = entry;
                     fake->fail_at = at;
                     fake->fail_status = statuses[s];
-                    status = use_device(f.rt, f.w, f.x, f.y, &error);
+                    status = use_device(f.rt, f.w, f.x, f.y, entry == FAKE_ADOPT, &error);
                     assert_nothing_is_left();
                     if (status == GGUFX_OK) {
                         assert_equal_bits(f.y, f.want, kRows);
@@ -172,6 +179,129 @@ static void test_memory_that_ends_is_told_with_its_numbers(void **state) {
     assert_nothing_is_left();
     reset_fake();
     free_fixture(&f);
+}
+
+/* After a detach there is nothing of it in the plug-in, and every call on what is left says so. */
+static void test_a_detached_device_leaves_nothing_there(void **state) {
+    (void)state;
+    fixture f = make_fixture();
+    for (int own = 0; own < 2; own++) {
+        const ggufx_vulkan_handles handles = fake_handles();
+        const ggufx_device_options options = fake_options(0);
+        ggufx_device *device = NULL;
+        ggufx_error error;
+        fake->unmapped = own;
+        fake->leaves_buffers = 1;
+        if (own) {
+            assert_int_equal(ggufx_device_adopt_vulkan(&device, f.rt, &handles, &options, &error),
+                             GGUFX_OK);
+        } else {
+            device = open_fake(f.rt, 0);
+        }
+        ggufx_tensor *there = upload(device, f.w), *second = NULL;
+        assert_same_product(f.rt, device, there, f.w, 3, 0);
+        ggufx_device_detach(device);
+        assert_nothing_is_left();
+        for (int again = 0; again < 2; again++) {
+            static uint8_t bytes[kRows * kCols];
+            uint32_t sum = 1;
+            ggufx_tensor_facts shape = {.struct_size = sizeof shape};
+            assert_int_equal(ggufx_tensor_info(&shape, there, NULL), GGUFX_OK);
+            assert_int_equal(ggufx_matvec(f.y, kRows, f.rt, there, f.x, kCols, NULL, &error),
+                             GGUFX_E_DEVICE);
+            assert_non_null(strstr(error.message, "detached"));
+            assert_int_equal(ggufx_tensor_upload(&second, device, f.w, NULL, NULL), GGUFX_E_DEVICE);
+            assert_int_equal(ggufx_tensor_download(bytes, (size_t)shape.n_bytes, there, NULL),
+                             GGUFX_E_DEVICE);
+            assert_int_equal(ggufx_tensor_word_sum(&sum, there, NULL), GGUFX_E_DEVICE);
+            assert_int_equal(sum, 1);
+            ggufx_device_detach(device); /* once is enough */
+        }
+        ggufx_device_facts facts = {.struct_size = sizeof facts};
+        assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+        assert_true(facts.flags & GGUFX_DEVICE_LOST);
+        assert_int_equal(facts.used_bytes, 0);
+        assert_the_processor_is_right(&f);
+        if (own) ggufx_tensor_destroy(there);
+        ggufx_device_destroy(device);
+        if (!own) ggufx_tensor_destroy(there);
+        assert_nothing_is_left();
+        reset_fake();
+    }
+    ggufx_device_detach(NULL);
+    free_fixture(&f);
+}
+
+/* Also where an entry fails while it is taken off, or the device was lost before. */
+static void test_a_device_that_fails_is_detached_all_the_same(void **state) {
+    (void)state;
+    fixture f = make_fixture();
+    static const int entries[] = {FAKE_SUBMIT, FAKE_WAIT, FAKE_CACHE};
+    for (size_t i = 0; i < 3; i++) {
+        for (int lost = 0; lost < 2; lost++) {
+            fake->leaves_buffers = 1;
+            ggufx_device *device = open_fake(f.rt, 0);
+            ggufx_tensor *there = upload(device, f.w);
+            fake->fail_entry = entries[i];
+            fake->fail_status = lost ? GGUFX_E_DEVICE : GGUFX_E_MEMORY;
+            fake->fail_at = fake->n_calls[entries[i]] + 1;
+            ggufx_device_detach(device);
+            assert_nothing_is_left();
+            assert_int_equal(ggufx_matvec(f.y, kRows, f.rt, there, f.x, kCols, NULL, NULL),
+                             GGUFX_E_DEVICE);
+            ggufx_tensor_destroy(there);
+            ggufx_device_destroy(device);
+            assert_nothing_is_left();
+            reset_fake();
+        }
+    }
+    free_fixture(&f);
+}
+
+static void assert_not_adopted(const ggufx_runtime *rt, const ggufx_vulkan_handles *handles,
+                               ggufx_status status, const char *text) {
+    const ggufx_device_options options = fake_options(0);
+    ggufx_device *device = NULL;
+    ggufx_error error = {0};
+    assert_int_equal(ggufx_device_adopt_vulkan(&device, rt, handles, &options, &error), status);
+    assert_null(device);
+    if (!strstr(error.message, text)) fail_msg("\"%s\" is not in: %s", text, error.message);
+    assert_nothing_is_left();
+}
+
+static void set_nothing(void *user) {
+    (void)user;
+}
+
+static void test_handles_that_are_none_are_refused(void **state) {
+    (void)state;
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    ggufx_vulkan_handles handles = fake_handles();
+    void **const each[] = {&handles.get_instance_proc_addr, &handles.instance,
+                           &handles.physical_device, &handles.device, &handles.queue};
+    for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
+        void *was = *each[i];
+        *each[i] = NULL;
+        assert_not_adopted(rt, &handles, GGUFX_E_ARGUMENT, "each handle");
+        *each[i] = was;
+    }
+    handles.lock = set_nothing;
+    assert_not_adopted(rt, &handles, GGUFX_E_ARGUMENT, "lock and unlock");
+    handles.lock = NULL;
+    handles.unlock = set_nothing;
+    assert_not_adopted(rt, &handles, GGUFX_E_ARGUMENT, "lock and unlock");
+    handles.unlock = NULL;
+    handles.flags = 8;
+    assert_not_adopted(rt, &handles, GGUFX_E_ARGUMENT, "unknown bits 0x8");
+    handles.flags = 0;
+    handles.reserved[1] = 1;
+    assert_not_adopted(rt, &handles, GGUFX_E_ARGUMENT, "reserved");
+    handles.reserved[1] = 0;
+    assert_not_adopted(rt, NULL, GGUFX_E_ARGUMENT, "handles must be set");
+    fake->adopts_none = 1;
+    assert_not_adopted(rt, &handles, GGUFX_E_UNSUPPORTED, "takes no device of the host");
+    reset_fake();
+    ggufx_runtime_destroy(rt);
 }
 
 static void test_a_lost_device_stays_lost_and_goes_in_peace(void **state) {
@@ -393,6 +523,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_every_entry_that_fails_is_a_status_and_a_sentence),
         cmocka_unit_test(test_every_allocation_that_fails_leaves_nothing_behind),
         cmocka_unit_test(test_memory_that_ends_is_told_with_its_numbers),
+        cmocka_unit_test(test_a_detached_device_leaves_nothing_there),
+        cmocka_unit_test(test_a_device_that_fails_is_detached_all_the_same),
+        cmocka_unit_test(test_handles_that_are_none_are_refused),
         cmocka_unit_test(test_a_lost_device_stays_lost_and_goes_in_peace),
         cmocka_unit_test(test_what_is_no_plug_in_or_no_device_is_said),
         cmocka_unit_test(test_the_plug_ins_of_this_build_are_listed_with_reasons),

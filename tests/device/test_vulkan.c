@@ -3,7 +3,7 @@
  * one. Their bits are those of the processor.
  *
  * usage: test_vulkan PLUG-IN [layers]      layers: calls of every kind, once
- * GGUFX_TEST_VULKAN=all: every type, size and fma (tests/full.sh)
+ * GGUFX_TEST_VULKAN=all:I/N: every size, way and fma of the I-th of N parts of all types (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
 #include "device_fixture.h"
@@ -14,6 +14,11 @@
 static const char *plugin_path;
 static char device_id[40];
 static bool all_sizes;
+static unsigned part = 1, n_parts = 1; /* of the types */
+
+static bool in_part(size_t type) {
+    return type % n_parts == part - 1;
+}
 
 static ggufx_device_options vulkan_options(uint32_t flags) {
     ggufx_device_options options;
@@ -105,6 +110,7 @@ static void test_every_type_has_the_processors_bits(void **state) {
     for (size_t f = 0; f < (all_sizes ? 3 : 1); f++) {
         host h = begin(fmas[f]);
         for (size_t t = 0; t < n_multiplied_types; t++) {
+            if (!in_part(t)) continue;
             const uint32_t type = multiplied_types[t];
             /* Random bytes have scales that are NaN and infinite, too. */
             for (int made = 0; made < 2; made++) {
@@ -154,6 +160,7 @@ static void test_sizes_of_models_have_the_processors_bits(void **state) {
             compare(&h, &m, one_column, 1, plain_mode, 1);
         }
         for (size_t t = 0; all_sizes && t < n_multiplied_types; t++) {
+            if (!in_part(t)) continue;
             for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
                 matrix m = random_matrix(multiplied_types[t], all[i].rows, all[i].cols, 0);
                 compare(&h, &m, three_columns, all[i].rows < 4096 ? 3 : 1, plain_mode, 1);
@@ -216,6 +223,30 @@ static void test_bytes_come_back(void **state) {
     ggufx_tensor_destroy(there);
     ggufx_tensor_destroy(here);
     free_matrix(&m);
+    end(&h);
+}
+
+static void test_words_are_added_up_there(void **state) {
+    (void)state;
+    static const uint32_t types[] = {GGUFX_TYPE_Q6_K, GGUFX_TYPE_Q4_K, GGUFX_TYPE_F32};
+    host h = begin(0);
+    for (size_t t = 0; t < 3; t++) {
+        matrix m = random_matrix(types[t], 3001, 1024, 0);
+        ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here), *slice = NULL;
+        uint32_t sum = 0;
+        assert_int_equal(ggufx_tensor_word_sum(&sum, there, NULL), GGUFX_OK);
+        assert_int_equal(sum, word_sum(&m));
+        assert_int_equal(ggufx_tensor_slice(&slice, there, 1, 2999, 1, NULL), GGUFX_OK);
+        matrix part = m;
+        part.data += 2999 * m.stride;
+        part.n_rows = 1;
+        assert_int_equal(ggufx_tensor_word_sum(&sum, slice, NULL), GGUFX_OK);
+        assert_int_equal(sum, word_sum(&part));
+        ggufx_tensor_destroy(slice);
+        ggufx_tensor_destroy(there);
+        ggufx_tensor_destroy(here);
+        free_matrix(&m);
+    }
     end(&h);
 }
 
@@ -311,7 +342,12 @@ static void test_handles_go_in_any_order(void **state) {
 int main(int argc, char **argv) {
     plugin_path = argc > 1 ? argv[1] : "";
     const char *sizes = getenv("GGUFX_TEST_VULKAN");
-    all_sizes = sizes && strcmp(sizes, "all") == 0;
+    all_sizes = sizes && strncmp(sizes, "all", 3) == 0;
+    const char *rest = all_sizes ? sizes + 3 : "";
+    if (*rest && (sscanf(rest, ":%u/%u", &part, &n_parts) != 2 || part < 1 || part > n_parts)) {
+        fprintf(stderr, "GGUFX_TEST_VULKAN: %s\n", sizes);
+        return 1;
+    }
     list_multiplied_types();
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     const ggufx_device_options options = vulkan_options(0);
@@ -338,6 +374,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_a_matrix_beyond_the_range_of_a_binding),
         cmocka_unit_test(test_slices_have_the_processors_bits),
         cmocka_unit_test(test_bytes_come_back),
+        cmocka_unit_test(test_words_are_added_up_there),
         cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
         cmocka_unit_test(test_compiled_programs_are_kept_or_refused),
         cmocka_unit_test(test_handles_go_in_any_order),
@@ -347,6 +384,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
         cmocka_unit_test(test_slices_have_the_processors_bits),
         cmocka_unit_test(test_bytes_come_back),
+        cmocka_unit_test(test_words_are_added_up_there),
         cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
         cmocka_unit_test(test_compiled_programs_are_kept_or_refused),
         cmocka_unit_test(test_handles_go_in_any_order),

@@ -238,6 +238,18 @@ namespace Ggufx
         Lost = 32,
     }
 
+    /// <summary>What the owner of a VkDevice turned on.</summary>
+    [Flags]
+    public enum VulkanFeatures : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_VULKAN_FLOAT64.</summary>
+        Float64 = 1,
+        /// <summary>GGUFX_VULKAN_MEMORY_BUDGET.</summary>
+        MemoryBudget = 4,
+    }
+
     /// <summary>What becomes of the hidden states of a text.</summary>
     public enum Pooling : uint
     {

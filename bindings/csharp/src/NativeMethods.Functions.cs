@@ -135,6 +135,13 @@ namespace Ggufx
         internal static extern int ggufx_device_open(out DeviceHandle out_, RuntimeHandle rt, byte*
             id, NativeDeviceOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_vulkan_handles_init(NativeVulkanHandles* handles);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_device_adopt_vulkan(out DeviceHandle out_, RuntimeHandle
+            rt, NativeVulkanHandles* handles, NativeDeviceOptions* options, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern void ggufx_device_detach(DeviceHandle device);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_device_destroy(IntPtr handle);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_device_info(NativeDeviceFacts* out_, DeviceHandle device,
@@ -145,6 +152,9 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_tensor_download(void* out_, UIntPtr n, TensorHandle w,
             NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_tensor_word_sum(uint* out_, TensorHandle w, NativeError*
+            error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_embed_options_init(NativeEmbedOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

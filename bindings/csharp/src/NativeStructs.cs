@@ -282,6 +282,25 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeVulkanHandles
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal void* next;
+        internal void* get_instance_proc_addr;
+        internal void* instance;
+        internal void* physical_device;
+        internal void* device;
+        internal void* queue;
+        internal uint queue_family;
+        internal uint reserved0;
+        internal IntPtr lock_;
+        internal IntPtr unlock;
+        internal void* user;
+        internal fixed ulong reserved[2];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeEmbedOptions
     {
         internal uint struct_size;
@@ -330,6 +349,7 @@ namespace Ggufx
         internal uint n_sequences;
         internal IntPtr* adapters;
         internal UIntPtr n_adapters;
+        internal ulong device_memory_bytes;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -362,6 +382,10 @@ namespace Ggufx
         internal double tokens_per_second_full;
         internal ulong adapter_file_bytes;
         internal ulong adapter_bytes;
+        internal ulong device_bytes;
+        internal ulong device_bytes_all;
+        internal uint n_device_layers;
+        internal uint n_layers;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -826,6 +850,9 @@ namespace Ggufx
         internal UIntPtr n_overrides;
         internal NativeProgress* progress;
         internal NativeGroupOptions* group;
+        internal IntPtr device;
+        internal uint n_device_layers;
+        internal uint reserved0;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -845,6 +872,9 @@ namespace Ggufx
         internal uint head_dim;
         internal uint reserved;
         internal ulong identity;
+        internal ulong device_bytes;
+        internal uint n_device_layers;
+        internal uint reserved1;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1171,6 +1201,7 @@ namespace Ggufx
             { "ggufx_chat_parser_options", sizeof(NativeChatParserOptions) },
             { "ggufx_device_options", sizeof(NativeDeviceOptions) },
             { "ggufx_device_facts", sizeof(NativeDeviceFacts) },
+            { "ggufx_vulkan_handles", sizeof(NativeVulkanHandles) },
             { "ggufx_embed_options", sizeof(NativeEmbedOptions) },
             { "ggufx_embedder_facts", sizeof(NativeEmbedderFacts) },
             { "ggufx_estimate_options", sizeof(NativeEstimateOptions) },

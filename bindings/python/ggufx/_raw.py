@@ -457,6 +457,39 @@ class ggufx_device_facts(Structure):
     ]
 
 
+class ggufx_vulkan_handles(Structure):
+    struct_size: int
+    flags: int
+    next: int | None
+    get_instance_proc_addr: int | None
+    instance: int | None
+    physical_device: int | None
+    device: int | None
+    queue: int | None
+    queue_family: int
+    reserved0: int
+    lock: int | None
+    unlock: int | None
+    user: int | None
+    reserved: Array[Any]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("next", c_void_p),
+        ("get_instance_proc_addr", c_void_p),
+        ("instance", c_void_p),
+        ("physical_device", c_void_p),
+        ("device", c_void_p),
+        ("queue", c_void_p),
+        ("queue_family", c_uint32),
+        ("reserved0", c_uint32),
+        ("lock", c_void_p),
+        ("unlock", c_void_p),
+        ("user", c_void_p),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
 class ggufx_embed_options(Checked):
     struct_size: int
     flags: int
@@ -522,6 +555,7 @@ class ggufx_estimate_options(Checked):
     n_sequences: int
     adapters: int | None
     n_adapters: int
+    device_memory_bytes: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -541,6 +575,7 @@ class ggufx_estimate_options(Checked):
         ("n_sequences", c_uint32),
         ("adapters", c_void_p),
         ("n_adapters", c_size_t),
+        ("device_memory_bytes", c_uint64),
     ]
 
 
@@ -572,6 +607,10 @@ class ggufx_estimate_facts(Structure):
     tokens_per_second_full: float
     adapter_file_bytes: int
     adapter_bytes: int
+    device_bytes: int
+    device_bytes_all: int
+    n_device_layers: int
+    n_layers: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -600,6 +639,10 @@ class ggufx_estimate_facts(Structure):
         ("tokens_per_second_full", c_double),
         ("adapter_file_bytes", c_uint64),
         ("adapter_bytes", c_uint64),
+        ("device_bytes", c_uint64),
+        ("device_bytes_all", c_uint64),
+        ("n_device_layers", c_uint32),
+        ("n_layers", c_uint32),
     ]
 
 
@@ -1359,6 +1402,9 @@ class ggufx_model_options(Checked):
     n_overrides: int
     progress: int | None
     group: int | None
+    device: int | None
+    n_device_layers: int
+    reserved0: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1368,6 +1414,9 @@ class ggufx_model_options(Checked):
         ("n_overrides", c_size_t),
         ("progress", c_void_p),
         ("group", c_void_p),
+        ("device", c_void_p),
+        ("n_device_layers", c_uint32),
+        ("reserved0", c_uint32),
     ]
 
 
@@ -1386,6 +1435,9 @@ class ggufx_model_facts(Structure):
     head_dim: int
     reserved: int
     identity: int
+    device_bytes: int
+    n_device_layers: int
+    reserved1: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -1401,6 +1453,9 @@ class ggufx_model_facts(Structure):
         ("head_dim", c_uint32),
         ("reserved", c_uint32),
         ("identity", c_uint64),
+        ("device_bytes", c_uint64),
+        ("n_device_layers", c_uint32),
+        ("reserved1", c_uint32),
     ]
 
 
@@ -1910,6 +1965,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_chat_parser_options,
     ggufx_device_options,
     ggufx_device_facts,
+    ggufx_vulkan_handles,
     ggufx_embed_options,
     ggufx_embedder_facts,
     ggufx_estimate_options,
@@ -2021,10 +2077,14 @@ class Functions:
     ggufx_device_options_init: Callable[..., None]
     ggufx_device_list: Callable[..., int]
     ggufx_device_open: Callable[..., int]
+    ggufx_vulkan_handles_init: Callable[..., None]
+    ggufx_device_adopt_vulkan: Callable[..., int]
+    ggufx_device_detach: Callable[..., None]
     ggufx_device_destroy: Callable[..., None]
     ggufx_device_info: Callable[..., int]
     ggufx_tensor_upload: Callable[..., int]
     ggufx_tensor_download: Callable[..., int]
+    ggufx_tensor_word_sum: Callable[..., int]
     ggufx_embed_options_init: Callable[..., None]
     ggufx_embedder_create: Callable[..., int]
     ggufx_embedder_destroy: Callable[..., None]
@@ -2282,11 +2342,16 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_device_list": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_void_p]),
     "ggufx_device_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
+    "ggufx_vulkan_handles_init": (None, [c_void_p]),
+    "ggufx_device_adopt_vulkan": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p,
+        c_void_p]),
+    "ggufx_device_detach": (None, ["ggufx_device"]),
     "ggufx_device_destroy": (None, ["ggufx_device"]),
     "ggufx_device_info": (c_int32, [c_void_p, "ggufx_device", c_void_p]),
     "ggufx_tensor_upload": (c_int32, [c_void_p, "ggufx_device", "ggufx_tensor", c_void_p,
         c_void_p]),
     "ggufx_tensor_download": (c_int32, [c_void_p, c_size_t, "ggufx_tensor", c_void_p]),
+    "ggufx_tensor_word_sum": (c_int32, [c_void_p, "ggufx_tensor", c_void_p]),
     "ggufx_embed_options_init": (None, [c_void_p]),
     "ggufx_embedder_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_embedder_destroy": (None, ["ggufx_embedder"]),

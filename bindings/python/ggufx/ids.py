@@ -139,6 +139,13 @@ class DeviceFlags(_Flags):
     LOST = 32
 
 
+class VulkanFeatures(_Flags):
+    """What the owner of a VkDevice turned on."""
+
+    FLOAT64 = 1
+    MEMORY_BUDGET = 4
+
+
 class Pooling(_Id):
     """What becomes of the hidden states of a text."""
 

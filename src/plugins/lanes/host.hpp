@@ -21,14 +21,7 @@ using uint = unsigned;
 using Place = const uint8_t *;
 using Codebook = const uint8_t *;
 
-struct Words {
-    uint w[8];
-};
-struct Act {
-    Words q;
-    float d, s;
-    int s0, s1;
-};
+#include "plugins/lanes/words.inc"
 
 LANE uint as_uint(float f) {
     return f32_bits(f);

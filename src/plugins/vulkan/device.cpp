@@ -10,10 +10,16 @@
 
 namespace ggufx::vulkan {
 
-Device::Device(const Physical &physical, const void *cache, uint64_t cache_bytes)
-    : physical_(physical) {
+Device::Device(const Instance &instance, const Physical &physical, const Owner *owner,
+               const plugin::OpenOptions &options)
+    : instance_(instance), physical_(physical), owner_(owner ? *owner : Owner{}) {
     try {
-        create(cache, cache_bytes);
+        if (owner) {
+            handle_ = owner->device;
+        } else {
+            create();
+        }
+        prepare(options);
     } catch (...) {
         destroy();
         throw;
@@ -24,8 +30,7 @@ Device::~Device() {
     destroy();
 }
 
-void Device::create(const void *cache, uint64_t cache_bytes) {
-    const Instance &instance = Instance::get();
+void Device::create() {
     const float priority = 1;
     VkDeviceQueueCreateInfo queue = {};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -55,10 +60,17 @@ void Device::create(const void *cache, uint64_t cache_bytes) {
     info.pQueueCreateInfos = &queue;
     info.enabledExtensionCount = n_extensions;
     info.ppEnabledExtensionNames = extensions;
-    check(instance.CreateDevice(physical_.handle, &info, nullptr, &handle_), "the device");
-    vk_.load(instance, handle_);
-    vk_.GetDeviceQueue(handle_, physical_.queue_family, 0, &queue_);
-    create_cache(cache, cache_bytes);
+    check(instance_.CreateDevice(physical_.handle, &info, nullptr, &handle_), "the device");
+}
+
+void Device::prepare(const plugin::OpenOptions &options) {
+    vk_.load(instance_, handle_);
+    if (owner_.device) {
+        queue_ = owner_.queue;
+    } else {
+        vk_.GetDeviceQueue(handle_, physical_.queue_family, 0, &queue_);
+    }
+    create_cache(options.cache, options.cache_bytes);
     create_layout();
 }
 
@@ -132,7 +144,6 @@ void Device::create_layout() {
 // All handles may be null: a device that was made in part.
 void Device::destroy() {
     if (!handle_) return;
-    if (vk_.DeviceWaitIdle) vk_.DeviceWaitIdle(handle_);
     while (!buffers_.empty()) free(buffers_.begin()->first);
     for (const auto &[program, pipeline] : pipelines_)
         vk_.DestroyPipeline(handle_, pipeline, nullptr);
@@ -140,20 +151,19 @@ void Device::destroy() {
     if (layout_) vk_.DestroyPipelineLayout(handle_, layout_, nullptr);
     if (bindings_) vk_.DestroyDescriptorSetLayout(handle_, bindings_, nullptr);
     if (cache_) vk_.DestroyPipelineCache(handle_, cache_, nullptr);
-    if (vk_.DestroyDevice) vk_.DestroyDevice(handle_, nullptr);
+    if (vk_.DestroyDevice && !owner_.device) vk_.DestroyDevice(handle_, nullptr);
     handle_ = VK_NULL_HANDLE;
 }
 
 // ---- memory ----------------------------------------------------------------------------------------
 
 void Device::memory(uint64_t *free, uint64_t *total) {
-    const Instance &instance = Instance::get();
     VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {};
     budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
     VkPhysicalDeviceMemoryProperties2 now = {};
     now.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
     now.pNext = physical_.budget ? &budget : nullptr;
-    instance.GetPhysicalDeviceMemoryProperties2(physical_.handle, &now);
+    instance_.GetPhysicalDeviceMemoryProperties2(physical_.handle, &now);
     *free = *total = 0;
     const std::lock_guard guard(mutex_);
     for (uint32_t i = 0; i < now.memoryProperties.memoryHeapCount; i++) {
@@ -309,7 +319,10 @@ VkPipeline Device::pipeline(const Program &program) {
 
 void Device::submit(const VkSubmitInfo &info) {
     const std::lock_guard guard(mutex_);
-    check(vk_.QueueSubmit(queue_, 1, &info, VK_NULL_HANDLE), "a submission");
+    if (owner_.lock) owner_.lock(owner_.user);
+    const VkResult result = vk_.QueueSubmit(queue_, 1, &info, VK_NULL_HANDLE);
+    if (owner_.unlock) owner_.unlock(owner_.user);
+    check(result, "a submission");
 }
 
 } // namespace ggufx::vulkan

@@ -23,7 +23,10 @@ struct Physical {
     char driver[96];
 };
 std::vector<Physical> physical_devices();
+Physical physical_of(const Instance &instance, VkPhysicalDevice handle);
 plugin::Facts facts_of(const Physical &physical);
+// Throws a Fault unless queues of the family compute.
+void check_family(const Instance &instance, const Physical &physical, uint32_t family);
 
 struct Memory {
     VkBuffer buffer;
@@ -53,10 +56,21 @@ struct Push {
 };
 constexpr uint32_t kBindings = 6;
 
+// A device that the host made, and whose queue it may use itself meanwhile.
+struct Owner {
+    VkDevice device;
+    VkQueue queue;
+    void (*lock)(void *user); // null: nobody else uses it
+    void (*unlock)(void *user);
+    void *user;
+};
+
 class Device {
 public:
-    Device(const Physical &physical, const void *cache, uint64_t cache_bytes);
-    ~Device(); // what runs ends before, all buffers are freed
+    // owner null: a device of its own is made.
+    Device(const Instance &instance, const Physical &physical, const Owner *owner,
+           const plugin::OpenOptions &options);
+    ~Device(); // its queues are gone; all buffers are freed
     Device(const Device &) = delete;
     Device &operator=(const Device &) = delete;
 
@@ -77,7 +91,8 @@ public:
     void submit(const VkSubmitInfo &info);
 
 private:
-    void create(const void *cache, uint64_t cache_bytes);
+    void create();
+    void prepare(const plugin::OpenOptions &options);
     void create_cache(const void *cache, uint64_t cache_bytes);
     void create_layout();
     VkShaderModule module(uint32_t number);
@@ -85,7 +100,9 @@ private:
     void take(Memory &made, const VkMemoryRequirements &needs, uint32_t type);
     void destroy();
 
+    const Instance instance_;
     Physical physical_;
+    const Owner owner_; // device null: its own
     DeviceFunctions vk_{};
     VkDevice handle_ = VK_NULL_HANDLE;
     VkQueue queue_ = VK_NULL_HANDLE;

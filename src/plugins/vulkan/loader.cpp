@@ -100,15 +100,21 @@ Instance make_instance() {
     VkInstanceCreateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
-    Instance made = {};
-    check(create(&info, nullptr, &made.handle), "Vulkan");
-#define GGUFX_LOAD(NAME) made.NAME = found<PFN_vk##NAME>(get, made.handle, "vk" #NAME);
-    GGUFX_INSTANCE_FUNCTIONS(GGUFX_LOAD)
-#undef GGUFX_LOAD
-    return made;
+    VkInstance made = VK_NULL_HANDLE;
+    check(create(&info, nullptr, &made), "Vulkan");
+    return Instance::adopt(get, made);
 }
 
 } // namespace
+
+Instance Instance::adopt(PFN_vkGetInstanceProcAddr get, VkInstance handle) {
+    Instance out = {};
+    out.handle = handle;
+#define GGUFX_LOAD(NAME) out.NAME = found<PFN_vk##NAME>(get, handle, "vk" #NAME);
+    GGUFX_INSTANCE_FUNCTIONS(GGUFX_LOAD)
+#undef GGUFX_LOAD
+    return out;
+}
 
 const Instance &Instance::get() {
     static std::mutex mutex;

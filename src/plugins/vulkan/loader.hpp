@@ -33,7 +33,6 @@ void check(VkResult result, const char *what);
 
 #define GGUFX_DEVICE_FUNCTIONS(X)                                                                  \
     X(DestroyDevice)                                                                               \
-    X(DeviceWaitIdle)                                                                              \
     X(GetDeviceQueue)                                                                              \
     X(QueueSubmit)                                                                                 \
     X(CreateBuffer)                                                                                \
@@ -77,12 +76,14 @@ void check(VkResult result, const char *what);
 
 #define GGUFX_MEMBER(NAME) PFN_vk##NAME NAME;
 
-// The loader and an instance, made once and kept until the process ends, as drivers want it.
 struct Instance {
     GGUFX_INSTANCE_FUNCTIONS(GGUFX_MEMBER)
     VkInstance handle;
 
-    static const Instance &get(); // throws a Fault
+    // The loader's, made once and kept until the process ends, as drivers want it. Throws a Fault.
+    static const Instance &get();
+    // That of a host. Throws a Fault.
+    static Instance adopt(PFN_vkGetInstanceProcAddr get, VkInstance handle);
 };
 
 struct DeviceFunctions {

@@ -10,14 +10,19 @@ namespace ggufx::vulkan {
 
 namespace {
 
-// A family for calculation alone, where a display's own work goes elsewhere, else any.
-uint32_t find_family(const Instance &vk, VkPhysicalDevice device) {
+std::vector<VkQueueFamilyProperties> families_of(const Instance &vk, VkPhysicalDevice device) {
     uint32_t n = 0;
     vk.GetPhysicalDeviceQueueFamilyProperties(device, &n, nullptr);
     std::vector<VkQueueFamilyProperties> families(n);
     vk.GetPhysicalDeviceQueueFamilyProperties(device, &n, families.data());
+    return families;
+}
+
+// A family for calculation alone, where a display's own work goes elsewhere, else any.
+uint32_t find_family(const Instance &vk, VkPhysicalDevice device) {
+    const std::vector<VkQueueFamilyProperties> families = families_of(vk, device);
     uint32_t any = UINT32_MAX;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < families.size(); i++) {
         const VkQueueFlags flags = families[i].queueFlags;
         if (!(flags & VK_QUEUE_COMPUTE_BIT) || families[i].queueCount == 0) continue;
         if (!(flags & VK_QUEUE_GRAPHICS_BIT)) return i;
@@ -84,17 +89,21 @@ std::vector<Physical> physical_devices() {
     std::vector<VkPhysicalDevice> handles(n);
     const VkResult result = vk.EnumeratePhysicalDevices(vk.handle, &n, handles.data());
     if (result != VK_INCOMPLETE) check(result, "devices"); // one more came meanwhile
-    std::vector<Physical> out(n);
-    for (uint32_t i = 0; i < n; i++) {
-        out[i].handle = handles[i];
-        read_properties(vk, out[i]);
-        if (out[i].properties.apiVersion >= VK_API_VERSION_1_2) read_features(vk, out[i]);
-        VkPhysicalDeviceMemoryProperties2 memory = {};
-        memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
-        vk.GetPhysicalDeviceMemoryProperties2(handles[i], &memory);
-        out[i].memory = memory.memoryProperties;
-        out[i].queue_family = find_family(vk, handles[i]);
-    }
+    std::vector<Physical> out;
+    for (VkPhysicalDevice handle : handles) out.push_back(physical_of(vk, handle));
+    return out;
+}
+
+Physical physical_of(const Instance &vk, VkPhysicalDevice handle) {
+    Physical out = {};
+    out.handle = handle;
+    read_properties(vk, out);
+    if (out.properties.apiVersion >= VK_API_VERSION_1_2) read_features(vk, out);
+    VkPhysicalDeviceMemoryProperties2 memory = {};
+    memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+    vk.GetPhysicalDeviceMemoryProperties2(handle, &memory);
+    out.memory = memory.memoryProperties;
+    out.queue_family = find_family(vk, handle);
     return out;
 }
 
@@ -148,6 +157,12 @@ plugin::Facts facts_of(const Physical &physical) {
         refuse(facts, "it does not calculate");
     }
     return facts;
+}
+
+void check_family(const Instance &instance, const Physical &physical, uint32_t family) {
+    const auto families = families_of(instance, physical.handle);
+    if (family >= families.size() || !(families[family].queueFlags & VK_QUEUE_COMPUTE_BIT))
+        fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "queues of family %u do not calculate", family);
 }
 
 } // namespace ggufx::vulkan

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "plugins/vulkan/queue.hpp"
 
+#include <ggufx/device.h>
 #include <new>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +54,31 @@ int32_t open(void **device, uint32_t index, const plugin::OpenOptions *options,
         *facts = facts_of(all[index]);
         if (facts->flags & plugin::kUnusable)
             fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "%s", facts->reason);
-        *device = new Device(all[index], options->cache, options->cache_bytes);
+        *device = new Device(Instance::get(), all[index], nullptr, *options);
+        return GGUFX_OK;
+    });
+}
+
+int32_t adopt(void **device, const void *handles, const plugin::OpenOptions *options,
+              plugin::Facts *facts, Error *error) {
+    return guard(error, [&] {
+        const auto &h = *static_cast<const ggufx_vulkan_handles *>(handles);
+        const Instance instance =
+            Instance::adopt(reinterpret_cast<PFN_vkGetInstanceProcAddr>(h.get_instance_proc_addr),
+                            static_cast<VkInstance>(h.instance));
+        Physical physical = physical_of(instance, static_cast<VkPhysicalDevice>(h.physical_device));
+        // What is there counts where it was turned on.
+        physical.f64 = physical.f64 && (h.flags & GGUFX_VULKAN_FLOAT64);
+        physical.int_dot = physical.int_dot && (h.flags & GGUFX_VULKAN_INT_DOT);
+        physical.budget = physical.budget && (h.flags & GGUFX_VULKAN_MEMORY_BUDGET);
+        check_family(instance, physical, h.queue_family);
+        physical.queue_family = h.queue_family;
+        *facts = facts_of(physical);
+        if (facts->flags & plugin::kUnusable)
+            fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "%s", facts->reason);
+        const Owner owner = {static_cast<VkDevice>(h.device), static_cast<VkQueue>(h.queue), h.lock,
+                             h.unlock, h.user};
+        *device = new Device(instance, physical, &owner, *options);
         return GGUFX_OK;
     });
 }
@@ -126,6 +151,7 @@ constexpr plugin::Table kTable = {plugin::kVersion,
                                   "vulkan",
                                   list,
                                   open,
+                                  adopt,
                                   close,
                                   memory,
                                   allocate,

@@ -47,7 +47,10 @@ Queue::Queue(Device &device) : device_(device), vk_(device.vk()) {
 }
 
 Queue::~Queue() {
-    if (!submitted_.empty()) vk_.DeviceWaitIdle(device_.handle());
+    try {
+        if (!submitted_.empty()) wait(ticket_, UINT64_MAX);
+    } catch (const Fault &) { // lost: nothing runs any more
+    }
     for (auto &recording : submitted_) destroy(*recording);
     for (auto &recording : idle_) destroy(*recording);
     if (recording_) destroy(*recording_);
@@ -260,6 +263,8 @@ void Queue::launch(const Launch &launch) {
     case Op::pack15:
     case Op::sums:
         return columns(launch, push);
+    case Op::read:
+        return read(launch, push);
     default:
         for (uint32_t i = 0; i < launch.n_jobs; i++) product(launch, launch.jobs[i], push);
     }
@@ -269,6 +274,11 @@ void Queue::probe(const Launch &launch, Push push) {
     push.n_rows = launch.n;
     bind(launch, whole(launch.x));
     dispatch(push, {groups_of(launch.n, kFlat), 1});
+}
+
+void Queue::read(const Launch &launch, Push push) {
+    bind(launch, weights(launch.jobs[0], &push.first));
+    dispatch(push, {plugin::kReadSums / kFlat, 1});
 }
 
 // Columns of x to what stands for them; no more at once than a device has workgroups for.

@@ -50,6 +50,7 @@ private:
     void dispatch(const Push &push, Groups groups);
     void use(const plugin::Launch &launch);
     void probe(const plugin::Launch &launch, Push push);
+    void read(const plugin::Launch &launch, Push push);
     void columns(const plugin::Launch &launch, Push push);
     void product(const plugin::Launch &launch, const plugin::Job &job, Push push);
     Bound weights(const plugin::Job &job, uint32_t *first);

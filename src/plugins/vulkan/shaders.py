@@ -35,6 +35,7 @@ def modules(types):
     """(source, type or None, operations, variant) of each module."""
     out = [("probe", None, ["probe"], v) for v in ANY]
     out.append(("columns", None, PACK + SUMS, ANY[0]))
+    out.append(("read", None, ["read"], ANY[0]))
     for name, kind in types:
         if kind == "Float":
             out += [("floats", name, ["dots_f32", "chains_f32"], v) for v in PRODUCTS]

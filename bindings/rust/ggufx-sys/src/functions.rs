@@ -83,6 +83,11 @@ functions! {
         ggufx_status;
     fn ggufx_device_open(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, id: *const c_char,
         options: *const ggufx_device_options, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_vulkan_handles_init(handles: *mut ggufx_vulkan_handles);
+    fn ggufx_device_adopt_vulkan(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, handles:
+        *const ggufx_vulkan_handles, options: *const ggufx_device_options, error: *mut ggufx_error)
+        -> ggufx_status;
+    fn ggufx_device_detach(device: *mut ggufx_device);
     fn ggufx_device_destroy(device: *mut ggufx_device);
     fn ggufx_device_info(out: *mut ggufx_device_facts, device: *const ggufx_device, error: *mut
         ggufx_error) -> ggufx_status;
@@ -90,6 +95,8 @@ functions! {
         ggufx_tensor, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_tensor_download(out: *mut c_void, n: usize, w: *const ggufx_tensor, error: *mut
         ggufx_error) -> ggufx_status;
+    fn ggufx_tensor_word_sum(out: *mut u32, w: *const ggufx_tensor, error: *mut ggufx_error) ->
+        ggufx_status;
     fn ggufx_embed_options_init(options: *mut ggufx_embed_options);
     fn ggufx_embedder_create(out: *mut *mut ggufx_embedder, model: *const ggufx_model, options:
         *const ggufx_embed_options, error: *mut ggufx_error) -> ggufx_status;

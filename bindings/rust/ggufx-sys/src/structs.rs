@@ -409,6 +409,25 @@ pub struct ggufx_device_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_vulkan_handles {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub next: *const c_void,
+    pub get_instance_proc_addr: *mut c_void,
+    pub instance: *mut c_void,
+    pub physical_device: *mut c_void,
+    pub device: *mut c_void,
+    pub queue: *mut c_void,
+    pub queue_family: u32,
+    pub reserved0: u32,
+    pub lock: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    pub unlock: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    pub user: *mut c_void,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_embed_options {
     pub struct_size: u32,
     pub flags: u32,
@@ -456,6 +475,7 @@ pub struct ggufx_estimate_options {
     pub n_sequences: u32,
     pub adapters: *const *const ggufx_file,
     pub n_adapters: usize,
+    pub device_memory_bytes: u64,
 }
 
 #[repr(C)]
@@ -488,6 +508,10 @@ pub struct ggufx_estimate_facts {
     pub tokens_per_second_full: f64,
     pub adapter_file_bytes: u64,
     pub adapter_bytes: u64,
+    pub device_bytes: u64,
+    pub device_bytes_all: u64,
+    pub n_device_layers: u32,
+    pub n_layers: u32,
 }
 
 #[repr(C)]
@@ -964,6 +988,9 @@ pub struct ggufx_model_options {
     pub n_overrides: usize,
     pub progress: *const ggufx_progress,
     pub group: *const ggufx_group_options,
+    pub device: *const ggufx_device,
+    pub n_device_layers: u32,
+    pub reserved0: u32,
 }
 
 #[repr(C)]
@@ -983,6 +1010,9 @@ pub struct ggufx_model_facts {
     pub head_dim: u32,
     pub reserved: u32,
     pub identity: u64,
+    pub device_bytes: u64,
+    pub n_device_layers: u32,
+    pub reserved1: u32,
 }
 
 #[repr(C)]
@@ -1290,7 +1320,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 80] = [
+pub const SIZES: [(&str, usize); 81] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1311,6 +1341,7 @@ pub const SIZES: [(&str, usize); 80] = [
     ("ggufx_chat_parser_options\0", size_of::<ggufx_chat_parser_options>()),
     ("ggufx_device_options\0", size_of::<ggufx_device_options>()),
     ("ggufx_device_facts\0", size_of::<ggufx_device_facts>()),
+    ("ggufx_vulkan_handles\0", size_of::<ggufx_vulkan_handles>()),
     ("ggufx_embed_options\0", size_of::<ggufx_embed_options>()),
     ("ggufx_embedder_facts\0", size_of::<ggufx_embedder_facts>()),
     ("ggufx_estimate_options\0", size_of::<ggufx_estimate_options>()),

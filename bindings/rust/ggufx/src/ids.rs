@@ -137,6 +137,13 @@ bits! {
     LOST = GGUFX_DEVICE_LOST,
 }
 
+bits! {
+    /// What the owner of a VkDevice turned on (`GGUFX_VULKAN_*`).
+    VulkanFeatures: u32
+    FLOAT64 = GGUFX_VULKAN_FLOAT64,
+    MEMORY_BUDGET = GGUFX_VULKAN_MEMORY_BUDGET,
+}
+
 id! {
     /// What becomes of the hidden states of a text (`GGUFX_POOLING_*`).
     Pooling: u32

@@ -19,11 +19,12 @@ layout(constant_id = 1) const uint COLUMNS = 1u; // of dots
 #define OP_CHAINS8 7u
 #define OP_CHAINS15 8u
 #define OP_CHAINS_F32 9u
+#define OP_READ 10u
 
 // What a launch is told; offsets of buffers that are bound whole in their own units.
 layout(push_constant) uniform Push {
     uint n_rows; // of the job; of probe cases
-    uint k;      // values of a column
+    uint k;      // values of a column; of read, bytes
     uint n;      // columns
     uint column; // first of them
     uint first;  // byte of the bound weights where the first row begins
@@ -49,14 +50,7 @@ layout(std430, binding = 5) readonly buffer Books { uint books[]; };
 #define MINS_FLOAT 1u
 #define MINS_INTEGER 2u
 
-struct Words {
-    uint w[8];
-};
-struct Act {
-    Words q;
-    float d, s;
-    int s0, s1;
-};
+#include "words.inc"
 
 uint as_uint(float f) {
     return floatBitsToUint(f);
