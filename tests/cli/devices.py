@@ -38,7 +38,69 @@ class Fake(tool.Case):
         self.assertEqual(result["results"][0]["isa"], "scalar")
 
 
+    def run_model(self, *args, **options):
+        return self.ok("run", tool.MODEL, "-p", "Once upon", "-n", "12", "--temp", "0", *args, **options)
+
+    def test_a_model_writes_the_same_there(self):
+        here = self.run_model()
+        self.assertEqual(self.run_model("--device", "fake:0", "--plugins", FAKE), here)
+        self.assertEqual(self.run_model("--device", "auto", "--device-layers", "2", "--plugins", FAKE), here)
+        self.assertEqual(self.run_model("--device", "none"), here)
+
+    def test_other_verbs_take_a_device_too(self):
+        text = self.path("text", b"Once upon a time there was a little girl. " * 8)
+        args = ("perplexity", tool.MODEL, "-f", text, "--ctx", "32")
+        here, there = self.json(*args), self.json(*args, "--device", "fake:0", "--plugins", FAKE)
+        self.assertEqual(here["ppl"], there["ppl"])
+
+    def test_products_are_measured_beside_reading(self):
+        result = tool.run("bench", "matvec", "--type", "q4_0,f16", "--n", "1,5", "-m", "64", "-k", "256", "-r", "2",
+                          "--device", "fake:0", "--plugins", FAKE, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [tool.json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(r["type"], r["n"]) for r in lines], [("q4_0", 1), ("q4_0", 5), ("f16", 1), ("f16", 5)])
+        for r in lines:
+            self.assertTrue(r["bits_equal"])
+            self.assertEqual((r["device"], r["fma"]), ("fake:0", "device"))
+            for key in ("gbps", "read_gbps", "upload_gbps", "memcpy_gbps"):
+                self.assertGreater(r[key], 0)
+        text = self.ok("bench", "matmul", "--type", "q8_0", "-m", "64", "-k", "256", "-r", "1", "--n", "4",
+                       "--device", "fake:0", "--plugins", FAKE).decode().splitlines()
+        self.assertEqual(text[0].split("\t")[:6], ["type", "device", "n", "GB/s", "read", "of read"])
+        self.assertEqual(text[1].split("\t")[:3], ["q8_0", "fake:0", "4"])
+
+    def test_what_fits_is_what_a_model_then_takes(self):
+        whole = self.json("fit", tool.MODEL, "--vram", "1G")["candidates"][0]
+        self.assertEqual(whole["device_bytes"], whole["device_bytes_all"])
+        layers = whole["device_layers"]
+        less = self.json("fit", tool.MODEL, "--vram", str(whole["device_bytes"] - 1))
+        self.assertEqual(less["candidates"][0]["device_layers"], layers - 1)
+        self.assertEqual((less["layers"], less["device_memory_bytes"]), (layers, whole["device_bytes"] - 1))
+        text = self.ok("fit", tool.MODEL, "--vram", "1G").decode()
+        self.assertIn(f"\t{layers}/{layers}\t", text)
+        self.assertIn("\tlayers there\tvram\t", text)
+        self.assertNotIn("vram", self.ok("fit", tool.MODEL).decode())
+        self.fails(2, "fit", tool.MODEL, "--vram", "much")
+
+
 class Nothing(tool.Case):
+    def test_a_model_that_needs_no_device_goes_on_and_says_so(self):
+        args = ("run", tool.MODEL, "-p", "Once upon", "-n", "8", "--temp", "0")
+        here = tool.run(*args)
+        there = tool.run(*args, "--device", "auto", "--plugins", self.folder)
+        self.assertEqual((there.returncode, there.stdout), (0, here.stdout))
+        said = there.stderr.decode()
+        self.assertTrue(said.startswith("ggufx: --device auto: the processor multiplies: no usable device: "), said)
+        self.assertIn("libggufx-vulkan", said)
+        self.assertEqual(len(said.splitlines()), 1)
+
+    def test_a_device_by_name_is_needed(self):
+        args = ("run", tool.MODEL, "-p", "Once upon", "-n", "8", "--plugins", self.folder)
+        self.assertIn("vulkan cannot be used", self.fails(4, *args, "--device", "vulkan:0"))
+        self.assertIn('no device "tpu:0"', self.fails(4, *args, "--device", "tpu:0"))
+        self.assertIn("--device-layers needs --device", self.fails(2, *args, "--device-layers", "3"))
+
+
     def refused(self, *args, **options):
         return self.fails(4, "selftest", "--type", "q4_0", "--device", *args, **options)
 

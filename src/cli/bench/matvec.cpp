@@ -1,7 +1,8 @@
 // ggufx bench matvec and matmul: weights times vectors, per type, instruction set, number of
 // threads and of columns, beside the plain read of the same memory and the multiply-add peak in
-// the same rounds; and whether the bits equal the scalar ones.
+// the same rounds; and whether the bits equal the scalar ones. With --device the same on a GPU.
 // SPDX-License-Identifier: MIT
+#include "bench/device_products.hpp"
 #include "bench/product_figures.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 namespace ggufx::cli {
 
 static int bench_products(const Globals &globals, const ProductOptions &options) {
+    if (options.device.any()) return bench_device_products(globals, options);
     Output out(globals);
     Table table = product_table();
     const bool all_equal =
@@ -38,6 +40,7 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
                "where the weights are: memory, or l2 (1 MiB per thread); default memory")
         .one_of({"memory", "l2"});
     add_clock(sub, options->clock);
+    add_device(sub, options->device);
     sub.flag("--f32", options->f32, "f32 activations with quantized weights too");
     sub.flag("--precise", options->precise, "activations of 15 bits; --f32 goes before");
     sub.flag("--markdown", options->markdown, "print the table as Markdown");
@@ -48,7 +51,8 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
 
 void add_bench_matvec(Tool &tool, Command &bench) {
     add_verb(tool, bench, "matvec", "weights times vectors, per instruction set", {},
-             "  ggufx bench matvec --type q4_K,q8_0 --isa all -t 1,2 --json");
+             "  ggufx bench matvec --type q4_K,q8_0 --isa all -t 1,2 --json\n"
+             "  ggufx bench matvec --type all --device auto");
     ProductOptions many;
     many.n = {512};
     many.m = 1792;

@@ -5,6 +5,7 @@
 
 #include "bench/bench.hpp"
 #include "bench/blocks.hpp"
+#include "floor/device.hpp"
 #include "floor/table.hpp"
 
 namespace ggufx::cli {
@@ -21,6 +22,7 @@ struct ProductOptions {
     bool f32 = false;
     bool precise = false;
     bool markdown = false;
+    DeviceChoice device;
 
     uint32_t flags() const { return f32 ? GGUFX_MATMUL_F32 : precise ? GGUFX_MATMUL_PRECISE : 0; }
 };

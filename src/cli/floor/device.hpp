@@ -13,6 +13,7 @@ struct DeviceChoice {
     std::string plugins; // their folder, or one of them; "": beside the library
 
     bool any() const { return !id.empty() && id != "none"; }
+    bool is_auto() const { return id == "auto"; }
 };
 
 void add_plugins(Command &verb, DeviceChoice &choice); // --plugins

@@ -4,6 +4,8 @@
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
 
+#include <cstdio>
+
 namespace ggufx::cli {
 
 namespace {
@@ -26,7 +28,42 @@ void add_model_options(Command &sub, ModelMaking &making) {
                "run as if the file's key had this value: llama.rope.freq_base=50000")
         .value("KEY=VALUE")
         .repeatable();
+    add_device(sub, making.device);
+    sub.option("--device-layers", making.device_layers,
+               "the last N layers and the output matrix on the device; default all")
+        .value("N")
+        .between(1u, 1u << 20);
 }
+
+namespace {
+
+void tell_fallback(const char *why) {
+    std::fprintf(stderr, "ggufx: --device auto: the processor multiplies: %s\n",
+                 escape(why).c_str());
+}
+
+// The device that was asked for; none where any would do and there is none.
+Device choose_device(const ggufx_runtime *rt, const ModelMaking &making) {
+    if (!making.device.any()) {
+        if (making.device_layers > 0) throw Failure(kUsage, "--device-layers needs --device");
+        return nullptr;
+    }
+    try {
+        return open_device(rt, making.device);
+    } catch (const Failure &failure) {
+        if (!making.device.is_auto()) throw;
+        tell_fallback(failure.what());
+        return nullptr;
+    }
+}
+
+// Whether the model may do without the device that this was said with.
+bool is_devices_fault(ggufx_status status) {
+    return status == GGUFX_E_MEMORY || status == GGUFX_E_DEVICE || status == GGUFX_E_LIMIT ||
+           status == GGUFX_E_UNSUPPORTED;
+}
+
+} // namespace
 
 Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMaking &making) {
     std::vector<KeyValue> parsed;
@@ -45,9 +82,18 @@ Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMak
     group.timeout_ms = kAnswerWithin;
     if (!making.group.speeds.empty()) group.speeds = making.group.speeds.data();
     if (making.group.is_set()) options.group = &group;
+    const Device device = choose_device(rt, making);
+    options.device = device.get();
+    options.n_device_layers = device ? making.device_layers : 0;
     ggufx_model *model = nullptr;
     ggufx_error error;
-    const ggufx_status status = ggufx_model_create(&model, rt, file, &options, &error);
+    ggufx_status status = ggufx_model_create(&model, rt, file, &options, &error);
+    if (status != GGUFX_OK && device && making.device.is_auto() && is_devices_fault(status)) {
+        tell_fallback(error.message);
+        options.device = nullptr;
+        options.n_device_layers = 0;
+        status = ggufx_model_create(&model, rt, file, &options, &error);
+    }
     if (status == GGUFX_OK) return Model(model);
     throw Failure(status == GGUFX_E_ARGUMENT ? kUsage : exit_code(status), error);
 }

@@ -57,6 +57,7 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     out.n_batch = in.batch;
     out.n_sessions = in.slots;
     if (!in.ram.empty()) out.memory_bytes = parse_size(in.ram, "--ram");
+    if (!in.vram.empty()) out.device_memory_bytes = parse_size(in.vram, "--vram");
     out.bandwidth = static_cast<double>(in.bandwidth) * 1e9;
     asked.keeps_types = in.type.empty() && !in.allow_requantize && is_quantized(file);
     if (in.type.empty()) return;
@@ -163,6 +164,7 @@ static int fit(const Globals &globals, const FitOptions &options) {
     FitReport report;
     report.name = has_file ? options.model : options.shape;
     report.memory_bytes = asked.options.memory_bytes;
+    report.device_bytes = asked.options.device_memory_bytes;
     std::vector<unsigned> contexts = options.contexts;
     if (contexts.empty()) contexts.push_back(0);   // what a session takes by itself
     std::sort(contexts.rbegin(), contexts.rend()); // the largest is what is wanted
@@ -187,6 +189,10 @@ void add_fit(Tool &tool) {
         .value("NAME");
     sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown")
         .value("SIZE");
+    sub.option("--vram", o.vram,
+               "memory that a device (GPU) has free: how many of the last layers it takes, "
+               "for --device-layers")
+        .value("SIZE");
     sub.option("--ctx", o.contexts,
                "tokens of context, or several; default 8192, or that of the "
                "training where it is less")
@@ -207,6 +213,7 @@ void add_fit(Tool &tool) {
              "recipes for a file that is quantized already");
     sub.examples("  ggufx fit model.gguf --ram 8G --ctx 8192\n"
                  "  ggufx fit --shape llama3.1-70b --ram 48G --ctx 32768,8192 --with-imatrix\n"
+                 "  ggufx fit model.gguf --vram 8G\n"
                  "  ggufx fit --shape qwen3-4b --ram 6G --ctx 4096 --kv gx4/gx3 --bandwidth 40");
     tool.verbs.emplace_back(sub, [&tool, options] { return fit(tool.globals, *options); });
 }

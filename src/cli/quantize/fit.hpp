@@ -8,7 +8,7 @@ namespace ggufx::cli {
 
 struct FitOptions {
     std::string model, shape; // one of them
-    std::string ram, kv, type;
+    std::string ram, vram, kv, type;
     std::vector<unsigned> contexts; // empty: 8192, or the trained one where it is less
     unsigned slots = 1, batch = 0;
     float bandwidth = 0; // GB/s
@@ -18,6 +18,7 @@ struct FitOptions {
 struct FitReport {
     std::string name;
     uint64_t memory_bytes = 0; // 0: no limit
+    uint64_t device_bytes = 0; // of a device, 0: none
     std::vector<ggufx_estimate_facts> candidates;
     std::optional<ggufx_estimate_facts> recommended;
     std::string refusal; // why nothing is

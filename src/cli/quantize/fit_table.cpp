@@ -42,6 +42,11 @@ static Json candidate_json(const ggufx_estimate_facts &f, const FitReport &repor
         value["fits"] = (f.flags & GGUFX_ESTIMATE_FITS) != 0;
         value["max_ctx"] = f.max_context;
     }
+    if (report.device_bytes) {
+        value["device_layers"] = f.n_device_layers;
+        value["device_bytes"] = f.device_bytes;
+        value["device_bytes_all"] = f.device_bytes_all;
+    }
     if (f.tokens_per_second > 0) {
         value["tps"] = f.tokens_per_second;
         value["tps_full"] = f.tokens_per_second_full;
@@ -56,6 +61,8 @@ static Json report_json(const FitOptions &options, const FitReport &report) {
                  {"shape", !options.shape.empty()},
                  {"parameters", first.n_parameters},
                  {"memory_bytes", report.memory_bytes ? Json(report.memory_bytes) : Json()},
+                 {"device_memory_bytes", report.device_bytes ? Json(report.device_bytes) : Json()},
+                 {"layers", first.n_layers},
                  {"batch", first.n_batch},
                  {"slots", first.n_sessions},
                  {"graph", !(first.flags & GGUFX_ESTIMATE_NO_GRAPH)},
@@ -93,6 +100,7 @@ static void print_candidates(Output &out, const Globals &globals, const FitRepor
     std::vector<std::string> titles = {"type",     ">bpw",     ">error", ">loss",      "kv types",
                                        ">context", ">weights", ">cache", ">workspace", ">total"};
     if (limited) titles.insert(titles.end(), {"fits", ">max ctx"});
+    if (report.device_bytes) titles.insert(titles.end(), {">layers there", ">vram"});
     if (speeds) titles.insert(titles.end(), {">tok/s", ">tok/s full"});
     titles.emplace_back("remarks");
     Table table(titles);
@@ -103,6 +111,10 @@ static void print_candidates(Output &out, const Globals &globals, const FitRepor
         if (limited) {
             cells.emplace_back(f.flags & GGUFX_ESTIMATE_FITS ? "yes" : "no");
             cells.push_back(fmt::format("{}", f.max_context));
+        }
+        if (report.device_bytes) {
+            cells.push_back(fmt::format("{}/{}", f.n_device_layers, f.n_layers));
+            cells.push_back(bytes_text(f.device_bytes));
         }
         if (speeds) {
             cells.push_back(fmt::format("{:.1f}", f.tokens_per_second));

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "bench/device_products.hpp"
+
+#include "bench/blocks.hpp"
+#include "floor/json.hpp"
+#include "floor/progress.hpp"
+#include "floor/signals.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <memory>
+
+namespace ggufx::cli {
+
+namespace {
+
+// More than the last cache of any card; less where a processor plays it, which reads 0.2 GB/s.
+constexpr uint64_t kThere = uint64_t{2} << 30, kThereOfProcessor = uint64_t{32} << 20;
+
+struct DeviceFigures {
+    std::string type;
+    uint64_t n = 0, m = 0;
+    double gbps = 0, read_gbps = 0, upload_gbps = 0, copy_gbps = 0;
+    bool bits_equal = true;
+};
+
+// Matrices of one type, each there as often as fills the memory that is used in turn.
+class DeviceBench {
+public:
+    DeviceBench(const ProductOptions &options, const ggufx_runtime *rt, const ggufx_device *device,
+                const Weights &weights)
+        : options_(options), rt_(rt), weights_(weights) {
+        const ggufx_device_facts facts = device_facts(device);
+        const bool processor = facts.flags & GGUFX_DEVICE_PROCESSOR;
+        const uint64_t free = facts.free_bytes ? facts.free_bytes : facts.memory_bytes;
+        const uint64_t bytes = std::min(processor ? kThereOfProcessor : kThere, free / 2);
+        const uint64_t n = std::clamp<uint64_t>(bytes / matrix_bytes(), 1, weights.n_matrices);
+        const auto size = static_cast<size_t>(matrix_bytes());
+        for (uint64_t i = 0; i < n; i++) {
+            check_interrupt();
+            const uint8_t *data = weights.data + i * matrix_bytes();
+            const Tensor here =
+                wrap_matrix(rt, weights.type.id, options.k, weights.m, 0, data, matrix_bytes());
+            ggufx_tensor *there = nullptr;
+            uploads_.push_back(seconds_of([&] {
+                call([&](ggufx_error *error) {
+                    return ggufx_tensor_upload(&there, device, here.get(), nullptr, error);
+                });
+            }));
+            there_.emplace_back(there);
+            copies_.push_back(seconds_of([&] { // into memory that is as new as the device's
+                const std::unique_ptr<uint8_t[]> to(new uint8_t[size]);
+                std::memcpy(to.get(), data, size);
+            }));
+        }
+    }
+
+    DeviceFigures measure(uint64_t n, Progress &progress) {
+        std::vector<double> products, reads;
+        y_.resize(static_cast<size_t>(weights_.m * n));
+        (void)multiply(there_[0].get(), n); // compiles
+        (void)read(there_[0].get());
+        for (unsigned round = 0; round < options_.rounds; round++) {
+            check_interrupt();
+            progress.update(round, options_.rounds);
+            const ggufx_tensor *matrix = there_[round % there_.size()].get();
+            products.push_back(multiply(matrix, n));
+            reads.push_back(read(there_[(round + there_.size() / 2) % there_.size()].get()));
+        }
+        const auto gbps = [&](const std::vector<double> &seconds) {
+            return static_cast<double>(matrix_bytes()) / median(seconds) / 1e9;
+        };
+        return {weights_.type.name, n,
+                weights_.m,         gbps(products),
+                gbps(reads),        gbps(uploads_),
+                gbps(copies_),      bits_equal(n)};
+    }
+
+private:
+    uint64_t matrix_bytes() const { return weights_.m * weights_.row_bytes; }
+
+    double multiply(const ggufx_tensor *matrix, uint64_t n) {
+        ggufx_matmul_options matmul;
+        ggufx_matmul_options_init(&matmul);
+        matmul.flags = options_.flags();
+        return seconds_of([&] {
+            call([&](ggufx_error *error) {
+                return ggufx_matmul(y_.data(), 0, y_.size(), rt_, matrix, weights_.x.data(), 0,
+                                    static_cast<size_t>(options_.k * n), static_cast<size_t>(n),
+                                    &matmul, error);
+            });
+        });
+    }
+
+    double read(const ggufx_tensor *matrix) {
+        uint32_t sum = 0;
+        return seconds_of([&] {
+            call([&](ggufx_error *error) { return ggufx_tensor_word_sum(&sum, matrix, error); });
+        });
+    }
+
+    bool bits_equal(uint64_t n) {
+        const Tensor here = wrap_matrix(rt_, weights_.type.id, options_.k, weights_.m, 0,
+                                        weights_.data, matrix_bytes());
+        (void)multiply(there_[0].get(), n);
+        const std::vector<float> got = y_;
+        (void)multiply(here.get(), n);
+        return std::memcmp(got.data(), y_.data(), got.size() * sizeof(float)) == 0;
+    }
+
+    const ProductOptions &options_;
+    const ggufx_runtime *rt_;
+    const Weights &weights_;
+    std::vector<Tensor> there_;
+    std::vector<double> uploads_, copies_; // seconds of a matrix
+    std::vector<float> y_;
+};
+
+Json json_of(const DeviceFigures &f, const ProductOptions &options,
+             const ggufx_device_facts &device) {
+    Json line = json_object();
+    line.update(Json{{"bench", options.verb},
+                     {"type", f.type},
+                     {"device", device.id},
+                     {"name", device.name},
+                     {"fma", fma_name(device)},
+                     {"n", f.n},
+                     {"m", f.m},
+                     {"k", options.k},
+                     {"gbps", f.gbps},
+                     {"read_gbps", f.read_gbps},
+                     {"ratio", f.gbps / f.read_gbps},
+                     {"upload_gbps", f.upload_gbps},
+                     {"memcpy_gbps", f.copy_gbps},
+                     {"upload_ratio", f.upload_gbps / f.copy_gbps},
+                     {"bits_equal", f.bits_equal}});
+    return line;
+}
+
+void add_row(Table &table, const DeviceFigures &f, const ggufx_device_facts &device) {
+    table.row({f.type, device.id, fmt::format("{}", f.n), fmt::format("{:.2f}", f.gbps),
+               fmt::format("{:.2f}", f.read_gbps), fmt::format("{:.2f}", f.gbps / f.read_gbps),
+               fmt::format("{:.2f}", f.upload_gbps), fmt::format("{:.2f}", f.copy_gbps),
+               fmt::format("{:.2f}", f.upload_gbps / f.copy_gbps), f.bits_equal ? "yes" : "NO"});
+}
+
+} // namespace
+
+int bench_device_products(const Globals &globals, const ProductOptions &options) {
+    const Runtime rt = make_runtime(globals);
+    const Device device = open_device(rt.get(), options.device);
+    const ggufx_device_facts facts = device_facts(device.get());
+    Output out(globals);
+    Table table({"type", "device", ">n", ">GB/s", ">read", ">of read", ">upload", ">memcpy",
+                 ">of memcpy", "bits equal"});
+    ColdBuffer buffer(kColdBytes);
+    bool all_equal = true;
+    for (const std::string &type : product_types(options.types)) {
+        const Weights weights = make_weights(rt.get(), type, options, buffer);
+        DeviceBench bench(options, rt.get(), device.get(), weights);
+        Progress progress(globals, "bench " + type);
+        for (const uint64_t n : options.n) {
+            const DeviceFigures figures = bench.measure(n, progress);
+            all_equal = all_equal && figures.bits_equal;
+            if (globals.json)
+                print_json_line(out, json_of(figures, options, facts));
+            else
+                add_row(table, figures, facts);
+        }
+    }
+    return finish_products(globals, out, table, options.markdown, all_equal);
+}
+
+} // namespace ggufx::cli
