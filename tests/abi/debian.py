@@ -71,14 +71,16 @@ def check_files(root, build):
                 for line in path.read_text().split()]
     used, faults = set(), []
     for path in installed(build):
-        if path.endswith("/mpi.h") or re.search("/libggufx-(mpi|vulkan).so", path):  # left out by debian/rules
+        if path.endswith("/mpi.h") or "/libggufx-mpi.so" in path:  # left out by debian/rules
             continue
         found = [pattern for pattern in patterns if fnmatch.fnmatch(path, pattern[1]) or
                  fnmatch.fnmatch(path, pattern[1] + "/*")]
         used.update(found)
         if len(found) != 1:
             faults.append(f"{path}: {len(found)} packages have it")
-    return faults + [f"{p[0]}.install: nothing is {p[1]}" for p in patterns if p not in used]
+    # A build need not have plug-ins: then there is nothing to put into their packages.
+    plugins = {"libggufx-vulkan0"}
+    return faults + [f"{p[0]}.install: nothing is {p[1]}" for p in patterns if p not in used and p[0] not in plugins]
 
 
 def main():
