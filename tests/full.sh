@@ -12,7 +12,6 @@ export GGUFX_TEST_OPERATIONS=300000 # of random operations on caches, unit test 
 export GGUFX_TEST_BATCH_OPERATIONS=600 # on each of 99 sessions of many sequences, model_batches
 export GGUFX_TEST_SPECULATION_PROMPTS=20 # of each of 24 models, caches and samplers, speculation
 export GGUFX_TEST_RANKS=all # each mode with each type of cache, model_ranks
-export GGUFX_TEST_VULKAN=all # every type, size and fma, vulkan
 export GGUFX_TEST_MIB=1024 # decoded into one array, bindings/python/tests/test_memory.py
 logs=()
 
@@ -42,6 +41,11 @@ sanitizers=(--buildtype debugoptimized)
 # languages: at length in the first suite only.
 GGUFX_TEST_KILLS=100 GGUFX_CLOSE_ROUNDS=10000 suite plain "--timeout-multiplier 8" -Dwerror=true
 run_tests repeated "$builds/plain" "--repeat 5 --suite unit --suite checkasm --suite abi"
+# Every type, size, way and fma on a Vulkan device, in parts: half of the time drivers compile, with a thread.
+printf '\n== every size on vulkan\n'
+seq 4 | xargs -P 2 -I@ env GGUFX_TEST_VULKAN=all:@/4 meson test -C "$builds/plain" --no-rebuild \
+    --logbase vulkan@ --print-errorlogs --timeout-multiplier 12 vulkan || echo "vulkan: exit $?"
+for shard in 1 2 3 4; do logs+=("vulkan$shard=$builds/plain/meson-logs/vulkan$shard.json"); done
 suite asan "--timeout-multiplier 4" "${sanitizers[@]}" -Db_sanitize=address,undefined
 CC=clang CXX=clang++ suite asan_clang "--timeout-multiplier 4" "${sanitizers[@]}" \
     -Db_sanitize=address,undefined -Db_lundef=false
