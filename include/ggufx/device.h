@@ -114,7 +114,7 @@ GGUFX_API ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtime
 #define GGUFX_VULKAN_MEMORY_BUDGET 4u /* the extension VK_EXT_memory_budget */
 
 /* Vulkan's handles of an engine. All but the two functions and `user` must be set. */
-typedef struct ggufx_vulkan_handles {
+typedef struct ggufx_vulkan_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_VULKAN_* */
     const void *next;
@@ -131,10 +131,10 @@ typedef struct ggufx_vulkan_handles {
     void (*unlock)(void *user);
     void *user; /* their first argument */
     uint64_t reserved[2];
-} ggufx_vulkan_handles;
+} ggufx_vulkan_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_vulkan_handles_init(ggufx_vulkan_handles *handles);
+GGUFX_API void ggufx_vulkan_options_init(ggufx_vulkan_options *handles);
 
 /*
  * Use the VkDevice of an engine as a device, "vulkan" by its id: its memory and its queue beside the
@@ -145,7 +145,7 @@ GGUFX_API void ggufx_vulkan_handles_init(ggufx_vulkan_handles *handles);
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const ggufx_runtime *rt,
-                                                 const ggufx_vulkan_handles *handles,
+                                                 const ggufx_vulkan_options *handles,
                                                  const ggufx_device_options *options,
                                                  ggufx_error *error);
 

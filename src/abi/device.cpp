@@ -115,22 +115,22 @@ extern "C" ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtim
     });
 }
 
-extern "C" void ggufx_vulkan_handles_init(ggufx_vulkan_handles *handles) {
+extern "C" void ggufx_vulkan_options_init(ggufx_vulkan_options *handles) {
     init_options(handles);
 }
 
 extern "C" ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const ggufx_runtime *rt,
-                                                  const ggufx_vulkan_handles *handles,
+                                                  const ggufx_vulkan_options *handles,
                                                   const ggufx_device_options *options,
                                                   ggufx_error *error) {
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(handles, "handles must be set");
-        const auto h = import_options(handles, kHandleFlags, "ggufx_vulkan_handles");
+        const auto h = import_options(handles, kHandleFlags, "ggufx_vulkan_options");
         require(h.get_instance_proc_addr && h.instance && h.physical_device && h.device && h.queue,
-                "ggufx_vulkan_handles: each handle must be set");
-        require(!h.lock == !h.unlock, "ggufx_vulkan_handles: lock and unlock must both be set");
+                "ggufx_vulkan_options: each handle must be set");
+        require(!h.lock == !h.unlock, "ggufx_vulkan_options: lock and unlock must both be set");
         const auto in = import_options(options, kFlags, "ggufx_device_options");
         const device::OpenOptions imported = import_open_options(in);
         const plugin::Table &table = device::plugin_of("vulkan", in.plugin_path);

@@ -20,7 +20,7 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     ggufx_device_options options;
     ggufx_device_facts facts = {.struct_size = sizeof facts}, opened = facts;
     ggufx_device *device = NULL, *own = NULL;
-    ggufx_vulkan_handles handles;
+    ggufx_vulkan_options handles;
     uint32_t sum = 0, want_sum = 0, words = 0;
     ggufx_tensor *here = NULL, *there = NULL;
     const uint64_t shape[2] = {kColumns, kRows};
@@ -50,7 +50,7 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
         want_sum += words;
     }
     MUST(sum == want_sum);
-    a->vulkan_handles_init(&handles);
+    a->vulkan_options_init(&handles);
     handles.get_instance_proc_addr = handles.instance = handles.physical_device = handles.device =
         handles.queue = &handles;
     TRY(a->device_adopt_vulkan(&own, rt, &handles, &options, &e->error));

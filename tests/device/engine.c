@@ -146,9 +146,9 @@ void engine_end_instance(engine *e) {
     e->instance = VK_NULL_HANDLE;
 }
 
-ggufx_vulkan_handles engine_handles(engine *e, int locked) {
-    ggufx_vulkan_handles handles;
-    ggufx_vulkan_handles_init(&handles);
+ggufx_vulkan_options engine_handles(engine *e, int locked) {
+    ggufx_vulkan_options handles;
+    ggufx_vulkan_options_init(&handles);
     handles.flags = e->flags;
     memcpy(&handles.get_instance_proc_addr, &e->get, sizeof e->get);
     handles.instance = e->instance;

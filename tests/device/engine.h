@@ -32,6 +32,6 @@ void engine_frame(engine *e);
 void engine_end_device(engine *e);
 void engine_end_instance(engine *e);
 
-ggufx_vulkan_handles engine_handles(engine *e, int locked);
+ggufx_vulkan_options engine_handles(engine *e, int locked);
 
 #endif

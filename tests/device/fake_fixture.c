@@ -41,10 +41,10 @@ ggufx_device_options fake_options(uint32_t flags) {
     return options;
 }
 
-ggufx_vulkan_handles fake_handles(void) {
+ggufx_vulkan_options fake_handles(void) {
     static int thing;
-    ggufx_vulkan_handles handles;
-    ggufx_vulkan_handles_init(&handles);
+    ggufx_vulkan_options handles;
+    ggufx_vulkan_options_init(&handles);
     handles.get_instance_proc_addr = handles.instance = handles.physical_device = handles.device =
         handles.queue = &thing;
     return handles;

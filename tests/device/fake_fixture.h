@@ -16,7 +16,7 @@ void reset_fake(void);
 
 ggufx_device_options fake_options(uint32_t flags);
 /* Handles that the fake device takes for those of an engine. */
-ggufx_vulkan_handles fake_handles(void);
+ggufx_vulkan_options fake_handles(void);
 ggufx_device *open_fake(const ggufx_runtime *rt, uint32_t flags);
 
 /* A runtime with a fake device; everything is given back when it ends. */

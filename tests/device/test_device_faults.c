@@ -15,7 +15,7 @@ enum { kRows = 300, kCols = 512 };
  * first failure. */
 static ggufx_status use_device(const ggufx_runtime *rt, const ggufx_tensor *w, const float *x,
                                float *y, int own, ggufx_error *error) {
-    const ggufx_vulkan_handles handles = fake_handles();
+    const ggufx_vulkan_options handles = fake_handles();
     uint32_t sum = 0;
     const ggufx_device_options options = fake_options(0);
     ggufx_device_facts facts[2] = {{.struct_size = sizeof facts[0]}};
@@ -186,7 +186,7 @@ static void test_a_detached_device_leaves_nothing_there(void **state) {
     (void)state;
     fixture f = make_fixture();
     for (int own = 0; own < 2; own++) {
-        const ggufx_vulkan_handles handles = fake_handles();
+        const ggufx_vulkan_options handles = fake_handles();
         const ggufx_device_options options = fake_options(0);
         ggufx_device *device = NULL;
         ggufx_error error;
@@ -258,7 +258,7 @@ static void test_a_device_that_fails_is_detached_all_the_same(void **state) {
     free_fixture(&f);
 }
 
-static void assert_not_adopted(const ggufx_runtime *rt, const ggufx_vulkan_handles *handles,
+static void assert_not_adopted(const ggufx_runtime *rt, const ggufx_vulkan_options *handles,
                                ggufx_status status, const char *text) {
     const ggufx_device_options options = fake_options(0);
     ggufx_device *device = NULL;
@@ -276,7 +276,7 @@ static void set_nothing(void *user) {
 static void test_handles_that_are_none_are_refused(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
-    ggufx_vulkan_handles handles = fake_handles();
+    ggufx_vulkan_options handles = fake_handles();
     void **const each[] = {&handles.get_instance_proc_addr, &handles.instance,
                            &handles.physical_device, &handles.device, &handles.queue};
     for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {

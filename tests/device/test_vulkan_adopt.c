@@ -21,7 +21,7 @@ static ggufx_device_options vulkan_options(uint32_t flags) {
     return options;
 }
 
-static ggufx_device *adopt(const ggufx_runtime *rt, const ggufx_vulkan_handles *handles,
+static ggufx_device *adopt(const ggufx_runtime *rt, const ggufx_vulkan_options *handles,
                            uint32_t flags) {
     const ggufx_device_options options = vulkan_options(flags);
     ggufx_device *device = NULL;
@@ -49,7 +49,7 @@ static void test_an_engines_device_has_the_processors_bits(void **state) {
         engine e;
         assert_true(engine_begin(&e, wanted[i]));
         ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);
-        const ggufx_vulkan_handles handles = engine_handles(&e, (int)(i % 2));
+        const ggufx_vulkan_options handles = engine_handles(&e, (int)(i % 2));
         ggufx_device *device = adopt(rt, &handles, 0);
         const ggufx_device_facts facts = facts_of(device);
         assert_string_equal(facts.id, "vulkan");
@@ -92,7 +92,7 @@ static void test_an_engine_goes_on_with_its_frames(void **state) {
     engine e;
     assert_true(engine_begin(&e, GGUFX_VULKAN_FLOAT64));
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
-    const ggufx_vulkan_handles handles = engine_handles(&e, 1);
+    const ggufx_vulkan_options handles = engine_handles(&e, 1);
     ggufx_device *device = adopt(rt, &handles, 0);
     matrix m = random_matrix(GGUFX_TYPE_Q8_0, 200, 256, 0);
     ggufx_tensor *here = wrap_matrix(rt, &m), *there = upload(device, here);
@@ -123,7 +123,7 @@ static void test_both_are_taken_down_in_any_order(void **state) {
         engine e;
         assert_true(engine_begin(&e, 0));
         ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
-        const ggufx_vulkan_handles handles = engine_handles(&e, 1);
+        const ggufx_vulkan_options handles = engine_handles(&e, 1);
         ggufx_device *device = adopt(rt, &handles, 0);
         ggufx_tensor *here = wrap_matrix(rt, &m), *there = upload(device, here), *slice = NULL;
         assert_int_equal(ggufx_tensor_slice(&slice, there, 1, 2, 5, NULL), GGUFX_OK);
@@ -190,7 +190,7 @@ static void test_an_engine_that_goes_last_needs_no_detach(void **state) {
         engine e;
         assert_true(engine_begin(&e, 0));
         ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
-        const ggufx_vulkan_handles handles = engine_handles(&e, 0);
+        const ggufx_vulkan_options handles = engine_handles(&e, 0);
         ggufx_device *device = adopt(rt, &handles, 0);
         ggufx_tensor *here = wrap_matrix(rt, &m), *there = upload(device, here);
         assert_same_product(rt, device, there, here, 1, 0);
@@ -218,7 +218,7 @@ static void test_handles_that_are_none_are_said(void **state) {
     ggufx_device_options options = vulkan_options(0);
     ggufx_device *device = NULL;
     ggufx_error error;
-    ggufx_vulkan_handles handles = engine_handles(&e, 0);
+    ggufx_vulkan_options handles = engine_handles(&e, 0);
     handles.queue_family = 99;
     assert_int_equal(ggufx_device_adopt_vulkan(&device, rt, &handles, &options, &error),
                      GGUFX_E_UNSUPPORTED);

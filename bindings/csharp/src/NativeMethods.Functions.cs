@@ -135,10 +135,10 @@ namespace Ggufx
         internal static extern int ggufx_device_open(out DeviceHandle out_, RuntimeHandle rt, byte*
             id, NativeDeviceOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_vulkan_handles_init(NativeVulkanHandles* handles);
+        internal static extern void ggufx_vulkan_options_init(NativeVulkanOptions* handles);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_device_adopt_vulkan(out DeviceHandle out_, RuntimeHandle
-            rt, NativeVulkanHandles* handles, NativeDeviceOptions* options, NativeError* error);
+            rt, NativeVulkanOptions* handles, NativeDeviceOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_device_detach(DeviceHandle device);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

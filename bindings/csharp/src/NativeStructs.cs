@@ -282,7 +282,7 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct NativeVulkanHandles
+    internal unsafe struct NativeVulkanOptions
     {
         internal uint struct_size;
         internal uint flags;
@@ -1201,7 +1201,7 @@ namespace Ggufx
             { "ggufx_chat_parser_options", sizeof(NativeChatParserOptions) },
             { "ggufx_device_options", sizeof(NativeDeviceOptions) },
             { "ggufx_device_facts", sizeof(NativeDeviceFacts) },
-            { "ggufx_vulkan_handles", sizeof(NativeVulkanHandles) },
+            { "ggufx_vulkan_options", sizeof(NativeVulkanOptions) },
             { "ggufx_embed_options", sizeof(NativeEmbedOptions) },
             { "ggufx_embedder_facts", sizeof(NativeEmbedderFacts) },
             { "ggufx_estimate_options", sizeof(NativeEstimateOptions) },

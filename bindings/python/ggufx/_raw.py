@@ -457,7 +457,7 @@ class ggufx_device_facts(Structure):
     ]
 
 
-class ggufx_vulkan_handles(Structure):
+class ggufx_vulkan_options(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -1965,7 +1965,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_chat_parser_options,
     ggufx_device_options,
     ggufx_device_facts,
-    ggufx_vulkan_handles,
+    ggufx_vulkan_options,
     ggufx_embed_options,
     ggufx_embedder_facts,
     ggufx_estimate_options,
@@ -2077,7 +2077,7 @@ class Functions:
     ggufx_device_options_init: Callable[..., None]
     ggufx_device_list: Callable[..., int]
     ggufx_device_open: Callable[..., int]
-    ggufx_vulkan_handles_init: Callable[..., None]
+    ggufx_vulkan_options_init: Callable[..., None]
     ggufx_device_adopt_vulkan: Callable[..., int]
     ggufx_device_detach: Callable[..., None]
     ggufx_device_destroy: Callable[..., None]
@@ -2342,7 +2342,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_device_list": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_void_p]),
     "ggufx_device_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
-    "ggufx_vulkan_handles_init": (None, [c_void_p]),
+    "ggufx_vulkan_options_init": (None, [c_void_p]),
     "ggufx_device_adopt_vulkan": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p,
         c_void_p]),
     "ggufx_device_detach": (None, ["ggufx_device"]),

@@ -62,7 +62,7 @@ int32_t open(void **device, uint32_t index, const plugin::OpenOptions *options,
 int32_t adopt(void **device, const void *handles, const plugin::OpenOptions *options,
               plugin::Facts *facts, Error *error) {
     return guard(error, [&] {
-        const auto &h = *static_cast<const ggufx_vulkan_handles *>(handles);
+        const auto &h = *static_cast<const ggufx_vulkan_options *>(handles);
         const Instance instance =
             Instance::adopt(reinterpret_cast<PFN_vkGetInstanceProcAddr>(h.get_instance_proc_addr),
                             static_cast<VkInstance>(h.instance));

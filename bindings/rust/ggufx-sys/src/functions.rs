@@ -83,9 +83,9 @@ functions! {
         ggufx_status;
     fn ggufx_device_open(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, id: *const c_char,
         options: *const ggufx_device_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_vulkan_handles_init(handles: *mut ggufx_vulkan_handles);
+    fn ggufx_vulkan_options_init(handles: *mut ggufx_vulkan_options);
     fn ggufx_device_adopt_vulkan(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, handles:
-        *const ggufx_vulkan_handles, options: *const ggufx_device_options, error: *mut ggufx_error)
+        *const ggufx_vulkan_options, options: *const ggufx_device_options, error: *mut ggufx_error)
         -> ggufx_status;
     fn ggufx_device_detach(device: *mut ggufx_device);
     fn ggufx_device_destroy(device: *mut ggufx_device);

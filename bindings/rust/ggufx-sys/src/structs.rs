@@ -409,7 +409,7 @@ pub struct ggufx_device_facts {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct ggufx_vulkan_handles {
+pub struct ggufx_vulkan_options {
     pub struct_size: u32,
     pub flags: u32,
     pub next: *const c_void,
@@ -1341,7 +1341,7 @@ pub const SIZES: [(&str, usize); 81] = [
     ("ggufx_chat_parser_options\0", size_of::<ggufx_chat_parser_options>()),
     ("ggufx_device_options\0", size_of::<ggufx_device_options>()),
     ("ggufx_device_facts\0", size_of::<ggufx_device_facts>()),
-    ("ggufx_vulkan_handles\0", size_of::<ggufx_vulkan_handles>()),
+    ("ggufx_vulkan_options\0", size_of::<ggufx_vulkan_options>()),
     ("ggufx_embed_options\0", size_of::<ggufx_embed_options>()),
     ("ggufx_embedder_facts\0", size_of::<ggufx_embedder_facts>()),
     ("ggufx_estimate_options\0", size_of::<ggufx_estimate_options>()),
