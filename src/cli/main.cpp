@@ -13,63 +13,6 @@
 
 namespace ggufx::cli {
 
-static void add_common_options(Command app, Globals &globals) {
-    app.flag("--json", globals.json, "print JSON (\"schema\": 1)");
-    app.option("-o,--output", globals.output, "write data to FILE instead of stdout (-)")
-        .value("FILE");
-    app.option("-t,--threads", globals.thread_counts,
-               "threads, 0 = one per processor (bench: also a list); default 0")
-        .list()
-        .between(0, 4096);
-    app.option("--isa", globals.isa,
-               "best, scalar, avx2, avxvnni, avx512, neon, neon_dot or neon_i8mm (bench: also "
-               "all, a list); default best")
-        .value("ISA");
-    app.flag("--force", globals.force, "replace existing output files");
-    app.flag("-q,--quiet", globals.quiet, "no progress, no remarks");
-    app.flag("-v,--verbose", globals.verbose, "show the library's messages on stderr");
-    app.option("--color", globals.color, "colours; default auto: on a terminal")
-        .one_of({"auto", "always", "never"});
-    app.option("--progress", globals.progress, "progress on stderr; default auto: on a terminal")
-        .one_of({"auto", "always", "never", "json"});
-}
-
-static void add_verbs(Tool &tool) {
-    add_demo(tool);
-    add_info(tool);
-    add_validate(tool);
-    add_run(tool);
-    add_chat(tool);
-#if GGUFX_CLI_SERVE
-    add_serve(tool);
-#endif
-    add_tokenize(tool);
-    add_perplexity(tool);
-    add_kv_eval(tool);
-    add_embed(tool);
-    add_dequant(tool);
-    add_extract(tool);
-    add_diff(tool);
-    add_report(tool);
-    add_convert(tool);
-    add_merge(tool);
-    add_split(tool);
-    add_set(tool);
-    add_unset(tool);
-    add_rename(tool);
-    add_quantize(tool);
-    add_fit(tool);
-    add_imatrix(tool);
-    add_bench(tool);
-    add_selftest(tool);
-    add_types(tool);
-    add_cpu(tool);
-    add_devices(tool);
-    add_version(tool);
-    add_completion(tool);
-    add_manual(tool);
-}
-
 // What a library call or a system call says of a signal is how it noticed; people want to know why.
 static Failure told(const Failure &failure) {
     const bool interrupted = pending_signal() != 0 && failure.exit_code == 128 + pending_signal();
@@ -136,11 +79,8 @@ static int tool_main(int argc, char **argv) {
     line.notes(exit_codes() +
                "Variables: GGUFX_THREADS, GGUFX_ISA, GGUFX_COLOR and GGUFX_PROGRESS stand for\n"
                "the options of these names that are not given; NO_COLOR is no colours.\n");
-    line.root().examples("  ggufx demo\n  ggufx info model.gguf\n"
-                         "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");
     Tool tool = {line.root(), globals, {}, line};
-    add_common_options(line.root(), globals);
-    add_verbs(tool);
+    add_everything(tool);
     if (argc > 2 && std::strcmp(argv[1], "--complete") == 0) { // a shell's question
         return print_completion(line.describe(), argc, argv);
     }

@@ -1,10 +1,12 @@
-// The verbs, as main.cpp adds them to the command line; each room defines its own.
+// The verbs, as verbs.cpp adds them to the command line; each room defines its own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "floor/tool.hpp"
 
 namespace ggufx::cli {
+
+void add_everything(Tool &tool); // options of all verbs, all verbs
 
 void add_demo(Tool &tool);
 void add_info(Tool &tool);

@@ -62,34 +62,8 @@ static size_t change(uint8_t *data, size_t size) {
     }
 }
 
-/* ar(5): a mark, then members: a head of 60 bytes with the size in decimals, data, to even bytes. */
-static long run_archive(const char *path) {
-    static const char mark[] = "!<arch>\n";
-    char head[61] = "";
-    long n = 0;
-    FILE *const file = fopen(path, "rb");
-    if (!file || fread(head, 1, 8, file) != 8 || memcmp(head, mark, 8) != 0) {
-        fprintf(stderr, "%s is no archive\n", path);
-        exit(2);
-    }
-    for (; fread(head, 1, 60, file) == 60; n++) {
-        const unsigned long size = strtoul(head + 48, NULL, 10);
-        uint8_t *const data = size <= 1 << 20 ? malloc(size + 1) : NULL;
-        if (!data || fread(data, 1, size, file) != size) {
-            fprintf(stderr, "%s: member %ld is cut\n", path, n);
-            exit(2);
-        }
-        LLVMFuzzerTestOneInput(data, size);
-        free(data);
-        if (size % 2) (void)fgetc(file);
-    }
-    fclose(file);
-    return n;
-}
-
 int main(int argc, char **argv) {
-    long n_stored = 0;
-    for (; argc > 1 && strstr(argv[1], ".a"); argc--, argv++) n_stored += run_archive(argv[1]);
+    const long n_stored = replay_archives(&argc, &argv);
     const double seconds = argc > 1 ? atof(argv[1]) : 0;
     const time_t start = time(NULL);
     long n = 0;
@@ -103,7 +77,7 @@ int main(int argc, char **argv) {
         size += chat_seed_end_length;
         for (uint32_t k = (uint32_t)n < n_seeds() ? 0 : 1 + draw(8); k > 0 && size > 0; k--)
             size = change(data, size);
-        LLVMFuzzerTestOneInput(data, size);
+        replay_input(data, size);
         n++;
     }
     printf("%ld inputs\n", n_stored + n);

@@ -5,13 +5,18 @@
 #ifndef CHAT_MAIN_H
 #define CHAT_MAIN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "replay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 extern const char *const chat_seeds[]; /* ends with NULL */
 extern const char chat_seed_end[];     /* behind each of them */
 extern const size_t chat_seed_end_length;
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

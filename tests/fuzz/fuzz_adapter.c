@@ -6,12 +6,12 @@
  */
 #include "../unit/tiny_adapter.h"
 #include "../unit/tiny_model.h"
+#include "replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 long measure_n_taken(void);
 
 enum { CONTEXT = 8 };

@@ -4,14 +4,13 @@
 // SPDX-License-Identifier: MIT
 #include "convert/safetensors.hpp"
 #include "convert/vocabulary.hpp"
+#include "replay.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 using namespace ggufx::cli;
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // Each fails with a text of its own, or gives something whole.
 template <class Parse> static void attempt(Parse &&parse) {
@@ -72,10 +71,10 @@ static std::string seed(size_t which) {
                        31);
 }
 
-int main() {
+int main(int argc, char **argv) {
     uint32_t state = 7;
     const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
-    long n_run = 0;
+    long n_run = replay_archives(&argc, &argv);
     for (size_t which = 0; which < 4; ++which) {
         const std::string good = seed(which);
         for (int i = 0; i < 4000; ++i, ++n_run) {
@@ -85,7 +84,7 @@ int main() {
             }
             if (next() % 4 == 0) bytes.resize(next() % (bytes.size() + 1));
             if (next() % 8 == 0) bytes.insert(next() % (bytes.size() + 1), bytes);
-            LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+            replay_input(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
         }
     }
     std::printf("%ld inputs\n", n_run);

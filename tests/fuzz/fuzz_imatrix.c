@@ -2,14 +2,14 @@
  * Fuzz target: an importance matrix in memory, of either format, looked at and merged with itself.
  * SPDX-License-Identifier: MIT
  */
+#include "replay.h"
+
 #include <ggufx/ggufx.h>
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look(const ggufx_imatrix *imatrix) {
     ggufx_imatrix_facts facts = {.struct_size = sizeof facts};

@@ -5,13 +5,13 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/tiny_model.h"
+#include "replay.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 long measure_n_taken(void);
 
 enum {

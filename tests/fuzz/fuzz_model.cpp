@@ -4,14 +4,13 @@
 // With libFuzzer: clang++ -DGGUFX_FUZZER -fsanitize=fuzzer,address,undefined over a folder of models.
 // SPDX-License-Identifier: MIT
 #include "model_mutator.hpp"
+#include "replay.h"
 
 #include <ggufx/ggufx.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 namespace {
 
@@ -178,12 +177,12 @@ namespace fs = std::filesystem;
 void run_model(const uint8_t *data, size_t n, const char *name, long first, long count) {
     const ModelMutator mutator(data, n);
     must(mutator.is_gguf(), name);
-    LLVMFuzzerTestOneInput(data, n);
+    replay_input(data, n);
     for (long i = first; i < first + count; i++) {
         if (getenv("GGUFX_TEST_VERBOSE")) fprintf(stderr, "%s %ld\n", name, i);
         Dice dice = {static_cast<uint64_t>(i) * 0x10001 + n};
         const std::vector<uint8_t> changed = mutator.mutated(dice);
-        LLVMFuzzerTestOneInput(changed.data(), changed.size());
+        replay_input(changed.data(), changed.size());
     }
 }
 
@@ -223,6 +222,7 @@ void run_built_in(long first, long count) {
 } // namespace
 
 int main(int argc, char **argv) {
+    replay_archives(&argc, &argv);
     const long count =
         (argc > 1 ? strtol(argv[1], nullptr, 10) : 100) / static_cast<long>(test_step());
     const long first = argc > 2 ? strtol(argv[2], nullptr, 10) : 0;

@@ -5,13 +5,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/file_look.h"
+#include "replay.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void open_and_look(const ggufx_runtime *rt, const void *data, size_t size, uint32_t flags,
                           int32_t io) {

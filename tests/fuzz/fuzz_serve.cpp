@@ -2,6 +2,7 @@
 // or a refusal that names a status and a reason; what names and keys a guard lets in. With libFuzzer,
 // drop main (-DGGUFX_FUZZER); with it, the seeds below are cut and changed with a fixed sequence.
 // SPDX-License-Identifier: MIT
+#include "replay.h"
 #include "serve/guard.hpp"
 #include "serve/request.hpp"
 
@@ -9,8 +10,6 @@
 #include <cstdlib>
 
 using namespace ggufx::cli;
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static long g_read = 0; // bodies that were requests
 
@@ -148,15 +147,15 @@ static void check_guard() {
     }
 }
 
-int main() {
+int main(int argc, char **argv) {
     check_guard();
     uint32_t state = 7;
     const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
     static const char letters[] = "{}[]\",:0-1.e\\utn \xff\xc3";
-    long n_run = 0;
+    long n_run = replay_archives(&argc, &argv);
     for (const std::string good : kSeeds) {
         g_read = 0;
-        LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(good.data()), good.size());
+        replay_input(reinterpret_cast<const uint8_t *>(good.data()), good.size());
         if (g_read == 0) {
             std::printf("no request: %s\n", good.c_str());
             return 1;
@@ -171,7 +170,7 @@ int main() {
             if (next() % 4 == 0) bytes.resize(next() % (bytes.size() + 1));
             if (next() % 4 == 0) bytes.erase(next() % (bytes.size() + 1), next() % 9);
             if (next() % 8 == 0) bytes.insert(next() % (bytes.size() + 1), good.substr(0, 40));
-            LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+            replay_input(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
         }
     }
     std::printf("%ld inputs\n", n_run);

@@ -5,13 +5,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/tiny_model.h"
+#include "replay.h"
 #include "snapshot_seeds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SEQUENCES = 3, TYPES = 4, ROWS = 2 * TINY_CONTEXT };
 

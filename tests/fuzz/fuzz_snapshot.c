@@ -4,13 +4,12 @@
  * Pieces that the library writes say where numbers lie: those of four bytes are one each.
  * SPDX-License-Identifier: MIT
  */
+#include "replay.h"
 #include "snapshot_seeds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct bytes {
     const uint8_t *data;

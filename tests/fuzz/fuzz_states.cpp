@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
+#include "replay.h"
 #include "state/cache.hpp"
 
 #include <stdio.h>
@@ -12,8 +13,6 @@
 #include <vector>
 
 using namespace ggufx;
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 namespace {
 
@@ -128,7 +127,7 @@ void run_file(const char *path) {
     if (!f) return;
     const size_t n = fread(data, 1, sizeof data, f);
     fclose(f);
-    LLVMFuzzerTestOneInput(data, n);
+    replay_input(data, n);
 }
 
 uint32_t next(uint64_t *state) {
@@ -147,12 +146,13 @@ void run_number(long number) {
     for (size_t i = 1; i < sizeof data; i += 3)
         data[i] = static_cast<uint8_t>(next(&state) % 3 ? 112 + data[i] % 130 : data[i]),
         data[i + 1] = 0;
-    LLVMFuzzerTestOneInput(data, n);
+    replay_input(data, n);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
+    const long n_stored = replay_archives(&argc, &argv);
     char *end = nullptr;
     const long count = argc > 1 ? strtol(argv[1], &end, 10) : 20000;
     const long first = argc > 2 ? strtol(argv[2], nullptr, 10) : 0;
@@ -161,7 +161,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     for (long i = first; i < first + count; i++) run_number(i);
-    printf("%ld inputs, %ld loaded, %ld refused\n", count, n_loaded, n_refused);
+    printf("%ld inputs, %ld loaded, %ld refused\n", n_stored + count, n_loaded, n_refused);
     // changes that nothing takes, or everything, would test half of it
     return count < 1000 || (n_loaded * 4 > count && n_refused * 8 > count) ? 0 : 1;
 }

@@ -2,11 +2,10 @@
 // back. Input: length of the text, the text, the file. usage: fuzz-vocab [number of inputs] or
 // fuzz-vocab FILE... SPDX-License-Identifier: MIT
 #include "../unit/made_vocab.hpp"
+#include "replay.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 namespace {
 
@@ -137,7 +136,7 @@ void run_file(const char *path) {
     if (!f) return;
     const size_t n = fread(data, 1, sizeof data, f);
     fclose(f);
-    LLVMFuzzerTestOneInput(data, n);
+    replay_input(data, n);
 }
 
 uint32_t next(uint32_t *state) {
@@ -158,12 +157,13 @@ void run_number(uint32_t number) {
         input[head + next(&state) % (input.size() - head)] = static_cast<char>(next(&state));
     for (uint32_t i = next(&state) % 8; i > 0; i--)
         input[1 + next(&state) % 0x18] = static_cast<char>(next(&state));
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(input.data()), input.size());
+    replay_input(reinterpret_cast<const uint8_t *>(input.data()), input.size());
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
+    const long n_stored = replay_archives(&argc, &argv);
     char *end = nullptr;
     const long count = argc > 1 ? strtol(argv[1], &end, 10) : 3000;
     if (argc > 1 && *end) {
@@ -171,7 +171,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     for (long i = 0; i < count; i++) run_number(static_cast<uint32_t>(i));
-    printf("%ld inputs, %ld loaded, %ld refused\n", count, n_loaded, n_refused);
+    printf("%ld inputs, %ld loaded, %ld refused\n", n_stored + count, n_loaded, n_refused);
     return count < 1000 || (n_loaded * 4 > count && n_refused * 20 > count) ? 0 : 1;
 }
 #endif

@@ -1,17 +1,18 @@
 /*
  * Runs fuzz_measure.c, or fuzz_adapter.c, over a fixed sequence of changes.
- * usage: PROGRAM [SECONDS [FIRST_NUMBER]]: without seconds, a short fixed number of inputs
+ * usage: PROGRAM [ARCHIVE.a ...] [SECONDS [FIRST_NUMBER]]: without seconds, a short fixed number of inputs
  * SPDX-License-Identifier: MIT
  */
+#include "replay.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 long measure_n_taken(void);
 
 int main(int argc, char **argv) {
+    const long n_stored = replay_archives(&argc, &argv);
     const double seconds = argc > 1 ? atof(argv[1]) : 0;
     const time_t start = time(NULL);
     uint64_t state = (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) * 0x9e3779b97f4a7c15u + 1;
@@ -26,8 +27,8 @@ int main(int argc, char **argv) {
             if (n % 3 == 0) data[i] %= 52, data[i + 1] = 0; /* the head */
             if (data[i + 3] > 8) data[i + 3] = 0;           /* most are not cut */
         }
-        LLVMFuzzerTestOneInput(data, n == 0 ? 0 : 4 * (1 + (size_t)n % 3));
+        replay_input(data, n == 0 ? 0 : 4 * (1 + (size_t)n % 3));
     }
-    printf("%ld inputs, %ld taken\n", n, measure_n_taken());
+    printf("%ld inputs, %ld taken\n", n_stored + n, measure_n_taken());
     return measure_n_taken() == 0;
 }

@@ -1,9 +1,10 @@
 /*
- * Runs a fuzz target over built-in seeds, and over the files and folders it is given.
+ * Runs a fuzz target over the archives it is given, built-in seeds, and files and folders.
  * Folders that are absent are named and passed over.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/gguf_builder.h"
+#include "replay.h"
 
 #include <dirent.h>
 #include <stdint.h>
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static long n_run;
 
@@ -27,7 +26,7 @@ static void run_file(const char *path) {
     rewind(f);
     if (size >= 0 && size < (16 << 20) && (data = malloc((size_t)size + 1))) {
         n = fread(data, 1, (size_t)size, f);
-        LLVMFuzzerTestOneInput(data, n);
+        replay_input(data, n);
         free(data);
         n_run++;
     }
@@ -58,7 +57,7 @@ static void run_seeds(void) {
         for (big_endian = 0; big_endian < 2; big_endian++) {
             gb b;
             gb_everything(&b, version, big_endian);
-            LLVMFuzzerTestOneInput(b.data, b.n);
+            replay_input(b.data, b.n);
             for (i = 0; i < 200; i++) {
                 unsigned char old;
                 size_t at;
@@ -66,7 +65,7 @@ static void run_seeds(void) {
                 at = (seed >> 4) % b.n;
                 old = b.data[at];
                 b.data[at] = (unsigned char)(seed >> 24);
-                LLVMFuzzerTestOneInput(b.data, i % 5 ? b.n : at);
+                replay_input(b.data, i % 5 ? b.n : at);
                 b.data[at] = old;
                 n_run++;
             }
@@ -75,6 +74,7 @@ static void run_seeds(void) {
 }
 
 int main(int argc, char **argv) {
+    long n_stored = replay_archives(&argc, &argv);
     int i;
     run_seeds();
     for (i = 1; i < argc; i++) {
@@ -84,6 +84,6 @@ int main(int argc, char **argv) {
         else
             run_folder(argv[i]);
     }
-    printf("%ld inputs\n", n_run);
+    printf("%ld inputs\n", n_stored + n_run);
     return 0;
 }

@@ -1,15 +1,14 @@
 /*
  * Runs the fuzz target for snapshots over inputs of a fixed sequence, or over files:
- * fuzz-snapshot [number of inputs [first]] or fuzz-snapshot FILE...
+ * fuzz-snapshot [ARCHIVE.a ...] [number of inputs [first]] or FILE...
  * SPDX-License-Identifier: MIT
  */
+#include "replay.h"
 #include "snapshot_seeds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void run_file(const char *path) {
     static uint8_t data[1 << 16];
@@ -17,7 +16,7 @@ static void run_file(const char *path) {
     if (!f) return;
     const size_t n = fread(data, 1, sizeof data, f);
     fclose(f);
-    LLVMFuzzerTestOneInput(data, n);
+    replay_input(data, n);
 }
 
 static uint32_t next(uint64_t *state) {
@@ -36,10 +35,11 @@ static void run_number(long number) {
     for (size_t i = 0; i < n; i++) data[i] = (uint8_t)next(&state);
     data[0] = (uint8_t)(number % (long)snapshot_seeds());
     if (trace) fprintf(stderr, "%ld\n", number);
-    LLVMFuzzerTestOneInput(data, n);
+    replay_input(data, n);
 }
 
 int main(int argc, char **argv) {
+    const long n_stored = replay_archives(&argc, &argv);
     char *end = NULL;
     const long count = argc > 1 ? strtol(argv[1], &end, 10) : 3000;
     const long first = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     for (long i = first; i < first + count; i++) run_number(i);
-    printf("%ld inputs, %ld of them loaded\n", count, snapshot_n_loaded());
+    printf("%ld inputs, %ld of them loaded\n", n_stored + count, snapshot_n_loaded());
     /* changes that nothing takes would test nothing behind the load */
     return count < 1000 || snapshot_n_loaded() * 4 > count ? 0 : 1;
 }
