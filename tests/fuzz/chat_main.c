@@ -1,7 +1,7 @@
 /*
  * Runs a fuzz target over the inputs of archives (ar), then over its seeds, changed and mixed with a
  * fixed sequence.
- * usage: PROGRAM [ARCHIVE.a ...] [SECONDS [FIRST_NUMBER]]: without seconds, a short fixed number
+ * usage: PROGRAM [ARCHIVE.a ...] [-NUMBER | SECONDS [FIRST_NUMBER]]: NUMBER of inputs, else 4000
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -64,12 +64,13 @@ static size_t change(uint8_t *data, size_t size) {
 
 int main(int argc, char **argv) {
     const long n_stored = replay_archives(&argc, &argv);
-    const double seconds = argc > 1 ? atof(argv[1]) : 0;
+    const long most = argc > 1 && argv[1][0] == '-' ? atol(argv[1] + 1) : 4000;
+    const double seconds = argc > 1 && argv[1][0] != '-' ? atof(argv[1]) : 0;
     const time_t start = time(NULL);
     long n = 0;
     static uint8_t data[MOST + 64];
     if (argc > 2) state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15u + 1;
-    while (seconds > 0 ? difftime(time(NULL), start) < seconds : n < 4000) {
+    while (seconds > 0 ? difftime(time(NULL), start) < seconds : n < most) {
         const char *const seed = chat_seeds[(size_t)n % n_seeds()];
         size_t size = strlen(seed);
         memcpy(data, seed, size);
