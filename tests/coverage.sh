@@ -1,0 +1,50 @@
+#!/bin/bash
+# Lines that the tests run, by part of the library: containers, snapshots, vocabularies, templates, grammars
+# (tests/README.md has the table).
+# usage: tests/coverage.sh [FOLDER [TEST...]]    (clang, llvm; FOLDER: for the build, build-coverage)
+# Without tests: the suites unit, golden, fuzz, and the programs beside them. The lines that nothing runs stand in
+# FOLDER/missed.txt afterwards.
+# SPDX-License-Identifier: MIT
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${1:-$root/build-coverage}
+[ $# = 0 ] || shift
+export LLVM_PROFILE_FILE=/dev/null # of the compiler's own checks
+flags="['-fprofile-instr-generate', '-fcoverage-mapping']"
+if [ ! -e "$build/build.ninja" ]; then
+    CC=${CC:-clang} CXX=${CXX:-clang++} meson setup "$build" "$root" -Dbuildtype=debugoptimized -Dsimd=false -Db_lundef=false \
+        -Dcli=disabled -Dvulkan=disabled -Dbenchmarks=disabled -Dbindings=disabled -Dhardening=false -Db_ndebug=true \
+        "-Dc_args=$flags" "-Dcpp_args=$flags" "-Dc_link_args=['-fprofile-instr-generate']" \
+        "-Dcpp_link_args=['-fprofile-instr-generate']" || exit 2
+fi
+cd "$build" || exit 2
+tests=("$@")
+[ $# != 0 ] || tests=(--suite unit --suite golden --suite fuzz)
+mkdir -p profiles
+LLVM_PROFILE_FILE=$PWD/profiles/%4m.profraw
+meson test -C . --timeout-multiplier 4 "${tests[@]}" >coverage.log 2>&1
+tail -8 coverage.log
+llvm-profdata merge -sparse profiles/*.profraw -o all.profdata || exit 2
+
+# row PART FOLDER...: lines, those that ran, their share.
+row() {
+    local part=$1
+    shift
+    llvm-cov export src/libggufx.so -instr-profile all.profdata -format=lcov "${@/#/$root/src/}" 2>/dev/null >part.lcov
+    awk -F'[:,]' -v part="$part" '
+        /^SF:/ { file = substr($0, 4) }
+        /^DA:/ && !seen[file ":" $2]++ { n++; if ($3 > 0) hit++; else print file ":" $2 >> "missed.txt" }
+        END { printf "| %s | %d | %d | %.1f %% |\n", part, n, hit, n ? 100 * hit / n : 0 }' part.lcov
+}
+
+rm -f missed.txt
+echo "| part | lines | run | share |"
+echo "|---|---|---|---|"
+row "containers (\`src/gguf\`, files of \`src/base\`)" gguf base/file_source.cpp base/file_set.cpp base/file_handle_posix.cpp \
+    base/patch.cpp base/patch_journal.cpp base/part_file.cpp base/output.cpp base/draft.cpp base/io.cpp base/text_index.hpp
+row "snapshots (of \`src/kv\`, \`src/state\`, sessions)" kv/snapshot.cpp kv/restore.cpp state/snapshot.cpp \
+    model/session_snapshot.cpp base/snapshot_file.cpp base/crc64.cpp abi/kv_snapshot.cpp
+row "vocabularies (\`src/model/tokenizer\`)" model/tokenizer
+row "templates (\`src/chat\`)" chat
+row "grammars (\`src/grammar\`)" grammar
+sed -i "s|^$root/||" missed.txt

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Hundreds of faults in one build: how many of them does a test notice?
+
+usage: tests/faults/mutations.py make FOLDER [COUNT [SEED]]
+       tests/faults/mutations.py run FOLDER [FIRST [LAST]]
+       tests/faults/mutations.py table FOLDER
+
+`make` copies what is committed to FOLDER/tree, writes COUNT faults of ten kinds (200) into places of the
+library that SEED chooses, each behind a number, and builds it once; what does not compile is left out. `run`
+sets GGUFX_FAULT to one number after another. A first run with none notes which test comes by which fault; only
+those are tried then, short ones first, up to the first that fails, crashes or does not end. It goes on where
+FOLDER/results.txt ends. `table` counts by kind and lists the survivors.
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PARTS = ("abi", "base", "chat", "gguf", "grammar", "job", "kv", "matmul", "model", "quant", "state",
+         "kernels/scalar")
+LEFT_OUT = ("win32", "unload", "without_")
+WIDE = "src/base/"  # whose headers are in every file, which would all be built anew
+SUITES = {"unit", "checkasm", "golden", "fuzz"}
+SLOWEST = 60  # seconds of a test without a fault; longer ones are not tried
+
+HEADER = """#pragma once
+#if defined(__cplusplus)
+#include <cstdio>
+#include <cstdlib>
+namespace ggufx_fault {
+struct State {
+    int number = 0;
+    const char *trace = nullptr;
+    unsigned char seen[4096] = {};
+    State() {
+        if (const char *text = std::getenv("GGUFX_FAULT")) number = std::atoi(text);
+        trace = std::getenv("GGUFX_FAULT_TRACE");
+    }
+    ~State() {
+        std::FILE *f = trace ? std::fopen(trace, "a") : nullptr;
+        if (!f) return;
+        for (int i = 0; i < 4096; i++) if (seen[i]) std::fprintf(f, "%d\\n", i);
+        std::fclose(f);
+    }
+};
+inline State state;
+inline bool at(int number) {
+    if (state.trace) state.seen[number] = 1;
+    return state.number == number;
+}
+}
+#define GGUFX_FAULT(n) ::ggufx_fault::at(n)
+#endif
+"""
+
+WORD = r"[A-Za-z_][\w]*(?:(?:\.|->|::)[A-Za-z_]\w*)*(?:\(\)|\[\w+\])?"
+VALUE = r"(?:%s|\d+)" % WORD
+BEFORE = r"(?P<before>\(|&& |\|\| |return |\? )"
+AFTER = r"(?P<after>\)|;| &&| \|\|| \?)"
+OTHER = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+
+
+def binary(kind, operators):
+    pattern = re.compile(BEFORE + r"(?P<a>%s) (?P<op>%s) (?P<b>%s)" % (VALUE, operators, VALUE) + AFTER)
+
+    def candidates(lines, i):
+        for m in pattern.finditer(lines[i]):
+            a, op, b = m["a"], m["op"], m["b"]
+            text = "(GGUFX_FAULT(@) ? (%s %s %s) : (%s %s %s))" % (a, OTHER[op], b, a, op, b)
+            yield kind, m.start("a"), m.end("b"), text
+    return candidates
+
+
+def condition(kind, value):
+    head = re.compile(r"^\s*(?:\} else )?(?:else )?if \(")
+
+    def candidates(lines, i):
+        m = head.match(lines[i])
+        if not m or "constexpr" in lines[i]:
+            return
+        depth, end = 1, m.end()
+        while end < len(lines[i]) and depth:
+            depth += {"(": 1, ")": -1}.get(lines[i][end], 0)
+            end += 1
+        inside = lines[i][m.end():end - 1]
+        if depth or ";" in inside or re.search(r"[^=!<>]=[^=]", inside) or "[" in inside and "{" in inside:
+            return
+        if value == "false" and not re.search(r"return|throw|fail|refuse|must|break|continue",
+                                              lines[i][end:] + lines[i + 1]):
+            return
+        yield kind, m.end(), end - 1, "GGUFX_FAULT(@) ? %s : static_cast<bool>(%s)" % (value, inside)
+    return candidates
+
+
+def regex(kind, pattern, replacement):
+    compiled = re.compile(pattern)
+
+    def candidates(lines, i):
+        for m in compiled.finditer(lines[i]):
+            yield kind, m.start(), m.end(), m.expand(replacement)
+    return candidates
+
+
+def dropped(kind, names):
+    call = re.compile(r"^\s+(?P<all>[\w.:>\-]*?\b(?:%s)\([^{}]*\);)$" % names)
+
+    def candidates(lines, i):
+        m = call.match(lines[i])
+        if not m or re.match(r"\s+(return|throw|if|for|while|else|delete|co_)\b", lines[i]):
+            return
+        if lines[i - 1].rstrip()[-1:] not in ";{}" or lines[i + 1].lstrip().startswith("else"):
+            return
+        yield kind, m.start("all"), m.end("all"), "if (!GGUFX_FAULT(@)) " + m["all"]
+    return candidates
+
+
+KINDS = [
+    binary("a bound is moved (<, <=)", "<=|>=|<|>"),
+    binary("another comparison (==, !=)", "==|!="),
+    regex("one more or less", r"(?<=[\w\])]) (?P<op>[+-]) 1(?=[;,)\]])", r" \g<op> (GGUFX_FAULT(@) ? 0 : 1)"),
+    condition("a check is missing", "false"),
+    condition("a case is always taken", "true"),
+    regex("and, or", BEFORE + r"(?P<a>!?%s) && (?P<b>!?%s)(?P<after>\))" % (WORD, WORD),
+          r"\g<before>(GGUFX_FAULT(@) ? (\g<a> || \g<b>) : (\g<a> && \g<b>))\g<after>"),
+    dropped("a step is left out", r"[a-z]\w*"),
+    dropped("a release, rename, sync or unlock is lost",
+            r"unlock|rename|publish|sync|sync_folder|remove|reset|release|clear|pop_back|close|free|destroy|forget"),
+    regex("swapped arguments", r"(?<=[ (!])(?P<f>[a-z]\w*)\((?P<a>[a-z]\w*), (?P<b>[a-z]\w*)\)(?=[;) ])",
+          r"(GGUFX_FAULT(@) ? \g<f>(\g<b>, \g<a>) : \g<f>(\g<a>, \g<b>))"),
+    regex("a wrong scale or answer", r"(?<=\w) \* (?P<b>%s)(?=[;,)])|return (?P<t>true|false);" % VALUE,
+          r"@@"),
+]
+
+
+def scale_or_answer(line, start, end):
+    text = line[start:end]
+    if text.startswith("return"):
+        return "return GGUFX_FAULT(@) != %s" % text[7:]
+    return " * (GGUFX_FAULT(@) ? 1 : %s)" % text[3:]
+
+
+def all_candidates(tree):
+    """(kind, file, line, start, end, text) of everything that could be wrong; a fault to a line."""
+    out = []
+    for part in PARTS:
+        for path in sorted((tree / "src" / part).rglob("*.[ch]pp")):
+            name = str(path.relative_to(tree))
+            if any(word in path.name for word in LEFT_OUT) or name.startswith(WIDE) and path.suffix == ".hpp":
+                continue
+            lines = path.read_text().split("\n")
+            for i in range(1, len(lines) - 1):
+                stripped = lines[i].lstrip()
+                if stripped.startswith(("//", "#", "static_assert", "*")) or lines[i].endswith("\\") or \
+                        "constexpr" in lines[i] or "case " in lines[i] or not lines[i].startswith("    "):
+                    continue
+                code = lines[i].split(" //")[0]
+                if code.count('"'):
+                    continue
+                for kind in KINDS:
+                    for what, start, end, text in kind([*lines[:i], code, *lines[i + 1:]], i):
+                        if text == "@@":
+                            text = scale_or_answer(code, start, end)
+                        out.append((what, name, i, start, end, text))
+    return out
+
+
+def choose(candidates, count, seed, refused):
+    """The same number of each kind, one to a line, spread over files."""
+    dice = random.Random(seed)
+    by_kind = {}
+    for c in candidates:
+        by_kind.setdefault(c[0], []).append(c)
+    chosen, lines, per_file = [], set(), {}
+    for kind in sorted(by_kind):
+        dice.shuffle(by_kind[kind])
+    while len(lines) < count and any(by_kind.values()):
+        for kind in sorted(by_kind):
+            while by_kind[kind]:
+                c = by_kind[kind].pop()
+                if (c[1], c[2]) in lines or per_file.get(c[1], 0) >= 4:
+                    continue
+                lines.add((c[1], c[2]))
+                if (c[1], c[2], c[0]) not in refused: # else nothing comes in its place: what compiles stays
+                    chosen.append(c)
+                per_file[c[1]] = per_file.get(c[1], 0) + 1
+                break
+    return chosen
+
+
+def write(tree, chosen):
+    subprocess.run(["git", "-C", tree, "checkout", "-q", "src"], check=True)
+    by_file = {}
+    for number, c in enumerate(chosen, 1):
+        by_file.setdefault(c[1], []).append((number, *c))
+    for file, faults in by_file.items():
+        lines = (tree / file).read_text().split("\n")
+        for number, _, _, i, start, end, text in faults:
+            lines[i] = lines[i][:start] + text.replace("@", str(number)) + lines[i][end:]
+        lines[0] = '#include "ggufx_fault.hpp"\n#line 1\n' + lines[0]
+        (tree / file).write_text("\n".join(lines))
+
+
+def make(folder, count=200, seed=27):
+    tree, build = folder / "tree", folder / "build"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not tree.exists():
+        subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
+    subprocess.run(["git", "-C", tree, "checkout", "-q", "."], check=True)
+    (tree / "src" / "ggufx_fault.hpp").write_text(HEADER)
+    if not build.exists():
+        subprocess.run(["meson", "setup", "-Dbindings=disabled", "-Dcli=disabled", build, tree], check=True)
+    candidates, refused = all_candidates(tree), set()
+    print("%d places" % len(candidates))
+    while True:
+        chosen = choose(candidates, count, seed, refused)
+        write(tree, chosen)
+        built = subprocess.run(["ninja", "-k", "0", "-C", build, "src/libggufx_core.a"], capture_output=True, text=True)
+        if built.returncode == 0:
+            break
+        wrong = {(m[0], int(m[1]) - 1) for m in re.findall(r"(src/[\w/.\-]+):(\d+):\d+: (?:fatal )?error", built.stdout)}
+        wrong |= {(m[0], int(m[1]) - 1) for m in re.findall(r"(src/[\w/.\-]+):(\d+):\d+:   (?:in|required)", built.stdout)}
+        hit = {(c[1], c[2], c[0]) for c in chosen if (c[1], c[2]) in wrong}
+        if not hit:
+            sys.exit(built.stdout[-6000:])
+        refused |= hit
+        print("%d do not compile" % len(hit), flush=True)
+    (folder / "faults.json").write_text(json.dumps([{"kind": c[0], "file": c[1], "line": c[2] + 1, "text": c[5]}
+                                                    for c in chosen], indent=1))
+    subprocess.run(["ninja", "-C", build, "all", *test_programs(build)], check=True, stdout=subprocess.DEVNULL)
+    print("%d faults in %s" % (len(chosen), build))
+
+
+def tests_of(build):
+    told = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=True)
+    return [t for t in json.loads(told.stdout) if SUITES & {s.split(":")[-1] for s in t["suite"]}]
+
+
+def test_programs(build):
+    return sorted({os.path.relpath(word, build) for t in tests_of(build) for word in t["cmd"]
+                   if word.startswith(str(build)) and not word.endswith("/")})
+
+
+def run_test(test, number, timeout, trace=None):
+    """(seconds, whether it noticed something)"""
+    env = {**os.environ, **test["env"], "GGUFX_FAULT": str(number), "GGUFX_TEST_STEP": "4"}
+    if trace:
+        env["GGUFX_FAULT_TRACE"] = str(trace)
+    started = time.monotonic()
+    process = subprocess.Popen(test["cmd"], env=env, cwd=test.get("workdir") or None, start_new_session=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        process.wait()
+        code = 124
+    return time.monotonic() - started, code not in (0, 77)
+
+
+def trace(folder, tests):
+    """Which test comes by which faults, and how long it takes."""
+    path = folder / "trace.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    for test in tests:
+        if test["name"] in known:
+            continue
+        seen = folder / "seen.txt"
+        seen.unlink(missing_ok=True)
+        seconds, noticed = run_test(test, 0, SLOWEST, seen)
+        points = sorted({int(n) for n in seen.read_text().split()}) if seen.exists() else []
+        known[test["name"]] = {"seconds": seconds, "fails": noticed, "points": points}
+        path.write_text(json.dumps(known))
+    failing = [name for name, t in known.items() if t["fails"]]
+    print("%d tests, without a fault %d fail or take too long: %s" % (len(known), len(failing), ", ".join(failing)))
+    return known
+
+
+def run(folder, first=1, last=10 ** 9):
+    faults = json.loads((folder / "faults.json").read_text())
+    tests = tests_of(folder / "build")
+    known = trace(folder, tests)
+    results = folder / "results.txt"
+    done = {int(line.split()[0]) for line in results.read_text().splitlines()} if results.exists() else set()
+    for number in range(max(1, first), min(last, len(faults)) + 1):
+        if number in done:
+            continue
+        by = sorted((t for t in tests if not known[t["name"]]["fails"] and number in known[t["name"]]["points"]),
+                    key=lambda t: known[t["name"]]["seconds"])
+        caught = "survived" if by else "unreached"
+        for test in by:
+            _, noticed = run_test(test, number, 20 + 10 * known[test["name"]]["seconds"])
+            if noticed:
+                caught = test["name"].replace(" ", "_")
+                break
+        with results.open("a") as out:
+            out.write("%d %s\n" % (number, caught))
+        print(number, caught, faults[number - 1]["file"], faults[number - 1]["line"], flush=True)
+    table(folder)
+
+
+def table(folder):
+    faults = json.loads((folder / "faults.json").read_text())
+    results = dict(line.split() for line in (folder / "results.txt").read_text().splitlines())
+    rows = {}
+    for number, fault in enumerate(faults, 1):
+        what = results.get(str(number))
+        if what:
+            row = rows.setdefault(fault["kind"], [0, 0])
+            row[0] += 1
+            row[1] += what not in ("survived", "unreached")
+    for kind, (tried, caught) in sorted(rows.items()):
+        print("| %s | %d | %d |" % (kind, tried, caught))
+    tried, caught = (sum(row[k] for row in rows.values()) for k in (0, 1))
+    print("| all | %d | %d |" % (tried, caught))
+    for number, fault in enumerate(faults, 1):
+        if results.get(str(number)) in ("survived", "unreached"):
+            print("%d %s: %s:%d: %s: %s" % (number, results[str(number)], fault["file"], fault["line"], fault["kind"],
+                                            fault["text"]))
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] not in ("make", "run", "table"):
+        sys.exit(__doc__)
+    {"make": make, "run": run, "table": table}[sys.argv[1]](pathlib.Path(sys.argv[2]).resolve(),
+                                                            *map(int, sys.argv[3:]))
+
+
+main()
