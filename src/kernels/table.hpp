@@ -45,12 +45,16 @@ struct Out {
     size_t ld;
 };
 
-// ---- n = 1..3 columns (C2): int8 activations, in one or two planes (C5) -----------------------
+// ---- few columns, as n = 1..3 are defined (C2): int8 activations, in one or two planes (C5) -----
+
+namespace {
+constexpr size_t kRowColumns = 8; // at most at once
+} // namespace
 
 // act: a view with memory (act_at); fills all of it including the zero padding. x[k].
 using PackFn = void (*)(const Act &act, const float *x);
-// A task: all its rows times 1..3 columns act[0..n-1]. Far streams live inside: the caller hands
-// over >= 128 rows where it can, the kernel splits them into quarters as it likes.
+// A task: all its rows times 1..kRowColumns columns act[0..n-1]. Far streams live inside: the
+// caller hands over >= 128 rows where it can, the kernel splits them into quarters as it likes.
 using MatvecFn = void (*)(Out y, Rows w, const Act *act, size_t n);
 
 // pack and run belong together (order of the codes); types with equal pack share packed columns.
@@ -59,7 +63,7 @@ struct Matvec {
     MatvecFn run;
 };
 
-// ---- n = 1..3 columns: f32 activations (C4 for F32, F16, BF16; C6 for block types) --------------
+// ---- the same: f32 activations (C4 for F32, F16, BF16; C6 for block types) ----------------------
 
 using MatvecF32Fn = void (*)(Out y, Rows w, const ActF32 *act, size_t n);
 // sums[k/group] of x[k] by the tree of C6.

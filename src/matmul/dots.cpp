@@ -1,5 +1,5 @@
-// n = 1..3 columns: packs what the kernels read of them, then one loop over the rows of all
-// matrices of a batch.
+// Columns as n = 1..3 are defined, up to kDotColumns of a product at once: packs what the kernels
+// read of them, then one loop over the rows of all matrices of a batch.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
 #include "matmul/product.hpp"
@@ -58,19 +58,23 @@ struct Job {
             kernel_f32->run(y, w, act_f32, dots->n);
         }
     }
+    bool evenly_spaced(size_t ld) const {
+        for (size_t c = 1; c < dots->n; c++) {
+            if (dots->y[c] != dots->y[0] + c * ld) return false;
+        }
+        return true;
+    }
     // Rows first .. first + count - 1; columns that are not evenly spaced by way of the stack.
     void rows(size_t first, size_t count) const {
         float *const *y = dots->y;
-        if (dots->n < 3 || y[2] - y[1] == y[1] - y[0]) {
-            const size_t ld = dots->n > 1 ? static_cast<size_t>(y[1] - y[0]) : 0;
-            return run({y[0] + first, ld}, slice(dots->w, first, count));
-        }
+        const size_t ld = dots->n > 1 ? static_cast<size_t>(y[1] - y[0]) : 0;
+        if (evenly_spaced(ld)) return run({y[0] + first, ld}, slice(dots->w, first, count));
         constexpr size_t n_part = 256;
         float part[kDotColumns * n_part];
         for (size_t done = 0; done < count; done += n_part) {
             const size_t n = count - done < n_part ? count - done : n_part;
             run({part, n}, slice(dots->w, first + done, n));
-            for (size_t c = 0; c < kDotColumns; c++) {
+            for (size_t c = 0; c < dots->n; c++) {
                 memcpy(y[c] + first + done, part + c * n, n * sizeof(float));
             }
         }
@@ -234,17 +238,30 @@ Status run_batch(Call &call, Batch &batch, const Memory &memory, Failure *failur
     return status;
 }
 
-// One matrix whose columns do not fit the usual memory together: column by column.
-Status multiply_single_columns(Call &call, const Dots &dots, const Memory &memory,
-                               Failure *failure) {
+Dots part_of(const Dots &dots, size_t first, size_t n) {
+    Dots part = {dots.type, dots.w, n, {}, {}};
+    for (size_t c = 0; c < n; c++) {
+        part.x[c] = dots.x[first + c];
+        part.y[c] = dots.y[first + c];
+    }
+    return part;
+}
+
+// One matrix whose columns do not fit the usual memory together: as many at a time as do, and one
+// that does not by itself with more memory.
+Status multiply_parts(Call &call, const Dots &dots, size_t limit, const Memory &memory,
+                      Failure *failure) {
     Batch batch(call);
-    for (size_t c = 0; c < dots.n; c++) {
-        const Dots one = {dots.type, dots.w, 1, {dots.x[c]}, {dots.y[c]}};
-        if (!batch.add(one, SIZE_MAX)) return Status::internal; // not: it is empty
+    for (size_t c = 0; c < dots.n;) {
+        size_t n = dots.n - c;
+        Dots part = part_of(dots, c, n);
+        while (n > 1 && !batch.add(part, limit)) part = part_of(dots, c, n /= 2);
+        if (batch.empty() && !batch.add(part, SIZE_MAX)) return Status::internal; // not: no list
         const size_t room = memory.data ? memory.n_bytes : call.workspace.room_for(batch.bytes());
         if (batch.bytes() > room) return too_long(call, dots.w.k, batch.bytes(), failure);
         const Status status = run_batch(call, batch, memory, failure);
         if (status != Status::ok) return status;
+        c += n;
     }
     return Status::ok;
 }
@@ -259,7 +276,7 @@ Status multiply_dots(Call &call, const Dots *list, size_t n_list, const Memory &
         if (batch.add(list[i], limit)) continue;
         Status status = run_batch(call, batch, memory, failure);
         if (status == Status::ok && !batch.add(list[i], limit)) {
-            status = multiply_single_columns(call, list[i], memory, failure);
+            status = multiply_parts(call, list[i], limit, memory, failure);
         }
         if (status != Status::ok) return status;
     }

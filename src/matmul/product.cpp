@@ -76,8 +76,9 @@ public:
             tiles_[n_tiles_++] = {w, n_, x_, ldx_, p.y, p.ldy, nullptr, 1};
             return status;
         }
-        for (size_t c = 0, n; c < n_; c += n) {
-            n = at_once(w, c);
+        const size_t n_times = (n_ + kDotColumns - 1) / kDotColumns; // about as many each time
+        for (size_t c = 0, i = 0, n; i < n_times; i++, c += n) {
+            n = (n_ - c + n_times - i - 1) / (n_times - i);
             const Status status = add_columns(p, w, c, n, failure);
             if (status != Status::ok) return status;
         }
@@ -101,13 +102,6 @@ private:
         n_tiles_ = 0;
         if (n_tiles == 0) return Status::ok;
         return multiply_tiles(call_, tiles_type_, tiles_, n_tiles, {nullptr, 0}, failure);
-    }
-    // Columns from `first` on whose dot products are made together. Zen 5 reads memory for a pair of
-    // them nearly as fast as for one, for three at half the speed; what follows comes from its caches.
-    size_t at_once(const Rows &w, size_t first) const {
-        const size_t left = n_ - first;
-        if (w.near && (left == 4 || (first == 0 && left > 2))) return 2;
-        return left < kDotColumns ? left : kDotColumns;
     }
     Status add_columns(const Product &p, const Rows &w, size_t first, size_t n, Failure *failure) {
         Dots &dots = list_[n_list_++];

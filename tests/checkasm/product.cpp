@@ -31,7 +31,7 @@ void matvec(Out y, const Matvec &kernel, const Product &p) {
     const bool precise = p.mode == Mode::precise;
     const size_t column_bytes = precise ? act_precise_bytes(p.w.k) : act_bytes(p.w.k);
     Aligned memory(column_bytes * p.n);
-    Act act[3];
+    Act act[kRowColumns];
     for (size_t c = 0; c < p.n; c++) {
         uint8_t *at = memory.data() + c * column_bytes;
         act[c] = act_at(at, p.w.k);
@@ -44,7 +44,7 @@ void matvec_f32(Out y, const MatvecF32 &kernel, const Product &p) {
     const uint32_t group = kernel.wants_sums;
     const size_t n_sums = group ? p.w.k / group : 0;
     std::vector<float> sums(n_sums * p.n);
-    ActF32 act[3];
+    ActF32 act[kRowColumns];
     for (size_t c = 0; c < p.n; c++) {
         act[c] = {p.x + c * p.ldx, nullptr, nullptr, p.w.k};
         if (!group) continue;
@@ -145,8 +145,8 @@ bool has_product(const Kernels &kernels, uint32_t type, size_t n, Mode mode) {
 
 bool multiply(Out y, const Kernels &kernels, const Product &p) {
     const CanonicalFp canonical;
-    if (!has_product(kernels, p.type, p.n, p.mode)) return false;
-    if (p.n >= 4) {
+    if (!has_product(kernels, p.type, p.defined_as(), p.mode)) return false;
+    if (p.defined_as() >= 4) {
         gemm(y, *find_gemm(kernels, p.type, p.mode), p);
     } else if (p.mode == Mode::f32) {
         matvec_f32(y, *find(kernels, &Layer::matvec_f32, p.type), p);

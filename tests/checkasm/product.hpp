@@ -22,6 +22,10 @@ struct Product {
     size_t n; // 1..3: matvec families, from 4 on: tiles
     Mode mode;
     size_t scratch_bytes = ggufx::kernels::kScratchBest;
+    bool by_rows = false; // matvec families for all n, at most kRowColumns
+
+    // Columns that have the definition of this product.
+    size_t defined_as() const { return by_rows ? 1 : n; }
 };
 
 // False when the type has no such product.

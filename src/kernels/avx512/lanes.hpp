@@ -110,6 +110,7 @@ template <class O> struct LaneVec : Vec {
     static constexpr LanePlaces<O> kPlaces = {};
 
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; } // until pack() is done
+    static constexpr unsigned lane_of_block(unsigned b) { return kPlaces.sum[b]; }
     // A packed column in row order to this one, numbers of blocks in the order of their sums.
     static void to_lanes(const Act &act) {
         const size_t n_steps = (act.k + 511) / 512;
@@ -162,8 +163,9 @@ template <class O> struct LaneVec : Vec {
         for (unsigned t = 0; t < 4; t++) sum = dot(sum, c[t], _mm512_load_si512(q + 64 * t));
         return sum;
     }
-    static GGUFX_INLINE void turn(Vi (&v)[4]) {
-        turn_fours(v[0], v[1], v[2], v[3]);
+    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
+        u[0] = four_dots(c, q);
+        u[1] = four_dots(c + 4, q + 256);
     }
 
     // The f16 of two 256-blocks where their lanes are; of two of each that lie in 16 bytes.

@@ -70,44 +70,37 @@ template <class Base, const int8_t *Table> struct TableNibbles : WholeCodes<Base
 };
 
 // Scales are those of the format's own struct.
-template <class F, class Base> struct PlainScales : Base {
+template <class F, class Base> struct OwnScales : Base {
     static GGUFX_INLINE typename Base::Scales load_scales(const typename Base::Block *b) {
-        return {Unpack<F>::load_scales(b).d};
-    }
-};
-template <class F, class Base> struct MinScales : Base {
-    static GGUFX_INLINE typename Base::Scales load_scales(const typename Base::Block *b) {
-        const auto s = Unpack<F>::load_scales(b);
-        return {s.d, s.min};
+        return __builtin_bit_cast(typename Base::Scales, Unpack<F>::load_scales(b));
     }
 };
 
 template <>
 struct UnpackLanes<fmt::Q4_0>
-    : PlainScales<fmt::Q4_0, PlainNibbles<PlainBlocks<BlockLaneVec, fmt::Q4_0, 8, 15>>> {};
+    : OwnScales<fmt::Q4_0, PlainNibbles<PlainBlocks<BlockLaneVec, fmt::Q4_0, 8, 15>>> {};
 template <>
 struct UnpackLanes<fmt::Q4_1>
-    : MinScales<fmt::Q4_1, PlainNibbles<MinBlocks<BlockLaneVec, fmt::Q4_1, 15>>> {};
+    : OwnScales<fmt::Q4_1, PlainNibbles<MinBlocks<BlockLaneVec, fmt::Q4_1, 15>>> {};
 template <>
 struct UnpackLanes<fmt::Q5_0>
-    : PlainScales<fmt::Q5_0, FifthBits<PlainBlocks<BlockLaneVec, fmt::Q5_0, 16, 31>>> {};
+    : OwnScales<fmt::Q5_0, FifthBits<PlainBlocks<BlockLaneVec, fmt::Q5_0, 16, 31>>> {};
 template <>
 struct UnpackLanes<fmt::Q5_1>
-    : MinScales<fmt::Q5_1, FifthBits<MinBlocks<BlockLaneVec, fmt::Q5_1, 31>>> {};
+    : OwnScales<fmt::Q5_1, FifthBits<MinBlocks<BlockLaneVec, fmt::Q5_1, 31>>> {};
 template <>
 struct UnpackLanes<fmt::IQ4_NL>
-    : PlainScales<fmt::IQ4_NL,
-                  TableNibbles<PlainBlocks<BlockLaneVec, fmt::IQ4_NL, 128, 241>, fmt::kCodesIq4>> {
-};
+    : OwnScales<fmt::IQ4_NL,
+                TableNibbles<PlainBlocks<BlockLaneVec, fmt::IQ4_NL, 128, 241>, fmt::kCodesIq4>> {};
 template <>
 struct UnpackLanes<fmt::MXFP4>
-    : PlainScales<fmt::MXFP4,
-                  TableNibbles<PlainBlocks<BlockLaneVec, fmt::MXFP4, 12, 24>, fmt::kCodesFp4>> {};
+    : OwnScales<fmt::MXFP4,
+                TableNibbles<PlainBlocks<BlockLaneVec, fmt::MXFP4, 12, 24>, fmt::kCodesFp4>> {};
 
 // Two blocks of 32 bytes in a register.
 template <>
 struct UnpackLanes<fmt::Q8_0>
-    : PlainScales<fmt::Q8_0, PlainBlocks<LaneVec<HalfOrder>, fmt::Q8_0, 128, 255>> {
+    : OwnScales<fmt::Q8_0, PlainBlocks<LaneVec<HalfOrder>, fmt::Q8_0, 128, 255>> {
     static constexpr bool kInLanes = true;
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
 #pragma GCC unroll 8
@@ -119,10 +112,6 @@ struct UnpackLanes<fmt::Q8_0>
         turn_fours(c[4], c[5], c[6], c[7]);
 #pragma GCC unroll 8
         for (auto &codes : c) codes = sub_codes(codes, -128);
-    }
-    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
-        u[0] = four_dots(c, q);
-        u[1] = four_dots(c + 4, q + 256);
     }
 };
 

@@ -1,5 +1,4 @@
-// lanes.hpp for 256-blocks: Q4_K, Q6_K, IQ4_XS, Q2_K, Q3_K. (Q5_K: its fifth bits take as many
-// instructions in lanes as sums do that are turned.)
+// lanes.hpp for 256-blocks: Q4_K, Q5_K, Q6_K, IQ4_XS, Q2_K, Q3_K.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,6 +6,15 @@
 
 namespace ggufx::kernels::avx512 {
 namespace {
+
+// Scales per 16 as the format's own struct has them.
+template <class F, class Order, int MaxCode>
+struct GroupLanes : ScaledGroups<UnpackLanes<F>, LaneVec<Order>, F, 0, MaxCode> {
+    static constexpr bool kInLanes = true;
+    static GGUFX_INLINE Vec::Sixteen groups(const typename F::Block *b) {
+        return Unpack<F>::groups(b);
+    }
+};
 
 // 128 bytes of two 256-blocks, in the places of place_of().
 GGUFX_INLINE void load_quarters(Vec::Vi (&v)[4], const uint8_t *first, const uint8_t *second) {
@@ -17,8 +25,25 @@ GGUFX_INLINE void load_quarters(Vec::Vi (&v)[4], const uint8_t *first, const uin
     Vec::turn_fours(v[0], v[1], v[2], v[3]);
 }
 
-template <> struct UnpackLanes<fmt::Q4_K> : ScaledBlocks<LaneVec<PairOrder>, fmt::Q4_K, 15> {
+// Q4_K and Q5_K: scales in the order of their pairs.
+template <class F, int MaxCode> struct SixBitLanes : ScaledBlocks<LaneVec<PairOrder>, F, MaxCode> {
+    using Base = ScaledBlocks<LaneVec<PairOrder>, F, MaxCode>;
     static constexpr bool kInLanes = true;
+    static GGUFX_INLINE typename Base::Scales load_scales(const typename F::Block *b) {
+        const Vec::Sixteen head = Base::sixteen_at(b, 0);
+        const __m256i six =
+            (__m256i)Vec::pick<0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15>(
+                Unpack<F>::eights(head));
+        const __m128i words = _mm_unpacklo_epi32(_mm256_castsi256_si128((__m256i)head),
+                                                 _mm256_extracti128_si256((__m256i)head, 1));
+        const __m512 d = _mm512_broadcast_f32x4(_mm_cvtph_ps(words)); // d, dmin, d, dmin
+        return {_mm512_moveldup_ps(d), _mm512_movehdup_ps(d),
+                _mm512_cvtepu8_epi32(Base::low_words(six)),
+                Vec::to_float(_mm512_cvtepu8_epi32(Base::high_words(six)))};
+    }
+};
+
+template <> struct UnpackLanes<fmt::Q4_K> : SixBitLanes<fmt::Q4_K, 15> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[4];
         load_quarters(v, b[0].qs, b[1].qs);
@@ -31,22 +56,27 @@ template <> struct UnpackLanes<fmt::Q4_K> : ScaledBlocks<LaneVec<PairOrder>, fmt
     static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
         sum_nibbles<UnpackLanes>(u, c, q);
     }
-    static GGUFX_INLINE Scales load_scales(const Block *b) {
-        const Sixteen head = sixteen_at(b, 0);
-        const __m256i six = (__m256i)pick<0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15>(
-            Unpack<fmt::Q4_K>::eights(head));
-        const __m128i words = _mm_unpacklo_epi32(_mm256_castsi256_si128((__m256i)head),
-                                                 _mm256_extracti128_si256((__m256i)head, 1));
-        const __m512 d = _mm512_broadcast_f32x4(_mm_cvtph_ps(words)); // d, dmin, d, dmin
-        return {_mm512_moveldup_ps(d), _mm512_movehdup_ps(d), _mm512_cvtepu8_epi32(low_words(six)),
-                to_float(_mm512_cvtepu8_epi32(high_words(six)))};
+};
+
+template <> struct UnpackLanes<fmt::Q5_K> : SixBitLanes<fmt::Q5_K, 31> {
+    static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
+        Vi v[4];
+        load_quarters(v, b[0].qs, b[1].qs);
+        // fifth bits of eight blocks in a byte, brought down to those of a pair
+        const __m512i first = _mm512_setr_epi32(0, 0, 8, 8, 4, 4, 12, 12, 0, 0, 8, 8, 4, 4, 12, 12);
+        const __m512i down = _mm512_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4, 2, 6, 2, 6, 2, 6, 2, 6);
+        const Vi qh = two_of_32(load_half(b[0].qh), load_half(b[1].qh));
+#pragma GCC unroll 4
+        for (unsigned t = 0; t < 4; t++) {
+            const __m512i index = add_i(first, set1_i(static_cast<int32_t>(t)));
+            const Vi high = _mm512_srlv_epi32(_mm512_permutexvar_epi32(index, qh), down);
+            c[t] = join<0, 4, 0, 5>(v[t], high);
+            c[4 + t] = join<4, 4, 1, 5>(v[t], high);
+        }
     }
 };
 
-template <>
-struct UnpackLanes<fmt::Q6_K>
-    : ScaledGroups<UnpackLanes<fmt::Q6_K>, LaneVec<FarOrder>, fmt::Q6_K, 0, 63> {
-    static constexpr bool kInLanes = true;
+template <> struct UnpackLanes<fmt::Q6_K> : GroupLanes<fmt::Q6_K, FarOrder, 63> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[4], high[4];
         load_quarters(v, b[0].ql, b[1].ql);
@@ -65,13 +95,6 @@ struct UnpackLanes<fmt::Q6_K>
             c[t] = join<0, 4, 0, 6>(v[t], high[t]);
             c[4 + t] = join<4, 4, 4, 6>(v[t], high[t]);
         }
-    }
-    static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
-        u[0] = four_dots(c, q);
-        u[1] = four_dots(c + 4, q + 256);
-    }
-    static GGUFX_INLINE Sixteen groups(const Block *b) {
-        return Unpack<fmt::Q6_K>::groups(b);
     }
 };
 
@@ -122,10 +145,7 @@ GGUFX_INLINE void sum_planes(Vec::Vi (&u)[2], const Vec::Vi *c, const int8_t *q,
     }
 }
 
-template <>
-struct UnpackLanes<fmt::Q2_K>
-    : ScaledGroups<UnpackLanes<fmt::Q2_K>, LaneVec<PlaneOrder>, fmt::Q2_K, 0, 3> {
-    static constexpr bool kInLanes = true;
+template <> struct UnpackLanes<fmt::Q2_K> : GroupLanes<fmt::Q2_K, PlaneOrder, 3> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[2];
         load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
@@ -137,19 +157,13 @@ struct UnpackLanes<fmt::Q2_K>
     static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
         sum_planes<UnpackLanes>(u, c, q, {0, 2, 4, 6});
     }
-    static GGUFX_INLINE Sixteen groups(const Block *b) {
-        return Unpack<fmt::Q2_K>::groups(b);
-    }
     static GGUFX_INLINE Sixteen mins(const Block *b) {
         return Unpack<fmt::Q2_K>::mins(b);
     }
 };
 
 // A third bit: plane 3 is brought down to where plane 2 is, or it had no place in a byte.
-template <>
-struct UnpackLanes<fmt::Q3_K>
-    : ScaledGroups<UnpackLanes<fmt::Q3_K>, LaneVec<OffsetPlaneOrder>, fmt::Q3_K, 0, 7> {
-    static constexpr bool kInLanes = true;
+template <> struct UnpackLanes<fmt::Q3_K> : GroupLanes<fmt::Q3_K, OffsetPlaneOrder, 7> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[2], high[2];
         load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
@@ -179,9 +193,6 @@ struct UnpackLanes<fmt::Q3_K>
     }
     static GGUFX_INLINE void sum_lanes(Vi (&u)[2], const Vi *c, const int8_t *q) {
         sum_planes<UnpackLanes>(u, c, q, {0, 2, 4, 4});
-    }
-    static GGUFX_INLINE Sixteen groups(const Block *b) {
-        return Unpack<fmt::Q3_K>::groups(b);
     }
 };
 

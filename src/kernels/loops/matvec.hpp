@@ -1,4 +1,4 @@
-// n = 1..3 columns of activations in one or two planes of int8 (C2, C5): group sums in integers,
+// n = 1..8 columns of activations in one or two planes of int8 (C2, C5): group sums in integers,
 // sixteen f32 lanes per row, lane i = block i % 16. A task runs four far streams, each a
 // contiguous quarter of its rows: 0.90 of a plain read, where one row at a time reaches 0.65.
 // SPDX-License-Identifier: MIT
@@ -9,10 +9,10 @@
 namespace ggufx::kernels {
 namespace {
 
-constexpr size_t kStreams = 4, kMaxColumns = 3;
+constexpr size_t kStreams = 4;
 
 // Sixteen lanes of a row per column, in memory.
-template <class U> struct RowLanes { typename U::Vf of[kMaxColumns][16 / U::kLanes]; };
+template <class U> struct RowLanes { typename U::Vf of[kRowColumns][16 / U::kLanes]; };
 
 // An integer of the whole activations from those of the planes, plane(0) and plane(1): all of them
 // are linear. Modulo 2^32, so that only the whole has to fit.
@@ -25,6 +25,36 @@ template <class U, class F> GGUFX_INLINE typename U::Vi whole(const F &plane) {
 
 // Sums of 16 values of both chunks of a step, per plane.
 template <class U> using StepSums = typename U::Vi[U::kPlanes][2];
+
+// Where rows end within a step. What stands behind their blocks are other rows', whose scales may be
+// infinite, while their activations are zeros: these scales become zeros too. (Sets whose registers
+// are the compiler's vectors.)
+template <class U>
+constexpr bool kEndsInPlace = !U::kScalePerGroup && requires(typename U::Vf v, typename U::Vi i) {
+    (typename U::Vf)((typename U::Vi)v & i);
+};
+template <class U> constexpr unsigned lane_of_block(unsigned b) {
+    if constexpr (requires { U::lane_of_block(b); }) return U::lane_of_block(b);
+    return b;
+}
+template <class U> struct RowEnd {
+    alignas(64) int32_t mask[16] = {};
+
+    explicit RowEnd(size_t n_blocks) {
+        for (unsigned b = 0; b < n_blocks; b++) mask[lane_of_block<U>(b)] = -1;
+    }
+    GGUFX_INLINE void keep(typename U::Vf &v) const {
+        v = (typename U::Vf)((typename U::Vi)v & U::load_i(mask));
+    }
+    GGUFX_INLINE void cut(typename U::Scales &s) const {
+        keep(s.d);
+        if constexpr (U::kMins == fmt::Mins::kInteger) keep(s.dmin);
+        if constexpr (U::kMins == fmt::Mins::kFloat) keep(s.min);
+    }
+};
+struct NoEnd {
+    static GGUFX_INLINE void cut(const auto &) {}
+};
 
 // C2 of the blocks of a step.
 template <class U>
@@ -71,89 +101,65 @@ GGUFX_INLINE void add_sums(typename U::Vf (&lanes)[Parts], size_t part,
     }
 }
 
-// Sums of chunk i of a step whose codes are given.
+// Codes of a chunk of a step, or of all of it where blocks stand in lanes.
+template <class U> constexpr unsigned kChunks = U::kInLanes ? 1 : 2;
+template <class U> using ChunkCodes = typename U::V8[U::kInLanes ? 8 : 4];
+
 template <class U>
-GGUFX_INLINE void sum_chunk(StepSums<U> &sums, const typename U::V8 (&codes)[4], const Act &act,
+GGUFX_INLINE void load_chunk(ChunkCodes<U> &codes, const typename U::Step &b, unsigned i) {
+    if constexpr (U::kInLanes)
+        U::load_lanes(codes, b);
+    else
+        U::load_u8(codes, b, i);
+}
+template <class U>
+GGUFX_INLINE void sum_chunk(StepSums<U> &sums, const ChunkCodes<U> &codes, const Act &act,
                             size_t step, unsigned i) {
+    if constexpr (U::kInLanes) {
+        U::sum_lanes(sums[0], codes, act.q + step * 32 * U::kLanes);
+        U::take_offsets(sums[0], act, step);
+    } else {
 #pragma GCC unroll 2
-    for (unsigned p = 0; p < U::kPlanes; p++) {
-        const int8_t *q = plane_codes(act, p) + (2 * step + i) * 16 * U::kLanes;
-        sums[p][i] = U::template group_sums<U>(codes, q);
+        for (unsigned p = 0; p < U::kPlanes; p++) {
+            const int8_t *q = plane_codes(act, p) + (2 * step + i) * 16 * U::kLanes;
+            sums[p][i] = U::template group_sums<U>(codes, q);
+        }
     }
 }
 
-// The same of a whole step whose blocks stand in lanes.
-template <class U>
-GGUFX_INLINE void sum_step(StepSums<U> &sums, const typename U::Vi (&codes)[8], const Act &act,
-                           size_t step) {
-    U::sum_lanes(sums[0], codes, act.q + step * 32 * U::kLanes);
-    U::take_offsets(sums[0], act, step);
-}
-
-// One step of N streams, b their blocks, all columns. What is done is done for all N before the
-// next thing, so that their chains of dependent instructions stand side by side.
-template <class U, unsigned N, size_t Columns>
-GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const Act *act,
-                           size_t step) {
-    StepSums<U> sums[N][Columns];
-    if constexpr (U::kInLanes) {
+// One step of N rows, b their blocks, and n columns (One: a single one). Weights are unpacked once,
+// and what is loaded of a column serves all N. What is done is done for all N before the next
+// thing, so that their chains of dependent instructions stand side by side.
+template <class U, unsigned N, bool One, class End>
+GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const Act *act, size_t n,
+                           size_t step, const End &end) {
+    ChunkCodes<U> codes[kChunks<U>][N];
+    typename U::Scales scales[N];
+    StepSums<U> sums[N];
+    const auto sum = [&](const Act &column, unsigned i) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-        for (unsigned s = 0; s < N; s++) {
-            typename U::Vi codes[8];
-            U::load_lanes(codes, b[s]);
+        for (unsigned s = 0; s < N; s++) sum_chunk<U>(sums[s], codes[i][s], column, step, i);
+    };
 #pragma GCC unroll 2
-            for (unsigned c = 0; c < Columns; c++) sum_step<U>(sums[s][c], codes, act[c], step);
-        }
-    } else {
-#pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) {
-            typename U::V8 codes[N][4];
+    for (unsigned i = 0; i < kChunks<U>; i++) {
 #pragma GCC unroll 4
-            for (unsigned s = 0; s < N; s++) U::load_u8(codes[s], b[s], i);
-#pragma GCC unroll 4
-            for (unsigned s = 0; s < N; s++)
-#pragma GCC unroll 2
-                for (unsigned c = 0; c < Columns; c++) {
-                    sum_chunk<U>(sums[s][c], codes[s], act[c], step, i);
-                }
-        }
+        for (unsigned s = 0; s < N; s++) load_chunk<U>(codes[i][s], b[s], i);
+        if constexpr (One) sum(act[0], i);
     }
 #pragma GCC unroll 4
     for (unsigned s = 0; s < N; s++) {
-        const typename U::Scales scales = U::load_scales(b[s]);
-#pragma GCC unroll 2
-        for (unsigned c = 0; c < Columns; c++) {
-            add_sums<U>(lanes[s].of[c], step % (16 / U::kLanes), scales, sums[s][c], act[c], step);
-        }
+        scales[s] = U::load_scales(b[s]);
+        end.cut(scales[s]);
     }
-}
-
-// One step of a row, n columns.
-template <class U>
-GGUFX_INLINE void add_step_columns(RowLanes<U> &lanes, const typename U::Step &b, const Act *act,
-                                   size_t n, size_t step) {
-    const typename U::Scales scales = U::load_scales(b);
-    const auto each_column = [&](const auto &sum) __attribute__((always_inline)) {
 #pragma GCC unroll 1
-        for (size_t c = 0; c < n; c++) {
-            StepSums<U> sums;
-            sum(sums, act[c]);
-            add_sums<U>(lanes.of[c], step % (16 / U::kLanes), scales, sums, act[c], step);
+    for (size_t c = 0; c < (One ? 1 : n); c++) {
+        if constexpr (!One)
+#pragma GCC unroll 2
+            for (unsigned i = 0; i < kChunks<U>; i++) sum(act[c], i);
+#pragma GCC unroll 4
+        for (unsigned s = 0; s < N; s++) {
+            add_sums<U>(lanes[s].of[c], step % (16 / U::kLanes), scales[s], sums[s], act[c], step);
         }
-    };
-    if constexpr (U::kInLanes) {
-        typename U::Vi codes[8];
-        U::load_lanes(codes, b);
-        each_column([&](StepSums<U> & sums, const Act &column)
-                        __attribute__((always_inline)) { sum_step<U>(sums, codes, column, step); });
-    } else {
-        typename U::V8 codes[2][4];
-        U::load_u8(codes[0], b, 0);
-        U::load_u8(codes[1], b, 1);
-        each_column([&](StepSums<U> & sums, const Act &column) __attribute__((always_inline)) {
-            sum_chunk<U>(sums, codes[0], column, step, 0);
-            sum_chunk<U>(sums, codes[1], column, step, 1);
-        });
     }
 }
 
@@ -163,59 +169,68 @@ struct Strip {
     const uint8_t *at(const Rows &w, size_t s) const { return w.data + (row + s * far) * w.stride; }
 };
 
-// Whole steps of four streams: the loop that has to be fast. Returns how many.
-template <class U, size_t Columns>
-GGUFX_INLINE size_t four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act,
-                              const Strip &strip) {
-    constexpr unsigned n_side = U::kLongChains ? kStreams : 1;
-    const size_t n_steps = w.k / kStepValues<U>;
-    const uint8_t *rows[kStreams];
-    for (size_t s = 0; s < kStreams; s++) rows[s] = strip.at(w, s);
-    for (size_t step = 0; step < n_steps; step++) {
+// Steps of four streams from `step` on: the loop that has to be fast.
+template <class U, bool One, class End>
+GGUFX_INLINE void four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
+                            const Strip &strip, size_t step, size_t n_steps, const End &end) {
+    constexpr unsigned n_side = !One ? U::kLanes / 8 : U::kLongChains ? kStreams : 1;
+    for (; step < n_steps; step++) {
         typename U::Step b[kStreams];
 #pragma GCC unroll 4
         for (size_t s = 0; s < kStreams; s++) {
-            const uint8_t *at = rows[s] + step * kStepBytes<U>;
+            const uint8_t *at = strip.at(w, s) + step * kStepBytes<U>;
             U::begin(b[s], blocks_at<U>(at));
             prefetch_for<U, kStepBytes<U>>(w, at);
         }
 #pragma GCC unroll 4
         for (size_t s = 0; s < kStreams; s += n_side) {
-            add_step<U, n_side, Columns>(lanes + s, b + s, act, step);
+            add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
+        }
+    }
+}
+
+// All steps of four streams whose blocks may be read where they stand, so none that ends behind the
+// last row; how many.
+template <class U>
+GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
+                                  const Strip &strip) {
+    const size_t n_steps = w.k / kStepValues<U>, n_tail = w.k % kStepValues<U> / 32;
+    if (n == 1)
+        four_rows<U, true>(lanes, w, act, n, strip, 0, n_steps, NoEnd());
+    else
+        four_rows<U, false>(lanes, w, act, n, strip, 0, n_steps, NoEnd());
+    if constexpr (kEndsInPlace<U>) {
+        const size_t left =
+            (w.n - 1 - strip.row - 3 * strip.far) * w.stride +
+            w.k / U::kValues * sizeof(typename U::Block); // from the last of four on
+        if (n_tail != 0 && (n_steps + 1) * kStepBytes<U> <= left) {
+            const RowEnd<U> end(n_tail);
+            four_rows<U, false>(lanes, w, act, n, strip, n_steps, n_steps + 1, end);
+            return n_steps + 1;
         }
     }
     return n_steps;
 }
 
 // Steps from `step` to the end of all rows, one stream after another: what four_rows() leaves
-// over, and everything where it is not worth its code.
+// over.
 template <class U>
 GGUFX_INLINE void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
                               const Strip &strip, size_t step) {
     const size_t n_steps = w.k / kStepValues<U>;
     const size_t n_tail = w.k % kStepValues<U> / U::kValues; // blocks
-    const uint8_t *rows[kStreams];
-    for (size_t s = 0; s < strip.n_streams; s++) rows[s] = strip.at(w, s);
     Tail<U> tail;
     for (; step < n_steps + (n_tail != 0); step++) {
 #pragma GCC unroll 1
         for (size_t s = 0; s < strip.n_streams; s++) {
-            const uint8_t *at = rows[s] + step * kStepBytes<U>;
+            const uint8_t *at = strip.at(w, s) + step * kStepBytes<U>;
             prefetch<kStepBytes<U>>(at);
             typename U::Step b;
             U::begin(b, step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail));
-            add_step_columns<U>(lanes[s], b, act, n, step);
+            add_step<U, 1, false>(lanes + s, &b, act, n, step, NoEnd());
         }
     }
 }
-
-// How many columns have a loop of their own. Three go through other_steps(), which unpacks them
-// once: 5 to 25 % faster than two and one. Two took 5 to 20 % longer there.
-#ifdef GGUFX_SMALL
-template <class U> constexpr size_t kOwnLoops = U::kPlanes == 1 ? 1 : 0;
-#else
-template <class U> constexpr size_t kOwnLoops = U::kPlanes == 1 ? 2 : 1;
-#endif
 
 template <class U>
 void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &strip) {
@@ -224,13 +239,8 @@ void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &
     for (size_t s = 0; s < strip.n_streams; s++) {
         __builtin_memset(lanes[s].of, 0, n * sizeof lanes[s].of[0]);
     }
-    size_t step = 0;
-    if constexpr (kOwnLoops<U> >= 1) {
-        if (n == 1 && strip.n_streams == kStreams) step = four_rows<U, 1>(lanes, w, act, strip);
-    }
-    if constexpr (kOwnLoops<U> >= 2) {
-        if (n == 2 && strip.n_streams == kStreams) step = four_rows<U, 2>(lanes, w, act, strip);
-    }
+    const bool four = strip.n_streams == kStreams;
+    const size_t step = four ? steps_of_four<U>(lanes, w, act, n, strip) : 0;
     other_steps<U>(lanes, w, act, n, strip, step);
 #pragma GCC unroll 1
     for (size_t s = 0; s < strip.n_streams; s++) {

@@ -86,9 +86,9 @@ template <class V, class F, unsigned Columns> void float_columns(Out y, Rows w, 
 }
 
 template <class V, class F> void matvec_floats(Out y, Rows w, const ActF32 *act, size_t n) {
+    for (; n >= 3; n -= 3, act += 3, y.y += 3 * y.ld) float_columns<V, F, 3>(y, w, act);
     if (n == 1) float_columns<V, F, 1>(y, w, act);
     if (n == 2) float_columns<V, F, 2>(y, w, act);
-    if (n == 3) float_columns<V, F, 3>(y, w, act);
 }
 
 // ---- C6 -----------------------------------------------------------------------------------------
@@ -179,9 +179,10 @@ void matvec_columns_f32(Out y, const Rows &w, const ActF32 *act, const Blocks<V,
 template <unsigned Shifts, class V, unsigned Group>
 __attribute__((noinline)) void matvec_any_f32(Out y, const Rows &w, const ActF32 *act, size_t n,
                                               const Blocks<V, Group> &blocks) {
+    for (; n >= 3; n -= 3, act += 3, y.y += 3 * y.ld)
+        matvec_columns_f32<Shifts, 3>(y, w, act, blocks);
     if (n == 1) matvec_columns_f32<Shifts, 1>(y, w, act, blocks);
     if (n == 2) matvec_columns_f32<Shifts, 2>(y, w, act, blocks);
-    if (n == 3) matvec_columns_f32<Shifts, 3>(y, w, act, blocks);
 }
 
 template <class U> void matvec_blocks_f32(Out y, Rows w, const ActF32 *act, size_t n) {

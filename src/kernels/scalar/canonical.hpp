@@ -13,7 +13,6 @@ namespace ggufx::kernels::scalar {
 namespace {
 
 constexpr unsigned kLanes = 16;
-constexpr size_t kMaxColumns = 3; // of n = 1..3
 
 // Types whose d depends on the group of 16: their lanes count groups instead of blocks.
 template <class F> constexpr bool kScalePerGroup = false;
@@ -64,7 +63,7 @@ template <class F, class Add> void for_blocks(Out y, const Rows &w, size_t n, co
     constexpr unsigned n_parts = F::kValues / 32;
     for (size_t r = 0; r < w.n; r++) {
         const uint8_t *row = w.data + r * w.stride;
-        float lanes[kMaxColumns][kLanes] = {};
+        float lanes[kRowColumns][kLanes] = {};
         for (size_t i = 0; i < w.k / F::kValues; i++) {
             const auto &blk = block_at<F>(row, i);
             const Codes<F> codes(blk);
