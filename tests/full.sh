@@ -76,9 +76,14 @@ python3 tests/group/cable.py "$builds/plain" || cable=$?
 printf '\n== static analysis\n'
 analysis=0
 python3 tests/abi/analysis.py . "$builds/plain" || analysis=$?
+printf '\n== searches for inputs that break something, work in numbers\n'
+search=0
+tests/fuzz/search.sh --build "$builds/fuzz" all "${GGUFX_SEARCH_SECONDS:-120}" || search=$?
+run_tests fuzz "$builds/fuzz" "--suite counted"
 python3 tests/summary.py --strict "${logs[@]}"
 status=$?
+[ "$search" = 0 ] || echo "a search: exit $search"
 [ "$cable" = 0 ] || echo "a cable that is cut: exit $cable"
 [ "$windows" = 0 ] || echo "windows: exit $windows"
 [ "$analysis" = 0 ] || echo "static analysis: exit $analysis"
-exit $((status || windows || cable || analysis))
+exit $((status || windows || cable || analysis || search))

@@ -186,24 +186,33 @@ def choose(candidates, count, seed, refused):
                 if (c[1], c[2]) in lines or per_file.get(c[1], 0) >= 4:
                     continue
                 lines.add((c[1], c[2]))
-                if (c[1], c[2], c[0]) not in refused: # else nothing comes in its place: what compiles stays
-                    chosen.append(c)
+                # What does not compile leaves a gap: the others keep their numbers, and their objects.
+                chosen.append(None if (c[1], c[2], c[0]) in refused else c)
                 per_file[c[1]] = per_file.get(c[1], 0) + 1
                 break
     return chosen
 
 
+def original(tree, file):
+    return subprocess.run(["git", "-C", tree, "show", "HEAD:" + file], capture_output=True, text=True, check=True).stdout
+
+
 def write(tree, chosen):
-    subprocess.run(["git", "-C", tree, "checkout", "-q", "src"], check=True)
     by_file = {}
     for number, c in enumerate(chosen, 1):
-        by_file.setdefault(c[1], []).append((number, *c))
+        if c:
+            by_file.setdefault(c[1], []).append((number, *c))
+    changed = subprocess.run(["git", "-C", tree, "diff", "--name-only"], capture_output=True, text=True, check=True)
+    for file in set(changed.stdout.split()) - set(by_file):
+        (tree / file).write_text(original(tree, file))
     for file, faults in by_file.items():
-        lines = (tree / file).read_text().split("\n")
+        lines = original(tree, file).split("\n")
         for number, _, _, i, start, end, text in faults:
             lines[i] = lines[i][:start] + text.replace("@", str(number)) + lines[i][end:]
         lines[0] = '#include "ggufx_fault.hpp"\n#line 1\n' + lines[0]
-        (tree / file).write_text("\n".join(lines))
+        text = "\n".join(lines)
+        if (tree / file).read_text() != text: # else it keeps its time
+            (tree / file).write_text(text)
 
 
 def make(folder, count=200, seed=27):
@@ -215,6 +224,8 @@ def make(folder, count=200, seed=27):
     (tree / "src" / "ggufx_fault.hpp").write_text(HEADER)
     if not build.exists():
         subprocess.run(["meson", "setup", "-Dbindings=disabled", "-Dcli=disabled", build, tree], check=True)
+    for name in ("results.txt", "trace.json"):
+        (folder / name).unlink(missing_ok=True)
     candidates, refused = all_candidates(tree), set()
     print("%d places" % len(candidates))
     while True:
@@ -225,15 +236,15 @@ def make(folder, count=200, seed=27):
             break
         wrong = {(m[0], int(m[1]) - 1) for m in re.findall(r"(src/[\w/.\-]+):(\d+):\d+: (?:fatal )?error", built.stdout)}
         wrong |= {(m[0], int(m[1]) - 1) for m in re.findall(r"(src/[\w/.\-]+):(\d+):\d+:   (?:in|required)", built.stdout)}
-        hit = {(c[1], c[2], c[0]) for c in chosen if (c[1], c[2]) in wrong}
+        hit = {(c[1], c[2], c[0]) for c in chosen if c and (c[1], c[2]) in wrong}
         if not hit:
             sys.exit(built.stdout[-6000:])
         refused |= hit
         print("%d do not compile" % len(hit), flush=True)
-    (folder / "faults.json").write_text(json.dumps([{"kind": c[0], "file": c[1], "line": c[2] + 1, "text": c[5]}
+    (folder / "faults.json").write_text(json.dumps([c and {"kind": c[0], "file": c[1], "line": c[2] + 1, "text": c[5]}
                                                     for c in chosen], indent=1))
     subprocess.run(["ninja", "-C", build, "all", *test_programs(build)], check=True, stdout=subprocess.DEVNULL)
-    print("%d faults in %s" % (len(chosen), build))
+    print("%d faults in %s" % (sum(c is not None for c in chosen), build))
 
 
 def tests_of(build):
@@ -288,7 +299,7 @@ def run(folder, first=1, last=10 ** 9):
     results = folder / "results.txt"
     done = {int(line.split()[0]) for line in results.read_text().splitlines()} if results.exists() else set()
     for number in range(max(1, first), min(last, len(faults)) + 1):
-        if number in done:
+        if number in done or not faults[number - 1]:
             continue
         by = sorted((t for t in tests if not known[t["name"]]["fails"] and number in known[t["name"]]["points"]),
                     key=lambda t: known[t["name"]]["seconds"])
@@ -310,7 +321,7 @@ def table(folder):
     rows = {}
     for number, fault in enumerate(faults, 1):
         what = results.get(str(number))
-        if what:
+        if what and fault:
             row = rows.setdefault(fault["kind"], [0, 0])
             row[0] += 1
             row[1] += what not in ("survived", "unreached")
@@ -319,7 +330,7 @@ def table(folder):
     tried, caught = (sum(row[k] for row in rows.values()) for k in (0, 1))
     print("| all | %d | %d |" % (tried, caught))
     for number, fault in enumerate(faults, 1):
-        if results.get(str(number)) in ("survived", "unreached"):
+        if fault and results.get(str(number)) in ("survived", "unreached"):
             print("%d %s: %s:%d: %s: %s" % (number, results[str(number)], fault["file"], fault["line"], fault["kind"],
                                             fault["text"]))
 

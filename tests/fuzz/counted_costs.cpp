@@ -1,0 +1,545 @@
+// What each reader of foreign bytes does at once and at four times the size of the shapes that are
+// worst for it: at most 4.6 times the work, counted in comparisons (and the factor log n where names
+// are sorted). Every case is taken or refused the same at both sizes. usage: counted-costs [CASE]
+// SPDX-License-Identifier: MIT
+#include "../unit/made_vocab.hpp"
+#include "convert/safetensors.hpp"
+#include "convert/vocabulary.hpp"
+#include "counted_work.hpp"
+#include "serve/request.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+extern "C" {
+#include "../unit/gguf_builder.h"
+}
+
+using namespace ggufx::cli;
+
+namespace {
+
+ggufx_runtime *runtime() {
+    static ggufx_runtime *one = [] {
+        ggufx_runtime *rt = nullptr;
+        ggufx_runtime_options options;
+        ggufx_runtime_options_init(&options);
+        options.threads = 1;
+        if (ggufx_runtime_create(&rt, &options, nullptr) != GGUFX_OK) abort();
+        return rt;
+    }();
+    return one;
+}
+
+std::string number(uint64_t i) { // in no order
+    i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9u;
+    i = (i ^ (i >> 27)) * 0x94d049bb133111ebu;
+    return std::to_string(i ^ (i >> 31));
+}
+
+std::string repeated(const std::string &text, size_t n) {
+    std::string out;
+    out.reserve(n * text.size());
+    for (size_t i = 0; i < n; i++) out += text;
+    return out;
+}
+
+// `piece` of every i, with `between` between.
+std::string list(size_t n, const std::string &between,
+                 const std::function<std::string(size_t)> &piece) {
+    std::string out;
+    for (size_t i = 0; i < n; i++) out += (i ? between : "") + piece(i);
+    return out;
+}
+
+// ---- files ---------------------------------------------------------------------------------------
+
+template <class Fill> std::string gguf(Fill &&fill) {
+    gb b;
+    gb_begin(&b, 3, 0);
+    gb_key_string(&b, "general.architecture", "test");
+    fill(&b);
+    gb_data(&b);
+    std::string out(reinterpret_cast<const char *>(b.data), b.n);
+    gb_free(&b);
+    return out;
+}
+
+std::string keys(size_t n) {
+    return gguf([&](gb *b) {
+        for (size_t i = 0; i < n; i++) gb_key_u32(b, ("k" + number(i)).c_str(), 7);
+    });
+}
+
+std::string alike(size_t n) { // texts that differ at their end
+    return gguf([&](gb *b) {
+        for (size_t i = 0; i < n; i++)
+            gb_key_u32(b, (std::string(180, 'a') + number(i)).c_str(), 7);
+    });
+}
+
+std::string strings(size_t n) {
+    return gguf([&](gb *b) {
+        gb_key_array(b, "a", GGUFX_VALUE_STRING, n);
+        for (size_t i = 0; i < n; i++) gb_string(b, i % 3 ? "" : "text");
+    });
+}
+
+std::string numbers(size_t n) {
+    return gguf([&](gb *b) {
+        gb_key_array(b, "a", GGUFX_VALUE_BOOL, n);
+        for (size_t i = 0; i < n; i++) gb_u8(b, i % 2);
+    });
+}
+
+std::string nested(size_t n) {
+    return gguf([&](gb *b) {
+        gb_key_array(b, "a", GGUFX_VALUE_ARRAY, n);
+        for (size_t i = 0; i < n; i++) gb_array(b, GGUFX_VALUE_U8, 1), gb_u8(b, 1);
+    });
+}
+
+std::string tensors(size_t n) {
+    return gguf([&](gb *b) {
+        const uint64_t ne[1] = {8};
+        for (size_t i = 0; i < n; i++)
+            gb_tensor(b, ("t" + number(i)).c_str(), GGUFX_TYPE_F32, 1, ne, 32);
+        gb_data(b);
+        const std::vector<uint8_t> zeros(32);
+        for (size_t i = 0; i < n; i++) gb_tensor_data(b, zeros.data(), zeros.size());
+    });
+}
+
+std::string tensors_backwards(size_t n) {
+    return gguf([&](gb *b) {
+        const uint64_t ne[1] = {8};
+        for (size_t i = 0; i < n; i++)
+            gb_tensor_at(b, ("t" + number(i)).c_str(), GGUFX_TYPE_F32, 1, ne, 32 * (n - 1 - i));
+        gb_data(b);
+        const std::vector<uint8_t> zeros(32 * n);
+        gb_tensor_data(b, zeros.data(), zeros.size());
+    });
+}
+
+int32_t go_on(void *, const ggufx_finding *) {
+    return 0;
+}
+
+ggufx_status open(ggufx_file **file, const std::string &bytes) {
+    ggufx_open_options options;
+    ggufx_open_options_init(&options);
+    return ggufx_open_memory(file, runtime(), bytes.data(), bytes.size(), nullptr, nullptr,
+                             &options, nullptr);
+}
+
+int run_open(const std::string &bytes) {
+    ggufx_file *file = nullptr;
+    const ggufx_status status = open(&file, bytes);
+    ggufx_file_destroy(file);
+    return status;
+}
+
+int run_validate(const std::string &bytes) {
+    ggufx_file *file = nullptr;
+    if (open(&file, bytes) != GGUFX_OK) abort();
+    const ggufx_status status = ggufx_validate(file, GGUFX_VALIDATE_DEEP | GGUFX_VALIDATE_STRICT,
+                                               go_on, nullptr, nullptr, nullptr);
+    ggufx_file_destroy(file);
+    return status;
+}
+
+int run_copy(const std::string &bytes) {
+    ggufx_file *file = nullptr;
+    ggufx_writer *writer = nullptr;
+    if (open(&file, bytes) != GGUFX_OK ||
+        ggufx_writer_create(&writer, runtime(), nullptr, nullptr) != GGUFX_OK)
+        abort();
+    int status = ggufx_writer_copy_meta(writer, file, nullptr);
+    if (status == GGUFX_OK) status = ggufx_writer_copy_tensors(writer, file, nullptr);
+    ggufx_writer_facts facts = {};
+    facts.struct_size = sizeof facts;
+    if (status == GGUFX_OK) status = ggufx_writer_info(&facts, writer, nullptr, nullptr);
+    ggufx_writer_destroy(writer);
+    ggufx_file_destroy(file);
+    return status;
+}
+
+// ---- importance matrices -------------------------------------------------------------------------
+
+std::string imatrix(size_t n) {
+    return gguf([&](gb *b) {
+        gb_key_string(b, "general.type", "imatrix");
+        gb_key_array(b, "imatrix.datasets", GGUFX_VALUE_STRING, 1);
+        gb_string(b, "d");
+        gb_key_u32(b, "imatrix.chunk_count", 1);
+        gb_key_u32(b, "imatrix.chunk_size", 1);
+        const uint64_t sums[2] = {4, 1}, counts[2] = {1, 1};
+        for (size_t i = 0; i < n; i++) {
+            const std::string name = "t" + number(i);
+            gb_tensor(b, (name + ".in_sum2").c_str(), GGUFX_TYPE_F32, 2, sums, 16);
+            gb_tensor(b, (name + ".counts").c_str(), GGUFX_TYPE_F32, 2, counts, 4);
+        }
+        gb_data(b);
+        const float ones[4] = {1, 1, 1, 1};
+        for (size_t i = 0; i < n; i++) gb_tensor_data(b, ones, 16), gb_tensor_data(b, ones, 4);
+    });
+}
+
+std::string imatrix_dat(size_t n) {
+    std::string out;
+    const auto put = [&](int32_t v) { out.append(reinterpret_cast<const char *>(&v), 4); };
+    put(static_cast<int32_t>(n));
+    for (size_t i = 0; i < n; i++) {
+        const std::string name = "t" + number(i);
+        put(static_cast<int32_t>(name.size()));
+        out += name;
+        put(1), put(2), put(0x3f800000), put(0x3f800000);
+    }
+    return out;
+}
+
+int run_imatrix(const std::string &bytes) {
+    ggufx_imatrix *imatrix = nullptr;
+    const ggufx_status status =
+        ggufx_imatrix_open_memory(&imatrix, runtime(), bytes.data(), bytes.size(), nullptr);
+    ggufx_imatrix_destroy(imatrix);
+    return status;
+}
+
+// ---- vocabularies --------------------------------------------------------------------------------
+
+template <size_t kKind> std::string vocab(size_t n) {
+    MadeVocab made = full_vocab(kMadeKinds[kKind]);
+    for (size_t i = 0; i < n; i++) made.add("w" + number(i), 1, -3);
+    return made.bytes();
+}
+
+std::string merges(size_t n) { // a, aa, aaa, ... of the two before
+    MadeVocab made = full_vocab("gpt2");
+    for (size_t i = 0; i < n; i++) {
+        const std::string word = "q" + number(i);
+        made.add(word, 1);
+        made.merges.push_back("q " + number(i));
+    }
+    return made.bytes();
+}
+
+std::string many_controls(size_t n) {
+    MadeVocab made = full_vocab("llama");
+    for (size_t i = 0; i < n; i++) made.add("<|" + repeated("a", i % 60) + number(i), 3);
+    return made.bytes();
+}
+
+int run_vocab(const std::string &bytes) {
+    ggufx_file *file = nullptr;
+    ggufx_tokenizer *tokenizer = nullptr;
+    if (open(&file, bytes) != GGUFX_OK) abort();
+    const ggufx_status status = ggufx_tokenizer_create(&tokenizer, file, nullptr);
+    ggufx_tokenizer_destroy(tokenizer);
+    ggufx_file_destroy(file);
+    return status;
+}
+
+// ---- texts of a vocabulary -----------------------------------------------------------------------
+
+template <size_t kKind> int run_tokenize(const std::string &text) {
+    static ggufx_tokenizer *const tokenizer = [] {
+        ggufx_file *file = nullptr;
+        ggufx_tokenizer *made = nullptr;
+        static const std::string bytes = full_vocab(kMadeKinds[kKind]).bytes();
+        if (open(&file, bytes) != GGUFX_OK ||
+            ggufx_tokenizer_create(&made, file, nullptr) != GGUFX_OK)
+            abort();
+        ggufx_file_destroy(file);
+        return made;
+    }();
+    Ids ids(2 * text.size() + 16);
+    size_t n = 0;
+    return ggufx_tokenize(ids.data(), ids.size(), &n, tokenizer, text.data(), text.size(), 3,
+                          nullptr);
+}
+
+// ---- templates and grammars ----------------------------------------------------------------------
+
+int run_template(const std::string &text) {
+    ggufx_chat *chat = nullptr;
+    ggufx_chat_options options;
+    ggufx_chat_options_init(&options);
+    options.text = text.data();
+    options.text_length = text.size();
+    const ggufx_status status = ggufx_chat_create(&chat, runtime(), nullptr, &options, nullptr);
+    ggufx_chat_destroy(chat);
+    return status;
+}
+
+template <uint32_t kKind> int run_grammar(const std::string &text) {
+    static ggufx_tokenizer *const tokenizer = [] {
+        ggufx_file *file = nullptr;
+        ggufx_tokenizer *made = nullptr;
+        static const std::string bytes = full_vocab("llama").bytes();
+        if (open(&file, bytes) != GGUFX_OK ||
+            ggufx_tokenizer_create(&made, file, nullptr) != GGUFX_OK)
+            abort();
+        ggufx_file_destroy(file);
+        return made;
+    }();
+    ggufx_grammar *grammar = nullptr;
+    ggufx_grammar_options options;
+    ggufx_grammar_options_init(&options);
+    options.kind = kKind;
+    options.text = text.data();
+    options.text_length = text.size();
+    const ggufx_status status =
+        ggufx_grammar_create(&grammar, runtime(), tokenizer, &options, nullptr);
+    ggufx_grammar_destroy(grammar);
+    return status;
+}
+constexpr auto run_gbnf = run_grammar<GGUFX_GRAMMAR_GBNF>;
+constexpr auto run_schema = run_grammar<GGUFX_GRAMMAR_JSON_SCHEMA>;
+
+// ---- the tool's ----------------------------------------------------------------------------------
+
+template <class Read> int told(Read &&read) {
+    try {
+        read();
+        return 0;
+    } catch (const Failure &failure) { return failure.exit_code; } catch (const ApiError &error) {
+        return error.status;
+    }
+}
+
+int run_json(const std::string &text) {
+    return told([&] { read_body(text); });
+}
+int run_chat(const std::string &text) {
+    const SamplingDefaults defaults;
+    return told([&] { read_chat(read_body(text), defaults, false); });
+}
+int run_safetensors(const std::string &text) {
+    const uint64_t n_data =
+        std::stoull(text.substr(text.rfind(',') + 1)); // where the last one ends
+    return told([&] { parse_st_header(text, n_data, "header"); });
+}
+int run_tokenizer_json(const std::string &text) {
+    return told([&] { parse_tokenizer_json(text, "json"); });
+}
+int run_spm(const std::string &text) {
+    return told([&] { parse_spm(text, "model"); });
+}
+
+std::string messages(size_t n) {
+    return R"({"messages":[)" +
+           list(n, ",",
+                [](size_t i) { return R"({"role":"user","content":"m)" + number(i) + "\"}"; }) +
+           "]}";
+}
+
+std::string safetensors(size_t n) {
+    return "{" +
+           list(n, ",",
+                [](size_t i) {
+                    return "\"t" + number(i) + R"(":{"dtype":"F32","shape":[2],"data_offsets":[)" +
+                           std::to_string(8 * i) + "," + std::to_string(8 * i + 8) + "]}";
+                }) +
+           "}";
+}
+
+std::string tokenizer_of(size_t n) {
+    Vocabulary v;
+    v.model = v.pre = "gpt2";
+    for (size_t i = 0; i < n; i++) {
+        v.tokens.push_back("w" + number(i));
+        v.kinds.push_back(kNormal);
+        v.merges.push_back("w " + number(i));
+    }
+    return tokenizer_json(v).dump();
+}
+
+std::string spm(size_t n) {
+    Vocabulary v;
+    v.model = "llama";
+    for (size_t i = 0; i < n; i++) {
+        v.tokens.push_back("w" + number(i));
+        v.kinds.push_back(kNormal);
+        v.scores.push_back(-1);
+    }
+    return spm_bytes(v);
+}
+
+// --------------------------------------------------------------------------------------------------
+
+struct Case {
+    const char *name;
+    size_t size;
+    std::string (*make)(size_t size);
+    int (*run)(const std::string &bytes);
+    bool sorts = false; // names, as numbers of four of their bytes: n log n (src/gguf/sort.hpp)
+};
+
+const Case kCases[] = {
+    {"open: keys", 16000, keys, run_open, true},
+    {"open: keys alike", 8000, alike, run_open, true},
+    {"open: strings", 20000, strings, run_open},
+    {"validate: numbers", 100000, numbers, run_validate},
+    {"open: nested", 8000, nested, run_open},
+    {"open: tensors", 12000, tensors, run_open, true},
+    {"open: tensors backwards", 12000, tensors_backwards, run_open, true},
+    {"validate: keys", 16000, keys, run_validate, true},
+    {"validate: tensors backwards", 12000, tensors_backwards, run_validate, true},
+    {"copy: keys", 16000, keys, run_copy, true},
+    {"copy: tensors", 12000, tensors, run_copy, true},
+    {"imatrix", 2000, imatrix, run_imatrix},
+    {"imatrix of the older format", 4000, imatrix_dat, run_imatrix},
+    {"vocabulary: gpt2", 4000, vocab<0>, run_vocab},
+    {"vocabulary: gemma4", 4000, vocab<1>, run_vocab},
+    {"vocabulary: llama", 4000, vocab<2>, run_vocab},
+    {"vocabulary: rwkv", 4000, vocab<3>, run_vocab},
+    {"vocabulary: bert", 4000, vocab<4>, run_vocab},
+    {"vocabulary: t5", 4000, vocab<5>, run_vocab},
+    {"vocabulary: merges", 4000, merges, run_vocab},
+    {"vocabulary: controls", 3000, many_controls, run_vocab},
+#define TEXTS(KIND, NAME)                                                                          \
+    {NAME ": one letter", 8000, [](size_t n) { return std::string(n, 'a'); }, run_tokenize<KIND>}, \
+        {NAME ": no words", 8000, [](size_t n) { return std::string(n, ' '); },                    \
+         run_tokenize<KIND>},                                                                      \
+        {NAME ": cut characters", 8000, [](size_t n) { return repeated("\xe2\x96", n / 2); },      \
+         run_tokenize<KIND>},                                                                      \
+    {                                                                                              \
+        NAME ": begun controls", 4000, [](size_t n) { return repeated("<|ct", n / 4); },           \
+            run_tokenize<KIND>                                                                     \
+    }
+    TEXTS(0, "gpt2"),
+    TEXTS(1, "gemma4"),
+    TEXTS(2, "llama"),
+    TEXTS(3, "rwkv"),
+    TEXTS(4, "bert"),
+    TEXTS(5, "t5"),
+#undef TEXTS
+    {"template: statements", 500,
+     [](size_t n) { return repeated("{% if a %}{{ b }}{% endif %}{# c #}", n); }, run_template},
+    {"template: names", 500,
+     [](size_t n) {
+         return list(n, "", [](size_t i) { return "{% set v" + number(i) + " = 1 %}"; });
+     },
+     run_template},
+    {"template: blocks within blocks", 20000, [](size_t n) { return repeated("{% if a %}", n); },
+     run_template},
+    {"template: brackets", 20000, [](size_t n) { return "{{ " + std::string(n, '('); },
+     run_template},
+    {"template: filters", 1000, [](size_t n) { return "{{ a" + repeated("|trim", n) + " }}"; },
+     run_template},
+    {"template: a sum", 1000, [](size_t n) { return "{{ a" + repeated(" + a", n) + " }}"; },
+     run_template},
+    {"template: braces", 8000, [](size_t n) { return repeated("{ {", n); }, run_template},
+    {"template: elif", 500,
+     [](size_t n) { return "{% if a %}" + repeated("{% elif b %}x", n) + "{% endif %}"; },
+     run_template},
+    {"GBNF: rules", 500,
+     [](size_t n) {
+         return "root ::= r0\n" + list(n, "\n", [n](size_t i) {
+                    return "r" + std::to_string(i) + " ::= [a-z] " +
+                           (i + 1 < n ? "r" + std::to_string(i + 1) : "\"x\"");
+                });
+     },
+     run_gbnf},
+    {"GBNF: choices", 500,
+     [](size_t n) {
+         return "root ::= " + list(n, " | ", [](size_t i) { return "\"a" + number(i) + "\""; });
+     },
+     run_gbnf},
+    {"GBNF: brackets", 20000, [](size_t n) { return "root ::= " + std::string(n, '('); }, run_gbnf},
+    {"GBNF: characters", 4000, [](size_t n) { return "root ::= [" + std::string(n, 'a') + "]"; },
+     run_gbnf},
+    {"GBNF: a text", 4000, [](size_t n) { return "root ::= \"" + std::string(n, 'a') + "\""; },
+     run_gbnf},
+    {"GBNF: optional parts", 300, [](size_t n) { return "root ::= " + repeated("\"a\"? ", n); },
+     run_gbnf},
+    {"schema: members", 64,
+     [](size_t n) {
+         return R"({"type":"object","properties":{)" +
+                list(n, ",",
+                     [](size_t i) { return "\"m" + number(i) + R"(":{"type":"integer"})"; }) +
+                "}}";
+     },
+     run_schema},
+    {"schema: values", 500,
+     [](size_t n) {
+         return "{\"enum\":[" + list(n, ",", [](size_t i) { return "\"" + number(i) + "\""; }) +
+                "]}";
+     },
+     run_schema},
+    {"schema: within", 20000, [](size_t n) { return repeated("{\"items\":", n); }, run_schema},
+    {"schema: one of them", 100,
+     [](size_t n) {
+         return "{\"anyOf\":[" +
+                list(n, ",", [](size_t i) { return "{\"const\":\"" + number(i) + "\"}"; }) + "]}";
+     },
+     run_schema},
+    {"schema: definitions", 100,
+     [](size_t n) {
+         return R"({"$ref":"#/$defs/d0","$defs":{)" +
+                list(n, ",",
+                     [n](size_t i) {
+                         return "\"d" + std::to_string(i) +
+                                (i + 1 < n
+                                     ? "\":{\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"}"
+                                     : "\":{\"type\":\"null\"}");
+                     }) +
+                "}}";
+     },
+     run_schema},
+    {"schema: a pattern", 200,
+     [](size_t n) { return R"({"type":"string","pattern":"^)" + repeated("a?b*", n) + "$\"}"; },
+     run_schema},
+    {"JSON: members", 2000,
+     [](size_t n) {
+         return "{" + list(n, ",", [](size_t i) { return "\"" + number(i) + "\":1"; }) + "}";
+     },
+     run_json},
+    {"JSON: arrays in arrays", 50000, [](size_t n) { return std::string(n, '['); }, run_json},
+    {"JSON: a number", 50000, [](size_t n) { return "{\"a\":" + std::string(n, '9') + "}"; },
+     run_json},
+    {"JSON: a text", 20000, [](size_t n) { return "{\"a\":\"" + repeated("\\u00e9", n) + "\"}"; },
+     run_json},
+    {"JSON: spaces", 50000, [](size_t n) { return std::string(n, ' ') + "{}"; }, run_json},
+    {"request: messages", 500, messages, run_chat},
+    {"safetensors", 500, safetensors, run_safetensors},
+    {"tokenizer.json", 1000, tokenizer_of, run_tokenizer_json},
+    {"SentencePiece", 2000, spm, run_spm},
+};
+
+bool holds(const Case &c) {
+    uint64_t work[2];
+    int codes[2];
+    for (const size_t k : {0, 1}) {
+        const std::string bytes = c.make(k == 0 ? c.size : 4 * c.size);
+        c.run(c.make(16)); // what is made once
+        const uint64_t before = counted_work();
+        codes[k] = c.run(bytes);
+        work[k] = counted_work() - before;
+    }
+    const double ratio = static_cast<double>(work[1]) / static_cast<double>(work[0]);
+    // Less than four times: what is refused at a limit costs what comes before it.
+    const double n = static_cast<double>(c.size);
+    const double most = c.sorts ? 4.6 * std::log(4 * n) / std::log(n) : 4.6;
+    const bool good = ratio <= most && codes[0] == codes[1] && work[0] > 500;
+    std::printf("%-36s %12llu %12llu  %.2f  (%d)%s\n", c.name,
+                static_cast<unsigned long long>(work[0]), static_cast<unsigned long long>(work[1]),
+                ratio, codes[1], good ? "" : "  NOT SO");
+    return good;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    int n_failed = 0, n_run = 0;
+    for (const Case &c : kCases) {
+        if (argc > 1 && !std::strstr(c.name, argv[1])) continue;
+        n_run++;
+        n_failed += !holds(c);
+    }
+    std::printf("%d cases, %d are not linear\n", n_run, n_failed);
+    return n_failed != 0 || n_run == 0;
+}
