@@ -82,7 +82,7 @@ seeds() {
 # minimise TARGET: few and small members that reach all that was reached, in one archive.
 minimise() {
     rm -rf least && mkdir least
-    "$program" -set_cover_merge=1 -use_counters=0 "-max_len=$(kept "$1")" -close_fd_mask=1 -timeout=60 -rss_limit_mb=4000 least corpus \
+    "$program" -set_cover_merge=1 -use_counters=0 "-max_len=$(kept "$1")" -close_fd_mask=1 -timeout=60 -rss_limit_mb=4000 least corpus made \
         >merge.log 2>&1 || { echo "$1: no merge: $work/merge.log"; return 1; }
     python3 - least "$fuzz/corpus/$1.a" <<'END'
 import pathlib, sys
