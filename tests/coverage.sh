@@ -19,22 +19,28 @@ if [ ! -e "$build/build.ninja" ]; then
 fi
 cd "$build" || exit 2
 tests=("$@")
-[ $# != 0 ] || tests=(--suite unit --suite golden --suite fuzz)
+[ $# != 0 ] || tests=(--suite unit --suite golden --suite fuzz --suite grammar)
 mkdir -p profiles
 LLVM_PROFILE_FILE=$PWD/profiles/%4m.profraw
 meson test -C . --timeout-multiplier 4 "${tests[@]}" >coverage.log 2>&1
 tail -8 coverage.log
 llvm-profdata merge -sparse profiles/*.profraw -o all.profdata || exit 2
 
+llvm-cov export src/libggufx.so -instr-profile all.profdata -format=lcov >all.lcov 2>/dev/null
+
 # row PART FOLDER...: lines, those that ran, their share.
 row() {
     local part=$1
     shift
-    llvm-cov export src/libggufx.so -instr-profile all.profdata -format=lcov "${@/#/$root/src/}" 2>/dev/null >part.lcov
-    awk -F'[:,]' -v part="$part" '
-        /^SF:/ { file = substr($0, 4) }
-        /^DA:/ && !seen[file ":" $2]++ { n++; if ($3 > 0) hit++; else print file ":" $2 >> "missed.txt" }
-        END { printf "| %s | %d | %d | %.1f %% |\n", part, n, hit, n ? 100 * hit / n : 0 }' part.lcov
+    awk -F'[:,]' -v part="$part" -v wanted=" $* " '
+        /^SF:/ {
+            file = substr($0, 4)
+            sub(/^.*\/src\//, "", file)
+            take = 0
+            for (name = file; name != ""; sub(/\/?[^\/]*$/, "", name)) if (index(wanted, " " name " ")) take = 1
+        }
+        /^DA:/ && take { n++; if ($3 > 0) hit++; else print "src/" file ":" $2 >> "missed.txt" }
+        END { printf "| %s | %d | %d | %.1f %% |\n", part, n, hit, n ? 100 * hit / n : 0 }' all.lcov
 }
 
 rm -f missed.txt
@@ -47,4 +53,3 @@ row "snapshots (of \`src/kv\`, \`src/state\`, sessions)" kv/snapshot.cpp kv/rest
 row "vocabularies (\`src/model/tokenizer\`)" model/tokenizer
 row "templates (\`src/chat\`)" chat
 row "grammars (\`src/grammar\`)" grammar
-sed -i "s|^$root/||" missed.txt
