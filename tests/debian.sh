@@ -71,7 +71,7 @@ fresh_chroot() {
 }
 
 install_and_use() {
-    cp "$work"/one/{libggufx0,libggufx-vulkan0,libggufx-dev,ggufx,ggufx-server}_*.deb "$work/chroot/tmp/" &&
+    cp "$work"/one/{libggufx0,libggufx-cuda0,libggufx-vulkan0,libggufx-dev,ggufx,ggufx-server}_*.deb "$work/chroot/tmp/" &&
         inside sh -c 'apt-get -q -y install --no-install-recommends /tmp/*.deb' || return
     local test
     for test in $(sed -n 's/^Tests: //p' "$root/pkgconfig/debian/tests/control"); do
@@ -83,7 +83,7 @@ install_and_use() {
 without_tool() { ! ls "$work"/notool/ggufx_*.deb 2>/dev/null && ls "$work"/notool/libggufx0_*.deb; }
 without_extras() {
     local needs
-    ! ls "$work"/minimal/libggufx-vulkan0_*.deb 2>/dev/null &&
+    ! ls "$work"/minimal/libggufx-{vulkan,cuda}0_*.deb 2>/dev/null &&
         needs=$(dpkg-deb -f "$work"/minimal/ggufx_*.deb Depends) && echo "$needs" &&
         ! echo "$needs" | grep -E 're2|nettle|edit|microhttpd'
 }
@@ -97,7 +97,7 @@ dist() {
 }
 
 leaves_nothing() {
-    inside apt-get -q -y purge ggufx-server ggufx libggufx-dev libggufx-vulkan0 libggufx0 && listing >"$work/after" &&
+    inside apt-get -q -y purge ggufx-server ggufx libggufx-dev libggufx-cuda0 libggufx-vulkan0 libggufx0 && listing >"$work/after" &&
         diff "$work/before" "$work/after"
 }
 

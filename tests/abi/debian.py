@@ -79,7 +79,7 @@ def check_files(root, build):
         if len(found) != 1:
             faults.append(f"{path}: {len(found)} packages have it")
     # A build need not have plug-ins: then there is nothing to put into their packages.
-    plugins = {"libggufx-vulkan0"}
+    plugins = {"libggufx-vulkan0", "libggufx-cuda0"}
     return faults + [f"{p[0]}.install: nothing is {p[1]}" for p in patterns if p not in used and p[0] not in plugins]
 
 

@@ -39,7 +39,7 @@ def main():
         jobs = [pool.submit(check, (val, dis), i, data[at:at + n]) for i, (at, n) in enumerate(places)]
         n_operations = sum(job.result()[0] for job in jobs)
         faults += [fault for job in jobs for fault in job.result()[1]]
-    if n_operations < 10 * len(places):
+    if n_operations < 3 * len(places):
         faults.append(f"only {n_operations} float operations were found")
     print("\n".join(faults[:20]))
     print(f"{len(places)} modules, {n_operations} float operations, {len(faults)} faults")

@@ -1,0 +1,100 @@
+// The driver of CUDA, found when a device is first asked for: nothing is linked and no header of it is
+// needed. Names and numbers are those of its documented C interface, which it never changes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "device/plugin.hpp"
+
+#include <ggufx/base.h>
+#include <stddef.h>
+
+namespace ggufx::cuda {
+
+enum Result : int {
+    kSuccess = 0,
+    kInvalidValue = 1,
+    kOutOfMemory = 2,
+    kInsufficientDriver = 35,
+    kNoDevice = 100,
+    kInvalidImage = 200,
+    kNoBinary = 209,
+    kInvalidPtx = 218,
+    kUnsupportedPtx = 222,
+    kNotReady = 600,
+    kMismatch = 803,
+};
+enum Attribute : int {
+    kProcessors = 16,
+    kIntegrated = 18,
+    kMajor = 75,
+    kMinor = 76,
+    kMostShared = 97, // bytes of a block's memory, when it is asked for
+};
+constexpr int kFunctionShared = 8; // attribute of a function: most bytes of a block's memory
+constexpr unsigned kStreamNonBlocking = 1; // of the process's other work
+constexpr unsigned kEventNoTiming = 2;
+
+using Context = void *;
+using Stream = void *;
+using Event = void *;
+using Module = void *;
+using Function = void *;
+using Address = unsigned long long;
+
+// X(name here, name there, parameters)
+#define GGUFX_CUDA_FUNCTIONS(X)                                                                    \
+    X(Init, "cuInit", (unsigned))                                                                  \
+    X(DriverGetVersion, "cuDriverGetVersion", (int *))                                             \
+    X(DeviceGetCount, "cuDeviceGetCount", (int *))                                                 \
+    X(DeviceGet, "cuDeviceGet", (int *, int))                                                      \
+    X(DeviceGetName, "cuDeviceGetName", (char *, int, int))                                        \
+    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))                               \
+    X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *, int))                                      \
+    X(PrimaryRetain, "cuDevicePrimaryCtxRetain", (Context *, int))                                 \
+    X(PrimaryRelease, "cuDevicePrimaryCtxRelease_v2", (int))                                       \
+    X(PushCurrent, "cuCtxPushCurrent_v2", (Context))                                               \
+    X(PopCurrent, "cuCtxPopCurrent_v2", (Context *))                                               \
+    X(MemGetInfo, "cuMemGetInfo_v2", (size_t *, size_t *))                                         \
+    X(MemAlloc, "cuMemAlloc_v2", (Address *, size_t))                                              \
+    X(MemFree, "cuMemFree_v2", (Address))                                                          \
+    X(MemAllocHost, "cuMemAllocHost_v2", (void **, size_t))                                        \
+    X(MemFreeHost, "cuMemFreeHost", (void *))                                                      \
+    X(MemcpyAsync, "cuMemcpyAsync", (Address, Address, size_t, Stream))                            \
+    X(StreamCreate, "cuStreamCreate", (Stream *, unsigned))                                        \
+    X(StreamDestroy, "cuStreamDestroy_v2", (Stream))                                               \
+    X(StreamSynchronize, "cuStreamSynchronize", (Stream))                                          \
+    X(EventCreate, "cuEventCreate", (Event *, unsigned))                                           \
+    X(EventDestroy, "cuEventDestroy_v2", (Event))                                                  \
+    X(EventRecord, "cuEventRecord", (Event, Stream))                                               \
+    X(EventQuery, "cuEventQuery", (Event))                                                         \
+    X(ModuleLoadData, "cuModuleLoadData", (Module *, const void *))                                \
+    X(ModuleUnload, "cuModuleUnload", (Module))                                                    \
+    X(ModuleGetFunction, "cuModuleGetFunction", (Function *, Module, const char *))                \
+    X(FuncSetAttribute, "cuFuncSetAttribute", (Function, int, int))                                \
+    X(Occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, Function, int, size_t))    \
+    X(LaunchKernel, "cuLaunchKernel",                                                              \
+      (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,     \
+       void **, void **))                                                                          \
+    X(GetErrorString, "cuGetErrorString", (int, const char **))
+
+struct Driver {
+#define GGUFX_MEMBER(NAME, THERE, PARAMETERS) int(*NAME) PARAMETERS;
+    GGUFX_CUDA_FUNCTIONS(GGUFX_MEMBER)
+#undef GGUFX_MEMBER
+
+    // Loaded and started once, and kept until the process ends. Throws a Fault.
+    static const Driver &get();
+};
+
+// A failed entry of the table: a status of the library, the driver's number, a sentence.
+struct Fault {
+    ggufx_status status;
+    int result;
+    char text[sizeof plugin::Error::text];
+};
+[[noreturn]] void fail(ggufx_status status, int result, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Throws a Fault unless the result is kSuccess.
+void check(int result, const char *what);
+
+} // namespace ggufx::cuda

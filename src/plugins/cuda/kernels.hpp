@@ -1,0 +1,367 @@
+// Kernels over the text of lanes: half a warp is a row, its threads the sixteen lanes of the canonical
+// sums. For dots rows come through the block's memory in segments of kSegmentValues, copied 16 bytes at
+// a time and kStages deep, so that formats of any block size read memory in the same way; a thread
+// decodes its own unit from there. For chains a thread is a row and a column.
+//
+// language.hpp, or the emulation of tests, stands before it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plugins/cuda/arguments.hpp"
+
+#ifndef SLOT_LESS
+#define SLOT_LESS 0
+#endif
+
+namespace ggufx::card {
+namespace {
+
+using lanes::add1;
+using lanes::as_float;
+using lanes::as_uint;
+using lanes::fma1;
+
+// ---- columns ---------------------------------------------------------------------------------------
+
+// A thread packs 32 values.
+template <uint32_t Planes> CARD void pack(const Arguments &a) {
+    const uint32_t n_blocks = static_cast<uint32_t>(a.k / 32);
+    const uint32_t b = block_x() * kThreads + thread_x(), plane = n_blocks * ACT_WORDS;
+    if (b >= n_blocks) return;
+    const float *x = a.x + block_y() * a.k + 32 * b;
+    uint32_t u = 0;
+    for (uint32_t i = 0; i < 32; i++) u = lanes::larger_magnitude(u, x[i]);
+    const lanes::ActScale scale = lanes::act_scale(u, Planes == 1 ? 127.0f : 16256.0f);
+    uint32_t *high_at =
+        a.packed + (static_cast<uint64_t>(block_y()) * Planes * n_blocks + b) * ACT_WORDS;
+    uint32_t *low_at = high_at + plane;
+    int32_t high_sums[2] = {0, 0}, low_sums[2] = {0, 0};
+    for (uint32_t w = 0; w < 8; w++) {
+        uint32_t high_word = 0, low_word = 0;
+        for (uint32_t i = 0; i < 4; i++) {
+            const int32_t q = lanes::act_code(x[4 * w + i], scale);
+            const int32_t high = Planes == 1 ? q : lanes::high_code(q), low = q - 128 * high;
+            high_word |= (static_cast<uint32_t>(high) & 255u) << 8 * i;
+            low_word |= (static_cast<uint32_t>(low) & 255u) << 8 * i;
+            high_sums[w >> 2] += high;
+            low_sums[w >> 2] += low;
+        }
+        high_at[w] = high_word;
+        if (Planes == 2) low_at[w] = low_word;
+    }
+    int32_t sum = high_sums[0] + high_sums[1];
+    if (Planes == 2) sum = 128 * sum + low_sums[0] + low_sums[1];
+    high_at[ACT_D] = as_uint(scale.d);
+    high_at[ACT_S] = as_uint(lanes::mul1(scale.d, lanes::f32_of(sum)));
+    high_at[ACT_SUMS] = lanes::packed_sums(high_sums[0], high_sums[1]);
+    if (Planes == 2) low_at[ACT_SUMS] = lanes::packed_sums(low_sums[0], low_sums[1]);
+}
+
+// A thread adds up 32 or 16 values: the tree of section 3 over lanes of two or one.
+CARD void sum_group(const Arguments &a) {
+    const uint32_t g = block_x() * kThreads + thread_x();
+    if (g >= a.k / a.group) return;
+    const float *x = a.x + block_y() * a.k + a.group * g;
+    float v[16];
+    UNROLL for (uint32_t i = 0; i < 16; i++) {
+        v[i] = x[i];
+        if (a.group == 32) v[i] = add1(v[i], x[16 + i]);
+    }
+    UNROLL for (uint32_t i = 0; i < 8; i++) v[i] = add1(v[i], v[i + 8]);
+    UNROLL for (uint32_t i = 0; i < 4; i++) v[i] = add1(v[i], v[i + 4]);
+    a.sums[block_y() * (a.k / a.group) + g] = add1(add1(v[0], v[2]), add1(v[1], v[3]));
+}
+
+// ---- rows of all jobs of a launch ------------------------------------------------------------------
+
+// Goes over the rows of all jobs, as if they were one after the other.
+class Walk {
+public:
+    CARD_MEMBER Walk(const Arguments &a, uint32_t first) : a_(a), row_(first) { settle(); }
+    CARD_MEMBER void advance(uint32_t n) {
+        row_ += n;
+        settle();
+    }
+    CARD_MEMBER bool done() const { return job_ == a_.n_jobs; }
+    CARD_MEMBER const Rows &job() const { return a_.jobs[job_]; }
+    CARD_MEMBER uint32_t row() const { return row_; }
+    CARD_MEMBER const uint8_t *bytes() const { return job().w + row_ * job().stride; }
+
+private:
+    CARD_MEMBER void settle() {
+        while (job_ < a_.n_jobs && row_ >= a_.jobs[job_].n_rows) row_ -= a_.jobs[job_++].n_rows;
+    }
+    const Arguments &a_;
+    uint32_t job_ = 0, row_;
+};
+
+// The stages of one row of the block: copies run kStages - 1 segments ahead of the sums.
+template <uint32_t SegmentBytes> class Ring {
+public:
+    // at: the block's memory behind the columns.
+    CARD_MEMBER Ring(const Arguments &a, uint8_t *at, uint64_t row_bytes)
+        : memory_(at + (thread_x() >> 4) * kStages * slot_size()), row_bytes_(row_bytes),
+          n_segments_(static_cast<uint32_t>((row_bytes + SegmentBytes - 1) / SegmentBytes)),
+          load_(a, block_x() * kBlockRows + (thread_x() >> 4)) {
+        for (uint32_t i = 0; i + 1 < kStages; i++) fill();
+    }
+    CARD_MEMBER uint32_t n_segments() const { return n_segments_; }
+
+    // Segment s of a row that begins at `row`, as if the whole row were there.
+    CARD_MEMBER const uint8_t *begin(const uint8_t *row, uint32_t s) {
+        fill();
+        copy_wait<kStages - 1>();
+        sync_half();
+        const uint64_t at = static_cast<uint64_t>(s) * SegmentBytes;
+        return memory_ + read_ * slot_size() + (reinterpret_cast<uintptr_t>(row + at) & 15) - at;
+    }
+    // Before the slot is filled again.
+    CARD_MEMBER void end() {
+        sync_half();
+        read_ = (read_ + 1) % kStages;
+    }
+
+private:
+    static constexpr uint32_t kSlot = slot_bytes(SegmentBytes);
+    // Tests take some bytes away.
+    CARD_MEMBER static uint32_t slot_size() { return kSlot - SLOT_LESS; }
+
+    CARD_MEMBER void fill() {
+        if (!load_.done()) {
+            const uint64_t at = static_cast<uint64_t>(segment_) * SegmentBytes;
+            const uint64_t end = at + SegmentBytes < row_bytes_ ? at + SegmentBytes : row_bytes_;
+            const uint8_t *row = load_.bytes(), *last = row + end;
+            const uint8_t *from = row + at - (reinterpret_cast<uintptr_t>(row + at) & 15);
+            uint8_t *to = memory_ + write_ * slot_size();
+            const uint32_t lane = thread_x() & 15;
+            for (uint32_t o = 16 * lane; from + o < last; o += 256) copy16(to + o, from + o);
+            if (++segment_ == n_segments_) {
+                segment_ = 0;
+                load_.advance(grid_x() * kBlockRows);
+            }
+            write_ = (write_ + 1) % kStages;
+        }
+        copy_commit();
+    }
+
+    uint8_t *memory_;
+    uint64_t row_bytes_;
+    uint32_t n_segments_;
+    Walk load_;
+    uint32_t segment_ = 0, write_ = 0, read_ = 0;
+};
+
+// The tree of a row's lanes: every thread has it.
+CARD float tree(float v) {
+    UNROLL for (uint32_t step = 8; step > 0; step /= 2) v = add1(v, from_other(v, step));
+    return v;
+}
+
+template <uint32_t N>
+CARD void store(const Arguments &a, const Walk &walk, const float (&sums)[N]) {
+    UNROLL for (uint32_t c = 0; c < N; c++) {
+        const float sum = tree(sums[c]);
+        const Rows &job = walk.job();
+        if ((thread_x() & 15) == 0) a.y[job.y + c * job.ldy + walk.row()] = lanes::stored(sum);
+    }
+}
+
+CARD lanes::Act load_act(const uint32_t *block) {
+    lanes::Act act;
+    UNROLL for (uint32_t w = 0; w < 8; w++) act.q.w[w] = block[w];
+    act.d = as_float(block[ACT_D]);
+    act.s = as_float(block[ACT_S]);
+    act.s0 = lanes::signed_half(block[ACT_SUMS]);
+    act.s1 = lanes::signed_half(block[ACT_SUMS] >> 16);
+    return act;
+}
+template <class F, uint32_t Planes>
+CARD typename F::Sums unit_sums(const typename F::Unit &unit, const lanes::Act &act,
+                                const uint32_t *block, uint32_t plane) {
+    typename F::Sums sums = F::sums_of(unit, act);
+    if (Planes == 2) sums = F::join_planes(sums, F::sums_of(unit, load_act(block + plane)));
+    return sums;
+}
+
+// ---- dots ------------------------------------------------------------------------------------------
+
+// Packed columns from `first` on, in the block's memory where there is room.
+template <uint32_t N, uint32_t Planes>
+CARD const uint32_t *bring_columns(const Arguments &a, uint32_t first) {
+    const uint64_t each = a.k / 32 * ACT_WORDS * Planes, n = each * N;
+    const uint32_t *from = a.packed + first * each;
+    if (!a.in_shared) return from;
+    auto *to = reinterpret_cast<uint32_t *>(shared_memory());
+    for (uint64_t i = thread_x(); i < n; i += kThreads) to[i] = from[i];
+    sync_block();
+    return to;
+}
+
+template <class F, uint32_t N, uint32_t Planes> CARD void dots(const Arguments &a) {
+    constexpr uint32_t kSegmentBytes = kSegmentValues / F::kValues * F::kBytes;
+    const uint32_t n_blocks = static_cast<uint32_t>(a.k / 32), plane = n_blocks * ACT_WORDS;
+    // All jobs of a launch have the same columns.
+    const uint32_t *columns = bring_columns<N, Planes>(a, a.jobs[0].column);
+    const uint64_t ring_at = a.in_shared ? act_bytes(a.k, N, Planes) : 0;
+    const uint32_t lane = thread_x() & 15;
+    Ring<kSegmentBytes> ring(a, shared_memory() + ring_at, a.k / F::kValues * F::kBytes);
+    for (Walk walk(a, block_x() * kBlockRows + (thread_x() >> 4)); !walk.done();
+         walk.advance(grid_x() * kBlockRows)) {
+        float sums[N] = {};
+        for (uint32_t s = 0; s < ring.n_segments(); s++) {
+            const uint8_t *row = ring.begin(walk.bytes(), s);
+            // Units that are halves of 32 values go to lanes 2 b and 2 b + 1, then around again.
+            constexpr uint32_t kOf16 = 16 * F::kUnits;
+            for (uint32_t i = lane; i < kOf16; i += 16) {
+                const uint32_t b = 16 * s + i / F::kUnits;
+                if (b >= n_blocks) continue;
+                const typename F::Unit unit = F::load_unit(row, b, a.book);
+                UNROLL for (uint32_t c = 0; c < N; c++) {
+                    const uint32_t *block = columns + c * Planes * plane + b * ACT_WORDS;
+                    const lanes::Act act = load_act(block);
+                    sums[c] =
+                        F::add_to_lane(sums[c], unit, unit_sums<F, Planes>(unit, act, block, plane),
+                                       act.d, act.s, i % F::kUnits);
+                }
+            }
+            ring.end();
+        }
+        store(a, walk, sums);
+    }
+}
+
+// Every thread goes through all blocks, with its two values of each.
+template <class F, uint32_t N> CARD void dots_f32(const Arguments &a) {
+    constexpr uint32_t kSegmentBytes = kSegmentValues / F::kValues * F::kBytes;
+    const uint32_t n_blocks = static_cast<uint32_t>(a.k / 32), lane = thread_x() & 15;
+    Ring<kSegmentBytes> ring(a, shared_memory(), a.k / F::kValues * F::kBytes);
+    for (Walk walk(a, block_x() * kBlockRows + (thread_x() >> 4)); !walk.done();
+         walk.advance(grid_x() * kBlockRows)) {
+        float sums[N] = {};
+        for (uint32_t s = 0; s < ring.n_segments(); s++) {
+            const uint8_t *row = ring.begin(walk.bytes(), s);
+            const uint32_t last = 16 * s + 16 < n_blocks ? 16 * s + 16 : n_blocks;
+            for (uint32_t b = 16 * s; b < last; b++) {
+                const typename F::Unit unit = F::load_unit(row, b, a.book);
+                UNROLL for (uint32_t c = 0; c < N; c++) {
+                    const uint64_t column = walk.job().column + c;
+                    const float *x = a.x + column * a.k + 32 * b;
+                    sums[c] = F::add_f32_to_lane(sums[c], unit, lane, x[lane], x[16 + lane]);
+                    if (F::kMins == lanes::MINS_NONE || b % 16 != lane) continue;
+                    const float *of = a.sums + column * (a.k / F::kGroup) + b * (32 / F::kGroup);
+                    if (F::kGroup == 32)
+                        sums[c] = F::add_mins(sums[c], unit, of[0], 0, 0);
+                    else
+                        sums[c] = F::add_mins(sums[c], unit, 0, of[0], of[1]);
+                }
+            }
+            ring.end();
+        }
+        store(a, walk, sums);
+    }
+}
+
+// Rows of F32, F16 and BF16, of any length.
+template <class F, uint32_t N> CARD void float_dots(const Arguments &a) {
+    constexpr uint32_t kValues = kFloatBytes / F::kBytes; // of a segment
+    Ring<kFloatBytes> ring(a, shared_memory(), a.k * F::kBytes);
+    for (Walk walk(a, block_x() * kBlockRows + (thread_x() >> 4)); !walk.done();
+         walk.advance(grid_x() * kBlockRows)) {
+        float sums[N] = {};
+        for (uint32_t s = 0; s < ring.n_segments(); s++) {
+            const uint8_t *row = ring.begin(walk.bytes(), s);
+            const uint64_t end = static_cast<uint64_t>(s + 1) * kValues;
+            for (uint64_t i = static_cast<uint64_t>(s) * kValues + (thread_x() & 15);
+                 i < end && i < a.k; i += 16) {
+                const float w = F::value_of(row + i * F::kBytes);
+                UNROLL for (uint32_t c = 0; c < N; c++) sums[c] =
+                    fma1(w, a.x[(walk.job().column + c) * a.k + i], sums[c]);
+            }
+            ring.end();
+        }
+        store(a, walk, sums);
+    }
+}
+
+// ---- chains ----------------------------------------------------------------------------------------
+
+// What a thread of a chain has: a row of all jobs and a column.
+struct Output {
+    bool any;
+    const uint8_t *row;
+    uint64_t column;
+    float *to;
+};
+CARD Output output_of(const Arguments &a) {
+    const Walk walk(a, block_x() * kBlockRows + (thread_x() >> 4));
+    const uint32_t c = block_y() * kColumns + (thread_x() & 15);
+    if (walk.done() || c >= a.n) return {false, nullptr, 0, nullptr};
+    const Rows &job = walk.job();
+    return {true, walk.bytes(), job.column + c, a.y + job.y + c * job.ldy + walk.row()};
+}
+
+template <class F, uint32_t Planes> CARD void chains(const Arguments &a) {
+    const Output out = output_of(a);
+    if (!out.any) return;
+    const uint32_t n_blocks = static_cast<uint32_t>(a.k / 32), plane = n_blocks * ACT_WORDS;
+    const uint32_t *block = a.packed + out.column * Planes * plane;
+    float chain = 0;
+    for (uint32_t b = 0; b < n_blocks; b++, block += ACT_WORDS) {
+        const typename F::Unit unit = F::load_unit(out.row, b, a.book);
+        const lanes::Act act = load_act(block);
+        chain = F::add_to_chain(chain, unit, unit_sums<F, Planes>(unit, act, block, plane), act.d,
+                                act.s);
+    }
+    *out.to = lanes::stored(chain);
+}
+
+template <class F> CARD void chains_f32(const Arguments &a) {
+    const Output out = output_of(a);
+    if (!out.any) return;
+    const float *x = a.x + out.column * a.k;
+    float chain = 0;
+    for (uint32_t b = 0; b < a.k / 32; b++, x += 32) {
+        const typename F::Unit unit = F::load_unit(out.row, b, a.book);
+        for (uint32_t i = 0; i < 32; i++) chain = fma1(F::value_of(unit, i), x[i], chain);
+    }
+    *out.to = lanes::stored(chain);
+}
+
+template <class F> CARD void float_chains(const Arguments &a) {
+    const Output out = output_of(a);
+    if (!out.any) return;
+    const float *x = a.x + out.column * a.k;
+    float chain = 0;
+    for (uint64_t i = 0; i < a.k; i++)
+        chain = fma1(F::value_of(out.row + i * F::kBytes), x[i], chain);
+    *out.to = lanes::stored(chain);
+}
+
+// ---- the self-test, and reading alone --------------------------------------------------------------
+
+CARD void probe(const Arguments &a) {
+    const uint32_t i = block_x() * kThreads + thread_x(), n = a.n;
+    if (i >= n) return;
+    const auto *from = reinterpret_cast<const uint32_t *>(a.x);
+    auto *to = reinterpret_cast<uint32_t *>(a.y);
+    for (uint32_t which = 0; which < PROBE_RESULTS; which++)
+        to[which * n + i] = lanes::probe_result(which, from[i], from[n + i], from[2 * n + i]);
+}
+
+// kReadWords threads go over the bytes together, 16 each at a time.
+CARD void read_words(const Arguments &a) {
+    struct alignas(16) Quad {
+        uint32_t v[4];
+    };
+    const auto *from = reinterpret_cast<const Quad *>(a.jobs[0].w);
+    const uint32_t first = block_x() * kThreads + thread_x();
+    uint32_t sum = 0;
+    for (uint64_t i = first; i < a.k / 16; i += kReadWords) {
+        const Quad q = from[i];
+        sum += q.v[0] + q.v[1] + q.v[2] + q.v[3];
+    }
+    reinterpret_cast<uint32_t *>(a.y)[first] = sum;
+}
+
+} // namespace
+} // namespace ggufx::card

@@ -1,0 +1,216 @@
+// The text of lanes (../README.md) on a card, as clang compiles it without anybody's headers: CUDA to
+// PTX, HIP to code of AMD's. Below it the dozen things that kernels.hpp does with a card; tests have
+// them on the processor (tests/device/emulation.hpp).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+typedef unsigned char uint8_t;
+typedef signed char int8_t;
+typedef unsigned uint32_t;
+typedef int int32_t;
+typedef unsigned long uint64_t, uintptr_t, size_t;
+
+#define CARD static __attribute__((device)) __inline__ __attribute__((always_inline))
+#define CARD_MEMBER __attribute__((device)) __inline__ __attribute__((always_inline))
+#define KERNEL extern "C" __attribute__((global))
+#define LANE [[gnu::unused]] CARD
+#define CONSTANT static constexpr
+#define UNROLL _Pragma("unroll")
+#define FMA1 fma_device
+
+namespace ggufx::lanes {
+namespace {
+
+using uint = unsigned;
+using Place = const uint8_t *;
+using Codebook = const uint8_t *;
+
+#include "plugins/lanes/words.inc"
+
+LANE uint as_uint(float f) {
+    return __builtin_bit_cast(uint, f);
+}
+LANE float as_float(uint u) {
+    return __builtin_bit_cast(float, u);
+}
+// Compiled without contraction; each is one instruction that rounds once.
+LANE float mul1(float a, float b) {
+    return a * b;
+}
+LANE float add1(float a, float b) {
+    return a + b;
+}
+LANE float sub1(float a, float b) {
+    return a - b;
+}
+LANE float fma_device(float a, float b, float c) {
+#if defined(__NVPTX__)
+    return __nvvm_fma_rn_f(a, b, c);
+#else
+    return __builtin_fmaf(a, b, c);
+#endif
+}
+LANE float f32_of(int v) {
+    return static_cast<float>(v);
+}
+LANE int dot4(uint a, uint b, int t) {
+#if defined(__NVPTX__)
+    int r;
+    asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(t));
+    return r;
+#else
+    uint sum = static_cast<uint>(t); // which wraps
+    UNROLL for (uint i = 0; i < 32; i += 8) {
+        const int x = static_cast<int8_t>(a >> i & 255u), y = static_cast<int8_t>(b >> i & 255u);
+        sum += static_cast<uint>(x * y);
+    }
+    return static_cast<int>(sum);
+#endif
+}
+
+// Whole words are read, the one around a byte too.
+LANE const uint *word_of(Place p) {
+    return reinterpret_cast<const uint *>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{3});
+}
+LANE uint shift_of_place(Place p) {
+    return 8u * static_cast<uint>(reinterpret_cast<uintptr_t>(p) & 3);
+}
+LANE uint byte_at(Place p) {
+    return *p;
+}
+// The word that begins `shift` bits into `low`.
+LANE uint joined(uint low, uint high, uint shift) {
+    return static_cast<uint>((static_cast<uint64_t>(high) << 32 | low) >> shift);
+}
+LANE uint half_at(Place p) {
+    return p[0] | static_cast<uint>(p[1]) << 8;
+}
+LANE uint word_at(Place p) {
+    const uint *at = word_of(p), shift = shift_of_place(p);
+    return shift == 0 ? at[0] : joined(at[0], at[1], shift);
+}
+template <uint N> LANE Words words_at(Place p) {
+    const uint *at = word_of(p), shift = shift_of_place(p);
+    Words v = {};
+    if (shift == 0) {
+        UNROLL for (uint i = 0; i < N; i++) v.w[i] = at[i];
+    } else {
+        uint last = at[0];
+        UNROLL for (uint i = 0; i < N; i++) {
+            const uint next = at[i + 1];
+            v.w[i] = joined(last, next, shift);
+            last = next;
+        }
+    }
+    return v;
+}
+LANE Words words4_at(Place p) {
+    return words_at<4>(p);
+}
+LANE Words words8_at(Place p) {
+    return words_at<8>(p);
+}
+LANE uint book_word(Codebook book, uint i) {
+    return reinterpret_cast<const uint *>(book)[i];
+}
+
+} // namespace
+} // namespace ggufx::lanes
+
+#include "plugins/lanes/formats.hpp"
+
+namespace ggufx::card {
+namespace {
+
+#if defined(__NVPTX__)
+CARD uint32_t thread_x() {
+    return __nvvm_read_ptx_sreg_tid_x();
+}
+CARD uint32_t block_x() {
+    return __nvvm_read_ptx_sreg_ctaid_x();
+}
+CARD uint32_t block_y() {
+    return __nvvm_read_ptx_sreg_ctaid_y();
+}
+CARD uint32_t grid_x() {
+    return __nvvm_read_ptx_sreg_nctaid_x();
+}
+CARD void sync_block() {
+    asm volatile("bar.sync 0;" ::: "memory");
+}
+// The sixteen threads of a row; their mask among the 32 of a warp.
+CARD uint32_t half_mask() {
+    return 0xffffu << (thread_x() & 16);
+}
+CARD void sync_half() {
+    asm volatile("bar.warp.sync %0;" ::"r"(half_mask()) : "memory");
+}
+// What the thread `step` away in the half has, both ways.
+CARD float from_other(float v, uint32_t step) {
+    uint32_t r;
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x101f, %3;"
+                 : "=r"(r)
+                 : "r"(lanes::as_uint(v)), "r"(step), "r"(half_mask()));
+    return lanes::as_float(r);
+}
+// 16 bytes into the memory of the block, there after a wait for their group.
+CARD void copy16(void *to, const void *from) {
+    uint32_t at;
+    asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(to));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+}
+CARD void copy_commit() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+// All groups but the last N are there.
+template <int N> CARD void copy_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+#else
+CARD uint32_t thread_x() {
+    return __builtin_amdgcn_workitem_id_x();
+}
+CARD uint32_t block_x() {
+    return __builtin_amdgcn_workgroup_id_x();
+}
+CARD uint32_t block_y() {
+    return __builtin_amdgcn_workgroup_id_y();
+}
+CARD uint32_t grid_x() { // of blocks of kThreads
+    const auto *packet =
+        (const __attribute__((address_space(4))) uint32_t *)__builtin_amdgcn_dispatch_ptr();
+    return packet[3] / 256;
+}
+CARD void sync_half() { // of a wave that goes in step
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+}
+CARD void sync_block() {
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
+    __builtin_amdgcn_s_barrier();
+}
+CARD float from_other(float v, uint32_t step) {
+    const int at = static_cast<int>((thread_x() ^ step) * 4);
+    return lanes::as_float(static_cast<uint32_t>(
+        __builtin_amdgcn_ds_bpermute(at, static_cast<int>(lanes::as_uint(v)))));
+}
+CARD void copy16(void *to, const void *from) {
+    struct alignas(16) Quad {
+        uint32_t v[4];
+    };
+    *static_cast<Quad *>(to) = *static_cast<const Quad *>(from);
+}
+CARD void copy_commit() {}
+template <int N> CARD void copy_wait() {}
+#endif
+
+struct alignas(16) SharedQuad {
+    uint32_t v[4];
+};
+extern __attribute__((shared)) SharedQuad shared_quads[];
+CARD uint8_t *shared_memory() {
+    return reinterpret_cast<uint8_t *>(shared_quads);
+}
+
+} // namespace
+} // namespace ggufx::card

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "plugins/cuda/queue.hpp"
+
+#include <algorithm>
+#include <time.h>
+
+namespace ggufx::cuda {
+
+using plugin::Launch;
+using plugin::Op;
+
+static_assert(card::kJobs == plugin::kMaxJobs && card::kReadWords == plugin::kReadSums);
+
+namespace {
+
+uint32_t groups_of(uint64_t n, uint32_t each) {
+    return static_cast<uint32_t>((n + each - 1) / each);
+}
+
+const char *name_of(Op op) {
+    constexpr const char *kNames[plugin::kOps] = {"probe",    "pack8",      "pack15",   "sums",
+                                                  "dots8",    "dots15",     "dots_f32", "chains8",
+                                                  "chains15", "chains_f32", "read"};
+    return kNames[static_cast<uint32_t>(op)];
+}
+bool is_dots(Op op) {
+    return op == Op::dots8 || op == Op::dots15 || op == Op::dots_f32;
+}
+bool has_type(Op op) {
+    return is_dots(op) || op == Op::chains8 || op == Op::chains15 || op == Op::chains_f32;
+}
+
+uint64_t rows_of(const Launch &launch) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < launch.n_jobs; i++) n += launch.jobs[i].n_rows;
+    return n;
+}
+
+void sleep_a_little() {
+    const timespec time = {0, 20000};
+    nanosleep(&time, nullptr);
+}
+
+uint64_t now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+} // namespace
+
+Queue::Queue(Device &device) : device_(device), driver_(device.driver()) {
+    const Current current(driver_, device.context());
+    check(driver_.StreamCreate(&stream_, kStreamNonBlocking), "a queue");
+}
+
+// What fails here is lost with the device.
+Queue::~Queue() {
+    if (driver_.PushCurrent(device_.context()) != kSuccess) return;
+    driver_.StreamSynchronize(stream_);
+    for (const Submission &submission : submitted_) driver_.EventDestroy(submission.event);
+    for (Event event : idle_) driver_.EventDestroy(event);
+    driver_.StreamDestroy(stream_);
+    Context popped = nullptr;
+    driver_.PopCurrent(&popped);
+}
+
+Address Queue::address(plugin::Span span) {
+    return span.buffer ? device_.find(span.buffer).address + span.at : 0;
+}
+
+void Queue::copy(plugin::Span to, plugin::Span from, uint64_t bytes) {
+    const Current current(driver_, device_.context());
+    check(driver_.MemcpyAsync(address(to), address(from), static_cast<size_t>(bytes), stream_),
+          "a copy");
+}
+
+uint64_t Queue::submit() {
+    const Current current(driver_, device_.context());
+    Event event = nullptr;
+    if (idle_.empty()) {
+        check(driver_.EventCreate(&event, kEventNoTiming), "a submission");
+        idle_.push_back(event);
+    }
+    submitted_.push_back({ticket_ + 1, idle_.back()});
+    const int result = driver_.EventRecord(idle_.back(), stream_);
+    if (result != kSuccess) submitted_.pop_back();
+    check(result, "a submission");
+    idle_.pop_back();
+    return ++ticket_;
+}
+
+bool Queue::wait(uint64_t ticket, uint64_t timeout_ns) {
+    const Current current(driver_, device_.context());
+    constexpr int kSpins = 200; // most waits are short
+    const uint64_t begin = now_ns();
+    for (int n = 0; done_ < ticket; n++) {
+        if (submitted_.empty()) return true;
+        const Submission next = submitted_.front();
+        const int result = driver_.EventQuery(next.event);
+        if (result == kSuccess) {
+            idle_.push_back(next.event);
+            submitted_.pop_front();
+            done_ = next.ticket;
+            continue;
+        }
+        if (result != kNotReady) check(result, "waiting");
+        if (now_ns() - begin >= timeout_ns) return false;
+        if (n > kSpins) sleep_a_little();
+    }
+    return true;
+}
+
+// ---- launches --------------------------------------------------------------------------------------
+
+card::Arguments Queue::arguments(const Launch &launch) {
+    card::Arguments a = {};
+    const auto at = [&](plugin::Span span) { return static_cast<uintptr_t>(address(span)); };
+    a.x = reinterpret_cast<const float *>(at(launch.x));
+    a.packed = reinterpret_cast<unsigned *>(at(launch.packed));
+    a.sums = reinterpret_cast<float *>(at(launch.sums));
+    a.y = reinterpret_cast<float *>(at(launch.y));
+    a.book = reinterpret_cast<const unsigned char *>(at(launch.book));
+    a.k = launch.k;
+    a.n = launch.n;
+    a.group = launch.group;
+    a.n_jobs = launch.n_jobs;
+    for (uint32_t i = 0; i < launch.n_jobs; i++) {
+        const plugin::Job &job = launch.jobs[i];
+        a.jobs[i] = {reinterpret_cast<const unsigned char *>(at(job.w)),
+                     job.stride,
+                     job.y,
+                     job.ldy,
+                     job.n_rows,
+                     job.column};
+    }
+    return a;
+}
+
+void Queue::run(Function function, const Size &size, card::Arguments &arguments) {
+    void *parameters[] = {&arguments};
+    if (size.x == 0 || size.y == 0) return;
+    check(driver_.LaunchKernel(function, size.x, size.y, 1, card::kThreads, 1, 1,
+                               static_cast<unsigned>(size.shared_bytes), stream_, parameters,
+                               nullptr),
+          "a launch");
+}
+
+// As many blocks as run at once, each with rows in turn.
+void Queue::dots(const Launch &launch, card::Arguments &arguments) {
+    const std::string name = std::string(name_of(launch.op)) + "_" + std::to_string(launch.n);
+    const Function function = device_.function(launch.type, name);
+    const uint32_t planes = launch.op == Op::dots15 ? 2 : 1;
+    uint64_t shared = card::ring_bytes(segment_bytes(launch.type));
+    const uint64_t columns =
+        launch.op == Op::dots_f32 ? 0 : card::act_bytes(launch.k, launch.n, planes);
+    arguments.in_shared = columns > 0 && shared + columns <= device_.shared_bytes();
+    if (arguments.in_shared) shared += columns;
+    int at_once = 0;
+    check(driver_.Occupancy(&at_once, function, card::kThreads, static_cast<size_t>(shared)),
+          "a kernel");
+    const uint64_t most =
+        uint64_t{device_.n_processors()} * static_cast<uint32_t>(std::max(1, at_once));
+    const uint64_t blocks = groups_of(rows_of(launch), card::kBlockRows);
+    run(function, {static_cast<uint32_t>(std::min(most, blocks)), 1, shared}, arguments);
+}
+
+void Queue::launch(const Launch &launch) {
+    const Current current(driver_, device_.context());
+    if (launch.n_jobs > card::kJobs) fail(GGUFX_E_INTERNAL, 0, "%u jobs", launch.n_jobs);
+    card::Arguments a = arguments(launch);
+    if (is_dots(launch.op)) return dots(launch, a);
+    const Function function =
+        device_.function(has_type(launch.op) ? launch.type : kAnyType, name_of(launch.op));
+    switch (launch.op) {
+    case Op::probe:
+        return run(function, {groups_of(launch.n, card::kThreads), 1, 0}, a);
+    case Op::pack8:
+    case Op::pack15:
+        return run(function, {groups_of(launch.k / 32, card::kThreads), launch.n, 0}, a);
+    case Op::sums:
+        return run(function, {groups_of(launch.k / launch.group, card::kThreads), launch.n, 0}, a);
+    case Op::read:
+        return run(function, {card::kReadWords / card::kThreads, 1, 0}, a);
+    default:
+        return run(
+            function,
+            {groups_of(rows_of(launch), card::kBlockRows), groups_of(launch.n, card::kColumns), 0},
+            a);
+    }
+}
+
+} // namespace ggufx::cuda

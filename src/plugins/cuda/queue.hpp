@@ -1,0 +1,47 @@
+// A queue of a card: a stream, which does one thing after the other, and an event for each submission.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plugins/cuda/arguments.hpp"
+#include "plugins/cuda/device.hpp"
+
+#include <deque>
+#include <vector>
+
+namespace ggufx::cuda {
+
+class Queue {
+public:
+    explicit Queue(Device &device);
+    ~Queue(); // waits for what runs
+    Queue(const Queue &) = delete;
+    Queue &operator=(const Queue &) = delete;
+
+    void copy(plugin::Span to, plugin::Span from, uint64_t bytes);
+    void launch(const plugin::Launch &launch);
+    uint64_t submit();
+    bool wait(uint64_t ticket, uint64_t timeout_ns); // false: not done yet
+
+private:
+    struct Size {
+        uint32_t x, y;
+        uint64_t shared_bytes;
+    };
+    struct Submission {
+        uint64_t ticket;
+        Event event;
+    };
+    Address address(plugin::Span span);
+    card::Arguments arguments(const plugin::Launch &launch);
+    void run(Function function, const Size &size, card::Arguments &arguments);
+    void dots(const plugin::Launch &launch, card::Arguments &arguments);
+
+    Device &device_;
+    const Driver &driver_;
+    Stream stream_ = nullptr;
+    uint64_t ticket_ = 0, done_ = 0;
+    std::deque<Submission> submitted_;
+    std::vector<Event> idle_;
+};
+
+} // namespace ggufx::cuda

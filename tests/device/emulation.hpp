@@ -1,0 +1,201 @@
+// A card on the processor: a fiber for each thread of a block, one block after the other. What
+// plugins/cuda/kernels.hpp does with a card is here; barriers are waited at, copies land at once or as
+// late as a wait allows, fibers go on in order or in another order every round. What a kernel must not
+// do (memory of a block that it did not ask for) is counted.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "device/emulated_kernels.hpp"
+#include "plugins/lanes/host.hpp"
+
+#include <functional>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <vector>
+
+namespace ggufx::emulation {
+
+class Card {
+public:
+    explicit Card(const Control &c) : control(c) {}
+    Control control;
+
+    struct Fiber {
+        ucontext_t context;
+        bool done;
+        uint32_t n_half; // barriers of its half so far, for faults
+    };
+    struct Barrier {
+        uint32_t n = 0, generation = 0;
+    };
+    struct Copy {
+        void *to;
+        const void *from;
+        uint32_t group;
+    };
+    struct Copies {
+        std::vector<Copy> open;
+        uint32_t group = 0;
+    };
+
+    uint32_t at = 0, block[2] = {0, 0}, grid[2] = {1, 1};
+    std::vector<uint8_t> shared;
+    std::vector<float> box;
+    std::vector<Fiber> fibers;
+    std::vector<Barrier> halves;
+    std::vector<Copies> copies;
+    Barrier all;
+
+    void run(uint32_t grid_x, uint32_t grid_y, uint32_t n_threads, size_t n_shared,
+             const std::function<void()> &kernel) {
+        Card *const outer = current();
+        current() = this;
+        body_ = &kernel;
+        grid[0] = grid_x;
+        grid[1] = grid_y;
+        if (stacks_.size() < n_threads * kStack) stacks_.resize(n_threads * kStack);
+        for (block[1] = 0; block[1] < grid_y; block[1]++)
+            for (block[0] = 0; block[0] < grid_x; block[0]++) run_block(n_threads, n_shared);
+        current() = outer;
+    }
+    void yield() { swapcontext(&fibers[at].context, &main_); }
+    void wait(Barrier &barrier, uint32_t n) {
+        const uint32_t generation = barrier.generation;
+        if (++barrier.n == n) {
+            barrier.n = 0;
+            barrier.generation++;
+        }
+        while (barrier.generation == generation) yield();
+    }
+    static Card *&current() {
+        static Card *card = nullptr;
+        return card;
+    }
+
+private:
+    static constexpr size_t kStack = 64 << 10;
+
+    static void enter() {
+        Card *const self = current();
+        (*self->body_)();
+        self->fibers[self->at].done = true;
+        for (;;) self->yield();
+    }
+    void run_block(uint32_t n, size_t n_shared) {
+        control.n_blocks++;
+        shared.assign(n_shared + 16, 0xcd);
+        box.assign(n, 0);
+        halves.assign(n / 16, {});
+        copies.assign(n, {});
+        all = {};
+        fibers.assign(n, Fiber());
+        for (uint32_t i = 0; i < n; i++) {
+            getcontext(&fibers[i].context);
+            fibers[i].context.uc_stack.ss_sp = stacks_.data() + i * kStack;
+            fibers[i].context.uc_stack.ss_size = kStack;
+            fibers[i].context.uc_link = &main_;
+            makecontext(&fibers[i].context, enter, 0);
+        }
+        for (bool live = true; live;) {
+            live = false;
+            turn_ = control.order ? turn_ * 1664525 + 1013904223 + control.order : 0;
+            for (uint32_t i = 0; i < n; i++) {
+                at = control.order ? (i * 77 + (turn_ >> 8)) % n : i; // 77 and 256 have no divisor
+                if (fibers[at].done) continue;
+                swapcontext(&main_, &fibers[at].context);
+                live = live || !fibers[at].done;
+            }
+        }
+    }
+
+    ucontext_t main_;
+    const std::function<void()> *body_ = nullptr;
+    std::vector<uint8_t> stacks_;
+    uint32_t turn_ = 1;
+};
+
+} // namespace ggufx::emulation
+
+#define CARD [[gnu::unused]] static inline
+#define CARD_MEMBER inline
+#define SLOT_LESS ggufx::emulation::Card::current()->control.slot_less
+
+namespace ggufx::card {
+namespace {
+
+using emulation::Card;
+
+CARD uint32_t thread_x() {
+    return Card::current()->at;
+}
+CARD uint32_t block_x() {
+    return Card::current()->block[0];
+}
+CARD uint32_t block_y() {
+    return Card::current()->block[1];
+}
+CARD uint32_t grid_x() {
+    return Card::current()->grid[0];
+}
+CARD void sync_block() {
+    Card *card = Card::current();
+    if (!card->control.no_block) card->wait(card->all, static_cast<uint32_t>(card->fibers.size()));
+}
+CARD void sync_half_always() {
+    Card *card = Card::current();
+    card->wait(card->halves[card->at / 16], 16);
+}
+// Kernels meet at two places in turn: before a segment is used and behind it.
+CARD void sync_half() {
+    Card *card = Card::current();
+    const uint32_t place = 1 + card->fibers[card->at].n_half++ % 2;
+    if (card->control.no_half != static_cast<int32_t>(place)) sync_half_always();
+}
+CARD float from_other(float v, uint32_t step) {
+    Card *card = Card::current();
+    const uint32_t me = card->at;
+    sync_half_always();
+    card->box[me] = v;
+    sync_half_always();
+    return card->box[me ^ step];
+}
+CARD void copy_now(void *to, const void *from) {
+    Card *card = Card::current();
+    auto *at = static_cast<uint8_t *>(to);
+    const bool inside =
+        at >= card->shared.data() && at + 16 <= card->shared.data() + card->shared.size() - 16;
+    if (!inside) card->control.n_outside += 16;
+    if (inside) memcpy(to, from, 16);
+}
+CARD void copy16(void *to, const void *from) {
+    Card *card = Card::current();
+    if (!card->control.copies_late) return copy_now(to, from);
+    Card::Copies &copies = card->copies[card->at];
+    copies.open.push_back({to, from, copies.group});
+}
+CARD void copy_commit() {
+    Card *card = Card::current();
+    card->copies[card->at].group++;
+}
+template <int N> CARD void copy_wait() {
+    Card *card = Card::current();
+    Card::Copies &copies = card->copies[card->at];
+    size_t kept = 0;
+    for (const Card::Copy &copy : copies.open) {
+        if (copy.group + N + static_cast<uint32_t>(card->control.wait_less) < copies.group)
+            copy_now(copy.to, copy.from);
+        else
+            copies.open[kept++] = copy;
+    }
+    copies.open.resize(kept);
+}
+CARD uint8_t *shared_memory() {
+    auto address = reinterpret_cast<uintptr_t>(Card::current()->shared.data());
+    return reinterpret_cast<uint8_t *>((address + 15) / 16 * 16);
+}
+
+} // namespace
+} // namespace ggufx::card
+
+#include "plugins/cuda/kernels.hpp"
