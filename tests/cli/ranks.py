@@ -144,6 +144,25 @@ class Ranks(reference_case.Case):
         self.refused(2, "rank 1 makes another call than rank 0",
                      f"{one} p=Twice; else p=Once; fi; exec {TOOL} run {MODEL} -p $p -n 4 -t 1 --group mpi")
 
+    def test_speeds_of_other_ranks_are_not_believed(self):
+        """The other rank is a stranger that says what it likes."""
+        folder = self.path("strange")
+        os.mkdir(folder)
+        os.symlink(os.environ["GGUFX_FAKE_MPI"], os.path.join(folder, "libggufx-mpi.so.0"))
+        libraries = ":".join(filter(None, (folder, os.environ.get("LD_LIBRARY_PATH"))))
+        for speed, said in ((0, "0 MB/s"), (2**20 + 1, "1048577 MB/s"), (2**32 - 1, "4294967295 MB/s"),
+                            (0x7fc00000, "2143289344 MB/s"), (0x80000001, "2147483649 MB/s")):
+            with self.subTest(speed):
+                env = environment(LD_LIBRARY_PATH=libraries, GGUFX_FAKE_BYTES="4", GGUFX_FAKE_VALUE=str(speed))
+                result = tool.run("run", MODEL, "-p", "a", "--group", "mpi", "--weights", "auto", "-t", 2, env=env)
+                self.assertEqual((result.returncode, result.stdout), (1, b""), result.stderr)
+                self.assertEqual(self.told(result), [f"ggufx: --weights auto: rank 1 says that it reads {said} of memory, "
+                                                     "not 1 to 1048576"])
+        env = environment(LD_LIBRARY_PATH=libraries, GGUFX_FAKE_BYTES="4", GGUFX_FAKE_VALUE=str(2**20))
+        result = tool.run("run", MODEL, "-p", "a", "--group", "mpi", "--weights", "auto", "-t", 2, env=env)
+        self.assertNotIn("MB/s", result.stderr.decode())  # it fails behind that: the other is no rank 1
+        self.assertEqual(len(self.told(result)), 1, result.stderr)
+
     def test_wrong_uses(self):
         self.assertIn("is not mpi", self.fails(2, "run", MODEL, "-p", "a", "--group", "nccl"))
         self.assertIn("standard input", self.fails(2, "run", MODEL, "-f", "-", "--group", "mpi"))

@@ -1,7 +1,7 @@
 // The best of several plain reads, and the peak, by as many threads.
 // SPDX-License-Identifier: MIT
 #include "bench/roofs.hpp"
-#include "bench/team_timing.hpp"
+#include "floor/team_timing.hpp"
 
 namespace ggufx::cli {
 

@@ -1,58 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "models/rank_speeds.hpp"
 
+#include "floor/memory_read.hpp"
 #include "floor/text.hpp"
-#include "floor/timing.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <cmath>
 #include <fmt/format.h>
-#include <thread>
 
 namespace ggufx::cli {
 
 namespace {
 
-constexpr uint32_t kMostSpeed = 1u << 20, kFastest = 1000; // of the fastest rank that is measured
-constexpr size_t kBytes = size_t{128} << 20;               // more than caches hold
-constexpr double kSeconds = 0.05;                          // at least
+constexpr uint32_t kMostSpeed = 1u << 20;    // of a rank, as the library takes it; MB/s: a TB/s
+constexpr size_t kBytes = size_t{128} << 20; // more than caches hold
+constexpr double kSeconds = 0.05;            // at least
+constexpr ReadVariant kVariant = {4, true};  // as products of matrices read
 
-// Memory that is read with all threads, in pieces that they take in turn.
-class Probe {
-public:
-    explicit Probe(unsigned threads) : threads_(threads), words_(kBytes / sizeof(uint64_t), 1) {}
-
-    double bytes_per_second() {
-        double bytes = 0, seconds = 0;
-        while (seconds < kSeconds) {
-            seconds += seconds_of([&] { read_all(); });
-            bytes += kBytes;
-        }
-        return bytes / seconds;
+// MB/s with which this rank reads memory.
+uint32_t own_speed(const ggufx_runtime *rt, const ColdBuffer &buffer) {
+    const unsigned threads = runtime_facts(rt).threads;
+    double seconds = 0, n_bytes = 0;
+    while (seconds < kSeconds) {
+        seconds += seconds_of(
+            [&] { (void)read_gbps(rt, buffer.data(), buffer.size(), threads, kVariant); });
+        n_bytes += kBytes;
     }
-
-private:
-    void read_all() {
-        next_ = 0;
-        std::vector<std::jthread> others;
-        for (unsigned i = 1; i < threads_; i++) others.emplace_back([&] { read_pieces(); });
-        read_pieces();
-    }
-    void read_pieces() {
-        constexpr size_t kPiece = size_t{1} << 17; // words
-        uint64_t sum = 0;
-        for (size_t at; (at = next_.fetch_add(kPiece)) < words_.size();)
-            for (size_t i = at; i < at + kPiece; i++) sum += words_[i];
-        sum_ += sum; // keeps the loads alive
-    }
-
-    const unsigned threads_;
-    std::vector<uint64_t> words_;
-    std::atomic<size_t> next_ = 0;
-    std::atomic<uint64_t> sum_ = 0;
-};
+    return static_cast<uint32_t>(std::clamp(n_bytes / seconds / 1e6, 1.0, double{kMostSpeed}));
+}
 
 } // namespace
 
@@ -73,22 +48,23 @@ std::vector<uint32_t> parse_speeds(const std::string &text) {
                                       escape(text), kMostSpeed));
 }
 
-std::vector<uint32_t> measure_speeds(const ggufx_group &group, unsigned threads,
+std::vector<uint32_t> measure_speeds(const Globals &globals, const ggufx_group &group,
                                      uint32_t timeout_ms) {
-    if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-    Probe probe(threads);
+    const Runtime rt = make_runtime(globals);
+    ColdBuffer buffer(kBytes);
+    buffer.fill(std::vector<uint8_t>(size_t{1} << 20, 1));
     call([&](ggufx_error *error) { return group.barrier(group.user, timeout_ms, error); });
-    const double own = probe.bytes_per_second();
-    std::vector<double> all(group.size);
+    const uint32_t own = own_speed(rt.get(), buffer);
+    std::vector<uint32_t> all(group.size);
     call([&](ggufx_error *error) {
         return group.allgather(group.user, all.data(), &own, sizeof own, timeout_ms, error);
     });
-    const double fastest = *std::max_element(all.begin(), all.end());
-    std::vector<uint32_t> speeds;
-    for (const double speed : all)
-        speeds.push_back(
-            std::max(1u, static_cast<uint32_t>(std::lround(kFastest * speed / fastest))));
-    return speeds;
+    for (uint32_t rank = 0; rank < all.size(); rank++)
+        if (all[rank] < 1 || all[rank] > kMostSpeed)
+            throw Failure(kRuntimeError, fmt::format("--weights auto: rank {} says that it reads "
+                                                     "{} MB/s of memory, not 1 to {}",
+                                                     rank, all[rank], kMostSpeed));
+    return all;
 }
 
 } // namespace ggufx::cli

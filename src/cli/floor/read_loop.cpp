@@ -1,7 +1,7 @@
 // One template over the vector width, compiled once per instruction set by functions with a target
 // attribute.
 // SPDX-License-Identifier: MIT
-#include "bench/read_loop.hpp"
+#include "floor/read_loop.hpp"
 
 #include <cstring>
 
