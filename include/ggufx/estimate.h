@@ -44,6 +44,10 @@ typedef struct ggufx_estimate_options {
     const ggufx_file *const *adapters;
     size_t n_adapters;
     uint64_t device_memory_bytes; /* free on a device (device.h); 0: there is none */
+    /* One of n_ranks ranks that run the model together (group.h): what it takes. */
+    const uint32_t *speeds; /* [n_ranks], as in ggufx_group_options; NULL: all the same */
+    uint32_t n_ranks;       /* up to 256; 0 = 1 */
+    uint32_t rank;          /* which one */
 } ggufx_estimate_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
@@ -76,7 +80,8 @@ typedef struct ggufx_estimate_facts {
     uint64_t model_bytes;   /* that ggufx_model_create takes */
     uint64_t kv_bytes;      /* caches of all sessions, and */
     uint64_t session_bytes; /* everything else that ggufx_session_create takes, for all of them */
-    uint64_t total_bytes;   /* file_bytes, the four above and those of adapters */
+    uint64_t total_bytes; /* file_bytes, the four above and those of adapters; of a rank of a group
+                             * rank_weight_bytes in place of file_bytes */
     uint64_t token_weight_bytes; /* of weights that one token reads: of experts the used ones, of an
                                   * embedding one row */
     uint64_t token_kv_bytes;     /* of keys and values of one token, which each later one reads */
@@ -94,7 +99,12 @@ typedef struct ggufx_estimate_facts {
     uint64_t device_bytes;
     uint64_t device_bytes_all; /* the same for all layers */
     uint32_t n_device_layers;
-    uint32_t n_layers; /* of the model */
+    uint32_t n_layers;          /* of the model */
+    uint64_t rank_weight_bytes; /* of weights that the rank reads, of the embedding a row for each
+                                 * token of the context; alone: weight_bytes */
+    uint64_t received_bytes;    /* that the other ranks give it for a token, in 8-bit mode */
+    uint32_t n_messages;        /* of all ranks to all for a token, one after the other; alone: 0 */
+    uint32_t reserved1;
 } ggufx_estimate_facts;
 
 /*
@@ -106,11 +116,13 @@ typedef struct ggufx_estimate_facts {
  * runtime with as many threads as `rt`; with n_context_total, at most, when all of it is used;
  * file_bytes what ggufx_job_run writes. Not counted: the
  * directory of the opened file (some 200 bytes per tensor and key), tokenizer and sampler, threads
- * and their stacks.
+ * and their stacks. Of a rank of a group the bytes of model, caches, sessions and those that a token
+ * reads are this rank's; a recipe decides what its messages are packed into.
  * Errors: ARGUMENT (unknown file_type; a NaN or negative bandwidth; a KV type that does not take
  * these heads; input is quantized already and the job does not allow that), MEMORY, MISSING,
  * KVTYPE, HPARAM, TYPE, SHAPE, UNSUPPORTED, LIMIT, OVERFLOW, SPLIT; those of ggufx_job_quantize and
- * ggufx_adapter_create.
+ * ggufx_adapter_create. Ranks of a group run no adapters and no models that make embeddings only,
+ * and use no device (UNSUPPORTED).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,

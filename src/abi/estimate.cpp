@@ -57,6 +57,11 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     out.session_object = sizeof(ggufx_session);
     out.embedder_object = sizeof(ggufx_embedder);
     out.adapter_object = sizeof(ggufx_adapter);
+    out.ranks = {in.rank, in.n_ranks ? in.n_ranks : 1, in.speeds};
+    check_ranks(out.ranks, "ggufx_estimate_options");
+    if (out.ranks.size > 1 && in.device_memory_bytes)
+        fail(Status::unsupported, {}, "ranks of a group do not use a device");
+    out.group_object = sizeof(HostGroup);
     adapters.import(in);
     out.adapters = adapters.files;
     out.n_adapters = in.n_adapters;
@@ -84,7 +89,7 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes, u
     facts.kv_bytes = e.caches;
     facts.session_bytes = e.sessions;
     facts.total_bytes = e.total;
-    facts.token_weight_bytes = e.weights.sums.token_bytes;
+    facts.token_weight_bytes = e.token_weights;
     facts.token_kv_bytes = e.token_kv;
     facts.bits_per_weight = e.bits_per_weight;
     facts.weight_error = e.weights.sums.error;
@@ -97,6 +102,9 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes, u
     facts.device_bytes_all = e.weights.device.bytes_all;
     facts.n_device_layers = e.weights.device.n_layers;
     facts.n_layers = n_layers;
+    facts.rank_weight_bytes = e.rank_weights;
+    facts.received_bytes = e.weights.rank.received;
+    facts.n_messages = e.weights.rank.n_messages;
     return facts;
 }
 

@@ -96,6 +96,17 @@ GroupImport::~GroupImport() {
     if (g->destroy) g->destroy(g->user);
 }
 
+void abi::check_ranks(const model::RankOptions &ranks, const char *where) {
+    if (ranks.size < 1 || ranks.size > model::kMostRanks || ranks.rank >= ranks.size)
+        fail(Status::argument, {}, "%s: rank %" PRIu32 " of %" PRIu32 ", at most %" PRIu32, where,
+             ranks.rank, ranks.size, model::kMostRanks);
+    for (uint32_t i = 0; ranks.speeds && i < ranks.size; i++)
+        if (ranks.speeds[i] < 1 || ranks.speeds[i] > model::kMostSpeed)
+            fail(Status::argument, {.index = i},
+                 "%s.speeds[%" PRIu32 "] is %" PRIu32 ", not 1 .. %" PRIu32, where, i,
+                 ranks.speeds[i], model::kMostSpeed);
+}
+
 HostGroup *GroupImport::make(const Host &host) {
     if (!given_) return nullptr;
     const auto options = import_options(given_, 0, "ggufx_group_options");
@@ -103,15 +114,8 @@ HostGroup *GroupImport::make(const Host &host) {
     const auto g = import_options(options.group, 0, "ggufx_group");
     require(g.allgather && g.allgatherv && g.broadcast && g.barrier && g.abort,
             "ggufx_group: all functions but destroy must be set");
-    if (g.size < 1 || g.size > model::kMostRanks || g.rank >= g.size)
-        fail(Status::argument, {}, "ggufx_group: rank %" PRIu32 " of %" PRIu32 ", at most %" PRIu32,
-             g.rank, g.size, model::kMostRanks);
-    for (uint32_t i = 0; options.speeds && i < g.size; i++)
-        if (options.speeds[i] < 1 || options.speeds[i] > model::kMostSpeed)
-            fail(Status::argument, {.index = i},
-                 "ggufx_group_options.speeds[%" PRIu32 "] is %" PRIu32 ", not 1 .. %" PRIu32, i,
-                 options.speeds[i], model::kMostSpeed);
     rank_options_ = {g.rank, g.size, options.speeds};
+    check_ranks(rank_options_, "ggufx_group_options");
     HostGroup *const made = ggufx::make<HostGroup>(host, g, options);
     is_taken_ = true;
     return made;

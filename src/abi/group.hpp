@@ -24,6 +24,9 @@ private:
     model::RankGroup ranks_; // calls hooks_
 };
 
+// Throws argument: of more than kMostRanks, speeds out of their range.
+void check_ranks(const model::RankOptions &ranks, const char *where);
+
 // What the options of a model say of a group, until it is the model's; none: nothing. What was given
 // is destroyed also where something of it is refused.
 class GroupImport {

@@ -56,8 +56,10 @@ double per_second(double bandwidth, uint64_t bytes) {
 
 Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
                      const EstimateOptions &options)
-    : file_(file), engine_(engine), options_(options), outline_(read_outline(*file)),
+    : file_(file), engine_(engine), options_(options), outline_(read_outline(*file, options.ranks)),
       places_(places_of(outline_.program, *file)) {
+    if (is_rank() && (options.n_adapters > 0 || !outline_.program.predicts()))
+        fail(Status::unsupported, {}, "ranks of a group run no adapters and make no embeddings");
     if (options.n_adapters > 0 && !outline_.has_graph)
         fail(Status::unsupported, {}, "there is no program for this architecture: no adapters");
     for (size_t i = 0; i < options.n_adapters; i++) {
@@ -87,8 +89,12 @@ WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
         plan.recipe.only_copy = true;
     }
     const job::Quantization job(file_, plan, options_.imatrix_name, options_.reserve_bytes);
-    WeightBytes out = {file_type, sum_plan(job.plan(), shape().n_experts, shape().n_used_experts),
-                       0, fit_device(job.plan())};
+    WeightBytes out;
+    out.file_type = file_type;
+    out.sums = sum_plan(job.plan(), shape().n_experts, shape().n_used_experts);
+    out.device = fit_device(job.plan());
+    const RankOptions &ranks = options_.ranks;
+    if (is_rank()) out.rank = bytes_of_rank(outline_.program, job.plan(), ranks.rank, ranks.size);
     if (!file_type) {
         out.file = bytes_of_file(*file_);
         return out;
@@ -159,9 +165,14 @@ Estimate Estimator::combine(const WeightBytes &weights, const SessionOptions &se
     out.has_graph = outline_.has_graph;
     out.runtime = engine_.memory_bytes();
     out.model = sum(outline_.model_bytes, options_.model_object);
+    if (is_rank()) out.model = sum(out.model, options_.group_object);
     add_sessions(out, session);
     add_adapters(out);
-    out.total = sum(sum(weights.file, sum(out.runtime, out.model)), sum(out.caches, out.sessions));
+    const uint64_t n_rows = std::min<uint64_t>(shape().n_vocab, out.n_context);
+    out.rank_weights = is_rank() ? sum(weights.rank.weights, product(weights.rank.row, n_rows))
+                                 : weights.sums.n_bytes;
+    out.total = sum(sum(is_rank() ? out.rank_weights : weights.file, sum(out.runtime, out.model)),
+                    sum(out.caches, out.sessions));
     out.total = sum(out.total, sum(out.adapter_files, out.adapters));
     out.loss = weight_loss(weights.sums.error) + kv_loss(out.type_k, out.type_v);
     return out;
@@ -199,9 +210,10 @@ Estimate Estimator::finish(Estimate out) const {
     if (sums.n_parameters)
         out.bits_per_weight =
             8 * static_cast<double>(sums.n_bytes) / static_cast<double>(sums.n_parameters);
-    out.tokens_per_second = per_second(options_.bandwidth, sums.token_bytes);
+    out.token_weights = is_rank() ? out.weights.rank.token : sums.token_bytes;
+    out.tokens_per_second = per_second(options_.bandwidth, out.token_weights);
     const uint64_t read = product(out.token_kv, out.n_context);
-    out.tokens_per_second_full = per_second(options_.bandwidth, sum(sums.token_bytes, read));
+    out.tokens_per_second_full = per_second(options_.bandwidth, sum(out.token_weights, read));
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include "job/quantize.hpp"
 #include "model/embedder.hpp"
 #include "model/outline.hpp"
+#include "model/rank_bytes.hpp"
 #include "model/session.hpp"
 
 namespace ggufx::model {
@@ -25,6 +26,8 @@ struct EstimateOptions {
     size_t model_object = 0, session_object = 0, embedder_object = 0, adapter_object = 0;
     const Ref<gguf::File> *adapters = nullptr; // [n_adapters], used together
     size_t n_adapters = 0;
+    RankOptions ranks;
+    size_t group_object = 0;
 };
 
 // What a device has room for: nothing, or the last n layers.
@@ -39,6 +42,7 @@ struct WeightBytes {
     job::PlanSums sums;
     uint64_t file = 0;
     DeviceFit device;
+    RankBytes rank; // of a group
 };
 
 struct Estimate {
@@ -48,7 +52,8 @@ struct Estimate {
     uint32_t max_context = 0;
     uint64_t runtime = 0, model = 0, caches = 0, sessions = 0, total = 0;
     uint64_t adapter_files = 0, adapters = 0;
-    uint64_t token_kv = 0;
+    uint64_t rank_weights = 0;
+    uint64_t token_weights = 0, token_kv = 0;
     double bits_per_weight = 0, loss = 0, tokens_per_second = 0, tokens_per_second_full = 0;
 };
 
@@ -73,6 +78,7 @@ private:
     Vector<SessionOptions> sessions_to_try() const;
     Estimate combine(const WeightBytes &weights, const SessionOptions &session) const;
     Estimate finish(Estimate estimate) const;
+    bool is_rank() const { return options_.ranks.size > 1; }
     void add_embedders(Estimate &out, const SessionOptions &session) const;
     void add_sessions(Estimate &out, const SessionOptions &session) const;
     void add_adapters(Estimate &out) const;

@@ -117,7 +117,7 @@ void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) 
 
 } // namespace
 
-Outline read_outline(const gguf::File &file) {
+Outline read_outline(const gguf::File &file, const RankOptions &ranks) {
     const size_t index = file.find_meta("general.architecture");
     if (index == gguf::kNotFound)
         fail(Status::missing, {}, "key general.architecture is missing: not a language model");
@@ -126,10 +126,13 @@ Outline read_outline(const gguf::File &file) {
         Roles roles{HostAllocator<Role>(file.host().get())};
         BuildOptions options;
         options.roles = &roles;
+        options.ranks = ranks;
         Program program = build_program(file, options);
-        const uint64_t bytes = program.memory_bytes();
+        const uint64_t bytes = program.memory_bytes() + ExchangeMemory::bytes(program, ranks.size);
         return {std::move(program), true, bytes, std::move(roles)};
     }
+    if (ranks.size > 1)
+        fail(Status::unsupported, {}, "there is no program for this architecture: no ranks");
     Outline out = {Program(file.host().get()), false, 0,
                    Roles{HostAllocator<Role>(file.host().get())}};
     read_numbers(out, Numbers(file, architecture), file);

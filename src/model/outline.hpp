@@ -14,7 +14,8 @@ struct Outline {
     Roles roles; // of the file's tensors; empty without a graph
 };
 
-// Throws Error: what build_program does, without data; shape (no vocabulary).
-Outline read_outline(const gguf::File &file);
+// Of a rank of a group: its part. Throws Error: what build_program does, without data; shape (no
+// vocabulary); unsupported (a rank of what has no program).
+Outline read_outline(const gguf::File &file, const RankOptions &ranks = {});
 
 } // namespace ggufx::model

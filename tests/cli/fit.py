@@ -249,6 +249,72 @@ class Choice(Fit):
         self.assertEqual((got["k"], got["v"]), ("gx4", "gx3"))
 
 
+class Nodes(Fit):
+    """Several machines: bytes and messages of the library's ranks, times by the paper model."""
+    SHAPE = ("--shape", "llama3.1-8b", "--ctx", 4096, "--kv", "f16")
+    LINKS = {"1g": (60e-6, 0.117e9), "10g": (25e-6, 1.15e9), "25g": (20e-6, 2.8e9), "100g": (18e-6, 9e9),
+             "rdma": (2.5e-6, 11.5e9), "ndr": (2e-6, 45e9)}
+
+    def one(self, *args, recipe="Q4_K_M"):
+        return self.candidates(*self.SHAPE, "--type", recipe, *args)[recipe, 4096]
+
+    def test_what_a_node_is_sent(self):
+        embd, ff, layers, vocabulary, header = 4096, 14336, 32, 128256, 16
+        for recipe, packed in (("Q4_K_M", 1.125), ("F16", 4)):
+            sent = layers * (packed * (embd + ff) + 2 * 4 * embd) + 4 * vocabulary
+            for n in (2, 4, 8):
+                got = self.one("--nodes", n, "--link", "10g", recipe=recipe)
+                self.assertEqual(got["messages"], 1 + 4 * layers + 1)
+                self.assertEqual(got["received_bytes"], sent * (n - 1) // n + header * got["messages"] * (n - 1))
+
+    def test_memory_is_dealt(self):
+        whole = self.one()
+        for n in (2, 4, 8):
+            got = self.one("--nodes", n, "--link", "ndr", "--bandwidth", 40)
+            self.assertAlmostEqual(got["kv_bytes"] * n / whole["kv_bytes"], 1, delta=0.05)
+            # The embedding apart, of which each reads the rows of its context.
+            dealt = whole["token_weight_bytes"] / n
+            self.assertLess(got["node_weight_bytes"], 1.01 * dealt + 4096 * 4096)
+            self.assertGreater(got["node_weight_bytes"], dealt)
+            self.assertAlmostEqual(got["token_weight_bytes"] / dealt, 1, places=2)
+            self.assertEqual(got["token_kv_bytes"] * n, whole["token_kv_bytes"])
+
+    def test_times_are_those_of_the_paper_model(self):
+        for name, (delay, rate) in self.LINKS.items():
+            for n in (2, 3, 8, 32):
+                got = self.one("--nodes", n, "--link", name, "--bandwidth", 200)
+                seconds = got["messages"] * math.ceil(math.log2(n)) * delay + got["received_bytes"] / rate
+                self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
+                read = got["token_weight_bytes"] / 200e9
+                self.assertAlmostEqual(got["tps"] * (read + seconds), 1, places=6)
+                full = read + 4096 * got["token_kv_bytes"] / 200e9
+                self.assertAlmostEqual(got["tps_full"] * (full + seconds), 1, places=6)
+
+    def test_more_nodes_fit_what_one_does_not(self):
+        args = ("fit", "--shape", "llama3.1-70b", "--ctx", 4096, "--type", "Q4_K_M", "--ram", "16G")
+        self.assertEqual(run(*args).returncode, 5)
+        got = self.json(*args, "--nodes", 4, "--link", "10g", "--bandwidth", 40)
+        self.assertEqual((got["nodes"], got["link"]), (4, "10g"))
+        best = got["recommended"]
+        self.assertLessEqual(best["total_bytes"], 16 << 30)
+        self.assertGreater(best["tps"], 2)
+        text = self.ok(*args, "--nodes", 4, "--link", "10g", "--bandwidth", 40).decode()
+        self.assertIn("4 nodes", text)
+        self.assertIn("link ms", text)
+        self.assertEqual(self.json("fit", MODEL)["link"], None)
+
+    def test_mistakes_are_said(self):
+        both = "need each other"
+        for args, text in ((("--nodes", 4), both), (("--link", "10g"), both), (("--nodes", 1, "--link", "1g"), both),
+                           (("--nodes", 4, "--link", "10G"), "{1g,10g,25g,100g,rdma,ndr}")):
+            self.assertIn(text, self.fails(2, "fit", *self.SHAPE, *args))
+        for n in (0, -1, 257, 2**32 + 2, "two", "nan"):
+            self.fails(2, "fit", *self.SHAPE, f"--nodes={n}", "--link", "1g")
+        with open(shared("data", "tiny", "cohere2", "tiny-cohere2-f16.gguf"), "rb") as known:
+            other = self.path("other.gguf", known.read().replace(b"cohere2", b"cohere9"))
+        self.assertIn("no ranks", self.fails(4, "fit", other, "--nodes", 2, "--link", "1g"))
+
+
 class Sizes(Fit):
     def test_units_are_those_of_the_coreutils(self):
         for text, size in stepped((("1000", 1000), ("7B", 7), ("3k", 3 << 10), ("64K", 64 << 10), ("8G", 8 << 30),

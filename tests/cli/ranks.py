@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+import adapter_files
 import reference_case
 import tool
 from tool import MODEL, TOOL, environment, shared
@@ -171,6 +172,11 @@ class Ranks(reference_case.Case):
         for weights in ("1,0", "1,", "1,x", "1048577", "1 2", "fast"):
             with self.subTest(weights):
                 self.assertIn("--weights", self.fails(2, "run", MODEL, "-p", "a", "--group", "mpi", f"--weights={weights}"))
+        adapter = self.path("lora.gguf", adapter_files.lora())
+        result = self.started(2, TOOL, "run", MODEL, "-p", "a", "-n", 2, "-t", 1, "--group", "mpi", "--lora", adapter)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(len(self.told(result)), 1, result.stderr)
+        self.assertTrue(self.told(result)[0].endswith("adapters are not for models of a group"), self.told(result))
         result = self.started(2, TOOL, "run", MODEL, "-p", "a", "--group", "mpi", "--weights", "1,2,3")
         self.assertEqual(self.told(result), ["ggufx: --weights has 3 numbers, the group 2 ranks"])
         result = self.started(2, TOOL, "run", MODEL, "-p", "a", "-n", 2, "--group", "mpi", "-o", "/dev/full")

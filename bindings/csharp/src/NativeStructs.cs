@@ -350,6 +350,9 @@ namespace Ggufx
         internal IntPtr* adapters;
         internal UIntPtr n_adapters;
         internal ulong device_memory_bytes;
+        internal uint* speeds;
+        internal uint n_ranks;
+        internal uint rank;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -386,6 +389,10 @@ namespace Ggufx
         internal ulong device_bytes_all;
         internal uint n_device_layers;
         internal uint n_layers;
+        internal ulong rank_weight_bytes;
+        internal ulong received_bytes;
+        internal uint n_messages;
+        internal uint reserved1;
     }
 
     [StructLayout(LayoutKind.Sequential)]

@@ -556,6 +556,9 @@ class ggufx_estimate_options(Checked):
     adapters: int | None
     n_adapters: int
     device_memory_bytes: int
+    speeds: int | None
+    n_ranks: int
+    rank: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -576,6 +579,9 @@ class ggufx_estimate_options(Checked):
         ("adapters", c_void_p),
         ("n_adapters", c_size_t),
         ("device_memory_bytes", c_uint64),
+        ("speeds", c_void_p),
+        ("n_ranks", c_uint32),
+        ("rank", c_uint32),
     ]
 
 
@@ -611,6 +617,10 @@ class ggufx_estimate_facts(Structure):
     device_bytes_all: int
     n_device_layers: int
     n_layers: int
+    rank_weight_bytes: int
+    received_bytes: int
+    n_messages: int
+    reserved1: int
     _fields_ = [
         ("struct_size", c_uint32),
         ("flags", c_uint32),
@@ -643,6 +653,10 @@ class ggufx_estimate_facts(Structure):
         ("device_bytes_all", c_uint64),
         ("n_device_layers", c_uint32),
         ("n_layers", c_uint32),
+        ("rank_weight_bytes", c_uint64),
+        ("received_bytes", c_uint64),
+        ("n_messages", c_uint32),
+        ("reserved1", c_uint32),
     ]
 
 

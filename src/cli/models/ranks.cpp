@@ -141,8 +141,7 @@ namespace {
 
 std::vector<uint32_t> speeds_of(const Globals &globals, const GroupChoice &choice) {
     if (choice.weights.empty()) return {};
-    if (choice.weights == "auto")
-        return measure_speeds(globals, choice.group, kMeet * 1000);
+    if (choice.weights == "auto") return measure_speeds(globals, choice.group, kMeet * 1000);
     std::vector<uint32_t> speeds = parse_speeds(choice.weights);
     if (speeds.size() == choice.group.size) return speeds;
     throw Failure(kUsage, fmt::format("--weights has {} numbers, the group {} ranks", speeds.size(),

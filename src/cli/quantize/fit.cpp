@@ -59,6 +59,7 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     if (!in.ram.empty()) out.memory_bytes = parse_size(in.ram, "--ram");
     if (!in.vram.empty()) out.device_memory_bytes = parse_size(in.vram, "--vram");
     out.bandwidth = static_cast<double>(in.bandwidth) * 1e9;
+    out.n_ranks = in.nodes;
     asked.keeps_types = in.type.empty() && !in.allow_requantize && is_quantized(file);
     if (in.type.empty()) return;
     out.flags |= GGUFX_ESTIMATE_FILE_TYPE;
@@ -133,8 +134,9 @@ static void list_candidates(FitReport &report, const ggufx_runtime *rt, const gg
                             const Asked &asked, bool has_file) {
     ggufx_estimate_options options = asked.options;
     const auto add = [&] {
-        if (const auto facts = candidate(rt, file, asked, options))
-            report.candidates.push_back(*facts);
+        auto facts = candidate(rt, file, asked, options);
+        if (facts && report.link) add_link(*facts, options.n_ranks, *report.link);
+        if (facts) report.candidates.push_back(*facts);
     };
     if (options.flags & GGUFX_ESTIMATE_FILE_TYPE) return add();
     if (has_file) add();
@@ -154,6 +156,9 @@ static int fit(const Globals &globals, const FitOptions &options) {
     if (options.model.empty() == options.shape.empty()) {
         throw Failure(kUsage, "fit needs a model or --shape NAME, one of them");
     }
+    if ((options.nodes > 1) != !options.link.empty())
+        throw Failure(kUsage, "--nodes (2 or more) and --link need each other");
+    const Link *const link = find_link(options.link);
     const Runtime rt = make_runtime(globals);
     const bool has_file = options.shape.empty();
     const File file = has_file ? open_file(rt.get(), options.model,
@@ -162,6 +167,8 @@ static int fit(const Globals &globals, const FitOptions &options) {
     Asked asked;
     read_options(asked, options, file.get());
     FitReport report;
+    report.link = link;
+    if (link) report.n_nodes = options.nodes;
     report.name = has_file ? options.model : options.shape;
     report.memory_bytes = asked.options.memory_bytes;
     report.device_bytes = asked.options.device_memory_bytes;
@@ -170,9 +177,11 @@ static int fit(const Globals &globals, const FitOptions &options) {
     std::sort(contexts.rbegin(), contexts.rend()); // the largest is what is wanted
     for (const unsigned n_context : contexts) {
         asked.options.n_context = n_context;
+        if (link) asked.options.rank = largest_rank(rt.get(), file.get(), asked.options);
         list_candidates(report, rt.get(), file.get(), asked, has_file);
         if (report.memory_bytes == 0 || report.recommended) continue;
         report.recommended = recommend(rt.get(), file.get(), asked, asked.options, report.refusal);
+        if (report.recommended && link) add_link(*report.recommended, options.nodes, *link);
     }
     print_fit(globals, options, report);
     if (report.memory_bytes == 0 || report.recommended) return kOk;
@@ -208,13 +217,22 @@ void add_fit(Tool &tool) {
     sub.option("--bandwidth", o.bandwidth,
                "GB/s that memory gives, as bench read measures: shows tokens per second")
         .within(0.001, 1e9);
+    sub.option("--nodes", o.nodes,
+               "machines that run the model together, as --group mpi does: --ram and what is shown "
+               "are of the one that takes most, tokens per second of all")
+        .between(1, 256);
+    sub.option("--link", o.link,
+               "what is between them: Ethernet of so many Gbit/s; rdma: RoCE or InfiniBand of 100, "
+               "ndr of 400")
+        .one_of(link_names());
     sub.flag("--with-imatrix", o.with_imatrix, "there will be an imatrix");
     sub.flag("--allow-requantize", o.allow_requantize,
              "recipes for a file that is quantized already");
     sub.examples("  ggufx fit model.gguf --ram 8G --ctx 8192\n"
                  "  ggufx fit --shape llama3.1-70b --ram 48G --ctx 32768,8192 --with-imatrix\n"
                  "  ggufx fit model.gguf --vram 8G\n"
-                 "  ggufx fit --shape qwen3-4b --ram 6G --ctx 4096 --kv gx4/gx3 --bandwidth 40");
+                 "  ggufx fit --shape qwen3-4b --ram 6G --ctx 4096 --kv gx4/gx3 --bandwidth 40\n"
+                 "  ggufx fit --shape llama3.1-70b --nodes 4 --link 10g --ram 16G --bandwidth 40");
     tool.verbs.emplace_back(sub, [&tool, options] { return fit(tool.globals, *options); });
 }
 

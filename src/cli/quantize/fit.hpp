@@ -3,6 +3,7 @@
 #pragma once
 
 #include "floor/api.hpp"
+#include "quantize/fit_nodes.hpp"
 
 namespace ggufx::cli {
 
@@ -12,13 +13,17 @@ struct FitOptions {
     std::vector<unsigned> contexts; // empty: 8192, or the trained one where it is less
     unsigned slots = 1, batch = 0;
     float bandwidth = 0; // GB/s
+    unsigned nodes = 0;  // machines; 0: one
+    std::string link;    // between them
     bool with_imatrix = false, allow_requantize = false;
 };
 
 struct FitReport {
     std::string name;
-    uint64_t memory_bytes = 0; // 0: no limit
-    uint64_t device_bytes = 0; // of a device, 0: none
+    uint64_t memory_bytes = 0;  // 0: no limit; of one node
+    uint64_t device_bytes = 0;  // of a device, 0: none
+    const Link *link = nullptr; // of several nodes: what follows is of that which takes most
+    unsigned n_nodes = 1;
     std::vector<ggufx_estimate_facts> candidates;
     std::optional<ggufx_estimate_facts> recommended;
     std::string refusal; // why nothing is

@@ -47,6 +47,12 @@ static Json candidate_json(const ggufx_estimate_facts &f, const FitReport &repor
         value["device_bytes"] = f.device_bytes;
         value["device_bytes_all"] = f.device_bytes_all;
     }
+    if (report.link) {
+        value["node_weight_bytes"] = f.rank_weight_bytes;
+        value["messages"] = f.n_messages;
+        value["received_bytes"] = f.received_bytes;
+        value["link_seconds"] = link_seconds(f, report.n_nodes, *report.link);
+    }
     if (f.tokens_per_second > 0) {
         value["tps"] = f.tokens_per_second;
         value["tps_full"] = f.tokens_per_second_full;
@@ -65,6 +71,8 @@ static Json report_json(const FitOptions &options, const FitReport &report) {
                  {"layers", first.n_layers},
                  {"batch", first.n_batch},
                  {"slots", first.n_sessions},
+                 {"nodes", report.n_nodes},
+                 {"link", report.link ? Json(report.link->name) : Json()},
                  {"graph", !(first.flags & GGUFX_ESTIMATE_NO_GRAPH)},
                  {"candidates", Json::array()},
                  {"recommended", Json()}});
@@ -80,7 +88,7 @@ static std::string cache_name(const ggufx_estimate_facts &f) {
 }
 
 // On a terminal a recipe that needs an imatrix has a mark, elsewhere the last column says so.
-static std::vector<std::string> cells_of(const ggufx_estimate_facts &f, bool marks) {
+static std::vector<std::string> cells_of(const ggufx_estimate_facts &f, bool is_rank, bool marks) {
     const bool needs = f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX;
     return {recipe_name(f) + (needs && marks ? " *" : ""),
             fmt::format("{:.3f}", f.bits_per_weight),
@@ -88,7 +96,7 @@ static std::vector<std::string> cells_of(const ggufx_estimate_facts &f, bool mar
             fmt::format("{:.1e}", f.loss),
             cache_name(f),
             fmt::format("{}", f.n_context),
-            bytes_text(f.file_bytes),
+            bytes_text(is_rank ? f.rank_weight_bytes : f.file_bytes),
             bytes_text(f.kv_bytes),
             bytes_text(workspace(f)),
             bytes_text(f.total_bytes)};
@@ -101,13 +109,15 @@ static void print_candidates(Output &out, const Globals &globals, const FitRepor
                                        ">context", ">weights", ">cache", ">workspace", ">total"};
     if (limited) titles.insert(titles.end(), {"fits", ">max ctx"});
     if (report.device_bytes) titles.insert(titles.end(), {">layers there", ">vram"});
+    if (report.link) titles.emplace_back(">link ms");
     if (speeds) titles.insert(titles.end(), {">tok/s", ">tok/s full"});
     titles.emplace_back("remarks");
     Table table(titles);
-    table.dispensable({"workspace", "error", "tok/s full", "fits", "context", "bpw", "loss"});
+    table.dispensable(
+        {"workspace", "error", "tok/s full", "link ms", "fits", "context", "bpw", "loss"});
     bool needs = false;
     for (const ggufx_estimate_facts &f : report.candidates) {
-        std::vector<std::string> cells = cells_of(f, marks);
+        std::vector<std::string> cells = cells_of(f, report.link, marks);
         if (limited) {
             cells.emplace_back(f.flags & GGUFX_ESTIMATE_FITS ? "yes" : "no");
             cells.push_back(fmt::format("{}", f.max_context));
@@ -116,6 +126,9 @@ static void print_candidates(Output &out, const Globals &globals, const FitRepor
             cells.push_back(fmt::format("{}/{}", f.n_device_layers, f.n_layers));
             cells.push_back(bytes_text(f.device_bytes));
         }
+        if (report.link)
+            cells.push_back(
+                fmt::format("{:.2f}", 1e3 * link_seconds(f, report.n_nodes, *report.link)));
         if (speeds) {
             cells.push_back(fmt::format("{:.1f}", f.tokens_per_second));
             cells.push_back(fmt::format("{:.1f}", f.tokens_per_second_full));
@@ -142,6 +155,9 @@ void print_fit(const Globals &globals, const FitOptions &options, const FitRepor
                           one_context ? fmt::format(" context {},", first.n_context) : "",
                           first.n_batch,
                           first.n_sessions > 1 ? fmt::format(", {} slots", first.n_sessions) : ""));
+    if (report.link)
+        out.write(fmt::format("of {} nodes the one that takes most; between them {}\n",
+                              report.n_nodes, report.link->what));
     print_candidates(out, globals, report);
     if (first.flags & GGUFX_ESTIMATE_NO_GRAPH) {
         out.write("this architecture does not run here yet: caches and workspace are those of a\n"

@@ -3,7 +3,6 @@
 
 #include "model/build/cut.hpp"
 #include "model/group/group.hpp"
-#include "model/group/pack.hpp"
 #include "model/rows.hpp"
 
 #include <algorithm>
@@ -24,6 +23,14 @@ Columns columns_of(const Program &program, const step::Exchange &s, uint32_t ran
     const uint32_t *border = program.borders.data() + s.borders + rank;
     return {border[0], border[1] - border[0]};
 }
+
+} // namespace
+
+size_t row_bytes(const Program &program, const step::Exchange &s, uint32_t rank, Packing packing) {
+    return s.parts * packed_bytes(columns_of(program, s, rank).n, packing);
+}
+
+namespace {
 
 // Rows of one exchange as messages.
 class Message {
@@ -59,7 +66,7 @@ public:
 
 private:
     size_t row_bytes(uint32_t rank) const {
-        return s_.parts * packed_bytes(columns_of(c_.program, s_, rank).n, packing_);
+        return model::row_bytes(c_.program, s_, rank, packing_);
     }
     void pack_row(size_t first, size_t i) const {
         const Columns own = columns_of(c_.program, s_, ranks_.rank());

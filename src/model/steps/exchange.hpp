@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/group/pack.hpp"
 #include "model/steps/context.hpp"
 
 namespace ggufx::model {
@@ -21,6 +22,9 @@ private:
     Buffer buffer_;
     size_t in_bytes_ = 0;
 };
+
+// What a rank sends for a row, but for the header of its message.
+size_t row_bytes(const Program &program, const step::Exchange &s, uint32_t rank, Packing packing);
 
 Status run(const Context &c, const step::Exchange &s, Failure *failure);
 // In place of it, where this rank has failed and owes the others a message.

@@ -476,6 +476,9 @@ pub struct ggufx_estimate_options {
     pub adapters: *const *const ggufx_file,
     pub n_adapters: usize,
     pub device_memory_bytes: u64,
+    pub speeds: *const u32,
+    pub n_ranks: u32,
+    pub rank: u32,
 }
 
 #[repr(C)]
@@ -512,6 +515,10 @@ pub struct ggufx_estimate_facts {
     pub device_bytes_all: u64,
     pub n_device_layers: u32,
     pub n_layers: u32,
+    pub rank_weight_bytes: u64,
+    pub received_bytes: u64,
+    pub n_messages: u32,
+    pub reserved1: u32,
 }
 
 #[repr(C)]

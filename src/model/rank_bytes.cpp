@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "model/rank_bytes.hpp"
+
+#include "base/checked.hpp"
+#include "model/build/packed_readers.hpp"
+#include "model/group/group.hpp"
+#include "model/steps/exchange.hpp"
+
+#include <algorithm>
+
+namespace ggufx::model {
+
+namespace {
+
+// Steps of a program whose weights have the types of a plan.
+class Sums {
+public:
+    Sums(const Program &program, const job::Plan &plan)
+        : program_(program), rows_(plan.file().n_tensors(), Rows(), rows_allocator(plan)) {
+        for (const job::PlannedTensor &t : plan.tensors()) {
+            const size_t index = plan.file().find_tensor(t.source.name);
+            if (index == gguf::kNotFound || t.source.n_rows == 0) continue;
+            rows_[index] = {t.choice.type, t.source.n_rows, t.n_bytes / t.source.n_rows};
+        }
+        for (WeightInfo &weight : program_.weights) weight.w.type = rows_[weight.tensor].type;
+    }
+
+    RankBytes run(uint32_t rank, uint32_t n_ranks) {
+        find_packed(program_, n_ranks);
+        for (const Step &step : program_.steps) look(step, rank, n_ranks);
+        out_.n_messages++; // calls begin with one
+        out_.received += (n_ranks - 1) * sizeof(RankGroup::Header);
+        for (const Rows &r : rows_) add(out_.weights, std::min(r.n_bound, r.n), r.bytes);
+        return out_;
+    }
+
+private:
+    struct Rows {
+        uint32_t type = 0;
+        uint64_t n = 0, bytes = 0; // of the tensor; of one
+        uint64_t n_bound = 0;
+    };
+    static HostAllocator<Rows> rows_allocator(const job::Plan &plan) {
+        return HostAllocator<Rows>(plan.file().host().get());
+    }
+    static void add(uint64_t &sum, uint64_t n, uint64_t bytes) {
+        uint64_t more = 0;
+        if (!checked::mul(&more, n, bytes) || !checked::add(&sum, sum, more))
+            fail(Status::overflow, {}, "the tensors have more bytes than 64 bits count");
+    }
+    // `used` of `parts` parts are read for a token.
+    void bind(uint32_t weights, uint32_t used = 1, uint32_t parts = 1) {
+        const WeightInfo &info = program_.weights[weights];
+        Rows &r = rows_[info.tensor];
+        r.n_bound += info.w.n_rows;
+        add(out_.token, info.w.n_rows / parts * used, r.bytes);
+    }
+    void look(const Step &step, uint32_t rank, uint32_t n_ranks) {
+        if (const auto *p = std::get_if<step::Product>(&step))
+            for (uint32_t i = 0; i < p->n; i++) bind(p->to[i].weights);
+        if (const auto *h = std::get_if<step::HeadProduct>(&step)) bind(h->weights);
+        if (const auto *e = std::get_if<step::ExpertProduct>(&step)) {
+            if (e->separate == 0) bind(e->weights, e->used, program_.weights[e->weights].n_parts);
+            for (uint32_t i = 0; i < e->separate; i++) bind(e->weights + i, e->used, e->separate);
+        }
+        if (const auto *e = std::get_if<step::Embed>(&step)) {
+            const uint64_t bytes = rows_[program_.weights[e->weights].tensor].bytes;
+            add(out_.token, 1, bytes);
+            add(out_.row, 1, bytes);
+        }
+        const auto *x = std::get_if<step::Exchange>(&step);
+        if (!x) return;
+        out_.n_messages++;
+        const Packing packing = x->packs ? Packing::bits8 : Packing::f32;
+        for (uint32_t other = 0; other < n_ranks; other++)
+            if (other != rank)
+                add(out_.received, 1,
+                    sizeof(RankGroup::Header) + row_bytes(program_, *x, other, packing));
+    }
+
+    Program program_;
+    Vector<Rows> rows_; // of the tensors
+    RankBytes out_;
+};
+
+} // namespace
+
+RankBytes bytes_of_rank(const Program &program, const job::Plan &plan, uint32_t rank,
+                        uint32_t n_ranks) {
+    return Sums(program, plan).run(rank, n_ranks);
+}
+
+} // namespace ggufx::model
