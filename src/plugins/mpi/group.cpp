@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,6 +27,10 @@ constexpr int kMostMessage = 1 << 30; // bytes of one MPI message
 // Polls before the processor is given to somebody else, who may be the rank that is waited for.
 constexpr int kSpins = 200;
 constexpr auto kLook = std::chrono::milliseconds(2); // between two looks for an abort
+// Who waits longer than any message takes that is on its way waits for a rank that computes, maybe on
+// this very processor: it sleeps then, since yielding again and again takes turns from that rank.
+constexpr auto kPatience = std::chrono::milliseconds(2);
+constexpr timespec kNap = {0, 50000};
 
 ggufx_status fail(ggufx_error *error, ggufx_status status, uint64_t index, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -198,14 +203,19 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
     const auto start = Clock::now(), end = start + std::chrono::milliseconds(timeout_ms);
     auto look = start + kLook, tell = start + std::chrono::seconds(1);
     const int n = static_cast<int>(flight.requests.size());
+    bool is_patient = false;
     for (uint64_t spins = 1;; spins++) {
         int all = 0;
         const int code = MPI_Testall(n, flight.requests.data(), &all, flight.statuses.data());
         if (code != MPI_SUCCESS) return lost(flight, code, error);
         if (all) return GGUFX_OK;
-        if (spins % kSpins) continue;
-        sched_yield();
+        if (!is_patient && spins % kSpins) continue;
+        if (is_patient)
+            nanosleep(&kNap, nullptr);
+        else
+            sched_yield();
         const auto now = Clock::now();
+        is_patient = now - start >= kPatience;
         if (now >= look) {
             if (is_aborted(error)) return GGUFX_E_IO;
             look = now + kLook;
