@@ -287,6 +287,7 @@ class Streams(tool.Case):
                          tensors=names, data=bytes(256)))
         for args in (["info", MODEL], ["info", wide], ["fit", MODEL], ["types"], ["cpu"],
                      ["fit", "--shape", "qwen3-4b", "--ram", "6G", "--bandwidth", "40"],
+                     ["fit", "--shape", "llama3.1-70b", "--ram", "16G", "--bandwidth", "40", "--nodes", "4", "--link", "100g"],
                      ["fit", "--shape", "llama3.1-405b", "--ram", "500G", "--kv", "all", "--ctx", "8192,4096"],
                      ["quantize", MODEL, "x", "Q4_0", "--allow-requantize", "--dry-run"]):
             for env, width in (({}, 80), ({"COLUMNS": "100"}, 100), ({"COLUMNS": "x"}, 80)):
