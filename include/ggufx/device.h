@@ -123,7 +123,7 @@ typedef struct ggufx_vulkan_options {
     void *physical_device;        /* VkPhysicalDevice */
     void *device;                 /* VkDevice with the feature timelineSemaphore */
     void *queue;                  /* VkQueue, of a family that computes */
-    uint32_t queue_family;
+    uint32_t queue_family;        /* of the queue */
     uint32_t reserved0;
     /* Called around each use of the queue, by the thread of the call, where others use it, too. Both or
      * neither; they must not call anything on the ggufx_device. */

@@ -46,9 +46,11 @@ struct Job {
     const kernels::Matvec *kernel;        // either this one
     const kernels::MatvecF32 *kernel_f32; // or this
     uint64_t mac_ps;
-    size_t column[kDotColumns]; // of the batch
-    Act act[kDotColumns];
-    ActF32 act_f32[kDotColumns];
+    uint16_t column[kDotColumns]; // of the batch
+    union {
+        Act act[kDotColumns];        // of kernel
+        ActF32 act_f32[kDotColumns]; // of kernel_f32
+    };
 
     uint64_t value_ps() const { return mac_ps * dots->n + (kernel ? 0 : kUnpackF32Ps); }
     void run(const Out &y, const Rows &w) const {
@@ -69,7 +71,7 @@ struct Job {
         float *const *y = dots->y;
         const size_t ld = dots->n > 1 ? static_cast<size_t>(y[1] - y[0]) : 0;
         if (evenly_spaced(ld)) return run({y[0] + first, ld}, slice(dots->w, first, count));
-        constexpr size_t n_part = 256;
+        constexpr size_t n_part = 128;
         float part[kDotColumns * n_part];
         for (size_t done = 0; done < count; done += n_part) {
             const size_t n = count - done < n_part ? count - done : n_part;
@@ -91,12 +93,16 @@ public:
     explicit Batch(const Call &call) : call_(call) {}
     bool empty() const { return n_jobs_ == 0; }
     size_t bytes() const { return bytes_; }
-    void clear() { n_jobs_ = n_columns_ = bytes_ = 0; }
+    void clear() {
+        n_jobs_ = bytes_ = 0;
+        n_columns_ = 0;
+    }
 
     // False when the list is full or its columns would take more than `limit` bytes.
     bool add(const Dots &dots, size_t limit) {
         if (n_jobs_ == kListed) return false;
-        const size_t n_columns = n_columns_, n_bytes = bytes_;
+        const uint16_t n_columns = n_columns_;
+        const size_t n_bytes = bytes_;
         Job &job = jobs_[n_jobs_];
         const Layer *layer = nullptr;
         const bool f32 = call_.f32(dots.type);
@@ -127,8 +133,8 @@ public:
     }
 
 private:
-    size_t column(const float *x, size_t k, const Form &form) {
-        for (size_t i = 0; i < n_columns_; i++) {
+    uint16_t column(const float *x, size_t k, const Form &form) {
+        for (uint16_t i = 0; i < n_columns_; i++) {
             const Column &c = columns_[i];
             if (c.x == x && c.k == k && c.form == form) return i;
         }
@@ -219,7 +225,8 @@ private:
     }
 
     const Call &call_;
-    size_t n_jobs_ = 0, n_columns_ = 0, bytes_ = 0;
+    size_t n_jobs_ = 0, bytes_ = 0;
+    uint16_t n_columns_ = 0;
     Job jobs_[kListed];
     Column columns_[kListed * kDotColumns];
 };
@@ -248,10 +255,9 @@ Dots part_of(const Dots &dots, size_t first, size_t n) {
 }
 
 // One matrix whose columns do not fit the usual memory together: as many at a time as do, and one
-// that does not by itself with more memory.
-Status multiply_parts(Call &call, const Dots &dots, size_t limit, const Memory &memory,
-                      Failure *failure) {
-    Batch batch(call);
+// that does not by itself with more memory. The batch is empty, before and after.
+Status multiply_parts(Call &call, Batch &batch, const Dots &dots, size_t limit,
+                      const Memory &memory, Failure *failure) {
     for (size_t c = 0; c < dots.n;) {
         size_t n = dots.n - c;
         Dots part = part_of(dots, c, n);
@@ -276,7 +282,7 @@ Status multiply_dots(Call &call, const Dots *list, size_t n_list, const Memory &
         if (batch.add(list[i], limit)) continue;
         Status status = run_batch(call, batch, memory, failure);
         if (status == Status::ok && !batch.add(list[i], limit)) {
-            status = multiply_parts(call, list[i], limit, memory, failure);
+            status = multiply_parts(call, batch, list[i], limit, memory, failure);
         }
         if (status != Status::ok) return status;
     }
