@@ -110,7 +110,7 @@ struct Table {
     int32_t (*list)(Facts *out, uint32_t capacity, uint32_t *n, Error *error);
     int32_t (*open)(void **device, uint32_t index, const OpenOptions *options, Facts *facts,
                     Error *error);
-    // The same with a device of the host, as a ggufx_*_handles of device.h; null: it adopts none.
+    // The same with a device of the host, as a ggufx_vulkan_options of device.h; null: it adopts none.
     int32_t (*adopt)(void **device, const void *handles, const OpenOptions *options, Facts *facts,
                      Error *error);
     void (*close)(void *device); // its queues are gone; frees the buffers that are left

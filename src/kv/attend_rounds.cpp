@@ -48,10 +48,8 @@ void set_visible(const AttendCall &call, const Track &track, size_t query, Row &
     row.sees = span_of(call, row.position);
 }
 
-} // namespace
-
 // Row `row` of a head's groups: queries of a set, those of each with the heads that share its keys.
-static void find_row(const AttendCall &call, size_t set, uint32_t kv_head, size_t row, Row &out) {
+void find_row(const AttendCall &call, size_t set, uint32_t kv_head, size_t row, Row &out) {
     const Config &c = call.state->config;
     const uint32_t ratio = call.ratio();
     out.query = set * call.n_queries + row / ratio;
@@ -60,8 +58,7 @@ static void find_row(const AttendCall &call, size_t set, uint32_t kv_head, size_
 }
 
 // Pieces of rows that are far apart: no processor sees the next ones coming.
-static void fetch_rows(const AttendCall &call, size_t set, uint32_t kv_head, size_t first,
-                       size_t end) {
+void fetch_rows(const AttendCall &call, size_t set, uint32_t kv_head, size_t first, size_t end) {
     const uint32_t n = call.state->config.head_dim_k, line = 64 / sizeof(float);
     Row row;
     for (; first < end; first++) {
@@ -69,6 +66,8 @@ static void fetch_rows(const AttendCall &call, size_t set, uint32_t kv_head, siz
         for (uint32_t i = 0; i < n; i += line) __builtin_prefetch(row.q + i);
     }
 }
+
+} // namespace
 
 void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLocal &local) {
     const Config &c = call.state->config;

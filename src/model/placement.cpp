@@ -50,14 +50,14 @@ Places places_of(const Program &program, const gguf::File &file) {
 
 void place(Program &program, const gguf::File &file, Placer &placer, uint32_t n_layers) {
     const Places places = places_of(program, file);
-    for (size_t t = 0; t < places.size(); t++) {
-        if (!goes_to_device(program, places[t], n_layers)) continue;
-        const matmul::RemoteRows rows = placer.place(file.tensor(t));
-        for (WeightInfo &info : program.weights) {
-            if (info.tensor != t) continue;
-            info.w.remote = rows;
-            info.w.remote.at += info.first * rows.stride;
-        }
+    Vector<matmul::RemoteRows> there(
+        places.size(), {}, HostAllocator<matmul::RemoteRows>(program.weights.get_allocator()));
+    for (WeightInfo &info : program.weights) {
+        if (!goes_to_device(program, places[info.tensor], n_layers)) continue;
+        matmul::RemoteRows &rows = there[info.tensor]; // several weights may be parts of a tensor
+        if (!rows.home) rows = placer.place(file.tensor(info.tensor));
+        info.w.remote = rows;
+        info.w.remote.at += info.first * rows.stride;
     }
 }
 

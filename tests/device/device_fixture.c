@@ -54,14 +54,6 @@ uint64_t launches_of(const ggufx_device *device) {
     return facts.n_launches;
 }
 
-uint32_t word_sum(const matrix *m) {
-    uint32_t sum = 0;
-    for (uint64_t r = 0; r < m->n_rows; r++)
-        for (uint64_t i = 0; i < m->row_bytes; i++)
-            sum += (uint32_t)m->data[r * m->stride + i] << 8 * (i % 4);
-    return sum;
-}
-
 void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
                          const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
                          uint32_t flags) {
@@ -87,4 +79,61 @@ void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
     free(x);
     free(want);
     free(got);
+}
+
+static ggufx_tensor *slice_of(const ggufx_tensor *w, uint32_t dim, uint64_t first, uint64_t n) {
+    ggufx_tensor *slice = NULL;
+    assert_int_equal(ggufx_tensor_slice(&slice, w, dim, first, n, NULL), GGUFX_OK);
+    return slice;
+}
+
+void assert_slices_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_device *device) {
+    static const struct {
+        uint32_t type, dim;
+        uint64_t first, n;
+    } slices[] = {{GGUFX_TYPE_MXFP4, 0, 32, 96}, {GGUFX_TYPE_MXFP4, 0, 96, 96},
+                  {GGUFX_TYPE_Q4_0, 0, 64, 32},  {GGUFX_TYPE_Q4_0, 1, 3, 17},
+                  {GGUFX_TYPE_F16, 0, 1, 191},   {GGUFX_TYPE_BF16, 1, 22, 1}};
+    for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++) {
+        matrix m = random_matrix(slices[i].type, 24, 192, 0);
+        ggufx_tensor *here = wrap_matrix(rt, &m), *there = upload(device, here);
+        ggufx_tensor *a = slice_of(here, slices[i].dim, slices[i].first, slices[i].n);
+        ggufx_tensor *b = slice_of(there, slices[i].dim, slices[i].first, slices[i].n);
+        ggufx_tensor_destroy(there); /* the slice keeps the memory */
+        assert_same_product(rt, device, b, a, 1, 0);
+        assert_same_product(rt, device, b, a, 3, GGUFX_MATMUL_F32);
+        assert_same_product(rt, device, b, a, 5, 0);
+        assert_same_product(rt, device, b, a, 5, GGUFX_MATMUL_BATCH_INVARIANT);
+        ggufx_tensor_destroy(b);
+        ggufx_tensor_destroy(a);
+        ggufx_tensor_destroy(here);
+        free_matrix(&m);
+    }
+}
+
+void assert_bytes_come_back(const ggufx_tensor *there, const matrix *m) {
+    const size_t n_bytes = (size_t)(m->n_rows * m->row_bytes);
+    uint8_t *bytes = malloc(n_bytes + 1);
+    assert_int_equal(ggufx_tensor_download(bytes, n_bytes, there, NULL), GGUFX_OK);
+    for (uint64_t r = 0; r < m->n_rows; r++)
+        assert_memory_equal(bytes + r * m->row_bytes, m->data + r * m->stride, m->row_bytes);
+    free(bytes);
+}
+
+static uint32_t word_sum(const matrix *m, uint64_t first, uint64_t n) {
+    uint32_t sum = 0;
+    for (uint64_t r = first; r < first + n; r++)
+        for (uint64_t i = 0; i < m->row_bytes; i++)
+            sum += (uint32_t)m->data[r * m->stride + i] << 8 * (i % 4);
+    return sum;
+}
+
+void assert_word_sums(const ggufx_tensor *there, const matrix *m, uint64_t first, uint64_t n) {
+    ggufx_tensor *slice = slice_of(there, 1, first, n);
+    uint32_t sum = 0;
+    assert_int_equal(ggufx_tensor_word_sum(&sum, there, NULL), GGUFX_OK);
+    assert_int_equal(sum, word_sum(m, 0, m->n_rows));
+    assert_int_equal(ggufx_tensor_word_sum(&sum, slice, NULL), GGUFX_OK);
+    assert_int_equal(sum, word_sum(m, first, n));
+    ggufx_tensor_destroy(slice);
 }

@@ -30,7 +30,14 @@ void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
 
 uint64_t launches_of(const ggufx_device *device);
 
-/* The sum of a matrix's words, rows filled up with zeros. */
-uint32_t word_sum(const matrix *m);
+/* Slices of rows and columns there, which may begin at odd bytes, have the bits of those here. */
+void assert_slices_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_device *device);
+
+/* The bytes of `there` are those of m. */
+void assert_bytes_come_back(const ggufx_tensor *there, const matrix *m);
+
+/* The sums of the words of `there`, and of n of its rows from `first` on, are those of m, rows filled
+ * up with zeros. */
+void assert_word_sums(const ggufx_tensor *there, const matrix *m, uint64_t first, uint64_t n);
 
 #endif

@@ -180,34 +180,10 @@ static void test_a_matrix_beyond_the_range_of_a_binding(void **state) {
     end(&h);
 }
 
-/* Slices begin anywhere, also at odd bytes. */
 static void test_slices_have_the_processors_bits(void **state) {
     (void)state;
-    static const struct {
-        uint32_t type, dim;
-        uint64_t first, n;
-    } slices[] = {{GGUFX_TYPE_MXFP4, 0, 32, 96}, {GGUFX_TYPE_MXFP4, 0, 96, 96},
-                  {GGUFX_TYPE_Q4_0, 0, 64, 32},  {GGUFX_TYPE_Q4_0, 1, 3, 17},
-                  {GGUFX_TYPE_F16, 0, 1, 191},   {GGUFX_TYPE_BF16, 1, 22, 1}};
     host h = begin(0);
-    for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++) {
-        matrix m = random_matrix(slices[i].type, 24, 192, 0);
-        ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
-        ggufx_tensor *a = NULL, *b = NULL;
-        assert_int_equal(
-            ggufx_tensor_slice(&a, here, slices[i].dim, slices[i].first, slices[i].n, NULL),
-            GGUFX_OK);
-        assert_int_equal(
-            ggufx_tensor_slice(&b, there, slices[i].dim, slices[i].first, slices[i].n, NULL),
-            GGUFX_OK);
-        ggufx_tensor_destroy(there); /* the slice keeps the memory */
-        assert_same_product(h.rt, h.device, b, a, 1, 0);
-        assert_same_product(h.rt, h.device, b, a, 5, GGUFX_MATMUL_BATCH_INVARIANT);
-        ggufx_tensor_destroy(b);
-        ggufx_tensor_destroy(a);
-        ggufx_tensor_destroy(here);
-        free_matrix(&m);
-    }
+    assert_slices_have_the_bits_of_here(h.rt, h.device);
     end(&h);
 }
 
@@ -216,10 +192,7 @@ static void test_bytes_come_back(void **state) {
     host h = begin(0);
     matrix m = random_matrix(GGUFX_TYPE_Q6_K, 301, 2048, 0);
     ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
-    uint8_t *bytes = malloc((size_t)m.n_bytes);
-    assert_int_equal(ggufx_tensor_download(bytes, (size_t)m.n_bytes, there, NULL), GGUFX_OK);
-    assert_memory_equal(bytes, m.data, m.n_bytes);
-    free(bytes);
+    assert_bytes_come_back(there, &m);
     ggufx_tensor_destroy(there);
     ggufx_tensor_destroy(here);
     free_matrix(&m);
@@ -232,17 +205,8 @@ static void test_words_are_added_up_there(void **state) {
     host h = begin(0);
     for (size_t t = 0; t < 3; t++) {
         matrix m = random_matrix(types[t], 3001, 1024, 0);
-        ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here), *slice = NULL;
-        uint32_t sum = 0;
-        assert_int_equal(ggufx_tensor_word_sum(&sum, there, NULL), GGUFX_OK);
-        assert_int_equal(sum, word_sum(&m));
-        assert_int_equal(ggufx_tensor_slice(&slice, there, 1, 2999, 1, NULL), GGUFX_OK);
-        matrix part = m;
-        part.data += 2999 * m.stride;
-        part.n_rows = 1;
-        assert_int_equal(ggufx_tensor_word_sum(&sum, slice, NULL), GGUFX_OK);
-        assert_int_equal(sum, word_sum(&part));
-        ggufx_tensor_destroy(slice);
+        ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
+        assert_word_sums(there, &m, 2999, 1);
         ggufx_tensor_destroy(there);
         ggufx_tensor_destroy(here);
         free_matrix(&m);

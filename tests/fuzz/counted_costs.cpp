@@ -1,6 +1,7 @@
 // What each reader of foreign bytes does at once and at four times the size of the shapes that are
 // worst for it: at most 4.6 times the work, counted in comparisons (and the factor log n where names
-// are sorted). Every case is taken or refused the same at both sizes. usage: counted-costs [CASE]
+// are sorted). Every case is taken or refused the same at both sizes. Long, as it is one table of cases
+// and what makes them. usage: counted-costs [CASE]
 // SPDX-License-Identifier: MIT
 #include "../unit/made_vocab.hpp"
 #include "convert/safetensors.hpp"

@@ -1,7 +1,7 @@
 // ggufx_estimate of one rank against that rank: bytes that its allocator gives, messages of a token
 // and what comes with them. Ranks are threads. argv[1]: a model.
 // SPDX-License-Identifier: MIT
-#include "rank.hpp"
+#include "rank_checks.hpp"
 
 extern "C" {
 #include "fault.h"
@@ -11,24 +11,11 @@ extern "C" {
 #include <string.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 
 namespace {
 
-std::atomic<int> g_checks, g_failed; // of all ranks
 std::string g_model;
-
-#define CHECK(condition, ...)                                                                      \
-    do {                                                                                           \
-        g_checks++;                                                                                \
-        if (!(condition)) {                                                                        \
-            g_failed++;                                                                            \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-        }                                                                                          \
-    } while (0)
 #define OK(call)                                                                                   \
     do {                                                                                           \
         const ggufx_status ok_status = (call);                                                     \

@@ -2,7 +2,7 @@
 // files, versions, options, tokens; a rank that is lost, cancelled or without memory. Ranks are
 // threads. argv[1]: a model.
 // SPDX-License-Identifier: MIT
-#include "rank.hpp"
+#include "rank_checks.hpp"
 
 extern "C" {
 #include "temporary.h"
@@ -19,19 +19,7 @@ extern "C" {
 
 namespace {
 
-std::atomic<int> g_checks, g_failed; // of all ranks
 std::string g_model;
-
-#define CHECK(condition, ...)                                                                      \
-    do {                                                                                           \
-        g_checks++;                                                                                \
-        if (!(condition)) {                                                                        \
-            g_failed++;                                                                            \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                        \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fputc('\n', stderr);                                                                   \
-        }                                                                                          \
-    } while (0)
 
 constexpr uint32_t kRanks = 3;
 constexpr size_t kTokens = 12;

@@ -22,8 +22,8 @@ uint32_t own_speed(const ggufx_runtime *rt, const ColdBuffer &buffer) {
     const unsigned threads = runtime_facts(rt).threads;
     double seconds = 0, n_bytes = 0;
     while (seconds < kSeconds) {
-        seconds += seconds_of(
-            [&] { (void)read_gbps(rt, buffer.data(), buffer.size(), threads, kVariant); });
+        const double gbps = read_gbps(rt, buffer.data(), buffer.size(), threads, kVariant);
+        seconds += kBytes / (gbps * 1e9);
         n_bytes += kBytes;
     }
     return static_cast<uint32_t>(std::clamp(n_bytes / seconds / 1e6, 1.0, double{kMostSpeed}));

@@ -3,19 +3,9 @@
 
 #include <dlfcn.h>
 #include <mutex>
-#include <stdarg.h>
 #include <stdio.h>
 
 namespace ggufx::cuda {
-
-void fail(ggufx_status status, int result, const char *format, ...) {
-    Fault fault = {status, result, {}};
-    va_list args;
-    va_start(args, format);
-    vsnprintf(fault.text, sizeof fault.text, format, args);
-    va_end(args);
-    throw fault;
-}
 
 namespace {
 

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "device/plugin.hpp"
+#include "plugins/entries.hpp"
 
-#include <ggufx/base.h>
 #include <stddef.h>
 
 namespace ggufx::cuda {
@@ -86,14 +85,8 @@ struct Driver {
     static const Driver &get();
 };
 
-// A failed entry of the table: a status of the library, the driver's number, a sentence.
-struct Fault {
-    ggufx_status status;
-    int result;
-    char text[sizeof plugin::Error::text];
-};
-[[noreturn]] void fail(ggufx_status status, int result, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+using plugin::fail;
+using plugin::Fault;
 // Throws a Fault unless the result is kSuccess.
 void check(int result, const char *what);
 

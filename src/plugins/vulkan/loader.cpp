@@ -3,20 +3,10 @@
 
 #include <dlfcn.h>
 #include <mutex>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 namespace ggufx::vulkan {
-
-void fail(ggufx_status status, VkResult result, const char *format, ...) {
-    Fault fault = {status, result, {}};
-    va_list args;
-    va_start(args, format);
-    vsnprintf(fault.text, sizeof fault.text, format, args);
-    va_end(args);
-    throw fault;
-}
 
 namespace {
 

@@ -2,22 +2,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "device/plugin.hpp"
+#include "plugins/entries.hpp"
 
 #define VK_NO_PROTOTYPES
-#include <ggufx/base.h>
 #include <vulkan/vulkan_core.h>
 
 namespace ggufx::vulkan {
 
-// A failed entry of the table: a status of the library, what Vulkan said, a sentence.
-struct Fault {
-    ggufx_status status;
-    VkResult result;
-    char text[sizeof plugin::Error::text];
-};
-[[noreturn]] void fail(ggufx_status status, VkResult result, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+using plugin::fail;
+using plugin::Fault;
 // Throws a Fault unless the result is VK_SUCCESS.
 void check(VkResult result, const char *what);
 
