@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kSerialNs = 50000;  // below: in the caller's thread
 constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
 constexpr size_t kSlicesGroups = 4;    // groups per worker from which on no part waits for others
+constexpr size_t kWholeGroups = 8;     // of a task from its queries to its sums: they share pages
 
 } // namespace
 
@@ -213,6 +214,61 @@ Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_
     return status == Status::ok ? runner.run(b.n, Batch::finish, &b) : status;
 }
 
+// Groups whose tasks take them from their queries to their sums: nothing goes from one worker to
+// another, and no worker waits for others but at the end of a round.
+struct Whole {
+    const AttendCall *call;
+    const AttendSpace *space;
+    size_t first, end; // groups of a round
+    size_t share;      // of a task, and of a worker in the memory
+    size_t n_chunks;
+
+    static void task(void *ctx, uint32_t index, uint32_t worker) {
+        const Whole &w = *static_cast<const Whole *>(ctx);
+        const size_t first = w.first + index * w.share, left = w.end - first;
+        const size_t n = left < w.share ? left : w.share;
+        Group *groups = w.space->groups + worker * w.share;
+        RowSums *sums = w.space->parts + worker * w.share;
+        AttendLocal &local = w.space->locals[worker];
+        for (size_t g = 0; g < n; g++) prepare_group(*w.call, first + g, groups[g], local);
+        for (size_t c = 0; c < w.n_chunks; c++) {
+            attend_chunk(*w.call, groups, n, c, sums, local);
+            for (size_t g = 0; g < n; g++) merge_chunk(*w.call, groups[g], sums[g]);
+        }
+        for (size_t g = 0; g < n; g++) finish_group(*w.call, groups[g], local);
+    }
+};
+
+// Groups of a task that goes all the way; 0: they are too few, or one would take too long.
+size_t whole_share(const AttendCall &call, const AttendShape &shape, const Runner &runner,
+                   uint64_t group_ns) {
+    const uint32_t workers = runner.host.max_workers();
+    const size_t n = call.n_groups(), slices = size_t(workers) * 2;
+    if (runner.serial || workers == 1 || call.layer->v_in_k || n < workers * kSlicesGroups)
+        return 0;
+    const size_t even = (n + slices - 1) / slices, fit = shape.n_groups / workers;
+    const size_t share = even < fit ? even : fit;
+    const uint64_t by_poll = kRoundNs / group_ns;
+    if (by_poll < share && by_poll < kWholeGroups) return 0;
+    return share < by_poll ? share : static_cast<size_t>(by_poll);
+}
+
+Status run_whole(Whole w, const Runner &runner, uint64_t group_ns) {
+    const uint32_t workers = runner.host.max_workers();
+    const size_t n_groups = w.end, turns = at_least_one(kRoundNs / (group_ns * w.share));
+    const size_t step = turns * workers * w.share;
+    const uint64_t total = uint64_t(w.n_chunks) * n_groups;
+    Status status = Status::ok;
+    for (w.first = 0; status == Status::ok && w.first < n_groups; w.first = w.end) {
+        if (w.call->options.progress.cancelled(w.first * w.n_chunks, total))
+            return set_failure(runner.failure, Status::cancelled, {},
+                               "the progress callback cancelled the attention");
+        w.end = n_groups - w.first < step ? n_groups : w.first + step;
+        status = runner.run((w.end - w.first + w.share - 1) / w.share, Whole::task, &w);
+    }
+    return status;
+}
+
 // The most chunks any sequence of the call has.
 size_t count_chunks(const AttendCall &call) {
     size_t most = 0;
@@ -252,9 +308,13 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
                               ? chunk_ns * (tokens + kPageTokens) / (kChunkTokens)
                               : chunk_ns;
     const Runner runner = {*call.state->host, total <= kSerialNs / full, failure};
+    const uint64_t group_ns = chunk_ns * at_least_one(n_chunks);
+    if (const size_t share = whole_share(call, shape, runner, group_ns))
+        return run_whole({&call, &space, 0, n_groups, share, n_chunks}, runner, group_ns);
     // slow kernels: fewer groups, so that a round stays short
     const uint64_t by_poll = kRoundNs / chunk_ns;
-    const size_t most = at_least_one(by_poll < shape.n_groups ? by_poll : shape.n_groups);
+    const size_t fit = shape.n_groups < kMostGroups ? shape.n_groups : kMostGroups;
+    const size_t most = at_least_one(by_poll < fit ? by_poll : fit);
     for (size_t first = 0; first < n_groups; first += most) {
         Batch batch = {&call, &space, first,    n_groups - first < most ? n_groups - first : most,
                        0,     0,      chunk_ns, 1};

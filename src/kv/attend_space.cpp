@@ -5,11 +5,15 @@
 
 #include "base/checked.hpp"
 
+#include <algorithm>
+
 namespace ggufx::kv {
 
 namespace {
 
-constexpr uint64_t kGroupsBytes = 1 << 20; // about; groups and parts are as many as fit
+// About; groups and parts are as many as fit, and enough for all workers.
+constexpr uint64_t kGroupsBytes = 1 << 20, kWorkerBytes = 1 << 18;
+constexpr uint64_t kWorkerGroups = kMostGroups / 2;
 constexpr uint32_t kScoreFloats = kMostGroups * kRows * kernels::kKvTokens; // of a worker
 
 uint64_t lines(uint64_t bytes) {
@@ -81,8 +85,10 @@ AttendShape::AttendShape(const Config &config, uint32_t n_workers) {
     const uint64_t ready = config.v_in_k ? 0 : ready_of(config);
     const uint64_t local =
         lines(sizeof(AttendLocal)) + query + vector + values + ready + kScoreFloats * sizeof(float);
-    const uint64_t fit = kGroupsBytes / (group + part);
-    n_groups = n_parts = static_cast<uint32_t>(fit < 1 ? 1 : fit > kMostGroups ? kMostGroups : fit);
+    const uint64_t wanted = std::max<uint64_t>(kMostGroups, kWorkerGroups * n_workers);
+    const uint64_t budget = std::max(kGroupsBytes, kWorkerBytes * n_workers);
+    const uint64_t fit = std::max<uint64_t>(1, budget / (group + part));
+    n_groups = n_parts = static_cast<uint32_t>(std::min(fit, wanted));
     n_locals = n_workers;
     sums_bytes = static_cast<size_t>(sums);
     vector_bytes = static_cast<size_t>(vector);
