@@ -2,23 +2,30 @@
 """Hundreds of faults in one build: how many of them does a test notice?
 
 usage: tests/faults/mutations.py make FOLDER [COUNT [SEED]]
-       tests/faults/mutations.py run FOLDER [FIRST [LAST]]
+       tests/faults/mutations.py run FOLDER [JOBS [NUMBER...]]
        tests/faults/mutations.py table FOLDER
 
-`make` copies what is committed to FOLDER/tree, writes COUNT faults of ten kinds (200) into places of the
-library that SEED chooses, each behind a number, and builds it once; what does not compile is left out. `run`
-sets GGUFX_FAULT to one number after another. A first run with none notes which test comes by which fault; only
-those are tried then, short ones first, up to the first that fails, crashes or does not end. It goes on where
-FOLDER/results.txt ends. `table` counts by kind and lists the survivors.
+`make` copies what is committed to FOLDER/tree, writes COUNT faults of ten kinds (208) into places of the
+library that SEED chooses, each behind a number, and builds it once; what does not compile is left out. A place
+is chosen by what stands there, not by where it stands: a change of another line leaves it. Called again, it
+takes over what has been committed since, tests for survivors for one. `run` sets GGUFX_FAULT to one number after
+another, JOBS (2) at a time. A first run with none notes which test comes by which fault; only those are tried
+then, short ones first, up to the first that fails, crashes or does not end. It goes on where FOLDER/results.txt
+ends; NUMBERs are tried anew. `table` counts by kind and lists the survivors, those with a reason in
+`equivalent.txt` apart.
 SPDX-License-Identifier: MIT
 """
+import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
-import random
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -26,8 +33,9 @@ PARTS = ("abi", "base", "chat", "gguf", "grammar", "job", "kv", "matmul", "model
          "kernels/scalar")
 LEFT_OUT = ("win32", "unload", "without_")
 WIDE = "src/base/"  # whose headers are in every file, which would all be built anew
-SUITES = {"unit", "checkasm", "golden", "fuzz"}
+SUITES = {"unit", "oracles", "checkasm", "golden", "fuzz", "grammar", "cli"}
 SLOWEST = 60  # seconds of a test without a fault; longer ones are not tried
+OPTIONS = ["-D%s=disabled" % name for name in ("bindings", "benchmarks", "vulkan", "cuda")]
 
 HEADER = """#pragma once
 #if defined(__cplusplus)
@@ -37,7 +45,7 @@ namespace ggufx_fault {
 struct State {
     int number = 0;
     const char *trace = nullptr;
-    unsigned char seen[4096] = {};
+    unsigned char seen[1024] = {};
     State() {
         if (const char *text = std::getenv("GGUFX_FAULT")) number = std::atoi(text);
         trace = std::getenv("GGUFX_FAULT_TRACE");
@@ -45,7 +53,7 @@ struct State {
     ~State() {
         std::FILE *f = trace ? std::fopen(trace, "a") : nullptr;
         if (!f) return;
-        for (int i = 0; i < 4096; i++) if (seen[i]) std::fprintf(f, "%d\\n", i);
+        for (int i = 0; i < 1024; i++) if (seen[i]) std::fprintf(f, "%d\\n", i);
         std::fclose(f);
     }
 };
@@ -170,17 +178,27 @@ def all_candidates(tree):
     return out
 
 
-def choose(candidates, count, seed, refused):
-    """The same number of each kind, one to a line, spread over files."""
-    dice = random.Random(seed)
+def in_order_of(seed, tree, candidates):
+    """By a hash of what stands there, so that the choice stays where other lines change."""
+    texts, times, keyed = {}, {}, []
+    for c in candidates:
+        lines = texts.setdefault(c[1], (tree / c[1]).read_text().split("\n"))
+        what = (c[0], c[1], lines[c[2]].strip(), c[3] - len(lines[c[2]]) + len(lines[c[2]].lstrip()))
+        times[what] = times.get(what, 0) + 1
+        keyed.append((hashlib.sha256(repr((seed, times[what], *what)).encode()).digest(), c))
+    return [c for _, c in sorted(keyed, reverse=True)]
+
+
+def choose(candidates, count, refused):
+    """The same number of each kind, one to a line, spread over files; None stands for what does not compile."""
     by_kind = {}
     for c in candidates:
         by_kind.setdefault(c[0], []).append(c)
     chosen, lines, per_file = [], set(), {}
-    for kind in sorted(by_kind):
-        dice.shuffle(by_kind[kind])
-    while len(lines) < count and any(by_kind.values()):
+    while sum(c is not None for c in chosen) < count and any(by_kind.values()):
         for kind in sorted(by_kind):
+            if sum(c is not None for c in chosen) == count:
+                break
             while by_kind[kind]:
                 c = by_kind[kind].pop()
                 if (c[1], c[2]) in lines or per_file.get(c[1], 0) >= 4:
@@ -215,23 +233,36 @@ def write(tree, chosen):
             (tree / file).write_text(text)
 
 
-def make(folder, count=200, seed=27):
-    tree, build = folder / "tree", folder / "build"
+def build_library(build):
+    return subprocess.run(["ninja", "-k", "0", "-C", build, "src/libggufx_core.a"], capture_output=True, text=True)
+
+
+def make(folder, count=208, seed=27):
+    tree, build = folder / "tree", folder / "tree" / "build" # within, as elsewhere: ccache knows it then
     folder.mkdir(parents=True, exist_ok=True)
     if not tree.exists():
         subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
-    subprocess.run(["git", "-C", tree, "checkout", "-q", "."], check=True)
+    subprocess.run(["git", "-C", tree, "fetch", "-q", ROOT, "HEAD"], check=True)
+    told = subprocess.run(["git", "-C", tree, "diff", "--name-only", "HEAD", "FETCH_HEAD", "--", "src", "include"],
+                          capture_output=True, text=True, check=True)
+    if not told.stdout and (folder / "faults.json").exists():
+        subprocess.run(["git", "-C", tree, "reset", "-q", "--soft", "FETCH_HEAD"], check=True)
+        subprocess.run(["git", "-C", tree, "checkout", "-q", "HEAD", "--", "tests", "meson.build"], check=True)
+        finish(folder, build)
+        return
+    subprocess.run(["git", "-C", tree, "reset", "-q", "--hard", "FETCH_HEAD"], check=True)
     (tree / "src" / "ggufx_fault.hpp").write_text(HEADER)
     if not build.exists():
-        subprocess.run(["meson", "setup", "-Dbindings=disabled", "-Dcli=disabled", build, tree], check=True)
+        compilers = {"CC": "ccache cc", "CXX": "ccache c++"} if shutil.which("ccache") else {}
+        subprocess.run(["meson", "setup", *OPTIONS, build, tree], check=True, env={**compilers, **os.environ})
     for name in ("results.txt", "trace.json"):
         (folder / name).unlink(missing_ok=True)
-    candidates, refused = all_candidates(tree), set()
+    candidates, refused = in_order_of(seed, tree, all_candidates(tree)), set()
     print("%d places" % len(candidates))
     while True:
-        chosen = choose(candidates, count, seed, refused)
+        chosen = choose(candidates, count, refused)
         write(tree, chosen)
-        built = subprocess.run(["ninja", "-k", "0", "-C", build, "src/libggufx_core.a"], capture_output=True, text=True)
+        built = build_library(build)
         if built.returncode == 0:
             break
         wrong = {(m[0], int(m[1]) - 1) for m in re.findall(
@@ -242,99 +273,142 @@ def make(folder, count=200, seed=27):
             sys.exit(built.stdout[-6000:])
         refused |= hit
         print("%d do not compile" % len(hit), flush=True)
-    (folder / "faults.json").write_text(json.dumps([c and {"kind": c[0], "file": c[1], "line": c[2] + 1, "text": c[5]}
+    (folder / "faults.json").write_text(json.dumps([c and {"kind": c[0], "file": c[1], "line": c[2] + 1, "text": c[5],
+                                                           "source": original(tree, c[1]).split("\n")[c[2]].strip()}
                                                     for c in chosen], indent=1))
+    finish(folder, build)
+
+
+def finish(folder, build):
     # A program whose oracle is not installed, or that does not build, is a test that fails without a fault.
-    subprocess.run(["ninja", "-k", "0", "-C", build, *test_programs(build)], stdout=subprocess.DEVNULL)
-    print("%d faults in %s" % (sum(c is not None for c in chosen), build))
+    built = subprocess.run(["ninja", "-k", "0", "-C", build, "all", "meson-test-prereq"], capture_output=True, text=True)
+    if built.returncode:
+        print(built.stdout[-2000:])
+    faults = json.loads((folder / "faults.json").read_text())
+    print("%d faults in %s" % (sum(f is not None for f in faults), build))
 
 
 def tests_of(build):
     told = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=True)
-    return [t for t in json.loads(told.stdout) if SUITES & {s.split(":")[-1] for s in t["suite"]}]
+    return [t for t in json.loads(told.stdout)
+            if SUITES & {s.split(":")[-1] for s in t["suite"]} and t.get("is_parallel", True)]
 
 
-def test_programs(build):
-    words = {os.path.relpath(t["cmd"][0], build) for t in tests_of(build)}
-    return sorted(word for word in words if not word.startswith(".."))
-
-
-def run_test(test, number, timeout, trace=None):
+def run_test(build, test, number, timeout, trace=None):
     """(seconds, whether it noticed something)"""
-    env = {**os.environ, **test["env"], "GGUFX_FAULT": str(number), "GGUFX_TEST_STEP": "4"}
-    if trace:
-        env["GGUFX_FAULT_TRACE"] = str(trace)
-    started = time.monotonic()
-    process = subprocess.Popen(test["cmd"], env=env, cwd=test.get("workdir") or None, start_new_session=True,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-    try:
-        code = process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
+    with tempfile.TemporaryDirectory(prefix="fault") as own:
+        env = {**os.environ, **test["env"], "GGUFX_FAULT": str(number), "GGUFX_TEST_STEP": "4", "TMPDIR": own}
+        if trace:
+            env["GGUFX_FAULT_TRACE"] = str(trace)
+        started = time.monotonic()
+        process = subprocess.Popen(test["cmd"], env=env, cwd=test.get("workdir") or build, start_new_session=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            code = 124
+        seconds = time.monotonic() - started
+        try:
+            os.killpg(process.pid, 9) # and what it began
+        except ProcessLookupError:
+            pass
         process.wait()
-        code = 124
-    return time.monotonic() - started, code not in (0, 77)
+        return seconds, code not in (0, 77)
 
 
-def trace(folder, tests):
+def trace(folder, build, tests, jobs):
     """Which test comes by which faults, and how long it takes."""
-    path = folder / "trace.json"
+    path, lock = folder / "trace.json", threading.Lock()
     known = json.loads(path.read_text()) if path.exists() else {}
-    for test in tests:
-        if test["name"] in known:
-            continue
-        seen = folder / "seen.txt"
-        seen.unlink(missing_ok=True)
-        seconds, noticed = run_test(test, 0, SLOWEST, seen)
-        points = sorted({int(n) for n in seen.read_text().split()}) if seen.exists() else []
-        known[test["name"]] = {"seconds": seconds, "fails": noticed, "points": points}
-        path.write_text(json.dumps(known))
-    failing = [name for name, t in known.items() if t["fails"]]
-    print("%d tests, without a fault %d fail or take too long: %s" % (len(known), len(failing), ", ".join(failing)))
+
+    def one(test):
+        program = pathlib.Path(test["cmd"][0])
+        stamp = program.stat().st_mtime if program.exists() and build in program.parents else 0
+        if known.get(test["name"], {}).get("stamp") == stamp:
+            return
+        with tempfile.NamedTemporaryFile() as seen:
+            seconds, noticed = run_test(build, test, 0, SLOWEST, seen.name)
+            points = sorted({int(n) for n in pathlib.Path(seen.name).read_text().split()})
+        with lock:
+            known[test["name"]] = {"seconds": seconds, "fails": noticed, "points": points, "stamp": stamp}
+            path.write_text(json.dumps(known))
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, tests))
+    failing = [t["name"] for t in tests if known[t["name"]]["fails"]]
+    print("%d tests, without a fault %d fail or take too long: %s" % (len(tests), len(failing), ", ".join(failing)))
     return known
 
 
-def run(folder, first=1, last=10 ** 9):
+def read_results(folder):
+    """The last word of each number: which test noticed it, `survived` or `unreached`."""
+    path = folder / "results.txt"
+    return {int(n): test for n, test, *_ in map(str.split, path.read_text().splitlines())} if path.exists() else {}
+
+
+def run(folder, jobs=2, *again):
     faults = json.loads((folder / "faults.json").read_text())
-    tests = tests_of(folder / "build")
-    known = trace(folder, tests)
-    results = folder / "results.txt"
-    done = {int(line.split()[0]) for line in results.read_text().splitlines()} if results.exists() else set()
-    for number in range(max(1, first), min(last, len(faults)) + 1):
-        if number in done or not faults[number - 1]:
-            continue
+    build = folder / "tree" / "build"
+    tests = tests_of(build)
+    known = trace(folder, build, tests, jobs)
+    done, lock = read_results(folder), threading.Lock()
+    started = time.monotonic()
+
+    def one(number):
         by = sorted((t for t in tests if not known[t["name"]]["fails"] and number in known[t["name"]]["points"]),
                     key=lambda t: known[t["name"]]["seconds"])
-        caught = "survived" if by else "unreached"
+        caught, begun = "survived" if by else "unreached", time.monotonic()
         for test in by:
-            _, noticed = run_test(test, number, 20 + 10 * known[test["name"]]["seconds"])
-            if noticed:
+            timeout = 20 + 10 * known[test["name"]]["seconds"]
+            # A test that fails without the fault as well has noticed the machine.
+            if run_test(build, test, number, timeout)[1] and not run_test(build, test, 0, timeout)[1]:
                 caught = test["name"].replace(" ", "_")
                 break
-        with results.open("a") as out:
-            out.write("%d %s\n" % (number, caught))
-        print(number, caught, faults[number - 1]["file"], faults[number - 1]["line"], flush=True)
+        with lock, (folder / "results.txt").open("a") as out:
+            out.write("%d %s %.1f\n" % (number, caught, time.monotonic() - begun))
+            print(number, caught, faults[number - 1]["file"], faults[number - 1]["line"], flush=True)
+
+    numbers = again or [n for n in range(1, len(faults) + 1) if n not in done and faults[n - 1]]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, numbers))
+    print("%.0f s" % (time.monotonic() - started))
     table(folder)
 
 
+def reasons():
+    """Faults that change nothing that a caller could see: file, kind, line of the source, and why."""
+    path, out = pathlib.Path(__file__).with_name("equivalent.txt"), {}
+    if not path.exists():
+        return out
+    for block in path.read_text().split("\n\n"):
+        lines = [line for line in block.split("\n") if line and not line.startswith("#")]
+        if lines:
+            file, kind = lines[0].split(": ", 1)
+            out[(file, kind, lines[1].strip())] = " ".join(line.strip() for line in lines[2:])
+    return out
+
+
 def table(folder):
-    faults = json.loads((folder / "faults.json").read_text())
-    results = dict(line.split() for line in (folder / "results.txt").read_text().splitlines())
-    rows = {}
+    faults, results = json.loads((folder / "faults.json").read_text()), read_results(folder)
+    known, rows, left = reasons(), {}, []
     for number, fault in enumerate(faults, 1):
-        what = results.get(str(number))
-        if what and fault:
-            row = rows.setdefault(fault["kind"], [0, 0])
-            row[0] += 1
-            row[1] += what not in ("survived", "unreached")
-    for kind, (tried, caught) in sorted(rows.items()):
-        print("| %s | %d | %d |" % (kind, tried, caught))
-    tried, caught = (sum(row[k] for row in rows.values()) for k in (0, 1))
-    print("| all | %d | %d |" % (tried, caught))
-    for number, fault in enumerate(faults, 1):
-        if fault and results.get(str(number)) in ("survived", "unreached"):
-            print("%d %s: %s:%d: %s: %s" % (number, results[str(number)], fault["file"], fault["line"], fault["kind"],
-                                            fault["text"]))
+        what = results.get(number)
+        if not what or not fault:
+            continue
+        row = rows.setdefault(fault["kind"], [0, 0, 0, 0])
+        caught = what not in ("survived", "unreached")
+        reason = not caught and known.get((fault["file"], fault["kind"], fault["source"]))
+        row[0] += 1
+        row[1 if caught else 3 if reason else 2] += 1
+        if not caught and not reason:
+            left.append("%d %s: %s:%d: %s: %s" % (number, what, fault["file"], fault["line"], fault["kind"], fault["text"]))
+    print("| kind | faults | caught | left | change nothing |\n|---|---|---|---|---|")
+    rows = {**dict(sorted(rows.items())), "all": [sum(row[k] for row in rows.values()) for k in range(4)]}
+    for kind, row in rows.items():
+        print("| %s | %d | %d | %d | %d |" % (kind, *row))
+    tried = rows["all"][0] - rows["all"][3]
+    print("%.1f %% of %d that change something are caught" % (100 * rows["all"][1] / tried if tried else 0, tried))
+    print("\n".join(left))
 
 
 def main():
