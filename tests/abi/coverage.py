@@ -1,5 +1,6 @@
-"""Every public function is called by exercise.c, which runs under a failing allocator at each
-allocation and under a cancelling callback at each poll.
+"""Every public function is called by exercise.c, which runs under a failing allocator at each allocation, a
+cancelling callback at each poll, an executor and callbacks of the host that fail at each turn (surroundings.c), and
+under failing system calls (calls.py).
 
 usage: coverage.py SYMBOLS.TXT EXERCISE.C...
 SPDX-License-Identifier: MIT

@@ -78,6 +78,15 @@ void exercise_fill(float *x, size_t n);
         }                                                                                          \
     } while (0)
 
+/* Every callback with a result asks this first: not GGUFX_OK, and it fails with that. NULL: they do
+ * their work. For one thread. */
+extern ggufx_status (*exercise_called)(void);
+#define CALLED()                                                                                   \
+    do {                                                                                           \
+        const ggufx_status called = exercise_called ? exercise_called() : GGUFX_OK;                \
+        if (called != GGUFX_OK) return called;                                                     \
+    } while (0)
+
 /* Wrong results are no status: say so and exit with 1. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \

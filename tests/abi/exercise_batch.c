@@ -17,6 +17,7 @@ typedef struct snapshot {
 } snapshot;
 
 static ggufx_status write_piece(void *user, const void *data, size_t n) {
+    CALLED();
     snapshot *s = user;
     MUST(n <= kMostSnapshot - s->n);
     memcpy(s->bytes + s->n, data, n);
@@ -25,6 +26,7 @@ static ggufx_status write_piece(void *user, const void *data, size_t n) {
 }
 
 static ggufx_status read_piece(void *user, void *data, size_t n) {
+    CALLED();
     snapshot *s = user;
     if (n > s->n - s->at) return GGUFX_E_TRUNCATED;
     memcpy(data, s->bytes + s->at, n);

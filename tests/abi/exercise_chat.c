@@ -7,6 +7,7 @@
 #include <string.h>
 
 static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, size_t length) {
+    CALLED();
     exercise *e = user;
     exercise_mix(e, &kind, 1, 4);
     exercise_mix(e, &call, 1, 8);

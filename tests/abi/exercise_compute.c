@@ -221,6 +221,7 @@ typedef struct logits_file {
 } logits_file;
 
 static ggufx_status put_logits(void *user, const void *data, size_t n) {
+    CALLED();
     logits_file *file = user;
     MUST(n <= sizeof file->bytes - file->n);
     memcpy(file->bytes + file->n, data, n);
@@ -229,6 +230,7 @@ static ggufx_status put_logits(void *user, const void *data, size_t n) {
 }
 
 static ggufx_status get_logits(void *user, void *data, size_t n) {
+    CALLED();
     logits_file *file = user;
     if (n > file->n - file->at) return GGUFX_E_TRUNCATED;
     memcpy(data, file->bytes + file->at, n);
@@ -237,6 +239,7 @@ static ggufx_status get_logits(void *user, void *data, size_t n) {
 }
 
 static int32_t keep_row(void *user, const ggufx_measure_row *rows, size_t n) {
+    CALLED();
     *(ggufx_measure_row *)user = rows[n - 1];
     return 0;
 }
@@ -285,6 +288,7 @@ static int32_t on_chunk(void *user, const ggufx_perplexity_facts *running) {
 
 static int32_t on_attention(void *user, uint32_t layer, uint64_t first, size_t n, const float *q,
                             const float *k, const float *v, const float *out) {
+    CALLED();
     exercise *e = user;
     (void)first, (void)n, (void)q, (void)k, (void)v;
     MUST(out[0] == out[0]);
@@ -292,6 +296,7 @@ static int32_t on_attention(void *user, uint32_t layer, uint64_t first, size_t n
 }
 
 static int32_t on_candidates(void *user, ggufx_candidate *candidates, size_t n) {
+    CALLED();
     MUST(n > 0);
     candidates[0].logit = 1.0f;
     return user ? 0 : 1;

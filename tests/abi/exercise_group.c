@@ -9,6 +9,7 @@
 
 static ggufx_status on_allgather(void *user, void *out, const void *in, size_t n,
                                  uint32_t timeout_ms, ggufx_error *error) {
+    CALLED();
     (void)user, (void)timeout_ms, (void)error;
     memcpy(out, in, n);
     return GGUFX_OK;
@@ -21,11 +22,13 @@ static ggufx_status on_allgatherv(void *user, void *out, const void *in, const s
 
 static ggufx_status on_broadcast(void *user, void *data, size_t n, uint32_t root,
                                  uint32_t timeout_ms, ggufx_error *error) {
+    CALLED();
     (void)user, (void)data, (void)n, (void)root, (void)timeout_ms, (void)error;
     return GGUFX_OK;
 }
 
 static ggufx_status on_barrier(void *user, uint32_t timeout_ms, ggufx_error *error) {
+    CALLED();
     (void)user, (void)timeout_ms, (void)error;
     return GGUFX_OK;
 }

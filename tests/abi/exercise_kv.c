@@ -16,6 +16,7 @@ struct snapshot {
 };
 
 static ggufx_status write_snapshot(void *user, const void *data, size_t n) {
+    CALLED();
     struct snapshot *s = user;
     if (n > sizeof s->data - s->n) return GGUFX_E_IO;
     memcpy(s->data + s->n, data, n);
@@ -24,6 +25,7 @@ static ggufx_status write_snapshot(void *user, const void *data, size_t n) {
 }
 
 static ggufx_status read_snapshot(void *user, void *data, size_t n) {
+    CALLED();
     struct snapshot *s = user;
     if (n > s->n - s->at) return GGUFX_E_TRUNCATED;
     memcpy(data, s->data + s->at, n);

@@ -10,12 +10,14 @@
 #define S(text) (text), sizeof(text) - 1
 
 static ggufx_status mix_bytes(void *user, uint32_t part, const void *data, size_t n) {
+    CALLED();
     exercise_mix(user, &part, 1, sizeof part);
     exercise_mix(user, data, n, 1);
     return GGUFX_OK;
 }
 
 static ggufx_status make_bytes(void *user, uint64_t offset, void *dst, size_t n) {
+    CALLED();
     (void)user;
     for (size_t i = 0; i < n; i++) ((uint8_t *)dst)[i] = (uint8_t)(offset + i);
     return GGUFX_OK;

@@ -1,6 +1,7 @@
 /*
  * The library under surroundings a host may have: every instruction set and executor, a 64 KiB
- * stack, foreign floating-point modes, failing allocations, cancelled calls, a forked child.
+ * stack, foreign floating-point modes, failing allocations, executors, callbacks and system calls,
+ * cancelled calls, a forked child.
  * usage: surroundings CASE MODEL
  * SPDX-License-Identifier: MIT
  */
@@ -9,6 +10,7 @@
 #include "test_step.h"
 
 #include <alloca.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +153,12 @@ static void *counting_alloc(void *user, size_t size, size_t align) {
     c->live++;
     return p;
 }
+static void *counting_alloc_live(void *user, size_t size, size_t align) {
+    counter c = {0, -1, 0};
+    void *p = counting_alloc(&c, size, align);
+    ((counter *)user)->live += p != NULL;
+    return p;
+}
 static void counting_free(void *user, void *p, size_t size, size_t align) {
     (void)size, (void)align;
     if (p) ((counter *)user)->live--;
@@ -226,6 +234,105 @@ static void test_every_poll_can_cancel(void) {
     }
 }
 
+/* ---- what the host gives: jobs, files, messages ---------------------------------------------- */
+
+static counter host; /* of refuse() and exercise_called, which have no user */
+
+static ggufx_status refuse_at_turn(void) {
+    return ++host.calls == host.fail_at ? GGUFX_E_IO : GGUFX_OK;
+}
+
+static ggufx_status run_unless_refused(void *user, uint32_t n_tasks,
+                                       void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+    return refuse_at_turn() == GGUFX_OK ? serial(user, n_tasks, task, ctx) : GGUFX_E_IO;
+}
+
+/* Runs e with the k-th turn refused, for each k. A run that fails has said so, with IO or `other`,
+ * and leaves no memory behind; a run that does not has the hash `expected`, and so has the next. */
+static long refuse_each(exercise *e, ggufx_status other, uint64_t expected) {
+    const long step = (long)test_step();
+    ggufx_allocator allocator = {.struct_size = sizeof allocator,
+                                 .user = &host,
+                                 .alloc = counting_alloc_live,
+                                 .free = counting_free};
+    long n_failures = 0;
+    e->options.allocator = &allocator;
+    for (long k = 1;; k += step * (1 + k / 64)) { /* of a long loop fewer and fewer */
+        host = (counter){0, k, 0};
+        const ggufx_status status = exercise_run(e);
+        const int is_last = host.calls < k;
+        if (status != GGUFX_OK && status != GGUFX_E_IO && status != other)
+            fprintf(stderr, "turn %ld: %s in %s\n", k, ggufx_status_name(status), e->where);
+        MUST(host.live == 0);
+        MUST(status == GGUFX_OK || status == GGUFX_E_IO || status == other);
+        if (status == GGUFX_OK) MUST(e->hash == expected); /* the caller's thread did it all */
+        if (status != GGUFX_OK) MUST(e->error.status == status && e->error.message[0]);
+        n_failures += status != GGUFX_OK;
+        if (is_last) break;
+    }
+    host.fail_at = 0;
+    MUST(exercise_run(e) == GGUFX_OK && e->hash == expected);
+    return n_failures;
+}
+
+static void test_an_executor_that_refuses_is_an_error_or_changes_nothing(void) {
+    ggufx_executor executor = {
+        .struct_size = sizeof executor, .max_workers = 2, .parallel_for = run_unless_refused};
+    for (uint32_t parts = 1; parts <= EXERCISE_ALL; parts *= 2) {
+        const uint64_t expected = plain_hash(parts);
+        exercise e;
+        exercise_init(&e, &kApi, model_path);
+        e.options.executor = &executor;
+        e.parts = parts;
+        const long n_failures = refuse_each(&e, GGUFX_E_IO, expected);
+        printf("part %u: %ld calls of the executor failed\n", (unsigned)parts, n_failures);
+        if (parts & (EXERCISE_PRODUCTS | EXERCISE_KV | EXERCISE_MODEL)) MUST(n_failures > 0);
+    }
+}
+
+static void test_every_callback_can_fail(void) {
+    for (uint32_t parts = 1; parts <= EXERCISE_ALL; parts *= 2) {
+        const uint64_t expected = plain_hash(parts);
+        exercise e;
+        exercise_init(&e, &kApi, model_path);
+        e.parts = parts;
+        exercise_called = refuse_at_turn;
+        /* A callback that answers with more than yes and no stops the call. */
+        const long n_failures = refuse_each(&e, GGUFX_E_CANCELLED, expected);
+        exercise_called = NULL;
+        printf("part %u: %ld callbacks failed\n", (unsigned)parts, n_failures);
+        if (parts & (EXERCISE_FILES | EXERCISE_KV | EXERCISE_MODEL | EXERCISE_WRITE))
+            MUST(n_failures > 0);
+    }
+}
+
+/* ---- system calls, made to fail from outside (calls.py) --------------------------------------- */
+
+static long count_descriptors(void) {
+    long n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    MUST(folder);
+    while (readdir(folder)) n++;
+    closedir(folder);
+    return n;
+}
+
+/* A run whose calls may fail, and one more: it succeeds, and no descriptor is left over. */
+static void test_after_a_failing_call_all_works_as_before(void) {
+    exercise e;
+    exercise_init(&e, &kApi, model_path);
+    e.parts = EXERCISE_FILES | EXERCISE_PRODUCTS | EXERCISE_KV | EXERCISE_MODEL | EXERCISE_WRITE;
+    const long n_descriptors = count_descriptors();
+    const ggufx_status status = exercise_run(&e);
+    printf("%s %s \"%s\" %d\n", ggufx_status_name(status), *e.where ? "failed" : "-",
+           status == GGUFX_OK ? "" : e.error.message, e.error.system_error);
+    const uint64_t hash = e.hash;
+    if (status != GGUFX_OK) MUST(e.error.status == status && e.error.message[0]);
+    MUST(run(&e) == plain_hash(e.parts));
+    if (status == GGUFX_OK) MUST(hash == e.hash);
+    MUST(count_descriptors() == n_descriptors);
+}
+
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 static void test_child_of_a_fork_computes_the_same(void) {
@@ -273,6 +380,9 @@ int main(int argc, char **argv) {
         {"fpenv", test_callers_floating_point_mode_changes_no_bit_and_is_kept},
         {"allocations", test_every_failing_allocation_is_an_error_without_a_leak},
         {"polls", test_every_poll_can_cancel},
+        {"executor", test_an_executor_that_refuses_is_an_error_or_changes_nothing},
+        {"callbacks", test_every_callback_can_fail},
+        {"calls", test_after_a_failing_call_all_works_as_before},
         {"fork", test_child_of_a_fork_computes_the_same},
     };
     if (argc < 3) return 2;

@@ -1,9 +1,11 @@
 /*
  * Loaded before the C library: the n-th of the calls that change files fails, or the process ends
  * there as if it were killed.
- *   FAIL_CALLS   which ones, of: write sync rename unlink link truncate mkdir close
+ *   FAIL_CALLS   which ones, of: write sync rename unlink link truncate mkdir close; asked for by name
+ *                alone: read map stat
  *   FAIL_AT      number of the call, from 1
- *   FAIL_ERROR   errno of a failure; 0: the process is killed before the call
+ *   FAIL_ERROR   errno of a failure; 0: the process is killed before the call; -1: reads and writes move a
+ *                part of their bytes, others are done
  *   FAIL_FREE    free bytes of every disk, as statvfs tells them
  *   FAIL_COMES   a file that another process makes when this one takes its first lock
  *   FAIL_COUNT   a file that gets the number of calls at the end
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -26,14 +29,35 @@
 
 static int n_calls;
 
+static int is_turn(void) {
+    const char *at = getenv("FAIL_AT");
+    return __atomic_add_fetch(&n_calls, 1, __ATOMIC_SEQ_CST) == (at ? atoi(at) : 0);
+}
+
+static int error_asked(void) {
+    const char *error = getenv("FAIL_ERROR");
+    return error ? atoi(error) : EIO;
+}
+
 static int fails(const char *kind) {
-    const char *kinds = getenv("FAIL_CALLS"), *at = getenv("FAIL_AT"),
-               *error = getenv("FAIL_ERROR");
+    const char *kinds = getenv("FAIL_CALLS");
     if (kinds && !strstr(kinds, kind)) return 0;
-    if (__atomic_add_fetch(&n_calls, 1, __ATOMIC_SEQ_CST) != (at ? atoi(at) : 0)) return 0;
-    errno = error ? atoi(error) : EIO;
+    if (!is_turn() || error_asked() < 0) return 0;
+    errno = error_asked();
     if (errno == 0) kill(getpid(), SIGKILL);
     return 1;
+}
+
+static int fails_if_asked(const char *kind) {
+    return getenv("FAIL_CALLS") && fails(kind);
+}
+
+/* Of n bytes those that are moved: some at the turn of a short call, -1 at that of a failure. */
+static ssize_t part_of(const char *kind, size_t n) {
+    const char *kinds = getenv("FAIL_CALLS");
+    if (error_asked() >= 0) return fails(kind) ? -1 : (ssize_t)n;
+    if ((kinds && !strstr(kinds, kind)) || !is_turn()) return (ssize_t)n;
+    return (ssize_t)(n > 1 ? n / 2 : n);
 }
 
 __attribute__((destructor)) static void tell(void) {
@@ -53,15 +77,47 @@ __attribute__((destructor)) static void tell(void) {
 
 ssize_t write(int fd, const void *data, size_t n) {
     NEXT(write);
-    return fd > 2 && fails("write") ? -1 : next(fd, data, n);
+    const ssize_t part = fd > 2 ? part_of("write", n) : (ssize_t)n;
+    return part < 0 ? -1 : next(fd, data, (size_t)part);
 }
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
     NEXT(pwrite);
-    return fails("write") ? -1 : next(fd, data, n, at);
+    const ssize_t part = part_of("write", n);
+    return part < 0 ? -1 : next(fd, data, (size_t)part, at);
 }
 ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at) {
     NEXT(pwrite64);
-    return fails("write") ? -1 : next(fd, data, n, at);
+    const ssize_t part = part_of("write", n);
+    return part < 0 ? -1 : next(fd, data, (size_t)part, at);
+}
+ssize_t pread(int fd, void *data, size_t n, off_t at) {
+    NEXT(pread);
+    const ssize_t part = getenv("FAIL_CALLS") ? part_of("read", n) : (ssize_t)n;
+    return part < 0 ? -1 : next(fd, data, (size_t)part, at);
+}
+ssize_t pread64(int fd, void *data, size_t n, off64_t at) {
+    NEXT(pread64);
+    const ssize_t part = getenv("FAIL_CALLS") ? part_of("read", n) : (ssize_t)n;
+    return part < 0 ? -1 : next(fd, data, (size_t)part, at);
+}
+/* Of files; other memory is the allocator's. */
+void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset) {
+    NEXT(mmap);
+    return fd >= 0 && fails_if_asked("map") ? MAP_FAILED
+                                            : next(at, n, protection, flags, fd, offset);
+}
+void *mmap64(void *at, size_t n, int protection, int flags, int fd, off64_t offset) {
+    NEXT(mmap64);
+    return fd >= 0 && fails_if_asked("map") ? MAP_FAILED
+                                            : next(at, n, protection, flags, fd, offset);
+}
+int fstat(int fd, struct stat *out) {
+    NEXT(fstat);
+    return fails_if_asked("stat") ? -1 : next(fd, out);
+}
+int fstat64(int fd, struct stat64 *out) {
+    NEXT(fstat64);
+    return fails_if_asked("stat") ? -1 : next(fd, out);
 }
 size_t fwrite(const void *data, size_t size, size_t n, FILE *stream) {
     NEXT(fwrite);

@@ -1,0 +1,73 @@
+"""Every system call that reads, maps or changes a file fails in turn, within a run through every public function.
+
+usage: calls.py SURROUNDINGS MODEL    (GGUFX_FAIL_CALL: ../cli/fail_call.c, built)
+An interrupted call (EINTR) and one that moves a part of its bytes are nothing to the caller; any other error is
+a status with its number, after which all works as before: surroundings.c looks at that.
+SPDX-License-Identifier: MIT
+"""
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+
+import public
+
+PROGRAM, MODEL = sys.argv[1:3]
+STEP = max(1, int(os.environ.get("GGUFX_TEST_STEP", "1")))
+# What of them the library makes; those of the run's own temporary files are left alone.
+KINDS = ("read", "map", "stat", "write", "sync", "truncate", "rename", "link")
+SHORT = -1
+
+
+def run(**variables):
+    env = {**os.environ, "LD_PRELOAD": os.environ["GGUFX_FAIL_CALL"], **{k: str(v) for k, v in variables.items()}}
+    return subprocess.run([PROGRAM, "calls", MODEL], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, timeout=300)
+
+
+def count(kind):
+    """Calls in the first of the three runs of the program."""
+    with tempfile.NamedTemporaryFile() as told:
+        result = run(FAIL_CALLS=kind, FAIL_COUNT=told.name)
+        if result.returncode:
+            sys.exit(result.stderr.decode())
+        with open(told.name, encoding="ascii") as file:
+            return int(file.read()) // 3
+
+
+def check(kind, at, error):
+    result = run(FAIL_CALLS=kind, FAIL_AT=at, FAIL_ERROR=error)
+    place = "%s %d, %s" % (kind, at, "short" if error == SHORT else errno.errorcode[error])
+    told = result.stdout.decode(errors="replace").split()
+    if result.returncode:
+        return "%s: exit %d: %s" % (place, result.returncode, (result.stderr or result.stdout).decode(errors="replace"))
+    # A record of a job's log goes out in one piece, as other shards may write too: a part of one is a full disk.
+    if error == SHORT and told[0] == "IO" and "write a log" in " ".join(told) and int(told[-1]) == errno.ENOSPC:
+        return None
+    if error in (SHORT, errno.EINTR) and told[0] != "OK":
+        return "%s: %s" % (place, result.stdout.decode(errors="replace"))
+    # Where another way is left (a file that cannot be mapped is read) there is no failure.
+    if told[0] != "OK" and int(told[-1]) != error:
+        return "%s: another error is told: %s" % (place, result.stdout.decode(errors="replace"))
+    return None
+
+
+faults, checked, failed = [], 0, 0
+for kind in KINDS:
+    errors = [errno.EIO, errno.ENOSPC if kind in ("write", "truncate") else errno.EACCES]
+    if kind in ("read", "write"):
+        errors += [errno.EINTR, SHORT, *([errno.EDQUOT] if kind == "write" else [])]
+    n_calls = count(kind)
+    print("%s: %d calls" % (kind, n_calls), flush=True)
+    if kind != "link" and not n_calls:
+        faults.append("%s: no call" % kind)
+    at = 1
+    while at <= n_calls:
+        for error in errors:
+            checked += 1
+            fault = check(kind, at, error)
+            if fault:
+                faults.append(fault)
+        at += STEP * (1 + at // 16)  # of a long loop fewer and fewer
+public.finish("failing system calls", faults, checked)
