@@ -103,7 +103,7 @@ search() {
     rm -rf made && seeds "$1" || return 1
     [ ! -e "$fuzz/dictionaries/$1.txt" ] || dict=("-dict=$fuzz/dictionaries/$1.txt")
     TIMEFORMAT='%U %S'
-    { time "$program" "-max_total_time=$seconds" "-max_len=$(limits "$1")" "${dict[@]}" -timeout=400 -rss_limit_mb=4000 \
+    { time "$program" "-max_total_time=$seconds" "-max_len=$(limits "$1")" "${dict[@]}" -timeout=400 -report_slow_units=400 -rss_limit_mb=4000 \
         -close_fd_mask=1 -print_final_stats=1 -artifact_prefix="$work/fault-" corpus made >search.log 2>&1; } 2>time.log
     status=$?
     [ -z "$(find . -name 'fault-*')" ] || status=1
