@@ -80,7 +80,8 @@ DivergenceResult DivergenceSums::running() const {
     const double n = static_cast<double>(all_.size());
     DivergenceResult out;
     const Estimated base = base_.of(n), dp = dp_.of(n);
-    out.base_perplexity = {exp_f64(base.value), exp_f64(base.value) * base.error};
+    const double perplexity = exp_f64(base.value); // beyond 709 infinite, its error may be none
+    out.base_perplexity = {perplexity, base.error > 0.0 ? perplexity * base.error : 0.0};
     out.log_ratio = difference_.of(n);
     out.mean = divergence_.of(n);
     const double same = static_cast<double>(n_same_) / n;

@@ -61,7 +61,10 @@ bool unpack_row(SavedRow &out, const uint8_t *from, size_t n_vocab) {
     for (size_t i = 0; i < n_vocab; i++)
         out.codes[i] =
             static_cast<uint16_t>(from[kRowHead + 2 * i] | from[kRowHead + 2 * i + 1] << 8);
-    return isfinite(out.loss) && out.loss >= 0.0 && isfinite(out.step) && out.step >= 0.0f &&
+    // No loss is more than the distance of the likeliest token to the least likely one, and the
+    // logarithm of their number: 22.2 of 2^32.
+    const double most = double{out.step} * kMostCode * (1.0 + 0x1p-20) + 23.0;
+    return isfinite(out.step) && out.step >= 0.0f && out.loss >= 0.0 && out.loss <= most &&
            out.top < n_vocab && out.codes[out.top] == 0;
 }
 
@@ -241,7 +244,7 @@ Status LogitsReader::rows(SavedRow *out, size_t n, Failure *failure) {
     for (size_t i = 0; i < n; i++)
         if (!unpack_row(out[i], bytes_.data() + i * row_bytes, head_.n_vocab))
             return set_failure(failure, Status::malformed, {},
-                               "a row of saved logits has no likeliest token, or an odd step");
+                               "a row of saved logits has no likeliest token, or an odd step or loss");
     return Status::ok;
 }
 
