@@ -92,6 +92,25 @@ static void test_options_are_variables(void **state) {
     assert_renders("{{ enable_thinking is defined }}{{ tools is defined }}", NULL, "FalseFalse");
 }
 
+static void test_numbers_in_braces_are_written_as_python_writes_them(void **state) {
+    (void)state;
+    assert_renders("{{ '{}|{:8}|{:<6}|{:^7}|{:+}'.format(1.5, 2.25, 0.5, 1.5, 3.0) }}", NULL,
+                   "1.5|    2.25|0.5   |  1.5  |+3.0");
+    assert_renders("{{ '{:.2f}|{:.1e}|{:b}|{:x}'.format(1.005, 1234.5, 5, 255) }}", NULL,
+                   "1.00|1.2e+03|101|ff");
+    /* Python writes 3.1 here: refused, and not written otherwise. */
+    rendered r = render("{{ '{:.2}'.format(3.14159) }}", NULL);
+    assert_int_equal(r.status, GGUFX_E_VALUE);
+    rendered_free(&r);
+}
+
+static void test_lists_are_ordered_by_their_first_difference(void **state) {
+    (void)state;
+    assert_renders("{{ [1, 2] < [1, 3] }}{{ [1] < [1, 2] }}{{ [2] < [1, 2] }}{{ [] < [0] }}"
+                   "{{ [[1, 2], 0] > [[1, 1], 9] }}{{ [1, 2] < [1, 2] }}{{ [1, 2] <= [1, 2] }}",
+                   NULL, "TrueTrueFalseTrueTrueFalseTrue");
+}
+
 static void test_a_users_text_stays_a_users_whatever_is_done_with_it(void **state) {
     static const struct {
         const char *text, *want, *who;
@@ -332,6 +351,8 @@ int main(void) {
         cmocka_unit_test(test_messages_are_rendered_by_the_template),
         cmocka_unit_test(test_members_of_a_message),
         cmocka_unit_test(test_options_are_variables),
+        cmocka_unit_test(test_numbers_in_braces_are_written_as_python_writes_them),
+        cmocka_unit_test(test_lists_are_ordered_by_their_first_difference),
         cmocka_unit_test(test_a_users_text_stays_a_users_whatever_is_done_with_it),
         cmocka_unit_test(test_only_known_roles_are_the_templates),
         cmocka_unit_test(test_errors_have_line_and_column),

@@ -151,6 +151,31 @@ static void test_deep_finds_nan_and_infinity_with_their_place(void **state) {
     gb_free(&b);
 }
 
+static void test_deep_finds_nan_and_infinity_among_doubles(void **state) {
+    const uint64_t ne[1] = {16};
+    (void)state;
+    for (unsigned i = 0; i < 16; i++) {
+        gb b;
+        found r;
+        size_t start;
+        char place[32];
+        gb_begin(&b, 3, 0);
+        gb_key_string(&b, "general.architecture", "test");
+        gb_tensor(&b, "w", GGUFX_TYPE_F64, 1, ne, 16 * 8);
+        gb_data(&b);
+        start = b.n;
+        for (unsigned k = 0; k < 32; k++) gb_f32(&b, 0.0f);
+        gb_set_u32(&b, start + 8 * i + 4, i % 2 ? 0xfff00000u : 0x7ff80000u);
+        r = validate(&b, GGUFX_VALIDATE_DEEP);
+        snprintf(place, sizeof place, "%u (row 0)", i);
+        assert_int_equal(r.errors, 1);
+        assert_int_equal(r.last_error.offset, start + 8 * i);
+        assert_non_null(strstr(r.text, i % 2 ? "0 NaN, 1 infinite" : "1 NaN, 0 infinite"));
+        assert_non_null(strstr(r.text, place));
+        gb_free(&b);
+    }
+}
+
 /* One block per type whose scale is broken: f16 NaN, or the reserved E8M0 byte. */
 static void test_deep_finds_broken_scales(void **state) {
     static const struct {
@@ -276,6 +301,7 @@ int main(void) {
         cmocka_unit_test(test_odd_metadata_gets_warnings),
         cmocka_unit_test(test_keys_are_utf8_to_the_letter),
         cmocka_unit_test(test_deep_finds_nan_and_infinity_with_their_place),
+        cmocka_unit_test(test_deep_finds_nan_and_infinity_among_doubles),
         cmocka_unit_test(test_deep_finds_broken_scales),
         cmocka_unit_test(test_f64_beyond_f32_is_not_infinite),
         cmocka_unit_test(test_callbacks_stop_the_check),

@@ -136,6 +136,28 @@ static void test_saved_chunks_that_are_passed_over_are_checked(void **state) {
     free(file);
 }
 
+static void test_each_damaged_bit_of_the_head_of_saved_logits_is_seen(void **state) {
+    saved_file *file = save(0);
+    ggufx_measure_facts facts;
+    row_list list;
+    fixture f;
+    (void)state;
+    memset(&list, 0, sizeof list);
+    begin_rows(&f, NULL, 0);
+    for (size_t at = 0; at < 60; at++) { /* 52 bytes and their checksum */
+        file->bytes[at] ^= 1;
+        list.n = 0;
+        const ggufx_status status = measure_chunks(&f, &list, file, 0, 1, &facts);
+        /* Before its numbers are believed, and not with the first chunk; what it is comes first. */
+        if (at >= 12 ? status != GGUFX_E_CHECKSUM || !strstr(f.error.message, "head")
+                     : status == GGUFX_OK)
+            fail_msg("byte %zu: %s: %s", at, ggufx_status_name(status), f.error.message);
+        file->bytes[at] ^= 1;
+    }
+    end(&f);
+    free(file);
+}
+
 static void test_rows_that_no_run_gives_are_refused(void **state) {
     ggufx_measure_facts facts;
     ggufx_measure_row rows[2] = {{1, 2, 0.5, 0, 3}, {1, 2, 0.5, GGUFX_MEASURE_SAME_TOP, 3}};
@@ -198,6 +220,7 @@ int main(void) {
         cmocka_unit_test(test_rows_of_parts_make_the_figures_of_the_whole),
         cmocka_unit_test(test_rows_can_stop),
         cmocka_unit_test(test_saved_chunks_that_are_passed_over_are_checked),
+        cmocka_unit_test(test_each_damaged_bit_of_the_head_of_saved_logits_is_seen),
         cmocka_unit_test(test_rows_that_no_run_gives_are_refused),
         cmocka_unit_test(test_it_survives_each_failing_allocation),
     };
