@@ -243,8 +243,9 @@ Status LogitsReader::rows(SavedRow *out, size_t n, Failure *failure) {
     if (!in_.bytes(bytes_.data(), n * row_bytes)) return read_failed(failure);
     for (size_t i = 0; i < n; i++)
         if (!unpack_row(out[i], bytes_.data() + i * row_bytes, head_.n_vocab))
-            return set_failure(failure, Status::malformed, {},
-                               "a row of saved logits has no likeliest token, or an odd step or loss");
+            return set_failure(
+                failure, Status::malformed, {},
+                "a row of saved logits has no likeliest token, or an odd step or loss");
     return Status::ok;
 }
 
