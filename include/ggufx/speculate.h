@@ -41,8 +41,7 @@ typedef struct ggufx_speculator_options {
     void *user;
     const int32_t *stops; /* [n_stops] ids that end a text: copied; a step ends with one, too */
     size_t n_stops;       /* at most GGUFX_SPECULATOR_MOST_STOPS */
-    uint32_t
-        n_draft; /* tokens guessed in a step at most; 0 = 7, the limit is 31. Where guesses are
+    uint32_t n_draft; /* tokens guessed in a step at most; 0 = 7, the limit is 31. Where guesses are
                        * wrong it guesses fewer, then pauses */
     uint32_t n_match; /* looking up: tokens at the end of the text that stood before; 0 = 3, at
                        * most 32 */
