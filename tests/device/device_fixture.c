@@ -54,9 +54,9 @@ uint64_t launches_of(const ggufx_device *device) {
     return facts.n_launches;
 }
 
-void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
-                         const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
-                         uint32_t flags) {
+size_t count_different(const ggufx_runtime *rt, const ggufx_device *device,
+                       const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
+                       uint32_t flags) {
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_tensor_info(&facts, here, NULL), GGUFX_OK);
     const size_t rows = (size_t)facts.n_rows, cols = (size_t)facts.ne[0];
@@ -75,10 +75,58 @@ void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
         fail_msg("there: %s", error.message);
     }
     if (n > 0 && rows > 0 && cols > 0) assert_true(launches_of(device) > before);
-    assert_equal_bits(got, want, n_y);
+    size_t n_different = 0;
+    for (size_t i = 0; i < n_y; i++) n_different += bits_of(got[i]) != bits_of(want[i]);
     free(x);
     free(want);
     free(got);
+    return n_different;
+}
+
+void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
+                         const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
+                         uint32_t flags) {
+    const size_t n_different = count_different(rt, device, there, here, n, flags);
+    if (n_different > 0) fail_msg("%zu values of %zu columns differ", n_different, n);
+}
+
+void assert_same_mixture(const ggufx_runtime *rt, const ggufx_device *device, const mixture *here,
+                         const ggufx_tensor *w, uint32_t flags) {
+    mixture there = *here;
+    there.w = (ggufx_tensor *)w;
+    there.y = malloc(y_length(here) * sizeof(float));
+    for (size_t i = 0; i < y_length(here); i++) there.y[i] = here->y[i] = -7.0f;
+    ggufx_error error;
+    const uint64_t before = launches_of(device);
+    if (run_mixture(here, rt, flags, NULL, &error) != GGUFX_OK) fail_msg("%s", error.message);
+    if (run_mixture(&there, rt, flags, NULL, &error) != GGUFX_OK) fail_msg("%s", error.message);
+    assert_true(launches_of(device) > before);
+    assert_equal_bits(there.y, here->y, y_length(here));
+    free(there.y);
+}
+
+void assert_experts_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_device *device,
+                                          uint32_t type, const uint32_t *modes, size_t n_modes) {
+    static const struct {
+        size_t n_experts, rows, cols, n, n_used;
+        uint32_t ids[12];
+    } shapes[] = {
+        {8, 37, 256, 1, 8, {7, 2, 5, 0, 3, 6, 1, 4}},                   /* all, in no order */
+        {8, 3, 512, 3, 2, {5, 5, 5, 1, 5, 5}},                          /* twice of a column */
+        {32, 1, 256, 6, 2, {31, 0, 0, 31, 16, 31, 31, 2, 9, 8, 31, 1}}, /* most have none */
+        {1, 37, 256, 5, 1, {0}},
+        {4, 3, 768, 4, 3, {3, 0, 3, 1, 0, 1, 3, 3, 3, 0, 1, 0}}, /* groups of dots and of tiles */
+    };
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        mixture m = {shapes[s].n_experts, shapes[s].rows,   shapes[s].cols,
+                     shapes[s].n,         shapes[s].n_used, .w = NULL};
+        make_mixture(&m, rt, type);
+        memcpy(m.ids, shapes[s].ids, m.n * m.n_used * sizeof *m.ids);
+        ggufx_tensor *there = upload(device, m.w);
+        for (size_t i = 0; i < n_modes; i++) assert_same_mixture(rt, device, &m, there, modes[i]);
+        ggufx_tensor_destroy(there);
+        free_mixture(&m);
+    }
 }
 
 static ggufx_tensor *slice_of(const ggufx_tensor *w, uint32_t dim, uint64_t first, uint64_t n) {

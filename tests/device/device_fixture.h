@@ -5,7 +5,7 @@
 #ifndef GGUFX_TESTS_DEVICE_FIXTURE_H
 #define GGUFX_TESTS_DEVICE_FIXTURE_H
 
-#include "../unit/matmul_fixture.h"
+#include "../unit/mixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,23 @@ void list_multiplied_types(void);
 
 ggufx_tensor *upload(const ggufx_device *device, const ggufx_tensor *w);
 
-/* Columns `n` at once under `flags`: the bits of `there` are those of `here`, and the device has
- * launched something for them. */
+/* Columns `n` at once under `flags`: how many results of `there` have not the bits of `here`; the
+ * device must have launched something for them. */
+size_t count_different(const ggufx_runtime *rt, const ggufx_device *device,
+                       const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
+                       uint32_t flags);
+/* None have. */
 void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
                          const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
                          uint32_t flags);
+
+/* A call on experts that lie there, `w`, has the bits of the same here. */
+void assert_same_mixture(const ggufx_runtime *rt, const ggufx_device *device, const mixture *here,
+                         const ggufx_tensor *w, uint32_t flags);
+/* The same for experts of this type: all of them or few, in no order, twice for a column, by one column
+ * and by several. */
+void assert_experts_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_device *device,
+                                          uint32_t type, const uint32_t *modes, size_t n_modes);
 
 uint64_t launches_of(const ggufx_device *device);
 

@@ -4,9 +4,10 @@
  * order; faults that are put into kernels are found; each call of the driver that fails is a status.
  *
  * usage: test_cuda PLUG-IN DRIVER
+ * GGUFX_TEST_CUDA=all:I/N: every size too, of the I-th of N parts of all types (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
-#include "device_fixture.h"
+#include "cross.h"
 #include "fake_cuda.h"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 static const char *plugin_path;
 static fake_cuda *cuda;
 static fake_cuda fresh;
+static cross asked;
 
 static ggufx_device_options cuda_options(uint32_t flags) {
     ggufx_device_options options;
@@ -139,6 +141,51 @@ static void test_columns_of_any_length_have_the_processors_bits(void **state) {
     compare(&h, &m, columns, 2, 0);
     m = random_matrix(GGUFX_TYPE_F32, 3, 7, 0);
     compare(&h, &m, columns, 2, 0);
+    end(&h);
+}
+
+/* The sizes of the design, where all are asked for: copies that land late, threads in an odd order. */
+static void test_sizes_of_models_have_the_processors_bits(void **state) {
+    (void)state;
+    cuda->copies_late = 1;
+    cuda->order = 5;
+    host h = begin();
+    if (asked.all) {
+        run_cross(&asked, h.rt, h.device, "emulated");
+    } else {
+        static const size_t one[] = {1};
+        matrix m = random_matrix(GGUFX_TYPE_Q6_K, 37, 28672, 0);
+        compare(&h, &m, one, 1, 0);
+    }
+    end(&h);
+}
+
+static void test_experts_have_the_processors_bits(void **state) {
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        cuda->copies_late = late;
+        cuda->order = late ? 13 : 0;
+        host h = begin();
+        for (size_t t = 0; t < n_multiplied_types; t++)
+            assert_experts_have_the_bits_of_here(h.rt, h.device, multiplied_types[t],
+                                                 product_modes + t % 3 + (late ? 3 : 0), 1);
+        end(&h);
+    }
+}
+
+/* What a token takes of a mixture: one packing of its column, and one launch of all the experts. */
+static void test_experts_of_a_token_go_in_one_launch(void **state) {
+    (void)state;
+    host h = begin();
+    mixture m = {16, 37, 256, 1, 8, .w = NULL};
+    make_mixture(&m, h.rt, GGUFX_TYPE_MXFP4);
+    for (uint32_t i = 0; i < 8; i++) m.ids[i] = 15 - 2 * i;
+    ggufx_tensor *there = upload(h.device, m.w);
+    const uint64_t before = cuda->n_launches;
+    assert_same_mixture(h.rt, h.device, &m, there, 0);
+    assert_int_equal(cuda->n_launches - before, 2);
+    ggufx_tensor_destroy(there);
+    free_mixture(&m);
     end(&h);
 }
 
@@ -377,6 +424,7 @@ static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
 
 int main(int argc, char **argv) {
     plugin_path = argc > 1 ? argv[1] : "";
+    asked = asked_cross("GGUFX_TEST_CUDA");
     /* The plug-in asks for libcuda.so.1 by its name: that of this file, which is loaded already. */
     void *library = dlopen(argc > 2 ? argv[2] : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
@@ -394,6 +442,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_products_of_a_token_have_the_processors_bits),
         cmocka_unit_test(test_every_type_and_way_has_the_processors_bits),
         cmocka_unit_test(test_columns_of_any_length_have_the_processors_bits),
+        cmocka_unit_test(test_sizes_of_models_have_the_processors_bits),
+        cmocka_unit_test(test_experts_have_the_processors_bits),
+        cmocka_unit_test(test_experts_of_a_token_go_in_one_launch),
         cmocka_unit_test(test_slices_have_the_processors_bits),
         cmocka_unit_test(test_bytes_and_their_sums_come_back),
         cmocka_unit_test(test_many_matrices_go_in_one_launch),

@@ -6,19 +6,13 @@
  * GGUFX_TEST_VULKAN=all:I/N: every size, way and fma of the I-th of N parts of all types (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
-#include "device_fixture.h"
+#include "cross.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 static const char *plugin_path;
 static char device_id[40];
-static bool all_sizes;
-static unsigned part = 1, n_parts = 1; /* of the types */
-
-static bool in_part(size_t type) {
-    return type % n_parts == part - 1;
-}
+static cross asked;
 
 static ggufx_device_options vulkan_options(uint32_t flags) {
     ggufx_device_options options;
@@ -107,16 +101,16 @@ static void test_products_of_a_token_have_the_processors_bits(void **state) {
 static void test_every_type_has_the_processors_bits(void **state) {
     (void)state;
     assert_true(n_multiplied_types >= 28);
-    for (size_t f = 0; f < (all_sizes ? 3 : 1); f++) {
+    for (size_t f = 0; f < (asked.all ? 3 : 1); f++) {
         host h = begin(fmas[f]);
         for (size_t t = 0; t < n_multiplied_types; t++) {
-            if (!in_part(t)) continue;
+            if (!in_part(&asked, t)) continue;
             const uint32_t type = multiplied_types[t];
             /* Random bytes have scales that are NaN and infinite, too. */
             for (int made = 0; made < 2; made++) {
                 matrix m = made ? quantized_matrix(h.rt, type, 11, 768, 0)
                                 : random_matrix(type, 11, 768, 0);
-                if (all_sizes) {
+                if (asked.all) {
                     compare(&h, &m, some_columns, 4, product_modes, N_PRODUCT_MODES);
                 } else {
                     compare(&h, &m, one_column, 1, product_modes + t % 3, 1);
@@ -148,24 +142,15 @@ static void test_each_exact_fma_has_the_processors_bits(void **state) {
 /* The sizes of the design: rows and columns as in large models. */
 static void test_sizes_of_models_have_the_processors_bits(void **state) {
     (void)state;
-    static const struct {
-        uint64_t rows, cols;
-    } few[] = {{37, 28672}, {4096, 1024}},
-      all[] = {{1, 256},   {1, 4096},  {1, 28672},  {3, 256},    {3, 28672},   {37, 256},
-               {37, 4096}, {37, 8192}, {37, 28672}, {4096, 256}, {4096, 1024}, {4096, 28672}};
-    for (size_t f = 0; f < (all_sizes ? 3 : 1); f++) {
+    static const struct { uint64_t rows, cols; } few[] = {{37, 28672}, {4096, 1024}};
+    static const char *const variants[] = {"device or first exact", "f64", "f32"};
+    for (size_t f = 0; f < (asked.all ? 3 : 1); f++) {
         host h = begin(fmas[f]);
-        for (size_t i = 0; !all_sizes && i < 2; i++) {
+        for (size_t i = 0; !asked.all && i < 2; i++) {
             matrix m = random_matrix(GGUFX_TYPE_Q4_K, few[i].rows, few[i].cols, 0);
             compare(&h, &m, one_column, 1, plain_mode, 1);
         }
-        for (size_t t = 0; all_sizes && t < n_multiplied_types; t++) {
-            if (!in_part(t)) continue;
-            for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-                matrix m = random_matrix(multiplied_types[t], all[i].rows, all[i].cols, 0);
-                compare(&h, &m, three_columns, all[i].rows < 4096 ? 3 : 1, plain_mode, 1);
-            }
-        }
+        if (asked.all) run_cross(&asked, h.rt, h.device, variants[f]);
         end(&h);
     }
 }
@@ -184,6 +169,21 @@ static void test_slices_have_the_processors_bits(void **state) {
     (void)state;
     host h = begin(0);
     assert_slices_have_the_bits_of_here(h.rt, h.device);
+    end(&h);
+}
+
+/* Types of mixtures; all of them where all sizes are asked for. In chains and in dots. */
+static void test_experts_have_the_processors_bits(void **state) {
+    (void)state;
+    static const uint32_t types[] = {GGUFX_TYPE_MXFP4, GGUFX_TYPE_Q4_K,    GGUFX_TYPE_Q6_K,
+                                     GGUFX_TYPE_Q8_0,  GGUFX_TYPE_IQ2_XXS, GGUFX_TYPE_F16};
+    host h = begin(0);
+    for (size_t t = 0; asked.all && t < n_multiplied_types; t++)
+        if (in_part(&asked, t))
+            assert_experts_have_the_bits_of_here(h.rt, h.device, multiplied_types[t], product_modes,
+                                                 N_PRODUCT_MODES);
+    for (size_t t = 0; !asked.all && t < sizeof types / sizeof types[0]; t++)
+        assert_experts_have_the_bits_of_here(h.rt, h.device, types[t], plain_mode, 1);
     end(&h);
 }
 
@@ -305,13 +305,7 @@ static void test_handles_go_in_any_order(void **state) {
 
 int main(int argc, char **argv) {
     plugin_path = argc > 1 ? argv[1] : "";
-    const char *sizes = getenv("GGUFX_TEST_VULKAN");
-    all_sizes = sizes && strncmp(sizes, "all", 3) == 0;
-    const char *rest = all_sizes ? sizes + 3 : "";
-    if (*rest && (sscanf(rest, ":%u/%u", &part, &n_parts) != 2 || part < 1 || part > n_parts)) {
-        fprintf(stderr, "GGUFX_TEST_VULKAN: %s\n", sizes);
-        return 1;
-    }
+    asked = asked_cross("GGUFX_TEST_VULKAN");
     list_multiplied_types();
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     const ggufx_device_options options = vulkan_options(0);
@@ -337,6 +331,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_sizes_of_models_have_the_processors_bits),
         cmocka_unit_test(test_a_matrix_beyond_the_range_of_a_binding),
         cmocka_unit_test(test_slices_have_the_processors_bits),
+        cmocka_unit_test(test_experts_have_the_processors_bits),
         cmocka_unit_test(test_bytes_come_back),
         cmocka_unit_test(test_words_are_added_up_there),
         cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
@@ -347,6 +342,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_the_device_is_exact),
         cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
         cmocka_unit_test(test_slices_have_the_processors_bits),
+        cmocka_unit_test(test_experts_have_the_processors_bits),
         cmocka_unit_test(test_bytes_come_back),
         cmocka_unit_test(test_words_are_added_up_there),
         cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
