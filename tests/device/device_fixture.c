@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "device_fixture.h"
 
+#include <stdbool.h>
+
 uint32_t multiplied_types[64];
 size_t n_multiplied_types;
 
@@ -54,9 +56,9 @@ uint64_t launches_of(const ggufx_device *device) {
     return facts.n_launches;
 }
 
-size_t count_different(const ggufx_runtime *rt, const ggufx_device *device,
-                       const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
-                       uint32_t flags) {
+void compare_product(tally *t, const ggufx_runtime *rt, const ggufx_device *device,
+                     const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
+                     uint32_t flags) {
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_tensor_info(&facts, here, NULL), GGUFX_OK);
     const size_t rows = (size_t)facts.n_rows, cols = (size_t)facts.ne[0];
@@ -75,19 +77,26 @@ size_t count_different(const ggufx_runtime *rt, const ggufx_device *device,
         fail_msg("there: %s", error.message);
     }
     if (n > 0 && rows > 0 && cols > 0) assert_true(launches_of(device) > before);
-    size_t n_different = 0;
-    for (size_t i = 0; i < n_y; i++) n_different += bits_of(got[i]) != bits_of(want[i]);
+    for (size_t i = 0; i < n_y; i++) {
+        const bool is_result = i % ldy < rows;
+        if (!is_result) assert_true(got[i] == -7.0f && want[i] == -7.0f);
+        t->n_compared += is_result;
+        t->n_different += bits_of(got[i]) != bits_of(want[i]);
+        t->n_nan += got[i] != got[i] && want[i] != want[i];
+    }
     free(x);
     free(want);
     free(got);
-    return n_different;
 }
 
 void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
                          const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
                          uint32_t flags) {
-    const size_t n_different = count_different(rt, device, there, here, n, flags);
-    if (n_different > 0) fail_msg("%zu values of %zu columns differ", n_different, n);
+    tally t = {0, 0, 0};
+    compare_product(&t, rt, device, there, here, n, flags);
+    if (t.n_different == 0) return;
+    fail_msg("%llu of %llu results of %zu columns differ", (unsigned long long)t.n_different,
+             (unsigned long long)t.n_compared, n);
 }
 
 void assert_same_mixture(const ggufx_runtime *rt, const ggufx_device *device, const mixture *here,

@@ -22,12 +22,16 @@ void list_multiplied_types(void);
 
 ggufx_tensor *upload(const ggufx_device *device, const ggufx_tensor *w);
 
-/* Columns `n` at once under `flags`: how many results of `there` have not the bits of `here`; the
- * device must have launched something for them. */
-size_t count_different(const ggufx_runtime *rt, const ggufx_device *device,
-                       const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
-                       uint32_t flags);
-/* None have. */
+/* What was compared: results there with those here. */
+typedef struct tally {
+    uint64_t n_compared, n_different, n_nan; /* NaN on both sides, which says little */
+} tally;
+
+/* Columns `n` at once under `flags`, each result counted; the device must have launched something for
+ * them, and what lies between the columns is as it was. */
+void compare_product(tally *t, const ggufx_runtime *rt, const ggufx_device *device,
+                     const ggufx_tensor *there, const ggufx_tensor *here, size_t n, uint32_t flags);
+/* All results have the same bits. */
 void assert_same_product(const ggufx_runtime *rt, const ggufx_device *device,
                          const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
                          uint32_t flags);

@@ -155,6 +155,44 @@ static void test_sizes_of_models_have_the_processors_bits(void **state) {
     }
 }
 
+/* Chains of more steps than the 65,535 after which lavapipe ends every loop of an invocation, those
+ * within an exact fma counted. */
+static void test_long_chains_are_not_cut(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t type, fma, mode;
+        uint64_t cols;
+    } cases[] = {{GGUFX_TYPE_F16, 0, 0, 70001},
+                 {GGUFX_TYPE_F16, GGUFX_DEVICE_FMA_F32, 0, 1 << 17},
+                 {GGUFX_TYPE_F32, GGUFX_DEVICE_FMA_F64, 0, 1 << 17},
+                 {GGUFX_TYPE_Q8_0, GGUFX_DEVICE_FMA_F32, GGUFX_MATMUL_F32, 1 << 17}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        host h = begin(cases[i].fma);
+        matrix m = quantized_matrix(h.rt, cases[i].type, 2, cases[i].cols, 0);
+        compare(&h, &m, five_columns, 1, &cases[i].mode, 1);
+        end(&h);
+    }
+}
+
+static void test_a_processor_says_which_rows_are_too_long(void **state) {
+    (void)state;
+    host h = begin(0);
+    const bool processor = facts_of(h.device).flags & GGUFX_DEVICE_PROCESSOR;
+    const size_t cols = (1 << 17) + 32;
+    matrix m = quantized_matrix(h.rt, GGUFX_TYPE_Q8_0, 2, cols, 0);
+    ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
+    float *x = random_values(cols, 3), y[2];
+    ggufx_error error;
+    const ggufx_status status = ggufx_matvec(y, 2, h.rt, there, x, cols, NULL, &error);
+    assert_int_equal(status, processor ? GGUFX_E_LIMIT : GGUFX_OK);
+    if (processor) assert_non_null(strstr(error.message, "131104 values"));
+    free(x);
+    ggufx_tensor_destroy(there);
+    ggufx_tensor_destroy(here);
+    free_matrix(&m);
+    end(&h);
+}
+
 /* Larger than what a program may be bound to at once: 128 MiB by lavapipe. */
 static void test_a_matrix_beyond_the_range_of_a_binding(void **state) {
     (void)state;
@@ -329,6 +367,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_every_type_has_the_processors_bits),
         cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
         cmocka_unit_test(test_sizes_of_models_have_the_processors_bits),
+        cmocka_unit_test(test_long_chains_are_not_cut),
+        cmocka_unit_test(test_a_processor_says_which_rows_are_too_long),
         cmocka_unit_test(test_a_matrix_beyond_the_range_of_a_binding),
         cmocka_unit_test(test_slices_have_the_processors_bits),
         cmocka_unit_test(test_experts_have_the_processors_bits),

@@ -16,6 +16,8 @@ namespace {
 constexpr uint32_t kSetsEach = 64;                       // of a pool
 constexpr uint32_t kRows = 8, kColumns = 16, kFlat = 64; // of a workgroup (shaders/)
 constexpr uint32_t kActWords = 11;                       // of 32 packed values (activations.inc)
+constexpr uint64_t kMostOfProcessor = 1
+                                      << 17; // values of a row whose chain takes not too many turns
 constexpr VkPipelineStageFlags kWork =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kWritten = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -245,6 +247,12 @@ void Queue::dispatch(const Push &push, Groups groups) {
 }
 
 void Queue::launch(const Launch &launch) {
+    const bool processor = device_.physical().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    if (processor && launch.n_jobs > 0 && launch.op != Op::read && launch.k > kMostOfProcessor)
+        fail(GGUFX_E_LIMIT, VK_SUCCESS,
+             "rows of %llu values are more than a processor that plays a device multiplies, %llu",
+             static_cast<unsigned long long>(launch.k),
+             static_cast<unsigned long long>(kMostOfProcessor));
     use(launch);
     Push push = {};
     push.k = static_cast<uint32_t>(launch.k);

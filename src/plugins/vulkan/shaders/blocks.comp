@@ -84,7 +84,9 @@ void chains_f32(uint row, uint column) {
     uint x = push.x + (push.column + column) * push.k;
     for (uint b = 0u; b < push.k / 32u; b++, x += 32u) {
         Unit u = load_unit(push.first + row * push.stride, b, push.book);
-        for (uint i = 0u; i < 32u; i++) chain = fma1(value_of(u, i), xs[x + i], chain);
+        for (uint i = 0u; i < 32u; i += CHAIN_STEPS)
+            UNROLL for (uint j = 0u; j < CHAIN_STEPS; j++)
+                chain = fma1(value_of(u, i + j), xs[x + i + j], chain);
     }
     store(column, row, chain);
 }

@@ -22,8 +22,10 @@ void main() {
     if (OP == OP_CHAINS_F32 && row < push.n_rows && column < push.n) {
         float chain = 0.0;
         uint x = push.x + (push.column + column) * push.k;
-        for (uint i = 0u; i < push.k; i++)
-            chain = fma1(value_of(at + i * kBytes), xs[x + i], chain);
+        for (uint i = 0u; i < push.k; i += CHAIN_STEPS)
+            UNROLL for (uint j = 0u; j < CHAIN_STEPS; j++)
+                if (i + j < push.k)
+                    chain = fma1(value_of(at + (i + j) * kBytes), xs[x + i + j], chain);
         store(column, row, chain);
     }
 }

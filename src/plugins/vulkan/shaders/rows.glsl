@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 #define ROWS 8u // of a workgroup
+// Of a chain in a turn of its loop: lavapipe ends all loops of an invocation after 65,535 turns together
+// (kMostOfProcessor in queue.cpp).
+#define CHAIN_STEPS 4u
 layout(local_size_x = 16, local_size_y = 8) in;
 
 shared float lane_sums[ROWS][3][16];
