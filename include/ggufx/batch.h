@@ -169,10 +169,15 @@ GGUFX_API ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
  * Write a snapshot of a sequence, or of GGUFX_SESSION_ALL: its tokens, keys, values and states as
  * they are, without logits and checkpoints. What sequences share is written for each, and is each
  * one's own when it is loaded, which may be more than n_context_total has room for (CAPACITY).
+ * A rank of a group writes tokens alone, as any of them does, also where the group has lost one:
+ * a session without a group or a group of any size loads them, and its next call computes what the
+ * caches held, each token in its own mode: with the same bits where no neighbour changes one
+ * (GGUFX_MATMUL_BATCH_INVARIANT, _TILES). It would be something else where tokens before others were
+ * removed or moved: such a sequence is refused (UNSUPPORTED).
  *
  * write  called with consecutive pieces of the snapshot; a status other than GGUFX_OK ends the
  *        call, which returns it.
- * Errors: ARGUMENT; VALUE (a state holds NaN or an infinity); what `write` returns.
+ * Errors: ARGUMENT; VALUE (a state holds NaN or an infinity); UNSUPPORTED; what `write` returns.
  * Threads: any number at once (const).   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_session_save(const ggufx_session *session, uint32_t sequence,
@@ -184,6 +189,7 @@ GGUFX_API ggufx_status ggufx_session_save(const ggufx_session *session, uint32_t
  * Replace a sequence, or all, by a snapshot that ggufx_session_save wrote of one, or of as many, in
  * a session of the same model, adapters and cache types; what is decoded then has every bit that it
  * would have had there. While it is read the memory of what is replaced is taken once more.
+ * A call of all ranks of a group, who all read the same (else MISMATCH) of what a rank has written.
  *
  * read   fills all n bytes and returns GGUFX_OK, or another status (at the end of the data:
  *        GGUFX_E_TRUNCATED), which ends the call.
@@ -196,7 +202,7 @@ GGUFX_API ggufx_status ggufx_session_load(ggufx_session *session, uint32_t seque
                                           void *user, ggufx_error *error);
 
 /* ggufx_session_save to a file (UTF-8), which is written, replaced and protected as that of
- * ggufx_kv_save_path. Errors: as there, VALUE.
+ * ggufx_kv_save_path. Errors: as there, VALUE, UNSUPPORTED.
  * Threads: any number at once (const), on different paths.   Allocates: a buffer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_session_save_path(const ggufx_session *session, uint32_t sequence,
                                                const char *path, ggufx_error *error);

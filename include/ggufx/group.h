@@ -62,8 +62,9 @@ typedef struct ggufx_group {
  * on one is cancelled on all; each leaves the session as it was. When a rank is lost (IO: a message
  * did not come in time), or has no memory for an edit of a sequence, the group is dead: its calls
  * fail with STATE, caches are as before the call. A report between the decodings of a longer call
- * (ggufx_perplexity) stops it on all ranks or on none. Sessions of a group are not used at once. Not
- * available: adapters, attention hooks, embedders, importance matrices, snapshots (UNSUPPORTED).
+ * (ggufx_perplexity) stops it on all ranks or on none. Sessions of a group are not used at once;
+ * snapshots of them are tokens (ggufx_session_save). Not available: adapters, attention hooks,
+ * embedders, importance matrices (UNSUPPORTED).
  */
 typedef struct ggufx_group_options {
     uint32_t struct_size;

@@ -254,16 +254,6 @@ extern "C" ggufx_status ggufx_session_memory(ggufx_session_memory_facts *out,
     });
 }
 
-namespace {
-
-// A rank has caches of some heads.
-void require_whole(const ggufx_session *session) {
-    if (session->model->group)
-        fail(Status::unsupported, {}, "a rank of a group has some heads: there are no snapshots");
-}
-
-} // namespace
-
 extern "C" ggufx_status ggufx_session_save(const ggufx_session *session, uint32_t sequence,
                                            ggufx_status (*write)(void *user, const void *data,
                                                                  size_t n),
@@ -271,7 +261,6 @@ extern "C" ggufx_status ggufx_session_save(const ggufx_session *session, uint32_
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(write, "write must be set");
-        require_whole(session);
         return session->session.save(sequence, write, user, failure_of(error));
     });
 }
@@ -282,8 +271,9 @@ extern "C" ggufx_status ggufx_session_load(ggufx_session *session, uint32_t sequ
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(read, "read must be set");
-        require_whole(session);
-        return session->session.load(sequence, {read, user}, failure_of(error));
+        return ends_group(session->session.model().ranks(), [&] {
+            return session->session.load(sequence, {read, user}, failure_of(error));
+        });
     });
 }
 
@@ -292,7 +282,6 @@ extern "C" ggufx_status ggufx_session_save_path(const ggufx_session *session, ui
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(path, "path must be set");
-        require_whole(session);
         return session->session.save_path(sequence, path, failure_of(error));
     });
 }
@@ -302,7 +291,8 @@ extern "C" ggufx_status ggufx_session_load_path(ggufx_session *session, uint32_t
     return guard(error, [&] {
         check_snapshot(session, sequence);
         require(path, "path must be set");
-        require_whole(session);
-        return session->session.load_path(sequence, path, failure_of(error));
+        return ends_group(session->session.model().ranks(), [&] {
+            return session->session.load_path(sequence, path, failure_of(error));
+        });
     });
 }

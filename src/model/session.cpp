@@ -147,7 +147,8 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
                               0,
                               0,
                               Vector<float>(HostAllocator<float>(model.host().get())),
-                              {}});
+                              {},
+                              false});
 }
 
 Session::~Session() = default;
@@ -180,6 +181,7 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     const uint64_t n_held = n_tokens < sequence.held ? n_tokens : sequence.held;
     sequence.held = caches_.nearest(index, n_held);
     caches_.truncate(index, sequence.held);
+    sequence.edited = sequence.edited && sequence.held > 0;
     shorten(sequence, n_tokens);
     n_changes_ += index == 0;
     if (index == 0) has_logits_ = false;
@@ -241,6 +243,7 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
     sequence.embedded.swap(embedded);
     sequence.length = n_tokens;
     sequence.held = held;
+    sequence.edited = source.edited && held > 0;
     n_changes_ += to == 0;
     return status;
 }
@@ -272,7 +275,9 @@ Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure 
         const kv::Cache::Part part = {p[first], p[first + n - 1] + 1, first, n,
                                       first ? p[first - 1] : -1};
         const Status status = caches_.remove(index, part, failure);
-        if (status == Status::ok) sequence.held -= n;
+        if (status != Status::ok) return status;
+        sequence.held -= n;
+        sequence.edited = true;
         return status;
     }
     sequence.held = caches_.nearest(index, first); // what they hold ends here
@@ -332,6 +337,7 @@ Status Session::shift(uint32_t index, uint64_t first, uint64_t n, int32_t delta,
     if (status == Status::ok && first < held)
         status = caches_.shift(index, p[first], p[held - 1] + 1, delta, failure);
     if (status != Status::ok) return status;
+    sequence.edited = sequence.edited || first < held;
     for (uint64_t i = first; i < first + n; i++) p[i] += delta;
     n_changes_ += index == 0;
     return status;

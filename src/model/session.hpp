@@ -109,8 +109,8 @@ public:
     static Status check_part(uint64_t length, uint64_t first, uint64_t n, uint32_t sequence,
                              Failure *failure);
 
-    // Tokens, caches and states of a sequence or of kAllSequences, without logits. A failed load
-    // changes nothing; what it refuses: Caches::load, what tokens cannot be (MALFORMED), more than
+    // Tokens, caches and states of a sequence or of kAllSequences, without logits; of a rank tokens
+    // alone, which are computed again. A load is a call of all ranks. A failed one changes nothing; what it refuses: Caches::load, what tokens cannot be (MALFORMED), more than
     // n_context (CAPACITY).
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
@@ -151,11 +151,13 @@ private:
         uint64_t end;           // of an open call: its length then; else 0
         Vector<float> embedded; // [n_embd] of each token that is kModeEmbedded
         Ref<AdapterSet> adapters;
+        bool edited; // what the caches hold is not what these tokens would come to now
 
         int64_t next_position() const { return length ? int64_t{positions[length - 1]} + 1 : 0; }
         uint64_t n_embedded(uint64_t n_tokens) const; // of the first so many
     };
     struct Loaded;
+    struct Arrived;
     class TokenReader;
     class Poll;
     class Call;
@@ -171,7 +173,10 @@ private:
     void shorten(Sequence &sequence, uint64_t length) const;
     Status remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure);
     int32_t end_of_positions() const;
-    static void save_tokens(SnapshotOutput &out, const Sequence &sequence);
+    static void save_tokens(SnapshotOutput &out, const Sequence &sequence, uint64_t held);
+    Status read_snapshot(uint32_t index, const Reader &reader, Arrived &out, Failure *failure);
+    Status agree_on(const Arrived &arrived, Status own, Failure *failure) const;
+    Status take_all(uint32_t index, Arrived &arrived, Status own, Failure *failure);
     Caches::Kept kept_caches(uint32_t index) const;
     void take(uint32_t index, Loaded &loaded);
 

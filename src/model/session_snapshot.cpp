@@ -5,6 +5,7 @@
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
 #include "base/snapshot_file.hpp"
+#include "model/group/start.hpp"
 #include "model/mode.hpp"
 #include "model/session.hpp"
 
@@ -20,6 +21,9 @@ using ull = unsigned long long;
 constexpr char kMagic[9] = "GGUFXSN\n";
 // Version 2 has one sequence, whose number is not told, at positions 0, 1, ..., without rows.
 constexpr uint32_t kVersion = 3, kOldest = 2;
+// Version 4 has the model's identity and no caches: a rank has some heads of them, and might have gone.
+// Who loads it computes the tokens again.
+constexpr uint32_t kTokensOnly = 4;
 
 Status read_failed(const SnapshotInput &in, Failure *failure) {
     return set_failure(failure, in.status(), {}, "the reader of a snapshot failed");
@@ -45,16 +49,25 @@ struct Session::Loaded {
     Vector<float> embedded;
 };
 
+struct Session::Arrived {
+    explicit Arrived(const Host *host) : sequences(HostAllocator<Loaded>(host)) {}
+
+    Vector<Loaded> sequences;
+    bool has_caches = false;
+};
+
 // What a snapshot begins with; memory is taken as tokens come.
 class Session::TokenReader {
 public:
     TokenReader(const Session &session, SnapshotInput &in, Failure *failure)
         : session_(session), in_(in), failure_(failure) {}
-    Status head(uint32_t n_sequences);
+    Status head(uint32_t n_sequences, uint64_t identity);
     Status sequence(Loaded &out);
     Status checksum();
+    bool has_caches() const { return version_ != kTokensOnly; }
 
 private:
+    Status check_model(uint64_t identity);
     Status counts(Loaded &out);
     Status ids(Loaded &out);
     Status positions(Loaded &out);
@@ -67,22 +80,38 @@ private:
     uint32_t version_ = 0;
 };
 
-Status Session::TokenReader::head(uint32_t n_sequences) {
+// identity: of the model and what the sequences have been adapted by.
+Status Session::TokenReader::head(uint32_t n_sequences, uint64_t identity) {
     char magic[8] = {};
     in_.bytes(magic, sizeof magic);
     version_ = in_.u32();
     if (in_.status() != Status::ok) return read_failed(in_, failure_);
     if (memcmp(magic, kMagic, sizeof magic) != 0)
         return set_failure(failure_, Status::magic, {}, "this is no snapshot of a session");
-    if (version_ < kOldest || version_ > kVersion)
+    if (version_ < kOldest || version_ > kTokensOnly)
         return set_failure(failure_, Status::version, {},
                            "snapshot of a session of version %u, not %u to %u", version_, kOldest,
-                           kVersion);
+                           kTokensOnly);
+    if (has_caches() && session_.model_.ranks())
+        return set_failure(
+            failure_, Status::mismatch, {},
+            "the snapshot has caches of one process: ranks of a group load what ranks "
+            "have saved");
     const uint32_t n = version_ == kOldest ? 1 : in_.u32();
     if (in_.status() != Status::ok) return read_failed(in_, failure_);
-    if (n == n_sequences) return Status::ok;
+    if (n != n_sequences)
+        return set_failure(failure_, Status::mismatch, {},
+                           "the snapshot holds %u sequences, asked for are %u", n, n_sequences);
+    return has_caches() ? Status::ok : check_model(identity);
+}
+
+Status Session::TokenReader::check_model(uint64_t identity) {
+    const uint64_t theirs = in_.u64();
+    if (in_.status() != Status::ok) return read_failed(in_, failure_);
+    if (theirs == identity) return Status::ok;
     return set_failure(failure_, Status::mismatch, {},
-                       "the snapshot holds %u sequences, asked for are %u", n, n_sequences);
+                       "the snapshot has model and adapters %llu, wanted is %llu", ull(theirs),
+                       ull(identity));
 }
 
 Status Session::TokenReader::counts(Loaded &out) {
@@ -93,7 +122,7 @@ Status Session::TokenReader::counts(Loaded &out) {
         return set_failure(failure_, Status::capacity, {},
                            "the snapshot has %llu tokens, the session room for %u", ull(out.length),
                            session_.n_context_);
-    if (out.held <= out.length) return Status::ok;
+    if (out.held <= (has_caches() ? out.length : 0)) return Status::ok;
     return set_failure(failure_, Status::malformed, {},
                        "snapshot of a session: %llu tokens in the caches of %llu", ull(out.held),
                        ull(out.length));
@@ -166,9 +195,9 @@ Status Session::TokenReader::checksum() {
     return set_failure(failure_, Status::checksum, {}, "the tokens of the snapshot are damaged");
 }
 
-void Session::save_tokens(SnapshotOutput &out, const Sequence &sequence) {
+void Session::save_tokens(SnapshotOutput &out, const Sequence &sequence, uint64_t held) {
     out.u64(sequence.length);
-    out.u64(sequence.held);
+    out.u64(held);
     for (uint64_t i = 0; i < sequence.length; i++) out.i32(sequence.ids[i]);
     for (uint64_t i = 0; i < sequence.length; i++) out.i32(sequence.positions[i]);
     out.bytes(sequence.modes, static_cast<size_t>(sequence.length));
@@ -192,17 +221,26 @@ Caches::Kept Session::kept_caches(uint32_t index) const {
 }
 
 Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure) const {
-    const bool all = index == kAllSequences;
+    const bool all = index == kAllSequences, has_caches = !model_.ranks();
     const uint32_t first = all ? 0 : index, end = all ? n_sequences() : index + 1;
+    for (uint32_t i = first; i < end; i++)
+        if (!has_caches && sequences_[i].edited)
+            return set_failure(
+                failure, Status::unsupported, {.index = i},
+                "sequence %u has lost or moved tokens before others: what ranks save "
+                "must come out the same when it is computed again",
+                i);
     SnapshotOutput out(write, user);
     out.bytes(kMagic, 8);
-    out.u32(kVersion);
+    out.u32(has_caches ? kVersion : kTokensOnly);
     out.u32(end - first);
-    for (uint32_t i = first; i < end; i++) save_tokens(out, sequences_[i]);
+    if (!has_caches) out.u64(model_.identity());
+    for (uint32_t i = first; i < end; i++)
+        save_tokens(out, sequences_[i], has_caches ? sequences_[i].held : 0);
     out.checksum();
     if (out.status() != Status::ok)
         return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
-    return caches_.save(kept_caches(index), write, user, failure);
+    return has_caches ? caches_.save(kept_caches(index), write, user, failure) : Status::ok;
 }
 
 void Session::take(uint32_t index, Loaded &loaded) {
@@ -213,31 +251,66 @@ void Session::take(uint32_t index, Loaded &loaded) {
     sequence.embedded.swap(loaded.embedded);
     sequence.length = loaded.length;
     sequence.held = loaded.held;
+    sequence.edited = false; // of ranks alone, who save no others
     n_changes_ += index == 0;
     if (index == 0) has_logits_ = false;
 }
 
-Status Session::load(uint32_t index, const Reader &reader, Failure *failure) try {
-    const bool all = index == kAllSequences;
-    const uint32_t first = all ? 0 : index, n = all ? n_sequences() : 1;
+// Tokens, and the caches where they follow: else the snapshot ends with its tokens.
+Status Session::read_snapshot(uint32_t index, const Reader &reader, Arrived &out,
+                              Failure *failure) try {
     const Host *const host = model_.host().get();
+    const Caches::Kept kept = kept_caches(index);
+    const uint32_t n = index == kAllSequences ? n_sequences() : 1;
     SnapshotInput in({reader.read, reader.user, nullptr});
     TokenReader tokens(*this, in, failure);
-    Vector<Loaded> loaded{HostAllocator<Loaded>(host)};
-    Vector<ExpectedTokens> expected{HostAllocator<ExpectedTokens>(host)};
-    Status status = tokens.head(n);
+    Status status = tokens.head(n, model_.identity() ^ kept.adapters);
     for (uint32_t i = 0; status == Status::ok && i < n; i++) {
-        loaded.emplace_back(host);
-        status = tokens.sequence(loaded[i]);
+        out.sequences.emplace_back(host);
+        status = tokens.sequence(out.sequences[i]);
     }
     if (status == Status::ok) status = tokens.checksum();
-    for (const Loaded &one : loaded) expected.push_back({one.held, one.positions.data()});
-    if (status == Status::ok)
-        status = caches_.load(kept_caches(index), expected.data(), reader, failure);
-    for (uint32_t i = 0; status == Status::ok && i < n; i++) take(first + i, loaded[i]);
-    return status;
+    if (status != Status::ok) return status;
+    out.has_caches = tokens.has_caches();
+    if (!out.has_caches) return reader.ended ? reader.ended(reader.user) : status;
+    Vector<ExpectedTokens> expected{HostAllocator<ExpectedTokens>(host)};
+    for (const Loaded &one : out.sequences) expected.push_back({one.held, one.positions.data()});
+    return caches_.load(kept, expected.data(), reader, failure);
 } catch (const std::bad_alloc &) {
     return set_failure(failure, Status::memory, {}, "no memory to load a snapshot");
+}
+
+// All ranks have read the same, or none takes it. own: what this one has come to.
+Status Session::agree_on(const Arrived &arrived, Status own, Failure *failure) const {
+    uint64_t crc = 0;
+    const auto add = [&](const auto &list) {
+        crc = crc64(crc, list.data(), list.size() * sizeof list[0]);
+    };
+    for (const Loaded &one : arrived.sequences) {
+        add(one.ids);
+        add(one.positions);
+        add(one.modes);
+        add(one.embedded);
+    }
+    const Option sum = {"the checksum of the snapshot's tokens", crc};
+    return compare_options(*model_.ranks(), &sum, 1, own, failure);
+}
+
+// own: what reading has come to, which all ranks are told.
+Status Session::take_all(uint32_t index, Arrived &arrived, Status own, Failure *failure) {
+    const Status status = model_.ranks() ? agree_on(arrived, own, failure) : own;
+    const uint32_t first = index == kAllSequences ? 0 : index;
+    for (uint32_t i = 0; status == Status::ok && i < arrived.sequences.size(); i++) {
+        if (!arrived.has_caches) caches_.truncate(first + i, 0);
+        take(first + i, arrived.sequences[i]);
+    }
+    return status;
+}
+
+Status Session::load(uint32_t index, const Reader &reader, Failure *failure) {
+    Arrived arrived(model_.host().get());
+    const Status status = read_snapshot(index, reader, arrived, failure);
+    return take_all(index, arrived, status, failure);
 }
 
 Status Session::save_path(uint32_t sequence, const char *path, Failure *failure) const {
@@ -247,10 +320,12 @@ Status Session::save_path(uint32_t sequence, const char *path, Failure *failure)
 }
 
 Status Session::load_path(uint32_t sequence, const char *path, Failure *failure) {
+    Arrived arrived(model_.host().get());
     const auto from = [&](const Reader &reader, Failure *why) {
-        return load(sequence, reader, why);
+        return read_snapshot(sequence, reader, arrived, why);
     };
-    return load_snapshot(*model_.host(), path, from, failure);
+    const Status status = load_snapshot(*model_.host(), path, from, failure);
+    return take_all(sequence, arrived, status, failure);
 }
 
 } // namespace ggufx::model

@@ -167,6 +167,57 @@ Floats decode_edits(const ggufx_model *model, const Ids &ids) {
     return out;
 }
 
+constexpr size_t kSaved = 41; // tokens of a snapshot
+
+// A mode in which no neighbour changes a bit: tokens are computed again in other batches.
+uint32_t flags_of(const Types &types) {
+    return types.k == types.v ? GGUFX_MATMUL_BATCH_INVARIANT
+                              : GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE;
+}
+
+std::string saved(const ggufx_model *model, const Types &types, const Ids &ids) {
+    Session session(model, {flags_of(types), types.k, types.v, kContext, 0});
+    (void)session.decode(ids.data(), kSaved - 3);
+    (void)session.decode(ids.data() + kSaved - 3, 3);
+    std::string out;
+    ggufx_error error;
+    const auto write = [](void *user, const void *data, size_t n) -> ggufx_status {
+        static_cast<std::string *>(user)->append(static_cast<const char *>(data), n);
+        return GGUFX_OK;
+    };
+    must(ggufx_session_save(session.handle(), 0, write, &out, &error), error, "save");
+    return out;
+}
+
+// What comes behind a snapshot; nothing: behind its tokens.
+Floats go_on(const ggufx_model *model, const Types &types, const Ids &ids,
+             const std::string &snapshot) {
+    Session session(model, {flags_of(types), types.k, types.v, kContext, 0});
+    struct Rest {
+        const std::string &bytes;
+        size_t at;
+    } rest = {snapshot, 0};
+    ggufx_error error;
+    const auto read = [](void *user, void *data, size_t n) -> ggufx_status {
+        Rest &from = *static_cast<Rest *>(user);
+        if (n > from.bytes.size() - from.at) return GGUFX_E_TRUNCATED;
+        memcpy(data, from.bytes.data() + from.at, n);
+        from.at += n;
+        return GGUFX_OK;
+    };
+    if (snapshot.empty()) {
+        (void)session.decode(ids.data(), kSaved - 3);
+        (void)session.decode(ids.data() + kSaved - 3, 3);
+    } else {
+        (void)session.decode(ids.data() + 9, 5); // which go
+        must(ggufx_session_load(session.handle(), 0, read, &rest, &error), error, "load");
+    }
+    Floats out = session.decode(ids.data() + kSaved, 1);
+    const Floats more = session.decode(ids.data() + kSaved + 1, kTokens - kSaved - 1);
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+}
+
 double perplexity_of(const ggufx_model *model, const Ids &ids) {
     Session session(model, {0, GGUFX_KV_F16, GGUFX_KV_F16, 24, 0});
     ggufx_perplexity_facts facts = {};
@@ -215,6 +266,10 @@ void check_file(const std::string &name, const std::string &path, size_t number,
     const Floats batches = decode_batches(alone.model(), GGUFX_KV_Q8_0, ids);
     const Floats edits = decode_edits(alone.model(), ids);
     const double perplexity = perplexity_of(alone.model(), ids);
+    size_t t = number % std::size(kTypes);
+    if (!takes(alone.model(), kTypes[t])) t = 0;
+    const Floats rest = go_on(alone.model(), kTypes[t], ids, {});
+    std::string snapshot; // of as many ranks as the last time
     for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks; n++) {
         ThreadGroup group(n, 40 + n);
         const uint32_t *const speeds = (number + n) % 3 == 0 ? kSpeeds : nullptr;
@@ -222,6 +277,7 @@ void check_file(const std::string &name, const std::string &path, size_t number,
         std::atomic<size_t> n_compared{0};
         std::mutex mutex;
         std::string first;
+        std::vector<std::string> snapshots(n);
         group.run([&](uint32_t rank) {
             const Rank part(path, {&group, rank, speeds});
             const auto compare = [&](const Floats &got, const Floats &want, const char *what) {
@@ -236,10 +292,17 @@ void check_file(const std::string &name, const std::string &path, size_t number,
             compare(decode_edits(part.model(), ids), edits, "edits");
             const double loss = perplexity_of(part.model(), ids);
             if (memcmp(&loss, &perplexity, sizeof loss) != 0) n_wrong++;
+            snapshots[rank] = saved(part.model(), kTypes[t], ids);
+            const std::string &from = snapshot.empty() ? snapshots[rank] : snapshot;
+            compare(go_on(part.model(), kTypes[t], ids, from), rest, "behind a snapshot");
         });
+        for (const std::string &one : snapshots) CHECK(one == snapshots[0], "other snapshots");
+        snapshot = snapshots[0];
+        CHECK(same(go_on(alone.model(), kTypes[t], ids, snapshot), rest),
+              "%s: one process behind a snapshot of %u ranks", name.c_str(), n);
         CHECK(n_wrong == 0, "%s, %u ranks: %d of %zu differ, first %s", name.c_str(), n,
               n_wrong.load(), n_compared.load(), first.c_str());
-        CHECK(n_compared == n * (cases.size() + 2) && cases.size() > 2, "%s: compared %zu",
+        CHECK(n_compared == n * (cases.size() + 3) && cases.size() > 2, "%s: compared %zu",
               name.c_str(), n_compared.load());
         CHECK(group.n_destroyed() == static_cast<int>(n), "%d of %u groups were destroyed",
               group.n_destroyed(), n);

@@ -388,10 +388,6 @@ void what_a_rank_cannot_do_is_refused() {
     const Rank part(g_model, {&group, 0});
     ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
     ggufx_error error = {};
-    expect(ggufx_session_save_path(session, 0, "never.gguf", &error), GGUFX_E_UNSUPPORTED, error,
-           "no snapshots");
-    expect(ggufx_session_load_path(session, 0, "never.gguf", &error), GGUFX_E_UNSUPPORTED, error,
-           "no snapshots");
     ggufx_embedder *embedder = nullptr;
     expect(ggufx_embedder_create(&embedder, part.model(), nullptr, &error), GGUFX_E_UNSUPPORTED,
            error, "embeddings");
@@ -411,6 +407,110 @@ void what_a_rank_cannot_do_is_refused() {
     expect(ggufx_session_decode(session, kIds, 6, &options, &error), GGUFX_E_UNSUPPORTED, error,
            "attention hooks");
     CHECK(ggufx_session_length(session) == 0, "the session has tokens");
+    ggufx_session_destroy(session);
+}
+
+std::string temporary(const char *name) {
+    char path[TEMPORARY_PATH];
+    temporary_path(path, name);
+    return path;
+}
+
+// Six tokens of another session, in a file.
+void save_six(const std::string &path, bool is_rank) {
+    ThreadGroup group(1);
+    const Rank alone(g_model, {is_rank ? &group : nullptr, 0});
+    ggufx_session *session = make_session(alone.model(), 64, GGUFX_OK, "");
+    ggufx_error error = {};
+    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_save_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
+    ggufx_session_destroy(session);
+}
+
+// What one rank finds wrong with a snapshot is wrong for all, who keep what they have.
+void snapshots_that_one_rank_cannot_load() {
+    const std::string path = temporary("six.snapshot"), whole = temporary("whole.snapshot");
+    save_six(path, true);
+    save_six(whole, false);
+    std::string cut = read(path), changed = cut, other = cut;
+    cut.pop_back();
+    changed[40] ^= 1;
+    other[16] ^= 1; // the model
+    const std::string cut_path = write("cut.snapshot", cut),
+                      changed_path = write("changed.snapshot", changed),
+                      other_path = write("other.snapshot", other),
+                      longer_path = write("longer.snapshot", read(path) + "x");
+    const struct {
+        std::string path;
+        ggufx_status status;
+        const char *text;
+    } cases[] = {{"no-such-file", GGUFX_E_IO, "no-such-file"},
+                 {cut_path, GGUFX_E_TRUNCATED, "cut.snapshot"},
+                 {changed_path, GGUFX_E_CHECKSUM, "damaged"},
+                 {other_path, GGUFX_E_MISMATCH, "model and adapters"},
+                 {longer_path, GGUFX_E_MALFORMED, "goes on after"},
+                 {whole, GGUFX_E_MISMATCH, "caches of one process"}};
+    ThreadGroup group(kRanks);
+    group.run([&](uint32_t rank) {
+        const Rank part(g_model, {&group, rank});
+        ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
+        ggufx_error error = {};
+        expect(ggufx_session_decode(session, kIds + 2, 3, nullptr, &error), GGUFX_OK, error, "");
+        for (const auto &c : cases) {
+            const std::string &own = rank == 1 ? c.path : path;
+            expect(ggufx_session_load_path(session, 0, own.c_str(), &error), c.status, error,
+                   c.text);
+            CHECK(ggufx_session_length(session) == 3, "%s: the session has other tokens", c.text);
+        }
+        // Of another sequence the others have read other tokens.
+        ggufx_session *wrong = make_session(part.model(), 64, GGUFX_OK, "");
+        expect(ggufx_session_decode(wrong, kIds, 2, nullptr, &error), GGUFX_OK, error, "");
+        const std::string own = temporary(("own-" + std::to_string(rank)).c_str());
+        if (rank == 2) {
+            expect(ggufx_session_save_path(wrong, 0, own.c_str(), &error), GGUFX_OK, error, "");
+        }
+        expect(ggufx_session_load_path(session, 0, (rank == 2 ? own : path).c_str(), &error),
+               GGUFX_E_MISMATCH, error, "rank 2: the checksum of the snapshot's tokens is");
+        remove(own.c_str());
+        CHECK(ggufx_session_length(session) == 3, "the session has other tokens");
+        expect(ggufx_session_load_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
+        CHECK(ggufx_session_length(session) == 6, "the snapshot was not taken");
+        expect(ggufx_session_decode(session, kIds, 1, nullptr, &error), GGUFX_OK, error, "");
+        ggufx_session_destroy(wrong);
+        ggufx_session_destroy(session);
+    });
+    for (const auto &c : cases) remove(c.path.c_str());
+    remove(path.c_str());
+}
+
+// What caches remember of tokens that went is not in their tokens.
+void edited_sequences_are_not_saved() {
+    ThreadGroup group(1);
+    const Rank part(g_model, {&group, 0});
+    ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
+    ggufx_error error = {};
+    const std::string path = temporary("edited.snapshot");
+    const auto save = [&](uint32_t sequence, ggufx_status status, const char *text) {
+        expect(ggufx_session_save_path(session, sequence, path.c_str(), &error), status, error,
+               text);
+    };
+    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_sequence_remove(session, 0, 4, 2, &error), GGUFX_OK, error, "");
+    save(0, GGUFX_OK, ""); // nothing was behind them
+    expect(ggufx_session_sequence_remove(session, 0, 1, 1, &error), GGUFX_OK, error, "");
+    save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has lost or moved");
+    save(1, GGUFX_OK, "");
+    save(GGUFX_SESSION_ALL, GGUFX_E_UNSUPPORTED, "sequence 0 has lost or moved");
+    expect(ggufx_session_sequence_copy(session, 0, 1, 3, &error), GGUFX_OK, error, "");
+    save(1, GGUFX_E_UNSUPPORTED, "sequence 1 has lost or moved");
+    expect(ggufx_session_sequence_truncate(session, 0, 0, &error), GGUFX_OK, error, "");
+    save(0, GGUFX_OK, "");
+    expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
+    expect(ggufx_session_sequence_shift(session, 0, 2, 4, 5, &error), GGUFX_OK, error, "");
+    save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has lost or moved");
+    expect(ggufx_session_load_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
+    save(0, GGUFX_OK, "");
+    remove(path.c_str());
     ggufx_session_destroy(session);
 }
 
@@ -435,6 +535,9 @@ void other_tokens_are_found_at_once() {
 // Rank 1 is never heard of again from message k on.
 void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
     int n_lost = 0;
+    const std::string six = temporary("six.snapshot");
+    save_six(six, true);
+    const std::string want = read(six);
     for (uint64_t k = 0; k < 400; k += 1 + k / 4) {
         std::atomic<uint64_t> start{UINT64_MAX};
         std::atomic<bool> was_lost{false};
@@ -460,11 +563,16 @@ void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
             CHECK(ggufx_session_length(session) == 6, "the session has other tokens");
             expect(ggufx_session_decode(session, kIds + 6, 6, nullptr, &error), GGUFX_E_STATE,
                    error, "lost a rank");
+            const std::string own = temporary(("left-" + std::to_string(rank)).c_str());
+            expect(ggufx_session_save_path(session, 0, own.c_str(), &error), GGUFX_OK, error, "");
+            CHECK(read(own) == want, "another snapshot of what is left");
+            remove(own.c_str());
             ggufx_session_destroy(session);
         });
         if (!was_lost) break;
         n_lost++;
     }
+    remove(six.c_str());
     CHECK(n_lost > 5, "%d ranks were lost", n_lost);
 }
 
@@ -523,6 +631,8 @@ int main(int argc, char **argv) {
     memory_that_one_rank_lacks_is_lacked_by_all();
     sessions_of_other_options_are_refused();
     calls_that_one_rank_cannot_begin();
+    snapshots_that_one_rank_cannot_load();
+    edited_sequences_are_not_saved();
     other_tokens_are_found_at_once();
     what_one_rank_cancels_all_cancel(with_logits);
     what_one_rank_cancels_all_cancel(without_logits);
