@@ -112,6 +112,32 @@ class Ranks(reference_case.Case):
         self.same_json(4, args)
         self.assertIn("--shard", self.fails(2, *args, "--shard", "1/2", "--parts", "p", "--group", "mpi"))
 
+    def go_on(self, n, *args):
+        """Ids of a run by n ranks; 0: by a process without a group."""
+        args = ("run", MODEL, "--temp", 0, "--repeat-penalty", 1.1, "-t", 1, "--json", *args)
+        out = self.together(n, *args).decode() if n else self.ok(*args).decode()
+        return [json.loads(line)["id"] for line in out.splitlines()]
+
+    def test_saved_by_some_ranks_resumed_by_others(self):
+        one, two, three = self.path("one"), self.path("two"), self.path("three")
+        types = ("--ctk", "q8_0", "--ctv", "gx4")
+        whole = self.go_on(0, "-p", "Once upon", "-n", 21, "--save", one, *types)
+        self.assertEqual(len(whole), 21)
+        first = self.go_on(4, "-p", "Once upon", "-n", 9, "--save", two, *types)
+        self.assertEqual(first, whole[:9])
+        for n in (2, 1, 3, 0):
+            self.assertEqual(self.go_on(n, "--resume", two, "-n", 12, *types), whole[9:], n)
+        second = self.go_on(3, "--resume", two, "-n", 5, "--save", three, *types)
+        self.assertEqual(second + self.go_on(2, "--resume", three, "-n", 7, *types), whole[9:])
+        behind = self.go_on(2, "--resume", two, "--tokens", "5,6,7", "-n", 6, *types)
+        self.assertEqual(behind, self.go_on(0, "--resume", two, "--tokens", "5,6,7", "-n", 6, *types))
+        # Caches of one process go on in one.
+        self.assertEqual(self.go_on(0, "--resume", one, "-n", 3, *types), self.go_on(0, "-p", "Once upon", "-n", 24, "--save", two, *types)[21:])
+        result = self.started(2, TOOL, "run", MODEL, "--resume", one, "-t", 1, *types, "--group", "mpi", recovers=True)
+        self.assertEqual(len(self.told(result)), 1, result.stderr)
+        self.assertIn("caches of one process", self.told(result)[0])
+        self.assertIn("--lookup", self.fails(2, "run", MODEL, "-p", "a", "--save", one, "--lookup"))
+
     def test_bench(self):
         out = self.together(2, "bench", "model", MODEL, "--prompt-tokens", 16, "-n", 4, "-r", 1, "-t", "1,2", "--json")
         rows = [json.loads(line) for line in out.decode().splitlines()]
@@ -199,7 +225,8 @@ class Ranks(reference_case.Case):
 
     def lost(self, rank, signal_number, named):
         """A rank of three gets a signal while text comes: within 10 s all end, and one line says who it was."""
-        command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--ctx", 131072, "-t", 1, "--group", "mpi",
+        saved = self.path("saved-%d" % rank)
+        command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--save", saved, "--ctx", 131072, "-t", 1, "--group", "mpi",
                          "--grammar", "root ::= [a-z ]{60000,65000}", recovers=True)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI)
         ranks = {}
@@ -216,6 +243,9 @@ class Ranks(reference_case.Case):
         self.assertEqual(len(told), 1, said)
         self.assertRegex(told[0], named)
         self.assertLess(time.monotonic() - start, 10)
+        went_on = self.go_on(2, "--resume", saved, "-n", 4, "--ctx", 131072)  # with one rank less
+        self.assertEqual(went_on, self.go_on(0, "--resume", saved, "-n", 4, "--ctx", 131072))
+        self.assertEqual(len(went_on), 4)
 
     def test_a_rank_that_is_killed_is_named(self):
         self.lost(1, signal.SIGKILL, r"rank 1 \(.*\) (did not answer within 7.0 s|is lost)")

@@ -95,6 +95,10 @@ bool lost_first(const Failure &failure) {
            std::strncmp(failure.what(), kFirst, std::strlen(kFirst)) != 0;
 }
 
+bool is_teller(uint32_t rank, const Failure &failure) {
+    return rank == 0 || (rank == 1 && lost_first(failure));
+}
+
 // The others may wait for this rank. It ends without MPI's end, for which they would have to come.
 [[noreturn]] void end(const Globals &globals, const ggufx_group &group, const Peers &peers,
                       const Failure &failure) {
@@ -105,8 +109,8 @@ bool lost_first(const Failure &failure) {
     const std::string text = fmt::format("rank {}: {}", group.rank, failure.what());
     std::snprintf(why.message, sizeof why.message, "%s", text.c_str());
     group.abort(group.user, &why);
-    const bool tells = group.rank == 0 || (group.rank == 1 && lost_first(failure));
-    if (tells) tell(globals, pending_signal() ? Failure(kInterrupted, "interrupted") : failure);
+    if (is_teller(group.rank, failure))
+        tell(globals, pending_signal() ? Failure(kInterrupted, "interrupted") : failure);
     if (failure.detail && failure.detail->status == GGUFX_E_IO)
         peers.end_stopped(failure.detail->index);
     std::fflush(nullptr);
@@ -130,6 +134,10 @@ void add_group_options(Command &sub, GroupChoice &choice) {
                "how rows are dealt to the ranks of --group: 3,1, or auto: by how fast each reads "
                "memory; default all alike")
         .value("LIST");
+}
+
+bool tells_of(const GroupChoice &choice, const Failure &failure) {
+    return is_teller(choice.group.rank, failure);
 }
 
 void refuse_stdin(const GroupChoice &choice, const std::string &path) {

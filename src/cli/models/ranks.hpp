@@ -31,6 +31,9 @@ void add_group_options(Command &sub, GroupChoice &choice);
 using RankVerb = std::function<int(const Globals &)>;
 int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &verb);
 
+// Whether it is this rank that tells of a failure: the first one that is left.
+bool tells_of(const GroupChoice &choice, const Failure &failure);
+
 // Standard input is one rank's: `path` must not be "-" in a group.
 void refuse_stdin(const GroupChoice &choice, const std::string &path);
 

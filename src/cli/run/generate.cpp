@@ -25,7 +25,8 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
     model_ = make_model(rt, file, options.session.making);
     info_ = model_facts(model_.get());
     SessionOptions session = options.session;
-    if (options.guesses.any()) session.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    is_kept_ = options.is_kept();
+    if (options.guesses.any() || is_kept_) session.matmul_flags |= GGUFX_MATMUL_BATCH_INVARIANT;
     session_ = make_session(rt, file, model_.get(), session);
     n_context_ = session_facts(session_.get()).n_context;
     logits_.resize(info_.n_vocab);
@@ -57,14 +58,14 @@ void Generator::keep_to(const ggufx_runtime *rt, const GrammarChoice &choice) {
     matcher_ = make_matcher(grammar.get()); // which keeps the grammar
 }
 
-std::vector<int32_t> Generator::tokenize(const std::string &text) const {
+std::vector<int32_t> Generator::tokenize(const std::string &text, bool is_first) const {
     require_tokenizer();
-    return cli::tokenize(tokenizer_.get(), text, GGUFX_TOKENIZE_ADD_SPECIAL);
+    return cli::tokenize(tokenizer_.get(), text, is_first ? GGUFX_TOKENIZE_ADD_SPECIAL : 0);
 }
 
 void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
     std::span<const int32_t> ids = all_ids;
-    if (speculates() && ids.size() > 1) {
+    if ((speculates() || is_kept_) && !logits && ids.size() > 1) {
         if (!feed_tiles(session_.get(), ids.first(ids.size() - 1))) end_interrupted();
         ids = ids.last(1); // whose logits stay
     }
@@ -86,6 +87,33 @@ void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
         return ggufx_sampler_accept(sampler_.get(), all_ids.data(), all_ids.size(), error);
     });
     if (logits) logits->write(f32_bytes(all));
+}
+
+// Snapshots have no logits: the last token is computed again.
+size_t Generator::resume(const std::string &path) {
+    call([&](ggufx_error *error) {
+        return ggufx_session_load_path(session_.get(), 0, path.c_str(), error);
+    });
+    const uint64_t n = ggufx_session_length(session_.get());
+    if (n == 0) throw Failure(kInvalidFile, escape(path) + ": the snapshot has no tokens");
+    std::vector<int32_t> ids(n);
+    call([&](ggufx_error *error) {
+        return ggufx_session_sequence_tokens(ids.data(), nullptr, session_.get(), 0, 0, n, error);
+    });
+    call([&](ggufx_error *error) {
+        return ggufx_session_sequence_truncate(session_.get(), 0, n - 1, error);
+    });
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_accept(sampler_.get(), ids.data(), n - 1, error);
+    });
+    feed(std::span(ids).last(1), nullptr);
+    return n;
+}
+
+void Generator::save(const std::string &path) const {
+    call([&](ggufx_error *error) {
+        return ggufx_session_save_path(session_.get(), 0, path.c_str(), error);
+    });
 }
 
 std::string Generator::piece(int32_t id) const {

@@ -14,6 +14,9 @@ struct GenerateOptions {
     SamplingOptions sampling;
     SessionOptions session;
     GuessOptions guesses;
+    std::string save, resume; // files of snapshots; empty: none
+
+    bool is_kept() const { return !save.empty() || !resume.empty(); }
 };
 
 struct Token {
@@ -30,12 +33,16 @@ public:
 
     // From now on tokens fit this grammar.
     void keep_to(const ggufx_runtime *rt, const GrammarChoice &choice);
-    // Ids of a text with the special tokens the file asks for.
-    std::vector<int32_t> tokenize(const std::string &text) const;
+    // Ids of a text, with the special tokens that the file asks for where it is the first one.
+    std::vector<int32_t> tokenize(const std::string &text, bool is_first = true) const;
     // Appends tokens; the logits of each go to `logits` unless that is NULL.
     void feed(std::span<const int32_t> ids, Output *logits);
-    Token next(); // chooses a token after the last one fed
+    // Goes on behind the tokens of a snapshot; how many.
+    size_t resume(const std::string &path);
+    void save(const std::string &path) const; // of one rank
+    Token next();                             // chooses a token after the last one fed
     bool is_full() const;
+    bool is_kept() const { return is_kept_; } // its text is saved or was
     // Its tokens come from guesses that were right: they need not be fed.
     bool speculates() const { return guesses_.has_value(); }
     ggufx_speculator_facts guesses() const { return guesses_->facts(); } // only where it does
@@ -54,6 +61,7 @@ private:
     Sampler sampler_;
     Tokenizer tokenizer_;
     Matcher matcher_;
+    bool is_kept_ = false;        // what was computed is computed again to the same bits
     std::string tokenizer_error_; // why there is no tokenizer
     ggufx_model_facts info_ = {};
     uint32_t n_context_ = 0;
@@ -61,17 +69,19 @@ private:
 };
 
 // Feeds the prompt, then up to n_predict tokens, the end token included; sink(token) returns
-// false to stop after it.
+// false to stop after it. A text that is saved has its last token fed too.
 template <class Sink>
 void generate(Generator &generator, std::span<const int32_t> prompt, uint32_t n_predict,
               Output *logits, Sink &&sink) {
-    generator.feed(prompt, logits);
+    if (!prompt.empty()) generator.feed(prompt, logits);
     for (uint32_t i = 0; i < n_predict; i++) {
         const Token token = generator.next();
         const bool more = sink(token) && !token.is_end && !generator.is_full();
-        if (!more || i + 1 == n_predict) break; // the last token is not fed: nothing follows it
+        const bool is_last = !more || i + 1 == n_predict;
+        if (is_last && !generator.is_kept()) break; // it is not fed: nothing follows it
         if (generator.speculates()) continue;
-        generator.feed(std::span(&token.id, 1), logits);
+        if (!generator.is_full()) generator.feed(std::span(&token.id, 1), logits);
+        if (is_last) break;
     }
 }
 

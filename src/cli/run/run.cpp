@@ -29,10 +29,12 @@ struct RunOptions {
 
 static std::vector<int32_t> prompt_ids(const Generator &generator, const RunOptions &options,
                                        std::string &text) {
+    const bool resumes = !options.generate.resume.empty();
     if (!options.tokens.empty()) return parse_ids(options.tokens, "--tokens");
     text = options.prompt_file.empty() ? options.prompt : read_utf8(options.prompt_file);
     require_utf8(text, "--prompt", kUsage);
-    std::vector<int32_t> ids = generator.tokenize(text);
+    if (resumes && text.empty()) return {};
+    std::vector<int32_t> ids = generator.tokenize(text, !resumes);
     if (ids.empty()) throw Failure(kUsage, "the prompt is empty and the model has no first token");
     return ids;
 }
@@ -57,14 +59,27 @@ static void remark(const Globals &globals, const Generator &generator, size_t n_
     std::fputs((guesses_text(generator.guesses()) + "\n").c_str(), stderr);
 }
 
+static void check_options(const RunOptions &options) {
+    if (options.generate.guesses.any() && !options.logits.empty())
+        throw Failure(kUsage, "--logits shows every position: not with --draft or --lookup");
+    if (options.generate.guesses.any() && options.generate.is_kept())
+        throw Failure(kUsage, "--save and --resume: not with --draft or --lookup");
+}
+
+// What is left of a text that ends early, of all ranks by one.
+static void save_what_is_left(const Generator &generator, const GenerateOptions &options,
+                              const Failure &why) {
+    if (options.save.empty() || !tells_of(options.session.making.group, why)) return;
+    generator.save(options.save);
+}
+
 static int run(const Globals &globals, const RunOptions &options) {
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, 0, &cancel);
-    if (options.generate.guesses.any() && !options.logits.empty())
-        throw Failure(kUsage, "--logits shows every position: not with --draft or --lookup");
     Generator generator(rt.get(), file.get(), options.generate);
     if (options.grammar.is_set()) generator.keep_to(rt.get(), options.grammar);
+    if (!options.generate.resume.empty()) (void)generator.resume(options.generate.resume);
     std::string prompt;
     const std::vector<int32_t> ids = prompt_ids(generator, options, prompt);
 
@@ -88,8 +103,9 @@ static int run(const Globals &globals, const RunOptions &options) {
     };
     try {
         generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr, show);
-    } catch (const Failure &) {
+    } catch (const Failure &why) {
         if (!globals.json) out.end_line(); // what is said of it stands below the text
+        save_what_is_left(generator, options.generate, why);
         throw;
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -97,12 +113,14 @@ static int run(const Globals &globals, const RunOptions &options) {
     if (!globals.json) out.write("\n");
     out.finish();
     if (logits) logits->finish();
+    if (!options.generate.save.empty() && writes) generator.save(options.generate.save);
     remark(globals, generator, ids.size(), n_tokens, elapsed.count());
     return kOk;
 }
 
 static int run_ranks(const Globals &globals, RunOptions &options) {
     GroupChoice &group = options.generate.session.making.group;
+    check_options(options);
     refuse_stdin(group, options.model);
     refuse_stdin(group, options.prompt_file);
     return run_as_rank(globals, group, [&](const Globals &own) { return run(own, options); });
@@ -123,6 +141,14 @@ void add_run(Tool &tool) {
     file.excludes(tokens);
     add_generate_options(sub, options->generate);
     add_guess_options(sub, options->generate.guesses);
+    sub.option("--save", options->generate.save,
+               "write the text's tokens and caches to FILE at its end, also where it fails or is "
+               "interrupted; "
+               "ranks of --group write the tokens")
+        .value("FILE");
+    sub.option("--resume", options->generate.resume,
+               "go on behind a text that --save wrote; with a prompt or without")
+        .value("FILE");
     sub.option("--stop", options->stops, "end before this text").repeatable();
     add_grammar_options(sub, options->grammar, "text that fits", "JSON");
     sub.option("--logits", options->logits,
@@ -135,6 +161,8 @@ void add_run(Tool &tool) {
                  "  ggufx run model.gguf -p Name: --grammar 'root ::= [A-Z] [a-z]+'\n"
                  "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"
                  "  ggufx run model.gguf -f prompt.txt -n 0 --logits logits.f32\n"
+                 "  ggufx run model.gguf -p Once -n 100 --save text.session\n"
+                 "  ggufx run model.gguf --resume text.session -n 100\n"
                  "  mpirun -np 4 ggufx run model.gguf -p \"Once upon\" -t 8 --group mpi");
     tool.verbs.emplace_back(sub, [&tool, options] { return run_ranks(tool.globals, *options); });
 }
