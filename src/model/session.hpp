@@ -110,8 +110,9 @@ public:
                              Failure *failure);
 
     // Tokens, caches and states of a sequence or of kAllSequences, without logits; of a rank tokens
-    // alone, which are computed again. A load is a call of all ranks. A failed one changes nothing; what it refuses: Caches::load, what tokens cannot be (MALFORMED), more than
-    // n_context (CAPACITY).
+    // alone, which are computed again. A load is a call of all ranks. A failed one changes nothing;
+    // what it refuses: Caches::load, what tokens cannot be (MALFORMED), more than n_context
+    // (CAPACITY).
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
     // Throws Error as well: what the file fails with.

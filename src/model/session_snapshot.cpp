@@ -21,8 +21,8 @@ using ull = unsigned long long;
 constexpr char kMagic[9] = "GGUFXSN\n";
 // Version 2 has one sequence, whose number is not told, at positions 0, 1, ..., without rows.
 constexpr uint32_t kVersion = 3, kOldest = 2;
-// Version 4 has the model's identity and no caches: a rank has some heads of them, and might have gone.
-// Who loads it computes the tokens again.
+// Version 4 has the model's identity and no caches: a rank has some heads of them, and might have
+// gone. Who loads it computes the tokens again.
 constexpr uint32_t kTokensOnly = 4;
 
 Status read_failed(const SnapshotInput &in, Failure *failure) {

@@ -248,11 +248,12 @@ void Cuts::failed() {
     const long calls = count_calls(first);
     CHECK(calls > 20, "%s: %ld calls of the executor", name_.c_str(), calls);
     long n_failed = 0;
-    for (long i = 0; i <= 4; i++) {
+    constexpr long last = 6;
+    for (long i = 0; i <= last; i++) {
         Session session(model_, with(60));
         go_on(session, 0, first, "before a failed call");
         executor_.calls = 0;
-        executor_.fail_at = std::max(1L, calls * i / 4);
+        executor_.fail_at = std::max(1L, calls * i / last);
         ggufx_error error = {};
         const ggufx_status status = ggufx_session_decode(session.handle(), tokens_.data() + first,
                                                          kTokens - first, nullptr, &error);

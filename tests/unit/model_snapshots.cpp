@@ -231,7 +231,8 @@ void Subject::odd_numbers_are_refused() {
         Status status;
     } cases[] = {{0, 7, Status::magic},
                  {8, 1, Status::version},
-                 {8, 4, Status::version},
+                 {8, 5, Status::version},
+                 {8, 4, Status::mismatch}, // tokens of ranks, which say their model here
                  {12, 2, Status::mismatch},
                  {12, 0, Status::mismatch},
                  {kCountsAt, kContext + 1, Status::capacity},
