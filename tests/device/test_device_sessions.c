@@ -1,0 +1,482 @@
+/*
+ * What hosts do with sessions, with a model's layers on a device: guesses, grammars, sequences side
+ * by side, snapshots that go from here to there. Every bit is that of a model that lies here. On the
+ * fake device a loss in the middle, too.
+ *
+ * usage: test_device_sessions PLUG-IN [fake]
+ * SPDX-License-Identifier: MIT
+ */
+#include "../unit/session_fixture.h"
+#include "fake_fixture.h"
+
+#include <stdio.h>
+
+static const char *plugin_path;
+static const tiny_options untied = {.weight_type = GGUFX_TYPE_Q8_0, .untied = 1};
+
+/* The first that can be used, also a processor that plays one. */
+static ggufx_device *open_any(const ggufx_runtime *rt) {
+    ggufx_device_options options;
+    ggufx_device_options_init(&options);
+    options.plugin_path = plugin_path;
+    ggufx_device_facts facts[8] = {{.struct_size = sizeof facts[0]}};
+    ggufx_device *device = NULL;
+    ggufx_error error;
+    size_t n = 0, i = 0;
+    assert_int_equal(ggufx_device_list(facts, 8, &n, rt, &options, NULL), GGUFX_OK);
+    while (i < n && facts[i].flags & GGUFX_DEVICE_UNUSABLE) i++;
+    if (i == n) skip();
+    if (ggufx_device_open(&device, rt, facts[i].id, &options, &error) != GGUFX_OK)
+        fail_msg("open: %s", error.message);
+    return device;
+}
+
+static ggufx_model *model_on(fixture *f, const ggufx_file *file, const ggufx_device *device,
+                             uint32_t n_layers) {
+    ggufx_model_options options;
+    ggufx_model *model = NULL;
+    ggufx_model_options_init(&options);
+    options.device = device;
+    options.n_device_layers = n_layers;
+    MUST(f, ggufx_model_create(&model, f->rt, file, &options, &f->error));
+    return model;
+}
+
+/* What a story gave: its logits, ids, snapshots one after the other. */
+typedef struct record {
+    uint8_t *data;
+    size_t n, at;
+} record;
+
+static ggufx_status write_record(void *user, const void *data, size_t n) {
+    record *r = user;
+    r->data = realloc(r->data, r->n + n);
+    assert_non_null(r->data);
+    memcpy(r->data + r->n, data, n);
+    r->n += n;
+    return GGUFX_OK;
+}
+
+static ggufx_status read_record(void *user, void *data, size_t n) {
+    record *r = user;
+    if (n > r->n - r->at) return GGUFX_E_TRUNCATED;
+    memcpy(data, r->data + r->at, n);
+    r->at += n;
+    return GGUFX_OK;
+}
+
+static ggufx_session *new_session(fixture *f, const ggufx_model *model, uint32_t matmul_flags) {
+    ggufx_session_options options;
+    ggufx_session *session = NULL;
+    ggufx_session_options_init(&options);
+    options.matmul_flags = matmul_flags;
+    options.n_sequences = 3;
+    MUST(f, ggufx_session_create(&session, model, &options, &f->error));
+    return session;
+}
+
+static void note_logits(fixture *f, const ggufx_session *session, record *out) {
+    float logits[TINY_VOCAB];
+    MUST(f, ggufx_session_logits(logits, TINY_VOCAB, session, &f->error));
+    (void)write_record(out, logits, sizeof logits);
+}
+
+/* A text of which the second half repeats the first, so that guesses are right and wrong. */
+static void begin_text(fixture *f, ggufx_session *session, size_t n) {
+    int32_t tokens[N];
+    make_tokens(tokens, N);
+    for (size_t i = N / 2; i < N; i++) tokens[i] = tokens[i - N / 2];
+    MUST(f, ggufx_session_decode(session, tokens, n, NULL, &f->error));
+}
+
+typedef struct guessing {
+    ggufx_sampler *sampler;
+    ggufx_speculator *speculator;
+    ggufx_session *session, *draft;
+} guessing;
+
+static guessing begin_guesses(fixture *f, const ggufx_model *model, const ggufx_model *draft) {
+    guessing g = {NULL, NULL, NULL, NULL};
+    ggufx_speculator_options options;
+    ggufx_speculator_options_init(&options);
+    g.session = new_session(f, model, GGUFX_MATMUL_BATCH_INVARIANT);
+    if (draft) options.draft = g.draft = new_session(f, draft, GGUFX_MATMUL_BATCH_INVARIANT);
+    MUST(f, ggufx_sampler_create(&g.sampler, f->rt, TINY_VOCAB, NULL, &f->error));
+    MUST(f, ggufx_speculator_create(&g.speculator, g.session, &options, &f->error));
+    begin_text(f, g.session, N);
+    return g;
+}
+
+static ggufx_status guess(guessing *g, ggufx_matcher *matcher, record *out, ggufx_error *error) {
+    int32_t ids[8];
+    float logprobs[8];
+    size_t n = 0;
+    const ggufx_status status = ggufx_speculator_next(ids, logprobs, 8, &n, g->speculator,
+                                                      g->sampler, matcher, NULL, error);
+    if (out) (void)write_record(out, ids, n * sizeof *ids);
+    if (out) (void)write_record(out, logprobs, n * sizeof *logprobs);
+    return status;
+}
+
+static void end_guesses(guessing *g) {
+    ggufx_speculator_destroy(g->speculator);
+    ggufx_sampler_destroy(g->sampler);
+    ggufx_session_destroy(g->draft);
+    ggufx_session_destroy(g->session);
+}
+
+static void guess_often(fixture *f, const ggufx_model *model, const ggufx_model *draft,
+                        record *out) {
+    guessing g = begin_guesses(f, model, draft);
+    for (int i = 0; i < 5; i++) MUST(f, guess(&g, NULL, out, &f->error));
+    ggufx_speculator_facts facts = {.struct_size = sizeof facts};
+    MUST(f, ggufx_speculator_info(&facts, g.speculator, &f->error));
+    if (draft) assert_true(facts.n_drafted > 0);
+    (void)write_record(out, &facts, sizeof facts);
+    end_guesses(&g);
+}
+
+static void looked_up(fixture *f, const ggufx_model *model, const ggufx_model *here, record *out) {
+    (void)here;
+    guess_often(f, model, NULL, out);
+}
+
+static void drafted_here(fixture *f, const ggufx_model *model, const ggufx_model *here,
+                         record *out) {
+    guess_often(f, model, here, out);
+}
+
+static void drafted_there(fixture *f, const ggufx_model *model, const ggufx_model *here,
+                          record *out) {
+    (void)here;
+    guess_often(f, model, model, out);
+}
+
+static void within_a_grammar(fixture *f, const ggufx_model *model, const ggufx_model *here,
+                             record *out) {
+    (void)here;
+    static const char text[] = "root ::= [a-z]+ (\" \" [a-z]+)*";
+    ggufx_tokenizer *tokenizer = NULL;
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *matcher = NULL;
+    ggufx_grammar_options options;
+    ggufx_grammar_options_init(&options);
+    options.text = text;
+    options.text_length = sizeof text - 1;
+    MUST(f, ggufx_tokenizer_create(&tokenizer, f->file, &f->error));
+    MUST(f, ggufx_grammar_create(&grammar, f->rt, tokenizer, &options, &f->error));
+    MUST(f, ggufx_matcher_create(&matcher, grammar, &f->error));
+    guessing g = begin_guesses(f, model, NULL);
+    for (int i = 0; i < 4; i++) MUST(f, guess(&g, matcher, out, &f->error));
+    end_guesses(&g);
+    ggufx_matcher_destroy(matcher);
+    ggufx_grammar_destroy(grammar);
+    ggufx_tokenizer_destroy(tokenizer);
+}
+
+/* Three sequences of different lengths in a call, then one copied and cut, by both flags. */
+static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model *here,
+                         record *out) {
+    (void)here;
+    static const uint32_t flags[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILES, 0};
+    int32_t tokens[N];
+    make_tokens(tokens, N);
+    for (size_t way = 0; way < 3; way++) {
+        ggufx_session *session = new_session(f, model, 0);
+        float *logits = malloc(28 * TINY_VOCAB * sizeof *logits);
+        ggufx_batch_options options;
+        ggufx_batch_options_init(&options);
+        options.item_size = sizeof(ggufx_batch_item);
+        options.flags = GGUFX_BATCH_MATMUL;
+        options.matmul_flags = flags[way];
+        options.logits = logits;
+        ggufx_batch_item items[3] = {{.sequence = 1, .tokens = tokens, .n_tokens = 17},
+                                     {.sequence = 0, .tokens = tokens + 9, .n_tokens = 1},
+                                     {.sequence = 2, .tokens = tokens + 3, .n_tokens = 9}};
+        for (size_t i = 0; i < 3; i++) items[i].flags = GGUFX_BATCH_ALL_LOGITS;
+        options.n_logits = 27 * TINY_VOCAB;
+        MUST(f, ggufx_session_decode_batch(session, items, 3, &options, &f->error));
+        (void)write_record(out, logits, (size_t)options.n_logits * sizeof *logits);
+        MUST(f, ggufx_session_sequence_truncate(session, 0, 0, &f->error));
+        MUST(f, ggufx_session_sequence_copy(session, 1, 0, 11, &f->error));
+        MUST(f, ggufx_session_sequence_truncate(session, 2, 4, &f->error));
+        for (size_t i = 0; i < 3; i++)
+            items[i] = (ggufx_batch_item){.sequence = (uint32_t)i,
+                                          .flags = GGUFX_BATCH_LOGITS,
+                                          .tokens = tokens + 20,
+                                          .n_tokens = 1};
+        options.n_logits = 3 * TINY_VOCAB;
+        MUST(f, ggufx_session_decode_batch(session, items, 3, &options, &f->error));
+        (void)write_record(out, logits, (size_t)options.n_logits * sizeof *logits);
+        MUST(f, ggufx_session_save(session, GGUFX_SESSION_ALL, write_record, out, &f->error));
+        free(logits);
+        ggufx_session_destroy(session);
+    }
+}
+
+/* What is written by `from` goes on in `to`. */
+static void moved(fixture *f, const ggufx_model *from, const ggufx_model *to, record *out) {
+    record snapshot = {NULL, 0, 0};
+    ggufx_session *first = new_session(f, from, 0), *second = new_session(f, to, 0);
+    begin_text(f, first, N - 5);
+    note_logits(f, first, out);
+    MUST(f, ggufx_session_save(first, 0, write_record, &snapshot, &f->error));
+    (void)write_record(out, snapshot.data, snapshot.n);
+    MUST(f, ggufx_session_load(second, 0, read_record, &snapshot, &f->error));
+    for (int32_t id = 5; id < 9; id++) {
+        MUST(f, ggufx_session_decode(second, &id, 1, NULL, &f->error));
+        note_logits(f, second, out);
+    }
+    ggufx_session_destroy(second);
+    ggufx_session_destroy(first);
+    free(snapshot.data);
+}
+
+static void moved_here(fixture *f, const ggufx_model *model, const ggufx_model *here, record *out) {
+    moved(f, model, here, out);
+}
+
+static void moved_there(fixture *f, const ggufx_model *model, const ggufx_model *here,
+                        record *out) {
+    moved(f, here, model, out);
+}
+
+typedef void story(fixture *f, const ggufx_model *model, const ggufx_model *here, record *out);
+
+static void assert_same_story(story *told) {
+    for (uint32_t n_layers = 0; n_layers < TINY_LAYERS; n_layers++) { /* 0: all */
+        fixture f;
+        record want = {NULL, 0, 0}, got = {NULL, 0, 0};
+        begin(&f, &untied);
+        ggufx_device *device = open_any(f.rt);
+        ggufx_model *here = model_on(&f, f.file, NULL, 0);
+        f.model = model_on(&f, f.file, device, n_layers);
+        told(&f, here, here, &want);
+        const uint64_t before = launches_of(device);
+        told(&f, f.model, here, &got);
+        assert_true(launches_of(device) > before);
+        assert_int_equal(got.n, want.n);
+        assert_memory_equal(got.data, want.data, want.n);
+        free(got.data);
+        free(want.data);
+        ggufx_model_destroy(here);
+        ggufx_device_destroy(device);
+        end(&f);
+    }
+}
+
+static void test_guesses_from_the_text(void **state) {
+    (void)state;
+    assert_same_story(looked_up);
+}
+static void test_guesses_of_a_draft_model_here(void **state) {
+    (void)state;
+    assert_same_story(drafted_here);
+}
+static void test_guesses_of_a_draft_model_there(void **state) {
+    (void)state;
+    assert_same_story(drafted_there);
+}
+static void test_texts_within_a_grammar(void **state) {
+    (void)state;
+    assert_same_story(within_a_grammar);
+}
+static void test_sequences_side_by_side(void **state) {
+    (void)state;
+    assert_same_story(side_by_side);
+}
+static void test_snapshots_go_from_there_to_here(void **state) {
+    (void)state;
+    assert_same_story(moved_here);
+}
+static void test_snapshots_go_from_here_to_there(void **state) {
+    (void)state;
+    assert_same_story(moved_there);
+}
+
+/* ---- models with experts --------------------------------------------------------------------- */
+
+static float *logits_of_file(fixture *f, const ggufx_model *model, size_t *n) {
+    ggufx_model_facts facts = {.struct_size = sizeof facts};
+    MUST(f, ggufx_model_info(&facts, model, &f->error));
+    ggufx_session *session = new_session(f, model, 0);
+    float *logits = malloc(4 * facts.n_vocab * sizeof *logits);
+    int32_t ids[12];
+    for (size_t i = 0; i < 12; i++) ids[i] = (int32_t)((i * 7919 + 1) % facts.n_vocab);
+    for (size_t i = 0; i < 4; i++) {
+        const size_t first = i ? 8 + i : 0, count = i ? 1 : 9;
+        MUST(f, ggufx_session_decode(session, ids + first, count, NULL, &f->error));
+        MUST(f,
+             ggufx_session_logits(logits + i * facts.n_vocab, facts.n_vocab, session, &f->error));
+    }
+    ggufx_session_destroy(session);
+    *n = 4 * facts.n_vocab;
+    return logits;
+}
+
+static void compare_file(const char *path) {
+    fixture f;
+    begin(&f, &untied);
+    ggufx_file *file = NULL;
+    MUST(&f, ggufx_open(&file, f.rt, path, NULL, &f.error));
+    ggufx_device *device = open_any(f.rt);
+    ggufx_model *here = model_on(&f, file, NULL, 0);
+    size_t n = 0, n_got = 0;
+    float *want = logits_of_file(&f, here, &n);
+    for (uint32_t n_layers = 0; n_layers < 2; n_layers++) {
+        ggufx_model *there = model_on(&f, file, device, n_layers);
+        const uint64_t before = launches_of(device);
+        float *got = logits_of_file(&f, there, &n_got);
+        assert_true(launches_of(device) > before);
+        assert_int_equal(n_got, n);
+        assert_equal_bits(got, want, n);
+        free(got);
+        ggufx_model_destroy(there);
+    }
+    free(want);
+    ggufx_model_destroy(here);
+    ggufx_device_destroy(device);
+    ggufx_file_destroy(file);
+    end(&f);
+}
+
+static void test_models_with_experts(void **state) {
+    (void)state;
+    static const char *const files[] = {
+        "tiny-mixtral-f16.gguf",           "gpt-oss/tiny-gpt-oss-f16.gguf",
+        "qwen3moe/tiny-qwen3moe-f16.gguf", "deepseek2-lite/tiny-deepseek2-lite-f16.gguf",
+        "llama4/tiny-llama4-f16.gguf",     "lfm2moe/tiny-lfm2moe-f16.gguf"};
+    const char *root = getenv("GGUFX_TEST_DATA");
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/data/tiny/%s", root ? root : "", files[i]);
+        FILE *there = fopen(path, "rb");
+        if (!there) {
+            printf("%s is not there\n", path);
+            skip();
+            return;
+        }
+        fclose(there);
+        compare_file(path);
+    }
+}
+
+/* ---- a loss in the middle -------------------------------------------------------------------- */
+
+/* The device is lost at its at-th wait from now on. */
+static void lose_at(uint64_t at) {
+    fake->leaves_buffers = 1;
+    fake->fail_entry = FAKE_WAIT;
+    fake->fail_status = GGUFX_E_DEVICE;
+    fake->fail_at = fake->n_calls[FAKE_WAIT] + at;
+}
+
+/* What is left of a session whose device was lost is that before the call, and goes on here. */
+static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggufx_model *here,
+                                size_t n_tokens) {
+    record snapshot = {NULL, 0, 0};
+    ggufx_session *fresh = new_session(f, here, GGUFX_MATMUL_BATCH_INVARIANT),
+                  *loaded = new_session(f, here, GGUFX_MATMUL_BATCH_INVARIANT);
+    begin_text(f, fresh, n_tokens);
+    assert_int_equal(ggufx_session_length(lost), n_tokens);
+    MUST(f, ggufx_session_save(lost, 0, write_record, &snapshot, &f->error));
+    MUST(f, ggufx_session_load(loaded, 0, read_record, &snapshot, &f->error));
+    record a = {NULL, 0, 0}, b = {NULL, 0, 0};
+    const int32_t id = 77;
+    MUST(f, ggufx_session_decode(fresh, &id, 1, NULL, &f->error));
+    MUST(f, ggufx_session_decode(loaded, &id, 1, NULL, &f->error));
+    note_logits(f, fresh, &a);
+    note_logits(f, loaded, &b);
+    assert_memory_equal(a.data, b.data, a.n);
+    free(a.data);
+    free(b.data);
+    free(snapshot.data);
+    ggufx_session_destroy(loaded);
+    ggufx_session_destroy(fresh);
+}
+
+static void test_a_loss_within_a_prompt_leaves_the_session_as_before(void **state) {
+    (void)state;
+    int32_t tokens[N];
+    make_tokens(tokens, N);
+    size_t n_lost = 0;
+    for (uint64_t at = 1;; at++) {
+        fixture f;
+        begin(&f, &untied);
+        ggufx_device *device = open_any(f.rt);
+        ggufx_model *here = model_on(&f, f.file, NULL, 0);
+        f.model = model_on(&f, f.file, device, 0);
+        f.session = new_session(&f, f.model, GGUFX_MATMUL_BATCH_INVARIANT);
+        begin_text(&f, f.session, 10);
+        lose_at(at);
+        const ggufx_status status = ggufx_session_decode(f.session, tokens, 20, NULL, &f.error);
+        if (status != GGUFX_OK) {
+            FAILS(&f, GGUFX_E_DEVICE, "a fault on command", status);
+            assert_goes_on_here(&f, f.session, here, 10);
+            FAILS(&f, GGUFX_E_DEVICE, "lost",
+                  ggufx_session_decode(f.session, tokens, 1, NULL, &f.error));
+            n_lost++;
+        }
+        ggufx_model_destroy(here);
+        ggufx_device_destroy(device);
+        end(&f);
+        assert_int_equal(fake->live_devices, 0);
+        assert_int_equal(fake->n_faults, 0);
+        reset_fake();
+        if (status == GGUFX_OK) break;
+    }
+    assert_true(n_lost > TINY_LAYERS);
+}
+
+static void test_a_loss_within_guesses_leaves_the_session_as_before(void **state) {
+    (void)state;
+    size_t n_lost = 0;
+    for (uint64_t at = 1;; at++) {
+        fixture f;
+        begin(&f, &untied);
+        ggufx_device *device = open_any(f.rt);
+        ggufx_model *here = model_on(&f, f.file, NULL, 0);
+        f.model = model_on(&f, f.file, device, 0);
+        guessing g = begin_guesses(&f, f.model, at % 2 ? NULL : f.model);
+        MUST(&f, guess(&g, NULL, NULL, &f.error)); /* a token that is not decoded yet */
+        lose_at(at);
+        const ggufx_status status = guess(&g, NULL, NULL, &f.error);
+        if (status != GGUFX_OK) {
+            FAILS(&f, GGUFX_E_DEVICE, "a fault on command", status);
+            assert_goes_on_here(&f, g.session, here, N);
+            FAILS(&f, GGUFX_E_DEVICE, "lost", guess(&g, NULL, NULL, &f.error));
+            n_lost++;
+        }
+        end_guesses(&g);
+        ggufx_model_destroy(here);
+        ggufx_device_destroy(device);
+        end(&f);
+        assert_int_equal(fake->live_devices, 0);
+        assert_int_equal(fake->n_faults, 0);
+        reset_fake();
+        if (status == GGUFX_OK && at % 2 == 0) break;
+    }
+    assert_true(n_lost > TINY_LAYERS);
+}
+
+int main(int argc, char **argv) {
+    plugin_path = argc > 1 ? argv[1] : "";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_guesses_from_the_text),
+        cmocka_unit_test(test_guesses_of_a_draft_model_here),
+        cmocka_unit_test(test_guesses_of_a_draft_model_there),
+        cmocka_unit_test(test_texts_within_a_grammar),
+        cmocka_unit_test(test_sequences_side_by_side),
+        cmocka_unit_test(test_snapshots_go_from_there_to_here),
+        cmocka_unit_test(test_snapshots_go_from_here_to_there),
+        cmocka_unit_test(test_models_with_experts),
+    };
+    const struct CMUnitTest losses[] = {
+        cmocka_unit_test(test_a_loss_within_a_prompt_leaves_the_session_as_before),
+        cmocka_unit_test(test_a_loss_within_guesses_leaves_the_session_as_before),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (argc < 3 || strcmp(argv[2], "fake") != 0) return failed;
+    use_fake(plugin_path);
+    return failed + cmocka_run_group_tests(losses, NULL, NULL);
+}
