@@ -45,6 +45,10 @@ run_tests repeated "$builds/plain" "--repeat 5 --suite unit --suite checkasm --s
 printf '\n== every size on vulkan\n'
 seq 4 | xargs -P 2 -I@ env GGUFX_TEST_VULKAN=all:@/4 meson test -C "$builds/plain" --no-rebuild \
     --logbase vulkan@ --print-errorlogs --timeout-multiplier 12 vulkan || echo "vulkan: exit $?"
+printf '\n== every size on the emulated card\n'
+seq 4 | xargs -P 2 -I@ env GGUFX_TEST_CUDA=all:@/4 meson test -C "$builds/plain" --no-rebuild \
+    --logbase cuda@ --print-errorlogs --timeout-multiplier 12 cuda || echo "cuda: exit $?"
+for shard in 1 2 3 4; do logs+=("cuda$shard=$builds/plain/meson-logs/cuda$shard.json"); done
 for shard in 1 2 3 4; do logs+=("vulkan$shard=$builds/plain/meson-logs/vulkan$shard.json"); done
 suite asan "--timeout-multiplier 4" "${sanitizers[@]}" -Db_sanitize=address,undefined
 CC=clang CXX=clang++ suite asan_clang "--timeout-multiplier 4" "${sanitizers[@]}" \

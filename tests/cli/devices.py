@@ -47,6 +47,12 @@ class Fake(tool.Case):
         self.assertEqual(self.run_model("--device", "auto", "--device-layers", "2", "--plugins", FAKE), here)
         self.assertEqual(self.run_model("--device", "none"), here)
 
+    def test_guesses_are_of_the_same_text_there(self):
+        """A draft model lies here; products are row by row, as without guesses under that flag."""
+        for guess in (("--lookup",), ("--draft", tool.MODEL)):
+            here = self.run_model(*guess)
+            self.assertEqual(self.run_model(*guess, "--device", "fake:0", "--plugins", FAKE), here)
+
     def test_other_verbs_take_a_device_too(self):
         text = self.path("text", b"Once upon a time there was a little girl. " * 8)
         args = ("perplexity", tool.MODEL, "-f", text, "--ctx", "32")
