@@ -38,6 +38,7 @@ template <class U> constexpr unsigned lane_of_block(unsigned b) {
     return b;
 }
 template <class U> struct RowEnd {
+    static constexpr bool kInPlace = true;
     alignas(64) int32_t mask[16] = {};
 
     explicit RowEnd(size_t n_blocks) {
@@ -53,6 +54,7 @@ template <class U> struct RowEnd {
     }
 };
 struct NoEnd {
+    static constexpr bool kInPlace = false;
     static GGUFX_INLINE void cut(const auto &) {}
 };
 
@@ -157,9 +159,8 @@ GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const 
 #pragma GCC unroll 2
             for (unsigned i = 0; i < kChunks<U>; i++) sum(act[c], i);
 #pragma GCC unroll 4
-        for (unsigned s = 0; s < N; s++) {
+        for (unsigned s = 0; s < N; s++)
             add_sums<U>(lanes[s].of[c], step % (16 / U::kLanes), scales[s], sums[s], act[c], step);
-        }
     }
 }
 
@@ -183,26 +184,26 @@ GGUFX_INLINE void four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act, s
             prefetch_for<U, kStepBytes<U>>(w, at);
         }
 #pragma GCC unroll 4
-        for (size_t s = 0; s < kStreams; s += n_side) {
+        for (size_t s = 0; s < kStreams; s += n_side)
             add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
-        }
     }
 }
 
-// The last step of four rows that end within it. One row after the other where planes are two: side
-// by side is no faster for them, and 180 KB more code.
-template <class U>
-GGUFX_INLINE void ends_of_four(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
-                               const Strip &strip, size_t step, const RowEnd<U> &end) {
-    if constexpr (U::kPlanes == 1) {
-        four_rows<U, false>(lanes, w, act, n, strip, step, step + 1, end);
-    } else {
+// Steps from `step` to the end of all rows, one stream after another: what four_rows() leaves
+// over. With a RowEnd the last blocks are read where they stand.
+template <class U, class End>
+GGUFX_INLINE void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
+                              const Strip &strip, size_t step, const End &end) {
+    const size_t n_steps = w.k / kStepValues<U>;
+    const size_t n_tail = w.k % kStepValues<U> / U::kValues; // blocks
+    Tail<U> tail;
+    for (; step < n_steps + (n_tail != 0); step++) {
 #pragma GCC unroll 1
-        for (size_t s = 0; s < kStreams; s++) {
+        for (size_t s = 0; s < strip.n_streams; s++) {
             const uint8_t *at = strip.at(w, s) + step * kStepBytes<U>;
-            typename U::Step b;
-            U::begin(b, blocks_at<U>(at));
             prefetch_for<U, kStepBytes<U>>(w, at);
+            typename U::Step b;
+            U::begin(b, End::kInPlace || step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail));
             add_step<U, 1, false>(lanes + s, &b, act, n, step, end);
         }
     }
@@ -223,49 +224,31 @@ GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *
             (w.n - 1 - strip.row - 3 * strip.far) * w.stride +
             w.k / U::kValues * sizeof(typename U::Block); // from the last of four on
         if (n_tail != 0 && (n_steps + 1) * kStepBytes<U> <= left) {
-            ends_of_four<U>(lanes, w, act, n, strip, n_steps, RowEnd<U>(n_tail));
+            const RowEnd<U> end(n_tail);
+            if constexpr (U::kPlanes == 1)
+                four_rows<U, false>(lanes, w, act, n, strip, n_steps, n_steps + 1, end);
+            else // side by side is no faster, and 180 KB more code
+                other_steps<U>(lanes, w, act, n, strip, n_steps, end);
             return n_steps + 1;
         }
     }
     return n_steps;
 }
 
-// Steps from `step` to the end of all rows, one stream after another: what four_rows() leaves
-// over.
-template <class U>
-GGUFX_INLINE void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
-                              const Strip &strip, size_t step) {
-    const size_t n_steps = w.k / kStepValues<U>;
-    const size_t n_tail = w.k % kStepValues<U> / U::kValues; // blocks
-    Tail<U> tail;
-    for (; step < n_steps + (n_tail != 0); step++) {
-#pragma GCC unroll 1
-        for (size_t s = 0; s < strip.n_streams; s++) {
-            const uint8_t *at = strip.at(w, s) + step * kStepBytes<U>;
-            prefetch<kStepBytes<U>>(at);
-            typename U::Step b;
-            U::begin(b, step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail));
-            add_step<U, 1, false>(lanes + s, &b, act, n, step, NoEnd());
-        }
-    }
-}
-
 template <class U>
 void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &strip) {
     RowLanes<U> lanes[kStreams];
 #pragma GCC unroll 1
-    for (size_t s = 0; s < strip.n_streams; s++) {
+    for (size_t s = 0; s < strip.n_streams; s++)
         __builtin_memset(lanes[s].of, 0, n * sizeof lanes[s].of[0]);
-    }
-    const bool four = strip.n_streams == kStreams;
-    const size_t step = four ? steps_of_four<U>(lanes, w, act, n, strip) : 0;
-    other_steps<U>(lanes, w, act, n, strip, step);
+    size_t step = 0;
+    if (strip.n_streams == kStreams) step = steps_of_four<U>(lanes, w, act, n, strip);
+    other_steps<U>(lanes, w, act, n, strip, step, NoEnd());
 #pragma GCC unroll 1
     for (size_t s = 0; s < strip.n_streams; s++) {
 #pragma GCC unroll 1
-        for (size_t c = 0; c < n; c++) {
+        for (size_t c = 0; c < n; c++)
             y.y[c * y.ld + strip.row + s * strip.far] = finish(U::tree(lanes[s].of[c]));
-        }
     }
 }
 
