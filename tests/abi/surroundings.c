@@ -257,7 +257,7 @@ static long refuse_each(exercise *e, ggufx_status other, uint64_t expected) {
                                  .free = counting_free};
     long n_failures = 0;
     e->options.allocator = &allocator;
-    for (long k = 1;; k += step * (1 + k / 64)) { /* of a long loop fewer and fewer */
+    for (long k = 1;; k += k < 16 ? 1 : step * (1 + k / 64)) { /* of a long loop fewer and fewer */
         host = (counter){0, k, 0};
         const ggufx_status status = exercise_run(e);
         const int is_last = host.calls < k;
