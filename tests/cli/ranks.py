@@ -135,6 +135,9 @@ class Ranks(reference_case.Case):
         self.assertEqual(self.go_on(0, "--resume", one, "-n", 3, *types), self.go_on(0, "-p", "Once upon", "-n", 24, "--save", two, *types)[21:])
         result = self.started(2, TOOL, "run", MODEL, "--resume", one, "-t", 1, *types, "--group", "mpi", recovers=True)
         self.assertEqual(len(self.told(result)), 1, result.stderr)
+        self.assertIn(one, result.stderr if isinstance(result.stderr, str) else result.stderr.decode())
+        self.assertIn(MODEL + ": ", self.fails(3, "run", MODEL, "--resume", MODEL))
+        self.assertIn(self.path("none"), self.fails(1, "run", MODEL, "--resume", self.path("none")))
         self.assertIn("caches of one process", self.told(result)[0])
         self.assertIn("--lookup", self.fails(2, "run", MODEL, "-p", "a", "--save", one, "--lookup"))
 

@@ -91,9 +91,13 @@ void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
 
 // Snapshots have no logits: the last token is computed again.
 size_t Generator::resume(const std::string &path) {
-    call([&](ggufx_error *error) {
-        return ggufx_session_load_path(session_.get(), 0, path.c_str(), error);
-    });
+    ggufx_error why;
+    const ggufx_status status = ggufx_session_load_path(session_.get(), 0, path.c_str(), &why);
+    if (status != GGUFX_OK) {
+        const Failure failure(exit_code(status), why);
+        const bool is_named = status == GGUFX_E_IO; // the file, or a rank
+        throw is_named ? failure : Failure(failure, escape(path));
+    }
     const uint64_t n = ggufx_session_length(session_.get());
     if (n == 0) throw Failure(kInvalidFile, escape(path) + ": the snapshot has no tokens");
     std::vector<int32_t> ids(n);
