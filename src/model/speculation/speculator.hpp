@@ -25,7 +25,7 @@ struct SpeculatorOptions {
     Guesser guesser;
     const int32_t *stops = nullptr; // [n_stops], copied
     size_t n_stops = 0;
-    uint32_t n_draft = 0; // 0 = 15
+    uint32_t n_draft = 0; // 0 = 7
     uint32_t n_match = 0; // 0 = 3
 };
 
