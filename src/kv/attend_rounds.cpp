@@ -156,6 +156,10 @@ struct Runner {
         for (size_t i = 0; i < n; i++) task(ctx, static_cast<uint32_t>(i), 0);
         return Status::ok;
     }
+    Status cancelled() const {
+        return set_failure(failure, Status::cancelled, {},
+                           "the progress callback cancelled the attention");
+    }
 };
 
 size_t at_least_one(uint64_t n) {
@@ -201,8 +205,7 @@ Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_
     Status status = runner.run(b.n, Batch::prepare, &b);
     for (b.chunk = 0; status == Status::ok && b.chunk < n_chunks; b.chunk = b.chunk_end) {
         if (b.call->options.progress.cancelled(done + b.chunk * b.n, total))
-            return set_failure(runner.failure, Status::cancelled, {},
-                               "the progress callback cancelled the attention");
+            return runner.cancelled();
         b.chunk_end = n_chunks - b.chunk < step ? n_chunks : b.chunk + step;
         if (in_parts) {
             status = runner.run((b.chunk_end - b.chunk) * b.n_slices, Batch::part, &b);
@@ -261,8 +264,7 @@ Status run_whole(Whole w, const Runner &runner, uint64_t group_ns) {
     Status status = Status::ok;
     for (w.first = 0; status == Status::ok && w.first < n_groups; w.first = w.end) {
         if (w.call->options.progress.cancelled(w.first * w.n_chunks, total))
-            return set_failure(runner.failure, Status::cancelled, {},
-                               "the progress callback cancelled the attention");
+            return runner.cancelled();
         w.end = n_groups - w.first < step ? n_groups : w.first + step;
         status = runner.run((w.end - w.first + w.share - 1) / w.share, Whole::task, &w);
     }
