@@ -5,7 +5,7 @@ usage: tests/faults/mutations.py make FOLDER [COUNT [SEED]]
        tests/faults/mutations.py run FOLDER [JOBS [NUMBER...]]
        tests/faults/mutations.py table FOLDER
 
-`make` copies what is committed to FOLDER/tree, writes COUNT faults of ten kinds (208) into places of the
+`make` copies what is committed to FOLDER/tree, writes COUNT faults of ten kinds (230) into places of the
 library that SEED chooses, each behind a number, and builds it once; what does not compile is left out. A place
 is chosen by what stands there, not by where it stands: a change of another line leaves it. Called again, it
 takes over what has been committed since, tests for survivors for one. `run` sets GGUFX_FAULT to one number after
@@ -128,6 +128,44 @@ def dropped(kind, names):
     return candidates
 
 
+NUMBER = {"int", "long", "size_t", "float", "double", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
+          "uint32_t", "uint64_t"}
+
+
+def type_of(lines, i, name):
+    """As it stands in the declaration before line i; numbers are of one type."""
+    declared = re.compile(r"(?:^|[(,;<]|\bconst)\s*(?P<type>[A-Za-z_][\w:<>]*) (?P<how>[*&]*)(?:const )?"
+                          r"%s(?=[,;)\[{]| = | : |$)" % name)
+    for k in range(i, max(i - 80, -1), -1):
+        m = declared.search(lines[k])
+        if m and m["type"] not in ("return", "const", "auto", "delete", "new", "else"):
+            kind = m["type"].replace("std::", "")
+            return "number" if kind in NUMBER and m["how"] != "*" else kind + m["how"].replace("&", "")
+        if lines[k].startswith("}"):
+            return None
+    return None
+
+
+def swapped(kind):
+    """Two neighbours among the arguments of a call that have one type."""
+    call = re.compile(r"(?<=[ (!])(?P<f>[a-z]\w*(?:(?:\.|->|::)\w+)*)\((?P<all>\w+(?:, \w+)+)\)(?=[;) ])")
+    either_way = re.compile(r"(^|\W)(min|max|swap|same|equal)$")
+
+    def candidates(lines, i):
+        if lines[i].lstrip().startswith((":", ",")):  # members of a constructor
+            return
+        for m in call.finditer(lines[i]):
+            given = m["all"].split(", ")
+            for k in range(len(given) - 1):
+                a, b = (type_of(lines, i, name) for name in given[k:k + 2])
+                if a is None or a != b or given[k] == given[k + 1] or either_way.search(m["f"]):
+                    continue
+                turned = given[:k] + [given[k + 1], given[k]] + given[k + 2:]
+                yield kind, m.start(), m.end(), "(GGUFX_FAULT(@) ? %s(%s) : %s)" % (m["f"], ", ".join(turned), m[0])
+                break
+    return candidates
+
+
 KINDS = [
     binary("a bound is moved (<, <=)", "<=|>=|<|>"),
     binary("another comparison (==, !=)", "==|!="),
@@ -139,8 +177,7 @@ KINDS = [
     dropped("a step is left out", r"[a-z]\w*"),
     dropped("a release, rename, sync or unlock is lost",
             r"unlock|rename|publish|sync|sync_folder|remove|reset|release|clear|pop_back|close|free|destroy|forget"),
-    regex("swapped arguments", r"(?<=[ (!])(?P<f>[a-z]\w*)\((?P<a>[a-z]\w*), (?P<b>[a-z]\w*)\)(?=[;) ])",
-          r"(GGUFX_FAULT(@) ? \g<f>(\g<b>, \g<a>) : \g<f>(\g<a>, \g<b>))"),
+    swapped("swapped arguments"),
     regex("a wrong scale or answer", r"(?<=\w) \* (?P<b>%s)(?=[;,)])|return (?P<t>true|false);" % VALUE,
           r"@@"),
 ]
@@ -237,7 +274,7 @@ def build_library(build):
     return subprocess.run(["ninja", "-k", "0", "-C", build, "src/libggufx_core.a"], capture_output=True, text=True)
 
 
-def make(folder, count=208, seed=27):
+def make(folder, count=230, seed=27):
     tree, build = folder / "tree", folder / "tree" / "build" # within, as elsewhere: ccache knows it then
     folder.mkdir(parents=True, exist_ok=True)
     if not tree.exists():
