@@ -31,6 +31,34 @@ def lines_of(graph, *steps):
     return [line for line in words if line[0] in steps]
 
 
+VERBS = ("embed", "angles", "rms", "layer norm", "l2", "rotate", "temper", "scale", "add", "bias", "factor", "multiply",
+         "clamp", "cap", "silu", "gelu", "relu2", "swiglu_oai", "gather", "gate", "route", "sum", "gates", "steps",
+         "product", "per head", "experts", "attend", "softmax", "pool", "conv", "delta", "scan")
+VALUE = re.compile(r"(?<= )(x|logits|per layer|[a-z]\d?)(?:\[(\d+)\.\.(\d+)\])?(?: \((\d+)\))?(?=[ ,]|$)")
+
+
+def flow_faults(graph):
+    """Lines of a graph that no reader could follow: two steps in one, or a value that nothing has given."""
+    out, given = [], {"per layer": 0}  # a letter where it is made, in front of all layers
+    for line in graph.splitlines():
+        if not line.startswith(" "):
+            given = {name: 0 for name in given if name in ("x", "per layer")}
+            continue
+        if line[2:12].rstrip() not in VERBS or line[12:13] != " " or re.search(r"\S  ", line[12:]):
+            out.append("no step, or two: " + line)
+        for m in VALUE.finditer(line, 12):
+            name, first, last, width = m.groups()
+            if first and int(first) > int(last) or width and first and int(last) - int(first) + 1 != int(width):
+                out.append("no such part: " + line)
+            if line[:m.start()].endswith("-> "):
+                given[name] = width
+                if not width:
+                    out.append("no width: " + line)
+            elif name not in given:
+                out.append(f"{name} comes from nowhere: {line}")
+    return out
+
+
 def faults(row, graph):
     """What the row of an architecture says otherwise than the graph of a model of it."""
     _, norm, turns, qk_norm, network, experts, _ = row

@@ -33,7 +33,9 @@ class Generated(reference_case.Case):
     def check_row(self, path):
         keys = json.loads(self.ok("info", "--json", "--kv", "--filter", "glob:general.architecture", path))
         row = self.rows[keys["kv"][0]["value"]]
-        self.assertEqual(architecture_table.faults(row, self.ok("info", "--graph", path).decode()), [], path)
+        graph = self.ok("info", "--graph", path).decode()
+        self.assertEqual(architecture_table.faults(row, graph), [], path)
+        self.assertEqual(architecture_table.flow_faults(graph), [], path)
 
 
 if __name__ == "__main__":
