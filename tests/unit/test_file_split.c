@@ -54,6 +54,8 @@ typedef struct fault_of {
     int skip_keys;        /* the second part has no split keys */
     int wide;             /* keys as u64 instead of u16 and i32 */
     int count_is_string;  /* in the second part */
+    int with_id,
+        other_id; /* bits of the parts that have the set's id, of those that have another */
 } fault_of;
 
 static void write_part(int part, const fault_of *w) {
@@ -78,6 +80,10 @@ static void write_part(int part, const fault_of *w) {
         }
         gb_key(&b, "split.tensors.count", w->wide ? GGUFX_VALUE_U64 : GGUFX_VALUE_I32);
         w->wide ? gb_u64(&b, total) : gb_u32(&b, total);
+    }
+    if (w->with_id >> part & 1) {
+        gb_key(&b, "ggufx.split.id", GGUFX_VALUE_U64);
+        gb_u64(&b, w->other_id >> part & 1 ? 8 : 7);
     }
     if (part > 1) { /* the first part holds metadata only */
         sprintf(name, "t%d", part);
@@ -168,6 +174,24 @@ static void test_sets_that_disagree_are_refused(void **state) {
     expect(&(fault_of){.count_is_string = 1}, GGUFX_E_SPLIT, "split.count");
 }
 
+/* Programs that know nothing of the id leave it with the other keys, which is in the first part. */
+static void test_parts_of_sets_with_other_ids_are_refused(void **state) {
+    char name[300];
+    ggufx_file *f = NULL;
+    (void)state;
+    expect(&(fault_of){.with_id = 2 | 4 | 8, .other_id = 8}, GGUFX_E_SPLIT, "ggufx.split.id");
+    expect(&(fault_of){.with_id = 2 | 4}, GGUFX_E_SPLIT, "1 of 3 parts have no ggufx.split.id");
+    expect(&(fault_of){.with_id = 8}, GGUFX_E_SPLIT, "2 of 3 parts have no ggufx.split.id");
+    for (int all = 0; all < 2; all++) {
+        write_set(&(fault_of){.with_id = all ? 2 | 4 | 8 : 2});
+        warnings = 0;
+        assert_int_equal(ggufx_open(&f, rt, name_of(name, 1, 3), NULL, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_file_tensor_count(f), 2);
+        assert_int_equal(warnings, !all);
+        ggufx_file_destroy(f);
+    }
+}
+
 static void test_a_missing_part_is_named(void **state) {
     char name[300], third[300];
     ggufx_error error;
@@ -248,6 +272,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_set_opens_from_each_of_its_names),
         cmocka_unit_test(test_sets_that_disagree_are_refused),
+        cmocka_unit_test(test_parts_of_sets_with_other_ids_are_refused),
         cmocka_unit_test(test_a_missing_part_is_named),
         cmocka_unit_test(test_one_part_opens_alone_on_request),
         cmocka_unit_test(test_a_renamed_part_opens_with_a_warning),

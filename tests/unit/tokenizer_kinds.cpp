@@ -1,6 +1,7 @@
 // Every kind of vocabulary, made here: random small ones against naive algorithms, hostile ones,
-// ids of special tokens, texts that come back part by part, failing allocations, what hostile texts
-// cost. SPDX-License-Identifier: MIT
+// ids of special tokens, texts that come back part by part, failing allocations. With "costs", what
+// hostile texts cost, and nothing else.
+// SPDX-License-Identifier: MIT
 #include "made_vocab.hpp"
 
 extern "C" {
@@ -608,6 +609,8 @@ void test_hostile_vocabularies_are_refused() {
     }
     map.map = charsmap({0}, std::string(65, 'x') + '\0');
     expect_refused(map, GGUFX_E_VOCAB, "more than 64 bytes");
+    map.map = charsmap({0}, std::string(64, 'x') + '\0');
+    CHECK(Tokenizer(map).status == GGUFX_OK, "a text of 64 bytes is refused");
     // 'a' is a leaf whose text lies beyond the others, or whose unit does.
     std::vector<uint32_t> units(256, 0);
     units['a'] = 'a' | 1 << 8 | ('a' ^ 1u) << 10;
@@ -627,6 +630,22 @@ void test_hostile_vocabularies_are_refused() {
     Tokenizer loop(map);
     (void)loop.encode(std::string(1000, 'a'));
     CHECK(loop.status == GGUFX_E_VOCAB || loop.status == GGUFX_OK, "%d", loop.status);
+}
+
+// What no token has, where there is no unknown one.
+void test_bytes_without_a_token_are_refused() {
+    for (const char *kind : {"gpt2", "gemma4", "llama", "t5", "bert", "rwkv"}) {
+        MadeVocab vocab(kind);
+        const bool marked = !strcmp(kind, "bert");
+        if (!strcmp(kind, "gpt2")) vocab.pre = "qwen2";
+        vocab.flags["tokenizer.ggml.add_space_prefix"] = false;
+        const int32_t first = vocab.add((marked ? kSpace : std::string()) + "a", 1);
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+        expect(tokenizer, kind, "a", {first}); // id 0 is one like any other
+        CHECK(tokenizer.encode("b").empty() && tokenizer.status == GGUFX_E_VOCAB, "%s: %d", kind,
+              tokenizer.status);
+    }
 }
 
 /* ---- memory and time ------------------------------------------------------------------------ */
@@ -765,10 +784,21 @@ void test_odd_vocabularies_cost_as_much_per_byte() {
     }
 }
 
+int end() {
+    ggufx_runtime_destroy(g_runtime);
+    printf("%d checks, %d failed\n", g_checks, g_failed);
+    return g_failed > 0;
+}
+
 } // namespace
 
-int main() {
+int main(int n_arguments, char **arguments) {
     if (ggufx_runtime_create(&g_runtime, nullptr, nullptr) != GGUFX_OK) return 1;
+    if (n_arguments > 1 && !strcmp(arguments[1], "costs")) {
+        test_hostile_texts_cost_as_much_per_byte();
+        test_odd_vocabularies_cost_as_much_per_byte();
+        return end();
+    }
     test_byte_level_merges_as_a_naive_one();
     test_raw_merges_as_a_naive_one();
     test_scores_merge_as_a_naive_one();
@@ -780,10 +810,7 @@ int main() {
     test_special_ids_and_ends();
     test_what_is_added();
     test_hostile_vocabularies_are_refused();
+    test_bytes_without_a_token_are_refused();
     test_each_failing_allocation();
-    test_hostile_texts_cost_as_much_per_byte();
-    test_odd_vocabularies_cost_as_much_per_byte();
-    ggufx_runtime_destroy(g_runtime);
-    printf("%d checks, %d failed\n", g_checks, g_failed);
-    return g_failed > 0;
+    return end();
 }
