@@ -72,6 +72,28 @@ static void test_shifts_keep_what_is_held_behind_what_was_dropped(void **state) 
     ggufx_runtime_destroy(rt);
 }
 
+/* A span that ends where the dropped ones begin, or begins behind them, holds none of them. */
+static void test_spans_beside_what_was_dropped_are_as_any_other(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv *kv = filled(rt, kTokens, kTokens);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 300, 100, NULL), GGUFX_OK);
+    kv_bytes before = kv_saved(kv, 0); /* 100 to 359 were dropped */
+    assert_int_equal(ggufx_kv_remove(kv, 0, 0, 100, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_kv_shift(kv, 0, 50, 100, 7, NULL), GGUFX_OK);
+    assert_unchanged(kv, &before);
+    assert_int_equal(ggufx_kv_remove(kv, 0, 0, 101, NULL), GGUFX_E_STATE);
+    assert_int_equal(ggufx_kv_remove(kv, 0, 359, 400, NULL), GGUFX_E_STATE);
+    assert_unchanged(kv, &before);
+    assert_int_equal(ggufx_kv_remove(kv, 0, 398, 400, NULL), GGUFX_OK);
+    uint64_t length = 0;
+    assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
+    assert_int_equal(length, kTokens - 2);
+    free(before.data);
+    ggufx_kv_destroy(kv);
+    ggufx_runtime_destroy(rt);
+}
+
 static void test_copies_that_would_need_dropped_tokens_are_refused(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
@@ -223,6 +245,7 @@ int main(void) {
         cmocka_unit_test(test_queries_of_the_tokens_of_an_append_are_answered),
         cmocka_unit_test(test_negative_positions_are_refused_everywhere),
         cmocka_unit_test(test_rollback_behind_a_window_is_refused),
+        cmocka_unit_test(test_spans_beside_what_was_dropped_are_as_any_other),
         cmocka_unit_test(test_copies_that_would_need_dropped_tokens_are_refused),
         cmocka_unit_test(test_shifts_keep_what_is_held_behind_what_was_dropped),
     };

@@ -7,6 +7,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <dirent.h>
+#include <unistd.h>
+#endif
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -30,6 +34,49 @@ static void test_column_that_does_not_fit_the_workspace_is_a_limit(void **state)
     ggufx_runtime_destroy(rt);
     free(x);
 }
+
+#if defined(__linux__)
+/* Threads of this process. */
+static int n_threads(void) {
+    int n = 0;
+    DIR *const folder = opendir("/proc/self/task");
+    assert_non_null(folder);
+    while (readdir(folder)) n++;
+    closedir(folder);
+    return n - 2; /* . and .. */
+}
+
+/* One that has been waited for stands in the folder a moment longer. */
+static void assert_threads(int want) {
+    for (int i = 0; i < 2000 && n_threads() != want; i++) usleep(1000);
+    assert_int_equal(n_threads(), want);
+}
+
+/* They come with the first call that has work for them, one fewer than were asked for: the caller
+ * is the first. More than the processors would only take turns. */
+static void test_own_threads_are_as_many_as_asked_for(void **state) {
+    (void)state;
+    enum { rows = 512, cols = 4096 };
+    ggufx_runtime *const all = make_runtime(0, 0);
+    ggufx_runtime_facts facts = {.struct_size = sizeof facts};
+    assert_int_equal(ggufx_runtime_info(&facts, all, NULL), GGUFX_OK);
+    ggufx_runtime_destroy(all);
+    const int before = n_threads();
+    matrix m = random_matrix(GGUFX_TYPE_Q4_0, rows, cols, 0);
+    float *x = random_values(cols, 8), y[rows];
+    for (uint32_t asked = 1; asked <= 3 && asked <= facts.threads; asked++) {
+        ggufx_runtime *const rt = make_runtime(0, asked);
+        ggufx_tensor *const w = wrap_matrix(rt, &m);
+        assert_int_equal(ggufx_matvec(y, rows, rt, w, x, cols, NULL, NULL), GGUFX_OK);
+        assert_threads(before + (int)asked - 1);
+        ggufx_tensor_destroy(w);
+        ggufx_runtime_destroy(rt);
+    }
+    assert_threads(before);
+    free_matrix(&m);
+    free(x);
+}
+#endif
 
 static size_t heap_in_use(void) {
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
@@ -262,6 +309,9 @@ static void test_calls_inside_calls_have_workspace_of_their_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+#if defined(__linux__)
+        cmocka_unit_test(test_own_threads_are_as_many_as_asked_for),
+#endif
         cmocka_unit_test(test_column_that_does_not_fit_the_workspace_is_a_limit),
         cmocka_unit_test(test_products_never_allocate),
         cmocka_unit_test(test_cancel_at_each_poll_ends_the_product),

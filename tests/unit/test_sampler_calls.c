@@ -152,8 +152,10 @@ static void test_chains_refuse_bad_calls_and_logits(void **state) {
     begin(&f, NULL);
     FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_sampler_create_chain(NULL, f.rt, V, 0, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "rt", ggufx_sampler_create_chain(&chain, NULL, V, 0, &f.error));
+    chain = (ggufx_sampler *)&f;
     FAILS(&f, GGUFX_E_ARGUMENT, "n_vocab",
           ggufx_sampler_create_chain(&chain, f.rt, 0, 0, &f.error));
+    assert_null(chain);
     FAILS(&f, GGUFX_E_ARGUMENT, "sampler", ggufx_sampler_reset(NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "sampler", ggufx_sampler_clone(&chain, NULL, &f.error));
     chain = new_chain(&f, V, 0);

@@ -85,6 +85,14 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "n_context",
           ggufx_session_create(&made, f.model, &session, &f.error));
     ggufx_session_options_init(&session);
+    session.n_context = 1;
+    session.n_sequences = 65537;
+    FAILS(&f, GGUFX_E_ARGUMENT, "n_sequences is 65537, the limit is 65536",
+          ggufx_session_create(&made, f.model, &session, &f.error));
+    session.n_sequences = 65536;
+    MUST(&f, ggufx_session_create(&made, f.model, &session, &f.error));
+    ggufx_session_destroy(made);
+    ggufx_session_options_init(&session);
     session.type_k = 77;
     FAILS(&f, GGUFX_E_TYPE, "", ggufx_session_create(&made, f.model, &session, &f.error));
     assert_null(made);
