@@ -490,6 +490,27 @@ bool ends(const Tokenizer &tokenizer, int32_t id) {
     return (facts.flags & GGUFX_TOKEN_END) != 0;
 }
 
+// Spaces in front of marks and of what is drawn together, and no others.
+void test_spaces_are_cleaned_by_the_rule() {
+    static const char *const kCases[][2] = {
+        {"ab c", "ab c"},     {"a  b", "a  b"},
+        {"a .", "a."},        {"a ? b !", "a? b!"},
+        {"a , b", "a, b"},    {"a ' b", "a'b"},
+        {"it 's", "it's"},    {"I 'm so", "I'm so"},
+        {"we 're", "we're"},  {"they 've it", "they've it"},
+        {"we 'rx", "we 'rx"}, {"a 'b", "a 'b"},
+        {"it 'd", "it 'd"},   {"a '", "a '"},
+    };
+    MadeVocab vocab = full_vocab("gpt2");
+    vocab.pre = "llama-bpe";
+    Tokenizer tokenizer(vocab);
+    for (const auto &[text, want] : kCases) {
+        const std::string got =
+            tokenizer.decode(tokenizer.encode(text), GGUFX_DETOKENIZE_CLEAN_SPACES);
+        CHECK(got == want, "\"%s\" becomes \"%s\"", text, got.c_str());
+    }
+}
+
 void test_special_ids_and_ends() {
     MadeVocab vocab("gpt2");
     vocab.pre = "gpt-4o";
@@ -669,6 +690,40 @@ void test_each_failing_allocation() {
     }
 }
 
+// Memory that ends within a text leaves nothing of it behind.
+void test_a_tokenizer_is_as_before_a_call_that_failed() {
+    const std::string shown = "bca  abcab 12 .";
+    const std::string failing = std::string(90, 'a') + "bc abc \xc3\xa9 <|ctl|>\n\n cab " + shown;
+    for (const char *kind : kMadeKinds) {
+        fault memory;
+        fault_init(&memory);
+        ggufx_runtime *const rt = fault_runtime(&memory, 1);
+        {
+            const MadeVocab vocab = full_vocab(kind);
+            const Ids want = Tokenizer(vocab).encode(shown);
+            const Ids want_all = Tokenizer(vocab).encode(failing);
+            Tokenizer tokenizer(vocab, rt);
+            int n_failed = 0;
+            for (long k = 1; k < 500; k++) {
+                fault_reset(&memory);
+                memory.fail_at = k;
+                const Ids got = tokenizer.encode(failing);
+                const bool failed = tokenizer.status == GGUFX_E_MEMORY;
+                CHECK(failed || got == want_all, "%s, allocation %ld: %d", kind, k,
+                      tokenizer.status);
+                memory.fail_at = 0;
+                CHECK(tokenizer.encode(shown) == want, "%s: other ids after allocation %ld", kind,
+                      k);
+                n_failed += failed;
+                if (!failed && memory.calls < k) break;
+            }
+            printf("%s: %d allocations of a text\n", kind, n_failed);
+        }
+        ggufx_runtime_destroy(rt);
+        CHECK(memory.live == 0, "%s: %ld blocks are lost", kind, memory.live);
+    }
+}
+
 struct Timed {
     Tokenizer *tokenizer;
     const std::string *text;
@@ -807,10 +862,12 @@ int main(int n_arguments, char **arguments) {
     test_rwkv_takes_the_longest_token();
     test_random_bytes_come_back();
     test_parts_are_the_text();
+    test_spaces_are_cleaned_by_the_rule();
     test_special_ids_and_ends();
     test_what_is_added();
     test_hostile_vocabularies_are_refused();
     test_bytes_without_a_token_are_refused();
     test_each_failing_allocation();
+    test_a_tokenizer_is_as_before_a_call_that_failed();
     return end();
 }
