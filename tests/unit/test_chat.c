@@ -5,6 +5,7 @@
  */
 #include "chat_fixture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,33 @@ static void test_json_is_strict(void **state) {
     assert_fails("{{ a }}", deep, GGUFX_E_LIMIT, "nested deeper than 96");
 }
 
+/* Lists within lists, n of them, and a number. */
+static void test_values_are_compared_as_deep_as_they_may_be(void **state) {
+    static const char *const signs[] = {"==", "<", ">="};
+    static const char *const wants[] = {"True", "False", "True"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (int n = 100; n <= 101; n++) {
+            char text[300];
+            snprintf(text, sizeof text,
+                     "{%% set ns = namespace(a=1, b=1) %%}{%% for i in range(%d) %%}"
+                     "{%% set ns.a = [ns.a] %%}{%% set ns.b = [ns.b] %%}{%% endfor %%}"
+                     "{{ ns.a %s ns.b }}",
+                     n, signs[i]);
+            if (n == 100)
+                assert_renders(text, NULL, wants[i]);
+            else
+                assert_fails(text, NULL, GGUFX_E_LIMIT, "values nested deeper than 100");
+        }
+    }
+}
+
+static void test_braces_of_a_format_stand_for_one(void **state) {
+    (void)state;
+    assert_renders("{{ a.format(7) }}", "{\"a\":\"{{{}}} {{}}\"}", "{7} {}");
+    assert_fails("{{ a.format(7) }}", "{\"a\":\"{{}\"}", GGUFX_E_VALUE, "Single '}'");
+}
+
 static void test_calls_are_checked(void **state) {
     ggufx_chat_options options;
     ggufx_chat_request request;
@@ -357,6 +385,8 @@ int main(void) {
         cmocka_unit_test(test_only_known_roles_are_the_templates),
         cmocka_unit_test(test_errors_have_line_and_column),
         cmocka_unit_test(test_json_is_strict),
+        cmocka_unit_test(test_values_are_compared_as_deep_as_they_may_be),
+        cmocka_unit_test(test_braces_of_a_format_stand_for_one),
         cmocka_unit_test(test_calls_are_checked),
         cmocka_unit_test(test_a_buffer_that_is_too_small_gets_what_fits),
         cmocka_unit_test(test_formats_have_names),

@@ -193,6 +193,25 @@ static void test_an_answer_is_told_at_once(void **state) {
     ggufx_chat_parser_destroy(parser);
 }
 
+/* Of one feed, not only with the next one or at the end. */
+static void test_what_stands_behind_a_call_is_told_at_once(void **state) {
+    static const output cases[] = {
+        {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>b ",
+         "N0:f\nJ0:{}\nA:b "},
+        {XML, NULL, "<tool_call><function=f></function></tool_call>b ", "N0:f\nJ0:{}\nA:b "},
+        {MISTRAL, NULL, "[TOOL_CALLS]f[ARGS]{}b ", "N0:f\nJ0:{}\nA:b "},
+        {LLAMA, NULL, "{\"name\":\"f\",\"parameters\":{}}b ", "N0:f\nJ0:{}\nA:b "},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        told t = {0};
+        ggufx_chat_parser *parser = parser_of(&t, cases[i].styles, NULL, NULL);
+        feed(parser, cases[i].text, strlen(cases[i].text));
+        check(&cases[i], &t, "one feed");
+        ggufx_chat_parser_destroy(parser);
+    }
+}
+
 static void test_styles_come_from_the_template(void **state) {
     static const struct {
         const char *text;
@@ -280,6 +299,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outputs_are_told_apart_at_every_cut),
         cmocka_unit_test(test_an_answer_is_told_at_once),
+        cmocka_unit_test(test_what_stands_behind_a_call_is_told_at_once),
         cmocka_unit_test(test_styles_come_from_the_template),
         cmocka_unit_test(test_calls_of_the_parser_are_checked),
         cmocka_unit_test(test_every_allocation_of_the_parser_may_fail),
