@@ -15,13 +15,17 @@ static ggufx_kv_options shape_of(uint32_t type_k, uint32_t type_v) {
     return shape;
 }
 
-/* Sinks, encoded pages, parts of pages, a shift, a hot page; the second sequence shares some. */
+/* Sinks, encoded pages, parts of pages, a shift, a hot page; the second sequence shares some. Layers
+ * hold other values, so that no calibration is that of another. */
 static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape, uint32_t seed) {
     ggufx_kv *kv = kv_make(rt, shape);
-    float *x = kv_random(200 * kRow, seed);
-    for (uint32_t layer = 0; layer < 2; layer++)
-        assert_int_equal(
-            ggufx_kv_append(kv, layer, 0, 200, NULL, x, 200 * kRow, x, 200 * kRow, NULL), GGUFX_OK);
+    float *x = kv_random(2 * 200 * kRow, seed);
+    for (uint32_t layer = 0; layer < 2; layer++) {
+        const float *of_layer = x + layer * 200 * kRow;
+        assert_int_equal(ggufx_kv_append(kv, layer, 0, 200, NULL, of_layer, 200 * kRow, of_layer,
+                                         200 * kRow, NULL),
+                         GGUFX_OK);
+    }
     assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_remove(kv, 0, 20, 30, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_shift(kv, 0, 100, INT32_MAX, -5, NULL), GGUFX_E_ARGUMENT);
