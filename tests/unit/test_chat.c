@@ -226,6 +226,22 @@ static void test_values_are_compared_as_deep_as_they_may_be(void **state) {
     }
 }
 
+static void test_numbers_of_both_kinds_are_compared(void **state) {
+    (void)state;
+    assert_renders("{{ 1.5 < 2 }} {{ 2 < 1.5 }} {{ 2 > 1.5 }} {{ 1 == 1.0 }} {{ 1.0 == 1 }} "
+                   "{{ 3 == 2.5 }} {{ -0.5 < 0 }} {{ 7 <= 7.0 }} {{ 1e30 > 9 }}",
+                   NULL, "True False True True True False True True True");
+    assert_renders("{{ 1 + 0.5 }} {{ 0.5 + 1 }} {{ 3 * 0.5 }} {{ 7 // 2.0 }} {{ 2.5 - 1 }}", NULL,
+                   "1.5 1.5 1.5 3.0 1.5");
+}
+
+static void test_loops_know_what_is_before_and_behind(void **state) {
+    (void)state;
+    assert_renders("{% for i in [4, 5, 6] %}{% if not loop.first %}{{ loop.previtem }}<{% endif %}"
+                   "{{ i }}{% if not loop.last %}<{{ loop.nextitem }}{% endif %} {% endfor %}",
+                   NULL, "4<5 4<5<6 5<6 ");
+}
+
 static void test_braces_of_a_format_stand_for_one(void **state) {
     (void)state;
     assert_renders("{{ a.format(7) }}", "{\"a\":\"{{{}}} {{}}\"}", "{7} {}");
@@ -386,6 +402,8 @@ int main(void) {
         cmocka_unit_test(test_errors_have_line_and_column),
         cmocka_unit_test(test_json_is_strict),
         cmocka_unit_test(test_values_are_compared_as_deep_as_they_may_be),
+        cmocka_unit_test(test_numbers_of_both_kinds_are_compared),
+        cmocka_unit_test(test_loops_know_what_is_before_and_behind),
         cmocka_unit_test(test_braces_of_a_format_stand_for_one),
         cmocka_unit_test(test_calls_are_checked),
         cmocka_unit_test(test_a_buffer_that_is_too_small_gets_what_fits),
