@@ -4,6 +4,7 @@
  */
 #include "open_fixture.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +175,57 @@ static void test_open_io_checks_its_struct(void **state) {
     assert_int_equal(h.closed, 3);
 }
 
+enum { STRINGS = 200000, READERS = 4 };
+
+typedef struct reader {
+    const ggufx_file *file;
+    pthread_barrier_t *start;
+    uint64_t last;
+} reader;
+
+static void *read_last(void *context) {
+    reader *const r = context;
+    const char *text = NULL;
+    size_t length = 0;
+    pthread_barrier_wait(r->start);
+    if (ggufx_file_meta_array_string(&text, &length, r->file, 0, STRINGS - 1, NULL) == GGUFX_OK &&
+        length == sizeof r->last)
+        memcpy(&r->last, text, length);
+    return NULL;
+}
+
+/* The first call for an array learns where its strings are: all threads at once, of which one wins. */
+static void test_threads_may_read_strings_at_once(void **state) {
+    fault memory;
+    ggufx_file *f = NULL;
+    gb b;
+    (void)state;
+    gb_begin(&b, 3, 0);
+    gb_key_array(&b, "strings", GGUFX_VALUE_STRING, STRINGS);
+    for (uint64_t i = 0; i < STRINGS; i++) gb_string_n(&b, (const char *)&i, sizeof i);
+    gb_data(&b);
+    fault_init(&memory);
+    ggufx_runtime *const own = fault_runtime(&memory, 1);
+    for (int round = 0; round < 5; round++) {
+        pthread_t threads[READERS];
+        pthread_barrier_t start;
+        reader readers[READERS];
+        assert_int_equal(ggufx_open_memory(&f, own, b.data, b.n, NULL, NULL, NULL, NULL), GGUFX_OK);
+        pthread_barrier_init(&start, NULL, READERS);
+        for (int i = 0; i < READERS; i++) {
+            readers[i] = (reader){f, &start, 0};
+            assert_int_equal(pthread_create(&threads[i], NULL, read_last, &readers[i]), 0);
+        }
+        for (int i = 0; i < READERS; i++) pthread_join(threads[i], NULL);
+        for (int i = 0; i < READERS; i++) assert_int_equal(readers[i].last, STRINGS - 1);
+        pthread_barrier_destroy(&start);
+        ggufx_file_destroy(f);
+    }
+    ggufx_runtime_destroy(own);
+    assert_int_equal(memory.live, 0);
+    gb_free(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_memory_borrows_until_the_last_user_is_gone),
@@ -182,6 +234,7 @@ int main(void) {
         cmocka_unit_test(test_open_io_reads_or_maps_and_closes_once),
         cmocka_unit_test(test_open_io_survives_a_failure_of_each_call),
         cmocka_unit_test(test_open_io_checks_its_struct),
+        cmocka_unit_test(test_threads_may_read_strings_at_once),
     };
     return cmocka_run_group_tests(tests, open_setup, open_teardown);
 }

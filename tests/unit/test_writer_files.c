@@ -33,6 +33,24 @@ static void test_a_file_replaces_what_had_its_name(void **state) {
     clean();
 }
 
+/* Also not the folder's, which is synced when a name has changed. */
+static void test_writing_leaves_no_descriptor_open(void **state) {
+    (void)state;
+    ggufx_writer *w = everything();
+    const int before = dup(0);
+    close(before);
+    for (int i = 0; i < 4; i++) {
+        OK(ggufx_writer_write(w, path, NULL, NULL));
+        const ggufx_write_options parts = one_by_one(NULL);
+        OK(ggufx_writer_write(w, path, &parts, NULL));
+        const int next = dup(0); /* the lowest that is free */
+        close(next);
+        assert_int_equal(next, before);
+    }
+    ggufx_writer_destroy(w);
+    clean();
+}
+
 /* The tensors come from the very file that is replaced. */
 static void test_a_file_can_be_rewritten_in_its_place(void **state) {
     (void)state;
@@ -348,6 +366,7 @@ static void test_parts_of_two_sets_are_not_one(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_replaces_what_had_its_name),
+        cmocka_unit_test(test_writing_leaves_no_descriptor_open),
         cmocka_unit_test(test_a_file_can_be_rewritten_in_its_place),
         cmocka_unit_test(test_a_full_disk_leaves_the_old_file),
         cmocka_unit_test(test_places_that_take_no_file_are_refused),
