@@ -56,6 +56,15 @@ class Faults(tool.Case):
         return subprocess.run(command, env=environment(LD_PRELOAD=LIBRARY, **variables), timeout=60,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
+    def n_calls(self, command, **variables):
+        count = os.path.join(self.folder, "count")
+        result = self.start(command, FAIL_COUNT=count, **variables)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(count, encoding="ascii") as file:
+            n_calls = int(file.read())
+        os.unlink(count)
+        return n_calls
+
     def check_one(self, command, outputs, prepare, old, new, check, at, error):
         prepare()
         before = set(os.listdir(self.folder))
@@ -109,14 +118,12 @@ class Faults(tool.Case):
                     self.assertTrue(taken_back or result.returncode == 0, (path, result.stdout, result.stderr))
             return self.state(outputs)
         check = check or validated
-        count = os.path.join(self.folder, "count")
+        prepare()
+        # The bytes are on the disk, and then the name in the folder, when a command has ended.
+        self.assertGreaterEqual(self.n_calls(command, FAIL_CALLS="sync"), 2, command)
         prepare()
         old = self.state(outputs)
-        result = self.start(command, FAIL_COUNT=count)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        with open(count, encoding="ascii") as file:
-            n_calls = int(file.read())
-        os.unlink(count)
+        n_calls = self.n_calls(command)
         new = self.state(outputs)
         self.assertNotEqual(old, new)
         self.assertGreater(n_calls, 2)
