@@ -8,13 +8,30 @@
 
 #include <cmocka.h>
 
+/* Behind each block, for what reads or writes beyond it; a sanitizer has guards of its own. */
+enum { GUARD = 128 };
+#if defined(__SANITIZE_ADDRESS__)
+#define GUARDED 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GUARDED 0
+#endif
+#endif
+#ifndef GUARDED
+#define GUARDED 1
+#endif
+
 static void *fault_alloc(void *user, size_t size, size_t align) {
     fault *f = user;
     void *p = NULL;
+    const size_t guard = GUARDED ? GUARD : 0;
     f->calls++;
     if (f->fail_at && f->calls == f->fail_at) return NULL;
-    if (posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size)) return NULL;
+    if (size > SIZE_MAX - guard) return NULL;
+    if (posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size + guard))
+        return NULL;
     memset(p, 0xa5, size < 65536 ? size : 65536); /* nobody may count on zeros */
+    memset((unsigned char *)p + size, 0xa5, guard);
     f->live++;
     f->live_bytes += (long long)size;
     if (f->live_bytes > f->peak_bytes) f->peak_bytes = f->live_bytes;
@@ -24,6 +41,9 @@ static void *fault_alloc(void *user, size_t size, size_t align) {
 static void fault_free(void *user, void *ptr, size_t size, size_t align) {
     fault *f = user;
     (void)align;
+    for (size_t i = 0; GUARDED && i < GUARD; i++)
+        if (((const unsigned char *)ptr)[size + i] != 0xa5)
+            fail_msg("byte %zu behind a block of %zu was written", i, size);
     f->live--;
     f->live_bytes -= (long long)size;
     free(ptr);
