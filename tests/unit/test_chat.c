@@ -242,6 +242,18 @@ static void test_loops_know_what_is_before_and_behind(void **state) {
                    NULL, "4<5 4<5<6 5<6 ");
 }
 
+static void test_items_of_what_has_some(void **state) {
+    (void)state;
+    assert_renders(
+        "{{ 'abc'[1] }}{{ 'abc'[-1] }}{{ range(5, 9)[2] }}{{ (7, 8)[1] }}{{ [7, 8][-2] }}", NULL,
+        "bc787");
+    assert_renders("{{ 'abc'[3] is defined }} {{ range(2)[2] is defined }} {{ [7][1] is defined }} "
+                   "{{ [7]['a'] is defined }} {{ 7[0] is defined }} {{ {'a': 1}[0] is defined }}",
+                   NULL, "False False False False False False");
+    assert_renders("{{ [7, 8, 7]['count'](7) }} {{ 'abc'['upper']() }} {{ {1: 2}[1] }}", NULL,
+                   "2 ABC 2");
+}
+
 static void test_braces_of_a_format_stand_for_one(void **state) {
     (void)state;
     assert_renders("{{ a.format(7) }}", "{\"a\":\"{{{}}} {{}}\"}", "{7} {}");
@@ -404,6 +416,7 @@ int main(void) {
         cmocka_unit_test(test_values_are_compared_as_deep_as_they_may_be),
         cmocka_unit_test(test_numbers_of_both_kinds_are_compared),
         cmocka_unit_test(test_loops_know_what_is_before_and_behind),
+        cmocka_unit_test(test_items_of_what_has_some),
         cmocka_unit_test(test_braces_of_a_format_stand_for_one),
         cmocka_unit_test(test_calls_are_checked),
         cmocka_unit_test(test_a_buffer_that_is_too_small_gets_what_fits),

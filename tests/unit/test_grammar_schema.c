@@ -157,6 +157,26 @@ static void test_arrays_and_objects(void **state) {
     check_rows(rows + 5, sizeof rows / sizeof *rows - 5);
 }
 
+static void test_lists_and_members_are_counted(void **state) {
+    static const row rows[] = {
+        {"{\"type\":\"array\",\"contains\":true,\"minContains\":2}",
+         {"[1,2]", "[null,[],3]"},
+         {"[]", "[1]"}},
+        {"{\"type\":\"array\",\"contains\":true,\"maxContains\":1}",
+         {"[1]", "[[]]"},
+         {"[]", "[1,2]"}},
+        {"{\"type\":[\"array\",\"null\"],\"contains\":false}", {"null"}, {"[]", "[1]", "[1,2]"}},
+        {"{\"type\":\"object\",\"minProperties\":1}",
+         {"{\"a\":1}", "{\"a\":1,\"b\":2}"},
+         {"{}", "[]"}},
+        {"{\"type\":\"object\",\"required\":[\"a\"],\"minProperties\":2}",
+         {"{\"a\":1,\"b\":2}"},
+         {"{}", "{\"a\":1}"}},
+    };
+    (void)state;
+    check_rows(rows, sizeof rows / sizeof *rows);
+}
+
 static void test_what_is_taken_away_or_named_by_a_pattern(void **state) {
     static const row rows[] = {
         {"{\"not\":{\"type\":[\"object\",\"string\"]}}", {"1", "[{}]", "null"}, {"{}", "\"a\""}},
@@ -546,6 +566,7 @@ int main(void) {
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_patterns_and_formats),
         cmocka_unit_test(test_arrays_and_objects),
+        cmocka_unit_test(test_lists_and_members_are_counted),
         cmocka_unit_test(test_what_is_taken_away_or_named_by_a_pattern),
         cmocka_unit_test(test_combinations_and_references),
         cmocka_unit_test(test_what_is_not_supported_is_refused_by_name_and_place),
