@@ -355,6 +355,56 @@ static void test_every_allocation_may_fail(void **state) {
     assert_true(fault_run(use_grammar, NULL) > 50);
 }
 
+/* Memory that ends within a call leaves nothing of it behind: the masks are those of before. */
+static void test_a_matcher_is_as_before_a_call_without_memory(void **state) {
+    static const char text[] = "{\"ab\":[1,{\"c\":[[\"x\",2],null]}],\"d\":-1.5}";
+    enum { STEPS = sizeof text - 1 };
+    static uint32_t want[STEPS + 1][N_WORDS];
+    uint32_t bits[N_WORDS];
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *m = NULL;
+    fault memory;
+    long n_failed = 0;
+    (void)state;
+    fault_init(&memory);
+    ggufx_runtime *const own = fault_runtime(&memory, 1);
+    OK(create_grammar(&grammar, own, &v, GBNF, json, sizeof json - 1, NULL));
+    OK(ggufx_matcher_create(&m, grammar, NULL));
+    for (int i = 0; i <= STEPS; i++) {
+        const int32_t id = FIRST_BYTE + (uint8_t)text[i];
+        OK(ggufx_matcher_mask(want[i], N_WORDS, m, NULL));
+        if (i < STEPS) OK(ggufx_matcher_accept(m, &id, 1, NULL));
+    }
+    ggufx_matcher_destroy(m);
+    for (int at = 0; at < STEPS; at++) {
+        ggufx_status status = GGUFX_E_MEMORY;
+        for (long k = 1; status == GGUFX_E_MEMORY; k++) {
+            const int32_t id = FIRST_BYTE + (uint8_t)text[at];
+            OK(ggufx_matcher_create(&m, grammar, NULL));
+            for (int i = 0; i < at; i++)
+                OK(ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + (uint8_t)text[i]}, 1, NULL));
+            fault_reset(&memory);
+            memory.fail_at = k;
+            status = ggufx_matcher_accept(m, &id, 1, NULL);
+            const int accepted = status == GGUFX_OK;
+            if (accepted) status = ggufx_matcher_mask(bits, N_WORDS, m, NULL);
+            memory.fail_at = 0;
+            n_failed += status == GGUFX_E_MEMORY;
+            OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+            assert_memory_equal(bits, want[at + accepted], sizeof bits);
+            if (!accepted) OK(ggufx_matcher_accept(m, &id, 1, NULL));
+            OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+            assert_memory_equal(bits, want[at + 1], sizeof bits);
+            ggufx_matcher_destroy(m);
+        }
+        assert_int_equal(status, GGUFX_OK);
+    }
+    assert_true(n_failed > 50);
+    ggufx_grammar_destroy(grammar);
+    ggufx_runtime_destroy(own);
+    assert_int_equal(memory.live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_of_rules_fit_what_they_say),
@@ -368,6 +418,7 @@ int main(void) {
         cmocka_unit_test(test_sampling_keeps_to_the_grammar),
         cmocka_unit_test(test_sampling_without_a_token_that_fits_fails),
         cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_a_matcher_is_as_before_a_call_without_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
