@@ -6,6 +6,7 @@
 #include "writer_folder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -249,6 +250,74 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     clean();
 }
 
+/* Blocks of memory as large as a codebook's lists of neighbours. */
+typedef struct large {
+    ggufx_allocator allocator;
+    int n;
+} large;
+
+static void *count_large(void *user, size_t size, size_t align) {
+    void *p = NULL;
+    if (size >= 150000) ((large *)user)->n++;
+    return posix_memalign(&p, align < sizeof p ? sizeof p : align, size) == 0 ? p : NULL;
+}
+
+static void free_large(void *user, void *p, size_t size, size_t align) {
+    (void)user, (void)size, (void)align;
+    free(p);
+}
+
+/* Large blocks that a job takes for so many matrices. */
+static int n_large(uint32_t file_type, int n_matrices) {
+    const uint64_t shape[2] = {kColumns, kRows};
+    large counted = {{.struct_size = sizeof counted.allocator, .user = &counted}, 0};
+    counted.allocator.alloc = count_large;
+    counted.allocator.free = free_large;
+    ggufx_runtime_options options;
+    ggufx_runtime *own = NULL;
+    ggufx_file *file = NULL;
+    ggufx_job *job = NULL;
+    gb b;
+    gb_begin(&b, 3, 0);
+    gb_key_string(&b, "general.architecture", "llama");
+    for (int i = 0; i < n_matrices; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "blk.%d.ffn_up.weight", i);
+        gb_tensor(&b, name, GGUFX_TYPE_F32, 2, shape, sizeof values);
+    }
+    gb_data(&b);
+    for (int i = 0; i < n_matrices; i++) gb_tensor_data(&b, values, sizeof values);
+    ggufx_runtime_options_init(&options);
+    options.allocator = &counted.allocator;
+    options.threads = 1;
+    OK(ggufx_runtime_create(&own, &options, NULL));
+    OK(ggufx_open_memory(&file, own, b.data, b.n, NULL, NULL, NULL, NULL));
+    ggufx_job_options how;
+    ggufx_job_options_init(&how);
+    how.flags = GGUFX_JOB_PURE;
+    OK(ggufx_job_quantize(&job, own, file, file_type, &how, NULL));
+    counted.n = 0;
+    OK(ggufx_job_run(job, path, NULL, NULL));
+    const int n = counted.n;
+    ggufx_job_destroy(job);
+    ggufx_file_destroy(file);
+    ggufx_runtime_destroy(own);
+    gb_free(&b);
+    clean();
+    return n;
+}
+
+/* They take longer than the matrices of a small model. */
+static void test_lists_of_a_codebook_are_made_once(void **state) {
+    enum { IQ3_S = 26, Q8_0 = 7 };
+    gb b;
+    (void)state;
+    build(&b, 0); /* the values */
+    gb_free(&b);
+    assert_true(n_large(IQ3_S, 1) > n_large(Q8_0, 1));
+    assert_int_equal(n_large(IQ3_S, 5) - n_large(IQ3_S, 1), n_large(Q8_0, 5) - n_large(Q8_0, 1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_of_either_byte_order_give_the_same_blocks),
@@ -257,6 +326,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_arguments_are_refused),
         cmocka_unit_test(test_bad_values_name_tensor_row_and_column),
         cmocka_unit_test(test_every_poll_cancels_and_resume_goes_on),
+        cmocka_unit_test(test_lists_of_a_codebook_are_made_once),
     };
     return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
 }
