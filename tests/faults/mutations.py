@@ -334,7 +334,8 @@ def tests_of(build):
 def run_test(build, test, number, timeout, trace=None):
     """(seconds, whether it noticed something)"""
     with tempfile.TemporaryDirectory(prefix="fault") as own:
-        env = {**os.environ, **test["env"], "GGUFX_FAULT": str(number), "GGUFX_TEST_STEP": "4", "TMPDIR": own}
+        env = {**os.environ, **test["env"], "GGUFX_FAULT": str(number), "GGUFX_TEST_STEP": "4",
+               "GGUFX_TEST_CLI_STEP": "4", "GGUFX_TEST_KILLS": "1", "TMPDIR": own}
         if trace:
             env["GGUFX_FAULT_TRACE"] = str(trace)
         if not shutil.which(test["cmd"][0]):  # it did not build
