@@ -18,8 +18,9 @@ WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # an emulator in
 
 
 def environment(**extra):
-    """The caller's environment without the options the tool reads from it."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GGUFX_") and k != "NO_COLOR"}
+    """The caller's environment without the options the tool reads from it; faults/mutations.py has others."""
+    kept = {k: v for k, v in os.environ.items()
+            if k.startswith("GGUFX_FAULT") or not k.startswith("GGUFX_") and k != "NO_COLOR"}
     return {**kept, **extra}
 
 
