@@ -28,6 +28,21 @@ class Generated(reference_case.Case):
             with self.subTest(path):
                 self.check_row(path)
 
+    def test_windows_come_from_a_period_or_a_flag_for_each_layer(self):
+        model = tool.shared("data", "tiny", "tiny-gemma3-f16.gguf")
+        graphs = {}
+        for name, pattern in (("number", "u32=2"), ("flags", "bool[]=true,false,true,false,true,false,true"),
+                              ("other", "bool[]=true,true,true,false,true,false,true")):
+            path = self.path(name + ".gguf")
+            self.ok("set", model, "gemma3.attention.sliding_window_pattern:" + pattern, "-o", path, "-q")
+            graphs[name] = self.ok("info", "--graph", path)
+        self.assertIn(b"layer 1, 3, 5", graphs["number"])
+        self.assertEqual(graphs["flags"], graphs["number"])
+        self.assertNotEqual(graphs["other"], graphs["number"])
+        short = self.path("short.gguf")
+        self.ok("set", model, "gemma3.attention.sliding_window_pattern:bool[]=true,false", "-o", short, "-q")
+        self.assertIn("has 2 numbers, layer 2 has none", self.fails(3, "info", "--graph", short))
+
     rows = architecture_table.rows()
 
     def check_row(self, path):

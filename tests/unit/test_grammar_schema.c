@@ -172,9 +172,17 @@ static void test_lists_and_members_are_counted(void **state) {
         {"{\"type\":\"object\",\"required\":[\"a\"],\"minProperties\":2}",
          {"{\"a\":1,\"b\":2}"},
          {"{}", "{\"a\":1}"}},
+        {"{\"type\":\"object\",\"minProperties\":1,\"not\":{\"additionalProperties\":{\"type\":"
+         "\"integer\"}}}",
+         {"{\"a\":\"x\"}", "{\"a\":1,\"b\":null}", "{\"a\":null,\"b\":1}"},
+         {"{}", "{\"a\":1}", "{\"a\":1,\"b\":2}"}},
     };
     (void)state;
     check_rows(rows, sizeof rows / sizeof *rows);
+    assert_refused(&v, SCHEMA,
+                   "{\"type\":\"object\",\"minProperties\":2,\"not\":{\"additionalProperties\":{"
+                   "\"type\":\"integer\"}}}",
+                   GGUFX_E_UNSUPPORTED, "minProperties");
 }
 
 static void test_what_is_taken_away_or_named_by_a_pattern(void **state) {
