@@ -254,6 +254,22 @@ static void test_items_of_what_has_some(void **state) {
                    "2 ABC 2");
 }
 
+static void test_operands_are_named_in_their_order(void **state) {
+    (void)state;
+    assert_fails("{{ [1] - 'a' }}", NULL, GGUFX_E_VALUE, "for -: 'list' and 'str'");
+    assert_fails("{{ 'a' ** [1] }}", NULL, GGUFX_E_VALUE, "'str' and 'list'");
+    assert_fails("{{ none // 2 }}", NULL, GGUFX_E_VALUE, "for //: 'NoneType' and 'int'");
+    assert_fails("{{ {} < 'a' }}", NULL, GGUFX_E_VALUE, "'dict' and 'str'");
+}
+
+static void test_what_is_popped_is_there_no_more(void **state) {
+    (void)state;
+    assert_renders("{% set d = {'a': 1, 'b': 2} %}{{ d.pop('a') }} {{ d }} {{ d.pop('x', 7) }} "
+                   "{{ d.pop('b') }} {{ d }}",
+                   NULL, "1 {'b': 2} 7 2 {}");
+    assert_fails("{{ {'a': 1}.pop('x') }}", NULL, GGUFX_E_VALUE, "the key is not in the dict");
+}
+
 static void test_braces_of_a_format_stand_for_one(void **state) {
     (void)state;
     assert_renders("{{ a.format(7) }}", "{\"a\":\"{{{}}} {{}}\"}", "{7} {}");
@@ -417,6 +433,8 @@ int main(void) {
         cmocka_unit_test(test_numbers_of_both_kinds_are_compared),
         cmocka_unit_test(test_loops_know_what_is_before_and_behind),
         cmocka_unit_test(test_items_of_what_has_some),
+        cmocka_unit_test(test_operands_are_named_in_their_order),
+        cmocka_unit_test(test_what_is_popped_is_there_no_more),
         cmocka_unit_test(test_braces_of_a_format_stand_for_one),
         cmocka_unit_test(test_calls_are_checked),
         cmocka_unit_test(test_a_buffer_that_is_too_small_gets_what_fits),
