@@ -329,6 +329,26 @@ static int exists(const char *path) {
     return file != NULL;
 }
 
+/* Saved steps cannot stand for them. */
+static void test_logits_that_are_no_numbers_are_not_saved(void **state) {
+    static const char *const names[] = {"output_norm.weight", "output.weight"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const tiny_options broken = {.untied = 1, .nan_tensor = names[i]};
+        saved_file *const saved = calloc(1, sizeof *saved);
+        ggufx_measure_options options;
+        ggufx_measure_facts facts;
+        fixture f;
+        begin_rows(&f, &broken, 0);
+        ggufx_measure_options_init(&options);
+        options.write = write_piece;
+        options.write_user = saved;
+        FAILS(&f, GGUFX_E_VALUE, "the model computed", measure(&f, &facts, N, 1, &options));
+        end(&f);
+        free(saved);
+    }
+}
+
 static void test_a_file_appears_whole_or_not_at_all(void **state) {
     char path[TEMPORARY_PATH], part[TEMPORARY_PATH + 8];
     ggufx_measure_options options;
@@ -512,6 +532,7 @@ int main(void) {
         cmocka_unit_test(test_damage_is_found_wherever_it_is),
         cmocka_unit_test(test_logits_of_something_else_are_a_mismatch),
         cmocka_unit_test(test_bad_arguments_are_refused),
+        cmocka_unit_test(test_logits_that_are_no_numbers_are_not_saved),
         cmocka_unit_test(test_a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(test_it_stops_at_each_poll_and_at_each_write),
         cmocka_unit_test(test_it_survives_each_failing_allocation),
