@@ -105,6 +105,37 @@ static void test_cancel_at_each_poll_ends_the_call(void **state) {
     }
 }
 
+static ggufx_status count_forks(void *user, uint32_t n_tasks,
+                                void (*task)(void *, uint32_t, uint32_t), void *ctx) {
+    ++*(int *)user;
+    for (uint32_t i = 0; i < n_tasks; i++) task(ctx, i, i % 4);
+    return GGUFX_OK;
+}
+
+/* Columns of all experts are packed at once, and then multiplied at once: sixteen together. */
+static void test_experts_share_forks_and_joins(void **state) {
+    (void)state;
+    int n_calls[2] = {0, 0};
+    for (int many = 0; many < 2; many++) {
+        ggufx_executor executor = serial_executor();
+        ggufx_runtime_options options;
+        executor.user = &n_calls[many];
+        executor.parallel_for = count_forks;
+        ggufx_runtime_options_init(&options);
+        options.executor = &executor;
+        options.isa = GGUFX_ISA_SCALAR; /* slow enough for tasks */
+        ggufx_runtime *rt = make_runtime_with(&options);
+        mixture t = {many ? 16 : 1, 100, 1024, many ? 256 : 16, 1, .w = NULL};
+        make_mixture(&t, rt, GGUFX_TYPE_Q4_0);
+        n_calls[many] = 0;
+        assert_int_equal(run_mixture(&t, rt, GGUFX_MATMUL_TILES, NULL, NULL), GGUFX_OK);
+        free_mixture(&t);
+        ggufx_runtime_destroy(rt);
+    }
+    assert_true(n_calls[0] >= 1);
+    assert_true(n_calls[1] <= n_calls[0] + 1);
+}
+
 static void test_calls_never_allocate(void **state) {
     (void)state;
     fault f;
@@ -126,6 +157,7 @@ int main(void) {
         cmocka_unit_test(test_more_results_than_the_workspace_can_sort_are_a_limit),
         cmocka_unit_test(test_rows_without_values_give_zeros),
         cmocka_unit_test(test_cancel_at_each_poll_ends_the_call),
+        cmocka_unit_test(test_experts_share_forks_and_joins),
         cmocka_unit_test(test_calls_never_allocate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
