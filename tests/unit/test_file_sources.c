@@ -175,7 +175,7 @@ static void test_open_io_checks_its_struct(void **state) {
     assert_int_equal(h.closed, 3);
 }
 
-enum { STRINGS = 200000, READERS = 4 };
+enum { STRINGS = 1000000, READERS = 4 };
 
 typedef struct reader {
     const ggufx_file *file;
