@@ -1,8 +1,9 @@
 """Every system call that reads, maps or changes a file fails in turn, within a run through every public function.
 
 usage: calls.py SURROUNDINGS MODEL    (GGUFX_FAIL_CALL: ../cli/fail_call.c, built)
-An interrupted call (EINTR) and one that moves a part of its bytes are nothing to the caller; any other error is
-a status with its number, after which all works as before: surroundings.c looks at that.
+An interrupted call (EINTR) and one that moves a part of its bytes are nothing to the caller, nor is a close that
+fails, as what was written is synced before; any other error is a status with its number, after which all works as
+before: surroundings.c looks at that. A lock that another process has is STATE.
 SPDX-License-Identifier: MIT
 """
 import errno
@@ -16,7 +17,10 @@ import public
 PROGRAM, MODEL = sys.argv[1:3]
 STEP = max(1, int(os.environ.get("GGUFX_TEST_STEP", "1")))
 # What of them the library makes; those of the run's own temporary files are left alone.
-KINDS = ("read", "map", "stat", "write", "sync", "truncate", "rename", "link")
+KINDS = ("read", "map", "stat", "write", "sync", "truncate", "rename", "link", "open", "lock", "release")
+# One of them at each call.
+TURNS = {"write": (errno.EDQUOT, errno.EFBIG), "open": (errno.EIO, errno.EMFILE), "lock": (errno.EIO, errno.EWOULDBLOCK),
+         "release": (errno.EIO, errno.ENOSPC)}
 SHORT = -1
 
 
@@ -45,8 +49,10 @@ def check(kind, at, error):
     # A record of a job's log goes out in one piece, as other shards may write too: a part of one is a full disk.
     if error == SHORT and told[0] == "IO" and "write a log" in " ".join(told) and int(told[-1]) == errno.ENOSPC:
         return None
-    if error in (SHORT, errno.EINTR) and told[0] != "OK":
+    if (error in (SHORT, errno.EINTR) or kind == "release") and told[0] != "OK":
         return "%s: %s" % (place, result.stdout.decode(errors="replace"))
+    if kind == "lock" and error == errno.EWOULDBLOCK and told[0] == "STATE":
+        return None
     # Where another way is left (a file that cannot be mapped is read) there is no failure.
     if told[0] != "OK" and int(told[-1]) != error:
         return "%s: another error is told: %s" % (place, result.stdout.decode(errors="replace"))
@@ -57,14 +63,17 @@ faults, checked, failed = [], 0, 0
 for kind in KINDS:
     errors = [errno.EIO, errno.ENOSPC if kind in ("write", "truncate") else errno.EACCES]
     if kind in ("read", "write"):
-        errors += [errno.EINTR, SHORT, *([errno.EDQUOT] if kind == "write" else [])]
+        errors += [errno.EINTR, SHORT]
+    if kind in ("open", "lock", "release"):
+        errors = [errno.EINTR]
     n_calls = count(kind)
     print("%s: %d calls" % (kind, n_calls), flush=True)
     if kind != "link" and not n_calls:
         faults.append("%s: no call" % kind)
     at = 1
     while at <= n_calls:
-        for error in errors:
+        turns = TURNS.get(kind)
+        for error in errors + ([turns[at % len(turns)]] if turns else []):
             checked += 1
             fault = check(kind, at, error)
             if fault:

@@ -2,7 +2,7 @@
  * Loaded before the C library: the n-th of the calls that change files fails, or the process ends
  * there as if it were killed.
  *   FAIL_CALLS   which ones, of: write sync rename unlink link truncate mkdir close; asked for by name
- *                alone: read map stat
+ *                alone, and of libggufx alone: read map stat open lock release (which is close)
  *   FAIL_AT      number of the call, from 1
  *   FAIL_ERROR   errno of a failure; 0: the process is killed before the call; -1: reads and writes move a
  *                part of their bytes, others are done
@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,13 @@ __attribute__((destructor)) static void tell(void) {
     syscall(SYS_write, fd, text, n);
     syscall(SYS_close, fd);
 }
+
+/* Whether the library has called: an interrupted close of the program's own would be its own fault. */
+static int is_of_library(const void *caller) {
+    Dl_info info;
+    return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libggufx.so");
+}
+#define FROM_LIBRARY is_of_library(__builtin_return_address(0))
 
 #define NEXT(name)                                                                                 \
     static __typeof__(name) *next;                                                                 \
@@ -167,12 +175,35 @@ int unlink(const char *path) {
     return fails("unlink") ? -1 : next(path);
 }
 
+/* Flags as they come: with O_CREAT there is a mode. */
+#define OPEN(name)                                                                                 \
+    int name(const char *path, int flags, ...) {                                                   \
+        NEXT(name);                                                                                \
+        va_list more;                                                                              \
+        va_start(more, flags);                                                                     \
+        const mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;                            \
+        va_end(more);                                                                              \
+        return FROM_LIBRARY && fails_if_asked("open") ? -1 : next(path, flags, mode);              \
+    }
+OPEN(open)
+OPEN(open64)
+
+/* A lock that another process has is one of the errors: EWOULDBLOCK. */
 int flock(int fd, int operation) {
     NEXT(flock);
     const char *path = getenv("FAIL_COMES");
     static int came;
     if (path && !came) came = 1, close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
-    return next(fd, operation);
+    return FROM_LIBRARY && fails_if_asked("lock") ? -1 : next(fd, operation);
+}
+
+/* The descriptor is gone whatever close says, on Linux. */
+int close(int fd) {
+    NEXT(close);
+    const int failed = FROM_LIBRARY && fails_if_asked("release"), error = errno;
+    const int result = next(fd);
+    if (failed) errno = error;
+    return failed ? -1 : result;
 }
 
 /* A disk with as many free bytes as FAIL_FREE says. */

@@ -2,6 +2,7 @@
 # files or the new ones stand there, whole, and the next run finds nothing in its way.
 # SPDX-License-Identifier: MIT
 import errno
+import json
 import os
 import random
 import resource
@@ -244,6 +245,49 @@ class Faults(tool.Case):
             source, path = self.path("in.dat", IMATRIX), self.path(name)
             self.replaces([TOOL, "imatrix", verb, source, path, "--force", "-q"], [path],
                           lambda: self.path(name, old + b"old"), lambda: self.state([path]))
+
+    def test_a_collected_matrix(self):
+        ids = self.path("ids.txt", " ".join(str(1 + i * 37 % 250) for i in range(24)).encode())
+        path = self.path("m.gguf")
+        self.replaces(self.tool("imatrix", "collect", MODEL, "-f", ids, "--ids", "--ctx", "8", "--to", path, "--force", "-q"),
+                      [path], lambda: self.path("m.gguf", tiny("old")))
+
+    def test_a_collection_that_saves_between(self):
+        """Killed at any moment, it has the sums of whole chunks, and goes on from there to all of them."""
+        ids = self.path("ids.txt", " ".join(str(1 + i * 37 % 250) for i in range(96)).encode())
+        path, rng, seen = self.path("m.gguf"), random.Random(6), set()
+        command = self.tool("imatrix", "collect", MODEL, "-f", ids, "--ids", "--ctx", "8", "--save-every", "1", "--to", path, "-q", "--resume")
+        begin = time.monotonic()
+        self.assertEqual(self.start(command).returncode, 0)
+        seconds = time.monotonic() - begin
+        os.unlink(path)
+        for i in range(KILLS):
+            process = subprocess.Popen(command, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            time.sleep(rng.uniform(0, seconds))
+            process.kill()
+            process.wait()
+            before = self.json("imatrix", "show", path)["chunks"] if os.path.exists(path) else 0
+            seen.add(before)
+            if before == 12 or i % 3 == 2:
+                self.assertEqual(subprocess.run(command, env=environment(), stdout=subprocess.DEVNULL).returncode, 0)
+                self.assertEqual(self.json("imatrix", "show", path)["chunks"], 12)
+                self.assertEqual(sorted(os.listdir(self.folder)), ["ids.txt", "m.gguf"])
+                os.unlink(path)
+        self.assertGreater(len(seen), 1)
+
+    def test_imports(self):
+        """Other programs' models become GGUF: a safetensors folder, a checkpoint of llama2.c."""
+        from convert_case import LLAMA, floats, llama_tensors, safetensors
+        folder = self.path("hf")
+        os.mkdir(folder)
+        self.path("hf/config.json", json.dumps(LLAMA).encode())
+        self.path("hf/model.safetensors", safetensors(llama_tensors()))
+        checkpoint = self.path("c.bin", struct.pack("<7i", 4, 6, 1, 2, 1, 5, 3) + floats(20 + 8 + 32 + 16 + 72 + 4 + 6, 1))
+        for name, source in (("from-hf.gguf", folder), ("from-c.gguf", checkpoint)):
+            path = self.path(name)
+            self.replaces(self.tool("convert", source, "-o", path, "--force", "-q"), [path],
+                          lambda name=name: self.path(name, tiny("old")))
 
     def test_folders(self):
         for target, source, suffix in (("safetensors", MODEL, ("--max-shard", "4M")),
