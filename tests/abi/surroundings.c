@@ -1,8 +1,8 @@
 /*
  * The library under surroundings a host may have: every instruction set and executor, a 64 KiB
  * stack, foreign floating-point modes, failing allocations, executors, callbacks and system calls,
- * cancelled calls, a forked child.
- * usage: surroundings CASE MODEL
+ * cancelled calls, locales, little address space, few system calls, a forked child.
+ * usage: surroundings CASE MODEL [WORD...]
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -11,15 +11,30 @@
 
 #include <alloca.h>
 #include <dirent.h>
+#include <errno.h>
+#include <locale.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
 
 static const struct api kApi = API_DIRECT;
 static const char *model_path;
+static char **words; /* what follows it in the command */
+static int n_words;
 
 /* Hash of a run that must succeed. */
 static uint64_t run(exercise *e) {
@@ -124,13 +139,13 @@ static void test_callers_floating_point_mode_changes_no_bit_and_is_kept(void) {
     const uint64_t usual = get_mode(), expected = plain_hash(EXERCISE_ALL);
     exercise e;
     exercise_init(&e, &kApi, model_path);
-    for (uint32_t threads = 1; threads <= 4; threads += 3) {
-        e.options.threads = threads;
-        set_mode(kForeignMode);
+    for (size_t i = 0; i < sizeof kForeignModes / sizeof *kForeignModes; i++) {
+        e.options.threads = i % 2 ? 1 : 4;
+        set_mode(kForeignModes[i]);
         const ggufx_status status = exercise_run(&e);
         const uint64_t after = get_mode();
         set_mode(usual);
-        MUST(status == GGUFX_OK && after == kForeignMode);
+        MUST(status == GGUFX_OK && after == kForeignModes[i]);
         MUST(e.hash == expected);
     }
 #else
@@ -333,6 +348,140 @@ static void test_after_a_failing_call_all_works_as_before(void) {
     MUST(count_descriptors() == n_descriptors);
 }
 
+/* ---- what the process may have, and is (surroundings.py) --------------------------------------- */
+
+/* Twice the same, on one thread and on three; its caller has closed descriptors, moves clocks. */
+static void test_it_works_here(void) {
+    exercise e;
+    exercise_init(&e, &kApi, model_path);
+    e.options.threads = 3;
+    MUST(run(&e) == plain_hash(EXERCISE_ALL));
+}
+
+/* A comma for the point, another capital for i. */
+static void test_locales_change_nothing(void) {
+    const uint64_t expected = plain_hash(EXERCISE_ALL);
+    for (int i = 0; i < n_words; i++) {
+        MUST(setlocale(LC_ALL, words[i]) != NULL);
+        MUST(strcmp(localeconv()->decimal_point, ",") == 0);
+        MUST(plain_hash(EXERCISE_ALL) == expected);
+        MUST(strcmp(setlocale(LC_ALL, NULL), words[i]) == 0);
+    }
+    MUST(n_words > 0);
+}
+
+static void *map_pages(void *user, size_t size, size_t align) {
+    (void)user;
+    MUST(align <= 4096);
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+static void unmap_pages(void *user, void *p, size_t size, size_t align) {
+    (void)user, (void)align;
+    if (p) munmap(p, size);
+}
+
+static rlim_t address_space(void) {
+    unsigned long n_pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    MUST(file && fscanf(file, "%lu", &n_pages) == 1);
+    fclose(file);
+    return (rlim_t)n_pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* RLIMIT_AS a little above what the process has: memory, mappings of files and threads' stacks are
+ * refused by the system itself. The run's own memory comes from what malloc has kept. */
+static void test_an_address_space_that_ends_is_an_error(void) {
+    struct rlimit usual, narrow;
+    ggufx_allocator allocator = {
+        .struct_size = sizeof allocator, .alloc = map_pages, .free = unmap_pages};
+    const uint64_t expected = plain_hash(EXERCISE_ALL);
+    long n_refused = 0, n_done = 0;
+    exercise e;
+    MUST(mallopt(M_MMAP_THRESHOLD, 64 << 20) && mallopt(M_TRIM_THRESHOLD, 128 << 20));
+    free(malloc(32 << 20));
+    MUST(getrlimit(RLIMIT_AS, &usual) == 0);
+    for (uint32_t parts = 1; parts <= EXERCISE_ALL; parts *= 2) {
+        /* A part of 0 to 64 MiB; steps grow with it. */
+        for (rlim_t more = 0; more < 64 << 20; more += 65536 + more / 4) {
+            exercise_init(&e, &kApi, model_path);
+            e.parts = parts;
+            e.options.allocator = &allocator;
+            e.options.threads = 3;
+            narrow = usual;
+            narrow.rlim_cur = address_space() + more;
+            MUST(setrlimit(RLIMIT_AS, &narrow) == 0);
+            const ggufx_status status = exercise_run(&e);
+            MUST(setrlimit(RLIMIT_AS, &usual) == 0);
+            const int is_memory = status == GGUFX_E_MEMORY ||
+                                  (status == GGUFX_E_IO && (e.error.system_error == ENOMEM ||
+                                                            e.error.system_error == EAGAIN));
+            if (status != GGUFX_OK && !is_memory)
+                fprintf(stderr, "%llu bytes more: %s in %s: %s\n", (unsigned long long)more,
+                        ggufx_status_name(status), e.where, e.error.message);
+            MUST(status == GGUFX_OK || is_memory);
+            n_refused += status != GGUFX_OK;
+            n_done += status == GGUFX_OK;
+        }
+    }
+    printf("%ld runs had too little, %ld enough\n", n_refused, n_done);
+    MUST(n_refused > 20 && n_done > 5);
+    MUST(plain_hash(EXERCISE_ALL) == expected);
+}
+
+#ifdef __linux__
+/* Names that README.md lists for a profile of seccomp, as numbers. */
+static const struct {
+    const char *name;
+    long number;
+} kCalls[] = {
+#define CALL(name) {#name, SYS_##name},
+#include "seccomp_calls.h"
+#undef CALL
+};
+
+static long number_of(const char *name) {
+    for (size_t i = 0; i < sizeof kCalls / sizeof *kCalls; i++)
+        if (strcmp(kCalls[i].name, name) == 0) return kCalls[i].number;
+    fprintf(stderr, "%s is no call of this system\n", name);
+    exit(1);
+}
+
+static void tell_call(int number, siginfo_t *info, void *context) {
+    (void)number, (void)context;
+    fprintf(stderr, "system call %d is not in the list\n", info->si_syscall);
+    _exit(1);
+}
+
+/* All but the calls of the list end the process, threads that come later included. */
+static void allow_only(char **names, int n) {
+    struct sock_filter filter[2 * 64 + 2];
+    unsigned short n_filter = 0;
+    struct sigaction action = {.sa_sigaction = tell_call, .sa_flags = SA_SIGINFO};
+    MUST(n > 0 && n <= 64 && sigaction(SIGSYS, &action, NULL) == 0);
+    filter[n_filter++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (int i = 0; i < n; i++) {
+        filter[n_filter++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                                          (uint32_t)number_of(names[i]), 0, 1);
+        filter[n_filter++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    filter[n_filter++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+    const struct sock_fprog program = {.len = n_filter, .filter = filter};
+    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+/* usage: seccomp MODEL NAME...; without a name all calls are allowed. */
+static void test_the_listed_system_calls_suffice(void) {
+    exercise e;
+    exercise_init(&e, &kApi, model_path);
+    e.options.threads = 3;
+    if (n_words > 0) allow_only(words, n_words);
+    run(&e);
+}
+#endif
+
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 static void test_child_of_a_fork_computes_the_same(void) {
@@ -383,10 +532,18 @@ int main(int argc, char **argv) {
         {"executor", test_an_executor_that_refuses_is_an_error_or_changes_nothing},
         {"callbacks", test_every_callback_can_fail},
         {"calls", test_after_a_failing_call_all_works_as_before},
+        {"here", test_it_works_here},
+        {"locales", test_locales_change_nothing},
+        {"address_space", test_an_address_space_that_ends_is_an_error},
+#ifdef __linux__
+        {"seccomp", test_the_listed_system_calls_suffice},
+#endif
         {"fork", test_child_of_a_fork_computes_the_same},
     };
     if (argc < 3) return 2;
     model_path = argv[2];
+    words = argv + 3;
+    n_words = argc - 3;
     for (size_t i = 0; i < sizeof kCases / sizeof *kCases; i++)
         if (strcmp(argv[1], kCases[i].name) == 0) {
             kCases[i].run();

@@ -204,6 +204,10 @@ int32_t allocate(void *device, uint64_t bytes, Memory memory, Buffer *out, Error
     auto *self = static_cast<Device *>(device);
     out->id = self->next_id++;
     uint8_t *data = self->memories.create(out->id, bytes);
+    if (!data) {
+        self->memories.destroy(out->id);
+        return failed(error, kMemory, "no memory for the device that is made of it");
+    }
     out->mapped = memory == Memory::staging || !control.unmapped ? data : nullptr;
     control.live_bytes += bytes;
     control.live_buffers++;

@@ -204,11 +204,16 @@ static void test_a_file_that_is_read_does_not_change(void **state) {
     o.io = GGUFX_IO_READ;
     assert_int_equal(ggufx_open(&f, rt, name, &o, NULL), GGUFX_OK);
     memset(b.data, 0xff, b.n);
-    assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
-    assert_int_equal(ggufx_file_meta_array_string(&text, &length, f, find(f, "texts"), 299, NULL),
-                     GGUFX_OK);
-    assert_int_equal(length, 5);
-    assert_memory_equal(text, "<299>", 5);
+    for (int is_cut = 0; is_cut < 2; is_cut++) { /* a mapping would raise SIGBUS */
+        if (is_cut)
+            assert_int_equal(ftruncate(fd, 0), 0);
+        else
+            assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
+        assert_int_equal(
+            ggufx_file_meta_array_string(&text, &length, f, find(f, "texts"), 299, NULL), GGUFX_OK);
+        assert_int_equal(length, 5);
+        assert_memory_equal(text, "<299>", 5);
+    }
     ggufx_file_destroy(f);
     gb_free(&b);
     close(fd);
