@@ -51,8 +51,16 @@ seq 4 | xargs -P 2 -I@ env GGUFX_TEST_CUDA=all:@/4 meson test -C "$builds/plain"
 for shard in 1 2 3 4; do logs+=("cuda$shard=$builds/plain/meson-logs/cuda$shard.json"); done
 for shard in 1 2 3 4; do logs+=("vulkan$shard=$builds/plain/meson-logs/vulkan$shard.json"); done
 suite asan "--timeout-multiplier 4" "${sanitizers[@]}" -Db_sanitize=address,undefined
-CC=clang CXX=clang++ suite asan_clang "--timeout-multiplier 4" "${sanitizers[@]}" \
-    -Db_sanitize=address,undefined -Db_lundef=false
+# clang's goes on after what UBSan says, with wrapping and changed integers besides (not of kernels): integers.py
+# tells what was meant.
+integers="-fsanitize=unsigned-integer-overflow,implicit-conversion -fsanitize-ignorelist=$root/tests/integers.txt"
+said=$root/$builds/integers
+[ "${builds#/}" = "$builds" ] || said=$builds/integers
+rm -rf "$said" && mkdir -p "$said"
+CC=clang CXX=clang++ UBSAN_OPTIONS=log_path="$said/x" suite asan_clang "--timeout-multiplier 4" "${sanitizers[@]}" \
+    -Db_sanitize=address,undefined -Db_lundef=false -Dcpp_args="$integers" -Dc_args="$integers"
+integer=0
+python3 tests/integers.py . "$said" || integer=$?
 suite tsan "--timeout-multiplier 20" "${sanitizers[@]}" -Db_sanitize=thread
 CC=clang CXX=clang++ suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
 suite lto "" -Db_lto=true -Dstatic_cxx_runtime=true
@@ -68,6 +76,9 @@ done
 printf '\n== debian\n'
 tests/debian.sh "$builds/debian" || echo "debian: exit $?"
 logs+=("=$builds/debian/testlog.json")
+printf '\n== two builds, the same bytes\n'
+reproducible=0
+tests/reproducible.sh "$builds/reproducible" || reproducible=$?
 printf '\n== clients of the server\n'
 tests/serve_clients.sh "$builds/clients" "$builds/plain/ggufx" || echo "clients: exit $?"
 logs+=("=$builds/clients/testlog.json")
@@ -89,5 +100,7 @@ status=$?
 [ "$search" = 0 ] || echo "a search: exit $search"
 [ "$cable" = 0 ] || echo "a cable that is cut: exit $cable"
 [ "$windows" = 0 ] || echo "windows: exit $windows"
+[ "$integer" = 0 ] || echo "integers: exit $integer"
+[ "$reproducible" = 0 ] || echo "two builds: exit $reproducible"
 [ "$analysis" = 0 ] || echo "static analysis: exit $analysis"
-exit $((status || windows || cable || analysis || search))
+exit $((status || integer || reproducible || windows || cable || analysis || search))
