@@ -5,6 +5,7 @@
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
 #include "base/snapshot_file.hpp"
+#include "kv/own_bytes.hpp"
 
 #include <string.h>
 
@@ -12,22 +13,26 @@ namespace ggufx::kv {
 
 namespace {
 
-void write_page(SnapshotOutput &out, const Layer &layer, const PageRef &page) {
+void write_page(SnapshotOutput &out, const Config &config, const Layer &layer, const Track &track,
+                const PageRef &page) {
     const Block &block = *page.block;
     for (const uint32_t v : {block.form, uint32_t{page.first}, uint32_t{page.n}}) out.u32(v);
     out.i32(page.delta);
+    const uint64_t slots = page.n < kPageTokens ? held_slots(track, block) : ~uint64_t{0};
+    if (slots != ~uint64_t{0}) return write_slots(out, config, layer, block, slots);
     for (const int32_t p : block.positions) out.i32(p);
-    const BlockShape &shape = layer.shape[block.form];
-    out.bytes(block.data(), shape.errors);
+    out.bytes(block.data(), layer.shape[block.form].errors);
 }
 
-void write_track(SnapshotOutput &out, const Layer &layer, const Track &track) {
+void write_track(SnapshotOutput &out, const Config &config, const Layer &layer,
+                 const Track &track) {
     out.u64(track.n_tokens);
     out.u64(track.n_dropped);
     out.i32(track.dropped_first);
     out.i32(track.dropped_last);
     out.u64(track.n_pages);
-    for (size_t i = 0; i < track.n_pages; i++) write_page(out, layer, track.pages[i]);
+    for (size_t i = 0; i < track.n_pages; i++)
+        write_page(out, config, layer, track, track.pages[i]);
 }
 
 uint32_t centring_flag(const Layer &layer, const Track &track) {
@@ -118,7 +123,7 @@ Status Cache::save(uint32_t sequence, WriteFn write, void *user, Failure *failur
     write_header(out, s, first, end);
     for (uint32_t i = first; i < end; i++)
         for (uint32_t l = 0; l < s.config.n_layers; l++)
-            write_track(out, s.layers[l], s.track(l, i));
+            write_track(out, s.config, s.layers[l], s.track(l, i));
     out.checksum();
     if (out.status() == Status::ok) return Status::ok;
     return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");

@@ -374,12 +374,17 @@ static void lose_at(uint64_t at) {
 /* What is left of a session whose device was lost is that before the call, and goes on here. */
 static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggufx_model *here,
                                 size_t n_tokens) {
-    record snapshot = {NULL, 0, 0};
+    record snapshot = {NULL, 0, 0}, never_failed = {NULL, 0, 0};
     ggufx_session *fresh = new_session(f, here, GGUFX_MATMUL_BATCH_INVARIANT),
                   *loaded = new_session(f, here, GGUFX_MATMUL_BATCH_INVARIANT);
     begin_text(f, fresh, n_tokens);
     assert_int_equal(ggufx_session_length(lost), n_tokens);
     MUST(f, ggufx_session_save(lost, 0, write_record, &snapshot, &f->error));
+    /* Nothing of what failed is in it. */
+    MUST(f, ggufx_session_save(fresh, 0, write_record, &never_failed, &f->error));
+    assert_int_equal(snapshot.n, never_failed.n);
+    assert_memory_equal(snapshot.data, never_failed.data, snapshot.n);
+    free(never_failed.data);
     MUST(f, ggufx_session_load(loaded, 0, read_record, &snapshot, &f->error));
     record a = {NULL, 0, 0}, b = {NULL, 0, 0};
     const int32_t id = 77;

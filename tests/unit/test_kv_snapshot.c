@@ -99,6 +99,112 @@ static void test_what_was_saved_comes_back_and_goes_on(void **state) {
     assert_int_equal(memory.live, 0);
 }
 
+/* Tokens of x from `from` to `to`, of `other` behind that up to `end`, in both layers of sequence 0. */
+static void append_of(ggufx_kv *kv, const float *x, size_t from, size_t to, const float *other,
+                      size_t end) {
+    for (uint32_t layer = 0; layer < 2; layer++) {
+        const size_t n[2] = {(to - from) * kRow, (end - to) * kRow};
+        const float *at[2] = {x + from * kRow, other + to * kRow};
+        for (size_t i = 0; i < 2; i++)
+            if (n[i])
+                assert_int_equal(ggufx_kv_append(kv, layer, 0, n[i] / kRow, NULL, at[i], n[i],
+                                                 at[i], n[i], NULL),
+                                 GGUFX_OK);
+    }
+}
+
+/* What a call of a session does, and takes back. */
+static void append_and_go_back(ggufx_kv *kv, const float *x, size_t held, size_t n) {
+    assert_int_equal(ggufx_kv_begin(kv, 0, NULL), GGUFX_OK);
+    append_of(kv, x, held, held, x, held + n);
+    assert_int_equal(ggufx_kv_rollback(kv, 0, NULL), GGUFX_OK);
+}
+
+enum { kKept = 41, kAll = 70 };
+static const uint32_t own_types[][2] = {
+    {GGUFX_KV_F32, GGUFX_KV_BF16},     {GGUFX_KV_BF16, GGUFX_KV_F32},
+    {GGUFX_KV_F16, GGUFX_KV_F16},      {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
+    {GGUFX_KV_Q5_1, GGUFX_KV_Q5_0},    {GGUFX_KV_Q4_0, GGUFX_KV_Q4_1},
+    {GGUFX_KV_TQ3_0, GGUFX_KV_Q5_1},   {GGUFX_KV_GX4, GGUFX_KV_GX3},
+    {GGUFX_KV_GX3, GGUFX_KV_GX2},      {GGUFX_KV_GX2, GGUFX_KV_GX4},
+    {GGUFX_KV_IQ4_NL, GGUFX_KV_TQ3_0}, {GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_IQ4_NL}};
+enum { kOwnTypes = sizeof own_types / sizeof own_types[0] };
+
+/* A snapshot is what its sequence holds: not what stood behind it before it was cut, nor what another
+ * sequence has in a page of both. */
+static void test_slots_without_a_token_are_not_saved(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    float *x = kv_random(kAll * kRow, 3), *other = kv_random(kAll * kRow, 4);
+    for (size_t t = 0; t < kOwnTypes; t++) {
+        ggufx_kv_options shape = shape_of(own_types[t][0], own_types[t][1]);
+        if (t % 2) shape.n_sinks = GGUFX_KV_NO_SINKS;
+        ggufx_kv *fresh = kv_make(rt, &shape), *cut = kv_make(rt, &shape);
+        append_of(fresh, x, 0, kKept, x, kKept);
+        append_of(cut, x, 0, kKept, other, 60);
+        assert_int_equal(ggufx_kv_truncate(cut, 0, kKept, NULL), GGUFX_OK);
+        append_and_go_back(cut, other, kKept, 20);
+        kv_bytes want = kv_saved(fresh, 0), got = kv_saved(cut, 0);
+        assert_same(&want, &got);
+        free(got.data);
+        append_of(cut, x, kKept, kKept, other, 60);
+        assert_int_equal(ggufx_kv_copy(cut, 0, 1, 0, kKept, NULL), GGUFX_OK);
+        got = kv_saved(cut, 1);
+        assert_same(&want, &got);
+        free(got.data);
+        free(want.data);
+        ggufx_kv_destroy(fresh);
+        ggufx_kv_destroy(cut);
+    }
+    free(x);
+    free(other);
+    ggufx_runtime_destroy(rt);
+}
+
+/* The same of encoded pages, whose codes share bytes; what is held comes back, to the bit. */
+static void test_codes_of_other_tokens_are_not_saved(void **state) {
+    (void)state;
+    kv_memory memory = {0, 0, 0};
+    ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+    float *x = kv_random(3 * kAll * kRow, 3), *other = kv_random(3 * kAll * kRow, 4);
+    for (size_t t = 3; t < kOwnTypes; t++) {
+        ggufx_kv_options shape = shape_of(own_types[t][0], own_types[t][1]);
+        shape.flags |= GGUFX_KV_CENTRE_NONE; /* the whole page would teach it */
+        shape.n_sinks = GGUFX_KV_NO_SINKS;
+        ggufx_kv *a = kv_make(rt, &shape), *b = kv_make(rt, &shape), *c = kv_make(rt, &shape);
+        append_of(a, x, 0, kKept, x, 3 * kAll);
+        append_of(b, x, 0, kKept, other, 3 * kAll);
+        ggufx_kv *const both[2] = {a, b};
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(ggufx_kv_commit(both[i], 0, NULL), GGUFX_OK);
+            assert_int_equal(ggufx_kv_truncate(both[i], 0, kKept, NULL), GGUFX_OK);
+            /* Parts of one page: the slots between are nobody's, and the page stays one. */
+            assert_int_equal(ggufx_kv_remove(both[i], 0, 7, 19, NULL), GGUFX_OK);
+        }
+        kv_bytes want = kv_saved(a, 0), got = kv_saved(b, 0);
+        assert_same(&want, &got);
+        assert_int_equal(ggufx_kv_load(c, 0, kv_bytes_read, &got, NULL), GGUFX_OK);
+        float held[2][2 * kRow], loaded[2][2 * kRow], *q = kv_random(2 * kRow, 5);
+        ggufx_kv *const answer[2] = {b, c};
+        float *const out[2] = {held[0], loaded[0]};
+        for (size_t i = 0; i < 2; i++)
+            assert_int_equal(ggufx_kv_attend(out[i], 2 * kRow, NULL, answer[i], 1, 0, q, 2 * kRow,
+                                             1, NULL, NULL, NULL),
+                             GGUFX_OK);
+        assert_memory_equal(held[0], loaded[0], sizeof held[0]);
+        free(q);
+        free(want.data);
+        free(got.data);
+        ggufx_kv_destroy(a);
+        ggufx_kv_destroy(b);
+        ggufx_kv_destroy(c);
+    }
+    free(x);
+    free(other);
+    ggufx_runtime_destroy(rt);
+}
+
 /* A load that must fail; everything the cache holds and takes stays. */
 static ggufx_status refused(ggufx_kv *kv, uint32_t sequence, kv_bytes *from, const kv_bytes *held,
                             kv_memory *memory) {
@@ -226,6 +332,8 @@ static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_saved_comes_back_and_goes_on),
+        cmocka_unit_test(test_slots_without_a_token_are_not_saved),
+        cmocka_unit_test(test_codes_of_other_tokens_are_not_saved),
         cmocka_unit_test(test_damaged_snapshots_are_refused_and_nothing_is_changed),
         cmocka_unit_test(test_snapshots_of_other_caches_are_refused_by_name),
     };
