@@ -138,6 +138,47 @@ void assert_experts_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_d
     }
 }
 
+void assert_empty_lists_are_results(const ggufx_runtime *rt, const ggufx_device *device) {
+    enum { kRows = 6, kCols = 256, kExperts = 3 };
+    matrix m = random_matrix(GGUFX_TYPE_Q4_K, kRows, kCols, 0);
+    matrix none = random_matrix(GGUFX_TYPE_Q4_K, 0, kCols, 0);
+    const uint64_t ne[3] = {kCols, kRows / kExperts, kExperts};
+    ggufx_tensor *here = wrap_matrix(rt, &m), *empty = wrap_matrix(rt, &none), *experts = NULL;
+    assert_int_equal(ggufx_tensor_wrap(&experts, rt, GGUFX_TYPE_Q4_K, 3, ne, 0, m.data, m.n_bytes,
+                                       "e", NULL, NULL, NULL),
+                     GGUFX_OK);
+    ggufx_tensor *there = upload(device, here), *empty_there = upload(device, empty),
+                 *experts_there = upload(device, experts);
+    float *x = random_values(kCols, 1), y[kRows + 1];
+    for (size_t i = 0; i <= kRows; i++) y[i] = -7.0f;
+    const uint32_t ids[1] = {0};
+    const uint64_t before = launches_of(device);
+    assert_int_equal(ggufx_matvec_many(NULL, NULL, rt, NULL, 0, x, kCols, NULL, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_matmul(y, 0, kRows, rt, there, x, 0, kCols, 0, NULL, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_matvec(y, 0, rt, empty_there, x, kCols, NULL, NULL), GGUFX_OK);
+    assert_int_equal(
+        ggufx_matmul_id(y, 0, kRows, rt, experts_there, NULL, 0, x, 0, kCols, 1, NULL, NULL),
+        GGUFX_OK);
+    assert_int_equal(
+        ggufx_matmul_id(y, 0, kRows, rt, experts_there, ids, 1, x, 0, kCols, 0, NULL, NULL),
+        GGUFX_OK);
+    for (size_t i = 0; i <= kRows; i++) assert_true(y[i] == -7.0f);
+    assert_int_equal(launches_of(device), before);
+    /* One that has none beside others that have some. */
+    const ggufx_tensor *const list[3] = {empty_there, there, empty_there};
+    float *const to[3] = {y + kRows, y, y + kRows}, want[kRows];
+    const size_t n_y[3] = {0, kRows, 0};
+    assert_int_equal(ggufx_matvec_many(to, n_y, rt, list, 3, x, kCols, NULL, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_matvec((float *)want, kRows, rt, here, x, kCols, NULL, NULL), GGUFX_OK);
+    assert_equal_bits(y, want, kRows);
+    assert_true(y[kRows] == -7.0f);
+    ggufx_tensor *const all[] = {here, empty, experts, there, empty_there, experts_there};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) ggufx_tensor_destroy(all[i]);
+    free(x);
+    free_matrix(&m);
+    free_matrix(&none);
+}
+
 static ggufx_tensor *slice_of(const ggufx_tensor *w, uint32_t dim, uint64_t first, uint64_t n) {
     ggufx_tensor *slice = NULL;
     assert_int_equal(ggufx_tensor_slice(&slice, w, dim, first, n, NULL), GGUFX_OK);

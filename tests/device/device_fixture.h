@@ -49,6 +49,10 @@ uint64_t launches_of(const ggufx_device *device);
 /* Slices of rows and columns there, which may begin at odd bytes, have the bits of those here. */
 void assert_slices_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_device *device);
 
+/* Lists without an entry, no columns, no experts of a column, matrices without rows in a list: a result
+ * each, of nothing, and the device is not asked for it. */
+void assert_empty_lists_are_results(const ggufx_runtime *rt, const ggufx_device *device);
+
 /* The bytes of `there` are those of m. */
 void assert_bytes_come_back(const ggufx_tensor *there, const matrix *m);
 

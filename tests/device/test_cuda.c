@@ -196,6 +196,13 @@ static void test_slices_have_the_processors_bits(void **state) {
     end(&h);
 }
 
+static void test_empty_lists_are_results(void **state) {
+    (void)state;
+    host h = begin();
+    assert_empty_lists_are_results(h.rt, h.device);
+    end(&h);
+}
+
 static void test_bytes_and_their_sums_come_back(void **state) {
     (void)state;
     host h = begin();
@@ -242,6 +249,48 @@ static void test_many_matrices_go_in_one_launch(void **state) {
         free_matrix(&m[i]);
     }
     free(x);
+    end(&h);
+}
+
+/* How often the driver is asked by `name` for products of three lengths of rows, three times each. */
+static uint64_t n_asked(const host *h, const char *name) {
+    static const uint64_t lengths[3] = {256, 768, 2048};
+    static const size_t columns[2] = {1, 3};
+    cuda->n_calls = 0;
+    cuda->fail_name = name;
+    cuda->fail_at = 0;
+    for (size_t i = 0; i < 9; i++) {
+        matrix m = random_matrix(GGUFX_TYPE_Q4_K, 20, lengths[i % 3], 0);
+        compare(h, &m, columns, 2, 0);
+    }
+    cuda->fail_name = NULL;
+    return cuda->n_calls;
+}
+
+/* Functions are looked up and blocks counted when they are first needed: a token's launches cost a driver
+ * nothing but themselves. */
+static void test_the_driver_is_asked_about_a_kernel_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t first; /* packing and two kernels; each of those with three lengths */
+    } asked_for[] = {{"cuModuleGetFunction", 3},
+                     {"cuFuncSetAttribute", 0}, /* asked for above */
+                     {"cuOccupancyMaxActiveBlocksPerMultiprocessor", 0},
+                     {"cuModuleLoadData", 0}};
+    host h = begin();
+    for (size_t i = 0; i < sizeof asked_for / sizeof asked_for[0]; i++)
+        assert_int_equal(n_asked(&h, asked_for[i].name), asked_for[i].first);
+    end(&h);
+    h = begin();
+    assert_int_equal(n_asked(&h, "cuOccupancyMaxActiveBlocksPerMultiprocessor"), 6);
+    assert_true(cuda->n_launches >= 36);
+    /* More lengths than are kept are asked for again, and results stay right. */
+    for (uint64_t k = 256; k <= 20 * 256; k += 256) {
+        matrix m = random_matrix(GGUFX_TYPE_Q4_K, 5, k, 0);
+        static const size_t one[] = {1};
+        compare(&h, &m, one, 1, 0);
+    }
     end(&h);
 }
 
@@ -446,8 +495,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_experts_have_the_processors_bits),
         cmocka_unit_test(test_experts_of_a_token_go_in_one_launch),
         cmocka_unit_test(test_slices_have_the_processors_bits),
+        cmocka_unit_test(test_empty_lists_are_results),
         cmocka_unit_test(test_bytes_and_their_sums_come_back),
         cmocka_unit_test(test_many_matrices_go_in_one_launch),
+        cmocka_unit_test(test_the_driver_is_asked_about_a_kernel_once),
         cmocka_unit_test(test_faults_in_kernels_are_found),
         cmocka_unit_test(test_every_call_of_the_driver_that_fails_is_a_status),
         cmocka_unit_test(test_cards_that_cannot_be_used_say_why),

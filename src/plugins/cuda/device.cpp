@@ -51,7 +51,8 @@ plugin::Facts facts_of(uint32_t index) {
     facts.fma_variants = 1u << static_cast<uint32_t>(plugin::Fma::device);
     facts.buffer_bytes = std::max<uint64_t>(total, 1 << 20);
     facts.range_bytes = facts.buffer_bytes;
-    facts.launch_values = uint64_t{1} << 34; // 100 ms at 1.7e11 a second, which every such card has
+    // 100 ms at 1.1e10 a second: rows of F32 at 43 GB/s, less than the slowest of such cards reads.
+    facts.launch_values = uint64_t{1} << 30;
     if (major < 8) {
         facts.flags |= plugin::kUnusable;
         snprintf(facts.reason, sizeof facts.reason,
@@ -61,7 +62,8 @@ plugin::Facts facts_of(uint32_t index) {
     return facts;
 }
 
-Device::Device(uint32_t index) : driver_(Driver::get()), device_(handle_of(index)) {
+Device::Device(uint32_t index)
+    : driver_(Driver::get()), device_(handle_of(index)), loaded_(n_texts()) {
     n_processors_ = static_cast<uint32_t>(std::max(1, attribute(device_, kProcessors)));
     shared_bytes_ = static_cast<uint32_t>(std::max(0, attribute(device_, kMostShared)));
     check(driver_.PrimaryRetain(&context_, device_), "the device");
@@ -70,8 +72,9 @@ Device::Device(uint32_t index) : driver_(Driver::get()), device_(handle_of(index
 // What fails here is lost with the device.
 Device::~Device() {
     if (driver_.PushCurrent(context_) == kSuccess) {
-        for (const auto &[id, memory] : buffers_) give_back(memory);
-        for (const auto &[type, module] : modules_) driver_.ModuleUnload(module);
+        for (const auto &[address, staging] : buffers_) give_back(address, staging);
+        for (const Loaded &loaded : loaded_)
+            if (loaded.module) driver_.ModuleUnload(loaded.module);
         Context popped = nullptr;
         driver_.PopCurrent(&popped);
     }
@@ -89,9 +92,11 @@ void Device::memory(uint64_t *free, uint64_t *total) {
 plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory where) {
     const Current current(driver_, context_);
     const auto size = static_cast<size_t>(bytes + 16); // kernels read whole 16s
-    Memory made = {0, nullptr};
-    const int result = where == plugin::Memory::staging ? driver_.MemAllocHost(&made.host, size)
-                                                        : driver_.MemAlloc(&made.address, size);
+    const bool staging = where == plugin::Memory::staging;
+    Address address = 0;
+    void *host = nullptr;
+    const int result =
+        staging ? driver_.MemAllocHost(&host, size) : driver_.MemAlloc(&address, size);
     if (result == kOutOfMemory) {
         size_t free = 0, total = 0;
         driver_.MemGetInfo(&free, &total);
@@ -99,22 +104,22 @@ plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory where) {
              static_cast<unsigned long long>(bytes), free, total);
     }
     check(result, "memory");
-    if (made.host) made.address = reinterpret_cast<uintptr_t>(made.host);
+    if (staging) address = reinterpret_cast<uintptr_t>(host); // the same on the card
     try {
         const std::lock_guard guard(mutex_);
-        buffers_.emplace(next_id_, made);
-        return {next_id_++, made.host};
+        buffers_.emplace(address, staging);
+        return {address, host};
     } catch (...) {
-        give_back(made);
+        give_back(address, staging);
         throw;
     }
 }
 
-void Device::give_back(const Memory &memory) {
-    if (memory.host) {
-        driver_.MemFreeHost(memory.host);
+void Device::give_back(Address address, bool staging) {
+    if (staging) {
+        driver_.MemFreeHost(reinterpret_cast<void *>(static_cast<uintptr_t>(address)));
     } else {
-        driver_.MemFree(memory.address);
+        driver_.MemFree(address);
     }
 }
 
@@ -124,7 +129,7 @@ void Device::free(uint64_t id) {
         const std::lock_guard guard(mutex_);
         const auto found = buffers_.find(id);
         if (found != buffers_.end()) {
-            give_back(found->second);
+            give_back(found->first, found->second);
             buffers_.erase(found);
         }
     }
@@ -132,35 +137,58 @@ void Device::free(uint64_t id) {
     driver_.PopCurrent(&popped);
 }
 
-Memory Device::find(uint64_t id) {
-    const std::lock_guard guard(mutex_);
-    const auto found = buffers_.find(id);
-    if (found == buffers_.end())
-        fail(GGUFX_E_INTERNAL, 0, "there is no buffer %llu", static_cast<unsigned long long>(id));
-    return found->second;
+namespace {
+
+// As module.cu calls them.
+void name_kernel(char (&out)[32], uint32_t kernel) {
+    constexpr const char *kNames[plugin::kOps] = {"probe",    "pack8",      "pack15",   "sums",
+                                                  "dots8",    "dots15",     "dots_f32", "chains8",
+                                                  "chains15", "chains_f32", "read"};
+    const uint32_t op = kernel / plugin::kDotColumns;
+    const bool dots = op >= static_cast<uint32_t>(plugin::Op::dots8) &&
+                      op <= static_cast<uint32_t>(plugin::Op::dots_f32);
+    if (dots)
+        snprintf(out, sizeof out, "%s_%u", kNames[op], kernel % plugin::kDotColumns + 1);
+    else
+        snprintf(out, sizeof out, "%s", kNames[op]);
 }
 
-Module Device::module(uint32_t type) {
-    const auto found = modules_.find(type);
-    if (found != modules_.end()) return found->second;
-    const char *text = module_text(type);
-    if (!text) fail(GGUFX_E_UNSUPPORTED, 0, "there are no kernels for type %u", type);
-    Module made = nullptr;
-    check(driver_.ModuleLoadData(&made, text), "kernels");
-    modules_.emplace(type, made);
-    return made;
-}
+} // namespace
 
-Function Device::function(uint32_t type, const std::string &name) {
-    const std::lock_guard guard(mutex_);
-    const auto found = functions_.find({type, name});
-    if (found != functions_.end()) return found->second;
+Kernel &Device::find(uint32_t text, uint32_t kernel) {
+    Loaded &loaded = loaded_[text];
+    if (!loaded.module) {
+        loaded.kernels.resize(kKernels);
+        check(driver_.ModuleLoadData(&loaded.module, text_at(text).ptx), "kernels");
+    }
+    Kernel &found = loaded.kernels[kernel];
+    if (found.function) return found;
+    char name[32];
+    name_kernel(name, kernel);
     Function made = nullptr;
-    check(driver_.ModuleGetFunction(&made, module(type), name.c_str()), "a kernel");
+    check(driver_.ModuleGetFunction(&made, loaded.module, name), "a kernel");
     check(driver_.FuncSetAttribute(made, kFunctionShared, static_cast<int>(shared_bytes_)),
           "memory of blocks");
-    functions_.emplace(std::make_pair(type, name), made);
-    return made;
+    found.function = made;
+    return found;
+}
+
+Function Device::function(uint32_t text, uint32_t kernel) {
+    const std::lock_guard guard(mutex_);
+    return find(text, kernel).function;
+}
+
+uint32_t Device::blocks_at_once(uint32_t text, uint32_t kernel, uint64_t shared_bytes) {
+    const std::lock_guard guard(mutex_);
+    Kernel &found = find(text, kernel);
+    for (uint32_t i = 0; i < std::min(found.n_rooms, Kernel::kRooms); i++)
+        if (found.rooms[i].shared_bytes == shared_bytes) return found.rooms[i].n_blocks;
+    int n = 0;
+    check(driver_.Occupancy(&n, found.function, card::kThreads, static_cast<size_t>(shared_bytes)),
+          "a kernel");
+    const auto n_blocks = static_cast<uint32_t>(std::max(1, n));
+    found.rooms[found.n_rooms++ % Kernel::kRooms] = {shared_bytes, n_blocks};
+    return n_blocks;
 }
 
 } // namespace ggufx::cuda

@@ -7,14 +7,27 @@
 
 #include <map>
 #include <mutex>
-#include <string>
+#include <vector>
 
 namespace ggufx::cuda {
 
 // Texts of PTX (kernels.py), one per type; those that need no type have kAnyType.
 constexpr uint32_t kAnyType = UINT32_MAX;
-const char *module_text(uint32_t type); // null: there is none
-uint32_t segment_bytes(uint32_t type);  // of a row, that are copied at once
+struct Text {
+    uint32_t type;
+    const char *ptx; // ends with a zero
+    size_t n_bytes;
+    uint32_t segment_bytes; // of a row, that are copied at once
+};
+uint32_t n_texts();
+uint32_t find_text(uint32_t type); // n_texts(): there is none
+const Text &text_at(uint32_t i);
+
+// Kernels of a module by their number: the operation, of dots with their columns.
+constexpr uint32_t kKernels = plugin::kOps * plugin::kDotColumns;
+constexpr uint32_t kernel_of(plugin::Op op, uint32_t columns) {
+    return static_cast<uint32_t>(op) * plugin::kDotColumns + columns - 1;
+}
 
 uint32_t n_devices();
 plugin::Facts facts_of(uint32_t index);
@@ -36,9 +49,18 @@ private:
     const Driver &driver_;
 };
 
-struct Memory {
-    Address address;
-    void *host; // of staging memory; null: the card's
+// What the driver was asked about a kernel.
+struct Kernel {
+    // Blocks that run at once on a processor when each has so much memory: a model has a few lengths of rows.
+    struct Room {
+        uint64_t shared_bytes;
+        uint32_t n_blocks;
+    };
+    static constexpr uint32_t kRooms = 8;
+
+    Function function = nullptr; // null: not asked for
+    Room rooms[kRooms] = {};
+    uint32_t n_rooms = 0; // that were asked for; the oldest go
 };
 
 class Device {
@@ -55,25 +77,30 @@ public:
 
     void memory(uint64_t *free, uint64_t *total);
     plugin::Buffer allocate(uint64_t bytes, plugin::Memory where);
-    void free(uint64_t id);
-    Memory find(uint64_t id); // throws when there is none
+    void free(uint64_t id); // which is its address
+    static Address address(plugin::Span span) { return span.buffer ? span.buffer + span.at : 0; }
 
-    // Compiled when first asked for.
-    Function function(uint32_t type, const std::string &name);
+    // By numbers of a text and a kernel. The driver compiles and is asked at the first time; later
+    // launches cost it nothing but themselves.
+    Function function(uint32_t text, uint32_t kernel);
+    uint32_t blocks_at_once(uint32_t text, uint32_t kernel, uint64_t shared_bytes);
 
 private:
-    Module module(uint32_t type);
-    void give_back(const Memory &memory);
+    // Of a text that was asked for.
+    struct Loaded {
+        Module module = nullptr;
+        std::vector<Kernel> kernels;
+    };
+    Kernel &find(uint32_t text, uint32_t kernel); // the caller has the lock
+    void give_back(Address address, bool staging);
 
     const Driver &driver_;
     int device_ = 0;
     Context context_ = nullptr;
     uint32_t n_processors_ = 0, shared_bytes_ = 0;
-    std::mutex mutex_; // of everything below
-    std::map<uint64_t, Memory> buffers_;
-    std::map<uint32_t, Module> modules_;
-    std::map<std::pair<uint32_t, std::string>, Function> functions_;
-    uint64_t next_id_ = 1;
+    std::mutex mutex_;                // of everything below
+    std::map<Address, bool> buffers_; // whether it is staging memory
+    std::vector<Loaded> loaded_;      // by text
 };
 
 } // namespace ggufx::cuda

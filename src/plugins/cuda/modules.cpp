@@ -2,6 +2,7 @@
 #include "plugins/cuda/device.hpp"
 
 #include <ggufx/types.h>
+#include <iterator>
 
 // Written by kernels.py.
 extern "C" const char ggufx_kernels[];
@@ -10,28 +11,24 @@ namespace ggufx::cuda {
 
 namespace {
 
-struct Text {
-    uint32_t type;
-    const char *ptx; // ends with a zero
-    size_t n_bytes;
-    uint32_t segment_bytes;
-};
 const Text kTexts[] = {
 #include "kernels_table.inc"
 };
 
 } // namespace
 
-const char *module_text(uint32_t type) {
-    for (const Text &text : kTexts)
-        if (text.type == type) return text.ptx;
-    return nullptr;
+uint32_t n_texts() {
+    return static_cast<uint32_t>(std::size(kTexts));
 }
 
-uint32_t segment_bytes(uint32_t type) {
-    for (const Text &text : kTexts)
-        if (text.type == type) return text.segment_bytes;
-    return 0;
+uint32_t find_text(uint32_t type) {
+    uint32_t i = 0;
+    while (i < n_texts() && kTexts[i].type != type) i++;
+    return i;
+}
+
+const Text &text_at(uint32_t i) {
+    return kTexts[i];
 }
 
 } // namespace ggufx::cuda

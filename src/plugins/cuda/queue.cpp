@@ -17,12 +17,6 @@ uint32_t groups_of(uint64_t n, uint32_t each) {
     return static_cast<uint32_t>((n + each - 1) / each);
 }
 
-const char *name_of(Op op) {
-    constexpr const char *kNames[plugin::kOps] = {"probe",    "pack8",      "pack15",   "sums",
-                                                  "dots8",    "dots15",     "dots_f32", "chains8",
-                                                  "chains15", "chains_f32", "read"};
-    return kNames[static_cast<uint32_t>(op)];
-}
 bool is_dots(Op op) {
     return op == Op::dots8 || op == Op::dots15 || op == Op::dots_f32;
 }
@@ -65,13 +59,10 @@ Queue::~Queue() {
     driver_.PopCurrent(&popped);
 }
 
-Address Queue::address(plugin::Span span) {
-    return span.buffer ? device_.find(span.buffer).address + span.at : 0;
-}
-
 void Queue::copy(plugin::Span to, plugin::Span from, uint64_t bytes) {
     const Current current(driver_, device_.context());
-    check(driver_.MemcpyAsync(address(to), address(from), static_cast<size_t>(bytes), stream_),
+    check(driver_.MemcpyAsync(Device::address(to), Device::address(from),
+                              static_cast<size_t>(bytes), stream_),
           "a copy");
 }
 
@@ -115,7 +106,7 @@ bool Queue::wait(uint64_t ticket, uint64_t timeout_ns) {
 
 card::Arguments Queue::arguments(const Launch &launch) {
     card::Arguments a = {};
-    const auto at = [&](plugin::Span span) { return static_cast<uintptr_t>(address(span)); };
+    const auto at = [](plugin::Span span) { return static_cast<uintptr_t>(Device::address(span)); };
     a.x = reinterpret_cast<const float *>(at(launch.x));
     a.packed = reinterpret_cast<unsigned *>(at(launch.packed));
     a.sums = reinterpret_cast<float *>(at(launch.sums));
@@ -147,31 +138,32 @@ void Queue::run(Function function, const Size &size, card::Arguments &arguments)
 }
 
 // As many blocks as run at once, each with rows in turn.
-void Queue::dots(const Launch &launch, card::Arguments &arguments) {
-    const std::string name = std::string(name_of(launch.op)) + "_" + std::to_string(launch.n);
-    const Function function = device_.function(launch.type, name);
+void Queue::dots(const Launch &launch, uint32_t text, card::Arguments &arguments) {
+    const uint32_t kernel = kernel_of(launch.op, launch.n);
     const uint32_t planes = launch.op == Op::dots15 ? 2 : 1;
-    uint64_t shared = card::ring_bytes(segment_bytes(launch.type));
+    uint64_t shared = card::ring_bytes(text_at(text).segment_bytes);
     const uint64_t columns =
         launch.op == Op::dots_f32 ? 0 : card::act_bytes(launch.k, launch.n, planes);
     arguments.in_shared = columns > 0 && shared + columns <= device_.shared_bytes();
     if (arguments.in_shared) shared += columns;
-    int at_once = 0;
-    check(driver_.Occupancy(&at_once, function, card::kThreads, static_cast<size_t>(shared)),
-          "a kernel");
     const uint64_t most =
-        uint64_t{device_.n_processors()} * static_cast<uint32_t>(std::max(1, at_once));
+        uint64_t{device_.n_processors()} * device_.blocks_at_once(text, kernel, shared);
     const uint64_t blocks = groups_of(rows_of(launch), card::kBlockRows);
-    run(function, {static_cast<uint32_t>(std::min(most, blocks)), 1, shared}, arguments);
+    run(device_.function(text, kernel), {static_cast<uint32_t>(std::min(most, blocks)), 1, shared},
+        arguments);
 }
 
 void Queue::launch(const Launch &launch) {
     const Current current(driver_, device_.context());
     if (launch.n_jobs > card::kJobs) fail(GGUFX_E_INTERNAL, 0, "%u jobs", launch.n_jobs);
+    if (is_dots(launch.op) && (launch.n == 0 || launch.n > plugin::kDotColumns))
+        fail(GGUFX_E_INTERNAL, 0, "dots of %u columns", launch.n);
     card::Arguments a = arguments(launch);
-    if (is_dots(launch.op)) return dots(launch, a);
-    const Function function =
-        device_.function(has_type(launch.op) ? launch.type : kAnyType, name_of(launch.op));
+    const uint32_t text = find_text(has_type(launch.op) ? launch.type : kAnyType);
+    if (text == n_texts())
+        fail(GGUFX_E_UNSUPPORTED, 0, "there are no kernels for type %u", launch.type);
+    if (is_dots(launch.op)) return dots(launch, text, a);
+    const Function function = device_.function(text, kernel_of(launch.op, 1));
     switch (launch.op) {
     case Op::probe:
         return run(function, {groups_of(launch.n, card::kThreads), 1, 0}, a);

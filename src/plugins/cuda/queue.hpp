@@ -31,10 +31,9 @@ private:
         uint64_t ticket;
         Event event;
     };
-    Address address(plugin::Span span);
     card::Arguments arguments(const plugin::Launch &launch);
     void run(Function function, const Size &size, card::Arguments &arguments);
-    void dots(const plugin::Launch &launch, card::Arguments &arguments);
+    void dots(const plugin::Launch &launch, uint32_t text, card::Arguments &arguments);
 
     Device &device_;
     const Driver &driver_;
