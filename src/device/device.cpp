@@ -174,7 +174,8 @@ plugin::Span Device::book_of(uint32_t type) const {
     return at == kNoBook ? plugin::Span{0, 0} : plugin::Span{books_.id, at};
 }
 
-void Device::choose_fma(const ProbeVerdict &verdict, const OpenOptions &options) {
+// False: there is none that will do.
+bool Device::choose_fma(const ProbeVerdict &verdict, const OpenOptions &options) {
     using plugin::Fma;
     const auto usable = [&](Fma fma) {
         const auto v = static_cast<uint32_t>(fma);
@@ -187,28 +188,22 @@ void Device::choose_fma(const ProbeVerdict &verdict, const OpenOptions &options)
         fma_ = Fma::f64;
     } else if (!options.fma_f64 && usable(Fma::f32)) {
         fma_ = Fma::f32;
-    } else if (options.bounded && any) {
-        fma_ = Fma::device;
-        fault_ = "fma";
     } else {
-        fail(Status::unsupported, {}, "%s: no fma of %s rounds once%s", id_, backend_.facts().name,
-             any ? "" : " in the way that was asked for");
+        return false;
     }
+    return true;
 }
 
-// What the device calculates decides whether its results are the processor's.
-void Device::test_arithmetic(const OpenOptions &options) {
-    const CanonicalFp canonical;
+// All cases there, on their way behind what was recorded before.
+ProbeVerdict Device::probe(plugin::Fma fma, const uint32_t *cases) {
     Failure failure = {};
-    Buffer operands(host_, kProbeOperandBytes);
-    auto *cases = reinterpret_cast<uint32_t *>(operands.data());
-    make_probe(cases);
-    // Behind the books, which are on their way.
+    // Behind the books, which may be on their way.
     const plugin::Span staging = {scratch_.x_staging.id, (books_bytes() + 63) / 64 * 64};
     memcpy(static_cast<uint8_t *>(scratch_.x_staging.mapped) + staging.at, cases,
            kProbeOperandBytes);
     plugin::Launch launch = {};
     launch.op = plugin::Op::probe;
+    launch.fma = fma;
     launch.n = kProbeCases;
     launch.x = start_of(scratch_.x);
     launch.y = start_of(scratch_.y);
@@ -220,9 +215,30 @@ void Device::test_arithmetic(const OpenOptions &options) {
     step(backend_.copy(start_of(scratch_.y_staging), launch.y, kProbeResultBytes, &failure));
     step(backend_.submit(&failure));
     step(backend_.finish(&failure));
-    const ProbeVerdict verdict =
-        judge_probe(cases, static_cast<const uint32_t *>(scratch_.y_staging.mapped));
-    choose_fma(verdict, options);
+    return judge_probe(cases, static_cast<const uint32_t *>(scratch_.y_staging.mapped));
+}
+
+// What the device calculates decides whether its results are the processor's.
+void Device::test_arithmetic(const OpenOptions &options) {
+    const CanonicalFp canonical;
+    Buffer operands(host_, kProbeOperandBytes);
+    auto *cases = reinterpret_cast<uint32_t *>(operands.data());
+    make_probe(cases);
+    // fma by binary32 is half of what a driver compiles of the self-test, and hardly ever needed.
+    ProbeVerdict verdict = probe(plugin::Fma::device, cases);
+    bool chosen = choose_fma(verdict, options);
+    if (!chosen) {
+        verdict = probe(plugin::Fma::f32, cases);
+        chosen = choose_fma(verdict, options);
+    }
+    if (!chosen) {
+        const bool any = !options.fma_f64 && !options.fma_f32;
+        if (!options.bounded || !any)
+            fail(Status::unsupported, {}, "%s: no fma of %s rounds once%s", id_,
+                 backend_.facts().name, any ? "" : " in the way that was asked for");
+        fma_ = plugin::Fma::device;
+        fault_ = "fma";
+    }
     if (!verdict.fault) return;
     fault_ = verdict.fault;
     if (options.bounded) return;

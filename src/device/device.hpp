@@ -81,7 +81,8 @@ private:
     void free_scratch(Scratch &scratch);
     void load_books();
     void test_arithmetic(const OpenOptions &options);
-    void choose_fma(const struct ProbeVerdict &verdict, const OpenOptions &options);
+    struct ProbeVerdict probe(plugin::Fma fma, const uint32_t *cases);
+    bool choose_fma(const struct ProbeVerdict &verdict, const OpenOptions &options);
     void store_cache();
 
     RefCount refs_;

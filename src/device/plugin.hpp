@@ -82,8 +82,8 @@ constexpr uint32_t kDotColumns = 3; // n of dots at most
 
 struct Launch {
     Op op;
-    uint32_t type; // GGUFX_TYPE_*, of products
-    Fma fma;
+    uint32_t type;   // GGUFX_TYPE_*, of products
+    Fma fma;         // of probe: f32 where that one is asked for, too, else device
     uint32_t n;      // columns of each job; of pack and sums, columns in all; of probe, cases
     uint64_t k;      // values of a column; of read, bytes, whole 16s
     Span x;          // f32, columns k floats apart; of probe its operands
@@ -92,8 +92,8 @@ struct Launch {
     Span y;          // f32; of probe its results
     Span book;       // codebook of the type, or none
     const Job *jobs; // of products
-    uint32_t n_jobs;
-    uint32_t group; // of sums: 32 or 16
+    uint32_t n_jobs; // 0: nothing is done
+    uint32_t group;  // of sums: 32 or 16
 };
 
 struct OpenOptions {

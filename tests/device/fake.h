@@ -48,6 +48,7 @@ typedef struct fake_control {
     int32_t no_f64;
     uint32_t version; /* 0: the right one */
     uint32_t n_devices;
+    int32_t idle;           /* launches are looked at and counted, and compute nothing */
     int32_t leaves_buffers; /* closing it with buffers in it is no fault */
     int32_t adopts_none;
 

@@ -457,10 +457,13 @@ static uint32_t fma_of(const ggufx_runtime *rt, uint32_t flags) {
 static void test_the_first_fma_that_rounds_once_is_taken(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    assert_int_equal(fma_of(rt, 0), GGUFX_FMA_DEVICE);
     fake->wrong_result = 1; /* the device's */
     assert_int_equal(fma_of(rt, 0), GGUFX_FMA_F64);
-    fake->no_f64 = 1;
+    assert_int_equal(fake->n_launches[0], 2);
+    fake->no_f64 = 1; /* the last one is only tried where it is needed: a driver compiles it */
     assert_int_equal(fma_of(rt, 0), GGUFX_FMA_F32);
+    assert_int_equal(fake->n_launches[0], 4);
     assert_unusable(rt, fake_path, "fake:0", GGUFX_DEVICE_FMA_F64, "no fma");
     fake->no_f64 = 0;
     fake->wrong_result = 2;

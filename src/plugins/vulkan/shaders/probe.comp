@@ -3,6 +3,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "language.glsl"
+#ifndef PROBE_F32
+#define PROBE_WITHOUT_F32
+#endif
 #include "probe.inc"
 layout(local_size_x = 64) in;
 
