@@ -46,6 +46,11 @@ template <class Body> int32_t guard(Error *error, Body body) {
     }
 }
 
+// Nothing is to be done: no columns, or no jobs.
+inline bool is_empty(const Launch &launch) {
+    return launch.op <= Op::sums ? launch.n == 0 : launch.n_jobs == 0;
+}
+
 // Entries that do what functions of the same name do, which throw a Fault or std::bad_alloc.
 template <class Device, class Queue> struct Entries {
     static Device &device_of(void *device) { return *static_cast<Device *>(device); }
@@ -74,6 +79,7 @@ template <class Device, class Queue> struct Entries {
         return guard(error, [&] { return queue_of(queue).copy(to, from, bytes), GGUFX_OK; });
     }
     static int32_t launch(void *queue, const Launch *launch, Error *error) {
+        if (is_empty(*launch)) return GGUFX_OK;
         return guard(error, [&] { return queue_of(queue).launch(*launch), GGUFX_OK; });
     }
     static int32_t submit(void *queue, uint64_t *ticket, Error *error) {

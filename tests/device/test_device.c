@@ -232,6 +232,89 @@ static void test_words_of_rows_are_added_up_there(void **state) {
     }
 }
 
+static void test_empty_lists_are_results(void **state) {
+    (void)state;
+    fake_host host = begin_fake(0);
+    assert_empty_lists_are_results(host.rt, host.device);
+    end_fake(&host);
+}
+
+/* Launches that a device of this budget is given for a product of n columns. */
+static void count_launches(const fake_host *host, const ggufx_tensor *there, uint64_t budget,
+                           uint32_t flags, size_t n) {
+    ggufx_tensor_facts shape = {.struct_size = sizeof shape};
+    assert_int_equal(ggufx_tensor_info(&shape, there, NULL), GGUFX_OK);
+    const size_t rows = (size_t)shape.n_rows, cols = (size_t)shape.ne[0];
+    float *x = calloc(n * cols, sizeof *x), *y = malloc(n * rows * sizeof *y);
+    const ggufx_matmul_options options = options_with(flags, NULL, NULL);
+    fake->most_values = fake->most_unsubmitted = 0;
+    memset(fake->n_launches, 0, sizeof fake->n_launches);
+    assert_int_equal(
+        ggufx_matmul(y, 0, n * rows, host->rt, there, x, 0, n * cols, n, &options, NULL), GGUFX_OK);
+    free(x);
+    free(y);
+    uint64_t n_launches = 0;
+    for (size_t op = 4; op < 10; op++) n_launches += fake->n_launches[op];
+    /* Whole rows by up to three columns, where that is more. */
+    const uint64_t row = cols * (n < 3 ? n : 3), most = budget > row ? budget : row;
+    assert_true(fake->most_values > 0 && fake->most_values <= most);
+    assert_true(fake->most_unsubmitted <= 2 * most);
+    /* And not cut finer than that, and than scratch has room for: 2^20 values, as many results. */
+    const uint64_t fit = (1 << 20) / cols < n ? (1 << 20) / cols : n, turns = (n + fit - 1) / fit;
+    const int is_dots = n <= 3 || (flags & GGUFX_MATMUL_BATCH_INVARIANT) != 0;
+    const uint64_t by_columns = is_dots ? (n + 2) / 3 : turns;
+    const uint64_t by_results = (uint64_t)rows * n / (1 << 20) + turns;
+    const uint64_t fewest = (uint64_t)rows * cols * n / most + by_columns + by_results;
+    if (n_launches > 2 * fewest)
+        fail_msg("%llu launches, %llu would do: %zu x %zu by %zu, %u, budget %llu",
+                 (unsigned long long)n_launches, (unsigned long long)fewest, rows, cols, n, flags,
+                 (unsigned long long)budget);
+}
+
+/* A dispatch stays below 100 ms by what it may compute: a budget of products of numbers that plug-ins
+ * name for their devices (2^22 of a processor that plays one, 2^28 and 2^30 of others). */
+static void test_work_of_a_launch_is_bounded_at_the_largest_sizes(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t type;
+        uint64_t rows, cols;
+    } sizes[] = {{GGUFX_TYPE_Q1_0, 152064, 5120}, /* a vocabulary */
+                 {GGUFX_TYPE_Q2_K, 8192, 28672},  /* the way down of 70 billion */
+                 {GGUFX_TYPE_F16, 3, 1 << 20},    /* rows longer than a third of a budget */
+                 {GGUFX_TYPE_Q8_0, 28672, 32}};
+    static const uint64_t budgets[] = {1 << 22, 1 << 28, 1 << 30};
+    static const size_t columns[] = {1, 3, 512};
+    static const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_PRECISE,
+                                     GGUFX_MATMUL_BATCH_INVARIANT};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const uint64_t ne[2] = {sizes[s].cols, sizes[s].rows};
+        uint64_t row_bytes = 0;
+        assert_int_equal(ggufx_row_bytes(&row_bytes, sizes[s].type, ne[0], NULL), GGUFX_OK);
+        uint8_t *zeros = calloc((size_t)(row_bytes * ne[1]), 1);
+        for (size_t b = 0; b < 3; b++) {
+            reset_fake();
+            fake->idle = 1;
+            fake->launch_values = budgets[b];
+            fake_host host = begin_fake(0);
+            ggufx_tensor *here = NULL;
+            assert_int_equal(ggufx_tensor_wrap(&here, host.rt, sizes[s].type, 2, ne, 0, zeros,
+                                               row_bytes * ne[1], "w", NULL, NULL, NULL),
+                             GGUFX_OK);
+            ggufx_tensor *there = upload(host.device, here);
+            for (size_t c = 0; c < 3; c++)
+                for (size_t i = 0; i < 4; i++) {
+                    if (sizes[s].cols * columns[c] > (64 << 20) && columns[c] > 3) continue;
+                    count_launches(&host, there, budgets[b], modes[i], columns[c]);
+                }
+            ggufx_tensor_destroy(there);
+            ggufx_tensor_destroy(here);
+            end_fake(&host);
+        }
+        free(zeros);
+    }
+    reset_fake();
+}
+
 static void test_words_of_a_part_of_rows_are_refused(void **state) {
     (void)state;
     fake_host host = begin_fake(0);
@@ -535,6 +618,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
         cmocka_unit_test(test_rows_of_any_length_and_stride_are_taken),
         cmocka_unit_test(test_words_of_rows_are_added_up_there),
+        cmocka_unit_test(test_empty_lists_are_results),
+        cmocka_unit_test(test_work_of_a_launch_is_bounded_at_the_largest_sizes),
         cmocka_unit_test(test_words_of_a_part_of_rows_are_refused),
         cmocka_unit_test(test_no_rows_take_no_memory),
         cmocka_unit_test(test_slices_there_are_those_here),

@@ -2,13 +2,15 @@
  * Products on a Vulkan device, the first that can be used; where there is no card, Mesa's lavapipe is
  * one. Their bits are those of the processor.
  *
- * usage: test_vulkan PLUG-IN [layers]      layers: calls of every kind, once
+ * usage: test_vulkan PLUG-IN [layers|times]
+ *   layers: calls of every kind, once; times: no tests, but how long launches take (tests/bench/devices.md)
  * GGUFX_TEST_VULKAN=all:I/N: every size, way and fma of the I-th of N parts of all types (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
 #include "cross.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static const char *plugin_path;
 static char device_id[40];
@@ -225,6 +227,13 @@ static void test_experts_have_the_processors_bits(void **state) {
     end(&h);
 }
 
+static void test_empty_lists_are_results(void **state) {
+    (void)state;
+    host h = begin(0);
+    assert_empty_lists_are_results(h.rt, h.device);
+    end(&h);
+}
+
 static void test_bytes_come_back(void **state) {
     (void)state;
     host h = begin(0);
@@ -341,6 +350,72 @@ static void test_handles_go_in_any_order(void **state) {
     }
 }
 
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static double now_ms(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+/* Of a call that has several launches as large as a device may have, milliseconds each; the median of
+ * five calls. */
+static double launch_ms(const host *h, const ggufx_tensor *w, size_t n, uint32_t flags) {
+    ggufx_tensor_facts facts = {.struct_size = sizeof facts};
+    assert_int_equal(ggufx_tensor_info(&facts, w, NULL), GGUFX_OK);
+    const size_t rows = (size_t)facts.n_rows, cols = (size_t)facts.ne[0];
+    float *x = random_values(n * cols, 1), *y = malloc(n * rows * sizeof *y);
+    const ggufx_matmul_options options = options_with(flags, NULL, NULL);
+    double each[6];
+    for (int i = 0; i < 6; i++) { /* the first one compiles */
+        const uint64_t before = launches_of(h->device);
+        const double begin = now_ms();
+        assert_int_equal(ggufx_matmul(y, 0, n * rows, h->rt, w, x, 0, n * cols, n, &options, NULL),
+                         GGUFX_OK);
+        each[i] = (now_ms() - begin) / (double)(launches_of(h->device) - before);
+        for (int k = i; k > 1 && each[k] < each[k - 1]; k--) {
+            const double less = each[k];
+            each[k] = each[k - 1];
+            each[k - 1] = less;
+        }
+    }
+    free(x);
+    free(y);
+    return each[3];
+}
+
+/* The slowest types, in each way and with each fma: 2^24 products of numbers and more a call. */
+static int print_times(void) {
+    static const uint32_t types[] = {GGUFX_TYPE_Q4_K,  GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S,
+                                     GGUFX_TYPE_NVFP4, GGUFX_TYPE_F16,  GGUFX_TYPE_F32};
+    static const struct {
+        const char *name;
+        size_t n;
+        uint32_t flags;
+    } ways[] = {{"dots", 1, 0},
+                {"chains", 16, 0},
+                {"dots of 15 bits", 1, GGUFX_MATMUL_PRECISE},
+                {"chains of 15 bits", 16, GGUFX_MATMUL_PRECISE},
+                {"dots of floats", 1, GGUFX_MATMUL_F32},
+                {"chains of floats", 16, GGUFX_MATMUL_F32}};
+    for (size_t f = 0; f < 3; f++)
+        for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+            for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+                host h = begin(fmas[f]);
+                matrix m = quantized_matrix(h.rt, types[t], ways[i].n > 1 ? 256 : 4096, 4096, 0);
+                ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
+                printf("%8.2f ms a launch: type %u, %s, fma %u\n",
+                       launch_ms(&h, there, ways[i].n, ways[i].flags), types[t], ways[i].name,
+                       facts_of(h.device).fma);
+                fflush(stdout);
+                ggufx_tensor_destroy(there);
+                ggufx_tensor_destroy(here);
+                free_matrix(&m);
+                end(&h);
+            }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     plugin_path = argc > 1 ? argv[1] : "";
     asked = asked_cross("GGUFX_TEST_VULKAN");
@@ -372,6 +447,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_a_matrix_beyond_the_range_of_a_binding),
         cmocka_unit_test(test_slices_have_the_processors_bits),
         cmocka_unit_test(test_experts_have_the_processors_bits),
+        cmocka_unit_test(test_empty_lists_are_results),
         cmocka_unit_test(test_bytes_come_back),
         cmocka_unit_test(test_words_are_added_up_there),
         cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
@@ -383,12 +459,14 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_each_exact_fma_has_the_processors_bits),
         cmocka_unit_test(test_slices_have_the_processors_bits),
         cmocka_unit_test(test_experts_have_the_processors_bits),
+        cmocka_unit_test(test_empty_lists_are_results),
         cmocka_unit_test(test_bytes_come_back),
         cmocka_unit_test(test_words_are_added_up_there),
         cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
         cmocka_unit_test(test_compiled_programs_are_kept_or_refused),
         cmocka_unit_test(test_handles_go_in_any_order),
     };
+    if (argc > 2 && strcmp(argv[2], "times") == 0) return print_times();
     if (argc > 2 && strcmp(argv[2], "layers") == 0) return cmocka_run_group_tests(once, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
