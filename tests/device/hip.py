@@ -5,6 +5,7 @@ usage: hip.py CLANG SRC        (exit 77: CLANG does not compile for them)
 SPDX-License-Identifier: MIT
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ def compile_for(clang, src, card, kind, text=None):
 
 def main():
     clang, src = sys.argv[1], pathlib.Path(sys.argv[2])
-    if compile_for(clang, src, CARDS[0], None, "int nothing;\n").returncode != 0:
+    if not shutil.which(clang) or compile_for(clang, src, CARDS[0], None, "int nothing;\n").returncode != 0:
         print("this clang compiles nothing for AMD's cards")
         sys.exit(77)
     faults = []

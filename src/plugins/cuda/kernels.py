@@ -1,9 +1,10 @@
 """Compiles the kernels of each type to PTX and writes the texts one after the other, each with a zero
 behind it, and a table.
 
-usage: kernels.py CLANG SRC KERNELS.ptx TABLE.inc DATA.S DEPFILE
-       kernels.py --try CLANG SRC        exit 1 where CLANG compiles no PTX
-Types are those of formats.def that can be multiplied.
+usage: kernels.py COMPILER SRC KERNELS.ptx TABLE.inc DATA.S DEPFILE
+       kernels.py --try COMPILER SRC     exit 1 where COMPILER compiles no PTX
+COMPILER is NVIDIA's where its name begins with nvcc, else clang. Types are those of formats.def that can be
+multiplied.
 SPDX-License-Identifier: MIT
 """
 import concurrent.futures
@@ -12,13 +13,22 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 SEGMENT, FLOATS = 512, 512  # kSegmentValues and kFloatBytes of arguments.hpp
 HERE = pathlib.Path(__file__).resolve().parent
-# No contraction: every rounding is in the text of the kernels. No headers but the project's.
-FLAGS = ["-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "--cuda-device-only", "-S", "-O3",
+# No contraction: every rounding is in the text of the kernels, and nothing is flushed to zero. clang takes no
+# headers but the project's.
+CLANG = ["-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "--cuda-device-only", "-S", "-O3",
          "-std=c++20", "-ffp-contract=off", "-fno-exceptions", "-Wall", "-Wextra", "-Werror",
          "-Wno-unknown-cuda-version"]
+NVCC = ["-x", "cu", "-ptx", "-arch=compute_80", "-O3", "-std=c++20", "--fmad=false", "--ftz=false", "--prec-div=true",
+        "--prec-sqrt=true", "--expt-relaxed-constexpr"]
+# What drivers since CUDA 11 take; nvcc names its own version, which only new ones do. A ptxas, where there is one,
+# says whether the text keeps to it (tests/device/ptx.py).
+VERSION = ".version 7.0"
+# A hint of newer versions: which bytes of a load are used.
+HINT = '.pragma "used_bytes_mask'
 
 
 def multiplied(formats):
@@ -28,15 +38,27 @@ def multiplied(formats):
             if kind in ("Quantized", "Float") and name != "F64"]
 
 
-def compile_module(clang, src, name, is_float):
-    defines = [f"-DTYPE={name}", f"-DFLOATS={int(is_float)}"] if name else []
-    command = [clang, *FLAGS, *defines, f"-I{src}", str(HERE / "module.cu"), "-o", "-"]
+def run(command):
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{result.stderr}")
+        sys.exit(f"{' '.join(command)}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def compile_module(compiler, src, name, is_float):
+    defines = [f"-DTYPE={name}", f"-DFLOATS={int(is_float)}"] if name else []
+    inputs = [*defines, f"-I{src}", str(HERE / "module.cu"), "-o"]
+    if pathlib.Path(compiler).name.startswith("nvcc"):
+        with tempfile.TemporaryDirectory() as folder:
+            text = pathlib.Path(folder) / "module.ptx"
+            run([compiler, *NVCC, *inputs, str(text)])
+            ptx = text.read_text()
+    else:
+        ptx = run([compiler, *CLANG, *inputs, "-"])
     # What drivers do not need: comments, blank lines.
-    lines = [line.strip() for line in result.stdout.splitlines()]
-    kept = [line for line in lines if line and not line.startswith("//")]
+    lines = [line.strip() for line in ptx.splitlines()]
+    kept = [VERSION if line.startswith(".version ") else line for line in lines
+            if line and not line.startswith(("//", HINT))]
     return "\n".join([f"// {name or 'columns'}", *kept]) + "\n"
 
 
@@ -44,12 +66,12 @@ def main():
     if sys.argv[1] == "--try":
         compile_module(sys.argv[2], pathlib.Path(sys.argv[3]), None, False)
         return
-    clang = sys.argv[1]
+    compiler = sys.argv[1]
     src, texts, table, data, depfile = map(pathlib.Path, sys.argv[2:7])
     formats, lanes = src / "formats/formats.def", src / "plugins/lanes"
     every = [(None, False, 1, 0), *multiplied(formats)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = list(pool.map(lambda m: compile_module(clang, src, *m[:2]), every))
+        compiled = list(pool.map(lambda m: compile_module(compiler, src, *m[:2]), every))
     lines, at = [], 0
     for (name, is_float, values, n_bytes), text in zip(every, compiled):
         kind = f"GGUFX_TYPE_{name}" if name else "kAnyType"
@@ -69,4 +91,5 @@ ggufx_kernels:
     depfile.write_text(f"{texts}: " + " ".join(str(p) for p in read) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

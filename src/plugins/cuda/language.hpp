@@ -1,8 +1,14 @@
 // The text of lanes (../README.md) on a card, as clang compiles it without anybody's headers: CUDA to
-// PTX, HIP to code of AMD's. Below it the dozen things that kernels.hpp does with a card; tests have
-// them on the processor (tests/device/emulation.hpp).
+// PTX, HIP to code of AMD's; nvcc compiles it to PTX, too. Below it the dozen things that kernels.hpp
+// does with a card; tests have them on the processor (tests/device/emulation.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#if defined(__NVPTX__) || defined(__NVCC__)
+#define CARD_PTX 1
+#else
+#define CARD_PTX 0
+#endif
 
 typedef unsigned char uint8_t;
 typedef signed char int8_t;
@@ -44,7 +50,9 @@ LANE float sub1(float a, float b) {
     return a - b;
 }
 LANE float fma_device(float a, float b, float c) {
-#if defined(__NVPTX__)
+#if defined(__NVCC__)
+    return __fmaf_rn(a, b, c);
+#elif CARD_PTX
     return __nvvm_fma_rn_f(a, b, c);
 #else
     return __builtin_fmaf(a, b, c);
@@ -54,7 +62,7 @@ LANE float f32_of(int v) {
     return static_cast<float>(v);
 }
 LANE int dot4(uint a, uint b, int t) {
-#if defined(__NVPTX__)
+#if CARD_PTX
     int r;
     asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(t));
     return r;
@@ -122,7 +130,21 @@ LANE uint book_word(Codebook book, uint i) {
 namespace ggufx::card {
 namespace {
 
-#if defined(__NVPTX__)
+#if CARD_PTX
+#if defined(__NVCC__)
+CARD uint32_t thread_x() {
+    return threadIdx.x;
+}
+CARD uint32_t block_x() {
+    return blockIdx.x;
+}
+CARD uint32_t block_y() {
+    return blockIdx.y;
+}
+CARD uint32_t grid_x() {
+    return gridDim.x;
+}
+#else
 CARD uint32_t thread_x() {
     return __nvvm_read_ptx_sreg_tid_x();
 }
@@ -135,6 +157,7 @@ CARD uint32_t block_y() {
 CARD uint32_t grid_x() {
     return __nvvm_read_ptx_sreg_nctaid_x();
 }
+#endif
 CARD void sync_block() {
     asm volatile("bar.sync 0;" ::: "memory");
 }
