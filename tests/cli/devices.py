@@ -67,8 +67,8 @@ class Fake(tool.Case):
         self.assertEqual([(r["type"], r["n"]) for r in lines], [("q4_0", 1), ("q4_0", 5), ("f16", 1), ("f16", 5)])
         for r in lines:
             self.assertTrue(r["bits_equal"])
-            self.assertEqual((r["device"], r["fma"]), ("fake:0", "device"))
-            for key in ("gbps", "read_gbps", "upload_gbps", "memcpy_gbps"):
+            self.assertEqual((r["device"], r["fma"], r["processor"]), ("fake:0", "device", False))
+            for key in ("gbps", "read_gbps", "upload_gbps", "memcpy_gbps", "open_ms", "first_open_ms"):
                 self.assertGreater(r[key], 0)
         text = self.ok("bench", "matmul", "--type", "q8_0", "-m", "64", "-k", "256", "-r", "1", "--n", "4",
                        "--device", "fake:0", "--plugins", FAKE).decode().splitlines()
@@ -117,6 +117,20 @@ class Nothing(tool.Case):
         text = self.path("text.so", b"no library")
         self.assertIn("text.so", self.refused("auto", "--plugins", text))
         self.assertIn("vulkan", self.refused("auto", "--plugins", self.folder))
+
+    @unittest.skipUnless(FAKE, "this build loads no plug-ins")
+    def test_plug_ins_and_devices_that_cannot_be_used_are_said(self):
+        """By name that is the end, with exit code 4; auto goes on without one and says so."""
+        here = self.ok("run", tool.MODEL, "-p", "Once upon", "-n", "4", "--temp", "0")
+        for variable, sentence in (("GGUFX_FAKE_VERSION", "version 99"), ("GGUFX_FAKE_UNUSABLE", "told to be so")):
+            env = tool.environment(**{variable: "99"})
+            self.assertIn(sentence, self.refused("fake:0", "--plugins", FAKE, env=env))
+            self.assertIn(sentence, self.json("devices", "--plugins", FAKE, env=env)["devices"][0]["reason"])
+            there = tool.run("run", tool.MODEL, "-p", "Once upon", "-n", "4", "--temp", "0", "--device", "auto",
+                             "--plugins", FAKE, env=env)
+            self.assertEqual((there.returncode, there.stdout), (0, here))
+            self.assertIn("the processor multiplies: no usable device: ", there.stderr.decode())
+            self.assertIn(sentence, there.stderr.decode())
 
     def test_a_list_of_none_says_why(self):
         devices = self.json("devices", "--plugins", self.folder)["devices"]

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
-#include <memory>
 
 namespace ggufx::cli {
 
@@ -25,35 +24,42 @@ struct DeviceFigures {
     bool bits_equal = true;
 };
 
+// Opened for the first time, which loads its driver, and again beside that one: what the library does
+// itself, the self-test included.
+struct Opened {
+    Device device;
+    double first_ms = 0, again_ms = 0;
+};
+
+Opened open_often(const ggufx_runtime *rt, const ProductOptions &options) {
+    Opened opened;
+    opened.first_ms = 1e3 * seconds_of([&] { opened.device = open_device(rt, options.device); });
+    std::vector<double> again;
+    for (unsigned round = 0; round < options.rounds; round++) {
+        check_interrupt();
+        Device other = nullptr;
+        again.push_back(seconds_of([&] { other = open_device(rt, options.device); }));
+    }
+    opened.again_ms = 1e3 * median(again);
+    return opened;
+}
+
 // Matrices of one type, each there as often as fills the memory that is used in turn.
 class DeviceBench {
 public:
     DeviceBench(const ProductOptions &options, const ggufx_runtime *rt, const ggufx_device *device,
                 const Weights &weights)
-        : options_(options), rt_(rt), weights_(weights) {
+        : options_(options), rt_(rt), device_(device), weights_(weights) {
         const ggufx_device_facts facts = device_facts(device);
         const bool processor = facts.flags & GGUFX_DEVICE_PROCESSOR;
         const uint64_t free = facts.free_bytes ? facts.free_bytes : facts.memory_bytes;
         const uint64_t bytes = std::min(processor ? kThereOfProcessor : kThere, free / 2);
-        const uint64_t n = std::clamp<uint64_t>(bytes / matrix_bytes(), 1, weights.n_matrices);
-        const auto size = static_cast<size_t>(matrix_bytes());
+        const uint64_t n = std::max<uint64_t>(bytes / matrix_bytes(), 1);
         for (uint64_t i = 0; i < n; i++) {
             check_interrupt();
-            const uint8_t *data = weights.data + i * matrix_bytes();
-            const Tensor here =
-                wrap_matrix(rt, weights.type.id, options.k, weights.m, 0, data, matrix_bytes());
-            ggufx_tensor *there = nullptr;
-            uploads_.push_back(seconds_of([&] {
-                call([&](ggufx_error *error) {
-                    return ggufx_tensor_upload(&there, device, here.get(), nullptr, error);
-                });
-            }));
-            there_.emplace_back(there);
-            copies_.push_back(seconds_of([&] { // into memory that is as new as the device's
-                const std::unique_ptr<uint8_t[]> to(new uint8_t[size]);
-                std::memcpy(to.get(), data, size);
-            }));
+            there_.push_back(upload(matrix(i)));
         }
+        measure_uploads();
     }
 
     DeviceFigures measure(uint64_t n, Progress &progress) {
@@ -79,6 +85,38 @@ public:
 
 private:
     uint64_t matrix_bytes() const { return weights_.m * weights_.row_bytes; }
+
+    // The buffer has fewer of them than a card: then one lies there more than once.
+    Tensor matrix(uint64_t i) const {
+        const uint8_t *data = weights_.data + i % weights_.n_matrices * matrix_bytes();
+        return wrap_matrix(rt_, weights_.type.id, options_.k, weights_.m, 0, data, matrix_bytes());
+    }
+
+    Tensor upload(const Tensor &here) const {
+        ggufx_tensor *there = nullptr;
+        call([&](ggufx_error *error) {
+            return ggufx_tensor_upload(&there, device_, here.get(), nullptr, error);
+        });
+        return Tensor(there);
+    }
+
+    // Uploads, which take memory of the device, and copies into memory that is there, of other bytes
+    // each time.
+    void measure_uploads() {
+        const auto size = static_cast<size_t>(matrix_bytes());
+        std::vector<uint8_t> to(size, 1);
+        for (unsigned round = 0; round <= options_.rounds; round++) {
+            check_interrupt();
+            const Tensor here = matrix(round);
+            Tensor there = nullptr;
+            const double upload_time = seconds_of([&] { there = upload(here); });
+            const uint8_t *data = weights_.data + round % weights_.n_matrices * size;
+            const double copy_time = seconds_of([&] { std::memcpy(to.data(), data, size); });
+            if (round == 0) continue; // memory is touched for the first time
+            uploads_.push_back(upload_time);
+            copies_.push_back(copy_time);
+        }
+    }
 
     double multiply(const ggufx_tensor *matrix, uint64_t n) {
         ggufx_matmul_options matmul;
@@ -111,20 +149,24 @@ private:
 
     const ProductOptions &options_;
     const ggufx_runtime *rt_;
+    const ggufx_device *device_;
     const Weights &weights_;
     std::vector<Tensor> there_;
     std::vector<double> uploads_, copies_; // seconds of a matrix
     std::vector<float> y_;
 };
 
-Json json_of(const DeviceFigures &f, const ProductOptions &options,
+Json json_of(const DeviceFigures &f, const ProductOptions &options, const Opened &opened,
              const ggufx_device_facts &device) {
     Json line = json_object();
     line.update(Json{{"bench", options.verb},
                      {"type", f.type},
                      {"device", device.id},
                      {"name", device.name},
+                     {"processor", (device.flags & GGUFX_DEVICE_PROCESSOR) != 0},
                      {"fma", fma_name(device)},
+                     {"first_open_ms", opened.first_ms},
+                     {"open_ms", opened.again_ms},
                      {"n", f.n},
                      {"m", f.m},
                      {"k", options.k},
@@ -138,35 +180,38 @@ Json json_of(const DeviceFigures &f, const ProductOptions &options,
     return line;
 }
 
-void add_row(Table &table, const DeviceFigures &f, const ggufx_device_facts &device) {
+void add_row(Table &table, const DeviceFigures &f, const Opened &opened,
+             const ggufx_device_facts &device) {
     table.row({f.type, device.id, fmt::format("{}", f.n), fmt::format("{:.2f}", f.gbps),
                fmt::format("{:.2f}", f.read_gbps), fmt::format("{:.2f}", f.gbps / f.read_gbps),
                fmt::format("{:.2f}", f.upload_gbps), fmt::format("{:.2f}", f.copy_gbps),
-               fmt::format("{:.2f}", f.upload_gbps / f.copy_gbps), f.bits_equal ? "yes" : "NO"});
+               fmt::format("{:.2f}", f.upload_gbps / f.copy_gbps),
+               fmt::format("{:.1f}", opened.again_ms), f.bits_equal ? "yes" : "NO"});
 }
 
 } // namespace
 
 int bench_device_products(const Globals &globals, const ProductOptions &options) {
     const Runtime rt = make_runtime(globals);
-    const Device device = open_device(rt.get(), options.device);
-    const ggufx_device_facts facts = device_facts(device.get());
+    const Opened opened = open_often(rt.get(), options);
+    const ggufx_device *device = opened.device.get();
+    const ggufx_device_facts facts = device_facts(device);
     Output out(globals);
     Table table({"type", "device", ">n", ">GB/s", ">read", ">of read", ">upload", ">memcpy",
-                 ">of memcpy", "bits equal"});
+                 ">of memcpy", ">open ms", "bits equal"});
     ColdBuffer buffer(kColdBytes);
     bool all_equal = true;
     for (const std::string &type : product_types(options.types)) {
         const Weights weights = make_weights(rt.get(), type, options, buffer);
-        DeviceBench bench(options, rt.get(), device.get(), weights);
+        DeviceBench bench(options, rt.get(), device, weights);
         Progress progress(globals, "bench " + type);
         for (const uint64_t n : options.n) {
             const DeviceFigures figures = bench.measure(n, progress);
             all_equal = all_equal && figures.bits_equal;
             if (globals.json)
-                print_json_line(out, json_of(figures, options, facts));
+                print_json_line(out, json_of(figures, options, opened, facts));
             else
-                add_row(table, figures, facts);
+                add_row(table, figures, opened, facts);
         }
     }
     return finish_products(globals, out, table, options.markdown, all_equal);
