@@ -11,23 +11,11 @@ import time
 import adapter_files
 import reference_case
 import tool
+from mpi_job import RANK, mpi_environment, mpirun, ranks_of, read
 from tool import MODEL, TOOL, environment, shared
 
-# As root, in a container without ssh, where a process must not read another's memory.
-MPI = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_plm_rsh_agent="sh",
-                  OMPI_MCA_btl_vader_single_copy_mechanism="none")
-RANK = "OMPI_COMM_WORLD_RANK"
+MPI = mpi_environment()
 IDS = ",".join(str(3 + 37 * i % 250) for i in range(70))
-
-
-def mpirun(n, *command, recovers=False):
-    flags = ["--enable-recovery"] if recovers else []
-    return ["mpirun", "--oversubscribe", *flags, "-np", str(n), *map(str, command)]
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 class Ranks(reference_case.Case):
@@ -213,19 +201,6 @@ class Ranks(reference_case.Case):
         self.assertEqual(len(self.told(result)), 1, result.stderr)
         self.assertIn("cannot write", self.told(result)[0])
 
-    def ranks_of(self, process):
-        """Processes of a run, by their ranks."""
-        found = {}
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                parent = int(read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
-                if parent == process.pid and b"\0run\0" in read(f"/proc/{pid}/cmdline"):
-                    rank = read(f"/proc/{pid}/environ").partition(b"\0%s=" % RANK.encode())[2].partition(b"\0")[0]
-                    found[int(rank)] = int(pid)
-            except (FileNotFoundError, ProcessLookupError):
-                pass  # it has ended
-        return found
-
     def lost(self, rank, signal_number, named):
         """A rank of three gets a signal while text comes: within 10 s all end, and one line says who it was."""
         saved = self.path("saved-%d" % rank)
@@ -235,7 +210,7 @@ class Ranks(reference_case.Case):
         ranks = {}
         try:
             self.assertTrue(process.stdout.read(20))  # tokens come
-            ranks = self.ranks_of(process)
+            ranks = ranks_of(process, "run")
             self.assertEqual(sorted(ranks), [0, 1, 2])
             os.kill(ranks[rank], signal_number)
             start = time.monotonic()

@@ -17,9 +17,9 @@ STORY = [{"role": "user", "content": "Once upon a time"}]
 
 
 class Server:
-    def __init__(self, *args, model=MODEL, env=None, **options):
+    def __init__(self, *args, model=MODEL, env=None, before=(), **options):
         self.process = subprocess.Popen(
-            [*tool.WRAPPER, tool.TOOL, "serve", model, "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL,
+            [*before, *tool.WRAPPER, tool.TOOL, "serve", model, "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=tool.environment(**(env or {})), **options)
         self.said = self.process.stderr.readline().decode()
         self.checks = True  # answers against the description of the interface

@@ -63,15 +63,16 @@ void Peers::gather(const ggufx_group &group, uint32_t timeout_ms) {
     });
 }
 
-void Peers::end_stopped(uint64_t rank) const {
-    if (rank >= places_.size() || rank == rank_) return;
-    const Place &own = places_[rank_], &theirs = places_[rank];
-    if (!own.pid || theirs.pid <= 1 ||
-        std::memcmp(own.machine, theirs.machine, sizeof own.machine) != 0)
-        return;
-    const Process process(theirs.pid);
-    if (process.start == theirs.start && (process.state == 'T' || process.state == 't'))
-        (void)kill(static_cast<pid_t>(theirs.pid), SIGKILL);
+void Peers::end_stopped() const {
+    for (size_t i = 0; i < places_.size(); i++) {
+        const Place &own = places_[rank_], &theirs = places_[i];
+        if (i == rank_ || !own.pid || theirs.pid <= 1 ||
+            std::memcmp(own.machine, theirs.machine, sizeof own.machine) != 0)
+            continue;
+        const Process process(theirs.pid);
+        if (process.start == theirs.start && (process.state == 'T' || process.state == 't'))
+            (void)kill(static_cast<pid_t>(theirs.pid), SIGKILL);
+    }
 }
 
 } // namespace ggufx::cli

@@ -13,8 +13,8 @@ class Peers {
 public:
     // A call of all ranks.
     void gather(const ggufx_group &group, uint32_t timeout_ms);
-    // A rank that did not answer: nothing happens unless its process stands still on this machine.
-    void end_stopped(uint64_t rank) const;
+    // Ranks whose processes stand still on this machine: whoever of them is to blame, none goes on.
+    void end_stopped() const;
 
 private:
     // Where a process is, and which one of those that had its number.

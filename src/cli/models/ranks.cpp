@@ -111,8 +111,7 @@ bool is_teller(uint32_t rank, const Failure &failure) {
     group.abort(group.user, &why);
     if (is_teller(group.rank, failure))
         tell(globals, pending_signal() ? Failure(kInterrupted, "interrupted") : failure);
-    if (failure.detail && failure.detail->status == GGUFX_E_IO)
-        peers.end_stopped(failure.detail->index);
+    peers.end_stopped();
     std::fflush(nullptr);
     _exit(failure.exit_code);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "serve/engine_thread.hpp"
 
+#include "floor/signals.hpp"
+
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -50,17 +52,43 @@ void EngineThread::stop() {
 bool EngineThread::take() {
     std::unique_lock lock(mutex_);
     is_idle_ = scheduler_.is_idle() && incoming_.empty() && tasks_.empty();
-    wake_.wait(lock, [&] {
+    const auto has_work = [&] {
         return stops_ || ends_ || !incoming_.empty() || !tasks_.empty() || !scheduler_.is_idle();
-    });
+    };
+    if (machine_->beats() && !lost_)
+        wake_.wait_for(lock, std::chrono::seconds(1), has_work);
+    else
+        wake_.wait(lock, has_work);
     for (std::shared_ptr<Job> &job : incoming_) scheduler_.add(std::move(job));
     incoming_.clear();
     const std::vector<Task> tasks = std::exchange(tasks_, {});
-    const bool stops = std::exchange(stops_, false), ends = ends_;
+    const bool stops = std::exchange(stops_, false) || lost_, ends = ends_;
     lock.unlock();
     for (const Task &task : tasks) task(scheduler_);
-    if (stops) scheduler_.stop("the server ends");
+    if (stops) guard([&] { scheduler_.stop("the server ends"); });
     return !ends;
+}
+
+std::optional<RanksLost> EngineThread::lost() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+}
+
+void EngineThread::lose(const RanksLost &lost) {
+    scheduler_.stop("the server has lost a part of its model");
+    const std::lock_guard lock(mutex_);
+    lost_ = lost;
+    wake(); // who has the sockets ends the server
+}
+
+void EngineThread::guard(const std::function<void()> &work) {
+    try {
+        work();
+    } catch (const RanksLost &lost) { lose(lost); } catch (const std::exception &error) {
+        // no memory for the list of a step, or alike
+        std::fprintf(stderr, "ggufx: %s: all texts in work end here\n", error.what());
+        scheduler_.stop("out of memory");
+    }
 }
 
 void EngineThread::run() {
@@ -72,11 +100,11 @@ void EngineThread::run() {
             metrics_.memory(machine_->memory());
             told = start;
         }
-        try {
-            scheduler_.step();
-        } catch (const std::exception &error) { // no memory for the list of a step, or alike
-            std::fprintf(stderr, "ggufx: %s: all texts in work end here\n", error.what());
-            scheduler_.stop("out of memory");
+        if (!lost_) { // this thread's, but for those who ask
+            guard([&] {
+                machine_->beat();
+                scheduler_.step();
+            });
         }
         const SchedulerCounts counts = scheduler_.counts();
         n_waiting_ = counts.n_waiting;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "serve/metrics.hpp"
+#include "serve/ranks.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -24,10 +25,14 @@ public:
     size_t n_waiting() const { return n_waiting_; } // not in work yet
     bool is_idle() const { return is_idle_; }
     void stop(); // ends every text, soon
+    // Of a group, that a rank is lost: what was in work has ended, nothing more is taken into work.
+    std::optional<RanksLost> lost();
 
 private:
     void run();
     bool take(); // false: the thread ends
+    void guard(const std::function<void()> &work);
+    void lose(const RanksLost &lost);
 
     std::unique_ptr<Machine> machine_;
     Scheduler scheduler_;
@@ -37,6 +42,7 @@ private:
     std::vector<std::shared_ptr<Job>> incoming_;
     std::vector<Task> tasks_;
     bool stops_ = false, ends_ = false;
+    std::optional<RanksLost> lost_;
     std::atomic<size_t> n_waiting_ = 0;
     std::atomic<bool> is_idle_ = true;
     std::thread thread_;

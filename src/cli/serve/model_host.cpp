@@ -45,6 +45,27 @@ ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
     throw ApiError(ours ? 503 : 400, error.message, param, "invalid_value");
 }
 
+File open_model(const ggufx_runtime *rt, const HostOptions &options) {
+    const ggufx_progress cancel = cancel_hook();
+    return options.model.empty() ? open_demo_model(rt) : open_file(rt, options.model, 0, &cancel);
+}
+
+std::unique_ptr<SessionMachine> make_machine(const ggufx_runtime *rt, const ggufx_file *file,
+                                             const ggufx_model *model, const HostOptions &options,
+                                             const Adapters &adapters) {
+    ggufx_session_options of;
+    ggufx_session_options_init(&of);
+    of.n_context = options.session.n_context;
+    of.type_k = kv_type_from_name(options.session.type_k, "--ctk");
+    of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
+    of.n_batch = options.n_batch;
+    of.n_sequences = options.n_parallel + options.n_kept;
+    Session session =
+        cli::make_session(rt, file, model, of, options.session.making.group.n_ranks());
+    adapters.give_to(session.get());
+    return std::make_unique<SessionMachine>(std::move(session), model_facts(model).n_vocab);
+}
+
 // FNV-1a over words.
 struct Hash {
     uint64_t value = 14695981039346656037u;
@@ -63,11 +84,9 @@ struct Hash {
 
 ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     : rt_(make_runtime(globals)) {
-    const ggufx_progress cancel = cancel_hook();
     if (!options.model.empty() && options.model != "-") path_ = options.model;
     mark_ = mark_of(path_);
-    file_ = options.model.empty() ? open_demo_model(rt_.get())
-                                  : open_file(rt_.get(), options.model, 0, &cancel);
+    file_ = open_model(rt_.get(), options);
     name_ = options.alias;
     if (name_.empty()) name_ = meta_text(file_.get(), "general.name").value_or("");
     if (name_.empty()) name_ = options.model.empty() ? "demo" : base_name(options.model);
@@ -85,6 +104,24 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
         make_embedder(options);
     if (!embeds_only_) make_session(options);
     make_fingerprint(options);
+    const GroupChoice &choice = options.session.making.group;
+    if (!choice.is_set()) return;
+    machine_->be_rank(std::make_unique<RankTeller>(choice.group));
+    meet_at_start(choice.group);
+}
+
+RankHost::RankHost(const Globals &globals, const HostOptions &options)
+    : rt_(make_runtime(globals)), file_(open_model(rt_.get(), options)),
+      model_(make_model(rt_.get(), file_.get(), options.session.making)),
+      machine_(make_machine(rt_.get(), file_.get(), model_.get(), options,
+                            Adapters(rt_.get(), model_.get(), options.session.adapters))),
+      group_(options.session.making.group.group) {
+    machine_->be_rank(nullptr);
+    meet_at_start(group_);
+}
+
+void RankHost::follow() {
+    cli::follow(group_, *machine_);
 }
 
 ModelHost::FileMark ModelHost::mark_of(const std::string &path) {
@@ -150,16 +187,7 @@ void ModelHost::make_embedder(const HostOptions &options) {
 }
 
 void ModelHost::make_session(const HostOptions &options) {
-    ggufx_session_options of;
-    ggufx_session_options_init(&of);
-    of.n_context = options.session.n_context;
-    of.type_k = kv_type_from_name(options.session.type_k, "--ctk");
-    of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
-    of.n_batch = options.n_batch;
-    of.n_sequences = options.n_parallel + options.n_kept;
-    Session session = cli::make_session(rt_.get(), file_.get(), model_.get(), of);
-    adapters_.give_to(session.get());
-    machine_ = std::make_unique<SessionMachine>(std::move(session), facts_.n_vocab);
+    machine_ = make_machine(rt_.get(), file_.get(), model_.get(), options, adapters_);
     n_context_ = machine_->facts().n_context;
 }
 

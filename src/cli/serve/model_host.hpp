@@ -19,6 +19,20 @@ struct HostOptions {
     bool embeddings = false; // of a model that writes texts, too
 };
 
+// What a rank without sockets has of a model: what the first one tells its session to do.
+class RankHost {
+public:
+    RankHost(const Globals &globals, const HostOptions &options);
+    void follow();
+
+private:
+    Runtime rt_;
+    File file_;
+    Model model_;
+    std::unique_ptr<SessionMachine> machine_;
+    const ggufx_group group_;
+};
+
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
 using Embedder = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
 

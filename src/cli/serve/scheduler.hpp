@@ -57,6 +57,9 @@ public:
     // there is none left, and nothing has changed.
     virtual bool reserve(uint32_t sequence, uint64_t n_tokens) = 0;
     virtual MachineMemory memory() const { return {}; }
+    // A machine of several processes wants beat() about every second when nothing else is called.
+    virtual bool beats() const { return false; }
+    virtual void beat() {}
 };
 
 // A text being written: what becomes of its logits.

@@ -64,9 +64,10 @@ public:
 
 private:
     void load(Service &service, const Listening &at);
-    void wait(HttpServer &server, Guard &guard);
+    void wait(HttpServer &server, Service &service, Guard &guard);
     void reload(HttpServer &server, Guard &guard);
     void drain(HttpServer &server, Service &service);
+    bool is_rank() const { return options_.host.session.making.group.is_set(); }
 
     const Globals &globals_;
     ServeOptions options_;
@@ -100,9 +101,9 @@ void ServeVerb::reload(HttpServer &server, Guard &guard) {
     notify_manager("READY=1");
 }
 
-// Until a signal ends the server. With no connection it sleeps.
-void ServeVerb::wait(HttpServer &server, Guard &guard) {
-    while (pending_signal() == 0) {
+// Until a signal ends the server, or a rank is lost. With no connection it sleeps.
+void ServeVerb::wait(HttpServer &server, Service &service, Guard &guard) {
+    while (pending_signal() == 0 && !service.lost()) {
         const double seconds = server.close_slow();
         wait_for_wake(seconds < 0 ? -1 : static_cast<int>(seconds * 1e3));
         if (!g_reload) continue;
@@ -113,11 +114,12 @@ void ServeVerb::wait(HttpServer &server, Guard &guard) {
 
 // What is in work ends by itself, or at the deadline; then it has been sent, or its reader is slow.
 void ServeVerb::drain(HttpServer &server, Service &service) {
-    constexpr double send_seconds = 2;
+    const double send_seconds = service.lost() ? 0.5 : 2; // who started the ranks waits for all
     notify_manager("STOPPING=1\nSTATUS=ending what is in work");
     service.drain();
-    say(globals_, fmt::format("ending: what is in work has {} s (a second signal ends it now)",
-                              options_.drain_seconds));
+    if (!service.lost())
+        say(globals_, fmt::format("ending: what is in work has {} s (a second signal ends it now)",
+                                  options_.drain_seconds));
     const double start = monotonic_seconds();
     while (!service.is_idle() && monotonic_seconds() - start < options_.drain_seconds)
         poll(nullptr, 0, 20);
@@ -133,7 +135,7 @@ void ServeVerb::drain(HttpServer &server, Service &service) {
 
 int ServeVerb::run() {
     prepare_signals();
-    complete(options_);
+    prepare_sockets(options_);
     const Listening at = listen_as_told(options_);
     options_.guard.is_local_socket = at.is_path;
     Guard guard(options_.guard);
@@ -143,11 +145,24 @@ int ServeVerb::run() {
         load(service, at);
     } catch (const Failure &) {
         service.drain(); // those who asked meanwhile have their answers
-        if (pending_signal() == 0) throw;
+        if (pending_signal() == 0 || is_rank()) throw; // other ranks may wait for this one
     }
-    wait(server, guard);
+    wait(server, service, guard);
     drain(server, service);
+    if (const std::optional<RanksLost> lost = service.lost()) throw RanksLost(*lost);
     return kOk;
+}
+
+// Another rank than the first one ends when that one does, or is lost.
+int follow_first(const Globals &globals, const ServeOptions &options) {
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
+    RankHost(globals, options.host).follow();
+    return kOk;
+}
+
+int serve(const Globals &globals, const ServeOptions &options) {
+    const GroupChoice &group = options.host.session.making.group;
+    return group.is_first() ? ServeVerb(globals, options).run() : follow_first(globals, options);
 }
 
 } // namespace
@@ -159,9 +174,15 @@ void add_serve(Tool &tool) {
     add_serve_options(sub, *options);
     sub.examples("  ggufx serve\n"
                  "  ggufx serve model.gguf --parallel 16 --ctx 4096\n"
-                 "  ggufx serve model.gguf --host 0.0.0.0 --api-key-file keys.txt");
-    tool.verbs.emplace_back(sub,
-                            [&tool, options] { return ServeVerb(tool.globals, *options).run(); });
+                 "  ggufx serve model.gguf --host 0.0.0.0 --api-key-file keys.txt\n"
+                 "  mpirun -np 2 --enable-recovery ggufx serve model.gguf -t 8 --group mpi");
+    tool.verbs.emplace_back(sub, [&tool, options] {
+        GroupChoice &group = options->host.session.making.group;
+        refuse_stdin(group, options->host.model);
+        complete(*options);
+        return run_as_rank(tool.globals, group,
+                           [&](const Globals &own) { return serve(own, *options); });
+    });
 }
 
 } // namespace ggufx::cli

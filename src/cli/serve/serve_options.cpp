@@ -104,6 +104,7 @@ void add_engine(Command &sub, ServeOptions &options) {
     sub.option("--top-p", sampling.top_p, "of requests without one; default 1").within(0.0, 1.0);
     sub.option("--min-p", sampling.min_p, "of requests without one; default 0").within(0.0, 1.0);
     add_session_options(sub, options.host.session);
+    add_group_options(sub, options.host.session.making.group);
 }
 
 // As an absolute path: the server keeps to it.
@@ -140,6 +141,9 @@ void add_serve_options(Command &sub, ServeOptions &options) {
 }
 
 void complete(ServeOptions &options) {
+    const GroupChoice &group = options.host.session.making.group;
+    if (group.is_set() && options.host.embeddings)
+        throw Failure(kUsage, "--embeddings: ranks of --group make no vectors");
     if (options.decode == "auto")
         options.decode = options.host.n_parallel >= kManyTexts ? "tiles" : "rows";
     options.host.answers = options.decode == "tiles" ? Path::tiles : Path::rows;
@@ -153,6 +157,9 @@ void complete(ServeOptions &options) {
     options.service.n_per_key = options.n_per_key;
     options.service.request_seconds = options.request_seconds;
     options.http.most_body = static_cast<size_t>(options.most_body_mib) << 20;
+}
+
+void prepare_sockets(ServeOptions &options) {
     if (!options.service.slot_folder.empty())
         options.service.slot_folder = folder_of(options.service.slot_folder);
     require_descriptors(options.http.n_connections);

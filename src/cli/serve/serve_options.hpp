@@ -22,5 +22,7 @@ struct ServeOptions {
 void add_serve_options(Command &sub, ServeOptions &options);
 // What follows from them; throws Failure for what does not go together.
 void complete(ServeOptions &options);
+// What connections need of this machine; the same.
+void prepare_sockets(ServeOptions &options);
 
 } // namespace ggufx::cli

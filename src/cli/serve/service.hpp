@@ -44,6 +44,7 @@ public:
         stops_ = true;
         if (engine_) engine_->stop();
     }
+    std::optional<RanksLost> lost() { return engine_ ? engine_->lost() : std::nullopt; }
     Metrics &metrics() { return metrics_; }
 
 private:

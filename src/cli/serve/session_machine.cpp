@@ -28,6 +28,18 @@ SessionMachine::SessionMachine(Session session, uint32_t n_vocab)
     items_.reserve(facts_.n_sequences);
 }
 
+void SessionMachine::be_rank(std::unique_ptr<RankTeller> teller) {
+    is_rank_ = true;
+    teller_ = std::move(teller);
+}
+
+// Statuses after which no rank can do anything.
+void SessionMachine::check_group(ggufx_status status, const ggufx_error &error) {
+    if (!is_rank_ || (status != GGUFX_E_IO && status != GGUFX_E_STATE)) return;
+    if (teller_) teller_->lose(error);
+    throw RanksLost(exit_code(status), error);
+}
+
 const float *SessionMachine::decode(std::span<const Item> items, Path path,
                                     const std::function<bool()> &is_cancelled) {
     size_t n_rows = 0;
@@ -53,24 +65,35 @@ const float *SessionMachine::decode(std::span<const Item> items, Path path,
     options.logits = n_rows > 0 ? logits_.data() : nullptr;
     options.n_logits = n_logits;
     options.item_size = sizeof(ggufx_batch_item);
+    if (teller_)
+        teller_->tell(
+            {.kind = RankStep::Kind::decode, .path = path, .items = {items.begin(), items.end()}});
     ggufx_error error;
     const ggufx_status status =
         ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options, &error);
+    // Of ranks MISMATCH says that they make different calls.
+    check_group(status == GGUFX_E_MISMATCH ? GGUFX_E_STATE : status, error);
     if (status != GGUFX_OK) throw refused(status, error);
     return logits_.data();
 }
 
-// Fewer tokens than there are, of a sequence that there is: it cannot fail.
+// Fewer tokens than there are, of a sequence that there is: it cannot fail, and texts can end where
+// nobody is left to be told.
 void SessionMachine::truncate(uint32_t sequence, uint64_t n_tokens) {
+    if (!teller_ || !teller_->is_lost())
+        tell({.kind = RankStep::Kind::truncate, .sequence = sequence, .n_tokens = n_tokens});
     call([&](ggufx_error *error) {
         return ggufx_session_sequence_truncate(session_.get(), sequence, n_tokens, error);
     });
 }
 
 bool SessionMachine::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
+    tell({.kind = RankStep::Kind::copy, .sequence = to, .from = from, .n_tokens = n_tokens});
     ggufx_error error;
     const ggufx_status status =
         ggufx_session_sequence_copy(session_.get(), from, to, n_tokens, &error);
+    // One rank without the memory cannot tell the others: the group ends with it.
+    check_group(status == GGUFX_E_MEMORY ? GGUFX_E_STATE : status, error);
     if (status != GGUFX_OK && status != GGUFX_E_MEMORY) throw Failure(exit_code(status), error);
     return status == GGUFX_OK;
 }
@@ -94,7 +117,7 @@ std::string SessionMachine::save(uint32_t sequence) const {
     return out;
 }
 
-void SessionMachine::load(uint32_t sequence, const std::string &snapshot, uint64_t n_tokens) {
+void SessionMachine::load(uint32_t sequence, std::string_view snapshot, uint64_t n_tokens) {
     std::string_view left = snapshot;
     const auto read = [](void *user, void *data, size_t n) {
         auto &from = *static_cast<std::string_view *>(user);
@@ -103,8 +126,14 @@ void SessionMachine::load(uint32_t sequence, const std::string &snapshot, uint64
         from.remove_prefix(n);
         return ggufx_status{GGUFX_OK};
     };
+    const auto *const bytes = reinterpret_cast<const uint8_t *>(snapshot.data());
+    tell({.kind = RankStep::Kind::load,
+          .sequence = sequence,
+          .n_tokens = n_tokens,
+          .snapshot = {bytes, snapshot.size()}});
     ggufx_error error;
     const ggufx_status status = ggufx_session_load(session_.get(), sequence, read, &left, &error);
+    check_group(status, error);
     if (status == GGUFX_E_MEMORY) throw ApiError(503, error.message);
     if (status != GGUFX_OK) throw ApiError(400, error.message, "filename", "invalid_snapshot");
     if (left.empty() && ggufx_session_sequence_length(session_.get(), sequence) == n_tokens) return;

@@ -3,13 +3,16 @@
 #pragma once
 
 #include "floor/api.hpp"
-#include "serve/scheduler.hpp"
+#include "serve/ranks.hpp"
 
 namespace ggufx::cli {
 
 class SessionMachine final : public Machine {
 public:
     explicit SessionMachine(Session session, uint32_t n_vocab);
+    // Of a rank: calls throw RanksLost where the group is dead. The first one has a teller, the others
+    // are told.
+    void be_rank(std::unique_ptr<RankTeller> teller);
 
     uint32_t n_sequences() const override { return facts_.n_sequences; }
     uint32_t n_vocab() const override { return n_vocab_; }
@@ -19,20 +22,31 @@ public:
     void truncate(uint32_t sequence, uint64_t n_tokens) override;
     bool copy(uint32_t from, uint32_t to, uint64_t n_tokens) override;
     bool reserve(uint32_t sequence, uint64_t n_tokens) override;
+    bool beats() const override { return teller_ != nullptr; }
+    void beat() override {
+        if (teller_) teller_->beat();
+    }
 
     // A sequence as the library's snapshot; of another model or other types it is a Failure.
     std::string save(uint32_t sequence) const;
-    void load(uint32_t sequence, const std::string &snapshot, uint64_t n_tokens);
+    void load(uint32_t sequence, std::string_view snapshot, uint64_t n_tokens);
 
     const ggufx_session_facts &facts() const { return facts_; }
     MachineMemory memory() const override;
 
 private:
+    void tell(const RankStep &step) {
+        if (teller_) teller_->tell(step);
+    }
+    void check_group(ggufx_status status, const ggufx_error &error);
+
     Session session_;
     ggufx_session_facts facts_;
     uint32_t n_vocab_;
     std::vector<ggufx_batch_item> items_;
     std::vector<float> logits_;
+    bool is_rank_ = false;
+    std::unique_ptr<RankTeller> teller_; // of the first rank
 };
 
 } // namespace ggufx::cli

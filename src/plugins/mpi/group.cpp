@@ -28,9 +28,16 @@ constexpr int kMostMessage = 1 << 30; // bytes of one MPI message
 constexpr int kSpins = 200;
 constexpr auto kLook = std::chrono::milliseconds(2); // between two looks for an abort
 // Who waits longer than any message takes that is on its way waits for a rank that computes, maybe on
-// this very processor: it sleeps then, since yielding again and again takes turns from that rank.
+// this very processor: it sleeps then, since yielding again and again takes turns from that rank. Who has
+// waited long, as ranks of a server do that has nothing to do, looks less often: a nap is 1/256 of that.
 constexpr auto kPatience = std::chrono::milliseconds(2);
-constexpr timespec kNap = {0, 50000};
+constexpr std::chrono::nanoseconds kShortNap = std::chrono::microseconds(50);
+constexpr std::chrono::nanoseconds kLongNap = std::chrono::milliseconds(5);
+
+void nap(std::chrono::nanoseconds waited) {
+    const timespec time = {0, std::clamp(waited / 256, kShortNap, kLongNap).count()};
+    nanosleep(&time, nullptr);
+}
 
 ggufx_status fail(ggufx_error *error, ggufx_status status, uint64_t index, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -204,6 +211,7 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
     auto look = start + kLook, tell = start + std::chrono::seconds(1);
     const int n = static_cast<int>(flight.requests.size());
     bool is_patient = false;
+    auto now = start;
     for (uint64_t spins = 1;; spins++) {
         int all = 0;
         const int code = MPI_Testall(n, flight.requests.data(), &all, flight.statuses.data());
@@ -211,10 +219,10 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
         if (all) return GGUFX_OK;
         if (!is_patient && spins % kSpins) continue;
         if (is_patient)
-            nanosleep(&kNap, nullptr);
+            nap(now - start);
         else
             sched_yield();
-        const auto now = Clock::now();
+        now = Clock::now();
         is_patient = now - start >= kPatience;
         if (now >= look) {
             if (is_aborted(error)) return GGUFX_E_IO;

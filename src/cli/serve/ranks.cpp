@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "serve/ranks.hpp"
+
+#include "models/ranks.hpp"
+#include "serve/api_error.hpp"
+#include "serve/engine_thread.hpp"
+#include "serve/session_machine.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr uint32_t kStart = 600000; // ms: a rank may still read what it takes of a cold file
+// ms that the first rank waits where the others only wait for it: it ends streams, then lets them go,
+// before they have waited for kAnswerWithin and take it for the one that is lost. Messages that are not
+// taken hold it up.
+constexpr uint32_t kTakenWithin = 5000;
+constexpr double kSecondsBetween = 1.0; // of meetings
+
+template <class Fn> void call_group(const Fn &fn) {
+    ggufx_error error = {};
+    if (const ggufx_status status = fn(&error); status != GGUFX_OK)
+        throw RanksLost(exit_code(status), error);
+}
+
+void pass(const ggufx_group &group, std::span<uint8_t> bytes, uint32_t timeout_ms) {
+    call_group([&](ggufx_error *error) {
+        return group.broadcast(group.user, bytes.data(), bytes.size(), 0, timeout_ms, error);
+    });
+}
+
+void meet(const ggufx_group &group, uint32_t timeout_ms) {
+    call_group([&](ggufx_error *error) { return group.barrier(group.user, timeout_ms, error); });
+}
+
+} // namespace
+
+void meet_at_start(const ggufx_group &group) {
+    meet(group, kStart);
+}
+
+// ---- the first rank ----
+
+RankTeller::~RankTeller() {
+    if (told_ == 0 || lost_) return;
+    try {
+        send({.kind = RankStep::Kind::end});
+    } catch (const std::exception &) {
+        // who is not reached ends by its deadline
+    }
+}
+
+void RankTeller::lose(const ggufx_error &why) {
+    if (!lost_) lost_.emplace(exit_code(why.status), why);
+    throw RanksLost(*lost_);
+}
+
+void RankTeller::send(const RankStep &step) {
+    bytes_.put(step);
+    told_ = monotonic_seconds();
+    pass(group_, bytes_.first(), kTakenWithin);
+    if (!bytes_.rest().empty()) pass(group_, bytes_.rest(), kTakenWithin);
+}
+
+void RankTeller::tell(const RankStep &step) {
+    if (lost_) throw RanksLost(*lost_);
+    try {
+        send(step);
+        if (step.kind == RankStep::Kind::beat) meet(group_, kTakenWithin);
+    } catch (const RanksLost &lost) {
+        lost_ = lost;
+        throw;
+    }
+}
+
+void RankTeller::beat() {
+    if (lost_ || monotonic_seconds() - told_ >= kSecondsBetween)
+        tell({.kind = RankStep::Kind::beat});
+}
+
+// ---- the others ----
+
+namespace {
+
+RankStep receive(const ggufx_group &group, StepBytes &bytes, uint32_t n_sequences) {
+    pass(group, bytes.first(), kAnswerWithin);
+    try {
+        bytes.make_room_for_rest();
+        if (!bytes.rest().empty()) pass(group, bytes.rest(), kAnswerWithin);
+        return bytes.get(n_sequences);
+    } catch (const std::logic_error &error) { // length_error, invalid_argument
+        throw Failure(kRuntimeError,
+                      fmt::format("rank 0 has told of no step of a session: {}", error.what()));
+    }
+}
+
+// What fails for a reason of its own fails on all ranks; the first one knows what to do then.
+void make_call(const RankStep &step, SessionMachine &machine) {
+    using Kind = RankStep::Kind;
+    try {
+        if (step.kind == Kind::decode)
+            (void)machine.decode(step.items, step.path, [] { return false; });
+        else if (step.kind == Kind::truncate)
+            machine.truncate(step.sequence, step.n_tokens);
+        else if (step.kind == Kind::copy)
+            (void)machine.copy(step.from, step.sequence, step.n_tokens);
+        else if (step.kind == Kind::load)
+            machine.load(
+                step.sequence,
+                {reinterpret_cast<const char *>(step.snapshot.data()), step.snapshot.size()},
+                step.n_tokens);
+    } catch (const Machine::Refused &) {
+    } catch (const ApiError &) {}
+}
+
+} // namespace
+
+void follow(const ggufx_group &group, SessionMachine &machine) {
+    StepBytes bytes;
+    for (;;) {
+        const RankStep step = receive(group, bytes, machine.n_sequences());
+        if (step.kind == RankStep::Kind::end) return;
+        if (step.kind == RankStep::Kind::beat)
+            meet(group, kAnswerWithin);
+        else
+            make_call(step, machine);
+    }
+}
+
+} // namespace ggufx::cli

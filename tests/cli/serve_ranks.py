@@ -1,0 +1,210 @@
+# serve --group mpi: the bytes of a server of one process, whatever comes between; a rank that is lost ends all, and is named.
+# SPDX-License-Identifier: MIT
+import concurrent.futures
+import os
+import random
+import re
+import signal
+import time
+
+import adapter_files
+import tool
+from mpi_job import mpi_environment, mpirun, ranks_of
+from serve_case import STORY, Served, Server, events, text_of
+from tool import MODEL
+
+CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
+LONG = {"messages": STORY, "max_tokens": 400, "temperature": 0, "logit_bias": {"2": -100}}  # no end before
+LOST = r"rank %d \(.*\) (did not answer within [57]\.0 s|is lost)"
+
+
+class RankServer(Server):
+    """A server of ranks: signals go to the first one, as those of a manager do where there is no mpirun."""
+
+    def __init__(self, n, *args, **options):
+        before = mpirun(n, recovers=options.pop("recovers", False))
+        super().__init__(*args, "--group", "mpi", "-t", "1", before=before, env=mpi_environment(), **options)
+        self.ranks = ranks_of(self.process, "serve")
+
+    def end(self, number=signal.SIGTERM, seconds=60):
+        os.kill(self.ranks[0], number)
+        try:
+            return self.process.wait(seconds)
+        finally:
+            self.process.kill()
+
+    def said_at_the_end(self):
+        """What the tool says until all ranks are gone."""
+        rest = self.process.stderr.read().decode()
+        self.process.wait(20)
+        return [line for line in rest.splitlines() if line.startswith("ggufx: ")]
+
+
+def end(server):
+    code = server.end() if server.process.poll() is None else 0
+    rest = server.process.stderr.read().decode(errors="replace")
+    server.process.stderr.close()
+    if code != 0:
+        raise AssertionError("the ranks ended with %d: %s%s" % (code, server.said, rest[-2000:]))
+
+
+class Ranks(Served):
+    def serve_ranks(self, n, *args, **options):
+        server = RankServer(n, *args, **options)
+        self.addCleanup(end, server)
+        self.assertEqual(sorted(server.ranks), list(range(n)))
+        return server
+
+    def requests(self, n):
+        out = []
+        for i in range(n):
+            words = ["Once upon a time", "The sun", "A girl named Lily", "One day, the dog"][i % 4] * (1 + i % 9)
+            body = {"messages": [{"role": "user", "content": words}], "max_tokens": 6 + i % 17, "seed": i,
+                    "temperature": [0, 0.7, 1.3][i % 3], "logprobs": True, "top_logprobs": 2}
+            if i % 7 == 0:
+                body["response_format"] = {"type": "json_object"}
+            out.append(body)
+        return out
+
+    def answers(self, server, bodies, at_once, seed):
+        order = list(range(len(bodies)))
+        random.Random(seed).shuffle(order)
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            got = dict(zip(order, pool.map(lambda i: server.ask(CHAT, bodies[i]), order)))
+        self.assertEqual({status for status, _ in got.values()}, {200})
+        return [got[i][1]["choices"] for i in range(len(bodies))]
+
+    def leave(self, server):
+        """A reader of a stream goes in the midst of it."""
+        response = server.open(CHAT, {**LONG, "stream": True})
+        next(events(response))
+        response.close()
+        server.wait_for("running", 0)
+        self.assertGreater(server.metric("cancelled_total"), 0)
+
+    def test_answers_are_those_of_one_process(self):
+        bodies = self.requests(24)
+        alone = self.serve("--parallel", "1")
+        want = self.answers(alone, bodies, 1, 0)
+        for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--kept", 2)):
+            server = self.serve_ranks(n, *args)
+            self.assertEqual(self.answers(server, bodies, 8, n), want)
+            self.leave(server)
+            self.assertEqual(self.answers(server, bodies, 8, n + 1), want)  # with beginnings that are there
+            self.assertGreater(server.metric("cached_tokens_total"), 0)
+            self.assertEqual(server.ask("/props")[1]["system_fingerprint"], alone.ask("/props")[1]["system_fingerprint"])
+
+    def test_tiles_and_small_caches_too(self):
+        bodies = self.requests(8)
+        args = ("--decode", "tiles", "--ctk", "q8_0", "--ctv", "gx4")
+        want = self.answers(self.serve("--parallel", "1", *args), bodies, 1, 0)
+        self.assertEqual(self.answers(self.serve_ranks(4, "--parallel", "8", *args), bodies, 8, 1), want)
+
+    def test_scores_of_prompts(self):
+        body = {"prompt": "Once upon a time there was a girl", "max_tokens": 4, "echo": True, "logprobs": 2, "seed": 1}
+        want = self.serve().ask(TEXT, body)[1]["choices"]
+        self.assertEqual(self.serve_ranks(2).ask(TEXT, body)[1]["choices"], want)
+
+    def test_places_are_saved_and_restored(self):
+        """Ranks save tokens, whose caches are computed again; what is said then is the same."""
+        folder = self.path("slots")
+        os.mkdir(folder)
+        first = {"prompt": "Once upon a time there was a girl who liked the sun and the dog." * 2, "max_tokens": 2, "seed": 1}
+        body = {**first, "max_tokens": 20, "logprobs": 1}
+        alone = self.serve("--slot-dir", folder)
+        alone.ask(TEXT, first)
+        place = max(alone.ask("/slots")[1], key=lambda s: s["n_tokens"])["id"]
+        self.assertEqual(alone.ask("/slots/%d/save" % place, {"filename": "one"})[0], 200)
+        want = alone.ask(TEXT, body)[1]["choices"]
+        server = self.serve_ranks(2, "--slot-dir", folder)
+        message = self.refused(400, "invalid_snapshot", server.ask("/slots/0/restore", {"filename": "one"}))
+        self.assertIn("caches of one process", message)
+        n_prompt = server.ask(TEXT, first)[1]["usage"]["prompt_tokens"]
+        place = max(server.ask("/slots")[1], key=lambda s: s["n_tokens"])["id"]
+        self.assertEqual(server.ask("/slots/%d/save" % place, {"filename": "two"})[0], 200)
+        self.assertEqual(server.end(), 0)
+        for other in (self.serve_ranks(3, "--slot-dir", folder), self.serve("--slot-dir", folder)):
+            self.assertEqual(other.ask("/slots/1/restore", {"filename": "two"}), (200, {"id": 1, "n_tokens": n_prompt}))
+            answer = other.ask(TEXT, body)[1]
+            self.assertEqual(answer["choices"], want)
+            self.assertEqual(answer["usage"]["prompt_tokens_details"]["cached_tokens"], n_prompt - 1)
+
+    def test_sigterm_lets_texts_end(self):
+        server = self.serve_ranks(2, "--parallel", "1")
+        want = self.serve().ask(CHAT, LONG)[1]["choices"][0]["message"]["content"]
+        response = server.open(CHAT, {**LONG, "stream": True})
+        stream = events(response)
+        chunks = [next(stream)]
+        os.kill(server.ranks[1], signal.SIGTERM)  # whoever starts ranks may send it to all: the first one decides
+        os.kill(server.ranks[0], signal.SIGTERM)
+        chunks += stream
+        self.assertEqual(text_of(chunks)[:2], (want, "length"))
+        self.assertEqual(server.process.wait(20), 0)
+        self.assertFalse(any(os.path.exists("/proc/%d" % pid) for pid in server.ranks.values()))
+
+    def lost(self, rank, number, busy):
+        server = self.serve_ranks(3, "--ctx", 16384, recovers=True)
+        self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 3})[0], 200)
+        if busy:
+            response = server.open(CHAT, {**LONG, "max_tokens": 100000, "stream": True})
+            stream = events(response)
+            next(stream)
+        else:
+            time.sleep(1.5)  # they have met with nothing to do
+        start = time.monotonic()
+        os.kill(server.ranks[rank], number)
+        if busy and rank != 0:
+            chunks = list(stream)
+            self.assertTrue(any("error" in chunk for chunk in chunks), chunks[-3:])
+        said = server.said_at_the_end()
+        self.assertLess(time.monotonic() - start, 10)
+        self.assertEqual(len(said), 1, said)
+        self.assertRegex(said[0], LOST % rank)
+        self.assertFalse(any(os.path.exists("/proc/%d" % pid) for pid in server.ranks.values()))
+
+    def test_a_rank_that_is_killed_while_texts_come(self):
+        self.lost(1, signal.SIGKILL, True)
+
+    def test_a_rank_that_is_stopped_with_nothing_to_do(self):
+        self.lost(2, signal.SIGSTOP, False)
+
+    def test_the_first_rank_killed_with_nothing_to_do(self):
+        self.lost(0, signal.SIGKILL, False)
+
+    def test_who_waits_takes_little_processor_time(self):
+        server = self.serve_ranks(2)
+        server.ask(CHAT, {"messages": STORY, "max_tokens": 3})
+
+        def ticks(rank):
+            with open("/proc/%d/stat" % server.ranks[rank], encoding="ascii") as file:
+                fields = file.read().rpartition(")")[2].split()
+            return int(fields[11]) + int(fields[12])
+        time.sleep(1)
+        before = [ticks(rank) for rank in (0, 1)]
+        time.sleep(3)
+        for rank in (0, 1):
+            self.assertLess(ticks(rank) - before[rank], 0.06 * 3 * os.sysconf("SC_CLK_TCK"), rank)
+
+    def refused_at_start(self, code, *args):
+        result = tool.subprocess.run([*mpirun(2), tool.TOOL, "serve", MODEL, "--port", "0", "-t", "1", "--group", "mpi", *args],
+                                     stdin=tool.subprocess.DEVNULL, capture_output=True, env=mpi_environment(), timeout=60)
+        said = [line for line in result.stderr.decode().splitlines() if line.startswith("ggufx: ")]
+        if code:
+            self.assertEqual(result.returncode, code, result.stderr)
+        self.assertNotEqual(result.returncode, 0)
+        return said
+
+    def test_what_ranks_cannot_do_is_said(self):
+        self.assertIn("--embeddings: ranks of --group make no vectors", self.fails(2, "serve", MODEL, "--group", "mpi", "--embeddings"))
+        self.assertIn("standard input", self.fails(2, "serve", "-", "--group", "mpi"))
+        self.assertIn("is for --group", self.fails(2, "serve", MODEL, "--weights", "1,2"))
+        adapter = self.path("lora.gguf", adapter_files.lora())
+        said = self.refused_at_start(0, "--lora", adapter)
+        self.assertEqual(len(said), 1, said)
+        self.assertTrue(said[0].endswith("adapters are not for models of a group"), said)
+        said = self.refused_at_start(0, "--listen", "unix:" + self.path("no/folder"))
+        self.assertEqual(len(said), 1, said)
+        self.assertTrue(re.search("no/folder", said[0]), said)
+
+
+tool.main()
