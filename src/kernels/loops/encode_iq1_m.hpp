@@ -33,11 +33,13 @@ template <class V> struct CutSums {
     // One value more: of `half`, with level 0 in the lanes of `low`, 1 in those of `middle`.
     GGUFX_INLINE void add(float w, float x, int half, Where<V> low, Where<V> middle) {
         Lane<V> x_of[2], square_of[2]; // up, down
+#pragma GCC unroll 2
         for (int s = 0; s < 2; s++) {
             const float *v = s ? kDown : kUp;
             x_of[s] = low.pick(w * v[0] * x, middle.pick(w * v[1] * x, w * v[2] * x));
             square_of[s] = low.pick(w * v[0] * v[0], middle.pick(w * v[1] * v[1], w * v[2] * v[2]));
         }
+#pragma GCC unroll 4
         for (int s = 0; s < 4; s++) {
             const int down = half == 0 ? s >> 1 : s & 1;
             qx[s] += x_of[down];
@@ -58,10 +60,12 @@ template <class V> BestCut search_iq1_m(const uint8_t *order, const float *x, co
             sums.add(w[i], x[i], i / 8, at < first, at < second);
         }
         uint32_t lanes = 0;
+#pragma GCC unroll 4
         for (int s = 0; s < 4; s++) lanes |= better_lanes(sums.qx[s], sums.q2[s], best.score);
         const int n = Cuts16::kCuts - cut < L ? Cuts16::kCuts - cut : L;
         if (!(lanes & ((1u << n) - 1u))) continue;
         alignas(64) float qx[4][L], q2[4][L];
+#pragma GCC unroll 4
         for (int s = 0; s < 4; s++) {
             V::store(qx[s], sums.qx[s].v);
             V::store(q2[s], sums.q2[s].v);

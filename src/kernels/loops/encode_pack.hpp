@@ -47,6 +47,7 @@ GGUFX_INLINE void pack_crumbs(uint8_t *to, const uint8_t *codes, int from) {
     for (int i = 0; i < 64; i += 8) {
         const uint8_t *at = codes + 128 * (i / 32) + i % 32;
         uint64_t v = 0;
+#pragma GCC unroll 4
         for (int field = 0; field < 4; field++)
             v |= move_bits(load_eight(at + 32 * field), from, 2, 2 * field);
         store_eight(to + i, v);
@@ -56,6 +57,7 @@ GGUFX_INLINE void pack_crumbs(uint8_t *to, const uint8_t *codes, int from) {
 GGUFX_INLINE void pack_bits256(uint8_t *to, const uint8_t *codes, int from) {
     for (int i = 0; i < 32; i += 8) {
         uint64_t v = 0;
+#pragma GCC unroll 8
         for (int bit = 0; bit < 8; bit++)
             v |= move_bits(load_eight(codes + 32 * bit + i), from, 1, bit);
         store_eight(to + i, v);

@@ -70,6 +70,7 @@ template <class V> void encode_q2_0(const EncodeJob &job) {
 
 // 0, 1, 2 for -1, 0, 1; products that are no numbers count as 0.
 template <class V> GGUFX_INLINE void make_trits(uint8_t *trits, const float *x, float id) {
+#pragma GCC unroll 4
     for (int i = 0; i < 256; i += V::kLanes) {
         const typename V::Vi whole = round_away(Lane<V>(V::load(x + i)) * Lane<V>(id));
         V::store_bytes(trits + i, V::and_i(V::add_i(whole, V::set1_i(1)), V::set1_i(255)));
@@ -88,9 +89,11 @@ template <class V> void encode_tq2_0(const EncodeJob &job) {
 
 // Trits `apart` from each other, the first most significant, as a fraction of 3^5 in 1/256,
 // rounded up.
-inline void pack_trits(uint8_t *to, const uint8_t *trits, int n_bytes, int n_trits, int apart) {
+GGUFX_INLINE void pack_trits(uint8_t *to, const uint8_t *trits, int n_bytes, int n_trits,
+                             int apart) {
     for (int i = 0; i < n_bytes; i++) {
         uint32_t v = 0;
+#pragma GCC unroll 5
         for (int n = 0; n < 5; n++) v = v * 3 + (n < n_trits ? trits[i + n * apart] : 0u);
         to[i] = static_cast<uint8_t>((v * 256 + 242) / 243);
     }
@@ -114,6 +117,7 @@ template <class V> GGUFX_INLINE void fp4_codes(uint8_t *to, const float *x, int 
         const Lane<V> v = V::load(x + i);
         Lane<V> best(0.0f),
             least = magnitude(Lane<V>(static_cast<float>(fmt::kCodesFp4[0]) * d) - v);
+#pragma GCC unroll 16
         for (int code = 1; code < 16; code++) {
             const Lane<V> level(static_cast<float>(fmt::kCodesFp4[code]) * d);
             const Lane<V> error = magnitude(level - v);

@@ -37,8 +37,13 @@ template <class U> constexpr unsigned lane_of_block(unsigned b) {
     if constexpr (requires { U::lane_of_block(b); }) return U::lane_of_block(b);
     return b;
 }
-template <class U> struct RowEnd {
-    static constexpr bool kInPlace = true;
+struct NoEnd {
+    static GGUFX_INLINE void cut(const auto &) {}
+};
+template <class U, bool InPlace = kEndsInPlace<U>> struct RowEnd : NoEnd {
+    explicit RowEnd(size_t) {}
+};
+template <class U> struct RowEnd<U, true> {
     alignas(64) int32_t mask[16] = {};
 
     explicit RowEnd(size_t n_blocks) {
@@ -52,10 +57,6 @@ template <class U> struct RowEnd {
         if constexpr (U::kMins == fmt::Mins::kInteger) keep(s.dmin);
         if constexpr (U::kMins == fmt::Mins::kFloat) keep(s.min);
     }
-};
-struct NoEnd {
-    static constexpr bool kInPlace = false;
-    static GGUFX_INLINE void cut(const auto &) {}
 };
 
 // C2 of the blocks of a step.
@@ -170,10 +171,13 @@ struct Strip {
     const uint8_t *at(const Rows &w, size_t s) const { return w.data + (row + s * far) * w.stride; }
 };
 
-// Steps of four streams from `step` on: the loop that has to be fast.
+// Steps `step` to `n_steps` of four streams: the loop that has to be fast. Several columns have an end that cuts nothing for whole
+// steps: a mask costs them little, and the code without it would stand there once more. One column
+// goes with them where rows end.
 template <class U, bool One, class End>
-GGUFX_INLINE void four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
-                            const Strip &strip, size_t step, size_t n_steps, const End &end) {
+__attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Rows &w,
+                                         const Act *act, size_t n, const Strip &strip, size_t step,
+                                         size_t n_steps, const End &end) {
     constexpr unsigned n_side = !One ? U::kLanes / 8 : U::kLongChains ? kStreams : 1;
     for (; step < n_steps; step++) {
         typename U::Step b[kStreams];
@@ -183,17 +187,25 @@ GGUFX_INLINE void four_rows(RowLanes<U> *lanes, const Rows &w, const Act *act, s
             U::begin(b[s], blocks_at<U>(at));
             prefetch_for<U, kStepBytes<U>>(w, at);
         }
+        if constexpr (One || U::kPlanes == 1) {
 #pragma GCC unroll 4
-        for (size_t s = 0; s < kStreams; s += n_side)
-            add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
+            for (size_t s = 0; s < kStreams; s += n_side)
+                add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
+        } else { // products take the time, and each copy of this many bytes
+#pragma GCC unroll 1
+            for (size_t s = 0; s < kStreams; s += n_side) {
+                __asm__("" : "+r"(s)); // gcc makes a copy of each of two turns
+                add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
+            }
+        }
     }
 }
 
-// Steps from `step` to the end of all rows, one stream after another: what four_rows() leaves
-// over. With a RowEnd the last blocks are read where they stand.
-template <class U, class End>
-GGUFX_INLINE void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
-                              const Strip &strip, size_t step, const End &end) {
+// Steps from `step` to the end of all rows, one stream after another: what four streams leave
+// over. The last blocks are copied before zeros.
+template <class U>
+__attribute__((noinline)) void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act,
+                                           size_t n, const Strip &strip, size_t step) {
     const size_t n_steps = w.k / kStepValues<U>;
     const size_t n_tail = w.k % kStepValues<U> / U::kValues; // blocks
     Tail<U> tail;
@@ -203,8 +215,8 @@ GGUFX_INLINE void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act,
             const uint8_t *at = strip.at(w, s) + step * kStepBytes<U>;
             prefetch_for<U, kStepBytes<U>>(w, at);
             typename U::Step b;
-            U::begin(b, End::kInPlace || step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail));
-            add_step<U, 1, false>(lanes + s, &b, act, n, step, end);
+            U::begin(b, step < n_steps ? blocks_at<U>(at) : tail.fill(at, n_tail));
+            add_step<U, 1, false>(lanes + s, &b, act, n, step, NoEnd());
         }
     }
 }
@@ -218,21 +230,12 @@ GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *
     if (n == 1)
         four_rows<U, true>(lanes, w, act, n, strip, 0, n_steps, NoEnd());
     else
-        four_rows<U, false>(lanes, w, act, n, strip, 0, n_steps, NoEnd());
-    if constexpr (kEndsInPlace<U>) {
-        const size_t left =
-            (w.n - 1 - strip.row - 3 * strip.far) * w.stride +
-            w.k / U::kValues * sizeof(typename U::Block); // from the last of four on
-        if (n_tail != 0 && (n_steps + 1) * kStepBytes<U> <= left) {
-            const RowEnd<U> end(n_tail);
-            if constexpr (U::kPlanes == 1)
-                four_rows<U, false>(lanes, w, act, n, strip, n_steps, n_steps + 1, end);
-            else // side by side is no faster, and 180 KB more code
-                other_steps<U>(lanes, w, act, n, strip, n_steps, end);
-            return n_steps + 1;
-        }
-    }
-    return n_steps;
+        four_rows<U, false>(lanes, w, act, n, strip, 0, n_steps, RowEnd<U>(U::kLanes));
+    const size_t left = (w.n - 1 - strip.row - 3 * strip.far) * w.stride +
+                        w.k / U::kValues * sizeof(typename U::Block); // from the last of four on
+    if (!kEndsInPlace<U> || n_tail == 0 || (n_steps + 1) * kStepBytes < U >> left) return n_steps;
+    four_rows<U, false>(lanes, w, act, n, strip, n_steps, n_steps + 1, RowEnd<U>(n_tail));
+    return n_steps + 1;
 }
 
 template <class U>
@@ -243,7 +246,7 @@ void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &
         __builtin_memset(lanes[s].of, 0, n * sizeof lanes[s].of[0]);
     size_t step = 0;
     if (strip.n_streams == kStreams) step = steps_of_four<U>(lanes, w, act, n, strip);
-    other_steps<U>(lanes, w, act, n, strip, step, NoEnd());
+    other_steps<U>(lanes, w, act, n, strip, step);
 #pragma GCC unroll 1
     for (size_t s = 0; s < strip.n_streams; s++) {
 #pragma GCC unroll 1
