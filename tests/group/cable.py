@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Two machines, as network namespaces with two cables between them, one of mpirun and one of the ranks:
 # the same text over TCP as by one process; where the cable of the ranks is cut all end within 10 s, and
-# each says whom it misses. As root, with iproute2 and Open MPI; waits for half a minute.
+# each says whom it misses. As root; waits for half a minute.
 # usage: tests/group/cable.py BUILD_FOLDER
 # SPDX-License-Identifier: MIT
 import os
@@ -10,13 +10,12 @@ import sys
 import tempfile
 import time
 
+import two_machines
+from two_machines import HOSTS
+
 BUILD = os.path.abspath(sys.argv[1])
 TOOL = os.path.join(BUILD, "ggufx")
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "tiny-stories-Q8_0.gguf")
-HOSTS = [f"gg{os.getpid() % 100000}{side}" for side in "ab"]
-CONTROL, DATA = "10.97.1", "10.97.2"
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "LD_LIBRARY_PATH": os.path.join(BUILD, "src", "plugins", "mpi")}
 n_checked = 0
 faults = []
 
@@ -28,45 +27,8 @@ def check(holds, text):
         faults.append(text)
 
 
-def ip(*words):
-    subprocess.run(["ip", *words], check=True)
-
-
-def connect():
-    for host in HOSTS:
-        ip("netns", "add", host)
-        ip("-n", host, "link", "set", "lo", "up")
-        os.makedirs(f"/etc/netns/{host}", exist_ok=True)
-        with open(f"/etc/netns/{host}/hosts", "w") as file:
-            file.write("127.0.0.1 localhost\n" + "".join(f"{CONTROL}.{i + 1} {name}\n" for i, name in enumerate(HOSTS)))
-    for cable, network in (("control", CONTROL), ("data", DATA)):
-        ip("link", "add", cable, "netns", HOSTS[0], "type", "veth", "peer", "name", cable, "netns", HOSTS[1])
-        for i, host in enumerate(HOSTS):
-            ip("-n", host, "addr", "add", f"{network}.{i + 1}/24", "dev", cable)
-            ip("-n", host, "link", "set", cable, "up")
-
-
-def disconnect():
-    for host in HOSTS:
-        subprocess.run(["ip", "netns", "del", host])
-        subprocess.run(["rm", "-rf", f"/etc/netns/{host}"])
-
-
-# What mpirun starts a daemon by, in place of ssh: HOST COMMAND...
-AGENT = """#!/bin/sh
-host=$1; shift
-exec ip netns exec "$host" unshare -u sh -c "hostname $host; $*"
-"""
-
-
 def started(agent, *words):
-    mpirun = ["mpirun", "--enable-recovery", "--mca", "plm_rsh_agent", agent, "--mca", "oob_tcp_if_include", CONTROL + ".0/24",
-              "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", DATA + ".0/24",
-              "-H", ",".join(f"{host}:1" for host in HOSTS), "-np", "2", "-x", "LD_LIBRARY_PATH",
-              TOOL, "run", MODEL, "-p", "Once upon", "-t", "1", "--group", "mpi", *words]
-    return subprocess.Popen(["ip", "netns", "exec", HOSTS[0], "unshare", "-u", "sh", "-c", f'hostname {HOSTS[0]}; exec "$@"',
-                             "x", *mpirun], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env=ENVIRONMENT)
+    return two_machines.mpirun(BUILD, agent, TOOL, "run", MODEL, "-p", "Once upon", "-t", "1", "--group", "mpi", *words)
 
 
 def same_text(agent):
@@ -80,7 +42,7 @@ def cut_cable(agent):
     process = started(agent, "-n", "100000", "--ctx", "131072", "--grammar", "root ::= [a-z ]{60000,65000}")
     try:
         check(len(process.stdout.read(40)) == 40, "no text came")
-        ip("-n", HOSTS[0], "link", "set", "data", "down")
+        two_machines.ip("-n", HOSTS[0], "link", "set", "data", "down")
         start = time.monotonic()
         _, errors = process.communicate(timeout=60)
     finally:
@@ -93,16 +55,15 @@ def cut_cable(agent):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        agent = os.path.join(folder, "agent")
-        with open(agent, "w") as file:
-            file.write(AGENT)
-        os.chmod(agent, 0o755)
+        agent = two_machines.write_agent(folder)
         try:
-            connect()
+            two_machines.make()
+            two_machines.cable("data")
+            two_machines.address("data", two_machines.DATA)
             same_text(agent)
             cut_cable(agent)
         finally:
-            disconnect()
+            two_machines.unmake()
     for fault in faults:
         print("FAIL:", fault)
     print(f"cable: {n_checked} checked, {len(faults)} faults")
