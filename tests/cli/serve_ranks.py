@@ -182,8 +182,9 @@ class Ranks(Served):
         time.sleep(1)
         before = [ticks(rank) for rank in (0, 1)]
         time.sleep(3)
+        share = min(0.06 * tool.STEP, 0.5)  # who polls takes all; sanitizers look more slowly
         for rank in (0, 1):
-            self.assertLess(ticks(rank) - before[rank], 0.06 * 3 * os.sysconf("SC_CLK_TCK"), rank)
+            self.assertLess(ticks(rank) - before[rank], share * 3 * os.sysconf("SC_CLK_TCK"), rank)
 
     def refused_at_start(self, code, *args):
         result = tool.subprocess.run([*mpirun(2), tool.TOOL, "serve", MODEL, "--port", "0", "-t", "1", "--group", "mpi", *args],
