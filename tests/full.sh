@@ -61,6 +61,11 @@ CC=clang CXX=clang++ UBSAN_OPTIONS=log_path="$said/x" suite asan_clang "--timeou
     -Db_sanitize=address,undefined -Db_lundef=false -Dcpp_args="$integers" -Dc_args="$integers"
 integer=0
 python3 tests/integers.py . "$said" || integer=$?
+# What reads containers; an uninstrumented libstdc++ links the nodes of the writer's std::list.
+printf '\n== msan\n'
+CC=clang CXX=clang++ meson setup "$builds/msan" "${sanitizers[@]}" -Db_sanitize=memory -Db_lundef=false -Dsimd=false \
+    -Dcli=disabled -Dbindings=disabled -Dbenchmarks=disabled -Dmimalloc=disabled -Dcpuinfo=disabled -Dchat=false -Ddevices=false
+run_tests msan "$builds/msan" "file_metadata file_getters file_heads file_flips file_errors file_split file_validate imatrix imatrix_errors writer_data writer_refusals runtime types"
 suite tsan "--timeout-multiplier 20" "${sanitizers[@]}" -Db_sanitize=thread
 CC=clang CXX=clang++ suite fallbacks "" -Dmimalloc=disabled -Dcpuinfo=disabled -Dwerror=true
 suite lto "" -Db_lto=true -Dstatic_cxx_runtime=true
