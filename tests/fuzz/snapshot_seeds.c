@@ -125,7 +125,9 @@ static size_t find_pages(snapshot *s, size_t piece) {
         to->track = track;
         for (size_t i = 0; i < 4 + kPageSlots; i++, piece++)
             if (i < 4 || i % 13 == 4) add_number(s, s->pieces[piece]);
-        to->data = s->pieces[piece++];
+        to->data = s->pieces[piece];
+        do piece++; /* numbers have 8 bytes at most */
+        while (s->pieces[piece + 1] - s->pieces[piece] > 8);
         to->data_bytes = s->pieces[piece] - to->data;
     }
     return piece;
