@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fault.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -21,20 +22,37 @@ enum { GUARD = 128 };
 #define GUARDED 1
 #endif
 
+/* Of all counters: files are read by several threads at once. */
+static pthread_mutex_t counters = PTHREAD_MUTEX_INITIALIZER;
+
+/* Whether this call is the one that fails. */
+static int count_call(fault *f) {
+    pthread_mutex_lock(&counters);
+    f->calls++;
+    const int fails = f->fail_at && f->calls == f->fail_at;
+    pthread_mutex_unlock(&counters);
+    return fails;
+}
+
+static void count_block(fault *f, int n, long long n_bytes) {
+    pthread_mutex_lock(&counters);
+    f->live += n;
+    f->live_bytes += n_bytes;
+    if (f->live_bytes > f->peak_bytes) f->peak_bytes = f->live_bytes;
+    pthread_mutex_unlock(&counters);
+}
+
 static void *fault_alloc(void *user, size_t size, size_t align) {
     fault *f = user;
     void *p = NULL;
     const size_t guard = GUARDED ? GUARD : 0;
-    f->calls++;
-    if (f->fail_at && f->calls == f->fail_at) return NULL;
+    if (count_call(f)) return NULL;
     if (size > SIZE_MAX - guard) return NULL;
     if (posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size + guard))
         return NULL;
     memset(p, 0xa5, size < 65536 ? size : 65536); /* nobody may count on zeros */
     memset((unsigned char *)p + size, 0xa5, guard);
-    f->live++;
-    f->live_bytes += (long long)size;
-    if (f->live_bytes > f->peak_bytes) f->peak_bytes = f->live_bytes;
+    count_block(f, 1, (long long)size);
     return p;
 }
 
@@ -44,8 +62,7 @@ static void fault_free(void *user, void *ptr, size_t size, size_t align) {
     for (size_t i = 0; GUARDED && i < GUARD; i++)
         if (((const unsigned char *)ptr)[size + i] != 0xa5)
             fail_msg("byte %zu behind a block of %zu was written", i, size);
-    f->live--;
-    f->live_bytes -= (long long)size;
+    count_block(f, -1, -(long long)size);
     free(ptr);
 }
 
