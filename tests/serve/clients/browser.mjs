@@ -91,8 +91,16 @@ const server = await serve(tool, [model, '--parallel', '2']);
   await page.route('**/v1/chat/completions', route => route.continue({ postData: JSON.stringify({ ...JSON.parse(route.request().postData()), logit_bias: JSON.parse(LONG) }) }));
   await page.fill('#text', 'One day, the dog');
   await page.click('#go');
-  await page.waitForFunction(() => document.querySelector('#log').lastChild.querySelector('.body').textContent.length > 20);
-  await page.click('#stop');
+  // Within the page: by messages to the browser the button would often come too late for a text of 0.1 s.
+  check(await page.evaluate(() => new Promise(done => {
+    const look = setInterval(() => {
+      if (document.querySelector('#log').lastChild.querySelector('.body').textContent.length <= 20) return;
+      clearInterval(look);
+      const stop = document.querySelector('#stop'), visible = stop.offsetParent !== null;
+      stop.click();
+      done(visible);
+    }, 1);
+  })), 'a button to stop');
   await state(page, '^Stopped');
   await page.unroute('**/v1/chat/completions');
   const stopped = await answers(page).last().locator('.body').innerText();
