@@ -1,9 +1,7 @@
 # serve: objects of its endpoints, what is refused, and that an answer does not depend on neighbours.
 # SPDX-License-Identifier: MIT
 import base64
-import concurrent.futures
 import json
-import random
 import struct
 
 import tool
@@ -158,27 +156,6 @@ class Objects(Served):
 
 class Neighbours(Served):
     """The claim of this server: who else asks changes no byte of an answer."""
-
-    def requests(self, n):
-        out = []
-        for i in range(n):
-            words = ["Once upon a time", "The sun", "A girl named Lily", "One day, the dog"][i % 4] * (1 + i % 5)
-            body = {"messages": [{"role": "user", "content": words}], "max_tokens": 6 + i % 17, "seed": i,
-                    "temperature": [0, 0.7, 1.3][i % 3], "logprobs": True, "top_logprobs": 2}
-            if i % 5 == 0:
-                body["stop"] = ["a", "the"]
-            if i % 7 == 0:
-                body["response_format"] = {"type": "json_object"}
-            out.append(body)
-        return out
-
-    def answers(self, server, bodies, at_once, seed):
-        order = list(range(len(bodies)))
-        random.Random(seed).shuffle(order)
-        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            got = dict(zip(order, pool.map(lambda i: server.ask(CHAT, bodies[i]), order)))
-        self.assertEqual({status for status, _ in got.values()}, {200})
-        return [got[i][1]["choices"] for i in range(len(bodies))]
 
     def test_answers_among_64_are_those_alone(self):
         bodies = self.requests(64)

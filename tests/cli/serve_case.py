@@ -1,7 +1,9 @@
 # What the tests of `ggufx serve` share: a server of their own, requests over sockets.
 # SPDX-License-Identifier: MIT
+import concurrent.futures
 import http.client
 import json
+import random
 import re
 import signal
 import socket
@@ -137,3 +139,26 @@ class Served(tool.Case):
         self.assertEqual(set(answer[1]["error"]), {"message", "type", "param", "code"})
         self.assertEqual(answer[1]["error"]["code"], code, answer)
         return answer[1]["error"]["message"]
+
+    def requests(self, n, repeats=5):
+        """Bodies of chats, none like another: prompts of up to `repeats` times a sentence."""
+        out = []
+        for i in range(n):
+            words = ["Once upon a time", "The sun", "A girl named Lily", "One day, the dog"][i % 4] * (1 + i % repeats)
+            body = {"messages": [{"role": "user", "content": words}], "max_tokens": 6 + i % 17, "seed": i,
+                    "temperature": [0, 0.7, 1.3][i % 3], "logprobs": True, "top_logprobs": 2}
+            if i % 5 == 0:
+                body["stop"] = ["a", "the"]
+            if i % 7 == 0:
+                body["response_format"] = {"type": "json_object"}
+            out.append(body)
+        return out
+
+    def answers(self, server, bodies, at_once, seed):
+        """The choices of each, asked for in an order that the seed shuffles."""
+        order = list(range(len(bodies)))
+        random.Random(seed).shuffle(order)
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            got = dict(zip(order, pool.map(lambda i: server.ask("/v1/chat/completions", bodies[i]), order)))
+        self.assertEqual({status for status, _ in got.values()}, {200})
+        return [got[i][1]["choices"] for i in range(len(bodies))]

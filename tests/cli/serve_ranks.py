@@ -1,8 +1,6 @@
 # serve --group mpi: the bytes of a server of one process, whatever comes between; a rank that is lost ends all, and is named.
 # SPDX-License-Identifier: MIT
-import concurrent.futures
 import os
-import random
 import re
 import signal
 import time
@@ -55,25 +53,6 @@ class Ranks(Served):
         self.assertEqual(sorted(server.ranks), list(range(n)))
         return server
 
-    def requests(self, n):
-        out = []
-        for i in range(n):
-            words = ["Once upon a time", "The sun", "A girl named Lily", "One day, the dog"][i % 4] * (1 + i % 9)
-            body = {"messages": [{"role": "user", "content": words}], "max_tokens": 6 + i % 17, "seed": i,
-                    "temperature": [0, 0.7, 1.3][i % 3], "logprobs": True, "top_logprobs": 2}
-            if i % 7 == 0:
-                body["response_format"] = {"type": "json_object"}
-            out.append(body)
-        return out
-
-    def answers(self, server, bodies, at_once, seed):
-        order = list(range(len(bodies)))
-        random.Random(seed).shuffle(order)
-        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            got = dict(zip(order, pool.map(lambda i: server.ask(CHAT, bodies[i]), order)))
-        self.assertEqual({status for status, _ in got.values()}, {200})
-        return [got[i][1]["choices"] for i in range(len(bodies))]
-
     def leave(self, server):
         """A reader of a stream goes in the midst of it."""
         response = server.open(CHAT, {**LONG, "stream": True})
@@ -83,7 +62,7 @@ class Ranks(Served):
         self.assertGreater(server.metric("cancelled_total"), 0)
 
     def test_answers_are_those_of_one_process(self):
-        bodies = self.requests(24)
+        bodies = self.requests(24, repeats=9)
         alone = self.serve("--parallel", "1")
         want = self.answers(alone, bodies, 1, 0)
         for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--kept", 2)):
@@ -95,7 +74,7 @@ class Ranks(Served):
             self.assertEqual(server.ask("/props")[1]["system_fingerprint"], alone.ask("/props")[1]["system_fingerprint"])
 
     def test_tiles_and_small_caches_too(self):
-        bodies = self.requests(8)
+        bodies = self.requests(8, repeats=9)
         args = ("--decode", "tiles", "--ctk", "q8_0", "--ctv", "gx4")
         want = self.answers(self.serve("--parallel", "1", *args), bodies, 1, 0)
         self.assertEqual(self.answers(self.serve_ranks(4, "--parallel", "8", *args), bodies, 8, 1), want)

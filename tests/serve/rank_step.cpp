@@ -2,10 +2,10 @@
 // of this session's sequences or none.
 // SPDX-License-Identifier: MIT
 #include "serve/rank_step.hpp"
+#include "check.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -15,16 +15,6 @@ using namespace ggufx::cli;
 namespace {
 
 constexpr uint32_t kSequences = 300;
-int g_checks = 0;
-
-void check(bool ok, const char *what, int line) {
-    g_checks++;
-    if (ok) return;
-    std::printf("line %d: %s\n", line, what);
-    std::exit(1);
-}
-#define CHECK(x) check((x), #x, __LINE__)
-
 using Bytes = std::vector<uint8_t>;
 
 Bytes written(const RankStep &step) {

@@ -2,24 +2,14 @@
 // tokens are computed, readers that leave at will.
 // SPDX-License-Identifier: MIT
 #include "serve/scheduler.hpp"
+#include "check.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <set>
 
 using namespace ggufx::cli;
 
 namespace {
-
-int g_checks = 0;
-
-void check(bool ok, const char *what, int line) {
-    g_checks++;
-    if (ok) return;
-    std::printf("line %d: %s\n", line, what);
-    std::exit(1);
-}
-#define CHECK(x) check((x), #x, __LINE__)
 
 using Ids = std::vector<int32_t>;
 
