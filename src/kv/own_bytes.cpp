@@ -62,7 +62,7 @@ private:
         const uint32_t per = 8 / bits, byte = at % kLine;
         uint32_t mask = 0;
         for (uint32_t i = 0; i < per; i++) {
-            const uint32_t reg = at / kLine * per + i;
+            const auto reg = static_cast<uint32_t>(at / kLine * per + i);
             const uint32_t slot = side_ == Side::k
                                       ? reg / (layout_.strips * 8) * kernels::kKvGroup + byte / 4
                                       : reg % 32 / 2 * 4 + byte % 4;

@@ -1,5 +1,33 @@
-// n >= 4 columns of int8 activations.
+// n >= 4 columns of int8 and of 15-bit activations: tiles are filled by the same code.
 // SPDX-License-Identifier: MIT
-#define GGUFX_PLANES 1
-#define GGUFX_FAMILY kGemm
-#include "kernels/loops/gemm_array.hpp"
+#include "kernels/loops/gemm.hpp"
+#include "kernels/loops/families.hpp"
+#include GGUFX_FORMATS
+
+namespace ggufx::kernels {
+
+using namespace GGUFX_SET;
+
+namespace {
+
+template <unsigned N> consteval Family<Gemm> gemm_of_planes() {
+    return for_types<Gemm>([]<class F, Kind>() -> Gemm {
+        if constexpr (requires { Unpack<F>::kOffset; }) {
+            using U = typename TileUnpack<Unpack<F>>::Type;
+            using P = Planes<U, N>;
+            return {gemm_bytes<KindOf<P>>, gemm_pack<P>, gemm<U, N>, U::kColumns,
+                    U::kTileVectors * U::kLanes};
+        } else {
+            return {};
+        }
+    });
+}
+
+} // namespace
+
+constexpr Family<Gemm> GGUFX_LAYER::kGemm = gemm_of_planes<1>();
+#ifndef GGUFX_ONE_PLANE
+constexpr Family<Gemm> GGUFX_LAYER::kGemmPrecise = gemm_of_planes<2>();
+#endif
+
+} // namespace ggufx::kernels

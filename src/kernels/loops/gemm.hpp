@@ -66,15 +66,9 @@ GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8
     }
 }
 
-// What the micro-kernel sees of a tile.
-struct TileView {
-    const uint8_t *codes;
-    const float *scale, *shift;
-};
-
 // The n blocks from `block` on, with which the tile begins, into acc.
 template <class K, unsigned M, unsigned Columns>
-GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const TileView &tile,
+GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const Tile &tile,
                            const uint8_t *block, size_t n) {
     constexpr size_t n_rows = M * K::kLanes, n_groups = 32 / K::kGroup, n_quads = K::kGroup / 4;
     for (size_t b = 0; b < n; b++, block += Columns * K::kBlockBytes) {
@@ -174,7 +168,7 @@ GGUFX_INLINE void store_acc(const typename V::Vf (&acc)[M][Columns], const TileO
 }
 
 template <class K, unsigned M, unsigned Columns>
-__attribute__((noinline)) void micro(const TileOut &out, const TileView &tile, const uint8_t *block,
+__attribute__((noinline)) void micro(const TileOut &out, const Tile &tile, const uint8_t *block,
                                      size_t n) {
     typename K::Vf acc[M][Columns];
     load_acc<K, M, Columns>(acc, out);
@@ -183,7 +177,7 @@ __attribute__((noinline)) void micro(const TileOut &out, const TileView &tile, c
 }
 
 template <class K, unsigned M>
-void micro_columns(size_t n_columns, const TileOut &out, const TileView &tile, const uint8_t *block,
+void micro_columns(size_t n_columns, const TileOut &out, const Tile &tile, const uint8_t *block,
                    size_t n) {
     static_assert(K::kColumns == 4 || K::kColumns == 6);
     if (n_columns == 2) return micro<K, M, 2>(out, tile, block, n);
@@ -192,8 +186,7 @@ void micro_columns(size_t n_columns, const TileOut &out, const TileView &tile, c
 }
 
 // Puts a step of kLanes rows into a tile: fill_step of a format.
-template <class K>
-using FillFn = void (*)(const Tile<K> &tile, const Rows &w, size_t row, size_t step, size_t lane,
+using FillFn = void (*)(const Tile &tile, const Rows &w, size_t row, size_t step, size_t lane,
                         size_t at);
 
 // Where the sums of n_columns wait that come to y: behind the n_used bytes of a tile, or in y.
@@ -205,8 +198,7 @@ inline TileColumns sums_for(const TileColumns &y, size_t n_rows, size_t n_column
 
 // Steps first .. first + n - 1 of the rows from `row` on.
 template <class K, unsigned M>
-void fill_panel(const Tile<K> &tile, const Rows &w, size_t row, size_t first, size_t n,
-                FillFn<K> fill) {
+void fill_panel(const Tile &tile, const Rows &w, size_t row, size_t first, size_t n, FillFn fill) {
     for (size_t i = 0; i < n; i++) {
         for (unsigned m = 0; m < M; m++) {
             fill(tile, w, row + m * K::kLanes, first + i, m * K::kLanes, i);
@@ -217,15 +209,14 @@ void fill_panel(const Tile<K> &tile, const Rows &w, size_t row, size_t first, si
 // All k and all columns of M * kLanes rows from `row` on.
 template <class K, unsigned M>
 void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
-               FillFn<K> fill) {
-    constexpr size_t n_rows = M * K::kLanes, step_bytes = Tile<K>::step_bytes(n_rows);
+               FillFn fill) {
+    constexpr size_t n_rows = M * K::kLanes, step_bytes = tile_step_bytes<K>(n_rows);
     const size_t n_steps = (w.k + kStepValues<K> - 1) / kStepValues<K>;
     const size_t n_fit = scratch.n_bytes / step_bytes;
     constexpr size_t n_cached = kPanelBytes / step_bytes + 1;
     const size_t n_most = n_fit < n_cached ? n_fit : n_cached;
     const size_t n_panel = n_most < n_steps ? n_most : n_steps;
-    const Tile<K> tile(scratch.data, n_rows, n_panel);
-    const TileView view = {tile.codes, tile.scale, tile.shift};
+    const Tile tile = tile_in<K>(scratch.data, n_rows, n_panel);
     const TileColumns to = {y.y + row, y.ld, w.n - row < n_rows ? w.n - row : n_rows};
     const TileColumns sums = sums_for(to, n_rows, act.n, scratch, n_panel * step_bytes);
     TileOut out = {to, sums, 0, true, false};
@@ -243,7 +234,7 @@ void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
             out.n_columns = act.n - c;
             const Group group = group_of<K>(c, act.n, w.k, K::kBlockBytes);
             const uint8_t *block = act.packed + group.at + first * group.n * K::kBlockBytes;
-            micro_columns<K, M>(group.n, out, view, block, n_blocks);
+            micro_columns<K, M>(group.n, out, tile, block, n_blocks);
         }
         out.first = false;
     } while (step < n_steps);
@@ -253,11 +244,11 @@ void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
 // too short for that.
 template <class K>
 __attribute__((noinline)) void gemm_tiles(Out y, const Rows &w, const GemmAct &act,
-                                          const Scratch &scratch, FillFn<K> fill) {
+                                          const Scratch &scratch, FillFn fill) {
     constexpr unsigned n_most = K::kTileVectors;
-    constexpr bool always_fits = Tile<K>::step_bytes(n_most * K::kLanes) <= kScratchMin;
-    static_assert(Tile<K>::step_bytes(K::kLanes) <= kScratchMin);
-    const bool fits = always_fits || scratch.n_bytes >= Tile<K>::step_bytes(n_most * K::kLanes);
+    constexpr bool always_fits = tile_step_bytes<K>(n_most * K::kLanes) <= kScratchMin;
+    static_assert(tile_step_bytes<K>(K::kLanes) <= kScratchMin);
+    const bool fits = always_fits || scratch.n_bytes >= tile_step_bytes<K>(n_most * K::kLanes);
     for (size_t row = 0; row < w.n; row += (fits ? n_most : 1) * K::kLanes) {
         if constexpr (!always_fits) {
             if (!fits) {
@@ -269,8 +260,8 @@ __attribute__((noinline)) void gemm_tiles(Out y, const Rows &w, const GemmAct &a
     }
 }
 
-template <class U> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch) {
-    gemm_tiles<KindOf<U>>(y, w, act, scratch, fill_step<U>);
+template <class U, unsigned N> void gemm(Out y, Rows w, const GemmAct &act, Scratch scratch) {
+    gemm_tiles<KindOf<Planes<U, N>>>(y, w, act, scratch, fill_step<U>);
 }
 
 } // namespace

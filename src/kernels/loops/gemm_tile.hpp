@@ -9,24 +9,21 @@
 namespace ggufx::kernels {
 namespace {
 
-// K: a TileKind.
-template <class K> struct Tile {
-    static constexpr size_t n_groups = 32 / K::kGroup; // scales per 32 values
-    static constexpr size_t n_shifts = K::kShifts;
+// What the micro-kernel sees of it, and fill_step.
+struct Tile {
     uint8_t *codes;
     float *scale, *shift;
     size_t n_rows; // M * kLanes
-
-    // Bytes of one step of n_rows rows.
-    static constexpr size_t step_bytes(size_t n_rows) {
-        return n_rows * K::kLanes * (32 + (n_groups + n_shifts) * sizeof(float));
-    }
-    Tile(uint8_t *memory, size_t rows, size_t n_steps) : n_rows(rows) {
-        codes = memory;
-        scale = reinterpret_cast<float *>(memory + n_steps * kStepValues<K> * rows);
-        shift = scale + n_steps * K::kLanes * n_groups * rows;
-    }
 };
+
+// K: a TileKind. Bytes of one step of n_rows rows.
+template <class K> constexpr size_t tile_step_bytes(size_t n_rows) {
+    return n_rows * K::kLanes * (32 + (32 / K::kGroup + K::kShifts) * sizeof(float));
+}
+template <class K> Tile tile_in(uint8_t *memory, size_t n_rows, size_t n_steps) {
+    float *scale = reinterpret_cast<float *>(memory + n_steps * kStepValues<K> * n_rows);
+    return {memory, scale, scale + n_steps * K::kLanes * (32 / K::kGroup) * n_rows, n_rows};
+}
 
 // kLanes rows of N vectors each in `from`; element t of vector j of all rows goes to
 // to + (j * kLanes + t) * stride, rows side by side.
@@ -105,10 +102,9 @@ template <class U> GGUFX_INLINE size_t steps_ahead(const Rows &w, size_t step, s
 }
 
 // Step `step` of the rows from `row` on (the last one repeated behind the end) into lanes
-// lane .. lane + kLanes - 1 of the tile's step `at`.
+// lane .. lane + kLanes - 1 of the tile's step `at`. U has no planes: theirs are the activations.
 template <class U>
-void fill_step(const Tile<KindOf<U>> &tile, const Rows &w, size_t row, size_t step, size_t lane,
-               size_t at) {
+void fill_step(const Tile &tile, const Rows &w, size_t row, size_t step, size_t lane, size_t at) {
     constexpr size_t n_groups = 32 / U::kGroup;
     Tail<U> tail;
     constexpr size_t n_codes = kByNibbles<U> ? kStepValues<U> / 2 : kStepValues<U>;
