@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #endif
 
 namespace ggufx {
