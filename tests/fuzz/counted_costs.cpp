@@ -9,6 +9,9 @@
 #include "counted_work.hpp"
 #include "serve/request.hpp"
 
+#include <ggufx/batch.h>
+#include <ggufx/kv.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +19,8 @@
 
 extern "C" {
 #include "../unit/gguf_builder.h"
+#include "../unit/temporary.h"
+#include "../unit/tiny_model.h"
 }
 
 using namespace ggufx::cli;
@@ -167,6 +172,92 @@ int run_copy(const std::string &bytes) {
     return status;
 }
 
+// ---- files beside each other ---------------------------------------------------------------------
+
+const char *folder() {
+    static const bool made = temporary_make() == 0;
+    if (!made) abort();
+    static const int registered = atexit([] {
+        temporary_clean();
+        temporary_remove();
+    });
+    if (registered != 0) abort();
+    return temporary_folder();
+}
+
+void write_file(const std::string &path, std::string_view bytes) {
+    FILE *const f = fopen(path.c_str(), "wb");
+    if (!f || fwrite(bytes.data(), 1, bytes.size(), f) != bytes.size() || fclose(f) != 0) abort();
+}
+
+std::string part_path(size_t part, size_t n) {
+    char name[40];
+    std::snprintf(name, sizeof name, "s-%05zu-of-%05zu.gguf", part + 1, n);
+    return std::string(folder()) + "/" + name;
+}
+
+std::string set(size_t n) { // of parts with a tensor each; the path of the first one
+    for (size_t part = 0; part < n; part++) {
+        write_file(part_path(part, n), gguf([&](gb *b) {
+                       const auto number_of = [&](const char *key, uint64_t value) {
+                           gb_key(b, key, GGUFX_VALUE_U16);
+                           gb_u16(b, static_cast<uint16_t>(value));
+                       };
+                       number_of("split.no", part);
+                       number_of("split.count", n);
+                       number_of("split.tensors.count", n);
+                       const uint64_t ne[1] = {8};
+                       gb_tensor(b, ("t" + number(part)).c_str(), GGUFX_TYPE_F32, 1, ne, 32);
+                       gb_data(b);
+                       const std::vector<uint8_t> zeros(32);
+                       gb_tensor_data(b, zeros.data(), zeros.size());
+                   }));
+    }
+    return part_path(0, n);
+}
+
+int run_set(const std::string &path) {
+    ggufx_file *file = nullptr;
+    const ggufx_status status = ggufx_open(&file, runtime(), path.c_str(), nullptr, nullptr);
+    ggufx_file_destroy(file);
+    return status;
+}
+
+uint64_t crc(std::string_view bytes) { // CRC-64 (ECMA-182, reflected)
+    uint64_t sum = ~uint64_t{0};
+    for (const char c : bytes) {
+        sum ^= static_cast<uint8_t>(c);
+        for (int bit = 0; bit < 8; bit++) sum = sum >> 1 ^ (sum & 1 ? 0xc96c5795d7870f42u : 0);
+    }
+    return ~sum;
+}
+
+std::string journal(size_t n) { // of an edit of every second byte (src/base/patch_journal.hpp)
+    std::string out = "GGUFXP02";
+    const auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char *>(&v), 8); };
+    put(4 * n);
+    put(2 * n);
+    put(crc(std::string(n, 'a')));
+    put(n);
+    for (size_t i = 0; i < n; i++) {
+        put(2 * i);
+        put(1);
+        out += "ab";
+    }
+    put(crc(out));
+    return out;
+}
+
+int run_journal(const std::string &bytes) {
+    const std::string path = std::string(folder()) + "/edited";
+    uint64_t n = 0;
+    memcpy(&n, bytes.data() + 8, 8);
+    write_file(path, std::string(static_cast<size_t>(n), 'a'));
+    write_file(path + ".patch", bytes);
+    int32_t done = 0;
+    return ggufx_edit_recover(&done, runtime(), path.c_str(), nullptr);
+}
+
 // ---- importance matrices -------------------------------------------------------------------------
 
 std::string imatrix(size_t n) {
@@ -262,6 +353,113 @@ template <size_t kKind> int run_tokenize(const std::string &text) {
                           nullptr);
 }
 
+// ---- snapshots -----------------------------------------------------------------------------------
+
+ggufx_status write_piece(void *out, const void *data, size_t n) {
+    static_cast<std::string *>(out)->append(static_cast<const char *>(data), n);
+    return GGUFX_OK;
+}
+
+ggufx_status read_piece(void *from, void *data, size_t n) {
+    std::string_view &rest = *static_cast<std::string_view *>(from);
+    if (rest.size() < n) return GGUFX_E_TRUNCATED;
+    memcpy(data, rest.data(), n);
+    rest.remove_prefix(n);
+    return GGUFX_OK;
+}
+
+ggufx_kv *cache() {
+    ggufx_kv *made = nullptr;
+    ggufx_kv_options options;
+    ggufx_kv_options_init(&options);
+    options.n_layers = 1;
+    options.n_q_heads = options.n_kv_heads = 1;
+    options.head_dim_k = options.head_dim_v = 32;
+    options.type_k = options.type_v = GGUFX_KV_Q8_0;
+    options.n_sequences = 2;
+    if (ggufx_kv_create(&made, runtime(), &options, nullptr) != GGUFX_OK) abort();
+    return made;
+}
+
+// Pages that two sequences share in part; of one token each where they are cut.
+template <bool kCut> std::string snapshot(size_t n) {
+    ggufx_kv *const kv = cache();
+    const std::vector<float> rows(n * 32, 0.5f);
+    std::string out;
+    const auto must = [](ggufx_status status) {
+        if (status != GGUFX_OK) abort();
+    };
+    must(ggufx_kv_append(kv, 0, 0, static_cast<uint32_t>(n), nullptr, rows.data(), rows.size(),
+                         rows.data(), rows.size(), nullptr));
+    for (int32_t at = 0; kCut && at + 3 < static_cast<int32_t>(n); at += 3)
+        must(ggufx_kv_remove(kv, 0, at, at + 2, nullptr));
+    must(ggufx_kv_copy(kv, 0, 1, 0, static_cast<int32_t>(n / 2), nullptr));
+    must(ggufx_kv_save(kv, GGUFX_KV_ALL_SEQUENCES, write_piece, &out, nullptr));
+    ggufx_kv_destroy(kv);
+    return out;
+}
+
+int run_snapshot(const std::string &bytes) {
+    ggufx_kv *const kv = cache();
+    std::string_view rest = bytes;
+    const ggufx_status status =
+        ggufx_kv_load(kv, GGUFX_KV_ALL_SEQUENCES, read_piece, &rest, nullptr);
+    ggufx_kv_destroy(kv);
+    return status;
+}
+
+ggufx_session *session() {
+    static ggufx_model *const model = [] {
+        ggufx_model *made = nullptr;
+        ggufx_file *file = nullptr;
+        size_t size = 0;
+        unsigned char *const data = tiny_model(&size, nullptr);
+        if (ggufx_open_memory(&file, runtime(), data, size, free, data, nullptr, nullptr) !=
+                GGUFX_OK ||
+            ggufx_model_create(&made, runtime(), file, nullptr, nullptr) != GGUFX_OK)
+            abort();
+        ggufx_file_destroy(file);
+        return made;
+    }();
+    ggufx_session *made = nullptr;
+    ggufx_session_options options;
+    ggufx_session_options_init(&options);
+    options.n_sequences = 64;
+    options.n_context_total = 64 * TINY_CONTEXT;
+    if (ggufx_session_create(&made, model, &options, nullptr) != GGUFX_OK) abort();
+    return made;
+}
+
+std::string saved_session(size_t n) { // so many tokens in every sequence
+    ggufx_session *const one = session();
+    std::string out;
+    std::vector<int32_t> tokens(n);
+    for (size_t i = 0; i < n; i++) tokens[i] = static_cast<int32_t>(3 + i % 250);
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.item_size = sizeof(ggufx_batch_item);
+    for (uint32_t sequence = 0; sequence < 64; sequence++) {
+        ggufx_batch_item item = {};
+        item.sequence = sequence;
+        item.tokens = tokens.data();
+        item.n_tokens = n;
+        if (ggufx_session_decode_batch(one, &item, 1, &options, nullptr) != GGUFX_OK) abort();
+    }
+    if (ggufx_session_save(one, GGUFX_KV_ALL_SEQUENCES, write_piece, &out, nullptr) != GGUFX_OK)
+        abort();
+    ggufx_session_destroy(one);
+    return out;
+}
+
+int run_session(const std::string &bytes) {
+    ggufx_session *const one = session();
+    std::string_view rest = bytes;
+    const ggufx_status status =
+        ggufx_session_load(one, GGUFX_KV_ALL_SEQUENCES, read_piece, &rest, nullptr);
+    ggufx_session_destroy(one);
+    return status;
+}
+
 // ---- templates and grammars ----------------------------------------------------------------------
 
 int run_template(const std::string &text) {
@@ -318,6 +516,25 @@ int run_chat(const std::string &text) {
     const SamplingDefaults defaults;
     return told([&] { read_chat(read_body(text), defaults, false); });
 }
+int run_completion(const std::string &text) {
+    const SamplingDefaults defaults;
+    return told([&] { read_completion(read_body(text), defaults, false); });
+}
+int run_responses(const std::string &text) {
+    const SamplingDefaults defaults;
+    return told([&] { read_responses(read_body(text), defaults, false); });
+}
+int run_rerank(const std::string &text) {
+    return told([&] { read_rerank(read_body(text), false); });
+}
+int run_embeddings(const std::string &text) {
+    return told([&] { read_embeddings(read_body(text), false); });
+}
+int run_llama2c(const std::string &text) {
+    uint32_t n = 0;
+    memcpy(&n, text.data(), 4); // the test's: a file has its longest piece there
+    return told([&] { parse_llama2c_tokens(text, n, "tokens"); });
+}
 int run_safetensors(const std::string &text) {
     const uint64_t n_data =
         std::stoull(text.substr(text.rfind(',') + 1)); // where the last one ends
@@ -335,6 +552,67 @@ std::string messages(size_t n) {
            list(n, ",",
                 [](size_t i) { return R"({"role":"user","content":"m)" + number(i) + "\"}"; }) +
            "]}";
+}
+
+std::string tools(size_t n) { // any of which must be called
+    return R"({"messages":[{"role":"user","content":"x"}],"tool_choice":"required","tools":[)" +
+           list(n, ",",
+                [](size_t i) {
+                    return R"({"type":"function","function":{"name":"f)" + number(i) +
+                           R"(","parameters":{"type":"object"}}})";
+                }) +
+           "]}";
+}
+
+std::string calls(size_t n) {
+    return R"({"messages":[{"role":"assistant","content":null,"tool_calls":[)" +
+           list(
+               n, ",",
+               [](size_t i) {
+                   return R"({"id":"c)" + number(i) +
+                          R"(","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}})";
+               }) +
+           "]}]}";
+}
+
+std::string biases(size_t n) {
+    return R"({"prompt":"x","logit_bias":{)" +
+           list(n, ",", [](size_t i) { return "\"" + std::to_string(i) + "\":1"; }) + "}}";
+}
+
+std::string ids(size_t n) {
+    return R"({"input":[)" +
+           list(n, ",", [](size_t i) { return "[1,2," + std::to_string(i) + "]"; }) + "]}";
+}
+
+std::string items(size_t n) { // calls and their results
+    return R"({"input":[)" +
+           list(n, ",",
+                [](size_t i) {
+                    const std::string id = number(i);
+                    return R"({"type":"function_call","call_id":"c)" + id +
+                           R"(","name":"f","arguments":"{}"},{"type":"function_call_output",)" +
+                           R"("call_id":"c)" + id + R"(","output":"o"})";
+                }) +
+           "]}";
+}
+
+std::string documents(size_t n) {
+    return R"({"query":"q","documents":[)" +
+           list(n, ",", [](size_t i) { return "\"d" + number(i) + "\""; }) + "]}";
+}
+
+std::string llama2c(size_t n) {
+    std::string out;
+    const auto put = [&](uint32_t v) { out.append(reinterpret_cast<const char *>(&v), 4); };
+    put(static_cast<uint32_t>(n));
+    for (size_t i = 0; i < n; i++) {
+        const std::string piece = " w" + number(i);
+        put(0);
+        put(static_cast<uint32_t>(piece.size()));
+        out += piece;
+    }
+    return out;
 }
 
 std::string safetensors(size_t n) {
@@ -391,6 +669,8 @@ const Case kCases[] = {
     {"validate: tensors backwards", 12000, tensors_backwards, run_validate, true},
     {"copy: keys", 16000, keys, run_copy, true},
     {"copy: tensors", 12000, tensors, run_copy, true},
+    {"open: a set", 60, set, run_set},
+    {"journal of an edit", 1000, journal, run_journal},
     {"imatrix", 2000, imatrix, run_imatrix},
     {"imatrix of the older format", 4000, imatrix_dat, run_imatrix},
     {"vocabulary: gpt2", 4000, vocab<0>, run_vocab},
@@ -418,6 +698,9 @@ const Case kCases[] = {
     TEXTS(4, "bert"),
     TEXTS(5, "t5"),
 #undef TEXTS
+    {"KV snapshot: pages", 4000, snapshot<false>, run_snapshot},
+    {"KV snapshot: cut pages", 4000, snapshot<true>, run_snapshot},
+    {"session snapshot", 22, saved_session, run_session},
     {"template: statements", 500,
      [](size_t n) { return repeated("{% if a %}{{ b }}{% endif %}{# c #}", n); }, run_template},
     {"template: names", 500,
@@ -506,15 +789,22 @@ const Case kCases[] = {
      run_json},
     {"JSON: spaces", 50000, [](size_t n) { return std::string(n, ' ') + "{}"; }, run_json},
     {"request: messages", 500, messages, run_chat},
+    {"request: functions", 32, tools, run_chat},
+    {"request: calls", 400, calls, run_chat},
+    {"request: biases", 1000, biases, run_completion},
+    {"request: lists of ids", 500, ids, run_embeddings},
+    {"request: items", 400, items, run_responses},
+    {"request: documents", 500, documents, run_rerank},
     {"safetensors", 500, safetensors, run_safetensors},
     {"tokenizer.json", 1000, tokenizer_of, run_tokenizer_json},
     {"SentencePiece", 2000, spm, run_spm},
+    {"llama2.c", 2000, llama2c, run_llama2c},
 };
 
 bool holds(const Case &c) {
     uint64_t work[2];
     int codes[2];
-    for (const size_t k : {0, 1}) {
+    for (const size_t k : {size_t{0}, size_t{1}}) {
         const std::string bytes = c.make(k == 0 ? c.size : 4 * c.size);
         c.run(c.make(16)); // what is made once
         const uint64_t before = counted_work();

@@ -33,10 +33,11 @@ void read_biases(Fields &fields, Wanted &out) {
     if (!value) return;
     if (!value->is_object() || value->size() > kMostBiases)
         fields.refuse("logit_bias", "is no object of at most 4096 ids");
-    for (const std::string &key : value->keys()) {
+    for (size_t i = 0; i < value->size(); i++) {
+        const std::string &key = value->keys()[i];
         ggufx_logit_bias bias = {};
         const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), bias.id);
-        const auto number = value->find(key)->number();
+        const auto number = value->elements()[i].number();
         if (error != std::errc() || end != key.data() + key.size() || bias.id < 0 || !number ||
             !(*number >= -100 && *number <= 100))
             fields.refuse("logit_bias", "has something else than ids with numbers -100 to 100");
