@@ -405,6 +405,48 @@ static void test_a_matcher_is_as_before_a_call_without_memory(void **state) {
     assert_int_equal(memory.live, 0);
 }
 
+/* What a step without memory was about to look at is no part of the text behind a token: "ab" does
+ * not fit, though "b" is one of what "p" would have led to. */
+static void test_a_step_without_memory_leaves_nothing_to_the_next_mask(void **state) {
+    static const char text[] =
+        "root ::= \"(\" inner \")\"\ninner ::= \"a\" | \"p\" many\nmany ::= b | c | d | e | f | g\n"
+        "b ::= \"b\" many? \"1\"\nc ::= \"c\" many? \"2\"\nd ::= \"d\" many? \"3\"\n"
+        "e ::= \"e\" many? \"4\"\nf ::= \"f\" many? \"5\"\ng ::= \"g\" many? \"6\"\n";
+    static uint32_t want[N_WORDS], bits[N_WORDS];
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *m = NULL;
+    ggufx_status status = GGUFX_E_MEMORY;
+    fault memory;
+    long n_failed = 0;
+    (void)state;
+    fault_init(&memory);
+    ggufx_runtime *const own = fault_runtime(&memory, 1);
+    OK(create_grammar(&grammar, own, &v, GBNF, text, sizeof text - 1, NULL));
+    for (long k = 0; status == GGUFX_E_MEMORY; k++) {
+        OK(ggufx_matcher_create(&m, grammar, NULL));
+        OK(ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + '('}, 1, NULL));
+        if (k == 0) { /* all that has this grammar has the mask from now on */
+            OK(ggufx_matcher_mask(want, N_WORDS, m, NULL));
+        } else {
+            fault_reset(&memory);
+            memory.fail_at = k;
+            status = ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + 'p'}, 1, NULL);
+            memory.fail_at = 0;
+        }
+        if (status == GGUFX_E_MEMORY) {
+            n_failed++;
+            OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+            assert_memory_equal(bits, want, sizeof bits);
+        }
+        ggufx_matcher_destroy(m);
+    }
+    assert_int_equal(status, GGUFX_OK);
+    assert_true(n_failed > 2);
+    ggufx_grammar_destroy(grammar);
+    ggufx_runtime_destroy(own);
+    assert_int_equal(memory.live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts_of_rules_fit_what_they_say),
@@ -419,6 +461,7 @@ int main(void) {
         cmocka_unit_test(test_sampling_without_a_token_that_fits_fails),
         cmocka_unit_test(test_every_allocation_may_fail),
         cmocka_unit_test(test_a_matcher_is_as_before_a_call_without_memory),
+        cmocka_unit_test(test_a_step_without_memory_leaves_nothing_to_the_next_mask),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
