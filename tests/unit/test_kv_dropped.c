@@ -239,6 +239,36 @@ static void test_negative_positions_are_refused_everywhere(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+/* "Keeps the memory": as many tokens as before find theirs, while the window has dropped nothing. */
+static void test_a_truncated_window_keeps_its_memory(void **state) {
+    (void)state;
+    static const uint32_t types[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        const ggufx_kv_layer layer = {0, 0, 2 * kTokens, 0};
+        ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, types[t], types[t]);
+        kv_memory memory = {0, 0, 0};
+        ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
+        shape.layers = &layer;
+        shape.n_layer_options = 1;
+        shape.n_sinks = GGUFX_KV_NO_SINKS;
+        ggufx_kv *kv = kv_make(rt, &shape);
+        float *x = kv_random(kTokens * kDim, 1);
+        for (int again = 0; again < 2; again++) {
+            memory.requests = 0;
+            for (size_t i = 0; i < kTokens; i++)
+                assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim,
+                                                 x + i * kDim, kDim, NULL),
+                                 GGUFX_OK);
+            assert_true(again ? memory.requests == 0 : memory.requests >= kTokens / 64);
+            assert_int_equal(ggufx_kv_truncate(kv, 0, 0, NULL), GGUFX_OK);
+        }
+        free(x);
+        ggufx_kv_destroy(kv);
+        ggufx_runtime_destroy(rt);
+        assert_int_equal(memory.live, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_queries_that_would_see_dropped_tokens_are_refused),
@@ -248,6 +278,7 @@ int main(void) {
         cmocka_unit_test(test_spans_beside_what_was_dropped_are_as_any_other),
         cmocka_unit_test(test_copies_that_would_need_dropped_tokens_are_refused),
         cmocka_unit_test(test_shifts_keep_what_is_held_behind_what_was_dropped),
+        cmocka_unit_test(test_a_truncated_window_keeps_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
