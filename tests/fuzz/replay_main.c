@@ -6,6 +6,8 @@
 #include "../unit/gguf_builder.h"
 #include "replay.h"
 
+#include <ggufx/ggufx.h>
+
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,10 +75,43 @@ static void run_seeds(void) {
         }
 }
 
+/* The parts of a set behind each other, whole and with a byte changed. */
+static void run_set(void) {
+    gb set = {0};
+    uint32_t seed = 9;
+    for (unsigned part = 0; part < 2; part++) {
+        const uint64_t ne[1] = {8};
+        const unsigned char data[32] = {0};
+        gb b;
+        gb_begin(&b, 3, 0);
+        if (part == 0) gb_key_string(&b, "general.architecture", "test");
+        gb_key(&b, "split.no", GGUFX_VALUE_U16);
+        gb_u16(&b, part);
+        gb_key(&b, "split.count", GGUFX_VALUE_U16);
+        gb_u16(&b, 2);
+        gb_key(&b, "split.tensors.count", GGUFX_VALUE_I32);
+        gb_u32(&b, 2);
+        gb_tensor(&b, part ? "b" : "a", GGUFX_TYPE_F32, 1, ne, 32);
+        gb_data(&b);
+        gb_tensor_data(&b, data, sizeof data);
+        gb_bytes(&set, b.data, b.n);
+        gb_free(&b);
+    }
+    for (int i = 0; i < 200; i++, n_run++) {
+        seed = seed * 1664525u + 1013904223u;
+        unsigned char *const at = set.data + (seed >> 4) % set.n, old = *at;
+        if (i > 0) *at = (unsigned char)(seed >> 24);
+        replay_input(set.data, set.n);
+        *at = old;
+    }
+    gb_free(&set);
+}
+
 int main(int argc, char **argv) {
     long n_stored = replay_archives(&argc, &argv);
     int i;
     run_seeds();
+    run_set();
     for (i = 1; i < argc; i++) {
         struct stat st;
         if (stat(argv[i], &st) == 0 && S_ISREG(st.st_mode))
