@@ -158,10 +158,58 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+/* A snapshot of two sequences in version 1: what their pages are centred by is there once. */
+static kv_bytes in_version_1(const kv_bytes *good) {
+    enum { kHead = 16 + 4 * (11 + 4), kMeans = 4 * 3 * kDim };
+    const size_t means = kHead + 2 * 4 + 8, tracks = means + 2 * kMeans;
+    uint8_t flag[4], sum[8] = {0};
+    kv_bytes b = {0};
+    assert_int_equal(crafted_get(good->data + kHead, 4), 1); /* by what it learned */
+    assert_int_equal(crafted_get(good->data + kHead + 4, 4), 1);
+    assert_memory_equal(good->data + means, good->data + means + kMeans, kMeans);
+    memcpy(flag, good->data + kHead, 4);
+    assert_int_equal(kv_bytes_write(&b, good->data, kHead), GGUFX_OK);
+    crafted_put(b.data + 8, 1, 4);
+    assert_int_equal(kv_bytes_write(&b, flag, sizeof flag), GGUFX_OK);
+    assert_int_equal(kv_bytes_write(&b, sum, sizeof sum), GGUFX_OK);
+    assert_int_equal(kv_bytes_write(&b, good->data + means, kMeans), GGUFX_OK);
+    assert_int_equal(kv_bytes_write(&b, good->data + tracks, good->n - tracks), GGUFX_OK);
+    crafted_seal(b.data, b.n, 1);
+    return b;
+}
+
+static void test_version_1_shares_what_pages_are_centred_by(void **state) {
+    (void)state;
+    ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
+    ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0);
+    shape.n_sequences = 2;
+    shape.flags |= GGUFX_KV_CENTRE_ALL;
+    ggufx_kv *kv = kv_make(rt, &shape), *other = kv_make(rt, &shape);
+    float *x = kv_random(kTokens * kDim, 7);
+    kv_fill(kv, &shape, 0, kTokens, 16, NULL, x, x);
+    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, kTokens, NULL), GGUFX_OK);
+    kv_bytes good = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
+    kv_bytes old = in_version_1(&good);
+    ggufx_error error;
+    if (ggufx_kv_load(other, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &old, &error) != GGUFX_OK)
+        fail_msg("%s", error.message);
+    kv_bytes again = kv_saved(other, GGUFX_KV_ALL_SEQUENCES);
+    assert_int_equal(again.n, good.n);
+    assert_memory_equal(again.data, good.data, good.n);
+    free(x);
+    free(again.data);
+    free(old.data);
+    free(good.data);
+    ggufx_kv_destroy(kv);
+    ggufx_kv_destroy(other);
+    ggufx_runtime_destroy(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_that_no_cache_comes_to_are_refused),
         cmocka_unit_test(test_the_largest_sequence_works_up_to_its_last_token),
+        cmocka_unit_test(test_version_1_shares_what_pages_are_centred_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
