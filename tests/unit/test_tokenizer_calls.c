@@ -2,6 +2,7 @@
  * Detokenizing, what tokenizers say of themselves, vocabularies and arguments that are refused.
  * SPDX-License-Identifier: MIT
  */
+#include "gguf_builder.h"
 #include "tokenizer_fixture.h"
 
 #include <stdio.h>
@@ -152,6 +153,89 @@ static void test_tokenizer_create_rejects_unusable_vocabularies(void **state) {
     assert_create_fails(&options, GGUFX_E_MISSING, "tokenizer.ggml.model");
 }
 
+/* A vocabulary of three tokens, one of whose keys is of another type or too long. */
+enum {
+    PLAIN,
+    TEXT_TOKENS,
+    LONG_TOKEN,
+    ONE_SCORE,
+    WHOLE_SCORES,
+    ONE_KIND,
+    FLOAT_KINDS,
+    TEXT_ID,
+    MINUS_ID
+};
+
+static void odd_vocab(gb *b, int odd) {
+    static const char *const pieces[] = {"<unk>", "<s>", "a"};
+    static const uint32_t kinds[] = {2, 3, 1};
+    gb_begin(b, 3, 0);
+    gb_key_string(b, "tokenizer.ggml.model", "llama");
+    if (odd == TEXT_TOKENS) {
+        gb_key_string(b, "tokenizer.ggml.tokens", "a");
+    } else {
+        char *const large = calloc(1, (1 << 20) + 2);
+        assert_non_null(large);
+        memset(large, 'a', (1 << 20) + 1);
+        gb_key_array(b, "tokenizer.ggml.tokens", GGUFX_VALUE_STRING, 3);
+        for (int i = 0; i < 3; i++) gb_string(b, i == 2 && odd == LONG_TOKEN ? large : pieces[i]);
+        free(large);
+    }
+    if (odd == ONE_SCORE) {
+        gb_key_u32(b, "tokenizer.ggml.scores", 0);
+    } else {
+        const int whole = odd == WHOLE_SCORES;
+        gb_key_array(b, "tokenizer.ggml.scores", whole ? GGUFX_VALUE_U32 : GGUFX_VALUE_F32, 3);
+        for (int i = 0; i < 3; i++) gb_u32(b, 0);
+    }
+    if (odd == ONE_KIND) {
+        gb_key_u32(b, "tokenizer.ggml.token_type", 1);
+    } else {
+        const int floats = odd == FLOAT_KINDS;
+        gb_key_array(b, "tokenizer.ggml.token_type", floats ? GGUFX_VALUE_F32 : GGUFX_VALUE_I32, 3);
+        for (int i = 0; i < 3; i++) gb_u32(b, kinds[i]);
+    }
+    if (odd == TEXT_ID) {
+        gb_key_string(b, "tokenizer.ggml.bos_token_id", "1");
+    } else {
+        gb_key(b, "tokenizer.ggml.bos_token_id", GGUFX_VALUE_I32);
+        gb_u32(b, odd == MINUS_ID ? UINT32_MAX : 1);
+    }
+    gb_data(b);
+}
+
+static void test_keys_of_other_types_are_refused_by_their_name(void **state) {
+    static const char *const texts[] = {
+        [TEXT_TOKENS] = "tokens is not an array of strings",
+        [LONG_TOKEN] = "token 2 has 1048577 bytes",
+        [ONE_SCORE] = "scores is not an array",
+        [WHOLE_SCORES] = "scores is not an array of floats",
+        [ONE_KIND] = "token_type is not an array",
+        [FLOAT_KINDS] = "token_type is not an array of integers",
+        [TEXT_ID] = "bos_token_id is not an integer",
+        [MINUS_ID] = "bos_token_id is -1",
+    };
+    (void)state;
+    for (int odd = PLAIN; odd <= MINUS_ID; odd++) {
+        gb b;
+        ggufx_runtime *rt = NULL;
+        ggufx_file *file = NULL;
+        ggufx_tokenizer *tokenizer = NULL;
+        ggufx_error error;
+        odd_vocab(&b, odd);
+        assert_int_equal(ggufx_runtime_create(&rt, NULL, NULL), GGUFX_OK);
+        assert_int_equal(ggufx_open_memory(&file, rt, b.data, b.n, NULL, NULL, NULL, NULL),
+                         GGUFX_OK);
+        const ggufx_status status = ggufx_tokenizer_create(&tokenizer, file, &error);
+        assert_int_equal(status, odd == PLAIN ? GGUFX_OK : GGUFX_E_VOCAB);
+        if (odd != PLAIN && !strstr(error.message, texts[odd])) fail_msg("%s", error.message);
+        ggufx_tokenizer_destroy(tokenizer);
+        ggufx_file_destroy(file);
+        ggufx_runtime_destroy(rt);
+        gb_free(&b);
+    }
+}
+
 static void test_tokenizer_create_accepts_odd_but_clear_vocabularies(void **state) {
     static const int faults[] = {TINY_VOCAB_DUPLICATES, TINY_VOCAB_U8_TYPES, TINY_VOCAB_NO_TYPES};
     (void)state;
@@ -253,6 +337,7 @@ int main(void) {
         cmocka_unit_test(test_token_info_describes_each_kind),
         cmocka_unit_test(test_tokenizer_info_names_kind_and_special_ids),
         cmocka_unit_test(test_tokenizer_create_rejects_unusable_vocabularies),
+        cmocka_unit_test(test_keys_of_other_types_are_refused_by_their_name),
         cmocka_unit_test(test_tokenizer_create_accepts_odd_but_clear_vocabularies),
         cmocka_unit_test(test_tokenizer_calls_refuse_bad_arguments),
         cmocka_unit_test(test_tokenizer_survives_each_failing_allocation),
